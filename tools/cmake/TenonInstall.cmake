@@ -1,0 +1,28 @@
+# cmake --install: libraries, headers under include/tenon, programs, and tenonConfig.cmake.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(_libraries GLOBAL PROPERTY TENON_LIBRARIES)
+install(TARGETS ${_libraries} tenon_xxhash EXPORT tenonTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TENON_PROGRAMS)
+  install(TARGETS ${TENON_PROGRAMS} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+foreach(_folder ir pass drr patterns transforms kernels executor frontends)
+  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${_folder}")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${_folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon"
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+  endif()
+endforeach()
+install(DIRECTORY "${TENON_GENERATED_DIR}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon"
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*.def")
+
+set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenon")
+install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${_package_dir}")
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tenonConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/tenonConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/tenonConfig.cmake" "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
+        DESTINATION "${_package_dir}")

@@ -1,0 +1,99 @@
+# tenon_layer(<name> FOLDERS <dir>... [CUDA_FOLDERS <dir>...] [GENERATED] [PROTOBUF] [PUBLIC <lib>...] [PRIVATE <lib>...])
+#
+# One static library `tenon_<name>`, alias `tenon::<name>`, from the .cc files lying directly in FOLDERS, from
+# the generated .cc files of the same folders (GENERATED), and from their .proto files (PROTOBUF). A layer
+# without any source is an interface library, so that a missing folder breaks nothing.
+
+set_property(GLOBAL PROPERTY TENON_LIBRARIES "")
+
+function(tenon_layer name)
+  cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;CUDA_FOLDERS;PUBLIC;PRIVATE" ${ARGN})
+  set(target tenon_${name})
+
+  set(sources "")
+  foreach(folder ${LAYER_FOLDERS})
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${folder}/*.cc")
+    list(APPEND sources ${found})
+    if(LAYER_GENERATED)
+      tenon_generated_sources(generated ${folder})
+      list(APPEND sources ${generated})
+    endif()
+    if(LAYER_PROTOBUF)
+      tenon_protobuf_sources(generated ${folder})
+      list(APPEND sources ${generated})
+    endif()
+  endforeach()
+  if(TENON_ENABLE_CUDA)
+    foreach(folder ${LAYER_CUDA_FOLDERS})
+      file(GLOB found CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+           "${PROJECT_SOURCE_DIR}/${folder}/*.cc" "${PROJECT_SOURCE_DIR}/${folder}/*.cu")
+      list(APPEND sources ${found})
+    endforeach()
+  endif()
+
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    set(scope PUBLIC)
+    tenon_target_options(${target})
+    tenon_precompile_headers(${target})
+    target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE})
+    if(TENON_ENABLE_CUDA AND LAYER_CUDA_FOLDERS)
+      target_compile_definitions(${target} PUBLIC TENON_HAVE_CUDA=1)
+      target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublas CUDA::cublasLt CUDA::nvrtc)
+    endif()
+    if(LAYER_GENERATED AND TARGET tenon_codegen)
+      add_dependencies(${target} tenon_codegen)
+    endif()
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+    target_compile_features(${target} INTERFACE cxx_std_20)
+  endif()
+  if(LAYER_PROTOBUF)
+    target_link_libraries(${target} ${scope} protobuf::libprotobuf)
+  endif()
+  target_link_libraries(${target} ${scope} ${LAYER_PUBLIC})
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${TENON_GENERATED_DIR}>
+    $<INSTALL_INTERFACE:include/tenon>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  add_library(tenon::${name} ALIAS ${target})
+  set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES ${target})
+endfunction()
+
+# tenon_group(<name> MEMBERS <target>...): an interface target that stands for several layers.
+function(tenon_group name)
+  cmake_parse_arguments(GROUP "" "" "MEMBERS" ${ARGN})
+  add_library(tenon_${name} INTERFACE)
+  target_link_libraries(tenon_${name} INTERFACE ${GROUP_MEMBERS})
+  set_target_properties(tenon_${name} PROPERTIES EXPORT_NAME ${name})
+  add_library(tenon::${name} ALIAS tenon_${name})
+  set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES tenon_${name})
+endfunction()
+
+function(tenon_precompile_headers target)
+  if(TENON_ENABLE_PCH)
+    target_precompile_headers(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/tools/cmake/precompiled.h>)
+  endif()
+endfunction()
+
+# Compiles <folder>/*.proto; the C++ lands in the generated tree at the same path.
+function(tenon_protobuf_sources result folder)
+  set(outputs "")
+  file(GLOB protos CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${folder}/*.proto")
+  foreach(proto ${protos})
+    string(REGEX REPLACE "\\.proto$" ".pb" stem "${TENON_GENERATED_DIR}/${proto}")
+    add_custom_command(
+      OUTPUT ${stem}.cc ${stem}.h
+      COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR} --cpp_out=${TENON_GENERATED_DIR} ${proto}
+      WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+      DEPENDS "${PROJECT_SOURCE_DIR}/${proto}"
+      COMMENT "Compiling ${proto}"
+      VERBATIM)
+    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS "-w" SKIP_PRECOMPILE_HEADERS ON)
+    list(APPEND outputs ${stem}.cc ${stem}.h)
+  endforeach()
+  set(${result} "${outputs}" PARENT_SCOPE)
+endfunction()

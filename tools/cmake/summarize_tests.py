@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Prints a table of a JUnit file of ctest: tests, failures and time per group. Exit status 1 if any failed."""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def main(path):
+    groups, failed, skipped = {}, [], []
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = case.get("name")
+        group = groups.setdefault(name.split(".")[0].split("/")[-1 if "/" in name.split(".")[0] else 0], [0, 0, 0.0])
+        group[0] += 1
+        group[2] += float(case.get("time") or 0)
+        status = case.get("status")
+        if case.find("failure") is not None or status == "fail":
+            group[1] += 1
+            failed.append(name)
+        elif case.find("skipped") is not None or status in ("notrun", "disabled"):
+            skipped.append(name)
+    slowest = sorted(groups.items(), key=lambda item: -item[1][2])[:12]
+    print(f"{'slowest groups':44} tests  failed  seconds")
+    for name, (tests, failures, seconds) in slowest:
+        print(f"{name:44} {tests:5} {failures:7} {seconds:8.1f}")
+    total = sum(group[0] for group in groups.values())
+    for name in skipped:
+        print(f"skipped: {name}")
+    for name in failed:
+        print(f"FAILED: {name}")
+    print(f"{total} tests, {len(failed)} failed, {len(skipped)} skipped")
+    return 1 if failed or total == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

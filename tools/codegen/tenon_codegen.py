@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Generates C++ from the dialect files.
+
+  tenon_codegen.py --out DIR [--list-outputs] [--docs FILE] ir/dialect/*.yaml
+
+Every module emit_*.py beside this file has a function outputs(dialects) -> {path below DIR: text}; a new kind of
+output is a new such file. A file is written only when its text changes. Exit status: 0 done, 1 a YAML file is wrong
+(one line `file:line: message` on standard error).
+"""
+
+import argparse
+import glob
+import importlib
+import os
+import sys
+import tempfile
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, _HERE)
+
+import model  # pylint: disable=wrong-import-position
+import op_docs  # pylint: disable=wrong-import-position
+
+
+def emitters():
+  names = sorted(os.path.splitext(os.path.basename(p))[0] for p in glob.glob(os.path.join(_HERE, 'emit_*.py')))
+  return [importlib.import_module(name) for name in names]
+
+
+def all_outputs(dialects):
+  outputs = {}
+  for emitter in emitters():
+    for path, text in emitter.outputs(dialects).items():
+      if path in outputs:
+        raise RuntimeError(f'{emitter.__name__} writes {path} a second time')
+      outputs[path] = text
+  return dict(sorted(outputs.items()))
+
+
+def write_if_changed(path, text):
+  """True if the file was written."""
+  try:
+    with open(path, encoding='utf-8') as f:
+      if f.read() == text:
+        return False
+  except OSError:
+    pass
+  folder = os.path.dirname(path) or '.'
+  os.makedirs(folder, exist_ok=True)
+  handle, temporary = tempfile.mkstemp(dir=folder, prefix='.codegen-')
+  try:
+    with os.fdopen(handle, 'w', encoding='utf-8') as f:
+      f.write(text)
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)
+  except BaseException:
+    os.unlink(temporary)
+    raise
+  return True
+
+
+def main(argv):
+  parser = argparse.ArgumentParser(description='Generates C++ from dialect files.', allow_abbrev=False)
+  parser.add_argument('--out', metavar='DIR', help='folder that receives the generated files')
+  parser.add_argument('--list-outputs', action='store_true', help='print the paths below DIR and write nothing')
+  parser.add_argument('--docs', metavar='FILE', help='write a Markdown page of all ops instead')
+  parser.add_argument('yaml', nargs='+', help='dialect files')
+  args = parser.parse_args(argv)
+  if not (args.out or args.list_outputs or args.docs):
+    parser.error('one of --out, --list-outputs and --docs is needed')
+  try:
+    dialects = model.load(args.yaml)
+    if args.docs:
+      write_if_changed(args.docs, op_docs.page(dialects))
+      if not (args.out or args.list_outputs):
+        return 0
+    outputs = all_outputs(dialects)
+  except model.SchemaError as e:
+    print(e, file=sys.stderr)
+    return 1
+  if args.list_outputs:
+    print('\n'.join(outputs))
+    return 0
+  for path, text in outputs.items():
+    write_if_changed(os.path.join(args.out, path), text)
+  return 0
+
+
+if __name__ == '__main__':
+  sys.exit(main(sys.argv[1:]))

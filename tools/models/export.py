@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Exports models from PyTorch to ONNX, with inputs and PyTorch's own outputs beside them.
+
+  export.py [--out DIR] [NAME...]   small models with random weights; default: those of tests/models
+  export.py --full DIR [NAME...]    full-size ones for benchmarks (BERT-base, ViT-B, ResNet-50)
+  export.py --relatives DIR         a wide set of small relatives: more families, opsets and exporters
+  export.py --list                  the families
+
+A NAME is <family>.<attention>.<exporter><opset>: attention is `eager` (spelled out) or `sdpa` (PyTorch's fused
+operator); the exporter is `ts` (TorchScript) or `dyn` (dynamo). The result is NAME/model.onnx and
+NAME/test_data_set_0/{input_N,output_N}.pb, serialised TensorProtos in the order of the graph's inputs and outputs.
+
+Needs: pip install torch torchvision transformers onnx onnxscript onnxruntime (several GB; neither the build nor the
+tests need any of it).
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import sys
+import traceback
+import warnings
+
+import numpy
+import onnx
+import torch
+
+import families
+
+TREE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "models"
+COMMITTED = ["bert.eager.ts17", "bert.sdpa.dyn18", "roberta.sdpa.ts14", "distilbert.eager.ts11", "vit.eager.ts17",
+             "vit.sdpa.dyn20", "resnet_bn.eager.ts17", "squeezenet_bn.eager.ts13"]
+FULL = ["bert.eager.ts17", "bert.sdpa.dyn18", "vit.eager.ts17", "resnet_bn.eager.ts17"]
+RELATIVES = [
+    "bert.eager.ts11", "bert.eager.ts14", "bert.eager.dyn20", "bert.sdpa.ts14", "bert.sdpa.dyn20", "bert.sdpa.dyn23",
+    "bert_pooled.eager.ts17", "bert_classify.sdpa.ts17",
+    "bert_additive_mask.eager.ts11", "bert_additive_mask.sdpa.ts17", "bert_additive_mask.eager.dyn18",
+    "masked_fill_encoder.eager.ts11", "masked_fill_encoder.eager.ts17", "masked_fill_encoder.eager.dyn18",
+    "roberta.eager.ts11", "roberta.eager.dyn18", "roberta.sdpa.ts17", "roberta.sdpa.dyn23",
+    "camembert.eager.ts13", "camembert.sdpa.ts14", "xlm_roberta.sdpa.dyn18",
+    "distilbert.eager.ts17", "distilbert.sdpa.ts14", "distilbert.sdpa.dyn18",
+    "electra.eager.ts13", "electra.eager.ts17", "electra.sdpa.dyn18", "electra.sdpa.ts17",
+    "albert.eager.ts14", "albert.sdpa.dyn18", "mpnet.eager.ts13", "mpnet.eager.ts17", "mpnet.eager.dyn18",
+    "deit.eager.ts11", "deit.sdpa.ts17", "deit.eager.dyn18", "beit.eager.ts17", "beit.sdpa.ts17", "beit.eager.dyn18",
+    "clip_text.eager.ts17", "clip_text.sdpa.ts17", "clip_text.sdpa.dyn18",
+    "clip_vision.eager.ts13", "clip_vision.sdpa.ts17", "clip_vision.eager.dyn20",
+    "vit.eager.ts11", "vit.sdpa.dyn23", "vit_classify.eager.ts14", "vit.sdpa.ts14",
+    "resnet_bn.eager.ts11", "squeezenet_bn.eager.ts17",
+]
+
+
+def parse_name(name):
+    match = re.fullmatch(r"(\w+)\.(eager|sdpa)\.(ts|dyn)(\d+)", name)
+    if not match or match.group(1) not in families.FAMILIES:
+        sys.exit(f"export.py: {name}: expected <family>.<eager|sdpa>.<ts|dyn><opset> with a family of --list")
+    return match.group(1), match.group(2), match.group(3), int(match.group(4))
+
+
+def export_torchscript(model, case, opset, path):
+    options = {}
+    if case.keep_batch_norm:
+        options = dict(training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
+    torch.onnx.export(model, tuple(case.inputs.values()), str(path), input_names=list(case.inputs),
+                      dynamic_axes=case.dynamic_axes, opset_version=opset, dynamo=False, **options)
+
+
+def export_dynamo(model, case, opset, path):
+    shapes = tuple({axis: torch.export.Dim.DYNAMIC for axis in case.dynamic_axes[name]} for name in case.inputs)
+    program = torch.onnx.export(model, tuple(case.inputs.values()), input_names=list(case.inputs),
+                                dynamic_shapes=(shapes,), opset_version=opset, dynamo=True, verbose=False)
+    proto = program.model_proto
+    for node in proto.graph.node:  # the scope of a node stays, its Python stack goes: it is most of the file
+        for entry in [entry for entry in node.metadata_props if entry.key.endswith("stack_trace")]:
+            node.metadata_props.remove(entry)
+    onnx.save(proto, str(path), save_as_external_data=proto.ByteSize() > 2**31 - 2**20)
+
+
+def write_tensor(path, value, name):
+    path.write_bytes(onnx.numpy_helper.from_array(numpy.ascontiguousarray(value.numpy()), name).SerializeToString())
+
+
+def export(name, out, size):
+    family, attention, exporter, opset = parse_name(name)
+    torch.manual_seed(sum(family.encode()))
+    case = families.FAMILIES[family](attention, size)
+    case.model.eval()
+    families.randomize(case.model)
+    folder = out / name
+    shutil.rmtree(folder, ignore_errors=True)
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    path = folder / "model.onnx"
+    model = families.Wrapped(case).eval()
+    with torch.no_grad():
+        expected = model(*case.inputs.values())
+        (export_torchscript if exporter == "ts" else export_dynamo)(model, case, opset, path)
+    expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
+
+    proto = onnx.load(str(path), load_external_data=False)
+    found = next(entry.version for entry in proto.opset_import if entry.domain == "")
+    if found != opset:
+        raise RuntimeError(f"asked for opset {opset}, the exporter wrote {found}")
+    weights = {tensor.name for tensor in proto.graph.initializer}
+    names = [value.name for value in proto.graph.input if value.name not in weights]
+    for index, value_name in enumerate(names):
+        write_tensor(data / f"input_{index}.pb", case.inputs[value_name], value_name)
+    for index, value in enumerate(expected):
+        write_tensor(data / f"output_{index}.pb", value, proto.graph.output[index].name)
+    return compare_with_onnxruntime(path, {key: case.inputs[key].numpy() for key in names}, expected)
+
+
+def compare_with_onnxruntime(path, inputs, expected):
+    """The largest difference between ONNX Runtime (unoptimised) and PyTorch: the export itself may be wrong."""
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    results = session.run(None, inputs)
+    return max(float(numpy.abs(a - b.numpy()).max()) for a, b in zip(results, expected))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--out", type=pathlib.Path, default=TREE)
+    parser.add_argument("--full", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--relatives", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(families.FAMILIES))
+        return 0
+    warnings.filterwarnings("ignore")
+    out, size, names = arguments.out, "small", COMMITTED
+    if arguments.full:
+        out, size, names = arguments.full, "full", FULL
+    elif arguments.relatives:
+        out, names = arguments.relatives, RELATIVES
+
+    failed = 0
+    for name in arguments.names or names:
+        try:
+            error = export(name, out, size)
+        except Exception as exception:  # pylint: disable=broad-except
+            failed += 1
+            shutil.rmtree(out / name, ignore_errors=True)
+            print(f"{name:28} FAILED: {str(exception).strip().splitlines()[0][:150]}")
+            traceback.print_exc(limit=-3)
+            continue
+        kilobytes = (out / name / "model.onnx").stat().st_size / 1024
+        nodes = len(onnx.load(str(out / name / "model.onnx"), load_external_data=False).graph.node)
+        note = "" if error < 1e-4 else "  <- ONNX Runtime disagrees with PyTorch"
+        print(f"{name:28} {kilobytes:8.0f} KB {nodes:5} nodes  error {error:.1e}{note}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
