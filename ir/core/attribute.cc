@@ -1,0 +1,298 @@
+#include "ir/core/attribute.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context_impl.h"
+
+namespace tenon {
+namespace {
+
+using Kind = Attribute::Kind;
+
+template <typename T>
+void AppendRaw(std::string& key, const T& value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+Attribute Intern(Context& context, Kind kind, std::string key,
+                 const std::function<void(AttributeStorage&)>& fill) {
+  key.insert(key.begin(), static_cast<char>(kind));
+  return Attribute(context.impl().attributes.GetOrCreate(std::move(key), [&](AttributeStorage& s) {
+    s.context = &context;
+    s.kind = kind;
+    fill(s);
+  }));
+}
+
+// Attributes inside others are not counted by operations, so their bytes stay.
+void Pin(Attribute attr) {
+  if (attr && attr.kind() == Kind::kElements) attr.storage()->pinned.store(true);
+}
+
+bool AllElementsEqual(std::span<const std::byte> bytes, size_t element) {
+  return bytes.size() > element &&
+         std::memcmp(bytes.data(), bytes.data() + element, bytes.size() - element) == 0;
+}
+
+}  // namespace
+
+Attribute Attribute::Unit(Context& context) {
+  return Intern(context, Kind::kUnit, "", [](AttributeStorage&) {});
+}
+
+Attribute Attribute::Bool(Context& context, bool value) {
+  Attribute cached = value ? context.impl().true_attr : context.impl().false_attr;
+  if (cached) return cached;
+  return Intern(context, Kind::kBool, value ? "1" : "0", [&](AttributeStorage& s) {
+    s.int_value = value;
+    s.type = Type::Scalar(context, DType::kBool);
+  });
+}
+
+Attribute Attribute::Int(Context& context, int64_t value, Type type) {
+  std::string key;
+  AppendRaw(key, value);
+  AppendRaw(key, type);
+  return Intern(context, Kind::kInteger, std::move(key), [&](AttributeStorage& s) {
+    s.int_value = value;
+    s.type = type;
+  });
+}
+
+Attribute Attribute::I64(Context& context, int64_t value) {
+  return Int(context, value, Type::Scalar(context, DType::kI64));
+}
+
+Attribute Attribute::Float(Context& context, double value, DType dtype) {
+  TENON_CHECK(IsFloat(dtype));
+  std::byte element[8];
+  StoreFromDouble(dtype, value, element);
+  double rounded = LoadAsDouble(dtype, element);
+  std::string key;
+  AppendRaw(key, rounded);
+  AppendRaw(key, dtype);
+  return Intern(context, Kind::kFloat, std::move(key), [&](AttributeStorage& s) {
+    s.float_value = rounded;
+    s.type = Type::Scalar(context, dtype);
+  });
+}
+
+Attribute Attribute::Str(Context& context, std::string_view value) {
+  return Intern(context, Kind::kString, std::string(value),
+                [&](AttributeStorage& s) { s.str = std::string(value); });
+}
+
+Attribute Attribute::Array(Context& context, std::span<const Attribute> elements) {
+  std::string key;
+  for (Attribute a : elements) AppendRaw(key, a);
+  return Intern(context, Kind::kArray, std::move(key), [&](AttributeStorage& s) {
+    s.array.assign(elements.begin(), elements.end());
+    for (Attribute a : elements) Pin(a);
+  });
+}
+
+Attribute Attribute::Ints(Context& context, DType dtype, std::span<const int64_t> values) {
+  TENON_CHECK(IsInt(dtype) || dtype == DType::kBool);
+  std::string key(1, static_cast<char>(dtype));
+  for (int64_t v : values) AppendRaw(key, v);
+  return Intern(context, Kind::kDenseArray, std::move(key), [&](AttributeStorage& s) {
+    s.type = Type::Scalar(context, dtype);
+    s.ints.assign(values.begin(), values.end());
+  });
+}
+
+Attribute Attribute::Floats(Context& context, DType dtype, std::span<const double> values) {
+  TENON_CHECK(IsFloat(dtype));
+  std::string key(1, static_cast<char>(dtype));
+  for (double v : values) AppendRaw(key, v);
+  return Intern(context, Kind::kDenseArray, std::move(key), [&](AttributeStorage& s) {
+    s.type = Type::Scalar(context, dtype);
+    s.floats.assign(values.begin(), values.end());
+  });
+}
+
+Attribute Attribute::I64s(Context& context, std::span<const int64_t> values) {
+  return Ints(context, DType::kI64, values);
+}
+
+Attribute Attribute::F32s(Context& context, std::span<const float> values) {
+  std::vector<double> wide(values.begin(), values.end());
+  return Floats(context, DType::kF32, wide);
+}
+
+Attribute Attribute::TypeAttr(Context& context, Type type) {
+  std::string key;
+  AppendRaw(key, type);
+  return Intern(context, Kind::kType, std::move(key), [&](AttributeStorage& s) { s.type = type; });
+}
+
+Attribute Attribute::SymbolRef(Context& context, std::string_view path) {
+  return Intern(context, Kind::kSymbolRef, std::string(path),
+                [&](AttributeStorage& s) { s.str = std::string(path); });
+}
+
+Attribute Attribute::Dictionary(Context& context, std::span<const NamedAttribute> entries) {
+  std::vector<NamedAttribute> sorted(entries.begin(), entries.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
+  std::string key;
+  for (const NamedAttribute& e : sorted) AppendRaw(key, e);
+  return Intern(context, Kind::kDictionary, std::move(key), [&](AttributeStorage& s) {
+    for (const NamedAttribute& e : sorted) Pin(e.value);
+    s.entries = std::move(sorted);
+  });
+}
+
+Attribute Attribute::Dims(Context& context, std::span<const DimExpr> dims) {
+  std::string key;
+  for (DimExpr d : dims) AppendRaw(key, d);
+  return Intern(context, Kind::kDims, std::move(key),
+                [&](AttributeStorage& s) { s.dims.assign(dims.begin(), dims.end()); });
+}
+
+Attribute Attribute::Opaque(Context& context, std::string_view text) {
+  return Intern(context, Kind::kOpaque, std::string(text),
+                [&](AttributeStorage& s) { s.str = std::string(text); });
+}
+
+Attribute Attribute::Elements(Context& context, Type type, std::span<const std::byte> bytes) {
+  TENON_CHECK(type.is_static());
+  size_t element = SizeOf(type.dtype());
+  TENON_CHECK(bytes.size() == static_cast<size_t>(type.num_elements()) * element);
+  if (AllElementsEqual(bytes, element)) return Splat(context, type, bytes.first(element));
+  if (bytes.size() > kInlineBytes) return Elements(context, type, Blob::Copy(bytes));
+  std::string key(1, 'd');
+  AppendRaw(key, type);
+  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
+    s.type = type;
+    s.splat = type.num_elements() == 1;
+    s.str.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+}
+
+Attribute Attribute::Elements(Context& context, Type type, std::shared_ptr<const Blob> blob) {
+  TENON_CHECK(type.is_static());
+  size_t element = SizeOf(type.dtype());
+  TENON_CHECK(blob->size() == static_cast<size_t>(type.num_elements()) * element);
+  if (blob->size() <= kInlineBytes || AllElementsEqual(blob->bytes(), element)) {
+    return Elements(context, type, blob->bytes());
+  }
+  const AttributeStorage* storage =
+      context.impl().attributes.CreateUnique([&](AttributeStorage& s) {
+        s.context = &context;
+        s.kind = Kind::kElements;
+        s.type = type;
+        s.blob = std::move(blob);
+      });
+  std::lock_guard<std::mutex> lock(context.impl().blob_mutex);
+  context.impl().blob_attributes.push_back(storage);
+  return Attribute(storage);
+}
+
+Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byte> element) {
+  TENON_CHECK(type.is_static() && element.size() == SizeOf(type.dtype()));
+  if (type.num_elements() == 0) return Elements(context, type, std::span<const std::byte>());
+  std::string key(1, type.num_elements() == 1 ? 'd' : 's');
+  AppendRaw(key, type);
+  key.append(reinterpret_cast<const char*>(element.data()), element.size());
+  return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
+    s.type = type;
+    s.splat = true;
+    s.str.assign(reinterpret_cast<const char*>(element.data()), element.size());
+  });
+}
+
+Attribute::Kind Attribute::kind() const { return storage_->kind; }
+Context& Attribute::context() const { return *storage_->context; }
+
+bool Attribute::bool_value() const {
+  TENON_CHECK(kind() == Kind::kBool);
+  return storage_->int_value != 0;
+}
+int64_t Attribute::int_value() const {
+  TENON_CHECK(kind() == Kind::kInteger || kind() == Kind::kBool);
+  return storage_->int_value;
+}
+double Attribute::float_value() const {
+  TENON_CHECK(kind() == Kind::kFloat);
+  return storage_->float_value;
+}
+std::string_view Attribute::str() const {
+  TENON_CHECK(kind() == Kind::kString || kind() == Kind::kSymbolRef || kind() == Kind::kOpaque);
+  return storage_->str;
+}
+std::span<const Attribute> Attribute::elements() const {
+  TENON_CHECK(kind() == Kind::kArray);
+  return storage_->array;
+}
+std::span<const int64_t> Attribute::ints() const {
+  TENON_CHECK(kind() == Kind::kDenseArray && !IsFloat(storage_->type.dtype()));
+  return storage_->ints;
+}
+std::span<const double> Attribute::floats() const {
+  TENON_CHECK(kind() == Kind::kDenseArray && IsFloat(storage_->type.dtype()));
+  return storage_->floats;
+}
+std::span<const DimExpr> Attribute::dims() const {
+  TENON_CHECK(kind() == Kind::kDims);
+  return storage_->dims;
+}
+std::span<const NamedAttribute> Attribute::entries() const {
+  TENON_CHECK(kind() == Kind::kDictionary);
+  return storage_->entries;
+}
+Attribute Attribute::Get(std::string_view name) const {
+  TENON_CHECK(kind() == Kind::kDictionary);
+  auto it = std::lower_bound(
+      storage_->entries.begin(), storage_->entries.end(), name,
+      [](const NamedAttribute& e, std::string_view n) { return e.name.str() < n; });
+  return it != storage_->entries.end() && it->name.str() == name ? it->value : Attribute();
+}
+Type Attribute::type() const { return storage_->type; }
+
+bool Attribute::is_splat() const {
+  TENON_CHECK(kind() == Kind::kElements);
+  return storage_->splat;
+}
+std::span<const std::byte> Attribute::raw_bytes() const {
+  TENON_CHECK(kind() == Kind::kElements);
+  if (storage_->blob) return storage_->blob->bytes();
+  return {reinterpret_cast<const std::byte*>(storage_->str.data()), storage_->str.size()};
+}
+std::shared_ptr<const Blob> Attribute::blob() const {
+  TENON_CHECK(kind() == Kind::kElements);
+  return storage_->blob;
+}
+std::shared_ptr<const Blob> Attribute::DenseBlob() const {
+  if (storage_->blob) return storage_->blob;
+  std::span<const std::byte> raw = raw_bytes();
+  if (!is_splat()) return Blob::Copy(raw);
+  auto n = static_cast<size_t>(type().num_elements());
+  return Blob::Make(n * raw.size(), [&](std::byte* to) {
+    for (size_t i = 0; i < n; ++i) std::memcpy(to + i * raw.size(), raw.data(), raw.size());
+  });
+}
+
+double Attribute::ElementAsDouble(int64_t i) const {
+  size_t element = SizeOf(type().dtype());
+  return LoadAsDouble(type().dtype(), raw_bytes().data() + (is_splat() ? 0 : i * element));
+}
+int64_t Attribute::ElementAsInt(int64_t i) const {
+  size_t element = SizeOf(type().dtype());
+  return LoadAsInt(type().dtype(), raw_bytes().data() + (is_splat() ? 0 : i * element));
+}
+
+bool SameElements(Attribute a, Attribute b) {
+  if (a == b) return true;
+  if (!a || !b || a.kind() != Kind::kElements || b.kind() != Kind::kElements ||
+      a.type() != b.type())
+    return false;
+  std::shared_ptr<const Blob> x = a.blob(), y = b.blob();
+  return x && y && (x == y || (x->size() == y->size() && x->content_hash() == y->content_hash()));
+}
+
+}  // namespace tenon

@@ -1,0 +1,47 @@
+#include "ir/core/blob.h"
+
+#include <cstring>
+#include <new>
+
+#include "fmt/format.h"
+
+#define XXH_INLINE_ALL
+#include "xxhash.h"
+
+namespace tenon {
+
+std::shared_ptr<const Blob> Blob::Make(size_t size, const std::function<void(std::byte*)>& fill) {
+  constexpr std::align_val_t kAlign{64};
+  auto* data = static_cast<std::byte*>(::operator new(size == 0 ? 1 : size, kAlign));
+  std::shared_ptr<void> owner(data, [](void* p) { ::operator delete (p, std::align_val_t{64}); });
+  fill(data);
+  return std::make_shared<const Blob>(std::span<const std::byte>(data, size), std::move(owner));
+}
+
+std::shared_ptr<const Blob> Blob::Copy(std::span<const std::byte> bytes) {
+  return Make(bytes.size(), [&](std::byte* to) {
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  });
+}
+
+std::shared_ptr<const Blob> Blob::Borrow(std::span<const std::byte> bytes,
+                                         std::shared_ptr<const void> owner) {
+  return std::make_shared<const Blob>(bytes, std::move(owner));
+}
+
+size_t Blob::alignment() const {
+  auto address = reinterpret_cast<uintptr_t>(bytes_.data());
+  size_t alignment = 1;
+  while (alignment < 4096 && address % (alignment * 2) == 0) alignment *= 2;
+  return alignment;
+}
+
+const std::string& Blob::content_hash() const {
+  std::call_once(hash_once_, [this] {
+    XXH128_hash_t h = XXH3_128bits(bytes_.data(), bytes_.size());
+    hash_ = fmt::format("{:016x}{:016x}", h.high64, h.low64);
+  });
+  return hash_;
+}
+
+}  // namespace tenon

@@ -1,0 +1,125 @@
+#include "ir/core/block.h"
+
+#include <limits>
+
+namespace tenon {
+
+void BlockOperand::Link(Block* block) {
+  block_ = block;
+  if (block == nullptr) return;
+  prev_ = nullptr;
+  next_ = block->first_pred_;
+  if (next_ != nullptr) next_->prev_ = this;
+  block->first_pred_ = this;
+}
+
+void BlockOperand::Unlink() {
+  if (block_ == nullptr) return;
+  (prev_ != nullptr ? prev_->next_ : block_->first_pred_) = next_;
+  if (next_ != nullptr) next_->prev_ = prev_;
+  block_ = nullptr;
+  prev_ = next_ = nullptr;
+}
+
+Block::~Block() {
+  DropAllReferences();
+  while (last_ != nullptr) last_->Erase();
+}
+
+Value Block::AddArgument(Type type, Location location) {
+  arguments_.push_back(std::make_unique<BlockArgumentImpl>(type, this, num_arguments(), location));
+  return Value(arguments_.back().get());
+}
+
+void Block::EraseArgument(unsigned i) {
+  TENON_CHECK(i < arguments_.size() && !argument(i).has_uses());
+  arguments_.erase(arguments_.begin() + i);
+  for (unsigned j = i; j < arguments_.size(); ++j) arguments_[j]->index = j;
+}
+
+Operation* Block::terminator() const {
+  if (last_ == nullptr) return nullptr;
+  return last_->Has(Trait::kTerminator) || !last_->info().is_registered() ? last_ : nullptr;
+}
+
+void Block::Insert(Operation* op, Operation* before) {
+  TENON_CHECK(op->block_ == nullptr);
+  Operation* prev = before == nullptr ? last_ : before->prev_;
+  op->block_ = this;
+  op->prev_ = prev;
+  op->next_ = before;
+  (prev != nullptr ? prev->next_ : first_) = op;
+  (before != nullptr ? before->prev_ : last_) = op;
+  if (!order_valid_) return;
+  uint32_t low = prev != nullptr ? prev->order_ : 0;
+  if (before == nullptr) {
+    if (low > std::numeric_limits<uint32_t>::max() - 2 * kOrderStride) {
+      order_valid_ = false;
+    } else {
+      op->order_ = low + kOrderStride;
+    }
+  } else if (before->order_ > low + 1) {
+    op->order_ = low + (before->order_ - low) / 2;
+  } else {
+    order_valid_ = false;
+  }
+}
+
+Operation* Block::parent_op() const { return parent_ == nullptr ? nullptr : parent_->parent(); }
+
+void Block::DropAllReferences() {
+  for (Operation* op = first_; op != nullptr; op = op->next()) {
+    for (OpOperand& operand : op->operands()) operand.set(Value());
+    for (unsigned i = 0; i < op->num_successors(); ++i) op->set_successor(i, nullptr);
+    for (unsigned i = 0; i < op->num_regions(); ++i) op->region(i).DropAllReferences();
+  }
+}
+
+void Block::Renumber() const {
+  uint32_t order = kOrderStride;
+  for (Operation* op = first_; op != nullptr; op = op->next()) {
+    op->order_ = order;
+    order += kOrderStride;
+  }
+  order_valid_ = true;
+}
+
+Region::~Region() {
+  DropAllReferences();
+  while (last_ != nullptr) Remove(last_);
+}
+
+Block* Region::AddBlock() {
+  auto block = std::make_unique<Block>();
+  Block* raw = block.get();
+  Insert(std::move(block), nullptr);
+  return raw;
+}
+
+void Region::Insert(std::unique_ptr<Block> owned, Block* before) {
+  Block* block = owned.release();
+  Block* prev = before == nullptr ? last_ : before->prev_;
+  block->parent_ = this;
+  block->prev_ = prev;
+  block->next_ = before;
+  (prev != nullptr ? prev->next_ : first_) = block;
+  (before != nullptr ? before->prev_ : last_) = block;
+}
+
+std::unique_ptr<Block> Region::Remove(Block* block) {
+  (block->prev_ != nullptr ? block->prev_->next_ : first_) = block->next_;
+  (block->next_ != nullptr ? block->next_->prev_ : last_) = block->prev_;
+  block->parent_ = nullptr;
+  block->prev_ = block->next_ = nullptr;
+  return std::unique_ptr<Block>(block);
+}
+
+void Region::TakeBody(Region& other) {
+  while (other.first_ != nullptr) Insert(other.Remove(other.first_), nullptr);
+}
+
+void Region::DropAllReferences() {
+  for (Block& block : *this) block.DropAllReferences();
+}
+
+}  // namespace tenon

@@ -1,0 +1,134 @@
+#include "ir/core/builder.h"
+
+#include "fmt/format.h"
+#include "ir/core/context_impl.h"
+
+namespace tenon {
+
+OpBuilder OpBuilder::AtEnd(Context& context, Block* block) {
+  OpBuilder builder(context);
+  builder.SetInsertionPointToEnd(block);
+  return builder;
+}
+
+OpBuilder OpBuilder::Before(Operation* op) {
+  OpBuilder builder(op->context());
+  builder.SetInsertionPointBefore(op);
+  return builder;
+}
+
+OpBuilder OpBuilder::After(Operation* op) {
+  OpBuilder builder(op->context());
+  builder.SetInsertionPointAfter(op);
+  return builder;
+}
+
+Operation* OpBuilder::Insert(Operation* op) {
+  if (block_ != nullptr) block_->Insert(op, before_);
+  return op;
+}
+
+absl::InlinedVector<Attribute, 6> FillDefaults(const OpInfo& info,
+                                               std::span<const Attribute> slots) {
+  absl::InlinedVector<Attribute, 6> full(info.num_slots());
+  for (int i = 0; i < info.num_slots(); ++i) {
+    if (static_cast<size_t>(i) < slots.size()) full[i] = slots[i];
+    if (!full[i]) full[i] = info.default_value(i);
+  }
+  return full;
+}
+
+absl::Status InferResultTypes(const OpInfo& info, Location location,
+                              std::span<const Type> operand_types, std::span<const Attribute> slots,
+                              ResultTypes& results) {
+  if (info.def().infer == nullptr) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: result types cannot be inferred", info.name()));
+  }
+  absl::InlinedVector<int32_t, 6> segments;
+  if (!info.OperandSegments(static_cast<int>(operand_types.size()), slots, segments)) {
+    return absl::InvalidArgumentError(fmt::format("{}: {} operands do not fit its definition",
+                                                  info.name(), operand_types.size()));
+  }
+  InferContext infer{info.context(), info, operand_types, segments, slots, location};
+  return info.def().infer(infer, results);
+}
+
+absl::Status InferResultTypes(const OpInfo& info, Location location,
+                              std::span<const Value> operands, std::span<const Attribute> slots,
+                              ResultTypes& results) {
+  absl::InlinedVector<Type, 8> types;
+  for (Value v : operands) types.push_back(v.type());
+  return InferResultTypes(info, location, std::span<const Type>(types), slots, results);
+}
+
+absl::StatusOr<Operation*> OpBuilder::CreateInferred(const OpInfo& info, Location location,
+                                                     std::span<const Value> operands,
+                                                     std::span<const Attribute> slots) {
+  const std::vector<OperandDef>& groups = info.def().operands;
+  absl::InlinedVector<Attribute, 6> filled;
+  if (info.num_slots() > 0) {
+    filled = FillDefaults(info, slots);
+    for (int i = 0; i < info.num_slots(); ++i) {
+      if (!filled[i] && info.def().attrs[i].required) {
+        return EmitError(
+            *context_, location,
+            fmt::format("{}: attribute '{}' is required", info.name(), info.slot_name(i).str()));
+      }
+    }
+  }
+  absl::InlinedVector<int32_t, 6> segments;
+  if (!info.OperandSegments(static_cast<int>(operands.size()), filled, segments)) {
+    return EmitError(
+        *context_, location,
+        fmt::format("{}: {} operands do not fit its definition", info.name(), operands.size()));
+  }
+  absl::InlinedVector<Type, 8> types;
+  for (size_t g = 0, i = 0; g < groups.size(); ++g) {
+    for (int32_t n = 0; n < segments[g]; ++n, ++i) {
+      types.push_back(operands[i].type());
+      if (!groups[g].constraint.Accepts(types.back())) {
+        return EmitError(
+            *context_, location,
+            fmt::format("{}: operand '{}' must be {}, got {}", info.name(), groups[g].name,
+                        groups[g].constraint.description, types.back().text()));
+      }
+    }
+  }
+  ResultTypes results;
+  if (info.def().infer != nullptr) {
+    InferContext infer{*context_, info, types, segments, filled, location};
+    if (absl::Status status = info.def().infer(infer, results); !status.ok()) {
+      return EmitError(*context_, location, std::string(status.message()));
+    }
+  } else if (!info.def().results.empty()) {
+    return EmitError(*context_, location,
+                     fmt::format("{}: result types cannot be inferred", info.name()));
+  }
+  return Insert(Operation::Create(info, location, results, operands, filled, {},
+                                  static_cast<unsigned>(info.def().regions.size())));
+}
+
+OwnedOp CreateModule(Context& context, Location location) {
+  const OpInfo* info = context.FindOp("builtin.module");
+  TENON_CHECK_MSG(info != nullptr, "dialect builtin is not registered");
+  OwnedOp module(Operation::Create(*info, location, {}, {}, {}, {}, 1));
+  module->region().AddBlock();
+  return module;
+}
+
+Operation* CreateFunction(Operation* module, std::string_view name, Type function_type,
+                          Location location) {
+  Context& context = module->context();
+  const OpInfo* info = context.FindOp("func.func");
+  TENON_CHECK_MSG(info != nullptr, "dialect func is not registered");
+  Operation* func = Operation::Create(*info, location, {}, {}, {}, {}, 1);
+  func->SetAttr("sym_name", Attribute::Str(context, name));
+  func->SetAttr("function_type", Attribute::TypeAttr(context, function_type));
+  Block* entry = func->region().AddBlock();
+  for (Type type : function_type.inputs()) entry->AddArgument(type, location);
+  module->region().front().Append(func);
+  return func;
+}
+
+}  // namespace tenon

@@ -1,0 +1,46 @@
+// Assertions for our own bugs, and early return on absl::Status.
+#ifndef TENON_IR_CORE_CHECK_H_
+#define TENON_IR_CORE_CHECK_H_
+
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tenon {
+
+// Prints file, line and text to stderr and aborts. Only for states that our own code must prevent.
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
+                              std::string_view message = {});
+
+}  // namespace tenon
+
+#define TENON_CHECK(condition) \
+  (static_cast<bool>(condition) ? void(0) : ::tenon::CheckFailed(__FILE__, __LINE__, #condition))
+#define TENON_CHECK_MSG(condition, message) \
+  (static_cast<bool>(condition) ? void(0)   \
+                                : ::tenon::CheckFailed(__FILE__, __LINE__, #condition, message))
+#ifdef NDEBUG
+#define TENON_DCHECK(condition) void(0)
+#else
+#define TENON_DCHECK(condition) TENON_CHECK(condition)
+#endif
+
+#define TENON_RETURN_IF_ERROR(expr)                                 \
+  do {                                                              \
+    if (absl::Status tenon_status_ = (expr); !tenon_status_.ok()) { \
+      return tenon_status_;                                         \
+    }                                                               \
+  } while (false)
+
+#define TENON_CONCAT_INNER(a, b) a##b
+#define TENON_CONCAT(a, b) TENON_CONCAT_INNER(a, b)
+#define TENON_ASSIGN_OR_RETURN(lhs, expr) \
+  TENON_ASSIGN_OR_RETURN_IMPL(TENON_CONCAT(tenon_statusor_, __LINE__), lhs, expr)
+#define TENON_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
+  auto tmp = (expr);                                \
+  if (!tmp.ok()) return tmp.status();               \
+  lhs = *std::move(tmp)
+
+#endif  // TENON_IR_CORE_CHECK_H_

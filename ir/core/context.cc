@@ -1,0 +1,124 @@
+#include "ir/core/context.h"
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context_impl.h"
+
+namespace tenon {
+
+Context::Context() : impl_(std::make_unique<ContextImpl>(this)) {
+  impl_->segment_sizes = Intern("operandSegmentSizes");
+  impl_->unknown_dim = DimExpr::Unknown(*this);
+  for (int i = 1; i < kNumDTypes; ++i)
+    impl_->scalars[i] = Type::Scalar(*this, static_cast<DType>(i));
+  for (size_t i = 0; i < impl_->small_dims.size(); ++i) {
+    impl_->small_dims[i] = DimExpr::Constant(*this, static_cast<int64_t>(i));
+  }
+  impl_->true_attr = Attribute::Bool(*this, true);
+  impl_->false_attr = Attribute::Bool(*this, false);
+  impl_->unit_attr = Attribute::Unit(*this);
+}
+
+Context::~Context() = default;
+
+absl::Status Context::RegisterDialect(Dialect dialect) {
+  if (!impl_->dialects.emplace(dialect.name, dialect.summary).second) {
+    return absl::AlreadyExistsError(
+        fmt::format("dialect '{}' is already registered", dialect.name));
+  }
+  for (OpDef& def : dialect.ops) {
+    if (std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".") {
+      return absl::InvalidArgumentError(
+          fmt::format("op '{}' does not belong to dialect '{}'", def.name, dialect.name));
+    }
+    OpId id = HashOpName(def.name);
+    if (auto it = impl_->ops_by_id.find(id); it != impl_->ops_by_id.end()) {
+      return absl::AlreadyExistsError(
+          fmt::format("op '{}' has the same name or hash as '{}'", def.name, it->second->name()));
+    }
+    impl_->op_infos.emplace_back(this, std::move(def));
+    const OpInfo* info = &impl_->op_infos.back();
+    impl_->ops_by_id.emplace(id, info);
+    impl_->ops_by_name.emplace(std::string(info->name()), info);
+  }
+  return absl::OkStatus();
+}
+
+bool Context::HasDialect(std::string_view name) const {
+  return impl_->dialects.find(name) != impl_->dialects.end();
+}
+
+std::vector<std::string> Context::DialectNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, summary] : impl_->dialects) names.push_back(name);
+  return names;
+}
+
+std::vector<const OpInfo*> Context::OpsOf(std::string_view dialect) const {
+  std::vector<const OpInfo*> ops;
+  for (const auto& [name, info] : impl_->ops_by_name) {
+    if (info->dialect() == dialect) ops.push_back(info);
+  }
+  return ops;
+}
+
+const OpInfo* Context::FindOp(std::string_view name) const {
+  auto it = impl_->ops_by_name.find(name);
+  return it == impl_->ops_by_name.end() ? nullptr : it->second;
+}
+
+const OpInfo* Context::FindOp(OpId id) const {
+  auto it = impl_->ops_by_id.find(id);
+  return it == impl_->ops_by_id.end() ? nullptr : it->second;
+}
+
+const OpInfo* Context::GetUnregisteredOp(std::string_view name) {
+  std::lock_guard<std::mutex> lock(impl_->unregistered_mutex);
+  auto it = impl_->unregistered_by_name.find(name);
+  if (it != impl_->unregistered_by_name.end()) return it->second;
+  impl_->unregistered_infos.emplace_back(OpInfo::Unregistered(this, name));
+  const OpInfo* info = impl_->unregistered_infos.back().get();
+  impl_->unregistered_by_name.emplace(std::string(name), info);
+  return info;
+}
+
+bool Context::allow_unregistered_dialects() const { return impl_->allow_unregistered; }
+void Context::set_allow_unregistered_dialects(bool allow) { impl_->allow_unregistered = allow; }
+void Context::AllowUnregisteredDialect(std::string_view name) {
+  impl_->unregistered_dialects.emplace(name);
+}
+bool Context::IsUnregisteredDialectAllowed(std::string_view name) const {
+  return impl_->allow_unregistered ||
+         impl_->unregistered_dialects.find(name) != impl_->unregistered_dialects.end();
+}
+
+Identifier Context::Intern(std::string_view text) {
+  std::lock_guard<std::mutex> lock(impl_->identifier_mutex);
+  auto it = impl_->identifiers.find(text);
+  if (it == impl_->identifiers.end()) it = impl_->identifiers.emplace(text).first;
+  return Identifier(&*it);
+}
+
+DiagnosticEngine& Context::diagnostics() { return impl_->diagnostics; }
+
+void Context::ReleaseUnusedBlobs() {
+  std::lock_guard<std::mutex> lock(impl_->blob_mutex);
+  std::erase_if(impl_->blob_attributes, [](const AttributeStorage* s) {
+    if (s->pinned.load() || s->blob_uses.load() > 0) return false;
+    s->blob.reset();
+    return true;
+  });
+}
+
+size_t Context::live_blob_bytes() const {
+  std::lock_guard<std::mutex> lock(impl_->blob_mutex);
+  size_t total = 0;
+  for (const AttributeStorage* s : impl_->blob_attributes) total += s->blob ? s->blob->size() : 0;
+  return total;
+}
+
+void* Context::AllocateOp(size_t bytes) { return impl_->op_pool.Allocate(bytes); }
+void Context::FreeOp(void* memory, size_t bytes) { impl_->op_pool.Free(memory, bytes); }
+size_t Context::op_bytes_in_use() const { return impl_->op_pool.bytes_in_use(); }
+
+}  // namespace tenon

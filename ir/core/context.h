@@ -1,0 +1,74 @@
+// Owner of everything that IR shares: dialects, interned types, attributes, locations, op memory.
+#ifndef TENON_IR_CORE_CONTEXT_H_
+#define TENON_IR_CORE_CONTEXT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ir/core/attribute.h"
+#include "ir/core/diagnostic.h"
+#include "ir/core/op_info.h"
+
+namespace tenon {
+
+struct ContextImpl;
+
+struct Dialect {
+  std::string name;
+  std::string summary;
+  std::vector<OpDef> ops;
+};
+
+// Contexts are independent of each other. Within one, interning and op allocation are thread-safe,
+// and passes may run on different functions in parallel; registration is not. A Context must
+// outlive all IR made in it.
+class Context {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Fails on a repeated dialect, op, or a hash collision of op names.
+  absl::Status RegisterDialect(Dialect dialect);
+  bool HasDialect(std::string_view name) const;
+  std::vector<std::string> DialectNames() const;                     // sorted
+  std::vector<const OpInfo*> OpsOf(std::string_view dialect) const;  // sorted by name
+
+  // A registered op, or null.
+  const OpInfo* FindOp(std::string_view name) const;
+  const OpInfo* FindOp(OpId id) const;
+  // The info of an op of an unknown dialect (made on first use).
+  const OpInfo* GetUnregisteredOp(std::string_view name);
+  // May ops of unknown dialects be parsed? Off by default.
+  bool allow_unregistered_dialects() const;
+  void set_allow_unregistered_dialects(bool allow);
+  // Ops of this dialect are accepted unregistered in any case ("onnx").
+  void AllowUnregisteredDialect(std::string_view name);
+  bool IsUnregisteredDialectAllowed(std::string_view name) const;
+
+  Identifier Intern(std::string_view text);
+  DiagnosticEngine& diagnostics();
+
+  // Frees the bytes of large constants that no operation holds any more. Call between passes.
+  void ReleaseUnusedBlobs();
+  size_t live_blob_bytes() const;
+
+  // Pool of operation memory; `bytes` a multiple of 8.
+  void* AllocateOp(size_t bytes);
+  void FreeOp(void* memory, size_t bytes);
+  // Bytes handed out and not freed.
+  size_t op_bytes_in_use() const;
+
+  ContextImpl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<ContextImpl> impl_;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_CONTEXT_H_

@@ -1,0 +1,171 @@
+// Storage behind a Context. Internal to ir/core.
+#ifndef TENON_IR_CORE_CONTEXT_IMPL_H_
+#define TENON_IR_CORE_CONTEXT_IMPL_H_
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ir/core/context.h"
+#include "ir/core/op_pool.h"
+
+namespace tenon {
+
+// A product of atoms (anything but sums and constants), sorted by text, times a coefficient.
+struct DimTerm {
+  int64_t coefficient = 1;
+  std::vector<DimExpr> factors;  // empty: the constant term
+};
+
+struct DimExprStorage {
+  Context* context = nullptr;
+  DimExpr::Kind kind = DimExpr::Kind::kUnknown;
+  int64_t value = 0;           // constant
+  std::string symbol;          // symbol
+  std::vector<DimTerm> terms;  // sum: by text, the constant last
+  DimExpr a, b;                // floordiv, mod, min, max, broadcast
+  std::string text;
+};
+
+struct TypeStorage {
+  Context* context = nullptr;
+  Type::Kind kind = Type::Kind::kNone;
+  DType dtype = DType::kInvalid;
+  bool is_static = false;
+  int64_t num_elements = -1;
+  std::vector<DimExpr> dims;
+  std::vector<Type> inputs, results;
+  std::string text;  // opaque
+};
+
+struct AttributeStorage {
+  Context* context = nullptr;
+  Attribute::Kind kind = Attribute::Kind::kUnit;
+  bool splat = false;
+  int64_t int_value = 0;
+  double float_value = 0;
+  Type type;
+  std::string str;  // string, symbol, opaque text, inline element bytes
+  std::vector<Attribute> array;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  std::vector<DimExpr> dims;
+  std::vector<NamedAttribute> entries;
+  // Large elements: freed by ReleaseUnusedBlobs when no operation uses them.
+  mutable std::shared_ptr<const Blob> blob;
+  mutable std::atomic<int64_t> blob_uses{0};
+  mutable std::atomic<bool> pinned{false};  // inside another attribute: kept for good
+};
+
+// Interns by a key that encodes the contents. Addresses are stable; thread-safe.
+template <typename Storage>
+class InternTable {
+ public:
+  template <typename Make>
+  const Storage* GetOrCreate(std::string key, Make&& make) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto [it, inserted] = table_.try_emplace(std::move(key), nullptr);
+    if (inserted) {
+      storages_.emplace_back();
+      make(storages_.back());
+      it->second = &storages_.back();
+    }
+    return it->second;
+  }
+  // A storage that is not shared by content.
+  template <typename Make>
+  const Storage* CreateUnique(Make&& make) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    storages_.emplace_back();
+    make(storages_.back());
+    return &storages_.back();
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::flat_hash_map<std::string, const Storage*> table_;
+  std::deque<Storage> storages_;
+};
+
+// Append-only table of locations; reading needs no lock.
+class LocationTable {
+ public:
+  LocationTable();
+  ~LocationTable();
+  uint32_t Add(const LocationData& data);  // caller holds the mutex
+  const LocationData& Get(uint32_t id) const {
+    return chunks_[id >> kChunkBits].load(std::memory_order_acquire)[id & kChunkMask];
+  }
+  std::mutex mutex;
+  absl::flat_hash_map<std::string, uint32_t> by_key;
+  std::deque<std::vector<Location>> parts;
+  LocationData last_file;  // consecutive ops on one spot share an entry
+  uint32_t last_file_id = 0;
+
+ private:
+  static constexpr uint32_t kChunkBits = 12, kChunkMask = (1u << kChunkBits) - 1;
+  static constexpr uint32_t kMaxChunks = 1u << 14;
+  uint32_t size_ = 0;
+  std::unique_ptr<std::atomic<LocationData*>[]> chunks_;
+};
+
+struct ContextImpl {
+  explicit ContextImpl(Context* context) : diagnostics(context) {}
+
+  DiagnosticEngine diagnostics;
+  OpPool op_pool;
+
+  std::mutex identifier_mutex;
+  std::set<std::string, std::less<>> identifiers;
+
+  InternTable<DimExprStorage> dim_exprs;
+  InternTable<TypeStorage> types;
+  InternTable<AttributeStorage> attributes;
+  LocationTable locations;
+
+  std::mutex blob_mutex;
+  std::vector<const AttributeStorage*> blob_attributes;
+
+  std::mutex discardable_mutex;
+  absl::flat_hash_map<const Operation*, Attribute> discardable;
+
+  // Written during registration only.
+  std::map<std::string, std::string, std::less<>> dialects;  // name, summary
+  std::deque<OpInfo> op_infos;
+  absl::flat_hash_map<OpId, const OpInfo*> ops_by_id;
+  std::map<std::string, const OpInfo*, std::less<>> ops_by_name;
+
+  std::mutex unregistered_mutex;
+  std::deque<std::unique_ptr<OpInfo>> unregistered_infos;
+  std::map<std::string, const OpInfo*, std::less<>> unregistered_by_name;
+  bool allow_unregistered = false;
+  std::set<std::string, std::less<>> unregistered_dialects;
+
+  // Often-used values.
+  Attribute true_attr, false_attr, unit_attr;
+  DimExpr unknown_dim;
+  std::array<DimExpr, 64> small_dims;
+  std::array<Type, kNumDTypes> scalars;
+  Identifier segment_sizes;
+};
+
+// Bookkeeping of large constants, called when an operation gains or loses an attribute.
+inline void CountBlobUse(Attribute attr, int delta) {
+  if (!attr) return;
+  const AttributeStorage* s = attr.storage();
+  if (s->kind == Attribute::Kind::kElements && s->blob) {
+    s->blob_uses.fetch_add(delta, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_CONTEXT_IMPL_H_

@@ -1,0 +1,48 @@
+#include "ir/core/diagnostic.h"
+
+#include <utility>
+
+#include "fmt/format.h"
+#include "ir/core/context.h"
+
+namespace tenon {
+
+DiagnosticEngine::Handler DiagnosticEngine::SetHandler(Handler handler) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(handler_, std::move(handler));
+}
+
+void DiagnosticEngine::Emit(const Diagnostic& diagnostic) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (handler_) handler_(diagnostic);
+}
+
+absl::Status EmitError(Context& context, Location location, std::string message,
+                       std::vector<Diagnostic> notes) {
+  std::string where = DescribeLocation(context, location);
+  std::string text = where.empty() ? message : fmt::format("{}: {}", where, message);
+  context.diagnostics().Emit({Severity::kError, location, std::move(message), std::move(notes)});
+  return absl::InvalidArgumentError(text);
+}
+
+void EmitWarning(Context& context, Location location, std::string message) {
+  context.diagnostics().Emit({Severity::kWarning, location, std::move(message), {}});
+}
+
+void EmitRemark(Context& context, Location location, std::string message) {
+  context.diagnostics().Emit({Severity::kRemark, location, std::move(message), {}});
+}
+
+std::string FormatDiagnostic(const Context& context, const Diagnostic& diagnostic) {
+  static constexpr const char* kNames[] = {"error", "warning", "remark", "note"};
+  std::string where = DescribeLocation(context, diagnostic.location);
+  std::string out = fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
+                                kNames[static_cast<int>(diagnostic.severity)], diagnostic.message);
+  for (const Diagnostic& note : diagnostic.notes) {
+    out += "\n";
+    out += FormatDiagnostic(context, note);
+  }
+  return out;
+}
+
+}  // namespace tenon

@@ -1,0 +1,516 @@
+#include "ir/core/dim_expr.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context_impl.h"
+
+namespace tenon {
+namespace {
+
+using Kind = DimExpr::Kind;
+using Terms = std::vector<DimTerm>;
+
+bool IsPlainSymbol(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (name.empty() || !letter(name[0])) return false;
+  for (char c : name) {
+    if (!letter(c) && !digit(c) && c != '.' && c != '$') return false;
+  }
+  for (std::string_view word : {"floordiv", "mod", "min", "max", "broadcast"}) {
+    if (name == word) return false;
+  }
+  return true;
+}
+
+// Text of an operand of * floordiv mod: sums and binary forms in parentheses.
+std::string AtomText(DimExpr e) {
+  switch (e.kind()) {
+    case Kind::kSum:
+    case Kind::kFloorDiv:
+    case Kind::kMod:
+      return fmt::format("({})", e.text());
+    default:
+      return e.text();
+  }
+}
+
+std::string FactorsText(const DimTerm& term) {
+  std::string out;
+  for (DimExpr f : term.factors) {
+    if (!out.empty()) out += " * ";
+    out += AtomText(f);
+  }
+  return out;
+}
+
+DimExpr Intern(Context& context, Kind kind, std::string text,
+               const std::function<void(DimExprStorage&)>& fill) {
+  std::string key = fmt::format("{}{}", static_cast<int>(kind), text);
+  return DimExpr(context.impl().dim_exprs.GetOrCreate(std::move(key), [&](DimExprStorage& s) {
+    s.context = &context;
+    s.kind = kind;
+    s.text = std::move(text);
+    fill(s);
+  }));
+}
+
+DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
+  std::string text;
+  switch (kind) {
+    case Kind::kFloorDiv:
+      text = fmt::format("{} floordiv {}", AtomText(a), AtomText(b));
+      break;
+    case Kind::kMod:
+      text = fmt::format("{} mod {}", AtomText(a), AtomText(b));
+      break;
+    case Kind::kMin:
+      text = fmt::format("min({}, {})", a.text(), b.text());
+      break;
+    case Kind::kMax:
+      text = fmt::format("max({}, {})", a.text(), b.text());
+      break;
+    default:
+      text = fmt::format("broadcast({}, {})", a.text(), b.text());
+      break;
+  }
+  return Intern(a.context(), kind, std::move(text), [&](DimExprStorage& s) { s.a = a, s.b = b; });
+}
+
+Terms ToTerms(DimExpr e) {
+  if (e.is_constant()) return e.constant() == 0 ? Terms{} : Terms{{e.constant(), {}}};
+  if (e.kind() == Kind::kSum) return e.storage()->terms;
+  return {{1, {e}}};
+}
+
+// Normal form of a sum; Unknown on overflow is decided by the caller.
+DimExpr FromTerms(Context& context, const std::map<std::string, DimTerm>& by_text) {
+  Terms terms;
+  int64_t constant = 0;
+  for (const auto& [text, term] : by_text) {
+    if (term.coefficient == 0) continue;
+    if (term.factors.empty()) {
+      constant = term.coefficient;
+    } else {
+      terms.push_back(term);
+    }
+  }
+  if (terms.empty()) return DimExpr::Constant(context, constant);
+  // Positive terms first, so that text rarely starts with a minus sign.
+  std::stable_partition(terms.begin(), terms.end(),
+                        [](const DimTerm& t) { return t.coefficient > 0; });
+  if (constant != 0) terms.push_back({constant, {}});
+  if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].factors.size() == 1)
+    return terms[0].factors[0];
+  std::string text;
+  for (const DimTerm& term : terms) {
+    uint64_t magnitude = term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient)
+                                              : static_cast<uint64_t>(term.coefficient);
+    if (text.empty()) {
+      if (term.coefficient < 0) text += "-";
+    } else {
+      text += term.coefficient < 0 ? " - " : " + ";
+    }
+    if (term.factors.empty()) {
+      text += fmt::format("{}", magnitude);
+    } else {
+      if (magnitude != 1) text += fmt::format("{} * ", magnitude);
+      text += FactorsText(term);
+    }
+  }
+  return Intern(context, Kind::kSum, std::move(text),
+                [&](DimExprStorage& s) { s.terms = std::move(terms); });
+}
+
+bool AddTerm(std::map<std::string, DimTerm>& sum, const DimTerm& term) {
+  auto [it, inserted] = sum.try_emplace(FactorsText(term), term);
+  if (inserted) return true;
+  return !__builtin_add_overflow(it->second.coefficient, term.coefficient, &it->second.coefficient);
+}
+
+bool AnyUnknown(DimExpr a, DimExpr b) { return a.is_unknown() || b.is_unknown(); }
+
+// Is the value >= 0 for all non-negative symbols?
+bool NonNegative(DimExpr e) {
+  switch (e.kind()) {
+    case Kind::kConstant:
+      return e.constant() >= 0;
+    case Kind::kSymbol:
+      return true;
+    case Kind::kMod:
+      return true;
+    case Kind::kSum:
+      for (const DimTerm& term : e.storage()->terms) {
+        if (term.coefficient < 0) return false;
+        for (DimExpr f : term.factors) {
+          if (!NonNegative(f)) return false;
+        }
+      }
+      return true;
+    case Kind::kFloorDiv:
+    case Kind::kMin:
+    case Kind::kBroadcast:
+      return NonNegative(e.storage()->a) && NonNegative(e.storage()->b);
+    case Kind::kMax:
+      return NonNegative(e.storage()->a) || NonNegative(e.storage()->b);
+    case Kind::kUnknown:
+      return false;
+  }
+  return false;
+}
+
+int64_t FloorDivide(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return (a % b != 0 && (a % b < 0) != (b < 0)) ? q - 1 : q;
+}
+
+bool Divides(int64_t b, int64_t a) { return b != 0 && b != -1 && a % b == 0; }
+
+bool Contains(DimExpr broadcast, DimExpr part) {
+  if (broadcast == part) return true;
+  if (broadcast.kind() != Kind::kBroadcast) return false;
+  return Contains(broadcast.storage()->a, part) || Contains(broadcast.storage()->b, part);
+}
+
+}  // namespace
+
+DimExpr DimExpr::Constant(Context& context, int64_t value) {
+  const auto& small = context.impl().small_dims;
+  if (value >= 0 && value < static_cast<int64_t>(small.size()) && small[value]) return small[value];
+  return Intern(context, Kind::kConstant, fmt::format("{}", value),
+                [&](DimExprStorage& s) { s.value = value; });
+}
+
+DimExpr DimExpr::Symbol(Context& context, std::string_view name) {
+  std::string text = IsPlainSymbol(name) ? std::string(name) : fmt::format("`{}`", name);
+  std::replace(text.begin() + 1, text.end() - (text[0] == '`' ? 1 : 0), '`', '\'');
+  return Intern(context, Kind::kSymbol, text, [&](DimExprStorage& s) {
+    s.symbol = text[0] == '`' ? text.substr(1, text.size() - 2) : text;
+  });
+}
+
+DimExpr DimExpr::Unknown(Context& context) {
+  if (context.impl().unknown_dim) return context.impl().unknown_dim;
+  return Intern(context, Kind::kUnknown, "?", [](DimExprStorage&) {});
+}
+
+Kind DimExpr::kind() const { return storage_->kind; }
+Context& DimExpr::context() const { return *storage_->context; }
+int64_t DimExpr::constant() const {
+  TENON_CHECK(is_constant());
+  return storage_->value;
+}
+std::string_view DimExpr::symbol() const {
+  TENON_CHECK(kind() == Kind::kSymbol);
+  return storage_->symbol;
+}
+const std::string& DimExpr::text() const { return storage_->text; }
+
+std::optional<int64_t> DimExpr::Evaluate(
+    const std::function<std::optional<int64_t>(std::string_view)>& lookup) const {
+  switch (kind()) {
+    case Kind::kConstant:
+      return storage_->value;
+    case Kind::kSymbol:
+      return lookup(storage_->symbol);
+    case Kind::kUnknown:
+      return std::nullopt;
+    case Kind::kSum: {
+      int64_t sum = 0;
+      for (const DimTerm& term : storage_->terms) {
+        int64_t product = term.coefficient;
+        for (DimExpr f : term.factors) {
+          std::optional<int64_t> v = f.Evaluate(lookup);
+          if (!v || __builtin_mul_overflow(product, *v, &product)) return std::nullopt;
+        }
+        if (__builtin_add_overflow(sum, product, &sum)) return std::nullopt;
+      }
+      return sum;
+    }
+    default:
+      break;
+  }
+  std::optional<int64_t> a = storage_->a.Evaluate(lookup), b = storage_->b.Evaluate(lookup);
+  if (!a || !b) return std::nullopt;
+  switch (kind()) {
+    case Kind::kFloorDiv:
+      if (*b == 0 || (*b == -1 && *a == std::numeric_limits<int64_t>::min())) return std::nullopt;
+      return FloorDivide(*a, *b);
+    case Kind::kMod:
+      if (*b == 0) return std::nullopt;
+      if (*b == -1) return 0;
+      return *a - FloorDivide(*a, *b) * *b;
+    case Kind::kMin:
+      return std::min(*a, *b);
+    case Kind::kMax:
+      return std::max(*a, *b);
+    default:  // broadcast
+      if (*a == *b || *b == 1) return *a;
+      if (*a == 1) return *b;
+      return std::nullopt;
+  }
+}
+
+DimExpr DimExpr::Substitute(
+    const std::function<std::optional<DimExpr>(std::string_view)>& lookup) const {
+  switch (kind()) {
+    case Kind::kConstant:
+    case Kind::kUnknown:
+      return *this;
+    case Kind::kSymbol:
+      return lookup(storage_->symbol).value_or(*this);
+    case Kind::kSum: {
+      DimExpr sum = Constant(context(), 0);
+      for (const DimTerm& term : storage_->terms) {
+        DimExpr product = Constant(context(), term.coefficient);
+        for (DimExpr f : term.factors) product = product * f.Substitute(lookup);
+        sum = sum + product;
+      }
+      return sum;
+    }
+    default:
+      break;
+  }
+  DimExpr a = storage_->a.Substitute(lookup), b = storage_->b.Substitute(lookup);
+  switch (kind()) {
+    case Kind::kFloorDiv:
+      return FloorDiv(a, b);
+    case Kind::kMod:
+      return Mod(a, b);
+    case Kind::kMin:
+      return Min(a, b);
+    case Kind::kMax:
+      return Max(a, b);
+    default:
+      return Broadcast(a, b);
+  }
+}
+
+void DimExpr::CollectSymbols(std::vector<std::string_view>& out) const {
+  switch (kind()) {
+    case Kind::kConstant:
+    case Kind::kUnknown:
+      return;
+    case Kind::kSymbol:
+      if (std::find(out.begin(), out.end(), storage_->symbol) == out.end())
+        out.push_back(storage_->symbol);
+      return;
+    case Kind::kSum:
+      for (const DimTerm& term : storage_->terms) {
+        for (DimExpr f : term.factors) f.CollectSymbols(out);
+      }
+      return;
+    default:
+      storage_->a.CollectSymbols(out);
+      storage_->b.CollectSymbols(out);
+  }
+}
+
+bool DimExpr::ProvablyLessEqual(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b)) return false;
+  if (a == b) return true;
+  if (NonNegative(b - a)) return true;
+  const DimExprStorage *sa = a.storage(), *sb = b.storage();
+  if (sa->kind == Kind::kMin && (ProvablyLessEqual(sa->a, b) || ProvablyLessEqual(sa->b, b)))
+    return true;
+  if (sa->kind == Kind::kMax && ProvablyLessEqual(sa->a, b) && ProvablyLessEqual(sa->b, b))
+    return true;
+  if (sb->kind == Kind::kMax && (ProvablyLessEqual(a, sb->a) || ProvablyLessEqual(a, sb->b)))
+    return true;
+  if (sb->kind == Kind::kMin && ProvablyLessEqual(a, sb->a) && ProvablyLessEqual(a, sb->b))
+    return true;
+  return false;
+}
+
+std::optional<DimExpr> DimExpr::ExactDiv(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b) || b.is_constant(0)) return std::nullopt;
+  if (a == b) return Constant(a.context(), 1);
+  Terms divisor = ToTerms(b);
+  if (divisor.size() != 1) {
+    // A sum divides a when a is a monomial multiple of it; try the quotient of the leading terms.
+    Terms dividend = ToTerms(a);
+    if (dividend.size() != divisor.size()) return std::nullopt;
+    auto term_expr = [&](const DimTerm& t) {
+      DimExpr e = Constant(a.context(), t.coefficient);
+      for (DimExpr f : t.factors) e = e * f;
+      return e;
+    };
+    for (const DimTerm& lead : dividend) {
+      std::optional<DimExpr> q = ExactDiv(term_expr(lead), term_expr(divisor[0]));
+      if (q && *q * b == a) return q;
+    }
+    return std::nullopt;
+  }
+  std::map<std::string, DimTerm> quotient;
+  for (DimTerm term : ToTerms(a)) {
+    if (term.coefficient == std::numeric_limits<int64_t>::min() ||
+        term.coefficient % divisor[0].coefficient != 0) {
+      return std::nullopt;
+    }
+    term.coefficient /= divisor[0].coefficient;
+    for (DimExpr f : divisor[0].factors) {
+      auto it = std::find(term.factors.begin(), term.factors.end(), f);
+      if (it == term.factors.end()) return std::nullopt;
+      term.factors.erase(it);
+    }
+    if (!AddTerm(quotient, term)) return std::nullopt;
+  }
+  return FromTerms(a.context(), quotient);
+}
+
+DimExpr operator+(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  if (a.is_constant() && b.is_constant()) {
+    int64_t sum;
+    if (__builtin_add_overflow(a.constant(), b.constant(), &sum))
+      return DimExpr::Unknown(a.context());
+    return DimExpr::Constant(a.context(), sum);
+  }
+  std::map<std::string, DimTerm> sum;
+  for (DimExpr e : {a, b}) {
+    for (const DimTerm& term : ToTerms(e)) {
+      if (!AddTerm(sum, term)) return DimExpr::Unknown(a.context());
+    }
+  }
+  return FromTerms(a.context(), sum);
+}
+
+DimExpr operator-(DimExpr a, DimExpr b) { return a + b * -1; }
+
+DimExpr operator*(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  std::map<std::string, DimTerm> sum;
+  for (const DimTerm& x : ToTerms(a)) {
+    for (const DimTerm& y : ToTerms(b)) {
+      DimTerm product;
+      if (__builtin_mul_overflow(x.coefficient, y.coefficient, &product.coefficient)) {
+        return DimExpr::Unknown(a.context());
+      }
+      product.factors = x.factors;
+      product.factors.insert(product.factors.end(), y.factors.begin(), y.factors.end());
+      std::sort(product.factors.begin(), product.factors.end(),
+                [](DimExpr l, DimExpr r) { return l.text() < r.text(); });
+      if (!AddTerm(sum, product)) return DimExpr::Unknown(a.context());
+    }
+  }
+  return FromTerms(a.context(), sum);
+}
+
+DimExpr operator+(DimExpr a, int64_t b) { return a + DimExpr::Constant(a.context(), b); }
+DimExpr operator-(DimExpr a, int64_t b) { return a - DimExpr::Constant(a.context(), b); }
+DimExpr operator*(DimExpr a, int64_t b) { return a * DimExpr::Constant(a.context(), b); }
+
+DimExpr FloorDiv(DimExpr a, DimExpr b) {
+  Context& context = a.context();
+  if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
+  if (a.is_constant() && b.is_constant()) {
+    if (b.constant() == -1) return a * -1;
+    return DimExpr::Constant(context, FloorDivide(a.constant(), b.constant()));
+  }
+  if (a.is_constant(0)) return a;
+  if (std::optional<DimExpr> q = DimExpr::ExactDiv(a, b)) return *q;
+  if (b.is_constant() && b.constant() > 0) {
+    // (k * b + r) floordiv b = k + r floordiv b, term by term.
+    std::map<std::string, DimTerm> whole, rest;
+    for (DimTerm term : ToTerms(a)) {
+      if (term.factors.empty()) {
+        int64_t q = FloorDivide(term.coefficient, b.constant());
+        if (q != 0) AddTerm(whole, {q, {}});
+        if (int64_t r = term.coefficient - q * b.constant(); r != 0) AddTerm(rest, {r, {}});
+      } else if (Divides(b.constant(), term.coefficient)) {
+        term.coefficient /= b.constant();
+        AddTerm(whole, term);
+      } else {
+        AddTerm(rest, term);
+      }
+    }
+    DimExpr r = FromTerms(context, rest);
+    if (r.is_constant()) {
+      return FromTerms(context, whole) +
+             DimExpr::Constant(context, FloorDivide(r.constant(), b.constant()));
+    }
+    if (!whole.empty()) return FromTerms(context, whole) + MakeBinary(Kind::kFloorDiv, r, b);
+  }
+  return MakeBinary(Kind::kFloorDiv, a, b);
+}
+
+DimExpr FloorDiv(DimExpr a, int64_t b) { return FloorDiv(a, DimExpr::Constant(a.context(), b)); }
+DimExpr CeilDiv(DimExpr a, int64_t b) { return FloorDiv(a + (b - 1), b); }
+
+DimExpr Mod(DimExpr a, DimExpr b) {
+  Context& context = a.context();
+  if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
+  if (DimExpr::ExactDiv(a, b)) return DimExpr::Constant(context, 0);
+  if (b.is_constant() && b.constant() > 0) {
+    std::map<std::string, DimTerm> rest;
+    for (DimTerm term : ToTerms(a)) {
+      if (term.factors.empty()) {
+        term.coefficient -= FloorDivide(term.coefficient, b.constant()) * b.constant();
+        if (term.coefficient != 0) AddTerm(rest, term);
+      } else if (!Divides(b.constant(), term.coefficient)) {
+        AddTerm(rest, term);
+      }
+    }
+    a = FromTerms(context, rest);
+    if (a.is_constant()) {
+      return DimExpr::Constant(
+          context, a.constant() - FloorDivide(a.constant(), b.constant()) * b.constant());
+    }
+  } else if (a.is_constant() && b.is_constant()) {
+    if (b.constant() == -1) return DimExpr::Constant(context, 0);
+    return DimExpr::Constant(context,
+                             a.constant() - FloorDivide(a.constant(), b.constant()) * b.constant());
+  }
+  return MakeBinary(Kind::kMod, a, b);
+}
+
+DimExpr Min(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  if (DimExpr::ProvablyLessEqual(a, b)) return a;
+  if (DimExpr::ProvablyLessEqual(b, a)) return b;
+  if (b.text() < a.text()) std::swap(a, b);
+  return MakeBinary(Kind::kMin, a, b);
+}
+
+DimExpr Max(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  if (DimExpr::ProvablyLessEqual(a, b)) return b;
+  if (DimExpr::ProvablyLessEqual(b, a)) return a;
+  if (b.text() < a.text()) std::swap(a, b);
+  return MakeBinary(Kind::kMax, a, b);
+}
+
+DimExpr Broadcast(DimExpr a, DimExpr b) {
+  if (a.is_constant(1)) return b;
+  if (b.is_constant(1)) return a;
+  if (a.is_constant()) return a;
+  if (b.is_constant()) return b;
+  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  if (a == b) return a;
+  // Extents that fit are equal or 1; min(x, c) differs from x only where it is a larger constant
+  // than 1.
+  auto is_min_of = [](DimExpr e, DimExpr x) {
+    if (e.kind() != Kind::kMin) return false;
+    DimExpr p = e.storage()->a, q = e.storage()->b;
+    if (q == x) std::swap(p, q);
+    return p == x && q.is_constant() && q.constant() > 1;
+  };
+  if (is_min_of(a, b)) return b;
+  if (is_min_of(b, a)) return a;
+  if (Contains(a, b)) return a;
+  if (Contains(b, a)) return b;
+  if (b.text() < a.text()) std::swap(a, b);
+  return MakeBinary(Kind::kBroadcast, a, b);
+}
+
+DimExpr Product(Context& context, std::span<const DimExpr> dims) {
+  DimExpr product = DimExpr::Constant(context, 1);
+  for (DimExpr d : dims) product = product * d;
+  return product;
+}
+
+}  // namespace tenon

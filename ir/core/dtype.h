@@ -1,0 +1,51 @@
+// Element types of tensors. This header includes nothing of ours and stays C++17, so that kernels
+// and device code can use it without the IR.
+#ifndef TENON_IR_CORE_DTYPE_H_
+#define TENON_IR_CORE_DTYPE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon {
+
+enum class DType : uint8_t {
+  kInvalid = 0,
+  kBool,  // i1 in text; one byte in memory, 0 or 1
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+};
+
+inline constexpr int kNumDTypes = 14;
+
+// Bytes of one element; 0 for kInvalid.
+constexpr size_t SizeOf(DType dtype) {
+  constexpr uint8_t kSizes[kNumDTypes] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  return kSizes[static_cast<uint8_t>(dtype)];
+}
+
+// The name in IR text ("f32", "i1", "ui8"); "invalid" for kInvalid.
+constexpr const char* Name(DType dtype) {
+  constexpr const char* kNames[kNumDTypes] = {"invalid", "i1",   "i8",   "i16",  "i32",
+                                              "i64",     "ui8",  "ui16", "ui32", "ui64",
+                                              "f16",     "bf16", "f32",  "f64"};
+  return kNames[static_cast<uint8_t>(dtype)];
+}
+
+constexpr bool IsFloat(DType d) { return d >= DType::kF16 && d <= DType::kF64; }
+constexpr bool IsSignedInt(DType d) { return d >= DType::kI8 && d <= DType::kI64; }
+constexpr bool IsUnsignedInt(DType d) { return d >= DType::kU8 && d <= DType::kU64; }
+constexpr bool IsInt(DType d) { return d >= DType::kI8 && d <= DType::kU64; }
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_DTYPE_H_

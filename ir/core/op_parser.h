@@ -1,0 +1,110 @@
+// The parser of operations, blocks and regions. Internal to ir/core.
+#ifndef TENON_IR_CORE_OP_PARSER_H_
+#define TENON_IR_CORE_OP_PARSER_H_
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/core/asm_parser.h"
+#include "ir/core/block.h"
+#include "ir/core/parser.h"
+
+namespace tenon {
+
+class OpParser : public AsmParser {
+ public:
+  OpParser(Context& context, std::string_view text, const ParseOptions& options)
+      : AsmParser(context, text, options.file_name), options_(options) {}
+  ~OpParser();
+
+  absl::StatusOr<OwnedOp> ParseTopLevel();
+
+ private:
+  // A use as written: "%a" or "%a#1".
+  struct Use {
+    std::string_view name;
+    uint32_t number = 0;
+    size_t offset = 0;
+  };
+  // What a name stands for: a block argument, or `count` results of `op` from `first` on.
+  struct Definition {
+    Value argument;
+    Operation* op = nullptr;
+    uint32_t first = 0, count = 1;
+    size_t offset = 0;
+    Value Get(uint32_t number) const { return argument ? argument : op->result(first + number); }
+  };
+  // A value used before its definition; `placeholder` stands in for it.
+  struct ForwardUse {
+    uint32_t number = 0;
+    Value placeholder;
+    size_t offset = 0;
+  };
+  // Names visible in one region that is isolated from above, and in the regions nested in it.
+  struct ValueScope {
+    absl::flat_hash_map<Key, Definition> values;
+    absl::flat_hash_map<Key, std::vector<ForwardUse>> forward;
+    std::vector<Key> names;  // in order of definition inside nested regions, to be forgotten at their end
+    int nesting = 0;
+  };
+  struct BlockEntry {
+    Block* block = nullptr;
+    std::unique_ptr<Block> undefined;  // owned here until its label is met
+    size_t offset = 0;
+  };
+  using BlockNames = absl::flat_hash_map<Key, BlockEntry>;
+  struct ResultGroup {
+    std::string_view name;
+    uint32_t count = 1;
+    size_t offset = 0;
+  };
+
+  bool ParseOperation(Block* into);
+  bool ParseResultGroups(std::vector<ResultGroup>& groups, size_t& total);
+  const OpInfo* ParseOpName();
+  const OpInfo* FindInfo(std::string_view name, size_t at);
+  bool ParseUses(std::vector<Use>& uses);
+  bool ParseUse(Use& use);
+  bool ParseSuccessors(OperationState& state);
+  bool ParseRegions(const OpInfo& info, unsigned& count);
+  bool ParseSignature(const std::vector<Use>& uses, OperationState& state);
+  bool SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries, size_t at,
+                     OperationState& state);
+  bool SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries, size_t at, OperationState& state);
+  bool DefineResults(Operation* op, const std::vector<ResultGroup>& groups);
+
+  bool ParseRegion(Region& region, bool isolated);
+  bool ParseBlocks(Region& region);
+  bool ParseBlockLabel(Region& region);
+  bool ParseBlockArguments(Block* block);
+  bool ParseBody(Block* block);
+  Block* ReferToBlock(std::string_view name, size_t at);
+  bool CheckBlocksDefined();
+
+  void EnterScope(bool isolated);
+  bool LeaveScope(bool isolated);
+  bool Define(std::string_view name, Definition definition);
+  bool Resolve(const Use& use, Type type, Value& value);
+  bool ResolveForwardUses(Key name, const Definition& definition);
+  bool CheckNoForwardUses(const ValueScope& scope);
+  bool ResolveLocations();
+  Diagnostic NoteAt(size_t offset, std::string message);
+
+  ParseOptions options_;
+  OwnedOp module_;
+  absl::flat_hash_map<Key, const OpInfo*> infos_;
+  std::vector<std::unique_ptr<ValueScope>> scopes_;
+  std::vector<std::unique_ptr<BlockNames>> block_names_;
+  // Regions of ops not created yet, innermost last.
+  std::vector<std::unique_ptr<Region>> pending_regions_;
+  Block placeholders_;
+  std::vector<std::pair<Operation*, std::string_view>> located_later_;
+  std::vector<std::pair<Value, std::string_view>> arguments_located_later_;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_OP_PARSER_H_

@@ -1,0 +1,54 @@
+#include "ir/core/parser.h"
+
+#include <utility>
+
+#include "fmt/format.h"
+#include "ir/core/op_parser.h"
+#include "ir/core/verifier.h"
+
+namespace tenon {
+
+bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnostic> notes) {
+  if (!status_.ok()) return false;
+  if (silent_) {
+    status_ = absl::InvalidArgumentError(message);
+  } else {
+    status_ = EmitError(context_, LocationAt(PositionAt(offset)), std::move(message), std::move(notes));
+  }
+  return false;
+}
+
+bool AsmParser::ErrorExpected(const char* what) {
+  if (At(TokenKind::kError)) return Error(lexer_.error());
+  if (At(TokenKind::kEof)) return Error(fmt::format("expected {}, got the end of the text", what));
+  constexpr size_t kMaxShown = 40;
+  std::string shown(token_.text.substr(0, kMaxShown));
+  if (token_.text.size() > kMaxShown) shown += "…";
+  return Error(fmt::format("expected {}, got '{}'", what, shown));
+}
+
+bool AsmParser::ExpectEnd() { return AtEnd() || ErrorExpected("the end of the text"); }
+
+absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text, const ParseOptions& options) {
+  OpParser parser(context, text, options);
+  absl::StatusOr<OwnedOp> module = parser.ParseTopLevel();
+  if (!module.ok() || !options.verify) return module;
+  if (absl::Status status = Verify(module->get()); !status.ok()) return status;
+  return module;
+}
+
+absl::StatusOr<Type> ParseType(Context& context, std::string_view text) {
+  AsmParser parser(context, text, "<type>");
+  Type type;
+  if (!parser.ParseType(type) || !parser.ExpectEnd()) return parser.status();
+  return type;
+}
+
+absl::StatusOr<Attribute> ParseAttribute(Context& context, std::string_view text) {
+  AsmParser parser(context, text, "<attribute>");
+  Attribute attribute;
+  if (!parser.ParseAttribute(attribute) || !parser.ExpectEnd()) return parser.status();
+  return attribute;
+}
+
+}  // namespace tenon

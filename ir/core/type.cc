@@ -1,0 +1,142 @@
+#include "ir/core/type.h"
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context_impl.h"
+
+namespace tenon {
+namespace {
+
+void AppendRaw(std::string& key, const void* data, size_t size) {
+  key.append(static_cast<const char*>(data), size);
+}
+
+Type Intern(Context& context, std::string key, Type::Kind kind,
+            const std::function<void(TypeStorage&)>& fill) {
+  key.insert(key.begin(), static_cast<char>(kind));
+  return Type(context.impl().types.GetOrCreate(std::move(key), [&](TypeStorage& s) {
+    s.context = &context;
+    s.kind = kind;
+    fill(s);
+  }));
+}
+
+}  // namespace
+
+Type Type::Scalar(Context& context, DType dtype) {
+  TENON_CHECK(dtype != DType::kInvalid);
+  Type cached = context.impl().scalars[static_cast<int>(dtype)];
+  if (cached) return cached;
+  return Intern(context, std::string(1, static_cast<char>(dtype)), Kind::kScalar,
+                [&](TypeStorage& s) { s.dtype = dtype; });
+}
+
+Type Type::Index(Context& context) {
+  return Intern(context, "", Kind::kIndex, [](TypeStorage&) {});
+}
+
+Type Type::None(Context& context) {
+  return Intern(context, "", Kind::kNone, [](TypeStorage&) {});
+}
+
+Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) {
+  TENON_CHECK(dtype != DType::kInvalid);
+  std::string key(1, static_cast<char>(dtype));
+  for (DimExpr d : dims) {
+    const DimExprStorage* p = d.storage();
+    AppendRaw(key, &p, sizeof(p));
+  }
+  return Intern(context, std::move(key), Kind::kTensor, [&](TypeStorage& s) {
+    s.dtype = dtype;
+    s.dims.assign(dims.begin(), dims.end());
+    s.is_static = true;
+    int64_t n = 1;
+    bool zero = false;
+    for (DimExpr d : dims) {
+      if (!d.is_constant()) {
+        s.is_static = false;
+        return;
+      }
+      zero = zero || d.constant() == 0;
+    }
+    for (DimExpr d : dims) {
+      if (!zero && (d.constant() < 0 || __builtin_mul_overflow(n, d.constant(), &n))) return;
+    }
+    s.num_elements = zero ? 0 : n;
+  });
+}
+
+Type Type::Tensor(Context& context, DType dtype, std::span<const int64_t> dims) {
+  std::vector<DimExpr> exprs;
+  exprs.reserve(dims.size());
+  for (int64_t d : dims) exprs.push_back(DimExpr::Constant(context, d));
+  return Tensor(context, dtype, exprs);
+}
+
+Type Type::Unranked(Context& context, DType dtype) {
+  return Intern(context, std::string(1, static_cast<char>(dtype)), Kind::kUnranked,
+                [&](TypeStorage& s) { s.dtype = dtype; });
+}
+
+Type Type::Function(Context& context, std::span<const Type> inputs, std::span<const Type> results) {
+  std::string key = fmt::format("{}:", inputs.size());
+  for (std::span<const Type> list : {inputs, results}) {
+    for (Type t : list) {
+      const TypeStorage* p = t.storage();
+      AppendRaw(key, &p, sizeof(p));
+    }
+  }
+  return Intern(context, std::move(key), Kind::kFunction, [&](TypeStorage& s) {
+    s.inputs.assign(inputs.begin(), inputs.end());
+    s.results.assign(results.begin(), results.end());
+  });
+}
+
+Type Type::Tuple(Context& context, std::span<const Type> types) {
+  std::string key;
+  for (Type t : types) {
+    const TypeStorage* p = t.storage();
+    AppendRaw(key, &p, sizeof(p));
+  }
+  return Intern(context, std::move(key), Kind::kTuple,
+                [&](TypeStorage& s) { s.inputs.assign(types.begin(), types.end()); });
+}
+
+Type Type::Opaque(Context& context, std::string_view text) {
+  return Intern(context, std::string(text), Kind::kOpaque,
+                [&](TypeStorage& s) { s.text = std::string(text); });
+}
+
+Type::Kind Type::kind() const { return storage_->kind; }
+DType Type::dtype() const { return storage_->dtype; }
+int64_t Type::rank() const {
+  TENON_CHECK(is_tensor());
+  return static_cast<int64_t>(storage_->dims.size());
+}
+std::span<const DimExpr> Type::dims() const {
+  TENON_CHECK(is_tensor());
+  return storage_->dims;
+}
+DimExpr Type::dim(int64_t i) const {
+  std::span<const DimExpr> all = dims();
+  if (i < 0) i += static_cast<int64_t>(all.size());
+  TENON_CHECK(i >= 0 && i < static_cast<int64_t>(all.size()));
+  return all[i];
+}
+bool Type::is_static() const { return storage_->is_static; }
+int64_t Type::num_elements() const { return storage_->num_elements; }
+std::span<const Type> Type::inputs() const { return storage_->inputs; }
+std::span<const Type> Type::results() const { return storage_->results; }
+std::string_view Type::opaque_text() const { return storage_->text; }
+Context& Type::context() const { return *storage_->context; }
+
+Type WithDims(Type tensor, std::span<const DimExpr> dims) {
+  return Type::Tensor(tensor.context(), tensor.dtype(), dims);
+}
+
+Type WithDType(Type tensor, DType dtype) {
+  return tensor.is_tensor() ? Type::Tensor(tensor.context(), dtype, tensor.dims())
+                            : Type::Unranked(tensor.context(), dtype);
+}
+
+}  // namespace tenon

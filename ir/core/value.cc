@@ -1,0 +1,91 @@
+#include "ir/core/value.h"
+
+#include "ir/core/block.h"
+#include "ir/core/operation.h"
+
+namespace tenon {
+
+// Results lie directly before the operation's header, result i at distance (i + 1).
+Operation* Value::owner_op() const {
+  return const_cast<Operation*>(reinterpret_cast<const Operation*>(impl_ + result_index() + 1));
+}
+
+unsigned Value::result_index() const {
+  // Saturated indices count on from the first one that is not saturated, towards higher addresses.
+  unsigned beyond = 0;
+  const ValueImpl* at = impl_;
+  while (at->stored_index() == ValueImpl::kMaxIndex) ++at, ++beyond;
+  return at->stored_index() + beyond;
+}
+
+Block* Value::argument_owner() const {
+  TENON_CHECK(is_block_argument());
+  return static_cast<BlockArgumentImpl*>(impl_)->owner;
+}
+
+unsigned Value::argument_index() const {
+  TENON_CHECK(is_block_argument());
+  return static_cast<BlockArgumentImpl*>(impl_)->index;
+}
+
+Block* Value::parent_block() const {
+  return is_block_argument() ? argument_owner() : owner_op()->block();
+}
+
+Location Value::location() const {
+  return is_block_argument() ? static_cast<BlockArgumentImpl*>(impl_)->location
+                             : owner_op()->location();
+}
+
+size_t Value::num_uses() const {
+  size_t n = 0;
+  for (OpOperand* use = impl_->first_use_; use != nullptr; use = use->next_use()) ++n;
+  return n;
+}
+
+void Value::ReplaceAllUsesWith(Value other) {
+  TENON_CHECK(other != *this);
+  while (impl_->first_use_ != nullptr) impl_->first_use_->set(other);
+}
+
+void Value::ReplaceAllUsesExcept(Value other, const Operation* except) {
+  for (OpOperand *use = impl_->first_use_, *next; use != nullptr; use = next) {
+    next = use->next_use();
+    if (use->owner() != except) use->set(other);
+  }
+}
+
+Operation* OpOperand::owner() const {
+  return const_cast<Operation*>(reinterpret_cast<const Operation*>(this - index())) - 1;
+}
+
+unsigned OpOperand::index() const {
+  unsigned beyond = 0;
+  const OpOperand* at = this;
+  while ((at->back_and_index_ >> 48) == kMaxIndex) --at, ++beyond;
+  return static_cast<unsigned>(at->back_and_index_ >> 48) + beyond;
+}
+
+void OpOperand::set(Value value) {
+  Unlink();
+  Link(value.impl());
+}
+
+void OpOperand::Link(ValueImpl* value) {
+  value_ = value;
+  if (value == nullptr) return;
+  next_ = value->first_use_;
+  if (next_ != nullptr) next_->set_back(&next_);
+  set_back(&value->first_use_);
+  value->first_use_ = this;
+}
+
+void OpOperand::Unlink() {
+  if (value_ == nullptr) return;
+  *back() = next_;
+  if (next_ != nullptr) next_->set_back(back());
+  value_ = nullptr;
+  next_ = nullptr;
+}
+
+}  // namespace tenon

@@ -1,0 +1,174 @@
+// SSA values and their uses.
+#ifndef TENON_IR_CORE_VALUE_H_
+#define TENON_IR_CORE_VALUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "ir/core/location.h"
+#include "ir/core/type.h"
+
+namespace tenon {
+
+class Block;
+class Operation;
+class OpOperand;
+class Value;
+
+// Storage of a value: 16 bytes. The type pointer's upper 16 bits hold the result index, saturated
+// at kMaxIndex (user-space addresses fit 48 bits), and a flag for block arguments.
+class ValueImpl {
+ public:
+  Type type() const {
+    return Type(reinterpret_cast<const TypeStorage*>(type_and_index_ & kPointerMask));
+  }
+  void set_type(Type type) {
+    type_and_index_ =
+        (type_and_index_ & ~kPointerMask) | reinterpret_cast<uintptr_t>(type.storage());
+  }
+  bool is_block_argument() const { return (type_and_index_ & kArgumentFlag) != 0; }
+
+ private:
+  friend class Block;
+  friend class BlockArgumentImpl;
+  friend class OpOperand;
+  friend class Operation;
+  friend class Value;
+
+  static constexpr uintptr_t kPointerMask = (uintptr_t{1} << 48) - 1;
+  static constexpr uintptr_t kArgumentFlag = uintptr_t{1} << 63;
+  static constexpr unsigned kMaxIndex = 0x7fff;
+
+  ValueImpl(Type type, unsigned index, bool argument)
+      : type_and_index_(reinterpret_cast<uintptr_t>(type.storage()) |
+                        (uintptr_t{index < kMaxIndex ? index : kMaxIndex} << 48) |
+                        (argument ? kArgumentFlag : 0)) {}
+  unsigned stored_index() const { return static_cast<unsigned>(type_and_index_ >> 48) & kMaxIndex; }
+
+  OpOperand* first_use_ = nullptr;
+  uintptr_t type_and_index_;
+};
+
+class BlockArgumentImpl : public ValueImpl {
+ public:
+  BlockArgumentImpl(Type type, Block* owner, uint32_t index, Location location)
+      : ValueImpl(type, 0, true), owner(owner), index(index), location(location) {}
+  Block* owner;
+  uint32_t index;
+  Location location;
+};
+
+// A handle to a value: an operation's result or a block's argument. Null is allowed where stated.
+class Value {
+ public:
+  Value() = default;
+  explicit Value(ValueImpl* impl) : impl_(impl) {}
+
+  Type type() const { return impl_->type(); }
+  void set_type(Type type) { impl_->set_type(type); }
+
+  bool is_block_argument() const { return impl_->is_block_argument(); }
+  bool is_result() const { return !impl_->is_block_argument(); }
+  // The operation that computes it; null for a block argument.
+  Operation* defining_op() const { return is_result() ? owner_op() : nullptr; }
+  unsigned result_index() const;  // REQUIRES: is_result()
+  Block* argument_owner() const;  // REQUIRES: is_block_argument()
+  unsigned argument_index() const;
+  // The block whose operations may use it without crossing a region: the op's or the argument's.
+  Block* parent_block() const;
+  Location location() const;
+
+  class UseIterator;
+  struct UseRange;
+  UseRange uses() const;  // most recent use first
+  bool has_uses() const { return impl_->first_use_ != nullptr; }
+  bool has_one_use() const;
+  size_t num_uses() const;
+  // Makes every use (of `this`) use `other`. Types may differ; the verifier judges.
+  void ReplaceAllUsesWith(Value other);
+  // Same, except for uses by `except`.
+  void ReplaceAllUsesExcept(Value other, const Operation* except);
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  bool operator==(const Value&) const = default;
+  ValueImpl* impl() const { return impl_; }
+
+ private:
+  Operation* owner_op() const;
+  ValueImpl* impl_ = nullptr;
+};
+
+// One operand of an operation: a link in its value's use list. The owner is found from the index in
+// the upper 16 bits of the back link.
+class OpOperand {
+ public:
+  Value get() const { return Value(value_); }
+  void set(Value value);
+  Operation* owner() const;
+  unsigned index() const;
+  OpOperand* next_use() const { return next_; }
+
+  OpOperand(const OpOperand&) = delete;
+  OpOperand& operator=(const OpOperand&) = delete;
+
+ private:
+  friend class Operation;
+  friend class Value;
+  static constexpr uintptr_t kPointerMask = (uintptr_t{1} << 48) - 1;
+  static constexpr unsigned kMaxIndex = 0xffff;
+
+  explicit OpOperand(unsigned index)
+      : back_and_index_(uintptr_t{index < kMaxIndex ? index : kMaxIndex} << 48) {}
+  void Link(ValueImpl* value);
+  void Unlink();
+  OpOperand** back() const { return reinterpret_cast<OpOperand**>(back_and_index_ & kPointerMask); }
+  void set_back(OpOperand** back) {
+    back_and_index_ = (back_and_index_ & ~kPointerMask) | reinterpret_cast<uintptr_t>(back);
+  }
+
+  ValueImpl* value_ = nullptr;
+  OpOperand* next_ = nullptr;
+  uintptr_t back_and_index_;
+};
+
+class Value::UseIterator {
+ public:
+  using difference_type = std::ptrdiff_t;
+  using value_type = OpOperand;
+  using reference = OpOperand&;
+  using pointer = OpOperand*;
+  using iterator_category = std::forward_iterator_tag;
+  UseIterator() = default;
+  explicit UseIterator(OpOperand* use) : use_(use) {}
+  OpOperand& operator*() const { return *use_; }
+  OpOperand* operator->() const { return use_; }
+  UseIterator& operator++() {
+    use_ = use_->next_use();
+    return *this;
+  }
+  UseIterator operator++(int) {
+    UseIterator old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const UseIterator&) const = default;
+
+ private:
+  OpOperand* use_ = nullptr;
+};
+
+struct Value::UseRange {
+  OpOperand* first;
+  UseIterator begin() const { return UseIterator(first); }
+  UseIterator end() const { return UseIterator(); }
+};
+
+inline Value::UseRange Value::uses() const { return {impl_->first_use_}; }
+inline bool Value::has_one_use() const {
+  return impl_->first_use_ != nullptr && impl_->first_use_->next_use() == nullptr;
+}
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_VALUE_H_

@@ -1,0 +1,5 @@
+#include "ir/core/verifier.h"
+
+namespace tenon {
+absl::Status Verify(Operation*) { return absl::OkStatus(); }
+}  // namespace tenon

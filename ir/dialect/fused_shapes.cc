@@ -1,0 +1,122 @@
+// Shape functions of the fused dialect.
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context.h"
+#include "ir/dialect/shape_functions.h"
+#include "ir/dialect/shape_support.h"
+
+namespace tenon {
+
+absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2), residual = c.operand(3);
+  if (!x.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 1) return c.Error("x must be of rank 1 or more, not 0");
+  TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, 2));
+  DimVector dims(x.dims().begin(), x.dims().end());
+  dims.back() = DimExpr::Unknown(c.context);
+  if (w.is_tensor()) {
+    const bool transposed = InferBool(c, "transpose_w");
+    const DimExpr inner = w.dim(transposed ? 1 : 0);
+    dims.back() = w.dim(transposed ? 0 : 1);
+    if (ProvablyDifferent(inner, x.dim(-1))) {
+      return c.Error(fmt::format("the last extent of x is {}, but w of shape {}{} takes {}",
+                                 x.dim(-1).text(), DimsText(w.dims()),
+                                 transposed ? " (transposed)" : "", inner.text()));
+    }
+  }
+  TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, dims.back()));
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", residual, dims));
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
+namespace {
+
+// What an operand of fused.attention says about its extents in a layout.
+struct View {
+  DimExpr batch, heads, sequence, size;
+};
+
+absl::StatusOr<View> ReadLayout(const InferContext& c, std::string_view what, Type type,
+                                std::string_view layout, int64_t num_heads) {
+  TENON_RETURN_IF_ERROR(CheckRank(c, what, type, layout == "bsh" ? 3 : 4));
+  const DimExpr heads = DimExpr::Constant(c.context, num_heads);
+  if (layout == "bsh") {
+    const DimExpr packed = type.dim(2);
+    if (packed.is_constant() && packed.constant() % num_heads != 0) {
+      return c.Error(fmt::format("the last extent {} of {} cannot be divided into {} heads",
+                                 packed.text(), what, num_heads));
+    }
+    return View{type.dim(0), heads, type.dim(1), FloorDiv(packed, num_heads)};
+  }
+  View view;
+  if (layout == "bshd") {
+    view = {type.dim(0), type.dim(2), type.dim(1), type.dim(3)};
+  } else if (layout == "bhds") {
+    view = {type.dim(0), type.dim(1), type.dim(3), type.dim(2)};
+  } else {
+    view = {type.dim(0), type.dim(1), type.dim(2), type.dim(3)};
+  }
+  TENON_ASSIGN_OR_RETURN(
+      view.heads, MergeEqual(c, view.heads, heads, fmt::format("the number of heads of {}", what)));
+  return view;
+}
+
+}  // namespace
+
+absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
+  const Type q = c.operand(0), k = c.operand(1), v = c.operand(2);
+  const int64_t heads = InferI64(c, "num_heads"), kv_heads = InferI64(c, "kv_num_heads");
+  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
+    return c.Error(fmt::format("num_heads is {} and kv_num_heads is {}, expected a positive multiple",
+                               heads, kv_heads));
+  }
+  if (q.dtype() != k.dtype() || q.dtype() != v.dtype()) {
+    return c.Error(fmt::format("q, k and v must have one element type, not {}, {} and {}",
+                               Name(q.dtype()), Name(k.dtype()), Name(v.dtype())));
+  }
+  if (!q.is_tensor() || !k.is_tensor() || !v.is_tensor()) {
+    return SetResult(results, Type::Unranked(c.context, q.dtype()));
+  }
+  TENON_ASSIGN_OR_RETURN(const View vq, ReadLayout(c, "q", q, InferStr(c, "q_layout"), heads));
+  TENON_ASSIGN_OR_RETURN(const View vk, ReadLayout(c, "k", k, InferStr(c, "k_layout"), kv_heads));
+  TENON_ASSIGN_OR_RETURN(const View vv, ReadLayout(c, "v", v, InferStr(c, "v_layout"), kv_heads));
+  TENON_ASSIGN_OR_RETURN(DimExpr batch, MergeEqual(c, vq.batch, vk.batch, "the batch of q and k"));
+  TENON_ASSIGN_OR_RETURN(batch, MergeEqual(c, batch, vv.batch, "the batch of q and v"));
+  TENON_RETURN_IF_ERROR(MergeEqual(c, vq.size, vk.size, "the head size of q and k").status());
+  TENON_ASSIGN_OR_RETURN(const DimExpr keys,
+                         MergeEqual(c, vk.sequence, vv.sequence, "the sequence of k and v"));
+  const DimExpr scores[] = {batch, vq.heads, vq.sequence, keys};
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "mask", c.operand(3), scores));
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(4), scores));
+  const std::string_view out = InferStr(c, "out_layout");
+  if (out == "bsh") {
+    const DimExpr dims[] = {batch, vq.sequence, vq.heads * vv.size};
+    return SetTensor(c, results, q.dtype(), dims);
+  }
+  if (out == "bshd") {
+    const DimExpr dims[] = {batch, vq.sequence, vq.heads, vv.size};
+    return SetTensor(c, results, q.dtype(), dims);
+  }
+  const DimExpr dims[] = {batch, vq.heads, vq.sequence, vv.size};
+  return SetTensor(c, results, q.dtype(), dims);
+}
+
+absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), skip = c.operand(1);
+  if (!x.is_tensor() || !skip.is_tensor()) {
+    const Type unranked = Type::Unranked(c.context, x.dtype());
+    results.insert(results.end(), 2, unranked);
+    return absl::OkStatus();
+  }
+  DimVector dims(x.dims().begin(), x.dims().end());
+  TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, skip.dims()));
+  TENON_RETURN_IF_ERROR(InferAxis(c, "axis", static_cast<int64_t>(dims.size())).status());
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "scale", c.operand(2), dims));
+  if (c.segments.size() > 3) {
+    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(3), dims));
+  }
+  results.insert(results.end(), 2, Type::Tensor(c.context, x.dtype(), dims));
+  return absl::OkStatus();
+}
+
+}  // namespace tenon

@@ -1,0 +1,140 @@
+// Shape functions of the nn dialect.
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context.h"
+#include "ir/dialect/shape_functions.h"
+#include "ir/dialect/shape_support.h"
+
+namespace tenon {
+
+absl::Status InferNorm(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0);
+  if (x.is_tensor()) {
+    TENON_RETURN_IF_ERROR(InferAxis(c, "axis", x.rank()).status());
+    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "scale", c.operand(1), x.dims()));
+    if (c.segments.size() > 2) {
+      TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(2), x.dims()));
+    }
+  }
+  return SetResult(results, x);
+}
+
+absl::Status InferBatchNorm(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operands[0];
+  if (x.is_tensor()) {
+    if (x.rank() < 2) return c.Error(fmt::format("x must be of rank 2 or more, not {}", x.rank()));
+    for (int i = 1; i < 5; ++i) {
+      TENON_RETURN_IF_ERROR(CheckVector(c, c.info.def().operands[i].name, c.operands[i], x.dim(1)));
+    }
+  }
+  return SetResult(results, x);
+}
+
+absl::Status InferConv(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2);
+  if (!x.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, x.rank()));
+  const int64_t spatial = x.rank() - 2, group = InferI64(c, "group");
+  TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
+  if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
+  DimVector dims(x.rank(), DimExpr::Unknown(c.context));
+  dims[0] = x.dim(0);
+  if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
+  if (ProvablyDifferent(x.dim(1), w.dim(1) * group)) {
+    return c.Error(fmt::format("x has {} channels, but w has {} for each of {} groups",
+                               x.dim(1).text(), w.dim(1).text(), group));
+  }
+  if (w.dim(0).is_constant() && w.dim(0).constant() % group != 0) {
+    return c.Error(fmt::format("{} filters cannot be divided into {} groups", w.dim(0).text(), group));
+  }
+  TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, w.dim(0)));
+  dims[1] = w.dim(0);
+  for (int64_t i = 0; i < spatial; ++i) {
+    TENON_ASSIGN_OR_RETURN(dims[2 + i],
+                           WindowExtent(c, window, i, x.dim(2 + i), w.dim(2 + i)));
+  }
+  if (c.segments.size() > 3) {
+    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", c.operand(3), dims));
+  }
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
+absl::Status InferPool(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operands[0];
+  if (!x.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
+  const int64_t spatial = x.rank() - 2;
+  const std::span<const int64_t> kernel = InferI64s(c, "kernel");
+  if (static_cast<int64_t>(kernel.size()) != spatial) {
+    return c.Error(fmt::format("kernel has {} elements, expected {}", kernel.size(), spatial));
+  }
+  TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
+  DimVector dims(x.dims().begin(), x.dims().end());
+  for (int64_t i = 0; i < spatial; ++i) {
+    if (kernel[i] < 1) return c.Error(fmt::format("kernel holds {}, expected at least 1", kernel[i]));
+    TENON_ASSIGN_OR_RETURN(dims[2 + i], WindowExtent(c, window, i, x.dim(2 + i),
+                                                     DimExpr::Constant(c.context, kernel[i])));
+  }
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
+namespace {
+
+// Batch, heads, sequence and head size of an attention operand of rank 3 (heads packed) or 4.
+struct Heads {
+  DimExpr batch, heads, sequence, size;
+};
+
+absl::StatusOr<Heads> SplitHeads(const InferContext& c, std::string_view what, Type type,
+                                 int64_t num_heads) {
+  if (type.rank() == 4) return Heads{type.dim(0), type.dim(1), type.dim(2), type.dim(3)};
+  if (type.rank() != 3) {
+    return c.Error(fmt::format("{} must be of rank 3 or 4, not {}", what, type.rank()));
+  }
+  if (num_heads < 1) {
+    return c.Error(fmt::format("{} is of rank 3, which needs a number of heads of at least 1, not {}",
+                               what, num_heads));
+  }
+  const DimExpr packed = type.dim(2);
+  if (packed.is_constant() && packed.constant() % num_heads != 0) {
+    return c.Error(fmt::format("the last extent {} of {} cannot be divided into {} heads",
+                               packed.text(), what, num_heads));
+  }
+  return Heads{type.dim(0), DimExpr::Constant(c.context, num_heads), type.dim(1),
+               FloorDiv(packed, num_heads)};
+}
+
+}  // namespace
+
+absl::Status InferNnAttention(const InferContext& c, ResultTypes& results) {
+  const Type q = c.operand(0), k = c.operand(1), v = c.operand(2), mask = c.operand(3);
+  if (!q.is_tensor() || !k.is_tensor() || !v.is_tensor()) {
+    return SetResult(results, Type::Unranked(c.context, q.dtype()));
+  }
+  const int64_t kv_heads = InferI64(c, "kv_num_heads");
+  TENON_ASSIGN_OR_RETURN(const Heads hq, SplitHeads(c, "q", q, InferI64(c, "q_num_heads")));
+  TENON_ASSIGN_OR_RETURN(const Heads hk, SplitHeads(c, "k", k, kv_heads));
+  TENON_ASSIGN_OR_RETURN(const Heads hv, SplitHeads(c, "v", v, kv_heads));
+  TENON_ASSIGN_OR_RETURN(DimExpr batch, MergeEqual(c, hq.batch, hk.batch, "the batch of q and k"));
+  TENON_ASSIGN_OR_RETURN(batch, MergeEqual(c, batch, hv.batch, "the batch of q and v"));
+  TENON_RETURN_IF_ERROR(MergeEqual(c, hq.size, hk.size, "the head size of q and k").status());
+  TENON_RETURN_IF_ERROR(MergeEqual(c, hk.heads, hv.heads, "the number of heads of k and v").status());
+  TENON_ASSIGN_OR_RETURN(const DimExpr keys,
+                         MergeEqual(c, hk.sequence, hv.sequence, "the sequence of k and v"));
+  if (hq.heads.is_constant() && hk.heads.is_constant() &&
+      (hk.heads.constant() == 0 || hq.heads.constant() % hk.heads.constant() != 0)) {
+    return c.Error(fmt::format("{} heads of q cannot share {} heads of k", hq.heads.text(),
+                               hk.heads.text()));
+  }
+  const DimExpr scores[] = {batch, hq.heads, hq.sequence, keys};
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "mask", mask, scores));
+  if (q.rank() == 4) {
+    const DimExpr dims[] = {batch, hq.heads, hq.sequence, hv.size};
+    return SetTensor(c, results, q.dtype(), dims);
+  }
+  const DimExpr dims[] = {batch, hq.sequence, hq.heads * hv.size};
+  return SetTensor(c, results, q.dtype(), dims);
+}
+
+}  // namespace tenon

@@ -1,0 +1,50 @@
+// Rows of constant data from which generated code builds the definitions of a dialect's operations.
+#ifndef TENON_IR_DIALECT_OP_TABLE_H_
+#define TENON_IR_DIALECT_OP_TABLE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "ir/core/context.h"
+
+namespace tenon {
+
+struct OperandRow {
+  const char* name;
+  Arity arity;
+  bool any, scalar_i1;
+  uint32_t dtypes;
+  const char* description;
+};
+
+struct AttrRow {
+  const char* name;
+  AttrType type;
+  bool required;
+  const char* default_text;
+  std::span<const char* const> enums;
+};
+
+struct SuccessorRow {
+  const char* name;
+  int operand_group;
+};
+
+struct OpRow {
+  const char* name;
+  const char* summary;
+  std::span<const OperandRow> operands, results;
+  std::span<const AttrRow> attrs;
+  std::span<const char* const> regions;
+  std::span<const SuccessorRow> successors;
+  uint32_t traits;
+  InferFn infer;
+  VerifyFn verify;
+  FoldFn fold;
+};
+
+Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow> rows);
+
+}  // namespace tenon
+
+#endif  // TENON_IR_DIALECT_OP_TABLE_H_

@@ -1,0 +1,63 @@
+// Shape functions: result types of operations from operand types and attributes. Each is written once over
+// dimension expressions, and serves static and symbolic shapes. An unranked operand gives an unranked
+// result wherever the rank follows from it. Extents that depend on run-time values are DimExpr::Unknown;
+// NameUnknownDims (shape_data.h) gives them names.
+#ifndef TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
+#define TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
+
+#include "absl/status/status.h"
+#include "ir/core/op_info.h"
+
+namespace tenon {
+
+// Broadcast of all operands. The dtype is the first operand's, or the result constraint's if it allows
+// only one.
+absl::Status InferElementwise(const InferContext& c, ResultTypes& results);
+// The first operand's type. An attribute `axis` must be an axis of it.
+absl::Status InferSameAsFirst(const InferContext& c, ResultTypes& results);
+
+// core
+absl::Status InferConstant(const InferContext& c, ResultTypes& results);
+absl::Status InferDims(const InferContext& c, ResultTypes& results);
+
+// ten
+absl::Status InferCast(const InferContext& c, ResultTypes& results);
+absl::Status InferWhere(const InferContext& c, ResultTypes& results);
+absl::Status InferMatMul(const InferContext& c, ResultTypes& results);
+absl::Status InferEinsum(const InferContext& c, ResultTypes& results);
+absl::Status InferReduce(const InferContext& c, ResultTypes& results);
+absl::Status InferShapeOf(const InferContext& c, ResultTypes& results);
+absl::Status InferReshape(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicReshape(const InferContext& c, ResultTypes& results);
+absl::Status InferExpand(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicExpand(const InferContext& c, ResultTypes& results);
+absl::Status InferTranspose(const InferContext& c, ResultTypes& results);
+absl::Status InferConcat(const InferContext& c, ResultTypes& results);
+absl::Status InferSlice(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicSlice(const InferContext& c, ResultTypes& results);
+absl::Status InferSplit(const InferContext& c, ResultTypes& results);
+absl::Status InferGather(const InferContext& c, ResultTypes& results);
+absl::Status InferGatherElements(const InferContext& c, ResultTypes& results);
+absl::Status InferGatherNd(const InferContext& c, ResultTypes& results);
+absl::Status InferScatterNd(const InferContext& c, ResultTypes& results);
+absl::Status InferPad(const InferContext& c, ResultTypes& results);
+absl::Status InferTile(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicTile(const InferContext& c, ResultTypes& results);
+absl::Status InferRange(const InferContext& c, ResultTypes& results);
+absl::Status InferResize(const InferContext& c, ResultTypes& results);
+
+// nn
+absl::Status InferNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferBatchNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferConv(const InferContext& c, ResultTypes& results);
+absl::Status InferPool(const InferContext& c, ResultTypes& results);
+absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
+
+// fused
+absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results);
+absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results);
+absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
+
+}  // namespace tenon
+
+#endif  // TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
