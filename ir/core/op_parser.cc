@@ -67,12 +67,12 @@ Diagnostic OpParser::NoteAt(size_t offset, std::string message) {
 }
 
 bool OpParser::ParseOperation(Block* into) {
-  Position position;
-  if (options_.locate_by_text) position = PositionAt(offset());
   std::vector<ResultGroup> groups;
   size_t num_results = 0, begin = offset();
   if (At(TokenKind::kPercentId) && !ParseResultGroups(groups, num_results)) return false;
   size_t name_at = offset();
+  Position position;
+  if (options_.locate_by_text) position = PositionAt(name_at);
   const OpInfo* info = ParseOpName();
   if (info == nullptr) return false;
 
