@@ -1,0 +1,40 @@
+// The activation that a fused op applies to its result. fused.linear and fused.conv have an enum
+// each, spelled alike; kernels use this one.
+#ifndef TENON_KERNELS_ACTIVATION_H_
+#define TENON_KERNELS_ACTIVATION_H_
+
+#include <cstdint>
+
+namespace tenon::kernels {
+
+// In the order of the YAML's Enum list; ToActivation relies on it, and a test checks it.
+enum class ActivationKind : uint8_t {
+  kNone,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+  kGeluSigmoid,
+  kSilu,
+  kSigmoid,
+  kTanh,
+  kClip,
+  kLeakyRelu,
+  kHardSigmoid,
+  kHardSwish,
+};
+inline constexpr int kNumActivations = 12;
+
+struct Activation {
+  ActivationKind kind = ActivationKind::kNone;
+  float alpha = 0;
+  float beta = 0;
+};
+
+template <typename FusedAttrs>
+Activation ToActivation(const FusedAttrs& attrs) {
+  return {static_cast<ActivationKind>(attrs.activation), attrs.alpha, attrs.beta};
+}
+
+}  // namespace tenon::kernels
+
+#endif  // TENON_KERNELS_ACTIVATION_H_

@@ -1,0 +1,99 @@
+#include "kernels/attention_call.h"
+
+#include <cmath>
+
+#include "kernels/op_attrs.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+namespace {
+
+enum class HeadLayout { kBsh, kBshd, kBhsd, kBhds };
+
+// Reads extents and strides of a tensor whose heads lie as `layout` says.
+AttentionCall::Layout Read(const TensorView& t, HeadLayout layout, int64_t heads, int64_t& length,
+                           int64_t& dim) {
+  const auto& s = t.shape;
+  switch (layout) {
+    case HeadLayout::kBsh:
+      length = s[1];
+      dim = s[2] / heads;
+      return {.batch = s[1] * s[2], .head = dim, .row = s[2]};
+    case HeadLayout::kBshd:
+      length = s[1];
+      dim = s[3];
+      return {.batch = s[1] * s[2] * s[3], .head = s[3], .row = s[2] * s[3]};
+    case HeadLayout::kBhsd:
+      length = s[2];
+      dim = s[3];
+      return {.batch = s[1] * s[2] * s[3], .head = s[2] * s[3], .row = s[3]};
+    case HeadLayout::kBhds:
+      length = s[3];
+      dim = s[2];
+      return {.batch = s[1] * s[2] * s[3], .head = s[2] * s[3], .row = 1, .element = s[3]};
+  }
+  return {};
+}
+
+AttentionCall::ScoreStrides StridesOver(const TensorView& t, const AttentionCall& call) {
+  const int64_t scores[4] = {call.batch, call.heads, call.q_len, call.k_len};
+  AttentionCall::ScoreStrides strides = {};
+  if (!t.present()) return strides;
+  const Dims broadcast = BroadcastStrides(t.shape, scores);
+  for (size_t i = 0; i < 4; ++i) strides[i] = broadcast[i];
+  return strides;
+}
+
+void ReadScoreOperands(std::span<const TensorView> inputs, AttentionCall& call) {
+  if (inputs.size() > 3) call.mask = inputs[3];
+  if (inputs.size() > 4) call.bias = inputs[4];
+  call.mask_strides = StridesOver(call.mask, call);
+  call.bias_strides = StridesOver(call.bias, call);
+}
+
+}  // namespace
+
+AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
+                                     std::span<const TensorView> outputs, const void* attrs) {
+  const auto& a = *static_cast<const fused::AttentionAttrs*>(attrs);
+  AttentionCall call;
+  int64_t ignored = 0;
+  call.heads = a.num_heads;
+  call.kv_heads = a.kv_num_heads;
+  call.batch = inputs[0].shape[0];
+  call.q = Read(inputs[0], static_cast<HeadLayout>(a.q_layout), call.heads, call.q_len, call.dim);
+  call.k = Read(inputs[1], static_cast<HeadLayout>(a.k_layout), call.kv_heads, call.k_len, ignored);
+  call.v = Read(inputs[2], static_cast<HeadLayout>(a.v_layout), call.kv_heads, ignored, call.v_dim);
+  call.out = Read(outputs[0], static_cast<HeadLayout>(a.out_layout), call.heads, ignored, ignored);
+  call.scale = a.scale;
+  call.softcap = a.softcap;
+  call.causal = a.causal;
+  call.causal_offset = call.k_len - call.q_len;
+  call.nan_guard = a.nan_guard;
+  ReadScoreOperands(inputs, call);
+  return call;
+}
+
+AttentionCall AttentionCall::OfNn(std::span<const TensorView> inputs,
+                                  std::span<const TensorView> outputs, const void* attrs) {
+  const auto& a = *static_cast<const nn::AttentionAttrs*>(attrs);
+  AttentionCall call;
+  int64_t ignored = 0;
+  const bool split = inputs[0].rank() == 4;
+  const HeadLayout layout = split ? HeadLayout::kBhsd : HeadLayout::kBsh;
+  call.heads = split ? inputs[0].shape[1] : a.q_num_heads;
+  call.kv_heads = split ? inputs[1].shape[1] : a.kv_num_heads;
+  call.batch = inputs[0].shape[0];
+  call.q = Read(inputs[0], layout, call.heads, call.q_len, call.dim);
+  call.k = Read(inputs[1], layout, call.kv_heads, call.k_len, ignored);
+  call.v = Read(inputs[2], layout, call.kv_heads, ignored, call.v_dim);
+  call.out = Read(outputs[0], layout, call.heads, ignored, ignored);
+  call.scale =
+      a.scale != 0 ? a.scale : static_cast<float>(1 / std::sqrt(static_cast<double>(call.dim)));
+  call.softcap = a.softcap;
+  call.causal = a.is_causal;
+  ReadScoreOperands(inputs, call);
+  return call;
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,18 @@
+// What a fused op does to the rows of its result after the product: activation, then residual.
+#ifndef TENON_KERNELS_CPU_EPILOGUE_H_
+#define TENON_KERNELS_CPU_EPILOGUE_H_
+
+#include "kernels/activation.h"
+#include "kernels/kernel.h"
+
+namespace tenon::kernels::cpu {
+
+// Applies `activation` in place to n floats.
+void ActivateInPlace(const Activation& activation, float* y, int64_t n);
+
+// out = activation(out) + residual, the residual broadcast to out; null: none.
+void Epilogue(const RunArgs& args, const Activation& activation, const TensorView* residual);
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_EPILOGUE_H_

@@ -1,0 +1,134 @@
+// Normalisations of floats whose scale and bias cover exactly the normalised axes.
+#include <cmath>
+
+#include "kernels/cpu/support.h"
+#include "kernels/cpu/vector_ops.h"
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+namespace {
+
+// Whether `view` has all axes [axis, rank) of `like` with the same, known extents.
+bool CoversRow(const TensorView& view, const TensorView& like, int64_t axis) {
+  const int64_t count = like.rank() - axis;
+  if (view.rank() < count) return false;
+  for (int64_t i = 1; i <= count; ++i) {
+    if (view.dim(-i) != like.dim(-i) || view.dim(-i) < 0) return false;
+  }
+  return true;
+}
+
+template <typename Attrs, bool kSkip>
+std::string Supports(const CallSignature& call) {
+  const TensorView& out = call.outputs[0];
+  const int64_t axis = NormalizeAxis(static_cast<const Attrs*>(call.attrs)->axis, out.rank());
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.inputs[i].present()) continue;
+    const bool is_parameter = i >= (kSkip ? 2 : 1);
+    if (!CoversRow(call.inputs[i], out, axis) ||
+        (is_parameter && call.inputs[i].rank() != out.rank() - axis)) {
+      return "operand " + std::to_string(i) + " does not cover the normalised axes one to one";
+    }
+  }
+  return cpu::RequireF32(call);
+}
+
+template <typename Attrs, bool kSkip, bool kMean>
+KernelStatus Norm(const RunArgs& args) {
+  const TensorView& out = args.outputs[0];
+  const int64_t axis = NormalizeAxis(args.get<Attrs>().axis, out.rank());
+  const DimSpan outer = out.shape.first(axis);
+  const int64_t n = Product(out.shape.subspan(axis)), rows = Product(outer);
+  if (n == 0) return KernelStatus::Ok();
+  auto strides = [&](const TensorView& view) {
+    Dims all = BroadcastStrides(view.shape, out.shape);
+    all.resize(static_cast<size_t>(axis));
+    return all;
+  };
+  auto data = [&](size_t i) {
+    return cpu::Present(args.inputs, i) ? args.inputs[i].as<float>() : nullptr;
+  };
+  const Dims x_strides = strides(args.inputs[0]);
+  const Dims skip_strides = kSkip ? strides(args.inputs[1]) : x_strides;
+  const float *x = data(0), *skip = kSkip ? data(1) : nullptr;
+  const float *scale = data(kSkip ? 2 : 1), *bias = kMean ? data(kSkip ? 3 : 2) : nullptr;
+  float* sum = kSkip && cpu::Present(args.outputs, 1) ? args.outputs[1].as<float>() : nullptr;
+  const cpu::VectorOps& ops = cpu::GetVectorOps();
+  (*args.device->parallel)(rows, cpu::RowGrain(n, 4), [&](int64_t begin, int64_t end) {
+    StridedWalk<2> walk(outer, {x_strides, skip_strides}, begin);
+    for (int64_t r = begin; r < end; ++r, walk.Next()) {
+      ops.norm({.x = x + walk[0],
+                .skip = skip == nullptr ? nullptr : skip + walk[1],
+                .scale = scale,
+                .bias = bias,
+                .sum = sum == nullptr ? nullptr : sum + r * n,
+                .out = out.as<float>() + r * n,
+                .n = n,
+                .epsilon = args.get<Attrs>().epsilon,
+                .subtract_mean = kMean});
+    }
+  });
+  return KernelStatus::Ok();
+}
+
+template <typename Attrs, bool kSkip, bool kMean>
+Kernel NormKernel(const char* op, const char* name) {
+  return {.op = op,
+          .name = name,
+          .priority = 10,
+          .run = Norm<Attrs, kSkip, kMean>,
+          .supports = Supports<Attrs, kSkip>,
+          .inplace_mask = kSkip ? 0u : 1u};
+}
+
+KernelStatus BatchNorm(const RunArgs& args) {
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  if (x.numel() == 0) return KernelStatus::Ok();
+  const float *scale = args.inputs[1].as<float>(), *bias = args.inputs[2].as<float>();
+  const float *mean = args.inputs[3].as<float>(), *var = args.inputs[4].as<float>();
+  const float epsilon = args.get<nn::BatchNormAttrs>().epsilon;
+  const int64_t channels = x.shape[1], inner = Product(x.shape.subspan(2));
+  (*args.device->parallel)(x.shape[0] * channels, cpu::RowGrain(inner), [&](int64_t b, int64_t e) {
+    for (int64_t plane = b; plane < e; ++plane) {
+      const int64_t c = plane % channels;
+      const double factor = scale[c] / std::sqrt(static_cast<double>(var[c]) + epsilon);
+      cpu::Apply(cpu::UnaryOp::kAffine, x.as<float>() + plane * inner,
+                 out.as<float>() + plane * inner, inner, static_cast<float>(factor),
+                 static_cast<float>(bias[c] - mean[c] * factor));
+    }
+  });
+  return KernelStatus::Ok();
+}
+
+}  // namespace
+
+Kernel CpuBatchNorm() {
+  return {.op = "nn.batch_norm",
+          .name = "cpu.batch_norm",
+          .priority = 10,
+          .run = BatchNorm,
+          .supports =
+              [](const CallSignature& call) {
+                return call.inputs[0].rank() < 2 ? "needs a channel axis" : cpu::RequireF32(call);
+              },
+          .inplace_mask = 1};
+}
+
+Kernel CpuLayerNorm() {
+  return NormKernel<nn::LayerNormAttrs, false, true>("nn.layer_norm", "cpu.layer_norm");
+}
+Kernel CpuRmsNorm() {
+  return NormKernel<nn::RmsNormAttrs, false, false>("nn.rms_norm", "cpu.rms_norm");
+}
+Kernel CpuSkipLayerNorm() {
+  return NormKernel<fused::SkipLayerNormAttrs, true, true>("fused.skip_layer_norm",
+                                                           "cpu.skip_layer_norm");
+}
+Kernel CpuSkipRmsNorm() {
+  return NormKernel<fused::SkipRmsNormAttrs, true, false>("fused.skip_rms_norm",
+                                                          "cpu.skip_rms_norm");
+}
+
+}  // namespace tenon::kernels

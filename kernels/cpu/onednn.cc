@@ -1,0 +1,77 @@
+#include "kernels/cpu/onednn.h"
+
+#include <omp.h>
+
+#include <cstdlib>
+
+#include "kernels/shape.h"
+
+namespace tenon::kernels::cpu {
+
+OnednnThreads::OnednnThreads(int num_threads) : previous_(omp_get_max_threads()) {
+  if (previous_ != num_threads) omp_set_num_threads(num_threads);
+}
+
+OnednnThreads::~OnednnThreads() {
+  if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
+}
+
+OnednnCall::OnednnCall(const dnnl::engine& engine, const dnnl::primitive& primitive)
+    : engine_(engine), primitive_(primitive) {}
+
+int OnednnCall::Add(int argument, const dnnl::memory::desc& desc) {
+  memories_.emplace_back(desc, engine_, nullptr);
+  arguments_.push_back({argument, memories_.back().get()});
+  return static_cast<int>(arguments_.size()) - 1;
+}
+
+void OnednnCall::Bind(int slot, const void* data) {
+  dnnl_memory_set_data_handle_v2(arguments_[static_cast<size_t>(slot)].memory,
+                                 const_cast<void*>(data), nullptr);
+}
+
+KernelStatus OnednnCall::Execute(dnnl::stream& stream) {
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
+  if (status == dnnl_success) return KernelStatus::Ok();
+  return KernelStatus::Internal("oneDNN failed to execute a primitive (status " +
+                                std::to_string(static_cast<int>(status)) + ")");
+}
+
+dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims,
+                             const std::vector<int64_t>& strides) {
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims) {
+  const Dims strides = RowMajorStrides(dims);
+  return PlainDesc(dims, std::vector<int64_t>(strides.begin(), strides.end()));
+}
+
+dnnl::primitive_attr UserScratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+std::shared_ptr<KernelState> PackWeights(PrepareArgs& args, const dnnl::engine& engine,
+                                         const dnnl::stream& stream, const dnnl::memory::desc& from,
+                                         const dnnl::memory::desc& to, const void* data) {
+  auto pack = [&]() -> std::shared_ptr<KernelState> {
+    auto packed = std::make_shared<PackedWeights>();
+    packed->data = {std::aligned_alloc(64, Align64(std::max<size_t>(to.get_size(), 1))), std::free};
+    if (packed->data == nullptr) return nullptr;
+    dnnl::memory source(from, engine, const_cast<void*>(data));
+    dnnl::memory target(to, engine, packed->data.get());
+    dnnl::stream mutable_stream = stream;
+    dnnl::reorder(source, target).execute(mutable_stream, source, target);
+    mutable_stream.wait();
+    return packed;
+  };
+  if (!args.shared_state) return pack();
+  // The descriptor's bytes are the key: oneDNN fills all of them.
+  const std::string key(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
+  return args.shared_state(key, pack);
+}
+
+}  // namespace tenon::kernels::cpu

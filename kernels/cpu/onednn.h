@@ -1,0 +1,77 @@
+// The little of oneDNN's C++ API that the kernels need, without allocation of ours when running.
+#ifndef TENON_KERNELS_CPU_ONEDNN_H_
+#define TENON_KERNELS_CPU_ONEDNN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dnnl.hpp"
+#include "kernels/kernel.h"
+
+namespace tenon::kernels::cpu {
+
+// Makes oneDNN use as many threads as the program while in scope. It asks OpenMP for their number
+// both when a primitive is made and when it runs, and the two must agree.
+class OnednnThreads {
+ public:
+  explicit OnednnThreads(int num_threads);
+  ~OnednnThreads();
+  OnednnThreads(const OnednnThreads&) = delete;
+  OnednnThreads& operator=(const OnednnThreads&) = delete;
+
+ private:
+  int previous_;
+};
+
+// Weights reordered into the layout a primitive asked for; shared by all shapes of one instruction.
+struct PackedWeights : KernelState {
+  std::unique_ptr<void, void (*)(void*)> data{nullptr, nullptr};
+};
+
+// A primitive with its memory arguments. Pointers are bound before each execution.
+class OnednnCall {
+ public:
+  OnednnCall() = default;
+  OnednnCall(const dnnl::engine& engine, const dnnl::primitive& primitive);
+
+  // Adds an argument (DNNL_ARG_SRC, …) and returns its slot for Bind.
+  int Add(int argument, const dnnl::memory::desc& desc);
+  // Points an argument at its data. Where the layout pads channels, oneDNN writes zeros there.
+  void Bind(int slot, const void* data);
+  KernelStatus Execute(dnnl::stream& stream);
+
+ private:
+  dnnl::engine engine_;
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// Bytes rounded up to whole cache lines, so that parts of the scratch stay aligned.
+inline size_t Align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides);
+dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims);  // row-major
+
+// Attributes with the scratchpad in user mode.
+dnnl::primitive_attr UserScratchpad();
+
+// `from` reordered to `to`, cached in args.shared_state.
+std::shared_ptr<KernelState> PackWeights(PrepareArgs& args, const dnnl::engine& engine,
+                                         const dnnl::stream& stream, const dnnl::memory::desc& from,
+                                         const dnnl::memory::desc& to, const void* data);
+
+// Runs f and turns what oneDNN throws into a status.
+template <typename F>
+KernelStatus GuardOnednn(F&& f) {
+  try {
+    return f();
+  } catch (const dnnl::error& error) {
+    return KernelStatus::Internal(std::string("oneDNN: ") + error.what());
+  }
+}
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_ONEDNN_H_

@@ -1,0 +1,101 @@
+// exp, erf and tanh on Highway vectors of floats, within a few units in the last place of the true
+// values. Included once per instruction set, see Highway's foreach_target.h.
+#if defined(TENON_KERNELS_CPU_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
+#undef TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
+#else
+#define TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::kernels::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+inline V Const(float c) { return hn::Set(D(), c); }
+
+// Highway's Min and Max differ between targets when an operand is NaN; these keep a NaN in x.
+inline V ClampKeepingNan(V x, float low, float high) {
+  x = hn::IfThenElse(hn::Lt(x, Const(low)), Const(low), x);
+  return hn::IfThenElse(hn::Gt(x, Const(high)), Const(high), x);
+}
+
+// 2^n for integral n in [-127, 127].
+inline V PowerOfTwo(hn::Vec<hn::RebindToSigned<D>> n) {
+  const hn::RebindToSigned<D> di;
+  return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
+}
+
+// Overflows to infinity, underflows gradually to 0, keeps NaN.
+inline V Exp(V x) {
+  const hn::RebindToSigned<D> di;
+  const V clamped = ClampKeepingNan(x, -104.0f, 89.5f);
+  const V n = hn::Round(hn::Mul(clamped, Const(1.44269504088896341f)));
+  V r = hn::NegMulAdd(n, Const(0.693145751953125f), clamped);  // ln 2 in two parts
+  r = hn::NegMulAdd(n, Const(1.428606820309417e-6f), r);
+  // Minimax polynomial of e^r on [-ln2/2, ln2/2].
+  V p = Const(1.9875691500e-4f);
+  p = hn::MulAdd(p, r, Const(1.3981999507e-3f));
+  p = hn::MulAdd(p, r, Const(8.3334519073e-3f));
+  p = hn::MulAdd(p, r, Const(4.1665795894e-2f));
+  p = hn::MulAdd(p, r, Const(1.6666665459e-1f));
+  p = hn::MulAdd(p, r, Const(5.0000001201e-1f));
+  p = hn::MulAdd(p, hn::Mul(r, r), r);
+  p = hn::Add(p, Const(1.0f));
+  // Two factors, because 2^n itself may not be representable.
+  const auto exponent = hn::ConvertTo(di, n);
+  const auto half = hn::ShiftRight<1>(exponent);
+  const V y = hn::Mul(hn::Mul(p, PowerOfTwo(half)), PowerOfTwo(hn::Sub(exponent, half)));
+  return hn::IfThenElse(hn::Eq(x, x), y, x);
+}
+
+// An odd rational approximation; erf(4) is 1 to the last bit.
+inline V Erf(V x) {
+  const V z = ClampKeepingNan(x, -4.0f, 4.0f);
+  const V s = hn::Mul(z, z);
+  V p = Const(-2.72614225801306e-10f);
+  p = hn::MulAdd(p, s, Const(2.77068142495902e-08f));
+  p = hn::MulAdd(p, s, Const(-2.10102402082508e-06f));
+  p = hn::MulAdd(p, s, Const(-5.69250639462346e-05f));
+  p = hn::MulAdd(p, s, Const(-7.34990630326855e-04f));
+  p = hn::MulAdd(p, s, Const(-2.95459980854025e-03f));
+  p = hn::MulAdd(p, s, Const(-1.60960333262415e-02f));
+  V q = Const(-1.45660718464996e-05f);
+  q = hn::MulAdd(q, s, Const(-2.13374055278905e-04f));
+  q = hn::MulAdd(q, s, Const(-1.68282697438203e-03f));
+  q = hn::MulAdd(q, s, Const(-7.37332916720468e-03f));
+  q = hn::MulAdd(q, s, Const(-1.42647390514189e-02f));
+  return ClampKeepingNan(hn::Div(hn::Mul(z, p), q), -1.0f, 1.0f);
+}
+
+// An odd rational approximation; beyond the bound tanh is 1 to the last bit.
+inline V Tanh(V x) {
+  const V z = ClampKeepingNan(x, -9.0f, 9.0f);
+  const V s = hn::Mul(z, z);
+  V p = Const(-2.76076847742355e-16f);
+  p = hn::MulAdd(p, s, Const(2.00018790482477e-13f));
+  p = hn::MulAdd(p, s, Const(-8.60467152213735e-11f));
+  p = hn::MulAdd(p, s, Const(5.12229709037114e-08f));
+  p = hn::MulAdd(p, s, Const(1.48572235717979e-05f));
+  p = hn::MulAdd(p, s, Const(6.37261928875436e-04f));
+  p = hn::MulAdd(p, s, Const(4.89352455891786e-03f));
+  V q = Const(1.19825839466702e-06f);
+  q = hn::MulAdd(q, s, Const(1.18534705686654e-04f));
+  q = hn::MulAdd(q, s, Const(2.26843463243900e-03f));
+  q = hn::MulAdd(q, s, Const(4.89352518554385e-03f));
+  const V y = ClampKeepingNan(hn::Div(hn::Mul(z, p), q), -1.0f, 1.0f);
+  // Near 0 the function is its argument.
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), Const(4e-4f)), x, y);
+}
+
+inline V Sigmoid(V x) { return hn::Div(Const(1.0f), hn::Add(Const(1.0f), Exp(hn::Neg(x)))); }
+
+}  // namespace tenon::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,90 @@
+// Vectorised loops over contiguous floats, compiled for several instruction sets and chosen at run
+// time. What needs strides, threads or shapes is built on them in the kernels themselves.
+#ifndef TENON_KERNELS_CPU_VECTOR_OPS_H_
+#define TENON_KERNELS_CPU_VECTOR_OPS_H_
+
+#include <cstdint>
+
+namespace tenon::kernels::cpu {
+
+enum class UnaryOp : uint8_t {
+  kAbs,
+  kNeg,
+  kSqrt,
+  kReciprocal,
+  kCeil,
+  kFloor,
+  kRound,
+  kExp,
+  kErf,
+  kTanh,
+  kSigmoid,
+  kSilu,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+  kGeluSigmoid,
+  kClip,         // alpha, beta: the bounds
+  kLeakyRelu,    // alpha
+  kHardSigmoid,  // alpha, beta
+  kHardSwish,
+  kSquare,
+  kCube,
+  kAffine,  // alpha * x + beta
+};
+inline constexpr int kNumUnaryOps = 23;
+
+enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin };
+inline constexpr int kNumBinaryOps = 6;
+
+// Which operands of a binary loop are vectors (v) or one scalar (s).
+enum class BinaryForm : uint8_t { kVV, kVS, kSV };
+
+// One row of a normalisation: s = x (+ skip); out = (s [- mean]) / sqrt(mean of squares + epsilon)
+// [* scale] [+ bias]. Null pointers: absent. `sum` may equal x or skip; out may equal any of them.
+struct NormRow {
+  const float* x = nullptr;
+  const float* skip = nullptr;
+  const float* scale = nullptr;
+  const float* bias = nullptr;
+  float* sum = nullptr;
+  float* out = nullptr;
+  int64_t n = 0;
+  float epsilon = 0;
+  bool subtract_mean = false;
+};
+
+// Results may overwrite operands that start at the same address, and must not overlap otherwise.
+struct VectorOps {
+  using UnaryFn = void (*)(const float* x, float* y, int64_t n, float alpha, float beta);
+  using BinaryFn = void (*)(const float* a, const float* b, float* y, int64_t n);
+
+  UnaryFn unary[kNumUnaryOps];
+  BinaryFn binary[kNumBinaryOps][3];  // [op][form]
+  float (*sum)(const float* x, int64_t n);
+  float (*sum_of_squares)(const float* x, int64_t n);
+  float (*max)(const float* x, int64_t n);  // NaN if any is; -inf if n is 0
+  float (*min)(const float* x, int64_t n);
+  float (*dot)(const float* a, const float* b, int64_t n);
+  // Softmax in place. False, with NaN in y, if every score was -inf.
+  bool (*softmax)(float* y, int64_t n);
+  void (*log_softmax)(const float* x, float* y, int64_t n);
+  void (*norm)(const NormRow& row);
+  // y[i] = keep[i] ? y[i] : -inf.
+  void (*mask)(const uint8_t* keep, float* y, int64_t n);
+  // c (m x n, rows at distance ldc) = a (m x k, lda) * b (k x n, ldb), all rows contiguous.
+  void (*gemm)(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
+               int64_t ldb, float* c, int64_t ldc);
+};
+
+// The loops for this machine.
+const VectorOps& GetVectorOps();
+
+inline void Apply(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0,
+                  float beta = 0) {
+  GetVectorOps().unary[static_cast<int>(op)](x, y, n, alpha, beta);
+}
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_VECTOR_OPS_H_

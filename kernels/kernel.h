@@ -1,0 +1,128 @@
+// The kernel interface: a plain function over tensor views, attributes and a device context.
+#ifndef TENON_KERNELS_KERNEL_H_
+#define TENON_KERNELS_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ir/core/dtype.h"
+#include "kernels/tensor_view.h"
+
+namespace tenon::kernels {
+
+// Outcome of a kernel. Kernels do not see Status types: the executor adds op and location to the
+// text.
+struct [[nodiscard]] KernelStatus {
+  enum class Code : uint8_t { kOk, kInvalidArgument, kUnsupported, kInternal };
+  Code code = Code::kOk;
+  std::string message;  // lower-case, says what was expected; empty when ok (no allocation then)
+
+  bool ok() const { return code == Code::kOk; }
+  static KernelStatus Ok() { return {}; }
+  static KernelStatus Invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
+  static KernelStatus Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
+  static KernelStatus Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
+};
+
+// Runs f(begin, end) over disjoint sub-ranges that cover [0, n), on this device's threads.
+// `grain`: the smallest range worth a thread of its own. Implementations never allocate per call.
+class ParallelFor {
+ public:
+  virtual ~ParallelFor() = default;
+  virtual int num_threads() const = 0;
+  virtual void Run(int64_t n, int64_t grain, void (*f)(void* arg, int64_t begin, int64_t end),
+                   void* arg) = 0;
+
+  template <typename F>
+  void operator()(int64_t n, int64_t grain, F&& f) {
+    if (n <= 0) return;
+    if (n <= grain || num_threads() == 1) {
+      f(int64_t{0}, n);
+      return;
+    }
+    using Fn = std::remove_reference_t<F>;
+    Run(
+        n, grain, [](void* arg, int64_t b, int64_t e) { (*static_cast<Fn*>(arg))(b, e); },
+        const_cast<void*>(static_cast<const void*>(&f)));
+  }
+};
+
+// Per-device services, one per running program. Not thread-safe.
+struct DeviceContext {
+  ParallelFor* parallel = nullptr;  // never null
+};
+
+// State a kernel keeps between runs for one instruction and one set of input shapes: primitives,
+// packed weights, blocking decisions. Made by Prepare, owned by the executor.
+class KernelState {
+ public:
+  virtual ~KernelState() = default;
+};
+
+// What Prepare sees. Shapes and dtypes are final; `data` is set only for inputs that are constant
+// for the life of the program (weights), null for the others.
+struct PrepareArgs {
+  std::span<const TensorView> inputs = {};
+  std::span<const TensorView> outputs = {};
+  const void* attrs = nullptr;  // the op's generated attribute struct, e.g. ten::MatmulAttrs
+  DeviceContext* device = nullptr;
+  // Cache for packed weights shared by all shapes of one instruction; `key` distinguishes layouts.
+  // Returns the existing state or what `make` returns. Null-safe: when empty, call make directly.
+  std::function<std::shared_ptr<KernelState>(
+      const std::string& key, const std::function<std::shared_ptr<KernelState>()>& make)>
+      shared_state = {};
+  // Set by Prepare: scratch bytes Run needs (64-byte aligned, planned into the arena).
+  size_t scratch_bytes = 0;
+};
+
+struct RunArgs {
+  std::span<const TensorView> inputs = {};
+  std::span<const TensorView> outputs = {};
+  const void* attrs = nullptr;
+  DeviceContext* device = nullptr;
+  KernelState* state = nullptr;  // what Prepare returned; null if the kernel has no Prepare
+  void* scratch = nullptr;
+
+  template <typename Attrs>
+  const Attrs& get() const {
+    return *static_cast<const Attrs*>(attrs);
+  }
+};
+
+// Static facts about one call on which kernel choice may depend. Dims that are not known before run
+// time are -1; rank is always known.
+struct CallSignature {
+  std::span<const TensorView> inputs;  // data null; shape entries may be -1
+  std::span<const TensorView> outputs;
+  std::span<const bool> constant_input;  // per input: known at compile time
+  const void* attrs = nullptr;
+};
+
+using RunFn = KernelStatus (*)(const RunArgs& args);
+using PrepareFn = KernelStatus (*)(PrepareArgs& args, std::shared_ptr<KernelState>& state);
+// Empty string: the kernel can run this call. Otherwise why not ("needs f32, got f64").
+using SupportsFn = std::string (*)(const CallSignature& call);
+
+enum class Backend : uint8_t { kCpu, kCuda };
+
+// One kernel of an op. Several kernels may serve an op: the supported one of highest priority wins;
+// reference kernels have priority 0 and support every dtype the op allows.
+struct Kernel {
+  const char* op;    // "ten.matmul"
+  const char* name;  // "cpu.matmul.onednn"; reference kernels "ref.matmul"
+  Backend backend = Backend::kCpu;
+  int priority = 0;
+  RunFn run = nullptr;
+  PrepareFn prepare = nullptr;    // may be null
+  SupportsFn supports = nullptr;  // null: always
+  // Operand index whose buffer output 0 may share (elementwise kernels): bit i = input i.
+  uint32_t inplace_mask = 0;
+};
+
+}  // namespace tenon::kernels
+
+#endif  // TENON_KERNELS_KERNEL_H_

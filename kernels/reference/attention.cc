@@ -1,0 +1,175 @@
+// Reference kernels of attention and of rotary position embeddings.
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "kernels/attention_call.h"
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+#include "kernels/reference/dispatch.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The score of one query row against key j, before the softmax.
+template <typename T>
+double Score(const AttentionCall& call, const T* q, const T* k, int64_t b, int64_t h, int64_t i,
+             int64_t j) {
+  using C = Compute<T>;
+  double dot = 0;
+  for (int64_t d = 0; d < call.dim; ++d) {
+    dot += static_cast<double>(static_cast<C>(q[d * call.q.element])) *
+           static_cast<double>(static_cast<C>(k[d * call.k.element]));
+  }
+  dot *= call.scale;
+  if (call.softcap > 0) dot = call.softcap * std::tanh(dot / call.softcap);
+  auto at = [&](const AttentionCall::ScoreStrides& s) {
+    return b * s[0] + h * s[1] + i * s[2] + j * s[3];
+  };
+  if (call.bias.present()) dot += DoubleAt(call.bias, at(call.bias_strides));
+  if (call.mask.dtype == DType::kBool) {
+    if (call.mask.as<uint8_t>()[at(call.mask_strides)] == 0) return -kInfinity;
+  } else if (call.mask.present()) {
+    dot += DoubleAt(call.mask, at(call.mask_strides));
+  }
+  if (call.causal && j > i + call.causal_offset) return -kInfinity;
+  return dot;
+}
+
+// `scores`: room for one row.
+template <typename T>
+void AttendRow(const AttentionCall& call, const RunArgs& args, int64_t b, int64_t h, int64_t i,
+               double* scores) {
+  const int64_t kv = call.kv_head(h);
+  const T* q = args.inputs[0].as<T>() + call.q.At(b, h, i);
+  T* out = args.outputs[0].as<T>() + call.out.At(b, h, i);
+  double max = -kInfinity, sum = 0;
+  for (int64_t j = 0; j < call.k_len; ++j) {
+    scores[j] = Score(call, q, args.inputs[1].as<T>() + call.k.At(b, kv, j), b, h, i, j);
+    max = std::max(max, scores[j]);
+  }
+  const bool masked = max == -kInfinity;  // the softmax of such a row is NaN
+  for (int64_t j = 0; j < call.k_len; ++j) {
+    scores[j] = std::exp(scores[j] - max);
+    sum += scores[j];
+  }
+  for (int64_t d = 0; d < call.v_dim; ++d) {
+    double total = 0;
+    for (int64_t j = 0; j < call.k_len; ++j) {
+      const T* v = args.inputs[2].as<T>() + call.v.At(b, kv, j);
+      total += scores[j] / sum * static_cast<Compute<T>>(v[d * call.v.element]);
+    }
+    out[d * call.out.element] = static_cast<T>(masked && call.nan_guard ? 0.0 : total);
+  }
+}
+
+KernelStatus Attend(const AttentionCall& call, const RunArgs& args) {
+  return DispatchFloat(args.outputs[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t b = 0; b < call.batch; ++b) {
+      for (int64_t h = 0; h < call.heads; ++h) {
+        for (int64_t i = 0; i < call.q_len; ++i) {
+          AttendRow<T>(call, args, b, h, i, static_cast<double*>(args.scratch));
+        }
+      }
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+template <auto kReadCall>
+KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>&) {
+  const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
+  args.scratch_bytes = static_cast<size_t>(call.k_len) * sizeof(double);
+  return KernelStatus::Ok();
+}
+
+template <auto kReadCall>
+KernelStatus RunAttention(const RunArgs& args) {
+  return Attend(kReadCall(args.inputs, args.outputs, args.attrs), args);
+}
+
+// Element offsets of one head's row in x, and extents.
+struct RotaryShape {
+  int64_t batch, heads, length, dim, batch_stride, head_stride, row_stride;
+};
+
+RotaryShape RotaryShapeOf(const TensorView& x, int64_t num_heads) {
+  const auto& s = x.shape;
+  if (x.rank() == 4) return {s[0], s[1], s[2], s[3], s[1] * s[2] * s[3], s[2] * s[3], s[3]};
+  const int64_t heads = num_heads > 0 ? num_heads : 1, dim = s[2] / heads;
+  return {s[0], heads, s[1], dim, s[1] * s[2], dim, s[2]};
+}
+
+KernelStatus RotaryEmbedding(const RunArgs& args) {
+  const auto& attrs = args.get<nn::RotaryEmbeddingAttrs>();
+  const TensorView &x = args.inputs[0], &cos = args.inputs[1], &sin = args.inputs[2];
+  const TensorView positions = args.inputs.size() > 3 ? args.inputs[3] : TensorView{};
+  const RotaryShape s = RotaryShapeOf(x, attrs.num_heads);
+  const int64_t rotated = attrs.rotary_dim > 0 ? attrs.rotary_dim : s.dim, half = rotated / 2;
+  // cos and sin: [positions, half] when gathered, else broadcast to [batch, length, half].
+  const int64_t angle_shape[3] = {s.batch, s.length, half}, position_shape[2] = {s.batch, s.length};
+  const Dims angle_strides = BroadcastStrides(cos.shape, angle_shape);
+  const Dims position_strides =
+      positions.present() ? BroadcastStrides(positions.shape, position_shape) : Dims(2, 0);
+  return DispatchFloat(x.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = Compute<T>;
+    for (int64_t b = 0; b < s.batch; ++b) {
+      for (int64_t i = 0; i < s.length; ++i) {
+        int64_t angle = b * angle_strides[0] + i * angle_strides[1];
+        if (positions.present()) {
+          const int64_t position =
+              IndexAt(positions, b * position_strides[0] + i * position_strides[1]);
+          if (position < 0 || position >= cos.shape[0]) {
+            return KernelStatus::Invalid("position " + std::to_string(position) +
+                                         " is out of range for a table of " +
+                                         std::to_string(cos.shape[0]));
+          }
+          angle = position * half;
+        }
+        for (int64_t h = 0; h < s.heads; ++h) {
+          const int64_t row = b * s.batch_stride + h * s.head_stride + i * s.row_stride;
+          const T* from = x.as<T>() + row;
+          T* to = args.outputs[0].as<T>() + row;
+          for (int64_t d = 0; d < half; ++d) {
+            const int64_t first = attrs.interleaved ? 2 * d : d;
+            const int64_t second = attrs.interleaved ? 2 * d + 1 : d + half;
+            const C a = static_cast<C>(from[first]), c = static_cast<C>(from[second]);
+            const C co = static_cast<C>(cos.as<T>()[angle + d]);
+            const C si = static_cast<C>(sin.as<T>()[angle + d]);
+            to[first] = static_cast<T>(a * co - c * si);
+            to[second] = static_cast<T>(a * si + c * co);
+          }
+          for (int64_t d = 2 * half; d < s.dim; ++d) to[d] = from[d];
+        }
+      }
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+}  // namespace
+
+Kernel RefAttention() {
+  return {.op = "nn.attention",
+          .name = "ref.attention",
+          .run = RunAttention<&AttentionCall::OfNn>,
+          .prepare = PrepareAttention<&AttentionCall::OfNn>};
+}
+
+Kernel RefFusedAttention() {
+  return {.op = "fused.attention",
+          .name = "ref.fused_attention",
+          .run = RunAttention<&AttentionCall::OfFused>,
+          .prepare = PrepareAttention<&AttentionCall::OfFused>};
+}
+
+Kernel RefRotaryEmbedding() {
+  return {.op = "nn.rotary_embedding", .name = "ref.rotary_embedding", .run = RotaryEmbedding};
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,163 @@
+// Reference kernels that read or write at positions held by an index tensor.
+#include <cstring>
+#include <string>
+
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+#include "kernels/reference/dispatch.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+namespace {
+
+KernelStatus OutOfRange(int64_t index, int64_t extent) {
+  return KernelStatus::Invalid("index " + std::to_string(index) +
+                               " is out of range for an axis of " + std::to_string(extent) +
+                               " elements");
+}
+
+// Resolves a possibly negative index; false when it is out of range.
+bool Resolve(int64_t& index, int64_t extent) {
+  if (index < -extent || index >= extent) return false;
+  if (index < 0) index += extent;
+  return true;
+}
+
+KernelStatus Gather(const RunArgs& args) {
+  const TensorView &x = args.inputs[0], &indices = args.inputs[1], &out = args.outputs[0];
+  const int64_t axis = NormalizeAxis(args.get<ten::GatherAttrs>().axis, x.rank());
+  const int64_t extent = x.shape[axis], count = indices.numel();
+  const int64_t outer = Product(x.shape.first(axis));
+  const int64_t bytes = Product(x.shape.subspan(axis + 1)) * SizeOf(x.dtype);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t index = IndexAt(indices, i);
+    if (!Resolve(index, extent)) return OutOfRange(index, extent);
+    for (int64_t o = 0; o < outer && bytes > 0; ++o) {
+      std::memcpy(out.as<char>() + (o * count + i) * bytes,
+                  x.as<char>() + (o * extent + index) * bytes, bytes);
+    }
+  }
+  return KernelStatus::Ok();
+}
+
+KernelStatus GatherElements(const RunArgs& args) {
+  const TensorView &x = args.inputs[0], &indices = args.inputs[1], &out = args.outputs[0];
+  const int64_t axis = NormalizeAxis(args.get<ten::GatherElementsAttrs>().axis, x.rank());
+  const int64_t extent = x.shape[axis], n = out.numel();
+  const Dims strides = RowMajorStrides(x.shape);
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    if (d != axis && indices.shape[d] > x.shape[d]) {
+      return KernelStatus::Invalid("indices have " + std::to_string(indices.shape[d]) +
+                                   " elements on axis " + std::to_string(d) + ", x has " +
+                                   std::to_string(x.shape[d]));
+    }
+  }
+  return DispatchSize(x.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    StridedWalk<1> walk(indices.shape, {strides});
+    for (int64_t i = 0; i < n; ++i, walk.Next()) {
+      int64_t index = IndexAt(indices, i);
+      if (!Resolve(index, extent)) return OutOfRange(index, extent);
+      const int64_t own = walk.index()[axis];
+      out.as<T>()[i] = x.as<T>()[walk[0] + (index - own) * strides[axis]];
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+// Reads the index tuple number `i` and gives the element offset of the slice it names in a tensor
+// of `shape`, whose axes it addresses from `first_axis` on.
+KernelStatus SliceOffset(const TensorView& indices, int64_t i, DimSpan shape, int64_t first_axis,
+                         int64_t& offset) {
+  const int64_t depth = indices.dim(-1);
+  offset = 0;
+  int64_t stride = Product(shape.subspan(first_axis));
+  for (int64_t d = 0; d < depth; ++d) {
+    const int64_t extent = shape[first_axis + d];
+    int64_t index = IndexAt(indices, i * depth + d);
+    if (!Resolve(index, extent)) return OutOfRange(index, extent);
+    stride /= extent;
+    offset += index * stride;
+  }
+  return KernelStatus::Ok();
+}
+
+KernelStatus GatherNd(const RunArgs& args) {
+  const TensorView &x = args.inputs[0], &indices = args.inputs[1], &out = args.outputs[0];
+  const int64_t batch_dims = args.get<ten::GatherNdAttrs>().batch_dims, depth = indices.dim(-1);
+  const int64_t batches = Product(x.shape.first(batch_dims));
+  const int64_t tuples =
+      Product(indices.shape.subspan(batch_dims, indices.shape.size() - 1 - batch_dims));
+  const int64_t batch_size = Product(x.shape.subspan(batch_dims));
+  const int64_t slice = Product(x.shape.subspan(batch_dims + depth));
+  const int64_t size = static_cast<int64_t>(SizeOf(x.dtype));
+  if (out.numel() == 0) return KernelStatus::Ok();
+  for (int64_t i = 0; i < batches * tuples; ++i) {
+    int64_t offset = 0;
+    KernelStatus status = SliceOffset(indices, i, x.shape, batch_dims, offset);
+    if (!status.ok()) return status;
+    std::memcpy(out.as<char>() + i * slice * size,
+                x.as<char>() + (i / tuples * batch_size + offset) * size, slice * size);
+  }
+  return KernelStatus::Ok();
+}
+
+template <typename T>
+T Combine(T old, T update, ten::ScatterNdReduction reduction) {
+  using C = Compute<T>;
+  const C a = static_cast<C>(old), b = static_cast<C>(update);
+  // Integers wrap, as in the elementwise ops.
+  using W = std::conditional_t<kIsFloat<T>, C, uint64_t>;
+  switch (reduction) {
+    case ten::ScatterNdReduction::kNone:
+      return update;
+    case ten::ScatterNdReduction::kAdd:
+      return static_cast<T>(static_cast<C>(static_cast<W>(a) + static_cast<W>(b)));
+    case ten::ScatterNdReduction::kMul:
+      return static_cast<T>(static_cast<C>(static_cast<W>(a) * static_cast<W>(b)));
+    case ten::ScatterNdReduction::kMax:
+      return a != a || a > b ? old : update;
+    case ten::ScatterNdReduction::kMin:
+      return a != a || a < b ? old : update;
+  }
+  return update;
+}
+
+KernelStatus ScatterNd(const RunArgs& args) {
+  const auto reduction = args.get<ten::ScatterNdAttrs>().reduction;
+  const TensorView &x = args.inputs[0], &indices = args.inputs[1], &updates = args.inputs[2];
+  const TensorView& out = args.outputs[0];
+  if (out.numel() > 0 && out.data != x.data) std::memcpy(out.data, x.data, out.bytes());
+  const int64_t depth = indices.dim(-1);
+  const int64_t slice = Product(x.shape.subspan(depth));
+  const int64_t tuples = Product(indices.shape.first(indices.shape.size() - 1));
+  if (updates.numel() == 0) return KernelStatus::Ok();
+  return DispatchAny(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < tuples; ++i) {
+      int64_t offset = 0;
+      KernelStatus status = SliceOffset(indices, i, x.shape, 0, offset);
+      if (!status.ok()) return status;
+      T* to = out.as<T>() + offset;
+      const T* from = updates.as<T>() + i * slice;
+      for (int64_t j = 0; j < slice; ++j) to[j] = Combine(to[j], from[j], reduction);
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+}  // namespace
+
+Kernel RefGather() { return {.op = "ten.gather", .name = "ref.gather", .run = Gather}; }
+
+Kernel RefGatherElements() {
+  return {.op = "ten.gather_elements", .name = "ref.gather_elements", .run = GatherElements};
+}
+
+Kernel RefGatherNd() { return {.op = "ten.gather_nd", .name = "ref.gather_nd", .run = GatherNd}; }
+
+Kernel RefScatterNd() {
+  return {.op = "ten.scatter_nd", .name = "ref.scatter_nd", .run = ScatterNd, .inplace_mask = 1};
+}
+
+}  // namespace tenon::kernels

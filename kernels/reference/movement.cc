@@ -1,0 +1,207 @@
+// Reference kernels that only move elements: the result is made of elements of the inputs.
+#include <cstring>
+
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+#include "kernels/reference/dispatch.h"
+#include "kernels/strided_layout.h"
+
+namespace tenon::kernels {
+namespace {
+
+KernelStatus Copy(const RunArgs& args) {
+  const size_t bytes = static_cast<size_t>(args.outputs[0].bytes());
+  if (bytes > 0 && args.outputs[0].data != args.inputs[0].data) {
+    std::memcpy(args.outputs[0].data, args.inputs[0].data, bytes);
+  }
+  return KernelStatus::Ok();
+}
+
+template <LayoutFn kLayout>
+KernelStatus StridedCopy(const RunArgs& args) {
+  StridedLayout layout;
+  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
+  if (KernelStatus status = kLayout(args, layout); !status.ok()) return status;
+  return DispatchSize(args.outputs[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* x = args.inputs[0].as<T>() + layout.offset;
+    T* out = args.outputs[0].as<T>();
+    const int64_t n = args.outputs[0].numel();
+    StridedWalk<1> walk(View(layout.shape), {layout.strides});
+    for (int64_t i = 0; i < n; ++i, walk.Next()) out[i] = x[walk[0]];
+    return KernelStatus::Ok();
+  });
+}
+
+KernelStatus Concat(const RunArgs& args) {
+  const TensorView& out = args.outputs[0];
+  const int64_t axis = NormalizeAxis(args.get<ten::ConcatAttrs>().axis, out.rank());
+  const int64_t outer = Product(out.shape.first(axis));
+  const int64_t inner = Product(out.shape.subspan(axis + 1)) * SizeOf(out.dtype);
+  char* to = out.as<char>();
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const TensorView& input : args.inputs) {
+      const int64_t bytes = input.shape[axis] * inner;
+      if (bytes > 0) std::memcpy(to, input.as<char>() + o * bytes, bytes);
+      to += bytes;
+    }
+  }
+  return KernelStatus::Ok();
+}
+
+KernelStatus Split(const RunArgs& args) {
+  const TensorView& x = args.inputs[0];
+  const int64_t axis = NormalizeAxis(args.get<ten::SplitAttrs>().axis, x.rank());
+  const int64_t outer = Product(x.shape.first(axis));
+  const int64_t inner = Product(x.shape.subspan(axis + 1)) * SizeOf(x.dtype);
+  const char* from = x.as<char>();
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const TensorView& output : args.outputs) {
+      const int64_t bytes = output.shape[axis] * inner;
+      if (bytes > 0) std::memcpy(output.as<char>() + o * bytes, from, bytes);
+      from += bytes;
+    }
+  }
+  return KernelStatus::Ok();
+}
+
+// Where element `at` (may be out of range) of an axis padded in this mode comes from; -1: the
+// constant.
+int64_t PadSource(int64_t at, int64_t extent, ten::PadMode mode) {
+  if (at >= 0 && at < extent) return at;
+  switch (mode) {
+    case ten::PadMode::kConstant:
+      return -1;
+    case ten::PadMode::kEdge:
+      return at < 0 ? 0 : extent - 1;
+    case ten::PadMode::kWrap:
+      return (at % extent + extent) % extent;
+    case ten::PadMode::kReflect: {
+      if (extent == 1) return 0;
+      const int64_t period = 2 * (extent - 1);
+      const int64_t folded = (at % period + period) % period;
+      return folded < extent ? folded : period - folded;
+    }
+  }
+  return -1;
+}
+
+KernelStatus Pad(const RunArgs& args) {
+  const auto& attrs = args.get<ten::PadAttrs>();
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  const bool has_value = args.inputs.size() > 1 && args.inputs[1].present();
+  const int64_t n = out.numel();
+  if (n > 0 && x.numel() == 0 && attrs.mode != ten::PadMode::kConstant) {
+    return KernelStatus::Invalid("an empty axis can be padded with a constant only");
+  }
+  return DispatchSize(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T value = has_value ? *args.inputs[1].as<T>() : T{0};
+    const Dims strides = RowMajorStrides(x.shape);
+    StridedWalk<0> walk(out.shape, {});
+    for (int64_t i = 0; i < n; ++i, walk.Next()) {
+      int64_t from = 0;
+      bool inside = true;
+      for (size_t axis = 0; axis < strides.size(); ++axis) {
+        const int64_t at =
+            PadSource(walk.index()[axis] - attrs.pads[axis], x.shape[axis], attrs.mode);
+        inside &= at >= 0;
+        from += at * strides[axis];
+      }
+      out.as<T>()[i] = inside ? x.as<T>()[from] : value;
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+KernelStatus Trilu(const RunArgs& args) {
+  const auto& attrs = args.get<ten::TriluAttrs>();
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  if (x.numel() == 0) return KernelStatus::Ok();
+  const int64_t rows = x.dim(-2), cols = x.dim(-1), matrices = x.numel() / (rows * cols);
+  return DispatchSize(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t m = 0; m < matrices; ++m) {
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+          const int64_t at = (m * rows + i) * cols + j;
+          // Compared without adding to i, so that an extreme diagonal cannot overflow.
+          const bool keep = attrs.upper ? j - i >= attrs.diagonal : j - i <= attrs.diagonal;
+          out.as<T>()[at] = keep ? x.as<T>()[at] : T{0};
+        }
+      }
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+KernelStatus Range(const RunArgs& args) {
+  const int64_t n = args.outputs[0].numel();
+  return DispatchNumber(args.outputs[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* out = args.outputs[0].as<T>();
+    if constexpr (kIsFloat<T>) {
+      const double start = DoubleAt(args.inputs[0], 0), delta = DoubleAt(args.inputs[2], 0);
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = static_cast<T>(start + static_cast<double>(i) * delta);
+    } else {
+      const uint64_t start = static_cast<uint64_t>(IndexAt(args.inputs[0], 0));
+      const uint64_t delta = static_cast<uint64_t>(IndexAt(args.inputs[2], 0));
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = static_cast<T>(start + static_cast<uint64_t>(i) * delta);
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+}  // namespace
+
+Kernel RefConcat() { return {.op = "ten.concat", .name = "ref.concat", .run = Concat}; }
+
+Kernel RefDynamicExpand() {
+  return {
+      .op = "ten.dynamic_expand", .name = "ref.dynamic_expand", .run = StridedCopy<ExpandLayout>};
+}
+
+Kernel RefDynamicReshape() {
+  return {
+      .op = "ten.dynamic_reshape", .name = "ref.dynamic_reshape", .run = Copy, .inplace_mask = 1};
+}
+
+Kernel RefDynamicSlice() {
+  return {.op = "ten.dynamic_slice",
+          .name = "ref.dynamic_slice",
+          .run = StridedCopy<DynamicSliceLayout>};
+}
+
+Kernel RefDynamicTile() {
+  return {.op = "ten.dynamic_tile", .name = "ref.dynamic_tile", .run = StridedCopy<TileLayout>};
+}
+
+Kernel RefExpand() {
+  return {.op = "ten.expand", .name = "ref.expand", .run = StridedCopy<ExpandLayout>};
+}
+
+Kernel RefPad() { return {.op = "ten.pad", .name = "ref.pad", .run = Pad}; }
+
+Kernel RefRange() { return {.op = "ten.range", .name = "ref.range", .run = Range}; }
+
+Kernel RefReshape() {
+  return {.op = "ten.reshape", .name = "ref.copy", .run = Copy, .inplace_mask = 1};
+}
+
+Kernel RefSlice() {
+  return {.op = "ten.slice", .name = "ref.slice", .run = StridedCopy<SliceLayout>};
+}
+
+Kernel RefSplit() { return {.op = "ten.split", .name = "ref.split", .run = Split}; }
+
+Kernel RefTile() { return {.op = "ten.tile", .name = "ref.tile", .run = StridedCopy<TileLayout>}; }
+
+Kernel RefTranspose() {
+  return {.op = "ten.transpose", .name = "ref.transpose", .run = StridedCopy<TransposeLayout>};
+}
+
+Kernel RefTrilu() { return {.op = "ten.trilu", .name = "ref.trilu", .run = Trilu}; }
+
+}  // namespace tenon::kernels

@@ -1,0 +1,100 @@
+// Reference kernels of pooling, for any number of spatial axes.
+#include <limits>
+
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+#include "kernels/reference/dispatch.h"
+#include "kernels/window.h"
+
+namespace tenon::kernels {
+namespace {
+
+// Calls visit(offset in the plane) for each window element inside the input, and counts those
+// inside the input or its padding.
+template <typename F>
+int64_t VisitWindow(const Window& window, DimSpan in, const Dims& position, F visit) {
+  const int64_t size = Product(View(window.kernel));
+  int64_t padded = 0;
+  StridedWalk<0> walk(View(window.kernel), {});
+  for (int64_t i = 0; i < size; ++i, walk.Next()) {
+    int64_t offset = 0;
+    bool inside = true, in_padding = true;
+    for (size_t axis = 0; axis < window.rank(); ++axis) {
+      const int64_t at = window.At(axis, position[axis], walk.index()[axis]);
+      inside &= at >= 0 && at < in[axis];
+      in_padding &= at < in[axis] + window.pads_end[axis];
+      offset = offset * in[axis] + at;
+    }
+    if (inside) visit(offset);
+    padded += in_padding;
+  }
+  return padded;
+}
+
+// Runs f(x plane, out plane, spatial walk position, index in the plane) over all outputs.
+template <typename T, typename Attrs, typename F>
+KernelStatus ForEachOutput(const RunArgs& args, F f) {
+  const auto& attrs = args.get<Attrs>();
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
+  const DimSpan in = x.shape.subspan(2), out_spatial = out.shape.subspan(2);
+  const Window window = Window::Of(attrs, attrs.kernel, in, out_spatial);
+  const int64_t planes = x.shape[0] * x.shape[1], positions = Product(out_spatial);
+  const int64_t plane = Product(in);
+  for (int64_t p = 0; p < planes; ++p) {
+    StridedWalk<0> walk(out_spatial, {});
+    for (int64_t i = 0; i < positions; ++i, walk.Next()) {
+      out.as<T>()[p * positions + i] = f(x.as<T>() + p * plane, window, in, walk.index());
+    }
+  }
+  return KernelStatus::Ok();
+}
+
+template <typename T>
+KernelStatus MaxPool(const RunArgs& args) {
+  using C = Compute<T>;
+  return ForEachOutput<T, nn::MaxPoolAttrs>(args, [](const T* x, const Window& window, DimSpan in,
+                                                     const Dims& position) {
+    C max = kIsFloat<T> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+    VisitWindow(window, in, position, [&](int64_t offset) {
+      const C v = static_cast<C>(x[offset]);
+      if (max < v || v != v) max = v;  // NaN wins, and stays
+    });
+    return static_cast<T>(max);
+  });
+}
+
+template <typename T>
+KernelStatus AveragePool(const RunArgs& args) {
+  const bool include_pad = args.get<nn::AveragePoolAttrs>().count_include_pad;
+  return ForEachOutput<T, nn::AveragePoolAttrs>(
+      args, [&](const T* x, const Window& window, DimSpan in, const Dims& position) {
+        double sum = 0;
+        int64_t inside = 0;
+        const int64_t padded = VisitWindow(window, in, position, [&](int64_t offset) {
+          sum += static_cast<Compute<T>>(x[offset]);
+          ++inside;
+        });
+        return static_cast<T>(sum / static_cast<double>(include_pad ? padded : inside));
+      });
+}
+
+}  // namespace
+
+Kernel RefAveragePool() {
+  return {.op = "nn.average_pool", .name = "ref.average_pool", .run = [](const RunArgs& args) {
+            return DispatchFloat(args.inputs[0].dtype, [&](auto tag) {
+              return AveragePool<typename decltype(tag)::type>(args);
+            });
+          }};
+}
+
+Kernel RefMaxPool() {
+  return {.op = "nn.max_pool", .name = "ref.max_pool", .run = [](const RunArgs& args) {
+            return DispatchNumber(args.inputs[0].dtype, [&](auto tag) {
+              return MaxPool<typename decltype(tag)::type>(args);
+            });
+          }};
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,183 @@
+// Reference kernel of ten.resize: each axis has, for each output position, a few weighted input
+// taps.
+#include <cmath>
+#include <vector>
+
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+#include "kernels/reference/dispatch.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+namespace {
+
+using ten::ResizeAttrs;
+using ten::ResizeCoordinateMode;
+using ten::ResizeMode;
+using ten::ResizeNearestMode;
+
+struct Tap {
+  int64_t index;
+  double weight;
+};
+
+struct AxisTaps {
+  std::vector<Tap> taps;       // of all output positions, one after the other
+  std::vector<int64_t> first;  // position o has taps [first[o], first[o + 1])
+  std::vector<bool> outside;   // position o takes the extrapolation value
+};
+
+struct ResizeState : KernelState {
+  std::vector<AxisTaps> axes;
+};
+
+double SourceCoordinate(const ResizeAttrs& attrs, double scale, int64_t in, int64_t out, double o,
+                        double roi_start, double roi_end) {
+  const double last = static_cast<double>(in - 1);
+  switch (attrs.coordinate_mode) {
+    case ResizeCoordinateMode::kHalfPixel:
+      return (o + 0.5) / scale - 0.5;
+    case ResizeCoordinateMode::kHalfPixelSymmetric: {
+      const double adjustment = static_cast<double>(out) / (scale * static_cast<double>(in));
+      const double center = static_cast<double>(in) / 2;
+      return center * (1 - adjustment) + (o + 0.5) / scale - 0.5;
+    }
+    case ResizeCoordinateMode::kPytorchHalfPixel:
+      return out > 1 ? (o + 0.5) / scale - 0.5 : 0.0;
+    case ResizeCoordinateMode::kAlignCorners:
+      return out > 1 ? o * last / static_cast<double>(out - 1) : 0.0;
+    case ResizeCoordinateMode::kAsymmetric:
+      return o / scale;
+    case ResizeCoordinateMode::kTfCropAndResize:
+      return out > 1 ? roi_start * last +
+                           o * (roi_end - roi_start) * last / static_cast<double>(out - 1)
+                     : 0.5 * (roi_start + roi_end) * last;
+  }
+  return o;
+}
+
+int64_t Nearest(ResizeNearestMode mode, double x) {
+  switch (mode) {
+    case ResizeNearestMode::kRoundPreferFloor:
+      return static_cast<int64_t>(std::ceil(x - 0.5));
+    case ResizeNearestMode::kRoundPreferCeil:
+      return static_cast<int64_t>(std::floor(x + 0.5));
+    case ResizeNearestMode::kFloor:
+      return static_cast<int64_t>(std::floor(x));
+    case ResizeNearestMode::kCeil:
+      return static_cast<int64_t>(std::ceil(x));
+  }
+  return 0;
+}
+
+// The interpolation kernel at distance x from the sample.
+double KernelAt(const ResizeAttrs& attrs, double x) {
+  x = std::fabs(x);
+  if (attrs.mode == ResizeMode::kLinear) return x < 1 ? 1 - x : 0.0;
+  const double a = attrs.cubic_coeff_a;
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+// Appends the taps of source coordinate x. Antialiasing widens the kernel when scaling down.
+void AddTaps(const ResizeAttrs& attrs, double scale, int64_t in, double x, std::vector<Tap>& taps) {
+  if (attrs.mode == ResizeMode::kNearest) {
+    taps.push_back({std::clamp<int64_t>(Nearest(attrs.nearest_mode, x), 0, in - 1), 1.0});
+    return;
+  }
+  const double stretch = attrs.antialias ? std::min(scale, 1.0) : 1.0;
+  const double radius = attrs.mode == ResizeMode::kLinear ? 1 : 2;
+  const int64_t reach = static_cast<int64_t>(std::ceil(radius / stretch));
+  const int64_t base = static_cast<int64_t>(std::floor(x));
+  const size_t begin = taps.size();
+  double sum = 0;
+  for (int64_t i = base - reach + 1; i <= base + reach; ++i) {
+    const bool inside = i >= 0 && i < in;
+    const double weight = KernelAt(attrs, (static_cast<double>(i) - x) * stretch);
+    if (weight == 0 || (attrs.exclude_outside && !inside)) continue;
+    taps.push_back({std::clamp<int64_t>(i, 0, in - 1), weight});
+    sum += weight;
+  }
+  if (!attrs.antialias && !attrs.exclude_outside) return;
+  for (size_t t = begin; t < taps.size(); ++t) taps[t].weight /= sum;
+}
+
+AxisTaps TapsOf(const ResizeAttrs& attrs, size_t axis, size_t rank, int64_t in, int64_t out) {
+  AxisTaps result;
+  const bool given = axis < attrs.scales.size();
+  const double scale =
+      given ? attrs.scales[axis] : static_cast<double>(out) / static_cast<double>(in);
+  const bool has_roi = attrs.roi.size() == 2 * rank;
+  const double start = has_roi ? attrs.roi[axis] : 0, end = has_roi ? attrs.roi[rank + axis] : 1;
+  const bool crops = attrs.coordinate_mode == ResizeCoordinateMode::kTfCropAndResize;
+  for (int64_t o = 0; o < out; ++o) {
+    result.first.push_back(static_cast<int64_t>(result.taps.size()));
+    if (in == out && scale == 1 && !crops) {  // an axis that is not resized
+      result.taps.push_back({o, 1.0});
+      result.outside.push_back(false);
+      continue;
+    }
+    const double x = SourceCoordinate(attrs, scale, in, out, static_cast<double>(o), start, end);
+    result.outside.push_back(crops && (x < 0 || x > static_cast<double>(in - 1)));
+    AddTaps(attrs, scale, in, x, result.taps);
+  }
+  result.first.push_back(static_cast<int64_t>(result.taps.size()));
+  return result;
+}
+
+KernelStatus PrepareResize(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
+  const auto& attrs = *static_cast<const ResizeAttrs*>(args.attrs);
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  auto made = std::make_shared<ResizeState>();
+  if (out.numel() > 0 && x.numel() == 0)
+    return KernelStatus::Invalid("cannot resize an empty axis");
+  for (size_t axis = 0; axis < x.shape.size() && out.numel() > 0; ++axis) {
+    made->axes.push_back(TapsOf(attrs, axis, x.shape.size(), x.shape[axis], out.shape[axis]));
+  }
+  state = std::move(made);
+  return KernelStatus::Ok();
+}
+
+// The interpolated value at output `index`, over the axes from `axis` on.
+template <typename T>
+double Sample(const std::vector<AxisTaps>& axes, const Dims& strides, const Dims& index,
+              size_t axis, const T* x) {
+  if (axis == axes.size()) return static_cast<double>(static_cast<Compute<T>>(*x));
+  const AxisTaps& taps = axes[axis];
+  double sum = 0;
+  for (int64_t t = taps.first[index[axis]]; t < taps.first[index[axis] + 1]; ++t) {
+    sum += taps.taps[t].weight *
+           Sample(axes, strides, index, axis + 1, x + taps.taps[t].index * strides[axis]);
+  }
+  return sum;
+}
+
+KernelStatus Resize(const RunArgs& args) {
+  const auto& attrs = args.get<ResizeAttrs>();
+  const auto& axes = static_cast<const ResizeState*>(args.state)->axes;
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  const Dims strides = RowMajorStrides(x.shape);
+  const int64_t n = out.numel();
+  return DispatchNumber(x.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    StridedWalk<0> walk(out.shape, {});
+    for (int64_t i = 0; i < n; ++i, walk.Next()) {
+      bool outside = false;
+      for (size_t axis = 0; axis < axes.size(); ++axis) {
+        outside |= axes[axis].outside[walk.index()[axis]];
+      }
+      out.as<T>()[i] = Convert<T>(outside ? static_cast<double>(attrs.extrapolation_value)
+                                          : Sample(axes, strides, walk.index(), 0, x.as<T>()));
+    }
+    return KernelStatus::Ok();
+  });
+}
+
+}  // namespace
+
+Kernel RefResize() {
+  return {.op = "ten.resize", .name = "ref.resize", .run = Resize, .prepare = PrepareResize};
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,29 @@
+// A tensor read through strides: what transpose, expand, slice and tile have in common.
+#ifndef TENON_KERNELS_STRIDED_LAYOUT_H_
+#define TENON_KERNELS_STRIDED_LAYOUT_H_
+
+#include <span>
+
+#include "kernels/kernel.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+
+// Element (i0, i1, …) of the result is x[offset + i0 * strides[0] + i1 * strides[1] + …]. `shape`
+// has the result's element count in its row-major order, with possibly more axes than the result.
+struct StridedLayout {
+  int64_t offset = 0;
+  Dims shape, strides;
+};
+
+using LayoutFn = KernelStatus (*)(const RunArgs& args, StridedLayout& layout);
+
+KernelStatus TransposeLayout(const RunArgs& args, StridedLayout& layout);
+KernelStatus ExpandLayout(const RunArgs& args, StridedLayout& layout);  // also dynamic_expand
+KernelStatus SliceLayout(const RunArgs& args, StridedLayout& layout);
+KernelStatus DynamicSliceLayout(const RunArgs& args, StridedLayout& layout);
+KernelStatus TileLayout(const RunArgs& args, StridedLayout& layout);  // also dynamic_tile
+
+}  // namespace tenon::kernels
+
+#endif  // TENON_KERNELS_STRIDED_LAYOUT_H_
