@@ -1,0 +1,117 @@
+// A pass: a transformation of one operation (a module or a function) with everything in it.
+#ifndef TENON_PASS_PASS_H_
+#define TENON_PASS_PASS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ir/core/operation.h"
+#include "pass/evaluator.h"
+
+namespace tenon {
+
+// Module properties that passes may need, establish or destroy.
+enum class ModuleProperty : uint32_t {
+  kShapesInferred = 1u << 0,  // static forms wherever shapes follow from inputs; types refined
+  kLowered = 1u << 1,         // only kernel.* ops in functions
+  kPlanned = 1u << 2,         // memory offsets assigned
+};
+
+// What a pass did. A pass that reports no change must not have changed anything.
+struct PassResult {
+  bool changed = false;
+};
+
+// Counters of a pass, printed by --pass-statistics. Sorted by name.
+class Statistics {
+ public:
+  void Add(std::string_view name, int64_t n = 1) { counts_[std::string(name)] += n; }
+  const std::map<std::string, int64_t, std::less<>>& counts() const { return counts_; }
+
+ private:
+  std::map<std::string, int64_t, std::less<>> counts_;
+};
+
+// What one rule did in a run; the text of near misses is filled only when explain asks for the
+// rule.
+struct RuleHit {
+  std::string rule;
+  std::string node;  // model node(s) matched
+};
+
+// Services and sinks shared by the passes of one pipeline run. Pointers may be null unless stated.
+struct PassContext {
+  Evaluator* evaluator = nullptr;       // runs ops on constants (reference kernels only)
+  const TargetQuery* target = nullptr;  // is there a kernel for this?
+  Statistics* statistics = nullptr;     // never null during Run
+  std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
+  std::string explain_rule;  // --explain=RULE: passes with that rule report to `report`
+  std::function<void(std::string_view line)> report;  // may be empty
+};
+
+// A pass is created per pipeline entry, configured by options, and may be cloned for threads.
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  // Runs on an op of the anchor kind. Errors carry a location and have been emitted as diagnostics.
+  virtual absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) = 0;
+};
+
+// One typed option of a pass, bound to a field of its options struct.
+struct PassOption {
+  enum class Type : uint8_t { kBool, kInt, kString, kStringList };
+  std::string name;
+  Type type;
+  std::string default_text;
+  std::string help;
+};
+
+// Option values as given in pipeline text, checked against the declared options.
+class PassOptionValues {
+ public:
+  bool GetBool(std::string_view name) const;
+  int64_t GetInt(std::string_view name) const;
+  std::string GetString(std::string_view name) const;
+  std::vector<std::string> GetStringList(std::string_view name) const;
+  std::map<std::string, std::vector<std::string>, std::less<>>
+      values;  // complete: defaults filled in
+};
+
+// A pass as the registry knows it.
+struct PassInfo {
+  std::string name;     // "constant-fold"
+  std::string summary;  // one line
+  std::string anchor;   // op it runs on: "func.func" or "builtin.module"
+  std::vector<PassOption> options;
+  uint32_t needs = 0, establishes = 0, destroys = 0;  // ModuleProperty bits
+  std::function<std::unique_ptr<Pass>(const PassOptionValues&)> create;
+};
+
+// All passes by name. Built explicitly; const methods are thread-safe.
+class PassRegistry {
+ public:
+  void Register(PassInfo info);
+  // A named pipeline: text that expands in place ("O2" -> "canonicalize,cse,…").
+  void RegisterPipeline(std::string name, std::string summary, std::string text);
+  const PassInfo* Find(std::string_view name) const;
+  struct Pipeline {
+    std::string summary, text;
+  };
+  const std::map<std::string, PassInfo, std::less<>>& passes() const { return passes_; }
+  const std::map<std::string, Pipeline, std::less<>>& pipelines() const { return pipelines_; }
+
+ private:
+  std::map<std::string, PassInfo, std::less<>> passes_;
+  std::map<std::string, Pipeline, std::less<>> pipelines_;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_PASS_PASS_H_
