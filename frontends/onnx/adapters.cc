@@ -1,0 +1,63 @@
+#include "frontends/onnx/adapters.h"
+
+#include <algorithm>
+
+#include "frontends/onnx/node.h"
+#include "frontends/onnx/one_to_one.h"
+
+namespace tenon::onnx {
+
+#define TENON_ONNX_ADAPTER(Op) absl::Status Import##Op(Node& node);
+#include "frontends/onnx/op_adapters.def"
+#undef TENON_ONNX_ADAPTER
+
+namespace {
+
+struct Entry {
+  std::string_view op_type;
+  AdapterFn adapter;
+};
+
+constexpr Entry kAdapters[] = {
+#define TENON_ONNX_ADAPTER(Op) {#Op, Import##Op},
+#include "frontends/onnx/op_adapters.def"
+#undef TENON_ONNX_ADAPTER
+};
+
+constexpr Entry kOneToOne[] = {
+#define TENON_ONNX_ONE_TO_ONE(Op, name) {#Op, [](Node& node) { return ImportOneToOne(node, name); }},
+#include "frontends/onnx/one_to_one.inc"
+#undef TENON_ONNX_ONE_TO_ONE
+};
+
+constexpr bool IsSorted(std::span<const Entry> entries) {
+  for (size_t i = 1; i < entries.size(); ++i) {
+    if (!(entries[i - 1].op_type < entries[i].op_type)) return false;
+  }
+  return true;
+}
+static_assert(IsSorted(kAdapters) && IsSorted(kOneToOne));
+
+AdapterFn Find(std::span<const Entry> entries, std::string_view op_type) {
+  const auto it = std::lower_bound(
+      entries.begin(), entries.end(), op_type,
+      [](const Entry& entry, std::string_view name) { return entry.op_type < name; });
+  return it != entries.end() && it->op_type == op_type ? it->adapter : nullptr;
+}
+
+}  // namespace
+
+AdapterFn FindAdapter(std::string_view op_type) {
+  const AdapterFn adapter = Find(kAdapters, op_type);
+  return adapter != nullptr ? adapter : Find(kOneToOne, op_type);
+}
+
+std::vector<std::string_view> AdaptedOps() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kAdapters) names.push_back(entry.op_type);
+  for (const Entry& entry : kOneToOne) names.push_back(entry.op_type);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,79 @@
+// Types that a model declares: binding for its inputs, hints for everything else.
+#include <fmt/format.h>
+
+#include "frontends/onnx/graph_importer.h"
+#include "ir/core/block.h"
+
+namespace tenon::onnx {
+namespace {
+
+// Symbols print between backquotes where they have to.
+std::string SymbolText(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    if (c == '`' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  }
+  return text;
+}
+
+}  // namespace
+
+Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
+  if (type.value_case() != onnxpb::TypeProto::kTensorType) return Type();
+  const onnxpb::TypeProto::Tensor& tensor = type.tensor_type();
+  const DType dtype = DTypeOf(tensor.elem_type());
+  if (dtype == DType::kInvalid) return Type();
+  if (!tensor.has_shape() || tensor.shape().dim_size() > kMaxRank) return Type::Unranked(context_, dtype);
+  std::vector<DimExpr> dims;
+  for (const onnxpb::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
+    // Some writers put -1 where they know nothing.
+    if (dim.value_case() == onnxpb::TensorShapeProto::Dimension::kDimValue && dim.dim_value() >= 0) {
+      dims.push_back(DimExpr::Constant(context_, dim.dim_value()));
+    } else if (binding && !dim.dim_param().empty()) {
+      const std::string symbol = SymbolText(dim.dim_param());
+      dim_namer_.Reserve(symbol);
+      dims.push_back(DimExpr::Symbol(context_, symbol));
+    } else {
+      dims.push_back(DimExpr::Unknown(context_));
+    }
+  }
+  return Type::Tensor(context_, dtype, std::span<const DimExpr>(dims));
+}
+
+Type GraphImporter::DeclaredOrAny(const Scope& scope, const std::string& name) {
+  Type type;
+  if (const auto it = scope.declared.find(name); it != scope.declared.end()) {
+    type = Convert(*it->second, /*binding=*/false);
+  }
+  return type ? type : Type::Opaque(context_, "!onnx.any");
+}
+
+void GraphImporter::CheckDeclared(const Scope& scope, const std::string& name, Type type,
+                                  Location location) {
+  const auto it = scope.declared.find(name);
+  if (it == scope.declared.end() || !type.is_tensor()) return;
+  if (it->second->value_case() != onnxpb::TypeProto::kTensorType) return;
+  const onnxpb::TypeProto::Tensor& tensor = it->second->tensor_type();
+  bool conflict = tensor.elem_type() != 0 && DTypeOf(tensor.elem_type()) != type.dtype();
+  if (tensor.has_shape() && tensor.shape().dim_size() != type.rank()) {
+    conflict = true;
+  } else if (tensor.has_shape()) {
+    for (int d = 0; d < tensor.shape().dim_size(); ++d) {
+      const onnxpb::TensorShapeProto::Dimension& dim = tensor.shape().dim(d);
+      conflict = conflict || (dim.has_dim_value() && dim.dim_value() >= 0 &&
+                              type.dim(d).is_constant() && type.dim(d).constant() != dim.dim_value());
+    }
+  }
+  if (!conflict) return;
+  std::string dims = tensor.has_shape() ? "" : "*";
+  for (int d = 0; d < tensor.shape().dim_size() && d < 16; ++d) {
+    const onnxpb::TensorShapeProto::Dimension& dim = tensor.shape().dim(d);
+    dims += fmt::format("{}{}", d == 0 ? "" : ", ",
+                        dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param());
+  }
+  EmitWarning(context_, location,
+              fmt::format("\"{}\" is declared as {} [{}], but it is {}", name,
+                          OnnxTypeName(tensor.elem_type()), dims, type.text()));
+}
+
+}  // namespace tenon::onnx

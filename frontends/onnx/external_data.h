@@ -1,0 +1,36 @@
+// Weights in side files of a model.
+#ifndef TENON_FRONTENDS_ONNX_EXTERNAL_DATA_H_
+#define TENON_FRONTENDS_ONNX_EXTERNAL_DATA_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "frontends/onnx/mapped_file.h"
+#include "frontends/onnx/onnx.pb.h"
+
+namespace tenon::onnx {
+
+// Opens the side files that a model names, and nothing outside one folder: locations are relative, have
+// no "..", and neither a part of them nor the file is a symbolic link (nor the file a hard link), unless
+// `allow_links`. Files are mapped once.
+class ExternalData {
+ public:
+  // An empty root refuses every file.
+  ExternalData(std::string root, bool allow_links)
+      : root_(std::move(root)), allow_links_(allow_links) {}
+
+  // The bytes that `tensor` names; exactly `size` of them.
+  absl::StatusOr<FileBytes> Read(const onnxpb::TensorProto& tensor, size_t size);
+
+ private:
+  absl::StatusOr<FileBytes> Open(const std::string& location);
+
+  std::string root_;
+  bool allow_links_;
+  std::map<std::string, FileBytes> files_;
+};
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_EXTERNAL_DATA_H_

@@ -1,0 +1,313 @@
+#include "frontends/onnx/graph_importer.h"
+
+#include <fmt/format.h>
+
+#include "frontends/onnx/adapters.h"
+#include "frontends/onnx/node.h"
+#include "ir/core/check.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/func_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+using onnxpb::GraphProto;
+using onnxpb::NodeProto;
+using onnxpb::TensorProto;
+using onnxpb::TypeProto;
+
+// An array of dictionaries {core.name = "..."}, for a function's arguments or results.
+Attribute NameList(Context& context, std::span<const std::string> names) {
+  std::vector<Attribute> entries;
+  for (const std::string& name : names) {
+    const NamedAttribute entry{context.Intern("core.name"), Attribute::Str(context, name)};
+    entries.push_back(Attribute::Dictionary(context, std::span(&entry, 1)));
+  }
+  return Attribute::Array(context, entries);
+}
+
+// Constants of initializers are made at the start of the scope's block, in the order of their first use.
+OpBuilder WeightBuilder(Context& context, const Scope& scope) {
+  if (scope.last_weight != nullptr) return OpBuilder::After(scope.last_weight);
+  if (!scope.block->empty()) return OpBuilder::Before(scope.block->front());
+  return OpBuilder::AtEnd(context, scope.block);
+}
+
+}  // namespace
+
+std::string_view DomainOf(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+GraphImporter::GraphImporter(Context& context, const onnxpb::ModelProto& model,
+                             const TensorSource& source, std::string name)
+    : context_(context),
+      model_(model),
+      source_(source),
+      name_(std::move(name)),
+      file_location_(Location::Name(context, name_)),
+      dim_namer_(nullptr) {}
+
+absl::StatusOr<OwnedOp> GraphImporter::Run() {
+  if (!model_.has_graph()) return Error(file_location_, "the model has no graph");
+  TENON_RETURN_IF_ERROR(ReadOpsets());
+  TENON_RETURN_IF_ERROR(IndexFunctions());
+  const GraphProto& graph = model_.graph();
+  Scope scope;
+  TENON_RETURN_IF_ERROR(DeclareWeights(graph, scope));
+  std::vector<Type> input_types;
+  std::vector<std::string> input_names, output_names;
+  TENON_RETURN_IF_ERROR(DeclareInputs(graph, input_types, input_names));
+
+  OwnedOp module = CreateModule(context_, file_location_);
+  Operation* function = CreateFunction(
+      module.get(), "main", Type::Function(context_, input_types, {}), file_location_);
+  scope.block = &function->region().front();
+  for (size_t i = 0; i < input_names.size(); ++i) {
+    NameDims(scope.block->argument(static_cast<unsigned>(i)), input_names[i]);
+    input_types[i] = scope.block->argument(static_cast<unsigned>(i)).type();
+    if (!scope.values.emplace(input_names[i], scope.block->argument(static_cast<unsigned>(i))).second) {
+      return Error(file_location_, fmt::format("two inputs are called \"{}\"", input_names[i]));
+    }
+  }
+  OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
+  TENON_RETURN_IF_ERROR(ImportBody(graph, scope, builder, main_));
+  TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Outputs(graph, scope));
+  TENON_RETURN_IF_ERROR(func::ReturnOp::Create(builder, file_location_, outputs).status());
+
+  std::vector<Type> output_types;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    output_types.push_back(outputs[i].type());
+    output_names.push_back(graph.output(static_cast<int>(i)).name());
+  }
+  const Type type = Type::Function(context_, input_types, output_types);
+  function->SetAttr("function_type", Attribute::TypeAttr(context_, type));
+  function->SetAttr("arg_attrs", NameList(context_, input_names));
+  function->SetAttr("res_attrs", NameList(context_, output_names));
+  return module;
+}
+
+absl::Status GraphImporter::ReadOpsets() {
+  for (const onnxpb::OperatorSetIdProto& opset : model_.opset_import()) {
+    const std::string domain(DomainOf(opset.domain()));
+    if (!main_.opsets.emplace(domain, opset.version()).second) {
+      return Error(file_location_, fmt::format("the model imports the opset \"{}\" twice", domain));
+    }
+  }
+  if (main_.opsets.empty()) return Error(file_location_, "the model imports no opset");
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::DeclareInputs(const GraphProto& graph, std::vector<Type>& types,
+                                          std::vector<std::string>& names) {
+  NameSet weights;
+  for (const TensorProto& tensor : graph.initializer()) weights.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) weights.insert(tensor.values().name());
+  for (const onnxpb::ValueInfoProto& input : graph.input()) {
+    if (input.name().empty()) return Error(file_location_, "an input has no name");
+    if (weights.contains(input.name())) {
+      // Older files list every initializer here; newer ones those that a caller may replace.
+      if (model_.ir_version() >= 4) {
+        EmitRemark(context_, Location::Name(context_, input.name()),
+                   "the input has a default value and is imported as a constant");
+      }
+      continue;
+    }
+    if (!input.has_type()) {
+      return Error(file_location_, fmt::format("input \"{}\" has no type", input.name()));
+    }
+    const Type type = Convert(input.type(), /*binding=*/true);
+    types.push_back(type ? type : Type::Opaque(context_, "!onnx.any"));
+    names.push_back(input.name());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::DeclareWeights(const GraphProto& graph, Scope& scope) {
+  for (const TensorProto& tensor : graph.initializer()) {
+    if (tensor.name().empty()) return Error(file_location_, "an initializer has no name");
+    if (!scope.weights.insert_or_assign(tensor.name(), &tensor).second) {
+      EmitWarning(context_, Location::Name(context_, tensor.name()),
+                  "there are several initializers of this name, the last one counts");
+    }
+  }
+  return absl::OkStatus();
+}
+
+void GraphImporter::DeclareTypes(const GraphProto& graph, Scope& scope) {
+  for (const auto& info : graph.value_info()) scope.declared.emplace(info.name(), &info.type());
+  for (const auto& info : graph.output()) scope.declared.emplace(info.name(), &info.type());
+}
+
+absl::Status GraphImporter::ImportBody(const GraphProto& graph, Scope& scope, OpBuilder& builder,
+                                       const Frame& frame) {
+  DeclareTypes(graph, scope);
+  for (const auto& output : graph.output()) scope.used.insert(output.name());
+  for (const onnxpb::SparseTensorProto& tensor : graph.sparse_initializer()) {
+    TENON_ASSIGN_OR_RETURN(scope.values[tensor.values().name()], SparseConstant(tensor, scope));
+  }
+  return ImportNodes(graph.node(), scope, builder, frame);
+}
+
+absl::StatusOr<std::vector<Value>> GraphImporter::Outputs(const GraphProto& graph, Scope& scope) {
+  std::vector<Value> outputs;
+  for (const onnxpb::ValueInfoProto& output : graph.output()) {
+    TENON_ASSIGN_OR_RETURN(const Value value, Lookup(scope, output.name()));
+    if (!value) {
+      return Error(file_location_,
+                   fmt::format("graph output \"{}\" is not defined by any node", output.name()));
+    }
+    outputs.push_back(value);
+  }
+  if (outputs.size() > kMaxOperands) return Error(file_location_, "the graph has too many outputs");
+  return outputs;
+}
+
+absl::StatusOr<Value> GraphImporter::Lookup(Scope& scope, const std::string& name) {
+  for (Scope* s = &scope; s != nullptr; s = s->parent) {
+    if (auto it = s->values.find(name); it != s->values.end()) return it->second;
+    const auto it = s->weights.find(name);
+    if (it == s->weights.end()) continue;
+    const Location location = Location::Name(context_, name);
+    absl::StatusOr<Attribute> elements = DecodeElements(context_, *it->second, source_);
+    OpBuilder builder = WeightBuilder(context_, *s);
+    if (absl::IsUnimplemented(elements.status())) {
+      EmitRemark(context_, location, std::string(MessageOf(elements.status())));
+      TENON_ASSIGN_OR_RETURN(s->last_weight, OpaqueConstant(*this, *it->second, location, builder));
+    } else if (!elements.ok()) {
+      return Error(location, std::string(MessageOf(elements.status())));
+    } else {
+      TENON_ASSIGN_OR_RETURN(core::ConstantOp op,
+                             core::ConstantOp::Create(builder, location, {.value = *elements}));
+      s->last_weight = op.op();
+    }
+    Register(s->last_weight);
+    const Value value = s->last_weight->result();
+    s->values.emplace(name, value);
+    return value;
+  }
+  return Value();
+}
+
+absl::Status GraphImporter::ImportNodes(const NodeList& nodes, Scope& scope, OpBuilder& builder,
+                                        const Frame& frame) {
+  const auto is_defined = [&scope](const std::string& name) {
+    for (const Scope* s = &scope; s != nullptr; s = s->parent) {
+      if (s->values.contains(name) || s->weights.contains(name)) return true;
+    }
+    return false;
+  };
+  absl::StatusOr<GraphOrder> order = OrderNodes(nodes, is_defined);
+  if (!order.ok()) return Error(file_location_, std::string(MessageOf(order.status())));
+  scope.used.merge(std::move(order->used));
+  for (int i : order->nodes) {
+    TENON_RETURN_IF_ERROR(ImportNode(nodes[i], scope, builder, frame));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportRegion(const GraphProto& graph, Location location, Scope& outer,
+                                         const Frame& frame, Region& region) {
+  Scope scope;
+  scope.parent = &outer;
+  scope.block = region.AddBlock();
+  TENON_RETURN_IF_ERROR(DeclareWeights(graph, scope));
+  for (const onnxpb::ValueInfoProto& input : graph.input()) {
+    if (scope.weights.contains(input.name())) continue;
+    const Type type = Convert(input.type(), /*binding=*/false);
+    const Value argument = scope.block->AddArgument(type ? type : Type::Opaque(context_, "!onnx.any"),
+                                                    Location::Name(context_, input.name()));
+    NameDims(argument, input.name());
+    if (input.name().empty() || !scope.values.emplace(input.name(), argument).second) {
+      return Error(location, fmt::format("graph \"{}\" has two inputs \"{}\", or one without a name",
+                                         graph.name(), input.name()));
+    }
+  }
+  OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
+  TENON_RETURN_IF_ERROR(ImportBody(graph, scope, builder, frame));
+  TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Outputs(graph, scope));
+  OperationState state;
+  state.info = context_.GetUnregisteredOp("onnx.yield");
+  state.location = location;
+  state.operands.assign(outputs.begin(), outputs.end());
+  builder.Create(state);
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpBuilder& builder,
+                                       const Frame& frame) {
+  Location location = Location::Name(context_, NodeName(proto));
+  if (!frame.call.is_unknown()) location = Location::CallSite(context_, location, frame.call);
+  if (proto.op_type().empty()) return Error(location, "the node has no op type");
+  if (proto.input_size() > static_cast<int>(kMaxOperands) ||
+      proto.output_size() > static_cast<int>(kMaxResults)) {
+    return Error(location, "the node has too many inputs or outputs");
+  }
+  Node node(*this, proto, scope, builder, frame, location);
+  TENON_RETURN_IF_ERROR(node.ResolveInputs(scope));
+  if (const onnxpb::FunctionProto* function = FindFunction(proto)) {
+    TENON_RETURN_IF_ERROR(Inline(node, *function, scope, builder, frame));
+    return Bind(node, scope);
+  }
+  Operation* last = builder.block()->back();
+  absl::Status status = RunAdapter(node);
+  if (absl::IsUnimplemented(status)) {
+    EraseAfter(*builder.block(), last);
+    EmitRemark(context_, location,
+               fmt::format("imported as an opaque op: {}", MessageOf(status)));
+    status = ImportOpaque(*this, node, scope, frame);
+  } else if (status.ok()) {
+    for (const std::string& name : node.UnreadAttributes()) {
+      EmitWarning(context_, location,
+                  fmt::format("attribute \"{}\" of {} is ignored", name, proto.op_type()));
+    }
+  }
+  TENON_RETURN_IF_ERROR(status);
+  return Bind(node, scope);
+}
+
+void GraphImporter::Register(Operation* op) {
+  dim_namer_.NameUnknownDims(op);
+  shape_data_.Visit(*op);
+}
+
+void GraphImporter::EraseAfter(Block& block, Operation* last) {
+  while (block.back() != last) {
+    shape_data_.Forget(*block.back());
+    block.back()->Erase();
+  }
+}
+
+absl::Status GraphImporter::RunAdapter(Node& node) {
+  if (!DomainOf(node.proto().domain()).empty()) {
+    return node.Unsupported(fmt::format("domain {} is not known", node.proto().domain()));
+  }
+  // Identity passes anything on.
+  if (node.op_type() == "Identity" && node.num_inputs() == 1) return node.Return(node.input(0));
+  for (const Value input : node.inputs()) {
+    if (input && !input.type().is_tensor()) {
+      return node.Unsupported("the type of an input is not known");
+    }
+  }
+  const AdapterFn adapter = FindAdapter(node.op_type());
+  if (adapter == nullptr) return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
+  if (node.version() < kMinOpset) {
+    return node.Unsupported(fmt::format("opset {} is older than {}", node.version(), kMinOpset));
+  }
+  return adapter(node);
+}
+
+absl::Status GraphImporter::Bind(Node& node, Scope& scope) {
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const std::string& name = node.proto().output(i);
+    if (name.empty()) continue;
+    const Value value = node.output(i);
+    if (!value) {
+      if (!node.IsOutputUsed(i)) continue;
+      return node.Error(fmt::format("{} has no output {}", node.op_type(), i));
+    }
+    scope.values.insert_or_assign(name, value);
+    CheckDeclared(scope, name, value.type(), node.location());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,62 @@
+#include "frontends/onnx/importer.h"
+
+#include <fmt/format.h>
+
+#include "frontends/onnx/graph_importer.h"
+#include "frontends/onnx/mapped_file.h"
+#include "frontends/onnx/node.h"
+#include "frontends/onnx/wire.h"
+#include "ir/core/blob.h"
+#include "ir/core/check.h"
+#include "ir/core/verifier.h"
+
+namespace tenon::onnx {
+namespace {
+
+absl::Status Report(Context& context, const std::string& name, const absl::Status& status) {
+  return EmitError(context, Location::Name(context, name), std::string(MessageOf(status)));
+}
+
+absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const std::string& name,
+                               const std::string& root, const ImportOptions& options) {
+  context.AllowUnregisteredDialect("onnx");
+  onnxpb::ModelProto model;
+  if (absl::Status status = ParseModel(file.bytes, model); !status.ok()) {
+    return Report(context, name, status);
+  }
+  ExternalData external(root, options.allow_external_data_links);
+  const TensorSource source{.file = file, .external = &external};
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, GraphImporter(context, model, source, name).Run());
+  if (options.verify) TENON_RETURN_IF_ERROR(Verify(module.get()));
+  return module;
+}
+
+}  // namespace
+
+absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
+                                   const ImportOptions& options) {
+  const std::string shown = path == "-" ? "<stdin>" : path;
+  const std::string& name = options.name.empty() ? shown : options.name;
+  absl::StatusOr<FileBytes> file = MapFile(path);
+  if (!file.ok()) return Report(context, name, file.status());
+  std::string root = options.external_data_root;
+  if (root.empty() && path != "-") {
+    const size_t slash = path.rfind('/');
+    root = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  }
+  return Import(context, *file, name, root, options);
+}
+
+absl::StatusOr<OwnedOp> ImportOnnxFromBytes(Context& context, std::span<const std::byte> bytes,
+                                            std::shared_ptr<const void> owner,
+                                            const ImportOptions& options) {
+  FileBytes file{bytes, std::move(owner)};
+  if (file.owner == nullptr) {
+    std::shared_ptr<const Blob> copy = Blob::Copy(bytes);
+    file = FileBytes{copy->bytes(), copy};
+  }
+  const std::string name = options.name.empty() ? "<memory>" : options.name;
+  return Import(context, file, name, options.external_data_root, options);
+}
+
+}  // namespace tenon::onnx

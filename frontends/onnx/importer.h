@@ -1,0 +1,43 @@
+// ONNX models to IR.
+#ifndef TENON_FRONTENDS_ONNX_IMPORTER_H_
+#define TENON_FRONTENDS_ONNX_IMPORTER_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ir/core/context.h"
+#include "ir/core/operation.h"
+
+namespace tenon::onnx {
+
+struct ImportOptions {
+  // What messages call the model; empty: its path.
+  std::string name;
+  // Folder of external data; empty: the folder of the model file (none for a model from memory).
+  std::string external_data_root;
+  // Follow symbolic links to external data, and accept files with several hard links.
+  bool allow_external_data_links = false;
+  // Verify the module before it is returned.
+  bool verify = true;
+};
+
+// Reads a model file ("-": standard input) into a module with one function @main: its arguments are the
+// graph's inputs that have no initializer, in order, its results the graph's outputs; their names are
+// `core.name` in arg_attrs and res_attrs. Weights stay in the mapped file, which must not be truncated
+// while the module lives. Nodes that have no counterpart become opaque ops `onnx.<OpType>` (reported as
+// remarks); every op is located at its node. Contradictions between declared and inferred types are
+// warnings. REQUIRES: RegisterAllDialects(context).
+absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
+                                   const ImportOptions& options = {});
+
+// The same for a model in memory. `owner` keeps the bytes; without one they are copied.
+absl::StatusOr<OwnedOp> ImportOnnxFromBytes(Context& context, std::span<const std::byte> bytes,
+                                            std::shared_ptr<const void> owner = nullptr,
+                                            const ImportOptions& options = {});
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_IMPORTER_H_

@@ -1,0 +1,27 @@
+// Read-only views of files.
+#ifndef TENON_FRONTENDS_ONNX_MAPPED_FILE_H_
+#define TENON_FRONTENDS_ONNX_MAPPED_FILE_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace tenon::onnx {
+
+// The bytes of a file, kept by whatever holds `owner`. The file must not be truncated meanwhile.
+struct FileBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+// Maps a regular file; "-" reads standard input, other kinds of file are read to their end.
+absl::StatusOr<FileBytes> MapFile(const std::string& path);
+// Maps an open regular file of `size` bytes. Does not close `fd`.
+absl::StatusOr<FileBytes> MapDescriptor(int fd, size_t size, const std::string& path);
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_MAPPED_FILE_H_

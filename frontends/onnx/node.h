@@ -1,0 +1,127 @@
+// A node as its adapter sees it.
+#ifndef TENON_FRONTENDS_ONNX_NODE_H_
+#define TENON_FRONTENDS_ONNX_NODE_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "frontends/onnx/graph_importer.h"
+
+namespace tenon::onnx {
+
+// Inputs, outputs and attributes of a node, checked, and the ops made for it. Errors are reported where
+// they arise and located at the node; Unsupported() is not an error: the node becomes an opaque op.
+class Node {
+ public:
+  Node(GraphImporter& importer, const onnxpb::NodeProto& proto, const Scope& scope, OpBuilder& builder,
+       const Frame& frame, Location location);
+
+  const onnxpb::NodeProto& proto() const { return proto_; }
+  const std::string& op_type() const { return proto_.op_type(); }
+  const std::string& name() const { return name_; }
+  // Version of the opset of the node's domain; 0 if the model imports none.
+  int64_t version() const { return version_; }
+  Location location() const { return location_; }
+  OpBuilder& builder() const { return builder_; }
+  Context& context() const { return importer_.context(); }
+  GraphImporter& importer() const { return importer_; }
+
+  absl::Status Error(std::string message) const { return importer_.Error(location_, std::move(message)); }
+  absl::Status Unsupported(std::string_view reason) const;
+
+  // ---- inputs
+  absl::Status ResolveInputs(Scope& scope);
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  // Null if absent.
+  Value input(int i) const { return i < num_inputs() ? inputs_[i] : Value(); }
+  std::span<const Value> inputs() const { return inputs_; }
+  // Error unless there are that many inputs and the first `min` are present.
+  absl::Status CheckInputs(int min, int max) const;
+  // Elements of an input that is a constant; null otherwise.
+  Attribute Constant(int i) const;
+  // Integers of an input of rank 0 or 1 that is constant or follows from constants; nullopt otherwise.
+  // REQUIRES: present.
+  absl::StatusOr<std::optional<std::vector<int64_t>>> ConstantInts(int i) const;
+  // The same where it follows from shapes, too: extents, which may be symbolic and are not negative then.
+  absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i) const;
+  // The one element of a constant input; nullopt if it is not constant or absent.
+  absl::StatusOr<std::optional<double>> ConstantScalar(int i) const;
+
+  // ---- attributes; an error if one has another type
+  // The attribute, or that of the enclosing function which it refers to; null if absent.
+  const onnxpb::AttributeProto* Find(std::string_view name) const;
+  absl::StatusOr<int64_t> Int(std::string_view name, int64_t default_value) const;
+  absl::StatusOr<bool> Flag(std::string_view name, bool default_value) const;
+  absl::StatusOr<float> Float(std::string_view name, float default_value) const;
+  absl::StatusOr<std::string> Str(std::string_view name, std::string_view default_value) const;
+  absl::StatusOr<std::optional<std::vector<int64_t>>> Ints(std::string_view name) const;
+  absl::StatusOr<std::optional<std::vector<float>>> Floats(std::string_view name) const;
+  // A list in an attribute before opset `since`, in the constant input `i` from then on; nullopt if
+  // absent. Unsupported if the input is not constant.
+  absl::StatusOr<std::optional<std::vector<int64_t>>> IntsAttrOrInput(std::string_view name,
+                                                                      int64_t since, int i) const;
+  // `axis` counted from the front; an error if it is outside [-rank, rank).
+  absl::StatusOr<int64_t> Axis(int64_t axis, int64_t rank) const;
+  // The same for several, sorted; an error for repeats.
+  absl::StatusOr<std::vector<int64_t>> Axes(std::vector<int64_t> axes, int64_t rank) const;
+  // Attributes that no adapter asked for.
+  std::vector<std::string> UnreadAttributes() const;
+  void MarkRead(std::string_view name) const { read_.emplace(name); }
+
+  // ---- outputs
+  int num_outputs() const { return proto_.output_size(); }
+  // Is output i there and read by anyone?
+  bool IsOutputUsed(int i) const;
+  void SetOutput(int i, Value value) { outputs_[i] = value; }
+  absl::Status Return(absl::StatusOr<Value> value);
+  Value output(int i) const { return outputs_[i]; }
+  // Unsupported if one of the outputs from `first` on is used.
+  absl::Status OnlyOutputsBefore(int first, std::string_view what) const;
+
+  // ---- making ops
+  // The result of a new op.
+  template <typename Op, typename... Args>
+  absl::StatusOr<Value> Make(Args&&... args) {
+    absl::StatusOr<Op> op = Op::Create(builder_, location_, std::forward<Args>(args)...);
+    if (!op.ok()) return op.status();
+    importer_.Register(op->op());
+    return op->op()->result(0);
+  }
+  absl::StatusOr<Value> MakeConstant(Attribute elements);
+  absl::StatusOr<Value> MakeScalar(DType dtype, double value);
+  DimExpr Dim(int64_t value) const { return DimExpr::Constant(context(), value); }
+
+ private:
+  const onnxpb::AttributeProto* Typed(std::string_view name,
+                                      onnxpb::AttributeProto::AttributeType type,
+                                      absl::Status& status) const;
+
+  GraphImporter& importer_;
+  const onnxpb::NodeProto& proto_;
+  const Scope& scope_;
+  OpBuilder& builder_;
+  const Frame& frame_;
+  Location location_;
+  std::string name_;
+  int64_t version_ = 0;
+  std::vector<Value> inputs_;
+  std::vector<Value> outputs_;
+  mutable std::set<std::string, std::less<>> read_;
+};
+
+// The type an attribute says it has, or that its fields tell.
+onnxpb::AttributeProto::AttributeType AttributeTypeOf(const onnxpb::AttributeProto& attribute);
+
+std::string_view MessageOf(const absl::Status& status);
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_NODE_H_

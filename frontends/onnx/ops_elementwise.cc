@@ -1,0 +1,142 @@
+// Elementwise ops that take more than a change of name.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "frontends/onnx/node.h"
+#include "frontends/onnx/tensor.h"
+#include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+// A bound of Clip as a scalar: some exporters write a vector of one element.
+absl::StatusOr<Value> AsScalar(Node& node, Value value) {
+  if (value.type().rank() == 0) return value;
+  return node.Make<ten::ReshapeOp>(value, ten::ReshapeOp::Attrs{});
+}
+
+absl::StatusOr<Value> CastTo(Node& node, Value value, DType dtype) {
+  if (value.type().dtype() == dtype) return value;
+  return node.Make<ten::CastOp>(value, ten::CastOp::Attrs{.to = dtype});
+}
+
+// a op b op c ...; a single input is passed on.
+template <typename Op>
+absl::StatusOr<Value> Chain(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, std::numeric_limits<int>::max()));
+  Value result = node.input(0);
+  for (int i = 1; i < node.num_inputs(); ++i) {
+    if (!node.input(i)) return node.Error(fmt::format("input {} of {} is missing", i, node.op_type()));
+    TENON_ASSIGN_OR_RETURN(result, node.Make<Op>(result, node.input(i)));
+  }
+  return result;
+}
+
+// Can every element of such a constant be an F64 attribute?
+bool FitsDouble(Attribute elements) {
+  if (!elements || elements.type().num_elements() != 1) return false;
+  if (!IsInt(elements.type().dtype())) return true;
+  constexpr int64_t kExact = int64_t{1} << 53;
+  const int64_t value = elements.ElementAsInt(0);
+  return value >= -kExact && value <= kExact;
+}
+
+}  // namespace
+
+absl::Status ImportCast(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  TENON_ASSIGN_OR_RETURN(const int64_t to, node.Int("to", 0));
+  // Both concern 8-bit floats only.
+  node.MarkRead("saturate");
+  node.MarkRead("round_mode");
+  const DType dtype = to == static_cast<int32_t>(to) ? DTypeOf(static_cast<int32_t>(to)) : DType::kInvalid;
+  if (dtype == DType::kInvalid) {
+    return node.Unsupported(fmt::format("Cast to {}", OnnxTypeName(static_cast<int32_t>(to))));
+  }
+  return node.Return(CastTo(node, node.input(0), dtype));
+}
+
+absl::Status ImportCastLike(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
+  node.MarkRead("saturate");
+  node.MarkRead("round_mode");
+  return node.Return(CastTo(node, node.input(0), node.input(1).type().dtype()));
+}
+
+absl::Status ImportClip(Node& node) {
+  ten::ClipOp::Attrs attrs;
+  if (node.version() < 11) {
+    TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+    TENON_ASSIGN_OR_RETURN(attrs.min, node.Float("min", std::numeric_limits<float>::lowest()));
+    TENON_ASSIGN_OR_RETURN(attrs.max, node.Float("max", std::numeric_limits<float>::max()));
+    return node.Return(node.Make<ten::ClipOp>(node.input(0), attrs));
+  }
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 3));
+  const bool constant = (!node.input(1) || FitsDouble(node.Constant(1))) &&
+                        (!node.input(2) || FitsDouble(node.Constant(2)));
+  if (constant) {
+    if (node.input(1)) attrs.min = node.Constant(1).ElementAsDouble(0);
+    if (node.input(2)) attrs.max = node.Constant(2).ElementAsDouble(0);
+    if (!node.input(1) && !node.input(2)) return node.Return(node.input(0));
+    return node.Return(node.Make<ten::ClipOp>(node.input(0), attrs));
+  }
+  Value result = node.input(0);
+  if (node.input(1)) {
+    TENON_ASSIGN_OR_RETURN(const Value min, AsScalar(node, node.input(1)));
+    TENON_ASSIGN_OR_RETURN(result, node.Make<ten::MaxOp>(result, min));
+  }
+  if (node.input(2)) {
+    TENON_ASSIGN_OR_RETURN(const Value max, AsScalar(node, node.input(2)));
+    TENON_ASSIGN_OR_RETURN(result, node.Make<ten::MinOp>(result, max));
+  }
+  return node.Return(result);
+}
+
+absl::Status ImportDropout(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 3));
+  node.MarkRead("ratio");
+  node.MarkRead("seed");
+  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "the mask of Dropout"));
+  if (node.input(2)) {
+    TENON_ASSIGN_OR_RETURN(const std::optional<double> training, node.ConstantScalar(2));
+    TENON_ASSIGN_OR_RETURN(const std::optional<double> ratio, node.ConstantScalar(1));
+    const bool keeps_all = node.input(1) && ratio && *ratio == 0;
+    if (!keeps_all && (!training || *training != 0)) {
+      return node.Unsupported("Dropout in training mode");
+    }
+  }
+  return node.Return(node.input(0));
+}
+
+absl::Status ImportIdentity(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  return node.Return(node.input(0));
+}
+
+absl::Status ImportMax(Node& node) { return node.Return(Chain<ten::MaxOp>(node)); }
+absl::Status ImportMin(Node& node) { return node.Return(Chain<ten::MinOp>(node)); }
+absl::Status ImportSum(Node& node) { return node.Return(Chain<ten::AddOp>(node)); }
+
+absl::Status ImportMean(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Value sum, Chain<ten::AddOp>(node));
+  if (node.num_inputs() == 1) return node.Return(sum);
+  TENON_ASSIGN_OR_RETURN(const Value count, node.MakeScalar(sum.type().dtype(), node.num_inputs()));
+  return node.Return(node.Make<ten::DivOp>(sum, count));
+}
+
+absl::Status ImportSwish(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
+  const Value x = node.input(0);
+  if (alpha == 1.0f) return node.Return(node.Make<nn::SiluOp>(x));
+  TENON_ASSIGN_OR_RETURN(const Value factor, node.MakeScalar(x.type().dtype(), alpha));
+  TENON_ASSIGN_OR_RETURN(const Value scaled, node.Make<ten::MulOp>(x, factor));
+  TENON_ASSIGN_OR_RETURN(const Value gate, node.Make<ten::SigmoidOp>(scaled));
+  return node.Return(node.Make<ten::MulOp>(x, gate));
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,229 @@
+// Resize in all its versions, and Upsample.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "frontends/onnx/node.h"
+#include "ir/core/check.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+// Sizes above this are a hostile file.
+constexpr double kMaxExtent = 1e15;
+
+absl::StatusOr<std::string> OneOf(const Node& node, std::string_view name, std::string_view fallback,
+                                  std::span<const std::string_view> allowed) {
+  TENON_ASSIGN_OR_RETURN(const std::string value, node.Str(name, fallback));
+  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
+  return node.Error(fmt::format("{} of {} is \"{}\"", name, node.op_type(), value));
+}
+
+// Floats of a constant input; nullopt if it is absent or empty, Unsupported if it is not constant.
+absl::StatusOr<std::optional<std::vector<float>>> ConstantFloats(const Node& node, int i) {
+  if (!node.input(i)) return std::nullopt;
+  const Type type = node.input(i).type();
+  if (type.rank() == 1 && type.dim(0).is_constant(0)) return std::nullopt;
+  const Attribute elements = node.Constant(i);
+  if (!elements) return node.Unsupported(fmt::format("input {} is not constant", i));
+  const int64_t count = elements.type().num_elements();
+  if (!IsFloat(type.dtype()) || type.rank() != 1 || count > 64) {
+    return node.Error(fmt::format("input {} of {} must be a short vector of floats, got {}", i,
+                                  node.op_type(), type.text()));
+  }
+  std::vector<float> values;
+  for (int64_t k = 0; k < count; ++k) {
+    values.push_back(static_cast<float>(elements.ElementAsDouble(k)));
+  }
+  return values;
+}
+
+// floor(extent * scale).
+absl::StatusOr<DimExpr> Scaled(const Node& node, DimExpr extent, float scale) {
+  if (!(scale > 0) || !std::isfinite(scale)) {
+    return node.Error(fmt::format("{} has the scale {}", node.op_type(), scale));
+  }
+  if (extent.is_constant()) {
+    const double size = std::floor(static_cast<float>(extent.constant()) * scale);
+    if (size > kMaxExtent) return node.Error(fmt::format("{} makes a huge tensor", node.op_type()));
+    return node.Dim(static_cast<int64_t>(size));
+  }
+  // Exact where the scale is p/q with q a power of two.
+  for (int64_t q = 1; q <= 64; q *= 2) {
+    const double p = static_cast<double>(scale) * static_cast<double>(q);
+    if (p == std::floor(p) && p < 65536) return FloorDiv(extent * static_cast<int64_t>(p), q);
+  }
+  return node.Unsupported("an unknown extent with an odd scale");
+}
+
+// What the inputs say about the axes that are resized.
+struct Request {
+  std::vector<int64_t> axes;
+  std::optional<std::vector<float>> scales;
+  std::optional<std::vector<DimExpr>> sizes;
+};
+
+absl::Status ApplyScales(const Node& node, const Request& request, ten::ResizeOp::Attrs& attrs) {
+  attrs.scales.assign(attrs.sizes.size(), 1.0f);
+  for (size_t i = 0; i < request.axes.size(); ++i) {
+    const int64_t axis = request.axes[i];
+    attrs.scales[axis] = (*request.scales)[i];
+    TENON_ASSIGN_OR_RETURN(attrs.sizes[axis],
+                           Scaled(node, attrs.sizes[axis], (*request.scales)[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplySizes(const Node& node, const Request& request, const std::string& policy,
+                        ten::ResizeOp::Attrs& attrs) {
+  if (policy == "stretch") {
+    for (size_t i = 0; i < request.axes.size(); ++i) attrs.sizes[request.axes[i]] = (*request.sizes)[i];
+    return absl::OkStatus();
+  }
+  // One scale for all axes: the smallest, or the largest.
+  float scale = 0;
+  for (size_t i = 0; i < request.axes.size(); ++i) {
+    const DimExpr in = attrs.sizes[request.axes[i]], out = (*request.sizes)[i];
+    if (!in.is_constant() || !out.is_constant() || in.is_constant(0)) {
+      return node.Unsupported("keep_aspect_ratio_policy with unknown extents");
+    }
+    const float ratio = static_cast<float>(out.constant()) / static_cast<float>(in.constant());
+    if (i == 0) scale = ratio;
+    scale = policy == "not_larger" ? std::min(scale, ratio) : std::max(scale, ratio);
+  }
+  attrs.scales.assign(attrs.sizes.size(), 1.0f);
+  for (int64_t axis : request.axes) {
+    const double size = std::round(static_cast<float>(attrs.sizes[axis].constant()) * scale);
+    if (size > kMaxExtent) return node.Error("Resize makes a huge tensor");
+    attrs.sizes[axis] = node.Dim(static_cast<int64_t>(size));
+    attrs.scales[axis] = scale;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCount(const Node& node, std::string_view what, size_t found, size_t expected) {
+  if (found == expected) return absl::OkStatus();
+  return node.Error(
+      fmt::format("{} has {} {} for {} axes", node.op_type(), found, what, expected));
+}
+
+ten::ResizeOp::Attrs InitialAttrs(const Node& node) {
+  ten::ResizeOp::Attrs attrs;
+  const std::span<const DimExpr> dims = node.input(0).type().dims();
+  attrs.sizes.assign(dims.begin(), dims.end());
+  return attrs;
+}
+
+std::vector<int64_t> AllAxes(const Node& node) {
+  std::vector<int64_t> axes(node.input(0).type().rank());
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
+  return axes;
+}
+
+// Resize-10 and Upsample: scales only, and the simplest coordinates.
+absl::Status ImportOldResize(Node& node, const std::optional<std::vector<float>>& scales) {
+  ten::ResizeOp::Attrs attrs = InitialAttrs(node);
+  constexpr std::array<std::string_view, 2> kModes = {"nearest", "linear"};
+  TENON_ASSIGN_OR_RETURN(attrs.mode, OneOf(node, "mode", "nearest", kModes));
+  attrs.coordinate_mode = "asymmetric";
+  attrs.nearest_mode = "floor";
+  if (!scales) return node.Error(fmt::format("{} needs scales", node.op_type()));
+  TENON_RETURN_IF_ERROR(CheckCount(node, "scales", scales->size(), attrs.sizes.size()));
+  TENON_RETURN_IF_ERROR(ApplyScales(node, {AllAxes(node), scales, std::nullopt}, attrs));
+  return node.Return(node.Make<ten::ResizeOp>(node.input(0), attrs));
+}
+
+absl::Status ReadModes(const Node& node, ten::ResizeOp::Attrs& attrs) {
+  constexpr std::array<std::string_view, 3> kModes = {"nearest", "linear", "cubic"};
+  constexpr std::array<std::string_view, 6> kCoordinates = {
+      "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+      "align_corners", "asymmetric",           "tf_crop_and_resize"};
+  constexpr std::array<std::string_view, 4> kNearest = {"round_prefer_floor", "round_prefer_ceil",
+                                                        "floor", "ceil"};
+  TENON_ASSIGN_OR_RETURN(attrs.mode, OneOf(node, "mode", "nearest", kModes));
+  TENON_ASSIGN_OR_RETURN(attrs.coordinate_mode, node.Str("coordinate_transformation_mode", "half_pixel"));
+  if (attrs.coordinate_mode == "tf_half_pixel_for_nn") {
+    return node.Unsupported("the coordinate mode tf_half_pixel_for_nn");
+  }
+  TENON_ASSIGN_OR_RETURN(
+      attrs.coordinate_mode,
+      OneOf(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
+  TENON_ASSIGN_OR_RETURN(attrs.nearest_mode,
+                         OneOf(node, "nearest_mode", "round_prefer_floor", kNearest));
+  TENON_ASSIGN_OR_RETURN(attrs.cubic_coeff_a, node.Float("cubic_coeff_a", -0.75f));
+  TENON_ASSIGN_OR_RETURN(attrs.exclude_outside, node.Flag("exclude_outside", false));
+  TENON_ASSIGN_OR_RETURN(attrs.antialias, node.Flag("antialias", false));
+  TENON_ASSIGN_OR_RETURN(attrs.extrapolation_value, node.Float("extrapolation_value", 0.0f));
+  return absl::OkStatus();
+}
+
+// The region of interest, for all axes: starts, then ends.
+absl::Status ReadRoi(const Node& node, const Request& request, ten::ResizeOp::Attrs& attrs) {
+  if (attrs.coordinate_mode != "tf_crop_and_resize") return absl::OkStatus();
+  TENON_ASSIGN_OR_RETURN(const auto roi, ConstantFloats(node, 1));
+  if (!roi) return node.Error("Resize with tf_crop_and_resize needs roi");
+  const size_t axes = request.axes.size(), rank = attrs.sizes.size();
+  TENON_RETURN_IF_ERROR(CheckCount(node, "roi bounds", roi->size(), 2 * axes));
+  attrs.roi.assign(rank, 0.0f);
+  attrs.roi.resize(2 * rank, 1.0f);
+  for (size_t i = 0; i < axes; ++i) {
+    attrs.roi[request.axes[i]] = (*roi)[i];
+    attrs.roi[rank + request.axes[i]] = (*roi)[axes + i];
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ImportResize(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 11 ? 2 : 4));
+  if (node.version() < 11) {
+    TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
+    return ImportOldResize(node, scales);
+  }
+  ten::ResizeOp::Attrs attrs = InitialAttrs(node);
+  TENON_RETURN_IF_ERROR(ReadModes(node, attrs));
+  Request request{.axes = AllAxes(node), .scales = std::nullopt, .sizes = std::nullopt};
+  TENON_ASSIGN_OR_RETURN(const auto axes, node.Ints("axes"));
+  if (axes) {
+    TENON_RETURN_IF_ERROR(node.Axes(*axes, node.input(0).type().rank()).status());
+    request.axes.clear();
+    for (int64_t axis : *axes) {
+      TENON_ASSIGN_OR_RETURN(request.axes.emplace_back(),
+                             node.Axis(axis, node.input(0).type().rank()));
+    }
+  }
+  constexpr std::array<std::string_view, 3> kPolicies = {"stretch", "not_larger", "not_smaller"};
+  TENON_ASSIGN_OR_RETURN(const std::string policy,
+                         OneOf(node, "keep_aspect_ratio_policy", "stretch", kPolicies));
+  TENON_RETURN_IF_ERROR(ReadRoi(node, request, attrs));
+  if (node.input(3)) {
+    TENON_ASSIGN_OR_RETURN(request.sizes, node.Extents(3));
+    if (!request.sizes) return node.Unsupported("the sizes of Resize are not known");
+  }
+  if (request.sizes && !request.sizes->empty()) {
+    TENON_RETURN_IF_ERROR(CheckCount(node, "sizes", request.sizes->size(), request.axes.size()));
+    TENON_RETURN_IF_ERROR(ApplySizes(node, request, policy, attrs));
+  } else {
+    TENON_ASSIGN_OR_RETURN(request.scales, ConstantFloats(node, 2));
+    if (!request.scales) return node.Error("Resize needs scales or sizes");
+    TENON_RETURN_IF_ERROR(CheckCount(node, "scales", request.scales->size(), request.axes.size()));
+    TENON_RETURN_IF_ERROR(ApplyScales(node, request, attrs));
+  }
+  return node.Return(node.Make<ten::ResizeOp>(node.input(0), attrs));
+}
+
+absl::Status ImportUpsample(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 9 ? 1 : 2));
+  if (node.version() < 9) {
+    TENON_ASSIGN_OR_RETURN(const auto scales, node.Floats("scales"));
+    return ImportOldResize(node, scales);
+  }
+  TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
+  return ImportOldResize(node, scales);
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,197 @@
+#include "frontends/onnx/tensor.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "ir/core/check.h"
+
+namespace tenon::onnx {
+namespace {
+
+using onnxpb::TensorProto;
+
+static_assert(std::endian::native == std::endian::little, "ONNX's raw data is little-endian");
+
+struct TypePair {
+  TensorProto::DataType onnx;
+  DType dtype;
+};
+
+constexpr TypePair kTypes[] = {
+    {TensorProto::BOOL, DType::kBool},       {TensorProto::INT8, DType::kI8},
+    {TensorProto::INT16, DType::kI16},       {TensorProto::INT32, DType::kI32},
+    {TensorProto::INT64, DType::kI64},       {TensorProto::UINT8, DType::kU8},
+    {TensorProto::UINT16, DType::kU16},      {TensorProto::UINT32, DType::kU32},
+    {TensorProto::UINT64, DType::kU64},      {TensorProto::FLOAT16, DType::kF16},
+    {TensorProto::BFLOAT16, DType::kBF16},   {TensorProto::FLOAT, DType::kF32},
+    {TensorProto::DOUBLE, DType::kF64},
+};
+
+// The repeated field that holds a dtype's elements when they are not raw.
+enum class Field { kFloat, kInt32, kInt64, kDouble, kUint64 };
+
+Field FieldOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return Field::kFloat;
+    case DType::kF64:
+      return Field::kDouble;
+    case DType::kI64:
+      return Field::kInt64;
+    case DType::kU32:
+    case DType::kU64:
+      return Field::kUint64;
+    default:
+      return Field::kInt32;
+  }
+}
+
+// Elements of a typed field, cut to the low bytes of each: small integers and 16-bit floats are kept as
+// bit patterns in wider ones.
+template <typename T>
+absl::StatusOr<std::shared_ptr<const Blob>> CopyTyped(
+    const google::protobuf::RepeatedField<T>& values, DType dtype, size_t count) {
+  const size_t width = SizeOf(dtype);
+  if (static_cast<size_t>(values.size()) != count) {
+    return absl::InvalidArgumentError(
+        fmt::format("has {} elements, its dimensions need {}", values.size(), count));
+  }
+  return Blob::Make(count * width, [&](std::byte* out) {
+    for (const T& value : values) {
+      if (dtype == DType::kBool) {
+        *out = std::byte{value != T{}};
+      } else {
+        std::memcpy(out, &value, width);
+      }
+      out += width;
+    }
+  });
+}
+
+// True is one byte of value 1 in the IR, and any byte but 0 in some files.
+std::shared_ptr<const Blob> NormalizeBool(FileBytes file) {
+  bool normal = true;
+  for (std::byte b : file.bytes) normal = normal && static_cast<unsigned char>(b) <= 1;
+  if (normal) return Blob::Borrow(file.bytes, file.owner);
+  return Blob::Make(file.bytes.size(), [&](std::byte* out) {
+    for (std::byte b : file.bytes) *out++ = std::byte{b != std::byte{0}};
+  });
+}
+
+absl::StatusOr<FileBytes> RawBytes(const TensorProto& tensor, const TensorSource& source,
+                                   size_t size) {
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    if (source.external == nullptr) {
+      return absl::InvalidArgumentError("has external data, which is not allowed here");
+    }
+    return source.external->Read(tensor, size);
+  }
+  const uint64_t offset = tensor.raw_slice().offset(), length = tensor.raw_slice().length();
+  TENON_CHECK(offset <= source.file.bytes.size() && length <= source.file.bytes.size() - offset);
+  if (length != size) {
+    return absl::InvalidArgumentError(
+        fmt::format("has {} bytes, its dimensions need {}", length, size));
+  }
+  return FileBytes{source.file.bytes.subspan(offset, length), source.file.owner};
+}
+
+absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DType dtype,
+                                                  const TensorSource& source, size_t size) {
+  if (tensor.has_segment()) return absl::UnimplementedError("is a segment of a larger tensor");
+  if (tensor.data_location() == TensorProto::EXTERNAL || tensor.has_raw_slice()) {
+    TENON_ASSIGN_OR_RETURN(const FileBytes raw, RawBytes(tensor, source, size));
+    return dtype == DType::kBool ? NormalizeBool(raw) : Blob::Borrow(raw.bytes, raw.owner);
+  }
+  if (tensor.has_raw_data()) return absl::InternalError("has raw data outside of the file");
+  const size_t count = size / SizeOf(dtype);
+  switch (FieldOf(dtype)) {
+    case Field::kFloat:
+      return CopyTyped(tensor.float_data(), dtype, count);
+    case Field::kInt32:
+      return CopyTyped(tensor.int32_data(), dtype, count);
+    case Field::kInt64:
+      return CopyTyped(tensor.int64_data(), dtype, count);
+    case Field::kDouble:
+      return CopyTyped(tensor.double_data(), dtype, count);
+    case Field::kUint64:
+      return CopyTyped(tensor.uint64_data(), dtype, count);
+  }
+  return absl::InternalError("unreachable");
+}
+
+absl::StatusOr<TensorData> Decode(const TensorProto& tensor, const TensorSource& source) {
+  TensorData data;
+  data.dtype = DTypeOf(tensor.data_type());
+  if (data.dtype == DType::kInvalid) {
+    return absl::UnimplementedError(
+        fmt::format("has elements of {}", OnnxTypeName(tensor.data_type())));
+  }
+  data.dims.assign(tensor.dims().begin(), tensor.dims().end());
+  TENON_ASSIGN_OR_RETURN(const size_t size, CheckedByteSize(data.dtype, data.dims));
+  TENON_ASSIGN_OR_RETURN(data.blob, Bytes(tensor, data.dtype, source, size));
+  return data;
+}
+
+}  // namespace
+
+DType DTypeOf(int32_t onnx_type) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.onnx == onnx_type) return pair.dtype;
+  }
+  return DType::kInvalid;
+}
+
+int32_t OnnxTypeOf(DType dtype) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.dtype == dtype) return pair.onnx;
+  }
+  return TensorProto::UNDEFINED;
+}
+
+std::string OnnxTypeName(int32_t onnx_type) {
+  if (!TensorProto::DataType_IsValid(onnx_type)) return fmt::format("type {}", onnx_type);
+  return TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnx_type));
+}
+
+absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dims) {
+  if (dims.size() > static_cast<size_t>(kMaxRank)) {
+    return absl::InvalidArgumentError(
+        fmt::format("has {} dimensions, more than {}", dims.size(), kMaxRank));
+  }
+  uint64_t size = SizeOf(dtype);
+  bool empty = false;
+  for (int64_t dim : dims) {
+    if (dim < 0) return absl::InvalidArgumentError(fmt::format("has the dimension {}", dim));
+    empty = empty || dim == 0;
+  }
+  for (int64_t dim : dims) {
+    if (empty) break;
+    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / static_cast<uint64_t>(dim)) {
+      return absl::InvalidArgumentError("has dimensions whose product overflows");
+    }
+    size *= static_cast<uint64_t>(dim);
+  }
+  return empty ? 0 : size;
+}
+
+absl::StatusOr<TensorData> DecodeTensor(const TensorProto& tensor, const TensorSource& source) {
+  absl::StatusOr<TensorData> data = Decode(tensor, source);
+  if (data.ok()) return data;
+  return absl::Status(data.status().code(),
+                      fmt::format("tensor \"{}\" {}", tensor.name(),
+                                  std::string_view(data.status().message().data(),
+                                                   data.status().message().size())));
+}
+
+absl::StatusOr<Attribute> DecodeElements(Context& context, const TensorProto& tensor,
+                                         const TensorSource& source) {
+  TENON_ASSIGN_OR_RETURN(TensorData data, DecodeTensor(tensor, source));
+  const Type type = Type::Tensor(context, data.dtype, std::span<const int64_t>(data.dims));
+  return Attribute::Elements(context, type, std::move(data.blob));
+}
+
+}  // namespace tenon::onnx
