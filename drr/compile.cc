@@ -1,0 +1,504 @@
+// One rule: from the graph that its author wrote to flat arrays, with the checks that need nothing but the rule.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "drr/compiled.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+
+namespace tenon::drr {
+namespace {
+
+// Node and attribute-variable indices.
+struct Bound {
+  std::set<uint16_t> nodes, attrs;
+  void Add(const Bound& other) {
+    nodes.insert(other.nodes.begin(), other.nodes.end());
+    attrs.insert(other.attrs.begin(), other.attrs.end());
+  }
+};
+
+std::set<uint16_t> Intersection(const std::set<uint16_t>& a, const std::set<uint16_t>& b) {
+  std::set<uint16_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
+  return both;
+}
+
+class Compiler {
+ public:
+  Compiler(const Rule& rule, Context& context) : rule_(rule), context_(context) { out_.rule = &rule; }
+
+  absl::StatusOr<CompiledRule> Run();
+
+ private:
+  absl::Status Error(const std::string& message) const {
+    return absl::InvalidArgumentError(fmt::format("{}: rule '{}': {}", rule_.place(), rule_.name(), message));
+  }
+  absl::StatusOr<uint16_t> AddNode(const ValPtr& node, bool in_source);
+  absl::Status AddOp(const ValNode& node, bool in_source, Node& code);
+  absl::StatusOr<AttrCode> AddAttr(const AttrRef& attr, AttrType type, std::string_view name, bool in_source,
+                                   std::string_view where);
+  absl::StatusOr<std::vector<ArgCode>> AddArgs(const std::vector<ArgRef>& args);
+  uint16_t AddDim(const DimRef& dim, bool in_source);
+  uint16_t AttrVariable(const AttrRef& attr);
+  absl::Status AddConditions();
+  absl::Status FindClimbs();
+  absl::Status CheckVariables();
+  absl::Status CheckCost();
+  absl::Status CheckResult(uint16_t node, std::set<uint16_t>& seen);
+  void FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const;
+  Bound Always(uint16_t node) const;
+  std::pair<int, int> CountOps(uint16_t node, std::set<uint16_t>& seen) const;
+  std::string NameOf(uint16_t node) const {
+    const ValNode& source = *out_.nodes[node].source;
+    return source.name.empty() ? ToString(ValRef{ValPtr(ValPtr(), &source), 0}) : source.name;
+  }
+
+  const Rule& rule_;
+  Context& context_;
+  CompiledRule out_;
+  std::map<const ValNode*, uint16_t> node_index_;
+  std::map<const AttrNode*, uint16_t> attr_index_;
+  std::map<const DimNode*, uint16_t> dim_index_, dim_variables_;
+  std::set<uint16_t> bound_attrs_, used_attrs_, bound_dims_, used_dims_, used_nodes_;
+  std::vector<int> mentions_;
+};
+
+uint16_t Compiler::AttrVariable(const AttrRef& attr) {
+  auto [it, inserted] = attr_index_.emplace(attr.get(), static_cast<uint16_t>(out_.attr_names.size()));
+  if (inserted) out_.attr_names.push_back(attr->name);
+  return it->second;
+}
+
+uint16_t Compiler::AddDim(const DimRef& dim, bool in_source) {
+  DimCode code{dim->kind, kNone, {}, kNone, kNone};
+  if (dim->kind == DimNode::Kind::kVariable) {
+    auto [it, inserted] = dim_variables_.emplace(dim.get(), static_cast<uint16_t>(out_.dim_names.size()));
+    if (inserted) out_.dim_names.push_back(dim->name);
+    code.variable = it->second;
+    (in_source ? bound_dims_ : used_dims_).insert(it->second);
+  }
+  if (dim->kind == DimNode::Kind::kConstant) code.constant = DimExpr::Constant(context_, dim->value);
+  if (dim->a) code.a = AddDim(dim->a, in_source);
+  if (dim->b) code.b = AddDim(dim->b, in_source);
+  auto [it, inserted] = dim_index_.emplace(dim.get(), static_cast<uint16_t>(out_.dims.size()));
+  if (inserted) out_.dims.push_back(code);
+  return it->second;
+}
+
+absl::StatusOr<std::vector<ArgCode>> Compiler::AddArgs(const std::vector<ArgRef>& args) {
+  std::vector<ArgCode> codes;
+  for (const ArgRef& arg : args) {
+    ArgCode code;
+    if (arg.val) {
+      auto it = node_index_.find(arg.val.get());
+      if (it == node_index_.end() || !out_.nodes[it->second].in_source) {
+        return Error(fmt::format("{} is not part of what is matched", ToString(ValRef{arg.val, 0})));
+      }
+      code.edge = {it->second, static_cast<uint16_t>(arg.result), false};
+      used_nodes_.insert(it->second);
+    } else if (arg.attr) {
+      code.attr = AttrVariable(arg.attr);
+      used_attrs_.insert(code.attr);
+    } else {
+      code.dim = AddDim(arg.dim, false);
+    }
+    codes.push_back(code);
+  }
+  return codes;
+}
+
+absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type, std::string_view name,
+                                           bool in_source, std::string_view where) {
+  AttrCode code;
+  code.type = type;
+  code.source = attr.get();
+  switch (attr->kind) {
+    case AttrNode::Kind::kAny:
+      if (!in_source) return Error(fmt::format("{}: '{}' is kAny in the result", where, name));
+      code.kind = AttrCode::Kind::kAny;
+      return code;
+    case AttrNode::Kind::kVariable:
+      code.kind = AttrCode::Kind::kVariable;
+      code.variable = AttrVariable(attr);
+      (in_source && !bound_attrs_.count(code.variable) ? bound_attrs_ : used_attrs_).insert(code.variable);
+      return code;
+    case AttrNode::Kind::kLiteral: {
+      const int64_t* axis = std::get_if<int64_t>(&attr->literal);
+      const I64s* axes = std::get_if<I64s>(&attr->literal);
+      if (name == "axis" && axis != nullptr && *axis < 0) {
+        code.kind = AttrCode::Kind::kAxis;
+      } else if (name == "axes" && axes != nullptr && std::any_of(axes->begin(), axes->end(), [](int64_t a) { return a < 0; })) {
+        code.kind = AttrCode::Kind::kAxes;
+      } else {
+        code.kind = AttrCode::Kind::kLiteral;
+        code.literal = ToAttribute(context_, type, attr->literal);
+        if (!code.literal) {
+          return Error(fmt::format("{}: '{}' cannot be {}", where, name, ToString(attr->literal)));
+        }
+      }
+      return code;
+    }
+    case AttrNode::Kind::kCompute: {
+      code.kind = AttrCode::Kind::kCompute;
+      auto args = AddArgs(attr->args);
+      if (!args.ok()) return args.status();
+      code.args = *std::move(args);
+      return code;
+    }
+    case AttrNode::Kind::kDim:
+    case AttrNode::Kind::kDims:
+      code.kind = attr->kind == AttrNode::Kind::kDim ? AttrCode::Kind::kDim : AttrCode::Kind::kDims;
+      for (const DimRef& dim : attr->dims) code.dims.push_back(AddDim(dim, in_source));
+      return code;
+  }
+  return code;
+}
+
+absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
+  code.info = context_.FindOp(node.op);
+  if (code.info == nullptr) return Error(fmt::format("op '{}' is not registered", node.op));
+  const OpDef& def = code.info->def();
+  if (node.operands.size() != def.operands.size()) {
+    return Error(fmt::format("{} has {} operand groups, got {}", node.op, def.operands.size(), node.operands.size()));
+  }
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    std::vector<Edge> edges;
+    for (const OperandPattern& operand : node.operands[g]) {
+      auto child = AddNode(operand.val.node, in_source);
+      if (!child.ok()) return child.status();
+      if (out_.nodes[*child].kind == ValNode::Kind::kEach && def.operands[g].arity != Arity::kVariadic) {
+        return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op, def.operands[g].name));
+      }
+      if (operand.maybe && !in_source) return Error(fmt::format("{}: Maybe in the result", node.op));
+      edges.push_back({*child, static_cast<uint16_t>(operand.val.result), operand.maybe});
+    }
+    if (edges.empty() && def.operands[g].arity == Arity::kSingle) {
+      return Error(fmt::format("{}: operand '{}' is required", node.op, def.operands[g].name));
+    }
+    code.operands.push_back(std::move(edges));
+  }
+  code.commutative = code.info->Has(Trait::kCommutative) && code.operands.size() >= 2 &&
+                     code.operands[0].size() == 1 && code.operands[1].size() == 1;
+  std::set<std::string, std::less<>> mentioned;
+  for (const auto& [name, attr] : node.attrs) {
+    int slot = code.info->FindSlot(name);
+    if (slot < 0) return Error(fmt::format("{} has no attribute '{}'", node.op, name));
+    auto value = AddAttr(attr, def.attrs[slot].type, name, in_source, node.op);
+    if (!value.ok()) return value.status();
+    value->slot = static_cast<uint16_t>(slot);
+    code.attrs.push_back(*std::move(value));
+    mentioned.insert(name);
+  }
+  for (int slot = 0; slot < code.info->num_slots(); ++slot) {
+    const AttrDef& attr = def.attrs[slot];
+    if (slot == code.info->segment_slot() || mentioned.count(attr.name)) continue;
+    if (attr.required) {
+      return Error(fmt::format("{}: attribute '{}' has no default and must be mentioned", node.op, attr.name));
+    }
+    AttrCode value;
+    value.kind = AttrCode::Kind::kLiteral;
+    value.type = attr.type;
+    value.literal = code.info->default_value(slot);
+    value.slot = static_cast<uint16_t>(slot);
+    code.attrs.push_back(std::move(value));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
+  if (auto it = node_index_.find(node.get()); it != node_index_.end()) {
+    if (!in_source && out_.nodes[it->second].in_source) used_nodes_.insert(it->second);
+    ++mentions_[it->second];
+    return it->second;
+  }
+  Node code;
+  code.kind = node->kind;
+  code.source = node.get();
+  code.in_source = in_source;
+  if (!in_source && node->kind != ValNode::Kind::kOp && node->kind != ValNode::Kind::kSplat) {
+    return Error(fmt::format("{} in the result is not bound by the match", ToString(ValRef{node, 0})));
+  }
+  for (const ValRef& alternative : node->alternatives) {
+    auto child = AddNode(alternative.node, in_source);
+    if (!child.ok()) return child.status();
+    code.alternatives.push_back({*child, static_cast<uint16_t>(alternative.result), false});
+  }
+  if (node->kind == ValNode::Kind::kOp) TENON_RETURN_IF_ERROR(AddOp(*node, in_source, code));
+  if (node->kind == ValNode::Kind::kSplat) {
+    AttrRef splat = node->splat;
+    auto value = AddAttr(splat, AttrType::kF64, "splat", in_source, "Splat");
+    if (!value.ok()) return value.status();
+    code.splat = *std::move(value);
+  }
+  if (node->kind == ValNode::Kind::kLet) {
+    code.let_variable = AttrVariable(node->let_variable);
+    bound_attrs_.insert(code.let_variable);
+    AttrType type = AttrType::kAny;
+    if (node->let_value->kind == AttrNode::Kind::kLiteral) {
+      code.let_value.kind = AttrCode::Kind::kLiteral;
+      code.let_value.source = node->let_value.get();
+    } else {
+      auto value = AddAttr(node->let_value, type, "let", false, "Let");
+      if (!value.ok()) return value.status();
+      code.let_value = *std::move(value);
+    }
+  }
+  if (out_.nodes.size() >= 1000) return Error("more than 1000 nodes");
+  auto index = static_cast<uint16_t>(out_.nodes.size());
+  node_index_[node.get()] = index;
+  mentions_.push_back(1);
+  out_.nodes.push_back(std::move(code));
+  if (!in_source) out_.creation_order.push_back(index);
+  return index;
+}
+
+absl::Status Compiler::AddConditions() {
+  for (const auto& condition : rule_.conditions()) {
+    ConditionCode code;
+    code.source = condition.get();
+    auto args = AddArgs(condition->args);
+    if (!args.ok()) return args.status();
+    code.args = *std::move(args);
+    for (const DimRef& dim : condition->shape) code.shape.push_back(AddDim(dim, true));
+    code.early = condition->kind == ConditionNode::Kind::kPredicate &&
+                 std::all_of(code.args.begin(), code.args.end(), [](const ArgCode& a) { return a.edge.node != kNone; });
+    auto index = static_cast<uint16_t>(out_.conditions.size());
+    if (code.early) {
+      for (const ArgCode& arg : code.args) {
+        std::vector<uint16_t>& list = out_.nodes[arg.edge.node].conditions;
+        if (list.empty() || list.back() != index) list.push_back(index);
+      }
+    }
+    out_.conditions.push_back(std::move(code));
+  }
+  return absl::OkStatus();
+}
+
+void Compiler::FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const {
+  const Node& node = out_.nodes[edge.node];
+  if (node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet) {
+    for (const Edge& alternative : node.alternatives) FindRootOps(alternative, ops);
+  } else {
+    ops.insert(edge.node);
+  }
+}
+
+absl::Status Compiler::FindClimbs() {
+  std::set<uint16_t> reached;
+  std::function<void(uint16_t)> reach = [&](uint16_t n) {
+    if (!reached.insert(n).second) return;
+    for (const auto& group : out_.nodes[n].operands) {
+      for (const Edge& edge : group) reach(edge.node);
+    }
+    for (const Edge& edge : out_.nodes[n].alternatives) reach(edge.node);
+  };
+  // The way down from a node to something reached, as climbs from the bottom up.
+  std::function<bool(uint16_t, std::vector<Climb>&)> path = [&](uint16_t n, std::vector<Climb>& climbs) {
+    for (const auto& group : out_.nodes[n].operands) {
+      for (const Edge& edge : group) {
+        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat) continue;
+        if (reached.count(edge.node) || path(edge.node, climbs)) {
+          climbs.push_back({edge.node, edge.result, n});
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  reach(out_.roots[0].node);
+  for (size_t i = 1; i < out_.roots.size(); ++i) {
+    if (reached.count(out_.roots[i].node)) continue;
+    if (!path(out_.roots[i].node, out_.climbs)) {
+      return Error(fmt::format("root {} is not connected with the first one", i));
+    }
+    reach(out_.roots[i].node);
+  }
+  return absl::OkStatus();
+}
+
+Bound Compiler::Always(uint16_t n) const {
+  const Node& node = out_.nodes[n];
+  Bound bound;
+  bound.nodes.insert(n);
+  auto note = [&](const AttrCode& attr) {
+    if (attr.kind == AttrCode::Kind::kVariable) bound.attrs.insert(attr.variable);
+  };
+  for (const AttrCode& attr : node.attrs) note(attr);
+  if (node.kind == ValNode::Kind::kSplat) note(node.splat);
+  if (node.kind == ValNode::Kind::kLet) bound.attrs.insert(node.let_variable);
+  for (const auto& group : node.operands) {
+    for (const Edge& edge : group) {
+      if (!edge.maybe) bound.Add(Always(edge.node));
+    }
+  }
+  for (size_t i = 0; i < node.alternatives.size(); ++i) {
+    Bound one = Always(node.alternatives[i].node);
+    if (i == 0) {
+      bound.Add(one);
+      continue;
+    }
+    uint16_t self = n;
+    bound.nodes = Intersection(bound.nodes, one.nodes);
+    bound.attrs = Intersection(bound.attrs, one.attrs);
+    bound.nodes.insert(self);
+  }
+  return bound;
+}
+
+absl::Status Compiler::CheckResult(uint16_t n, std::set<uint16_t>& seen) {
+  if (!seen.insert(n).second || out_.nodes[n].in_source) return absl::OkStatus();
+  Bound always;
+  for (const Edge& root : out_.roots) always.Add(Always(root.node));
+  const Node& node = out_.nodes[n];
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    for (const Edge& edge : node.operands[g]) {
+      if (out_.nodes[edge.node].in_source && !always.nodes.count(edge.node) &&
+          node.info->def().operands[g].arity == Arity::kSingle) {
+        return Error(fmt::format("'{}' is bound in some alternatives only, and {} needs its operand '{}'",
+                                 NameOf(edge.node), node.source->op, node.info->def().operands[g].name));
+      }
+      TENON_RETURN_IF_ERROR(CheckResult(edge.node, seen));
+    }
+  }
+  auto check = [&](const AttrCode& attr) {
+    if (attr.kind == AttrCode::Kind::kVariable && !always.attrs.count(attr.variable)) {
+      return Error(fmt::format("attribute variable '{}' is not bound in every alternative",
+                               out_.attr_names[attr.variable]));
+    }
+    return absl::OkStatus();
+  };
+  for (const AttrCode& attr : node.attrs) TENON_RETURN_IF_ERROR(check(attr));
+  if (node.kind == ValNode::Kind::kSplat) TENON_RETURN_IF_ERROR(check(node.splat));
+  return absl::OkStatus();
+}
+
+absl::Status Compiler::CheckVariables() {
+  for (size_t n = 0; n < out_.nodes.size(); ++n) {
+    const Node& node = out_.nodes[n];
+    if (!node.in_source) continue;
+    bool variable = node.kind == ValNode::Kind::kVariable || node.kind == ValNode::Kind::kEach;
+    if (variable && mentions_[n] < 2 && !used_nodes_.count(static_cast<uint16_t>(n)) &&
+        !node.source->name.starts_with("_")) {
+      return Error(fmt::format("variable '{}' is not used (start its name with _ if that is meant)", node.source->name));
+    }
+  }
+  for (uint16_t v = 0; v < out_.attr_names.size(); ++v) {
+    if (!bound_attrs_.count(v)) {
+      return Error(fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));
+    }
+    if (!used_attrs_.count(v)) {
+      return Error(fmt::format("attribute variable '{}' is not used; kAny says that any value will do",
+                               out_.attr_names[v]));
+    }
+  }
+  for (uint16_t v : used_dims_) {
+    if (!bound_dims_.count(v)) {
+      return Error(fmt::format("dimension '{}' is not bound by the match", out_.dim_names[v]));
+    }
+  }
+  std::set<uint16_t> seen;
+  for (const Edge& result : out_.results) TENON_RETURN_IF_ERROR(CheckResult(result.node, seen));
+  return absl::OkStatus();
+}
+
+std::pair<int, int> Compiler::CountOps(uint16_t n, std::set<uint16_t>& seen) const {
+  if (!seen.insert(n).second) return {0, 0};
+  const Node& node = out_.nodes[n];
+  int least = node.kind == ValNode::Kind::kOp ? 1 : 0, most = least;
+  for (const auto& group : node.operands) {
+    for (const Edge& edge : group) {
+      auto [lo, hi] = CountOps(edge.node, seen);
+      least += edge.maybe ? 0 : lo;
+      most += hi;
+    }
+  }
+  int best = -1, worst = 0;
+  std::set<uint16_t> before = seen;
+  for (const Edge& edge : node.alternatives) {
+    std::set<uint16_t> branch = before;
+    auto [lo, hi] = CountOps(edge.node, branch);
+    best = best < 0 ? lo : std::min(best, lo);
+    worst = std::max(worst, hi);
+    seen.insert(branch.begin(), branch.end());
+  }
+  return {least + std::max(best, 0), most + worst};
+}
+
+absl::Status Compiler::CheckCost() {
+  std::set<uint16_t> seen;
+  int least = 0;
+  for (const Edge& root : out_.roots) {
+    auto [lo, hi] = CountOps(root.node, seen);
+    least += lo;
+    out_.num_ops += hi;
+  }
+  int made = 0;
+  for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;
+  if (made >= least && rule_.lowers().empty()) {
+    return Error(fmt::format("the result has {} ops and the source as few as {}; say with Lowers() what gets smaller",
+                             made, least));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CompiledRule> Compiler::Run() {
+  if (rule_.roots().empty()) return Error("nothing is matched");
+  if (rule_.roots().size() != rule_.results().size()) {
+    return Error(fmt::format("{} values are matched and {} replaced", rule_.roots().size(), rule_.results().size()));
+  }
+  std::set<uint16_t> root_ops;
+  for (const ValRef& root : rule_.roots()) {
+    TENON_ASSIGN_OR_RETURN(uint16_t node, AddNode(root.node, true));
+    out_.roots.push_back({node, static_cast<uint16_t>(root.result), false});
+    FindRootOps(out_.roots.back(), root_ops);
+  }
+  std::set<uint16_t> anchors;
+  FindRootOps(out_.roots[0], anchors);
+  for (uint16_t op : root_ops) {
+    if (out_.nodes[op].kind != ValNode::Kind::kOp) return Error("a root is not an operation");
+  }
+  for (uint16_t op : anchors) out_.anchors.push_back(out_.nodes[op].info->id());
+  std::sort(out_.anchors.begin(), out_.anchors.end());
+  out_.anchors.erase(std::unique(out_.anchors.begin(), out_.anchors.end()), out_.anchors.end());
+  TENON_RETURN_IF_ERROR(FindClimbs());
+  std::set<uint16_t> stays;
+  for (const ValRef& kept : rule_.kept()) {
+    auto it = node_index_.find(kept.node.get());
+    if (it == node_index_.end()) return Error("a kept value is not part of what is matched");
+    Edge edge{it->second, 0, false};
+    FindRootOps(edge, stays);
+  }
+  const size_t source_nodes = out_.nodes.size();
+  for (const ValRef& result : rule_.results()) {
+    TENON_ASSIGN_OR_RETURN(uint16_t node, AddNode(result.node, false));
+    out_.results.push_back({node, static_cast<uint16_t>(result.result), false});
+  }
+  // Matched operations that the result refers to stay as well.
+  auto refer = [&](const Edge& edge) {
+    if (out_.nodes[edge.node].in_source) FindRootOps(edge, stays);
+  };
+  for (const Edge& edge : out_.results) refer(edge);
+  for (size_t n = source_nodes; n < out_.nodes.size(); ++n) {
+    for (const auto& group : out_.nodes[n].operands) {
+      for (const Edge& edge : group) refer(edge);
+    }
+  }
+  for (size_t n = 0; n < source_nodes; ++n) {
+    out_.nodes[n].inner = out_.nodes[n].kind == ValNode::Kind::kOp && !stays.count(static_cast<uint16_t>(n));
+  }
+  TENON_RETURN_IF_ERROR(AddConditions());
+  TENON_RETURN_IF_ERROR(CheckVariables());
+  TENON_RETURN_IF_ERROR(CheckCost());
+  return std::move(out_);
+}
+
+}  // namespace
+
+absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context) {
+  return Compiler(rule, context).Run();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,192 @@
+#include "drr/condition.h"
+
+#include "fmt/format.h"
+#include "ir/core/operation.h"
+
+namespace tenon::drr {
+namespace {
+
+std::string NameOf(const Val& val) {
+  const ValNode& node = *val.ref().node;
+  if (!node.name.empty()) return node.name;
+  return node.kind == ValNode::Kind::kOp ? node.op : ToString(val.ref());
+}
+
+Condition Make(std::string text, const Val& val, std::function<bool(Value)> holds,
+               std::function<std::string(Value)> why, int rank = -1, DType dtype = DType::kInvalid) {
+  ConditionNode node;
+  node.text = std::move(text);
+  node.args = {ArgTraits<Val>::Ref(val)};
+  node.holds = [holds](std::span<const BoundArg> args) { return holds(args[0].value); };
+  node.why = [why](std::span<const BoundArg> args) { return why(args[0].value); };
+  node.rank = rank;
+  node.dtype = dtype;
+  return Condition(std::move(node));
+}
+
+std::string TypeText(Value value) { return "it is " + value.type().text(); }
+
+std::string RankText(Value value) {
+  return value.type().is_tensor() ? fmt::format("it has rank {}", value.type().rank()) : "its rank is unknown";
+}
+
+// All conjuncts of a condition as one predicate.
+bool All(const std::vector<std::shared_ptr<const ConditionNode>>& nodes, std::span<const BoundArg> args) {
+  size_t at = 0;
+  for (const auto& node : nodes) {
+    if (!node->holds(args.subspan(at, node->args.size()))) return false;
+    at += node->args.size();
+  }
+  return true;
+}
+
+std::string Join(const Condition& c) {
+  std::string text;
+  for (const auto& node : c.nodes()) text += (text.empty() ? "" : " && ") + node->text;
+  return c.nodes().size() > 1 ? "(" + text + ")" : text;
+}
+
+void AppendArgs(const Condition& c, std::vector<ArgRef>& args) {
+  for (const auto& node : c.nodes()) args.insert(args.end(), node->args.begin(), node->args.end());
+}
+
+}  // namespace
+
+Condition operator&&(const Condition& a, const Condition& b) {
+  Condition both = a;
+  both.nodes_.insert(both.nodes_.end(), b.nodes_.begin(), b.nodes_.end());
+  return both;
+}
+
+Condition operator||(const Condition& a, const Condition& b) {
+  ConditionNode node;
+  node.text = fmt::format("({} || {})", Join(a), Join(b));
+  AppendArgs(a, node.args);
+  size_t split = node.args.size();
+  AppendArgs(b, node.args);
+  node.holds = [a = a.nodes(), b = b.nodes(), split](std::span<const BoundArg> args) {
+    return All(a, args.first(split)) || All(b, args.subspan(split));
+  };
+  return Condition(std::move(node));
+}
+
+Condition operator!(const Condition& a) {
+  ConditionNode node;
+  node.text = "!" + Join(a);
+  AppendArgs(a, node.args);
+  node.holds = [a = a.nodes()](std::span<const BoundArg> args) { return !All(a, args); };
+  return Condition(std::move(node));
+}
+
+Condition Rank(const Val& val, int rank) {
+  return Make(
+      fmt::format("rank({}) == {}", NameOf(val), rank), val,
+      [rank](Value v) { return v.type().is_tensor() && v.type().rank() == rank; }, RankText, rank);
+}
+
+Condition RankAtLeast(const Val& val, int rank) {
+  return Make(
+      fmt::format("rank({}) >= {}", NameOf(val), rank), val,
+      [rank](Value v) { return v.type().is_tensor() && v.type().rank() >= rank; }, RankText, rank);
+}
+
+Condition IsConstant(const Val& val) {
+  return Make(
+      fmt::format("constant({})", NameOf(val)), val,
+      [](Value v) { return v.defining_op() != nullptr && v.defining_op()->Has(Trait::kConstantLike); },
+      [](Value v) {
+        return v.defining_op() != nullptr ? fmt::format("it is computed by {}", v.defining_op()->name())
+                                          : std::string("it is an argument");
+      });
+}
+
+Condition DTypeIs(const Val& val, DType dtype) {
+  return Make(
+      fmt::format("dtype({}) == {}", NameOf(val), Name(dtype)), val,
+      [dtype](Value v) { return v.type().is_any_tensor() && v.type().dtype() == dtype; }, TypeText, -1, dtype);
+}
+
+Condition IsFloat(const Val& val) {
+  return Make(
+      fmt::format("float({})", NameOf(val)), val,
+      [](Value v) { return v.type().is_any_tensor() && tenon::IsFloat(v.type().dtype()); }, TypeText);
+}
+
+Condition SameTypes(std::vector<Val> vals) {
+  ConditionNode node;
+  node.text = "same type(";
+  for (const Val& val : vals) {
+    node.text += (node.args.empty() ? "" : ", ") + NameOf(val);
+    node.args.push_back(ArgTraits<Val>::Ref(val));
+  }
+  node.text += ")";
+  node.holds = [](std::span<const BoundArg> args) {
+    Type first = args[0].value.type();
+    if (!first.is_tensor()) return false;
+    for (const BoundArg& arg : args) {
+      Type type = arg.value.type();
+      if (!type.is_tensor() || type.dtype() != first.dtype() || type.rank() != first.rank()) return false;
+      for (int64_t i = 0; i < type.rank(); ++i) {
+        if (!DimExpr::ProvablyEqual(type.dim(i), first.dim(i))) return false;
+      }
+    }
+    return true;
+  };
+  node.why = [](std::span<const BoundArg> args) {
+    std::string text = "they are";
+    for (const BoundArg& arg : args) text += " " + arg.value.type().text();
+    return text;
+  };
+  node.same_type = true;
+  return Condition(std::move(node));
+}
+
+Condition SameShape(const Val& a, const Val& b) {
+  return If(
+      fmt::format("shape({}) == shape({})", NameOf(a), NameOf(b)),
+      [](Value x, Value y) {
+        Type s = x.type(), t = y.type();
+        if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
+        for (int64_t i = 0; i < s.rank(); ++i) {
+          if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
+        }
+        return true;
+      },
+      a, b);
+}
+
+Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims) {
+  ConditionNode node;
+  node.kind = ConditionNode::Kind::kShape;
+  node.args = {ArgTraits<Val>::Ref(val)};
+  std::string text;
+  for (const Dim& dim : dims) {
+    text += (text.empty() ? "" : ", ") + ToString(*dim.node());
+    node.shape.push_back(dim.node());
+  }
+  node.text = fmt::format("shape({}) == {{{}}}", NameOf(val), text);
+  node.rank = static_cast<int>(dims.size());
+  return Condition(std::move(node));
+}
+
+Condition DimIs(const Val& val, int axis, int64_t extent) {
+  return Make(
+      fmt::format("dim({}, {}) == {}", NameOf(val), axis, extent), val,
+      [axis, extent](Value v) {
+        Type type = v.type();
+        if (!type.is_tensor() || type.rank() < (axis < 0 ? -axis : axis + 1)) return false;
+        return type.dim(axis).is_constant(extent);
+      },
+      TypeText);
+}
+
+Condition MakePredicate(std::string text, std::vector<ArgRef> args,
+                        std::function<bool(std::span<const BoundArg>)> holds) {
+  ConditionNode node;
+  node.text = std::move(text);
+  node.args = std::move(args);
+  node.holds = std::move(holds);
+  return Condition(std::move(node));
+}
+
+}  // namespace tenon::drr

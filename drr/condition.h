@@ -1,0 +1,75 @@
+// Conditions of a rule: pure predicates over what a match binds, with words for explain mode.
+#ifndef TENON_DRR_CONDITION_H_
+#define TENON_DRR_CONDITION_H_
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drr/val.h"
+
+namespace tenon::drr {
+
+// One conjunct. It is evaluated as soon as all its arguments are bound; a conjunct over a variable that the
+// matched alternative does not bind holds.
+struct ConditionNode {
+  enum class Kind : uint8_t { kPredicate, kShape };
+  Kind kind = Kind::kPredicate;
+  std::string text;  // "rank(b) == 1"
+  std::vector<ArgRef> args;
+  std::function<bool(std::span<const BoundArg>)> holds;      // kPredicate
+  std::function<std::string(std::span<const BoundArg>)> why;  // what is the case instead; may be empty
+  std::vector<DimRef> shape;                                 // kShape: of args[0]
+  // Hints for generating instances: the rank or element type of args[0] that the condition wants.
+  int rank = -1;
+  DType dtype = DType::kInvalid;
+  bool same_type = false;  // all args have one type
+};
+
+// A conjunction.
+class Condition {
+ public:
+  Condition() = default;
+  explicit Condition(ConditionNode node) { nodes_.push_back(std::make_shared<ConditionNode>(std::move(node))); }
+  const std::vector<std::shared_ptr<const ConditionNode>>& nodes() const { return nodes_; }
+
+ private:
+  friend Condition operator&&(const Condition& a, const Condition& b);
+  std::vector<std::shared_ptr<const ConditionNode>> nodes_;
+};
+Condition operator&&(const Condition& a, const Condition& b);
+Condition operator||(const Condition& a, const Condition& b);
+Condition operator!(const Condition& a);
+
+Condition Rank(const Val& val, int rank);
+Condition RankAtLeast(const Val& val, int rank);
+Condition IsConstant(const Val& val);
+Condition DTypeIs(const Val& val, DType dtype);
+Condition IsFloat(const Val& val);
+// The same element type and provably equal dimensions.
+Condition SameTypes(std::vector<Val> vals);
+template <typename... Rest>
+Condition SameType(const Val& first, const Rest&... rest) {
+  return SameTypes({first, rest...});
+}
+Condition SameShape(const Val& a, const Val& b);
+// The value's shape is this list; its named dimensions unify with all others of the rule.
+Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims);
+// Axis `axis` (negative: from the end) has this constant extent.
+Condition DimIs(const Val& val, int axis, int64_t extent);
+
+Condition MakePredicate(std::string text, std::vector<ArgRef> args,
+                        std::function<bool(std::span<const BoundArg>)> holds);
+// Any other pure predicate, in the rule's own words.
+template <typename F, typename... Args>
+Condition If(std::string text, F fn, const Args&... args) {
+  return MakePredicate(std::move(text), {ArgTraits<Args>::Ref(args)...},
+                       Adapt<bool, F, Args...>(fn, std::index_sequence_for<Args...>()));
+}
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_CONDITION_H_

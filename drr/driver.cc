@@ -1,0 +1,195 @@
+#include "drr/driver.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "drr/matcher.h"
+#include "drr/rewriter.h"
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/builder.h"
+#include "ir/core/diagnostic.h"
+
+namespace tenon::drr {
+namespace {
+
+// Operations to visit, first in first out, each at most once at a time.
+class Worklist {
+ public:
+  void Push(Operation* op) {
+    if (position_.emplace(op, ops_.size()).second) ops_.push_back(op);
+  }
+  void Remove(Operation* op) {
+    auto it = position_.find(op);
+    if (it == position_.end()) return;
+    ops_[it->second] = nullptr;
+    position_.erase(it);
+  }
+  Operation* Pop() {
+    while (next_ < ops_.size()) {
+      Operation* op = ops_[next_++];
+      if (op == nullptr) continue;
+      position_.erase(op);
+      return op;
+    }
+    ops_.clear();
+    next_ = 0;
+    return nullptr;
+  }
+
+ private:
+  std::vector<Operation*> ops_;
+  size_t next_ = 0;
+  absl::flat_hash_map<Operation*, size_t> position_;
+};
+
+class Driver : public RewriteListener {
+ public:
+  Driver(const CompiledRules& rules, Operation* top, PassContext& context, const DriverOptions& options)
+      : rules_(rules), top_(top), context_(context), options_(options), matcher_(top->context()) {}
+
+  absl::StatusOr<DriverResult> Run();
+
+  void Created(Operation* op) override {
+    worklist_.Push(op);
+    for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
+  }
+  void Erasing(Operation* op) override {
+    worklist_.Remove(op);
+    // Fewer uses may open a match at the operands, or leave them dead.
+    for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
+  }
+  void Replaced(Value was, Value) override {
+    for (OpOperand& use : was.uses()) worklist_.Push(use.owner());
+  }
+
+ private:
+  void PushDefinition(Value value) {
+    if (Operation* op = value.defining_op()) worklist_.Push(op);
+  }
+  bool Visit(Operation* op);
+  bool Fold(Operation* op);
+  bool TryRules(Operation* op);
+  absl::Status CycleError() const;
+
+  const CompiledRules& rules_;
+  Operation* top_;
+  PassContext& context_;
+  const DriverOptions& options_;
+  Matcher matcher_;
+  Worklist worklist_;
+  DriverResult result_;
+  std::map<std::string, int64_t, std::less<>> recent_;  // rule firings since half of the fuel was used
+  int64_t fuel_ = 0, allowance_ = 0;
+};
+
+bool Driver::Fold(Operation* op) {
+  const FoldFn fold = op->info().def().fold;
+  if (fold == nullptr || op->num_results() == 0) return false;
+  absl::InlinedVector<Attribute, 4> constants;
+  for (OpOperand& operand : op->operands()) {
+    Operation* def = operand.get().defining_op();
+    bool known = def != nullptr && def->Has(Trait::kConstantLike);
+    constants.push_back(known ? def->slot(0) : Attribute());
+  }
+  absl::InlinedVector<FoldResult, 2> results;
+  if (!fold(*op, constants, results) || results.size() != op->num_results()) return false;
+  const OpInfo* constant = op->context().FindOp("core.constant");
+  std::vector<Value> values;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].value) {
+      if (results[i].value.type() != op->result(i).type()) return false;
+    } else if (constant == nullptr || !results[i].attribute || results[i].attribute.type() != op->result(i).type()) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].value) {
+      values.push_back(results[i].value);
+      continue;
+    }
+    Type type = results[i].attribute.type();
+    Operation* made = Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
+    op->block()->Insert(made, op);
+    values.push_back(made->result());
+  }
+  for (unsigned i = 0; i < op->num_results(); ++i) Replaced(op->result(i), values[i]);
+  op->ReplaceAllUsesWith(values);
+  if (IsDead(*op)) {
+    Erasing(op);
+    op->Erase();
+  }
+  return true;
+}
+
+bool Driver::TryRules(Operation* op) {
+  for (uint16_t index : rules_.RulesAt(op->id())) {
+    const CompiledRule& rule = rules_.rules()[index];
+    if (!matcher_.Match(rule, op)) continue;
+    std::string reason = Apply(matcher_, context_.target, *this);
+    if (!reason.empty()) continue;
+    ++result_.rewrites;
+    if (context_.rule_counts != nullptr) ++(*context_.rule_counts)[rule.rule->name()];
+    if (context_.statistics != nullptr) context_.statistics->Add("rewrites");
+    --fuel_;
+    if (fuel_ < allowance_ / 2) ++recent_[rule.rule->name()];
+    return true;
+  }
+  return false;
+}
+
+bool Driver::Visit(Operation* op) {
+  if (op == top_) return false;
+  if (options_.remove_dead && IsDead(*op)) {
+    Erasing(op);
+    op->Erase();
+    if (context_.statistics != nullptr) context_.statistics->Add("dead");
+    return true;
+  }
+  if (options_.fold && Fold(op)) {
+    if (context_.statistics != nullptr) context_.statistics->Add("folded");
+    --fuel_;
+    return true;
+  }
+  return TryRules(op);
+}
+
+absl::Status Driver::CycleError() const {
+  std::vector<std::pair<std::string, int64_t>> rules(recent_.begin(), recent_.end());
+  std::stable_sort(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string names;
+  for (size_t i = 0; i < rules.size() && i < 5; ++i) {
+    names += fmt::format("{}{} ({} times)", i > 0 ? ", " : "", rules[i].first, rules[i].second);
+  }
+  return EmitError(top_->context(), top_->location(),
+                   fmt::format("rewriting does not end: after {} rewrites these still fire: {}", result_.rewrites,
+                               names.empty() ? "folds" : names));
+}
+
+absl::StatusOr<DriverResult> Driver::Run() {
+  int64_t ops = 0;
+  top_->Walk([&](Operation*) { ++ops; });
+  allowance_ = fuel_ = options_.rewrites_per_op * ops + 256;
+  // A rewrite can open matches far from where it happened, so sweeps go on until one changes nothing.
+  for (bool changed = true; changed;) {
+    changed = false;
+    top_->Walk([&](Operation* op) { worklist_.Push(op); });
+    while (Operation* op = worklist_.Pop()) {
+      if (!Visit(op)) continue;
+      changed = result_.changed = true;
+      if (fuel_ <= 0) return CycleError();
+    }
+  }
+  return result_;
+}
+
+}  // namespace
+
+absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top, PassContext& context,
+                                        const DriverOptions& options) {
+  return Driver(rules, top, context, options).Run();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,39 @@
+// Applies a set of rules to everything below an operation until none fires.
+#ifndef TENON_DRR_DRIVER_H_
+#define TENON_DRR_DRIVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "drr/compiled.h"
+#include "pass/pass.h"
+
+namespace tenon::drr {
+
+struct DriverOptions {
+  bool fold = true;             // fold in place with the ops' own fold functions
+  bool remove_dead = true;      // erase pure ops without uses
+  int64_t rewrites_per_op = 32;  // of the function's ops at the start; more than that is a cycle
+};
+
+struct DriverResult {
+  bool changed = false;
+  int64_t rewrites = 0;
+};
+
+// Rewrites below `top` (a function, or a module with functions). Counts go to context.rule_counts. The error names
+// the rules that keep rewriting each other's results.
+absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top, PassContext& context,
+                                        const DriverOptions& options = {});
+
+// What came of rule `name` at each of its possible anchors below `top`: one line an anchor that almost matched,
+// best first, at most `limit`; then a summary line. `node`: only anchors whose model node contains it.
+void Explain(const CompiledRules& rules, std::string_view name, std::string_view node, Operation* top,
+             const TargetQuery* target, size_t limit, const std::function<void(std::string_view)>& report);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_DRIVER_H_

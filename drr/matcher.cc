@@ -1,0 +1,513 @@
+// The structural part of matching: goals, choice points, and a trail to undo bindings.
+#include "drr/matcher.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "ir/core/block.h"
+
+namespace tenon::drr {
+namespace {
+
+// How far numbers may differ and still be the same constant: exporters round them in different ways.
+double Tolerance(DType dtype) {
+  if (dtype == DType::kBF16) return 1e-2;
+  if (dtype == DType::kF16) return 2e-3;
+  return IsFloat(dtype) ? 1e-4 : 0;
+}
+
+bool SameNumber(double want, double got, DType dtype) {
+  if (want == got || (std::isnan(want) && std::isnan(got))) return true;
+  return std::abs(want - got) <= Tolerance(dtype) * std::abs(want);
+}
+
+bool SameDims(Type a, Type b) {
+  if (!a.is_tensor() || !b.is_tensor() || a.rank() != b.rank()) return false;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(a.dim(i), b.dim(i))) return false;
+  }
+  return true;
+}
+
+// Does the constant leave the shape of the op's result to the other operands, as a scalar would?
+bool BroadcastsLikeScalar(Value constant, const Operation& op) {
+  Type type = constant.type(), result = op.result().type();
+  if (!type.is_tensor() || !result.is_tensor()) return false;
+  if (type.rank() == 0) return true;
+  for (unsigned i = 0; i < op.num_operands(); ++i) {
+    Value other = op.operand(i);
+    if (other != constant && SameDims(other.type(), result)) return true;
+  }
+  return type.num_elements() == 1 && type.rank() <= result.rank() && op.num_operands() == 1;
+}
+
+}  // namespace
+
+bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss) {
+  rule_ = &rule;
+  miss_ = miss;
+  bound_.assign(rule.nodes.size(), Binding());
+  if (attrs_.size() < rule.attr_names.size()) attrs_.resize(rule.attr_names.size());
+  for (size_t i = 0; i < rule.attr_names.size(); ++i) attrs_[i].bound = false;
+  dims_.assign(rule.dim_names.size(), DimExpr());
+  arena_.clear();
+  choices_.clear();
+  trail_.clear();
+  equations_.clear();
+  lets_.clear();
+  matched_.clear();
+  goals_ = -1;
+  climb_ = 0;
+  if (anchor->num_results() <= rule.roots[0].result) return false;
+  Goal goal;
+  goal.kind = Goal::Kind::kValue;
+  goal.edge = rule.roots[0];
+  goal.value = anchor->result(rule.roots[0].result);
+  goal.parent = anchor;
+  Push(goal);
+  return Run();
+}
+
+bool Matcher::Run() {
+  finished_ = false;
+  while (!finished_) {
+    bool held = goals_ >= 0 ? Step() : Finish();
+    if (!held && !Backtrack()) return false;
+  }
+  return true;
+}
+
+void Matcher::Push(Goal goal) {
+  goal.next = goals_;
+  goals_ = static_cast<int>(arena_.size());
+  arena_.push_back(goal);
+}
+
+bool Matcher::Step() {
+  Goal goal = arena_[goals_];
+  goals_ = goal.next;
+  switch (goal.kind) {
+    case Goal::Kind::kValue:
+      return MatchValue(goal);
+    case Goal::Kind::kOp:
+      return MatchOp(goal.edge.node, goal.op);
+    case Goal::Kind::kSequence:
+      return Sequence(goal);
+  }
+  return false;
+}
+
+Matcher::Choice Matcher::Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal) {
+  Choice choice;
+  choice.kind = kind;
+  choice.node = node;
+  choice.goals = goals_;
+  choice.goal = goal;
+  choice.arena = arena_.size();
+  choice.trail = trail_.size();
+  choice.equations = equations_.size();
+  choice.lets = lets_.size();
+  choice.matched = matched_.size();
+  choice.climb = climb_;
+  return choice;
+}
+
+void Matcher::Undo(const Choice& choice) {
+  while (trail_.size() > choice.trail) {
+    uint32_t entry = trail_.back();
+    trail_.pop_back();
+    if (entry & kAttrBit) {
+      attrs_[entry & ~kAttrBit].bound = false;
+    } else {
+      bound_[entry] = Binding();
+    }
+  }
+  arena_.resize(choice.arena);
+  equations_.resize(choice.equations);
+  lets_.resize(choice.lets);
+  matched_.resize(choice.matched);
+  goals_ = choice.goals;
+  climb_ = choice.climb;
+}
+
+bool Matcher::Backtrack() {
+  while (!choices_.empty()) {
+    Undo(choices_.back());
+    // Resume puts the entry back when it has more to try.
+    Choice choice = choices_.back();
+    choices_.pop_back();
+    if (Resume(choice)) return true;
+  }
+  return false;
+}
+
+// Takes the next alternative of a choice whose effects have been undone. False: it failed at once or there is none.
+bool Matcher::Resume(Choice& choice) {
+  switch (choice.kind) {
+    case Choice::Kind::kSwap:
+      return PushOperands(choice.node, choice.goal.op, true);
+    case Choice::Kind::kAlternative: {
+      const Node& node = rule_->nodes[choice.node];
+      while (choice.alternative < node.alternatives.size()) {
+        uint32_t taken = choice.alternative++;
+        const Edge& edge = node.alternatives[taken];
+        if (!Likely(edge, choice.goal.value)) continue;
+        if (choice.alternative < node.alternatives.size()) choices_.push_back(choice);
+        bound_[choice.node].alternative = static_cast<int>(taken);
+        Goal goal = choice.goal;
+        goal.edge = edge;
+        Push(goal);
+        return true;
+      }
+      return Fail(choice.goal.parent, [&] {
+        return fmt::format("{} is none of the {} alternatives", Describe(choice.goal.value), node.alternatives.size());
+      });
+    }
+    case Choice::Kind::kEachCount: {
+      // The number of operands that an Each takes; the rest of the group must still fit.
+      uint32_t total = choice.goal.op->operand_group(choice.goal.group).second;
+      uint32_t count = choice.alternative++;
+      if (choice.goal.position + count > total) return false;
+      choices_.push_back(choice);
+      Binding& binding = bound_[choice.node];
+      binding.bound = true;
+      binding.op = choice.goal.op;
+      binding.first = choice.goal.op->operand_group(choice.goal.group).first + choice.goal.position;
+      binding.count = count;
+      trail_.push_back(choice.node);
+      Goal rest = choice.goal;
+      rest.position += count;
+      ++rest.item;
+      Push(rest);
+      return true;
+    }
+    case Choice::Kind::kUse: {
+      const Climb& climb = rule_->climbs[choice.climb];
+      uint32_t skip = choice.alternative;
+      for (OpOperand& use : choice.goal.value.uses()) {
+        if (skip > 0) {
+          --skip;
+          continue;
+        }
+        ++choice.alternative;
+        if (use.owner()->info().id() != rule_->nodes[climb.user].info->id()) continue;
+        choices_.push_back(choice);
+        climb_ = choice.climb + 1;
+        Goal goal;
+        goal.kind = Goal::Kind::kOp;
+        goal.edge = Edge{climb.user, 0, false};
+        goal.op = use.owner();
+        Push(goal);
+        return true;
+      }
+      return Fail(choice.goal.parent, [&] {
+        return fmt::format("no fitting {} uses it", rule_->nodes[climb.user].info->name());
+      });
+    }
+  }
+  return false;
+}
+
+bool Matcher::Likely(const Edge& edge, Value value) const {
+  const Node& node = rule_->nodes[edge.node];
+  Operation* op = value.defining_op();
+  switch (node.kind) {
+    case ValNode::Kind::kOp:
+      return op != nullptr && op->id() == node.info->id() && value.result_index() == edge.result;
+    case ValNode::Kind::kSplat:
+      return op != nullptr && op->Has(Trait::kConstantLike);
+    case ValNode::Kind::kVariable:
+      return !node.source->constant || (op != nullptr && op->Has(Trait::kConstantLike));
+    case ValNode::Kind::kLet:
+      return Likely(node.alternatives[0], value);
+    case ValNode::Kind::kAnyOf:
+      return std::any_of(node.alternatives.begin(), node.alternatives.end(),
+                         [&](const Edge& e) { return Likely(e, value); });
+    case ValNode::Kind::kEach:
+      return true;
+  }
+  return true;
+}
+
+bool Matcher::BindValue(uint16_t node, Value value) {
+  bound_[node].bound = true;
+  bound_[node].value = value;
+  trail_.push_back(node);
+  return true;
+}
+
+bool Matcher::MatchValue(const Goal& goal) {
+  const uint16_t n = goal.edge.node;
+  const Node& node = rule_->nodes[n];
+  Binding& binding = bound_[n];
+  switch (node.kind) {
+    case ValNode::Kind::kVariable: {
+      if (binding.bound) {
+        return binding.value == goal.value || Fail(goal.parent, [&] {
+          return fmt::format("'{}' is already {}, not {}", node.source->name, Describe(binding.value),
+                             Describe(goal.value));
+        });
+      }
+      if (node.source->constant && !Likely(goal.edge, goal.value)) {
+        return Fail(goal.parent, [&] {
+          return fmt::format("'{}' must be a constant, got {}", node.source->name, Describe(goal.value));
+        });
+      }
+      BindValue(n, goal.value);
+      return EarlyConditions(n, goal.parent);
+    }
+    case ValNode::Kind::kSplat:
+      return MatchSplat(node, goal) && BindValue(n, goal.value) && EarlyConditions(n, goal.parent);
+    case ValNode::Kind::kLet: {
+      if (binding.bound) return binding.value == goal.value;
+      BindValue(n, goal.value);
+      if (node.let_value.kind == AttrCode::Kind::kLiteral) {
+        BoundArg arg;
+        arg.literal = &node.let_value.source->literal;
+        if (!BindAttr(node.let_variable, arg, goal.parent)) return false;
+      } else {
+        lets_.push_back({n, goal.parent, nullptr, Attribute()});
+      }
+      Goal inner = goal;
+      inner.edge = node.alternatives[0];
+      Push(inner);
+      return EarlyConditions(n, goal.parent);
+    }
+    case ValNode::Kind::kAnyOf: {
+      if (binding.bound) return binding.value == goal.value;
+      BindValue(n, goal.value);
+      if (!EarlyConditions(n, goal.parent)) return false;
+      Choice choice = Snapshot(Choice::Kind::kAlternative, n, goal);
+      return Resume(choice);
+    }
+    case ValNode::Kind::kEach:
+      return false;
+    case ValNode::Kind::kOp:
+      break;
+  }
+  Operation* op = goal.value.defining_op();
+  if (op == nullptr || op->id() != node.info->id() || goal.value.result_index() != goal.edge.result) {
+    return Fail(goal.parent, [&] {
+      return fmt::format("{} where the rule wants {}", Describe(goal.value), node.info->name());
+    });
+  }
+  return MatchOp(n, op);
+}
+
+bool Matcher::MatchOp(uint16_t n, Operation* op) {
+  const Node& node = rule_->nodes[n];
+  Binding& binding = bound_[n];
+  if (binding.bound) {
+    return binding.op == op ||
+           Fail(op, [&] { return fmt::format("another {} than the one matched before", node.info->name()); });
+  }
+  for (const AttrCode& code : node.attrs) {
+    if (!MatchAttr(code, op)) return false;
+  }
+  binding.bound = true;
+  binding.op = op;
+  trail_.push_back(n);
+  matched_.push_back(op);
+  if (!EarlyConditions(n, op)) return false;
+  if (node.commutative && op->num_operands() >= 2) {
+    const Edge &a = node.operands[0][0], &b = node.operands[1][0];
+    bool straight = Likely(a, op->operand(0)) && Likely(b, op->operand(1));
+    bool swapped = Likely(a, op->operand(1)) && Likely(b, op->operand(0));
+    if (straight && swapped && op->operand(0) != op->operand(1)) {
+      Goal goal;
+      goal.kind = Goal::Kind::kOp;
+      goal.edge = Edge{n, 0, false};
+      goal.op = op;
+      choices_.push_back(Snapshot(Choice::Kind::kSwap, n, goal));
+    }
+    return PushOperands(n, op, swapped && !straight);
+  }
+  return PushOperands(n, op, false);
+}
+
+bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
+  const Node& node = rule_->nodes[n];
+  for (size_t g = node.operands.size(); g-- > 0;) {
+    const std::vector<Edge>& pattern = node.operands[swapped && g < 2 ? 1 - g : g];
+    auto [first, size] = op->operand_group(static_cast<unsigned>(g));
+    const Arity arity = node.info->def().operands[g].arity;
+    if (arity == Arity::kVariadic) {
+      Goal goal;
+      goal.kind = Goal::Kind::kSequence;
+      goal.edge = Edge{n, 0, false};
+      goal.group = static_cast<uint16_t>(g);
+      goal.op = op;
+      Push(goal);
+      continue;
+    }
+    const std::string& name = node.info->def().operands[g].name;
+    if (pattern.empty()) {
+      if (size != 0) return Fail(op, [&] { return fmt::format("operand '{}' is present, the rule wants none", name); });
+      continue;
+    }
+    if (size == 0) {
+      if (pattern[0].maybe) continue;
+      return Fail(op, [&] { return fmt::format("operand '{}' is absent", name); });
+    }
+    Goal goal;
+    goal.kind = Goal::Kind::kValue;
+    goal.edge = pattern[0];
+    goal.value = op->operand(first);
+    goal.parent = op;
+    Push(goal);
+  }
+  return true;
+}
+
+bool Matcher::Sequence(Goal goal) {
+  const std::vector<Edge>& pattern = rule_->nodes[goal.edge.node].operands[goal.group];
+  auto [first, size] = goal.op->operand_group(goal.group);
+  if (goal.item == pattern.size()) {
+    return goal.position == size || Fail(goal.op, [&] {
+             return fmt::format("{} operands, the rule wants {}", size, pattern.size());
+           });
+  }
+  const Edge& edge = pattern[goal.item];
+  if (rule_->nodes[edge.node].kind == ValNode::Kind::kEach) {
+    Choice choice = Snapshot(Choice::Kind::kEachCount, edge.node, goal);
+    if (goal.item + size_t{1} == pattern.size()) choice.alternative = size - goal.position;
+    return Resume(choice);
+  }
+  if (goal.position >= size) {
+    return Fail(goal.op, [&] { return fmt::format("{} operands, the rule wants {}", size, pattern.size()); });
+  }
+  Goal rest = goal;
+  ++rest.item;
+  ++rest.position;
+  Push(rest);
+  Goal value;
+  value.kind = Goal::Kind::kValue;
+  value.edge = edge;
+  value.value = goal.op->operand(first + goal.position);
+  value.parent = goal.op;
+  Push(value);
+  return true;
+}
+
+bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
+  Attribute actual = op->slot(code.slot);
+  auto differs = [&](const std::string& want) {
+    return fmt::format("attribute '{}' is {}, the rule wants {}", op->info().slot_name(code.slot).str(),
+                       actual ? actual.text() : "absent", want);
+  };
+  switch (code.kind) {
+    case AttrCode::Kind::kAny:
+      return true;
+    case AttrCode::Kind::kLiteral:
+      return actual == code.literal ||
+             Fail(op, [&] { return differs(code.literal ? code.literal.text() : "none"); });
+    case AttrCode::Kind::kAxis:
+    case AttrCode::Kind::kAxes: {
+      Type type = op->operand(0).type();
+      bool same = false;
+      if (type.is_tensor() && actual && code.kind == AttrCode::Kind::kAxis) {
+        same = actual.int_value() == std::get<int64_t>(code.source->literal) + type.rank();
+      } else if (type.is_tensor() && actual) {
+        const I64s& want = std::get<I64s>(code.source->literal);
+        std::span<const int64_t> have = actual.ints();
+        same = want.size() == have.size();
+        for (size_t i = 0; same && i < want.size(); ++i) {
+          same = have[i] == (want[i] < 0 ? want[i] + type.rank() : want[i]);
+        }
+      }
+      return same || Fail(op, [&] { return differs(drr::ToString(code.source->literal)); });
+    }
+    case AttrCode::Kind::kVariable: {
+      BoundArg arg;
+      arg.attr = actual;
+      return BindAttr(code.variable, arg, op);
+    }
+    case AttrCode::Kind::kCompute:
+      lets_.push_back({kNone, op, &code, actual});
+      return true;
+    case AttrCode::Kind::kDim:
+      if (!actual || actual.kind() != Attribute::Kind::kInteger) return false;
+      equations_.push_back({code.dims[0], DimExpr::Constant(*context_, actual.int_value()), op});
+      return true;
+    case AttrCode::Kind::kDims: {
+      if (!actual || actual.dims().size() != code.dims.size()) {
+        return Fail(op, [&] { return differs(fmt::format("{} dimensions", code.dims.size())); });
+      }
+      for (size_t i = 0; i < code.dims.size(); ++i) equations_.push_back({code.dims[i], actual.dims()[i], op});
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
+  Operation* op = goal.value.defining_op();
+  auto wanted = [&] {
+    return fmt::format("{} where the rule wants a constant of {}", Describe(goal.value), drr::ToString(*node.splat.source));
+  };
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return Fail(goal.parent, wanted);
+  Attribute elements = op->slot(0);
+  if (!elements || elements.kind() != Attribute::Kind::kElements) return Fail(goal.parent, wanted);
+  if (!elements.is_splat() && elements.type().num_elements() != 1) return Fail(goal.parent, wanted);
+  if (goal.parent->Has(Trait::kElementwise) && !BroadcastsLikeScalar(goal.value, *goal.parent)) {
+    return Fail(goal.parent, [&] {
+      return fmt::format("{} does not broadcast like a scalar", Describe(goal.value));
+    });
+  }
+  double number = elements.ElementAsDouble(0);
+  DType dtype = elements.type().dtype();
+  switch (node.splat.kind) {
+    case AttrCode::Kind::kLiteral:
+      return SameNumber(node.splat.literal.float_value(), number, dtype) || Fail(goal.parent, wanted);
+    case AttrCode::Kind::kVariable: {
+      AttrBinding& binding = attrs_[node.splat.variable];
+      if (binding.bound) return SameNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
+      BoundArg arg;
+      arg.number = number;
+      return BindAttr(node.splat.variable, arg, goal.parent);
+    }
+    default: {
+      lets_.push_back({kNone, goal.parent, &node.splat, Attribute::F64(*context_, number)});
+      return true;
+    }
+  }
+}
+
+bool Matcher::BindAttr(uint16_t variable, const BoundArg& arg, Operation* op) {
+  AttrBinding& binding = attrs_[variable];
+  if (!binding.bound) {
+    binding.bound = true;
+    binding.arg = arg;
+    trail_.push_back(variable | kAttrBit);
+    return true;
+  }
+  bool same = arg.attr && binding.arg.attr ? arg.attr == binding.arg.attr
+              : arg.literal != nullptr && binding.arg.literal != nullptr
+                  ? *arg.literal == *binding.arg.literal
+                  : SameNumber(ToNumber(binding.arg), ToNumber(arg), DType::kF32);
+  return same || Fail(op, [&] {
+           return fmt::format("'{}' is {} here and {} before", rule_->attr_names[variable],
+                              drr::ToString(ToAttrValue(arg)), drr::ToString(ToAttrValue(binding.arg)));
+         });
+}
+
+Value Matcher::ValueOf(const Edge& edge) const {
+  const Binding& binding = bound_[edge.node];
+  if (!binding.bound) return Value();
+  if (rule_->nodes[edge.node].kind != ValNode::Kind::kOp) return binding.value;
+  return edge.result < binding.op->num_results() ? binding.op->result(edge.result) : Value();
+}
+
+std::vector<Value> Matcher::EachOf(uint16_t node) const {
+  const Binding& binding = bound_[node];
+  std::vector<Value> values;
+  for (uint32_t i = 0; i < binding.count; ++i) values.push_back(binding.op->operand(binding.first + i));
+  return values;
+}
+
+bool Matcher::IsMatched(const Operation* op) const {
+  return std::find(matched_.begin(), matched_.end(), op) != matched_.end();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,150 @@
+// Finds whether a rule's source graph lies above an operation.
+#ifndef TENON_DRR_MATCHER_H_
+#define TENON_DRR_MATCHER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drr/compiled.h"
+#include "ir/core/operation.h"
+
+namespace tenon::drr {
+
+// The farthest that a match got.
+struct NearMiss {
+  int matched_ops = -1;
+  Operation* stopped_at = nullptr;
+  std::string reason;
+};
+
+// One attempt at a time: Match binds, the accessors read the bindings until the next attempt. Its memory is kept
+// between attempts, so that a failing one allocates nothing.
+class Matcher {
+ public:
+  explicit Matcher(Context& context) : context_(&context) {}
+
+  // Backtracks over commutative operands and alternatives; the first complete match in the order of the rule
+  // wins. With `miss`, remembers the farthest failure.
+  bool Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss = nullptr);
+
+  // ---- after a successful Match
+  const CompiledRule& rule() const { return *rule_; }
+  // The value of an edge into the source graph; null if this match does not bind it.
+  Value ValueOf(const Edge& edge) const;
+  // Operands bound by an Each node.
+  std::vector<Value> EachOf(uint16_t node) const;
+  // What an attribute expression of the result stands for; `rank` is that of the op's first operand, for negative
+  // axes. Nothing if it has no value; `reason` says why.
+  std::optional<AttrValue> Evaluate(const AttrCode& code, int64_t rank, std::string* reason) const;
+  std::optional<DimExpr> EvaluateDim(uint16_t code) const;
+  // Matched operations, anchor first; no repeats.
+  const std::vector<Operation*>& matched_ops() const { return matched_; }
+  bool IsMatched(const Operation* op) const;
+  // Which alternative of an AnyOf node was taken; -1 if the node was not reached.
+  int AlternativeOf(uint16_t node) const { return bound_[node].alternative; }
+
+ private:
+  struct Binding {
+    Value value;
+    Operation* op = nullptr;
+    uint32_t first = 0, count = 0;  // kEach: operands of op
+    int alternative = -1;
+    bool bound = false;
+  };
+  struct Goal {
+    enum class Kind : uint8_t { kValue, kOp, kSequence };
+    Kind kind = Kind::kValue;
+    Edge edge;
+    uint16_t group = 0, item = 0;
+    uint32_t position = 0;  // kSequence: operand number
+    Value value;            // kValue
+    Operation* op = nullptr;  // kOp, kSequence
+    Operation* parent = nullptr;
+    int next = -1;
+  };
+  struct Choice {
+    enum class Kind : uint8_t { kSwap, kAlternative, kEachCount, kUse };
+    Kind kind;
+    uint16_t node = 0;
+    uint32_t alternative = 0;  // the next one to try
+    int goals = -1;            // pending goals, without the chosen one
+    Goal goal;                 // the goal that was chosen for
+    size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0;
+  };
+  struct Equation {
+    uint16_t code;
+    DimExpr actual;
+    Operation* op;
+  };
+  struct AttrBinding {
+    BoundArg arg;
+    AttrValue computed;
+    bool bound = false;
+  };
+  struct PendingLet {
+    uint16_t node;
+    Operation* op;
+    const AttrCode* code = nullptr;  // null: a Let node; otherwise a computed attribute that must equal `attr`
+    Attribute attr;
+  };
+
+  bool Run();
+  bool Step();           // takes the next goal; false: a contradiction
+  bool Finish();         // all goals met: dimensions, late conditions, uses
+  bool Backtrack();      // to the last choice with something left; false: none
+  bool Resume(Choice& choice);
+  bool MatchValue(const Goal& goal);
+  bool MatchOp(uint16_t node, Operation* op);
+  bool MatchAttr(const AttrCode& code, Operation* op);
+  bool MatchSplat(const Node& node, const Goal& goal);
+  bool PushOperands(uint16_t node, Operation* op, bool swapped);
+  bool Sequence(Goal goal);
+  bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op);
+  bool BindValue(uint16_t node, Value value);
+  bool EarlyConditions(uint16_t node, Operation* op);
+  bool CheckCondition(const ConditionCode& condition, Operation* op);
+  bool FinishLets();
+  bool SolveDims();
+  enum class Solved : uint8_t { kYes, kNo, kNotYet };
+  Solved Solve(uint16_t code, DimExpr actual);
+  bool LateConditions();
+  bool UsesInside();
+  bool Likely(const Edge& edge, Value value) const;
+  void Push(Goal goal);
+  Choice Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal);
+  void Undo(const Choice& choice);
+  // Notes how far the attempt got, in words made only when somebody listens. Returns false.
+  template <typename Reason>
+  bool Fail(Operation* op, const Reason& reason) {
+    if (miss_ != nullptr && static_cast<int>(matched_.size()) > miss_->matched_ops) {
+      *miss_ = {static_cast<int>(matched_.size()), op, reason()};
+    }
+    return false;
+  }
+  BoundArg ReadArg(const ArgCode& arg, bool& bound) const;
+  std::string Describe(Value value) const;
+  std::string DimText(uint16_t code) const;
+
+  Context* context_;
+  const CompiledRule* rule_ = nullptr;
+  NearMiss* miss_ = nullptr;
+  std::vector<Binding> bound_;
+  std::vector<AttrBinding> attrs_;
+  std::vector<DimExpr> dims_;
+  std::vector<Goal> arena_;
+  std::vector<Choice> choices_;
+  std::vector<uint32_t> trail_;  // bound nodes; attributes with kAttrBit
+  std::vector<Equation> equations_;
+  std::vector<PendingLet> lets_;
+  std::vector<Operation*> matched_;
+  int goals_ = -1;
+  size_t climb_ = 0;
+  bool finished_ = false;
+  static constexpr uint32_t kAttrBit = 1u << 31;
+};
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_MATCHER_H_

@@ -1,0 +1,327 @@
+// What follows the structural match: dimensions, conditions, uses.
+#include <algorithm>
+#include <cmath>
+
+#include "drr/matcher.h"
+#include "fmt/format.h"
+#include "ir/core/block.h"
+
+namespace tenon::drr {
+
+std::string Matcher::Describe(Value value) const {
+  if (!value) return "nothing";
+  if (Operation* op = value.defining_op()) {
+    if (!op->Has(Trait::kConstantLike)) return fmt::format("{}", op->name());
+    Attribute elements = op->slot(0);
+    if (elements && elements.kind() == Attribute::Kind::kElements &&
+        (elements.is_splat() || elements.type().num_elements() == 1)) {
+      return fmt::format("the constant {} : {}", elements.ElementAsDouble(0), value.type().text());
+    }
+    return "a constant of type " + value.type().text();
+  }
+  return "an argument of type " + value.type().text();
+}
+
+// True when the match is complete, or when there is a further root to look for.
+bool Matcher::Finish() {
+  finished_ = false;
+  if (climb_ < rule_->climbs.size()) {
+    const Climb& climb = rule_->climbs[climb_];
+    if (bound_[climb.user].bound) {
+      ++climb_;
+      return true;
+    }
+    Goal goal;
+    goal.kind = Goal::Kind::kValue;
+    goal.edge = Edge{climb.from, climb.result, false};
+    goal.value = ValueOf(goal.edge);
+    goal.parent = matched_[0];
+    if (!goal.value) return Fail(matched_[0], [] { return std::string("a value shared by the roots is absent"); });
+    Choice choice = Snapshot(Choice::Kind::kUse, climb.from, goal);
+    return Resume(choice);
+  }
+  finished_ = SolveDims() && FinishLets() && LateConditions() && UsesInside();
+  return finished_;
+}
+
+BoundArg Matcher::ReadArg(const ArgCode& arg, bool& bound) const {
+  BoundArg read;
+  bound = true;
+  if (arg.edge.node != kNone) {
+    read.value = ValueOf(arg.edge);
+    bound = static_cast<bool>(read.value);
+  } else if (arg.attr != kNone) {
+    bound = attrs_[arg.attr].bound;
+    if (bound) read = attrs_[arg.attr].arg;
+  } else {
+    std::optional<DimExpr> dim = EvaluateDim(arg.dim);
+    bound = dim.has_value();
+    if (bound) read.dim = *dim;
+  }
+  return read;
+}
+
+bool Matcher::EarlyConditions(uint16_t node, Operation* op) {
+  for (uint16_t index : rule_->nodes[node].conditions) {
+    if (!CheckCondition(rule_->conditions[index], op)) return false;
+  }
+  return true;
+}
+
+bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
+  absl::InlinedVector<BoundArg, 6> args;
+  for (const ArgCode& arg : condition.args) {
+    bool bound;
+    args.push_back(ReadArg(arg, bound));
+    if (!bound) return true;
+  }
+  if (condition.source->holds(args)) return true;
+  return Fail(op, [&] {
+    std::string why = condition.source->why ? condition.source->why(args) : "";
+    return fmt::format("the rule wants {}{}{}", condition.source->text, why.empty() ? "" : ", and ", why);
+  });
+}
+
+bool Matcher::FinishLets() {
+  // Values may depend on each other, so go round until none is left.
+  size_t left = lets_.size();
+  absl::InlinedVector<bool, 8> done(lets_.size(), false);
+  for (bool progress = true; left > 0 && progress;) {
+    progress = false;
+    for (size_t i = 0; i < lets_.size(); ++i) {
+      if (done[i]) continue;
+      const PendingLet& let = lets_[i];
+      const AttrCode& code = let.code != nullptr ? *let.code : rule_->nodes[let.node].let_value;
+      std::string reason;
+      std::optional<AttrValue> value = Evaluate(code, 0, &reason);
+      if (!value) {
+        if (reason.empty()) continue;
+        return Fail(let.op, [&] { return reason; });
+      }
+      done[i] = progress = true;
+      --left;
+      if (let.code != nullptr) {
+        Attribute want = ToAttribute(*context_, code.type, *value);
+        bool same = want == let.attr;
+        if (!same && want && want.kind() == Attribute::Kind::kFloat) {
+          double a = want.float_value(), b = let.attr.float_value();
+          same = std::abs(a - b) <= 1e-4 * std::abs(a);
+        }
+        if (!same) {
+          return Fail(let.op, [&] {
+            return fmt::format("an attribute is {}, the rule computes {}", let.attr ? let.attr.text() : "absent",
+                               want ? want.text() : "no value");
+          });
+        }
+        continue;
+      }
+      uint16_t variable = rule_->nodes[let.node].let_variable;
+      AttrBinding& binding = attrs_[variable];
+      if (binding.bound) {
+        BoundArg arg;
+        arg.literal = &*value;
+        if (!BindAttr(variable, arg, let.op)) return false;
+        continue;
+      }
+      binding.computed = *std::move(value);
+      BoundArg arg;
+      arg.literal = &binding.computed;
+      BindAttr(variable, arg, let.op);
+    }
+  }
+  return left == 0 || Fail(matched_[0], [] { return std::string("a computed attribute depends on an unbound one"); });
+}
+
+std::optional<DimExpr> Matcher::EvaluateDim(uint16_t index) const {
+  const DimCode& code = rule_->dims[index];
+  switch (code.kind) {
+    case DimNode::Kind::kConstant:
+      return code.constant;
+    case DimNode::Kind::kVariable:
+      if (!dims_[code.variable]) return std::nullopt;
+      return dims_[code.variable];
+    case DimNode::Kind::kAny:
+      return std::nullopt;
+    default:
+      break;
+  }
+  std::optional<DimExpr> a = EvaluateDim(code.a), b = EvaluateDim(code.b);
+  if (!a || !b) return std::nullopt;
+  if (code.kind == DimNode::Kind::kAdd) return *a + *b;
+  return code.kind == DimNode::Kind::kSub ? *a - *b : *a * *b;
+}
+
+Matcher::Solved Matcher::Solve(uint16_t index, DimExpr actual) {
+  const DimCode& code = rule_->dims[index];
+  if (code.kind == DimNode::Kind::kAny) return Solved::kYes;
+  if (std::optional<DimExpr> value = EvaluateDim(index)) {
+    return DimExpr::ProvablyEqual(*value, actual) ? Solved::kYes : Solved::kNo;
+  }
+  if (code.kind == DimNode::Kind::kVariable) {
+    dims_[code.variable] = actual;
+    return Solved::kYes;
+  }
+  std::optional<DimExpr> a = EvaluateDim(code.a), b = EvaluateDim(code.b);
+  if (!a && !b) return Solved::kNotYet;
+  uint16_t unknown = a ? code.b : code.a;
+  switch (code.kind) {
+    case DimNode::Kind::kAdd:
+      return Solve(unknown, actual - (a ? *a : *b));
+    case DimNode::Kind::kSub:
+      return Solve(unknown, a ? *a - actual : actual + *b);
+    case DimNode::Kind::kMul: {
+      std::optional<DimExpr> quotient = DimExpr::ExactDiv(actual, a ? *a : *b);
+      return quotient ? Solve(unknown, *quotient) : Solved::kNo;
+    }
+    default:
+      return Solved::kNo;
+  }
+}
+
+bool Matcher::SolveDims() {
+  std::fill(dims_.begin(), dims_.end(), DimExpr());
+  for (const ConditionCode& condition : rule_->conditions) {
+    if (condition.source->kind != ConditionNode::Kind::kShape) continue;
+    Value value = ValueOf(condition.args[0].edge);
+    if (!value) continue;
+    Type type = value.type();
+    if (!type.is_tensor() || type.rank() != static_cast<int64_t>(condition.shape.size())) {
+      return Fail(matched_[0], [&] {
+        return fmt::format("the rule wants {}, and it is {}", condition.source->text, type.text());
+      });
+    }
+    for (size_t i = 0; i < condition.shape.size(); ++i) {
+      equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)), matched_[0]});
+    }
+  }
+  absl::InlinedVector<bool, 16> done(equations_.size(), false);
+  size_t left = equations_.size();
+  for (bool progress = true; left > 0 && progress;) {
+    progress = false;
+    for (size_t i = 0; i < equations_.size(); ++i) {
+      if (done[i]) continue;
+      const Equation& equation = equations_[i];
+      Solved solved = Solve(equation.code, equation.actual);
+      if (solved == Solved::kNotYet) continue;
+      if (solved == Solved::kNo) {
+        return Fail(equation.op, [&] {
+          std::optional<DimExpr> value = EvaluateDim(equation.code);
+          return fmt::format("a dimension is {}, the rule wants {}", equation.actual.text(),
+                             value ? value->text() : DimText(equation.code));
+        });
+      }
+      done[i] = progress = true;
+      --left;
+    }
+  }
+  return left == 0 ||
+         Fail(matched_[0], [] { return std::string("the dimensions do not determine those that the rule names"); });
+}
+
+std::string Matcher::DimText(uint16_t index) const {
+  const DimCode& code = rule_->dims[index];
+  switch (code.kind) {
+    case DimNode::Kind::kConstant:
+      return code.constant.text();
+    case DimNode::Kind::kVariable:
+      return dims_[code.variable] ? dims_[code.variable].text() : rule_->dim_names[code.variable];
+    case DimNode::Kind::kAny:
+      return "?";
+    default: {
+      const char* sign = code.kind == DimNode::Kind::kAdd ? "+" : code.kind == DimNode::Kind::kSub ? "-" : "*";
+      return fmt::format("({} {} {})", DimText(code.a), sign, DimText(code.b));
+    }
+  }
+}
+
+bool Matcher::LateConditions() {
+  for (const ConditionCode& condition : rule_->conditions) {
+    if (condition.early || condition.source->kind == ConditionNode::Kind::kShape) continue;
+    if (!CheckCondition(condition, matched_[0])) return false;
+  }
+  return true;
+}
+
+bool Matcher::UsesInside() {
+  for (size_t n = 0; n < rule_->nodes.size(); ++n) {
+    const Node& node = rule_->nodes[n];
+    if (!node.inner || !bound_[n].bound) continue;
+    Operation* op = bound_[n].op;
+    if (op->Has(Trait::kConstantLike)) continue;
+    // Another node of the pattern may have the same op stay.
+    bool stays = false;
+    for (size_t m = 0; m < rule_->nodes.size() && !stays; ++m) {
+      stays = rule_->nodes[m].kind == ValNode::Kind::kOp && bound_[m].op == op && !rule_->nodes[m].inner &&
+              rule_->nodes[m].in_source;
+    }
+    if (stays) continue;
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      Value value = op->result(r);
+      bool replaced = std::any_of(rule_->roots.begin(), rule_->roots.end(),
+                                  [&](const Edge& root) { return ValueOf(root) == value; });
+      if (replaced) continue;
+      for (OpOperand& use : value.uses()) {
+        Operation* user = use.owner();
+        if (!IsMatched(user)) {
+          return Fail(op, [&] { return fmt::format("its result is also used by {} outside the match", user->name()); });
+        }
+      }
+    }
+  }
+  return true;
+}
+
+std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank, std::string* reason) const {
+  switch (code.kind) {
+    case AttrCode::Kind::kLiteral:
+      return AttrValue(code.literal);
+    case AttrCode::Kind::kAxis:
+      return AttrValue(std::get<int64_t>(code.source->literal) + rank);
+    case AttrCode::Kind::kAxes: {
+      I64s axes = std::get<I64s>(code.source->literal);
+      for (int64_t& axis : axes) axis = axis < 0 ? axis + rank : axis;
+      std::sort(axes.begin(), axes.end());
+      return AttrValue(axes);
+    }
+    case AttrCode::Kind::kVariable:
+      if (!attrs_[code.variable].bound) return std::nullopt;
+      return ToAttrValue(attrs_[code.variable].arg);
+    case AttrCode::Kind::kCompute: {
+      std::vector<BoundArg> args;
+      for (const ArgCode& arg : code.args) {
+        bool bound;
+        args.push_back(ReadArg(arg, bound));
+        if (!bound) return std::nullopt;
+      }
+      AttrValue value = code.source->compute(args);
+      if (std::holds_alternative<std::monostate>(value)) {
+        if (reason != nullptr) *reason = fmt::format("{} has no value here", drr::ToString(*code.source));
+        return std::nullopt;
+      }
+      return value;
+    }
+    case AttrCode::Kind::kDim: {
+      std::optional<DimExpr> dim = EvaluateDim(code.dims[0]);
+      if (dim && dim->is_constant()) return AttrValue(dim->constant());
+      if (reason != nullptr) *reason = fmt::format("{} is not a constant", dim ? dim->text() : DimText(code.dims[0]));
+      return std::nullopt;
+    }
+    case AttrCode::Kind::kDims: {
+      Dims dims;
+      for (uint16_t index : code.dims) {
+        std::optional<DimExpr> dim = EvaluateDim(index);
+        if (!dim) {
+          if (reason != nullptr) *reason = fmt::format("{} is not bound", DimText(index));
+          return std::nullopt;
+        }
+        dims.push_back(*dim);
+      }
+      return AttrValue(dims);
+    }
+    case AttrCode::Kind::kAny:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,32 @@
+// Builds a rule's result graph and puts it in place of what was matched.
+#ifndef TENON_DRR_REWRITER_H_
+#define TENON_DRR_REWRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "drr/matcher.h"
+#include "pass/evaluator.h"
+
+namespace tenon::drr {
+
+// Is told of every change, so that a worklist stays right.
+class RewriteListener {
+ public:
+  virtual ~RewriteListener() = default;
+  virtual void Created(Operation*) {}
+  virtual void Erasing(Operation*) {}
+  virtual void Replaced(Value, Value) {}
+};
+
+// Applies a successful match. On refusal the IR is as before, and the result says why; empty on success. Matched
+// operations that have become dead are erased.
+std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListener& listener);
+
+// Erases `op` and then its operands' operations as long as they are pure and unused.
+void EraseIfDead(Operation* op, RewriteListener& listener);
+bool IsDead(const Operation& op);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_REWRITER_H_

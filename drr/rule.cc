@@ -1,0 +1,78 @@
+#include "drr/rule.h"
+
+#include "fmt/format.h"
+
+namespace tenon::drr {
+namespace {
+
+// The path from the root of the sources on: "patterns/norm.cc".
+std::string ShortFile(std::string_view file) {
+  for (std::string_view top : {"/patterns/", "/drr/", "/tests/", "/transforms/"}) {
+    if (size_t at = file.rfind(top); at != std::string_view::npos) return std::string(file.substr(at + 1));
+  }
+  return std::string(file);
+}
+
+std::string List(const std::vector<ValRef>& vals) {
+  std::string text;
+  for (const ValRef& val : vals) text += (text.empty() ? "" : ", ") + ToString(val);
+  return text;
+}
+
+}  // namespace
+
+Rule::Rule(std::string_view name, const char* file, int line)
+    : name_(name), file_(ShortFile(file)), line_(line) {}
+
+Rule Rule::Match(std::initializer_list<Val> roots) && {
+  for (const Val& root : roots) roots_.push_back(root.ref());
+  return std::move(*this);
+}
+
+Rule Rule::Where(const Condition& condition) && {
+  conditions_.insert(conditions_.end(), condition.nodes().begin(), condition.nodes().end());
+  return std::move(*this);
+}
+
+Rule Rule::Keep(const Val& inner) && {
+  kept_.push_back(inner.ref());
+  return std::move(*this);
+}
+
+Rule Rule::Replace(std::initializer_list<Val> results) && {
+  for (const Val& result : results) results_.push_back(result.ref());
+  return std::move(*this);
+}
+
+Rule Rule::Benefit(int benefit) && {
+  benefit_ = benefit;
+  return std::move(*this);
+}
+
+Rule Rule::Summary(std::string_view summary) && {
+  summary_ = std::string(summary);
+  return std::move(*this);
+}
+
+Rule Rule::Lowers(std::string_view measure) && {
+  lowers_ = std::string(measure);
+  return std::move(*this);
+}
+
+Rule Rule::RequireKernel() && {
+  requires_kernel_ = true;
+  return std::move(*this);
+}
+
+std::string Rule::place() const { return fmt::format("{}:{}", file_, line_); }
+
+std::string ToString(const Rule& rule) {
+  std::string text = fmt::format("rule {} {{\n  match   {}\n", rule.name(), List(rule.roots()));
+  for (size_t i = 0; i < rule.conditions().size(); ++i) {
+    text += fmt::format("  {}{}\n", i == 0 ? "where   " : "     && ", rule.conditions()[i]->text);
+  }
+  if (!rule.kept().empty()) text += fmt::format("  keep    {}\n", List(rule.kept()));
+  return text + fmt::format("  replace {}\n}}\n", List(rule.results()));
+}
+
+}  // namespace tenon::drr

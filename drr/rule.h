@@ -1,0 +1,69 @@
+// A rewrite rule as data: a source graph, conditions, a result graph.
+#ifndef TENON_DRR_RULE_H_
+#define TENON_DRR_RULE_H_
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drr/condition.h"
+#include "drr/val.h"
+
+namespace tenon::drr {
+
+// Immutable once it is in a RuleSet.
+class Rule {
+ public:
+  explicit Rule(std::string_view name, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+  // The value whose operation anchors the match. With several, the first is the anchor; all are replaced.
+  Rule Match(const Val& root) && { return std::move(*this).Match({root}); }
+  Rule Match(std::initializer_list<Val> roots) &&;
+  // All conditions given must hold.
+  Rule Where(const Condition& condition) &&;
+  // An inner result that may have uses outside the match; its operation stays.
+  Rule Keep(const Val& inner) &&;
+  // One value for each root.
+  Rule Replace(const Val& result) && { return std::move(*this).Replace({result}); }
+  Rule Replace(std::initializer_list<Val> results) &&;
+  // Of two rules that match one operation, the one of higher benefit is tried first.
+  Rule Benefit(int benefit) &&;
+  // One line of what the rule says, for --list-rules.
+  Rule Summary(std::string_view summary) &&;
+  // What gets smaller with each application. Needed only when the result does not have fewer operations than
+  // the source.
+  Rule Lowers(std::string_view measure) &&;
+  // Fires only when the target has a kernel for every operation of the result.
+  Rule RequireKernel() &&;
+
+  const std::string& name() const { return name_; }
+  const std::string& file() const { return file_; }
+  int line() const { return line_; }
+  const std::string& family() const { return family_; }
+  void set_family(std::string_view family) { family_ = family; }
+  const std::string& summary() const { return summary_; }
+  const std::string& lowers() const { return lowers_; }
+  int benefit() const { return benefit_; }
+  bool requires_kernel() const { return requires_kernel_; }
+  const std::vector<ValRef>& roots() const { return roots_; }
+  const std::vector<ValRef>& results() const { return results_; }
+  const std::vector<ValRef>& kept() const { return kept_; }
+  const std::vector<std::shared_ptr<const ConditionNode>>& conditions() const { return conditions_; }
+  std::string place() const;  // "patterns/norm.cc:12"
+
+ private:
+  std::string name_, file_, family_, summary_, lowers_;
+  int line_;
+  int benefit_ = 0;
+  bool requires_kernel_ = false;
+  std::vector<ValRef> roots_, results_, kept_;
+  std::vector<std::shared_ptr<const ConditionNode>> conditions_;
+};
+
+// The rule in the text notation: `rule name { match … where … replace … }`.
+std::string ToString(const Rule& rule);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_RULE_H_

@@ -1,0 +1,154 @@
+// Rules against each other: names, order, shadowing, pairs that undo each other.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "drr/compiled.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+
+namespace tenon::drr {
+namespace {
+
+// Does every graph that `specific` describes also match `general`? Errs towards "no".
+class Subsumption {
+ public:
+  // `specific` is read as the graph that a rule makes when `made`, and as one that it matches otherwise.
+  Subsumption(const CompiledRule& general, const CompiledRule& specific, bool made)
+      : general_(general), specific_(specific), made_(made) {}
+
+  bool Holds(const Edge& g, const Edge& s) {
+    const Node& general = general_.nodes[g.node];
+    const Node& specific = specific_.nodes[s.node];
+    bool opaque = made_ && specific.in_source;
+    if (!opaque && specific.kind == ValNode::Kind::kAnyOf) {
+      return std::all_of(specific.alternatives.begin(), specific.alternatives.end(),
+                         [&](const Edge& e) { return Holds(g, e); });
+    }
+    if (!opaque && specific.kind == ValNode::Kind::kLet) return Holds(g, specific.alternatives[0]);
+    switch (general.kind) {
+      case ValNode::Kind::kVariable: {
+        if (general.source->constant &&
+            !(specific.kind == ValNode::Kind::kVariable && specific.source->constant)) {
+          return false;
+        }
+        auto [it, inserted] = bound_.emplace(g.node, std::pair(s.node, s.result));
+        return inserted || it->second == std::pair(s.node, s.result);
+      }
+      case ValNode::Kind::kAnyOf:
+        for (const Edge& e : general.alternatives) {
+          auto saved = bound_;
+          if (Holds(e, s)) return true;
+          bound_ = saved;
+        }
+        return false;
+      case ValNode::Kind::kLet:
+        return Holds(general.alternatives[0], s);
+      case ValNode::Kind::kSplat:
+        return specific.kind == ValNode::Kind::kSplat && !opaque && SameAttr(general.splat, specific.splat);
+      case ValNode::Kind::kEach:
+        return false;
+      case ValNode::Kind::kOp:
+        break;
+    }
+    if (opaque || specific.kind != ValNode::Kind::kOp || general.info != specific.info || g.result != s.result) {
+      return false;
+    }
+    for (const AttrCode& a : general.attrs) {
+      auto b = std::find_if(specific.attrs.begin(), specific.attrs.end(),
+                            [&](const AttrCode& c) { return c.slot == a.slot; });
+      if (b == specific.attrs.end() || !SameAttr(a, *b)) return false;
+    }
+    auto saved = bound_;
+    if (Operands(general, specific, false)) return true;
+    bound_ = saved;
+    return general.commutative && Operands(general, specific, true);
+  }
+
+ private:
+  bool SameAttr(const AttrCode& general, const AttrCode& specific) {
+    if (general.kind == AttrCode::Kind::kAny) return true;
+    if (general.kind == AttrCode::Kind::kVariable) {
+      return seen_attrs_.insert(general.variable).second;  // a repeated variable: not provable here
+    }
+    if (general.kind != specific.kind) return false;
+    if (general.kind == AttrCode::Kind::kLiteral) return general.literal == specific.literal;
+    if (general.kind == AttrCode::Kind::kAxis || general.kind == AttrCode::Kind::kAxes) {
+      return general.source->literal == specific.source->literal;
+    }
+    return false;
+  }
+  bool Operands(const Node& general, const Node& specific, bool swapped) {
+    for (size_t i = 0; i < general.operands.size(); ++i) {
+      const auto& a = general.operands[i];
+      const auto& b = specific.operands[swapped && i < 2 ? 1 - i : i];
+      if (a.size() != b.size()) return false;
+      for (size_t j = 0; j < a.size(); ++j) {
+        if (a[j].maybe || b[j].maybe || !Holds(a[j], b[j])) return false;
+      }
+    }
+    return true;
+  }
+
+  const CompiledRule& general_;
+  const CompiledRule& specific_;
+  bool made_;
+  std::map<uint16_t, std::pair<uint16_t, uint16_t>> bound_;
+  std::set<uint16_t> seen_attrs_;
+};
+
+bool Unconditional(const CompiledRule& rule) {
+  return rule.conditions.empty() && rule.roots.size() == 1 && !rule.rule->requires_kernel();
+}
+
+std::string Named(const CompiledRule& rule) {
+  return fmt::format("'{}' ({})", rule.rule->name(), rule.rule->place());
+}
+
+absl::Status CheckPair(const CompiledRule& first, const CompiledRule& second) {
+  if (Unconditional(first) && second.roots.size() == 1 &&
+      Subsumption(first, second, false).Holds(first.roots[0], second.roots[0])) {
+    return absl::InvalidArgumentError(fmt::format(
+        "rule {} is never reached: {} matches whatever it matches and is tried first", Named(second), Named(first)));
+  }
+  if (Unconditional(first) && Unconditional(second) &&
+      Subsumption(first, second, true).Holds(first.roots[0], second.results[0]) &&
+      Subsumption(second, first, true).Holds(second.roots[0], first.results[0])) {
+    return absl::InvalidArgumentError(fmt::format("rules {} and {} undo each other", Named(first), Named(second)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context) {
+  CompiledRules set;
+  std::stable_sort(rules.begin(), rules.end(),
+                   [](const Rule& a, const Rule& b) { return a.benefit() > b.benefit(); });
+  set.source_ = std::make_unique<const std::vector<Rule>>(std::move(rules));
+  std::map<std::string, const Rule*> names;
+  for (const Rule& rule : *set.source_) {
+    auto [it, inserted] = names.emplace(rule.name(), &rule);
+    if (!inserted) {
+      return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}", rule.place(),
+                                                    rule.name(), it->second->place()));
+    }
+    auto compiled = CompileRule(rule, context);
+    if (!compiled.ok()) return compiled.status();
+    set.compiled_.push_back(*std::move(compiled));
+  }
+  for (uint16_t i = 0; i < set.compiled_.size(); ++i) {
+    for (OpId anchor : set.compiled_[i].anchors) set.by_anchor_[anchor].push_back(i);
+    for (uint16_t j = 0; j < i; ++j) {
+      TENON_RETURN_IF_ERROR(CheckPair(set.compiled_[j], set.compiled_[i]));
+    }
+  }
+  return set;
+}
+
+const std::vector<uint16_t>& CompiledRules::RulesAt(OpId op) const {
+  auto it = by_anchor_.find(op);
+  return it == by_anchor_.end() ? empty_ : it->second;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,240 @@
+// One op for each attention block. The core (scores, softmax, weighted sum) becomes fused.attention over split
+// heads; small rules then absorb what surrounds it: scales, splits and merges of heads. They rely on `canonicalize`:
+// transposes feeding a product are transpose_b, selected masks are added ones.
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+float Same(float x) { return x; }
+float Inverse(float x) { return 1 / x; }
+float Times(float a, float b) { return a * b; }
+
+// x * factor or x / divisor, for numbers; binds the factor.
+Val TimesNumber(const Val& x, const Attr<float>& factor) {
+  Attr<float> multiplier("multiplier"), divisor("divisor");
+  return AnyOf(Mul(x, Splat(multiplier)).Let(factor, Compute(Same, multiplier)),
+               Div(x, Splat(divisor)).Let(factor, Compute(Inverse, divisor)));
+}
+
+// The attributes of a fused.attention that a rule passes on unchanged.
+struct AttentionAttrs {
+  Attr<float> scale{"scale"}, softcap{"softcap"};
+  Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
+  Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
+  Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"}, out_layout{"out_layout"};
+  fused::AttentionArgs args() const {
+    return {.num_heads = num_heads, .kv_num_heads = kv_num_heads, .scale = scale, .q_layout = q_layout,
+            .k_layout = k_layout, .v_layout = v_layout, .out_layout = out_layout, .causal = causal,
+            .nan_guard = nan_guard, .softcap = softcap};
+  }
+};
+
+struct AttentionVals {
+  Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"};
+};
+
+// softmax(q · k^T * scale + bias + mask) · v with the heads split; k is [B, H, T, D], or [B, H, D, T] when
+// `k_transposed`.
+Rule AttentionCore(const char* name, bool k_transposed, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  AttentionVals x;
+  Attr<float> scale("scale");
+  Attr<bool> guard("nan_guard");
+  Dim B("B"), H("H"), S("S"), T("T"), D("D");
+  Val product = Matmul(x.q, x.k, {.transpose_b = !k_transposed});
+  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val masked = AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores);
+  Val weights = Softmax(masked, {.axis = -1});
+  // Exporters guard rows that are masked completely.
+  Val guarded = AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true), weights.Let(guard, false));
+  return Rule(name, file, line)
+      .Summary(k_transposed ? "softmax(q k * scale + mask) v, k stored transposed"
+                            : "softmax(q k^T * scale + mask) v")
+      .Match(Matmul(guarded, x.v))
+      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.v, {B, H, T, AnyDim()}) &&
+             (k_transposed ? ShapeIs(x.k, {B, H, D, T}) : ShapeIs(x.k, {B, H, T, D})))
+      .Where(SameShape(masked, product))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias,
+                                {.num_heads = H, .kv_num_heads = H, .scale = scale, .q_layout = "bhsd",
+                                 .k_layout = k_transposed ? "bhds" : "bhsd", .v_layout = "bhsd",
+                                 .out_layout = "bhsd", .nan_guard = guard}))
+      .RequireKernel();
+}
+
+float ScaleOf(float scale, DimExpr head) {
+  if (scale != 0 || !head.is_constant()) return scale;
+  return 1 / std::sqrt(static_cast<float>(head.constant()));
+}
+
+// ONNX's attention over split heads.
+Rule AttentionOfOnnx() {
+  AttentionVals x;
+  Dim B("B"), H("H"), G("G"), S("S"), T("T"), D("D");
+  Attr<float> scale("scale");
+  return Rule("attention-of-onnx")
+      .Summary("attention of 4-D operands as ONNX defines it")
+      .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
+                           {.q_num_heads = kAny, .kv_num_heads = kAny, .scale = scale}))
+      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, T, D}) && ShapeIs(x.v, {B, G, T, AnyDim()}))
+      .Where(If("the head size is a number", [](DimExpr d) { return d.is_constant(); }, D))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
+                                {.num_heads = H, .kv_num_heads = G, .scale = Compute(ScaleOf, scale, D),
+                                 .q_layout = "bhsd", .k_layout = "bhsd", .v_layout = "bhsd", .out_layout = "bhsd"}))
+      .Lowers("spellings of attention")
+      .RequireKernel();
+}
+
+// ONNX's attention over joined heads.
+Rule AttentionOfOnnxJoined() {
+  AttentionVals x;
+  Dim B("B"), S("S"), T("T"), E("E");
+  Attr<float> scale("scale");
+  Attr<int64_t> heads("heads"), kv_heads("kv_heads");
+  auto scale_of = [](float s, int64_t h, DimExpr e) -> std::optional<float> {
+    if (s != 0) return s;
+    if (!e.is_constant() || h <= 0) return std::nullopt;
+    return 1 / std::sqrt(static_cast<float>(e.constant() / h));
+  };
+  return Rule("attention-of-onnx-joined")
+      .Summary("attention of 3-D operands as ONNX defines it")
+      .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
+                           {.q_num_heads = heads, .kv_num_heads = kv_heads, .scale = scale}))
+      .Where(ShapeIs(x.q, {B, S, E}) && ShapeIs(x.k, {B, T, AnyDim()}) && ShapeIs(x.v, {B, T, AnyDim()}))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
+                                {.num_heads = heads, .kv_num_heads = kv_heads,
+                                 .scale = Compute(scale_of, scale, heads, E)}))
+      .Lowers("spellings of attention")
+      .RequireKernel();
+}
+
+// ---- scales --------------------------------------------------------------------------------------------
+
+Rule AttentionScaleOfQ() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Attr<float> factor("factor");
+  Val q = TimesNumber(x.q, factor);
+  fused::AttentionArgs made = a.args();
+  made.scale = Compute(Times, a.scale, factor);
+  return Rule("attention-scale-q")
+      .Summary("a scale on the queries is one on the scores")
+      .Match(fused::Attention(q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), a.args()))
+      .Keep(q)
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made))
+      .Lowers("scales beside attention");
+}
+
+Rule AttentionScaleOfK() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Attr<float> factor("factor");
+  Val k = TimesNumber(x.k, factor);
+  fused::AttentionArgs made = a.args();
+  made.scale = Compute(Times, a.scale, factor);
+  return Rule("attention-scale-k")
+      .Summary("a scale on the keys is one on the scores")
+      .Match(fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), a.args()))
+      .Keep(k)
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made))
+      .Lowers("scales beside attention");
+}
+
+// ---- heads ---------------------------------------------------------------------------------------------
+
+enum class Side { kQ, kK, kV };
+
+// An operand that is transpose(y): the attention reads y in another layout.
+Rule AbsorbTranspose(const char* name, Side side, const char* from, std::initializer_list<int64_t> perm,
+                     const char* to, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  AttentionAttrs a;
+  AttentionVals x;
+  Val y("y");
+  Val transposed = Transpose(y, {.perm = perm});
+  fused::AttentionArgs match = a.args(), made = a.args();
+  (side == Side::kQ ? match.q_layout : side == Side::kK ? match.k_layout : match.v_layout) = from;
+  (side == Side::kQ ? made.q_layout : side == Side::kK ? made.k_layout : made.v_layout) = to;
+  const Val &q = side == Side::kQ ? transposed : x.q, &k = side == Side::kK ? transposed : x.k,
+            &v = side == Side::kV ? transposed : x.v;
+  const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k, &v2 = side == Side::kV ? y : x.v;
+  return Rule(name, file, line)
+      .Summary("a transpose of heads is a layout of attention")
+      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), match))
+      .Keep(transposed)
+      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, made))
+      .Lowers("transposes beside attention");
+}
+
+// An operand that is y [B, S, H * D] with its heads split.
+Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  AttentionAttrs a;
+  AttentionVals x;
+  Val y("y");
+  Dim B("B"), S("S"), H("H"), D("D");
+  Val split = Reshape(y, {.shape = {B, S, H, D}});
+  fused::AttentionArgs match = a.args(), made = a.args();
+  (side == Side::kQ ? match.q_layout : side == Side::kK ? match.k_layout : match.v_layout) = "bshd";
+  (side == Side::kQ ? made.q_layout : side == Side::kK ? made.k_layout : made.v_layout) = "bsh";
+  (side == Side::kQ ? match.num_heads : match.kv_num_heads) = H;
+  (side == Side::kQ ? made.num_heads : made.kv_num_heads) = H;
+  const Val &q = side == Side::kQ ? split : x.q, &k = side == Side::kK ? split : x.k,
+            &v = side == Side::kV ? split : x.v;
+  const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k, &v2 = side == Side::kV ? y : x.v;
+  return Rule(name, file, line)
+      .Summary("a split of heads is a layout of attention")
+      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), match))
+      .Where(ShapeIs(y, {B, S, H * D}))
+      .Keep(split)
+      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, made))
+      .Lowers("reshapes beside attention");
+}
+
+Rule AttentionMergeTranspose() {
+  AttentionAttrs a;
+  AttentionVals x;
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.out_layout = "bhsd";
+  made.out_layout = "bshd";
+  return Rule("attention-merge-transpose")
+      .Summary("the transpose of the result is a layout of attention")
+      .Match(Transpose(fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), match), {.perm = {0, 2, 1, 3}}))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made));
+}
+
+Rule AttentionMergeReshape() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Dim B("B"), S("S"), H("H"), D("D");
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.out_layout = "bshd";
+  made.out_layout = "bsh";
+  Val out = fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), match);
+  return Rule("attention-merge-reshape")
+      .Summary("the merge of heads is a layout of attention")
+      .Match(Reshape(out, {.shape = {B, S, H * D}}))
+      .Where(ShapeIs(out, {B, S, H, D}))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made));
+}
+
+}  // namespace
+
+RuleSet AttentionRules() {
+  return {AttentionCore("attention", false),
+          AttentionCore("attention-of-transposed-keys", true),
+          AttentionOfOnnx(),
+          AttentionOfOnnxJoined(),
+          AttentionScaleOfQ(),
+          AttentionScaleOfK(),
+          AbsorbTranspose("attention-transpose-q", Side::kQ, "bhsd", {0, 2, 1, 3}, "bshd"),
+          AbsorbTranspose("attention-transpose-k", Side::kK, "bhsd", {0, 2, 1, 3}, "bshd"),
+          AbsorbTranspose("attention-transpose-v", Side::kV, "bhsd", {0, 2, 1, 3}, "bshd"),
+          AbsorbTranspose("attention-swap-k", Side::kK, "bhds", {0, 1, 3, 2}, "bhsd"),
+          AbsorbTranspose("attention-transpose-swap-k", Side::kK, "bhds", {0, 2, 3, 1}, "bshd"),
+          AbsorbSplit("attention-split-q", Side::kQ),
+          AbsorbSplit("attention-split-k", Side::kK),
+          AbsorbSplit("attention-split-v", Side::kV),
+          AttentionMergeTranspose(),
+          AttentionMergeReshape()};
+}
+
+}  // namespace tenon::pattern

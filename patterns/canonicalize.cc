@@ -1,0 +1,205 @@
+// One form for what exporters write in several ways. What a single op can tell about itself is a fold instead.
+#include <utility>
+
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+I64s Compose(const I64s& inner, const I64s& outer) {
+  I64s perm;
+  for (int64_t axis : outer) perm.push_back(inner[static_cast<size_t>(axis)]);
+  return perm;
+}
+
+// Does the permutation bring the two last axes in descending order?
+bool SwapsLast(const I64s& perm) { return perm.size() >= 2 && perm[perm.size() - 2] > perm[perm.size() - 1]; }
+
+I64s SwapLast(I64s perm) {
+  if (perm.size() >= 2) std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
+  return perm;
+}
+
+bool Flip(bool flag) { return !flag; }
+
+// Does every axis but the last keep its place among those that are not 1, so that only the view changes?
+bool MovesOnlyOnes(const I64s& perm, Value x) {
+  if (!x.type().is_tensor() || static_cast<size_t>(x.type().rank()) != perm.size()) return false;
+  int64_t last = -1;
+  for (int64_t axis : perm) {
+    if (x.type().dim(axis).is_constant(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+// reshape(reshape(x)) = reshape(x)
+Rule ReshapeOfReshape() {
+  Val x("x");
+  Attr<Dims> shape("shape");
+  Val inner = Reshape(x, {.shape = kAny});
+  return Rule("reshape-of-reshape")
+      .Summary("reshape(reshape(x)) = reshape(x)")
+      .Match(Reshape(inner, {.shape = shape}))
+      .Keep(inner)
+      .Replace(Reshape(x, {.shape = shape}))
+      .Lowers("length of reshape chains");
+}
+
+// transpose(transpose(x, p), q) = transpose(x, p ∘ q)
+Rule TransposeOfTranspose() {
+  Val x("x");
+  Attr<I64s> p("p"), q("q");
+  Val inner = Transpose(x, {.perm = p});
+  return Rule("transpose-of-transpose")
+      .Summary("transpose(transpose(x, p), q) = transpose(x, p[q])")
+      .Match(Transpose(inner, {.perm = q}))
+      .Keep(inner)
+      .Replace(Transpose(x, {.perm = Compute(Compose, p, q)}))
+      .Lowers("length of transpose chains");
+}
+
+// A transpose that moves nothing but axes of extent 1 is a reshape.
+Rule TransposeOfOnes() {
+  Val x("x");
+  Attr<I64s> perm("perm");
+  Val root = Transpose(x, {.perm = perm});
+  return Rule("transpose-of-ones")
+      .Summary("a transpose that moves only axes of extent 1 is a reshape")
+      .Match(root)
+      .Where(If("the axes longer than 1 keep their order", MovesOnlyOnes, perm, x))
+      .Replace(Reshape(x, {.shape = ShapeOf(root)}))
+      .Lowers("transposes");
+}
+
+// a · transpose(b) = matmul(a, b) with transpose_b, for the two last axes; the rest of the permutation stays.
+Rule MatmulTransposedB() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Val transposed = Transpose(b, {.perm = perm});
+  return Rule("matmul-transposed-b")
+      .Summary("a swap of the second factor's last axes becomes transpose_b")
+      .Match(Matmul(a, transposed, {.transpose_a = ta, .transpose_b = tb}))
+      .Keep(transposed)
+      .Where(RankAtLeast(a, 2) && If("the permutation swaps the last axes", SwapsLast, perm))
+      .Replace(Matmul(a, Transpose(b, {.perm = Compute(SwapLast, perm)}),
+                      {.transpose_a = ta, .transpose_b = Compute(Flip, tb)}))
+      .Lowers("products of swapped axes");
+}
+
+Rule MatmulTransposedA() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Val transposed = Transpose(a, {.perm = perm});
+  return Rule("matmul-transposed-a")
+      .Summary("a swap of the first factor's last axes becomes transpose_a")
+      .Match(Matmul(transposed, b, {.transpose_a = ta, .transpose_b = tb}))
+      .Keep(transposed)
+      .Where(RankAtLeast(b, 2) && If("the permutation is a swap of the last axes",
+                                     [](const I64s& p) {
+                                       if (!SwapsLast(p)) return false;
+                                       I64s swapped = SwapLast(p);
+                                       return std::is_sorted(swapped.begin(), swapped.end());
+                                     },
+                                     perm))
+      .Replace(Matmul(a, b, {.transpose_a = Compute(Flip, ta), .transpose_b = tb}))
+      .Lowers("products of swapped axes");
+}
+
+// The same when the transposed factor is scaled by a number.
+Rule MatmulScaledTransposedB() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Attr<float> scale("scale");
+  Val scaled = Mul(Transpose(b, {.perm = perm}), Splat(scale));
+  return Rule("matmul-scaled-transposed-b")
+      .Summary("a swap of a scaled second factor's last axes becomes transpose_b")
+      .Match(Matmul(a, scaled, {.transpose_a = ta, .transpose_b = tb}))
+      .Where(RankAtLeast(a, 2) && If("the permutation swaps the last axes", SwapsLast, perm))
+      .Replace(Matmul(a, Mul(Transpose(b, {.perm = Compute(SwapLast, perm)}), Splat(scale)),
+                      {.transpose_a = ta, .transpose_b = Compute(Flip, tb)}))
+      .Lowers("products of swapped axes");
+}
+
+// reshape(transpose(reshape(x, [B*H, S, D]), [0, 2, 1]), [B, H, D, S]) = transpose(x, [0, 1, 3, 2])
+Rule TransposeInThreeAxes() {
+  Val x("x");
+  Dim B("B"), H("H"), S("S"), D("D");
+  return Rule("transpose-in-three-axes")
+      .Summary("a swap of the last axes on a view with the leading axes joined is one transpose")
+      .Match(Reshape(Transpose(Reshape(x, {.shape = {B * H, S, D}}), {.perm = {0, 2, 1}}), {.shape = {B, H, D, S}}))
+      .Where(ShapeIs(x, {B, H, S, D}))
+      .Replace(Transpose(x, {.perm = {0, 1, 3, 2}}));
+}
+
+// (x * a) * b = x * (a * b)
+Rule ScaleOfScale() {
+  Val x("x");
+  Attr<float> a("a"), b("b");
+  return Rule("scale-of-scale")
+      .Summary("(x * a) * b = x * (a * b) for numbers a and b")
+      .Match(Mul(Mul(x, Splat(a)), Splat(b)))
+      .Where(IsFloat(x))
+      .Replace(Mul(x, Splat(Compute([](float p, float q) { return p * q; }, a, b))));
+}
+
+// x / 2^n = x * 2^-n, exactly
+Rule DivideByPowerOfTwo() {
+  Val x("x");
+  Attr<float> divisor("divisor");
+  return Rule("divide-by-power-of-two")
+      .Summary("x / 2^n = x * 2^-n")
+      .Match(Div(x, Splat(divisor)))
+      .Where(IsFloat(x) && If("the divisor is a power of two",
+                              [](float d) {
+                                int exponent;
+                                return std::frexp(std::abs(d), &exponent) == 0.5f && exponent > -12 && exponent < 14;
+                              },
+                              divisor))
+      .Replace(Mul(x, Splat(Compute([](float d) { return 1 / d; }, divisor))))
+      .Lowers("divisions");
+}
+
+// softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf)), and the same for numbers that swallow every score
+Rule SelectUnderSoftmax() {
+  Val m("m"), s("s");
+  Attr<float> low("low");
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMax = std::numeric_limits<float>::max();
+  Attr<int64_t> axis("axis");
+  Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
+  return Rule("select-under-softmax")
+      .Summary("softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf))")
+      .Match(Softmax(ten::Where(m, s, floor), {.axis = axis}))
+      .Where(DTypeIs(s, DType::kF32))
+      .Replace(Softmax(Add(s, ten::Where(m, Splat(0), Splat(low))), {.axis = axis}))
+      .Lowers("selects of scores");
+}
+
+Rule SelectUnderSoftmaxInverted() {
+  Val m("m"), s("s");
+  Attr<float> low("low");
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMax = std::numeric_limits<float>::max();
+  Attr<int64_t> axis("axis");
+  Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
+  return Rule("select-under-softmax-inverted")
+      .Summary("softmax(where(m, -inf, s)) = softmax(s + where(m, -inf, 0))")
+      .Match(Softmax(ten::Where(m, floor, s), {.axis = axis}))
+      .Where(DTypeIs(s, DType::kF32))
+      .Replace(Softmax(Add(s, ten::Where(m, Splat(low), Splat(0))), {.axis = axis}))
+      .Lowers("selects of scores");
+}
+
+}  // namespace
+
+RuleSet CanonicalizeRules() {
+  return {ReshapeOfReshape(),        TransposeOfTranspose(), TransposeOfOnes(),
+          MatmulTransposedB(),       MatmulTransposedA(),    MatmulScaledTransposedB(),
+          TransposeInThreeAxes(),    ScaleOfScale(),         DivideByPowerOfTwo(),
+          SelectUnderSoftmax(),      SelectUnderSoftmaxInverted()};
+}
+
+}  // namespace tenon::pattern
