@@ -1,0 +1,58 @@
+// Checked reading of attributes into plain fields; used by the generated attribute decoders.
+#ifndef TENON_EXECUTOR_ATTR_READING_H_
+#define TENON_EXECUTOR_ATTR_READING_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ir/core/attribute.h"
+
+namespace tenon {
+
+// A null attribute keeps the field's default. The error names the attribute and what was expected.
+absl::Status ReadAttr(std::string_view name, Attribute attr, bool& field);
+absl::Status ReadAttr(std::string_view name, Attribute attr, int64_t& field);
+absl::Status ReadAttr(std::string_view name, Attribute attr, float& field);
+absl::Status ReadAttr(std::string_view name, Attribute attr, double& field);
+absl::Status ReadAttr(std::string_view name, Attribute attr, std::string& field);
+absl::Status ReadAttr(std::string_view name, Attribute attr, DType& field);
+// array<i64: …> or dimension expressions that are all constant.
+absl::Status ReadAttr(std::string_view name, Attribute attr, std::vector<int64_t>& field);
+absl::Status ReadAttr(std::string_view name, Attribute attr, std::vector<float>& field);
+
+template <typename T>
+absl::Status ReadAttr(std::string_view name, Attribute attr, std::optional<T>& field) {
+  if (!attr) return absl::OkStatus();
+  field.emplace();
+  return ReadAttr(name, attr, *field);
+}
+
+// Position of the attribute's text in `names`; -1 for a null attribute.
+absl::Status ReadEnumIndex(std::string_view name, Attribute attr, std::initializer_list<std::string_view> names,
+                           int& index);
+
+template <typename Enum>
+absl::Status ReadEnumAttr(std::string_view name, Attribute attr, Enum& field,
+                          std::initializer_list<std::string_view> names) {
+  int index = -1;
+  absl::Status status = ReadEnumIndex(name, attr, names, index);
+  if (index >= 0) field = static_cast<Enum>(index);
+  return status;
+}
+
+template <typename Enum>
+absl::Status ReadEnumAttr(std::string_view name, Attribute attr, std::optional<Enum>& field,
+                          std::initializer_list<std::string_view> names) {
+  if (!attr) return absl::OkStatus();
+  field.emplace();
+  return ReadEnumAttr(name, attr, *field, names);
+}
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_ATTR_READING_H_

@@ -1,0 +1,94 @@
+#include "executor/bindings.h"
+
+#include "fmt/format.h"
+
+namespace tenon {
+namespace {
+
+using kernels::TensorView;
+
+std::string DimsOf(const TensorSpec& spec) {
+  std::string text;
+  for (const std::string& d : spec.dims) text += d + "x";
+  return text + Name(spec.dtype);
+}
+
+// Symbols in the order in which plain ones come first: `past + S` can be solved once S is known.
+absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> inputs, bool symbols, Bindings& bindings) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Type type = program.values[program.input_values[i]].type;
+    for (int64_t axis = 0; axis < type.rank(); ++axis) {
+      const DimExpr dim = type.dim(axis);
+      const int64_t extent = inputs[i].shape[axis];
+      const bool is_symbol = dim.kind() == DimExpr::Kind::kSymbol;
+      if (dim.is_unknown() || is_symbol != symbols || bindings.Unify(dim, extent)) continue;
+      const std::optional<int64_t> expected = dim.Evaluate(bindings.lookup());
+      const std::string why =
+          dim.is_constant() ? fmt::format("{}", dim.constant())
+                            : fmt::format("{} = {} from the other inputs", dim.text(),
+                                          expected ? fmt::format("{}", *expected) : std::string("a size that fits"));
+      return absl::InvalidArgumentError(fmt::format("input '{}' has extent {} at dimension {} (expected {})",
+                                                    program.inputs[i].name, extent, axis, why));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool Bindings::Unify(DimExpr dim, int64_t extent) {
+  if (dim.is_constant()) return dim.constant() == extent;
+  if (dim.is_unknown()) return true;
+  std::vector<std::string_view> symbols;
+  dim.CollectSymbols(symbols);
+  std::string_view open;
+  int num_open = 0;
+  for (std::string_view symbol : symbols) {
+    if (Find(symbol)) continue;
+    open = symbol;
+    ++num_open;
+  }
+  if (num_open > 1) return true;
+  if (num_open == 0) {
+    const std::optional<int64_t> value = dim.Evaluate(lookup());
+    return value && *value == extent;
+  }
+  if (dim.kind() == DimExpr::Kind::kSymbol) {
+    Bind(open, extent);
+    return true;
+  }
+  auto at = [&](int64_t value) {
+    return dim.Evaluate([&](std::string_view s) { return s == open ? std::optional<int64_t>(value) : Find(s); });
+  };
+  // The expression as a + b·symbol; confirmed by evaluating it at the solution.
+  const std::optional<int64_t> at0 = at(0), at1 = at(1);
+  if (!at0 || !at1 || *at1 == *at0) return true;
+  const int64_t slope = *at1 - *at0, solution = (extent - *at0) / slope;
+  if (solution < 0) return false;
+  const std::optional<int64_t> check = at(solution);
+  if (!check || *check != extent) return slope == 0;
+  Bind(open, solution);
+  return true;
+}
+
+absl::Status BindInputs(const ProgramImpl& program, std::span<const TensorView> inputs, Bindings& bindings) {
+  if (inputs.size() != program.inputs.size()) {
+    return absl::InvalidArgumentError(fmt::format("{} inputs (expected {})", inputs.size(), program.inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorSpec& spec = program.inputs[i];
+    if (inputs[i].dtype != spec.dtype || inputs[i].shape.size() != spec.dims.size()) {
+      return absl::InvalidArgumentError(fmt::format("input '{}' is {} (expected {})", spec.name,
+                                                    ShapeText(inputs[i].dtype, inputs[i].shape), DimsOf(spec)));
+    }
+    for (int64_t extent : inputs[i].shape) {
+      if (extent < 0) return absl::InvalidArgumentError(fmt::format("input '{}' has a negative extent", spec.name));
+    }
+  }
+  for (const bool symbols : {true, false}) {
+    if (absl::Status status = BindDims(program, inputs, symbols, bindings); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tenon

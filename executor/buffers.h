@@ -1,0 +1,57 @@
+// Which values of a lowered function share a buffer, and from when to when each buffer is needed.
+#ifndef TENON_EXECUTOR_BUFFERS_H_
+#define TENON_EXECUTOR_BUFFERS_H_
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "executor/memory_planner.h"
+#include "ir/core/block.h"
+#include "ir/core/operation.h"
+
+namespace tenon {
+
+// Values joined by views and by kernels that work in place. All have the same number of bytes.
+struct BufferSet {
+  enum class Kind : uint8_t {
+    kArena,     // written by kernels
+    kConstant,  // a constant's own bytes
+    kInput,     // the caller's bytes
+    kPlanTime,  // kernel.dims: computed with the plan
+  };
+  Kind kind = Kind::kArena;
+  int first = 0, last = 0;   // positions of operations in the block
+  int output = -1;           // kArena: the function result that it is written to directly, or -1
+  std::vector<Value> members;  // in order of definition
+};
+
+class BufferTable {
+ public:
+  // REQUIRES: a block of kernel.*, core.constant and a terminator. Fails on an in-place decision that would
+  // destroy a value that is still needed; the error is located.
+  static absl::StatusOr<BufferTable> Analyze(Block& block);
+
+  std::vector<BufferSet>& sets() { return sets_; }
+  const std::vector<BufferSet>& sets() const { return sets_; }
+  int set_of(Value value) const { return set_of_.at(value.impl()); }
+
+ private:
+  int NewSet(Value value, BufferSet::Kind kind, int position);
+  void Join(Value value, int set);
+  std::vector<BufferSet> sets_;
+  absl::flat_hash_map<ValueImpl*, int> set_of_;
+};
+
+// For each kernel.call of the block, in order, the operand that its first result may replace, or -1: the
+// operand's buffer is needed by nobody afterwards, has the result's type, and the kernel allows it.
+// `inplace_mask(call)`: operands that the kernel allows, bit i = operand i.
+std::vector<std::pair<Operation*, int>> ChooseInPlace(Block& block,
+                                                      const std::function<uint32_t(Operation*)>& inplace_mask);
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_BUFFERS_H_

@@ -1,0 +1,65 @@
+#include "executor/concrete_shapes.h"
+
+#include "executor/run_time_shapes.h"
+#include "fmt/format.h"
+#include "ir/core/builder.h"
+#include "ir/core/check.h"
+#include "ir/core/context.h"
+
+namespace tenon {
+
+absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots, const SymbolLookup& symbols) {
+  Slots concrete(slots.begin(), slots.end());
+  for (size_t i = 0; i < concrete.size(); ++i) {
+    if (!concrete[i] || concrete[i].kind() != Attribute::Kind::kDims) continue;
+    std::vector<DimExpr> dims;
+    for (DimExpr dim : concrete[i].dims()) {
+      const std::optional<int64_t> value = dim.Evaluate(symbols);
+      if (!value) {
+        return absl::FailedPreconditionError(fmt::format("{}: '{}' in attribute '{}' has no value", info.name(),
+                                                         dim.text(), info.slot_name(static_cast<int>(i)).str()));
+      }
+      dims.push_back(DimExpr::Constant(info.context(), *value));
+    }
+    concrete[i] = Attribute::Dims(info.context(), dims);
+  }
+  return concrete;
+}
+
+bool HasConstantDims(std::span<const Attribute> slots) {
+  for (Attribute slot : slots) {
+    if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
+    for (DimExpr dim : slot.dims()) {
+      if (!dim.is_constant()) return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<ResultShape>> ConcreteResults(const OpInfo& info, Location location,
+                                                         std::span<const Attribute> slots,
+                                                         std::span<const kernels::TensorView> operands) {
+  std::vector<Type> types;
+  for (const kernels::TensorView& view : operands) types.push_back(Type::Tensor(info.context(), view.dtype, view.shape));
+  ResultTypes inferred;
+  TENON_RETURN_IF_ERROR(InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
+  std::vector<ResultShape> results;
+  for (Type type : inferred) {
+    ResultShape result;
+    result.dtype = type.dtype();
+    if (type.is_static() && type.num_elements() >= 0) {
+      for (DimExpr d : type.dims()) result.shape.push_back(d.constant());
+    } else if (HasRunTimeShape(info.id())) {
+      TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs, KernelInputs(info, static_cast<int>(operands.size()), slots));
+      std::vector<kernels::TensorView> by_group;
+      for (int input : inputs) by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
+      TENON_ASSIGN_OR_RETURN(result.shape, RunTimeShape(info, slots, by_group));
+    } else {
+      return absl::InternalError(fmt::format("{}: the result has type {}, whose shape is not known", info.name(), type.text()));
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace tenon

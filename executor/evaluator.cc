@@ -1,0 +1,143 @@
+#include "executor/evaluator.h"
+
+#include <algorithm>
+
+#include "executor/attr_decode.h"
+#include "executor/concrete_shapes.h"
+#include "executor/lowered_op.h"
+#include "executor/tensor.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon {
+namespace {
+
+using kernels::TensorView;
+
+// Everything on the calling thread.
+class Serial : public kernels::ParallelFor {
+ public:
+  int num_threads() const override { return 1; }
+  void Run(int64_t n, int64_t, void (*f)(void*, int64_t, int64_t), void* arg) override {
+    if (n > 0) f(arg, 0, n);
+  }
+};
+
+Attribute ToElements(Context& context, const Tensor& tensor) {
+  const Type type = Type::Tensor(context, tensor.dtype(), tensor.shape());
+  return Attribute::Elements(context, type, {static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()});
+}
+
+Attribute IntVector(Context& context, std::span<const int64_t> values, bool scalar) {
+  const auto length = static_cast<int64_t>(values.size());
+  const Type type = Type::Tensor(context, DType::kI64, scalar ? std::span<const int64_t>() : std::span(&length, 1));
+  return Attribute::Elements(context, type, std::as_bytes(values));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
+    const Operation& op, std::span<const Attribute> operands,
+    const std::function<std::optional<int64_t>(std::string_view)>& symbols) {
+  const OpInfo& info = op.info();
+  Context& context = op.context();
+  if (Isa<core::ConstantOp>(op)) return std::vector<Attribute>{op.attr("value")};
+  if (!info.is_registered() || info.def().infer == nullptr) {
+    return absl::UnimplementedError(fmt::format("no reference kernel for {}", info.name()));
+  }
+  std::vector<Tensor> inputs;
+  std::vector<TensorView> operand_views;
+  for (Attribute operand : operands) {
+    if (!operand || operand.kind() != Attribute::Kind::kElements) {
+      return absl::InvalidArgumentError(fmt::format("an operand of {} is not constant", info.name()));
+    }
+    inputs.push_back(Tensor::FromAttribute(operand));
+  }
+  for (const Tensor& input : inputs) operand_views.push_back(input.view());
+  const SymbolLookup lookup = symbols ? symbols : SymbolLookup([](std::string_view) { return std::nullopt; });
+  absl::StatusOr<Slots> concrete = ConcreteSlots(info, op.slots(), lookup);
+  if (!concrete.ok()) return absl::InvalidArgumentError(concrete.status().message());
+  const std::span<const Attribute> slots(concrete->data(), concrete->size());
+
+  if (Isa<core::DimsOp>(op)) {
+    std::vector<int64_t> values;
+    for (DimExpr dim : op.attr("dims") ? (*concrete)[info.FindSlot("dims")].dims() : std::span<const DimExpr>()) {
+      values.push_back(dim.constant());
+    }
+    const Attribute scalar = op.attr("scalar");
+    return std::vector<Attribute>{IntVector(context, values, scalar && scalar.bool_value())};
+  }
+  if (Isa<ten::ShapeOp>(op)) {
+    const auto shape = operand_views[0].shape;
+    const auto rank = static_cast<int64_t>(shape.size());
+    const int64_t start = std::clamp<int64_t>(op.attr("start").int_value(), 0, rank);
+    const int64_t end = std::clamp<int64_t>(op.attr("end").int_value(), start, rank);
+    return std::vector<Attribute>{IntVector(context, shape.subspan(start, end - start), false)};
+  }
+
+  absl::StatusOr<std::vector<ResultShape>> shapes = ConcreteResults(info, op.location(), slots, operand_views);
+  if (!shapes.ok()) return shapes.status();
+  std::vector<Tensor> results;
+  std::vector<TensorView> outputs;
+  for (const ResultShape& shape : *shapes) results.push_back(Tensor::Make(shape.dtype, shape.shape));
+  for (const Tensor& result : results) outputs.push_back(result.view());
+
+  const kernels::Kernel* kernel = nullptr;
+  for (const kernels::Kernel& candidate : registry_->Find(info.name())) {
+    if (std::string_view(candidate.name).starts_with("ref.")) kernel = &candidate;
+  }
+  if (kernel == nullptr) return absl::UnimplementedError(fmt::format("no reference kernel for {}", info.name()));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int> kernel_inputs,
+                         KernelInputs(info, static_cast<int>(operands.size()), slots));
+  std::vector<TensorView> in;
+  for (int input : kernel_inputs) in.push_back(input < 0 ? TensorView() : operand_views[input]);
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
+
+  Serial serial;
+  kernels::DeviceContext device{&serial};
+  kernels::RunArgs args;
+  args.inputs = in;
+  args.outputs = outputs;
+  args.attrs = attrs.get();
+  args.device = &device;
+  std::shared_ptr<kernels::KernelState> state;
+  std::shared_ptr<std::byte> scratch;
+  kernels::KernelStatus status;
+  if (kernel->prepare != nullptr) {
+    kernels::PrepareArgs prepare;
+    prepare.inputs = in;
+    prepare.outputs = outputs;
+    prepare.attrs = attrs.get();
+    prepare.device = &device;
+    status = kernel->prepare(prepare, state);
+    if (prepare.scratch_bytes > 0) scratch = AllocateAligned(prepare.scratch_bytes);
+  }
+  args.state = state.get();
+  args.scratch = scratch.get();
+  if (status.ok()) status = kernel->run(args);
+  if (!status.ok()) {
+    const bool unsupported = status.code == kernels::KernelStatus::Code::kUnsupported;
+    return absl::Status(unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInvalidArgument,
+                        fmt::format("{}: {}", info.name(), status.message));
+  }
+  std::vector<Attribute> attributes;
+  for (const Tensor& result : results) attributes.push_back(ToElements(context, result));
+  return attributes;
+}
+
+std::string KernelTarget::WhyNoKernel(const Operation& op) const {
+  // These become views and plan-time values, or stay.
+  if (op.Has(Trait::kView) || op.Has(Trait::kConstantLike) || Isa<core::DimsOp>(op) || Isa<ten::ShapeOp>(op)) return "";
+  if (!op.info().is_registered()) return fmt::format("{} is not known", op.name());
+  absl::StatusOr<kernels::KernelRegistry::Choice> choice = ChooseKernel(*registry_, op, false);
+  if (!choice.ok()) return std::string(choice.status().message());
+  if (choice->kernel != nullptr) return "";
+  std::string reasons = fmt::format("no kernel for {}", op.name());
+  for (const std::string& reason : choice->why_not) reasons += "; " + reason;
+  return reasons;
+}
+
+}  // namespace tenon

@@ -1,0 +1,39 @@
+// The executor's answers to what passes ask: run an op on constants, and is there a kernel for it?
+#ifndef TENON_EXECUTOR_EVALUATOR_H_
+#define TENON_EXECUTOR_EVALUATOR_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "kernels/thread_pool.h"
+#include "pass/evaluator.h"
+
+namespace tenon {
+
+// Runs reference kernels on one thread, so that results do not depend on the machine.
+class ReferenceEvaluator : public Evaluator {
+ public:
+  explicit ReferenceEvaluator(std::shared_ptr<const kernels::KernelRegistry> registry)
+      : registry_(std::move(registry)) {}
+  absl::StatusOr<std::vector<Attribute>> Evaluate(
+      const Operation& op, std::span<const Attribute> operands,
+      const std::function<std::optional<int64_t>(std::string_view)>& symbols = {}) override;
+
+ private:
+  std::shared_ptr<const kernels::KernelRegistry> registry_;
+};
+
+class KernelTarget : public TargetQuery {
+ public:
+  explicit KernelTarget(std::shared_ptr<const kernels::KernelRegistry> registry) : registry_(std::move(registry)) {}
+  std::string WhyNoKernel(const Operation& op) const override;
+
+ private:
+  std::shared_ptr<const kernels::KernelRegistry> registry_;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_EVALUATOR_H_

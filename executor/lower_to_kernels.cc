@@ -1,0 +1,174 @@
+// Pass lower-to-kernels: every operation of a function becomes a kernel.call, a kernel.view or kernel.dims.
+#include "executor/executor_passes.h"
+#include "executor/lowered_op.h"
+#include "fmt/format.h"
+#include "ir/core/builder.h"
+#include "ir/core/check.h"
+#include "ir/core/context.h"
+#include "ir/core/symbol_table.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/func_ops.h"
+#include "ir/dialect/kernel_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon {
+namespace {
+
+std::vector<Value> OperandsOf(const Operation& op) {
+  std::vector<Value> values;
+  for (unsigned i = 0; i < op.num_operands(); ++i) values.push_back(op.operand(i));
+  return values;
+}
+
+std::vector<Type> ResultTypesOf(const Operation& op) {
+  std::vector<Type> types;
+  for (unsigned i = 0; i < op.num_results(); ++i) types.push_back(op.result(i).type());
+  return types;
+}
+
+std::string Signature(const Operation& op) {
+  std::string text = std::string(op.name()) + "(";
+  for (unsigned i = 0; i < op.num_operands(); ++i) {
+    text += (i == 0 ? "" : ", ") + op.operand(i).type().text();
+  }
+  return text + ")";
+}
+
+void ReplaceWith(Operation* op, Operation* lowered) {
+  std::vector<Value> values;
+  for (unsigned i = 0; i < lowered->num_results(); ++i) values.push_back(lowered->result(i));
+  op->ReplaceAllUsesWith(values);
+  op->Erase();
+}
+
+class LowerToKernels : public Pass {
+ public:
+  LowerToKernels(std::shared_ptr<const kernels::KernelRegistry> registry, bool reference)
+      : registry_(std::move(registry)), reference_(reference) {}
+
+  absl::StatusOr<PassResult> Run(Operation* func, PassContext&) override {
+    PassResult result;
+    if (func->region().empty()) return result;
+    Block& block = func->region().front();
+    if (block.next() != nullptr) {
+      return EmitStatus(func->context(), func->location(), absl::StatusCode::kUnimplemented,
+                        "functions of several blocks cannot be run yet (expected one block)");
+    }
+    // All that is unsupported is reported, each kind of operation once; the first is the result.
+    absl::Status first;
+    std::vector<std::string> reported;
+    for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+      next = op->next();
+      absl::StatusOr<bool> changed = Lower(op, reported);
+      if (!changed.ok()) {
+        if (first.ok()) first = changed.status();
+      } else {
+        result.changed |= *changed;
+      }
+    }
+    if (!first.ok()) return first;
+    return result;
+  }
+
+ private:
+  absl::StatusOr<bool> Lower(Operation* op, std::vector<std::string>& reported) {
+    if (op->Has(Trait::kTerminator) && op->num_successors() == 0) return false;
+    if (op->info().dialect() == "kernel" || Isa<core::ConstantOp>(op)) return false;
+    if (auto dims = DynCast<core::DimsOp>(op)) {
+      kernel::DimsOp::Attrs attrs{.dims = {dims.dims().begin(), dims.dims().end()}, .scalar = dims.scalar()};
+      return LowerToDims(op, attrs);
+    }
+    if (auto shape = DynCast<ten::ShapeOp>(op); shape && op->operand(0).type().is_tensor()) {
+      const Type type = op->operand(0).type();
+      kernel::DimsOp::Attrs attrs;
+      bool known = true;
+      for (int64_t i = std::max<int64_t>(shape.start(), 0); i < std::min(shape.end(), type.rank()); ++i) {
+        attrs.dims.push_back(type.dim(i));
+        known &= !type.dim(i).is_unknown();
+      }
+      if (known) return LowerToDims(op, attrs);
+    }
+    if (auto get = DynCast<core::GetParameterOp>(op)) return LowerParameter(get);
+    if (op->num_regions() > 0 || op->num_successors() > 0 || Isa<func::CallOp>(op)) {
+      return Unsupported(op, reported, "control flow and calls cannot be run yet");
+    }
+    OpBuilder builder = OpBuilder::Before(op);
+    if (op->Has(Trait::kView)) {
+      TENON_ASSIGN_OR_RETURN(
+          kernel::ViewOp view,
+          kernel::ViewOp::Create(builder, op->location(), OperandsOf(*op), ResultTypesOf(*op),
+                                 {.properties = PropertiesOf(*op), .source = std::string(op->name())}));
+      ReplaceWith(op, view.op());
+      return true;
+    }
+    if (!op->info().is_registered()) return Unsupported(op, reported, "the operation is not known");
+    absl::StatusOr<kernels::KernelRegistry::Choice> choice = ChooseKernel(*registry_, *op, reference_);
+    if (!choice.ok()) return Unsupported(op, reported, std::string(choice.status().message()));
+    if (choice->kernel == nullptr) {
+      std::string reasons;
+      for (const std::string& reason : choice->why_not) reasons += (reasons.empty() ? "" : "; ") + reason;
+      return Unsupported(op, reported, reasons.empty() ? "none is registered" : reasons);
+    }
+    TENON_ASSIGN_OR_RETURN(
+        kernel::CallOp call,
+        kernel::CallOp::Create(builder, op->location(), OperandsOf(*op), ResultTypesOf(*op),
+                               {.kernel = choice->kernel->name,
+                                .properties = PropertiesOf(*op),
+                                .source = std::string(op->name())}));
+    ReplaceWith(op, call.op());
+    return true;
+  }
+
+  absl::StatusOr<bool> LowerToDims(Operation* op, const kernel::DimsOp::Attrs& attrs) {
+    OpBuilder builder = OpBuilder::Before(op);
+    TENON_ASSIGN_OR_RETURN(kernel::DimsOp lowered,
+                           kernel::DimsOp::Create(builder, op->location(), ResultTypesOf(*op), attrs));
+    ReplaceWith(op, lowered.op());
+    return true;
+  }
+
+  absl::StatusOr<bool> LowerParameter(core::GetParameterOp get) {
+    Operation* module = get.op();
+    while (module != nullptr && !module->Has(Trait::kSymbolTable)) module = module->parent_op();
+    auto parameter = DynCast<core::ParameterOp>(module == nullptr ? nullptr : LookupSymbol(module, get.name()));
+    const Attribute value = parameter ? parameter.value() : Attribute();
+    if (!value || value.kind() != Attribute::Kind::kElements || value.type() != get.out().type()) {
+      return EmitStatus(get->context(), get->location(), absl::StatusCode::kInvalidArgument,
+                        fmt::format("parameter @{} has no value of type {}", get.name(), get.out().type().text()));
+    }
+    OpBuilder builder = OpBuilder::Before(get.op());
+    TENON_ASSIGN_OR_RETURN(core::ConstantOp constant,
+                           core::ConstantOp::Create(builder, get->location(), {.value = value}));
+    ReplaceWith(get.op(), constant.op());
+    return true;
+  }
+
+  absl::Status Unsupported(Operation* op, std::vector<std::string>& reported, std::string_view why) {
+    const std::string name(op->name());
+    const std::string message = fmt::format("no kernel runs {}: {}", Signature(*op), why);
+    if (std::find(reported.begin(), reported.end(), name) != reported.end()) return absl::UnimplementedError(message);
+    reported.push_back(name);
+    return EmitStatus(op->context(), op->location(), absl::StatusCode::kUnimplemented, message);
+  }
+
+  std::shared_ptr<const kernels::KernelRegistry> registry_;
+  bool reference_;
+};
+
+}  // namespace
+
+PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> registry) {
+  PassInfo info;
+  info.name = "lower-to-kernels";
+  info.summary = "chooses a kernel for every operation";
+  info.anchor = "func.func";
+  info.options = {{"reference", PassOption::Type::kBool, "false", "consider the readable reference kernels alone"}};
+  info.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
+  info.destroys = static_cast<uint32_t>(ModuleProperty::kPlanned);
+  info.create = [registry](const PassOptionValues& options) {
+    return std::make_unique<LowerToKernels>(registry, options.GetBool("reference"));
+  };
+  return info;
+}
+
+}  // namespace tenon

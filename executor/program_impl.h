@@ -1,0 +1,82 @@
+// What a program is made of. Internal to the executor.
+#ifndef TENON_EXECUTOR_PROGRAM_IMPL_H_
+#define TENON_EXECUTOR_PROGRAM_IMPL_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/buffers.h"
+#include "executor/concrete_shapes.h"
+#include "executor/program.h"
+
+namespace tenon {
+
+// What kernels of one instruction share among shapes and sessions: packed weights.
+class SharedKernelStates {
+ public:
+  std::shared_ptr<kernels::KernelState> Get(const std::string& key,
+                                            const std::function<std::shared_ptr<kernels::KernelState>()>& make);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<kernels::KernelState>> states_;
+};
+
+struct Instruction {
+  enum class Kind : uint8_t { kCall, kView, kDims };
+  Kind kind = Kind::kCall;
+  Location location;
+  std::vector<int> operands;  // value numbers
+  std::vector<int> results;
+  // kCall, kView: the operation served. `attrs` is null while it depends on symbols.
+  const OpInfo* source = nullptr;
+  Slots slots;
+  bool symbolic_attrs = false;
+  std::shared_ptr<const void> attrs;
+  // kCall
+  kernels::Kernel kernel;
+  std::vector<int> kernel_inputs;  // value numbers, -1 for an absent operand
+  std::shared_ptr<SharedKernelStates> shared_states;
+  // kDims
+  std::vector<DimExpr> dims;
+};
+
+struct ProgramValue {
+  Type type;      // as declared
+  int set = -1;   // buffer set
+  int input = -1;  // function argument
+  Tensor constant;  // null unless a constant
+  int last_use = -1;  // instruction; num_instructions for function results
+};
+
+struct ProgramSet {
+  BufferSet::Kind kind = BufferSet::Kind::kArena;
+  int first = 0, last = 0;  // instructions
+  int output = -1;
+  int first_member = -1;  // value number
+};
+
+struct ProgramImpl {
+  ProgramOptions options;
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<ProgramValue> values;
+  std::vector<Instruction> instructions;
+  std::vector<ProgramSet> sets;
+  std::vector<int> input_values, output_values;
+  // The plan of a function with static shapes, as plan-memory recorded it; one entry per set.
+  std::optional<MemoryPlan> static_plan;
+  Context* context = nullptr;
+
+  // "/node: ten.add: message".
+  absl::Status Error(const Instruction& instruction, const absl::Status& status) const;
+  absl::Status KernelError(const Instruction& instruction, const kernels::KernelStatus& status) const;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_PROGRAM_IMPL_H_

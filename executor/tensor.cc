@@ -1,0 +1,68 @@
+#include "executor/tensor.h"
+
+#include <cstring>
+#include <new>
+
+#include "fmt/format.h"
+
+namespace tenon {
+namespace {
+constexpr std::align_val_t kAlignment{64};
+}  // namespace
+
+std::shared_ptr<std::byte> AllocateAligned(size_t bytes) {
+  auto* memory = static_cast<std::byte*>(::operator new(bytes == 0 ? 1 : bytes, kAlignment));
+  return {memory, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+}
+
+Tensor Tensor::Make(DType dtype, std::span<const int64_t> shape) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_.assign(shape.begin(), shape.end());
+  auto memory = AllocateAligned(t.num_bytes());
+  t.data_ = memory.get();
+  t.owner_ = std::move(memory);
+  return t;
+}
+
+Tensor Tensor::Copy(DType dtype, std::span<const int64_t> shape, const void* data) {
+  Tensor t = Make(dtype, shape);
+  if (t.num_bytes() > 0) std::memcpy(t.data_, data, t.num_bytes());
+  return t;
+}
+
+Tensor Tensor::Borrow(DType dtype, std::span<const int64_t> shape, void* data, std::shared_ptr<const void> owner) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_.assign(shape.begin(), shape.end());
+  t.data_ = data;
+  t.owner_ = std::move(owner);
+  return t;
+}
+
+Tensor Tensor::FromAttribute(Attribute elements) {
+  const Type type = elements.type();
+  std::vector<int64_t> shape;
+  for (DimExpr d : type.dims()) shape.push_back(d.constant());
+  std::shared_ptr<const Blob> blob = elements.DenseBlob();
+  if (blob->alignment() < SizeOf(type.dtype())) return Copy(type.dtype(), shape, blob->bytes().data());
+  // Constants are never written: kernels get them as inputs only.
+  void* data = const_cast<std::byte*>(blob->bytes().data());
+  return Borrow(type.dtype(), shape, data, std::move(blob));
+}
+
+int64_t Tensor::num_elements() const {
+  int64_t n = 1;
+  for (int64_t d : shape_) n *= d;
+  return n;
+}
+
+std::string Tensor::type_text() const { return ShapeText(dtype_, shape_); }
+
+std::string ShapeText(DType dtype, std::span<const int64_t> shape) {
+  std::string text;
+  for (int64_t d : shape) text += fmt::format("{}x", d);
+  return text + Name(dtype);
+}
+
+}  // namespace tenon

@@ -1,0 +1,59 @@
+// Tensors that users hand to programs and get back.
+#ifndef TENON_EXECUTOR_TENSOR_H_
+#define TENON_EXECUTOR_TENSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/core/attribute.h"
+#include "ir/core/dtype.h"
+#include "kernels/tensor_view.h"
+
+namespace tenon {
+
+// A dense row-major tensor whose bytes are shared by its copies. Null when default-constructed.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Bytes are not initialised; 64-byte aligned.
+  static Tensor Make(DType dtype, std::span<const int64_t> shape);
+  static Tensor Copy(DType dtype, std::span<const int64_t> shape, const void* data);
+  // Shares the bytes where their alignment allows. REQUIRES: kElements.
+  static Tensor FromAttribute(Attribute elements);
+  // Shares memory that lives as long as `owner`.
+  static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data, std::shared_ptr<const void> owner);
+
+  DType dtype() const { return dtype_; }
+  std::span<const int64_t> shape() const { return shape_; }
+  int64_t num_elements() const;
+  size_t num_bytes() const { return static_cast<size_t>(num_elements()) * SizeOf(dtype_); }
+  void* data() const { return data_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+  kernels::TensorView view() const { return {data_, dtype_, shape_}; }
+  explicit operator bool() const { return dtype_ != DType::kInvalid; }
+  // "2x3xf32"
+  std::string type_text() const;
+
+ private:
+  DType dtype_ = DType::kInvalid;
+  std::vector<int64_t> shape_;
+  void* data_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+// "2x3xf32"
+std::string ShapeText(DType dtype, std::span<const int64_t> shape);
+
+// `bytes` bytes aligned to 64, freed with the pointer. Never null, also for 0 bytes.
+std::shared_ptr<std::byte> AllocateAligned(size_t bytes);
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_TENSOR_H_

@@ -1,0 +1,201 @@
+#include "executor/walk.h"
+
+#include "executor/attr_decode.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/context.h"
+
+namespace tenon {
+namespace {
+
+using kernels::TensorView;
+
+// Values up to this size are computed with the plan when they follow from shapes: shape arithmetic, position
+// ids, causal masks. Larger ones would cost more memory per shape than they save time.
+constexpr size_t kMaxPlanTimeBytes = 64 << 10;
+
+}  // namespace
+
+TensorView Walk::view(int value) const {
+  return {values_[value].data, program_.values[value].type.dtype(), values_[value].shape};
+}
+
+size_t Walk::BytesOf(int value) const { return static_cast<size_t>(view(value).bytes()); }
+
+absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
+  values_.assign(program_.values.size(), {});
+  attrs_.assign(program_.instructions.size(), nullptr);
+  TENON_RETURN_IF_ERROR(BindInputs(program_, inputs, bindings_));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    WalkedValue& value = values_[program_.input_values[i]];
+    value.shape.assign(inputs[i].shape.begin(), inputs[i].shape.end());
+    if (with_data) value.data = inputs[i].data;
+  }
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const Tensor& constant = program_.values[i].constant;
+    if (!constant) continue;
+    values_[i].shape.assign(constant.shape().begin(), constant.shape().end());
+    values_[i].data = constant.data();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Walk::Prepare(std::span<const TensorView> inputs) {
+  TENON_RETURN_IF_ERROR(Start(inputs, false));
+  for (size_t i = 0; i < program_.instructions.size(); ++i) TENON_RETURN_IF_ERROR(Step(i, false));
+  return absl::OkStatus();
+}
+
+absl::Status Walk::RunAll(std::span<const TensorView> inputs) {
+  TENON_RETURN_IF_ERROR(Start(inputs, true));
+  // Values by their last use, so that each is freed in time. Views keep what they show alive.
+  std::vector<std::vector<int>> dying(program_.instructions.size() + 1);
+  for (size_t v = 0; v < values_.size(); ++v) {
+    if (program_.values[v].last_use >= 0) dying[program_.values[v].last_use].push_back(static_cast<int>(v));
+  }
+  for (size_t i = 0; i < program_.instructions.size(); ++i) {
+    TENON_RETURN_IF_ERROR(Step(i, true));
+    for (int value : dying[i]) values_[value].owner = nullptr;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Walk::Step(size_t index, bool run_all) {
+  const Instruction& instruction = program_.instructions[index];
+  if (instruction.kind == Instruction::Kind::kDims) return ComputeDims(instruction);
+
+  Slots concrete = instruction.slots;
+  attrs_[index] = instruction.attrs;
+  if (instruction.symbolic_attrs) {
+    absl::StatusOr<Slots> slots = ConcreteSlots(
+        *instruction.source, std::span<const Attribute>(concrete.data(), concrete.size()), bindings_.lookup());
+    if (!slots.ok()) return program_.Error(instruction, slots.status());
+    concrete = *std::move(slots);
+    absl::StatusOr<std::shared_ptr<const void>> attrs =
+        DecodeAttrs(*instruction.source, std::span<const Attribute>(concrete.data(), concrete.size()));
+    if (!attrs.ok()) return program_.Error(instruction, attrs.status());
+    attrs_[index] = *std::move(attrs);
+  }
+  TENON_RETURN_IF_ERROR(FindShapes(instruction, std::span<const Attribute>(concrete.data(), concrete.size())));
+
+  if (instruction.kind == Instruction::Kind::kView) {
+    const int from = instruction.operands[0], to = instruction.results[0];
+    if (BytesOf(from) != BytesOf(to)) {
+      return program_.Error(instruction, absl::InvalidArgumentError(
+                                             fmt::format("{}: {} elements cannot be seen as {}", instruction.source->name(),
+                                                         view(from).numel(), view(to).numel())));
+    }
+    values_[to].data = values_[from].data;
+    values_[to].owner = values_[from].owner;
+    return absl::OkStatus();
+  }
+  if (!run_all && !IsPlanTime(instruction)) return absl::OkStatus();
+  return RunKernel(instruction, attrs_[index].get());
+}
+
+absl::Status Walk::ComputeDims(const Instruction& instruction) {
+  const int result = instruction.results[0];
+  const Type type = program_.values[result].type;
+  std::shared_ptr<std::byte> memory = AllocateAligned(instruction.dims.size() * sizeof(int64_t));
+  auto* out = reinterpret_cast<int64_t*>(memory.get());
+  for (size_t i = 0; i < instruction.dims.size(); ++i) {
+    const std::optional<int64_t> value = instruction.dims[i].Evaluate(bindings_.lookup());
+    if (!value) {
+      return program_.Error(instruction, absl::FailedPreconditionError(fmt::format(
+                                             "the extent '{}' has no value", instruction.dims[i].text())));
+    }
+    out[i] = *value;
+  }
+  for (DimExpr d : type.dims()) values_[result].shape.push_back(d.constant());
+  values_[result].data = out;
+  values_[result].owner = std::move(memory);
+  return absl::OkStatus();
+}
+
+absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const Attribute> slots) {
+  absl::InlinedVector<TensorView, 8> operands;
+  for (int operand : instruction.operands) operands.push_back(view(operand));
+  absl::StatusOr<std::vector<ResultShape>> results = ConcreteResults(
+      *instruction.source, instruction.location, slots, std::span<const TensorView>(operands.data(), operands.size()));
+  if (!results.ok()) return program_.Error(instruction, results.status());
+  for (size_t r = 0; r < instruction.results.size(); ++r) {
+    const int number = instruction.results[r];
+    const Type type = program_.values[number].type;
+    ResultShape& result = (*results)[r];
+    if (result.dtype != type.dtype() || static_cast<int64_t>(result.shape.size()) != type.rank()) {
+      return program_.Error(instruction, absl::InternalError(fmt::format(
+                                             "{}: result {} is {} where {} was declared", instruction.source->name(), r,
+                                             ShapeText(result.dtype, result.shape), type.text())));
+    }
+    for (int64_t axis = 0; axis < type.rank(); ++axis) {
+      if (bindings_.Unify(type.dim(axis), result.shape[axis])) continue;
+      return program_.Error(
+          instruction, absl::InvalidArgumentError(fmt::format("{}: result {} is {} where {} was declared",
+                                                              instruction.source->name(), r,
+                                                              ShapeText(result.dtype, result.shape), type.text())));
+    }
+    values_[number].shape = std::move(result.shape);
+  }
+  return absl::OkStatus();
+}
+
+bool Walk::IsPlanTime(const Instruction& instruction) const {
+  for (int operand : instruction.operands) {
+    if (values_[operand].data == nullptr && BytesOf(operand) > 0) return false;
+  }
+  size_t bytes = 0;
+  for (int result : instruction.results) bytes += BytesOf(result);
+  return bytes <= kMaxPlanTimeBytes;
+}
+
+absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* attrs, std::span<const TensorView> inputs,
+                                 std::span<const TensorView> outputs, std::shared_ptr<kernels::KernelState>& state,
+                                 size_t& scratch_bytes) const {
+  scratch_bytes = 0;
+  if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
+  // Only what is constant for the life of the program has data here.
+  absl::InlinedVector<TensorView, 8> weights(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const int number = instruction.kernel_inputs[i];
+    if (number >= 0 && !program_.values[number].constant) weights[i].data = nullptr;
+  }
+  kernels::PrepareArgs args;
+  args.inputs = std::span<const TensorView>(weights.data(), weights.size());
+  args.outputs = outputs;
+  args.attrs = attrs;
+  args.device = &device_;
+  args.shared_state = [&](const std::string& key, const std::function<std::shared_ptr<kernels::KernelState>()>& make) {
+    return instruction.shared_states->Get(key, make);
+  };
+  const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
+  if (!status.ok()) return program_.KernelError(instruction, status);
+  scratch_bytes = args.scratch_bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) {
+  absl::InlinedVector<TensorView, 8> inputs, outputs;
+  for (int number : instruction.kernel_inputs) inputs.push_back(number < 0 ? TensorView() : view(number));
+  for (int number : instruction.results) {
+    std::shared_ptr<std::byte> memory = AllocateAligned(BytesOf(number));
+    values_[number].data = memory.get();
+    values_[number].owner = std::move(memory);
+    outputs.push_back(view(number));
+  }
+  kernels::RunArgs args;
+  args.inputs = std::span<const TensorView>(inputs.data(), inputs.size());
+  args.outputs = std::span<const TensorView>(outputs.data(), outputs.size());
+  args.attrs = attrs;
+  args.device = &device_;
+  std::shared_ptr<kernels::KernelState> state;
+  size_t scratch_bytes = 0;
+  TENON_RETURN_IF_ERROR(PrepareKernel(instruction, attrs, args.inputs, args.outputs, state, scratch_bytes));
+  args.state = state.get();
+  std::shared_ptr<std::byte> scratch;
+  if (scratch_bytes > 0) scratch = AllocateAligned(scratch_bytes);
+  args.scratch = scratch.get();
+  const kernels::KernelStatus status = instruction.kernel.run(args);
+  return status.ok() ? absl::OkStatus() : program_.KernelError(instruction, status);
+}
+
+}  // namespace tenon

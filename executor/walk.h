@@ -1,0 +1,60 @@
+// Goes through a program once for given input shapes: finds every shape, checks that they fit, and
+// computes the values that follow from shapes alone.
+#ifndef TENON_EXECUTOR_WALK_H_
+#define TENON_EXECUTOR_WALK_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "executor/bindings.h"
+#include "executor/program_impl.h"
+
+namespace tenon {
+
+// A value as far as it is known.
+struct WalkedValue {
+  std::vector<int64_t> shape;
+  void* data = nullptr;  // null: not computed by the walk
+  std::shared_ptr<const void> owner;
+};
+
+class Walk {
+ public:
+  Walk(const ProgramImpl& program, kernels::DeviceContext& device) : program_(program), device_(device) {}
+
+  // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other values.
+  absl::Status Prepare(std::span<const kernels::TensorView> inputs);
+  // Runs everything at once, allocating each value, and freeing it after its last use.
+  absl::Status RunAll(std::span<const kernels::TensorView> inputs);
+
+  std::vector<WalkedValue>& values() { return values_; }
+  const Bindings& bindings() const { return bindings_; }
+  kernels::TensorView view(int value) const;
+  // The decoded attributes of an instruction.
+  std::shared_ptr<const void> attrs(size_t instruction) const { return attrs_[instruction]; }
+
+  // Runs the kernel's Prepare.
+  absl::Status PrepareKernel(const Instruction& instruction, const void* attrs, std::span<const kernels::TensorView> inputs,
+                             std::span<const kernels::TensorView> outputs, std::shared_ptr<kernels::KernelState>& state,
+                             size_t& scratch_bytes) const;
+
+ private:
+  absl::Status Start(std::span<const kernels::TensorView> inputs, bool with_data);
+  absl::Status Step(size_t index, bool run_all);
+  absl::Status FindShapes(const Instruction& instruction, std::span<const Attribute> slots);
+  absl::Status ComputeDims(const Instruction& instruction);
+  absl::Status RunKernel(const Instruction& instruction, const void* attrs);
+  bool IsPlanTime(const Instruction& instruction) const;
+  size_t BytesOf(int value) const;
+
+  const ProgramImpl& program_;
+  kernels::DeviceContext& device_;
+  Bindings bindings_;
+  std::vector<WalkedValue> values_;
+  std::vector<std::shared_ptr<const void>> attrs_;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_WALK_H_

@@ -1,0 +1,32 @@
+// Every pass of Tenon, and the standard pipelines.
+#ifndef TENON_FRONTENDS_API_PASSES_H_
+#define TENON_FRONTENDS_API_PASSES_H_
+
+#include <span>
+#include <string_view>
+
+#include "pass/pass.h"
+
+namespace tenon {
+
+// All passes, and the pipelines below under their names.
+void RegisterAllPasses(PassRegistry& registry);
+
+struct StandardPipeline {
+  std::string_view name;  // "O2"
+  std::string_view summary;
+  std::string_view text;
+};
+// O0 to O3, and "lower".
+std::span<const StandardPipeline> StandardPipelines();
+// Pipeline text of an optimisation level from 0 to kMaxOptLevel.
+std::string_view OptPipeline(int level);
+// What turns an optimised module into one that can be compiled to a program; `reference`: with the readable
+// reference kernels alone.
+std::string_view LowerPipeline(bool reference = false);
+
+inline constexpr int kMaxOptLevel = 3;
+
+}  // namespace tenon
+
+#endif  // TENON_FRONTENDS_API_PASSES_H_

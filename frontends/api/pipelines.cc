@@ -1,0 +1,42 @@
+// The standard pipelines: the one place where they are written.
+#include <algorithm>
+
+#include "executor/passes.h"
+#include "frontends/api/passes.h"
+#include "transforms/passes.h"
+
+namespace tenon {
+namespace {
+
+constexpr StandardPipeline kPipelines[] = {
+    {"O0", "only what running needs: types and shapes", "infer-shapes"},
+    {"O1", "the same program in normal form, without repeats and unused parts",
+     "infer-shapes,canonicalize,cse,dce"},
+    {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
+     "infer-shapes,canonicalize,constant-fold,infer-shapes,canonicalize,cse,fuse,canonicalize,constant-fold,cse,dce"},
+    {"O3", "O2, then fusion once more on what became visible",
+     "infer-shapes,canonicalize,constant-fold,infer-shapes,canonicalize,cse,fuse,canonicalize,constant-fold,cse,"
+     "fuse,canonicalize,constant-fold,cse,dce"},
+    {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
+};
+constexpr std::string_view kLowerReference = "lower-to-kernels{reference=true},plan-memory";
+
+}  // namespace
+
+std::span<const StandardPipeline> StandardPipelines() { return kPipelines; }
+
+std::string_view OptPipeline(int level) { return kPipelines[std::clamp(level, 0, kMaxOptLevel)].text; }
+
+std::string_view LowerPipeline(bool reference) {
+  return reference ? kLowerReference : kPipelines[kMaxOptLevel + 1].text;
+}
+
+void RegisterAllPasses(PassRegistry& registry) {
+  RegisterTransformPasses(registry);
+  RegisterExecutorPasses(registry);
+  for (const StandardPipeline& pipeline : kPipelines) {
+    registry.RegisterPipeline(std::string(pipeline.name), std::string(pipeline.summary), std::string(pipeline.text));
+  }
+}
+
+}  // namespace tenon

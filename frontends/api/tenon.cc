@@ -1,0 +1,155 @@
+#include "frontends/api/tenon.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "executor/evaluator.h"
+#include "executor/passes.h"
+#include "fmt/format.h"
+#include "frontends/api/passes.h"
+#include "frontends/onnx/importer.h"
+#include "ir/core/builder.h"
+#include "ir/core/check.h"
+#include "ir/core/parser.h"
+#include "ir/core/symbol_table.h"
+#include "ir/dialect/dialects.h"
+#include "ir/dialect/func_ops.h"
+#include "pass/pass_manager.h"
+
+namespace tenon {
+namespace {
+
+constexpr size_t kSniffBytes = 512;
+
+// Reads at most `limit` bytes.
+absl::StatusOr<std::string> ReadBytes(const std::string& path, size_t limit) {
+  const bool standard_input = path == "-";
+  std::FILE* file = standard_input ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(errno)));
+  std::string bytes;
+  char buffer[1 << 16];
+  errno = 0;
+  while (bytes.size() < limit) {
+    const size_t n = std::fread(buffer, 1, std::min(sizeof(buffer), limit - bytes.size()), file);
+    if (n == 0) break;
+    bytes.append(buffer, n);
+  }
+  const bool failed = std::ferror(file) != 0;
+  const int error = errno;
+  if (!standard_input) std::fclose(file);
+  if (failed) return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(error)));
+  return bytes;
+}
+
+// IR text holds no control characters besides white space; a protobuf starts with one.
+bool LooksLikeText(std::string_view bytes) {
+  for (char c : bytes.substr(0, kSniffBytes)) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
+  }
+  return true;
+}
+
+std::shared_ptr<Context> NewContext(const LoadOptions& options) {
+  auto context = std::make_shared<Context>();
+  RegisterAllDialects(*context);
+  context->set_allow_unregistered_dialects(options.allow_unregistered_dialects);
+  if (options.on_diagnostic) {
+    Context* raw = context.get();
+    context->diagnostics().SetHandler([raw, f = options.on_diagnostic](const Diagnostic& d) { f(*raw, d); });
+  }
+  return context;
+}
+
+absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name, const LoadOptions& options) {
+  std::shared_ptr<Context> context = NewContext(options);
+  ParseOptions parse;
+  parse.file_name = name;
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, ParseModule(*context, text, parse));
+  return Model(std::move(context), std::move(module));
+}
+
+absl::Status RunPipeline(Operation* module, std::string_view text, PassContext& context, bool verify_each) {
+  PassRegistry registry;
+  RegisterAllPasses(registry);
+  PassManager manager(registry);
+  TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
+  PassManagerOptions options;
+  options.verify_each = verify_each;
+  return manager.Run(module, context, options).status();
+}
+
+}  // namespace
+
+Operation* Model::main() const {
+  Operation* only = nullptr;
+  int bodies = 0;
+  if (module_ == nullptr || module_->num_regions() == 0 || module_->region().empty()) return nullptr;
+  for (Operation& op : module_->region().front()) {
+    if (!Isa<func::FuncOp>(op) || op.region().empty()) continue;
+    if (SymbolName(op) == "main") return &op;
+    only = &op;
+    ++bodies;
+  }
+  return bodies == 1 ? only : nullptr;
+}
+
+Model Model::Clone() const { return Model(context_, OwnedOp(tenon::Clone(*module_))); }
+
+absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name, const LoadOptions& options) {
+  if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
+  if (LooksLikeText(bytes)) return LoadText(bytes, name, options);
+  std::shared_ptr<Context> context = NewContext(options);
+  onnx::ImportOptions import;
+  import.name = name;
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnxFromBytes(*context, std::as_bytes(std::span(bytes)), nullptr, import));
+  return Model(std::move(context), std::move(module));
+}
+
+absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
+  const bool standard_input = path == "-";
+  TENON_ASSIGN_OR_RETURN(std::string start, ReadBytes(path, standard_input ? SIZE_MAX : kSniffBytes));
+  if (standard_input) return LoadFromBytes(start, "<stdin>", options);
+  if (start.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
+  if (LooksLikeText(start)) {
+    TENON_ASSIGN_OR_RETURN(const std::string text, ReadBytes(path, SIZE_MAX));
+    return LoadText(text, path, options);
+  }
+  std::shared_ptr<Context> context = NewContext(options);
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnx(*context, path));
+  return Model(std::move(context), std::move(module));
+}
+
+absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
+  if (options.level < 0 || options.level > kMaxOptLevel) {
+    return absl::InvalidArgumentError(fmt::format("there is no level {} (expected 0 to {})", options.level, kMaxOptLevel));
+  }
+  const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
+  ReferenceEvaluator evaluator(kernels);
+  KernelTarget target(kernels);
+  OptimizeReport unused;
+  PassContext context;
+  context.evaluator = &evaluator;
+  context.target = &target;
+  context.rule_counts = report != nullptr ? &report->rules : &unused.rules;
+  context.explain_rule = options.explain_rule;
+  context.report = options.report;
+  const std::string_view text = options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
+  return RunPipeline(model.module(), text, context, options.verify_each);
+}
+
+absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {
+  const Model lowered = model.Clone();
+  Operation* main = lowered.main();
+  if (main == nullptr) {
+    return absl::InvalidArgumentError("there is nothing to run (expected a function @main, or one function with a body)");
+  }
+  PassContext context;
+  TENON_RETURN_IF_ERROR(RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
+  ProgramOptions program;
+  program.threads = options.threads;
+  program.context = model.shared_context();
+  return Program::Compile(main, program);
+}
+
+}  // namespace tenon

@@ -1,0 +1,278 @@
+// infer-shapes: one walk over a function refines types by shape functions, evaluates shape computations
+// symbolically, and gives operations with run-time shapes their static form. What then computes a known
+// small integer tensor is replaced by core.constant or core.dims.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/builder.h"
+#include "ir/core/check.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/func_ops.h"
+#include "ir/dialect/shape_data.h"
+#include "ir/dialect/ten_ops.h"
+#include "transforms/passes.h"
+#include "transforms/static_forms.h"
+
+namespace tenon {
+namespace {
+
+// What both types say; `computed` is believed where they differ.
+Type MergeTypes(Type old, Type computed) {
+  if (!computed.is_any_tensor() || !old.is_any_tensor() || old.dtype() != computed.dtype()) return computed;
+  if (!computed.is_tensor()) return old;
+  if (!old.is_tensor() || old.rank() != computed.rank()) return computed;
+  std::vector<DimExpr> dims(computed.dims().begin(), computed.dims().end());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].is_unknown()) dims[i] = old.dims()[i];
+  }
+  return Type::Tensor(computed.context(), computed.dtype(), dims);
+}
+
+Attribute ConstantOf(Type type, const ShapeElements& elements) {
+  std::vector<std::byte> bytes(elements.size() * SizeOf(type.dtype()));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const int64_t v = elements[i].constant();
+    // Little-endian, two's complement: the low bytes of the number.
+    for (size_t b = 0; b < SizeOf(type.dtype()); ++b) {
+      bytes[i * SizeOf(type.dtype()) + b] = static_cast<std::byte>(static_cast<uint64_t>(v) >> (8 * b));
+    }
+  }
+  return Attribute::Elements(type.context(), type, bytes);
+}
+
+// A tensor made of core.dims by casts and reshapes only: nothing is gained by making it anew.
+bool IsDimsInDisguise(Operation* op) {
+  while (op != nullptr && (Isa<ten::CastOp>(op) || Isa<ten::ReshapeOp>(op))) {
+    op = op->operand(0).defining_op();
+  }
+  return Isa<core::DimsOp>(op);
+}
+
+class Inference {
+ public:
+  Inference(Operation* function, PassContext& context)
+      : function_(function), context_(context), ir_(function->context()), namer_(function) {}
+
+  absl::StatusOr<PassResult> Run() {
+    if (function_->num_regions() == 0 || function_->region().empty()) return PassResult{};
+    NameArguments();
+    TENON_RETURN_IF_ERROR(VisitRegion(function_->region()));
+    Materialize();
+    UpdateFunctionType();
+    return PassResult{changed_};
+  }
+
+ private:
+  void Changed(std::string_view statistic) {
+    changed_ = true;
+    context_.statistics->Add(statistic);
+  }
+
+  // Unknown extents of arguments get names, and all their symbols count as known when ops run.
+  void NameArguments() {
+    Block& entry = function_->region().front();
+    const Attribute attrs = function_->attr("arg_attrs");
+    for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+      const Value argument = entry.argument(i);
+      std::string prefix = fmt::format("arg{}", i);
+      if (attrs && attrs.kind() == Attribute::Kind::kArray && i < attrs.elements().size() &&
+          attrs.elements()[i].kind() == Attribute::Kind::kDictionary) {
+        const Attribute name = attrs.elements()[i].Get("core.name");
+        if (name && name.kind() == Attribute::Kind::kString) prefix = name.str();
+      }
+      if (namer_.NameUnknownDims(argument, prefix)) Changed("dims-named");
+      if (!argument.type().is_tensor()) continue;
+      std::vector<std::string_view> symbols;
+      for (DimExpr d : argument.type().dims()) d.CollectSymbols(symbols);
+      input_symbols_.insert(symbols.begin(), symbols.end());
+    }
+  }
+
+  bool KnownFromInputs(std::span<const DimExpr> dims, Type also = Type()) const {
+    std::vector<std::string_view> symbols, others;
+    for (DimExpr d : dims) d.CollectSymbols(symbols);
+    if (also && also.is_tensor()) {
+      for (DimExpr d : also.dims()) d.CollectSymbols(others);
+    }
+    return std::all_of(symbols.begin(), symbols.end(), [&](std::string_view s) {
+      return input_symbols_.count(s) > 0 || std::find(others.begin(), others.end(), s) != others.end();
+    });
+  }
+
+  absl::Status VisitRegion(Region& region) {
+    for (Block& block : region) {
+      for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+        next = op->next();
+        TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
+        TENON_RETURN_IF_ERROR(Refine(op));
+        if (namer_.NameUnknownDims(op)) Changed("dims-named");
+        data_.Visit(*op);
+        for (unsigned r = 0; r < op->num_regions(); ++r) TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // `op`, or the static form that took its place.
+  absl::StatusOr<Operation*> MakeStatic(Operation* op) {
+    const absl::StatusOr<StaticForm> form = FindStaticForm(
+        *op, data_, [&](const Operation& user, std::span<const DimExpr> dims) {
+          return KnownFromInputs(dims, user.operand(0).type());
+        });
+    if (!form.ok()) return EmitError(ir_, op->location(), std::string(form.status().message()));
+    if (form->replacement != nullptr) {
+      op->result().ReplaceAllUsesWith(form->replacement->result());
+      if (const Attribute kept = op->discardable_attrs()) form->replacement->SetDiscardableAttrs(kept);
+      op->Erase();
+      Changed("static-forms");
+      return form->replacement;
+    }
+    if (!form->dims.empty()) {
+      SetType(op->result(), Type::Tensor(ir_, op->result().type().dtype(), form->dims));
+    }
+    return op;
+  }
+
+  void SetType(Value value, Type computed) {
+    const Type type = MergeTypes(value.type(), computed);
+    if (type == value.type()) return;
+    value.set_type(type);
+    Changed("types-refined");
+  }
+
+  absl::Status Refine(Operation* op) {
+    if (op->info().def().infer == nullptr || op->num_results() == 0) return absl::OkStatus();
+    absl::InlinedVector<Type, 6> operands;
+    for (OpOperand& operand : op->operands()) operands.push_back(operand.get().type());
+    ResultTypes results;
+    const absl::Status status = InferResultTypes(op->info(), op->location(), std::span<const Type>(operands),
+                                                 op->slots(), results);
+    if (!status.ok()) return EmitError(ir_, op->location(), std::string(status.message()));
+    if (results.size() != op->num_results()) {
+      return EmitError(ir_, op->location(), fmt::format("{} has {} results, expected {}", op->name(),
+                                                        op->num_results(), results.size()));
+    }
+    for (unsigned i = 0; i < op->num_results(); ++i) SetType(op->result(i), results[i]);
+    return absl::OkStatus();
+  }
+
+  // Backwards, so that of a shape computation only the last value is made.
+  void Materialize() {
+    std::vector<Operation*> ops;
+    function_->WalkPreOrder([&](Operation* op) {
+      if (op != function_) ops.push_back(op);
+      return true;
+    });
+    for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+      Operation* op = *it;
+      if (!op->info().is_registered() || !op->Has(Trait::kPure) || op->num_regions() > 0) continue;
+      if (!op->Has(Trait::kConstantLike)) {
+        for (unsigned i = 0; i < op->num_results(); ++i) Replace(op, op->result(i));
+      }
+      if (op->has_uses()) continue;
+      data_.Forget(*op);
+      op->Erase();
+      Changed("ops-erased");
+    }
+  }
+
+  void Replace(Operation* op, Value value) {
+    if (!value.has_uses()) return;
+    const ShapeElements* elements = data_.FindKnown(value);
+    if (elements == nullptr) return;
+    OpBuilder builder = OpBuilder::Before(op);
+    const bool constant =
+        std::all_of(elements->begin(), elements->end(), [](DimExpr d) { return d.is_constant(); });
+    if (constant) {
+      absl::StatusOr<core::ConstantOp> made =
+          core::ConstantOp::Create(builder, op->location(), {.value = ConstantOf(value.type(), *elements)});
+      if (made.ok()) Substitute(value, made->out());
+      return;
+    }
+    if (IsDimsInDisguise(op) || !KnownFromInputs(*elements)) return;
+    if (absl::StatusOr<Value> made = MakeDims(builder, op->location(), value.type(), *elements); made.ok()) {
+      Substitute(value, *made);
+    }
+  }
+
+  void Substitute(Value value, Value by) {
+    value.ReplaceAllUsesWith(by);
+    Changed("shape-values");
+  }
+
+  absl::StatusOr<Value> MakeDims(OpBuilder& builder, Location location, Type type,
+                                 const ShapeElements& elements) {
+    TENON_ASSIGN_OR_RETURN(
+        const core::DimsOp dims,
+        core::DimsOp::Create(builder, location, {.dims = {elements.begin(), elements.end()},
+                                                 .scalar = type.rank() == 0}));
+    Value value = dims.out();
+    if (type.rank() > 1) {
+      TENON_ASSIGN_OR_RETURN(const ten::ReshapeOp reshape,
+                             ten::ReshapeOp::Create(builder, location, value,
+                                                    {.shape = {type.dims().begin(), type.dims().end()}}));
+      value = reshape.out();
+    }
+    if (type.dtype() != DType::kI64) {
+      TENON_ASSIGN_OR_RETURN(const ten::CastOp cast,
+                             ten::CastOp::Create(builder, location, value, {.to = type.dtype()}));
+      value = cast.out();
+    }
+    return value;
+  }
+
+  // The function's type follows its arguments, and what all its returns agree on.
+  void UpdateFunctionType() {
+    const Attribute attr = function_->attr("function_type");
+    const Type old = attr.type();
+    std::vector<Type> inputs, results(old.results().begin(), old.results().end());
+    const Block& entry = function_->region().front();
+    for (unsigned i = 0; i < entry.num_arguments(); ++i) inputs.push_back(entry.argument(i).type());
+    std::vector<Operation*> returns;
+    for (Block& block : function_->region()) {
+      if (Isa<func::ReturnOp>(block.back())) returns.push_back(block.back());
+    }
+    for (size_t i = 0; i < results.size() && !returns.empty(); ++i) {
+      const auto type_in = [&](Operation* r) { return i < r->num_operands() ? r->operand(i).type() : Type(); };
+      const Type first = type_in(returns[0]);
+      const bool agree = std::all_of(returns.begin(), returns.end(),
+                                     [&](Operation* r) { return type_in(r) == first; });
+      if (first && agree) results[i] = first;
+    }
+    const Type type = Type::Function(ir_, inputs, results);
+    if (type == old) return;
+    function_->SetAttr("function_type", Attribute::TypeAttr(ir_, type));
+    Changed("types-refined");
+  }
+
+  Operation* function_;
+  PassContext& context_;
+  Context& ir_;
+  ShapeData data_;
+  DimNamer namer_;
+  std::set<std::string_view> input_symbols_;
+  bool changed_ = false;
+};
+
+class InferShapes : public Pass {
+ public:
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    return Inference(op, context).Run();
+  }
+};
+
+}  // namespace
+
+PassInfo InferShapesPassInfo() {
+  PassInfo info;
+  info.anchor = "func.func";
+  info.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
+  info.create = [](const PassOptionValues&) { return std::make_unique<InferShapes>(); };
+  return info;
+}
+
+}  // namespace tenon

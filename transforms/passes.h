@@ -1,0 +1,19 @@
+// The passes of this folder.
+#ifndef TENON_TRANSFORMS_PASSES_H_
+#define TENON_TRANSFORMS_PASSES_H_
+
+#include "pass/pass.h"
+
+namespace tenon {
+
+// One function per line of passes.def, defined by the pass's own file.
+#define TENON_PASS(id, name, summary) PassInfo id##PassInfo();
+#include "transforms/passes.def"
+#undef TENON_PASS
+
+// Registers all of them.
+void RegisterTransformPasses(PassRegistry& registry);
+
+}  // namespace tenon
+
+#endif  // TENON_TRANSFORMS_PASSES_H_
