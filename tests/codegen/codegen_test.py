@@ -1,0 +1,202 @@
+"""Tests of tools/codegen: right files give the classes that are wanted, wrong ones a message with file and line."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = os.path.join(ROOT, 'tools/codegen/tenon_codegen.py')
+sys.path.insert(0, os.path.join(ROOT, 'tools/codegen'))
+
+import cpp  # pylint: disable=wrong-import-position
+import emit_dialect  # pylint: disable=wrong-import-position
+import emit_kernel_attrs  # pylint: disable=wrong-import-position
+import model  # pylint: disable=wrong-import-position
+import op_class  # pylint: disable=wrong-import-position
+
+HEAD = 'dialect: demo\nsummary: Demo.\nops:\n'  # ops start at line 4
+
+
+def load(text, name='demo.yaml'):
+  with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, name)
+    with open(path, 'w', encoding='utf-8') as f:
+      f.write(text)
+    return model.load([path])
+
+
+def generated(text, suffix):
+  return emit_dialect.outputs(load(HEAD + text))[f'ir/dialect/demo_ops{suffix}']
+
+
+class WrongYaml(unittest.TestCase):
+  """Each case: lines of YAML after HEAD, the line of the error, and what the message says."""
+
+  CASES = [
+      ('- {op: a, summary: x., operand: [x: Tensor]}', 4, r"unknown key 'operand'.*did you mean 'operands'"),
+      ('- {op: a, summary: x., op: b}', 4, "key 'op' twice"),
+      ('- {op: Abs, summary: x.}', 4, "op 'Abs' is malformed .expected lower case"),
+      ('- {summary: x.}', 4, 'no name'),
+      ('- {op: a}', 4, 'no summary'),
+      ('- {op: a, summary: x.}\n- {op: b, summary: x.}\n- {op: a, summary: x.}', 6, "'a' is defined again.*line 4"),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensr]', 6, "unknown constraint 'Tensr'.*did you mean 'Tensor'"),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor<Flaot>]', 6, "element type 'Flaot'.*did you mean 'Float'"),
+      ('- op: a\n  summary: x.\n  operands: [x: Optional<Tensor>, y: Tensor]', 6, "'y' is required but follows 'x'"),
+      ('- op: a\n  summary: x.\n  operands: {x: Tensor}', 6, 'operands is a mapping .expected a list'),
+      ('- op: a\n  summary: x.\n  operands: [Tensor]', 6, 'is a text .expected a mapping'),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  results: [x: Tensor]', 7, "'x' has the name of another"),
+      ('- op: a\n  summary: x.\n  operands: [slots: Tensor]', 6, "'slots' has a reserved name"),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  results: [a: Variadic<Tensor>, b: Variadic<Tensor>]\n'
+       '  shape: explicit', 7, "'b' follows a variadic result"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Bol', 7, "unknown kind 'Bol'.*did you mean 'Bool'"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Bool = True', 7, "bad default 'True' .expected true or false"),
+      ('- op: a\n  summary: x.\n  attrs:\n    i: I64 = 1\n    k: I64 = 1.5', 8, "bad default '1.5'.*64-bit integer"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: F32 = one', 7, "bad default 'one' .expected a number"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: "I64s = 1"', 7, "bad default '1' .expected a list"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Enum(none|tanh) = tahn', 7, "one of none, tanh; did you mean 'tanh'"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Enum', 7, 'Enum.first.second'),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Enum(a|A)', 7, 'a value twice'),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Type = float', 7, 'one of i1, i8'),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: Elements = 1', 7, 'cannot have a default'),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: "I64? = 1"', 7, "both '[?]' and a default"),
+      ('- op: a\n  summary: x.\n  attrs:\n    k: I64(a|b)', 7, 'only Enum does'),
+      ('- op: a\n  summary: x.\n  traits: [Pur]', 6, "unknown trait 'Pur'.*did you mean 'Pure'"),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  results: [y: Tensor]\n  traits: [Pure,\n    Commutative]',
+       9, 'Commutative does not fit .expected two operands'),
+      ('- op: a\n  summary: x.\n  results: [y: Tensor]', 4, 'has no shape'),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  results: [y: Tensor]\n  shape: inferIt', 8,
+       "shape is 'inferIt' .expected SameAsFirst"),
+      ('- op: a\n  summary: x.\n  verify: check', 6, "verify 'check' is malformed .expected the name of a C"),
+      ('- op: a\n  summary: x.\n  operands: [args: Variadic<Any>]\n  traits: [Terminator]\n  successors: [d: arg]', 8,
+       "unknown operand 'arg'.*did you mean 'args'"),
+      ('- op: a\n  summary: x.\n  successors: [d]', 4, 'expected the trait Terminator'),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  tests: [{x: 2y3xf32}]', 7, "type '2y3xf32'"),
+      ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  tests:\n  - {}', 8, "has no 'x'"),
+      ('- op: a\n  summary: x: y', 5, 'not YAML'),
+      ('- {op: a, summary: x., attrs: {k: Bool?}}', 4, 'not YAML.*quote'),
+  ]
+
+  def test_every_case(self):
+    for text, line, message in self.CASES:
+      with self.subTest(text=text):
+        with self.assertRaises(model.SchemaError) as caught:
+          load(HEAD + text + '\n')
+        self.assertRegex(str(caught.exception), rf'^\S*demo\.yaml:{line}: .*{message}')
+        self.assertNotIn('\n', str(caught.exception))
+
+  def test_file_level(self):
+    for text, line, message in [('', 1, 'is empty'), ('dialect: demo\n', 1, "no 'ops'"), ('- a\n', 1, 'is a list'),
+                                ('dialect: other\nops: []\n', 1, 'expected other.yaml'),
+                                ('dialect: demo\nops: []\noops: 1\n', 3, "unknown key 'oops'")]:
+      with self.subTest(text=text):
+        with self.assertRaisesRegex(model.SchemaError, rf'demo\.yaml:{line}: .*{message}'):
+          load(text)
+
+  def test_missing_file(self):
+    with self.assertRaisesRegex(model.SchemaError, 'nowhere.yaml: cannot be read'):
+      model.load(['nowhere.yaml'])
+
+
+class Generated(unittest.TestCase):
+
+  def test_slots_are_sorted_and_hold_segments(self):
+    op = load(HEAD + '- op: a\n  summary: x.\n  operands: [x: Tensor, y: Optional<Tensor>, z: Optional<Tensor>]\n'
+              '  attrs: {zeta: Bool = false, alpha: I64}\n  results: [o: Tensor]\n')[0].ops[0]
+    self.assertEqual([a.name for a in op.slots], ['alpha', 'operandSegmentSizes', 'zeta'])
+    self.assertEqual([a.name for a in op.attrs], ['zeta', 'alpha'])
+
+  def test_one_loose_operand_needs_no_segments(self):
+    op = load(HEAD + '- op: a\n  summary: x.\n  operands: [x: Tensor, y: Variadic<Tensor>]\n')[0].ops[0]
+    self.assertEqual(op.slots, [])
+
+  def test_keyword_names(self):
+    header = generated('- op: not\n  summary: x.\n  operands: [default: Tensor<Bool>]\n  results: [o: Tensor]\n', '.h')
+    self.assertIn('class NotOp : public OpHandle', header)
+    self.assertIn('Value default_() const', header)
+
+  def test_shape_function_by_trait(self):
+    dialect = load(HEAD + '- {op: a, summary: x., operands: [x: Tensor], results: [o: Tensor], traits: [Elementwise]}\n'
+                   '- {op: b, summary: x., operands: [x: Tensor], results: [o: Tensor]}\n'
+                   '- {op: c, summary: x., results: [o: Tensor], shape: explicit}\n'
+                   '- {op: d, summary: x., operands: [x: Tensor]}\n')[0]
+    self.assertEqual([op.shape for op in dialect.ops], ['InferElementwise', 'InferSameAsFirst', '', ''])
+    self.assertEqual([op.explicit_results for op in dialect.ops], [False, False, True, False])
+
+  def test_default_text_is_mlir(self):
+    op = load(HEAD + '- op: a\n  summary: x.\n  attrs:\n    b: Bool = true\n    e: F32 = 1.0e-5\n    f: F32 = 3\n'
+              '    g: F64 = -inf\n    i: I64 = -7\n    l: "I64s = [1, 2]"\n    n: "F32s = []"\n    s: Str = hi\n'
+              '    t: Type = f32\n')[0].ops[0]
+    self.assertEqual([op_class.default_text(a) for a in op.attrs],
+                     ['true', '1.0e-05 : f32', '3.0 : f32', '0xFFF0000000000000 : f64', '-7 : i64', 'array<i64: 1, 2>',
+                      'array<f32>', '"hi"', 'f32'])
+
+  def test_kernel_struct(self):
+    text = emit_kernel_attrs.outputs(load(
+        HEAD + '- op: my_op\n  summary: x.\n  attrs: {pad_mode: Enum(NOTSET|SAME_UPPER) = SAME_UPPER, d: Dims, '
+        'v: Elements, o: "I64?", t: Type}\n'))['kernels/op_attrs.h']
+    self.assertIn('enum class MyOpPadMode : uint8_t { kNotset, kSameUpper };', text)
+    self.assertIn('MyOpPadMode pad_mode = MyOpPadMode::kSameUpper;', text)
+    self.assertIn('std::vector<int64_t> d{};', text)
+    self.assertIn('std::optional<int64_t> o{};', text)
+    self.assertIn('DType t{};', text)
+    self.assertNotIn(' v{', text)
+    self.assertEqual(re.findall('#include "(.*)"', text), ['ir/core/dtype.h'])
+
+  def test_floats_read_back(self):
+    for value in (0.1, 1e-5, 3.0, 1e30, 16777217.0):
+      self.assertEqual(model.to_f32(float(cpp.decimal(model.to_f32(value), 'F32'))), model.to_f32(value))
+      self.assertEqual(float(cpp.decimal(value, 'F64')), value)
+
+  def test_hash_is_fnv1a(self):
+    self.assertEqual(model.op_hash(''), 0xcbf29ce484222325)
+    self.assertEqual(model.op_hash('a'), 0xaf63dc4c8601ec8c)
+
+
+class CommandLine(unittest.TestCase):
+
+  def run_script(self, *args):
+    return subprocess.run([sys.executable, '-B', SCRIPT, *args], capture_output=True, text=True, check=False)
+
+  def yaml(self):
+    folder = os.path.join(ROOT, 'ir/dialect')
+    return sorted(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith('.yaml'))
+
+  def test_writes_what_it_lists_and_nothing_twice(self):
+    with tempfile.TemporaryDirectory() as out:
+      self.assertEqual(self.run_script('--out', out, *self.yaml()).returncode, 0)
+      listed = self.run_script('--out', out, '--list-outputs', *self.yaml()).stdout.split()
+      written = sorted(os.path.relpath(os.path.join(d, f), out) for d, _, files in os.walk(out) for f in files)
+      self.assertEqual(sorted(listed), written)
+      stamps = {f: os.stat(os.path.join(out, f)).st_mtime_ns for f in written}
+      with open(os.path.join(out, written[0]), 'a', encoding='utf-8') as f:
+        f.write('// changed\n')
+      self.assertEqual(self.run_script('--out', out, *self.yaml()).returncode, 0)
+      again = {f: os.stat(os.path.join(out, f)).st_mtime_ns for f in written}
+      self.assertEqual([f for f in written if stamps[f] != again[f]], [written[0]])
+
+  def test_docs_name_every_op(self):
+    with tempfile.TemporaryDirectory() as out:
+      page = os.path.join(out, 'ops.md')
+      self.assertEqual(self.run_script('--docs', page, *self.yaml()).returncode, 0)
+      with open(page, encoding='utf-8') as f:
+        text = f.read()
+      for dialect in model.load(self.yaml()):
+        for op in dialect.ops:
+          self.assertIn(f'`{op.full_name}`', text)
+
+  def test_errors_exit_with_1(self):
+    with tempfile.TemporaryDirectory() as out:
+      path = os.path.join(out, 'demo.yaml')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(HEAD + '- {op: a}\n')
+      result = self.run_script('--out', out, path)
+      self.assertEqual((result.returncode, result.stdout), (1, ''))
+      self.assertIn('demo.yaml:4: demo.a has no summary', result.stderr)
+      self.assertEqual(os.listdir(out), ['demo.yaml'])
+
+
+if __name__ == '__main__':
+  unittest.main()

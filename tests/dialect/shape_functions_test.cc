@@ -1,0 +1,312 @@
+// Shape functions, called as the builder and the verifier call them.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/core/builder.h"
+#include "ir/core/context.h"
+#include "ir/core/parser.h"
+#include "ir/dialect/dialects.h"
+
+namespace tenon {
+namespace {
+
+using Texts = std::vector<std::string>;
+using Attrs = std::map<std::string, std::string>;
+
+// A type written with extents only: "2xBx?xf32" stands for tensor<2x?x?xf32, ["", "B", ""]>.
+std::string TypeText(const std::string& shorthand) {
+  std::string dims, names;
+  bool symbolic = false;
+  size_t begin = 0;
+  for (size_t x = shorthand.find('x'); x != std::string::npos; x = shorthand.find('x', begin)) {
+    const std::string dim = shorthand.substr(begin, x - begin);
+    const bool number = dim.find_first_not_of("0123456789") == std::string::npos;
+    dims += (number ? dim : "?") + "x";
+    names += std::string(names.empty() ? "" : ", ") + (number || dim == "?" ? "\"\"" : "\"" + dim + "\"");
+    symbolic |= !number && dim != "?";
+    begin = x + 1;
+  }
+  return "tensor<" + dims + shorthand.substr(begin) + (symbolic ? ", [" + names + "]" : "") + ">";
+}
+
+class ShapeFunctions : public ::testing::Test {
+ protected:
+  ShapeFunctions() { RegisterAllDialects(context_); }
+
+  // Results in shorthand, separated by "; ", or the message of the error.
+  std::string Infer(const std::string& name, const Texts& operands, const Attrs& attrs = {},
+                    const std::vector<int>& segments = {}) {
+    const OpInfo* info = context_.FindOp(name);
+    if (info == nullptr) return "no op " + name;
+    std::vector<Type> types;
+    for (const std::string& text : operands) {
+      const std::string full = text == "*" ? "tensor<*xf32>" : TypeText(text);
+      absl::StatusOr<Type> type = ParseType(context_, full);
+      if (!type.ok()) return std::string(type.status().message());
+      types.push_back(*type);
+    }
+    std::vector<Attribute> slots(info->num_slots());
+    for (const auto& [key, text] : attrs) {
+      const int slot = info->FindSlot(key);
+      if (slot < 0) return "no attribute " + key;
+      absl::StatusOr<Attribute> attr = ParseAttribute(context_, text);
+      if (!attr.ok()) return std::string(attr.status().message());
+      slots[slot] = *attr;
+    }
+    if (info->segment_slot() >= 0) {
+      std::vector<int64_t> sizes(segments.begin(), segments.end());
+      for (size_t i = sizes.size(); i < info->def().operands.size(); ++i) {
+        sizes.push_back(i < operands.size() ? 1 : 0);
+      }
+      slots[info->segment_slot()] = Attribute::Ints(context_, DType::kI32, sizes);
+    }
+    ResultTypes results;
+    const auto filled = FillDefaults(*info, slots);
+    const absl::Status status =
+        InferResultTypes(*info, Location(), std::span<const Type>(types), filled, results);
+    if (!status.ok()) return std::string(status.message());
+    std::string text;
+    for (Type type : results) {
+      if (!text.empty()) text += "; ";
+      if (!type.is_tensor()) {
+        text += type.text();
+        continue;
+      }
+      for (DimExpr d : type.dims()) text += d.text() + "x";
+      text += Name(type.dtype());
+    }
+    return text;
+  }
+
+  Context context_;
+};
+
+TEST_F(ShapeFunctions, ElementwiseBroadcasts) {
+  EXPECT_EQ(Infer("ten.add", {"2x3xf32", "3xf32"}), "2x3xf32");
+  EXPECT_EQ(Infer("ten.add", {"2x1xf32", "1x3xf32"}), "2x3xf32");
+  EXPECT_EQ(Infer("ten.add", {"BxSx768xf32", "768xf32"}), "BxSx768xf32");
+  EXPECT_EQ(Infer("ten.add", {"Bx1xf32", "1xSxf32"}), "BxSxf32");
+  EXPECT_EQ(Infer("ten.add", {"Bxf32", "4xf32"}), "4xf32");
+  EXPECT_EQ(Infer("ten.add", {"Bxf32", "Sxf32"}), "broadcast(B, S)xf32");
+  EXPECT_EQ(Infer("ten.add", {"?xf32", "?xf32"}), "?xf32");
+  EXPECT_EQ(Infer("ten.add", {"f32", "0xf32"}), "0xf32");
+  EXPECT_EQ(Infer("ten.add", {"*", "3xf32"}), "tensor<*xf32>");
+  EXPECT_EQ(Infer("ten.equal", {"2xi64", "i64"}), "2xi1");
+  EXPECT_EQ(Infer("ten.where", {"2x1xi1", "3xf16", "f16"}), "2x3xf16");
+  EXPECT_EQ(Infer("ten.cast", {"Bxi64"}, {{"to", "f32"}}), "Bxf32");
+  EXPECT_EQ(Infer("ten.add", {"2xf32", "3xf32"}),
+            "ten.add: operands of shapes [2] and [3] cannot be broadcast together");
+  EXPECT_EQ(Infer("ten.where", {"i1", "f32", "f16"}),
+            "ten.where: operands a and b must have one element type, not f32 and f16");
+}
+
+TEST_F(ShapeFunctions, MatMul) {
+  EXPECT_EQ(Infer("ten.matmul", {"2x3xf32", "3x4xf32"}), "2x4xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"BxSx768xf32", "768x64xf32"}), "BxSx64xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"5x1x2x3xf32", "7x3x4xf32"}), "5x7x2x4xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"3xf32", "3xf32"}), "f32");
+  EXPECT_EQ(Infer("ten.matmul", {"3xf32", "2x3x4xf32"}), "2x4xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"2x5x3xf32", "3xf32"}), "2x5xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"3x2xf32", "4x3xf32"}, {{"transpose_a", "true"}, {"transpose_b", "true"}}),
+            "2x4xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"2x0xf32", "0x4xf32"}), "2x4xf32");
+  EXPECT_EQ(Infer("ten.matmul", {"2x3xf32", "4x5xf32"}),
+            "ten.matmul: the inner extents must agree, but a has 3 and b has 4 (shapes [2, 3] and [4, 5])");
+  EXPECT_EQ(Infer("ten.matmul", {"f32", "4x5xf32"}),
+            "ten.matmul: operands must have rank 1 or more, not 0");
+}
+
+TEST_F(ShapeFunctions, Einsum) {
+  EXPECT_EQ(Infer("ten.einsum", {"BxSx8xf32", "8x4xf32"}, {{"equation", "\"bij,jk->bik\""}}), "BxSx4xf32");
+  EXPECT_EQ(Infer("ten.einsum", {"2x3xf32", "3x4xf32"}, {{"equation", "\"ij,jk\""}}), "2x4xf32");
+  EXPECT_EQ(Infer("ten.einsum", {"3x3xf32"}, {{"equation", "\"ii->i\""}}), "3xf32");
+  EXPECT_EQ(Infer("ten.einsum", {"5x2x3xf32", "1x3x4xf32"}, {{"equation", "\"...ij, ...jk -> ...ik\""}}),
+            "5x2x4xf32");
+  EXPECT_EQ(Infer("ten.einsum", {"2x3xf32"}, {{"equation", "\"ij->ik\""}}),
+            "ten.einsum: equation's output names 'k', which no input has");
+  EXPECT_EQ(Infer("ten.einsum", {"2x3xf32", "4x5xf32"}, {{"equation", "\"ij,jk->ik\""}}),
+            "ten.einsum: the extent of 'j' differs: 3 against 4");
+}
+
+TEST_F(ShapeFunctions, Reductions) {
+  EXPECT_EQ(Infer("ten.reduce_mean", {"BxSx768xf32"}, {{"axes", "array<i64: 2>"}}), "BxSx1xf32");
+  EXPECT_EQ(Infer("ten.reduce_sum", {"2x3x4xf32"}, {{"axes", "array<i64: 0, 2>"}, {"keepdims", "false"}}),
+            "3xf32");
+  EXPECT_EQ(Infer("ten.reduce_sum", {"2x3xf32"}, {{"axes", "array<i64>"}}), "2x3xf32");
+  EXPECT_EQ(Infer("ten.reduce_sum", {"2x3xf32"}, {{"axes", "array<i64: -1>"}}),
+            "ten.reduce_sum: axes holds -1, expected axes in [0, 2)");
+  EXPECT_EQ(Infer("nn.softmax", {"2x3xf32"}, {{"axis", "2 : i64"}}),
+            "nn.softmax: axis is 2, expected 0 <= axis < 2");
+}
+
+TEST_F(ShapeFunctions, Reshapes) {
+  EXPECT_EQ(Infer("ten.reshape", {"BxSx768xf32"}, {{"shape", "#core.dims<\"B\", \"S\", 12, 64>"}}),
+            "BxSx12x64xf32");
+  EXPECT_EQ(Infer("ten.reshape", {"2x3xf32"}, {{"shape", "#core.dims<7>"}}),
+            "ten.reshape: [2, 3] and [7] differ in their number of elements");
+  EXPECT_EQ(Infer("ten.dynamic_reshape", {"2x3xf32", "3xi64"}), "?x?x?xf32");
+  EXPECT_EQ(Infer("ten.dynamic_reshape", {"2x3xf32", "?xi64"}), "tensor<*xf32>");
+  EXPECT_EQ(Infer("ten.expand", {"3x1xf32"}, {{"shape", "#core.dims<\"B\", 1, \"S\">"}}), "Bx3xSxf32");
+  EXPECT_EQ(Infer("ten.dynamic_expand", {"3x1xf32", "3xi64"}), "?x3x?xf32");
+  EXPECT_EQ(Infer("ten.shape", {"BxSx768xf32"}, {{"start", "1 : i64"}, {"end", "3 : i64"}}), "2xi64");
+  EXPECT_EQ(Infer("ten.transpose", {"BxSx12x64xf32"}, {{"perm", "array<i64: 0, 2, 1, 3>"}}),
+            "Bx12xSx64xf32");
+  EXPECT_EQ(Infer("ten.transpose", {"2x3xf32"}, {{"perm", "array<i64: 1, 1>"}}),
+            "ten.transpose: perm must be a permutation of 0..1, but holds 1 twice");
+  EXPECT_EQ(Infer("core.dims", {}, {{"dims", "#core.dims<\"B\", 4>"}}), "2xi64");
+  EXPECT_EQ(Infer("core.dims", {}, {{"dims", "#core.dims<\"B\">"}, {"scalar", "true"}}), "i64");
+}
+
+TEST_F(ShapeFunctions, ConcatAndSplit) {
+  EXPECT_EQ(Infer("ten.concat", {"Bx3xf32", "Bx4xf32"}, {{"axis", "1 : i64"}}), "Bx7xf32");
+  EXPECT_EQ(Infer("ten.concat", {"Pxf32", "Sxf32"}, {{"axis", "0 : i64"}}), "P + Sxf32");
+  EXPECT_EQ(Infer("ten.concat", {"2x3xf32", "4x3xf32"}, {{"axis", "1 : i64"}}),
+            "ten.concat: extent 0 of operand 1 differs: 2 against 4");
+  EXPECT_EQ(Infer("ten.split", {"Bx6xf32"}, {{"axis", "1 : i64"}, {"sizes", "#core.dims<2, 4>"}}),
+            "Bx2xf32; Bx4xf32");
+  EXPECT_EQ(Infer("ten.split", {"Bx6xf32"}, {{"axis", "1 : i64"}, {"sizes", "#core.dims<2, 3>"}}),
+            "ten.split: sizes [2, 3] add up to 5, but axis 1 has 6 elements");
+}
+
+TEST_F(ShapeFunctions, Slices) {
+  const auto slice = [&](const std::string& x, const std::string& start, const std::string& end,
+                         const std::string& step = "1") {
+    return Infer("ten.slice", {x},
+                 {{"axes", "array<i64: 0>"},
+                  {"starts", "#core.dims<" + start + ">"},
+                  {"ends", "#core.dims<" + end + ">"},
+                  {"steps", "array<i64: " + step + ">"}});
+  };
+  const std::string max = "9223372036854775807", min = "-9223372036854775808";
+  // Every window of a constant extent, against a loop.
+  for (int64_t start : {-12, -10, -3, -1, 0, 1, 4, 9, 10, 15}) {
+    for (int64_t end : {-12, -10, -3, -1, 0, 1, 4, 9, 10, 15}) {
+      for (int64_t step : {-7, -2, -1, 1, 2, 3}) {
+        const auto clamp = [&](int64_t b) {
+          if (b < 0) b += 10;
+          return step > 0 ? std::clamp<int64_t>(b, 0, 10) : std::clamp<int64_t>(b, -1, 9);
+        };
+        int64_t count = 0;
+        for (int64_t i = clamp(start); step > 0 ? i < clamp(end) : i > clamp(end); i += step) ++count;
+        EXPECT_EQ(slice("10xf32", std::to_string(start), std::to_string(end), std::to_string(step)),
+                  std::to_string(count) + "xf32")
+            << start << ":" << end << ":" << step;
+      }
+    }
+  }
+  EXPECT_EQ(slice("10xf32", "-1", min, "-1"), "10xf32");
+  EXPECT_EQ(slice("10xf32", "2", max, "3"), "3xf32");
+  EXPECT_EQ(slice("Sxf32", "0", max), "Sxf32");
+  EXPECT_EQ(slice("Sxf32", "0", "2147483647"), "Sxf32");
+  EXPECT_EQ(slice("Sxf32", "-1", min, "-1"), "Sxf32");
+  EXPECT_EQ(slice("Sxf32", "0", "\"S\""), "Sxf32");
+  EXPECT_EQ(slice("512xf32", "0", "\"S\""), "min(512, S)xf32");
+  EXPECT_EQ(slice("Sxf32", "0", "-1"), "max(0, S - 1)xf32");
+  EXPECT_EQ(slice("Sxf32", "1", max), "max(0, S - 1)xf32");
+  EXPECT_EQ(slice("Sxf32", "-1", max), "min(1, S)xf32");
+  EXPECT_EQ(slice("Sxf32", "0", max, "2"), "(S + 1) floordiv 2xf32");
+  EXPECT_EQ(slice("P + Sxf32", "\"P\"", "\"P + S\""), "Sxf32");
+  EXPECT_EQ(slice("?xf32", "0", "3"), "?xf32");
+  EXPECT_EQ(slice("3xf32", "0", "3", "0"), "ten.slice: steps holds 0, expected steps other than 0");
+}
+
+TEST_F(ShapeFunctions, Gathers) {
+  EXPECT_EQ(Infer("ten.gather", {"30522x768xf32", "BxSxi64"}, {{"axis", "0 : i64"}}), "BxSx768xf32");
+  EXPECT_EQ(Infer("ten.gather", {"4xi64", "i64"}), "i64");
+  EXPECT_EQ(Infer("ten.gather_elements", {"4x5xf32", "4x2xi64"}, {{"axis", "1 : i64"}}), "4x2xf32");
+  EXPECT_EQ(Infer("ten.gather_nd", {"2x3x4xf32", "7x2xi64"}), "7x4xf32");
+  EXPECT_EQ(Infer("ten.gather_nd", {"2x3x4xf32", "2x7x1xi64"}, {{"batch_dims", "1 : i64"}}), "2x7x4xf32");
+  EXPECT_EQ(Infer("ten.gather_nd", {"2x3xf32", "7x3xi64"}),
+            "ten.gather_nd: the last extent of indices is 3, expected 1 to 2");
+  EXPECT_EQ(Infer("ten.scatter_nd", {"2x3x4xf32", "7x2xi64", "7x4xf32"}), "2x3x4xf32");
+  EXPECT_EQ(Infer("ten.scatter_nd", {"2x3x4xf32", "7x2xi64", "7x5xf32"}),
+            "ten.scatter_nd: extent 1 of updates differs: 5 against 4");
+}
+
+TEST_F(ShapeFunctions, PadTileRangeResize) {
+  EXPECT_EQ(Infer("ten.pad", {"BxSxf32"}, {{"pads", "#core.dims<0, 1, 0, \"P\">"}}), "BxP + S + 1xf32");
+  EXPECT_EQ(Infer("ten.pad", {"2xf32"}, {{"pads", "#core.dims<-2, -1>"}}),
+            "ten.pad: pads crop axis 0 of 2 elements by more than it has");
+  EXPECT_EQ(Infer("ten.tile", {"Bx3xf32"}, {{"repeats", "#core.dims<2, \"N\">"}}), "2 * Bx3 * Nxf32");
+  EXPECT_EQ(Infer("ten.range", {"i64", "i64", "i64"}), "?xi64");
+  EXPECT_EQ(Infer("ten.resize", {"1x3x8x8xf32"}, {{"sizes", "#core.dims<1, 3, 16, 16>"}}), "1x3x16x16xf32");
+}
+
+TEST_F(ShapeFunctions, Convolution) {
+  const Attrs same = {{"strides", "array<i64: 2, 2>"},
+                      {"pads", "array<i64: 3, 3, 3, 3>"},
+                      {"dilations", "array<i64: 1, 1>"}};
+  EXPECT_EQ(Infer("nn.conv", {"1x3x224x224xf32", "64x3x7x7xf32", "64xf32"}, same), "1x64x112x112xf32");
+  EXPECT_EQ(Infer("nn.conv", {"Bx3xHxWxf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
+            "Bx64x(H + 1) floordiv 2x(W + 1) floordiv 2xf32");
+  Attrs upper = same;
+  upper["auto_pad"] = "\"SAME_UPPER\"";
+  EXPECT_EQ(Infer("nn.conv", {"1x3x225x224xf32", "64x3x7x7xf32"}, upper, {1, 1, 0}), "1x64x113x112xf32");
+  EXPECT_EQ(Infer("nn.conv", {"1x4x8x8xf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
+            "nn.conv: x has 4 channels, but w has 3 for each of 1 groups");
+  EXPECT_EQ(Infer("nn.conv", {"1x3x8x8xf32", "64x3x7x7xf32", "32xf32"}, same),
+            "nn.conv: bias must be of shape [64], not [32]");
+  EXPECT_EQ(Infer("nn.conv", {"1x3x0x8xf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
+            "nn.conv: the window of 7 elements does not fit spatial axis 0 of 0 elements padded by 3 and 3");
+}
+
+TEST_F(ShapeFunctions, Pooling) {
+  Attrs attrs = {{"kernel", "array<i64: 3, 3>"},
+                 {"strides", "array<i64: 2, 2>"},
+                 {"pads", "array<i64: 0, 0, 0, 0>"},
+                 {"dilations", "array<i64: 1, 1>"}};
+  EXPECT_EQ(Infer("nn.max_pool", {"1x64x112x111xf32"}, attrs), "1x64x55x55xf32");
+  attrs["ceil_mode"] = "true";
+  EXPECT_EQ(Infer("nn.max_pool", {"1x64x112x111xf32"}, attrs), "1x64x56x55xf32");
+  // The last window would start in the end padding.
+  attrs["kernel"] = "array<i64: 1, 1>";
+  attrs["pads"] = "array<i64: 0, 0, 1, 1>";
+  EXPECT_EQ(Infer("nn.max_pool", {"1x1x4x4xf32"}, attrs), "1x1x2x2xf32");
+}
+
+TEST_F(ShapeFunctions, Norms) {
+  EXPECT_EQ(Infer("nn.layer_norm", {"BxSx768xf32", "768xf32", "768xf32"}, {{"axis", "2 : i64"}}),
+            "BxSx768xf32");
+  EXPECT_EQ(Infer("nn.layer_norm", {"BxSx768xf32", "512xf32", "768xf32"}, {{"axis", "2 : i64"}}),
+            "nn.layer_norm: scale of shape [512] must broadcast to [B, S, 768]");
+  EXPECT_EQ(Infer("nn.batch_norm", {"1x8x4xf32", "8xf32", "8xf32", "8xf32", "7xf32"}),
+            "nn.batch_norm: var must be of shape [8], not [7]");
+  EXPECT_EQ(Infer("fused.skip_layer_norm", {"BxSx8xf32", "Sx8xf32", "8xf32", "8xf32"}, {{"axis", "2 : i64"}}),
+            "BxSx8xf32; BxSx8xf32");
+}
+
+TEST_F(ShapeFunctions, Attention) {
+  EXPECT_EQ(Infer("nn.attention", {"Bx8xQx64xf32", "Bx2xKx64xf32", "Bx2xKx32xf32"}, {}), "Bx8xQx32xf32");
+  EXPECT_EQ(Infer("nn.attention", {"BxQx512xf32", "BxKx128xf32", "BxKx128xf32"},
+                  {{"q_num_heads", "8 : i64"}, {"kv_num_heads", "2 : i64"}}),
+            "BxQx512xf32");
+  const Attrs heads = {{"num_heads", "12 : i64"}, {"kv_num_heads", "12 : i64"}, {"scale", "0.125 : f32"}};
+  EXPECT_EQ(Infer("fused.attention", {"BxSx768xf32", "BxSx768xf32", "BxSx768xf32", "Bx1x1xSxf32"}, heads),
+            "BxSx768xf32");
+  Attrs mixed = heads;
+  mixed["q_layout"] = "\"bhsd\"";
+  mixed["k_layout"] = "\"bhds\"";
+  mixed["v_layout"] = "\"bshd\"";
+  EXPECT_EQ(Infer("fused.attention", {"Bx12xSx64xf32", "Bx12x64xTxf32", "BxTx12x64xf32"}, mixed),
+            "BxSx768xf32");
+  mixed["out_layout"] = "\"bhsd\"";
+  EXPECT_EQ(Infer("fused.attention", {"Bx12xSx64xf32", "Bx12x64xTxf32", "BxTx12x64xf32"}, mixed),
+            "Bx12xSx64xf32");
+  EXPECT_EQ(Infer("fused.attention", {"BxSx768xf32", "BxSx700xf32", "BxSx768xf32"}, heads),
+            "fused.attention: the last extent 700 of k cannot be divided into 12 heads");
+  EXPECT_EQ(Infer("fused.attention", {"2x4x768xf32", "2x5x768xf32", "2x5x768xf32", "2x1x4x4xf32"}, heads),
+            "fused.attention: mask of shape [2, 1, 4, 4] must broadcast to [2, 12, 4, 5]");
+}
+
+TEST_F(ShapeFunctions, Linear) {
+  EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "8x4xf32", "4xf32", "BxSx4xf32"}), "BxSx4xf32");
+  EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}, {{"transpose_w", "true"}}), "BxSx4xf32");
+  EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}),
+            "fused.linear: the last extent of x is 8, but w of shape [4, 8] takes 4");
+}
+
+}  // namespace
+}  // namespace tenon

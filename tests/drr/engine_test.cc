@@ -1,0 +1,273 @@
+// Matcher, rewriter and driver on small IR, written as text.
+#include <map>
+#include <string>
+
+#include "drr/driver.h"
+#include "drr/matcher.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/core/parser.h"
+#include "ir/core/printer.h"
+#include "ir/core/verifier.h"
+#include "ir/dialect/dialects.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EngineTest : public ::testing::Test {
+ protected:
+  EngineTest() { RegisterAllDialects(context_); }
+
+  // Parses the body of a function @f, applies the rules, verifies, prints the body.
+  std::string Apply(RuleSet rules, const std::string& text) {
+    auto compiled = CompiledRules::Create(std::move(rules), context_);
+    if (!compiled.ok()) return std::string(compiled.status().message());
+    auto module = ParseModule(context_, text);
+    if (!module.ok()) return std::string(module.status().message());
+    PassContext pass_context;
+    Statistics statistics;
+    pass_context.statistics = &statistics;
+    counts_.clear();
+    pass_context.rule_counts = &counts_;
+    auto result = ApplyRules(*compiled, module->get(), pass_context);
+    if (!result.ok()) return std::string(result.status().message());
+    absl::Status verified = Verify(module->get());
+    if (!verified.ok()) return std::string(verified.message());
+    auto again = ApplyRules(*compiled, module->get(), pass_context);
+    if (!again.ok() || again->changed) return "a second run changes the result";
+    return Print(**module);
+  }
+
+  std::string WhyNot(const RuleSet& rules, const std::string& text) {
+    auto compiled = CompiledRules::Create(rules, context_);
+    if (!compiled.ok()) return std::string(compiled.status().message());
+    auto module = ParseModule(context_, text);
+    if (!module.ok()) return std::string(module.status().message());
+    std::string lines;
+    Explain(*compiled, rules[0].name(), "", module->get(), nullptr, 5,
+            [&](std::string_view line) { lines += std::string(line) + "\n"; });
+    return lines;
+  }
+
+  Context context_;
+  std::map<std::string, int64_t, std::less<>> counts_;
+};
+
+Rule SiluRule() {
+  Val x("x");
+  return Rule("silu").Match(Mul(x, Sigmoid(x))).Replace(Silu(x));
+}
+
+std::string Wrap(const std::string& args, const std::string& types, const std::string& body) {
+  return "\"func.func\"() <{function_type = (" + types + ") -> tensor<2x3xf32>, sym_name = \"f\"}> ({\n^bb0(" + args +
+         "):\n" + body + "}) : () -> ()\n";
+}
+
+constexpr char kT[] = "tensor<2x3xf32>";
+
+std::string Unary(const std::string& result, const std::string& op, const std::string& x) {
+  return "  " + result + " = \"" + op + "\"(" + x + ") : (" + kT + ") -> " + kT + "\n";
+}
+std::string Binary(const std::string& result, const std::string& op, const std::string& a, const std::string& b,
+                   const std::string& tb = kT) {
+  return "  " + result + " = \"" + op + "\"(" + a + ", " + b + ") : (" + kT + ", " + tb + ") -> " + kT + "\n";
+}
+std::string Return(const std::string& x) { return "  \"func.return\"(" + x + ") : (" + kT + ") -> ()\n"; }
+std::string One(const std::string& body) { return Wrap("%x: " + std::string(kT), kT, body); }
+
+TEST_F(EngineTest, MatchesEitherOrderOfACommutativeOp) {
+  for (const char* order : {"%x %s", "%s %x"}) {
+    std::string a(order, 2), b(order + 3, 2);
+    std::string out = Apply({SiluRule()}, One(Unary("%s", "ten.sigmoid", "%x") + Binary("%m", "ten.mul", a, b) + Return("%m")));
+    EXPECT_THAT(out, HasSubstr("nn.silu")) << out;
+    EXPECT_THAT(out, ::testing::Not(HasSubstr("ten.sigmoid"))) << out;
+    EXPECT_EQ(counts_["silu"], 1);
+  }
+}
+
+TEST_F(EngineTest, InnerUseOutsideRejects) {
+  std::string text = One(Unary("%s", "ten.sigmoid", "%x") + Binary("%m", "ten.mul", "%x", "%s") +
+                         Binary("%a", "ten.add", "%m", "%s") + Return("%a"));
+  EXPECT_THAT(Apply({SiluRule()}, text), HasSubstr("ten.sigmoid"));
+  EXPECT_EQ(counts_["silu"], 0);
+  EXPECT_THAT(WhyNot({SiluRule()}, text),
+              HasSubstr("2 of 2 ops; stopped at <input>:3:8: its result is also used by ten.add outside the match"));
+}
+
+TEST_F(EngineTest, KeepAllowsOutsideUses) {
+  Val x("x");
+  Val s = Sigmoid(x);
+  Rule rule = Rule("silu").Match(Mul(x, s)).Keep(s).Replace(Silu(x));
+  std::string out = Apply({rule}, One(Unary("%s", "ten.sigmoid", "%x") + Binary("%m", "ten.mul", "%x", "%s") +
+                                      Binary("%a", "ten.add", "%m", "%s") + Return("%a")));
+  EXPECT_THAT(out, HasSubstr("nn.silu"));
+  EXPECT_THAT(out, HasSubstr("ten.sigmoid"));
+}
+
+TEST_F(EngineTest, SplatMatchesScalarsOfAnyRankWithTolerance) {
+  Val x("x");
+  Rule rule = Rule("r").Match(Mul(x, Splat(0.70710677))).Replace(Relu(x)).Lowers("products");
+  for (const char* constant : {"dense<0.707106769> : tensor<f32>", "dense<0.70710> : tensor<1xf32>",
+                               "dense<0.70710678> : tensor<1x1xf32>", "dense<0.70710678> : tensor<2x3xf32>"}) {
+    std::string type = std::string(constant).substr(std::string(constant).find("tensor"));
+    std::string body = "  %c = \"core.constant\"() <{value = " + std::string(constant) + "}> : () -> " + type + "\n" +
+                       Binary("%m", "ten.mul", "%x", "%c", type) + Return("%m");
+    EXPECT_THAT(Apply({rule}, One(body)), HasSubstr("ten.relu")) << constant;
+  }
+  std::string other = "  %c = \"core.constant\"() <{value = dense<0.708> : tensor<f32>}> : () -> tensor<f32>\n" +
+                      Binary("%m", "ten.mul", "%x", "%c", "tensor<f32>") + Return("%m");
+  EXPECT_THAT(Apply({rule}, One(other)), HasSubstr("ten.mul"));
+}
+
+TEST_F(EngineTest, AlternativesBacktrack) {
+  // The first alternative binds y to the wrong operand; the match must come back for the second one.
+  Val x("x"), y("y");
+  Rule rule = Rule("r").Match(Sub(AnyOf(Add(Relu(x), y), Add(x, Tanh(y))), x)).Replace(Neg(y)).Lowers("subtractions");
+  std::string out = Apply({rule}, One(Unary("%r", "ten.relu", "%x") + Unary("%t", "ten.tanh", "%x") +
+                                      Binary("%a", "ten.add", "%t", "%x") + Binary("%s", "ten.sub", "%a", "%x") +
+                                      Return("%s")));
+  EXPECT_THAT(out, HasSubstr("ten.neg"));
+}
+
+TEST_F(EngineTest, SeveralResultsAreReplaced) {
+  std::string args = "%x: tensor<2x3xf32>, %y: tensor<2x3xf32>";
+  std::string text = Wrap(args, "tensor<2x3xf32>, tensor<2x3xf32>",
+                          Binary("%s", "ten.add", "%x", "%y") + Unary("%early", "ten.relu", "%s") +
+                              "  %n = \"nn.layer_norm\"(%s) <{axis = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0>}> : "
+                              "(tensor<2x3xf32>) -> tensor<2x3xf32>\n" +
+                              Binary("%a", "ten.add", "%n", "%early") + Binary("%b", "ten.mul", "%a", "%s") +
+                              Return("%b"));
+  const Family* skip = FindFamily("skip");
+  std::string out = Apply(RulesOf(*skip), text);
+  EXPECT_THAT(out, HasSubstr("fused.skip_layer_norm")) << out;
+  EXPECT_EQ(counts_["skip-layer-norm"], 1);
+}
+
+TEST_F(EngineTest, DimensionsUnifyAndAreSolved) {
+  Val x("x");
+  Dim B("B"), H("H"), D("D");
+  Rule rule = Rule("r")
+                  .Match(Reshape(Reshape(x, {.shape = {B, H, D}}), {.shape = {B, H * D}}))
+                  .Replace(Reshape(x, {.shape = {B * H, D}}))
+                  .Lowers("reshapes");
+  auto text = [](const std::string& to) {
+    return "\"func.func\"() <{function_type = (tensor<24xf32>) -> tensor<" + to +
+           "xf32>, sym_name = \"f\"}> ({\n^bb0(%x: tensor<24xf32>):\n"
+           "  %a = \"ten.reshape\"(%x) <{shape = #core.dims<2, 3, 4>}> : (tensor<24xf32>) -> tensor<2x3x4xf32>\n"
+           "  %b = \"ten.reshape\"(%a) <{shape = #core.dims<" + (to == "2x12" ? "2, 12" : "4, 6") +
+           ">}> : (tensor<2x3x4xf32>) -> tensor<" + to + "xf32>\n  \"func.return\"(%b) : (tensor<" + to +
+           "xf32>) -> ()\n}) : () -> ()\n";
+  };
+  EXPECT_THAT(WhyNot({rule}, text("2x12")), HasSubstr("1 match"));
+  EXPECT_THAT(WhyNot({rule}, text("4x6")), HasSubstr("a dimension is 2, the rule wants 4"));
+}
+
+TEST_F(EngineTest, CyclesAreReported) {
+  Val x("x"), y("y");
+  Rule one = Rule("one").Match(Relu(x)).Replace(Tanh(x)).Lowers("nothing");
+  Rule two = Rule("two").Match(Tanh(y)).Where(Rank(y, 2)).Replace(Relu(y)).Lowers("nothing");
+  std::string out = Apply({one, two}, One(Unary("%r", "ten.relu", "%x") + Return("%r")));
+  EXPECT_THAT(out, HasSubstr("rewriting does not end"));
+  EXPECT_THAT(out, HasSubstr("one ("));
+  EXPECT_THAT(out, HasSubstr("two ("));
+}
+
+TEST_F(EngineTest, LocationsOfMatchedOpsAreKept) {
+  std::string text = "\"func.func\"() <{function_type = (tensor<2x3xf32>) -> tensor<2x3xf32>, sym_name = \"f\"}> ({\n"
+                     "^bb0(%x: tensor<2x3xf32>):\n"
+                     "  %s = \"ten.sigmoid\"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"a\")\n"
+                     "  %m = \"ten.mul\"(%x, %s) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"b\")\n"
+                     "  \"func.return\"(%m) : (tensor<2x3xf32>) -> ()\n}) : () -> ()\n";
+  auto compiled = CompiledRules::Create({SiluRule()}, context_);
+  ASSERT_TRUE(compiled.ok());
+  auto module = ParseModule(context_, text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  PassContext pass_context;
+  ASSERT_TRUE(ApplyRules(*compiled, module->get(), pass_context).ok());
+  EXPECT_THAT(Print(**module, {.locations = true}), HasSubstr("fused[\"a\", \"b\"]"));
+}
+
+TEST_F(EngineTest, RegistrationRefusesBadRules) {
+  Val x("x"), y("y"), unused("unused");
+  Attr<int64_t> axis("axis");
+  auto why = [&](Rule rule) {
+    auto set = CompiledRules::Create({std::move(rule)}, context_);
+    return set.ok() ? std::string("accepted") : std::string(set.status().message());
+  };
+  EXPECT_THAT(why(Rule("a").Match(Relu(Relu(x))).Replace(Relu(y))), HasSubstr("y in the result is not bound"));
+  EXPECT_THAT(why(Rule("b").Match(Add(Relu(x), unused)).Replace(Relu(x))), HasSubstr("'unused' is not used"));
+  EXPECT_THAT(why(Rule("c").Match(Softmax(Relu(x))).Replace(Relu(x))),
+              HasSubstr("nn.softmax: attribute 'axis' has no default and must be mentioned"));
+  EXPECT_THAT(why(Rule("d").Match(Softmax(Relu(x), {.axis = axis})).Replace(Relu(x))),
+              HasSubstr("attribute variable 'axis' is not used"));
+  EXPECT_THAT(why(Rule("e").Match(Relu(x)).Replace(Tanh(x))), HasSubstr("say with Lowers()"));
+  EXPECT_THAT(why(Rule("f").Match(AnyOf(Add(Relu(x), y), Relu(x))).Replace(Add(x, y)).Lowers("x")),
+              HasSubstr("bound in some alternatives only"));
+  EXPECT_THAT(why(Rule("g").Match(x).Replace(x)), HasSubstr("not an operation"));
+  EXPECT_THAT(why(Rule("h").Match(Relu(Relu(x)))), HasSubstr("1 values are matched and 0 replaced"));
+  EXPECT_THAT(why(Rule("i").Match(Relu(Relu(x))).Replace(Relu(x))), ::testing::StrEq("accepted"));
+  EXPECT_THAT(why(Rule("j").Match(Relu(Relu(x))).Replace(nn::Gelu(x, {.approximate = kAny}))), HasSubstr("kAny"));
+}
+
+TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
+  Val x("x"), y("y"), z("z");
+  auto why = [&](RuleSet rules) {
+    auto set = CompiledRules::Create(std::move(rules), context_);
+    return set.ok() ? std::string("accepted") : std::string(set.status().message());
+  };
+  Rule general = Rule("general").Match(Relu(Add(x, y))).Replace(Add(x, y));
+  Rule special = Rule("special").Match(Relu(Add(Tanh(z), z))).Replace(Tanh(z));
+  EXPECT_THAT(why({general, special}), HasSubstr("'special'"));
+  EXPECT_THAT(why({general, special}), HasSubstr("is never reached"));
+  EXPECT_EQ(why({special, general}), "accepted");
+  Rule there = Rule("there").Match(Neg(Relu(x))).Replace(Relu(Neg(x))).Lowers("a");
+  Rule back = Rule("back").Match(Relu(Neg(y))).Replace(Neg(Relu(y))).Lowers("b");
+  EXPECT_THAT(why({there, back}), HasSubstr("undo each other"));
+  EXPECT_THAT(why({general, Rule("general").Match(Neg(Neg(x))).Replace(x)}), HasSubstr("has the name of the rule in"));
+}
+
+TEST_F(EngineTest, VariadicOperands) {
+  Val x = Each("x"), y = Each("y"), z = Each("z");
+  Attr<int64_t> axis("axis");
+  Rule rule = Rule("concat-of-concat")
+                  .Match(Concat({x, Concat({y}, {.axis = axis}), z}, {.axis = axis}))
+                  .Replace(Concat({x, y, z}, {.axis = axis}));
+  std::string text =
+      "\"func.func\"() <{function_type = (tensor<1xf32>) -> tensor<4xf32>, sym_name = \"f\"}> ({\n^bb0(%x: tensor<1xf32>):\n"
+      "  %a = \"ten.concat\"(%x, %x) <{axis = 0 : i64}> : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>\n"
+      "  %b = \"ten.concat\"(%x, %a, %x) <{axis = 0 : i64}> : (tensor<1xf32>, tensor<2xf32>, tensor<1xf32>) -> "
+      "tensor<4xf32>\n  \"func.return\"(%b) : (tensor<4xf32>) -> ()\n}) : () -> ()\n";
+  EXPECT_THAT(Apply({rule}, text), HasSubstr("ten.concat(%arg0, %arg0, %arg0, %arg0)"));
+}
+
+TEST_F(EngineTest, RootsBesideEachOther) {
+  // Two products of one x: the second root is found through the uses of x.
+  Val x("x"), a("a"), b("b");
+  Val shared = Relu(x);
+  Val first = Mul(shared, a), second = Sub(shared, b);
+  Rule rule = Rule("pair").Match({first, second}).Replace({Add(x, a), Add(x, b)});
+  std::string args = "%x: tensor<2x3xf32>, %a: tensor<2x3xf32>";
+  std::string out = Apply({rule}, Wrap(args, "tensor<2x3xf32>, tensor<2x3xf32>",
+                                       Unary("%r", "ten.relu", "%x") + Binary("%m", "ten.mul", "%r", "%a") +
+                                           Binary("%s", "ten.sub", "%r", "%x") + Binary("%d", "ten.div", "%m", "%s") +
+                                           Return("%d")));
+  EXPECT_EQ(counts_["pair"], 1) << out;
+  EXPECT_THAT(out, ::testing::Not(HasSubstr("ten.relu")));
+}
+
+TEST_F(EngineTest, AllRulesRegister) {
+  for (const Family& family : Families()) {
+    auto set = CompiledRules::Create(RulesOf(family), context_);
+    EXPECT_TRUE(set.ok()) << set.status();
+  }
+}
+
+TEST_F(EngineTest, RulesPrint) {
+  EXPECT_EQ(ToString(SiluRule()), "rule silu {\n  match   ten.mul(x, ten.sigmoid(x))\n  replace nn.silu(x)\n}\n");
+}
+
+}  // namespace
+}  // namespace tenon::pattern

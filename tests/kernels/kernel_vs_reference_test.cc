@@ -1,0 +1,124 @@
+// Every fast kernel against the reference kernel of its op, on random calls.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/kernels/case_generators.h"
+
+namespace tenon::kernels::testing {
+namespace {
+
+constexpr int kCases = 60;
+constexpr int kFewestRun = 15;  // of these the kernel must support at least so many
+
+std::string Describe(const Case& c) {
+  std::string text;
+  auto add = [&](const std::vector<Tensor>& tensors) {
+    for (const Tensor& t : tensors) {
+      text += std::string(Name(t.dtype)) + "[";
+      for (int64_t d : t.shape) text += std::to_string(d) + " ";
+      text += "] ";
+    }
+  };
+  add(c.inputs);
+  text += "-> ";
+  add(c.outputs);
+  return text;
+}
+
+// Bytes equal, or floats close: |a - b| <= 3e-6 max|b| + 2e-5 |b|, with NaN and infinity in the
+// same places.
+::testing::AssertionResult Same(const Tensor& actual, const Tensor& expected) {
+  if (expected.dtype != DType::kF32) {
+    if (std::memcmp(actual.data<void>(), expected.data<void>(), expected.bytes) == 0) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure() << "bytes differ";
+  }
+  float largest = 0;
+  for (float v : expected.values<float>()) {
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  }
+  for (int64_t i = 0; i < expected.numel(); ++i) {
+    const float a = actual.data<float>()[i], b = expected.data<float>()[i];
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b) continue;
+    if (!(std::fabs(a - b) <= 3e-6f * largest + 2e-5f * std::fabs(b))) {
+      return ::testing::AssertionFailure() << "element " << i << " is " << a << ", expected " << b;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+const Kernel* ReferenceOf(const Kernel& kernel) {
+  for (const Kernel& candidate : Registry().Find(kernel.op)) {
+    if (std::strncmp(candidate.name, "ref.", 4) == 0) return &candidate;
+  }
+  return nullptr;
+}
+
+std::vector<const Kernel*> FastKernels() {
+  std::vector<const Kernel*> kernels;
+  for (const std::string& op : Registry().ops()) {
+    for (const Kernel& kernel : Registry().Find(op)) {
+      if (std::strncmp(kernel.name, "ref.", 4) != 0 && kernel.backend == Backend::kCpu) {
+        kernels.push_back(&kernel);
+      }
+    }
+  }
+  return kernels;
+}
+
+class KernelVsReferenceTest : public ::testing::TestWithParam<const Kernel*> {};
+
+TEST_P(KernelVsReferenceTest, Agrees) {
+  const Kernel& kernel = *GetParam();
+  const Kernel* reference = ReferenceOf(kernel);
+  ASSERT_NE(reference, nullptr) << kernel.op << " has no reference kernel";
+  const auto generator = Generators().find(kernel.op);
+  ASSERT_NE(generator, Generators().end())
+      << "no cases for " << kernel.op << ": add a generator to case_generators.cc";
+  int supported = 0;
+  for (uint32_t seed = 0; seed < kCases; ++seed) {
+    Random random(seed);
+    Case want = generator->second(random);
+    if (!WhyNot(kernel, want).empty()) continue;
+    ++supported;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + Describe(want));
+    KernelStatus status = RunCase(*reference, want);
+    ASSERT_TRUE(status.ok()) << status.message;
+    for (int threads : {1, 3}) {
+      Case got = want;
+      for (Tensor& t : got.outputs)
+        std::fill(t.storage.begin(), t.storage.end(), 0x7f7f7f7f7f7f7f7f);
+      status = RunCase(kernel, got, threads);
+      ASSERT_TRUE(status.ok()) << status.message;
+      for (size_t i = 0; i < want.outputs.size(); ++i) {
+        ASSERT_TRUE(Same(got.outputs[i], want.outputs[i]))
+            << "result " << i << ", threads " << threads;
+      }
+    }
+    for (size_t i = 0; i < want.inputs.size(); ++i) {
+      if ((kernel.inplace_mask >> i & 1) == 0 || want.inputs[i].bytes != want.outputs[0].bytes)
+        continue;
+      Case got = want;
+      status = RunCase(kernel, got, 3, static_cast<int>(i));
+      ASSERT_TRUE(status.ok()) << status.message;
+      ASSERT_TRUE(Same(got.outputs[0], want.outputs[0])) << "in place of input " << i;
+    }
+  }
+  EXPECT_GE(supported, kFewestRun) << "the generator rarely makes calls that the kernel supports";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelVsReferenceTest, ::testing::ValuesIn(FastKernels()),
+                         [](const ::testing::TestParamInfo<const Kernel*>& info) {
+                           std::string name = info.param->name;
+                           for (char& c : name) {
+                             if (c == '.') c = '_';
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace tenon::kernels::testing

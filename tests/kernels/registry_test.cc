@@ -1,0 +1,117 @@
+// The registry, the list of kernels and the thread pool.
+#include "kernels/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "kernels/activation.h"
+#include "kernels/op_attrs.h"
+#include "kernels/thread_pool.h"
+#include "tests/kernels/kernel_test_util.h"
+
+namespace tenon::kernels::testing {
+namespace {
+
+TEST(KernelList, IsSortedAndNamesAreUnique) {
+  std::vector<std::string> symbols;
+#define TENON_KERNEL(name) symbols.push_back(#name);
+#include "kernels/kernels.def"
+#undef TENON_KERNEL
+  EXPECT_TRUE(std::is_sorted(symbols.begin(), symbols.end()));
+  std::set<std::string> names;
+  for (const std::string& op : Registry().ops()) {
+    int references = 0;
+    for (const Kernel& kernel : Registry().Find(op)) {
+      EXPECT_TRUE(names.insert(kernel.name).second) << kernel.name;
+      EXPECT_NE(kernel.run, nullptr) << kernel.name;
+      const bool reference = std::strncmp(kernel.name, "ref.", 4) == 0;
+      references += reference;
+      EXPECT_EQ(kernel.priority == 0, reference) << kernel.name;
+      EXPECT_TRUE(!reference || kernel.supports == nullptr) << kernel.name;
+    }
+    EXPECT_EQ(references, 1) << op;
+  }
+  EXPECT_EQ(names.size(), symbols.size());
+}
+
+TEST(KernelRegistry, ChoosesByPriorityAndSaysWhyNot) {
+  KernelRegistry registry;
+  auto run = [](const RunArgs&) { return KernelStatus::Ok(); };
+  registry.Add({.op = "t.op", .name = "ref.op", .run = run});
+  registry.Add({.op = "t.op", .name = "cpu.b", .priority = 5, .run = run});
+  registry.Add({.op = "t.op",
+                .name = "cpu.a",
+                .priority = 9,
+                .run = run,
+                .supports = [](const CallSignature&) { return std::string("too small"); }});
+  EXPECT_EQ(registry.Find("t.op").size(), 3u);
+  const auto choice = registry.Choose("t.op", {});
+  ASSERT_NE(choice.kernel, nullptr);
+  EXPECT_STREQ(choice.kernel->name, "cpu.b");
+  EXPECT_EQ(choice.why_not, std::vector<std::string>{"cpu.a: too small"});
+  EXPECT_STREQ(registry.Choose("t.op", {}, /*reference_only=*/true).kernel->name, "ref.op");
+  EXPECT_EQ(registry.Choose("t.unknown", {}).kernel, nullptr);
+  EXPECT_EQ(registry.FindByName("cpu.a")->priority, 9);
+  EXPECT_EQ(registry.FindByName("cpu.c"), nullptr);
+}
+
+TEST(Activation, BothEnumsAreSpelledAlike) {
+  fused::LinearAttrs linear;
+  fused::ConvAttrs conv;
+  auto expect = [&](fused::LinearActivation l, fused::ConvActivation c, ActivationKind kind) {
+    linear.activation = l;
+    conv.activation = c;
+    EXPECT_EQ(ToActivation(linear).kind, kind);
+    EXPECT_EQ(ToActivation(conv).kind, kind);
+  };
+#define EXPECT_SAME(name) \
+  expect(fused::LinearActivation::name, fused::ConvActivation::name, ActivationKind::name)
+  EXPECT_SAME(kNone);
+  EXPECT_SAME(kRelu);
+  EXPECT_SAME(kGelu);
+  EXPECT_SAME(kGeluTanh);
+  EXPECT_SAME(kGeluSigmoid);
+  EXPECT_SAME(kSilu);
+  EXPECT_SAME(kSigmoid);
+  EXPECT_SAME(kTanh);
+  EXPECT_SAME(kClip);
+  EXPECT_SAME(kLeakyRelu);
+  EXPECT_SAME(kHardSigmoid);
+  EXPECT_SAME(kHardSwish);
+#undef EXPECT_SAME
+}
+
+TEST(ThreadPool, CoversTheRangeOnce) {
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.num_threads(), threads);
+    for (int64_t n : {0, 1, 7, 1000}) {
+      for (int64_t grain : {0, 1, 10, 5000}) {
+        std::vector<std::atomic<int>> hits(static_cast<size_t>(n));
+        pool(n, grain, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+        });
+        for (auto& h : hits) EXPECT_EQ(h, 1);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, NestedCallsRunSerially) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> sum = 0;
+  pool(6, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      pool(10, 1, [&](int64_t b, int64_t e) { sum += e - b; });
+    }
+  });
+  EXPECT_EQ(sum, 60);
+}
+
+}  // namespace
+}  // namespace tenon::kernels::testing

@@ -1,0 +1,247 @@
+// Running pipelines: order, nesting, verification, reports, properties, honesty.
+#include "pass/pass_manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/core/block.h"
+#include "ir/core/parser.h"
+#include "ir/core/symbol_table.h"
+#include "ir/dialect/dialects.h"
+#include "nlohmann/json.hpp"
+#include "pass/module_properties.h"
+
+namespace tenon {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using Body = std::function<absl::StatusOr<PassResult>(Operation*, PassContext&)>;
+
+class FunctionPass : public Pass {
+ public:
+  explicit FunctionPass(Body body) : body_(std::move(body)) {}
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    return body_(op, context);
+  }
+
+ private:
+  Body body_;
+};
+
+constexpr char kTwoFunctions[] = R"(
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "f"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = ten.abs(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "g"}> ({
+^bb0(%x: tensor<2xf32>):
+  func.return(%x) : (tensor<2xf32>) -> ()
+}) : () -> ()
+)";
+
+class PassManagerTest : public testing::Test {
+ protected:
+  PassManagerTest() {
+    RegisterAllDialects(context_);
+    Add("note", "func.func",
+        [this](Operation* op, PassContext& context) -> absl::StatusOr<PassResult> {
+          order_.push_back("note " + std::string(SymbolName(*op)));
+          context.statistics->Add("functions");
+          return PassResult{};
+        });
+    Add("again", "func.func", [this](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+      order_.push_back("again " + std::string(SymbolName(*op)));
+      return PassResult{};
+    });
+    Add("whole", "builtin.module", [this](Operation*, PassContext&) -> absl::StatusOr<PassResult> {
+      order_.push_back("whole");
+      return PassResult{};
+    });
+    Add("mark", "func.func", [](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+      const Attribute mark = Attribute::Unit(op->context());
+      if (op->attr("test.mark") == mark) return PassResult{};
+      op->SetAttr("test.mark", mark);
+      return PassResult{.changed = true};
+    });
+    Add("lie", "func.func", [](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+      op->SetAttr("test.lie", Attribute::Unit(op->context()));
+      return PassResult{};
+    });
+    Add("break", "func.func", [](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+      op->region().front().back()->Erase();
+      return PassResult{.changed = true};
+    });
+    Add("fail", "func.func", [](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+      return EmitError(op->context(), op->location(), "cannot do it");
+    });
+    PassInfo infer =
+        Info("infer", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
+    infer.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
+    registry_.Register(infer);
+    PassInfo lower = Info("lower", "builtin.module", [this](Operation*, PassContext&) {
+      order_.push_back("lower");
+      return PassResult{.changed = true};
+    });
+    lower.needs = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
+    lower.destroys = lower.needs;
+    lower.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
+    registry_.Register(lower);
+
+    absl::StatusOr<OwnedOp> module = ParseModule(context_, kTwoFunctions);
+    if (!module.ok()) {
+      ADD_FAILURE() << std::string(module.status().message());
+    } else {
+      module_ = *std::move(module);
+    }
+    options_.check_unchanged = true;
+    options_.sink = [this](std::string_view text) { output_ += text; };
+  }
+
+  static PassInfo Info(std::string name, std::string anchor, Body body) {
+    PassInfo info;
+    info.name = std::move(name);
+    info.anchor = std::move(anchor);
+    info.create = [body](const PassOptionValues&) { return std::make_unique<FunctionPass>(body); };
+    return info;
+  }
+  void Add(std::string name, std::string anchor, Body body) {
+    registry_.Register(Info(std::move(name), std::move(anchor), std::move(body)));
+  }
+
+  absl::StatusOr<PassResult> Run(std::string_view pipeline) {
+    PassManager manager(registry_);
+    const absl::Status added = manager.AddPipeline(pipeline);
+    if (!added.ok()) return added;
+    PassContext context;
+    return manager.Run(module_.get(), context, options_);
+  }
+  std::string Error(std::string_view pipeline) {
+    return std::string(Run(pipeline).status().message());
+  }
+
+  Context context_;
+  PassRegistry registry_;
+  OwnedOp module_;
+  PassManagerOptions options_;
+  std::vector<std::string> order_;
+  std::string output_;
+};
+
+TEST_F(PassManagerTest, FunctionsGoThroughANestOneByOne) {
+  ASSERT_TRUE(Run("note,again,whole,note").ok());
+  EXPECT_THAT(order_,
+              ElementsAre("note f", "again f", "note g", "again g", "whole", "note f", "note g"));
+}
+
+TEST_F(PassManagerTest, ChangedIsReportedOnce) {
+  absl::StatusOr<PassResult> first = Run("mark,note");
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(first->changed);
+  absl::StatusOr<PassResult> second = Run("mark,note");
+  ASSERT_TRUE(second.ok());
+  EXPECT_FALSE(second->changed);
+}
+
+TEST_F(PassManagerTest, ALieAboutChangesIsAnError) {
+  EXPECT_EQ(Error("lie"),
+            "pass 'lie' on 'func.func' operation: @f: changed the IR but reported no change");
+  options_.check_unchanged = false;
+  EXPECT_TRUE(Run("lie").ok());
+}
+
+TEST_F(PassManagerTest, InvalidIrIsFoundAfterThePassThatMadeIt) {
+  EXPECT_THAT(Error("note,break,again"),
+              StartsWith("pass 'break' on 'func.func' operation: @f: left invalid IR: "));
+  EXPECT_THAT(order_, ElementsAre("note f"));
+}
+
+TEST_F(PassManagerTest, VerifyEachCanBeOff) {
+  options_.verify_each = false;
+  EXPECT_TRUE(Run("break").ok());
+}
+
+TEST_F(PassManagerTest, AFailingPassStopsThePipeline) {
+  options_.print_after_failure = true;
+  EXPECT_THAT(Error("note,fail,again"), HasSubstr("cannot do it"));
+  EXPECT_THAT(order_, ElementsAre("note f"));
+  EXPECT_THAT(
+      output_,
+      StartsWith("// -----// IR Dump After fail Failed ('func.func' operation: @f) //----- //\n"));
+}
+
+TEST_F(PassManagerTest, PrintsBeforeAndAfter) {
+  options_.print_before = {"mark"};
+  options_.print_after = {"note"};
+  ASSERT_TRUE(Run("mark,note").ok());
+  EXPECT_THAT(output_, HasSubstr("IR Dump Before mark ('func.func' operation: @f)"));
+  EXPECT_THAT(output_, HasSubstr("IR Dump After note ('func.func' operation: @g)"));
+  EXPECT_THAT(output_, Not(HasSubstr("Before note")));
+  EXPECT_THAT(output_, Not(HasSubstr("After mark")));
+}
+
+TEST_F(PassManagerTest, PrintsAfterChangeOnly) {
+  options_.print_after_change = true;
+  ASSERT_TRUE(Run("mark,note").ok());
+  EXPECT_THAT(output_, HasSubstr("After mark"));
+  EXPECT_THAT(output_, HasSubstr("test.mark"));
+  EXPECT_THAT(output_, Not(HasSubstr("After note")));
+}
+
+TEST_F(PassManagerTest, Statistics) {
+  options_.statistics = true;
+  ASSERT_TRUE(Run("note,whole").ok());
+  EXPECT_THAT(output_, HasSubstr("note\n         2 functions\n"));
+  EXPECT_THAT(output_, Not(HasSubstr("whole")));
+}
+
+TEST_F(PassManagerTest, TimingIsNestedAsThePipelineIs) {
+  options_.timing = true;
+  ASSERT_TRUE(Run("mark,whole").ok());
+  EXPECT_THAT(output_,
+              testing::ContainsRegex(
+                  "'func.func' Pipeline\n.*\\)    mark\n.*\\)      \\(verify\\)\n.*\\)  whole\n"));
+  output_.clear();
+  options_.timing_json = true;
+  ASSERT_TRUE(Run("note,whole").ok());
+  const nlohmann::json json = nlohmann::json::parse(output_);
+  EXPECT_EQ(json["children"][0]["name"], "func.func");
+  EXPECT_EQ(json["children"][0]["children"][0]["name"], "note");
+  EXPECT_EQ(json["children"][1]["name"], "whole");
+}
+
+TEST_F(PassManagerTest, ImpossibleOrderIsRefusedBeforeAnythingRuns) {
+  EXPECT_THAT(Error("whole,lower"), HasSubstr("pass 'lower' cannot run here"));
+  EXPECT_THAT(order_, ElementsAre());
+}
+
+TEST_F(PassManagerTest, PropertiesAreKeptInTheModule) {
+  absl::StatusOr<PassResult> result = Run("infer");
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->changed);
+  EXPECT_EQ(module_->attr(kModulePropertiesAttr).text(), "[\"shapes_inferred\"]");
+  ASSERT_TRUE(Run("lower").ok());  // the earlier run established what it needs
+  EXPECT_EQ(module_->attr(kModulePropertiesAttr).text(), "[\"lowered\"]");
+  EXPECT_THAT(Error("lower"), HasSubstr("needs the module to be shapes_inferred"));
+}
+
+TEST_F(PassManagerTest, MalformedPropertiesAreAnError) {
+  module_->SetAttr(kModulePropertiesAttr, Attribute::I64(context_, 1));
+  EXPECT_THAT(Error("note"),
+              HasSubstr("core.properties is 1 : i64 (expected an array of: shapes_inferred"));
+}
+
+TEST_F(PassManagerTest, RunsOnModulesOnly) {
+  PassManager manager(registry_);
+  PassContext context;
+  Operation* function = LookupSymbol(module_.get(), "f");
+  EXPECT_THAT(std::string(manager.Run(function, context).status().message()),
+              HasSubstr("runs on builtin.module, not on func.func"));
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,153 @@
+"""Runs ir-opt as a user does. Usage: ir_opt_test.py PATH_OF_IR_OPT."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+IR_OPT = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'ir-opt'
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODEL = os.path.join(ROOT, 'tests/models/bert.eager.ts17/model.onnx')
+
+GOOD = '''func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "f"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = ten.abs(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = ten.abs(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = ten.add(%0, %1) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return(%2) : (tensor<2xf32>) -> ()
+}) : () -> ()
+'''
+BAD = GOOD.replace('%0 = ten.abs', '%0 = ten.abss')
+
+
+def ir_opt(*args, text=None):
+  data = text.encode() if isinstance(text, str) else text
+  result = subprocess.run([IR_OPT, *args], input=data, capture_output=True, check=False, timeout=120)
+  return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+class IrOptTest(unittest.TestCase):
+
+  def run_ok(self, *args, text=GOOD):
+    status, out, err = ir_opt(*args, text=text)
+    self.assertEqual(status, 0, err)
+    return out
+
+  def test_prints_what_it_reads(self):
+    once = self.run_ok('-')
+    self.assertEqual(self.run_ok('-', text=once), once)
+    self.assertIn('ten.add(', once)
+
+  def test_generic_form_and_alias(self):
+    generic = self.run_ok('-', '--print-generic')
+    self.assertIn('"ten.add"(', generic)
+    self.assertEqual(self.run_ok('-', '--mlir-print-op-generic'), generic)
+    self.assertEqual(self.run_ok('-', text=generic), self.run_ok('-'))
+
+  def test_locations(self):
+    self.assertIn('"<stdin>":3:', self.run_ok('-', '--mlir-print-debuginfo'))
+
+  def test_passes_by_flag_and_by_pipeline(self):
+    by_flag = self.run_ok('-', '--cse')
+    self.assertEqual(by_flag.count('ten.abs'), 1)
+    self.assertEqual(self.run_ok('-', '--pass-pipeline=builtin.module(func.func(cse))'), by_flag)
+    self.assertEqual(self.run_ok('-', '--pass-pipeline', 'cse'), by_flag)
+
+  def test_order_is_that_of_the_command_line(self):
+    status, _, err = ir_opt('-', '--dump-pass-pipeline', '--dce', '--pass-pipeline=cse', '--dce', text=GOOD)
+    self.assertEqual(status, 0, err)
+    self.assertLess(err.index('dce'), err.index('cse'))
+    self.assertLess(err.index('cse'), err.rindex('dce'))
+
+  def test_output_file(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'out.mlir')
+      self.assertEqual(self.run_ok('-', '-o', path), '')
+      with open(path, encoding='utf-8') as f:
+        self.assertEqual(f.read(), self.run_ok('-'))
+      self.assertNotEqual(ir_opt('-', '-o', path, text=BAD)[0], 0)
+      self.assertEqual(os.listdir(folder), ['out.mlir'])  # no temporary, and the old result stays
+      with open(path, encoding='utf-8') as f:
+        self.assertIn('ten.add', f.read())
+
+  def test_wrong_use(self):
+    cases = [
+        (['-', '--cs'], "unknown option '--cs'; did you mean '--cse'?"),
+        (['-', '--print-generc'], "did you mean '--print-generic'?"),
+        (['-', '--pass-pipeline=cse,csee'], "pipeline:1:5: unknown pass 'csee'; did you mean 'cse'?\n  cse,csee\n      ^"),
+        (['-', '--cse=x=1'], "pipeline:1:1: pass 'cse' has no option 'x'"),
+        (['-', '--timing=maybe'], "'maybe' (expected true or false)"),
+        (['-', '--list-ops=x'], "'--list-ops' takes no value"),
+        (['-', '--explain'], "'--explain' needs a value"),
+        (['-', '--print-ir-after=csee'], "no pass 'csee' to print before or after; did you mean 'cse'?"),
+        (['-', 'b.mlir'], "a second input 'b.mlir'"),
+        (['/nowhere/x.mlir'], '/nowhere/x.mlir: cannot be opened'),
+    ]
+    for args, message in cases:
+      with self.subTest(args=args):
+        status, out, err = ir_opt(*args, text=GOOD)
+        self.assertEqual((status, out), (2, ''))
+        self.assertIn(message, err)
+
+  def test_broken_input(self):
+    status, out, err = ir_opt('-', text=BAD)
+    self.assertEqual((status, out), (2, ''))
+    self.assertIn("<stdin>:3:8: error: unknown op 'ten.abss' in dialect 'ten'; did you mean 'ten.abs'?", err)
+    for text in (b'\x08\x07', b'\x00', os.urandom(300), GOOD[:-30], '"' * 1000, '(' * 100000):
+      with self.subTest(text=text[:20]):
+        status, out, err = ir_opt('-', text=text)
+        self.assertEqual((status, out), (2, ''))
+        self.assertNotEqual(err, '')
+
+  def test_empty_input_is_an_empty_module(self):
+    self.assertIn('builtin.module', self.run_ok('-', text=''))
+
+  def test_split_input_file(self):
+    status, out, err = ir_opt('-', '--split-input-file', text=GOOD + '// -----\n' + BAD + '// -----\n' + GOOD)
+    self.assertEqual(status, 2)
+    self.assertIn('<stdin>:11:8: error: unknown op', err)
+    self.assertEqual(out.count('// -----\n'), 2)
+    self.assertEqual(out.count('ten.add'), 2)
+
+  def test_verify_diagnostics(self):
+    wanted = BAD.replace('  %0', "  // expected-error@+1 {{unknown op 'ten.abss'}}\n  %0")
+    self.assertEqual(ir_opt('-', '--verify-diagnostics', text=wanted)[0], 0)
+    for text, message in [(BAD, 'unexpected diagnostic'), (wanted.replace('+1', '+2'), 'was not produced'),
+                          (wanted.replace('unknown op', 'unknown oops'), 'was not produced'),
+                          (GOOD + '// expected-error {{x}}\n', 'expected error "x" was not produced')]:
+      with self.subTest(text=text):
+        status, _, err = ir_opt('-', '--verify-diagnostics', text=text)
+        self.assertEqual(status, 1)
+        self.assertIn(message, err)
+    self.assertEqual(ir_opt('-', '--verify-diagnostics', text=GOOD + '// expected-eror {{x}}\n')[0], 2)
+
+  def test_unregistered_dialects(self):
+    text = GOOD.replace('%0 = ten.abs', '%0 = "their.abs"')
+    self.assertEqual(ir_opt('-', text=text)[0], 2)
+    self.assertIn('their.abs', self.run_ok('-', '--allow-unregistered-dialect', text=text))
+
+  def test_reports_go_to_standard_error(self):
+    status, out, err = ir_opt('-', '--cse', '--mlir-timing', '--mlir-print-ir-after-all', text=GOOD)
+    self.assertEqual(status, 0)
+    self.assertIn('IR Dump After cse', err)
+    self.assertIn('Execution time report', err)
+    self.assertEqual(out, self.run_ok('-', '--cse'))
+
+  def test_lists(self):
+    for flag, part in [('--help', 'Usage: ir-opt'), ('--list-passes', '--cse'), ('--list-ops', 'ten.matmul'),
+                       ('--version', 'ir-opt (Tenon) '), ('--list-rules', '')]:
+      with self.subTest(flag=flag):
+        self.assertIn(part, self.run_ok(flag, text=None))
+
+  def test_onnx(self):
+    from_path = self.run_ok(MODEL, '--elide-resources', text=None)
+    self.assertIn('func.func', from_path)
+    with open(MODEL, 'rb') as f:
+      status, from_pipe, err = ir_opt('-', '--elide-resources', text=f.read())
+    self.assertEqual(status, 0, err)
+    self.assertEqual(from_pipe, from_path)
+
+
+if __name__ == '__main__':
+  unittest.main()
