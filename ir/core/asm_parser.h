@@ -44,7 +44,10 @@ class AsmParser {
   // ---- tokens
   bool At(TokenKind kind) const { return token_.kind == kind; }
   bool AtKeyword(std::string_view word) const { return At(TokenKind::kBareId) && token_.text == word; }
-  void Advance() { token_ = lexer_.Next(); }
+  void Advance() {
+    previous_end_ = lexer_.position();
+    token_ = lexer_.Next();
+  }
   bool Consume(TokenKind kind) {
     if (!At(kind)) return false;
     Advance();
@@ -66,7 +69,8 @@ class AsmParser {
   // ---- errors; they always return false
   bool ErrorAt(size_t offset, std::string message, std::vector<Diagnostic> notes = {});
   bool Error(std::string message) { return ErrorAt(offset(), std::move(message)); }
-  // "expected X, got 'token'", or the lexer's complaint.
+  // "expected X, got 'token'", or the lexer's complaint. Placed at the end of the token before when the
+  // current one is on a later line.
   bool ErrorExpected(const char* what);
   struct Position {
     uint32_t line = 0, col = 0;
@@ -94,6 +98,7 @@ class AsmParser {
   std::string_view file_name_;
   absl::Status status_;
   int depth_ = 0;
+  size_t previous_end_ = 0;  // of the token before the current one
 
  private:
   struct DepthGuard {

@@ -20,11 +20,13 @@ bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnost
 
 bool AsmParser::ErrorExpected(const char* what) {
   if (At(TokenKind::kError)) return Error(lexer_.error());
-  if (At(TokenKind::kEof)) return Error(fmt::format("expected {}, got the end of the text", what));
+  std::string_view skipped = lexer_.text().substr(previous_end_, offset() - previous_end_);
+  size_t at = previous_end_ > 0 && skipped.find('\n') != std::string_view::npos ? previous_end_ : offset();
+  if (At(TokenKind::kEof)) return ErrorAt(at, fmt::format("expected {}, got the end of the text", what));
   constexpr size_t kMaxShown = 40;
   std::string shown(token_.text.substr(0, kMaxShown));
   if (token_.text.size() > kMaxShown) shown += "…";
-  return Error(fmt::format("expected {}, got '{}'", what, shown));
+  return ErrorAt(at, fmt::format("expected {}, got '{}'", what, shown));
 }
 
 bool AsmParser::ExpectEnd() { return AtEnd() || ErrorExpected("the end of the text"); }

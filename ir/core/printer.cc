@@ -16,7 +16,8 @@ namespace tenon {
 namespace {
 
 // Gives blocks and values the numbers that MLIR gives them: a region's own values first, then those of
-// the regions nested in it; sibling regions start from the same number.
+// the regions nested in it. Sibling regions start from the same number; in the generic form, as in MLIR,
+// all numbers are different and the last sibling gets the lowest ones.
 class Numbering {
  public:
   struct BlockNumber {
@@ -25,14 +26,16 @@ class Numbering {
     bool entry = false;  // arguments are %arg0, %arg1, …; otherwise %0, %1, …
   };
 
-  explicit Numbering(const Operation& root) {
+  Numbering(const Operation& root, bool unique) {
     if (root.num_results() > 0) ops_[&root] = next_value_++;
     PushRegions(root);
     while (!work_.empty()) {
       Work work = work_.back();
       work_.pop_back();
-      next_value_ = work.next_value;
-      next_argument_ = work.next_argument;
+      if (!unique) {
+        next_value_ = work.next_value;
+        next_argument_ = work.next_argument;
+      }
       NumberRegion(*work.region);
     }
   }
@@ -90,7 +93,7 @@ class Numbering {
 class Printer {
  public:
   Printer(const Operation& root, const PrintOptions& options)
-      : options_(options), context_(root.context()), numbering_(root) {}
+      : options_(options), context_(root.context()), numbering_(root, options.generic) {}
 
   std::string Run(const Operation& root) {
     PrintOperation(root);

@@ -92,13 +92,15 @@ class Verifier {
     Block* from = value.parent_block();
     Region* home = from == nullptr ? nullptr : from->parent();
     if (home == nullptr) return FailUse(op, value, operand, "belongs to no region");
+    const Operation* isolated = nullptr;
     Operation* at = &op;
     while (at->parent_region() != home) {
       at = at->parent_op();
       if (at == nullptr) return FailUse(op, value, operand, "is not visible here");
-      if (at->Has(Trait::kIsolatedFromAbove)) {
-        return FailUse(op, value, operand, fmt::format("is defined outside of {}, which is isolated", at->name()));
-      }
+      if (isolated == nullptr && at->Has(Trait::kIsolatedFromAbove)) isolated = at;
+    }
+    if (isolated != nullptr) {
+      return FailUse(op, value, operand, fmt::format("is defined outside of {}, which is isolated", isolated->name()));
     }
     if (IsGraphRegion(*home)) return;
     if (!dominance_.ValueDominates(value, &op)) FailUse(op, value, operand, "does not dominate this use");

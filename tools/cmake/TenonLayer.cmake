@@ -35,7 +35,6 @@ function(tenon_layer name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     tenon_target_options(${target})
-    tenon_precompile_headers(${target})
     target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE})
     if(TENON_ENABLE_CUDA AND LAYER_CUDA_FOLDERS)
       target_compile_definitions(${target} PUBLIC TENON_HAVE_CUDA=1)
@@ -72,13 +71,6 @@ function(tenon_group name)
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES tenon_${name})
 endfunction()
 
-function(tenon_precompile_headers target)
-  if(TENON_ENABLE_PCH)
-    target_precompile_headers(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/tools/cmake/precompiled.h>)
-  endif()
-endfunction()
-
 # Compiles <folder>/*.proto; the C++ lands in the generated tree at the same path.
 function(tenon_protobuf_sources result folder)
   set(outputs "")
@@ -92,7 +84,7 @@ function(tenon_protobuf_sources result folder)
       DEPENDS "${PROJECT_SOURCE_DIR}/${proto}"
       COMMENT "Compiling ${proto}"
       VERBATIM)
-    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS "-w" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS "-w")
     list(APPEND outputs ${stem}.cc ${stem}.h)
   endforeach()
   set(${result} "${outputs}" PARENT_SCOPE)

@@ -2,7 +2,6 @@
 
 option(TENON_DEVELOPER_MODE "Build tests and benchmarks; warnings are errors" OFF)
 option(TENON_ENABLE_CUDA "Build the CUDA kernels" OFF)
-option(TENON_ENABLE_PCH "Precompile the heavy headers of the standard library, Abseil and fmt" OFF)
 option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined")
 

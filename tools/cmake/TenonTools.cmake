@@ -12,7 +12,6 @@ list(REMOVE_DUPLICATES TENON_PROGRAMS)
 foreach(_name ${TENON_PROGRAMS})
   add_executable(${_name} ${_sources_of_${_name}})
   tenon_target_options(${_name})
-  tenon_precompile_headers(${_name})
   target_link_libraries(${_name} PRIVATE tenon::tenon nlohmann_json::nlohmann_json)
   target_compile_definitions(${_name} PRIVATE TENON_VERSION="${PROJECT_VERSION}")
   target_link_options(${_name} PRIVATE -Wl,--as-needed)  # start-up time follows the number of shared libraries

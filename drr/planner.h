@@ -1,0 +1,107 @@
+// Shapes of an instance: dimensions are unknowns that unify until each has a number.
+#ifndef TENON_DRR_PLANNER_H_
+#define TENON_DRR_PLANNER_H_
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "drr/instance.h"
+
+namespace tenon::drr {
+
+// An unknown extent, by number.
+using Unknown = int;
+using Shape = std::vector<Unknown>;
+
+class Planner {
+ public:
+  Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random);
+  bool Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan, std::string* why);
+
+ private:
+  // ---- unknowns
+  Unknown Fresh();
+  Unknown Number(int64_t value);
+  Unknown Find(Unknown u);
+  bool Unify(Unknown a, Unknown b);
+  bool UnifyAll(const Shape& a, const Shape& b);
+  bool Known(Unknown u) { return values_[Find(u)] >= 0; }
+  int64_t Value(Unknown u);  // decides if still open
+  std::vector<int64_t> Values(const Shape& shape);
+  Shape FreshShape(int rank);
+
+  // ---- random choices
+  int Pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
+  int64_t Extent();
+  double Real();
+
+  // ---- the graph
+  int KnownRank(const Edge& edge) const;
+  // Gives a value exactly this shape.
+  bool Demand(const Edge& edge, const Shape& shape);
+  // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.
+  bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
+  bool DemandOp(uint16_t n, int result, const Shape& shape);
+  bool Elementwise(uint16_t n, const Shape& shape);
+  bool MatmulOperands(uint16_t n, const Shape& shape);
+  bool ReshapeOperand(uint16_t n, const Shape& shape);
+  bool NormOperands(uint16_t n, const Shape& shape);
+  bool LinearOperands(uint16_t n, const Shape& shape);
+  bool ConvOperands(uint16_t n, const Shape& shape);
+  bool AttentionOperands(uint16_t n, const Shape& shape);
+  bool CanShrink(const Edge& edge) const;
+  Shape Broadcastable(const Shape& shape, int rank);
+  const Edge* Operand(uint16_t n, size_t group) const;
+  Edge Through(Edge edge) const;  // past AnyOf and Let
+
+  // ---- attributes
+  AttrValue AttrOf(uint16_t n, std::string_view name, int rank);
+  int64_t IntOf(uint16_t n, std::string_view name, int rank) {
+    AttrValue value = AttrOf(n, name, rank);
+    const int64_t* i = std::get_if<int64_t>(&value);
+    return i != nullptr ? *i : 0;
+  }
+  std::string TextOf(uint16_t n, std::string_view name) {
+    AttrValue value = AttrOf(n, name, 0);
+    const std::string* s = std::get_if<std::string>(&value);
+    return s != nullptr ? *s : "";
+  }
+  bool FlagOf(uint16_t n, std::string_view name) {
+    AttrValue value = AttrOf(n, name, 0);
+    const bool* b = std::get_if<bool>(&value);
+    return b != nullptr && *b;
+  }
+  AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
+  AttrValue ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank);
+  std::optional<int64_t> DimValue(uint16_t code);
+  Unknown DimUnknown(uint16_t code);
+
+  void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
+  bool ApplyHints();
+  void FinishLeaves(InstancePlan& plan);
+  bool FinishSlots(InstancePlan& plan);
+
+  const CompiledRule& rule_;
+  Context& context_;
+  std::mt19937_64& random_;
+  std::vector<Unknown> parents_;
+  std::vector<int64_t> values_;
+  std::vector<Unknown> dim_unknowns_;  // by dimension variable
+  std::map<uint16_t, Shape> shapes_;   // by node
+  std::map<uint16_t, int> rank_hints_;
+  std::map<uint16_t, AttrValue> attrs_;  // by attribute variable
+  std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
+  std::map<uint16_t, bool> boolean_, positive_, constant_;
+  std::vector<int> alternatives_;
+  std::vector<std::vector<std::vector<bool>>> absent_;
+  std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
+  Shape root_shape_;
+  std::string why_;
+};
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_PLANNER_H_

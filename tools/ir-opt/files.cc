@@ -1,0 +1,104 @@
+#include "tools/ir-opt/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+
+namespace tenon::ir_opt {
+namespace {
+
+absl::Status SystemError(std::string_view what, const std::string& path) {
+  return absl::InvalidArgumentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+}
+
+absl::Status WriteAll(int file, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError("cannot be written", path);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadInput(const std::string& path) {
+  const bool standard = path == "-";
+  const int file = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return SystemError("cannot be opened", path);
+  std::string bytes;
+  char buffer[1 << 16];
+  absl::Status status;
+  while (true) {
+    const ssize_t count = read(file, buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) status = SystemError("cannot be read", path);
+    if (count <= 0) break;
+    bytes.append(buffer, static_cast<size_t>(count));
+  }
+  if (!standard) close(file);
+  if (!status.ok()) return status;
+  return bytes;
+}
+
+bool LooksLikeText(std::string_view bytes) {
+  constexpr size_t kProbe = 512;
+  return std::none_of(bytes.begin(), bytes.begin() + std::min(kProbe, bytes.size()), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f';
+  });
+}
+
+std::vector<std::string> SplitInput(std::string_view text) {
+  std::vector<std::string> parts(1);
+  size_t lines = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    ++lines;
+    if (line.substr(0, 8) == "// -----") {
+      parts.emplace_back(lines, '\n');
+    } else {
+      parts.back() += line;
+    }
+  }
+  return parts;
+}
+
+absl::Status WriteOutput(const std::string& path, std::string_view text) {
+  if (path.empty()) return WriteAll(STDOUT_FILENO, text, "standard output");
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return SystemError("cannot be opened for writing", path);
+    const absl::Status status = WriteAll(file, text, path);
+    close(file);
+    return status;
+  }
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return SystemError("cannot be created", path);
+  absl::Status status = WriteAll(file, text, path);
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (status.ok() && fchmod(file, 0666 & ~mask) != 0)
+    status = SystemError("cannot be written", path);
+  if (close(file) != 0 && status.ok()) status = SystemError("cannot be written", path);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError("cannot be replaced", path);
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace tenon::ir_opt

@@ -1,0 +1,32 @@
+// Reading inputs and writing results.
+#ifndef TENON_TOOLS_IR_OPT_FILES_H_
+#define TENON_TOOLS_IR_OPT_FILES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tenon::ir_opt {
+
+// The name of standard input in messages.
+inline constexpr std::string_view kStandardInput = "<stdin>";
+
+// The bytes of a file; "-" is standard input.
+absl::StatusOr<std::string> ReadInput(const std::string& path);
+// Do the bytes look like IR text, and not like a binary format?
+bool LooksLikeText(std::string_view bytes);
+
+// The parts between lines "// -----". Each begins with as many empty lines as stood before it, so
+// that line numbers are those of the whole file.
+std::vector<std::string> SplitInput(std::string_view text);
+
+// Writes to a temporary name beside `path` and renames, so that `path` never holds half a result.
+// An empty path is standard output; a path that exists and is no regular file is written to
+// directly.
+absl::Status WriteOutput(const std::string& path, std::string_view text);
+
+}  // namespace tenon::ir_opt
+
+#endif  // TENON_TOOLS_IR_OPT_FILES_H_

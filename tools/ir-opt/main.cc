@@ -1,0 +1,105 @@
+// ir-opt: reads a program, runs passes on it, writes it. See --help.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "fmt/format.h"
+#include "frontends/api/passes.h"
+#include "tools/ir-opt/files.h"
+#include "tools/ir-opt/lists.h"
+#include "tools/ir-opt/options.h"
+#include "tools/ir-opt/processor.h"
+
+namespace tenon::ir_opt {
+namespace {
+
+void PrintText(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+int Fail(int status, std::string_view message) {
+  PrintText(stderr, fmt::format("ir-opt: {}\n", message));
+  return status;
+}
+int Fail(int status, const absl::Status& error) {
+  return Fail(status, std::string(error.message()));
+}
+
+// The input in one go, or part by part.
+absl::StatusOr<Outcome> ProcessInput(const Options& options, const PassRegistry& registry) {
+  if (!options.split_input_file && !options.verify_diagnostics)
+    return Process(options, registry, std::nullopt);
+  absl::StatusOr<std::string> bytes = ReadInput(options.input);
+  if (!bytes.ok()) return bytes.status();
+  if (!options.split_input_file || !LooksLikeText(*bytes))
+    return Process(options, registry, *bytes);
+  Outcome all;
+  bool first = true;
+  for (const std::string& part : SplitInput(*bytes)) {
+    Outcome outcome = Process(options, registry, part);
+    all.status = std::max(all.status, outcome.status);
+    all.text += (first ? "" : "// -----\n") + outcome.text;
+    all.report += outcome.report;
+    first = false;
+  }
+  return all;
+}
+
+// Everything but --help and lists.
+int RunOn(const Options& options, const PassRegistry& registry) {
+  // What is wrong with the line is told before any input is read.
+  PassManager manager(registry);
+  if (absl::Status status = BuildPipeline(options, manager); !status.ok())
+    return Fail(kBadInput, status);
+  if (!options.explain.empty()) {
+    if (absl::Status status = CheckRuleName(options.explain); !status.ok())
+      return Fail(kBadInput, status);
+  }
+  if (options.input == "-" && isatty(STDIN_FILENO)) {
+    return Fail(kBadInput,
+                "no input (give a file, or '-' with something piped in; --help shows more)");
+  }
+  absl::StatusOr<Outcome> outcome = ProcessInput(options, registry);
+  if (!outcome.ok()) return Fail(kBadInput, outcome.status());
+  PrintText(stdout, outcome->report);
+  std::fflush(stdout);
+  if (outcome->status != kDone && !options.split_input_file) return outcome->status;
+  if (!options.explain.empty() && options.output.empty()) return outcome->status;
+  const absl::Status written = WriteOutput(options.output, outcome->text);
+  return written.ok() ? outcome->status : Fail(kFailed, written);
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  PassRegistry registry;
+  RegisterAllPasses(registry);
+  absl::StatusOr<Options> options = ParseCommandLine(arguments, registry);
+  if (!options.ok()) return Fail(kBadInput, options.status());
+  switch (options->action) {
+    case Options::Action::kHelp:
+      PrintText(stdout, HelpText(registry));
+      return kDone;
+    case Options::Action::kVersion:
+      PrintText(stdout, "ir-opt (Tenon) " TENON_VERSION "\n");
+      return kDone;
+    case Options::Action::kListPasses:
+      PrintText(stdout, PassListText(registry));
+      return kDone;
+    case Options::Action::kListRules:
+      PrintText(stdout, RuleListText());
+      return kDone;
+    case Options::Action::kListOps:
+      PrintText(stdout, OpListText());
+      return kDone;
+    case Options::Action::kRun:
+      return RunOn(*options, registry);
+  }
+  return kBadInput;
+}
+
+}  // namespace
+}  // namespace tenon::ir_opt
+
+int main(int argc, char** argv) {
+  return tenon::ir_opt::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,54 @@
+// The command line of ir-opt.
+#ifndef TENON_TOOLS_IR_OPT_OPTIONS_H_
+#define TENON_TOOLS_IR_OPT_OPTIONS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "pass/pass_manager.h"
+
+namespace tenon::ir_opt {
+
+// One thing appended to the pipeline, in the order of the command line.
+struct PipelineStep {
+  std::string pass;  // empty: `text` is a whole pipeline
+  std::string text;  // options of the pass
+};
+
+struct Options {
+  std::string input = "-";
+  std::string output;  // empty: standard output
+  std::vector<PipelineStep> steps;
+  PassManagerOptions passes;
+  PrintOptions print;
+  bool allow_unregistered_dialect = false;
+  bool split_input_file = false;
+  bool verify_diagnostics = false;
+  bool dump_pass_pipeline = false;
+  std::string explain;  // rule
+  enum class Action : uint8_t {
+    kRun,
+    kHelp,
+    kVersion,
+    kListPasses,
+    kListRules,
+    kListOps
+  } action = Action::kRun;
+};
+
+// InvalidArgument with a message for the user if the line is wrong. Every pass and named pipeline
+// of `registry` is a flag.
+absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
+                                         const PassRegistry& registry);
+
+// Appends the passes of the command line; the error points into what the user wrote.
+absl::Status BuildPipeline(const Options& options, PassManager& manager);
+
+std::string HelpText(const PassRegistry& registry);
+std::string PassListText(const PassRegistry& registry);
+
+}  // namespace tenon::ir_opt
+
+#endif  // TENON_TOOLS_IR_OPT_OPTIONS_H_

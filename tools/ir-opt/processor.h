@@ -1,0 +1,29 @@
+// From one input (or one part of it) to the text that ir-opt prints.
+#ifndef TENON_TOOLS_IR_OPT_PROCESSOR_H_
+#define TENON_TOOLS_IR_OPT_PROCESSOR_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tools/ir-opt/options.h"
+
+namespace tenon::ir_opt {
+
+// Exit statuses.
+inline constexpr int kDone = 0, kFailed = 1, kBadInput = 2;
+
+struct Outcome {
+  int status = kDone;
+  std::string text;    // the resulting IR
+  std::string report;  // what --explain found
+};
+
+// `bytes`: IR text or an ONNX model, named `options.input` in messages; without them the file
+// itself is loaded. Messages go to standard error.
+Outcome Process(const Options& options, const PassRegistry& registry,
+                std::optional<std::string_view> bytes);
+
+}  // namespace tenon::ir_opt
+
+#endif  // TENON_TOOLS_IR_OPT_PROCESSOR_H_

@@ -1,0 +1,38 @@
+// The command line of ir-run.
+#ifndef TENON_TOOLS_IR_RUN_OPTIONS_H_
+#define TENON_TOOLS_IR_RUN_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tenon::ir_run {
+
+struct Options {
+  std::string model;
+  int level = 2;
+  std::string check;  // folder of input_N.pb and output_N.pb; empty: none
+  double atol = 1e-5, rtol = 1e-4;
+  int threads = 0;
+  bool reference = false;
+  std::string json;  // file, "-", or empty
+  std::vector<std::pair<std::string, std::string>> inputs;  // name, file
+  std::map<std::string, int64_t> shape;                     // size of each dimension symbol
+  std::string save_outputs;
+  uint64_t seed = 0;
+  int runs = 0;  // 0: as many as fit a second
+  std::vector<std::string> onnx_tests;
+  enum class Action : uint8_t { kRun, kHelp, kVersion, kOnnxTest } action = Action::kRun;
+};
+
+// InvalidArgument with a message for the user if the line is wrong.
+absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
+std::string HelpText();
+
+}  // namespace tenon::ir_run
+
+#endif  // TENON_TOOLS_IR_RUN_OPTIONS_H_
