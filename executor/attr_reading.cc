@@ -8,7 +8,8 @@ namespace {
 using Kind = Attribute::Kind;
 
 absl::Status Wrong(std::string_view name, Attribute attr, std::string_view expected) {
-  return absl::InvalidArgumentError(fmt::format("attribute '{}' is {} (expected {})", name, attr.text(), expected));
+  return absl::InvalidArgumentError(
+      fmt::format("attribute '{}' is {} (expected {})", name, attr.text(), expected));
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ absl::Status ReadAttr(std::string_view name, Attribute attr, float& field) {
 
 absl::Status ReadAttr(std::string_view name, Attribute attr, std::string& field) {
   if (!attr) return absl::OkStatus();
-  if (attr.kind() != Kind::kString && attr.kind() != Kind::kSymbolRef) return Wrong(name, attr, "text");
+  if (attr.kind() != Kind::kString && attr.kind() != Kind::kSymbolRef)
+    return Wrong(name, attr, "text");
   field = std::string(attr.str());
   return absl::OkStatus();
 }
@@ -72,21 +74,23 @@ absl::Status ReadAttr(std::string_view name, Attribute attr, std::vector<int64_t
     }
     return absl::OkStatus();
   }
-  if (attr.kind() != Kind::kDenseArray || IsFloat(attr.type().dtype())) return Wrong(name, attr, "integers");
+  if (attr.kind() != Kind::kDenseArray || IsFloat(attr.type().dtype()))
+    return Wrong(name, attr, "integers");
   field.assign(attr.ints().begin(), attr.ints().end());
   return absl::OkStatus();
 }
 
 absl::Status ReadAttr(std::string_view name, Attribute attr, std::vector<float>& field) {
   if (!attr) return absl::OkStatus();
-  if (attr.kind() != Kind::kDenseArray || !IsFloat(attr.type().dtype())) return Wrong(name, attr, "floats");
+  if (attr.kind() != Kind::kDenseArray || !IsFloat(attr.type().dtype()))
+    return Wrong(name, attr, "floats");
   field.clear();
   for (double value : attr.floats()) field.push_back(static_cast<float>(value));
   return absl::OkStatus();
 }
 
-absl::Status ReadEnumIndex(std::string_view name, Attribute attr, std::initializer_list<std::string_view> names,
-                           int& index) {
+absl::Status ReadEnumIndex(std::string_view name, Attribute attr,
+                           std::initializer_list<std::string_view> names, int& index) {
   if (!attr) return absl::OkStatus();
   std::string known;
   if (attr.kind() == Kind::kString) {

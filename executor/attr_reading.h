@@ -33,8 +33,8 @@ absl::Status ReadAttr(std::string_view name, Attribute attr, std::optional<T>& f
 }
 
 // Position of the attribute's text in `names`; -1 for a null attribute.
-absl::Status ReadEnumIndex(std::string_view name, Attribute attr, std::initializer_list<std::string_view> names,
-                           int& index);
+absl::Status ReadEnumIndex(std::string_view name, Attribute attr,
+                           std::initializer_list<std::string_view> names, int& index);
 
 template <typename Enum>
 absl::Status ReadEnumAttr(std::string_view name, Attribute attr, Enum& field,

@@ -14,7 +14,8 @@ std::string DimsOf(const TensorSpec& spec) {
 }
 
 // Symbols in the order in which plain ones come first: `past + S` can be solved once S is known.
-absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> inputs, bool symbols, Bindings& bindings) {
+absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> inputs, bool symbols,
+                      Bindings& bindings) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Type type = program.values[program.input_values[i]].type;
     for (int64_t axis = 0; axis < type.rank(); ++axis) {
@@ -23,12 +24,14 @@ absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> in
       const bool is_symbol = dim.kind() == DimExpr::Kind::kSymbol;
       if (dim.is_unknown() || is_symbol != symbols || bindings.Unify(dim, extent)) continue;
       const std::optional<int64_t> expected = dim.Evaluate(bindings.lookup());
-      const std::string why =
-          dim.is_constant() ? fmt::format("{}", dim.constant())
-                            : fmt::format("{} = {} from the other inputs", dim.text(),
-                                          expected ? fmt::format("{}", *expected) : std::string("a size that fits"));
-      return absl::InvalidArgumentError(fmt::format("input '{}' has extent {} at dimension {} (expected {})",
-                                                    program.inputs[i].name, extent, axis, why));
+      const std::string why = dim.is_constant()
+                                  ? fmt::format("{}", dim.constant())
+                                  : fmt::format("{} = {} from the other inputs", dim.text(),
+                                                expected ? fmt::format("{}", *expected)
+                                                         : std::string("a size that fits"));
+      return absl::InvalidArgumentError(
+          fmt::format("input '{}' has extent {} at dimension {} (expected {})",
+                      program.inputs[i].name, extent, axis, why));
     }
   }
   return absl::OkStatus();
@@ -58,7 +61,8 @@ bool Bindings::Unify(DimExpr dim, int64_t extent) {
     return true;
   }
   auto at = [&](int64_t value) {
-    return dim.Evaluate([&](std::string_view s) { return s == open ? std::optional<int64_t>(value) : Find(s); });
+    return dim.Evaluate(
+        [&](std::string_view s) { return s == open ? std::optional<int64_t>(value) : Find(s); });
   };
   // The expression as a + b·symbol; confirmed by evaluating it at the solution.
   const std::optional<int64_t> at0 = at(0), at1 = at(1);
@@ -71,22 +75,28 @@ bool Bindings::Unify(DimExpr dim, int64_t extent) {
   return true;
 }
 
-absl::Status BindInputs(const ProgramImpl& program, std::span<const TensorView> inputs, Bindings& bindings) {
+absl::Status BindInputs(const ProgramImpl& program, std::span<const TensorView> inputs,
+                        Bindings& bindings) {
   if (inputs.size() != program.inputs.size()) {
-    return absl::InvalidArgumentError(fmt::format("{} inputs (expected {})", inputs.size(), program.inputs.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("{} inputs (expected {})", inputs.size(), program.inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorSpec& spec = program.inputs[i];
     if (inputs[i].dtype != spec.dtype || inputs[i].shape.size() != spec.dims.size()) {
       return absl::InvalidArgumentError(fmt::format("input '{}' is {} (expected {})", spec.name,
-                                                    ShapeText(inputs[i].dtype, inputs[i].shape), DimsOf(spec)));
+                                                    ShapeText(inputs[i].dtype, inputs[i].shape),
+                                                    DimsOf(spec)));
     }
     for (int64_t extent : inputs[i].shape) {
-      if (extent < 0) return absl::InvalidArgumentError(fmt::format("input '{}' has a negative extent", spec.name));
+      if (extent < 0)
+        return absl::InvalidArgumentError(
+            fmt::format("input '{}' has a negative extent", spec.name));
     }
   }
   for (const bool symbols : {true, false}) {
-    if (absl::Status status = BindDims(program, inputs, symbols, bindings); !status.ok()) return status;
+    if (absl::Status status = BindDims(program, inputs, symbols, bindings); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }

@@ -30,18 +30,19 @@ class Bindings {
   }
   const std::vector<std::pair<std::string_view, int64_t>>& values() const { return values_; }
 
-  // Makes `dim` stand for `extent`: binds its symbol if it is one without a value, or solves for the only
-  // symbol without a value in a linear expression. False if dim has another value. Several unknown symbols
-  // say nothing, and are fine.
+  // Makes `dim` stand for `extent`: binds its symbol if it is one without a value, or solves for
+  // the only symbol without a value in a linear expression. False if dim has another value. Several
+  // unknown symbols say nothing, and are fine.
   bool Unify(DimExpr dim, int64_t extent);
 
  private:
   std::vector<std::pair<std::string_view, int64_t>> values_;
 };
 
-// Checks dtypes, ranks, extents and alignment of a call's inputs against the program, and binds the symbols. The
-// error names the input and the dimension.
-absl::Status BindInputs(const ProgramImpl& program, std::span<const kernels::TensorView> inputs, Bindings& bindings);
+// Checks dtypes, ranks, extents and alignment of a call's inputs against the program, and binds the
+// symbols. The error names the input and the dimension.
+absl::Status BindInputs(const ProgramImpl& program, std::span<const kernels::TensorView> inputs,
+                        Bindings& bindings);
 
 }  // namespace tenon
 

@@ -13,7 +13,9 @@ namespace {
 
 // Bytes per element and dimensions agree, so that one may be written where the other was.
 bool SameSize(Type a, Type b) {
-  if (!a.is_tensor() || !b.is_tensor() || SizeOf(a.dtype()) != SizeOf(b.dtype()) || a.rank() != b.rank()) return false;
+  if (!a.is_tensor() || !b.is_tensor() || SizeOf(a.dtype()) != SizeOf(b.dtype()) ||
+      a.rank() != b.rank())
+    return false;
   for (int64_t i = 0; i < a.rank(); ++i) {
     if (!DimExpr::ProvablyEqual(a.dim(i), b.dim(i))) return false;
   }
@@ -45,7 +47,8 @@ void BufferTable::Join(Value value, int set) {
 
 absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
   BufferTable table;
-  for (unsigned i = 0; i < block.num_arguments(); ++i) table.NewSet(block.argument(i), BufferSet::Kind::kInput, 0);
+  for (unsigned i = 0; i < block.num_arguments(); ++i)
+    table.NewSet(block.argument(i), BufferSet::Kind::kInput, 0);
 
   struct TakenOver {
     Operation* op;
@@ -72,16 +75,21 @@ absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
         const Value operand = inplace < op.num_operands() ? op.operand(inplace) : Value();
         if (!operand || !SameSize(operand.type(), result.type()) ||
             table.sets_[table.set_of(operand)].kind != BufferSet::Kind::kArena) {
-          return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
-                            fmt::format("result 0 cannot take over the buffer of operand {} (expected an operand of "
-                                        "the result's size that a kernel has written)", inplace));
+          return EmitStatus(
+              op.context(), op.location(), absl::StatusCode::kInvalidArgument,
+              fmt::format(
+                  "result 0 cannot take over the buffer of operand {} (expected an operand of "
+                  "the result's size that a kernel has written)",
+                  inplace));
         }
         const int set = table.set_of(operand);
         taken_over.push_back({&op, position, set, operand});
         table.Join(result, set);
       } else {
-        table.NewSet(result, Isa<kernel::DimsOp>(op) ? BufferSet::Kind::kPlanTime : BufferSet::Kind::kConstant,
-                     position);
+        table.NewSet(
+            result,
+            Isa<kernel::DimsOp>(op) ? BufferSet::Kind::kPlanTime : BufferSet::Kind::kConstant,
+            position);
       }
     }
     ++position;
@@ -113,9 +121,10 @@ absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
   return table;
 }
 
-std::vector<std::pair<Operation*, int>> ChooseInPlace(Block& block,
-                                                      const std::function<uint32_t(Operation*)>& inplace_mask) {
-  // Sets of values that share a buffer so far, by their root, and the position of the last use of each.
+std::vector<std::pair<Operation*, int>> ChooseInPlace(
+    Block& block, const std::function<uint32_t(Operation*)>& inplace_mask) {
+  // Sets of values that share a buffer so far, by their root, and the position of the last use of
+  // each.
   absl::flat_hash_map<ValueImpl*, ValueImpl*> root;
   absl::flat_hash_map<ValueImpl*, int> last_use;
   auto root_of = [&](Value value) {

@@ -24,15 +24,15 @@ struct BufferSet {
     kPlanTime,  // kernel.dims: computed with the plan
   };
   Kind kind = Kind::kArena;
-  int first = 0, last = 0;   // positions of operations in the block
-  int output = -1;           // kArena: the function result that it is written to directly, or -1
+  int first = 0, last = 0;     // positions of operations in the block
+  int output = -1;             // kArena: the function result that it is written to directly, or -1
   std::vector<Value> members;  // in order of definition
 };
 
 class BufferTable {
  public:
-  // REQUIRES: a block of kernel.*, core.constant and a terminator. Fails on an in-place decision that would
-  // destroy a value that is still needed; the error is located.
+  // REQUIRES: a block of kernel.*, core.constant and a terminator. Fails on an in-place decision
+  // that would destroy a value that is still needed; the error is located.
   static absl::StatusOr<BufferTable> Analyze(Block& block);
 
   std::vector<BufferSet>& sets() { return sets_; }
@@ -46,11 +46,11 @@ class BufferTable {
   absl::flat_hash_map<ValueImpl*, int> set_of_;
 };
 
-// For each kernel.call of the block, in order, the operand that its first result may replace, or -1: the
-// operand's buffer is needed by nobody afterwards, has the result's type, and the kernel allows it.
-// `inplace_mask(call)`: operands that the kernel allows, bit i = operand i.
-std::vector<std::pair<Operation*, int>> ChooseInPlace(Block& block,
-                                                      const std::function<uint32_t(Operation*)>& inplace_mask);
+// For each kernel.call of the block, in order, the operand that its first result may replace, or
+// -1: the operand's buffer is needed by nobody afterwards, has the result's type, and the kernel
+// allows it. `inplace_mask(call)`: operands that the kernel allows, bit i = operand i.
+std::vector<std::pair<Operation*, int>> ChooseInPlace(
+    Block& block, const std::function<uint32_t(Operation*)>& inplace_mask);
 
 }  // namespace tenon
 

@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots, const SymbolLookup& symbols) {
+absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots,
+                                    const SymbolLookup& symbols) {
   Slots concrete(slots.begin(), slots.end());
   for (size_t i = 0; i < concrete.size(); ++i) {
     if (!concrete[i] || concrete[i].kind() != Attribute::Kind::kDims) continue;
@@ -16,8 +17,9 @@ absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribut
     for (DimExpr dim : concrete[i].dims()) {
       const std::optional<int64_t> value = dim.Evaluate(symbols);
       if (!value) {
-        return absl::FailedPreconditionError(fmt::format("{}: '{}' in attribute '{}' has no value", info.name(),
-                                                         dim.text(), info.slot_name(static_cast<int>(i)).str()));
+        return absl::FailedPreconditionError(
+            fmt::format("{}: '{}' in attribute '{}' has no value", info.name(), dim.text(),
+                        info.slot_name(static_cast<int>(i)).str()));
       }
       dims.push_back(DimExpr::Constant(info.context(), *value));
     }
@@ -36,13 +38,15 @@ bool HasConstantDims(std::span<const Attribute> slots) {
   return true;
 }
 
-absl::StatusOr<std::vector<ResultShape>> ConcreteResults(const OpInfo& info, Location location,
-                                                         std::span<const Attribute> slots,
-                                                         std::span<const kernels::TensorView> operands) {
+absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
+    const OpInfo& info, Location location, std::span<const Attribute> slots,
+    std::span<const kernels::TensorView> operands) {
   std::vector<Type> types;
-  for (const kernels::TensorView& view : operands) types.push_back(Type::Tensor(info.context(), view.dtype, view.shape));
+  for (const kernels::TensorView& view : operands)
+    types.push_back(Type::Tensor(info.context(), view.dtype, view.shape));
   ResultTypes inferred;
-  TENON_RETURN_IF_ERROR(InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
+  TENON_RETURN_IF_ERROR(
+      InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
   std::vector<ResultShape> results;
   for (Type type : inferred) {
     ResultShape result;
@@ -50,12 +54,15 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(const OpInfo& info, Loc
     if (type.is_static() && type.num_elements() >= 0) {
       for (DimExpr d : type.dims()) result.shape.push_back(d.constant());
     } else if (HasRunTimeShape(info.id())) {
-      TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs, KernelInputs(info, static_cast<int>(operands.size()), slots));
+      TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
+                             KernelInputs(info, static_cast<int>(operands.size()), slots));
       std::vector<kernels::TensorView> by_group;
-      for (int input : inputs) by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
+      for (int input : inputs)
+        by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
       TENON_ASSIGN_OR_RETURN(result.shape, RunTimeShape(info, slots, by_group));
     } else {
-      return absl::InternalError(fmt::format("{}: the result has type {}, whose shape is not known", info.name(), type.text()));
+      return absl::InternalError(fmt::format("{}: the result has type {}, whose shape is not known",
+                                             info.name(), type.text()));
     }
     results.push_back(std::move(result));
   }

@@ -22,17 +22,18 @@ struct ResultShape {
 };
 
 // Dimension attributes with their symbols replaced. The error names a symbol that has no value.
-absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots, const SymbolLookup& symbols);
+absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots,
+                                    const SymbolLookup& symbols);
 
 // Do all dimension attributes consist of constants?
 bool HasConstantDims(std::span<const Attribute> slots);
 
-// Result types by the op's shape function, which also checks that the operands fit each other. `operands`:
-// one per operand value; where data is set, operations whose result depends on values (ten.range, …) use
-// it. FailedPrecondition if such a value is not there. `slots` must be concrete.
-absl::StatusOr<std::vector<ResultShape>> ConcreteResults(const OpInfo& info, Location location,
-                                                         std::span<const Attribute> slots,
-                                                         std::span<const kernels::TensorView> operands);
+// Result types by the op's shape function, which also checks that the operands fit each other.
+// `operands`: one per operand value; where data is set, operations whose result depends on values
+// (ten.range, …) use it. FailedPrecondition if such a value is not there. `slots` must be concrete.
+absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
+    const OpInfo& info, Location location, std::span<const Attribute> slots,
+    std::span<const kernels::TensorView> operands);
 
 }  // namespace tenon
 

@@ -28,12 +28,14 @@ class Serial : public kernels::ParallelFor {
 
 Attribute ToElements(Context& context, const Tensor& tensor) {
   const Type type = Type::Tensor(context, tensor.dtype(), tensor.shape());
-  return Attribute::Elements(context, type, {static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()});
+  return Attribute::Elements(context, type,
+                             {static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()});
 }
 
 Attribute IntVector(Context& context, std::span<const int64_t> values, bool scalar) {
   const auto length = static_cast<int64_t>(values.size());
-  const Type type = Type::Tensor(context, DType::kI64, scalar ? std::span<const int64_t>() : std::span(&length, 1));
+  const Type type = Type::Tensor(context, DType::kI64,
+                                 scalar ? std::span<const int64_t>() : std::span(&length, 1));
   return Attribute::Elements(context, type, std::as_bytes(values));
 }
 
@@ -52,19 +54,22 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   std::vector<TensorView> operand_views;
   for (Attribute operand : operands) {
     if (!operand || operand.kind() != Attribute::Kind::kElements) {
-      return absl::InvalidArgumentError(fmt::format("an operand of {} is not constant", info.name()));
+      return absl::InvalidArgumentError(
+          fmt::format("an operand of {} is not constant", info.name()));
     }
     inputs.push_back(Tensor::FromAttribute(operand));
   }
   for (const Tensor& input : inputs) operand_views.push_back(input.view());
-  const SymbolLookup lookup = symbols ? symbols : SymbolLookup([](std::string_view) { return std::nullopt; });
+  const SymbolLookup lookup =
+      symbols ? symbols : SymbolLookup([](std::string_view) { return std::nullopt; });
   absl::StatusOr<Slots> concrete = ConcreteSlots(info, op.slots(), lookup);
   if (!concrete.ok()) return absl::InvalidArgumentError(concrete.status().message());
   const std::span<const Attribute> slots(concrete->data(), concrete->size());
 
   if (Isa<core::DimsOp>(op)) {
     std::vector<int64_t> values;
-    for (DimExpr dim : op.attr("dims") ? (*concrete)[info.FindSlot("dims")].dims() : std::span<const DimExpr>()) {
+    for (DimExpr dim :
+         op.attr("dims") ? (*concrete)[info.FindSlot("dims")].dims() : std::span<const DimExpr>()) {
       values.push_back(dim.constant());
     }
     const Attribute scalar = op.attr("scalar");
@@ -78,18 +83,21 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
     return std::vector<Attribute>{IntVector(context, shape.subspan(start, end - start), false)};
   }
 
-  absl::StatusOr<std::vector<ResultShape>> shapes = ConcreteResults(info, op.location(), slots, operand_views);
+  absl::StatusOr<std::vector<ResultShape>> shapes =
+      ConcreteResults(info, op.location(), slots, operand_views);
   if (!shapes.ok()) return shapes.status();
   std::vector<Tensor> results;
   std::vector<TensorView> outputs;
-  for (const ResultShape& shape : *shapes) results.push_back(Tensor::Make(shape.dtype, shape.shape));
+  for (const ResultShape& shape : *shapes)
+    results.push_back(Tensor::Make(shape.dtype, shape.shape));
   for (const Tensor& result : results) outputs.push_back(result.view());
 
   const kernels::Kernel* kernel = nullptr;
   for (const kernels::Kernel& candidate : registry_->Find(info.name())) {
     if (std::string_view(candidate.name).starts_with("ref.")) kernel = &candidate;
   }
-  if (kernel == nullptr) return absl::UnimplementedError(fmt::format("no reference kernel for {}", info.name()));
+  if (kernel == nullptr)
+    return absl::UnimplementedError(fmt::format("no reference kernel for {}", info.name()));
   TENON_ASSIGN_OR_RETURN(const std::vector<int> kernel_inputs,
                          KernelInputs(info, static_cast<int>(operands.size()), slots));
   std::vector<TensorView> in;
@@ -120,8 +128,9 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   if (status.ok()) status = kernel->run(args);
   if (!status.ok()) {
     const bool unsupported = status.code == kernels::KernelStatus::Code::kUnsupported;
-    return absl::Status(unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInvalidArgument,
-                        fmt::format("{}: {}", info.name(), status.message));
+    return absl::Status(
+        unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInvalidArgument,
+        fmt::format("{}: {}", info.name(), status.message));
   }
   std::vector<Attribute> attributes;
   for (const Tensor& result : results) attributes.push_back(ToElements(context, result));
@@ -130,7 +139,9 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
 
 std::string KernelTarget::WhyNoKernel(const Operation& op) const {
   // These become views and plan-time values, or stay.
-  if (op.Has(Trait::kView) || op.Has(Trait::kConstantLike) || Isa<core::DimsOp>(op) || Isa<ten::ShapeOp>(op)) return "";
+  if (op.Has(Trait::kView) || op.Has(Trait::kConstantLike) || Isa<core::DimsOp>(op) ||
+      Isa<ten::ShapeOp>(op))
+    return "";
   if (!op.info().is_registered()) return fmt::format("{} is not known", op.name());
   absl::StatusOr<kernels::KernelRegistry::Choice> choice = ChooseKernel(*registry_, op, false);
   if (!choice.ok()) return std::string(choice.status().message());

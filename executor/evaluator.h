@@ -27,7 +27,8 @@ class ReferenceEvaluator : public Evaluator {
 
 class KernelTarget : public TargetQuery {
  public:
-  explicit KernelTarget(std::shared_ptr<const kernels::KernelRegistry> registry) : registry_(std::move(registry)) {}
+  explicit KernelTarget(std::shared_ptr<const kernels::KernelRegistry> registry)
+      : registry_(std::move(registry)) {}
   std::string WhyNoKernel(const Operation& op) const override;
 
  private:

@@ -1,4 +1,5 @@
-// Pass lower-to-kernels: every operation of a function becomes a kernel.call, a kernel.view or kernel.dims.
+// Pass lower-to-kernels: every operation of a function becomes a kernel.call, a kernel.view or
+// kernel.dims.
 #include "executor/executor_passes.h"
 #include "executor/lowered_op.h"
 #include "fmt/format.h"
@@ -75,14 +76,16 @@ class LowerToKernels : public Pass {
     if (op->Has(Trait::kTerminator) && op->num_successors() == 0) return false;
     if (op->info().dialect() == "kernel" || Isa<core::ConstantOp>(op)) return false;
     if (auto dims = DynCast<core::DimsOp>(op)) {
-      kernel::DimsOp::Attrs attrs{.dims = {dims.dims().begin(), dims.dims().end()}, .scalar = dims.scalar()};
+      kernel::DimsOp::Attrs attrs{.dims = {dims.dims().begin(), dims.dims().end()},
+                                  .scalar = dims.scalar()};
       return LowerToDims(op, attrs);
     }
     if (auto shape = DynCast<ten::ShapeOp>(op); shape && op->operand(0).type().is_tensor()) {
       const Type type = op->operand(0).type();
       kernel::DimsOp::Attrs attrs;
       bool known = true;
-      for (int64_t i = std::max<int64_t>(shape.start(), 0); i < std::min(shape.end(), type.rank()); ++i) {
+      for (int64_t i = std::max<int64_t>(shape.start(), 0); i < std::min(shape.end(), type.rank());
+           ++i) {
         attrs.dims.push_back(type.dim(i));
         known &= !type.dim(i).is_unknown();
       }
@@ -96,17 +99,20 @@ class LowerToKernels : public Pass {
     if (op->Has(Trait::kView)) {
       TENON_ASSIGN_OR_RETURN(
           kernel::ViewOp view,
-          kernel::ViewOp::Create(builder, op->location(), OperandsOf(*op), ResultTypesOf(*op),
-                                 {.properties = PropertiesOf(*op), .source = std::string(op->name())}));
+          kernel::ViewOp::Create(
+              builder, op->location(), OperandsOf(*op), ResultTypesOf(*op),
+              {.properties = PropertiesOf(*op), .source = std::string(op->name())}));
       ReplaceWith(op, view.op());
       return true;
     }
     if (!op->info().is_registered()) return Unsupported(op, reported, "the operation is not known");
-    absl::StatusOr<kernels::KernelRegistry::Choice> choice = ChooseKernel(*registry_, *op, reference_);
+    absl::StatusOr<kernels::KernelRegistry::Choice> choice =
+        ChooseKernel(*registry_, *op, reference_);
     if (!choice.ok()) return Unsupported(op, reported, std::string(choice.status().message()));
     if (choice->kernel == nullptr) {
       std::string reasons;
-      for (const std::string& reason : choice->why_not) reasons += (reasons.empty() ? "" : "; ") + reason;
+      for (const std::string& reason : choice->why_not)
+        reasons += (reasons.empty() ? "" : "; ") + reason;
       return Unsupported(op, reported, reasons.empty() ? "none is registered" : reasons);
     }
     TENON_ASSIGN_OR_RETURN(
@@ -121,8 +127,9 @@ class LowerToKernels : public Pass {
 
   absl::StatusOr<bool> LowerToDims(Operation* op, const kernel::DimsOp::Attrs& attrs) {
     OpBuilder builder = OpBuilder::Before(op);
-    TENON_ASSIGN_OR_RETURN(kernel::DimsOp lowered,
-                           kernel::DimsOp::Create(builder, op->location(), ResultTypesOf(*op), attrs));
+    TENON_ASSIGN_OR_RETURN(
+        kernel::DimsOp lowered,
+        kernel::DimsOp::Create(builder, op->location(), ResultTypesOf(*op), attrs));
     ReplaceWith(op, lowered.op());
     return true;
   }
@@ -130,11 +137,13 @@ class LowerToKernels : public Pass {
   absl::StatusOr<bool> LowerParameter(core::GetParameterOp get) {
     Operation* module = get.op();
     while (module != nullptr && !module->Has(Trait::kSymbolTable)) module = module->parent_op();
-    auto parameter = DynCast<core::ParameterOp>(module == nullptr ? nullptr : LookupSymbol(module, get.name()));
+    auto parameter =
+        DynCast<core::ParameterOp>(module == nullptr ? nullptr : LookupSymbol(module, get.name()));
     const Attribute value = parameter ? parameter.value() : Attribute();
     if (!value || value.kind() != Attribute::Kind::kElements || value.type() != get.out().type()) {
       return EmitStatus(get->context(), get->location(), absl::StatusCode::kInvalidArgument,
-                        fmt::format("parameter @{} has no value of type {}", get.name(), get.out().type().text()));
+                        fmt::format("parameter @{} has no value of type {}", get.name(),
+                                    get.out().type().text()));
     }
     OpBuilder builder = OpBuilder::Before(get.op());
     TENON_ASSIGN_OR_RETURN(core::ConstantOp constant,
@@ -143,10 +152,12 @@ class LowerToKernels : public Pass {
     return true;
   }
 
-  absl::Status Unsupported(Operation* op, std::vector<std::string>& reported, std::string_view why) {
+  absl::Status Unsupported(Operation* op, std::vector<std::string>& reported,
+                           std::string_view why) {
     const std::string name(op->name());
     const std::string message = fmt::format("no kernel runs {}: {}", Signature(*op), why);
-    if (std::find(reported.begin(), reported.end(), name) != reported.end()) return absl::UnimplementedError(message);
+    if (std::find(reported.begin(), reported.end(), name) != reported.end())
+      return absl::UnimplementedError(message);
     reported.push_back(name);
     return EmitStatus(op->context(), op->location(), absl::StatusCode::kUnimplemented, message);
   }
@@ -162,7 +173,8 @@ PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> regis
   info.name = "lower-to-kernels";
   info.summary = "chooses a kernel for every operation";
   info.anchor = "func.func";
-  info.options = {{"reference", PassOption::Type::kBool, "false", "consider the readable reference kernels alone"}};
+  info.options = {{"reference", PassOption::Type::kBool, "false",
+                   "consider the readable reference kernels alone"}};
   info.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.destroys = static_cast<uint32_t>(ModuleProperty::kPlanned);
   info.create = [registry](const PassOptionValues& options) {

@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-absl::Status EmitStatus(Context& context, Location location, absl::StatusCode code, std::string message) {
+absl::Status EmitStatus(Context& context, Location location, absl::StatusCode code,
+                        std::string message) {
   const absl::Status emitted = EmitError(context, location, std::move(message));
   return absl::Status(code, emitted.message());
 }
@@ -24,33 +25,39 @@ absl::StatusOr<Slots> SlotsFrom(const OpInfo& info, Attribute properties) {
   Slots slots(info.num_slots());
   if (!properties) return slots;
   if (properties.kind() != Attribute::Kind::kDictionary) {
-    return absl::InvalidArgumentError(fmt::format("properties of {} are not a dictionary", info.name()));
+    return absl::InvalidArgumentError(
+        fmt::format("properties of {} are not a dictionary", info.name()));
   }
   for (const NamedAttribute& entry : properties.entries()) {
     const int slot = info.FindSlot(entry.name);
     if (slot < 0) {
-      return absl::InvalidArgumentError(fmt::format("{} has no attribute '{}'", info.name(), entry.name.str()));
+      return absl::InvalidArgumentError(
+          fmt::format("{} has no attribute '{}'", info.name(), entry.name.str()));
     }
     slots[slot] = entry.value;
   }
   for (int i = 0; i < info.num_slots(); ++i) {
     if (!slots[i]) slots[i] = info.default_value(i);
     if (!slots[i] && info.def().attrs[i].required) {
-      return absl::InvalidArgumentError(fmt::format("attribute '{}' of {} is missing", info.slot_name(i).str(), info.name()));
+      return absl::InvalidArgumentError(
+          fmt::format("attribute '{}' of {} is missing", info.slot_name(i).str(), info.name()));
     }
   }
   return slots;
 }
 
-absl::StatusOr<std::vector<int>> KernelInputs(const OpInfo& info, int num_operands, std::span<const Attribute> slots) {
+absl::StatusOr<std::vector<int>> KernelInputs(const OpInfo& info, int num_operands,
+                                              std::span<const Attribute> slots) {
   absl::InlinedVector<int32_t, 6> segments;
   if (!info.OperandSegments(num_operands, slots, segments)) {
-    return absl::InvalidArgumentError(fmt::format("{} operands do not fit {}", num_operands, info.name()));
+    return absl::InvalidArgumentError(
+        fmt::format("{} operands do not fit {}", num_operands, info.name()));
   }
   std::vector<int> inputs;
   int operand = 0;
   for (size_t group = 0; group < segments.size(); ++group) {
-    if (segments[group] == 0 && info.def().operands[group].arity == Arity::kOptional) inputs.push_back(-1);
+    if (segments[group] == 0 && info.def().operands[group].arity == Arity::kOptional)
+      inputs.push_back(-1);
     for (int i = 0; i < segments[group]; ++i) inputs.push_back(operand++);
   }
   return inputs;
@@ -63,9 +70,11 @@ void SignatureOf::AddView(Type type, std::vector<kernels::TensorView>& views) {
 }
 
 absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<const Attribute> slots,
-                                              std::span<const Value> operands, std::span<const Type> results) {
+                                              std::span<const Value> operands,
+                                              std::span<const Type> results) {
   SignatureOf s;
-  TENON_ASSIGN_OR_RETURN(std::vector<int> inputs, KernelInputs(info, static_cast<int>(operands.size()), slots));
+  TENON_ASSIGN_OR_RETURN(std::vector<int> inputs,
+                         KernelInputs(info, static_cast<int>(operands.size()), slots));
   s.constant_ = std::make_unique<bool[]>(inputs.size() + 1);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] < 0) {
@@ -75,7 +84,8 @@ absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<cons
     const Value value = operands[inputs[i]];
     if (!value.type().is_tensor()) {
       return absl::InvalidArgumentError(
-          fmt::format("operand {} of {} has type {} (expected a ranked tensor)", inputs[i], info.name(), value.type().text()));
+          fmt::format("operand {} of {} has type {} (expected a ranked tensor)", inputs[i],
+                      info.name(), value.type().text()));
     }
     s.AddView(value.type(), s.inputs_);
     const Operation* producer = value.defining_op();
@@ -83,8 +93,8 @@ absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<cons
   }
   for (Type type : results) {
     if (!type.is_tensor()) {
-      return absl::InvalidArgumentError(
-          fmt::format("a result of {} has type {} (expected a ranked tensor)", info.name(), type.text()));
+      return absl::InvalidArgumentError(fmt::format(
+          "a result of {} has type {} (expected a ranked tensor)", info.name(), type.text()));
     }
     s.AddView(type, s.outputs_);
   }
@@ -97,7 +107,8 @@ absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<cons
     }
     slot = Attribute::Dims(info.context(), dims);
   }
-  TENON_ASSIGN_OR_RETURN(s.attrs_, DecodeAttrs(info, std::span<const Attribute>(known.data(), known.size())));
+  TENON_ASSIGN_OR_RETURN(s.attrs_,
+                         DecodeAttrs(info, std::span<const Attribute>(known.data(), known.size())));
   return s;
 }
 
@@ -105,13 +116,14 @@ kernels::CallSignature SignatureOf::get() const {
   return {inputs_, outputs_, std::span<const bool>(constant_.get(), inputs_.size()), attrs_.get()};
 }
 
-absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(const kernels::KernelRegistry& registry,
-                                                             const Operation& op, bool reference_only) {
+absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(
+    const kernels::KernelRegistry& registry, const Operation& op, bool reference_only) {
   std::vector<Value> operands;
   for (unsigned i = 0; i < op.num_operands(); ++i) operands.push_back(op.operand(i));
   std::vector<Type> results;
   for (unsigned i = 0; i < op.num_results(); ++i) results.push_back(op.result(i).type());
-  TENON_ASSIGN_OR_RETURN(SignatureOf signature, SignatureOf::Make(op.info(), op.slots(), operands, results));
+  TENON_ASSIGN_OR_RETURN(SignatureOf signature,
+                         SignatureOf::Make(op.info(), op.slots(), operands, results));
   return registry.Choose(op.name(), signature.get(), reference_only);
 }
 

@@ -20,22 +20,27 @@ namespace tenon {
 using Slots = absl::InlinedVector<Attribute, 6>;
 
 // A "/node/name: message" status of the given code, emitted as a diagnostic too.
-absl::Status EmitStatus(Context& context, Location location, absl::StatusCode code, std::string message);
+absl::Status EmitStatus(Context& context, Location location, absl::StatusCode code,
+                        std::string message);
 
 // The inherent attributes of an op as a dictionary, and back. Absent ones are left out.
 Attribute PropertiesOf(const Operation& op);
 absl::StatusOr<Slots> SlotsFrom(const OpInfo& info, Attribute properties);
 
-// For each input of a kernel that serves `info`, the operand that feeds it, or -1 for an absent optional
-// one: single and optional operand groups are one input each, variadic ones as many as there are operands.
-absl::StatusOr<std::vector<int>> KernelInputs(const OpInfo& info, int num_operands, std::span<const Attribute> slots);
+// For each input of a kernel that serves `info`, the operand that feeds it, or -1 for an absent
+// optional one: single and optional operand groups are one input each, variadic ones as many as
+// there are operands.
+absl::StatusOr<std::vector<int>> KernelInputs(const OpInfo& info, int num_operands,
+                                              std::span<const Attribute> slots);
 
 // What kernel choice sees of one call: shapes with -1 for extents that are not constant.
 class SignatureOf {
  public:
-  // `slots` in the order of `info`. The signature's attributes have 0 for extents that are not constant.
+  // `slots` in the order of `info`. The signature's attributes have 0 for extents that are not
+  // constant.
   static absl::StatusOr<SignatureOf> Make(const OpInfo& info, std::span<const Attribute> slots,
-                                          std::span<const Value> operands, std::span<const Type> results);
+                                          std::span<const Value> operands,
+                                          std::span<const Type> results);
   kernels::CallSignature get() const;
 
  private:
@@ -48,8 +53,8 @@ class SignatureOf {
 };
 
 // The kernel for an op of the model (not lowered yet); null with reasons in `why_not`.
-absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(const kernels::KernelRegistry& registry,
-                                                             const Operation& op, bool reference_only);
+absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(
+    const kernels::KernelRegistry& registry, const Operation& op, bool reference_only);
 
 }  // namespace tenon
 

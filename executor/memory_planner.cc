@@ -9,14 +9,16 @@
 namespace tenon {
 namespace {
 
-int64_t RoundUp(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+int64_t RoundUp(int64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
 
 bool Meet(const BufferLifetime& a, const BufferLifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// Offset of the smallest gap of at least `size` bytes among `taken`, which is sorted by begin; after all
-// of them if there is none.
+// Offset of the smallest gap of at least `size` bytes among `taken`, which is sorted by begin;
+// after all of them if there is none.
 int64_t BestFit(std::span<const std::pair<int64_t, int64_t>> taken, int64_t size) {
   int64_t end = 0, best = -1, best_gap = 0;
   for (const auto& [begin, stop] : taken) {
@@ -64,9 +66,12 @@ std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const Memor
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].size <= 0) continue;
     const int64_t offset = plan.offsets[i];
-    if (offset < 0 || offset % kArenaAlignment != 0 || offset > plan.arena_bytes - buffers[i].size) {
-      return fmt::format("offset {} of a buffer of {} bytes is not in the arena of {} bytes (or not a multiple of {})",
-                         offset, buffers[i].size, plan.arena_bytes, kArenaAlignment);
+    if (offset < 0 || offset % kArenaAlignment != 0 ||
+        offset > plan.arena_bytes - buffers[i].size) {
+      return fmt::format(
+          "offset {} of a buffer of {} bytes is not in the arena of {} bytes (or not a multiple of "
+          "{})",
+          offset, buffers[i].size, plan.arena_bytes, kArenaAlignment);
     }
     starts[buffers[i].first].push_back(i);
     stops[buffers[i].last + 1].push_back(i);
@@ -85,8 +90,9 @@ std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const Memor
         overlap = plan.offsets[previous] + buffers[previous].size > begin;
       }
       if (overlap) {
-        return fmt::format("two buffers overlap at instruction {} (one of them at offset {}, {} bytes)", time, begin,
-                           buffers[i].size);
+        return fmt::format(
+            "two buffers overlap at instruction {} (one of them at offset {}, {} bytes)", time,
+            begin, buffers[i].size);
       }
       live.emplace(begin, i);
     }

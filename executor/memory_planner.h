@@ -23,8 +23,8 @@ struct MemoryPlan {
   int64_t arena_bytes = 0;
 };
 
-// Greedy by size: the largest buffer first, each into the smallest gap between those it meets. The same
-// input gives the same plan.
+// Greedy by size: the largest buffer first, each into the smallest gap between those it meets. The
+// same input gives the same plan.
 MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers);
 
 // Empty if the plan is valid for the buffers; otherwise what is wrong with it.

@@ -1,5 +1,5 @@
-// Pass plan-memory: decides which kernels work in place, and places the buffers of a function with static
-// shapes in one arena. For symbolic shapes the program does that per shape class.
+// Pass plan-memory: decides which kernels work in place, and places the buffers of a function with
+// static shapes in one arena. For symbolic shapes the program does that per shape class.
 #include "executor/buffers.h"
 #include "executor/executor_passes.h"
 #include "executor/lowered_op.h"
@@ -14,18 +14,23 @@ constexpr char kArenaBytes[] = "kernel.arena_bytes";
 
 class PlanMemoryPass : public Pass {
  public:
-  explicit PlanMemoryPass(std::shared_ptr<const kernels::KernelRegistry> registry) : registry_(std::move(registry)) {}
+  explicit PlanMemoryPass(std::shared_ptr<const kernels::KernelRegistry> registry)
+      : registry_(std::move(registry)) {}
 
   absl::StatusOr<PassResult> Run(Operation* func, PassContext&) override {
     PassResult result;
     if (func->region().empty()) return result;
     Block& block = func->region().front();
     for (Operation& op : block) {
-      if (op.info().dialect() == "kernel" || op.Has(Trait::kConstantLike) || op.Has(Trait::kTerminator)) continue;
+      if (op.info().dialect() == "kernel" || op.Has(Trait::kConstantLike) ||
+          op.Has(Trait::kTerminator))
+        continue;
       return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
-                        std::string(op.name()) + " is not lowered (expected lower-to-kernels before plan-memory)");
+                        std::string(op.name()) +
+                            " is not lowered (expected lower-to-kernels before plan-memory)");
     }
-    for (const auto& [op, operand] : ChooseInPlace(block, [this](Operation* call) { return InPlaceMask(call); })) {
+    for (const auto& [op, operand] :
+         ChooseInPlace(block, [this](Operation* call) { return InPlaceMask(call); })) {
       result.changed |= Set(op, "inplace", Attribute::I64(op->context(), operand));
     }
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
@@ -43,8 +48,9 @@ class PlanMemoryPass : public Pass {
     if (kernel == nullptr || kernel->inplace_mask == 0 || source == nullptr) return 0;
     absl::StatusOr<Slots> slots = SlotsFrom(*source, call.properties());
     if (!slots.ok()) return 0;
-    absl::StatusOr<std::vector<int>> inputs = KernelInputs(*source, static_cast<int>(op->num_operands()),
-                                                           std::span<const Attribute>(slots->data(), slots->size()));
+    absl::StatusOr<std::vector<int>> inputs =
+        KernelInputs(*source, static_cast<int>(op->num_operands()),
+                     std::span<const Attribute>(slots->data(), slots->size()));
     if (!inputs.ok()) return 0;
     uint32_t mask = 0;
     for (size_t i = 0; i < inputs->size() && i < 32; ++i) {
@@ -64,7 +70,8 @@ class PlanMemoryPass : public Pass {
       if (set.kind != BufferSet::Kind::kArena || set.output >= 0) continue;
       const Type type = set.members[0].type();
       buffer_of_set[i] = static_cast<int>(lifetimes.size());
-      lifetimes.push_back({type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype())), set.first, set.last});
+      lifetimes.push_back(
+          {type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype())), set.first, set.last});
     }
     const MemoryPlan plan = PlanMemory(lifetimes);
     bool changed = false;
@@ -100,7 +107,9 @@ PassInfo PlanMemoryInfo(std::shared_ptr<const kernels::KernelRegistry> registry)
   info.anchor = "func.func";
   info.needs = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.establishes = static_cast<uint32_t>(ModuleProperty::kPlanned);
-  info.create = [registry](const PassOptionValues&) { return std::make_unique<PlanMemoryPass>(registry); };
+  info.create = [registry](const PassOptionValues&) {
+    return std::make_unique<PlanMemoryPass>(registry);
+  };
   return info;
 }
 

@@ -36,7 +36,8 @@ uint32_t Prepared::AddView(const ProgramImpl& program, int value) {
   if (values_[value].data != nullptr) return index;
   const ProgramSet& set = program.sets[info.set];
   if (set.kind == BufferSet::Kind::kInput) {
-    input_patches_.push_back({index, static_cast<uint32_t>(program.values[set.first_member].input)});
+    input_patches_.push_back(
+        {index, static_cast<uint32_t>(program.values[set.first_member].input)});
   } else if (set.output >= 0) {
     output_patches_.push_back({index, static_cast<uint32_t>(set.output)});
   } else {
@@ -57,11 +58,13 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     if (instruction.kind != Instruction::Kind::kCall) continue;
-    const bool done = std::all_of(instruction.results.begin(), instruction.results.end(),
-                                  [&](int result) { return walk.values()[result].data != nullptr; });
+    const bool done =
+        std::all_of(instruction.results.begin(), instruction.results.end(),
+                    [&](int result) { return walk.values()[result].data != nullptr; });
     if (done) continue;
     std::vector<TensorView> in, out;
-    for (int number : instruction.kernel_inputs) in.push_back(number < 0 ? TensorView() : walk.view(number));
+    for (int number : instruction.kernel_inputs)
+      in.push_back(number < 0 ? TensorView() : walk.view(number));
     for (int number : instruction.results) out.push_back(walk.view(number));
     RunStep step;
     step.run = instruction.kernel.run;
@@ -126,9 +129,12 @@ void Prepared::Resolve(std::byte* arena) {
 }
 
 absl::Status Prepared::Run(const ProgramImpl& program, kernels::DeviceContext& device,
-                           std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
-  for (const CallerPatch& patch : input_patches_) views_[patch.view].data = inputs[patch.index].data;
-  for (const CallerPatch& patch : output_patches_) views_[patch.view].data = outputs[patch.index].data;
+                           std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) {
+  for (const CallerPatch& patch : input_patches_)
+    views_[patch.view].data = inputs[patch.index].data;
+  for (const CallerPatch& patch : output_patches_)
+    views_[patch.view].data = outputs[patch.index].data;
   kernels::RunArgs args;
   args.device = &device;
   for (const RunStep& step : steps_) {

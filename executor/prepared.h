@@ -22,7 +22,8 @@ struct RunStep {
   int instruction = 0;
 };
 
-// Steps refer to views; addresses of the arena and of the caller's tensors are filled in by Resolve and Run.
+// Steps refer to views; addresses of the arena and of the caller's tensors are filled in by Resolve
+// and Run.
 class Prepared {
  public:
   // Sizes of the buffer sets at these shapes, 0 for those outside the arena.
@@ -40,7 +41,8 @@ class Prepared {
   void Resolve(std::byte* arena);
   // No allocation. REQUIRES: Matches(inputs), Resolve done, outputs of the right shapes.
   absl::Status Run(const ProgramImpl& program, kernels::DeviceContext& device,
-                   std::span<const kernels::TensorView> inputs, std::span<const kernels::TensorView> outputs);
+                   std::span<const kernels::TensorView> inputs,
+                   std::span<const kernels::TensorView> outputs);
   kernels::TensorView output(size_t i) const;  // its data is meaningless
 
  private:

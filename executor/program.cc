@@ -17,7 +17,8 @@ namespace tenon {
 namespace {
 
 absl::Status Reject(const Operation& op, std::string message) {
-  return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument, std::move(message));
+  return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
+                    std::move(message));
 }
 
 TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view fallback) {
@@ -25,7 +26,8 @@ TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view f
   spec.name = fmt::format("{}{}", fallback, index);
   if (names && names.kind() == Attribute::Kind::kArray && index < names.elements().size()) {
     const Attribute entry = names.elements()[index];
-    const Attribute name = entry.kind() == Attribute::Kind::kDictionary ? entry.Get("core.name") : Attribute();
+    const Attribute name =
+        entry.kind() == Attribute::Kind::kDictionary ? entry.Get("core.name") : Attribute();
     if (name && name.kind() == Attribute::Kind::kString) spec.name = std::string(name.str());
   }
   spec.dtype = type.dtype();
@@ -35,17 +37,20 @@ TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view f
 
 class Compiler {
  public:
-  Compiler(Operation* func, const ProgramOptions& options) : func_(func), program_(std::make_shared<ProgramImpl>()) {
+  Compiler(Operation* func, const ProgramOptions& options)
+      : func_(func), program_(std::make_shared<ProgramImpl>()) {
     program_->options = options;
     if (program_->options.kernels == nullptr) program_->options.kernels = MakeKernelRegistry();
     program_->context = &func->context();
   }
 
   absl::StatusOr<std::shared_ptr<const ProgramImpl>> Run() {
-    if (!Isa<func::FuncOp>(func_) || func_->region().empty()) return Reject(*func_, "expected a function with a body");
+    if (!Isa<func::FuncOp>(func_) || func_->region().empty())
+      return Reject(*func_, "expected a function with a body");
     Block& block = func_->region().front();
     if (block.next() != nullptr) return Reject(*func_, "expected a function of one block");
-    if (!Isa<func::ReturnOp>(block.back())) return Reject(*func_, "expected a function that ends with func.return");
+    if (!Isa<func::ReturnOp>(block.back()))
+      return Reject(*func_, "expected a function that ends with func.return");
 
     const Attribute arg_attrs = func_->attr("arg_attrs"), res_attrs = func_->attr("res_attrs");
     for (unsigned i = 0; i < block.num_arguments(); ++i) {
@@ -84,22 +89,27 @@ class Compiler {
 
   absl::Status Translate(Operation& op) {
     if (Isa<func::ReturnOp>(op)) return absl::OkStatus();
-    for (unsigned i = 0; i < op.num_results(); ++i) TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
       program_->values[AddValue(op.result())].constant = Tensor::FromAttribute(constant.value());
       return absl::OkStatus();
     }
     Instruction instruction;
     instruction.location = op.location();
-    for (OpOperand& operand : op.operands()) instruction.operands.push_back(NumberOf(operand.get()));
-    for (unsigned i = 0; i < op.num_results(); ++i) instruction.results.push_back(AddValue(op.result(i)));
+    for (OpOperand& operand : op.operands())
+      instruction.operands.push_back(NumberOf(operand.get()));
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      instruction.results.push_back(AddValue(op.result(i)));
     if (auto dims = DynCast<kernel::DimsOp>(&op)) {
       instruction.kind = Instruction::Kind::kDims;
       instruction.dims.assign(dims.dims().begin(), dims.dims().end());
       const Type type = op.result().type();
       const bool fits = type.dtype() == DType::kI64 && type.is_static() &&
                         type.num_elements() == static_cast<int64_t>(instruction.dims.size());
-      if (!fits) return Reject(op, fmt::format("{} dimensions cannot be a {}", instruction.dims.size(), type.text()));
+      if (!fits)
+        return Reject(
+            op, fmt::format("{} dimensions cannot be a {}", instruction.dims.size(), type.text()));
     } else if (auto view = DynCast<kernel::ViewOp>(&op)) {
       instruction.kind = Instruction::Kind::kView;
       TENON_RETURN_IF_ERROR(ReadSource(op, view.source(), view.properties(), instruction));
@@ -108,16 +118,22 @@ class Compiler {
       TENON_RETURN_IF_ERROR(ReadSource(op, call.source(), call.properties(), instruction));
       TENON_RETURN_IF_ERROR(FindKernel(op, call.kernel(), instruction));
     } else {
-      return Reject(op, fmt::format("{} is not lowered (expected kernel.call, kernel.view, kernel.dims or core.constant)", op.name()));
+      return Reject(
+          op,
+          fmt::format(
+              "{} is not lowered (expected kernel.call, kernel.view, kernel.dims or core.constant)",
+              op.name()));
     }
     program_->instructions.push_back(std::move(instruction));
     return absl::OkStatus();
   }
 
-  absl::Status ReadSource(Operation& op, std::string_view source, Attribute properties, Instruction& instruction) {
+  absl::Status ReadSource(Operation& op, std::string_view source, Attribute properties,
+                          Instruction& instruction) {
     instruction.source = op.context().FindOp(source);
     if (instruction.source == nullptr || instruction.source->def().infer == nullptr) {
-      return Reject(op, fmt::format("source '{}' is not an operation with a shape function", source));
+      return Reject(op,
+                    fmt::format("source '{}' is not an operation with a shape function", source));
     }
     absl::StatusOr<Slots> slots = SlotsFrom(*instruction.source, properties);
     if (!slots.ok()) return Reject(op, std::string(slots.status().message()));
@@ -127,7 +143,8 @@ class Compiler {
         KernelInputs(*instruction.source, static_cast<int>(op.num_operands()), view);
     if (!inputs.ok()) return Reject(op, std::string(inputs.status().message()));
     TENON_RETURN_IF_ERROR(CheckTypes(op, *instruction.source, view));
-    for (int input : *inputs) instruction.kernel_inputs.push_back(input < 0 ? -1 : instruction.operands[input]);
+    for (int input : *inputs)
+      instruction.kernel_inputs.push_back(input < 0 ? -1 : instruction.operands[input]);
     instruction.symbolic_attrs = !HasConstantDims(view);
     if (!instruction.symbolic_attrs) {
       absl::StatusOr<std::shared_ptr<const void>> attrs = DecodeAttrs(*instruction.source, view);
@@ -140,7 +157,8 @@ class Compiler {
   // Operand and result element types as the source operation wants them.
   absl::Status CheckTypes(Operation& op, const OpInfo& source, std::span<const Attribute> slots) {
     absl::InlinedVector<int32_t, 6> segments;
-    if (!source.OperandSegments(static_cast<int>(op.num_operands()), slots, segments)) return Reject(op, "bad operands");
+    if (!source.OperandSegments(static_cast<int>(op.num_operands()), slots, segments))
+      return Reject(op, "bad operands");
     unsigned at = 0;
     uint32_t dtypes = 0;
     for (size_t group = 0; group < segments.size(); ++group) {
@@ -149,26 +167,30 @@ class Compiler {
         const Type type = op.operand(at++).type();
         dtypes |= 1u << static_cast<int>(type.dtype());
         if (!def.constraint.Accepts(type)) {
-          return Reject(op, fmt::format("operand '{}' of {} has type {} (expected {})", def.name, source.name(), type.text(),
-                                        def.constraint.description));
+          return Reject(op, fmt::format("operand '{}' of {} has type {} (expected {})", def.name,
+                                        source.name(), type.text(), def.constraint.description));
         }
       }
     }
-    if ((source.Has(Trait::kSameDtype) || source.Has(Trait::kSameOperandDtype)) && (dtypes & (dtypes - 1)) != 0) {
+    if ((source.Has(Trait::kSameDtype) || source.Has(Trait::kSameOperandDtype)) &&
+        (dtypes & (dtypes - 1)) != 0) {
       return Reject(op, fmt::format("the operands of {} differ in element type", source.name()));
     }
     std::vector<Type> types;
     for (OpOperand& operand : op.operands()) types.push_back(operand.get().type());
     ResultTypes results;
-    absl::Status status = InferResultTypes(source, op.location(), std::span<const Type>(types), slots, results);
+    absl::Status status =
+        InferResultTypes(source, op.location(), std::span<const Type>(types), slots, results);
     if (!status.ok()) return Reject(op, std::string(status.message()));
     if (results.size() != op.num_results()) {
       return Reject(op, fmt::format("{} results (expected {})", op.num_results(), results.size()));
     }
     for (unsigned i = 0; i < op.num_results(); ++i) {
       const Type given = op.result(i).type(), inferred = results[i];
-      if (given.dtype() != inferred.dtype() || (inferred.is_tensor() && inferred.rank() != given.rank())) {
-        return Reject(op, fmt::format("result {} has type {} (expected {})", i, given.text(), inferred.text()));
+      if (given.dtype() != inferred.dtype() ||
+          (inferred.is_tensor() && inferred.rank() != given.rank())) {
+        return Reject(op, fmt::format("result {} has type {} (expected {})", i, given.text(),
+                                      inferred.text()));
       }
     }
     return absl::OkStatus();
@@ -177,17 +199,21 @@ class Compiler {
   absl::Status FindKernel(Operation& op, std::string_view name, Instruction& instruction) {
     const kernels::Kernel* kernel = program_->options.kernels->FindByName(name);
     if (kernel == nullptr || instruction.source->name() != kernel->op) {
-      return Reject(op, fmt::format("there is no kernel '{}' for {}", name, instruction.source->name()));
+      return Reject(
+          op, fmt::format("there is no kernel '{}' for {}", name, instruction.source->name()));
     }
     std::vector<Value> operands;
     for (OpOperand& operand : op.operands()) operands.push_back(operand.get());
     std::vector<Type> results;
     for (unsigned i = 0; i < op.num_results(); ++i) results.push_back(op.result(i).type());
     const std::span<const Attribute> slots(instruction.slots.data(), instruction.slots.size());
-    absl::StatusOr<SignatureOf> signature = SignatureOf::Make(*instruction.source, slots, operands, results);
+    absl::StatusOr<SignatureOf> signature =
+        SignatureOf::Make(*instruction.source, slots, operands, results);
     if (!signature.ok()) return Reject(op, std::string(signature.status().message()));
-    const std::string reason = kernel->supports == nullptr ? "" : kernel->supports(signature->get());
-    if (!reason.empty()) return Reject(op, fmt::format("kernel '{}' cannot run this: {}", name, reason));
+    const std::string reason =
+        kernel->supports == nullptr ? "" : kernel->supports(signature->get());
+    if (!reason.empty())
+      return Reject(op, fmt::format("kernel '{}' cannot run this: {}", name, reason));
     instruction.kernel = *kernel;
     instruction.shared_states = std::make_shared<SharedKernelStates>();
     return absl::OkStatus();
@@ -208,10 +234,12 @@ class Compiler {
                                 .last = instruction_at.empty() ? 0 : instruction_at[last],
                                 .output = set.output,
                                 .first_member = NumberOf(set.members[0])});
-      for (Value member : set.members) program_->values[NumberOf(member)].set = table.set_of(member);
+      for (Value member : set.members)
+        program_->values[NumberOf(member)].set = table.set_of(member);
     }
     for (size_t i = 0; i < program_->instructions.size(); ++i) {
-      for (int operand : program_->instructions[i].operands) program_->values[operand].last_use = static_cast<int>(i);
+      for (int operand : program_->instructions[i].operands)
+        program_->values[operand].last_use = static_cast<int>(i);
     }
     for (int output : program_->output_values) {
       program_->values[output].last_use = static_cast<int>(program_->instructions.size());
@@ -246,7 +274,8 @@ class Compiler {
       }
       const bool in_arena = set.kind == BufferSet::Kind::kArena && set.output < 0;
       if (in_arena && !placed[i]) return absl::OkStatus();
-      const int64_t bytes = in_arena ? type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype())) : 0;
+      const int64_t bytes =
+          in_arena ? type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype())) : 0;
       lifetimes.push_back({bytes, set.first, set.last});
     }
     const std::string problem = CheckMemoryPlan(lifetimes, plan);
@@ -272,16 +301,20 @@ std::shared_ptr<kernels::KernelState> SharedKernelStates::Get(
 
 absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Status& status) const {
   const std::string place = DescribeLocation(*context, instruction.location);
-  return absl::Status(status.code(),
-                      fmt::format("{}{}{}", place, place.empty() ? "" : ": ",
-                                  std::string_view(status.message().data(), status.message().size())));
+  return absl::Status(status.code(), fmt::format("{}{}{}", place, place.empty() ? "" : ": ",
+                                                 std::string_view(status.message().data(),
+                                                                  status.message().size())));
 }
 
-absl::Status ProgramImpl::KernelError(const Instruction& instruction, const kernels::KernelStatus& status) const {
+absl::Status ProgramImpl::KernelError(const Instruction& instruction,
+                                      const kernels::KernelStatus& status) const {
   absl::StatusCode code = absl::StatusCode::kInternal;
-  if (status.code == kernels::KernelStatus::Code::kInvalidArgument) code = absl::StatusCode::kInvalidArgument;
-  if (status.code == kernels::KernelStatus::Code::kUnsupported) code = absl::StatusCode::kUnimplemented;
-  return Error(instruction, absl::Status(code, fmt::format("{}: {}", instruction.source->name(), status.message)));
+  if (status.code == kernels::KernelStatus::Code::kInvalidArgument)
+    code = absl::StatusCode::kInvalidArgument;
+  if (status.code == kernels::KernelStatus::Code::kUnsupported)
+    code = absl::StatusCode::kUnimplemented;
+  return Error(instruction, absl::Status(code, fmt::format("{}: {}", instruction.source->name(),
+                                                           status.message)));
 }
 
 absl::StatusOr<Program> Program::Compile(Operation* func, const ProgramOptions& options) {

@@ -35,8 +35,9 @@ struct TensorSpec {
 // Copies share the program. const methods are thread-safe.
 class Program {
  public:
-  // REQUIRES of `func`: a func.func whose operations are kernel.*, core.constant and func.return, as the passes
-  // lower-to-kernels and plan-memory leave it. The function may be changed or destroyed afterwards.
+  // REQUIRES of `func`: a func.func whose operations are kernel.*, core.constant and func.return,
+  // as the passes lower-to-kernels and plan-memory leave it. The function may be changed or
+  // destroyed afterwards.
   static absl::StatusOr<Program> Compile(Operation* func, const ProgramOptions& options = {});
 
   std::span<const TensorSpec> inputs() const;

@@ -19,8 +19,8 @@ namespace tenon {
 // What kernels of one instruction share among shapes and sessions: packed weights.
 class SharedKernelStates {
  public:
-  std::shared_ptr<kernels::KernelState> Get(const std::string& key,
-                                            const std::function<std::shared_ptr<kernels::KernelState>()>& make);
+  std::shared_ptr<kernels::KernelState> Get(
+      const std::string& key, const std::function<std::shared_ptr<kernels::KernelState>()>& make);
 
  private:
   std::mutex mutex_;
@@ -47,10 +47,10 @@ struct Instruction {
 };
 
 struct ProgramValue {
-  Type type;      // as declared
-  int set = -1;   // buffer set
-  int input = -1;  // function argument
-  Tensor constant;  // null unless a constant
+  Type type;          // as declared
+  int set = -1;       // buffer set
+  int input = -1;     // function argument
+  Tensor constant;    // null unless a constant
   int last_use = -1;  // instruction; num_instructions for function results
 };
 
@@ -74,7 +74,8 @@ struct ProgramImpl {
 
   // "/node: ten.add: message".
   absl::Status Error(const Instruction& instruction, const absl::Status& status) const;
-  absl::Status KernelError(const Instruction& instruction, const kernels::KernelStatus& status) const;
+  absl::Status KernelError(const Instruction& instruction,
+                           const kernels::KernelStatus& status) const;
 };
 
 }  // namespace tenon

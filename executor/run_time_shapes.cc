@@ -21,9 +21,12 @@ constexpr int64_t kMaxElements = int64_t{1} << 48;
 absl::Status CheckSize(const Shape& shape) {
   int64_t n = 1;
   for (int64_t d : shape) {
-    if (d < 0) return absl::InvalidArgumentError(fmt::format("the result would have shape [{}]", fmt::join(shape, ", ")));
+    if (d < 0)
+      return absl::InvalidArgumentError(
+          fmt::format("the result would have shape [{}]", fmt::join(shape, ", ")));
     if (d != 0 && n > kMaxElements / d) {
-      return absl::InvalidArgumentError(fmt::format("the result would have shape [{}], which is too large", fmt::join(shape, ", ")));
+      return absl::InvalidArgumentError(fmt::format(
+          "the result would have shape [{}], which is too large", fmt::join(shape, ", ")));
     }
     n *= d;
   }
@@ -37,7 +40,8 @@ absl::StatusOr<Shape> Ints(const TensorView& view, std::string_view name) {
   }
   Shape values(view.numel());
   const auto* at = static_cast<const std::byte*>(view.data);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = LoadAsInt(view.dtype, at + i * SizeOf(view.dtype));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = LoadAsInt(view.dtype, at + i * SizeOf(view.dtype));
   return values;
 }
 
@@ -47,11 +51,13 @@ absl::StatusOr<Shape> Reshape(std::span<const TensorView> operands, bool allow_z
   int64_t known = 1, inferred = -1;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !allow_zero) {
-      if (i >= x.shape.size()) return absl::InvalidArgumentError("0 in shape has no extent of x to copy");
+      if (i >= x.shape.size())
+        return absl::InvalidArgumentError("0 in shape has no extent of x to copy");
       shape[i] = x.shape[i];
     }
     if (shape[i] == -1) {
-      if (inferred >= 0) return absl::InvalidArgumentError("shape has several -1 (expected at most one)");
+      if (inferred >= 0)
+        return absl::InvalidArgumentError("shape has several -1 (expected at most one)");
       inferred = static_cast<int64_t>(i);
     } else if (shape[i] >= 0 && (shape[i] == 0 || known <= kMaxElements / shape[i])) {
       known *= shape[i];
@@ -61,7 +67,8 @@ absl::StatusOr<Shape> Reshape(std::span<const TensorView> operands, bool allow_z
   }
   const int64_t total = x.numel();
   if (inferred >= 0 && known > 0) shape[inferred] = total / known;
-  if (inferred >= 0 && known == 0) return absl::InvalidArgumentError("-1 in shape cannot be inferred beside 0");
+  if (inferred >= 0 && known == 0)
+    return absl::InvalidArgumentError("-1 in shape cannot be inferred beside 0");
   if ((inferred >= 0 ? known * shape[inferred] : known) != total) {
     return absl::InvalidArgumentError(
         fmt::format("{} elements cannot have shape [{}]", total, fmt::join(shape, ", ")));
@@ -78,8 +85,8 @@ absl::StatusOr<Shape> Expand(std::span<const TensorView> operands) {
     int64_t& extent = shape[shape.size() - target.size() + i];
     if (target[i] == 1 || target[i] == extent) continue;
     if (extent != 1) {
-      return absl::InvalidArgumentError(fmt::format("shape [{}] cannot be broadcast with [{}]", fmt::join(x, ", "),
-                                                    fmt::join(target, ", ")));
+      return absl::InvalidArgumentError(fmt::format("shape [{}] cannot be broadcast with [{}]",
+                                                    fmt::join(x, ", "), fmt::join(target, ", ")));
     }
     extent = target[i];
   }
@@ -98,7 +105,8 @@ absl::StatusOr<Shape> Slice(std::span<const TensorView> operands) {
   if (operands.size() > 4 && operands[4].present()) {
     TENON_ASSIGN_OR_RETURN(steps, Ints(operands[4], "steps"));
   }
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
     return absl::InvalidArgumentError("starts, ends, axes and steps differ in length");
   }
   Shape shape(operands[0].shape.begin(), operands[0].shape.end());
@@ -107,7 +115,8 @@ absl::StatusOr<Shape> Slice(std::span<const TensorView> operands) {
     const auto rank = static_cast<int64_t>(shape.size());
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (axis < 0 || axis >= rank || seen[axis]) {
-      return absl::InvalidArgumentError(fmt::format("axis {} is repeated or not an axis of rank {}", axes[i], rank));
+      return absl::InvalidArgumentError(
+          fmt::format("axis {} is repeated or not an axis of rank {}", axes[i], rank));
     }
     if (steps[i] == 0) return absl::InvalidArgumentError("a step is 0");
     seen[axis] = true;
@@ -122,7 +131,9 @@ absl::StatusOr<Shape> Slice(std::span<const TensorView> operands) {
       const int64_t end = std::clamp<int64_t>(from_end(ends[i]), -1, extent - 1);
       // Minus the step as unsigned: the smallest integer has no negative.
       const uint64_t stride = uint64_t{0} - static_cast<uint64_t>(steps[i]);
-      shape[axis] = start > end ? 1 + static_cast<int64_t>(static_cast<uint64_t>(start - end - 1) / stride) : 0;
+      shape[axis] = start > end
+                        ? 1 + static_cast<int64_t>(static_cast<uint64_t>(start - end - 1) / stride)
+                        : 0;
     }
   }
   return shape;
@@ -132,7 +143,8 @@ absl::StatusOr<Shape> Tile(std::span<const TensorView> operands) {
   TENON_ASSIGN_OR_RETURN(const Shape repeats, Ints(operands[1], "repeats"));
   Shape shape(operands[0].shape.begin(), operands[0].shape.end());
   if (repeats.size() != shape.size()) {
-    return absl::InvalidArgumentError(fmt::format("{} repeats for rank {}", repeats.size(), shape.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("{} repeats for rank {}", repeats.size(), shape.size()));
   }
   for (size_t i = 0; i < shape.size(); ++i) {
     if (repeats[i] < 0 || (repeats[i] > 0 && shape[i] > kMaxElements / repeats[i])) {
@@ -146,35 +158,49 @@ absl::StatusOr<Shape> Tile(std::span<const TensorView> operands) {
 absl::StatusOr<Shape> Range(std::span<const TensorView> operands) {
   double values[3];
   for (int i = 0; i < 3; ++i) {
-    if (operands[i].data == nullptr) return absl::FailedPreconditionError("the bounds are not known");
+    if (operands[i].data == nullptr)
+      return absl::FailedPreconditionError("the bounds are not known");
     values[i] = LoadAsDouble(operands[i].dtype, static_cast<const std::byte*>(operands[i].data));
   }
-  if (values[2] == 0 || !std::isfinite(values[0]) || !std::isfinite(values[1]) || std::isnan(values[2])) {
+  if (values[2] == 0 || !std::isfinite(values[0]) || !std::isfinite(values[1]) ||
+      std::isnan(values[2])) {
     return absl::InvalidArgumentError("start and limit must be finite and delta not 0");
   }
   const double count = std::max(0.0, std::ceil((values[1] - values[0]) / values[2]));
-  if (count > static_cast<double>(kMaxElements)) return absl::InvalidArgumentError("the range is too large");
+  if (count > static_cast<double>(kMaxElements))
+    return absl::InvalidArgumentError("the range is too large");
   return Shape{static_cast<int64_t>(count)};
 }
 
 }  // namespace
 
 bool HasRunTimeShape(OpId op) {
-  return op == ten::RangeOp::kId || op == ten::DynamicReshapeOp::kId || op == ten::DynamicExpandOp::kId ||
-         op == ten::DynamicSliceOp::kId || op == ten::DynamicTileOp::kId;
+  return op == ten::RangeOp::kId || op == ten::DynamicReshapeOp::kId ||
+         op == ten::DynamicExpandOp::kId || op == ten::DynamicSliceOp::kId ||
+         op == ten::DynamicTileOp::kId;
 }
 
-absl::StatusOr<std::vector<int64_t>> RunTimeShape(const OpInfo& info, std::span<const Attribute> slots,
+absl::StatusOr<std::vector<int64_t>> RunTimeShape(const OpInfo& info,
+                                                  std::span<const Attribute> slots,
                                                   std::span<const kernels::TensorView> operands) {
   absl::StatusOr<Shape> shape;
   switch (info.id()) {
-    case ten::RangeOp::kId: shape = Range(operands); break;
-    case ten::DynamicExpandOp::kId: shape = Expand(operands); break;
-    case ten::DynamicSliceOp::kId: shape = Slice(operands); break;
-    case ten::DynamicTileOp::kId: shape = Tile(operands); break;
+    case ten::RangeOp::kId:
+      shape = Range(operands);
+      break;
+    case ten::DynamicExpandOp::kId:
+      shape = Expand(operands);
+      break;
+    case ten::DynamicSliceOp::kId:
+      shape = Slice(operands);
+      break;
+    case ten::DynamicTileOp::kId:
+      shape = Tile(operands);
+      break;
     default: {
       const int slot = info.FindSlot("allow_zero");
-      const bool allow_zero = slot >= 0 && slots[slot] && slots[slot].kind() == Attribute::Kind::kBool &&
+      const bool allow_zero = slot >= 0 && slots[slot] &&
+                              slots[slot].kind() == Attribute::Kind::kBool &&
                               slots[slot].bool_value();
       shape = Reshape(operands, allow_zero);
     }

@@ -21,8 +21,9 @@ using kernels::TensorView;
 // Exact shapes kept ready; the one unused longest goes first.
 constexpr size_t kMaxPrepared = 16;
 
-int64_t NextPowerOfTwo(int64_t n) { return n <= 1 ? 1 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
-
+int64_t NextPowerOfTwo(int64_t n) {
+  return n <= 1 ? 1 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
+}
 
 // Kernels and the caller agree on element alignment.
 absl::Status CheckPlace(const TensorView& view, std::string_view what, std::string_view name) {
@@ -30,8 +31,8 @@ absl::Status CheckPlace(const TensorView& view, std::string_view what, std::stri
     return absl::InvalidArgumentError(fmt::format("{} '{}' has no data", what, name));
   }
   if (reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) != 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} '{}' is not aligned to its elements of {} bytes", what, name, SizeOf(view.dtype)));
+    return absl::InvalidArgumentError(fmt::format(
+        "{} '{}' is not aligned to its elements of {} bytes", what, name, SizeOf(view.dtype)));
   }
   return absl::OkStatus();
 }
@@ -39,7 +40,8 @@ absl::Status CheckPlace(const TensorView& view, std::string_view what, std::stri
 }  // namespace
 
 struct Session::Impl {
-  explicit Impl(std::shared_ptr<const ProgramImpl> p) : program(std::move(p)), pool(program->options.threads) {
+  explicit Impl(std::shared_ptr<const ProgramImpl> p)
+      : program(std::move(p)), pool(program->options.threads) {
     device.parallel = &pool;
   }
 
@@ -51,14 +53,16 @@ struct Session::Impl {
   absl::StatusOr<Prepared*> Find(std::span<const TensorView> inputs);
   absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk);
   int64_t BoundBytes(int set, int64_t exact, const Bindings& bounds) const;
-  absl::Status CheckPlaces(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
-  absl::Status Execute(Prepared& prepared, std::span<const TensorView> inputs, std::span<const TensorView> outputs);
+  absl::Status CheckPlaces(std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) const;
+  absl::Status Execute(Prepared& prepared, std::span<const TensorView> inputs,
+                       std::span<const TensorView> outputs);
   absl::StatusOr<std::vector<Tensor>> RunDynamic(std::span<const TensorView> inputs);
 
   std::shared_ptr<const ProgramImpl> program;
   kernels::ThreadPool pool;
   kernels::DeviceContext device;
-  bool dynamic = false;  // some shape depends on values other than shapes
+  bool dynamic = false;                           // some shape depends on values other than shapes
   std::list<std::unique_ptr<Prepared>> prepared;  // most recently used first
   std::map<std::vector<int64_t>, ClassPlan> plans;  // by the bounds of the symbols
   std::shared_ptr<std::byte> arena;
@@ -80,7 +84,8 @@ absl::StatusOr<Prepared*> Session::Impl::Find(std::span<const TensorView> inputs
   }
   TENON_RETURN_IF_ERROR(status);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MemoryPlan> plan, PlanFor(walk));
-  TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made, Prepared::Make(*program, walk, inputs, std::move(plan)));
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made,
+                         Prepared::Make(*program, walk, inputs, std::move(plan)));
   ++stats.shapes_prepared;
   if (made->arena_bytes() > stats.arena_bytes) {
     stats.arena_bytes = made->arena_bytes();
@@ -97,7 +102,8 @@ int64_t Session::Impl::BoundBytes(int set, int64_t exact, const Bindings& bounds
   auto bytes = static_cast<int64_t>(SizeOf(type.dtype()));
   for (DimExpr dim : type.dims()) {
     const std::optional<int64_t> extent = dim.Evaluate(bounds.lookup());
-    if (!extent || *extent < 0 || (*extent > 0 && bytes > (int64_t{1} << 56) / *extent)) return exact;
+    if (!extent || *extent < 0 || (*extent > 0 && bytes > (int64_t{1} << 56) / *extent))
+      return exact;
     bytes *= *extent;
   }
   return std::max(bytes, exact);
@@ -123,7 +129,8 @@ absl::StatusOr<std::shared_ptr<const MemoryPlan>> Session::Impl::PlanFor(Walk& w
   std::vector<BufferLifetime> lifetimes;
   for (size_t i = 0; i < exact.size(); ++i) {
     const ProgramSet& set = program->sets[i];
-    if (exact[i] > 0) entry.sizes[i] = std::max(entry.sizes[i], BoundBytes(static_cast<int>(i), exact[i], bounds));
+    if (exact[i] > 0)
+      entry.sizes[i] = std::max(entry.sizes[i], BoundBytes(static_cast<int>(i), exact[i], bounds));
     lifetimes.push_back({entry.sizes[i], set.first, set.last});
   }
   entry.plan = std::make_shared<const MemoryPlan>(PlanMemory(lifetimes));
@@ -131,7 +138,8 @@ absl::StatusOr<std::shared_ptr<const MemoryPlan>> Session::Impl::PlanFor(Walk& w
   return entry.plan;
 }
 
-absl::Status Session::Impl::CheckPlaces(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+absl::Status Session::Impl::CheckPlaces(std::span<const TensorView> inputs,
+                                        std::span<const TensorView> outputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     TENON_RETURN_IF_ERROR(CheckPlace(inputs[i], "input", program->inputs[i].name));
   }
@@ -169,13 +177,15 @@ const Session::Stats& Session::stats() const { return impl_->stats; }
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
   const ProgramImpl& program = *impl_->program;
   if (outputs.size() != program.outputs.size()) {
-    return absl::InvalidArgumentError(fmt::format("{} outputs (expected {})", outputs.size(), program.outputs.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("{} outputs (expected {})", outputs.size(), program.outputs.size()));
   }
   Prepared* ready = nullptr;
   if (!impl_->dynamic) {
     TENON_ASSIGN_OR_RETURN(ready, impl_->Find(inputs));
   } else if (inputs.size() != program.inputs.size()) {
-    return absl::InvalidArgumentError(fmt::format("{} inputs (expected {})", inputs.size(), program.inputs.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("{} inputs (expected {})", inputs.size(), program.inputs.size()));
   }
   TENON_RETURN_IF_ERROR(impl_->CheckPlaces(inputs, outputs));
   std::vector<Tensor> made;  // allocates only when something is put in
@@ -183,10 +193,12 @@ absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const Te
     TENON_ASSIGN_OR_RETURN(made, impl_->RunDynamic(inputs));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::span<const int64_t> shape = ready != nullptr ? ready->output(i).shape : made[i].shape();
-    if (outputs[i].dtype != program.outputs[i].dtype || !std::equal(shape.begin(), shape.end(), outputs[i].shape.begin(),
-                                                                   outputs[i].shape.end())) {
-      return absl::InvalidArgumentError(fmt::format("output '{}' is {} (expected {})", program.outputs[i].name,
+    const std::span<const int64_t> shape =
+        ready != nullptr ? ready->output(i).shape : made[i].shape();
+    if (outputs[i].dtype != program.outputs[i].dtype ||
+        !std::equal(shape.begin(), shape.end(), outputs[i].shape.begin(), outputs[i].shape.end())) {
+      return absl::InvalidArgumentError(fmt::format("output '{}' is {} (expected {})",
+                                                    program.outputs[i].name,
                                                     ShapeText(outputs[i].dtype, outputs[i].shape),
                                                     ShapeText(program.outputs[i].dtype, shape)));
     }
@@ -206,7 +218,8 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs)
     TENON_ASSIGN_OR_RETURN(ready, impl_->Find(views));
   }
   if (ready == nullptr) {
-    if (views.size() == impl_->program->inputs.size()) TENON_RETURN_IF_ERROR(impl_->CheckPlaces(views, {}));
+    if (views.size() == impl_->program->inputs.size())
+      TENON_RETURN_IF_ERROR(impl_->CheckPlaces(views, {}));
     return impl_->RunDynamic(views);
   }
   std::vector<Tensor> outputs;
@@ -228,7 +241,8 @@ absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const T
   std::vector<ResultShape> shapes;
   if (ready == nullptr) {
     TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made, impl_->RunDynamic(inputs));
-    for (const Tensor& t : made) shapes.push_back({t.dtype(), {t.shape().begin(), t.shape().end()}});
+    for (const Tensor& t : made)
+      shapes.push_back({t.dtype(), {t.shape().begin(), t.shape().end()}});
     return shapes;
   }
   for (size_t i = 0; i < impl_->program->outputs.size(); ++i) {

@@ -14,8 +14,8 @@
 namespace tenon {
 
 // One run at a time; several sessions of a program run in parallel. Inputs are checked against the
-// function's types, and bind its symbols. Shapes seen before cost a comparison of the inputs' extents: no
-// shape arithmetic, no hashing and no allocation.
+// function's types, and bind its symbols. Shapes seen before cost a comparison of the inputs'
+// extents: no shape arithmetic, no hashing and no allocation.
 class Session {
  public:
   ~Session();
@@ -26,14 +26,17 @@ class Session {
 
   // Results go to the caller's memory, which must not overlap the inputs. Shapes must be those that
   // OutputShapes gives for these inputs.
-  absl::Status Run(std::span<const kernels::TensorView> inputs, std::span<const kernels::TensorView> outputs);
+  absl::Status Run(std::span<const kernels::TensorView> inputs,
+                   std::span<const kernels::TensorView> outputs);
   // Of these inputs; their data is used only where shapes depend on it.
-  absl::StatusOr<std::vector<ResultShape>> OutputShapes(std::span<const kernels::TensorView> inputs);
+  absl::StatusOr<std::vector<ResultShape>> OutputShapes(
+      std::span<const kernels::TensorView> inputs);
 
   struct Stats {
     int64_t shapes_prepared = 0;  // exact input shapes
-    int64_t plans_made = 0;       // memory plans: one per shape class, unless sizes do not follow from bounds
-    int64_t dynamic_runs = 0;     // runs with shapes that depend on values
+    int64_t plans_made =
+        0;  // memory plans: one per shape class, unless sizes do not follow from bounds
+    int64_t dynamic_runs = 0;  // runs with shapes that depend on values
     size_t arena_bytes = 0;
   };
   const Stats& stats() const;

@@ -31,7 +31,8 @@ Tensor Tensor::Copy(DType dtype, std::span<const int64_t> shape, const void* dat
   return t;
 }
 
-Tensor Tensor::Borrow(DType dtype, std::span<const int64_t> shape, void* data, std::shared_ptr<const void> owner) {
+Tensor Tensor::Borrow(DType dtype, std::span<const int64_t> shape, void* data,
+                      std::shared_ptr<const void> owner) {
   Tensor t;
   t.dtype_ = dtype;
   t.shape_.assign(shape.begin(), shape.end());
@@ -45,7 +46,8 @@ Tensor Tensor::FromAttribute(Attribute elements) {
   std::vector<int64_t> shape;
   for (DimExpr d : type.dims()) shape.push_back(d.constant());
   std::shared_ptr<const Blob> blob = elements.DenseBlob();
-  if (blob->alignment() < SizeOf(type.dtype())) return Copy(type.dtype(), shape, blob->bytes().data());
+  if (blob->alignment() < SizeOf(type.dtype()))
+    return Copy(type.dtype(), shape, blob->bytes().data());
   // Constants are never written: kernels get them as inputs only.
   void* data = const_cast<std::byte*>(blob->bytes().data());
   return Borrow(type.dtype(), shape, data, std::move(blob));

@@ -25,7 +25,8 @@ class Tensor {
   // Shares the bytes where their alignment allows. REQUIRES: kElements.
   static Tensor FromAttribute(Attribute elements);
   // Shares memory that lives as long as `owner`.
-  static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data, std::shared_ptr<const void> owner);
+  static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data,
+                       std::shared_ptr<const void> owner);
 
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }

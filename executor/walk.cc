@@ -10,8 +10,8 @@ namespace {
 
 using kernels::TensorView;
 
-// Values up to this size are computed with the plan when they follow from shapes: shape arithmetic, position
-// ids, causal masks. Larger ones would cost more memory per shape than they save time.
+// Values up to this size are computed with the plan when they follow from shapes: shape arithmetic,
+// position ids, causal masks. Larger ones would cost more memory per shape than they save time.
 constexpr size_t kMaxPlanTimeBytes = 64 << 10;
 
 }  // namespace
@@ -51,7 +51,8 @@ absl::Status Walk::RunAll(std::span<const TensorView> inputs) {
   // Values by their last use, so that each is freed in time. Views keep what they show alive.
   std::vector<std::vector<int>> dying(program_.instructions.size() + 1);
   for (size_t v = 0; v < values_.size(); ++v) {
-    if (program_.values[v].last_use >= 0) dying[program_.values[v].last_use].push_back(static_cast<int>(v));
+    if (program_.values[v].last_use >= 0)
+      dying[program_.values[v].last_use].push_back(static_cast<int>(v));
   }
   for (size_t i = 0; i < program_.instructions.size(); ++i) {
     TENON_RETURN_IF_ERROR(Step(i, true));
@@ -68,22 +69,25 @@ absl::Status Walk::Step(size_t index, bool run_all) {
   attrs_[index] = instruction.attrs;
   if (instruction.symbolic_attrs) {
     absl::StatusOr<Slots> slots = ConcreteSlots(
-        *instruction.source, std::span<const Attribute>(concrete.data(), concrete.size()), bindings_.lookup());
+        *instruction.source, std::span<const Attribute>(concrete.data(), concrete.size()),
+        bindings_.lookup());
     if (!slots.ok()) return program_.Error(instruction, slots.status());
     concrete = *std::move(slots);
-    absl::StatusOr<std::shared_ptr<const void>> attrs =
-        DecodeAttrs(*instruction.source, std::span<const Attribute>(concrete.data(), concrete.size()));
+    absl::StatusOr<std::shared_ptr<const void>> attrs = DecodeAttrs(
+        *instruction.source, std::span<const Attribute>(concrete.data(), concrete.size()));
     if (!attrs.ok()) return program_.Error(instruction, attrs.status());
     attrs_[index] = *std::move(attrs);
   }
-  TENON_RETURN_IF_ERROR(FindShapes(instruction, std::span<const Attribute>(concrete.data(), concrete.size())));
+  TENON_RETURN_IF_ERROR(
+      FindShapes(instruction, std::span<const Attribute>(concrete.data(), concrete.size())));
 
   if (instruction.kind == Instruction::Kind::kView) {
     const int from = instruction.operands[0], to = instruction.results[0];
     if (BytesOf(from) != BytesOf(to)) {
-      return program_.Error(instruction, absl::InvalidArgumentError(
-                                             fmt::format("{}: {} elements cannot be seen as {}", instruction.source->name(),
-                                                         view(from).numel(), view(to).numel())));
+      return program_.Error(instruction,
+                            absl::InvalidArgumentError(fmt::format(
+                                "{}: {} elements cannot be seen as {}", instruction.source->name(),
+                                view(from).numel(), view(to).numel())));
     }
     values_[to].data = values_[from].data;
     values_[to].owner = values_[from].owner;
@@ -101,8 +105,9 @@ absl::Status Walk::ComputeDims(const Instruction& instruction) {
   for (size_t i = 0; i < instruction.dims.size(); ++i) {
     const std::optional<int64_t> value = instruction.dims[i].Evaluate(bindings_.lookup());
     if (!value) {
-      return program_.Error(instruction, absl::FailedPreconditionError(fmt::format(
-                                             "the extent '{}' has no value", instruction.dims[i].text())));
+      return program_.Error(
+          instruction, absl::FailedPreconditionError(fmt::format("the extent '{}' has no value",
+                                                                 instruction.dims[i].text())));
     }
     out[i] = *value;
   }
@@ -115,24 +120,26 @@ absl::Status Walk::ComputeDims(const Instruction& instruction) {
 absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const Attribute> slots) {
   absl::InlinedVector<TensorView, 8> operands;
   for (int operand : instruction.operands) operands.push_back(view(operand));
-  absl::StatusOr<std::vector<ResultShape>> results = ConcreteResults(
-      *instruction.source, instruction.location, slots, std::span<const TensorView>(operands.data(), operands.size()));
+  absl::StatusOr<std::vector<ResultShape>> results =
+      ConcreteResults(*instruction.source, instruction.location, slots,
+                      std::span<const TensorView>(operands.data(), operands.size()));
   if (!results.ok()) return program_.Error(instruction, results.status());
   for (size_t r = 0; r < instruction.results.size(); ++r) {
     const int number = instruction.results[r];
     const Type type = program_.values[number].type;
     ResultShape& result = (*results)[r];
     if (result.dtype != type.dtype() || static_cast<int64_t>(result.shape.size()) != type.rank()) {
-      return program_.Error(instruction, absl::InternalError(fmt::format(
-                                             "{}: result {} is {} where {} was declared", instruction.source->name(), r,
-                                             ShapeText(result.dtype, result.shape), type.text())));
+      return program_.Error(
+          instruction, absl::InternalError(fmt::format(
+                           "{}: result {} is {} where {} was declared", instruction.source->name(),
+                           r, ShapeText(result.dtype, result.shape), type.text())));
     }
     for (int64_t axis = 0; axis < type.rank(); ++axis) {
       if (bindings_.Unify(type.dim(axis), result.shape[axis])) continue;
       return program_.Error(
-          instruction, absl::InvalidArgumentError(fmt::format("{}: result {} is {} where {} was declared",
-                                                              instruction.source->name(), r,
-                                                              ShapeText(result.dtype, result.shape), type.text())));
+          instruction, absl::InvalidArgumentError(fmt::format(
+                           "{}: result {} is {} where {} was declared", instruction.source->name(),
+                           r, ShapeText(result.dtype, result.shape), type.text())));
     }
     values_[number].shape = std::move(result.shape);
   }
@@ -148,8 +155,10 @@ bool Walk::IsPlanTime(const Instruction& instruction) const {
   return bytes <= kMaxPlanTimeBytes;
 }
 
-absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* attrs, std::span<const TensorView> inputs,
-                                 std::span<const TensorView> outputs, std::shared_ptr<kernels::KernelState>& state,
+absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* attrs,
+                                 std::span<const TensorView> inputs,
+                                 std::span<const TensorView> outputs,
+                                 std::shared_ptr<kernels::KernelState>& state,
                                  size_t& scratch_bytes) const {
   scratch_bytes = 0;
   if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
@@ -164,7 +173,8 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
   args.outputs = outputs;
   args.attrs = attrs;
   args.device = &device_;
-  args.shared_state = [&](const std::string& key, const std::function<std::shared_ptr<kernels::KernelState>()>& make) {
+  args.shared_state = [&](const std::string& key,
+                          const std::function<std::shared_ptr<kernels::KernelState>()>& make) {
     return instruction.shared_states->Get(key, make);
   };
   const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
@@ -175,7 +185,8 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
 
 absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) {
   absl::InlinedVector<TensorView, 8> inputs, outputs;
-  for (int number : instruction.kernel_inputs) inputs.push_back(number < 0 ? TensorView() : view(number));
+  for (int number : instruction.kernel_inputs)
+    inputs.push_back(number < 0 ? TensorView() : view(number));
   for (int number : instruction.results) {
     std::shared_ptr<std::byte> memory = AllocateAligned(BytesOf(number));
     values_[number].data = memory.get();
@@ -189,7 +200,8 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   args.device = &device_;
   std::shared_ptr<kernels::KernelState> state;
   size_t scratch_bytes = 0;
-  TENON_RETURN_IF_ERROR(PrepareKernel(instruction, attrs, args.inputs, args.outputs, state, scratch_bytes));
+  TENON_RETURN_IF_ERROR(
+      PrepareKernel(instruction, attrs, args.inputs, args.outputs, state, scratch_bytes));
   args.state = state.get();
   std::shared_ptr<std::byte> scratch;
   if (scratch_bytes > 0) scratch = AllocateAligned(scratch_bytes);

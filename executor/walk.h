@@ -21,9 +21,11 @@ struct WalkedValue {
 
 class Walk {
  public:
-  Walk(const ProgramImpl& program, kernels::DeviceContext& device) : program_(program), device_(device) {}
+  Walk(const ProgramImpl& program, kernels::DeviceContext& device)
+      : program_(program), device_(device) {}
 
-  // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other values.
+  // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other
+  // values.
   absl::Status Prepare(std::span<const kernels::TensorView> inputs);
   // Runs everything at once, allocating each value, and freeing it after its last use.
   absl::Status RunAll(std::span<const kernels::TensorView> inputs);
@@ -35,8 +37,10 @@ class Walk {
   std::shared_ptr<const void> attrs(size_t instruction) const { return attrs_[instruction]; }
 
   // Runs the kernel's Prepare.
-  absl::Status PrepareKernel(const Instruction& instruction, const void* attrs, std::span<const kernels::TensorView> inputs,
-                             std::span<const kernels::TensorView> outputs, std::shared_ptr<kernels::KernelState>& state,
+  absl::Status PrepareKernel(const Instruction& instruction, const void* attrs,
+                             std::span<const kernels::TensorView> inputs,
+                             std::span<const kernels::TensorView> outputs,
+                             std::shared_ptr<kernels::KernelState>& state,
                              size_t& scratch_bytes) const;
 
  private:

@@ -1,4 +1,4 @@
-// dce: removes pure operations without uses, and blocks that control flow never reaches.
+// dce: removes operations without uses that at most read, and blocks that control flow never reaches.
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -33,7 +33,8 @@ class Dce : public Pass {
         previous = op->prev();
         for (unsigned r = 0; r < op->num_regions(); ++r) removed += Sweep(op->region(r));
         if (op->has_uses() || op->Has(Trait::kTerminator) || op->Has(Trait::kSymbol)) continue;
-        if (op->num_regions() > 0 || !EffectsOf(*op).pure()) continue;
+        const Effects effects = EffectsOf(*op);
+        if (op->num_regions() > 0 || effects.writes || effects.random) continue;
         op->Erase();
         ++removed;
       }

@@ -52,6 +52,19 @@ bool IsDimsInDisguise(Operation* op) {
   return Isa<core::DimsOp>(op);
 }
 
+// Does MLIR demand that a user of `value` gets exactly the type it has now? Block arguments and callees do.
+bool IsTypePinned(Value value) {
+  for (OpOperand& use : value.uses()) {
+    const Operation* user = use.owner();
+    if (Isa<func::CallOp>(user)) return true;
+    for (unsigned i = 0; i < user->num_successors(); ++i) {
+      const auto [first, count] = user->successor_operands(i);
+      if (use.index() >= first && use.index() < first + count) return true;
+    }
+  }
+  return false;
+}
+
 class Inference {
  public:
   Inference(Operation* function, PassContext& context)
@@ -109,12 +122,19 @@ class Inference {
         next = op->next();
         TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
         TENON_RETURN_IF_ERROR(Refine(op));
-        if (namer_.NameUnknownDims(op)) Changed("dims-named");
+        NameResults(op);
         data_.Visit(*op);
         for (unsigned r = 0; r < op->num_regions(); ++r) TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
       }
     }
     return absl::OkStatus();
+  }
+
+  void NameResults(Operation* op) {
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      if (IsTypePinned(op->result(i))) return;
+    }
+    if (namer_.NameUnknownDims(op)) Changed("dims-named");
   }
 
   // `op`, or the static form that took its place.
@@ -125,6 +145,7 @@ class Inference {
         });
     if (!form.ok()) return EmitError(ir_, op->location(), std::string(form.status().message()));
     if (form->replacement != nullptr) {
+      if (IsTypePinned(op->result())) form->replacement->result().set_type(op->result().type());
       op->result().ReplaceAllUsesWith(form->replacement->result());
       if (const Attribute kept = op->discardable_attrs()) form->replacement->SetDiscardableAttrs(kept);
       op->Erase();
@@ -139,7 +160,7 @@ class Inference {
 
   void SetType(Value value, Type computed) {
     const Type type = MergeTypes(value.type(), computed);
-    if (type == value.type()) return;
+    if (type == value.type() || IsTypePinned(value)) return;
     value.set_type(type);
     Changed("types-refined");
   }

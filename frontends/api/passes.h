@@ -21,8 +21,8 @@ struct StandardPipeline {
 std::span<const StandardPipeline> StandardPipelines();
 // Pipeline text of an optimisation level from 0 to kMaxOptLevel.
 std::string_view OptPipeline(int level);
-// What turns an optimised module into one that can be compiled to a program; `reference`: with the readable
-// reference kernels alone.
+// What turns an optimised module into one that can be compiled to a program; `reference`: with the
+// readable reference kernels alone.
 std::string_view LowerPipeline(bool reference = false);
 
 inline constexpr int kMaxOptLevel = 3;

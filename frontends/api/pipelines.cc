@@ -13,9 +13,11 @@ constexpr StandardPipeline kPipelines[] = {
     {"O1", "the same program in normal form, without repeats and unused parts",
      "infer-shapes,canonicalize,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
-     "infer-shapes,canonicalize,constant-fold,infer-shapes,canonicalize,cse,fuse,canonicalize,constant-fold,cse,dce"},
+     "infer-shapes,canonicalize,constant-fold,infer-shapes,canonicalize,cse,fuse,canonicalize,"
+     "constant-fold,cse,dce"},
     {"O3", "O2, then fusion once more on what became visible",
-     "infer-shapes,canonicalize,constant-fold,infer-shapes,canonicalize,cse,fuse,canonicalize,constant-fold,cse,"
+     "infer-shapes,canonicalize,constant-fold,infer-shapes,canonicalize,cse,fuse,canonicalize,"
+     "constant-fold,cse,"
      "fuse,canonicalize,constant-fold,cse,dce"},
     {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
 };
@@ -25,7 +27,9 @@ constexpr std::string_view kLowerReference = "lower-to-kernels{reference=true},p
 
 std::span<const StandardPipeline> StandardPipelines() { return kPipelines; }
 
-std::string_view OptPipeline(int level) { return kPipelines[std::clamp(level, 0, kMaxOptLevel)].text; }
+std::string_view OptPipeline(int level) {
+  return kPipelines[std::clamp(level, 0, kMaxOptLevel)].text;
+}
 
 std::string_view LowerPipeline(bool reference) {
   return reference ? kLowerReference : kPipelines[kMaxOptLevel + 1].text;
@@ -35,7 +39,8 @@ void RegisterAllPasses(PassRegistry& registry) {
   RegisterTransformPasses(registry);
   RegisterExecutorPasses(registry);
   for (const StandardPipeline& pipeline : kPipelines) {
-    registry.RegisterPipeline(std::string(pipeline.name), std::string(pipeline.summary), std::string(pipeline.text));
+    registry.RegisterPipeline(std::string(pipeline.name), std::string(pipeline.summary),
+                              std::string(pipeline.text));
   }
 }
 

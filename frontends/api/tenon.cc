@@ -26,7 +26,8 @@ constexpr size_t kSniffBytes = 512;
 absl::StatusOr<std::string> ReadBytes(const std::string& path, size_t limit) {
   const bool standard_input = path == "-";
   std::FILE* file = standard_input ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (file == nullptr)
+    return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(errno)));
   std::string bytes;
   char buffer[1 << 16];
   errno = 0;
@@ -56,12 +57,14 @@ std::shared_ptr<Context> NewContext(const LoadOptions& options) {
   context->set_allow_unregistered_dialects(options.allow_unregistered_dialects);
   if (options.on_diagnostic) {
     Context* raw = context.get();
-    context->diagnostics().SetHandler([raw, f = options.on_diagnostic](const Diagnostic& d) { f(*raw, d); });
+    context->diagnostics().SetHandler(
+        [raw, f = options.on_diagnostic](const Diagnostic& d) { f(*raw, d); });
   }
   return context;
 }
 
-absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name, const LoadOptions& options) {
+absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
+                               const LoadOptions& options) {
   std::shared_ptr<Context> context = NewContext(options);
   ParseOptions parse;
   parse.file_name = name;
@@ -69,7 +72,8 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name, c
   return Model(std::move(context), std::move(module));
 }
 
-absl::Status RunPipeline(Operation* module, std::string_view text, PassContext& context, bool verify_each) {
+absl::Status RunPipeline(Operation* module, std::string_view text, PassContext& context,
+                         bool verify_each) {
   PassRegistry registry;
   RegisterAllPasses(registry);
   PassManager manager(registry);
@@ -84,7 +88,8 @@ absl::Status RunPipeline(Operation* module, std::string_view text, PassContext& 
 Operation* Model::main() const {
   Operation* only = nullptr;
   int bodies = 0;
-  if (module_ == nullptr || module_->num_regions() == 0 || module_->region().empty()) return nullptr;
+  if (module_ == nullptr || module_->num_regions() == 0 || module_->region().empty())
+    return nullptr;
   for (Operation& op : module_->region().front()) {
     if (!Isa<func::FuncOp>(op) || op.region().empty()) continue;
     if (SymbolName(op) == "main") return &op;
@@ -96,19 +101,23 @@ Operation* Model::main() const {
 
 Model Model::Clone() const { return Model(context_, OwnedOp(tenon::Clone(*module_))); }
 
-absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name, const LoadOptions& options) {
+absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
+                                    const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
   if (LooksLikeText(bytes)) return LoadText(bytes, name, options);
   std::shared_ptr<Context> context = NewContext(options);
   onnx::ImportOptions import;
   import.name = name;
-  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnxFromBytes(*context, std::as_bytes(std::span(bytes)), nullptr, import));
+  TENON_ASSIGN_OR_RETURN(
+      OwnedOp module,
+      onnx::ImportOnnxFromBytes(*context, std::as_bytes(std::span(bytes)), nullptr, import));
   return Model(std::move(context), std::move(module));
 }
 
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
   const bool standard_input = path == "-";
-  TENON_ASSIGN_OR_RETURN(std::string start, ReadBytes(path, standard_input ? SIZE_MAX : kSniffBytes));
+  TENON_ASSIGN_OR_RETURN(std::string start,
+                         ReadBytes(path, standard_input ? SIZE_MAX : kSniffBytes));
   if (standard_input) return LoadFromBytes(start, "<stdin>", options);
   if (start.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
   if (LooksLikeText(start)) {
@@ -122,7 +131,8 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) 
 
 absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
   if (options.level < 0 || options.level > kMaxOptLevel) {
-    return absl::InvalidArgumentError(fmt::format("there is no level {} (expected 0 to {})", options.level, kMaxOptLevel));
+    return absl::InvalidArgumentError(
+        fmt::format("there is no level {} (expected 0 to {})", options.level, kMaxOptLevel));
   }
   const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
   ReferenceEvaluator evaluator(kernels);
@@ -134,7 +144,8 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   context.rule_counts = report != nullptr ? &report->rules : &unused.rules;
   context.explain_rule = options.explain_rule;
   context.report = options.report;
-  const std::string_view text = options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
+  const std::string_view text =
+      options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   return RunPipeline(model.module(), text, context, options.verify_each);
 }
 
@@ -142,10 +153,12 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
   const Model lowered = model.Clone();
   Operation* main = lowered.main();
   if (main == nullptr) {
-    return absl::InvalidArgumentError("there is nothing to run (expected a function @main, or one function with a body)");
+    return absl::InvalidArgumentError(
+        "there is nothing to run (expected a function @main, or one function with a body)");
   }
   PassContext context;
-  TENON_RETURN_IF_ERROR(RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
+  TENON_RETURN_IF_ERROR(
+      RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
   ProgramOptions program;
   program.threads = options.threads;
   program.context = model.shared_context();

@@ -24,11 +24,12 @@
 
 namespace tenon {
 
-// A module and the Context that owns it. Movable. Models cloned from each other share their Context, and
-// may be used from different threads.
+// A module and the Context that owns it. Movable. Models cloned from each other share their
+// Context, and may be used from different threads.
 class Model {
  public:
-  Model(std::shared_ptr<Context> context, OwnedOp module) : context_(std::move(context)), module_(std::move(module)) {}
+  Model(std::shared_ptr<Context> context, OwnedOp module)
+      : context_(std::move(context)), module_(std::move(module)) {}
   Model(Model&&) = default;
   Model& operator=(Model&& other) noexcept {
     // The old module goes before its Context.
@@ -40,7 +41,8 @@ class Model {
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
   Operation* module() const { return module_.get(); }
-  // The function that a program is made of: @main, or the only function with a body. Null if there is none.
+  // The function that a program is made of: @main, or the only function with a body. Null if there
+  // is none.
   Operation* main() const;
   Model Clone() const;
 
@@ -50,15 +52,18 @@ class Model {
 };
 
 struct LoadOptions {
-  // Receives errors, warnings and remarks, now and later. May be empty: errors are in the Status too.
+  // Receives errors, warnings and remarks, now and later. May be empty: errors are in the Status
+  // too.
   std::function<void(const Context&, const Diagnostic&)> on_diagnostic;
   bool allow_unregistered_dialects = false;
 };
 
-// Reads an ONNX model or IR text, told apart by content; "-" is standard input. Errors: NotFound if the
-// file cannot be read, Unimplemented if the model uses what Tenon has not, InvalidArgument otherwise.
+// Reads an ONNX model or IR text, told apart by content; "-" is standard input. Errors: NotFound if
+// the file cannot be read, Unimplemented if the model uses what Tenon has not, InvalidArgument
+// otherwise.
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options = {});
-absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name, const LoadOptions& options = {});
+absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
+                                    const LoadOptions& options = {});
 
 struct OptimizeOptions {
   int level = 2;         // 0 to 3, see StandardPipelines()
@@ -71,15 +76,16 @@ struct OptimizeReport {
   std::map<std::string, int64_t, std::less<>> rules;  // hits of each rule that fired
 };
 
-absl::Status Optimize(Model& model, const OptimizeOptions& options = {}, OptimizeReport* report = nullptr);
+absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
+                      OptimizeReport* report = nullptr);
 
 struct CompileOptions {
   int threads = 0;         // 0: one per core
   bool reference = false;  // with the readable reference kernels alone
 };
 
-// Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the operation
-// and its node, if no kernel runs it.
+// Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the
+// operation and its node, if no kernel runs it.
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options = {});
 
 // Programs are run by Program::Run, or by a Session per thread.

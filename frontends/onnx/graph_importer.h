@@ -24,7 +24,7 @@ class Node;
 // Calls of model-local functions deeper than this are refused, and so is a model whose calls expand to
 // more nodes than kMaxInlinedNodes.
 inline constexpr int kMaxCallDepth = 64;
-inline constexpr int64_t kMaxInlinedNodes = 1000000;
+inline constexpr int64_t kMaxInlinedNodes = 250000;
 
 // The domain of a node or import as one spelling: "" for the standard one.
 std::string_view DomainOf(std::string_view domain);

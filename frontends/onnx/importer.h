@@ -15,9 +15,9 @@ namespace tenon::onnx {
 
 struct ImportOptions {
   // What messages call the model; empty: its path.
-  std::string name;
+  std::string name{};
   // Folder of external data; empty: the folder of the model file (none for a model from memory).
-  std::string external_data_root;
+  std::string external_data_root{};
   // Follow symbolic links to external data, and accept files with several hard links.
   bool allow_external_data_links = false;
   // Verify the module before it is returned.

@@ -56,8 +56,7 @@ class Cloner {
         mapping_.Map(argument, copy->AddArgument(argument.type(), argument.location()));
       }
     }
-    // Operands that refer to ops not copied yet (later blocks) are mended afterwards.
-    std::vector<std::pair<OpOperand*, Value>> pending;
+    size_t first_pending = pending_.size();
     for (Block& block : from) {
       Block* copy = mapping_.Lookup(&block);
       block.Renumber();
@@ -69,13 +68,20 @@ class Cloner {
         scopes_.back().copies.push_back(cloned);
         for (unsigned i = 0; i < op.num_operands(); ++i) {
           if (cloned->operand(i) == op.operand(i))
-            pending.emplace_back(&cloned->operands()[i], op.operand(i));
+            pending_.emplace_back(&cloned->operands()[i], op.operand(i));
         }
       }
     }
-    for (auto& [operand, original] : pending) {
-      if (Value image = Image(original); image != original) operand->set(image);
+    size_t kept = first_pending;
+    for (size_t i = first_pending; i < pending_.size(); ++i) {
+      auto [operand, original] = pending_[i];
+      if (Value image = Image(original); image != original) {
+        operand->set(image);
+      } else {
+        pending_[kept++] = pending_[i];
+      }
     }
+    pending_.resize(kept);
     while (!scopes_.empty() && scopes_.back().block->parent() == &from) {
       scope_of_.erase(scopes_.back().block);
       scopes_.pop_back();
@@ -104,6 +110,9 @@ class Cloner {
 
   IrMapping& mapping_;
   bool learn_;
+  // Operands that refer to ops not copied yet (of later blocks, here or around): mended when the region of
+  // the op is complete. What is left at the end lies outside of what is copied.
+  std::vector<std::pair<OpOperand*, Value>> pending_;
   std::vector<Scope> scopes_;
   absl::flat_hash_map<const Block*, size_t> scope_of_;
 };

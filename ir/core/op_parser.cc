@@ -163,7 +163,7 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
   const OpInfo* info = context_.FindOp(name);
   if (info == nullptr) {
     bool known = context_.HasDialect(dialect);
-    if (!context_.IsUnregisteredDialectAllowed(dialect) && (known || !context_.allow_unregistered_dialects())) {
+    if (known || !context_.IsUnregisteredDialectAllowed(dialect)) {
       std::vector<std::string> names;
       if (known) {
         for (const OpInfo* op : context_.OpsOf(dialect)) names.emplace_back(op->name());

@@ -269,7 +269,7 @@ bool AsmParser::CheckDialect(size_t at, std::string_view symbol, const char* wha
   if (context_.HasDialect(dialect)) {
     return ErrorAt(at, fmt::format("dialect '{}' has no {} '{}'", dialect, what, symbol));
   }
-  if (context_.allow_unregistered_dialects() || context_.IsUnregisteredDialectAllowed(dialect)) return true;
+  if (context_.IsUnregisteredDialectAllowed(dialect)) return true;
   return ErrorAt(at, fmt::format("unknown dialect '{}' in {} '{}' (allow it with --allow-unregistered-dialect)",
                                  dialect, what, symbol));
 }

@@ -1,4 +1,4 @@
-// Verification of the func and cf dialects.
+// Verification of the func dialect.
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/symbol_table.h"
@@ -39,22 +39,6 @@ absl::Status CheckArrayLength(const Operation& op, std::string_view name, size_t
     if (!element || element.kind() != Attribute::Kind::kDictionary) {
       return Invalid(fmt::format("{} must hold dictionaries only", name));
     }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status VerifyBranch(Operation& op, unsigned successor) {
-  const Block* dest = op.successor(successor);
-  const auto [first, count] = op.successor_operands(successor);
-  if (count != dest->num_arguments()) {
-    return Invalid(fmt::format("passes {} values to a block of {} arguments", count,
-                               dest->num_arguments()));
-  }
-  for (unsigned i = 0; i < count; ++i) {
-    const Type from = op.operand(first + i).type(), to = dest->argument(i).type();
-    if (CompatibleTypes(from, to)) continue;
-    return Invalid(fmt::format("passes a value of type {} as block argument {} of type {}",
-                               from.text(), i, to.text()));
   }
   return absl::OkStatus();
 }
@@ -128,13 +112,6 @@ absl::Status VerifyCall(Operation& op) {
                                op.result(i).type().text(), callee.str(), type.results()[i].text()));
   }
   return absl::OkStatus();
-}
-
-absl::Status VerifyBr(Operation& op) { return VerifyBranch(op, 0); }
-
-absl::Status VerifyCondBr(Operation& op) {
-  if (absl::Status s = VerifyBranch(op, 0); !s.ok()) return s;
-  return VerifyBranch(op, 1);
 }
 
 }  // namespace tenon

@@ -51,8 +51,9 @@ int64_t Ravel(const Shape& index, const Shape& shape) {
   return i;
 }
 
-// Position in an operand that is broadcast to `index`.
+// Position in an operand that is broadcast to `index`; -1 if it cannot be.
 int64_t BroadcastPosition(const Shape& index, const Shape& operand) {
+  if (operand.size() > index.size()) return -1;
   Shape own(operand.size());
   for (size_t k = 0; k < operand.size(); ++k) {
     own[k] = operand[k] == 1 ? 0 : index[index.size() - operand.size() + k];
@@ -188,6 +189,7 @@ std::optional<ShapeElements> Evaluation::Extents() const {
   const Type x = op_.operand(0).type();
   if (!x.is_tensor()) return std::nullopt;
   const ten::ShapeOp shape(&op_);
+  if (shape.start() < 0 || shape.start() > shape.end() || shape.end() > x.rank()) return std::nullopt;
   const std::span<const DimExpr> dims =
       x.dims().subspan(shape.start(), shape.end() - shape.start());
   return ShapeElements(dims.begin(), dims.end());
@@ -208,9 +210,8 @@ std::optional<ShapeElements> Evaluation::Elementwise(F&& f) const {
   for (int64_t p = 0; p < Count(*out); ++p) {
     const Shape index = Unravel(p, *out);
     for (unsigned i = 0; i < n; ++i) {
-      if (shapes[i].size() > index.size()) return std::nullopt;
       const int64_t position = BroadcastPosition(index, shapes[i]);
-      if (position >= static_cast<int64_t>(elements[i].size())) return std::nullopt;
+      if (position < 0 || position >= static_cast<int64_t>(elements[i].size())) return std::nullopt;
       at[i] = elements[i][position];
     }
     result.push_back(f(std::span<const DimExpr>(at)));
@@ -299,6 +300,7 @@ std::optional<ShapeElements> Evaluation::Slice() const {
   const ten::SliceOp slice(&op_);
   const std::span<const int64_t> axes = slice.axes(), steps = slice.steps();
   const Type x = op_.operand(0).type();
+  if (!SmallShape(x)) return std::nullopt;
   Shape first(x.rank(), 0), step(x.rank(), 1);
   for (size_t i = 0; i < axes.size(); ++i) {
     if (!slice.starts()[i].is_constant() || !slice.ends()[i].is_constant()) return std::nullopt;

@@ -17,10 +17,6 @@ absl::Status VerifyFunc(Operation& op);
 absl::Status VerifyReturn(Operation& op);
 absl::Status VerifyCall(Operation& op);
 
-// cf
-absl::Status VerifyBr(Operation& op);
-absl::Status VerifyCondBr(Operation& op);
-
 // ctl
 absl::Status VerifyIf(Operation& op);
 absl::Status VerifyFor(Operation& op);

@@ -1,8 +1,10 @@
 // Pooling of floats over two spatial axes.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/cpu/support.h"
+#include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/window.h"
@@ -49,20 +51,63 @@ KernelStatus ForEachOutput(const RunArgs& args, Pool pool) {
   return KernelStatus::Ok();
 }
 
+constexpr int64_t kMaxColumns = 2048;  // of the input, reduced over the window's rows at once
+
+// The smallest o with o * stride + first >= low, for outputs from 0 on.
+int64_t FirstOutput(int64_t first, int64_t stride, int64_t low) {
+  return first >= low ? 0 : (low - first + stride - 1) / stride;
+}
+
+// Outputs [begin, end) of one output row: first the maximum over the window's rows, on whole runs
+// of columns, then over its columns.
+void MaxPoolRow(const cpu::VectorOps& ops, const Window& window, const float* plane, int64_t height,
+                int64_t width, int64_t row, int64_t begin, int64_t end, float* out) {
+  const auto larger =
+      ops.binary[static_cast<int>(cpu::BinaryOp::kMax)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const Clipped rows(window, 0, row, 0, height);
+  const int64_t low = std::max<int64_t>(0, window.At(1, begin, 0));
+  const int64_t high = std::min(width, window.At(1, end - 1, window.kernel[1] - 1) + 1);
+  std::fill(out + begin, out + end, -std::numeric_limits<float>::infinity());
+  if (rows.size() == 0 || high <= low) return;
+  float columns[kMaxColumns];
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    const float* from = plane + window.At(0, row, i) * width + low;
+    if (i == rows.begin) {
+      std::copy(from, from + (high - low), columns);
+    } else {
+      larger(columns, from, columns, high - low);
+    }
+  }
+  for (int64_t j = 0; j < window.kernel[1]; ++j) {
+    const int64_t first = window.At(1, 0, j), stride = window.strides[1];
+    const int64_t stop = std::min(end, FirstOutput(first, stride, high));
+    for (int64_t o = std::max(begin, FirstOutput(first, stride, low)); o < stop; ++o) {
+      const float v = columns[first + o * stride - low];
+      if (out[o] < v || std::isnan(v)) out[o] = v;  // NaN wins, and stays
+    }
+  }
+}
+
 KernelStatus MaxPool(const RunArgs& args) {
-  return ForEachOutput<nn::MaxPoolAttrs>(
-      args, [](const float* x, int64_t first, const Window& window, int64_t width,
-               const Clipped& rows, const Clipped& cols, int64_t, int64_t) {
-        float max = -std::numeric_limits<float>::infinity();
-        for (int64_t i = rows.begin; i < rows.end; ++i) {
-          const int64_t row = first + i * window.dilations[0] * width;
-          for (int64_t j = cols.begin; j < cols.end; ++j) {
-            const float v = x[row + j * window.dilations[1]];
-            if (max < v || std::isnan(v)) max = v;  // NaN wins, and stays
-          }
-        }
-        return max;
-      });
+  const auto& attrs = args.get<nn::MaxPoolAttrs>();
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
+  const Window window = Window::Of(attrs, attrs.kernel, x.shape.subspan(2), out.shape.subspan(2));
+  const int64_t h = x.shape[2], w = x.shape[3], oh = out.shape[2], ow = out.shape[3];
+  const int64_t span = (window.kernel[1] - 1) * window.dilations[1] + 1;
+  const int64_t tile = (kMaxColumns - span) / window.strides[1] + 1;
+  const cpu::VectorOps& ops = cpu::GetVectorOps();
+  (*args.device->parallel)(x.shape[0] * x.shape[1] * oh, cpu::RowGrain(w * window.kernel[0]),
+                           [&](int64_t begin, int64_t end) {
+                             for (int64_t r = begin; r < end; ++r) {
+                               for (int64_t o = 0; o < ow; o += tile) {
+                                 MaxPoolRow(ops, window, x.as<float>() + r / oh * h * w, h, w,
+                                            r % oh, o, std::min(ow, o + tile),
+                                            out.as<float>() + r * ow);
+                               }
+                             }
+                           });
+  return KernelStatus::Ok();
 }
 
 KernelStatus AveragePool(const RunArgs& args) {
@@ -85,6 +130,14 @@ KernelStatus AveragePool(const RunArgs& args) {
       });
 }
 
+std::string MaxPoolSupports(const CallSignature& call) {
+  const auto& attrs = *static_cast<const nn::MaxPoolAttrs*>(call.attrs);
+  if (call.inputs[0].rank() != 4) return "needs two spatial axes";
+  const int64_t dilation = attrs.dilations.size() > 1 ? attrs.dilations[1] : 1;
+  if (attrs.kernel[1] > kMaxColumns / dilation) return "the window is too wide";
+  return cpu::RequireF32(call);
+}
+
 std::string Supports(const CallSignature& call) {
   return call.inputs[0].rank() != 4 ? "needs two spatial axes" : cpu::RequireF32(call);
 }
@@ -104,7 +157,7 @@ Kernel CpuMaxPool() {
           .name = "cpu.max_pool",
           .priority = 10,
           .run = MaxPool,
-          .supports = Supports};
+          .supports = MaxPoolSupports};
 }
 
 }  // namespace tenon::kernels

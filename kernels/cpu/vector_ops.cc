@@ -329,19 +329,27 @@ inline void GemmTile(int64_t k, const float* HWY_RESTRICT a, int64_t lda,
                      const float* HWY_RESTRICT b, int64_t ldb, float* HWY_RESTRICT c, int64_t ldc) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // Unrolled, because only then do the arrays become registers.
   V acc[kRows][kCols];
+  HWY_UNROLL(8)
   for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(8)
     for (int j = 0; j < kCols; ++j) acc[i][j] = hn::Zero(d);
   }
   for (int64_t p = 0; p < k; ++p, b += ldb) {
     V vb[kCols];
+    HWY_UNROLL(8)
     for (int j = 0; j < kCols; ++j) vb[j] = hn::LoadU(d, b + j * lanes);
+    HWY_UNROLL(8)
     for (int i = 0; i < kRows; ++i) {
       const V va = hn::Set(d, a[i * lda + p]);
+      HWY_UNROLL(8)
       for (int j = 0; j < kCols; ++j) acc[i][j] = hn::MulAdd(va, vb[j], acc[i][j]);
     }
   }
+  HWY_UNROLL(8)
   for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(8)
     for (int j = 0; j < kCols; ++j) hn::StoreU(acc[i][j], d, c + i * ldc + j * lanes);
   }
 }

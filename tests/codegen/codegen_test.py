@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, 'tools/codegen'))
 import cpp  # pylint: disable=wrong-import-position
 import emit_dialect  # pylint: disable=wrong-import-position
 import emit_kernel_attrs  # pylint: disable=wrong-import-position
+import loader  # pylint: disable=wrong-import-position
 import model  # pylint: disable=wrong-import-position
 import op_class  # pylint: disable=wrong-import-position
 
@@ -25,7 +26,7 @@ def load(text, name='demo.yaml'):
     path = os.path.join(folder, name)
     with open(path, 'w', encoding='utf-8') as f:
       f.write(text)
-    return model.load([path])
+    return loader.load([path])
 
 
 def generated(text, suffix):
@@ -97,7 +98,7 @@ class WrongYaml(unittest.TestCase):
 
   def test_missing_file(self):
     with self.assertRaisesRegex(model.SchemaError, 'nowhere.yaml: cannot be read'):
-      model.load(['nowhere.yaml'])
+      loader.load(['nowhere.yaml'])
 
 
 class Generated(unittest.TestCase):
@@ -183,7 +184,7 @@ class CommandLine(unittest.TestCase):
       self.assertEqual(self.run_script('--docs', page, *self.yaml()).returncode, 0)
       with open(page, encoding='utf-8') as f:
         text = f.read()
-      for dialect in model.load(self.yaml()):
+      for dialect in loader.load(self.yaml()):
         for op in dialect.ops:
           self.assertIn(f'`{op.full_name}`', text)
 

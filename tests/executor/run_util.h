@@ -26,16 +26,16 @@ inline std::shared_ptr<Context> NewTestContext() {
 }
 
 // The module's only function, lowered; `lowered` receives its text.
-inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference = true, std::string* lowered = nullptr,
-                                           int threads = 1) {
+inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference = true,
+                                           std::string* lowered = nullptr, int threads = 1) {
   std::shared_ptr<Context> context = NewTestContext();
   absl::StatusOr<OwnedOp> module = ParseModule(*context, text);
   if (!module.ok()) return module.status();
   PassRegistry registry;
   RegisterExecutorPasses(registry);
   PassManager manager(registry);
-  absl::Status status = manager.AddPipeline(reference ? "lower-to-kernels{reference=true},plan-memory"
-                                                      : "lower-to-kernels,plan-memory");
+  absl::Status status = manager.AddPipeline(
+      reference ? "lower-to-kernels{reference=true},plan-memory" : "lower-to-kernels,plan-memory");
   if (!status.ok()) return status;
   PassContext pass_context;
   absl::StatusOr<PassResult> result = manager.Run(module->get(), pass_context);
@@ -61,7 +61,9 @@ template <typename T>
 std::vector<T> ValuesOf(const Tensor& tensor) {
   return std::vector<T>(tensor.as<T>(), tensor.as<T>() + tensor.num_elements());
 }
-inline std::vector<int64_t> ShapeOf(const Tensor& tensor) { return {tensor.shape().begin(), tensor.shape().end()}; }
+inline std::vector<int64_t> ShapeOf(const Tensor& tensor) {
+  return {tensor.shape().begin(), tensor.shape().end()};
+}
 
 }  // namespace tenon
 

@@ -138,8 +138,8 @@ inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int 
   KernelStatus status = kernel.run(run);
   if (!status.ok() || share < 0) return status.ok() ? kernel.run(run) : std::move(status);
   inputs[static_cast<size_t>(share)].data = outputs[0].data;
-  std::memcpy(outputs[0].data, c.inputs[static_cast<size_t>(share)].data<void>(),
-              c.outputs[0].bytes);
+  const Tensor& input = c.inputs[static_cast<size_t>(share)];
+  if (input.bytes > 0) std::memcpy(outputs[0].data, input.data<void>(), input.bytes);
   return kernel.run(run);
 }
 

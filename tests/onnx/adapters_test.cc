@@ -158,7 +158,7 @@ TEST(Adapters, ReshapeOfDimensions) {
   model.Node("Reshape", {"x", "shape"}, {"out"}).Output("out");
   const Imported result = ImportModel(model);
   EXPECT_EQ(result.Ops(), "ten.shape ten.concat ten.reshape");
-  EXPECT_EQ(result.ResultType(), R"(tensor<?x?xf32, ["B", "48*S"]>)");
+  EXPECT_EQ(result.ResultType(), R"(tensor<?x?xf32, ["B", "48 * S"]>)");
 }
 
 TEST(Adapters, ReshapeOfData) {
@@ -440,7 +440,7 @@ TEST(Adapters, Resize) {
   old.Input("x", {"N", 3, "H", 4}).Floats("scales", {4}, {1, 1, 2, 2});
   old.Node("Resize", {"x", "scales"}, {"out"}).Output("out");
   const Imported result = ImportModel(old);
-  EXPECT_EQ(result.ResultType(), R"(tensor<?x3x?x8xf32, ["N", "", "2*H", ""]>)");
+  EXPECT_EQ(result.ResultType(), R"(tensor<?x3x?x8xf32, ["N", "", "2 * H", ""]>)");
   EXPECT_EQ(ten::ResizeOp(result.Only("ten.resize")).coordinate_mode(), "asymmetric");
   ModelBuilder upsample(9);
   upsample.Input("x", {1, 3, 4, 4}).Floats("scales", {4}, {1, 1, 2, 2});

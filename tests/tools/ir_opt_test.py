@@ -82,7 +82,7 @@ class IrOptTest(unittest.TestCase):
         (['-', '--explain'], "'--explain' needs a value"),
         (['-', '--print-ir-after=csee'], "no pass 'csee' to print before or after; did you mean 'cse'?"),
         (['-', 'b.mlir'], "a second input 'b.mlir'"),
-        (['/nowhere/x.mlir'], '/nowhere/x.mlir: cannot be opened'),
+        (['/nowhere/x.mlir'], '/nowhere/x.mlir: No such file'),
     ]
     for args, message in cases:
       with self.subTest(args=args):
@@ -100,8 +100,10 @@ class IrOptTest(unittest.TestCase):
         self.assertEqual((status, out), (2, ''))
         self.assertNotEqual(err, '')
 
-  def test_empty_input_is_an_empty_module(self):
-    self.assertIn('builtin.module', self.run_ok('-', text=''))
+  def test_empty_input_is_an_error(self):
+    status, _, err = ir_opt('-', text='')
+    self.assertEqual(status, 2)
+    self.assertIn('<stdin>: the file is empty', err)
 
   def test_split_input_file(self):
     status, out, err = ir_opt('-', '--split-input-file', text=GOOD + '// -----\n' + BAD + '// -----\n' + GOOD)
@@ -133,6 +135,26 @@ class IrOptTest(unittest.TestCase):
     self.assertIn('IR Dump After cse', err)
     self.assertIn('Execution time report', err)
     self.assertEqual(out, self.run_ok('-', '--cse'))
+
+  def test_optimised_model(self):
+    # The second run changes nothing, and gives the same bytes.
+    once = self.run_ok(MODEL, '-O2', text=None)
+    self.assertIn('fused.attention', once)
+    self.assertEqual(self.run_ok(MODEL, '-O2', text=None), once)
+    self.assertEqual(self.run_ok('-', '-O2', text=once), once)
+
+  def test_explain(self):
+    out = self.run_ok(MODEL, '-O2', '--explain=gelu-erf', text=None)
+    self.assertIn('gelu-erf: fired 2 times', out)
+    self.assertNotIn('func.func', out)
+    status, _, err = ir_opt(MODEL, '-O2', '--explain=gelu-erff')
+    self.assertEqual(status, 2)
+    self.assertIn("no rule 'gelu-erff'; did you mean 'gelu-erf'?", err)
+
+  def test_order_that_cannot_be(self):
+    status, out, err = ir_opt('-', '--plan-memory', text=GOOD)
+    self.assertEqual((status, out), (1, ''))
+    self.assertIn("pass 'plan-memory' cannot run here: it needs the module to be lowered", err)
 
   def test_lists(self):
     for flag, part in [('--help', 'Usage: ir-opt'), ('--list-passes', '--cse'), ('--list-ops', 'ten.matmul'),

@@ -1,17 +1,9 @@
-"""Dialects as Python objects, read from YAML and checked.
-
-Every mistake in a YAML file becomes one line `file:line: message (expected ...)` in SchemaError. Scalars are
-read as text, never as YAML's booleans and numbers, so that an op may be called `not`.
-"""
+"""Dialects as Python objects. Emitters read them; loader.py makes them from YAML."""
 
 import dataclasses
-import difflib
 import math
 import os
-import re
 import struct
-
-import yaml
 
 REPO_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -26,7 +18,7 @@ DTYPE_SETS = {'Float': _FLOATS, 'Int': _INTS, 'Number': _INTS + _FLOATS, 'Index'
 
 ATTR_KINDS = ['Any', 'Unit', 'Bool', 'I64', 'F32', 'F64', 'Str', 'Enum', 'I64s', 'F32s', 'Dims', 'Type', 'TypeAttr',
               'Elements', 'Symbol']
-_KINDS_WITHOUT_DEFAULT = {'Any', 'Unit', 'TypeAttr', 'Elements', 'Symbol'}
+KINDS_WITHOUT_DEFAULT = {'Any', 'Unit', 'TypeAttr', 'Elements', 'Symbol'}
 
 _CPP_KEYWORDS = set('''alignas alignof and asm auto bool break case catch char class compl concept const continue
     decltype default delete do double else enum explicit export extern false float for friend goto if inline int long
@@ -34,7 +26,7 @@ _CPP_KEYWORDS = set('''alignas alignof and asm auto bool break case catch char c
     signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned using
     virtual void volatile while xor'''.split())
 # Members of every generated class, and names that generated functions use.
-_RESERVED_NAMES = {'op', 'attrs', 'builder', 'location', 'result_types', 'found', 'info', 'num_operands', 'operands',
+RESERVED_NAMES = {'op', 'attrs', 'builder', 'location', 'result_types', 'found', 'info', 'num_operands', 'operands',
                    'segments', 'slots', 'successors'}
 
 
@@ -42,11 +34,11 @@ class SchemaError(Exception):
   """A defect of a YAML file, with its place."""
 
   def __init__(self, mark, message):
-    place = f'{_display(mark.name)}:{mark.line + 1}' if mark is not None else '<input>'
+    place = f'{display(mark.name)}:{mark.line + 1}' if mark is not None else '<input>'
     super().__init__(f'{place}: {message}')
 
 
-def _display(path):
+def display(path):
   relative = os.path.relpath(path, REPO_ROOT)
   return path if relative.startswith('..') else relative
 
@@ -183,430 +175,12 @@ class Dialect:
     return camel(self.name)
 
 
-def load(paths):
-  """Reads and checks dialect files; returns dialects sorted by name."""
-  dialects = {}
-  hashes = {}
-  for path in sorted(paths):
-    dialect = _Loader(path).load()
-    if dialect.name in dialects:
-      raise SchemaError(dialect.ops[0].mark if dialect.ops else None,
-                        f"dialect '{dialect.name}' is defined again (expected one file a dialect; the first is "
-                        f'{_display(dialects[dialect.name].path)})')
-    dialects[dialect.name] = dialect
-    for op in dialect.ops:
-      other = hashes.setdefault(op_hash(op.full_name), op.full_name)
-      if other != op.full_name:
-        raise SchemaError(op.mark, f"op '{op.full_name}' has the same hash as '{other}' (expected another name)")
-  return [dialects[name] for name in sorted(dialects)]
-
-
 def op_hash(name):
   """HashOpName of ir/core/op_info.h."""
   h = 0xcbf29ce484222325
   for byte in name.encode():
     h = ((h ^ byte) * 0x100000001b3) & 0xffffffffffffffff
   return h
-
-
-def known_traits():
-  """The names of enum Trait, from the header that declares it."""
-  with open(os.path.join(REPO_ROOT, 'ir/core/op_info.h'), encoding='utf-8') as f:
-    body = re.search(r'enum class Trait[^{]*\{(.*?)\};', f.read(), re.S).group(1)
-  return re.findall(r'\bk(\w+)\s*=\s*1u\s*<<', body)
-
-
-def _suggest(word, known):
-  close = difflib.get_close_matches(word, known, 1, 0.6)
-  return f"; did you mean '{close[0]}'?" if close else ''
-
-
-class _Loader:
-  """Reads one file."""
-
-  def __init__(self, path):
-    self.path = path
-    self.traits = known_traits()
-
-  # ---- nodes ----------------------------------------------------------------------------------------------------
-
-  def text(self, node, what):
-    if not isinstance(node, yaml.ScalarNode):
-      raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected text)')
-    return node.value
-
-  def items(self, node, what):
-    """Items of a sequence."""
-    if not isinstance(node, yaml.SequenceNode):
-      raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected a list)')
-    return node.value
-
-  def pairs(self, node, what, known=None):
-    """Entries of a mapping as {key: (key node, value node)}, in order."""
-    if not isinstance(node, yaml.MappingNode):
-      raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected a mapping)')
-    result = {}
-    for key, value in node.value:
-      name = self.text(key, f'a key of {what}')
-      if known is not None and name not in known:
-        raise SchemaError(key.start_mark, f"{what} has an unknown key '{name}' (expected one of "
-                                          f"{', '.join(known)}{_suggest(name, known)})")
-      if name in result:
-        raise SchemaError(key.start_mark, f"{what} has the key '{name}' twice (expected it once)")
-      result[name] = (key, value)
-    return result
-
-  def plain(self, node):
-    """A node as str, list and dict."""
-    if isinstance(node, yaml.ScalarNode):
-      return node.value
-    if isinstance(node, yaml.SequenceNode):
-      return [self.plain(n) for n in node.value]
-    return {self.text(k, 'a key'): self.plain(v) for k, v in node.value}
-
-  def identifier(self, node, what, pattern=r'[a-z][a-z0-9_]*', expected='lower case letters, digits and _'):
-    name = self.text(node, what)
-    if not re.fullmatch(pattern, name):
-      raise SchemaError(node.start_mark, f"{what} '{name}' is malformed (expected {expected})")
-    return name
-
-  # ---- file -----------------------------------------------------------------------------------------------------
-
-  def load(self):
-    try:
-      with open(self.path, encoding='utf-8') as f:
-        root = yaml.compose(_Named(f, self.path), Loader=yaml.SafeLoader)
-    except OSError as e:
-      raise SchemaError(None, f'{self.path}: cannot be read: {e.strerror}') from e
-    except UnicodeDecodeError as e:
-      raise SchemaError(None, f'{self.path}: is not UTF-8 text') from e
-    except yaml.MarkedYAMLError as e:
-      mark = e.problem_mark or e.context_mark
-      raise SchemaError(mark, f'not YAML: {e.problem} (expected a value; quote text that holds any of , ? : [ ] '
-                              '{ })') from e
-    except yaml.YAMLError as e:
-      raise SchemaError(None, f'{_display(self.path)}: not YAML: {e}') from e
-    if root is None:
-      raise SchemaError(_StartMark(self.path), 'the file is empty (expected dialect, summary and ops)')
-    keys = self.pairs(root, 'the file', ['dialect', 'summary', 'ops'])
-    for needed in ('dialect', 'ops'):
-      if needed not in keys:
-        raise SchemaError(root.start_mark, f"the file has no '{needed}' (expected dialect, summary and ops)")
-    name_node = keys['dialect'][1]
-    name = self.identifier(name_node, 'dialect')
-    stem = os.path.splitext(os.path.basename(self.path))[0]
-    if name != stem:
-      raise SchemaError(name_node.start_mark, f"dialect '{name}' is in {stem}.yaml (expected {name}.yaml)")
-    summary = self.text(keys['summary'][1], 'summary') if 'summary' in keys else ''
-    ops = {}
-    for node in self.items(keys['ops'][1], 'ops'):
-      op = self.op(node, name)
-      clash = next((o for o in ops.values() if o.camel == op.camel), None)
-      if clash is not None:
-        raise SchemaError(op.mark, f"op '{op.name}' is defined again (expected a new name; the first is in line "
-                                   f'{clash.mark.line + 1})')
-      ops[op.name] = op
-    return Dialect(name, summary, list(ops.values()), self.path)
-
-  # ---- ops ------------------------------------------------------------------------------------------------------
-
-  _OP_KEYS = ['op', 'summary', 'operands', 'attrs', 'results', 'traits', 'shape', 'verify', 'fold', 'regions',
-              'successors', 'onnx', 'tests']
-
-  def op(self, node, dialect):
-    keys = self.pairs(node, 'an op', self._OP_KEYS)
-    if 'op' not in keys:
-      raise SchemaError(node.start_mark, "an op has no name (expected 'op: name')")
-    mark = keys['op'][0].start_mark
-    name = self.identifier(keys['op'][1], 'op')
-    what = f'{dialect}.{name}'
-    if 'summary' not in keys or not self.text(keys['summary'][1], f'{what}: summary').strip():
-      raise SchemaError(mark, f"{what} has no summary (expected 'summary: one sentence')")
-    operands = self.operands(keys, what, 'operands')
-    results = self.operands(keys, what, 'results')
-    attrs = self.attrs(keys, what)
-    traits = [self.trait(n, what) for n in self.items(keys['traits'][1], f'{what}: traits')] if 'traits' in keys else []
-    regions = [self.identifier(n, f'{what}: region')
-               for n in self.items(keys['regions'][1], f'{what}: regions')] if 'regions' in keys else []
-    successors = self.successors(keys, what, operands)
-    op = Op(dialect, name, self.text(keys['summary'][1], 'summary').strip(), operands, attrs, results, traits, regions,
-            successors, '', self.function(keys, what, 'verify'), self.function(keys, what, 'fold'),
-            self.plain(keys['onnx'][1]) if 'onnx' in keys else None, [], mark)
-    op.shape = self.shape(keys, what, op)
-    op.tests = self.tests(keys, what, op)
-    self.check_names(op, keys)
-    self.check_traits(op, keys)
-    return op
-
-  def named_entries(self, node, what):
-    """`[name: text, …]` as (name, key node, value node)."""
-    for item in self.items(node, what):
-      pairs = self.pairs(item, f'an entry of {what}')
-      if len(pairs) != 1:
-        raise SchemaError(item.start_mark, f'an entry of {what} has {len(pairs)} keys (expected name: constraint)')
-      for name, (key, value) in pairs.items():
-        yield name, key, value
-
-  def operands(self, keys, what, key_name):
-    if key_name not in keys:
-      return []
-    singular = key_name[:-1]
-    result = []
-    last_loose = None
-    for _, key, value in self.named_entries(keys[key_name][1], f'{what}: {key_name}'):
-      name = self.identifier(key, f'{what}: {singular}')
-      place = f"{what}: {singular} '{name}'"
-      arity, constraint = self.constraint(value, place)
-      if arity == 'Single' and last_loose is not None:
-        raise SchemaError(key.start_mark, f"{place} is required but follows '{last_loose}', which may be absent "
-                                          '(expected Optional<…> or Variadic<…>, or another order)')
-      if arity != 'Single':
-        if key_name == 'results' and last_loose is not None:
-          raise SchemaError(key.start_mark, f'{place} follows a variadic result (expected one such result, the last)')
-        if key_name == 'results' and arity == 'Optional':
-          raise SchemaError(value.start_mark, f'{place} is optional (expected a single or a variadic result)')
-        last_loose = name
-      result.append(Operand(name, arity, constraint, key.start_mark))
-    return result
-
-  def constraint(self, node, place):
-    text = self.text(node, place).strip()
-    arity = 'Single'
-    match = re.fullmatch(r'(Optional|Variadic)<(.*)>', text)
-    if match:
-      arity, text = match.groups()
-    if text == 'Any':
-      return arity, Constraint(text, any=True)
-    if text == 'I1':
-      return arity, Constraint(text, scalar_i1=True)
-    if text == 'Tensor':
-      return arity, Constraint(text, dtypes=list(DTYPES))
-    match = re.fullmatch(r'Tensor<(.*)>', text)
-    if not match:
-      known = ['Tensor', 'Any', 'I1', 'Optional', 'Variadic']
-      word = re.match(r'\w*', text).group()
-      hint = _suggest(word, known) if word not in known else ''
-      raise SchemaError(node.start_mark, f"{place} has the unknown constraint '{text}' (expected Tensor, "
-                                         f'Tensor<dtypes>, Any, I1, or one of them in Optional<…> or Variadic<…>{hint})')
-    chosen = set()
-    for word in match.group(1).split('|'):
-      word = word.strip()
-      if word in DTYPE_SETS:
-        chosen.update(DTYPE_SETS[word])
-      elif word in DTYPES:
-        chosen.add(word)
-      else:
-        known = list(DTYPE_SETS) + list(DTYPES)
-        raise SchemaError(node.start_mark, f"{place} has the unknown element type '{word}' (expected one of "
-                                           f"{', '.join(known)}{_suggest(word, known)})")
-    return arity, Constraint(text, dtypes=[d for d in DTYPES if d in chosen])
-
-  def attrs(self, keys, what):
-    if 'attrs' not in keys:
-      return []
-    result = []
-    for name, (key, value) in self.pairs(keys['attrs'][1], f'{what}: attrs').items():
-      self.identifier(key, f'{what}: attribute')
-      result.append(self.attr(name, key, value, f"{what}: attribute '{name}'"))
-    return result
-
-  def attr(self, name, key, node, place):
-    text = self.text(node, place).strip()
-    match = re.fullmatch(r'(\w+)\s*(\([^)]*\))?\s*(\?)?\s*(?:=\s*(.*))?', text, re.S)
-    if not match:
-      raise SchemaError(node.start_mark, f"{place} is written '{text}' (expected 'Kind', 'Kind?' or 'Kind = default')")
-    kind, choices, optional, default = match.groups()
-    if kind not in ATTR_KINDS:
-      raise SchemaError(node.start_mark, f"{place} has the unknown kind '{kind}' (expected one of "
-                                         f"{', '.join(ATTR_KINDS)}{_suggest(kind, ATTR_KINDS)})")
-    attr = Attr(name, kind, optional=optional is not None or kind == 'Unit', mark=key.start_mark)
-    if kind == 'Enum':
-      attr.enums = [c.strip() for c in (choices or '()')[1:-1].split('|')]
-      if any(not re.fullmatch(r'[A-Za-z][A-Za-z0-9_]*', c) for c in attr.enums):
-        raise SchemaError(node.start_mark, f"{place} is written '{text}' (expected Enum(first|second|…))")
-      if len({enumerator(c) for c in attr.enums}) != len(attr.enums):
-        raise SchemaError(node.start_mark, f'{place} has a value twice (expected distinct values)')
-    elif choices:
-      raise SchemaError(node.start_mark, f"{place}: kind {kind} takes no '{choices}' (only Enum does)")
-    if default is not None:
-      if attr.optional:
-        raise SchemaError(node.start_mark, f"{place} has both '?' and a default (expected one of them)")
-      if kind in _KINDS_WITHOUT_DEFAULT:
-        raise SchemaError(node.start_mark, f"{place}: kind {kind} cannot have a default (expected '{kind}' or "
-                                           f"'{kind}?')")
-      attr.has_default = True
-      attr.default = self.default(attr, default.strip(), node, place)
-    return attr
-
-  def default(self, attr, text, node, place):
-    def bad(expected):
-      raise SchemaError(node.start_mark, f"{place} has the bad default '{text}' (expected {expected})")
-
-    def integer(word):
-      if not re.fullmatch(r'[+-]?\d+', word) or not -2**63 <= int(word) < 2**63:
-        bad('a 64-bit integer' if attr.kind == 'I64' else 'a list of 64-bit integers like [1, 2]')
-      return int(word)
-
-    def number(word):
-      try:
-        value = float(word)
-      except ValueError:
-        bad('a number, inf, -inf or nan' if attr.kind in ('F32', 'F64') else 'a list of numbers like [0.5, 2]')
-      return to_f32(value) if attr.kind != 'F64' else value
-
-    def listed(parse, expected):
-      if not (text.startswith('[') and text.endswith(']')):
-        bad(expected)
-      inner = text[1:-1].strip()
-      return [parse(word.strip()) for word in inner.split(',')] if inner else []
-
-    if attr.kind == 'Bool':
-      return text == 'true' if text in ('true', 'false') else bad('true or false')
-    if attr.kind == 'I64':
-      return integer(text)
-    if attr.kind in ('F32', 'F64'):
-      return number(text)
-    if attr.kind == 'I64s':
-      return listed(integer, 'a list of 64-bit integers like [1, 2]')
-    if attr.kind == 'F32s':
-      return listed(number, 'a list of numbers like [0.5, 2]')
-    if attr.kind == 'Dims':
-      return [] if text.replace(' ', '') == '[]' else bad('[], the only default of Dims')
-    if attr.kind == 'Type':
-      names = list(DTYPES.values())
-      return text if text in names else bad(f"one of {', '.join(names)}{_suggest(text, names)}")
-    if attr.kind == 'Enum':
-      if text not in attr.enums:
-        bad(f"one of {', '.join(attr.enums)}{_suggest(text, attr.enums)}")
-      return text
-    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' else text
-
-  def trait(self, node, what):
-    name = self.text(node, f'{what}: trait')
-    if name not in self.traits:
-      raise SchemaError(node.start_mark, f"{what} has the unknown trait '{name}' (expected one of "
-                                         f"{', '.join(self.traits)}{_suggest(name, self.traits)})")
-    return name
-
-  def successors(self, keys, what, operands):
-    if 'successors' not in keys:
-      return []
-    result = []
-    names = [o.name for o in operands]
-    for item in self.items(keys['successors'][1], f'{what}: successors'):
-      if isinstance(item, yaml.ScalarNode):
-        result.append(Successor(self.identifier(item, f'{what}: successor')))
-        continue
-      for name, (key, value) in self.pairs(item, f'an entry of {what}: successors').items():
-        self.identifier(key, f'{what}: successor')
-        group = self.text(value, f'{what}: operands of successor {name}')
-        if group not in names:
-          raise SchemaError(value.start_mark, f"{what}: successor '{name}' takes the unknown operand '{group}' "
-                                              f"(expected one of {', '.join(names)}{_suggest(group, names)})")
-        result.append(Successor(name, names.index(group)))
-    return result
-
-  def function(self, keys, what, key):
-    if key not in keys:
-      return ''
-    return self.identifier(keys[key][1], f'{what}: {key}', r'[A-Z][A-Za-z0-9]*', 'the name of a C++ function')
-
-  def shape(self, keys, what, op):
-    special = {'SameAsFirst': 'InferSameAsFirst', 'Elementwise': 'InferElementwise', 'explicit': ''}
-    if 'shape' in keys:
-      node = keys['shape'][1]
-      name = self.text(node, f'{what}: shape')
-      if not op.results:
-        raise SchemaError(node.start_mark, f'{what} has a shape function but no results (expected results)')
-      if name in special:
-        if name != 'explicit' and not op.operands:
-          raise SchemaError(node.start_mark, f'{what}: shape {name} needs an operand')
-        return special[name]
-      if not re.fullmatch(r'Infer[A-Z][A-Za-z0-9]*', name):
-        raise SchemaError(node.start_mark, f"{what}: shape is '{name}' (expected SameAsFirst, Elementwise, explicit or "
-                                           f'the name of a C++ function Infer…{_suggest(name, special)})')
-      return name
-    if not op.results:
-      return ''
-    if 'Elementwise' in op.traits:
-      return special['Elementwise']
-    if not op.operands or len(op.results) > 1 or op.results[0].arity != 'Single':
-      raise SchemaError(op.mark, f'{what} has no shape (expected the name of a shape function, or explicit: only ops '
-                                 'with an operand and one result have a default)')
-    return special['SameAsFirst']
-
-  def tests(self, keys, what, op):
-    if 'tests' not in keys:
-      return []
-    known = [o.name for o in op.operands] + [a.name for a in op.attrs]
-    result = []
-    for item in self.items(keys['tests'][1], f'{what}: tests'):
-      case = self.pairs(item, f'a test of {what}', known)
-      for operand in op.operands:
-        if operand.arity == 'Single' and operand.name not in case:
-          raise SchemaError(item.start_mark, f"a test of {what} has no '{operand.name}' (expected a type like 2x3xf32)")
-        if operand.name in case:
-          key, value = case[operand.name]
-          for text in ([self.text(value, 'a type')] if isinstance(value, yaml.ScalarNode) else self.plain(value)):
-            if not re.fullmatch(r'((\d+|[A-Za-z_]\w*)x)*(' + '|'.join(DTYPES.values()) + ')', str(text)):
-              raise SchemaError(value.start_mark, f"a test of {what} has the type '{text}' for {operand.name} "
-                                                  '(expected one like 2x3xf32)')
-      result.append({name: self.plain(value) for name, (_, value) in case.items()})
-    return result
-
-  def check_names(self, op, keys):
-    seen = {}
-    groups = [('operand', op.operands), ('result', op.results), ('attribute', op.attrs)]
-    entries = [(kind, e.name, e.mark) for kind, group in groups for e in group]
-    entries += [('region', r, op.mark) for r in op.regions] + [('successor', s.name, op.mark) for s in op.successors]
-    for kind, name, mark in entries:
-      if name in _RESERVED_NAMES:
-        raise SchemaError(mark, f"{op.full_name}: {kind} '{name}' has a reserved name (expected none of "
-                                f"{', '.join(sorted(_RESERVED_NAMES))})")
-      if name in seen:
-        raise SchemaError(mark, f"{op.full_name}: {kind} '{name}' has the name of another {seen[name]} "
-                                '(expected distinct names)')
-      seen[name] = kind
-
-  def check_traits(self, op, keys):
-    def need(trait, condition, expected):
-      if trait in op.traits and not condition:
-        node = next(n for n in keys['traits'][1].value if n.value == trait)
-        raise SchemaError(node.start_mark, f'{op.full_name}: trait {trait} does not fit (expected {expected})')
-
-    need('Commutative', len(op.operands) >= 2, 'two operands')
-    need('Elementwise', op.operands and len(op.results) == 1, 'operands and one result')
-    need('Idempotent', len(op.operands) == 1 and len(op.results) == 1, 'one operand and one result')
-    need('ConstantLike', not op.operands and len(op.results) == 1, 'no operands and one result')
-    need('View', op.operands and op.results, 'an operand and a result')
-    need('SingleBlock', op.regions, 'a region')
-    need('IsolatedFromAbove', op.regions, 'a region')
-    need('SymbolTable', op.regions, 'a region')
-    need('Symbol', any(a.name == 'sym_name' for a in op.attrs), 'an attribute sym_name')
-    if op.successors and 'Terminator' not in op.traits:
-      raise SchemaError(op.mark, f'{op.full_name} has successors (expected the trait Terminator)')
-
-
-class _Named:
-  """Gives a stream the path that marks shall show."""
-
-  def __init__(self, stream, path):
-    self._stream = stream
-    self.name = path
-
-  def read(self, size=-1):
-    return self._stream.read(size)
-
-
-class _StartMark:
-  line = 0
-
-  def __init__(self, name):
-    self.name = name
-
-
-def _kind(node):
-  return {yaml.ScalarNode: 'text', yaml.SequenceNode: 'list', yaml.MappingNode: 'mapping'}[type(node)]
 
 
 def to_f32(value):

@@ -18,6 +18,7 @@ import tempfile
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, _HERE)
 
+import loader  # pylint: disable=wrong-import-position
 import model  # pylint: disable=wrong-import-position
 import op_docs  # pylint: disable=wrong-import-position
 
@@ -69,7 +70,7 @@ def main(argv):
   if not (args.out or args.list_outputs or args.docs):
     parser.error('one of --out, --list-outputs and --docs is needed')
   try:
-    dialects = model.load(args.yaml)
+    dialects = loader.load(args.yaml)
     if args.docs:
       write_if_changed(args.docs, op_docs.page(dialects))
       if not (args.out or args.list_outputs):

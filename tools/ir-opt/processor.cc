@@ -87,9 +87,10 @@ class Processor {
     PassManagerOptions options = options_.passes;
     options.sink = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
     const absl::Status status = manager.Run(module, context, options).status();
-    if (options.statistics) {
+    if (options.statistics && !rule_counts.empty()) {
+      PrintError("rules");
       for (const auto& [rule, count] : rule_counts)
-        PrintError(fmt::format("  {:8} rule {}", count, rule));
+        PrintError(fmt::format("  {:8} {}", count, rule));
     }
     return status;
   }

@@ -12,7 +12,8 @@ namespace tenon::ir_run {
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol) {
   Difference result;
   if (actual.dtype() != expected.dtype() ||
-      !std::equal(actual.shape().begin(), actual.shape().end(), expected.shape().begin(), expected.shape().end())) {
+      !std::equal(actual.shape().begin(), actual.shape().end(), expected.shape().begin(),
+                  expected.shape().end())) {
     result.max_abs = result.max_rel = std::numeric_limits<double>::infinity();
     result.problem = fmt::format("is {}, expected {}", actual.type_text(), expected.type_text());
     return result;
@@ -20,7 +21,8 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double atol, do
   const size_t size = SizeOf(actual.dtype());
   const int64_t n = actual.num_elements();
   auto at = [&](const Tensor& t, int64_t i) {
-    return LoadAsDouble(t.dtype(), static_cast<const std::byte*>(t.data()) + static_cast<size_t>(i) * size);
+    return LoadAsDouble(t.dtype(),
+                        static_cast<const std::byte*>(t.data()) + static_cast<size_t>(i) * size);
   };
   double largest = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -51,8 +53,8 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double atol, do
   result.pass = failures == 0;
   const int64_t shown = first_odd >= 0 ? first_odd : worst;
   if (shown >= 0) {
-    result.problem = fmt::format("{} of {} elements differ; element {} is {}, expected {}", failures, n, shown,
-                                 at(actual, shown), at(expected, shown));
+    result.problem = fmt::format("{} of {} elements differ; element {} is {}, expected {}",
+                                 failures, n, shown, at(actual, shown), at(expected, shown));
   }
   return result;
 }

@@ -10,13 +10,14 @@ namespace tenon::ir_run {
 
 struct Difference {
   bool pass = false;
-  double max_abs = 0;   // over elements that are finite on both sides
-  double max_rel = 0;   // max_abs / max|b|; infinity when b is 0 everywhere and a is not
-  std::string problem;  // what is wrong besides sizes of errors: shape, dtype, NaNs; or the worst element
+  double max_abs = 0;  // over elements that are finite on both sides
+  double max_rel = 0;  // max_abs / max|b|; infinity when b is 0 everywhere and a is not
+  std::string
+      problem;  // what is wrong besides sizes of errors: shape, dtype, NaNs; or the worst element
 };
 
-// `actual` passes if it has the shape and dtype of `expected`, NaNs and infinities at the same places, and
-// |a-b| <= atol * max(1, max|b|) + rtol * |b| everywhere.
+// `actual` passes if it has the shape and dtype of `expected`, NaNs and infinities at the same
+// places, and |a-b| <= atol * max(1, max|b|) + rtol * |b| everywhere.
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol);
 
 }  // namespace tenon::ir_run

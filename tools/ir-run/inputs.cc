@@ -17,9 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 
 Tensor ToTensor(const onnx::TensorData& data) {
-  if (data.blob->alignment() < SizeOf(data.dtype)) return Tensor::Copy(data.dtype, data.dims, data.blob->bytes().data());
+  if (data.blob->alignment() < SizeOf(data.dtype))
+    return Tensor::Copy(data.dtype, data.dims, data.blob->bytes().data());
   // Inputs are only read.
-  return Tensor::Borrow(data.dtype, data.dims, const_cast<std::byte*>(data.blob->bytes().data()), data.blob);
+  return Tensor::Borrow(data.dtype, data.dims, const_cast<std::byte*>(data.blob->bytes().data()),
+                        data.blob);
 }
 
 onnx::NamedTensor FromTensor(const Tensor& tensor, const std::string& name) {
@@ -45,8 +47,8 @@ absl::StatusOr<std::vector<Tensor>> ReadFiles(const fs::path& folder, const std:
       if (!read.name.empty() && specs[i].name == read.name) slot = i;
     }
     if (slot >= specs.size()) {
-      return absl::InvalidArgumentError(
-          fmt::format("{}: the model has {} {}s (expected no such file)", path.string(), specs.size(), prefix));
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: the model has {} {}s (expected no such file)", path.string(), specs.size(), prefix));
     }
     tensors[slot] = ToTensor(read);
   }
@@ -60,8 +62,9 @@ absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program) {
   TENON_ASSIGN_OR_RETURN(c.expected, ReadFiles(folder, "output", program.outputs()));
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i]) continue;
-    return absl::InvalidArgumentError(fmt::format("{}: no file for input '{}' (expected input_{}.pb)", folder.string(),
-                                                  program.inputs()[i].name, i));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: no file for input '{}' (expected input_{}.pb)", folder.string(),
+                    program.inputs()[i].name, i));
   }
   return c;
 }
@@ -103,14 +106,17 @@ void Fill(Tensor& tensor, std::string_view name, Random& random) {
     } else {
       value = static_cast<double>(random.Next() % (dtype == DType::kBool ? 2 : 8));
     }
-    StoreFromDouble(dtype, value, static_cast<std::byte*>(tensor.data()) + static_cast<size_t>(i) * SizeOf(dtype));
+    StoreFromDouble(
+        dtype, value,
+        static_cast<std::byte*>(tensor.data()) + static_cast<size_t>(i) * SizeOf(dtype));
   }
 }
 
 // Sizes of the model's dimension symbols: what was asked for, what files have, and defaults.
 class Sizes {
  public:
-  Sizes(const Options& options, std::vector<std::string>& notes) : sizes_(options.shape), notes_(notes) {}
+  Sizes(const Options& options, std::vector<std::string>& notes)
+      : sizes_(options.shape), notes_(notes) {}
 
   std::optional<int64_t> Find(std::string_view symbol) const {
     auto it = sizes_.find(std::string(symbol));
@@ -126,12 +132,15 @@ class Sizes {
     for (std::string_view symbol : symbols) {
       if (Find(symbol)) continue;
       const int64_t size = Contains(symbol, "batch") ? 1 : 8;
-      notes_.push_back(fmt::format("dimension '{}' is {} (--shape {}=N sets it)", symbol, size, symbol));
+      notes_.push_back(
+          fmt::format("dimension '{}' is {} (--shape {}=N sets it)", symbol, size, symbol));
       sizes_[std::string(symbol)] = size;
     }
-    const std::optional<int64_t> extent = dim.Evaluate([this](std::string_view symbol) { return Find(symbol); });
+    const std::optional<int64_t> extent =
+        dim.Evaluate([this](std::string_view symbol) { return Find(symbol); });
     if (!extent || *extent < 0 || *extent > (int64_t{1} << 31)) {
-      return absl::InvalidArgumentError(fmt::format("--shape gives '{}' no usable size", dim.text()));
+      return absl::InvalidArgumentError(
+          fmt::format("--shape gives '{}' no usable size", dim.text()));
     }
     return *extent;
   }
@@ -146,24 +155,29 @@ class Sizes {
 absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return absl::InvalidArgumentError(fmt::format("{}: not a folder (expected input_N.pb and output_N.pb in it)", folder));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: not a folder (expected input_N.pb and output_N.pb in it)", folder));
   }
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with("test_data_set_")) folders.push_back(entry.path());
+    if (entry.path().filename().string().starts_with("test_data_set_"))
+      folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
-  if (folders.empty() || fs::exists(fs::path(folder) / "input_0.pb", error)) folders = {fs::path(folder)};
+  if (folders.empty() || fs::exists(fs::path(folder) / "input_0.pb", error))
+    folders = {fs::path(folder)};
   std::vector<Case> cases;
   for (const fs::path& path : folders) {
     TENON_ASSIGN_OR_RETURN(Case c, ReadCase(path, program));
     cases.push_back(std::move(c));
   }
   const bool none = std::none_of(cases.begin(), cases.end(), [](const Case& c) {
-    return std::any_of(c.expected.begin(), c.expected.end(), [](const Tensor& t) { return static_cast<bool>(t); });
+    return std::any_of(c.expected.begin(), c.expected.end(),
+                       [](const Tensor& t) { return static_cast<bool>(t); });
   });
   if (none && !program.outputs().empty()) {
-    return absl::InvalidArgumentError(fmt::format("{}: no expected values (expected output_N.pb)", folder));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: no expected values (expected output_N.pb)", folder));
   }
   return cases;
 }
@@ -179,12 +193,14 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
   std::vector<std::string_view> symbols;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     known += (i == 0 ? "" : ", ") + program.inputs()[i].name;
-    for (DimExpr dim : entry.argument(static_cast<unsigned>(i)).type().dims()) dim.CollectSymbols(symbols);
+    for (DimExpr dim : entry.argument(static_cast<unsigned>(i)).type().dims())
+      dim.CollectSymbols(symbols);
   }
   for (const auto& [symbol, size] : options.shape) {
     if (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) continue;
     return absl::InvalidArgumentError(
-        fmt::format("--shape names '{}', which no input has (there are: {})", symbol, fmt::join(symbols, ", ")));
+        fmt::format("--shape names '{}', which no input has (there are: {})", symbol,
+                    fmt::join(symbols, ", ")));
   }
   for (const auto& [name, file] : options.inputs) {
     size_t slot = c.inputs.size();
@@ -192,7 +208,8 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       if (program.inputs()[i].name == name) slot = i;
     }
     if (slot == c.inputs.size()) {
-      return absl::InvalidArgumentError(fmt::format("--input names '{}', which the model has not (there are: {})", name, known));
+      return absl::InvalidArgumentError(
+          fmt::format("--input names '{}', which the model has not (there are: {})", name, known));
     }
     if (file.ends_with(".npy")) {
       TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, ReadNpy(file));
@@ -202,7 +219,8 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       c.inputs[slot] = ToTensor(read);
     }
     const Type type = entry.argument(static_cast<unsigned>(slot)).type();
-    for (int64_t axis = 0; axis < std::min<int64_t>(type.rank(), c.inputs[slot].shape().size()); ++axis) {
+    for (int64_t axis = 0; axis < std::min<int64_t>(type.rank(), c.inputs[slot].shape().size());
+         ++axis) {
       sizes.Learn(type.dim(axis), c.inputs[slot].shape()[axis]);
     }
   }
@@ -221,15 +239,18 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
   return c;
 }
 
-absl::Status SaveCase(const std::string& folder, const Program& program, std::span<const Tensor> inputs,
-                      std::span<const Tensor> outputs) {
+absl::Status SaveCase(const std::string& folder, const Program& program,
+                      std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return absl::InvalidArgumentError(fmt::format("{}: {}", folder, error.message()));
-  auto write = [&](std::string_view prefix, std::span<const Tensor> tensors, std::span<const TensorSpec> specs) {
+  auto write = [&](std::string_view prefix, std::span<const Tensor> tensors,
+                   std::span<const TensorSpec> specs) {
     for (size_t i = 0; i < tensors.size(); ++i) {
       const std::string path = (fs::path(folder) / fmt::format("{}_{}.pb", prefix, i)).string();
-      if (absl::Status s = onnx::WriteTensorProto(path, FromTensor(tensors[i], specs[i].name)); !s.ok()) return s;
+      if (absl::Status s = onnx::WriteTensorProto(path, FromTensor(tensors[i], specs[i].name));
+          !s.ok())
+        return s;
     }
     return absl::OkStatus();
   };

@@ -27,8 +27,8 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
                               std::vector<std::string>& notes);
 
 // Writes input_N.pb and output_N.pb.
-absl::Status SaveCase(const std::string& folder, const Program& program, std::span<const Tensor> inputs,
-                      std::span<const Tensor> outputs);
+absl::Status SaveCase(const std::string& folder, const Program& program,
+                      std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
 }  // namespace tenon::ir_run
 

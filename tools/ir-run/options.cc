@@ -42,28 +42,33 @@ class Parser {
         options_.onnx_tests.push_back(argument);
         return absl::OkStatus();
       }
-      if (!options_.model.empty()) return Wrong(fmt::format("two models: {} and {} (expected one)", options_.model, argument));
+      if (!options_.model.empty())
+        return Wrong(fmt::format("two models: {} and {} (expected one)", options_.model, argument));
       options_.model = argument;
       return absl::OkStatus();
     }
     if (argument.size() == 3 && argument.substr(0, 2) == "-O") {
       options_.level = argument[2] - '0';
       if (options_.level < 0 || options_.level > kMaxOptLevel) {
-        return Wrong(fmt::format("there is no level {} (expected -O0 to -O{})", argument, kMaxOptLevel));
+        return Wrong(
+            fmt::format("there is no level {} (expected -O0 to -O{})", argument, kMaxOptLevel));
       }
       return absl::OkStatus();
     }
     const size_t equals = argument.find('=');
     name_ = argument.substr(0, equals);
-    inline_value_ = equals == std::string::npos ? std::nullopt : std::optional(argument.substr(equals + 1));
-    if (name_ == "--help" || name_ == "-h") return Flag([&] { options_.action = Options::Action::kHelp; });
+    inline_value_ =
+        equals == std::string::npos ? std::nullopt : std::optional(argument.substr(equals + 1));
+    if (name_ == "--help" || name_ == "-h")
+      return Flag([&] { options_.action = Options::Action::kHelp; });
     if (name_ == "--version") return Flag([&] { options_.action = Options::Action::kVersion; });
     if (name_ == "--reference") return Flag([&] { options_.reference = true; });
     if (name_ == "--onnx-test") return OnnxTest();
 
     std::string value;
-    static constexpr std::string_view kWithValue[] = {"--check", "--atol", "--rtol", "--threads", "--json", "--input",
-                                                      "--shape", "--save-outputs", "--seed", "--runs"};
+    static constexpr std::string_view kWithValue[] = {
+        "--check", "--atol",  "--rtol",         "--threads", "--json",
+        "--input", "--shape", "--save-outputs", "--seed",    "--runs"};
     bool known = false;
     for (std::string_view option : kWithValue) known |= option == name_;
     if (!known) return Wrong(fmt::format("there is no option {} (--help lists them)", name_));
@@ -122,7 +127,8 @@ class Parser {
   absl::Status Count(const std::string& text, int least, int most, int& field) {
     const std::optional<int> value = Number<int>(text);
     if (!value || *value < least || *value > most) {
-      return Wrong(fmt::format("{} is '{}' (expected an integer from {} to {})", name_, text, least, most));
+      return Wrong(
+          fmt::format("{} is '{}' (expected an integer from {} to {})", name_, text, least, most));
     }
     field = *value;
     return absl::OkStatus();
@@ -142,8 +148,9 @@ class Parser {
       const std::string_view entry = text.substr(0, text.find(','));
       text.remove_prefix(std::min(text.size(), entry.size() + 1));
       const size_t equals = entry.rfind('=');
-      const std::optional<int64_t> size =
-          equals == std::string_view::npos ? std::nullopt : Number<int64_t>(entry.substr(equals + 1));
+      const std::optional<int64_t> size = equals == std::string_view::npos
+                                              ? std::nullopt
+                                              : Number<int64_t>(entry.substr(equals + 1));
       if (!size || *size < 0 || equals == 0) {
         return Wrong(fmt::format("--shape has '{}' (expected sizes like batch=1,seq=128)", entry));
       }
@@ -161,7 +168,9 @@ class Parser {
 
 }  // namespace
 
-absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments) { return Parser(arguments).Run(); }
+absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments) {
+  return Parser(arguments).Run();
+}
 
 std::string HelpText() {
   return R"(ir-run MODEL [options]: runs a model as it is and optimised, compares and times both.

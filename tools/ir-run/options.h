@@ -19,7 +19,7 @@ struct Options {
   double atol = 1e-5, rtol = 1e-4;
   int threads = 0;
   bool reference = false;
-  std::string json;  // file, "-", or empty
+  std::string json;                                         // file, "-", or empty
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;

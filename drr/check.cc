@@ -1,0 +1,224 @@
+#include "drr/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "drr/instance.h"
+#include "drr/matcher.h"
+#include "drr/rewriter.h"
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "ir/core/printer.h"
+
+namespace tenon::drr {
+namespace {
+
+double Epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return std::numeric_limits<double>::epsilon();
+    case DType::kF16:
+      return 1.0 / 1024;
+    case DType::kBF16:
+      return 1.0 / 128;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+// The values that the instance's function returns, element by element.
+absl::StatusOr<std::vector<std::vector<double>>> Evaluate(const Instance& instance, Evaluator& evaluator) {
+  Context& context = instance.function->context();
+  Block& block = instance.function->region().front();
+  absl::flat_hash_map<ValueImpl*, Attribute> values;
+  for (size_t i = 0; i < instance.arguments.size(); ++i) {
+    Value argument = block.argument(static_cast<unsigned>(i));
+    const DType dtype = argument.type().dtype();
+    std::vector<std::byte> bytes(instance.arguments[i].size() * SizeOf(dtype));
+    for (size_t k = 0; k < instance.arguments[i].size(); ++k) {
+      StoreFromDouble(dtype, instance.arguments[i][k], bytes.data() + k * SizeOf(dtype));
+    }
+    values[argument.impl()] = Attribute::Elements(context, argument.type(), bytes);
+  }
+  std::vector<std::vector<double>> results;
+  for (Operation& op : block) {
+    std::vector<Attribute> operands;
+    for (OpOperand& operand : op.operands()) operands.push_back(values[operand.get().impl()]);
+    if (op.Has(Trait::kTerminator)) {
+      for (Attribute attr : operands) {
+        results.emplace_back();
+        for (int64_t i = 0; i < attr.type().num_elements(); ++i) results.back().push_back(attr.ElementAsDouble(i));
+      }
+      break;
+    }
+    if (op.Has(Trait::kConstantLike)) {
+      values[op.result().impl()] = op.slot(0);
+      continue;
+    }
+    TENON_ASSIGN_OR_RETURN(std::vector<Attribute> made, evaluator.Evaluate(op, operands));
+    for (unsigned r = 0; r < op.num_results(); ++r) values[op.result(r).impl()] = made[r];
+  }
+  return results;
+}
+
+using Results = std::vector<std::vector<double>>;
+
+// Empty if `after` is as near to `exact` as the law wants, given how far `before` is.
+std::string Compare(const Results& exact, const Results& before, const Results& after, DType dtype) {
+  for (size_t r = 0; r < exact.size(); ++r) {
+    if (before[r].size() != after[r].size()) return fmt::format("result {} has another size", r);
+    double own = 0, largest = 0;
+    for (size_t i = 0; i < exact[r].size(); ++i) {
+      if (std::isfinite(exact[r][i])) largest = std::max(largest, std::abs(exact[r][i]));
+      if (std::isfinite(before[r][i]) && std::isfinite(exact[r][i])) {
+        own = std::max(own, std::abs(before[r][i] - exact[r][i]));
+      }
+    }
+    // f64 has nothing better to compare with: rounding of another order is all that may differ.
+    const double bound = dtype == DType::kF64 ? 1e-11 * std::max(largest, 1e-3) : 4 * own + 8 * Epsilon(dtype) * largest;
+    for (size_t i = 0; i < exact[r].size(); ++i) {
+      const double want = before[r][i], got = after[r][i];
+      if (!std::isfinite(want) || !std::isfinite(got)) {
+        if (std::isnan(want) != std::isnan(got) || (!std::isnan(want) && want != got)) {
+          return fmt::format("result {} element {} is {} instead of {}", r, i, got, want);
+        }
+        continue;
+      }
+      if (std::abs(got - exact[r][i]) > bound) {
+        return fmt::format("result {} element {} is {} instead of {}: off by {}, allowed are {}", r, i, got, exact[r][i],
+                           std::abs(got - exact[r][i]), bound);
+      }
+    }
+  }
+  return "";
+}
+
+class Checker {
+ public:
+  Checker(const CompiledRule& rule, Context& context, Evaluator& evaluator, const CheckOptions& options)
+      : rule_(rule), context_(context), evaluator_(evaluator), options_(options), matcher_(context),
+        random_(options.seed) {
+    report_.rule = rule.rule->name();
+  }
+
+  CheckReport Run() {
+    for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
+      const Node& node = rule_.nodes[n];
+      if (node.kind != ValNode::Kind::kAnyOf || !node.in_source) continue;
+      for (size_t i = 0; i < node.alternatives.size(); ++i) targets_.push_back({n, static_cast<int>(i)});
+    }
+    if (targets_.empty()) targets_.push_back({kNone, 0});
+    std::vector<int> least(targets_.size(), -1);
+    for (DType dtype : options_.dtypes) {
+      std::vector<int> matches = Matches(dtype);
+      if (std::all_of(matches.begin(), matches.end(), [](int m) { return m == 0; })) {
+        report_.skipped.push_back(dtype);
+        continue;
+      }
+      for (size_t t = 0; t < targets_.size(); ++t) {
+        least[t] = least[t] < 0 ? matches[t] : std::min(least[t], matches[t]);
+      }
+    }
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      auto [n, alternative] = targets_[t];
+      std::string text = n == kNone ? ToString(rule_.rule->roots()[0])
+                                    : ToString(rule_.nodes[n].source->alternatives[static_cast<size_t>(alternative)]);
+      least[t] = std::max(least[t], 0);
+      if (least[t] < options_.matches && report_.failures.empty()) {
+        report_.failures.push_back(fmt::format("only {} of {} instances match with {}{}{}", least[t], options_.matches, text,
+                                               why_.empty() ? "" : ": ", why_));
+      }
+      report_.alternatives.push_back({std::move(text), least[t]});
+    }
+    return std::move(report_);
+  }
+
+ private:
+  // Matches of each target in one element type. Stops at the first wrong result.
+  std::vector<int> Matches(DType dtype) {
+    std::vector<int> counts(targets_.size(), 0);
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      auto [n, alternative] = targets_[t];
+      for (int i = 0; i < options_.attempts && counts[t] < options_.matches && report_.failures.empty(); ++i) {
+        if (i == options_.attempts / 4 && counts[t] == 0) break;
+        std::optional<InstancePlan> plan = InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+        if (!plan) continue;
+        if (!Try(*plan, dtype)) continue;
+        for (size_t u = 0; u < targets_.size(); ++u) {
+          if (targets_[u].first == kNone || taken_[targets_[u].first] == targets_[u].second) ++counts[u];
+        }
+      }
+    }
+    return counts;
+  }
+
+  // True if the rule fired. Notes a failure if the result is wrong.
+  bool Try(const InstancePlan& plan, DType dtype) {
+    std::optional<Instance> instance = plan.Build(dtype);
+    if (!instance) {
+      why_ = "the ops refuse the operands made for them";
+      return false;
+    }
+    std::string text = Print(*instance->function);
+    NearMiss miss;
+    if (!matcher_.Match(rule_, instance->anchor, &miss)) {
+      why_ = miss.reason;
+      return false;
+    }
+    taken_.clear();
+    for (uint16_t n = 0; n < rule_.nodes.size(); ++n) taken_.push_back(matcher_.AlternativeOf(n));
+    auto before = Evaluate(*instance, evaluator_);
+    if (!before.ok()) {
+      why_ = std::string(before.status().message());
+      return false;
+    }
+    RewriteListener listener;
+    std::string refused = Apply(matcher_, nullptr, listener);
+    if (!refused.empty()) {
+      why_ = refused;
+      return false;
+    }
+    auto after = Evaluate(*instance, evaluator_);
+    if (!after.ok()) {
+      why_ = std::string(after.status().message());
+      return false;
+    }
+    std::optional<Instance> precise = plan.Build(DType::kF64);
+    auto exact = precise ? Evaluate(*precise, evaluator_) : absl::StatusOr<Results>(absl::InternalError("not built"));
+    if (!exact.ok()) {
+      why_ = std::string(exact.status().message());
+      return false;
+    }
+    std::string wrong = Compare(*exact, *before, *after, dtype);
+    if (!wrong.empty()) {
+      report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,
+                                             Print(*instance->function)));
+    }
+    return true;
+  }
+
+  const CompiledRule& rule_;
+  Context& context_;
+  Evaluator& evaluator_;
+  const CheckOptions& options_;
+  Matcher matcher_;
+  std::mt19937_64 random_;
+  std::vector<std::pair<uint16_t, int>> targets_;  // AnyOf node and alternative; kNone: the whole graph
+  std::vector<int> taken_;                         // by node, in the last match
+  std::string why_;
+  CheckReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<CheckReport> CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
+                                      const CheckOptions& options) {
+  TENON_ASSIGN_OR_RETURN(CompiledRule compiled, CompileRule(rule, context));
+  return Checker(compiled, context, evaluator, options).Run();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,111 @@
+#include "drr/instance.h"
+
+#include <functional>
+
+#include "drr/planner.h"
+#include "ir/core/block.h"
+#include "ir/core/builder.h"
+
+namespace tenon::drr {
+namespace {
+
+Attribute Elements(Context& context, DType dtype, const std::vector<int64_t>& shape, const std::vector<double>& values) {
+  Type type = Type::Tensor(context, dtype, shape);
+  if (values.size() == 1) {
+    std::byte element[8];
+    StoreFromDouble(dtype, values[0], element);
+    return Attribute::Splat(context, type, {element, SizeOf(dtype)});
+  }
+  std::vector<std::byte> bytes(values.size() * SizeOf(dtype));
+  for (size_t i = 0; i < values.size(); ++i) StoreFromDouble(dtype, values[i], bytes.data() + i * SizeOf(dtype));
+  return Attribute::Elements(context, type, bytes);
+}
+
+}  // namespace
+
+std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context& context, std::mt19937_64& random,
+                                               uint16_t node, int alternative, std::string* why) {
+  InstancePlan plan;
+  if (!Planner(rule, context, random).Plan(node, alternative, plan, why)) return std::nullopt;
+  return plan;
+}
+
+std::optional<Instance> InstancePlan::Build(DType dtype) const {
+  Instance instance;
+  instance.module = CreateModule(*context_);
+  std::vector<Type> inputs;
+  for (const auto& [n, leaf] : leaves_) {
+    if (leaf.constant) continue;
+    inputs.push_back(Type::Tensor(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape));
+    instance.arguments.push_back(leaf.values);
+  }
+  instance.function = CreateFunction(instance.module.get(), "instance", Type::Function(*context_, inputs, {}));
+  Block& block = instance.function->region().front();
+  OpBuilder builder = OpBuilder::AtEnd(*context_, &block);
+  std::map<uint16_t, Operation*> made;
+  std::map<uint16_t, Value> values;
+  size_t argument = 0;
+  for (const auto& [n, leaf] : leaves_) {
+    if (!leaf.constant) {
+      values[n] = block.argument(static_cast<unsigned>(argument++));
+      continue;
+    }
+    Attribute elements = Elements(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape, leaf.values);
+    Type type = elements.type();
+    values[n] = builder.Insert(Operation::Create(*context_->FindOp("core.constant"), Location(), {{type}}, {}, {{elements}}))
+                    ->result();
+  }
+  std::function<Value(const Edge&)> build = [&](const Edge& edge) -> Value {
+    const Node& node = rule_->nodes[edge.node];
+    if (node.kind == ValNode::Kind::kAnyOf) return build(node.alternatives[static_cast<size_t>(alternatives_[edge.node])]);
+    if (node.kind == ValNode::Kind::kLet) return build(node.alternatives[0]);
+    if (node.kind != ValNode::Kind::kOp) {
+      auto it = values.find(edge.node);
+      return it == values.end() ? Value() : it->second;
+    }
+    if (auto it = made.find(edge.node); it != made.end()) return it->second->result(edge.result);
+    std::vector<Value> operands;
+    std::vector<int64_t> segments;
+    for (size_t g = 0; g < node.operands.size(); ++g) {
+      size_t before = operands.size();
+      for (size_t i = 0; i < node.operands[g].size(); ++i) {
+        if (absent_[edge.node][g][i]) continue;
+        Value operand = build(node.operands[g][i]);
+        if (!operand) return Value();
+        operands.push_back(operand);
+      }
+      segments.push_back(static_cast<int64_t>(operands.size() - before));
+    }
+    auto found = slots_.find(edge.node);
+    if (found == slots_.end()) return Value();
+    std::vector<Attribute> slots = found->second;
+    if (node.info->segment_slot() >= 0) {
+      slots[static_cast<size_t>(node.info->segment_slot())] = Attribute::Ints(*context_, DType::kI32, segments);
+    }
+    auto filled = FillDefaults(*node.info, slots);
+    ResultTypes types;
+    for (size_t g = 0, i = 0; g < node.operands.size(); ++g) {
+      for (int64_t k = 0; k < segments[g]; ++k, ++i) {
+        if (!node.info->def().operands[g].constraint.Accepts(operands[i].type())) return Value();
+      }
+    }
+    for (int s = 0; s < node.info->num_slots(); ++s) {
+      if (!filled[s] && node.info->def().attrs[s].required) return Value();
+    }
+    if (!InferResultTypes(*node.info, Location(), std::span<const Value>(operands), filled, types).ok()) return Value();
+    Operation* op = builder.Insert(Operation::Create(*node.info, Location(), types, operands, filled));
+    made[edge.node] = op;
+    return edge.result < op->num_results() ? op->result(edge.result) : Value();
+  };
+  std::vector<Value> results;
+  for (const Edge& root : rule_->roots) {
+    Value value = build(root);
+    if (!value || !value.type().is_static()) return std::nullopt;
+    results.push_back(value);
+  }
+  instance.anchor = results[0].defining_op();
+  builder.Insert(Operation::Create(*context_->FindOp("func.return"), Location(), {}, results, {}));
+  return instance;
+}
+
+}  // namespace tenon::drr

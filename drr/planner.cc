@@ -1,0 +1,360 @@
+// The walk that plans shapes: from the roots down, each op tells its operands what shapes they must have.
+#include "drr/planner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "fmt/format.h"
+
+namespace tenon::drr {
+
+Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
+    : rule_(rule), context_(context), random_(random) {}
+
+// ---- unknowns ------------------------------------------------------------------------------------------
+
+Unknown Planner::Fresh() {
+  parents_.push_back(static_cast<Unknown>(parents_.size()));
+  values_.push_back(-1);
+  return parents_.back();
+}
+
+Unknown Planner::Number(int64_t value) {
+  Unknown u = Fresh();
+  values_[u] = value;
+  return u;
+}
+
+Unknown Planner::Find(Unknown u) {
+  while (parents_[u] != u) u = parents_[u] = parents_[parents_[u]];
+  return u;
+}
+
+bool Planner::Unify(Unknown a, Unknown b) {
+  a = Find(a), b = Find(b);
+  if (a == b) return true;
+  if (values_[a] >= 0 && values_[b] >= 0) return values_[a] == values_[b];
+  if (values_[a] < 0) std::swap(a, b);
+  parents_[b] = a;
+  return true;
+}
+
+bool Planner::UnifyAll(const Shape& a, const Shape& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!Unify(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+int64_t Planner::Extent() {
+  static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 5};
+  return kExtents[Pick(0, 7)];
+}
+
+int64_t Planner::Value(Unknown u) {
+  u = Find(u);
+  if (values_[u] < 0) values_[u] = Extent();
+  return values_[u];
+}
+
+std::vector<int64_t> Planner::Values(const Shape& shape) {
+  std::vector<int64_t> values;
+  for (Unknown u : shape) values.push_back(Value(u));
+  return values;
+}
+
+Shape Planner::FreshShape(int rank) {
+  Shape shape;
+  for (int i = 0; i < rank; ++i) shape.push_back(Fresh());
+  return shape;
+}
+
+// Multiples of 1/64, which every float type holds exactly.
+double Planner::Real() { return Pick(-128, 128) / 64.0; }
+
+// ---- the graph ---------------------------------------------------------------------------------------------
+
+Edge Planner::Through(Edge edge) const {
+  while (true) {
+    const Node& node = rule_.nodes[edge.node];
+    if (node.kind == ValNode::Kind::kAnyOf) {
+      edge = node.alternatives[static_cast<size_t>(alternatives_[edge.node])];
+    } else if (node.kind == ValNode::Kind::kLet) {
+      edge = node.alternatives[0];
+    } else {
+      return edge;
+    }
+  }
+}
+
+const Edge* Planner::Operand(uint16_t n, size_t group) const {
+  const Node& node = rule_.nodes[n];
+  if (group >= node.operands.size() || node.operands[group].empty() || absent_[n][group][0]) return nullptr;
+  return &node.operands[group][0];
+}
+
+bool IsReduction(std::string_view op) { return op.starts_with("ten.reduce_"); }
+
+int Planner::KnownRank(const Edge& unresolved) const {
+  Edge edge = Through(unresolved);
+  if (auto it = shapes_.find(edge.node); it != shapes_.end()) return static_cast<int>(it->second.size());
+  if (auto it = rank_hints_.find(edge.node); it != rank_hints_.end()) return it->second;
+  const Node& node = rule_.nodes[edge.node];
+  if (node.kind != ValNode::Kind::kOp) return -1;
+  std::string_view op = node.info->name();
+  auto attr = [&](std::string_view name) -> const AttrCode* {
+    for (const AttrCode& code : node.attrs) {
+      if (node.info->slot_name(code.slot).str() == name) return &code;
+    }
+    return nullptr;
+  };
+  if (op == "ten.reshape") {
+    const AttrCode* shape = attr("shape");
+    return shape->kind == AttrCode::Kind::kDims ? static_cast<int>(shape->dims.size()) : -1;
+  }
+  if (op == "ten.transpose") {
+    const AttrCode* perm = attr("perm");
+    if (perm->kind == AttrCode::Kind::kLiteral) return static_cast<int>(perm->literal.ints().size());
+  }
+  if (op == "fused.attention") {
+    const AttrCode* layout = attr("out_layout");
+    if (layout->kind == AttrCode::Kind::kLiteral) return layout->literal.str() == "bsh" ? 3 : 4;
+    return -1;
+  }
+  int rank = -1;
+  bool all = node.info->Has(Trait::kElementwise) || op == "ten.matmul";
+  for (size_t g = 0; g < node.operands.size() && (all || g == 0); ++g) {
+    if (const Edge* operand = Operand(edge.node, g)) rank = std::max(rank, KnownRank(*operand));
+  }
+  return rank;
+}
+
+bool Planner::CanShrink(const Edge& unresolved) const {
+  Edge edge = Through(unresolved);
+  const Node& node = rule_.nodes[edge.node];
+  if (node.kind != ValNode::Kind::kOp) return false;
+  if (IsReduction(node.info->name())) return true;
+  if (!node.info->Has(Trait::kElementwise)) return false;
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    const Edge* operand = Operand(edge.node, g);
+    if (operand == nullptr || rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat) continue;
+    if (!CanShrink(*operand)) return false;
+  }
+  return true;
+}
+
+// The last `rank` dimensions, some of them 1.
+Shape Planner::Broadcastable(const Shape& shape, int rank) {
+  Shape result(shape.end() - rank, shape.end());
+  for (Unknown& u : result) {
+    if (Chance(0.2)) u = Number(1);
+  }
+  return result;
+}
+
+bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
+  Edge edge = Through(unresolved);
+  const uint16_t n = edge.node;
+  const Node& node = rule_.nodes[n];
+  if (auto hint = rank_hints_.find(n); hint != rank_hints_.end() && hint->second != static_cast<int>(shape.size())) {
+    return false;
+  }
+  auto [it, inserted] = shapes_.emplace(n, shape);
+  if (!inserted && !UnifyAll(it->second, shape)) return false;
+  if (node.kind != ValNode::Kind::kOp) return true;
+  if (std::find(live_ops_.begin(), live_ops_.end(), n) != live_ops_.end()) return true;
+  live_ops_.push_back(n);
+  return DemandOp(n, edge.result, shape);
+}
+
+bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape& actual) {
+  Edge edge = Through(unresolved);
+  const uint16_t n = edge.node;
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (auto it = shapes_.find(n); it != shapes_.end()) {
+    actual = it->second;
+    if (actual.size() > shape.size()) return false;
+    size_t skip = shape.size() - actual.size();
+    for (size_t i = 0; i < actual.size(); ++i) {
+      Unknown u = Find(actual[i]);
+      if (values_[u] != 1 && !Unify(u, shape[i + skip])) return false;
+    }
+    return node.kind != ValNode::Kind::kOp || Demand(edge, actual);
+  }
+  if (node.kind == ValNode::Kind::kSplat) {
+    // A scalar, ones, or all of the shape.
+    if (Chance(0.6)) {
+      actual = {};
+    } else if (Chance(0.5)) {
+      for (int i = Pick(0, rank); i > 0; --i) actual.push_back(Number(1));
+    } else {
+      actual = shape;
+    }
+    shapes_[n] = actual;
+    return true;
+  }
+  if (node.kind != ValNode::Kind::kOp) {
+    auto hint = rank_hints_.find(n);
+    if (hint != rank_hints_.end()) {
+      if (hint->second > rank) return false;
+      actual = Shape(shape.end() - hint->second, shape.end());
+    } else {
+      actual = Chance(0.5) ? shape : Broadcastable(shape, Pick(0, rank));
+    }
+    shapes_[n] = actual;
+    return true;
+  }
+  if (!CanShrink(edge)) {
+    actual = shape;
+    return Demand(edge, shape);
+  }
+  if (std::find(live_ops_.begin(), live_ops_.end(), n) == live_ops_.end()) live_ops_.push_back(n);
+  if (IsReduction(node.info->name())) {
+    AttrValue axes = AttrOf(n, "axes", rank);
+    if (!FlagOf(n, "keepdims") || !std::holds_alternative<I64s>(axes)) return false;
+    actual = shape;
+    for (int64_t axis : std::get<I64s>(axes)) {
+      if (axis >= rank) return false;
+      actual[static_cast<size_t>(axis)] = Number(1);
+    }
+    shapes_[n] = actual;
+    return Demand(node.operands[0][0], shape);
+  }
+  std::vector<Shape> parts;
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    const Edge* operand = Operand(n, g);
+    if (operand == nullptr || rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat) continue;
+    parts.emplace_back();
+    if (!DemandBroadcast(*operand, shape, parts.back())) return false;
+  }
+  actual.clear();
+  for (const Shape& part : parts) {
+    while (actual.size() < part.size()) actual.insert(actual.begin(), Number(1));
+    for (size_t i = 0; i < part.size(); ++i) {
+      Unknown& u = actual[actual.size() - part.size() + i];
+      if (values_[Find(u)] == 1) u = part[i];
+    }
+  }
+  shapes_[n] = actual;
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    const Edge* operand = Operand(n, g);
+    Shape ignored;
+    if (operand != nullptr && rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat &&
+        !DemandBroadcast(*operand, actual, ignored)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// ---- the whole ---------------------------------------------------------------------------------------------
+
+void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
+  alternatives_.assign(rule_.nodes.size(), 0);
+  absent_.assign(rule_.nodes.size(), {});
+  for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
+    const Node& node = rule_.nodes[n];
+    if (node.kind == ValNode::Kind::kAnyOf) {
+      alternatives_[n] = n == forced_node ? forced_alternative : Pick(0, static_cast<int>(node.alternatives.size()) - 1);
+    }
+    for (const auto& group : node.operands) {
+      absent_[n].emplace_back();
+      for (const Edge& edge : group) absent_[n].back().push_back(edge.maybe && Chance(0.5));
+    }
+  }
+}
+
+bool Planner::ApplyHints() {
+  for (size_t v = 0; v < rule_.dim_names.size(); ++v) dim_unknowns_.push_back(Number(Extent()));
+  for (const ConditionCode& condition : rule_.conditions) {
+    if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
+    Edge edge = Through(condition.args[0].edge);
+    if (condition.source->kind == ConditionNode::Kind::kShape) {
+      Shape shape;
+      for (uint16_t code : condition.shape) shape.push_back(DimUnknown(code));
+      auto [it, inserted] = shapes_.emplace(edge.node, shape);
+      if (!inserted && !UnifyAll(it->second, shape)) return false;
+    } else if (condition.source->rank >= 0) {
+      rank_hints_[edge.node] = condition.source->rank;
+    }
+  }
+  return true;
+}
+
+bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan, std::string* why) {
+  ChooseAlternatives(forced_node, forced_alternative);
+  bool fits = ApplyHints();
+  for (const Edge& root : rule_.roots) {
+    if (!fits) break;
+    int rank = KnownRank(root);
+    if (rank < 0) rank = root_shape_.empty() ? Pick(1, 4) : static_cast<int>(root_shape_.size());
+    Shape shape = FreshShape(rank);
+    if (root_shape_.empty()) root_shape_ = shape;
+    fits = Demand(root, shape);
+  }
+  if (fits) {
+    plan.rule_ = &rule_;
+    plan.context_ = &context_;
+    plan.alternatives_ = alternatives_;
+    plan.absent_ = absent_;
+    FinishLeaves(plan);
+    fits = FinishSlots(plan);
+  }
+  if (!fits && why != nullptr && !why_.empty()) *why = why_;
+  return fits;
+}
+
+void Planner::FinishLeaves(InstancePlan& plan) {
+  for (auto& [n, shape] : shapes_) {
+    const Node& node = rule_.nodes[n];
+    if (node.kind == ValNode::Kind::kOp || !node.in_source) continue;
+    InstancePlan::Leaf leaf;
+    leaf.shape = Values(shape);
+    if (node.kind == ValNode::Kind::kSplat) {
+      leaf.constant = true;
+      AttrValue value = ReadCode(node.splat, *context_.FindOp("core.constant"), -1, 0);
+      const double* number = std::get_if<double>(&value);
+      leaf.values = {number != nullptr ? *number : 0};
+    } else {
+      leaf.constant = node.source->constant;
+      leaf.boolean = boolean_.count(n) > 0;
+      int64_t size = std::accumulate(leaf.shape.begin(), leaf.shape.end(), int64_t{1}, std::multiplies<>());
+      for (int64_t i = 0; i < size; ++i) {
+        double value = Real();
+        if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
+        if (positive_.count(n) > 0) value = std::abs(value) + 0.25;
+        leaf.values.push_back(value);
+      }
+    }
+    plan.leaves_[n] = std::move(leaf);
+  }
+}
+
+bool Planner::FinishSlots(InstancePlan& plan) {
+  for (uint16_t n : live_ops_) {
+    const Node& node = rule_.nodes[n];
+    const Edge* first = Operand(n, 0);
+    int rank = 0;
+    if (first != nullptr) {
+      if (auto it = shapes_.find(Through(*first).node); it != shapes_.end()) rank = static_cast<int>(it->second.size());
+    }
+    std::vector<Attribute> slots(static_cast<size_t>(node.info->num_slots()));
+    for (const AttrCode& code : node.attrs) {
+      std::string_view name = node.info->slot_name(code.slot).str();
+      AttrValue value;
+      if (node.info->name() == "ten.reshape") {
+        value = Values(shapes_.at(n));
+      } else {
+        value = AttrOf(n, name, rank);
+      }
+      if (std::holds_alternative<std::monostate>(value)) continue;
+      slots[code.slot] = ToAttribute(context_, code.type, value);
+    }
+    plan.slots_[n] = std::move(slots);
+  }
+  return true;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,177 @@
+#include "ir/core/attribute.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "ir/core/context.h"
+#include "ir/core/parser.h"
+
+namespace tenon {
+namespace {
+
+Type TensorOf(Context& context, DType dtype, std::vector<int64_t> dims) {
+  return Type::Tensor(context, dtype, std::span<const int64_t>(dims));
+}
+
+template <typename T>
+std::span<const std::byte> Bytes(const std::vector<T>& values) {
+  return std::as_bytes(std::span<const T>(values));
+}
+
+TEST(AttributeTest, EqualAttributesAreOne) {
+  Context context;
+  EXPECT_EQ(Attribute::I64(context, 3), Attribute::I64(context, 3));
+  EXPECT_NE(Attribute::I64(context, 3), Attribute::Int(context, 3, Type::Scalar(context, DType::kI32)));
+  EXPECT_NE(Attribute::Str(context, "f"), Attribute::SymbolRef(context, "f"));
+  EXPECT_EQ(Attribute::F32(context, 0.1f), Attribute::Float(context, 0.1, DType::kF32));
+  EXPECT_NE(Attribute::F32(context, 0.0f), Attribute::F32(context, -0.0f));
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Attribute::F64(context, nan), Attribute::F64(context, nan));
+  EXPECT_NE(Attribute::I64s(context, {}), Attribute::F32s(context, {}));
+  EXPECT_EQ(Attribute::Bool(context, true), Attribute::Bool(context, true));
+}
+
+TEST(AttributeTest, FloatsAreRounded) {
+  Context context;
+  EXPECT_EQ(Attribute::Float(context, 0.1, DType::kF32).float_value(), static_cast<double>(0.1f));
+  EXPECT_EQ(Attribute::Float(context, 1.0 / 3, DType::kF16).float_value(), 0.333251953125);
+  EXPECT_EQ(Attribute::Float(context, 1e6, DType::kF16).float_value(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(Attribute::Float(context, 1.00390625, DType::kBF16).float_value(), 1.0);  // a tie goes to even
+}
+
+TEST(AttributeTest, DictionariesAreSorted) {
+  Context context;
+  NamedAttribute entries[] = {{context.Intern("b"), Attribute::I64(context, 1)},
+                              {context.Intern("a"), Attribute::Unit(context)}};
+  Attribute dictionary = Attribute::Dictionary(context, entries);
+  EXPECT_EQ(dictionary.text(), "{a, b = 1 : i64}");
+  EXPECT_EQ(dictionary.Get("b"), Attribute::I64(context, 1));
+  EXPECT_FALSE(dictionary.Get("c"));
+  std::swap(entries[0], entries[1]);
+  EXPECT_EQ(dictionary, Attribute::Dictionary(context, entries));
+}
+
+TEST(AttributeTest, EqualElementsBecomeASplat) {
+  Context context;
+  std::vector<float> values(6, 1.5f);
+  Type type = TensorOf(context, DType::kF32, {2, 3});
+  Attribute splat = Attribute::Elements(context, type, Bytes(values));
+  EXPECT_TRUE(splat.is_splat());
+  EXPECT_EQ(splat.raw_bytes().size(), 4u);
+  EXPECT_EQ(splat, Attribute::Splat(context, type, Bytes(values).first(4)));
+  EXPECT_EQ(splat.ElementAsDouble(5), 1.5);
+  std::shared_ptr<const Blob> dense = splat.DenseBlob();
+  ASSERT_EQ(dense->size(), 24u);
+  EXPECT_EQ(std::memcmp(dense->bytes().data(), values.data(), 24), 0);
+  values[5] = 2;
+  Attribute other = Attribute::Elements(context, type, Bytes(values));
+  EXPECT_FALSE(other.is_splat());
+  EXPECT_EQ(other.ElementAsDouble(5), 2.0);
+}
+
+TEST(AttributeTest, LargeElementsShareABlob) {
+  Context context;
+  std::vector<int32_t> values(1000);
+  for (int i = 0; i < 1000; ++i) values[i] = i;
+  Type type = TensorOf(context, DType::kI32, {1000});
+  std::shared_ptr<const Blob> blob = Blob::Copy(Bytes(values));
+  Attribute a = Attribute::Elements(context, type, blob);
+  EXPECT_EQ(a.blob(), blob);
+  EXPECT_EQ(a.raw_bytes().data(), blob->bytes().data());
+  EXPECT_EQ(a.ElementAsInt(999), 999);
+  Attribute b = Attribute::Elements(context, type, Bytes(values));
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(SameElements(a, b));
+  EXPECT_EQ(a.text(), b.text());
+  values[0] = 7;
+  EXPECT_FALSE(SameElements(a, Attribute::Elements(context, type, Bytes(values))));
+}
+
+TEST(AttributeTest, EmptyTensors) {
+  Context context;
+  Type type = TensorOf(context, DType::kF32, {0, 3});
+  Attribute empty = Attribute::Elements(context, type, std::span<const std::byte>());
+  EXPECT_EQ(empty.text(), "dense<> : tensor<0x3xf32>");
+  EXPECT_EQ(empty.DenseBlob()->size(), 0u);
+}
+
+TEST(AttributeTest, ElementAccessOfEveryDtype) {
+  for (int i = 1; i < kNumDTypes; ++i) {
+    auto dtype = static_cast<DType>(i);
+    std::byte element[9] = {};
+    // An address without alignment.
+    StoreFromDouble(dtype, 1.0, element + 1);
+    EXPECT_EQ(LoadAsDouble(dtype, element + 1), 1.0) << Name(dtype);
+    if (!IsFloat(dtype)) {
+      EXPECT_EQ(LoadAsInt(dtype, element + 1), 1) << Name(dtype);
+    }
+    if (IsSignedInt(dtype) || IsFloat(dtype)) {
+      StoreFromDouble(dtype, -2.0, element + 1);
+      EXPECT_EQ(LoadAsDouble(dtype, element + 1), -2.0) << Name(dtype);
+    }
+  }
+}
+
+TEST(AttributeTest, HalfPrecisionRoundTrips) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    auto h = static_cast<uint16_t>(bits);
+    double half = HalfToDouble(h), brain = BFloat16ToDouble(h);
+    if (!std::isnan(half)) {
+      ASSERT_EQ(DoubleToHalf(half), h);
+    } else {
+      ASSERT_TRUE(std::isnan(HalfToDouble(DoubleToHalf(half))));
+    }
+    if (!std::isnan(brain)) {
+      ASSERT_EQ(DoubleToBFloat16(brain), h);
+    }
+  }
+  EXPECT_EQ(HalfToDouble(DoubleToHalf(65519.9)), 65504.0);
+  EXPECT_TRUE(std::isinf(HalfToDouble(DoubleToHalf(65520.0))));
+  EXPECT_EQ(HalfToDouble(DoubleToHalf(0x1p-25)), 0.0);           // tie to even
+  EXPECT_EQ(HalfToDouble(DoubleToHalf(0x1.8p-25)), 0x1p-24);
+}
+
+TEST(AttributeTest, TextReadsBack) {
+  Context context;
+  context.set_allow_unregistered_dialects(true);
+  for (const char* text :
+       {"unit", "true", "false", "3 : i64", "-128 : i8", "255 : ui8", "7 : index", "1.500000e+00 : f32",
+        "0x7F800000 : f32", "0xFFF0000000000000 : f64", "\"a\\22\\\\\\0A\"", "[1, 2.000000e+00, [unit], 3 : i32]",
+        "array<i64>", "array<i64: 1, -2>", "array<f32: 1.000000e-01>", "array<i1: true, false>", "f32", "() -> ()",
+        "@f", "@f::@g", "@\"a b\"", "{}", "{\"a b\" = 1 : i64, c}", "dense<> : tensor<0xf32>",
+        "dense<1> : tensor<4xi64>", "dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>", "dense<[true, false]> : tensor<2xi1>",
+        "#core.dims<\"B\", 768, \"?\">", "#onnx.x<[\"]\"]>"}) {
+    absl::StatusOr<Attribute> attribute = ParseAttribute(context, text);
+    ASSERT_TRUE(attribute.ok()) << text << ": " << attribute.status();
+    EXPECT_EQ(attribute->text(), text);
+  }
+}
+
+TEST(AttributeTest, UnusedBlobsAreReleased) {
+  Context context;
+  context.set_allow_unregistered_dialects(true);
+  size_t before = context.live_blob_bytes();
+  Type type = TensorOf(context, DType::kI8, {1000});
+  std::vector<int8_t> values(1000);
+  values[1] = 1;
+  const OpInfo* info = context.GetUnregisteredOp("x.a");
+  Operation* op = Operation::Create(*info, Location(), {}, {}, {});
+  (void)Attribute::Elements(context, type, Bytes(values));
+  EXPECT_EQ(context.live_blob_bytes(), before + 1000);
+  context.ReleaseUnusedBlobs();
+  EXPECT_EQ(context.live_blob_bytes(), before);
+  Attribute held = Attribute::Elements(context, type, Bytes(values));
+  op->set_slot(0, held);
+  context.ReleaseUnusedBlobs();
+  EXPECT_EQ(context.live_blob_bytes(), before + 1000);
+  op->set_slot(0, Attribute());
+  context.ReleaseUnusedBlobs();
+  EXPECT_EQ(context.live_blob_bytes(), before);
+  op->Destroy();
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,134 @@
+#include "ir/core/dim_expr.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "ir/core/context.h"
+
+namespace tenon {
+namespace {
+
+class DimExprTest : public testing::Test {
+ protected:
+  DimExpr N(int64_t value) { return DimExpr::Constant(context_, value); }
+  DimExpr S(const char* name) { return DimExpr::Symbol(context_, name); }
+  DimExpr P(const char* text) {
+    std::optional<DimExpr> e = DimExpr::Parse(context_, text);
+    EXPECT_TRUE(e.has_value()) << text;
+    return e ? *e : DimExpr::Unknown(context_);
+  }
+  std::optional<int64_t> Eval(DimExpr e, std::map<std::string, int64_t, std::less<>> values) {
+    return e.Evaluate([&](std::string_view name) -> std::optional<int64_t> {
+      auto it = values.find(name);
+      if (it == values.end()) return std::nullopt;
+      return it->second;
+    });
+  }
+  Context context_;
+};
+
+TEST_F(DimExprTest, NormalForm) {
+  DimExpr a = S("a"), b = S("b");
+  EXPECT_EQ(a + b, b + a);
+  EXPECT_EQ(a * b, b * a);
+  EXPECT_EQ((a + b) * (a + b), a * a + (a * b) * 2 + b * b);
+  EXPECT_EQ(a + b - a, b);
+  EXPECT_EQ(a - a, N(0));
+  EXPECT_EQ(a * N(0), N(0));
+  EXPECT_EQ(a * N(1), a);
+  EXPECT_EQ((a + 3) - 3, a);
+  EXPECT_EQ(N(2) + N(3), N(5));
+  EXPECT_NE(a, b);
+}
+
+TEST_F(DimExprTest, TextReadsBack) {
+  for (const char* text : {"B", "B + S", "2 * B", "B * S + 1", "B floordiv 2", "max(B, S)", "min(B, 4)", "?", "17",
+                           "`/a b/c`", "B mod 3"}) {
+    DimExpr e = P(text);
+    EXPECT_EQ(P(e.text().c_str()).text(), e.text()) << text;
+  }
+  EXPECT_EQ(P("S + past"), P("past + S"));
+  EXPECT_EQ(P("( a )"), S("a"));
+  EXPECT_EQ(P("-a + a + 1"), N(1));
+}
+
+TEST_F(DimExprTest, MalformedTextIsRefused) {
+  for (const char* text : {"", "B +", "+ B", "B S", "(B", "B)", "max(B)", "max(B, S, T)", "1x", "B ** 2", "`a", "99999999999999999999",
+                           "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a"}) {
+    EXPECT_FALSE(DimExpr::Parse(context_, text).has_value()) << text;
+  }
+}
+
+TEST_F(DimExprTest, Evaluates) {
+  DimExpr e = P("(past + S) * 2 floordiv 3 + max(S, 4) - min(S, 1) + S mod 5");
+  std::optional<int64_t> value = Eval(e, {{"past", 7}, {"S", 6}});
+  ASSERT_TRUE(value.has_value());
+  EXPECT_EQ(*value, 26 / 3 + 6 - 1 + 1);
+  EXPECT_FALSE(Eval(e, {{"S", 6}}).has_value());
+  EXPECT_EQ(Eval(FloorDiv(N(-7), N(2)), {}), -4);
+  EXPECT_EQ(Eval(CeilDiv(S("S"), 4), {{"S", 9}}), 3);
+  EXPECT_FALSE(Eval(FloorDiv(N(1), S("S")), {{"S", 0}}).has_value());
+  EXPECT_FALSE(Eval(S("S") * S("S"), {{"S", int64_t{1} << 40}}).has_value());
+}
+
+TEST_F(DimExprTest, UnknownEqualsNothing) {
+  DimExpr u = DimExpr::Unknown(context_);
+  EXPECT_FALSE(DimExpr::ProvablyEqual(u, u));
+  EXPECT_TRUE(DimExpr::ProvablyEqual(S("a"), S("a")));
+  EXPECT_FALSE(DimExpr::ProvablyEqual(S("a"), S("b")));
+  EXPECT_TRUE((u + N(1)).is_unknown());
+  EXPECT_FALSE(Eval(u, {}).has_value());
+}
+
+TEST_F(DimExprTest, Broadcast) {
+  EXPECT_EQ(Broadcast(S("S"), N(1)), S("S"));
+  EXPECT_EQ(Broadcast(N(1), S("S")), S("S"));
+  EXPECT_EQ(Broadcast(S("S"), N(768)), N(768));
+  EXPECT_EQ(Broadcast(S("S"), S("S")), S("S"));
+  DimExpr both = Broadcast(S("S"), S("T"));
+  EXPECT_EQ(both, Broadcast(S("T"), S("S")));
+  EXPECT_EQ(Eval(both, {{"S", 1}, {"T", 5}}), 5);
+  EXPECT_EQ(Eval(both, {{"S", 5}, {"T", 5}}), 5);
+  EXPECT_FALSE(Eval(both, {{"S", 4}, {"T", 5}}).has_value());
+}
+
+TEST_F(DimExprTest, Comparisons) {
+  EXPECT_TRUE(DimExpr::ProvablyLessEqual(S("a"), S("a") + S("b")));
+  EXPECT_FALSE(DimExpr::ProvablyLessEqual(S("a") + S("b"), S("a")));
+  EXPECT_TRUE(DimExpr::ProvablyLessEqual(N(2), N(2)));
+  EXPECT_FALSE(DimExpr::ProvablyLessEqual(S("a"), N(1)));
+  EXPECT_TRUE(DimExpr::ProvablyLessEqual(N(0), S("a")));
+}
+
+TEST_F(DimExprTest, ExactDivision) {
+  EXPECT_EQ(DimExpr::ExactDiv(S("B") * S("H") * 64, S("H") * 8), S("B") * 8);
+  EXPECT_EQ(DimExpr::ExactDiv(N(12), N(4)), N(3));
+  EXPECT_FALSE(DimExpr::ExactDiv(N(13), N(4)).has_value());
+  EXPECT_FALSE(DimExpr::ExactDiv(S("B"), S("H")).has_value());
+  EXPECT_FALSE(DimExpr::ExactDiv(S("B"), N(0)).has_value());
+}
+
+TEST_F(DimExprTest, SubstitutesAndCollects) {
+  DimExpr e = P("past + S * B");
+  std::vector<std::string_view> symbols;
+  e.CollectSymbols(symbols);
+  EXPECT_EQ(symbols.size(), 3u);
+  DimExpr replaced = e.Substitute([&](std::string_view name) -> std::optional<DimExpr> {
+    if (name == "S") return N(4);
+    return std::nullopt;
+  });
+  EXPECT_EQ(replaced, P("4 * B + past"));
+  DimExpr dims[] = {S("B"), N(3), S("S")};
+  EXPECT_EQ(Product(context_, dims), P("3 * B * S"));
+  EXPECT_EQ(Product(context_, {}), N(1));
+}
+
+TEST_F(DimExprTest, NegativeExtentsOfConstantsAreClampedByMax) {
+  EXPECT_EQ(Max(N(-3), N(0)), N(0));
+  EXPECT_EQ(Min(N(5), N(3)), N(3));
+  EXPECT_EQ(Mod(N(7), N(4)), N(3));
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,246 @@
+// Broken and hostile models: an error that names the place, never a crash.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "frontends/onnx/wire.h"
+#include "tests/onnx/model_builder.h"
+
+namespace tenon::onnx {
+namespace {
+
+using onnxpb::TensorProto;
+
+ModelBuilder AddModel() {
+  ModelBuilder model(17);
+  model.Input("x", {2, 3}).Floats("w", {3}, {1, 2, 3});
+  model.Node("Add", {"x", "w"}, {"out"}, {}, "add").Output("out");
+  return model;
+}
+
+std::string FirstError(const Imported& result) {
+  for (const std::string& text : result.diagnostics) {
+    if (text.find("error: ") != std::string::npos) return text;
+  }
+  return result.status.ok() ? "no error" : "an error that was not reported";
+}
+
+TEST(Malformed, MissingAndEmptyFiles) {
+  EXPECT_NE(FirstError(ImportFile("/no/such/model.onnx")).find("/no/such/model.onnx: error: "),
+            std::string::npos);
+  EXPECT_FALSE(ImportFile(TENON_SOURCE_DIR).status.ok());
+  EXPECT_NE(FirstError(ImportBytes("")).find("the model has no graph"), std::string::npos);
+  EXPECT_FALSE(ImportBytes("this is not a model").status.ok());
+}
+
+TEST(Malformed, Truncated) {
+  const std::string bytes = AddModel().Serialize();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const Imported result = ImportBytes(bytes.substr(0, size));
+    EXPECT_NE(FirstError(result), "an error that was not reported");
+  }
+  EXPECT_NE(FirstError(ImportBytes(bytes.substr(0, bytes.size() / 2))).find("truncated"),
+            std::string::npos);
+}
+
+TEST(Malformed, NoOpset) {
+  ModelBuilder model = AddModel();
+  model.model().clear_opset_import();
+  EXPECT_NE(FirstError(ImportModel(model)).find("imports no opset"), std::string::npos);
+}
+
+TEST(Malformed, Tensors) {
+  struct Case {
+    std::vector<int64_t> dims;
+    const char* message;
+  };
+  for (const Case& c : {Case{{-3}, "has the dimension -3"}, Case{{4}, "has 12 bytes, its dimensions need 16"},
+                        Case{{2}, "has 12 bytes, its dimensions need 8"},
+                        Case{{int64_t{1} << 40, int64_t{1} << 40}, "product overflows"},
+                        Case{{INT64_MAX}, "product overflows"}}) {
+    ModelBuilder model = AddModel();
+    model.graph().mutable_initializer(0)->mutable_dims()->Assign(c.dims.begin(), c.dims.end());
+    const std::string error = FirstError(ImportModel(model));
+    EXPECT_NE(error.find(c.message), std::string::npos) << error;
+    EXPECT_NE(error.find("tensor \"w\""), std::string::npos) << error;
+  }
+  ModelBuilder rank = AddModel();
+  for (int i = 0; i < 2000; ++i) rank.graph().mutable_initializer(0)->add_dims(1);
+  EXPECT_NE(FirstError(ImportModel(rank)).find("dimensions, more than"), std::string::npos);
+}
+
+TEST(Malformed, WrongFieldForTheType) {
+  ModelBuilder model = AddModel();
+  TensorProto* tensor = model.graph().mutable_initializer(0);
+  tensor->clear_raw_data();
+  for (int i = 0; i < 3; ++i) tensor->add_int64_data(i);
+  EXPECT_NE(FirstError(ImportModel(model)).find("tensor \"w\" has 0 elements, its dimensions need 3"),
+            std::string::npos);
+}
+
+TEST(Malformed, WrongTypesNameTheNode) {
+  ModelBuilder model(17);
+  model.Input("x", {2}).Input("i", {2}, TensorProto::INT64);
+  model.Node("Add", {"x", "i"}, {"out"}, {}, "mixed").Output("out");
+  // The verifier's, or the shape function's: the node's name is in it.
+  EXPECT_NE(FirstError(ImportModel(model)).find("mixed"), std::string::npos);
+  ModelBuilder shapes(17);
+  shapes.Input("x", {2}).Input("y", {3});
+  shapes.Node("Add", {"x", "y"}, {"out"}, {}, "unfit").Output("out");
+  EXPECT_NE(FirstError(ImportModel(shapes)).find("unfit: error: "), std::string::npos);
+}
+
+TEST(Malformed, ForgedSlicesAreDropped) {
+  // A file that contains the importer's own field.
+  ModelBuilder model = AddModel();
+  TensorProto* tensor = model.graph().mutable_initializer(0);
+  tensor->clear_raw_data();
+  tensor->mutable_raw_slice()->set_offset(1000000);
+  tensor->mutable_raw_slice()->set_length(12);
+  EXPECT_NE(FirstError(ImportModel(model)).find("has 0 elements"), std::string::npos);
+}
+
+TEST(Malformed, DeepNesting) {
+  onnxpb::GraphProto graph;
+  *graph.add_node() = MakeNode("Identity", {"x"}, {"r"});
+  graph.add_output()->set_name("r");
+  for (int i = 0; i < 60; ++i) {
+    onnxpb::GraphProto outer;
+    *outer.add_node() = MakeNode("If", {"c"}, {"r"}, {{"then_branch", graph}});
+    outer.add_output()->set_name("r");
+    graph = outer;
+    if (i == 20) {
+      ModelBuilder shallow(17);
+      shallow.Input("x", {2}).Input("c", {}, TensorProto::BOOL);
+      shallow.Node("If", {"c"}, {"out"}, {{"then_branch", graph}}).Output("out");
+      EXPECT_TRUE(ImportModel(shallow).status.ok());
+    }
+  }
+  ModelBuilder model(17);
+  model.Input("x", {2}).Input("c", {}, TensorProto::BOOL);
+  model.Node("If", {"c"}, {"out"}, {{"then_branch", graph}}).Output("out");
+  EXPECT_NE(FirstError(ImportModel(model)).find("nested more than"), std::string::npos);
+}
+
+TEST(Malformed, InputsWithoutTypeOrName) {
+  ModelBuilder model(17);
+  model.graph().add_input()->set_name("x");
+  model.Node("Relu", {"x"}, {"out"}).Output("out");
+  EXPECT_NE(FirstError(ImportModel(model)).find("input \"x\" has no type"), std::string::npos);
+  ModelBuilder twice(17);
+  twice.Input("x", {2}).Input("x", {2}).Node("Relu", {"x"}, {"out"}).Output("out");
+  EXPECT_NE(FirstError(ImportModel(twice)).find("two inputs are called \"x\""), std::string::npos);
+}
+
+TEST(Malformed, NegativeDimensionsOfInputsAreUnknown) {
+  ModelBuilder model(17);
+  model.Input("x", {-1, 2}).Node("Relu", {"x"}, {"out"}).Output("out");
+  EXPECT_EQ(ImportModel(model).ResultType(), R"(tensor<?x2xf32, ["x.d0", ""]>)");
+}
+
+// Bytes flipped, removed and inserted in real models. Whatever happens is fine as long as an error is
+// reported and nothing is touched that should not be (run it under sanitizers).
+class Mutation : public testing::TestWithParam<const char*> {};
+
+TEST_P(Mutation, NeverCrashes) {
+  std::ifstream in(std::string(TENON_SOURCE_DIR "/tests/models/") + GetParam() + "/model.onnx", std::ios::binary);
+  std::string original((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  ASSERT_FALSE(original.empty());
+  // Most bytes of a model are weights, where a change does nothing: cut them out.
+  onnxpb::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(original));
+  for (TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.raw_data().size() <= 256) continue;
+    tensor.clear_raw_data();
+    tensor.clear_dims();
+    tensor.add_dims(0);
+  }
+  original = model.SerializeAsString();
+  std::mt19937 random(static_cast<uint32_t>(original.size()));
+  const auto below = [&random](size_t n) { return static_cast<size_t>(random() % n); };
+  int errors = 0;
+  constexpr int kCases = 400;
+  for (int i = 0; i < kCases; ++i) {
+    std::string bytes = original;
+    const size_t changes = 1 + below(4);
+    for (size_t c = 0; c < changes; ++c) {
+      const size_t at = below(bytes.size());
+      switch (below(5)) {
+        case 0:
+          bytes[at] = static_cast<char>(below(256));
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+          break;
+        case 2:
+          bytes.erase(at, 1 + below(4));
+          break;
+        case 3:
+          bytes.insert(at, 1, static_cast<char>(below(256)));
+          break;
+        default:
+          bytes[at] = static_cast<char>(below(2) == 0 ? 0xff : 0x00);
+      }
+    }
+    if (below(20) == 0) bytes.resize(below(bytes.size()));
+    const Imported result = ImportBytes(bytes);
+    if (!result.status.ok()) {
+      ++errors;
+      EXPECT_NE(FirstError(result), "an error that was not reported") << result.status;
+    }
+  }
+  EXPECT_GT(errors, kCases / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Mutation,
+                         testing::Values("bert.sdpa.dyn18", "distilbert.eager.ts11",
+                                         "squeezenet_bn.eager.ts13", "vit.eager.ts17"));
+
+// Random changes of the parsed message reach further than those of its bytes.
+TEST(Malformed, MutatedMessages) {
+  std::ifstream in(TENON_SOURCE_DIR "/tests/models/bert.eager.ts17/model.onnx", std::ios::binary);
+  onnxpb::ModelProto original;
+  ASSERT_TRUE(original.ParseFromIstream(&in));
+  std::mt19937 random(17);
+  const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
+  for (int i = 0; i < 300; ++i) {
+    onnxpb::ModelProto model = original;
+    onnxpb::GraphProto& graph = *model.mutable_graph();
+    for (int c = 0; c < 2; ++c) {
+      onnxpb::NodeProto& node = *graph.mutable_node(below(graph.node_size()));
+      const onnxpb::NodeProto& other = graph.node(below(graph.node_size()));
+      switch (below(7)) {
+        case 0:
+          if (node.input_size() > 0) node.set_input(below(node.input_size()), other.output(0));
+          break;
+        case 1:
+          node.set_op_type(other.op_type());
+          break;
+        case 2:
+          *node.mutable_attribute() = other.attribute();
+          break;
+        case 3:
+          if (node.input_size() > 0) node.mutable_input()->RemoveLast();
+          break;
+        case 4:
+          *node.mutable_input() = other.input();
+          break;
+        case 5:
+          if (node.attribute_size() > 0) {
+            onnxpb::AttributeProto& attribute = *node.mutable_attribute(0);
+            attribute.set_i(below(2) == 0 ? INT64_MIN : below(9) - 4);
+            for (int k = 0; k < attribute.ints_size(); ++k) attribute.set_ints(k, below(9) - 4);
+          }
+          break;
+        default:
+          graph.mutable_initializer(below(graph.initializer_size()))->set_data_type(below(30));
+      }
+    }
+    const Imported result = ImportBytes(model.SerializeAsString());
+    EXPECT_NE(FirstError(result), "an error that was not reported");
+  }
+}
+
+}  // namespace
+}  // namespace tenon::onnx

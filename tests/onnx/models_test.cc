@@ -1,0 +1,73 @@
+// Exported models: all of them import; those in the tree without any opaque op.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/onnx/model_builder.h"
+
+namespace tenon::onnx {
+namespace {
+
+std::vector<std::string> ModelsIn(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path path = entry.path() / "model.onnx";
+    if (std::filesystem::exists(path)) paths.push_back(path.string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+int CountOpaque(const Imported& result) {
+  int count = 0;
+  result.module->WalkPreOrder([&count](Operation* op) {
+    if (op->info().dialect() == "onnx") ++count;
+    return true;
+  });
+  return count;
+}
+
+TEST(Models, InTheTree) {
+  const std::vector<std::string> paths = ModelsIn(TENON_SOURCE_DIR "/tests/models");
+  ASSERT_GE(paths.size(), 8u);
+  for (const std::string& path : paths) {
+    const Imported result = ImportFile(path);
+    ASSERT_TRUE(result.status.ok()) << path << ": " << result.status;
+    EXPECT_EQ(CountOpaque(result), 0) << path;
+    EXPECT_TRUE(result.diagnostics.empty()) << path << ": " << result.diagnostics[0];
+    for (const char* dynamic : {"ten.dynamic_reshape", "ten.dynamic_expand", "ten.dynamic_slice"}) {
+      EXPECT_TRUE(result.Find(dynamic).empty()) << path;
+    }
+    EXPECT_EQ(ImportFile(path).Text(), result.Text()) << path;
+  }
+}
+
+// TENON_SHARED_MODELS: a folder of more models, one a sub-folder.
+TEST(Models, Shared) {
+  const char* folder = std::getenv("TENON_SHARED_MODELS");
+  if (folder == nullptr) GTEST_SKIP() << "TENON_SHARED_MODELS is not set";
+  for (const std::string& path : ModelsIn(folder)) {
+    const Imported result = ImportFile(path);
+    EXPECT_TRUE(result.status.ok()) << path << ": " << result.status;
+    if (result.status.ok() && CountOpaque(result) > 0) {
+      std::printf("%s: %d opaque ops\n", path.c_str(), CountOpaque(result));
+    }
+  }
+}
+
+// The whole text of one imported model. TENON_BLESS=1 writes it.
+TEST(Models, Golden) {
+  const std::string golden = TENON_SOURCE_DIR "/tests/golden/frontends/squeezenet_bn.eager.ts13.mlir";
+  const Imported result = ImportFile(TENON_SOURCE_DIR "/tests/models/squeezenet_bn.eager.ts13/model.onnx");
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  if (std::getenv("TENON_BLESS") != nullptr) std::ofstream(golden) << result.Text();
+  std::ifstream in(golden);
+  const std::string expected((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(result.Text(), expected) << "if the change is meant, run again with TENON_BLESS=1";
+}
+
+}  // namespace
+}  // namespace tenon::onnx

@@ -1,0 +1,136 @@
+// Every registered rule computes what it replaces; planted wrong ones are caught.
+#include <memory>
+#include <string>
+
+#include "drr/check.h"
+#include "executor/evaluator.h"
+#include "executor/passes.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/dialect/dialects.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+using ::testing::HasSubstr;
+
+CheckReport Check(const Rule& rule) {
+  Context context;
+  RegisterAllDialects(context);
+  ReferenceEvaluator evaluator(MakeKernelRegistry());
+  auto report = CheckRule(rule, context, evaluator);
+  if (!report.ok()) {
+    CheckReport broken;
+    broken.failures.push_back(std::string(report.status().message()));
+    return broken;
+  }
+  return *std::move(report);
+}
+
+class EveryRule : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryRule, ComputesWhatItReplaces) {
+  for (const Rule& rule : AllRules()) {
+    if (rule.name() != GetParam()) continue;
+    CheckReport report = Check(rule);
+    for (const std::string& failure : report.failures) ADD_FAILURE() << rule.place() << ": " << failure;
+    for (const auto& alternative : report.alternatives) EXPECT_GE(alternative.matches, 20) << alternative.text;
+    EXPECT_THAT(report.skipped, ::testing::Not(::testing::Contains(DType::kF32)));
+  }
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const Rule& rule : AllRules()) names.push_back(rule.name());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, EveryRule, ::testing::ValuesIn(Names()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+// ---- planted mistakes --------------------------------------------------------------------------------------
+
+TEST(WrongRules, InversePermutationIsCaught) {
+  Val x("x");
+  Attr<I64s> p("p"), q("q");
+  auto wrong_way = [](const I64s& inner, const I64s& outer) {
+    I64s perm;
+    for (int64_t axis : inner) perm.push_back(outer[static_cast<size_t>(axis)]);
+    return perm;
+  };
+  CheckReport report = Check(Rule("wrong")
+                                 .Match(Transpose(Transpose(x, {.perm = p}), {.perm = q}))
+                                 .Replace(Transpose(x, {.perm = Compute(wrong_way, p, q)})));
+  EXPECT_FALSE(report.ok());
+}
+
+TEST(WrongRules, WrongScaleIsCaught) {
+  Val x("x");
+  Attr<float> a("a"), b("b");
+  CheckReport report = Check(Rule("wrong")
+                                 .Match(Mul(Mul(x, Splat(a)), Splat(b)))
+                                 .Replace(Mul(x, Splat(Compute([](float p, float q) { return p + q; }, a, b)))));
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.failures[0], HasSubstr("allowed are"));
+}
+
+TEST(WrongRules, SlightlyWrongConstantIsCaught) {
+  Val x("x");
+  CheckReport report =
+      Check(Rule("wrong").Match(Mul(x, Sigmoid(Mul(x, Splat(1.703))))).Replace(Gelu(x, {.approximate = "sigmoid"})));
+  EXPECT_FALSE(report.ok());
+}
+
+TEST(WrongRules, WrongAxisIsCaught) {
+  Val x("x");
+  Attr<int64_t> axis("axis");
+  CheckReport report = Check(Rule("wrong")
+                                 .Match(Relu(Softmax(x, {.axis = axis})))
+                                 .Replace(Softmax(x, {.axis = -1})));
+  // The attribute variable is not used either, which registration refuses.
+  EXPECT_FALSE(report.ok());
+  CheckReport any = Check(Rule("wrong")
+                              .Match(Relu(Softmax(x, {.axis = kAny})))
+                              .Replace(Softmax(x, {.axis = -1})));
+  ASSERT_FALSE(any.ok());
+  EXPECT_THAT(any.failures[0], HasSubstr("instead of"));
+}
+
+TEST(WrongRules, ForgottenRankIsCaught) {
+  // Without Rank(b, 1) a bias that broadcasts over rows would be taken for one over columns.
+  Val x("x"), w = Const("w"), b("b");
+  CheckReport report = Check(Rule("wrong")
+                                 .Match(Mul(Add(Matmul(x, w), b), Splat(1)))
+                                 .Where(Rank(w, 2) && RankAtLeast(x, 2) && Rank(b, 2))
+                                 .Replace(fused::Linear(x, w, Reshape(b, {.shape = Compute([](Value v) -> std::optional<drr::Dims> {
+                                                          Type type = v.type();
+                                                          if (!type.dim(0).is_constant(1)) return drr::Dims{type.dim(0)};
+                                                          return drr::Dims{type.dim(1)};
+                                                        }, b)}), {})));
+  EXPECT_FALSE(report.ok());
+}
+
+TEST(WrongRules, TooFewMatchesFail) {
+  Val x("x");
+  CheckReport report = Check(Rule("never")
+                                 .Match(Relu(Relu(x)))
+                                 .Where(If("never", [](Value) { return false; }, x))
+                                 .Replace(Relu(x)));
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.failures[0], HasSubstr("only 0 of 20 instances match"));
+  EXPECT_THAT(report.failures[0], HasSubstr("never"));
+}
+
+TEST(WrongRules, WrongAlternativeIsCaught) {
+  Val x("x");
+  CheckReport report = Check(
+      Rule("wrong").Match(AnyOf(Relu(Neg(Neg(x))), Neg(Neg(Relu(x))), Tanh(Neg(Neg(x))))).Replace(Relu(x)));
+  EXPECT_FALSE(report.ok());
+}
+
+}  // namespace
+}  // namespace tenon::pattern

@@ -1,0 +1,80 @@
+#include "tools/ir-run/onnx_test.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "tools/ir-run/runner.h"
+
+namespace tenon::ir_run {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Collect(const fs::path& folder, std::vector<fs::path>& cases) {
+  std::error_code error;
+  if (fs::exists(folder / "model.onnx", error)) {
+    cases.push_back(folder);
+    return;
+  }
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_directory(error)) Collect(entry.path(), cases);
+  }
+}
+
+// What fails first, or an empty text.
+absl::StatusOr<std::string> RunOne(const Options& options, const fs::path& folder) {
+  TENON_ASSIGN_OR_RETURN(const Programs programs,
+                         Prepare(options, (folder / "model.onnx").string()));
+  TENON_ASSIGN_OR_RETURN(const std::vector<Case> cases,
+                         ReadCases(folder.string(), programs.optimized_program));
+  for (const Case& c : cases) {
+    TENON_ASSIGN_OR_RETURN(const CaseReport report, RunCase(options, programs, c));
+    for (const OutputReport& output : report.outputs) {
+      if (output.pass()) continue;
+      const bool original = output.has_expected && !output.original.pass;
+      const Difference& d = original              ? output.original
+                            : output.has_expected ? output.optimized
+                                                  : output.between;
+      return fmt::format("{}: output {} of the {} program: {}", c.name, output.name,
+                         original ? "original" : "optimised", d.problem);
+    }
+  }
+  return std::string();
+}
+
+}  // namespace
+
+int RunOnnxTests(const Options& options) {
+  std::vector<fs::path> folders;
+  for (const std::string& root : options.onnx_tests) Collect(root, folders);
+  std::sort(folders.begin(), folders.end());
+  int passed = 0, failed = 0, skipped = 0;
+  for (const fs::path& folder : folders) {
+    const std::string name = folder.filename().string();
+    const absl::StatusOr<std::string> result = RunOne(options, folder);
+    if (result.ok() && result->empty()) {
+      ++passed;
+      std::printf("PASS %s\n", name.c_str());
+    } else if (!result.ok() && absl::IsUnimplemented(result.status())) {
+      ++skipped;
+      std::printf("SKIP %s: %s\n", name.c_str(), std::string(result.status().message()).c_str());
+    } else {
+      ++failed;
+      std::printf("FAIL %s: %s\n", name.c_str(),
+                  result.ok() ? result->c_str() : std::string(result.status().message()).c_str());
+    }
+    std::fflush(stdout);
+  }
+  std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+  if (folders.empty()) {
+    std::fprintf(stderr,
+                 "ir-run: no cases (expected folders with model.onnx and test_data_set_0)\n");
+    return 2;
+  }
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace tenon::ir_run

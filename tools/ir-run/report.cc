@@ -1,0 +1,145 @@
+#include "tools/ir-run/report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "fmt/format.h"
+
+namespace tenon::ir_run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string OpTable(const Report& report) {
+  std::set<std::string> names;
+  size_t width = 5;
+  int64_t before_total = 0, after_total = 0;
+  for (const OpCounts* counts : {&report.ops_before, &report.ops_after}) {
+    for (const auto& [name, count] : *counts) {
+      names.insert(name);
+      width = std::max(width, name.size());
+      (counts == &report.ops_before ? before_total : after_total) += count;
+    }
+  }
+  auto row = [&](std::string_view name, const std::string& before, const std::string& after) {
+    return fmt::format("  {:<{}}  {:>7}  {:>7}\n", name, width, before, after);
+  };
+  auto cell = [](const OpCounts& counts, const std::string& name) {
+    auto it = counts.find(name);
+    return it == counts.end() ? std::string("-") : fmt::format("{}", it->second);
+  };
+  std::string text = row("op", "before", "after");
+  for (const std::string& name : names)
+    text += row(name, cell(report.ops_before, name), cell(report.ops_after, name));
+  return text + row("total", fmt::format("{}", before_total), fmt::format("{}", after_total));
+}
+
+std::string ErrorText(const Difference& d) {
+  return fmt::format("{:.2e} abs {:.2e} rel{}", d.max_abs, d.max_rel,
+                     d.pass ? "" : fmt::format(" FAIL ({})", d.problem));
+}
+
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json DifferenceJson(const Difference& d) {
+  Json json = {
+      {"pass", d.pass}, {"max_abs_error", Number(d.max_abs)}, {"max_rel_error", Number(d.max_rel)}};
+  if (!d.problem.empty()) json["problem"] = d.problem;
+  return json;
+}
+
+}  // namespace
+
+std::string TextReport(const Report& report, const Options& options) {
+  std::string text = OpTable(report);
+  if (!report.rules.empty()) {
+    text += "\nrules\n";
+    size_t width = 0;
+    for (const auto& [rule, hits] : report.rules) width = std::max(width, rule.size());
+    for (const auto& [rule, hits] : report.rules) {
+      if (hits > 0) text += fmt::format("  {:<{}}  {:>5}\n", rule, width, hits);
+    }
+  }
+  text += "\n";
+  for (const CaseReport& c : report.cases) {
+    if (report.cases.size() > 1) text += c.name + "\n";
+    for (const OutputReport& output : c.outputs) {
+      text += fmt::format("output {} ({})\n", output.name, output.type);
+      if (output.has_expected) {
+        text += "  original  against expected  " + ErrorText(output.original) + "\n";
+        text += "  optimised against expected  " + ErrorText(output.optimized) + "\n";
+      }
+      text += "  optimised against original  " + ErrorText(output.between) + "\n";
+    }
+  }
+  text += fmt::format(
+      "\noriginal {:.3f} ms, optimised {:.3f} ms: {:.2f}x faster (-O{}, median of {} runs)\n",
+      report.original_ms, report.optimized_ms,
+      report.optimized_ms > 0 ? report.original_ms / report.optimized_ms : 0.0, options.level,
+      report.runs);
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  text += report.pass() ? "PASS\n" : "FAIL\n";
+  return text;
+}
+
+std::string JsonReport(const Report& report, const Options& options) {
+  Json outputs = Json::array();
+  for (const CaseReport& c : report.cases) {
+    for (const OutputReport& output : c.outputs) {
+      const Difference& main = output.has_expected ? output.optimized : output.between;
+      Json entry = {{"name", output.name},
+                    {"case", c.name},
+                    {"type", output.type},
+                    {"pass", output.pass()},
+                    {"max_abs_error", Number(main.max_abs)},
+                    {"max_rel_error", Number(main.max_rel)}};
+      if (output.has_expected) {
+        entry["original_vs_expected"] = DifferenceJson(output.original);
+        entry["optimized_vs_expected"] = DifferenceJson(output.optimized);
+      }
+      entry["optimized_vs_original"] = DifferenceJson(output.between);
+      outputs.push_back(std::move(entry));
+    }
+  }
+  Json rules = Json::object();
+  for (const auto& [rule, hits] : report.rules) rules[rule] = hits;
+  const Json json = {
+      {"model", options.model},
+      {"level", options.level},
+      {"pass", report.pass()},
+      {"original", {{"median_ms", report.original_ms}}},
+      {"optimized", {{"median_ms", report.optimized_ms}}},
+      {"speedup",
+       report.optimized_ms > 0 ? Json(report.original_ms / report.optimized_ms) : Json(nullptr)},
+      {"runs", report.runs},
+      {"outputs", std::move(outputs)},
+      {"rules", std::move(rules)},
+      {"ops_before", report.ops_before},
+      {"ops_after", report.ops_after},
+      {"notes", report.notes}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::Status WriteFile(const std::string& path, std::string_view text) {
+  const std::string temporary = fmt::format("{}.tmp{}", path, getpid());
+  auto fail = [&] {
+    const int error = errno;
+    std::remove(temporary.c_str());
+    return absl::InvalidArgumentError(fmt::format("{}: {}", path, std::strerror(error)));
+  };
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) return fail();
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) != 0 || !written) return fail();
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return fail();
+  return absl::OkStatus();
+}
+
+}  // namespace tenon::ir_run

@@ -1,0 +1,20 @@
+// A report as text and as JSON.
+#ifndef TENON_TOOLS_IR_RUN_REPORT_H_
+#define TENON_TOOLS_IR_RUN_REPORT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/ir-run/runner.h"
+
+namespace tenon::ir_run {
+
+std::string TextReport(const Report& report, const Options& options);
+std::string JsonReport(const Report& report, const Options& options);
+
+// Writes under another name first, so that `path` never holds half a file.
+absl::Status WriteFile(const std::string& path, std::string_view text);
+
+}  // namespace tenon::ir_run
+
+#endif  // TENON_TOOLS_IR_RUN_REPORT_H_

@@ -1,0 +1,176 @@
+#include "tools/ir-run/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "tools/ir-run/attention_note.h"
+
+namespace tenon::ir_run {
+namespace {
+
+OpCounts CountOps(Operation* module) {
+  OpCounts counts;
+  module->Walk([&](Operation* op) {
+    const std::string_view dialect = op->info().dialect();
+    if (dialect != "builtin" && dialect != "func") ++counts[std::string(op->name())];
+  });
+  return counts;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+// A program with inputs and memory for its results.
+class Timed {
+ public:
+  static absl::StatusOr<Timed> Make(const Program& program, std::span<const Tensor> inputs) {
+    Timed t(program.NewSession());
+    for (const Tensor& input : inputs) t.inputs_.push_back(input.view());
+    TENON_ASSIGN_OR_RETURN(const std::vector<ResultShape> shapes,
+                           t.session_.OutputShapes(t.inputs_));
+    for (const ResultShape& shape : shapes)
+      t.outputs_.push_back(Tensor::Make(shape.dtype, shape.shape));
+    for (const Tensor& output : t.outputs_) t.views_.push_back(output.view());
+    return t;
+  }
+  absl::StatusOr<double> RunMs() {
+    const auto start = std::chrono::steady_clock::now();
+    TENON_RETURN_IF_ERROR(session_.Run(inputs_, views_));
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  }
+
+ private:
+  explicit Timed(Session session) : session_(std::move(session)) {}
+  Session session_;
+  std::vector<kernels::TensorView> inputs_, views_;
+  std::vector<Tensor> outputs_;
+};
+
+// Interleaved, so that both programs meet the same disturbances; one run of each is not counted.
+absl::Status Time(const Options& options, const Programs& programs, const Case& c, Report& report) {
+  constexpr double kEnoughMs = 1000;
+  constexpr int kLeast = 3, kMost = 200;
+  TENON_ASSIGN_OR_RETURN(Timed original, Timed::Make(programs.original_program, c.inputs));
+  TENON_ASSIGN_OR_RETURN(Timed optimized, Timed::Make(programs.optimized_program, c.inputs));
+  std::vector<double> a, b;
+  double total = 0;
+  for (int run = -1;; ++run) {
+    TENON_ASSIGN_OR_RETURN(const double original_ms, original.RunMs());
+    TENON_ASSIGN_OR_RETURN(const double optimized_ms, optimized.RunMs());
+    if (run < 0) continue;
+    a.push_back(original_ms);
+    b.push_back(optimized_ms);
+    total += original_ms + optimized_ms;
+    const int done = run + 1;
+    if (options.runs > 0 ? done >= options.runs
+                         : done >= kMost || (done >= kLeast && total >= kEnoughMs))
+      break;
+  }
+  report.runs = static_cast<int>(a.size());
+  report.original_ms = Median(std::move(a));
+  report.optimized_ms = Median(std::move(b));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool Report::pass() const {
+  for (const CaseReport& c : cases) {
+    for (const OutputReport& output : c.outputs) {
+      if (!output.pass()) return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path) {
+  LoadOptions load;
+  load.on_diagnostic = [](const Context& context, const Diagnostic& diagnostic) {
+    // Remarks are for ir-opt; what keeps the model from running is an error later.
+    if (diagnostic.severity == Severity::kRemark) return;
+    std::fprintf(stderr, "%s\n", FormatDiagnostic(context, diagnostic).c_str());
+  };
+  TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
+  if (original.main() == nullptr) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: nothing to run (expected a function @main, or one with a body)", path));
+  }
+  Report report;
+  report.ops_before = CountOps(original.module());
+  Model optimized = original.Clone();
+  OptimizeOptions optimize;
+  optimize.level = 0;
+  TENON_RETURN_IF_ERROR(Optimize(original, optimize));
+  optimize.level = options.level;
+  OptimizeReport rules;
+  TENON_RETURN_IF_ERROR(Optimize(optimized, optimize, &rules));
+  report.rules = std::move(rules.rules);
+  report.ops_after = CountOps(optimized.module());
+  if (options.level >= 2) {
+    for (std::string& line : AttentionNotes(optimized.module()))
+      report.notes.push_back(std::move(line));
+  }
+  CompileOptions compile;
+  compile.threads = options.threads;
+  compile.reference = options.reference;
+  TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
+  TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
+  return Programs{std::move(original), std::move(optimized), std::move(original_program),
+                  std::move(optimized_program), std::move(report)};
+}
+
+absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& programs, const Case& c,
+                                   std::vector<Tensor>* outputs) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> original,
+                         programs.original_program.Run(c.inputs));
+  TENON_ASSIGN_OR_RETURN(std::vector<Tensor> optimized, programs.optimized_program.Run(c.inputs));
+  CaseReport report;
+  report.name = c.name;
+  for (size_t i = 0; i < optimized.size(); ++i) {
+    OutputReport output;
+    output.name = programs.optimized_program.outputs()[i].name;
+    output.type = optimized[i].type_text();
+    output.has_expected = i < c.expected.size() && static_cast<bool>(c.expected[i]);
+    if (output.has_expected) {
+      output.original = Compare(original[i], c.expected[i], options.atol, options.rtol);
+      output.optimized = Compare(optimized[i], c.expected[i], options.atol, options.rtol);
+    }
+    output.between = Compare(optimized[i], original[i], options.atol, options.rtol);
+    report.outputs.push_back(std::move(output));
+  }
+  if (outputs != nullptr) *outputs = std::move(optimized);
+  return report;
+}
+
+absl::StatusOr<Report> RunModel(const Options& options) {
+  TENON_ASSIGN_OR_RETURN(Programs programs, Prepare(options, options.model));
+  Report& report = programs.report;
+  std::vector<Case> cases;
+  if (!options.check.empty()) {
+    TENON_ASSIGN_OR_RETURN(cases, ReadCases(options.check, programs.optimized_program));
+  } else {
+    TENON_ASSIGN_OR_RETURN(
+        Case c, MakeCase(options, programs.original, programs.optimized_program, report.notes));
+    cases.push_back(std::move(c));
+  }
+  for (const Case& c : cases) {
+    std::vector<Tensor> outputs;
+    TENON_ASSIGN_OR_RETURN(CaseReport result, RunCase(options, programs, c, &outputs));
+    report.cases.push_back(std::move(result));
+    if (options.save_outputs.empty()) continue;
+    const std::string folder =
+        cases.size() == 1 ? options.save_outputs : options.save_outputs + "/" + c.name;
+    TENON_RETURN_IF_ERROR(SaveCase(folder, programs.optimized_program, c.inputs, outputs));
+  }
+  if (!cases.empty()) TENON_RETURN_IF_ERROR(Time(options, programs, cases[0], report));
+  return std::move(report);
+}
+
+}  // namespace tenon::ir_run
