@@ -160,6 +160,9 @@ class AttrArg {
   AttrArg() = default;
   AttrArg(const Attr<T>& variable) : node_(variable.node()) {}      // NOLINT
   AttrArg(const Computed<T>& computed) : node_(computed.node()) {}  // NOLINT
+  AttrArg(const Computed<double>& computed)                         // NOLINT
+    requires(std::is_same_v<T, float>)
+      : node_(computed.node()) {}
   AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}                        // NOLINT
   template <typename U>
     requires(std::is_arithmetic_v<T> && std::is_arithmetic_v<U> &&

@@ -19,6 +19,7 @@ double Tolerance(DType dtype) {
 
 bool SameNumber(double want, double got, DType dtype) {
   if (want == got || (std::isnan(want) && std::isnan(got))) return true;
+  if (!std::isfinite(want) || !std::isfinite(got)) return false;
   return std::abs(want - got) <= Tolerance(dtype) * std::abs(want);
 }
 

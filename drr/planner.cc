@@ -122,12 +122,25 @@ int Planner::KnownRank(const Edge& unresolved) const {
     if (layout->kind == AttrCode::Kind::kLiteral) return layout->literal.str() == "bsh" ? 3 : 4;
     return -1;
   }
-  int rank = -1;
-  bool all = node.info->Has(Trait::kElementwise) || op == "ten.matmul";
-  for (size_t g = 0; g < node.operands.size() && (all || g == 0); ++g) {
-    if (const Edge* operand = Operand(edge.node, g)) rank = std::max(rank, KnownRank(*operand));
+  if (!node.info->Has(Trait::kElementwise) && op != "ten.matmul") {
+    const Edge* first = Operand(edge.node, 0);
+    return first != nullptr ? KnownRank(*first) : -1;
   }
-  return rank;
+  // The largest rank counts, but a variable of unknown rank may be larger than known variables.
+  int of_ops = -1, of_variables = -1;
+  bool open = false;
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    const Edge* operand = Operand(edge.node, g);
+    if (operand == nullptr) continue;
+    ValNode::Kind kind = rule_.nodes[Through(*operand).node].kind;
+    if (kind == ValNode::Kind::kSplat) continue;
+    int rank = KnownRank(*operand);
+    open |= rank < 0;
+    int& most = kind == ValNode::Kind::kOp ? of_ops : of_variables;
+    most = std::max(most, rank);
+  }
+  if (of_ops >= 0) return std::max(of_ops, of_variables);
+  return open ? -1 : of_variables;
 }
 
 bool Planner::CanShrink(const Edge& unresolved) const {

@@ -179,6 +179,11 @@ std::string Application::BuildOp(uint16_t n) {
     std::optional<AttrValue> value = match_.Evaluate(code, rank, &error_);
     if (!value) return error_.empty() ? "an attribute has no value" : error_;
     slots[code.slot] = ToAttribute(context, code.type, *value);
+    const double* number = std::get_if<double>(&*value);
+    if (number != nullptr && code.type == AttrType::kF32 && dtype == DType::kF64 &&
+        static_cast<double>(static_cast<float>(*number)) != *number) {
+      return fmt::format("attribute '{}' would round {} to f32", node.info->slot_name(code.slot).str(), *number);
+    }
   }
   if (node.info->segment_slot() >= 0) {
     slots[node.info->segment_slot()] = Attribute::Ints(context, DType::kI32, segments);

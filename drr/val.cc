@@ -57,7 +57,7 @@ Val Each(const char* name) {
 
 Val Splat(double value) { return MakeSplat(MakeLiteral(value)); }
 Val Splat(const Attr<float>& variable) { return MakeSplat(variable.node()); }
-Val Splat(const Computed<float>& computed) { return MakeSplat(computed.node()); }
+Val Splat(const Computed<double>& computed) { return MakeSplat(computed.node()); }
 
 Val MakeAnyOf(std::vector<ValRef> alternatives) {
   ValNode node{};

@@ -103,7 +103,7 @@ Val Each(const char* name);
 // its neighbours' element type. Numbers match within the precision of the constant's type.
 Val Splat(double value);
 Val Splat(const Attr<float>& variable);
-Val Splat(const Computed<float>& computed);
+Val Splat(const Computed<double>& computed);
 
 Val MakeAnyOf(std::vector<ValRef> alternatives);
 // One of several patterns, tried in order.
@@ -132,13 +132,14 @@ Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operand
 
 template <typename T>
 struct ArgTraits;
+// Numbers with a point are read as double: attributes of f32 must not round what a program in f64 says.
 template <typename T>
 struct ArgTraits<Attr<T>> {
-  using Type = T;
+  using Type = std::conditional_t<std::is_same_v<T, float>, double, T>;
   static ArgRef Ref(const Attr<T>& a) { return {nullptr, 0, a.node(), nullptr}; }
-  static T Read(const BoundArg& arg) {
+  static Type Read(const BoundArg& arg) {
     if constexpr (std::is_arithmetic_v<T>) {
-      return static_cast<T>(ToNumber(arg));
+      return static_cast<Type>(ToNumber(arg));
     } else {
       AttrValue value = ToAttrValue(arg);
       const T* typed = std::get_if<T>(&value);

@@ -52,6 +52,9 @@ Rule SiluFromSigmoid() {
   return Rule("silu").Summary("x * sigmoid(x)").Match(Mul(x, Sigmoid(x))).Replace(Silu(x));
 }
 
+// An attribute of f32 cannot say 1/6 as exactly as a program in f64.
+Condition NotF64(const Val& x) { return !DTypeIs(x, DType::kF64); }
+
 // max(0, min(1, x / 6 + 1 / 2))
 Rule HardSigmoidFromClip() {
   Val x("x");
@@ -59,6 +62,7 @@ Rule HardSigmoidFromClip() {
   return Rule("hard-sigmoid")
       .Summary("clip(x + 3, 0, 6) / 6")
       .Match(AnyOf(Div(clipped, Splat(6)), Mul(clipped, Splat(1.0 / 6))))
+      .Where(NotF64(x))
       .Replace(HardSigmoid(x, {.alpha = 1.0f / 6, .beta = 0.5f}));
 }
 
@@ -70,6 +74,7 @@ Rule HardSwishFromParts() {
   return Rule("hard-swish")
       .Summary("x * clip(x + 3, 0, 6) / 6")
       .Match(AnyOf(Mul(x, gate), Div(Mul(x, clipped), Splat(6)), Mul(Mul(x, clipped), Splat(1.0 / 6))))
+      .Where(NotF64(x))
       .Replace(HardSwish(x));
 }
 

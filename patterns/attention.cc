@@ -6,9 +6,9 @@
 namespace tenon::pattern {
 namespace {
 
-float Same(float x) { return x; }
-float Inverse(float x) { return 1 / x; }
-float Times(float a, float b) { return a * b; }
+double Same(double x) { return x; }
+double Inverse(double x) { return 1 / x; }
+double Times(double a, double b) { return a * b; }
 
 // x * factor or x / divisor, for numbers; binds the factor.
 Val TimesNumber(const Val& x, const Attr<float>& factor) {
@@ -62,9 +62,9 @@ Rule AttentionCore(const char* name, bool k_transposed, const char* file = __bui
       .RequireKernel();
 }
 
-float ScaleOf(float scale, DimExpr head) {
+double ScaleOf(double scale, DimExpr head) {
   if (scale != 0 || !head.is_constant()) return scale;
-  return 1 / std::sqrt(static_cast<float>(head.constant()));
+  return 1 / std::sqrt(static_cast<double>(head.constant()));
 }
 
 // ONNX's attention over split heads.
@@ -91,10 +91,10 @@ Rule AttentionOfOnnxJoined() {
   Dim B("B"), S("S"), T("T"), E("E");
   Attr<float> scale("scale");
   Attr<int64_t> heads("heads"), kv_heads("kv_heads");
-  auto scale_of = [](float s, int64_t h, DimExpr e) -> std::optional<float> {
+  auto scale_of = [](double s, int64_t h, DimExpr e) -> std::optional<double> {
     if (s != 0) return s;
     if (!e.is_constant() || h <= 0) return std::nullopt;
-    return 1 / std::sqrt(static_cast<float>(e.constant() / h));
+    return 1 / std::sqrt(static_cast<double>(e.constant() / h));
   };
   return Rule("attention-of-onnx-joined")
       .Summary("attention of 3-D operands as ONNX defines it")

@@ -144,7 +144,7 @@ Rule ScaleOfScale() {
       .Summary("(x * a) * b = x * (a * b) for numbers a and b")
       .Match(Mul(Mul(x, Splat(a)), Splat(b)))
       .Where(IsFloat(x))
-      .Replace(Mul(x, Splat(Compute([](float p, float q) { return p * q; }, a, b))));
+      .Replace(Mul(x, Splat(Compute([](double p, double q) { return p * q; }, a, b))));
 }
 
 // x / 2^n = x * 2^-n, exactly
@@ -155,12 +155,12 @@ Rule DivideByPowerOfTwo() {
       .Summary("x / 2^n = x * 2^-n")
       .Match(Div(x, Splat(divisor)))
       .Where(IsFloat(x) && If("the divisor is a power of two",
-                              [](float d) {
+                              [](double d) {
                                 int exponent;
-                                return std::frexp(std::abs(d), &exponent) == 0.5f && exponent > -12 && exponent < 14;
+                                return std::frexp(std::abs(d), &exponent) == 0.5 && exponent > -12 && exponent < 14;
                               },
                               divisor))
-      .Replace(Mul(x, Splat(Compute([](float d) { return 1 / d; }, divisor))))
+      .Replace(Mul(x, Splat(Compute([](double d) { return 1 / d; }, divisor))))
       .Lowers("divisions");
 }
 

@@ -176,26 +176,30 @@ absl::StatusOr<NamedTensor> ParseNpy(std::span<const std::byte> file,
   if (text.substr(0, kMagic.size()) != kMagic || text.size() < 10) {
     return absl::InvalidArgumentError("not a .npy file");
   }
-  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(text[i])); };
+  const auto byte = [&](size_t i) {
+    return static_cast<size_t>(static_cast<unsigned char>(text[i]));
+  };
   size_t start = 10, length = byte(8) | byte(9) << 8;
   if (byte(6) >= 2) {
     if (text.size() < 12) return absl::InvalidArgumentError("the .npy header is truncated");
     start = 12;
     length |= byte(10) << 16 | byte(11) << 24;
   }
-  if (length > text.size() - start) return absl::InvalidArgumentError("the .npy header is truncated");
+  if (length > text.size() - start)
+    return absl::InvalidArgumentError("the .npy header is truncated");
   TENON_ASSIGN_OR_RETURN(const Header header, HeaderReader(text.substr(start, length)).Read());
   TENON_ASSIGN_OR_RETURN(const size_t size, onnx::CheckedByteSize(header.dtype, header.dims));
   const std::span<const std::byte> data = file.subspan(start + length);
   if (data.size() != size) {
-    return absl::InvalidArgumentError(
-        fmt::format("the .npy file has {} bytes of elements, its shape needs {}", data.size(), size));
+    return absl::InvalidArgumentError(fmt::format(
+        "the .npy file has {} bytes of elements, its shape needs {}", data.size(), size));
   }
   NamedTensor tensor;
   tensor.dtype = header.dtype;
   tensor.dims = header.dims;
   const bool as_is = !header.big_endian && !header.fortran_order && header.dtype != DType::kBool;
-  tensor.blob = as_is && owner != nullptr ? Blob::Borrow(data, std::move(owner)) : Reorder(header, data);
+  tensor.blob =
+      as_is && owner != nullptr ? Blob::Borrow(data, std::move(owner)) : Reorder(header, data);
   return tensor;
 }
 
@@ -203,7 +207,8 @@ absl::StatusOr<NamedTensor> ReadNpy(const std::string& path) {
   TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path));
   absl::StatusOr<NamedTensor> tensor = ParseNpy(file.bytes, file.owner);
   if (tensor.ok()) return tensor;
-  const std::string_view message(tensor.status().message().data(), tensor.status().message().size());
+  const std::string_view message(tensor.status().message().data(),
+                                 tensor.status().message().size());
   return absl::Status(tensor.status().code(), fmt::format("{}: {}", path, message));
 }
 

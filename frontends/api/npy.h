@@ -13,8 +13,8 @@
 
 namespace tenon {
 
-// Reads versions 1 to 3, both byte orders, C and Fortran order; the element types that Tenon has, but bf16,
-// which NumPy has not. The tensor has no name.
+// Reads versions 1 to 3, both byte orders, C and Fortran order; the element types that Tenon has,
+// but bf16, which NumPy has not. The tensor has no name.
 absl::StatusOr<onnx::NamedTensor> ReadNpy(const std::string& path);
 absl::StatusOr<onnx::NamedTensor> ParseNpy(std::span<const std::byte> file,
                                            std::shared_ptr<const void> owner);

@@ -25,7 +25,8 @@ constexpr Entry kAdapters[] = {
 };
 
 constexpr Entry kOneToOne[] = {
-#define TENON_ONNX_ONE_TO_ONE(Op, name) {#Op, [](Node& node) { return ImportOneToOne(node, name); }},
+#define TENON_ONNX_ONE_TO_ONE(Op, name) \
+  {#Op, [](Node& node) { return ImportOneToOne(node, name); }},
 #include "frontends/onnx/one_to_one.inc"
 #undef TENON_ONNX_ONE_TO_ONE
 };

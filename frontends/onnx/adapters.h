@@ -12,8 +12,9 @@ namespace tenon::onnx {
 
 class Node;
 
-// Imports a node: makes ops, sets the node's outputs. All inputs that are present are ranked tensors. Its
-// errors have been reported; Unimplemented means: no counterpart, make it an opaque op.
+// Imports a node: makes ops, sets the node's outputs. All inputs that are present are ranked
+// tensors. Its errors have been reported; Unimplemented means: no counterpart, make it an opaque
+// op.
 using AdapterFn = absl::Status (*)(Node& node);
 
 // Older opsets broadcast by attributes; their nodes become opaque.

@@ -23,11 +23,13 @@ Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
   const onnxpb::TypeProto::Tensor& tensor = type.tensor_type();
   const DType dtype = DTypeOf(tensor.elem_type());
   if (dtype == DType::kInvalid) return Type();
-  if (!tensor.has_shape() || tensor.shape().dim_size() > kMaxRank) return Type::Unranked(context_, dtype);
+  if (!tensor.has_shape() || tensor.shape().dim_size() > kMaxRank)
+    return Type::Unranked(context_, dtype);
   std::vector<DimExpr> dims;
   for (const onnxpb::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
     // Some writers put -1 where they know nothing.
-    if (dim.value_case() == onnxpb::TensorShapeProto::Dimension::kDimValue && dim.dim_value() >= 0) {
+    if (dim.value_case() == onnxpb::TensorShapeProto::Dimension::kDimValue &&
+        dim.dim_value() >= 0) {
       dims.push_back(DimExpr::Constant(context_, dim.dim_value()));
     } else if (binding && !dim.dim_param().empty()) {
       const std::string symbol = SymbolText(dim.dim_param());
@@ -60,8 +62,9 @@ void GraphImporter::CheckDeclared(const Scope& scope, const std::string& name, T
   } else if (tensor.has_shape()) {
     for (int d = 0; d < tensor.shape().dim_size(); ++d) {
       const onnxpb::TensorShapeProto::Dimension& dim = tensor.shape().dim(d);
-      conflict = conflict || (dim.has_dim_value() && dim.dim_value() >= 0 &&
-                              type.dim(d).is_constant() && type.dim(d).constant() != dim.dim_value());
+      conflict =
+          conflict || (dim.has_dim_value() && dim.dim_value() >= 0 && type.dim(d).is_constant() &&
+                       type.dim(d).constant() != dim.dim_value());
     }
   }
   if (!conflict) return;

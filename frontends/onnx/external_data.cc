@@ -71,8 +71,8 @@ absl::StatusOr<FileBytes> ExternalData::Open(const std::string& location) {
     if (errno == ELOOP || (errno == ENOTDIR && !allow_links_)) {
       return Refuse(location, "is or goes through a symbolic link, which is not allowed");
     }
-    return absl::NotFoundError(
-        fmt::format("external data file \"{}\" in \"{}\": {}", location, root_, std::strerror(errno)));
+    return absl::NotFoundError(fmt::format("external data file \"{}\" in \"{}\": {}", location,
+                                           root_, std::strerror(errno)));
   }
   struct stat info = {};
   if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -11,9 +11,9 @@
 
 namespace tenon::onnx {
 
-// Opens the side files that a model names, and nothing outside one folder: locations are relative, have
-// no "..", and neither a part of them nor the file is a symbolic link (nor the file a hard link), unless
-// `allow_links`. Files are mapped once.
+// Opens the side files that a model names, and nothing outside one folder: locations are relative,
+// have no "..", and neither a part of them nor the file is a symbolic link (nor the file a hard
+// link), unless `allow_links`. Files are mapped once.
 class ExternalData {
  public:
   // An empty root refuses every file.

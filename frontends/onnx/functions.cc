@@ -42,9 +42,9 @@ absl::Status GraphImporter::Inline(Node& node, const FunctionProto& function, Sc
     return node.Error(fmt::format("calls expand to more than {} nodes", kMaxInlinedNodes));
   }
   if (node.num_inputs() > function.input_size() || node.num_outputs() > function.output_size()) {
-    return node.Error(fmt::format("function \"{}\" has {} inputs and {} outputs, the call {} and {}",
-                                  function.name(), function.input_size(), function.output_size(),
-                                  node.num_inputs(), node.num_outputs()));
+    return node.Error(fmt::format(
+        "function \"{}\" has {} inputs and {} outputs, the call {} and {}", function.name(),
+        function.input_size(), function.output_size(), node.num_inputs(), node.num_outputs()));
   }
 
   Frame callee;

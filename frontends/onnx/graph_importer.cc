@@ -26,7 +26,8 @@ Attribute NameList(Context& context, std::span<const std::string> names) {
   return Attribute::Array(context, entries);
 }
 
-// Constants of initializers are made at the start of the scope's block, in the order of their first use.
+// Constants of initializers are made at the start of the scope's block, in the order of their first
+// use.
 OpBuilder WeightBuilder(Context& context, const Scope& scope) {
   if (scope.last_weight != nullptr) return OpBuilder::After(scope.last_weight);
   if (!scope.block->empty()) return OpBuilder::Before(scope.block->front());
@@ -58,13 +59,14 @@ absl::StatusOr<OwnedOp> GraphImporter::Run() {
   TENON_RETURN_IF_ERROR(DeclareInputs(graph, input_types, input_names));
 
   OwnedOp module = CreateModule(context_, file_location_);
-  Operation* function = CreateFunction(
-      module.get(), "main", Type::Function(context_, input_types, {}), file_location_);
+  Operation* function = CreateFunction(module.get(), "main",
+                                       Type::Function(context_, input_types, {}), file_location_);
   scope.block = &function->region().front();
   for (size_t i = 0; i < input_names.size(); ++i) {
     NameDims(scope.block->argument(static_cast<unsigned>(i)), input_names[i]);
     input_types[i] = scope.block->argument(static_cast<unsigned>(i)).type();
-    if (!scope.values.emplace(input_names[i], scope.block->argument(static_cast<unsigned>(i))).second) {
+    if (!scope.values.emplace(input_names[i], scope.block->argument(static_cast<unsigned>(i)))
+             .second) {
       return Error(file_location_, fmt::format("two inputs are called \"{}\"", input_names[i]));
     }
   }
@@ -213,12 +215,13 @@ absl::Status GraphImporter::ImportRegion(const GraphProto& graph, Location locat
   for (const onnxpb::ValueInfoProto& input : graph.input()) {
     if (scope.weights.contains(input.name())) continue;
     const Type type = Convert(input.type(), /*binding=*/false);
-    const Value argument = scope.block->AddArgument(type ? type : Type::Opaque(context_, "!onnx.any"),
-                                                    Location::Name(context_, input.name()));
+    const Value argument = scope.block->AddArgument(
+        type ? type : Type::Opaque(context_, "!onnx.any"), Location::Name(context_, input.name()));
     NameDims(argument, input.name());
     if (input.name().empty() || !scope.values.emplace(input.name(), argument).second) {
-      return Error(location, fmt::format("graph \"{}\" has two inputs \"{}\", or one without a name",
-                                         graph.name(), input.name()));
+      return Error(location,
+                   fmt::format("graph \"{}\" has two inputs \"{}\", or one without a name",
+                               graph.name(), input.name()));
     }
   }
   OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
@@ -251,8 +254,7 @@ absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpB
   absl::Status status = RunAdapter(node);
   if (absl::IsUnimplemented(status)) {
     EraseAfter(*builder.block(), last);
-    EmitRemark(context_, location,
-               fmt::format("imported as an opaque op: {}", MessageOf(status)));
+    EmitRemark(context_, location, fmt::format("imported as an opaque op: {}", MessageOf(status)));
     status = ImportOpaque(*this, node, scope, frame);
   } else if (status.ok()) {
     for (const std::string& name : node.UnreadAttributes()) {
@@ -288,7 +290,8 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
     }
   }
   const AdapterFn adapter = FindAdapter(node.op_type());
-  if (adapter == nullptr) return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
+  if (adapter == nullptr)
+    return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
   if (node.version() < kMinOpset) {
     return node.Unsupported(fmt::format("opset {} is older than {}", node.version(), kMinOpset));
   }

@@ -21,8 +21,8 @@ namespace tenon::onnx {
 
 class Node;
 
-// Calls of model-local functions deeper than this are refused, and so is a model whose calls expand to
-// more nodes than kMaxInlinedNodes.
+// Calls of model-local functions deeper than this are refused, and so is a model whose calls expand
+// to more nodes than kMaxInlinedNodes.
 inline constexpr int kMaxCallDepth = 64;
 inline constexpr int64_t kMaxInlinedNodes = 250000;
 
@@ -42,14 +42,15 @@ class GraphImporter {
   // Imports the nodes of a graph or function to `builder`, in order.
   absl::Status ImportNodes(const NodeList& nodes, Scope& scope, OpBuilder& builder,
                            const Frame& frame);
-  // Imports a graph that is an attribute of a node into an empty region; values around it are visible.
+  // Imports a graph that is an attribute of a node into an empty region; values around it are
+  // visible.
   absl::Status ImportRegion(const onnxpb::GraphProto& graph, Location location, Scope& outer,
                             const Frame& frame, Region& region);
   // The value of a name; null if there is none. Makes the constant of an initializer.
   absl::StatusOr<Value> Lookup(Scope& scope, const std::string& name);
 
-  // To be called for every op made: names unknown dimensions of its results after the node, and notes
-  // what small integer tensors hold.
+  // To be called for every op made: names unknown dimensions of its results after the node, and
+  // notes what small integer tensors hold.
   void Register(Operation* op);
   // The type of a declaration. Its dimension names count only if they are `binding`; others, and
   // missing ones, are unknown. Null if the type has no counterpart.
@@ -105,7 +106,8 @@ class GraphImporter {
 };
 
 // Appends an opaque op for a node that has no counterpart, and sets the node's outputs: the op
-// `onnx.<OpType>` (`onnx.<domain>.<OpType>` outside of the standard domain) with the node's attributes and
+// `onnx.<OpType>` (`onnx.<domain>.<OpType>` outside of the standard domain) with the node's
+// attributes and
 //   opset    version of its opset
 //   domain   if it is not the standard one
 //   present  if optional inputs are absent: for each input, whether it is an operand
@@ -113,8 +115,9 @@ class GraphImporter {
 // A graph's inputs are its block's arguments, its outputs the operands of a closing `onnx.yield`.
 absl::Status ImportOpaque(GraphImporter& importer, Node& node, Scope& scope, const Frame& frame);
 // A tensor whose element type has no counterpart: `onnx.Constant`.
-absl::StatusOr<Operation*> OpaqueConstant(GraphImporter& importer, const onnxpb::TensorProto& tensor,
-                                          Location location, OpBuilder& builder);
+absl::StatusOr<Operation*> OpaqueConstant(GraphImporter& importer,
+                                          const onnxpb::TensorProto& tensor, Location location,
+                                          OpBuilder& builder);
 
 }  // namespace tenon::onnx
 

@@ -51,8 +51,9 @@ class Sorter {
       for (const std::string& name : nodes_[i].output()) {
         if (name.empty()) continue;
         if (!producers.emplace(name, i).second || is_defined(name)) {
-          return absl::InvalidArgumentError(fmt::format(
-              "node \"{}\" defines the value \"{}\", which exists already", NodeName(nodes_[i]), name));
+          return absl::InvalidArgumentError(
+              fmt::format("node \"{}\" defines the value \"{}\", which exists already",
+                          NodeName(nodes_[i]), name));
         }
       }
     }
@@ -94,11 +95,12 @@ class Sorter {
   absl::Status Undefined(const NodeProto& node) const {
     // The alphabetically first, so that the message is always the same.
     const std::string& name = *std::min_element(undefined_.begin(), undefined_.end());
-    return absl::InvalidArgumentError(
-        fmt::format("node \"{}\" reads the value \"{}\", which nothing defines", NodeName(node), name));
+    return absl::InvalidArgumentError(fmt::format(
+        "node \"{}\" reads the value \"{}\", which nothing defines", NodeName(node), name));
   }
 
-  // Every node left over reads from another one left over: following these reads leads into a cycle.
+  // Every node left over reads from another one left over: following these reads leads into a
+  // cycle.
   absl::Status Cycle(const std::vector<int>& missing) {
     std::vector<int> seen(nodes_.size(), -1), path;
     int at = 0;
@@ -120,7 +122,8 @@ class Sorter {
         text += fmt::format(" <- … {} more", length - i);
         break;
       }
-      text += fmt::format(" <- \"{}\"", NodeName(nodes_[i + 1 < length ? path[seen[at] + i + 1] : at]));
+      text +=
+          fmt::format(" <- \"{}\"", NodeName(nodes_[i + 1 < length ? path[seen[at] + i + 1] : at]));
     }
     return absl::InvalidArgumentError(
         fmt::format("the graph has a cycle, each node reads from the next: {}", text));

@@ -23,8 +23,8 @@ struct GraphOrder {
   NameSet used;            // names that a node, or a graph within one, reads
 };
 
-// `is_defined` tells the names that exist before the first node. The error names a node that reads an
-// undefined value, a value defined twice, or the nodes of a cycle.
+// `is_defined` tells the names that exist before the first node. The error names a node that reads
+// an undefined value, a value defined twice, or the nodes of a cycle.
 absl::StatusOr<GraphOrder> OrderNodes(const NodeList& nodes,
                                       const std::function<bool(const std::string&)>& is_defined);
 

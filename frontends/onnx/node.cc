@@ -47,7 +47,8 @@ Node::Node(GraphImporter& importer, const onnxpb::NodeProto& proto, const Scope&
       location_(location),
       name_(NodeName(proto)),
       outputs_(proto.output_size()) {
-  if (auto it = frame.opsets.find(std::string(DomainOf(proto.domain()))); it != frame.opsets.end()) {
+  if (auto it = frame.opsets.find(std::string(DomainOf(proto.domain())));
+      it != frame.opsets.end()) {
     version_ = it->second;
   }
 }
@@ -93,8 +94,8 @@ absl::StatusOr<std::optional<std::vector<int64_t>>> Node::ConstantInts(int i) co
   const Attribute elements = Constant(i);
   const int64_t count = elements ? type.num_elements() : 0;
   if (!IsInt(type.dtype()) || type.rank() > 1 || count < 0 || count > kMaxConstantInts) {
-    return Error(fmt::format("input {} of {} must be a short vector of integers, got {}", i, op_type(),
-                             type.text()));
+    return Error(fmt::format("input {} of {} must be a short vector of integers, got {}", i,
+                             op_type(), type.text()));
   }
   if (!elements) {
     const auto found = importer_.shape_data().FindConstants(input(i));
@@ -201,7 +202,8 @@ absl::StatusOr<std::optional<std::vector<float>>> Node::Floats(std::string_view 
 }
 
 absl::StatusOr<std::optional<std::vector<int64_t>>> Node::IntsAttrOrInput(std::string_view name,
-                                                                          int64_t since, int i) const {
+                                                                          int64_t since,
+                                                                          int i) const {
   if (version_ < since) return Ints(name);
   if (!input(i)) return std::nullopt;
   TENON_ASSIGN_OR_RETURN(std::optional<std::vector<int64_t>> values, ConstantInts(i));

@@ -17,12 +17,13 @@
 
 namespace tenon::onnx {
 
-// Inputs, outputs and attributes of a node, checked, and the ops made for it. Errors are reported where
-// they arise and located at the node; Unsupported() is not an error: the node becomes an opaque op.
+// Inputs, outputs and attributes of a node, checked, and the ops made for it. Errors are reported
+// where they arise and located at the node; Unsupported() is not an error: the node becomes an
+// opaque op.
 class Node {
  public:
-  Node(GraphImporter& importer, const onnxpb::NodeProto& proto, const Scope& scope, OpBuilder& builder,
-       const Frame& frame, Location location);
+  Node(GraphImporter& importer, const onnxpb::NodeProto& proto, const Scope& scope,
+       OpBuilder& builder, const Frame& frame, Location location);
 
   const onnxpb::NodeProto& proto() const { return proto_; }
   const std::string& op_type() const { return proto_.op_type(); }
@@ -34,7 +35,9 @@ class Node {
   Context& context() const { return importer_.context(); }
   GraphImporter& importer() const { return importer_; }
 
-  absl::Status Error(std::string message) const { return importer_.Error(location_, std::move(message)); }
+  absl::Status Error(std::string message) const {
+    return importer_.Error(location_, std::move(message));
+  }
   absl::Status Unsupported(std::string_view reason) const;
 
   // ---- inputs
@@ -47,10 +50,11 @@ class Node {
   absl::Status CheckInputs(int min, int max) const;
   // Elements of an input that is a constant; null otherwise.
   Attribute Constant(int i) const;
-  // Integers of an input of rank 0 or 1 that is constant or follows from constants; nullopt otherwise.
-  // REQUIRES: present.
+  // Integers of an input of rank 0 or 1 that is constant or follows from constants; nullopt
+  // otherwise. REQUIRES: present.
   absl::StatusOr<std::optional<std::vector<int64_t>>> ConstantInts(int i) const;
-  // The same where it follows from shapes, too: extents, which may be symbolic and are not negative then.
+  // The same where it follows from shapes, too: extents, which may be symbolic and are not negative
+  // then.
   absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i) const;
   // The one element of a constant input; nullopt if it is not constant or absent.
   absl::StatusOr<std::optional<double>> ConstantScalar(int i) const;

@@ -10,8 +10,8 @@ namespace tenon::onnx {
 
 class Node;
 
-// Makes the op `op_name` from the node's inputs and the attributes of the same names. REQUIRES: the op
-// has single operands only, and its defaults are ONNX's (the code generator checks the first).
+// Makes the op `op_name` from the node's inputs and the attributes of the same names. REQUIRES: the
+// op has single operands only, and its defaults are ONNX's (the code generator checks the first).
 absl::Status ImportOneToOne(Node& node, std::string_view op_name);
 
 }  // namespace tenon::onnx

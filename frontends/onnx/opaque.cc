@@ -115,12 +115,14 @@ absl::StatusOr<Attribute> ToAttribute(GraphImporter& importer, const AttributePr
       return Strings(context, attribute.strings());
     case AttributeProto::TENSORS:
       for (const TensorProto& tensor : attribute.tensors()) {
-        TENON_ASSIGN_OR_RETURN(list.emplace_back(), ToAttribute(context, tensor, importer.source()));
+        TENON_ASSIGN_OR_RETURN(list.emplace_back(),
+                               ToAttribute(context, tensor, importer.source()));
       }
       return Attribute::Array(context, list);
     case AttributeProto::SPARSE_TENSORS:
       for (const SparseTensorProto& tensor : attribute.sparse_tensors()) {
-        TENON_ASSIGN_OR_RETURN(list.emplace_back(), ToAttribute(context, tensor, importer.source()));
+        TENON_ASSIGN_OR_RETURN(list.emplace_back(),
+                               ToAttribute(context, tensor, importer.source()));
       }
       return Attribute::Array(context, list);
     case AttributeProto::TYPE_PROTOS:
@@ -183,8 +185,8 @@ absl::Status CollectAttributes(GraphImporter& importer, const Node& node, Opaque
     AddAttribute(parts.attributes, written.name(), *value);
   }
   if (parts.graphs.size() > kMaxRegions) {
-    return node.Error(fmt::format("the node has {} graphs, more than {}", parts.graphs.size(),
-                                  kMaxRegions));
+    return node.Error(
+        fmt::format("the node has {} graphs, more than {}", parts.graphs.size(), kMaxRegions));
   }
   return absl::OkStatus();
 }

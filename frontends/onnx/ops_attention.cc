@@ -9,7 +9,8 @@ namespace tenon::onnx {
 
 absl::Status ImportAttention(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 7));
-  if (node.input(4) || node.input(5)) return node.Unsupported("Attention with past keys and values");
+  if (node.input(4) || node.input(5))
+    return node.Unsupported("Attention with past keys and values");
   if (node.input(6)) return node.Unsupported("Attention with key and value lengths");
   TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a second output of Attention"));
   node.MarkRead("qk_matmul_output_mode");

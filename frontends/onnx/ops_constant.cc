@@ -18,8 +18,7 @@ constexpr int64_t kMaxSplatElements = int64_t{1} << 28;
 template <typename T>
 Attribute Elements(Context& context, DType dtype, std::span<const T> values, bool scalar) {
   const int64_t count = static_cast<int64_t>(values.size());
-  const Type type =
-      Type::Tensor(context, dtype, std::span<const int64_t>(&count, scalar ? 0 : 1));
+  const Type type = Type::Tensor(context, dtype, std::span<const int64_t>(&count, scalar ? 0 : 1));
   return Attribute::Elements(context, type, std::as_bytes(values));
 }
 
@@ -109,7 +108,8 @@ absl::Status ImportConstantOfShape(Node& node) {
 absl::Status ImportRange(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 3));
   node.MarkRead("stash_type");
-  TENON_ASSIGN_OR_RETURN(Value range, node.Make<ten::RangeOp>(node.input(0), node.input(1), node.input(2)));
+  TENON_ASSIGN_OR_RETURN(Value range,
+                         node.Make<ten::RangeOp>(node.input(0), node.input(1), node.input(2)));
   // The bounds are often sizes of other tensors, and its own size follows from them.
   const ShapeData& data = node.importer().shape_data();
   DimExpr bounds[3];

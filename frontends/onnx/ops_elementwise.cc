@@ -30,7 +30,8 @@ absl::StatusOr<Value> Chain(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, std::numeric_limits<int>::max()));
   Value result = node.input(0);
   for (int i = 1; i < node.num_inputs(); ++i) {
-    if (!node.input(i)) return node.Error(fmt::format("input {} of {} is missing", i, node.op_type()));
+    if (!node.input(i))
+      return node.Error(fmt::format("input {} of {} is missing", i, node.op_type()));
     TENON_ASSIGN_OR_RETURN(result, node.Make<Op>(result, node.input(i)));
   }
   return result;
@@ -53,7 +54,8 @@ absl::Status ImportCast(Node& node) {
   // Both concern 8-bit floats only.
   node.MarkRead("saturate");
   node.MarkRead("round_mode");
-  const DType dtype = to == static_cast<int32_t>(to) ? DTypeOf(static_cast<int32_t>(to)) : DType::kInvalid;
+  const DType dtype =
+      to == static_cast<int32_t>(to) ? DTypeOf(static_cast<int32_t>(to)) : DType::kInvalid;
   if (dtype == DType::kInvalid) {
     return node.Unsupported(fmt::format("Cast to {}", OnnxTypeName(static_cast<int32_t>(to))));
   }

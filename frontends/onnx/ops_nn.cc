@@ -17,8 +17,8 @@ struct Window {
   std::string auto_pad;
 };
 
-absl::StatusOr<std::vector<int64_t>> SpatialList(const Node& node, std::string_view name, size_t count,
-                                                 int64_t default_value, int64_t min) {
+absl::StatusOr<std::vector<int64_t>> SpatialList(const Node& node, std::string_view name,
+                                                 size_t count, int64_t default_value, int64_t min) {
   TENON_ASSIGN_OR_RETURN(auto values, node.Ints(name));
   if (!values || (values->empty() && count > 0)) return std::vector<int64_t>(count, default_value);
   if (values->size() != count) {
@@ -92,8 +92,9 @@ absl::Status ImportSoftmaxLike(Node& node) {
   // The old default is an axis behind the last one for a vector.
   if (node.version() < 13 && axis == rank) axis = rank - 1;
   TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
-  const bool single = node.version() >= 13 || std::all_of(dims.begin() + axis + 1, dims.end(),
-                                                          [](DimExpr d) { return d.is_constant(1); });
+  const bool single =
+      node.version() >= 13 ||
+      std::all_of(dims.begin() + axis + 1, dims.end(), [](DimExpr d) { return d.is_constant(1); });
   if (single) return node.Return(node.Make<Op>(x, typename Op::Attrs{.axis = axis}));
   ten::ReshapeOp::Attrs flat, back;
   flat.shape.assign(dims.begin(), dims.begin() + axis);
@@ -115,7 +116,8 @@ absl::Status ImportConv(Node& node) {
   for (size_t i = 0; kernel && i < kernel->size(); ++i) {
     const DimExpr dim = i < spatial ? w.type().dim(static_cast<int64_t>(i) + 2) : DimExpr();
     if (kernel->size() != spatial || (dim.is_constant() && dim.constant() != (*kernel)[i])) {
-      return node.Error(fmt::format("kernel_shape of Conv contradicts its weights {}", w.type().text()));
+      return node.Error(
+          fmt::format("kernel_shape of Conv contradicts its weights {}", w.type().text()));
     }
   }
   nn::ConvOp::Attrs attrs;

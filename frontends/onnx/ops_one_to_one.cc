@@ -1,4 +1,5 @@
-// Ops whose inputs, outputs and attributes are those of one of ours: the `onnx:` entries of the dialects.
+// Ops whose inputs, outputs and attributes are those of one of ours: the `onnx:` entries of the
+// dialects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,12 +61,13 @@ absl::Status ImportOneToOne(Node& node, std::string_view op_name) {
   for (size_t i = 0; i < def.attrs.size(); ++i) {
     if (node.Find(def.attrs[i].name) == nullptr) {
       if (!def.attrs[i].required) continue;
-      return node.Error(fmt::format("{} needs the attribute \"{}\"", node.op_type(), def.attrs[i].name));
+      return node.Error(
+          fmt::format("{} needs the attribute \"{}\"", node.op_type(), def.attrs[i].name));
     }
     TENON_ASSIGN_OR_RETURN(slots[i], ReadAttribute(node, def.attrs[i]));
   }
-  TENON_ASSIGN_OR_RETURN(Operation * op, node.builder().CreateInferred(*info, node.location(),
-                                                                      node.inputs(), slots));
+  TENON_ASSIGN_OR_RETURN(
+      Operation * op, node.builder().CreateInferred(*info, node.location(), node.inputs(), slots));
   node.importer().Register(op);
   return node.Return(op->result());
 }

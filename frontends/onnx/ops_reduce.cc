@@ -33,8 +33,8 @@ absl::StatusOr<Reduction> ReadReduction(Node& node, int64_t axes_input_since) {
 
 template <typename Op>
 absl::StatusOr<Value> Reduce(Node& node, Value x, const Reduction& reduction) {
-  return node.Make<Op>(
-      x, typename Op::Attrs{.axes = reduction.axes, .keepdims = reduction.keepdims});
+  return node.Make<Op>(x,
+                       typename Op::Attrs{.axes = reduction.axes, .keepdims = reduction.keepdims});
 }
 
 // An empty list of axes leaves x as it is.

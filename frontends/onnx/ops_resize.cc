@@ -15,7 +15,8 @@ namespace {
 // Sizes above this are a hostile file.
 constexpr double kMaxExtent = 1e15;
 
-absl::StatusOr<std::string> OneOf(const Node& node, std::string_view name, std::string_view fallback,
+absl::StatusOr<std::string> OneOf(const Node& node, std::string_view name,
+                                  std::string_view fallback,
                                   std::span<const std::string_view> allowed) {
   TENON_ASSIGN_OR_RETURN(const std::string value, node.Str(name, fallback));
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
@@ -80,7 +81,8 @@ absl::Status ApplyScales(const Node& node, const Request& request, ten::ResizeOp
 absl::Status ApplySizes(const Node& node, const Request& request, const std::string& policy,
                         ten::ResizeOp::Attrs& attrs) {
   if (policy == "stretch") {
-    for (size_t i = 0; i < request.axes.size(); ++i) attrs.sizes[request.axes[i]] = (*request.sizes)[i];
+    for (size_t i = 0; i < request.axes.size(); ++i)
+      attrs.sizes[request.axes[i]] = (*request.sizes)[i];
     return absl::OkStatus();
   }
   // One scale for all axes: the smallest, or the largest.
@@ -106,8 +108,7 @@ absl::Status ApplySizes(const Node& node, const Request& request, const std::str
 
 absl::Status CheckCount(const Node& node, std::string_view what, size_t found, size_t expected) {
   if (found == expected) return absl::OkStatus();
-  return node.Error(
-      fmt::format("{} has {} {} for {} axes", node.op_type(), found, what, expected));
+  return node.Error(fmt::format("{} has {} {} for {} axes", node.op_type(), found, what, expected));
 }
 
 ten::ResizeOp::Attrs InitialAttrs(const Node& node) {
@@ -144,13 +145,13 @@ absl::Status ReadModes(const Node& node, ten::ResizeOp::Attrs& attrs) {
   constexpr std::array<std::string_view, 4> kNearest = {"round_prefer_floor", "round_prefer_ceil",
                                                         "floor", "ceil"};
   TENON_ASSIGN_OR_RETURN(attrs.mode, OneOf(node, "mode", "nearest", kModes));
-  TENON_ASSIGN_OR_RETURN(attrs.coordinate_mode, node.Str("coordinate_transformation_mode", "half_pixel"));
+  TENON_ASSIGN_OR_RETURN(attrs.coordinate_mode,
+                         node.Str("coordinate_transformation_mode", "half_pixel"));
   if (attrs.coordinate_mode == "tf_half_pixel_for_nn") {
     return node.Unsupported("the coordinate mode tf_half_pixel_for_nn");
   }
-  TENON_ASSIGN_OR_RETURN(
-      attrs.coordinate_mode,
-      OneOf(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
+  TENON_ASSIGN_OR_RETURN(attrs.coordinate_mode,
+                         OneOf(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
   TENON_ASSIGN_OR_RETURN(attrs.nearest_mode,
                          OneOf(node, "nearest_mode", "round_prefer_floor", kNearest));
   TENON_ASSIGN_OR_RETURN(attrs.cubic_coeff_a, node.Float("cubic_coeff_a", -0.75f));

@@ -12,9 +12,7 @@ namespace {
 
 using Dims = std::vector<DimExpr>;
 
-Dims DimsOf(Value value) {
-  return Dims(value.type().dims().begin(), value.type().dims().end());
-}
+Dims DimsOf(Value value) { return Dims(value.type().dims().begin(), value.type().dims().end()); }
 
 absl::StatusOr<Value> ReshapeTo(Node& node, Value x, Dims dims) {
   return node.Make<ten::ReshapeOp>(x, ten::ReshapeOp::Attrs{.shape = std::move(dims)});
@@ -63,8 +61,8 @@ absl::Status ImportReshape(Node& node) {
   const Value x = node.input(0);
   TENON_ASSIGN_OR_RETURN(std::optional<Dims> shape, node.Extents(1));
   if (shape) {
-    TENON_ASSIGN_OR_RETURN(
-        shape, ResolveReshape(node, x.type().dims(), *std::move(shape), allow_zero));
+    TENON_ASSIGN_OR_RETURN(shape,
+                           ResolveReshape(node, x.type().dims(), *std::move(shape), allow_zero));
   }
   if (shape) return node.Return(ReshapeTo(node, x, *std::move(shape)));
   return node.Return(node.Make<ten::DynamicReshapeOp>(
@@ -80,9 +78,9 @@ absl::Status ImportFlatten(Node& node) {
     return node.Error(fmt::format("axis {} of Flatten is outside of [{}, {}]", axis, -rank, rank));
   }
   if (axis < 0) axis += rank;
-  return node.Return(ReshapeTo(node, node.input(0),
-                               {Product(node.context(), dims.first(axis)),
-                                Product(node.context(), dims.subspan(axis))}));
+  return node.Return(ReshapeTo(
+      node, node.input(0),
+      {Product(node.context(), dims.first(axis)), Product(node.context(), dims.subspan(axis))}));
 }
 
 absl::Status ImportSqueeze(Node& node) {
@@ -98,8 +96,8 @@ absl::Status ImportSqueeze(Node& node) {
       if (!std::binary_search(axes->begin(), axes->end(), i)) {
         kept.push_back(dims[i]);
       } else if (dims[i].is_constant() && !dims[i].is_constant(1)) {
-        return node.Error(fmt::format("Squeeze removes dimension {}, which is {}", i,
-                                      dims[i].constant()));
+        return node.Error(
+            fmt::format("Squeeze removes dimension {}, which is {}", i, dims[i].constant()));
       }
     }
   } else {

@@ -23,8 +23,8 @@ struct Scope {
   absl::flat_hash_map<std::string, const onnxpb::TensorProto*> weights;
   // Declared types of values: hints.
   absl::flat_hash_map<std::string, const onnxpb::TypeProto*> declared;
-  NameSet used;                   // names read by nodes or returned by the graph
-  Block* block = nullptr;         // where constants go: at its start
+  NameSet used;            // names read by nodes or returned by the graph
+  Block* block = nullptr;  // where constants go: at its start
   Operation* last_weight = nullptr;
 };
 

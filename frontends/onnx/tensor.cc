@@ -22,12 +22,12 @@ struct TypePair {
 };
 
 constexpr TypePair kTypes[] = {
-    {TensorProto::BOOL, DType::kBool},       {TensorProto::INT8, DType::kI8},
-    {TensorProto::INT16, DType::kI16},       {TensorProto::INT32, DType::kI32},
-    {TensorProto::INT64, DType::kI64},       {TensorProto::UINT8, DType::kU8},
-    {TensorProto::UINT16, DType::kU16},      {TensorProto::UINT32, DType::kU32},
-    {TensorProto::UINT64, DType::kU64},      {TensorProto::FLOAT16, DType::kF16},
-    {TensorProto::BFLOAT16, DType::kBF16},   {TensorProto::FLOAT, DType::kF32},
+    {TensorProto::BOOL, DType::kBool},     {TensorProto::INT8, DType::kI8},
+    {TensorProto::INT16, DType::kI16},     {TensorProto::INT32, DType::kI32},
+    {TensorProto::INT64, DType::kI64},     {TensorProto::UINT8, DType::kU8},
+    {TensorProto::UINT16, DType::kU16},    {TensorProto::UINT32, DType::kU32},
+    {TensorProto::UINT64, DType::kU64},    {TensorProto::FLOAT16, DType::kF16},
+    {TensorProto::BFLOAT16, DType::kBF16}, {TensorProto::FLOAT, DType::kF32},
     {TensorProto::DOUBLE, DType::kF64},
 };
 
@@ -50,8 +50,8 @@ Field FieldOf(DType dtype) {
   }
 }
 
-// Elements of a typed field, cut to the low bytes of each: small integers and 16-bit floats are kept as
-// bit patterns in wider ones.
+// Elements of a typed field, cut to the low bytes of each: small integers and 16-bit floats are
+// kept as bit patterns in wider ones.
 template <typename T>
 absl::StatusOr<std::shared_ptr<const Blob>> CopyTyped(
     const google::protobuf::RepeatedField<T>& values, DType dtype, size_t count) {
@@ -170,7 +170,8 @@ absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dim
   }
   for (int64_t dim : dims) {
     if (empty) break;
-    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / static_cast<uint64_t>(dim)) {
+    if (size >
+        static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / static_cast<uint64_t>(dim)) {
       return absl::InvalidArgumentError("has dimensions whose product overflows");
     }
     size *= static_cast<uint64_t>(dim);

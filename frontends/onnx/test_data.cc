@@ -37,8 +37,8 @@ absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path) {
 
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor) {
   if (tensor.blob->size() > INT_MAX / 2) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: a tensor of {} bytes does not fit a TensorProto", path, tensor.blob->size()));
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: a tensor of {} bytes does not fit a TensorProto", path, tensor.blob->size()));
   }
   onnxpb::TensorProto proto;
   proto.mutable_dims()->Assign(tensor.dims.begin(), tensor.dims.end());

@@ -163,7 +163,8 @@ class Walker {
   }
 
   absl::Status Malformed(size_t at, std::string_view what) {
-    return absl::InvalidArgumentError(fmt::format("malformed at byte {} of {}: {}", at, size_, what));
+    return absl::InvalidArgumentError(
+        fmt::format("malformed at byte {} of {}: {}", at, size_, what));
   }
 
   const char* data_;

@@ -19,6 +19,31 @@
 
 namespace tenon {
 
+// A function @main with the given arguments, results and body.
+inline std::string Function(std::string_view arguments, std::string_view type,
+                            std::string_view body) {
+  std::string text = "func.func() <{function_type = ";
+  text += type;
+  text += ", sym_name = \"main\"}> ({\n^bb0(";
+  text += arguments;
+  text += "):\n";
+  text += body;
+  return text + "}) : () -> ()\n";
+}
+
+inline constexpr char kAddMul[] = R"ir(
+  %0 = ten.add(%a, %b) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = ten.mul(%0, %b) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = ten.neg(%1) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = ten.matmul(%1, %2) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return(%2, %3) : (tensor<2x2xf32>, tensor<2x2xf32>) -> ()
+)ir";
+inline std::string AddMul() {
+  return Function("%a: tensor<2x2xf32>, %b: tensor<2x2xf32>",
+                  "(tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)",
+                  kAddMul);
+}
+
 inline std::shared_ptr<Context> NewTestContext() {
   auto context = std::make_shared<Context>();
   RegisterAllDialects(*context);
@@ -63,6 +88,14 @@ std::vector<T> ValuesOf(const Tensor& tensor) {
 }
 inline std::vector<int64_t> ShapeOf(const Tensor& tensor) {
   return {tensor.shape().begin(), tensor.shape().end()};
+}
+
+// 0.1-spaced values in [-0.5, 1.1].
+inline Tensor Ramp(std::vector<int64_t> shape) {
+  Tensor t = Tensor::Make(DType::kF32, shape);
+  for (int64_t i = 0; i < t.num_elements(); ++i)
+    t.as<float>()[i] = 0.1f * static_cast<float>(i % 17) - 0.5f;
+  return t;
 }
 
 }  // namespace tenon

@@ -1,16 +1,28 @@
 #include "tests/filetest/pipelines.h"
 
+#include <memory>
+
+#include "executor/evaluator.h"
+#include "executor/passes.h"
+#include "executor/program.h"
+#include "frontends/api/passes.h"
+#include "frontends/api/tenon.h"
+#include "ir/core/builder.h"
 #include "pass/pass_manager.h"
-#include "transforms/passes.h"
 
 namespace tenon::filetest {
 
 absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text) {
   PassRegistry registry;
-  RegisterTransformPasses(registry);
+  RegisterAllPasses(registry);
   PassManager manager(registry);
   if (absl::Status status = manager.AddPipeline(text); !status.ok()) return status;
+  const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
+  ReferenceEvaluator evaluator(kernels);
+  KernelTarget target(kernels);
   PassContext context;
+  context.evaluator = &evaluator;
+  context.target = &target;
   PassManagerOptions options;
   options.check_unchanged = true;
   absl::StatusOr<PassResult> result = manager.Run(module, context, options);
@@ -18,8 +30,21 @@ absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text) {
   return result->changed;
 }
 
-absl::Status RunProgram(Operation*, const std::string&) {
-  return absl::UnimplementedError("tests of kind 'run' need the executor");
+absl::StatusOr<std::vector<std::string>> RunProgram(Operation* module) {
+  Context& context = module->context();
+  // The case owns the context and outlives the model.
+  Model model(std::shared_ptr<Context>(&context, [](Context*) {}), OwnedOp(Clone(*module)));
+  absl::StatusOr<Program> program = Compile(model, {.threads = 1, .reference = true});
+  if (!program.ok()) return program.status();
+  absl::StatusOr<std::vector<Tensor>> outputs = program->Run({});
+  if (!outputs.ok()) return outputs.status();
+  std::vector<std::string> lines;
+  for (const Tensor& output : *outputs) {
+    Type type = Type::Tensor(context, output.dtype(), output.shape());
+    std::span<const std::byte> bytes(static_cast<const std::byte*>(output.data()), output.num_bytes());
+    lines.push_back(Attribute::Elements(context, type, bytes).text());
+  }
+  return lines;
 }
 
 }  // namespace tenon::filetest

@@ -83,7 +83,12 @@ class CaseRunner {
       CheckRoundTrips(*module);
       return absl::OkStatus();
     }
-    if (file_.kind == "run") return RunProgram(module.get(), file_.argument);
+    if (file_.kind == "run") {
+      absl::StatusOr<std::vector<std::string>> outputs = RunProgram(module.get());
+      if (!outputs.ok()) return outputs.status();
+      actual = *std::move(outputs);
+      return absl::OkStatus();
+    }
     return absl::UnimplementedError(fmt::format("no test of kind '{}'", file_.kind));
   }
 

@@ -1,7 +1,8 @@
 // What each ONNX op becomes, in the versions that differ.
+#include "frontends/onnx/adapters.h"
+
 #include <gtest/gtest.h>
 
-#include "frontends/onnx/adapters.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "tests/onnx/model_builder.h"
@@ -30,20 +31,39 @@ TEST(Adapters, TableIsComplete) {
 }
 
 TEST(Adapters, OneToOne) {
-  for (const auto& [onnx, ours] : std::vector<std::pair<std::string, std::string>>{
-           {"Abs", "ten.abs"}, {"Ceil", "ten.ceil"}, {"Cos", "ten.cos"}, {"Erf", "ten.erf"},
-           {"Exp", "ten.exp"}, {"Floor", "ten.floor"}, {"HardSwish", "ten.hard_swish"},
-           {"IsNaN", "ten.is_nan"}, {"Log", "ten.log"}, {"Neg", "ten.neg"},
-           {"Reciprocal", "ten.reciprocal"}, {"Relu", "ten.relu"}, {"Round", "ten.round"},
-           {"Sigmoid", "ten.sigmoid"}, {"Sign", "ten.sign"}, {"Sin", "ten.sin"},
-           {"Sqrt", "ten.sqrt"}, {"Tanh", "ten.tanh"}, {"Gelu", "nn.gelu"}}) {
+  for (const auto& [onnx, ours] :
+       std::vector<std::pair<std::string, std::string>>{{"Abs", "ten.abs"},
+                                                        {"Ceil", "ten.ceil"},
+                                                        {"Cos", "ten.cos"},
+                                                        {"Erf", "ten.erf"},
+                                                        {"Exp", "ten.exp"},
+                                                        {"Floor", "ten.floor"},
+                                                        {"HardSwish", "ten.hard_swish"},
+                                                        {"IsNaN", "ten.is_nan"},
+                                                        {"Log", "ten.log"},
+                                                        {"Neg", "ten.neg"},
+                                                        {"Reciprocal", "ten.reciprocal"},
+                                                        {"Relu", "ten.relu"},
+                                                        {"Round", "ten.round"},
+                                                        {"Sigmoid", "ten.sigmoid"},
+                                                        {"Sign", "ten.sign"},
+                                                        {"Sin", "ten.sin"},
+                                                        {"Sqrt", "ten.sqrt"},
+                                                        {"Tanh", "ten.tanh"},
+                                                        {"Gelu", "nn.gelu"}}) {
     EXPECT_EQ(Ops(OneNode(20, onnx, {"x"})), ours);
   }
-  for (const auto& [onnx, ours] : std::vector<std::pair<std::string, std::string>>{
-           {"Add", "ten.add"}, {"Sub", "ten.sub"}, {"Mul", "ten.mul"}, {"Div", "ten.div"},
-           {"Pow", "ten.pow"}, {"Equal", "ten.equal"}, {"Less", "ten.less"},
-           {"LessOrEqual", "ten.less_equal"}, {"Greater", "ten.greater"},
-           {"GreaterOrEqual", "ten.greater_equal"}}) {
+  for (const auto& [onnx, ours] :
+       std::vector<std::pair<std::string, std::string>>{{"Add", "ten.add"},
+                                                        {"Sub", "ten.sub"},
+                                                        {"Mul", "ten.mul"},
+                                                        {"Div", "ten.div"},
+                                                        {"Pow", "ten.pow"},
+                                                        {"Equal", "ten.equal"},
+                                                        {"Less", "ten.less"},
+                                                        {"LessOrEqual", "ten.less_equal"},
+                                                        {"Greater", "ten.greater"},
+                                                        {"GreaterOrEqual", "ten.greater_equal"}}) {
     EXPECT_EQ(Ops(OneNode(17, onnx, {"x", "y"})), ours);
   }
 }
@@ -87,10 +107,12 @@ TEST(Adapters, Clip) {
 }
 
 TEST(Adapters, Cast) {
-  EXPECT_EQ(ImportModel(OneNode(13, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT16}}})).ResultType(),
-            "tensor<2x3x4xf16>");
+  EXPECT_EQ(
+      ImportModel(OneNode(13, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT16}}})).ResultType(),
+      "tensor<2x3x4xf16>");
   EXPECT_EQ(Ops(OneNode(13, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT}}})), "");
-  EXPECT_EQ(Ops(OneNode(19, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT8E5M2}}})), "onnx.Cast");
+  EXPECT_EQ(Ops(OneNode(19, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT8E5M2}}})),
+            "onnx.Cast");
   EXPECT_EQ(Ops(OneNode(13, "Cast", {"x"}, {{"to", int64_t{TensorProto::STRING}}})), "onnx.Cast");
   EXPECT_EQ(ImportModel(OneNode(15, "CastLike", {"x", "i"})).ResultType(), "tensor<2x3x4xi64>");
 }
@@ -112,10 +134,11 @@ TEST(Adapters, Dropout) {
 }
 
 TEST(Adapters, ReduceAxesAreAttributesThenInputs) {
-  const Imported old = ImportModel(
-      OneNode(11, "ReduceMean", {"x"}, {{"axes", std::vector<int64_t>{-1, 0}}, {"keepdims", int64_t{0}}}));
+  const Imported old = ImportModel(OneNode(
+      11, "ReduceMean", {"x"}, {{"axes", std::vector<int64_t>{-1, 0}}, {"keepdims", int64_t{0}}}));
   const ten::ReduceMeanOp mean(old.Only("ten.reduce_mean"));
-  EXPECT_EQ(std::vector<int64_t>(mean.axes().begin(), mean.axes().end()), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(std::vector<int64_t>(mean.axes().begin(), mean.axes().end()),
+            (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(old.ResultType(), "tensor<3xf32>");
   ModelBuilder recent = OneNode(18, "ReduceMean", {"x", "axes"});
   recent.Ints("axes", {1}, {1});
@@ -126,7 +149,8 @@ TEST(Adapters, ReduceAxesAreAttributesThenInputs) {
   EXPECT_EQ(ImportModel(sum).ResultType(), "tensor<2x3x1xf32>");
   EXPECT_EQ(ImportModel(OneNode(18, "ReduceMax", {"x"})).ResultType(), "tensor<1x1x1xf32>");
   EXPECT_EQ(Ops(OneNode(18, "ReduceMax", {"x"}, {{"noop_with_empty_axes", int64_t{1}}})), "");
-  EXPECT_EQ(Ops(OneNode(18, "ReduceL2", {"x"}, {{"noop_with_empty_axes", int64_t{1}}})), "ten.reduce_l2");
+  EXPECT_EQ(Ops(OneNode(18, "ReduceL2", {"x"}, {{"noop_with_empty_axes", int64_t{1}}})),
+            "ten.reduce_l2");
   EXPECT_EQ(Ops(OneNode(18, "ReduceMin", {"x", "i"})), "onnx.ReduceMin");
   EXPECT_EQ(Ops(OneNode(18, "ReduceL1", {"x"})), "ten.abs ten.reduce_sum");
   EXPECT_EQ(Ops(OneNode(18, "ReduceSumSquare", {"x"})), "ten.mul ten.reduce_sum");
@@ -171,14 +195,16 @@ TEST(Adapters, ReshapeOfData) {
 TEST(Adapters, ReshapeErrors) {
   ModelBuilder twice = OneNode(14, "Reshape", {"x", "shape"});
   twice.Ints("shape", {2}, {-1, -1});
-  EXPECT_TRUE(ImportModel(twice).HasDiagnostic("the_node: error: the shape of Reshape contains -1 twice"));
+  EXPECT_TRUE(
+      ImportModel(twice).HasDiagnostic("the_node: error: the shape of Reshape contains -1 twice"));
   ModelBuilder wrong = OneNode(14, "Reshape", {"x", "shape"});
   wrong.Ints("shape", {2}, {5, 5});
   EXPECT_TRUE(ImportModel(wrong).HasDiagnostic("the_node: error"));
 }
 
 TEST(Adapters, SqueezeAndUnsqueeze) {
-  EXPECT_EQ(ImportModel(OneNode(11, "Unsqueeze", {"x"}, {{"axes", std::vector<int64_t>{-1, 0}}})).ResultType(),
+  EXPECT_EQ(ImportModel(OneNode(11, "Unsqueeze", {"x"}, {{"axes", std::vector<int64_t>{-1, 0}}}))
+                .ResultType(),
             "tensor<1x2x3x4x1xf32>");
   ModelBuilder recent = OneNode(13, "Unsqueeze", {"x", "axes"});
   recent.Ints("axes", {1}, {1});
@@ -191,28 +217,33 @@ TEST(Adapters, SqueezeAndUnsqueeze) {
   open.Input("x", {1, "B"}).Node("Squeeze", {"x"}, {"out"}).Output("out");
   EXPECT_EQ(Ops(open), "onnx.Squeeze");
   ModelBuilder wrong(11);
-  wrong.Input("x", {2}).Node("Squeeze", {"x"}, {"out"}, {{"axes", std::vector<int64_t>{0}}}).Output("out");
+  wrong.Input("x", {2})
+      .Node("Squeeze", {"x"}, {"out"}, {{"axes", std::vector<int64_t>{0}}})
+      .Output("out");
   EXPECT_FALSE(ImportModel(wrong).status.ok());
 }
 
 TEST(Adapters, ShapeStartEnd) {
-  const Imported part = ImportModel(OneNode(15, "Shape", {"x"}, {{"start", int64_t{-2}}, {"end", int64_t{9}}}));
+  const Imported part =
+      ImportModel(OneNode(15, "Shape", {"x"}, {{"start", int64_t{-2}}, {"end", int64_t{9}}}));
   EXPECT_EQ(ten::ShapeOp(part.Only("ten.shape")).start(), 1);
   EXPECT_EQ(part.ResultType(), "tensor<2xi64>");
   EXPECT_EQ(ImportModel(OneNode(13, "Size", {"x"})).ResultType(), "tensor<i64>");
 }
 
 TEST(Adapters, Slice) {
-  const Imported old = ImportModel(
-      OneNode(9, "Slice", {"x"},
-              {{"starts", std::vector<int64_t>{1}}, {"ends", std::vector<int64_t>{3}}, {"axes", std::vector<int64_t>{2}}}));
+  const Imported old = ImportModel(OneNode(9, "Slice", {"x"},
+                                           {{"starts", std::vector<int64_t>{1}},
+                                            {"ends", std::vector<int64_t>{3}},
+                                            {"axes", std::vector<int64_t>{2}}}));
   EXPECT_EQ(old.ResultType(), "tensor<2x3x2xf32>");
   ModelBuilder recent = OneNode(13, "Slice", {"x", "starts", "ends", "axes", "steps"});
   recent.Ints("starts", {2}, {-1, 0}).Ints("ends", {2}, {INT64_MIN, INT64_MAX});
   recent.Ints("axes", {2}, {-1, 0}).Ints("steps", {2}, {-2, 1});
   const Imported sliced = ImportModel(recent);
   const ten::SliceOp slice(sliced.Only("ten.slice"));
-  EXPECT_EQ(std::vector<int64_t>(slice.axes().begin(), slice.axes().end()), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(std::vector<int64_t>(slice.axes().begin(), slice.axes().end()),
+            (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(sliced.ResultType(), "tensor<2x3x2xf32>");
   EXPECT_EQ(Ops(OneNode(13, "Slice", {"x", "i", "i"})), "ten.dynamic_slice");
   ModelBuilder twice = OneNode(13, "Slice", {"x", "s", "s", "axes"});
@@ -222,21 +253,27 @@ TEST(Adapters, Slice) {
 
 TEST(Adapters, Split) {
   const Imported old = ImportModel(
-      OneNode(11, "Split", {"x"}, {{"axis", int64_t{-1}}, {"split", std::vector<int64_t>{1, 3}}}, {"out", "b"}));
+      OneNode(11, "Split", {"x"}, {{"axis", int64_t{-1}}, {"split", std::vector<int64_t>{1, 3}}},
+              {"out", "b"}));
   EXPECT_EQ(old.ResultType(), "tensor<2x3x1xf32>");
-  ModelBuilder uneven = OneNode(18, "Split", {"x"}, {{"axis", int64_t{1}}, {"num_outputs", int64_t{2}}}, {"out", "b"});
+  ModelBuilder uneven = OneNode(18, "Split", {"x"},
+                                {{"axis", int64_t{1}}, {"num_outputs", int64_t{2}}}, {"out", "b"});
   uneven.Output("b");
   EXPECT_EQ(ImportModel(uneven).ResultType(0), "tensor<2x2x4xf32>");
   EXPECT_EQ(ImportModel(uneven).ResultType(1), "tensor<2x1x4xf32>");
-  EXPECT_FALSE(ImportModel(OneNode(13, "Split", {"x"}, {{"axis", int64_t{1}}}, {"out", "b"})).status.ok());
+  EXPECT_FALSE(
+      ImportModel(OneNode(13, "Split", {"x"}, {{"axis", int64_t{1}}}, {"out", "b"})).status.ok());
   ModelBuilder symbolic(13);
-  symbolic.Input("x", {"B", 6}).Node("Split", {"x"}, {"a", "b"}, {{"axis", int64_t{1}}}).Output("a");
+  symbolic.Input("x", {"B", 6})
+      .Node("Split", {"x"}, {"a", "b"}, {{"axis", int64_t{1}}})
+      .Output("a");
   EXPECT_EQ(ImportModel(symbolic).ResultType(), R"(tensor<?x3xf32, ["B", ""]>)");
 }
 
 TEST(Adapters, Pad) {
   const std::vector<int64_t> pads{0, 0, 1, 0, 0, 2};
-  EXPECT_EQ(ImportModel(OneNode(10, "Pad", {"x"}, {{"pads", pads}})).ResultType(), "tensor<2x3x7xf32>");
+  EXPECT_EQ(ImportModel(OneNode(10, "Pad", {"x"}, {{"pads", pads}})).ResultType(),
+            "tensor<2x3x7xf32>");
   ModelBuilder recent = OneNode(13, "Pad", {"x", "pads", "value"}, {{"mode", "constant"}});
   recent.Ints("pads", {6}, pads).Floats("value", {}, {1});
   EXPECT_EQ(ImportModel(recent).ResultType(), "tensor<2x3x7xf32>");
@@ -344,7 +381,9 @@ TEST(Adapters, ConvolutionAndPooling) {
   ModelBuilder conv(13);
   conv.Input("x", {"N", 4, 8, 8}).Input("w", {6, 2, 3, 3});
   conv.Node("Conv", {"x", "w"}, {"out"},
-            {{"group", int64_t{2}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}, {"strides", std::vector<int64_t>{2, 2}}});
+            {{"group", int64_t{2}},
+             {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+             {"strides", std::vector<int64_t>{2, 2}}});
   conv.Output("out");
   EXPECT_EQ(ImportModel(conv).ResultType(), R"(tensor<?x6x4x4xf32, ["N", "", "", ""]>)");
   ModelBuilder valid(13);
@@ -353,7 +392,9 @@ TEST(Adapters, ConvolutionAndPooling) {
   EXPECT_EQ(nn::ConvOp(ImportModel(valid).Only("nn.conv")).auto_pad(), "NOTSET");
   ModelBuilder pool(12);
   pool.Input("x", {1, 4, 8, 8});
-  pool.Node("MaxPool", {"x"}, {"out"}, {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
+  pool.Node(
+      "MaxPool", {"x"}, {"out"},
+      {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
   pool.Output("out");
   EXPECT_EQ(ImportModel(pool).ResultType(), "tensor<1x4x4x4xf32>");
   ModelBuilder indices(12);
@@ -363,20 +404,26 @@ TEST(Adapters, ConvolutionAndPooling) {
   EXPECT_EQ(Ops(indices), "onnx.MaxPool");
   ModelBuilder average(19);
   average.Input("x", {1, 4, 8, 8});
-  average.Node("AveragePool", {"x"}, {"out"}, {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"count_include_pad", int64_t{1}}});
+  average.Node("AveragePool", {"x"}, {"out"},
+               {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"count_include_pad", int64_t{1}}});
   average.Output("out");
   EXPECT_TRUE(nn::AveragePoolOp(ImportModel(average).Only("nn.average_pool")).count_include_pad());
   ModelBuilder global(13);
-  global.Input("x", {1, 4, 8, 8}).Node("GlobalAveragePool", {"x"}, {"m"}).Node("GlobalMaxPool", {"m"}, {"out"});
+  global.Input("x", {1, 4, 8, 8})
+      .Node("GlobalAveragePool", {"x"}, {"m"})
+      .Node("GlobalMaxPool", {"m"}, {"out"});
   global.Output("out");
   EXPECT_EQ(Ops(global), "ten.reduce_mean ten.reduce_max");
   EXPECT_EQ(ImportModel(global).ResultType(), "tensor<1x4x1x1xf32>");
 }
 
 TEST(Adapters, HostileWindows) {
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::vector<int64_t>>>{
-           {"strides", {0, 1}}, {"dilations", {1, 0}}, {"pads", {-1, 0, 0, 0}}, {"kernel_shape", {3}},
-           {"strides", {1}}}) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::vector<int64_t>>>{{"strides", {0, 1}},
+                                                                 {"dilations", {1, 0}},
+                                                                 {"pads", {-1, 0, 0, 0}},
+                                                                 {"kernel_shape", {3}},
+                                                                 {"strides", {1}}}) {
     ModelBuilder conv(13);
     conv.Input("x", {1, 4, 8, 8}).Input("w", {6, 4, 3, 3});
     conv.Node("Conv", {"x", "w"}, {"out"}, {{name, value}}, "bad").Output("out");
@@ -388,7 +435,8 @@ TEST(Adapters, Normalisation) {
   ModelBuilder batch(15);
   batch.Input("x", {1, 4, 8, 8});
   for (const char* name : {"s", "b", "m", "v"}) batch.Floats(name, {4}, {1, 1, 1, 1});
-  batch.Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"out"}, {{"epsilon", 1e-3f}}).Output("out");
+  batch.Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"out"}, {{"epsilon", 1e-3f}})
+      .Output("out");
   EXPECT_EQ(nn::BatchNormOp(ImportModel(batch).Only("nn.batch_norm")).epsilon(), 1e-3f);
   ModelBuilder layer(17);
   layer.Input("x", {2, 4}).Floats("s", {4}, {1, 1, 1, 1});
@@ -404,7 +452,10 @@ TEST(Adapters, Attention) {
   ModelBuilder model(23);
   model.Input("q", {"B", "S", 48}).Input("k", {"B", "T", 24}).Input("v", {"B", "T", 24});
   model.Node("Attention", {"q", "k", "v"}, {"out"},
-             {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}, {"is_causal", int64_t{1}}, {"scale", 0.5f}});
+             {{"q_num_heads", int64_t{4}},
+              {"kv_num_heads", int64_t{2}},
+              {"is_causal", int64_t{1}},
+              {"scale", 0.5f}});
   model.Output("out");
   const Imported result = ImportModel(model);
   const nn::AttentionOp attention(result.Only("nn.attention"));
@@ -420,8 +471,12 @@ TEST(Adapters, Attention) {
 
 TEST(Adapters, RotaryEmbedding) {
   ModelBuilder model(23);
-  model.Input("x", {2, 4, 8, 16}).Input("c", {32, 8}).Input("s", {32, 8}).Input("p", {2, 8}, TensorProto::INT64);
-  model.Node("RotaryEmbedding", {"x", "c", "s", "p"}, {"out"}, {{"interleaved", int64_t{1}}}).Output("out");
+  model.Input("x", {2, 4, 8, 16})
+      .Input("c", {32, 8})
+      .Input("s", {32, 8})
+      .Input("p", {2, 8}, TensorProto::INT64);
+  model.Node("RotaryEmbedding", {"x", "c", "s", "p"}, {"out"}, {{"interleaved", int64_t{1}}})
+      .Output("out");
   EXPECT_TRUE(nn::RotaryEmbeddingOp(ImportModel(model).Only("nn.rotary_embedding")).interleaved());
 }
 
@@ -463,13 +518,15 @@ TEST(Adapters, Einsum) {
 
 TEST(Adapters, WrongAttributeTypeNamesTheNode) {
   const Imported result = ImportModel(OneNode(13, "Gather", {"x", "i"}, {{"axis", 1.0f}}));
-  EXPECT_TRUE(result.HasDiagnostic("the_node: error: attribute \"axis\" of Gather must be INT, got FLOAT"));
+  EXPECT_TRUE(
+      result.HasDiagnostic("the_node: error: attribute \"axis\" of Gather must be INT, got FLOAT"));
 }
 
 TEST(Adapters, MissingInputNamesTheNode) {
   EXPECT_TRUE(ImportModel(OneNode(13, "MatMul", {"x"}))
                   .HasDiagnostic("the_node: error: MatMul needs 2 inputs, input 1 is missing"));
-  EXPECT_TRUE(ImportModel(OneNode(13, "Concat", {"x", "", "y"}, {{"axis", int64_t{0}}})).HasDiagnostic("error"));
+  EXPECT_TRUE(ImportModel(OneNode(13, "Concat", {"x", "", "y"}, {{"axis", int64_t{0}}}))
+                  .HasDiagnostic("error"));
 }
 
 TEST(Adapters, UnknownAttributeIsAWarning) {

@@ -17,8 +17,12 @@ TEST(Import, NamesAndSymbols) {
   const Imported result = ImportModel(model);
   ASSERT_TRUE(result.status.ok()) << result.status;
   const std::string text = result.Text();
-  EXPECT_NE(text.find(R"(arg_attrs = [{core.name = "ids"}, {core.name = "mask"}])"), std::string::npos) << text;
-  EXPECT_NE(text.find(R"(res_attrs = [{core.name = "same"}, {core.name = "shape"}])"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(arg_attrs = [{core.name = "ids"}, {core.name = "mask"}])"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"(res_attrs = [{core.name = "same"}, {core.name = "shape"}])"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find(R"(tensor<?x4xf32, ["mask.d0", ""]>)"), std::string::npos) << text;
 }
 
@@ -31,7 +35,10 @@ TEST(Import, NewNamesDifferFromDeclaredOnes) {
 
 TEST(Import, Locations) {
   ModelBuilder model(17);
-  model.Input("x", {2}).Node("Relu", {"x"}, {"a"}, {}, "/layer/Relu").Node("Abs", {"a"}, {"b"}).Output("b");
+  model.Input("x", {2})
+      .Node("Relu", {"x"}, {"a"}, {}, "/layer/Relu")
+      .Node("Abs", {"a"}, {"b"})
+      .Output("b");
   const Imported result = ImportModel(model);
   EXPECT_EQ(DescribeLocation(*result.context, result.Only("ten.relu")->location()), "/layer/Relu");
   EXPECT_EQ(DescribeLocation(*result.context, result.Only("ten.abs")->location()), "Abs:b");
@@ -58,10 +65,15 @@ TEST(Import, CycleNamesItsNodes) {
 TEST(Import, UndefinedAndDuplicateValues) {
   ModelBuilder undefined(17);
   undefined.Input("x", {2}).Node("Add", {"x", "nowhere"}, {"a"}, {}, "n").Output("a");
-  EXPECT_TRUE(ImportModel(undefined).HasDiagnostic(R"(node "n" reads the value "nowhere", which nothing defines)"));
+  EXPECT_TRUE(ImportModel(undefined).HasDiagnostic(
+      R"(node "n" reads the value "nowhere", which nothing defines)"));
   ModelBuilder duplicate(17);
-  duplicate.Input("x", {2}).Node("Relu", {"x"}, {"a"}).Node("Abs", {"x"}, {"a"}, {}, "n").Output("a");
-  EXPECT_TRUE(ImportModel(duplicate).HasDiagnostic(R"(node "n" defines the value "a", which exists already)"));
+  duplicate.Input("x", {2})
+      .Node("Relu", {"x"}, {"a"})
+      .Node("Abs", {"x"}, {"a"}, {}, "n")
+      .Output("a");
+  EXPECT_TRUE(ImportModel(duplicate).HasDiagnostic(
+      R"(node "n" defines the value "a", which exists already)"));
   ModelBuilder output(17);
   output.Input("x", {2}).Output("nothing");
   EXPECT_TRUE(ImportModel(output).HasDiagnostic(R"(graph output "nothing" is not defined)"));
@@ -69,7 +81,11 @@ TEST(Import, UndefinedAndDuplicateValues) {
 
 TEST(Import, InitializersThatAreInputsAreConstants) {
   ModelBuilder model(17);
-  model.Input("x", {2}).Input("w", {2}).Floats("w", {2}, {1, 2}).Node("Add", {"x", "w"}, {"a"}).Output("a");
+  model.Input("x", {2})
+      .Input("w", {2})
+      .Floats("w", {2}, {1, 2})
+      .Node("Add", {"x", "w"}, {"a"})
+      .Output("a");
   const Imported result = ImportModel(model);
   EXPECT_EQ(result.Find("core.constant").size(), 1u);
   EXPECT_TRUE(result.HasDiagnostic("w: remark: the input has a default value"));
@@ -147,7 +163,8 @@ TEST(Import, SubgraphsBecomeRegions) {
   EXPECT_EQ(op->attr("regions").text(), R"(["then_branch", "else_branch"])");
 }
 
-onnxpb::FunctionProto MakeFunction(const std::string& name, const Names& inputs, const Names& outputs) {
+onnxpb::FunctionProto MakeFunction(const std::string& name, const Names& inputs,
+                                   const Names& outputs) {
   onnxpb::FunctionProto function;
   function.set_name(name);
   function.set_domain("local");
@@ -207,7 +224,8 @@ TEST(Import, ExplodingFunctionsAreRefused) {
   model.Input("x", {2}).Node("F0", {"x"}, {"out"}).Output("out");
   model.graph().mutable_node(0)->set_domain("local");
   const Imported result = ImportModel(model);
-  EXPECT_NE(result.status.message().find("expand to more than"), std::string::npos) << result.status;
+  EXPECT_NE(result.status.message().find("expand to more than"), std::string::npos)
+      << result.status;
 }
 
 TEST(Import, TensorsWithoutCounterpartAreOpaque) {

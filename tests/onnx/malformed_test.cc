@@ -55,10 +55,11 @@ TEST(Malformed, Tensors) {
     std::vector<int64_t> dims;
     const char* message;
   };
-  for (const Case& c : {Case{{-3}, "has the dimension -3"}, Case{{4}, "has 12 bytes, its dimensions need 16"},
-                        Case{{2}, "has 12 bytes, its dimensions need 8"},
-                        Case{{int64_t{1} << 40, int64_t{1} << 40}, "product overflows"},
-                        Case{{INT64_MAX}, "product overflows"}}) {
+  for (const Case& c :
+       {Case{{-3}, "has the dimension -3"}, Case{{4}, "has 12 bytes, its dimensions need 16"},
+        Case{{2}, "has 12 bytes, its dimensions need 8"},
+        Case{{int64_t{1} << 40, int64_t{1} << 40}, "product overflows"},
+        Case{{INT64_MAX}, "product overflows"}}) {
     ModelBuilder model = AddModel();
     model.graph().mutable_initializer(0)->mutable_dims()->Assign(c.dims.begin(), c.dims.end());
     const std::string error = FirstError(ImportModel(model));
@@ -75,8 +76,9 @@ TEST(Malformed, WrongFieldForTheType) {
   TensorProto* tensor = model.graph().mutable_initializer(0);
   tensor->clear_raw_data();
   for (int i = 0; i < 3; ++i) tensor->add_int64_data(i);
-  EXPECT_NE(FirstError(ImportModel(model)).find("tensor \"w\" has 0 elements, its dimensions need 3"),
-            std::string::npos);
+  EXPECT_NE(
+      FirstError(ImportModel(model)).find("tensor \"w\" has 0 elements, its dimensions need 3"),
+      std::string::npos);
 }
 
 TEST(Malformed, WrongTypesNameTheNode) {
@@ -139,12 +141,13 @@ TEST(Malformed, NegativeDimensionsOfInputsAreUnknown) {
   EXPECT_EQ(ImportModel(model).ResultType(), R"(tensor<?x2xf32, ["x.d0", ""]>)");
 }
 
-// Bytes flipped, removed and inserted in real models. Whatever happens is fine as long as an error is
-// reported and nothing is touched that should not be (run it under sanitizers).
+// Bytes flipped, removed and inserted in real models. Whatever happens is fine as long as an error
+// is reported and nothing is touched that should not be (run it under sanitizers).
 class Mutation : public testing::TestWithParam<const char*> {};
 
 TEST_P(Mutation, NeverCrashes) {
-  std::ifstream in(std::string(TENON_SOURCE_DIR "/tests/models/") + GetParam() + "/model.onnx", std::ios::binary);
+  std::ifstream in(std::string(TENON_SOURCE_DIR "/tests/models/") + GetParam() + "/model.onnx",
+                   std::ios::binary);
   std::string original((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   ASSERT_FALSE(original.empty());
   // Most bytes of a model are weights, where a change does nothing: cut them out.
@@ -203,7 +206,9 @@ TEST(Malformed, MutatedMessages) {
   onnxpb::ModelProto original;
   ASSERT_TRUE(original.ParseFromIstream(&in));
   std::mt19937 random(17);
-  const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
+  const auto below = [&random](int n) {
+    return static_cast<int>(random() % static_cast<uint32_t>(n));
+  };
   for (int i = 0; i < 300; ++i) {
     onnxpb::ModelProto model = original;
     onnxpb::GraphProto& graph = *model.mutable_graph();

@@ -68,7 +68,8 @@ onnxpb::NodeProto MakeNode(const std::string& op_type, const Names& inputs, cons
   return node;
 }
 
-onnxpb::ValueInfoProto MakeInfo(const std::string& name, const std::vector<Dim>& dims, int32_t type) {
+onnxpb::ValueInfoProto MakeInfo(const std::string& name, const std::vector<Dim>& dims,
+                                int32_t type) {
   onnxpb::ValueInfoProto info;
   info.set_name(name);
   info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
@@ -91,7 +92,8 @@ ModelBuilder::ModelBuilder(int64_t opset) {
   model_.mutable_graph()->set_name("test");
 }
 
-ModelBuilder& ModelBuilder::Input(const std::string& name, const std::vector<Dim>& dims, int32_t type) {
+ModelBuilder& ModelBuilder::Input(const std::string& name, const std::vector<Dim>& dims,
+                                  int32_t type) {
   *graph().add_input() = MakeInfo(name, dims, type);
   return *this;
 }
@@ -113,8 +115,9 @@ ModelBuilder& ModelBuilder::Ints(const std::string& name, std::vector<int64_t> d
   return *this;
 }
 
-ModelBuilder& ModelBuilder::Node(const std::string& op_type, const Names& inputs, const Names& outputs,
-                                 const NamedValues& attributes, const std::string& name) {
+ModelBuilder& ModelBuilder::Node(const std::string& op_type, const Names& inputs,
+                                 const Names& outputs, const NamedValues& attributes,
+                                 const std::string& name) {
   *graph().add_node() = MakeNode(op_type, inputs, outputs, attributes, name);
   return *this;
 }
@@ -186,7 +189,8 @@ bool Imported::HasDiagnostic(std::string_view part) const {
 Imported ImportBytes(const std::string& bytes, const ImportOptions& options) {
   Imported result;
   Prepare(result);
-  Finish(result, ImportOnnxFromBytes(*result.context, std::as_bytes(std::span(bytes)), nullptr, options));
+  Finish(result,
+         ImportOnnxFromBytes(*result.context, std::as_bytes(std::span(bytes)), nullptr, options));
   return result;
 }
 

@@ -23,8 +23,10 @@ using NamedValues = std::vector<std::pair<std::string, AttributeValue>>;
 
 onnxpb::AttributeProto MakeAttribute(const std::string& name, const AttributeValue& value);
 // Raw data unless `typed`.
-onnxpb::TensorProto FloatTensor(std::string name, std::vector<int64_t> dims, std::vector<float> values);
-onnxpb::TensorProto IntTensor(std::string name, std::vector<int64_t> dims, std::vector<int64_t> values);
+onnxpb::TensorProto FloatTensor(std::string name, std::vector<int64_t> dims,
+                                std::vector<float> values);
+onnxpb::TensorProto IntTensor(std::string name, std::vector<int64_t> dims,
+                              std::vector<int64_t> values);
 onnxpb::NodeProto MakeNode(const std::string& op_type, const Names& inputs, const Names& outputs,
                            const NamedValues& attributes = {}, const std::string& name = "");
 // A dimension is a number or a name.
@@ -39,8 +41,10 @@ class ModelBuilder {
   ModelBuilder& Input(const std::string& name, const std::vector<Dim>& dims,
                       int32_t type = onnxpb::TensorProto::FLOAT);
   ModelBuilder& Output(const std::string& name);
-  ModelBuilder& Floats(const std::string& name, std::vector<int64_t> dims, std::vector<float> values);
-  ModelBuilder& Ints(const std::string& name, std::vector<int64_t> dims, std::vector<int64_t> values);
+  ModelBuilder& Floats(const std::string& name, std::vector<int64_t> dims,
+                       std::vector<float> values);
+  ModelBuilder& Ints(const std::string& name, std::vector<int64_t> dims,
+                     std::vector<int64_t> values);
   ModelBuilder& Node(const std::string& op_type, const Names& inputs, const Names& outputs,
                      const NamedValues& attributes = {}, const std::string& name = "");
 

@@ -60,12 +60,15 @@ TEST(Models, Shared) {
 
 // The whole text of one imported model. TENON_BLESS=1 writes it.
 TEST(Models, Golden) {
-  const std::string golden = TENON_SOURCE_DIR "/tests/golden/frontends/squeezenet_bn.eager.ts13.mlir";
-  const Imported result = ImportFile(TENON_SOURCE_DIR "/tests/models/squeezenet_bn.eager.ts13/model.onnx");
+  const std::string golden =
+      TENON_SOURCE_DIR "/tests/golden/frontends/squeezenet_bn.eager.ts13.mlir";
+  const Imported result =
+      ImportFile(TENON_SOURCE_DIR "/tests/models/squeezenet_bn.eager.ts13/model.onnx");
   ASSERT_TRUE(result.status.ok()) << result.status;
   if (std::getenv("TENON_BLESS") != nullptr) std::ofstream(golden) << result.Text();
   std::ifstream in(golden);
-  const std::string expected((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const std::string expected((std::istreambuf_iterator<char>(in)),
+                             std::istreambuf_iterator<char>());
   EXPECT_EQ(result.Text(), expected) << "if the change is meant, run again with TENON_BLESS=1";
 }
 

@@ -73,7 +73,7 @@ TEST(WrongRules, WrongScaleIsCaught) {
   Attr<float> a("a"), b("b");
   CheckReport report = Check(Rule("wrong")
                                  .Match(Mul(Mul(x, Splat(a)), Splat(b)))
-                                 .Replace(Mul(x, Splat(Compute([](float p, float q) { return p + q; }, a, b)))));
+                                 .Replace(Mul(x, Splat(Compute([](double p, double q) { return p + q; }, a, b)))));
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.failures[0], HasSubstr("allowed are"));
 }
@@ -103,14 +103,11 @@ TEST(WrongRules, WrongAxisIsCaught) {
 TEST(WrongRules, ForgottenRankIsCaught) {
   // Without Rank(b, 1) a bias that broadcasts over rows would be taken for one over columns.
   Val x("x"), w = Const("w"), b("b");
+  auto joined = [](Value v) { return drr::Dims{v.type().dim(0) * v.type().dim(1)}; };
   CheckReport report = Check(Rule("wrong")
                                  .Match(Mul(Add(Matmul(x, w), b), Splat(1)))
                                  .Where(Rank(w, 2) && RankAtLeast(x, 2) && Rank(b, 2))
-                                 .Replace(fused::Linear(x, w, Reshape(b, {.shape = Compute([](Value v) -> std::optional<drr::Dims> {
-                                                          Type type = v.type();
-                                                          if (!type.dim(0).is_constant(1)) return drr::Dims{type.dim(0)};
-                                                          return drr::Dims{type.dim(1)};
-                                                        }, b)}), {})));
+                                 .Replace(fused::Linear(x, w, Reshape(b, {.shape = Compute(joined, b)}), {})));
   EXPECT_FALSE(report.ok());
 }
 

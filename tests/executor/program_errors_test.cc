@@ -1,0 +1,151 @@
+// What programs refuse, and how they say it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const absl::StatusOr<std::vector<Tensor>>& result) {
+  return std::string(result.status().message());
+}
+
+TEST(ProgramErrors, InputsThatDoNotFit) {
+  absl::StatusOr<Program> program =
+      CompileText(Function("%a: tensor<?x3xf32, [\"B\", \"\"]>, %b: tensor<?x3xf32, [\"B\", \"\"]>",
+                           "(tensor<?x3xf32, [\"B\", \"\"]>, tensor<?x3xf32, [\"B\", \"\"]>) -> "
+                           "tensor<?x3xf32, [\"B\", \"\"]>",
+                           R"ir(
+  %0 = ten.add(%a, %b) : (tensor<?x3xf32, ["B", ""]>, tensor<?x3xf32, ["B", ""]>) -> tensor<?x3xf32, ["B", ""]>
+  func.return(%0) : (tensor<?x3xf32, ["B", ""]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({2, 3})})), HasSubstr("1 inputs (expected 2)"));
+  EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({2, 3}), Ramp({2, 4})})),
+              HasSubstr("'arg1' has extent 4 at dimension 1 (expected 3)"));
+  EXPECT_THAT(
+      ErrorOf(program->Run(std::vector{Ramp({2, 3}), Ramp({4, 3})})),
+      HasSubstr("'arg1' has extent 4 at dimension 0 (expected B = 2 from the other inputs)"));
+  EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({2, 3}), Ramp({3})})),
+              HasSubstr("'arg1' is 3xf32 (expected Bx3xf32)"));
+  EXPECT_THAT(ErrorOf(program->Run(std::vector{Ints({2, 3}, {1, 2, 3, 4, 5, 6}), Ramp({2, 3})})),
+              HasSubstr("'arg0' is 2x3xi64"));
+  // A program that refused is as good as new.
+  EXPECT_TRUE(program->Run(std::vector{Ramp({2, 3}), Ramp({2, 3})}).ok());
+}
+
+TEST(ProgramErrors, BroadcastThatDoesNotFitNamesTheNode) {
+  absl::StatusOr<Program> program = CompileText(Function(
+      "%a: tensor<?xf32, [\"A\"]>, %b: tensor<?xf32, [\"B\"]>",
+      "(tensor<?xf32, [\"A\"]>, tensor<?xf32, [\"B\"]>) -> tensor<?xf32, [\"broadcast(A, B)\"]>",
+      R"ir(
+  %0 = ten.add(%a, %b) : (tensor<?xf32, ["A"]>, tensor<?xf32, ["B"]>) -> tensor<?xf32, ["broadcast(A, B)"]> loc("/encoder/Add")
+  func.return(%0) : (tensor<?xf32, ["broadcast(A, B)"]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_TRUE(program->Run(std::vector{Ramp({3}), Ramp({3})}).ok());
+  EXPECT_TRUE(program->Run(std::vector{Ramp({3}), Ramp({1})}).ok());
+  const std::string error = ErrorOf(program->Run(std::vector{Ramp({3}), Ramp({2})}));
+  EXPECT_THAT(error, HasSubstr("/encoder/Add"));
+  EXPECT_THAT(error, HasSubstr("ten.add"));
+}
+
+TEST(ProgramErrors, ProductThatDoesNotFit) {
+  absl::StatusOr<Program> program = CompileText(Function(
+      "%a: tensor<2x?xf32, [\"\", \"K\"]>, %b: tensor<?x2xf32, [\"L\", \"\"]>",
+      "(tensor<2x?xf32, [\"\", \"K\"]>, tensor<?x2xf32, [\"L\", \"\"]>) -> tensor<2x2xf32>", R"ir(
+  %0 = ten.matmul(%a, %b) : (tensor<2x?xf32, ["", "K"]>, tensor<?x2xf32, ["L", ""]>) -> tensor<2x2xf32>
+  func.return(%0) : (tensor<2x2xf32>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_TRUE(program->Run(std::vector{Ramp({2, 3}), Ramp({3, 2})}).ok());
+  EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({2, 3}), Ramp({4, 2})})),
+              HasSubstr("ten.matmul"));
+}
+
+TEST(ProgramErrors, CallerMemoryIsChecked) {
+  absl::StatusOr<Program> program = CompileText(AddMul());
+  ASSERT_TRUE(program.ok());
+  Session session = program->NewSession();
+  const Tensor a = Ramp({2, 2}), b = Ramp({2, 2}), out = Ramp({2, 2}), narrow = Ramp({2});
+  const std::vector<kernels::TensorView> inputs = {a.view(), b.view()};
+  EXPECT_TRUE(session.Run(inputs, std::vector{out.view(), out.view()}).ok());
+  EXPECT_THAT(std::string(session.Run(inputs, std::vector{out.view(), narrow.view()}).message()),
+              HasSubstr("output 'result1' is 2xf32 (expected 2x2xf32)"));
+  kernels::TensorView odd = out.view();
+  odd.data = static_cast<char*>(odd.data) + 1;
+  EXPECT_THAT(std::string(session.Run(inputs, std::vector{out.view(), odd}).message()),
+              HasSubstr("not aligned"));
+  odd.data = nullptr;
+  EXPECT_THAT(std::string(session.Run(inputs, std::vector{out.view(), odd}).message()),
+              HasSubstr("no data"));
+}
+
+TEST(ProgramErrors, UnsupportedOpsAreNamed) {
+  std::shared_ptr<Context> context = NewTestContext();
+  context->AllowUnregisteredDialect("onnx");
+  absl::StatusOr<OwnedOp> module =
+      ParseModule(*context, Function("%a: tensor<2xf32>", "(tensor<2xf32>) -> tensor<2xf32>", R"ir(
+  %0 = onnx.Mystery(%a) : (tensor<2xf32>) -> tensor<2xf32> loc("/m/Mystery")
+  func.return(%0) : (tensor<2xf32>) -> ()
+)ir"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  PassRegistry registry;
+  RegisterExecutorPasses(registry);
+  PassManager manager(registry);
+  ASSERT_TRUE(manager.AddPipeline("lower-to-kernels").ok());
+  PassContext pass_context;
+  const absl::Status status = manager.Run(module->get(), pass_context).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/m/Mystery"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("onnx.Mystery"));
+}
+
+// Lowered text that contradicts itself is refused, not run.
+TEST(ProgramErrors, LoweredTextIsChecked) {
+  auto compile = [](std::string_view body) {
+    std::shared_ptr<Context> context = NewTestContext();
+    absl::StatusOr<OwnedOp> module = ParseModule(
+        *context, Function("%a: tensor<2xf32>", "(tensor<2xf32>) -> tensor<2xf32>", body));
+    if (!module.ok()) return module.status();
+    ProgramOptions options;
+    options.context = context;
+    return Program::Compile((*module)->region().front().front(), options).status();
+  };
+  const std::string tail = "\n  func.return(%r) : (tensor<2xf32>) -> ()\n";
+  auto message = [&](std::string_view op) {
+    return std::string(compile(std::string(op) + tail).message());
+  };
+  EXPECT_EQ(
+      message(
+          R"ir(%r = kernel.call(%a) <{kernel = "ref.neg", source = "ten.neg"}> : (tensor<2xf32>) -> tensor<2xf32>)ir"),
+      "");
+  EXPECT_THAT(
+      message(
+          R"ir(%r = kernel.call(%a) <{kernel = "ref.nope", source = "ten.neg"}> : (tensor<2xf32>) -> tensor<2xf32>)ir"),
+      HasSubstr("no kernel 'ref.nope'"));
+  EXPECT_THAT(
+      message(
+          R"ir(%r = kernel.call(%a) <{kernel = "ref.neg", source = "ten.not"}> : (tensor<2xf32>) -> tensor<2xf32>)ir"),
+      HasSubstr("operand 'x'"));
+  EXPECT_THAT(
+      message(
+          R"ir(%r = kernel.call(%a, %a) <{kernel = "ref.neg", source = "ten.neg"}> : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>)ir"),
+      HasSubstr("2 operands"));
+  EXPECT_THAT(
+      message(
+          R"ir(%r = kernel.call(%a) <{inplace = 0 : i64, kernel = "ref.neg", source = "ten.neg"}> : (tensor<2xf32>) -> tensor<2xf32>)ir"),
+      HasSubstr("cannot take over"));
+  EXPECT_THAT(
+      message(
+          R"ir(%r = kernel.call(%a) <{kernel = "ref.softmax", source = "nn.softmax"}> : (tensor<2xf32>) -> tensor<2xf32>)ir"),
+      HasSubstr("'axis'"));
+  EXPECT_THAT(message(R"ir(%r = ten.neg(%a) : (tensor<2xf32>) -> tensor<2xf32>)ir"),
+              HasSubstr("not lowered"));
+}
+
+}  // namespace
+}  // namespace tenon
