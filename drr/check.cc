@@ -120,6 +120,7 @@ class Checker {
         continue;
       }
       for (size_t t = 0; t < targets_.size(); ++t) {
+        if (matches[t] == 0) continue;  // a spelling that this element type does not have
         least[t] = least[t] < 0 ? matches[t] : std::min(least[t], matches[t]);
       }
     }

@@ -9,7 +9,7 @@ namespace {
 std::string NameOf(const Val& val) {
   const ValNode& node = *val.ref().node;
   if (!node.name.empty()) return node.name;
-  return node.kind == ValNode::Kind::kOp ? node.op : ToString(val.ref());
+  return node.kind == ValNode::Kind::kOp ? node.op : "the matched value";
 }
 
 Condition Make(std::string text, const Val& val, std::function<bool(Value)> holds,
@@ -142,17 +142,21 @@ Condition SameTypes(std::vector<Val> vals) {
 }
 
 Condition SameShape(const Val& a, const Val& b) {
-  return If(
-      fmt::format("shape({}) == shape({})", NameOf(a), NameOf(b)),
-      [](Value x, Value y) {
-        Type s = x.type(), t = y.type();
-        if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
-        for (int64_t i = 0; i < s.rank(); ++i) {
-          if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
-        }
-        return true;
-      },
-      a, b);
+  ConditionNode node;
+  node.text = fmt::format("shape({}) == shape({})", NameOf(a), NameOf(b));
+  node.args = {ArgTraits<Val>::Ref(a), ArgTraits<Val>::Ref(b)};
+  node.holds = [](std::span<const BoundArg> args) {
+    Type s = args[0].value.type(), t = args[1].value.type();
+    if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
+    for (int64_t i = 0; i < s.rank(); ++i) {
+      if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
+    }
+    return true;
+  };
+  node.why = [](std::span<const BoundArg> args) {
+    return fmt::format("they are {} and {}", args[0].value.type().text(), args[1].value.type().text());
+  };
+  return Condition(std::move(node));
 }
 
 Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims) {

@@ -212,7 +212,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
     auto hint = rank_hints_.find(n);
     if (hint != rank_hints_.end()) {
       if (hint->second > rank) return false;
-      actual = Shape(shape.end() - hint->second, shape.end());
+      actual = Broadcastable(shape, hint->second);
     } else {
       actual = Chance(0.5) ? shape : Broadcastable(shape, Pick(0, rank));
     }

@@ -25,6 +25,12 @@ Val::Val(const char* name) {
   ref_ = MakeNode(std::move(node));
 }
 
+Val Val::As(const char* name) const {
+  ValNode node = *ref_.node;
+  node.name = name;
+  return Val(ValRef{std::make_shared<ValNode>(std::move(node)), ref_.result});
+}
+
 Val Val::LetImpl(AttrRef variable, AttrRef value) const {
   ValNode node{};
   node.kind = ValNode::Kind::kLet;

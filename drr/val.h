@@ -39,7 +39,7 @@ struct ValNode {
     kEach,      // any number of operands of a variadic group
   };
   Kind kind;
-  std::string name;       // kVariable, kEach
+  std::string name;       // kVariable, kEach; others: for messages, may be empty
   bool constant = false;  // kVariable: must be a constant
   std::string op;         // kOp: "ten.add"
   std::vector<std::vector<OperandPattern>> operands;  // kOp: by operand group; empty: absent
@@ -59,6 +59,8 @@ class Val {
   const ValRef& ref() const { return ref_; }
   // Another result of the operation.
   Val result(int index) const { return Val(ValRef{ref_.node, index}); }
+  // The same value under a name of its own, for messages.
+  Val As(const char* name) const;
   // The same value; when it is matched, `variable` takes the given value.
   template <typename T>
   Val Let(const Attr<T>& variable, std::type_identity_t<AttrArg<T>> value) const {

@@ -23,12 +23,13 @@ Attribute PropertiesOf(const Operation& op) {
 
 absl::StatusOr<Slots> SlotsFrom(const OpInfo& info, Attribute properties) {
   Slots slots(info.num_slots());
-  if (!properties) return slots;
-  if (properties.kind() != Attribute::Kind::kDictionary) {
+  if (properties && properties.kind() != Attribute::Kind::kDictionary) {
     return absl::InvalidArgumentError(
         fmt::format("properties of {} are not a dictionary", info.name()));
   }
-  for (const NamedAttribute& entry : properties.entries()) {
+  const std::span<const NamedAttribute> entries =
+      properties ? properties.entries() : std::span<const NamedAttribute>();
+  for (const NamedAttribute& entry : entries) {
     const int slot = info.FindSlot(entry.name);
     if (slot < 0) {
       return absl::InvalidArgumentError(

@@ -42,9 +42,9 @@ Rule AttentionCore(const char* name, bool k_transposed, const char* file = __bui
   Attr<float> scale("scale");
   Attr<bool> guard("nan_guard");
   Dim B("B"), H("H"), S("S"), T("T"), D("D");
-  Val product = Matmul(x.q, x.k, {.transpose_b = !k_transposed});
+  Val product = Matmul(x.q, x.k, {.transpose_b = !k_transposed}).As("q k^T");
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
-  Val masked = AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores);
+  Val masked = AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
   Val weights = Softmax(masked, {.axis = -1});
   // Exporters guard rows that are masked completely.
   Val guarded = AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true), weights.Let(guard, false));

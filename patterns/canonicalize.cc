@@ -174,7 +174,6 @@ Rule SelectUnderSoftmax() {
   return Rule("select-under-softmax")
       .Summary("softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf))")
       .Match(Softmax(ten::Where(m, s, floor), {.axis = axis}))
-      .Where(DTypeIs(s, DType::kF32))
       .Replace(Softmax(Add(s, ten::Where(m, Splat(0), Splat(low))), {.axis = axis}))
       .Lowers("selects of scores");
 }
@@ -188,7 +187,6 @@ Rule SelectUnderSoftmaxInverted() {
   return Rule("select-under-softmax-inverted")
       .Summary("softmax(where(m, -inf, s)) = softmax(s + where(m, -inf, 0))")
       .Match(Softmax(ten::Where(m, floor, s), {.axis = axis}))
-      .Where(DTypeIs(s, DType::kF32))
       .Replace(Softmax(Add(s, ten::Where(m, Splat(low), Splat(0))), {.axis = axis}))
       .Lowers("selects of scores");
 }

@@ -1,4 +1,5 @@
-// constant-fold: evaluates pure operations on constants with the reference kernels, within a size budget.
+// constant-fold: evaluates pure operations on constants with the reference kernels, within a size
+// budget.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -68,13 +69,15 @@ class ConstantFold : public Pass {
       context.statistics->Add("skipped-too-large");
       return false;
     }
-    const absl::StatusOr<std::vector<Attribute>> values = context.evaluator->Evaluate(*op, constants);
+    const absl::StatusOr<std::vector<Attribute>> values =
+        context.evaluator->Evaluate(*op, constants);
     if (!values.ok()) {
       const bool missing = values.status().code() == absl::StatusCode::kUnimplemented;
       context.statistics->Add(missing ? "skipped-no-kernel" : "skipped-refused");
       return false;
     }
-    if (values->size() != op->num_results()) return absl::InternalError("evaluator gave a wrong number of results");
+    if (values->size() != op->num_results())
+      return absl::InternalError("evaluator gave a wrong number of results");
     absl::InlinedVector<FoldResult, 2> results;
     for (Attribute value : *values) results.push_back({Value(), value});
     if (!Commit(op, results)) return false;
@@ -141,8 +144,9 @@ class ConstantFold : public Pass {
 PassInfo ConstantFoldPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.options = {{"max-bytes", PassOption::Type::kInt, "65536",
-                   "largest result to make, unless it takes no more room than the constants it frees"}};
+  info.options = {
+      {"max-bytes", PassOption::Type::kInt, "65536",
+       "largest result to make, unless it takes no more room than the constants it frees"}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<ConstantFold>(values.GetInt("max-bytes"));
   };

@@ -39,7 +39,8 @@ size_t HashOf(const Operation& op) {
       continue;
     }
     const std::span<const std::byte> bytes = slot.raw_bytes();
-    for (size_t at : {size_t{0}, bytes.size() / 2, bytes.size() - std::min<size_t>(bytes.size(), 8)}) {
+    for (size_t at :
+         {size_t{0}, bytes.size() / 2, bytes.size() - std::min<size_t>(bytes.size(), 8)}) {
       uint64_t word = 0;
       std::memcpy(&word, bytes.data() + at, std::min<size_t>(sizeof(word), bytes.size() - at));
       hash = absl::HashOf(hash, word);
@@ -92,7 +93,8 @@ class Cse : public Pass {
  private:
   struct Scope {
     DominanceInfo dominance;
-    absl::flat_hash_map<size_t, std::vector<Operation*>> seen;  // by hash; looked up, never iterated
+    absl::flat_hash_map<size_t, std::vector<Operation*>>
+        seen;  // by hash; looked up, never iterated
     int64_t merged = 0;
   };
 
@@ -115,7 +117,8 @@ class Cse : public Pass {
   static void VisitOp(Operation* op, Scope& scope) {
     std::vector<Operation*>& candidates = scope.seen[HashOf(*op)];
     for (Operation* known : candidates) {
-      if (!SameOperation(*known, *op) || !scope.dominance.ValueDominates(known->result(), op)) continue;
+      if (!SameOperation(*known, *op) || !scope.dominance.ValueDominates(known->result(), op))
+        continue;
       const Location parts[] = {known->location(), op->location()};
       known->set_location(Location::Fused(op->context(), parts));
       for (unsigned i = 0; i < op->num_results(); ++i) {

@@ -1,4 +1,5 @@
-// dce: removes operations without uses that at most read, and blocks that control flow never reaches.
+// dce: removes operations without uses that at most read, and blocks that control flow never
+// reaches.
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"

@@ -1,6 +1,6 @@
-// infer-shapes: one walk over a function refines types by shape functions, evaluates shape computations
-// symbolically, and gives operations with run-time shapes their static form. What then computes a known
-// small integer tensor is replaced by core.constant or core.dims.
+// infer-shapes: one walk over a function refines types by shape functions, evaluates shape
+// computations symbolically, and gives operations with run-time shapes their static form. What then
+// computes a known small integer tensor is replaced by core.constant or core.dims.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -22,7 +22,8 @@ namespace {
 
 // What both types say; `computed` is believed where they differ.
 Type MergeTypes(Type old, Type computed) {
-  if (!computed.is_any_tensor() || !old.is_any_tensor() || old.dtype() != computed.dtype()) return computed;
+  if (!computed.is_any_tensor() || !old.is_any_tensor() || old.dtype() != computed.dtype())
+    return computed;
   if (!computed.is_tensor()) return old;
   if (!old.is_tensor() || old.rank() != computed.rank()) return computed;
   std::vector<DimExpr> dims(computed.dims().begin(), computed.dims().end());
@@ -38,7 +39,8 @@ Attribute ConstantOf(Type type, const ShapeElements& elements) {
     const int64_t v = elements[i].constant();
     // Little-endian, two's complement: the low bytes of the number.
     for (size_t b = 0; b < SizeOf(type.dtype()); ++b) {
-      bytes[i * SizeOf(type.dtype()) + b] = static_cast<std::byte>(static_cast<uint64_t>(v) >> (8 * b));
+      bytes[i * SizeOf(type.dtype()) + b] =
+          static_cast<std::byte>(static_cast<uint64_t>(v) >> (8 * b));
     }
   }
   return Attribute::Elements(type.context(), type, bytes);
@@ -52,7 +54,8 @@ bool IsDimsInDisguise(Operation* op) {
   return Isa<core::DimsOp>(op);
 }
 
-// Does MLIR demand that a user of `value` gets exactly the type it has now? Block arguments and callees do.
+// Does MLIR demand that a user of `value` gets exactly the type it has now? Block arguments and
+// callees do.
 bool IsTypePinned(Value value) {
   for (OpOperand& use : value.uses()) {
     const Operation* user = use.owner();
@@ -112,7 +115,8 @@ class Inference {
       for (DimExpr d : also.dims()) d.CollectSymbols(others);
     }
     return std::all_of(symbols.begin(), symbols.end(), [&](std::string_view s) {
-      return input_symbols_.count(s) > 0 || std::find(others.begin(), others.end(), s) != others.end();
+      return input_symbols_.count(s) > 0 ||
+             std::find(others.begin(), others.end(), s) != others.end();
     });
   }
 
@@ -122,9 +126,11 @@ class Inference {
         next = op->next();
         TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
         TENON_RETURN_IF_ERROR(Refine(op));
+        if (Isa<ten::SliceOp>(op) && NormalizeSlice(*op)) Changed("slices-normalized");
         NameResults(op);
         data_.Visit(*op);
-        for (unsigned r = 0; r < op->num_regions(); ++r) TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
+        for (unsigned r = 0; r < op->num_regions(); ++r)
+          TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
       }
     }
     return absl::OkStatus();
@@ -139,15 +145,16 @@ class Inference {
 
   // `op`, or the static form that took its place.
   absl::StatusOr<Operation*> MakeStatic(Operation* op) {
-    const absl::StatusOr<StaticForm> form = FindStaticForm(
-        *op, data_, [&](const Operation& user, std::span<const DimExpr> dims) {
+    const absl::StatusOr<StaticForm> form =
+        FindStaticForm(*op, data_, [&](const Operation& user, std::span<const DimExpr> dims) {
           return KnownFromInputs(dims, user.operand(0).type());
         });
     if (!form.ok()) return EmitError(ir_, op->location(), std::string(form.status().message()));
     if (form->replacement != nullptr) {
       if (IsTypePinned(op->result())) form->replacement->result().set_type(op->result().type());
       op->result().ReplaceAllUsesWith(form->replacement->result());
-      if (const Attribute kept = op->discardable_attrs()) form->replacement->SetDiscardableAttrs(kept);
+      if (const Attribute kept = op->discardable_attrs())
+        form->replacement->SetDiscardableAttrs(kept);
       op->Erase();
       Changed("static-forms");
       return form->replacement;
@@ -170,12 +177,13 @@ class Inference {
     absl::InlinedVector<Type, 6> operands;
     for (OpOperand& operand : op->operands()) operands.push_back(operand.get().type());
     ResultTypes results;
-    const absl::Status status = InferResultTypes(op->info(), op->location(), std::span<const Type>(operands),
-                                                 op->slots(), results);
+    const absl::Status status = InferResultTypes(
+        op->info(), op->location(), std::span<const Type>(operands), op->slots(), results);
     if (!status.ok()) return EmitError(ir_, op->location(), std::string(status.message()));
     if (results.size() != op->num_results()) {
-      return EmitError(ir_, op->location(), fmt::format("{} has {} results, expected {}", op->name(),
-                                                        op->num_results(), results.size()));
+      return EmitError(ir_, op->location(),
+                       fmt::format("{} has {} results, expected {}", op->name(), op->num_results(),
+                                   results.size()));
     }
     for (unsigned i = 0; i < op->num_results(); ++i) SetType(op->result(i), results[i]);
     return absl::OkStatus();
@@ -209,13 +217,14 @@ class Inference {
     const bool constant =
         std::all_of(elements->begin(), elements->end(), [](DimExpr d) { return d.is_constant(); });
     if (constant) {
-      absl::StatusOr<core::ConstantOp> made =
-          core::ConstantOp::Create(builder, op->location(), {.value = ConstantOf(value.type(), *elements)});
+      absl::StatusOr<core::ConstantOp> made = core::ConstantOp::Create(
+          builder, op->location(), {.value = ConstantOf(value.type(), *elements)});
       if (made.ok()) Substitute(value, made->out());
       return;
     }
     if (IsDimsInDisguise(op) || !KnownFromInputs(*elements)) return;
-    if (absl::StatusOr<Value> made = MakeDims(builder, op->location(), value.type(), *elements); made.ok()) {
+    if (absl::StatusOr<Value> made = MakeDims(builder, op->location(), value.type(), *elements);
+        made.ok()) {
       Substitute(value, *made);
     }
   }
@@ -227,15 +236,16 @@ class Inference {
 
   absl::StatusOr<Value> MakeDims(OpBuilder& builder, Location location, Type type,
                                  const ShapeElements& elements) {
-    TENON_ASSIGN_OR_RETURN(
-        const core::DimsOp dims,
-        core::DimsOp::Create(builder, location, {.dims = {elements.begin(), elements.end()},
+    TENON_ASSIGN_OR_RETURN(const core::DimsOp dims,
+                           core::DimsOp::Create(builder, location,
+                                                {.dims = {elements.begin(), elements.end()},
                                                  .scalar = type.rank() == 0}));
     Value value = dims.out();
     if (type.rank() > 1) {
-      TENON_ASSIGN_OR_RETURN(const ten::ReshapeOp reshape,
-                             ten::ReshapeOp::Create(builder, location, value,
-                                                    {.shape = {type.dims().begin(), type.dims().end()}}));
+      TENON_ASSIGN_OR_RETURN(
+          const ten::ReshapeOp reshape,
+          ten::ReshapeOp::Create(builder, location, value,
+                                 {.shape = {type.dims().begin(), type.dims().end()}}));
       value = reshape.out();
     }
     if (type.dtype() != DType::kI64) {
@@ -258,7 +268,9 @@ class Inference {
       if (Isa<func::ReturnOp>(block.back())) returns.push_back(block.back());
     }
     for (size_t i = 0; i < results.size() && !returns.empty(); ++i) {
-      const auto type_in = [&](Operation* r) { return i < r->num_operands() ? r->operand(i).type() : Type(); };
+      const auto type_in = [&](Operation* r) {
+        return i < r->num_operands() ? r->operand(i).type() : Type();
+      };
       const Type first = type_in(returns[0]);
       const bool agree = std::all_of(returns.begin(), returns.end(),
                                      [&](Operation* r) { return type_in(r) == first; });

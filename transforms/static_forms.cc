@@ -1,6 +1,7 @@
 #include "transforms/static_forms.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "ir/core/check.h"
@@ -62,7 +63,8 @@ Dims ReshapedDims(Type x, std::span<const DimExpr> shape, bool allow_zero) {
 Dims ExpandedDims(Type x, std::span<const DimExpr> shape) {
   Dims dims(shape.begin(), shape.end());
   const size_t rank = x.rank();
-  if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), DimExpr::Constant(x.context(), 1));
+  if (dims.size() < rank)
+    dims.insert(dims.begin(), rank - dims.size(), DimExpr::Constant(x.context(), 1));
   for (size_t i = 0; i < rank; ++i) {
     DimExpr& d = dims[dims.size() - rank + i];
     const DimExpr own = x.dim(static_cast<int64_t>(i));
@@ -85,9 +87,9 @@ absl::StatusOr<StaticForm> FormOfReshape(Operation& op, const ShapeData& data,
   form.dims = ReshapedDims(reshape.x().type(), *shape, reshape.allow_zero());
   if (!AllKnown(form.dims) || !may_mention(op, form.dims)) return form;
   OpBuilder builder = OpBuilder::Before(&op);
-  TENON_ASSIGN_OR_RETURN(const ten::ReshapeOp result,
-                         ten::ReshapeOp::Create(builder, op.location(), reshape.x(),
-                                                {.shape = ToVector(form.dims)}));
+  TENON_ASSIGN_OR_RETURN(
+      const ten::ReshapeOp result,
+      ten::ReshapeOp::Create(builder, op.location(), reshape.x(), {.shape = ToVector(form.dims)}));
   form.replacement = result.op();
   return form;
 }
@@ -166,9 +168,11 @@ absl::StatusOr<StaticForm> FormOfSlice(Operation& op, const ShapeData& data,
     // Left for the kernel to refuse.
     if (axis < 0 || axis >= x.rank() || steps[i] == 0) return form;
     const DimExpr extent = x.dim(axis), minus_one = DimExpr::Constant(op.context(), -1);
-    // Symbolic bounds of a slice are not negative; one that must be is counted from the start instead.
+    // Symbolic bounds of a slice are not negative; one that must be is counted from the start
+    // instead.
     const auto bound = [&](DimExpr b) {
-      const bool from_end = !b.is_unknown() && !b.is_constant() && DimExpr::ProvablyLessEqual(b, minus_one);
+      const bool from_end =
+          !b.is_unknown() && !b.is_constant() && DimExpr::ProvablyLessEqual(b, minus_one);
       return from_end ? extent + b : b;
     };
     sliced.push_back({axis, bound((*starts)[i]), bound((*ends)[i]), steps[i]});
@@ -208,7 +212,48 @@ StaticForm FormOfRange(Operation& op, const ShapeData& data) {
   return form;
 }
 
+// Bounds beyond this reach the end of any axis.
+constexpr int64_t kFarAway = std::numeric_limits<int32_t>::max();
+
+// The normal form of a bound of a forward window.
+DimExpr NormalBound(DimExpr bound, DimExpr extent) {
+  if (extent.is_unknown() || bound.is_unknown()) return bound;
+  if (!bound.is_constant()) return DimExpr::ProvablyLessEqual(extent, bound) ? extent : bound;
+  const int64_t v = bound.constant();
+  if (v >= kFarAway) return extent;
+  if (v <= -kFarAway) return DimExpr::Constant(extent.context(), 0);
+  if (!extent.is_constant()) return bound;
+  const int64_t n = extent.constant();
+  return DimExpr::Constant(extent.context(), std::clamp<int64_t>(v < 0 ? v + n : v, 0, n));
+}
+
 }  // namespace
+
+bool NormalizeSlice(Operation& op) {
+  const ten::SliceOp slice(&op);
+  const Type x = slice.x().type();
+  if (!x.is_tensor()) return false;
+  const ten::SliceOp::Attrs old = slice.attrs();
+  ten::SliceOp::Attrs now;
+  for (size_t i = 0; i < old.axes.size(); ++i) {
+    const DimExpr extent = x.dim(old.axes[i]);
+    const bool forward = old.steps[i] > 0;
+    const DimExpr start = forward ? NormalBound(old.starts[i], extent) : old.starts[i];
+    const DimExpr end = forward ? NormalBound(old.ends[i], extent) : old.ends[i];
+    if (old.steps[i] == 1 && start.is_constant(0) && DimExpr::ProvablyEqual(end, extent)) continue;
+    now.axes.push_back(old.axes[i]);
+    now.starts.push_back(start);
+    now.ends.push_back(end);
+    now.steps.push_back(old.steps[i]);
+  }
+  if (now.axes == old.axes && now.starts == old.starts && now.ends == old.ends) return false;
+  Context& context = op.context();
+  op.SetAttr("axes", Attribute::I64s(context, now.axes));
+  op.SetAttr("starts", Attribute::Dims(context, now.starts));
+  op.SetAttr("ends", Attribute::Dims(context, now.ends));
+  op.SetAttr("steps", Attribute::I64s(context, now.steps));
+  return true;
+}
 
 absl::StatusOr<StaticForm> FindStaticForm(Operation& op, const ShapeData& data,
                                           const MayMention& may_mention) {

@@ -54,7 +54,7 @@ class Model {
 struct LoadOptions {
   // Receives errors, warnings and remarks, now and later. May be empty: errors are in the Status
   // too.
-  std::function<void(const Context&, const Diagnostic&)> on_diagnostic;
+  std::function<void(const Context&, const Diagnostic&)> on_diagnostic{};
   bool allow_unregistered_dialects = false;
 };
 
@@ -67,10 +67,10 @@ absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& n
 
 struct OptimizeOptions {
   int level = 2;         // 0 to 3, see StandardPipelines()
-  std::string pipeline;  // pipeline text instead of a level
+  std::string pipeline{};  // pipeline text instead of a level
   bool verify_each = false;
-  std::string explain_rule;  // why this rule did not fire, to `report`
-  std::function<void(std::string_view line)> report;
+  std::string explain_rule{};  // why this rule did not fire, to `report`
+  std::function<void(std::string_view line)> report{};
 };
 struct OptimizeReport {
   std::map<std::string, int64_t, std::less<>> rules;  // hits of each rule that fired

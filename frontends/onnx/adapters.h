@@ -19,6 +19,8 @@ using AdapterFn = absl::Status (*)(Node& node);
 
 // Older opsets broadcast by attributes; their nodes become opaque.
 inline constexpr int64_t kMinOpset = 7;
+// Adapters know what changed up to here.
+inline constexpr int64_t kNewestOpset = 28;
 
 // The adapter of an op of the standard domain; null if there is none.
 AdapterFn FindAdapter(std::string_view op_type);

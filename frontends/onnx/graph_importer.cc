@@ -95,6 +95,14 @@ absl::Status GraphImporter::ReadOpsets() {
     }
   }
   if (main_.opsets.empty()) return Error(file_location_, "the model imports no opset");
+  if (const auto it = main_.opsets.find("");
+      it != main_.opsets.end() && it->second > kNewestOpset) {
+    EmitWarning(
+        context_, file_location_,
+        fmt::format("opset {} is newer than {}, the newest that is known; its ops are read as "
+                    "those of {}",
+                    it->second, kNewestOpset, kNewestOpset));
+  }
   return absl::OkStatus();
 }
 
@@ -191,13 +199,17 @@ absl::StatusOr<Value> GraphImporter::Lookup(Scope& scope, const std::string& nam
 
 absl::Status GraphImporter::ImportNodes(const NodeList& nodes, Scope& scope, OpBuilder& builder,
                                         const Frame& frame) {
-  const auto is_defined = [&scope](const std::string& name) {
+  Surroundings surroundings;
+  surroundings.is_own = [&scope](const std::string& name) {
+    return scope.values.contains(name) || scope.weights.contains(name);
+  };
+  surroundings.is_visible = [&scope](const std::string& name) {
     for (const Scope* s = &scope; s != nullptr; s = s->parent) {
       if (s->values.contains(name) || s->weights.contains(name)) return true;
     }
     return false;
   };
-  absl::StatusOr<GraphOrder> order = OrderNodes(nodes, is_defined);
+  absl::StatusOr<GraphOrder> order = OrderNodes(nodes, surroundings);
   if (!order.ok()) return Error(file_location_, std::string(MessageOf(order.status())));
   scope.used.merge(std::move(order->used));
   for (int i : order->nodes) {

@@ -45,12 +45,12 @@ class Sorter {
  public:
   explicit Sorter(const NodeList& nodes) : nodes_(nodes), inputs_(nodes.size()) {}
 
-  absl::StatusOr<GraphOrder> Run(const std::function<bool(const std::string&)>& is_defined) {
+  absl::StatusOr<GraphOrder> Run(const Surroundings& surroundings) {
     absl::flat_hash_map<std::string, int> producers;
     for (int i = 0; i < nodes_.size(); ++i) {
       for (const std::string& name : nodes_[i].output()) {
         if (name.empty()) continue;
-        if (!producers.emplace(name, i).second || is_defined(name)) {
+        if (!producers.emplace(name, i).second || surroundings.is_own(name)) {
           return absl::InvalidArgumentError(
               fmt::format("node \"{}\" defines the value \"{}\", which exists already",
                           NodeName(nodes_[i]), name));
@@ -68,7 +68,7 @@ class Sorter {
           users[it->second].push_back(i);
           inputs_[i].push_back(it->second);
           ++missing[i];
-        } else if (!is_defined(name)) {
+        } else if (!surroundings.is_visible(name)) {
           undefined_.insert(name);
         }
       }
@@ -144,9 +144,8 @@ std::string NodeName(const NodeProto& node) {
   return node.op_type();
 }
 
-absl::StatusOr<GraphOrder> OrderNodes(const NodeList& nodes,
-                                      const std::function<bool(const std::string&)>& is_defined) {
-  return Sorter(nodes).Run(is_defined);
+absl::StatusOr<GraphOrder> OrderNodes(const NodeList& nodes, const Surroundings& surroundings) {
+  return Sorter(nodes).Run(surroundings);
 }
 
 }  // namespace tenon::onnx

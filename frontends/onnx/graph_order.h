@@ -23,10 +23,17 @@ struct GraphOrder {
   NameSet used;            // names that a node, or a graph within one, reads
 };
 
-// `is_defined` tells the names that exist before the first node. The error names a node that reads
-// an undefined value, a value defined twice, or the nodes of a cycle.
-absl::StatusOr<GraphOrder> OrderNodes(const NodeList& nodes,
-                                      const std::function<bool(const std::string&)>& is_defined);
+// What exists before the first node.
+struct Surroundings {
+  // Is a name defined, in the graph or around it?
+  std::function<bool(const std::string&)> is_visible;
+  // Is it defined in the graph itself, so that a node must not define it again?
+  std::function<bool(const std::string&)> is_own;
+};
+
+// The error names a node that reads an undefined value, a value defined twice, or the nodes of a
+// cycle.
+absl::StatusOr<GraphOrder> OrderNodes(const NodeList& nodes, const Surroundings& surroundings);
 
 }  // namespace tenon::onnx
 

@@ -62,9 +62,36 @@ absl::Status InferResultTypes(const OpInfo& info, Location location,
   return InferResultTypes(info, location, std::span<const Type>(types), slots, results);
 }
 
+namespace {
+
+// The type of operands and result of an elementwise op whose operands, all required, have one type; null
+// for all other cases. Then the shape function need not run.
+Type UniformType(const OpInfo& info, std::span<const Value> operands) {
+  const OpDef& def = info.def();
+  if (!info.Has(Trait::kElementwise) || !info.Has(Trait::kSameDtype) || info.num_slots() > 0 ||
+      operands.empty() || operands.size() != def.operands.size() || def.results.size() != 1 ||
+      !def.regions.empty()) {
+    return Type();
+  }
+  const Type type = operands[0].type();
+  if (!type.is_tensor() || !def.results[0].constraint.Accepts(type)) return Type();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const OperandDef& group = def.operands[i];
+    if (operands[i].type() != type || group.arity == Arity::kVariadic || !group.constraint.Accepts(type)) {
+      return Type();
+    }
+  }
+  return type;
+}
+
+}  // namespace
+
 absl::StatusOr<Operation*> OpBuilder::CreateInferred(const OpInfo& info, Location location,
                                                      std::span<const Value> operands,
                                                      std::span<const Attribute> slots) {
+  if (const Type type = UniformType(info, operands)) {
+    return Insert(Operation::Create(info, location, std::span(&type, 1), operands, {}));
+  }
   const std::vector<OperandDef>& groups = info.def().operands;
   absl::InlinedVector<Attribute, 6> filled;
   if (info.num_slots() > 0) {

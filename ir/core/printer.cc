@@ -283,7 +283,7 @@ void Printer::PrintRegion(const Region& region) {
   out_ += "{\n";
   for (const Block& block : region) {
     bool entry = &block == &region.front();
-    if (!entry || block.empty() || block.num_arguments() > 0) PrintBlockLabel(block);
+    if (!entry || block.empty() || block.num_arguments() > 0 || block.has_predecessors()) PrintBlockLabel(block);
     ++depth_;
     for (const Operation& op : block) {
       Indent();

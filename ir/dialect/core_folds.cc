@@ -15,7 +15,8 @@ bool FoldDims(Operation& op, std::span<const Attribute>, FoldResults& results) {
   }
   const Type type = op.result().type();
   if (!type.is_static()) return false;
-  return FoldTo(Attribute::Elements(op.context(), type, std::as_bytes(std::span(numbers))), results);
+  return FoldTo(Attribute::Elements(op.context(), type, std::as_bytes(std::span(numbers))),
+                results);
 }
 
 }  // namespace tenon

@@ -74,7 +74,8 @@ bool DimNamer::NameUnknownDims(Operation* op) {
     if (!HasUnknownDim(op->result(i).type())) continue;
     if (prefix.empty()) {
       prefix = FirstName(op->context(), op->location());
-      if (prefix.empty()) prefix = fmt::format("{}_{}", op->name(), ordinals_[std::string(op->name())]++);
+      if (prefix.empty())
+        prefix = fmt::format("{}_{}", op->name(), ordinals_[std::string(op->name())]++);
     }
     any |= NameUnknownDims(op->result(i), i == 0 ? prefix : fmt::format("{}.r{}", prefix, i));
   }
@@ -84,7 +85,8 @@ bool DimNamer::NameUnknownDims(Operation* op) {
 void NameUnknownDims(Operation* op, std::string_view prefix) {
   DimNamer namer(nullptr);
   for (unsigned i = 0; i < op->num_results(); ++i) {
-    namer.NameUnknownDims(op->result(i), i == 0 ? std::string(prefix) : fmt::format("{}.r{}", prefix, i));
+    namer.NameUnknownDims(op->result(i),
+                          i == 0 ? std::string(prefix) : fmt::format("{}.r{}", prefix, i));
   }
 }
 

@@ -27,7 +27,8 @@ bool IsSplat(Attribute constant, double value) {
 }
 
 bool FoldSplatTo(Attribute constant, Type type, FoldResults& results) {
-  if (!constant || !constant.is_splat() || constant.raw_bytes().empty() || !type.is_static()) return false;
+  if (!constant || !constant.is_splat() || constant.raw_bytes().empty() || !type.is_static())
+    return false;
   return FoldTo(Attribute::Splat(type.context(), type, constant.raw_bytes()), results);
 }
 

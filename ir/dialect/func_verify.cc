@@ -58,8 +58,9 @@ absl::Status VerifyFunc(Operation& op) {
   }
   for (unsigned i = 0; i < entry.num_arguments(); ++i) {
     if (entry.argument(i).type() != type.inputs()[i]) {
-      return Invalid(fmt::format("entry block argument {} is of type {}, but the function type says {}",
-                                 i, entry.argument(i).type().text(), type.inputs()[i].text()));
+      return Invalid(
+          fmt::format("entry block argument {} is of type {}, but the function type says {}", i,
+                      entry.argument(i).type().text(), type.inputs()[i].text()));
     }
   }
   return absl::OkStatus();
@@ -78,15 +79,17 @@ absl::Status VerifyReturn(Operation& op) {
   }
   for (unsigned i = 0; i < op.num_operands(); ++i) {
     if (CompatibleTypes(op.operand(i).type(), type.results()[i])) continue;
-    return Invalid(fmt::format("operand {} is of type {}, but the function's result {} is of type {}", i,
-                               op.operand(i).type().text(), i, type.results()[i].text()));
+    return Invalid(
+        fmt::format("operand {} is of type {}, but the function's result {} is of type {}", i,
+                    op.operand(i).type().text(), i, type.results()[i].text()));
   }
   return absl::OkStatus();
 }
 
 absl::Status VerifyCall(Operation& op) {
   const Attribute callee = op.attr("callee");
-  if (!callee || callee.kind() != Attribute::Kind::kSymbolRef) return Invalid("callee must be a symbol");
+  if (!callee || callee.kind() != Attribute::Kind::kSymbolRef)
+    return Invalid("callee must be a symbol");
   Operation* table = op.parent_op();
   while (table != nullptr && !table->Has(Trait::kSymbolTable)) table = table->parent_op();
   if (table == nullptr) return absl::OkStatus();  // detached

@@ -67,8 +67,8 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   const Type q = c.operand(0), k = c.operand(1), v = c.operand(2);
   const int64_t heads = InferI64(c, "num_heads"), kv_heads = InferI64(c, "kv_num_heads");
   if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
-    return c.Error(fmt::format("num_heads is {} and kv_num_heads is {}, expected a positive multiple",
-                               heads, kv_heads));
+    return c.Error(fmt::format(
+        "num_heads is {} and kv_num_heads is {}, expected a positive multiple", heads, kv_heads));
   }
   if (q.dtype() != k.dtype() || q.dtype() != v.dtype()) {
     return c.Error(fmt::format("q, k and v must have one element type, not {}, {} and {}",

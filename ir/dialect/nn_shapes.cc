@@ -46,13 +46,13 @@ absl::Status InferConv(const InferContext& c, ResultTypes& results) {
                                x.dim(1).text(), w.dim(1).text(), group));
   }
   if (w.dim(0).is_constant() && w.dim(0).constant() % group != 0) {
-    return c.Error(fmt::format("{} filters cannot be divided into {} groups", w.dim(0).text(), group));
+    return c.Error(
+        fmt::format("{} filters cannot be divided into {} groups", w.dim(0).text(), group));
   }
   TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, w.dim(0)));
   dims[1] = w.dim(0);
   for (int64_t i = 0; i < spatial; ++i) {
-    TENON_ASSIGN_OR_RETURN(dims[2 + i],
-                           WindowExtent(c, window, i, x.dim(2 + i), w.dim(2 + i)));
+    TENON_ASSIGN_OR_RETURN(dims[2 + i], WindowExtent(c, window, i, x.dim(2 + i), w.dim(2 + i)));
   }
   if (c.segments.size() > 3) {
     TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", c.operand(3), dims));
@@ -72,7 +72,8 @@ absl::Status InferPool(const InferContext& c, ResultTypes& results) {
   TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
   DimVector dims(x.dims().begin(), x.dims().end());
   for (int64_t i = 0; i < spatial; ++i) {
-    if (kernel[i] < 1) return c.Error(fmt::format("kernel holds {}, expected at least 1", kernel[i]));
+    if (kernel[i] < 1)
+      return c.Error(fmt::format("kernel holds {}, expected at least 1", kernel[i]));
     TENON_ASSIGN_OR_RETURN(dims[2 + i], WindowExtent(c, window, i, x.dim(2 + i),
                                                      DimExpr::Constant(c.context, kernel[i])));
   }
@@ -93,8 +94,8 @@ absl::StatusOr<Heads> SplitHeads(const InferContext& c, std::string_view what, T
     return c.Error(fmt::format("{} must be of rank 3 or 4, not {}", what, type.rank()));
   }
   if (num_heads < 1) {
-    return c.Error(fmt::format("{} is of rank 3, which needs a number of heads of at least 1, not {}",
-                               what, num_heads));
+    return c.Error(fmt::format(
+        "{} is of rank 3, which needs a number of heads of at least 1, not {}", what, num_heads));
   }
   const DimExpr packed = type.dim(2);
   if (packed.is_constant() && packed.constant() % num_heads != 0) {
@@ -119,13 +120,14 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results) {
   TENON_ASSIGN_OR_RETURN(DimExpr batch, MergeEqual(c, hq.batch, hk.batch, "the batch of q and k"));
   TENON_ASSIGN_OR_RETURN(batch, MergeEqual(c, batch, hv.batch, "the batch of q and v"));
   TENON_RETURN_IF_ERROR(MergeEqual(c, hq.size, hk.size, "the head size of q and k").status());
-  TENON_RETURN_IF_ERROR(MergeEqual(c, hk.heads, hv.heads, "the number of heads of k and v").status());
+  TENON_RETURN_IF_ERROR(
+      MergeEqual(c, hk.heads, hv.heads, "the number of heads of k and v").status());
   TENON_ASSIGN_OR_RETURN(const DimExpr keys,
                          MergeEqual(c, hk.sequence, hv.sequence, "the sequence of k and v"));
   if (hq.heads.is_constant() && hk.heads.is_constant() &&
       (hk.heads.constant() == 0 || hq.heads.constant() % hk.heads.constant() != 0)) {
-    return c.Error(fmt::format("{} heads of q cannot share {} heads of k", hq.heads.text(),
-                               hk.heads.text()));
+    return c.Error(
+        fmt::format("{} heads of q cannot share {} heads of k", hq.heads.text(), hk.heads.text()));
   }
   const DimExpr scores[] = {batch, hq.heads, hq.sequence, keys};
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "mask", mask, scores));

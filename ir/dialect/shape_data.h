@@ -1,5 +1,5 @@
-// What small integer tensors hold, as dimension expressions: exporters compute shapes with tensor ops, and
-// this evaluates them.
+// What small integer tensors hold, as dimension expressions: exporters compute shapes with tensor
+// ops, and this evaluates them.
 #ifndef TENON_IR_DIALECT_SHAPE_DATA_H_
 #define TENON_IR_DIALECT_SHAPE_DATA_H_
 
@@ -16,12 +16,13 @@
 
 namespace tenon {
 
-// The elements of a tensor in row-major order; DimExpr::Unknown where nothing is known. Booleans are 0
-// and 1. Never all unknown.
+// The elements of a tensor in row-major order; DimExpr::Unknown where nothing is known. Booleans
+// are 0 and 1. Never all unknown.
 using ShapeElements = absl::InlinedVector<DimExpr, 6>;
 
-// Elements of the small integer and boolean tensors of a function, filled by visiting operations in an
-// order in which definitions come before uses. Extents are taken to fit i32, and symbols to be >= 0.
+// Elements of the small integer and boolean tensors of a function, filled by visiting operations in
+// an order in which definitions come before uses. Extents are taken to fit i32, and symbols to be
+// >= 0.
 class ShapeData {
  public:
   static constexpr int64_t kMaxElements = 64;
@@ -49,8 +50,9 @@ std::optional<bool> DecideLess(DimExpr a, DimExpr b);
 // The number of elements of ten.range with these operands; Unknown if it cannot be said.
 DimExpr RangeExtent(DimExpr start, DimExpr limit, DimExpr delta);
 
-// Gives unknown extents of a function's values symbols named by provenance: the first model node of the
-// op's location, or its name with a number, then ".d0", ".d1", …. The same IR gets the same names.
+// Gives unknown extents of a function's values symbols named by provenance: the first model node of
+// the op's location, or its name with a number, then ".d0", ".d1", …. The same IR gets the same
+// names.
 class DimNamer {
  public:
   // `function`: names used by its types are not given again. A null function reserves nothing.
@@ -70,8 +72,8 @@ class DimNamer {
   std::map<std::string, int, std::less<>> ordinals_;  // by op name
 };
 
-// Replaces unknown extents of op's results by the symbols `<prefix>.d0`, `<prefix>.d1`, …. The caller
-// answers for a prefix that is unique in the function.
+// Replaces unknown extents of op's results by the symbols `<prefix>.d0`, `<prefix>.d1`, …. The
+// caller answers for a prefix that is unique in the function.
 void NameUnknownDims(Operation* op, std::string_view prefix);
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
-// Shape functions: result types of operations from operand types and attributes. Each is written once over
-// dimension expressions, and serves static and symbolic shapes. An unranked operand gives an unranked
-// result wherever the rank follows from it. Extents that depend on run-time values are DimExpr::Unknown;
-// NameUnknownDims (shape_data.h) gives them names.
+// Shape functions: result types of operations from operand types and attributes. Each is written
+// once over dimension expressions, and serves static and symbolic shapes. An unranked operand gives
+// an unranked result wherever the rank follows from it. Extents that depend on run-time values are
+// DimExpr::Unknown; NameUnknownDims (shape_data.h) gives them names.
 #ifndef TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
 #define TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
 
@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-// Broadcast of all operands. The dtype is the first operand's, or the result constraint's if it allows
-// only one.
+// Broadcast of all operands. The dtype is the first operand's, or the result constraint's if it
+// allows only one.
 absl::Status InferElementwise(const InferContext& c, ResultTypes& results);
 // The first operand's type. An attribute `axis` must be an axis of it.
 absl::Status InferSameAsFirst(const InferContext& c, ResultTypes& results);

@@ -110,7 +110,8 @@ constexpr int64_t kFarAway = std::numeric_limits<int32_t>::max();
 
 absl::Status BroadcastInto(const InferContext& c, DimVector& a, std::span<const DimExpr> b) {
   const DimVector before = a;
-  if (a.size() < b.size()) a.insert(a.begin(), b.size() - a.size(), DimExpr::Constant(c.context, 1));
+  if (a.size() < b.size())
+    a.insert(a.begin(), b.size() - a.size(), DimExpr::Constant(c.context, 1));
   const size_t offset = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
     if (!BroadcastDim(a[offset + i], b[i])) {
@@ -189,8 +190,8 @@ DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step) {
   Context& context = extent.context();
   if (start.is_unknown() || end.is_unknown()) return DimExpr::Unknown(context);
   if (extent.is_constant() && start.is_constant() && end.is_constant()) {
-    return DimExpr::Constant(context, ConstantSliceExtent(extent.constant(), start.constant(),
-                                                          end.constant(), step));
+    return DimExpr::Constant(
+        context, ConstantSliceExtent(extent.constant(), start.constant(), end.constant(), step));
   }
   if (extent.is_unknown()) {
     // Only a window whose size does not depend on the extent is known; there is none.

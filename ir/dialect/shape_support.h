@@ -37,7 +37,8 @@ absl::Status CheckAxes(const InferContext& c, std::string_view name, std::span<c
 // Can a and b never be equal?
 bool ProvablyDifferent(DimExpr a, DimExpr b);
 // One extent that two operands must share: the more precise of both. The error says `what` differs.
-absl::StatusOr<DimExpr> MergeEqual(const InferContext& c, DimExpr a, DimExpr b, std::string_view what);
+absl::StatusOr<DimExpr> MergeEqual(const InferContext& c, DimExpr a, DimExpr b,
+                                   std::string_view what);
 
 // Numpy broadcasting of `b` into `a`. The error names both shapes.
 absl::Status BroadcastInto(const InferContext& c, DimVector& a, std::span<const DimExpr> b);
@@ -49,8 +50,8 @@ absl::Status CheckVector(const InferContext& c, std::string_view what, Type type
 // Error unless `type` is unranked or of rank `rank`.
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
 
-// Number of elements of a window [start, end) with a step along an extent: numpy's clamping. Constant
-// negative bounds count from the end; symbolic bounds are taken to be non-negative.
+// Number of elements of a window [start, end) with a step along an extent: numpy's clamping.
+// Constant negative bounds count from the end; symbolic bounds are taken to be non-negative.
 DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step);
 
 // Spatial extents of convolution and pooling.

@@ -32,8 +32,8 @@ absl::StatusOr<Term> ParseTerm(const InferContext& c, std::string_view text) {
     } else if (IsLetter(text[i])) {
       (term.ellipsis ? term.after : term.before) += text[i];
     } else {
-      return c.Error(fmt::format(
-          "equation holds '{}', expected letters, ',', '->' or '...'", std::string(1, text[i])));
+      return c.Error(fmt::format("equation holds '{}', expected letters, ',', '->' or '...'",
+                                 std::string(1, text[i])));
     }
   }
   return term;
@@ -59,10 +59,12 @@ absl::StatusOr<Equation> ParseEquation(const InferContext& c, std::string_view t
     begin = comma + 1;
   }
   if (arrow != std::string::npos) {
-    TENON_ASSIGN_OR_RETURN(equation.output, ParseTerm(c, std::string_view(compact).substr(arrow + 2)));
+    TENON_ASSIGN_OR_RETURN(equation.output,
+                           ParseTerm(c, std::string_view(compact).substr(arrow + 2)));
     return equation;
   }
-  // Implicit output: the ellipsis, then the letters that occur once, alphabetically (capitals first).
+  // Implicit output: the ellipsis, then the letters that occur once, alphabetically (capitals
+  // first).
   std::array<int, 128> counts{};
   for (const Term& term : equation.inputs) {
     equation.output.ellipsis |= term.ellipsis;
@@ -80,8 +82,8 @@ absl::Status InferEinsum(const InferContext& c, ResultTypes& results) {
   TENON_ASSIGN_OR_RETURN(const Equation equation, ParseEquation(c, InferStr(c, "equation")));
   if (c.operands.empty()) return c.Error("expected at least one operand");
   if (equation.inputs.size() != c.operands.size()) {
-    return c.Error(fmt::format("equation has {} input terms for {} operands", equation.inputs.size(),
-                               c.operands.size()));
+    return c.Error(fmt::format("equation has {} input terms for {} operands",
+                               equation.inputs.size(), c.operands.size()));
   }
   const DType dtype = c.operands[0].dtype();
   std::array<DimExpr, 128> extents{};
@@ -96,8 +98,8 @@ absl::Status InferEinsum(const InferContext& c, ResultTypes& results) {
     }
     const std::span<const DimExpr> dims = type.dims();
     if (term.ellipsis ? dims.size() < term.letters() : dims.size() != term.letters()) {
-      return c.Error(fmt::format("operand {} has rank {}, its term in the equation names {} axes", i,
-                                 dims.size(), term.letters()));
+      return c.Error(fmt::format("operand {} has rank {}, its term in the equation names {} axes",
+                                 i, dims.size(), term.letters()));
     }
     const auto bind = [&](char letter, DimExpr extent) -> absl::Status {
       DimExpr& known = extents[static_cast<unsigned char>(letter)];
@@ -106,8 +108,9 @@ absl::Status InferEinsum(const InferContext& c, ResultTypes& results) {
         return absl::OkStatus();
       }
       if (extent.is_constant(1)) return absl::OkStatus();
-      TENON_ASSIGN_OR_RETURN(known, MergeEqual(c, known, extent, fmt::format("the extent of '{}'",
-                                                                             std::string(1, letter))));
+      TENON_ASSIGN_OR_RETURN(
+          known,
+          MergeEqual(c, known, extent, fmt::format("the extent of '{}'", std::string(1, letter))));
       return absl::OkStatus();
     };
     for (size_t k = 0; k < term.before.size(); ++k) {
@@ -116,8 +119,8 @@ absl::Status InferEinsum(const InferContext& c, ResultTypes& results) {
     for (size_t k = 0; k < term.after.size(); ++k) {
       TENON_RETURN_IF_ERROR(bind(term.after[k], dims[dims.size() - term.after.size() + k]));
     }
-    TENON_RETURN_IF_ERROR(BroadcastInto(
-        c, ellipsis, dims.subspan(term.before.size(), dims.size() - term.letters())));
+    TENON_RETURN_IF_ERROR(
+        BroadcastInto(c, ellipsis, dims.subspan(term.before.size(), dims.size() - term.letters())));
   }
   DimVector dims;
   const auto append = [&](const std::string& letters) -> absl::Status {

@@ -63,7 +63,8 @@ bool FoldSameOperands(Operation& op, std::span<const Attribute>, FoldResults& re
 
 bool FoldAnd(Operation& op, std::span<const Attribute> constants, FoldResults& results) {
   if (FoldSameOperands(op, constants, results)) return true;
-  if (FoldNeutral(op, constants, 1, 1, results) || FoldNeutral(op, constants, 0, 1, results)) return true;
+  if (FoldNeutral(op, constants, 1, 1, results) || FoldNeutral(op, constants, 0, 1, results))
+    return true;
   for (Attribute constant : constants) {
     if (IsSplat(constant, 0) && FoldSplatTo(constant, op.result().type(), results)) return true;
   }
@@ -72,7 +73,8 @@ bool FoldAnd(Operation& op, std::span<const Attribute> constants, FoldResults& r
 
 bool FoldOr(Operation& op, std::span<const Attribute> constants, FoldResults& results) {
   if (FoldSameOperands(op, constants, results)) return true;
-  if (FoldNeutral(op, constants, 1, 0, results) || FoldNeutral(op, constants, 0, 0, results)) return true;
+  if (FoldNeutral(op, constants, 1, 0, results) || FoldNeutral(op, constants, 0, 0, results))
+    return true;
   for (Attribute constant : constants) {
     if (IsSplat(constant, 1) && FoldSplatTo(constant, op.result().type(), results)) return true;
   }

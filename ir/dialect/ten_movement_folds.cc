@@ -27,7 +27,8 @@ bool FoldReduce(Operation& op, std::span<const Attribute>, FoldResults& results)
 bool FoldShapeOf(Operation& op, std::span<const Attribute>, FoldResults& results) {
   const ten::ShapeOp shape(&op);
   const Type x = op.operand(0).type();
-  if (!x.is_tensor() || shape.start() < 0 || shape.start() > shape.end() || shape.end() > x.rank()) {
+  if (!x.is_tensor() || shape.start() < 0 || shape.start() > shape.end() ||
+      shape.end() > x.rank()) {
     return false;
   }
   std::vector<int64_t> numbers;
@@ -37,7 +38,8 @@ bool FoldShapeOf(Operation& op, std::span<const Attribute>, FoldResults& results
   }
   const int64_t extent[] = {static_cast<int64_t>(numbers.size())};
   const Type type = Type::Tensor(op.context(), DType::kI64, std::span<const int64_t>(extent));
-  return FoldTo(Attribute::Elements(op.context(), type, std::as_bytes(std::span(numbers))), results);
+  return FoldTo(Attribute::Elements(op.context(), type, std::as_bytes(std::span(numbers))),
+                results);
 }
 
 // A reshaped constant shares its bytes.
@@ -45,15 +47,18 @@ bool FoldReshape(Operation& op, std::span<const Attribute> constants, FoldResult
   if (FoldTo(op, op.operand(0), results)) return true;
   const Type type = op.result().type();
   const Attribute value = constants[0];
-  if (!value || !type.is_static() || value.type().num_elements() != type.num_elements()) return false;
+  if (!value || !type.is_static() || value.type().num_elements() != type.num_elements())
+    return false;
   if (FoldSplatTo(value, type, results)) return true;
-  return FoldTo(value.blob() != nullptr ? Attribute::Elements(op.context(), type, value.blob())
-                                        : Attribute::Elements(op.context(), type, value.raw_bytes()),
+  return FoldTo(value.blob() != nullptr
+                    ? Attribute::Elements(op.context(), type, value.blob())
+                    : Attribute::Elements(op.context(), type, value.raw_bytes()),
                 results);
 }
 
 bool FoldExpand(Operation& op, std::span<const Attribute> constants, FoldResults& results) {
-  return FoldTo(op, op.operand(0), results) || FoldSplatTo(constants[0], op.result().type(), results);
+  return FoldTo(op, op.operand(0), results) ||
+         FoldSplatTo(constants[0], op.result().type(), results);
 }
 
 bool FoldTranspose(Operation& op, std::span<const Attribute> constants, FoldResults& results) {

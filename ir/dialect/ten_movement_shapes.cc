@@ -23,7 +23,8 @@ int64_t VectorLength(Type type) {
 
 DimVector CopyDims(Type type) { return DimVector(type.dims().begin(), type.dims().end()); }
 
-absl::Status CheckCount(const InferContext& c, std::string_view name, size_t found, size_t expected) {
+absl::Status CheckCount(const InferContext& c, std::string_view name, size_t found,
+                        size_t expected) {
   if (found == expected) return absl::OkStatus();
   return c.Error(fmt::format("{} has {} elements, expected {}", name, found, expected));
 }
@@ -105,8 +106,8 @@ absl::Status InferTranspose(const InferContext& c, ResultTypes& results) {
   DimVector dims;
   for (int64_t axis : perm) {
     if (axis < 0 || axis >= x.rank() || seen[axis]) {
-      return c.Error(fmt::format("perm must be a permutation of 0..{}, but holds {}{}", x.rank() - 1,
-                                 axis, axis >= 0 && axis < x.rank() ? " twice" : ""));
+      return c.Error(fmt::format("perm must be a permutation of 0..{}, but holds {}{}",
+                                 x.rank() - 1, axis, axis >= 0 && axis < x.rank() ? " twice" : ""));
     }
     seen[axis] = true;
     dims.push_back(x.dim(axis));
@@ -132,9 +133,8 @@ absl::Status InferConcat(const InferContext& c, ResultTypes& results) {
         dims[k] = dims[k] + input.dim(k);
         continue;
       }
-      TENON_ASSIGN_OR_RETURN(
-          dims[k],
-          MergeEqual(c, dims[k], input.dim(k), fmt::format("extent {} of operand {}", k, i)));
+      TENON_ASSIGN_OR_RETURN(dims[k], MergeEqual(c, dims[k], input.dim(k),
+                                                 fmt::format("extent {} of operand {}", k, i)));
     }
   }
   return SetTensor(c, results, dtype, dims);
@@ -190,8 +190,8 @@ absl::Status InferSplit(const InferContext& c, ResultTypes& results) {
   DimExpr total = DimExpr::Constant(c.context, 0);
   for (DimExpr size : sizes) total = total + size;
   if (ProvablyDifferent(total, x.dim(axis))) {
-    return c.Error(fmt::format("sizes {} add up to {}, but axis {} has {} elements", DimsText(sizes),
-                               total.text(), axis, x.dim(axis).text()));
+    return c.Error(fmt::format("sizes {} add up to {}, but axis {} has {} elements",
+                               DimsText(sizes), total.text(), axis, x.dim(axis).text()));
   }
   DimVector dims = CopyDims(x);
   for (DimExpr size : sizes) {
@@ -224,7 +224,8 @@ absl::Status InferGatherElements(const InferContext& c, ResultTypes& results) {
 
 namespace {
 
-// Index tuples in the last axis of `indices` (see ONNX GatherND): the shape of what they pick from x.
+// Index tuples in the last axis of `indices` (see ONNX GatherND): the shape of what they pick from
+// x.
 absl::StatusOr<std::optional<DimVector>> PickedShape(const InferContext& c, Type x, Type indices,
                                                      int64_t batch_dims) {
   if (!x.is_tensor() || !indices.is_tensor()) return std::nullopt;
@@ -271,7 +272,8 @@ absl::Status InferScatterNd(const InferContext& c, ResultTypes& results) {
     TENON_RETURN_IF_ERROR(CheckRank(c, "updates", updates, static_cast<int64_t>(dims->size())));
     for (size_t i = 0; i < dims->size(); ++i) {
       TENON_RETURN_IF_ERROR(
-          MergeEqual(c, updates.dim(i), (*dims)[i], fmt::format("extent {} of updates", i)).status());
+          MergeEqual(c, updates.dim(i), (*dims)[i], fmt::format("extent {} of updates", i))
+              .status());
     }
   }
   return SetResult(results, x);
@@ -291,8 +293,8 @@ absl::Status InferPad(const InferContext& c, ResultTypes& results) {
   for (size_t i = 0; i < rank; ++i) {
     dims[i] = dims[i] + pads[i] + pads[rank + i];
     if (dims[i].is_constant() && dims[i].constant() < 0) {
-      return c.Error(fmt::format("pads crop axis {} of {} elements by more than it has", i,
-                                 x.dim(i).text()));
+      return c.Error(
+          fmt::format("pads crop axis {} of {} elements by more than it has", i, x.dim(i).text()));
     }
   }
   return SetTensor(c, results, x.dtype(), dims);

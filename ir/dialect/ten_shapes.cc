@@ -1,4 +1,5 @@
-// Shape functions of ten: elementwise ops, products, reductions. See ten_movement_shapes.cc for the rest.
+// Shape functions of ten: elementwise ops, products, reductions. See ten_movement_shapes.cc for the
+// rest.
 #include <bit>
 
 #include "fmt/format.h"

@@ -1,5 +1,5 @@
-// Checks of operations beyond arity, kinds, traits and shape functions. They emit nothing: the verifier
-// adds the location to the message.
+// Checks of operations beyond arity, kinds, traits and shape functions. They emit nothing: the
+// verifier adds the location to the message.
 #ifndef TENON_IR_DIALECT_VERIFY_FUNCTIONS_H_
 #define TENON_IR_DIALECT_VERIFY_FUNCTIONS_H_
 
@@ -8,8 +8,9 @@
 
 namespace tenon {
 
-// May a value of type `from` be passed where `to` is declared? Equal types may; so may tensors of one
-// element type, and of one rank unless either is unranked, whose extents do not contradict each other.
+// May a value of type `from` be passed where `to` is declared? Equal types may; so may tensors of
+// one element type, and of one rank unless either is unranked, whose extents do not contradict each
+// other.
 bool CompatibleTypes(Type from, Type to);
 
 // func

@@ -22,7 +22,8 @@ struct ConvState : KernelState {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   OnednnCall conv, reorder_in, reorder_out, reorder_weights;
-  bool reorders_in = false, reorders_out = false, reorders_weights = false, empty = false;
+  bool reorders_in = false, reorders_out = false, reorders_weights = false;
+  bool reference = false;  // left to the reference kernel: empty, or refused by oneDNN
   int src = -1, weights = -1, bias = -1, dst = -1, scratchpad = -1;
   // Places in the scratch.
   size_t src_at = 0, dst_at = 0, weights_at = 0, scratchpad_at = 0;
@@ -149,11 +150,12 @@ KernelStatus PrepareConv(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const TensorView &x = args.inputs[0], &w = args.inputs[1];
   auto state = std::make_shared<ConvState>();
   out = state;
-  state->empty = x.numel() == 0 || w.numel() == 0 || args.outputs[0].numel() == 0;
-  if (state->empty) return KernelStatus::Ok();
+  state->reference = x.numel() == 0 || w.numel() == 0 || args.outputs[0].numel() == 0;
+  if (state->reference) return KernelStatus::Ok();
   const Window window =
       Window::Of(attrs, w.shape.subspan(2), x.shape.subspan(2), args.outputs[0].shape.subspan(2));
-  return PrepareConvolution(args, window, attrs.group, *state);
+  state->reference = !PrepareConvolution(args, window, attrs.group, *state).ok();
+  return KernelStatus::Ok();
 }
 
 KernelStatus Convolve(const RunArgs& args, ConvState& state) {
@@ -186,13 +188,13 @@ KernelStatus Convolve(const RunArgs& args, ConvState& state) {
 
 KernelStatus Conv(const RunArgs& args) {
   auto& state = *static_cast<ConvState*>(args.state);
-  return state.empty ? RefConv().run(args) : Convolve(args, state);
+  return state.reference ? RefConv().run(args) : Convolve(args, state);
 }
 
 // The residual is added before the activation, other than in fused.linear.
 KernelStatus FusedConv(const RunArgs& args) {
   auto& state = *static_cast<ConvState*>(args.state);
-  if (state.empty) return RefFusedConv().run(args);
+  if (state.reference) return RefFusedConv().run(args);
   if (KernelStatus status = Convolve(args, state); !status.ok()) return status;
   const Activation activation = ToActivation(args.get<fused::ConvAttrs>());
   if (!cpu::Present(args.inputs, 3)) {

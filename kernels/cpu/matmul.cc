@@ -28,7 +28,7 @@ struct GemmState : KernelState {
   OnednnCall call;
   int a = -1, b = -1, bias = -1, out = -1, scratchpad = -1;
   std::shared_ptr<KernelState> weights;  // null: b is bound at each run
-  bool empty = false;                    // k is 0, or the result has no elements
+  bool reference = false;  // left to the reference kernel: empty, or refused by oneDNN
   // Products beyond what one primitive does.
   Dims batch, a_batch, b_batch;
 };
@@ -108,8 +108,8 @@ KernelStatus PrepareMatMul(PrepareArgs& args, std::shared_ptr<KernelState>& out)
                .a = {0, s.a_row, s.a_col},
                .b = {0, s.b_row, s.b_col}};
   out = state;
-  state->empty = args.outputs[0].numel() == 0 || s.k == 0;
-  if (state->empty) return KernelStatus::Ok();
+  state->reference = args.outputs[0].numel() == 0 || s.k == 0;
+  if (state->reference) return KernelStatus::Ok();
   int64_t a_stride = 0, b_stride = 0;
   const int64_t count = s.batch_count();
   if (count > 1 && EvenBatch(s.batch, s.a_batch, a_stride) &&
@@ -127,16 +127,13 @@ KernelStatus PrepareMatMul(PrepareArgs& args, std::shared_ptr<KernelState>& out)
     state->batch = s.batch, state->a_batch = s.a_batch, state->b_batch = s.b_batch;
   }
   const void* weights = gemm.batch == 1 && state->batch.empty() ? args.inputs[1].data : nullptr;
-  return PrepareGemm(args, gemm, weights, *state);
+  state->reference = !PrepareGemm(args, gemm, weights, *state).ok();
+  return KernelStatus::Ok();
 }
 
 KernelStatus MatMul(const RunArgs& args) {
   auto& state = *static_cast<GemmState*>(args.state);
-  if (state.empty) {
-    const size_t bytes = static_cast<size_t>(args.outputs[0].bytes());
-    if (bytes > 0) std::memset(args.outputs[0].data, 0, bytes);
-    return KernelStatus::Ok();
-  }
+  if (state.reference) return RefMatMul().run(args);
   const cpu::OnednnThreads threads(args.device->parallel->num_threads());
   state.call.Bind(state.scratchpad, args.scratch);
   const int64_t count = Product(View(state.batch));
@@ -167,13 +164,14 @@ KernelStatus PrepareLinear(PrepareArgs& args, std::shared_ptr<KernelState>& out)
                .bias = cpu::Present(args.inputs, 2)};
   if (attrs.transpose_w) gemm.b[1] = 1, gemm.b[2] = k;
   out = state;
-  state->empty = gemm.m == 0 || n == 0 || k == 0;
-  return state->empty ? KernelStatus::Ok() : PrepareGemm(args, gemm, w.data, *state);
+  state->reference =
+      gemm.m == 0 || n == 0 || k == 0 || !PrepareGemm(args, gemm, w.data, *state).ok();
+  return KernelStatus::Ok();
 }
 
 KernelStatus Linear(const RunArgs& args) {
   auto& state = *static_cast<GemmState*>(args.state);
-  if (state.empty) return RefFusedLinear().run(args);
+  if (state.reference) return RefFusedLinear().run(args);
   {
     const cpu::OnednnThreads threads(args.device->parallel->num_threads());
     state.call.Bind(state.scratchpad, args.scratch);

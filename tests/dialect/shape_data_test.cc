@@ -22,8 +22,10 @@ class ShapeDataTest : public ::testing::Test {
   // Elements of the first operand of the function's return.
   std::string Evaluate(const std::string& body) {
     const std::string generic =
-        "\"func.func\"() <{function_type = (tensor<?x?x64xf32, [\"B\", \"S\", \"\"]>, tensor<i64>) -> (), "
-        "sym_name = \"f\"}> ({\n^bb0(%x: tensor<?x?x64xf32, [\"B\", \"S\", \"\"]>, %i: tensor<i64>):\n" +
+        "\"func.func\"() <{function_type = (tensor<?x?x64xf32, [\"B\", \"S\", \"\"]>, tensor<i64>) "
+        "-> (), "
+        "sym_name = \"f\"}> ({\n^bb0(%x: tensor<?x?x64xf32, [\"B\", \"S\", \"\"]>, %i: "
+        "tensor<i64>):\n" +
         body + "\n}) : () -> ()\n";
     ParseOptions options;
     options.verify = false;
@@ -50,7 +52,8 @@ constexpr char kX[] = "(tensor<?x?x64xf32, [\"B\", \"S\", \"\"]>)";
 // Shape(x) -> Gather(i), twice, -> Unsqueeze -> Concat with constants.
 TEST_F(ShapeDataTest, GatheredDimensionsConcatenated) {
   EXPECT_EQ(Evaluate(std::string(R"(
-    %s = "ten.shape"(%x) <{start = 0 : i64, end = 3 : i64}> : )") + kX + R"( -> tensor<3xi64>
+    %s = "ten.shape"(%x) <{start = 0 : i64, end = 3 : i64}> : )") +
+                     kX + R"( -> tensor<3xi64>
     %c0 = "core.constant"() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
     %c1 = "core.constant"() <{value = dense<-2> : tensor<i64>}> : () -> tensor<i64>
     %d0 = "ten.gather"(%s, %c0) <{axis = 0 : i64}> : (tensor<3xi64>, tensor<i64>) -> tensor<i64>
@@ -67,7 +70,8 @@ TEST_F(ShapeDataTest, GatheredDimensionsConcatenated) {
 // Expand with -1: Where(Equal(shape, -1), ones, shape), and the dynamo exporter's Abs.
 TEST_F(ShapeDataTest, MinusOneIsNoExtent) {
   EXPECT_EQ(Evaluate(std::string(R"(
-    %s = "ten.shape"(%x) <{start = 0 : i64, end = 2 : i64}> : )") + kX + R"( -> tensor<2xi64>
+    %s = "ten.shape"(%x) <{start = 0 : i64, end = 2 : i64}> : )") +
+                     kX + R"( -> tensor<2xi64>
     %m = "core.constant"() <{value = dense<-1> : tensor<1xi64>}> : () -> tensor<1xi64>
     %all = "ten.concat"(%s, %m) <{axis = 0 : i64}> : (tensor<2xi64>, tensor<1xi64>) -> tensor<3xi64>
     %n = "core.constant"() <{value = dense<3> : tensor<1xi64>}> : () -> tensor<1xi64>
@@ -89,7 +93,8 @@ TEST_F(ShapeDataTest, Arithmetic) {
     %c = "core.constant"() <{value = dense<[2, 3, 2]> : tensor<3xi64>}> : () -> tensor<3xi64>
   )";
   const auto binary = [&](const std::string& op) {
-    return Evaluate(dims + "%r = \"" + op + "\"(%d, %c) : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>\n" +
+    return Evaluate(dims + "%r = \"" + op +
+                    "\"(%d, %c) : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>\n" +
                     "\"func.return\"(%r) : (tensor<3xi64>) -> ()");
   };
   EXPECT_EQ(binary("ten.add"), "[B + 2, S + 3, 9]");
@@ -180,7 +185,8 @@ TEST_F(ShapeDataTest, NamesFollowTheModel) {
   OpBuilder builder = OpBuilder::AtEnd(context_, &f->region().front());
   const Value x = f->region().front().argument(0);
   const Value operands[] = {x, x, x};
-  const Location names[] = {Location::Name(context_, "/model/Range"), Location::Name(context_, "/model/Add")};
+  const Location names[] = {Location::Name(context_, "/model/Range"),
+                            Location::Name(context_, "/model/Add")};
   const auto make = [&](Location location) {
     return builder.CreateInferred(*range, location, operands, {}).value();
   };

@@ -25,7 +25,8 @@ std::string TypeText(const std::string& shorthand) {
     const std::string dim = shorthand.substr(begin, x - begin);
     const bool number = dim.find_first_not_of("0123456789") == std::string::npos;
     dims += (number ? dim : "?") + "x";
-    names += std::string(names.empty() ? "" : ", ") + (number || dim == "?" ? "\"\"" : "\"" + dim + "\"");
+    names += std::string(names.empty() ? "" : ", ") +
+             (number || dim == "?" ? "\"\"" : "\"" + dim + "\"");
     symbolic |= !number && dim != "?";
     begin = x + 1;
   }
@@ -110,21 +111,25 @@ TEST_F(ShapeFunctions, MatMul) {
   EXPECT_EQ(Infer("ten.matmul", {"3xf32", "3xf32"}), "f32");
   EXPECT_EQ(Infer("ten.matmul", {"3xf32", "2x3x4xf32"}), "2x4xf32");
   EXPECT_EQ(Infer("ten.matmul", {"2x5x3xf32", "3xf32"}), "2x5xf32");
-  EXPECT_EQ(Infer("ten.matmul", {"3x2xf32", "4x3xf32"}, {{"transpose_a", "true"}, {"transpose_b", "true"}}),
+  EXPECT_EQ(Infer("ten.matmul", {"3x2xf32", "4x3xf32"},
+                  {{"transpose_a", "true"}, {"transpose_b", "true"}}),
             "2x4xf32");
   EXPECT_EQ(Infer("ten.matmul", {"2x0xf32", "0x4xf32"}), "2x4xf32");
   EXPECT_EQ(Infer("ten.matmul", {"2x3xf32", "4x5xf32"}),
-            "ten.matmul: the inner extents must agree, but a has 3 and b has 4 (shapes [2, 3] and [4, 5])");
+            "ten.matmul: the inner extents must agree, but a has 3 and b has 4 (shapes [2, 3] and "
+            "[4, 5])");
   EXPECT_EQ(Infer("ten.matmul", {"f32", "4x5xf32"}),
             "ten.matmul: operands must have rank 1 or more, not 0");
 }
 
 TEST_F(ShapeFunctions, Einsum) {
-  EXPECT_EQ(Infer("ten.einsum", {"BxSx8xf32", "8x4xf32"}, {{"equation", "\"bij,jk->bik\""}}), "BxSx4xf32");
+  EXPECT_EQ(Infer("ten.einsum", {"BxSx8xf32", "8x4xf32"}, {{"equation", "\"bij,jk->bik\""}}),
+            "BxSx4xf32");
   EXPECT_EQ(Infer("ten.einsum", {"2x3xf32", "3x4xf32"}, {{"equation", "\"ij,jk\""}}), "2x4xf32");
   EXPECT_EQ(Infer("ten.einsum", {"3x3xf32"}, {{"equation", "\"ii->i\""}}), "3xf32");
-  EXPECT_EQ(Infer("ten.einsum", {"5x2x3xf32", "1x3x4xf32"}, {{"equation", "\"...ij, ...jk -> ...ik\""}}),
-            "5x2x4xf32");
+  EXPECT_EQ(
+      Infer("ten.einsum", {"5x2x3xf32", "1x3x4xf32"}, {{"equation", "\"...ij, ...jk -> ...ik\""}}),
+      "5x2x4xf32");
   EXPECT_EQ(Infer("ten.einsum", {"2x3xf32"}, {{"equation", "\"ij->ik\""}}),
             "ten.einsum: equation's output names 'k', which no input has");
   EXPECT_EQ(Infer("ten.einsum", {"2x3xf32", "4x5xf32"}, {{"equation", "\"ij,jk->ik\""}}),
@@ -133,8 +138,9 @@ TEST_F(ShapeFunctions, Einsum) {
 
 TEST_F(ShapeFunctions, Reductions) {
   EXPECT_EQ(Infer("ten.reduce_mean", {"BxSx768xf32"}, {{"axes", "array<i64: 2>"}}), "BxSx1xf32");
-  EXPECT_EQ(Infer("ten.reduce_sum", {"2x3x4xf32"}, {{"axes", "array<i64: 0, 2>"}, {"keepdims", "false"}}),
-            "3xf32");
+  EXPECT_EQ(
+      Infer("ten.reduce_sum", {"2x3x4xf32"}, {{"axes", "array<i64: 0, 2>"}, {"keepdims", "false"}}),
+      "3xf32");
   EXPECT_EQ(Infer("ten.reduce_sum", {"2x3xf32"}, {{"axes", "array<i64>"}}), "2x3xf32");
   EXPECT_EQ(Infer("ten.reduce_sum", {"2x3xf32"}, {{"axes", "array<i64: -1>"}}),
             "ten.reduce_sum: axes holds -1, expected axes in [0, 2)");
@@ -149,9 +155,11 @@ TEST_F(ShapeFunctions, Reshapes) {
             "ten.reshape: [2, 3] and [7] differ in their number of elements");
   EXPECT_EQ(Infer("ten.dynamic_reshape", {"2x3xf32", "3xi64"}), "?x?x?xf32");
   EXPECT_EQ(Infer("ten.dynamic_reshape", {"2x3xf32", "?xi64"}), "tensor<*xf32>");
-  EXPECT_EQ(Infer("ten.expand", {"3x1xf32"}, {{"shape", "#core.dims<\"B\", 1, \"S\">"}}), "Bx3xSxf32");
+  EXPECT_EQ(Infer("ten.expand", {"3x1xf32"}, {{"shape", "#core.dims<\"B\", 1, \"S\">"}}),
+            "Bx3xSxf32");
   EXPECT_EQ(Infer("ten.dynamic_expand", {"3x1xf32", "3xi64"}), "?x3x?xf32");
-  EXPECT_EQ(Infer("ten.shape", {"BxSx768xf32"}, {{"start", "1 : i64"}, {"end", "3 : i64"}}), "2xi64");
+  EXPECT_EQ(Infer("ten.shape", {"BxSx768xf32"}, {{"start", "1 : i64"}, {"end", "3 : i64"}}),
+            "2xi64");
   EXPECT_EQ(Infer("ten.transpose", {"BxSx12x64xf32"}, {{"perm", "array<i64: 0, 2, 1, 3>"}}),
             "Bx12xSx64xf32");
   EXPECT_EQ(Infer("ten.transpose", {"2x3xf32"}, {{"perm", "array<i64: 1, 1>"}}),
@@ -190,7 +198,8 @@ TEST_F(ShapeFunctions, Slices) {
           return step > 0 ? std::clamp<int64_t>(b, 0, 10) : std::clamp<int64_t>(b, -1, 9);
         };
         int64_t count = 0;
-        for (int64_t i = clamp(start); step > 0 ? i < clamp(end) : i > clamp(end); i += step) ++count;
+        for (int64_t i = clamp(start); step > 0 ? i < clamp(end) : i > clamp(end); i += step)
+          ++count;
         EXPECT_EQ(slice("10xf32", std::to_string(start), std::to_string(end), std::to_string(step)),
                   std::to_string(count) + "xf32")
             << start << ":" << end << ":" << step;
@@ -214,11 +223,13 @@ TEST_F(ShapeFunctions, Slices) {
 }
 
 TEST_F(ShapeFunctions, Gathers) {
-  EXPECT_EQ(Infer("ten.gather", {"30522x768xf32", "BxSxi64"}, {{"axis", "0 : i64"}}), "BxSx768xf32");
+  EXPECT_EQ(Infer("ten.gather", {"30522x768xf32", "BxSxi64"}, {{"axis", "0 : i64"}}),
+            "BxSx768xf32");
   EXPECT_EQ(Infer("ten.gather", {"4xi64", "i64"}), "i64");
   EXPECT_EQ(Infer("ten.gather_elements", {"4x5xf32", "4x2xi64"}, {{"axis", "1 : i64"}}), "4x2xf32");
   EXPECT_EQ(Infer("ten.gather_nd", {"2x3x4xf32", "7x2xi64"}), "7x4xf32");
-  EXPECT_EQ(Infer("ten.gather_nd", {"2x3x4xf32", "2x7x1xi64"}, {{"batch_dims", "1 : i64"}}), "2x7x4xf32");
+  EXPECT_EQ(Infer("ten.gather_nd", {"2x3x4xf32", "2x7x1xi64"}, {{"batch_dims", "1 : i64"}}),
+            "2x7x4xf32");
   EXPECT_EQ(Infer("ten.gather_nd", {"2x3xf32", "7x3xi64"}),
             "ten.gather_nd: the last extent of indices is 3, expected 1 to 2");
   EXPECT_EQ(Infer("ten.scatter_nd", {"2x3x4xf32", "7x2xi64", "7x4xf32"}), "2x3x4xf32");
@@ -227,30 +238,36 @@ TEST_F(ShapeFunctions, Gathers) {
 }
 
 TEST_F(ShapeFunctions, PadTileRangeResize) {
-  EXPECT_EQ(Infer("ten.pad", {"BxSxf32"}, {{"pads", "#core.dims<0, 1, 0, \"P\">"}}), "BxP + S + 1xf32");
+  EXPECT_EQ(Infer("ten.pad", {"BxSxf32"}, {{"pads", "#core.dims<0, 1, 0, \"P\">"}}),
+            "BxP + S + 1xf32");
   EXPECT_EQ(Infer("ten.pad", {"2xf32"}, {{"pads", "#core.dims<-2, -1>"}}),
             "ten.pad: pads crop axis 0 of 2 elements by more than it has");
-  EXPECT_EQ(Infer("ten.tile", {"Bx3xf32"}, {{"repeats", "#core.dims<2, \"N\">"}}), "2 * Bx3 * Nxf32");
+  EXPECT_EQ(Infer("ten.tile", {"Bx3xf32"}, {{"repeats", "#core.dims<2, \"N\">"}}),
+            "2 * Bx3 * Nxf32");
   EXPECT_EQ(Infer("ten.range", {"i64", "i64", "i64"}), "?xi64");
-  EXPECT_EQ(Infer("ten.resize", {"1x3x8x8xf32"}, {{"sizes", "#core.dims<1, 3, 16, 16>"}}), "1x3x16x16xf32");
+  EXPECT_EQ(Infer("ten.resize", {"1x3x8x8xf32"}, {{"sizes", "#core.dims<1, 3, 16, 16>"}}),
+            "1x3x16x16xf32");
 }
 
 TEST_F(ShapeFunctions, Convolution) {
   const Attrs same = {{"strides", "array<i64: 2, 2>"},
                       {"pads", "array<i64: 3, 3, 3, 3>"},
                       {"dilations", "array<i64: 1, 1>"}};
-  EXPECT_EQ(Infer("nn.conv", {"1x3x224x224xf32", "64x3x7x7xf32", "64xf32"}, same), "1x64x112x112xf32");
+  EXPECT_EQ(Infer("nn.conv", {"1x3x224x224xf32", "64x3x7x7xf32", "64xf32"}, same),
+            "1x64x112x112xf32");
   EXPECT_EQ(Infer("nn.conv", {"Bx3xHxWxf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
             "Bx64x(H + 1) floordiv 2x(W + 1) floordiv 2xf32");
   Attrs upper = same;
   upper["auto_pad"] = "\"SAME_UPPER\"";
-  EXPECT_EQ(Infer("nn.conv", {"1x3x225x224xf32", "64x3x7x7xf32"}, upper, {1, 1, 0}), "1x64x113x112xf32");
+  EXPECT_EQ(Infer("nn.conv", {"1x3x225x224xf32", "64x3x7x7xf32"}, upper, {1, 1, 0}),
+            "1x64x113x112xf32");
   EXPECT_EQ(Infer("nn.conv", {"1x4x8x8xf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
             "nn.conv: x has 4 channels, but w has 3 for each of 1 groups");
   EXPECT_EQ(Infer("nn.conv", {"1x3x8x8xf32", "64x3x7x7xf32", "32xf32"}, same),
             "nn.conv: bias must be of shape [64], not [32]");
   EXPECT_EQ(Infer("nn.conv", {"1x3x0x8xf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
-            "nn.conv: the window of 7 elements does not fit spatial axis 0 of 0 elements padded by 3 and 3");
+            "nn.conv: the window of 7 elements does not fit spatial axis 0 of 0 elements padded by "
+            "3 and 3");
 }
 
 TEST_F(ShapeFunctions, Pooling) {
@@ -274,18 +291,22 @@ TEST_F(ShapeFunctions, Norms) {
             "nn.layer_norm: scale of shape [512] must broadcast to [B, S, 768]");
   EXPECT_EQ(Infer("nn.batch_norm", {"1x8x4xf32", "8xf32", "8xf32", "8xf32", "7xf32"}),
             "nn.batch_norm: var must be of shape [8], not [7]");
-  EXPECT_EQ(Infer("fused.skip_layer_norm", {"BxSx8xf32", "Sx8xf32", "8xf32", "8xf32"}, {{"axis", "2 : i64"}}),
+  EXPECT_EQ(Infer("fused.skip_layer_norm", {"BxSx8xf32", "Sx8xf32", "8xf32", "8xf32"},
+                  {{"axis", "2 : i64"}}),
             "BxSx8xf32; BxSx8xf32");
 }
 
 TEST_F(ShapeFunctions, Attention) {
-  EXPECT_EQ(Infer("nn.attention", {"Bx8xQx64xf32", "Bx2xKx64xf32", "Bx2xKx32xf32"}, {}), "Bx8xQx32xf32");
+  EXPECT_EQ(Infer("nn.attention", {"Bx8xQx64xf32", "Bx2xKx64xf32", "Bx2xKx32xf32"}, {}),
+            "Bx8xQx32xf32");
   EXPECT_EQ(Infer("nn.attention", {"BxQx512xf32", "BxKx128xf32", "BxKx128xf32"},
                   {{"q_num_heads", "8 : i64"}, {"kv_num_heads", "2 : i64"}}),
             "BxQx512xf32");
-  const Attrs heads = {{"num_heads", "12 : i64"}, {"kv_num_heads", "12 : i64"}, {"scale", "0.125 : f32"}};
-  EXPECT_EQ(Infer("fused.attention", {"BxSx768xf32", "BxSx768xf32", "BxSx768xf32", "Bx1x1xSxf32"}, heads),
-            "BxSx768xf32");
+  const Attrs heads = {
+      {"num_heads", "12 : i64"}, {"kv_num_heads", "12 : i64"}, {"scale", "0.125 : f32"}};
+  EXPECT_EQ(
+      Infer("fused.attention", {"BxSx768xf32", "BxSx768xf32", "BxSx768xf32", "Bx1x1xSxf32"}, heads),
+      "BxSx768xf32");
   Attrs mixed = heads;
   mixed["q_layout"] = "\"bhsd\"";
   mixed["k_layout"] = "\"bhds\"";
@@ -297,13 +318,15 @@ TEST_F(ShapeFunctions, Attention) {
             "Bx12xSx64xf32");
   EXPECT_EQ(Infer("fused.attention", {"BxSx768xf32", "BxSx700xf32", "BxSx768xf32"}, heads),
             "fused.attention: the last extent 700 of k cannot be divided into 12 heads");
-  EXPECT_EQ(Infer("fused.attention", {"2x4x768xf32", "2x5x768xf32", "2x5x768xf32", "2x1x4x4xf32"}, heads),
-            "fused.attention: mask of shape [2, 1, 4, 4] must broadcast to [2, 12, 4, 5]");
+  EXPECT_EQ(
+      Infer("fused.attention", {"2x4x768xf32", "2x5x768xf32", "2x5x768xf32", "2x1x4x4xf32"}, heads),
+      "fused.attention: mask of shape [2, 1, 4, 4] must broadcast to [2, 12, 4, 5]");
 }
 
 TEST_F(ShapeFunctions, Linear) {
   EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "8x4xf32", "4xf32", "BxSx4xf32"}), "BxSx4xf32");
-  EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}, {{"transpose_w", "true"}}), "BxSx4xf32");
+  EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}, {{"transpose_w", "true"}}),
+            "BxSx4xf32");
   EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}),
             "fused.linear: the last extent of x is 8, but w of shape [4, 8] takes 4");
 }

@@ -22,10 +22,12 @@ class VerifyFunctions : public ::testing::Test {
     return module.ok() ? "ok" : std::string(module.status().message());
   }
 
-  // A function (i1, tensor<4xf32>, tensor<i1>) -> tensor<4xf32> around `body`, whose arguments are %c, %x, %t.
+  // A function (i1, tensor<4xf32>, tensor<i1>) -> tensor<4xf32> around `body`, whose arguments are
+  // %c, %x, %t.
   std::string VerifyBody(const std::string& body) {
     return Verify(
-        "func.func() <{function_type = (i1, tensor<4xf32>, tensor<i1>) -> tensor<4xf32>, sym_name = \"f\"}> ({\n"
+        "func.func() <{function_type = (i1, tensor<4xf32>, tensor<i1>) -> tensor<4xf32>, sym_name "
+        "= \"f\"}> ({\n"
         "^bb0(%c: i1, %x: tensor<4xf32>, %t: tensor<i1>):\n" +
         body + "\n}) : () -> ()\n");
   }
@@ -51,23 +53,29 @@ TEST_F(VerifyFunctions, TypesThatMayStandForEachOther) {
 
 TEST_F(VerifyFunctions, Function) {
   EXPECT_EQ(VerifyBody("func.return(%x) : (tensor<4xf32>) -> ()"), "ok");
-  EXPECT_HAS(VerifyBody("func.return() : () -> ()"), "returns 0 values, but the function type has 1 results");
-  EXPECT_HAS(VerifyBody("func.return(%t) : (tensor<i1>) -> ()"),
-             "operand 0 is of type tensor<i1>, but the function's result 0 is of type tensor<4xf32>");
-  EXPECT_HAS(Verify(R"(func.func() <{function_type = (tensor<2xf32>) -> (), sym_name = "f"}> ({
+  EXPECT_HAS(VerifyBody("func.return() : () -> ()"),
+             "returns 0 values, but the function type has 1 results");
+  EXPECT_HAS(
+      VerifyBody("func.return(%t) : (tensor<i1>) -> ()"),
+      "operand 0 is of type tensor<i1>, but the function's result 0 is of type tensor<4xf32>");
+  EXPECT_HAS(
+      Verify(R"(func.func() <{function_type = (tensor<2xf32>) -> (), sym_name = "f"}> ({
     ^bb0(%x: tensor<3xf32>):
       func.return() : () -> ()
     }) : () -> ())"),
-             "entry block argument 0 is of type tensor<3xf32>, but the function type says tensor<2xf32>");
-  EXPECT_HAS(Verify(R"(func.func() <{arg_attrs = [{}, {}], function_type = (tensor<2xf32>) -> (), sym_name = "f"}> ({
+      "entry block argument 0 is of type tensor<3xf32>, but the function type says tensor<2xf32>");
+  EXPECT_HAS(
+      Verify(
+          R"(func.func() <{arg_attrs = [{}, {}], function_type = (tensor<2xf32>) -> (), sym_name = "f"}> ({
     ^bb0(%x: tensor<2xf32>):
       func.return() : () -> ()
     }) : () -> ())"),
-             "arg_attrs must be an array of 1 dictionaries");
+      "arg_attrs must be an array of 1 dictionaries");
 }
 
 TEST_F(VerifyFunctions, Call) {
-  const std::string callee = R"(func.func() <{function_type = (tensor<?xf32>) -> tensor<?xf32>, sym_name = "g"}> ({
+  const std::string callee =
+      R"(func.func() <{function_type = (tensor<?xf32>) -> tensor<?xf32>, sym_name = "g"}> ({
     ^bb0(%x: tensor<?xf32>):
       func.return(%x) : (tensor<?xf32>) -> ()
     }) : () -> ()
@@ -75,11 +83,15 @@ TEST_F(VerifyFunctions, Call) {
     ^bb0(%x: tensor<4xf32>, %t: tensor<i1>):
     )";
   const std::string end = "\nfunc.return() : () -> ()\n}) : () -> ()";
-  EXPECT_EQ(Verify(callee + "%r = func.call(%x) <{callee = @g}> : (tensor<4xf32>) -> tensor<4xf32>" + end), "ok");
-  EXPECT_HAS(Verify(callee + "%r = func.call(%x) <{callee = @h}> : (tensor<4xf32>) -> tensor<4xf32>" + end),
+  EXPECT_EQ(Verify(callee +
+                   "%r = func.call(%x) <{callee = @g}> : (tensor<4xf32>) -> tensor<4xf32>" + end),
+            "ok");
+  EXPECT_HAS(Verify(callee +
+                    "%r = func.call(%x) <{callee = @h}> : (tensor<4xf32>) -> tensor<4xf32>" + end),
              "callee @h is not a function of this module");
-  EXPECT_HAS(Verify(callee + "%r = func.call(%t) <{callee = @g}> : (tensor<i1>) -> tensor<4xf32>" + end),
-             "operand 0 is of type tensor<i1>, but @g takes tensor<?xf32>");
+  EXPECT_HAS(
+      Verify(callee + "%r = func.call(%t) <{callee = @g}> : (tensor<i1>) -> tensor<4xf32>" + end),
+      "operand 0 is of type tensor<i1>, but @g takes tensor<?xf32>");
   EXPECT_HAS(Verify(callee + "func.call(%x) <{callee = @g}> : (tensor<4xf32>) -> ()" + end),
              "has 1 operands and 0 results, but @g has 1 and 1");
 }
@@ -113,12 +125,15 @@ TEST_F(VerifyFunctions, Loops) {
     func.return(%r) : (tensor<4xf32>) -> ())");
   };
   EXPECT_EQ(loop("tensor<i64>", "(%y) : (tensor<4xf32>)"), "ok");
-  EXPECT_HAS(loop("tensor<i32>", "(%y) : (tensor<4xf32>)"), "the counter must be of type tensor<i64>, not tensor<i32>");
-  EXPECT_HAS(loop("tensor<i64>", "(%k) : (tensor<i64>)"), "values yielded by body: number 0 is of type tensor<i64>");
+  EXPECT_HAS(loop("tensor<i32>", "(%y) : (tensor<4xf32>)"),
+             "the counter must be of type tensor<i64>, not tensor<i32>");
+  EXPECT_HAS(loop("tensor<i64>", "(%k) : (tensor<i64>)"),
+             "values yielded by body: number 0 is of type tensor<i64>");
   const auto whole = [&](const std::string& passed) {
     return VerifyBody(R"(%r = ctl.while(%x) ({
     ^bb0(%a: tensor<4xf32>):
-      ctl.condition)" + passed + R"( -> ()
+      ctl.condition)" +
+                      passed + R"( -> ()
     }, {
     ^bb0(%b: tensor<4xf32>):
       ctl.yield(%b) : (tensor<4xf32>) -> ()
@@ -126,7 +141,8 @@ TEST_F(VerifyFunctions, Loops) {
     func.return(%r) : (tensor<4xf32>) -> ())");
   };
   EXPECT_EQ(whole("(%t, %a) : (tensor<i1>, tensor<4xf32>)"), "ok");
-  EXPECT_HAS(whole("(%t) : (tensor<i1>)"), "has 0 values passed on by ctl.condition, but 1 arguments of after");
+  EXPECT_HAS(whole("(%t) : (tensor<i1>)"),
+             "has 0 values passed on by ctl.condition, but 1 arguments of after");
 }
 
 }  // namespace

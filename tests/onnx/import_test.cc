@@ -79,6 +79,14 @@ TEST(Import, UndefinedAndDuplicateValues) {
   EXPECT_TRUE(ImportModel(output).HasDiagnostic(R"(graph output "nothing" is not defined)"));
 }
 
+TEST(Import, NewerOpsetsAreAWarning) {
+  ModelBuilder model(99);
+  model.Input("x", {2}).Node("Relu", {"x"}, {"out"}).Output("out");
+  const Imported result = ImportModel(model);
+  EXPECT_EQ(result.Ops(), "ten.relu");
+  EXPECT_TRUE(result.HasDiagnostic("warning: opset 99 is newer than"));
+}
+
 TEST(Import, InitializersThatAreInputsAreConstants) {
   ModelBuilder model(17);
   model.Input("x", {2})

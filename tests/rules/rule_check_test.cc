@@ -36,7 +36,10 @@ TEST_P(EveryRule, ComputesWhatItReplaces) {
     CheckReport report = Check(rule);
     for (const std::string& failure : report.failures) ADD_FAILURE() << rule.place() << ": " << failure;
     for (const auto& alternative : report.alternatives) EXPECT_GE(alternative.matches, 20) << alternative.text;
-    EXPECT_THAT(report.skipped, ::testing::Not(::testing::Contains(DType::kF32)));
+    // Only a rule that says so may leave out an element type.
+    if (ToString(rule).find("dtype(") == std::string::npos) {
+      EXPECT_THAT(report.skipped, ::testing::IsEmpty());
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-// What golden files cannot show: the evaluator's part in constant-fold, budgets, statistics, large constants.
+// What golden files cannot show: the evaluator's part in constant-fold, budgets, statistics, large
+// constants.
 #include "transforms/passes.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@
 namespace tenon {
 namespace {
 
-// "Runs" every op by filling its results with sevens, but knows no kernel for ten.sin and refuses ten.log.
+// "Runs" every op by filling its results with sevens, but knows no kernel for ten.sin and refuses
+// ten.log.
 class Sevens : public Evaluator {
  public:
   absl::StatusOr<std::vector<Attribute>> Evaluate(
@@ -47,7 +49,8 @@ class Passes : public ::testing::Test {
   }
 
   // The text of the module after `pipeline`, or an error. Statistics go to stats_.
-  std::string Run(const std::string& pipeline, const std::string& text, Evaluator* evaluator = nullptr) {
+  std::string Run(const std::string& pipeline, const std::string& text,
+                  Evaluator* evaluator = nullptr) {
     absl::StatusOr<OwnedOp> module = ParseModule(context_, text);
     if (!module.ok()) return std::string(module.status().message());
     PassManager manager(registry_);
@@ -122,7 +125,8 @@ class Ramp : public Evaluator {
 TEST_F(Passes, ConstantFoldKeepsToItsBudget) {
   Ramp ramp;
   const std::string a =
-      "  %a = core.constant() <{value = dense<[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [8.0], [9.0], "
+      "  %a = core.constant() <{value = dense<[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], "
+      "[8.0], [9.0], "
       "[0.0]]> : tensor<10x1xf32>}> : () -> tensor<10x1xf32>\n";
   // 40 bytes become 400, then 40000.
   const std::string growing = ReturnsOne("tensor<100x100xf32>", a + R"(
@@ -137,14 +141,17 @@ TEST_F(Passes, ConstantFoldKeepsToItsBudget) {
   const auto transposed = [&](const std::string& also) {
     std::string values;
     for (int i = 0; i < 500; ++i) values += (i == 0 ? "" : ", ") + std::to_string(i) + ".0";
-    return "func.func() <{function_type = () -> (tensor<20x25xf32>, tensor<500xf32>), sym_name = \"f\"}> ({\n"
-           "  %a = core.constant() <{value = dense<[" + values + "]> : tensor<500xf32>}> : () -> tensor<500xf32>\n" + R"(
+    return "func.func() <{function_type = () -> (tensor<20x25xf32>, tensor<500xf32>), sym_name = "
+           "\"f\"}> ({\n"
+           "  %a = core.constant() <{value = dense<[" +
+           values + "]> : tensor<500xf32>}> : () -> tensor<500xf32>\n" + R"(
   %m = ten.reshape(%a) <{shape = #core.dims<25, 20>}> : (tensor<500xf32>) -> tensor<25x20xf32>
   %r = ten.transpose(%m) <{perm = array<i64: 1, 0>}> : (tensor<25x20xf32>) -> tensor<20x25xf32>
   %z = ten.exp(%a) : (tensor<500xf32>) -> tensor<500xf32>
   %w = ten.exp(%m) : (tensor<25x20xf32>) -> tensor<25x20xf32>
   %v = ten.reshape(%w) <{shape = #core.dims<500>}> : (tensor<25x20xf32>) -> tensor<500xf32>
-  func.return(%r, )" + also + ") : (tensor<20x25xf32>, tensor<500xf32>) -> ()\n}) : () -> ()\n";
+  func.return(%r, )" +
+           also + ") : (tensor<20x25xf32>, tensor<500xf32>) -> ()\n}) : () -> ()\n";
   };
   const std::string pipeline = "func.func(dce,constant-fold{max-bytes=0})";
   EXPECT_EQ(Count(Run(pipeline, transposed("%a"), &ramp), "ten."), 0);
@@ -161,9 +168,11 @@ TEST_F(Passes, CseComparesLargeConstantsByContent) {
            "]> : tensor<100xi64>}> : () -> tensor<100xi64>\n";
   };
   const std::string text =
-      "func.func() <{function_type = () -> (tensor<100xi64>, tensor<100xi64>, tensor<100xi64>), sym_name = \"f\"}> ({\n" +
+      "func.func() <{function_type = () -> (tensor<100xi64>, tensor<100xi64>, tensor<100xi64>), "
+      "sym_name = \"f\"}> ({\n" +
       constant("a", 7) + constant("b", 7) + constant("c", 8) +
-      "  func.return(%a, %b, %c) : (tensor<100xi64>, tensor<100xi64>, tensor<100xi64>) -> ()\n}) : () -> ()\n";
+      "  func.return(%a, %b, %c) : (tensor<100xi64>, tensor<100xi64>, tensor<100xi64>) -> ()\n}) : "
+      "() -> ()\n";
   EXPECT_EQ(Count(Run("func.func(cse)", text), "core.constant"), 2);
 }
 
@@ -177,7 +186,8 @@ func.func() <{function_type = (tensor<2x6xf32>) -> tensor<?x?xf32>, sym_name = "
 }) : () -> ()
 )");
   EXPECT_NE(message.find("/head/Reshape"), std::string::npos) << message;
-  EXPECT_NE(message.find("[2, 6] and [5, 2] differ in their number of elements"), std::string::npos) << message;
+  EXPECT_NE(message.find("[2, 6] and [5, 2] differ in their number of elements"), std::string::npos)
+      << message;
 }
 
 TEST_F(Passes, EveryPassOfTheListIsRegistered) {

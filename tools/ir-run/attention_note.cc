@@ -1,19 +1,26 @@
 #include "tools/ir-run/attention_note.h"
 
+#include <algorithm>
 #include <string_view>
 
+#include "drr/compiled.h"
+#include "drr/matcher.h"
 #include "fmt/format.h"
 #include "ir/core/context.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "patterns/families.h"
 
 namespace tenon::ir_run {
 namespace {
 
+// How far the product with the values, and the root of a rule, may lie behind the softmax.
+constexpr int kSteps = 4;
+
 // Ops through which probabilities pass on their way to the values.
 bool PassesOn(const Operation& op) {
-  return op.num_operands() > 0 &&
+  return op.num_operands() > 0 && op.num_results() == 1 &&
          (op.Has(Trait::kElementwise) || op.Has(Trait::kView) || Isa<ten::TransposeOp>(op) ||
           Isa<ten::CastOp>(op) || Isa<ten::ExpandOp>(op));
 }
@@ -28,10 +35,75 @@ bool FeedsMatmul(Value value, int steps) {
   return false;
 }
 
+void CollectUsers(Operation* op, int steps, std::vector<Operation*>& users) {
+  for (unsigned i = 0; i < op->num_results(); ++i) {
+    for (OpOperand& use : op->result(i).uses()) {
+      if (std::find(users.begin(), users.end(), use.owner()) != users.end()) continue;
+      users.push_back(use.owner());
+      if (steps > 0) CollectUsers(use.owner(), steps - 1, users);
+    }
+  }
+}
+
+std::string NodeOf(const Operation& op) {
+  std::string node = DescribeLocation(op.context(), op.location());
+  return node.empty() ? std::string(op.name()) : node;
+}
+
+// The attention rules that begin at a softmax, tried around those that were left over.
+class WhyNot {
+ public:
+  explicit WhyNot(Context& context) : matcher_(context) {
+    const pattern::Family* family = pattern::FindFamily("attention");
+    if (family == nullptr) return;
+    absl::StatusOr<drr::CompiledRules> rules =
+        drr::CompiledRules::Create(pattern::RulesOf(*family), context);
+    if (rules.ok()) rules_.push_back(*std::move(rules));
+  }
+
+  // Of the attempts that got farthest: the rule, and what stopped it.
+  std::string Reason(Operation* softmax) {
+    std::vector<Operation*> anchors;
+    CollectUsers(softmax, kSteps, anchors);
+    std::string best;
+    double farthest = -1;
+    for (const drr::CompiledRules& rules : rules_) {
+      for (const drr::CompiledRule& rule : rules.rules()) {
+        if (!MatchesSoftmax(rule)) continue;
+        for (Operation* anchor : anchors) {
+          if (std::find(rule.anchors.begin(), rule.anchors.end(), anchor->id()) ==
+              rule.anchors.end()) {
+            continue;
+          }
+          drr::NearMiss miss;
+          if (matcher_.Match(rule, anchor, &miss)) {
+            return fmt::format("rule {} matches, but was not applied", rule.rule->name());
+          }
+          const double part = static_cast<double>(miss.matched_ops) / std::max(rule.num_ops, 1);
+          if (miss.stopped_at == nullptr || part <= farthest) continue;
+          farthest = part;
+          best = fmt::format("rule {} matched {} of {} ops; stopped at {}: {}", rule.rule->name(),
+                             miss.matched_ops, rule.num_ops, NodeOf(*miss.stopped_at), miss.reason);
+        }
+      }
+    }
+    return best.empty() ? "no attention rule begins here" : best;
+  }
+
+ private:
+  static bool MatchesSoftmax(const drr::CompiledRule& rule) {
+    return std::any_of(rule.nodes.begin(), rule.nodes.end(), [](const drr::Node& node) {
+      return node.in_source && node.info != nullptr && node.info->id() == nn::SoftmaxOp::kId;
+    });
+  }
+
+  drr::Matcher matcher_;
+  std::vector<drr::CompiledRules> rules_;  // one, or none if they do not compile
+};
+
 }  // namespace
 
 std::vector<std::string> AttentionNotes(Operation* module) {
-  constexpr int kSteps = 4;
   int64_t fused = 0;
   std::vector<Operation*> rest;
   module->Walk([&](Operation* op) {
@@ -42,10 +114,10 @@ std::vector<std::string> AttentionNotes(Operation* module) {
   if (rest.empty()) return notes;
   notes.push_back(fmt::format("{} of {} attention blocks are fused", fused,
                               fused + static_cast<int64_t>(rest.size())));
+  WhyNot why_not(module->context());
   for (Operation* softmax : rest) {
-    const std::string node = DescribeLocation(softmax->context(), softmax->location());
     notes.push_back(
-        fmt::format("attention at {} is not fused", node.empty() ? "nn.softmax" : node));
+        fmt::format("attention at {} is not fused: {}", NodeOf(*softmax), why_not.Reason(softmax)));
   }
   return notes;
 }

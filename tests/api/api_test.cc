@@ -1,0 +1,114 @@
+// The façade on real models.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "frontends/api/passes.h"
+#include "frontends/api/tenon.h"
+#include "frontends/onnx/test_data.h"
+#include "ir/core/printer.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kModel[] = "tests/models/bert.eager.ts17/model.onnx";
+constexpr char kRelu[] = R"ir(
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<2xf32>):
+  %0 = ten.relu(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+)ir";
+
+TEST(Api, LoadsTextAndModelsByContent) {
+  absl::StatusOr<Model> text = LoadFromBytes(kRelu, "relu.mlir");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_NE(text->main(), nullptr);
+  absl::StatusOr<Model> model = Load(kModel);
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Program> program = Compile(*model);
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_EQ(program->inputs().size(), 2u);
+  EXPECT_EQ(program->inputs()[0].name, "input_ids");
+  EXPECT_EQ(program->inputs()[0].dims.size(), 2u);
+}
+
+TEST(Api, OptimisesCompilesAndRuns) {
+  absl::StatusOr<Model> model = Load(kModel);
+  ASSERT_TRUE(model.ok()) << model.status();
+  Model original = model->Clone();
+  OptimizeReport report;
+  ASSERT_TRUE(Optimize(*model, {}, &report).ok());
+  EXPECT_FALSE(report.rules.empty());
+  EXPECT_THAT(Print(*model->module(), {.elide_resources = true}), HasSubstr("fused.attention"));
+  // The clone is what it was.
+  EXPECT_THAT(Print(*original.module(), {.elide_resources = true}),
+              ::testing::Not(HasSubstr("fused.attention")));
+
+  absl::StatusOr<Program> a = Compile(original, {.threads = 1, .reference = true}),
+                          b = Compile(*model, {.threads = 1});
+  ASSERT_TRUE(a.ok()) << a.status();
+  ASSERT_TRUE(b.ok()) << b.status();
+  for (int64_t s : {9, 4}) {
+    std::vector<Tensor> inputs;
+    for (int i = 0; i < 2; ++i) {
+      inputs.push_back(Tensor::Make(DType::kI64, std::vector<int64_t>{2, s}));
+      for (int64_t j = 0; j < 2 * s; ++j) inputs[i].as<int64_t>()[j] = i == 0 ? j % 5 : 1;
+    }
+    absl::StatusOr<std::vector<Tensor>> x = a->Run(inputs), y = b->Run(inputs);
+    ASSERT_TRUE(x.ok()) << x.status();
+    ASSERT_TRUE(y.ok()) << y.status();
+    ASSERT_EQ((*x)[0].type_text(), (*y)[0].type_text());
+    for (int64_t i = 0; i < (*x)[0].num_elements(); ++i) {
+      ASSERT_NEAR((*x)[0].as<float>()[i], (*y)[0].as<float>()[i], 1e-4) << i;
+    }
+  }
+}
+
+TEST(Api, EveryLevelIsDeterministic) {
+  for (int level = 0; level <= kMaxOptLevel; ++level) {
+    std::string first;
+    for (int run = 0; run < 2; ++run) {
+      absl::StatusOr<Model> model = Load(kModel);
+      ASSERT_TRUE(model.ok()) << model.status();
+      const absl::Status status = Optimize(*model, {.level = level, .verify_each = true});
+      ASSERT_TRUE(status.ok()) << status;
+      const std::string text =
+          Print(*model->module(), {.locations = true, .elide_resources = true});
+      if (run == 0) first = text;
+      EXPECT_EQ(text, first) << "level " << level;
+    }
+  }
+}
+
+TEST(Api, ErrorsNameThePlace) {
+  EXPECT_TRUE(absl::IsNotFound(Load("/nowhere/x.onnx").status()));
+  EXPECT_THAT(std::string(LoadFromBytes("", "x").status().message()), HasSubstr("empty"));
+  EXPECT_THAT(std::string(LoadFromBytes("func.funk", "x.mlir").status().message()),
+              HasSubstr("x.mlir:1"));
+  EXPECT_FALSE(LoadFromBytes(std::string("\x08\x07garbage\x01\x02", 11), "x.onnx").ok());
+  absl::StatusOr<Model> model = LoadFromBytes(kRelu, "relu.mlir");
+  ASSERT_TRUE(model.ok());
+  EXPECT_FALSE(Optimize(*model, {.level = 9}).ok());
+  EXPECT_THAT(std::string(Optimize(*model, {.pipeline = "canonicalise"}).message()),
+              HasSubstr("canonicalize"));
+  absl::StatusOr<Model> nothing =
+      LoadFromBytes("builtin.module() ({\n^bb0():\n}) : () -> ()\n", "e.mlir");
+  ASSERT_TRUE(nothing.ok()) << nothing.status();
+  EXPECT_THAT(std::string(Compile(*nothing).status().message()), HasSubstr("nothing to run"));
+}
+
+TEST(Api, PipelinesAreKnownByName) {
+  PassRegistry registry;
+  RegisterAllPasses(registry);
+  for (const StandardPipeline& pipeline : StandardPipelines()) {
+    EXPECT_TRUE(registry.pipelines().contains(pipeline.name)) << pipeline.name;
+  }
+  EXPECT_EQ(OptPipeline(1), StandardPipelines()[1].text);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,162 @@
+// The program ir-run: exit status, reports, files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr char kModel[] = "tests/models/bert.eager.ts17";
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class IrRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "ir_run_test.XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Exit status; -1 for a signal.
+  int Run(const std::string& arguments) {
+    const std::string command = std::string(TENON_BINARY_DIR "/bin/ir-run --threads=1 ") +
+                                arguments + " > " + (folder_ / "out").string() + " 2> " +
+                                (folder_ / "err").string();
+    const int status = std::system(command.c_str());
+    out_ = ReadFile(folder_ / "out");
+    err_ = ReadFile(folder_ / "err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::string Write(const std::string& name, std::string_view text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+
+  fs::path folder_;
+  std::string out_, err_;
+};
+
+TEST_F(IrRun, ChecksAModel) {
+  EXPECT_EQ(
+      Run(std::string(kModel) + "/model.onnx -O2 --runs=1 --check " + kModel + "/test_data_set_0"),
+      0)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("fused.attention"));
+  EXPECT_THAT(out_, HasSubstr("against expected"));
+  EXPECT_THAT(out_, HasSubstr("PASS"));
+}
+
+TEST_F(IrRun, WritesJsonOnly) {
+  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 --json=- --check " + kModel), 0)
+      << err_;
+  const nlohmann::json json = nlohmann::json::parse(out_, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << out_;
+  EXPECT_GT(json["original"]["median_ms"].get<double>(), 0);
+  EXPECT_GT(json["optimized"]["median_ms"].get<double>(), 0);
+  EXPECT_LT(json["outputs"][0]["max_abs_error"].get<double>(), 1e-4);
+  EXPECT_LT(json["outputs"][0]["max_rel_error"].get<double>(), 1e-4);
+  EXPECT_EQ(json["ops_after"]["fused.attention"], 2);
+  EXPECT_GT(json["ops_before"]["ten.matmul"].get<int>(), 0);
+  EXPECT_FALSE(json["rules"].empty());
+}
+
+TEST_F(IrRun, FindsMismatches) {
+  const std::string model = std::string(kModel) + "/model.onnx --runs=1 ";
+  const fs::path saved = folder_ / "saved", other = folder_ / "other";
+  const std::string shape = "--shape batch=1,seq=4 ";
+  ASSERT_EQ(Run(model + shape + "--seed 1 --save-outputs " + saved.string()), 0) << err_;
+  ASSERT_EQ(Run(model + shape + "--seed 7 --save-outputs " + other.string()), 0) << err_;
+  EXPECT_EQ(Run(model + "--check " + saved.string()), 0) << out_ << err_;
+  // The values of other inputs, then those of another shape.
+  const auto replace = fs::copy_options::overwrite_existing;
+  fs::copy_file(other / "output_0.pb", saved / "output_0.pb", replace);
+  EXPECT_EQ(Run(model + "--check " + saved.string()), 1);
+  EXPECT_THAT(out_, HasSubstr("elements differ"));
+  fs::copy_file(fs::path(kModel) / "test_data_set_0/output_0.pb", saved / "output_0.pb", replace);
+  EXPECT_EQ(Run(model + "--check " + saved.string()), 1);
+  EXPECT_THAT(out_, HasSubstr("expected 2x9x32xf32"));
+}
+
+TEST_F(IrRun, RunsIrText) {
+  const std::string file = Write("relu.mlir", R"ir(
+func.func() <{function_type = (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>, sym_name = "main"}> ({
+^bb0(%a: tensor<?xf32, ["N"]>):
+  %0 = ten.relu(%a) : (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>
+  func.return(%0) : (tensor<?xf32, ["N"]>) -> ()
+}) : () -> ()
+)ir");
+  EXPECT_EQ(Run(file + " --runs=1 --shape N=5"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("5xf32"));
+  EXPECT_EQ(Run("- --runs=1 --shape N=5 < " + file), 0) << err_;
+  EXPECT_EQ(Run(file + " --shape M=5"), 2);
+  EXPECT_THAT(err_, HasSubstr("'M'"));
+}
+
+TEST_F(IrRun, UnsupportedOpsAreThree) {
+  const std::string file = Write("if.mlir", R"ir(
+func.func() <{function_type = (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+^bb0(%c: tensor<i1>, %a: tensor<2xf32>):
+  %0 = ctl.if(%c) ({
+    ctl.yield(%a) : (tensor<2xf32>) -> ()
+  }, {
+    ctl.yield(%a) : (tensor<2xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<2xf32>
+  func.return(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+)ir");
+  EXPECT_EQ(Run(file + " -O0"), 3) << err_;
+  EXPECT_THAT(err_, HasSubstr("ctl.if"));
+  EXPECT_THAT(err_, HasSubstr("if.mlir:4"));
+}
+
+TEST_F(IrRun, BadInputIsTwo) {
+  EXPECT_EQ(Run("/nowhere/model.onnx"), 2);
+  EXPECT_THAT(err_, HasSubstr("/nowhere/model.onnx"));
+  EXPECT_EQ(Run(""), 2);
+  EXPECT_EQ(Run("--frobnicate x"), 2);
+  EXPECT_EQ(Run(Write("empty.onnx", "")), 2);
+  const std::string bytes = ReadFile(std::string(kModel) + "/model.onnx");
+  EXPECT_EQ(Run(Write("cut.onnx", bytes.substr(0, bytes.size() / 2))), 2);
+  EXPECT_THAT(err_, HasSubstr("cut.onnx"));
+  const std::string model = std::string(kModel) + "/model.onnx";
+  EXPECT_EQ(Run(model + " --check /nowhere"), 2);
+  EXPECT_EQ(Run(model + " --check " + folder_.string()), 2);
+  EXPECT_EQ(Run(model + " --atol=-1"), 2);
+  EXPECT_EQ(Run(model + " --input nope=x.npy"), 2);
+  EXPECT_THAT(err_, HasSubstr("input_ids"));
+  EXPECT_EQ(Run(model + " --save-outputs /proc/nowhere --runs=1"), 2);
+}
+
+TEST_F(IrRun, RunsTheOnnxLayout) {
+  EXPECT_EQ(Run("--onnx-test tests/models/bert.eager.ts17 tests/models/vit.eager.ts17"), 0) << out_;
+  EXPECT_THAT(out_, HasSubstr("PASS vit.eager.ts17"));
+  EXPECT_THAT(out_, HasSubstr("2 passed, 0 failed, 0 skipped"));
+  EXPECT_EQ(Run("--onnx-test " + folder_.string()), 2);
+}
+
+TEST_F(IrRun, HelpAndVersion) {
+  EXPECT_EQ(Run("--help"), 0);
+  EXPECT_THAT(out_, HasSubstr("--check"));
+  EXPECT_EQ(Run("--version"), 0);
+  EXPECT_THAT(out_, HasSubstr(TENON_VERSION));
+}
+
+}  // namespace
+}  // namespace tenon
