@@ -28,13 +28,22 @@ std::string Braced(const List& list) {
 }  // namespace
 
 Dim::Dim(const char* name)
-    : node_(std::make_shared<DimNode>(DimNode{DimNode::Kind::kVariable, name, 0, nullptr, nullptr})) {}
+    : node_(
+          std::make_shared<DimNode>(DimNode{DimNode::Kind::kVariable, name, 0, nullptr, nullptr})) {
+}
 Dim::Dim(int64_t value)
-    : node_(std::make_shared<DimNode>(DimNode{DimNode::Kind::kConstant, "", value, nullptr, nullptr})) {}
+    : node_(std::make_shared<DimNode>(
+          DimNode{DimNode::Kind::kConstant, "", value, nullptr, nullptr})) {}
 
-Dim operator+(const Dim& a, const Dim& b) { return Dim(MakeDim(DimNode::Kind::kAdd, a.node(), b.node())); }
-Dim operator-(const Dim& a, const Dim& b) { return Dim(MakeDim(DimNode::Kind::kSub, a.node(), b.node())); }
-Dim operator*(const Dim& a, const Dim& b) { return Dim(MakeDim(DimNode::Kind::kMul, a.node(), b.node())); }
+Dim operator+(const Dim& a, const Dim& b) {
+  return Dim(MakeDim(DimNode::Kind::kAdd, a.node(), b.node()));
+}
+Dim operator-(const Dim& a, const Dim& b) {
+  return Dim(MakeDim(DimNode::Kind::kSub, a.node(), b.node()));
+}
+Dim operator*(const Dim& a, const Dim& b) {
+  return Dim(MakeDim(DimNode::Kind::kMul, a.node(), b.node()));
+}
 Dim AnyDim() { return Dim(MakeDim(DimNode::Kind::kAny, nullptr, nullptr)); }
 
 std::string ToString(const DimNode& dim) {
@@ -99,7 +108,8 @@ AttrValue ToAttrValue(Attribute attr) {
     case Attribute::Kind::kDims:
       return Dims(attr.dims().begin(), attr.dims().end());
     case Attribute::Kind::kType:
-      return attr.type().kind() == Type::Kind::kScalar ? AttrValue(attr.type().dtype()) : AttrValue(attr);
+      return attr.type().kind() == Type::Kind::kScalar ? AttrValue(attr.type().dtype())
+                                                       : AttrValue(attr);
     case Attribute::Kind::kDenseArray:
       if (IsFloat(attr.type().dtype())) return F32s(attr.floats().begin(), attr.floats().end());
       return I64s(attr.ints().begin(), attr.ints().end());
@@ -182,7 +192,8 @@ Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value) {
     }
     case AttrType::kType: {
       const DType* dtype = std::get_if<DType>(&value);
-      return dtype != nullptr ? Attribute::TypeAttr(context, Type::Scalar(context, *dtype)) : Attribute();
+      return dtype != nullptr ? Attribute::TypeAttr(context, Type::Scalar(context, *dtype))
+                              : Attribute();
     }
     case AttrType::kAny:
     case AttrType::kTypeAttr:

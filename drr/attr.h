@@ -27,8 +27,8 @@ using F32s = std::vector<float>;
 using Dims = std::vector<DimExpr>;
 
 // What an attribute of any kind holds. Floats of all widths are doubles; monostate: no value.
-using AttrValue =
-    std::variant<std::monostate, bool, int64_t, double, std::string, I64s, F32s, Dims, DType, Attribute>;
+using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, I64s, F32s, Dims,
+                               DType, Attribute>;
 
 struct DimNode;
 struct AttrNode;
@@ -37,7 +37,8 @@ using DimRef = std::shared_ptr<const DimNode>;
 using AttrRef = std::shared_ptr<const AttrNode>;
 using ValPtr = std::shared_ptr<const ValNode>;
 
-// ---- dimensions ------------------------------------------------------------------------------------
+// ---- dimensions
+// ------------------------------------------------------------------------------------
 
 // A named dimension, a number, or an expression over them.
 struct DimNode {
@@ -67,7 +68,8 @@ Dim operator*(const Dim& a, const Dim& b);
 Dim AnyDim();
 std::string ToString(const DimNode& dim);
 
-// ---- arguments of conditions and computed attributes ------------------------------------------------
+// ---- arguments of conditions and computed attributes
+// ------------------------------------------------
 
 // What a pure function of a rule reads: a value of the program, an attribute or a dimension.
 struct ArgRef {
@@ -77,8 +79,8 @@ struct ArgRef {
   DimRef dim;
 };
 
-// The bound counterpart. Holds no memory of its own. An attribute is `attr` when it was read off an op, `number`
-// when it came from a Splat, `value` when the rule itself gave it.
+// The bound counterpart. Holds no memory of its own. An attribute is `attr` when it was read off an
+// op, `number` when it came from a Splat, `value` when the rule itself gave it.
 struct BoundArg {
   Value value;
   DimExpr dim;
@@ -94,7 +96,8 @@ double ToNumber(const BoundArg& arg);  // integers, floats, bools
 Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value);
 std::string ToString(const AttrValue& value);
 
-// ---- attributes -----------------------------------------------------------------------------------
+// ---- attributes
+// -----------------------------------------------------------------------------------
 
 struct AttrNode {
   enum class Kind : uint8_t { kLiteral, kVariable, kCompute, kAny, kDim, kDims };
@@ -113,7 +116,9 @@ template <typename T>
 class Attr {
  public:
   explicit Attr(const char* name)
-      : node_(std::make_shared<AttrNode>(AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}})) {}
+      : node_(
+            std::make_shared<AttrNode>(AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}})) {
+  }
   const AttrRef& node() const { return node_; }
 
  private:
@@ -153,7 +158,8 @@ AttrValue WrapValue(T value) {
   }
 }
 
-// One attribute of a pattern function: unset (must be the default), a value, a variable, computed, or kAny.
+// One attribute of a pattern function: unset (must be the default), a value, a variable, computed,
+// or kAny.
 template <typename T>
 class AttrArg {
  public:
@@ -161,30 +167,30 @@ class AttrArg {
   AttrArg(const Attr<T>& variable) : node_(variable.node()) {}      // NOLINT
   AttrArg(const Computed<T>& computed) : node_(computed.node()) {}  // NOLINT
   AttrArg(const Computed<double>& computed)                         // NOLINT
-    requires(std::is_same_v<T, float>)
+      requires(std::is_same_v<T, float>)
       : node_(computed.node()) {}
-  AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}                        // NOLINT
+  AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}  // NOLINT
   template <typename U>
-    requires(std::is_arithmetic_v<T> && std::is_arithmetic_v<U> &&
-             (std::is_same_v<T, bool> == std::is_same_v<U, bool>))
-  AttrArg(U value) : node_(MakeLiteral(WrapValue<T>(static_cast<T>(value)))) {}  // NOLINT
-  AttrArg(const Dim& dim)                                                       // NOLINT
-    requires(std::is_same_v<T, int64_t>)
+  requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U> &&
+           (std::is_same_v<T, bool> == std::is_same_v<U, bool>)) AttrArg(U value)
+      : node_(MakeLiteral(WrapValue<T>(static_cast<T>(value)))) {}  // NOLINT
+  AttrArg(const Dim& dim)                                           // NOLINT
+      requires(std::is_same_v<T, int64_t>)
       : node_(MakeDimAttr(dim)) {}
   AttrArg(const char* text)  // NOLINT
-    requires(std::is_same_v<T, std::string>)
+      requires(std::is_same_v<T, std::string>)
       : node_(MakeLiteral(std::string(text))) {}
   AttrArg(DType dtype)  // NOLINT
-    requires(std::is_same_v<T, DType>)
+      requires(std::is_same_v<T, DType>)
       : node_(MakeLiteral(dtype)) {}
   AttrArg(std::initializer_list<int64_t> values)  // NOLINT
-    requires(std::is_same_v<T, I64s>)
+      requires(std::is_same_v<T, I64s>)
       : node_(MakeLiteral(I64s(values))) {}
   AttrArg(std::initializer_list<float> values)  // NOLINT
-    requires(std::is_same_v<T, F32s>)
+      requires(std::is_same_v<T, F32s>)
       : node_(MakeLiteral(F32s(values))) {}
   AttrArg(std::initializer_list<Dim> dims)  // NOLINT
-    requires(std::is_same_v<T, Dims>)
+      requires(std::is_same_v<T, Dims>)
       : node_(MakeDimsAttr({dims.begin(), dims.size()})) {}
   const AttrRef& node() const { return node_; }
 

@@ -31,7 +31,8 @@ double Epsilon(DType dtype) {
 }
 
 // The values that the instance's function returns, element by element.
-absl::StatusOr<std::vector<std::vector<double>>> Evaluate(const Instance& instance, Evaluator& evaluator) {
+absl::StatusOr<std::vector<std::vector<double>>> Evaluate(const Instance& instance,
+                                                          Evaluator& evaluator) {
   Context& context = instance.function->context();
   Block& block = instance.function->region().front();
   absl::flat_hash_map<ValueImpl*, Attribute> values;
@@ -51,7 +52,8 @@ absl::StatusOr<std::vector<std::vector<double>>> Evaluate(const Instance& instan
     if (op.Has(Trait::kTerminator)) {
       for (Attribute attr : operands) {
         results.emplace_back();
-        for (int64_t i = 0; i < attr.type().num_elements(); ++i) results.back().push_back(attr.ElementAsDouble(i));
+        for (int64_t i = 0; i < attr.type().num_elements(); ++i)
+          results.back().push_back(attr.ElementAsDouble(i));
       }
       break;
     }
@@ -68,7 +70,8 @@ absl::StatusOr<std::vector<std::vector<double>>> Evaluate(const Instance& instan
 using Results = std::vector<std::vector<double>>;
 
 // Empty if `after` is as near to `exact` as the law wants, given how far `before` is.
-std::string Compare(const Results& exact, const Results& before, const Results& after, DType dtype) {
+std::string Compare(const Results& exact, const Results& before, const Results& after,
+                    DType dtype) {
   for (size_t r = 0; r < exact.size(); ++r) {
     if (before[r].size() != after[r].size()) return fmt::format("result {} has another size", r);
     double own = 0, largest = 0;
@@ -79,7 +82,8 @@ std::string Compare(const Results& exact, const Results& before, const Results& 
       }
     }
     // f64 has nothing better to compare with: rounding of another order is all that may differ.
-    const double bound = dtype == DType::kF64 ? 1e-11 * std::max(largest, 1e-3) : 4 * own + 8 * Epsilon(dtype) * largest;
+    const double bound = dtype == DType::kF64 ? 1e-11 * std::max(largest, 1e-3)
+                                              : 4 * own + 8 * Epsilon(dtype) * largest;
     for (size_t i = 0; i < exact[r].size(); ++i) {
       const double want = before[r][i], got = after[r][i];
       if (!std::isfinite(want) || !std::isfinite(got)) {
@@ -89,8 +93,8 @@ std::string Compare(const Results& exact, const Results& before, const Results& 
         continue;
       }
       if (std::abs(got - exact[r][i]) > bound) {
-        return fmt::format("result {} element {} is {} instead of {}: off by {}, allowed are {}", r, i, got, exact[r][i],
-                           std::abs(got - exact[r][i]), bound);
+        return fmt::format("result {} element {} is {} instead of {}: off by {}, allowed are {}", r,
+                           i, got, exact[r][i], std::abs(got - exact[r][i]), bound);
       }
     }
   }
@@ -99,8 +103,13 @@ std::string Compare(const Results& exact, const Results& before, const Results& 
 
 class Checker {
  public:
-  Checker(const CompiledRule& rule, Context& context, Evaluator& evaluator, const CheckOptions& options)
-      : rule_(rule), context_(context), evaluator_(evaluator), options_(options), matcher_(context),
+  Checker(const CompiledRule& rule, Context& context, Evaluator& evaluator,
+          const CheckOptions& options)
+      : rule_(rule),
+        context_(context),
+        evaluator_(evaluator),
+        options_(options),
+        matcher_(context),
         random_(options.seed) {
     report_.rule = rule.rule->name();
   }
@@ -109,7 +118,8 @@ class Checker {
     for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
       const Node& node = rule_.nodes[n];
       if (node.kind != ValNode::Kind::kAnyOf || !node.in_source) continue;
-      for (size_t i = 0; i < node.alternatives.size(); ++i) targets_.push_back({n, static_cast<int>(i)});
+      for (size_t i = 0; i < node.alternatives.size(); ++i)
+        targets_.push_back({n, static_cast<int>(i)});
     }
     if (targets_.empty()) targets_.push_back({kNone, 0});
     std::vector<int> least(targets_.size(), -1);
@@ -126,11 +136,14 @@ class Checker {
     }
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
-      std::string text = n == kNone ? ToString(rule_.rule->roots()[0])
-                                    : ToString(rule_.nodes[n].source->alternatives[static_cast<size_t>(alternative)]);
+      std::string text =
+          n == kNone
+              ? ToString(rule_.rule->roots()[0])
+              : ToString(rule_.nodes[n].source->alternatives[static_cast<size_t>(alternative)]);
       least[t] = std::max(least[t], 0);
       if (least[t] < options_.matches && report_.failures.empty()) {
-        report_.failures.push_back(fmt::format("only {} of {} instances match with {}{}{}", least[t], options_.matches, text,
+        report_.failures.push_back(fmt::format("only {} of {} instances match with {}{}{}",
+                                               least[t], options_.matches, text,
                                                why_.empty() ? "" : ": ", why_));
       }
       report_.alternatives.push_back({std::move(text), least[t]});
@@ -144,13 +157,16 @@ class Checker {
     std::vector<int> counts(targets_.size(), 0);
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
-      for (int i = 0; i < options_.attempts && counts[t] < options_.matches && report_.failures.empty(); ++i) {
+      for (int i = 0;
+           i < options_.attempts && counts[t] < options_.matches && report_.failures.empty(); ++i) {
         if (i == options_.attempts / 4 && counts[t] == 0) break;
-        std::optional<InstancePlan> plan = InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+        std::optional<InstancePlan> plan =
+            InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
         if (!plan) continue;
         if (!Try(*plan, dtype)) continue;
         for (size_t u = 0; u < targets_.size(); ++u) {
-          if (targets_[u].first == kNone || taken_[targets_[u].first] == targets_[u].second) ++counts[u];
+          if (targets_[u].first == kNone || taken_[targets_[u].first] == targets_[u].second)
+            ++counts[u];
         }
       }
     }
@@ -189,7 +205,8 @@ class Checker {
       return false;
     }
     std::optional<Instance> precise = plan.Build(DType::kF64);
-    auto exact = precise ? Evaluate(*precise, evaluator_) : absl::StatusOr<Results>(absl::InternalError("not built"));
+    auto exact = precise ? Evaluate(*precise, evaluator_)
+                         : absl::StatusOr<Results>(absl::InternalError("not built"));
     if (!exact.ok()) {
       why_ = std::string(exact.status().message());
       return false;
@@ -208,8 +225,9 @@ class Checker {
   const CheckOptions& options_;
   Matcher matcher_;
   std::mt19937_64 random_;
-  std::vector<std::pair<uint16_t, int>> targets_;  // AnyOf node and alternative; kNone: the whole graph
-  std::vector<int> taken_;                         // by node, in the last match
+  std::vector<std::pair<uint16_t, int>>
+      targets_;             // AnyOf node and alternative; kNone: the whole graph
+  std::vector<int> taken_;  // by node, in the last match
   std::string why_;
   CheckReport report_;
 };

@@ -14,7 +14,7 @@
 namespace tenon::drr {
 
 struct CheckOptions {
-  int matches = 20;  // wanted of each alternative, in each element type
+  int matches = 20;     // wanted of each alternative, in each element type
   int attempts = 4000;  // instances made for them at most
   uint64_t seed = 1;
   std::vector<DType> dtypes = {DType::kF32, DType::kF64, DType::kF16};
@@ -27,14 +27,15 @@ struct CheckReport {
   };
   std::string rule;
   std::vector<Alternative> alternatives;
-  std::vector<DType> skipped;         // element types in which no instance could be evaluated or matched
+  std::vector<DType> skipped;  // element types in which no instance could be evaluated or matched
   std::vector<std::string> failures;  // a wrong result, with the program; too few matches
   bool ok() const { return failures.empty(); }
 };
 
-// Makes random instances of the source graph, rewrites them with this rule alone and evaluates both. The error of the
-// result against the source in f64 may be at most 4 times the source's own error plus 8 eps · max|b|; NaNs and
-// infinities must be in the same places. An error status: the rule does not compile.
+// Makes random instances of the source graph, rewrites them with this rule alone and evaluates
+// both. The error of the result against the source in f64 may be at most 4 times the source's own
+// error plus 8 eps · max|b|; NaNs and infinities must be in the same places. An error status: the
+// rule does not compile.
 absl::StatusOr<CheckReport> CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                                       const CheckOptions& options = {});
 

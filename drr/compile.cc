@@ -1,4 +1,5 @@
-// One rule: from the graph that its author wrote to flat arrays, with the checks that need nothing but the rule.
+// One rule: from the graph that its author wrote to flat arrays, with the checks that need nothing
+// but the rule.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -28,18 +29,21 @@ std::set<uint16_t> Intersection(const std::set<uint16_t>& a, const std::set<uint
 
 class Compiler {
  public:
-  Compiler(const Rule& rule, Context& context) : rule_(rule), context_(context) { out_.rule = &rule; }
+  Compiler(const Rule& rule, Context& context) : rule_(rule), context_(context) {
+    out_.rule = &rule;
+  }
 
   absl::StatusOr<CompiledRule> Run();
 
  private:
   absl::Status Error(const std::string& message) const {
-    return absl::InvalidArgumentError(fmt::format("{}: rule '{}': {}", rule_.place(), rule_.name(), message));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: rule '{}': {}", rule_.place(), rule_.name(), message));
   }
   absl::StatusOr<uint16_t> AddNode(const ValPtr& node, bool in_source);
   absl::Status AddOp(const ValNode& node, bool in_source, Node& code);
-  absl::StatusOr<AttrCode> AddAttr(const AttrRef& attr, AttrType type, std::string_view name, bool in_source,
-                                   std::string_view where);
+  absl::StatusOr<AttrCode> AddAttr(const AttrRef& attr, AttrType type, std::string_view name,
+                                   bool in_source, std::string_view where);
   absl::StatusOr<std::vector<ArgCode>> AddArgs(const std::vector<ArgRef>& args);
   uint16_t AddDim(const DimRef& dim, bool in_source);
   uint16_t AttrVariable(const AttrRef& attr);
@@ -67,7 +71,8 @@ class Compiler {
 };
 
 uint16_t Compiler::AttrVariable(const AttrRef& attr) {
-  auto [it, inserted] = attr_index_.emplace(attr.get(), static_cast<uint16_t>(out_.attr_names.size()));
+  auto [it, inserted] =
+      attr_index_.emplace(attr.get(), static_cast<uint16_t>(out_.attr_names.size()));
   if (inserted) out_.attr_names.push_back(attr->name);
   return it->second;
 }
@@ -75,12 +80,14 @@ uint16_t Compiler::AttrVariable(const AttrRef& attr) {
 uint16_t Compiler::AddDim(const DimRef& dim, bool in_source) {
   DimCode code{dim->kind, kNone, {}, kNone, kNone};
   if (dim->kind == DimNode::Kind::kVariable) {
-    auto [it, inserted] = dim_variables_.emplace(dim.get(), static_cast<uint16_t>(out_.dim_names.size()));
+    auto [it, inserted] =
+        dim_variables_.emplace(dim.get(), static_cast<uint16_t>(out_.dim_names.size()));
     if (inserted) out_.dim_names.push_back(dim->name);
     code.variable = it->second;
     (in_source ? bound_dims_ : used_dims_).insert(it->second);
   }
-  if (dim->kind == DimNode::Kind::kConstant) code.constant = DimExpr::Constant(context_, dim->value);
+  if (dim->kind == DimNode::Kind::kConstant)
+    code.constant = DimExpr::Constant(context_, dim->value);
   if (dim->a) code.a = AddDim(dim->a, in_source);
   if (dim->b) code.b = AddDim(dim->b, in_source);
   auto [it, inserted] = dim_index_.emplace(dim.get(), static_cast<uint16_t>(out_.dims.size()));
@@ -95,7 +102,8 @@ absl::StatusOr<std::vector<ArgCode>> Compiler::AddArgs(const std::vector<ArgRef>
     if (arg.val) {
       auto it = node_index_.find(arg.val.get());
       if (it == node_index_.end() || !out_.nodes[it->second].in_source) {
-        return Error(fmt::format("{} is not part of what is matched", ToString(ValRef{arg.val, 0})));
+        return Error(
+            fmt::format("{} is not part of what is matched", ToString(ValRef{arg.val, 0})));
       }
       code.edge = {it->second, static_cast<uint16_t>(arg.result), false};
       used_nodes_.insert(it->second);
@@ -110,8 +118,9 @@ absl::StatusOr<std::vector<ArgCode>> Compiler::AddArgs(const std::vector<ArgRef>
   return codes;
 }
 
-absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type, std::string_view name,
-                                           bool in_source, std::string_view where) {
+absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type,
+                                           std::string_view name, bool in_source,
+                                           std::string_view where) {
   AttrCode code;
   code.type = type;
   code.source = attr.get();
@@ -123,14 +132,16 @@ absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type, s
     case AttrNode::Kind::kVariable:
       code.kind = AttrCode::Kind::kVariable;
       code.variable = AttrVariable(attr);
-      (in_source && !bound_attrs_.count(code.variable) ? bound_attrs_ : used_attrs_).insert(code.variable);
+      (in_source && !bound_attrs_.count(code.variable) ? bound_attrs_ : used_attrs_)
+          .insert(code.variable);
       return code;
     case AttrNode::Kind::kLiteral: {
       const int64_t* axis = std::get_if<int64_t>(&attr->literal);
       const I64s* axes = std::get_if<I64s>(&attr->literal);
       if (name == "axis" && axis != nullptr && *axis < 0) {
         code.kind = AttrCode::Kind::kAxis;
-      } else if (name == "axes" && axes != nullptr && std::any_of(axes->begin(), axes->end(), [](int64_t a) { return a < 0; })) {
+      } else if (name == "axes" && axes != nullptr &&
+                 std::any_of(axes->begin(), axes->end(), [](int64_t a) { return a < 0; })) {
         code.kind = AttrCode::Kind::kAxes;
       } else {
         code.kind = AttrCode::Kind::kLiteral;
@@ -162,17 +173,21 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   if (code.info == nullptr) return Error(fmt::format("op '{}' is not registered", node.op));
   const OpDef& def = code.info->def();
   if (node.operands.size() != def.operands.size()) {
-    return Error(fmt::format("{} has {} operand groups, got {}", node.op, def.operands.size(), node.operands.size()));
+    return Error(fmt::format("{} has {} operand groups, got {}", node.op, def.operands.size(),
+                             node.operands.size()));
   }
   for (size_t g = 0; g < node.operands.size(); ++g) {
     std::vector<Edge> edges;
     for (const OperandPattern& operand : node.operands[g]) {
       auto child = AddNode(operand.val.node, in_source);
       if (!child.ok()) return child.status();
-      if (out_.nodes[*child].kind == ValNode::Kind::kEach && def.operands[g].arity != Arity::kVariadic) {
-        return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op, def.operands[g].name));
+      if (out_.nodes[*child].kind == ValNode::Kind::kEach &&
+          def.operands[g].arity != Arity::kVariadic) {
+        return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op,
+                                 def.operands[g].name));
       }
-      if (operand.maybe && !in_source) return Error(fmt::format("{}: Maybe in the result", node.op));
+      if (operand.maybe && !in_source)
+        return Error(fmt::format("{}: Maybe in the result", node.op));
       edges.push_back({*child, static_cast<uint16_t>(operand.val.result), operand.maybe});
     }
     if (edges.empty() && def.operands[g].arity == Arity::kSingle) {
@@ -196,7 +211,8 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
     const AttrDef& attr = def.attrs[slot];
     if (slot == code.info->segment_slot() || mentioned.count(attr.name)) continue;
     if (attr.required) {
-      return Error(fmt::format("{}: attribute '{}' has no default and must be mentioned", node.op, attr.name));
+      return Error(fmt::format("{}: attribute '{}' has no default and must be mentioned", node.op,
+                               attr.name));
     }
     AttrCode value;
     value.kind = AttrCode::Kind::kLiteral;
@@ -219,7 +235,8 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   code.source = node.get();
   code.in_source = in_source;
   if (!in_source && node->kind != ValNode::Kind::kOp && node->kind != ValNode::Kind::kSplat) {
-    return Error(fmt::format("{} in the result is not bound by the match", ToString(ValRef{node, 0})));
+    return Error(
+        fmt::format("{} in the result is not bound by the match", ToString(ValRef{node, 0})));
   }
   for (const ValRef& alternative : node->alternatives) {
     auto child = AddNode(alternative.node, in_source);
@@ -264,7 +281,8 @@ absl::Status Compiler::AddConditions() {
     code.args = *std::move(args);
     for (const DimRef& dim : condition->shape) code.shape.push_back(AddDim(dim, true));
     code.early = condition->kind == ConditionNode::Kind::kPredicate &&
-                 std::all_of(code.args.begin(), code.args.end(), [](const ArgCode& a) { return a.edge.node != kNone; });
+                 std::all_of(code.args.begin(), code.args.end(),
+                             [](const ArgCode& a) { return a.edge.node != kNone; });
     auto index = static_cast<uint16_t>(out_.conditions.size());
     if (code.early) {
       for (const ArgCode& arg : code.args) {
@@ -296,7 +314,8 @@ absl::Status Compiler::FindClimbs() {
     for (const Edge& edge : out_.nodes[n].alternatives) reach(edge.node);
   };
   // The way down from a node to something reached, as climbs from the bottom up.
-  std::function<bool(uint16_t, std::vector<Climb>&)> path = [&](uint16_t n, std::vector<Climb>& climbs) {
+  std::function<bool(uint16_t, std::vector<Climb>&)> path = [&](uint16_t n,
+                                                                std::vector<Climb>& climbs) {
     for (const auto& group : out_.nodes[n].operands) {
       for (const Edge& edge : group) {
         if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat) continue;
@@ -357,8 +376,9 @@ absl::Status Compiler::CheckResult(uint16_t n, std::set<uint16_t>& seen) {
     for (const Edge& edge : node.operands[g]) {
       if (out_.nodes[edge.node].in_source && !always.nodes.count(edge.node) &&
           node.info->def().operands[g].arity == Arity::kSingle) {
-        return Error(fmt::format("'{}' is bound in some alternatives only, and {} needs its operand '{}'",
-                                 NameOf(edge.node), node.source->op, node.info->def().operands[g].name));
+        return Error(
+            fmt::format("'{}' is bound in some alternatives only, and {} needs its operand '{}'",
+                        NameOf(edge.node), node.source->op, node.info->def().operands[g].name));
       }
       TENON_RETURN_IF_ERROR(CheckResult(edge.node, seen));
     }
@@ -382,16 +402,19 @@ absl::Status Compiler::CheckVariables() {
     bool variable = node.kind == ValNode::Kind::kVariable || node.kind == ValNode::Kind::kEach;
     if (variable && mentions_[n] < 2 && !used_nodes_.count(static_cast<uint16_t>(n)) &&
         !node.source->name.starts_with("_")) {
-      return Error(fmt::format("variable '{}' is not used (start its name with _ if that is meant)", node.source->name));
+      return Error(fmt::format("variable '{}' is not used (start its name with _ if that is meant)",
+                               node.source->name));
     }
   }
   for (uint16_t v = 0; v < out_.attr_names.size(); ++v) {
     if (!bound_attrs_.count(v)) {
-      return Error(fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));
+      return Error(
+          fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));
     }
     if (!used_attrs_.count(v)) {
-      return Error(fmt::format("attribute variable '{}' is not used; kAny says that any value will do",
-                               out_.attr_names[v]));
+      return Error(
+          fmt::format("attribute variable '{}' is not used; kAny says that any value will do",
+                      out_.attr_names[v]));
     }
   }
   for (uint16_t v : used_dims_) {
@@ -438,8 +461,9 @@ absl::Status Compiler::CheckCost() {
   int made = 0;
   for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;
   if (made >= least && rule_.lowers().empty()) {
-    return Error(fmt::format("the result has {} ops and the source as few as {}; say with Lowers() what gets smaller",
-                             made, least));
+    return Error(fmt::format(
+        "the result has {} ops and the source as few as {}; say with Lowers() what gets smaller",
+        made, least));
   }
   return absl::OkStatus();
 }
@@ -447,7 +471,8 @@ absl::Status Compiler::CheckCost() {
 absl::StatusOr<CompiledRule> Compiler::Run() {
   if (rule_.roots().empty()) return Error("nothing is matched");
   if (rule_.roots().size() != rule_.results().size()) {
-    return Error(fmt::format("{} values are matched and {} replaced", rule_.roots().size(), rule_.results().size()));
+    return Error(fmt::format("{} values are matched and {} replaced", rule_.roots().size(),
+                             rule_.results().size()));
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {
@@ -487,7 +512,8 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
     }
   }
   for (size_t n = 0; n < source_nodes; ++n) {
-    out_.nodes[n].inner = out_.nodes[n].kind == ValNode::Kind::kOp && !stays.count(static_cast<uint16_t>(n));
+    out_.nodes[n].inner =
+        out_.nodes[n].kind == ValNode::Kind::kOp && !stays.count(static_cast<uint16_t>(n));
   }
   TENON_RETURN_IF_ERROR(AddConditions());
   TENON_RETURN_IF_ERROR(CheckVariables());

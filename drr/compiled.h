@@ -43,19 +43,19 @@ struct AttrCode {
   Kind kind = Kind::kAny;
   uint16_t slot = kNone;
   AttrType type = AttrType::kAny;
-  Attribute literal;                  // kLiteral: interned; null: must be absent
-  const AttrNode* source = nullptr;   // null for a default
-  uint16_t variable = kNone;          // kVariable
-  std::vector<uint16_t> dims;         // kDims; kDim: one
-  std::vector<ArgCode> args;          // kCompute
+  Attribute literal;                 // kLiteral: interned; null: must be absent
+  const AttrNode* source = nullptr;  // null for a default
+  uint16_t variable = kNone;         // kVariable
+  std::vector<uint16_t> dims;        // kDims; kDim: one
+  std::vector<ArgCode> args;         // kCompute
 };
 
 struct Node {
   ValNode::Kind kind;
   const ValNode* source = nullptr;
-  const OpInfo* info = nullptr;             // kOp
-  bool commutative = false;                 // kOp
-  bool inner = false;                       // kOp of the source graph whose uses must be inside the match
+  const OpInfo* info = nullptr;  // kOp
+  bool commutative = false;      // kOp
+  bool inner = false;            // kOp of the source graph whose uses must be inside the match
   bool in_source = false;
   std::vector<std::vector<Edge>> operands;  // kOp
   std::vector<AttrCode> attrs;              // kOp: one per slot, except segment sizes
@@ -63,7 +63,7 @@ struct Node {
   AttrCode splat;                           // kSplat
   uint16_t let_variable = kNone;            // kLet
   AttrCode let_value;
-  std::vector<uint16_t> conditions;         // conditions that mention the node's value
+  std::vector<uint16_t> conditions;  // conditions that mention the node's value
 };
 
 struct ConditionCode {
@@ -75,9 +75,9 @@ struct ConditionCode {
 
 // How to reach a root that is not below the anchor: from a bound value through one of its users.
 struct Climb {
-  uint16_t from;     // a node matched before
-  uint16_t result;   // which of its results
-  uint16_t user;     // the op node that uses it
+  uint16_t from;    // a node matched before
+  uint16_t result;  // which of its results
+  uint16_t user;    // the op node that uses it
 };
 
 struct CompiledRule {
@@ -88,10 +88,10 @@ struct CompiledRule {
   std::vector<std::string> attr_names;  // by attribute variable
   std::vector<ConditionCode> conditions;
   std::vector<Edge> roots, results;
-  std::vector<Climb> climbs;            // in the order in which they are made
+  std::vector<Climb> climbs;             // in the order in which they are made
   std::vector<uint16_t> creation_order;  // op and splat nodes of the result graph, operands first
-  std::vector<OpId> anchors;            // ops at which a match can be rooted
-  int num_ops = 0;                      // op nodes on the longest way through the source graph
+  std::vector<OpId> anchors;             // ops at which a match can be rooted
+  int num_ops = 0;                       // op nodes on the longest way through the source graph
 };
 
 // Checks one rule and compiles it. The error names the rule and its place.
@@ -100,8 +100,9 @@ absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 // A set of rules that work together in one phase. Immutable; shared by threads.
 class CompiledRules {
  public:
-  // Checks every rule by itself, and the rules against each other: repeated names, rules that can never be
-  // reached because another one matches first, rules that undo each other. The rules are copied.
+  // Checks every rule by itself, and the rules against each other: repeated names, rules that can
+  // never be reached because another one matches first, rules that undo each other. The rules are
+  // copied.
   static absl::StatusOr<CompiledRules> Create(std::vector<Rule> rules, Context& context);
 
   const std::vector<CompiledRule>& rules() const { return compiled_; }

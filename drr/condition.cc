@@ -13,7 +13,8 @@ std::string NameOf(const Val& val) {
 }
 
 Condition Make(std::string text, const Val& val, std::function<bool(Value)> holds,
-               std::function<std::string(Value)> why, int rank = -1, DType dtype = DType::kInvalid) {
+               std::function<std::string(Value)> why, int rank = -1,
+               DType dtype = DType::kInvalid) {
   ConditionNode node;
   node.text = std::move(text);
   node.args = {ArgTraits<Val>::Ref(val)};
@@ -27,11 +28,13 @@ Condition Make(std::string text, const Val& val, std::function<bool(Value)> hold
 std::string TypeText(Value value) { return "it is " + value.type().text(); }
 
 std::string RankText(Value value) {
-  return value.type().is_tensor() ? fmt::format("it has rank {}", value.type().rank()) : "its rank is unknown";
+  return value.type().is_tensor() ? fmt::format("it has rank {}", value.type().rank())
+                                  : "its rank is unknown";
 }
 
 // All conjuncts of a condition as one predicate.
-bool All(const std::vector<std::shared_ptr<const ConditionNode>>& nodes, std::span<const BoundArg> args) {
+bool All(const std::vector<std::shared_ptr<const ConditionNode>>& nodes,
+         std::span<const BoundArg> args) {
   size_t at = 0;
   for (const auto& node : nodes) {
     if (!node->holds(args.subspan(at, node->args.size()))) return false;
@@ -93,23 +96,28 @@ Condition RankAtLeast(const Val& val, int rank) {
 Condition IsConstant(const Val& val) {
   return Make(
       fmt::format("constant({})", NameOf(val)), val,
-      [](Value v) { return v.defining_op() != nullptr && v.defining_op()->Has(Trait::kConstantLike); },
       [](Value v) {
-        return v.defining_op() != nullptr ? fmt::format("it is computed by {}", v.defining_op()->name())
-                                          : std::string("it is an argument");
+        return v.defining_op() != nullptr && v.defining_op()->Has(Trait::kConstantLike);
+      },
+      [](Value v) {
+        return v.defining_op() != nullptr
+                   ? fmt::format("it is computed by {}", v.defining_op()->name())
+                   : std::string("it is an argument");
       });
 }
 
 Condition DTypeIs(const Val& val, DType dtype) {
   return Make(
       fmt::format("dtype({}) == {}", NameOf(val), Name(dtype)), val,
-      [dtype](Value v) { return v.type().is_any_tensor() && v.type().dtype() == dtype; }, TypeText, -1, dtype);
+      [dtype](Value v) { return v.type().is_any_tensor() && v.type().dtype() == dtype; }, TypeText,
+      -1, dtype);
 }
 
 Condition IsFloat(const Val& val) {
   return Make(
       fmt::format("float({})", NameOf(val)), val,
-      [](Value v) { return v.type().is_any_tensor() && tenon::IsFloat(v.type().dtype()); }, TypeText);
+      [](Value v) { return v.type().is_any_tensor() && tenon::IsFloat(v.type().dtype()); },
+      TypeText);
 }
 
 Condition SameTypes(std::vector<Val> vals) {
@@ -125,7 +133,8 @@ Condition SameTypes(std::vector<Val> vals) {
     if (!first.is_tensor()) return false;
     for (const BoundArg& arg : args) {
       Type type = arg.value.type();
-      if (!type.is_tensor() || type.dtype() != first.dtype() || type.rank() != first.rank()) return false;
+      if (!type.is_tensor() || type.dtype() != first.dtype() || type.rank() != first.rank())
+        return false;
       for (int64_t i = 0; i < type.rank(); ++i) {
         if (!DimExpr::ProvablyEqual(type.dim(i), first.dim(i))) return false;
       }
@@ -154,12 +163,13 @@ Condition SameShape(const Val& a, const Val& b) {
     return true;
   };
   node.why = [](std::span<const BoundArg> args) {
-    return fmt::format("they are {} and {}", args[0].value.type().text(), args[1].value.type().text());
+    return fmt::format("they are {} and {}", args[0].value.type().text(),
+                       args[1].value.type().text());
   };
   return Condition(std::move(node));
 }
 
-Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims) {
+Condition ShapeIs(const Val& val, std::span<const Dim> dims) {
   ConditionNode node;
   node.kind = ConditionNode::Kind::kShape;
   node.args = {ArgTraits<Val>::Ref(val)};

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,16 +14,17 @@
 
 namespace tenon::drr {
 
-// One conjunct. It is evaluated as soon as all its arguments are bound; a conjunct over a variable that the
-// matched alternative does not bind holds.
+// One conjunct. It is evaluated as soon as all its arguments are bound; a conjunct over a variable
+// that the matched alternative does not bind holds.
 struct ConditionNode {
   enum class Kind : uint8_t { kPredicate, kShape };
   Kind kind = Kind::kPredicate;
   std::string text;  // "rank(b) == 1"
   std::vector<ArgRef> args;
-  std::function<bool(std::span<const BoundArg>)> holds;      // kPredicate
-  std::function<std::string(std::span<const BoundArg>)> why;  // what is the case instead; may be empty
-  std::vector<DimRef> shape;                                 // kShape: of args[0]
+  std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
+  std::function<std::string(std::span<const BoundArg>)>
+      why;                    // what is the case instead; may be empty
+  std::vector<DimRef> shape;  // kShape: of args[0]
   // Hints for generating instances: the rank or element type of args[0] that the condition wants.
   int rank = -1;
   DType dtype = DType::kInvalid;
@@ -33,7 +35,9 @@ struct ConditionNode {
 class Condition {
  public:
   Condition() = default;
-  explicit Condition(ConditionNode node) { nodes_.push_back(std::make_shared<ConditionNode>(std::move(node))); }
+  explicit Condition(ConditionNode node) {
+    nodes_.push_back(std::make_shared<ConditionNode>(std::move(node)));
+  }
   const std::vector<std::shared_ptr<const ConditionNode>>& nodes() const { return nodes_; }
 
  private:
@@ -57,7 +61,10 @@ Condition SameType(const Val& first, const Rest&... rest) {
 }
 Condition SameShape(const Val& a, const Val& b);
 // The value's shape is this list; its named dimensions unify with all others of the rule.
-Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims);
+Condition ShapeIs(const Val& val, std::span<const Dim> dims);
+inline Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims) {
+  return ShapeIs(val, std::span<const Dim>(dims.begin(), dims.size()));
+}
 // Axis `axis` (negative: from the end) has this constant extent.
 Condition DimIs(const Val& val, int axis, int64_t extent);
 

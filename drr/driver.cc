@@ -47,7 +47,8 @@ class Worklist {
 
 class Driver : public RewriteListener {
  public:
-  Driver(const CompiledRules& rules, Operation* top, PassContext& context, const DriverOptions& options)
+  Driver(const CompiledRules& rules, Operation* top, PassContext& context,
+         const DriverOptions& options)
       : rules_(rules), top_(top), context_(context), options_(options), matcher_(top->context()) {}
 
   absl::StatusOr<DriverResult> Run();
@@ -81,7 +82,8 @@ class Driver : public RewriteListener {
   Matcher matcher_;
   Worklist worklist_;
   DriverResult result_;
-  std::map<std::string, int64_t, std::less<>> recent_;  // rule firings since half of the fuel was used
+  std::map<std::string, int64_t, std::less<>>
+      recent_;  // rule firings since half of the fuel was used
   int64_t fuel_ = 0, allowance_ = 0;
 };
 
@@ -101,7 +103,8 @@ bool Driver::Fold(Operation* op) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].value) {
       if (results[i].value.type() != op->result(i).type()) return false;
-    } else if (constant == nullptr || !results[i].attribute || results[i].attribute.type() != op->result(i).type()) {
+    } else if (constant == nullptr || !results[i].attribute ||
+               results[i].attribute.type() != op->result(i).type()) {
       return false;
     }
   }
@@ -111,7 +114,8 @@ bool Driver::Fold(Operation* op) {
       continue;
     }
     Type type = results[i].attribute.type();
-    Operation* made = Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
+    Operation* made =
+        Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
     op->block()->Insert(made, op);
     values.push_back(made->result());
   }
@@ -158,21 +162,23 @@ bool Driver::Visit(Operation* op) {
 
 absl::Status Driver::CycleError() const {
   std::vector<std::pair<std::string, int64_t>> rules(recent_.begin(), recent_.end());
-  std::stable_sort(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(rules.begin(), rules.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string names;
   for (size_t i = 0; i < rules.size() && i < 5; ++i) {
     names += fmt::format("{}{} ({} times)", i > 0 ? ", " : "", rules[i].first, rules[i].second);
   }
   return EmitError(top_->context(), top_->location(),
-                   fmt::format("rewriting does not end: after {} rewrites these still fire: {}", result_.rewrites,
-                               names.empty() ? "folds" : names));
+                   fmt::format("rewriting does not end: after {} rewrites these still fire: {}",
+                               result_.rewrites, names.empty() ? "folds" : names));
 }
 
 absl::StatusOr<DriverResult> Driver::Run() {
   int64_t ops = 0;
   top_->Walk([&](Operation*) { ++ops; });
   allowance_ = fuel_ = options_.rewrites_per_op * ops + 256;
-  // A rewrite can open matches far from where it happened, so sweeps go on until one changes nothing.
+  // A rewrite can open matches far from where it happened, so sweeps go on until one changes
+  // nothing.
   for (bool changed = true; changed;) {
     changed = false;
     top_->Walk([&](Operation* op) { worklist_.Push(op); });
@@ -187,8 +193,8 @@ absl::StatusOr<DriverResult> Driver::Run() {
 
 }  // namespace
 
-absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top, PassContext& context,
-                                        const DriverOptions& options) {
+absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
+                                        PassContext& context, const DriverOptions& options) {
   return Driver(rules, top, context, options).Run();
 }
 

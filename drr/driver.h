@@ -14,8 +14,8 @@
 namespace tenon::drr {
 
 struct DriverOptions {
-  bool fold = true;             // fold in place with the ops' own fold functions
-  bool remove_dead = true;      // erase pure ops without uses
+  bool fold = true;              // fold in place with the ops' own fold functions
+  bool remove_dead = true;       // erase pure ops without uses
   int64_t rewrites_per_op = 32;  // of the function's ops at the start; more than that is a cycle
 };
 
@@ -24,15 +24,17 @@ struct DriverResult {
   int64_t rewrites = 0;
 };
 
-// Rewrites below `top` (a function, or a module with functions). Counts go to context.rule_counts. The error names
-// the rules that keep rewriting each other's results.
-absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top, PassContext& context,
-                                        const DriverOptions& options = {});
+// Rewrites below `top` (a function, or a module with functions). Counts go to context.rule_counts.
+// The error names the rules that keep rewriting each other's results.
+absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
+                                        PassContext& context, const DriverOptions& options = {});
 
-// What came of rule `name` at each of its possible anchors below `top`: one line an anchor that almost matched,
-// best first, at most `limit`; then a summary line. `node`: only anchors whose model node contains it.
-void Explain(const CompiledRules& rules, std::string_view name, std::string_view node, Operation* top,
-             const TargetQuery* target, size_t limit, const std::function<void(std::string_view)>& report);
+// What came of rule `name` at each of its possible anchors below `top`: one line an anchor that
+// almost matched, best first, at most `limit`; then a summary line. `node`: only anchors whose
+// model node contains it.
+void Explain(const CompiledRules& rules, std::string_view name, std::string_view node,
+             Operation* top, const TargetQuery* target, size_t limit,
+             const std::function<void(std::string_view)>& report);
 
 }  // namespace tenon::drr
 

@@ -4,6 +4,7 @@
 
 #include "drr/driver.h"
 #include "drr/matcher.h"
+#include "drr/rewriter.h"
 #include "fmt/format.h"
 
 namespace tenon::drr {
@@ -17,8 +18,9 @@ std::string NodeOf(const Operation* op) {
 
 }  // namespace
 
-void Explain(const CompiledRules& rules, std::string_view name, std::string_view node, Operation* top,
-             const TargetQuery*, size_t limit, const std::function<void(std::string_view)>& report) {
+void Explain(const CompiledRules& rules, std::string_view name, std::string_view node,
+             Operation* top, const TargetQuery* target, size_t limit,
+             const std::function<void(std::string_view)>& report) {
   const CompiledRule* rule = nullptr;
   for (const CompiledRule& candidate : rules.rules()) {
     if (candidate.rule->name() == name) rule = &candidate;
@@ -32,24 +34,29 @@ void Explain(const CompiledRules& rules, std::string_view name, std::string_view
   size_t anchors = 0, matches = 0;
   Matcher matcher(top->context());
   top->Walk([&](Operation* op) {
-    if (std::find(rule->anchors.begin(), rule->anchors.end(), op->id()) == rule->anchors.end()) return;
+    if (std::find(rule->anchors.begin(), rule->anchors.end(), op->id()) == rule->anchors.end())
+      return;
     std::string where = NodeOf(op);
     if (!node.empty() && where.find(node) == std::string::npos) return;
     ++anchors;
     NearMiss miss;
     if (matcher.Match(*rule, op, &miss)) {
-      ++matches;
-      lines.push_back({rule->num_ops + 1, fmt::format("{}: {} matches", name, where)});
+      const std::string refused = WhyRefused(matcher, target);
+      matches += refused.empty() ? 1 : 0;
+      lines.push_back({rule->num_ops + 1, fmt::format("{}: {}: all ops match{}{}", name, where,
+                                                      refused.empty() ? "" : ", but ", refused)});
       return;
     }
     if (miss.stopped_at == nullptr) return;
-    lines.push_back({miss.matched_ops, fmt::format("{}: {}: {} of {} ops; stopped at {}: {}", name, where,
-                                                   miss.matched_ops, rule->num_ops, NodeOf(miss.stopped_at),
-                                                   miss.reason)});
+    lines.push_back({miss.matched_ops, fmt::format("{}: {}: {} of {} ops; stopped at {}: {}", name,
+                                                   where, miss.matched_ops, rule->num_ops,
+                                                   NodeOf(miss.stopped_at), miss.reason)});
   });
-  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.matched > b.matched; });
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.matched > b.matched; });
   for (size_t i = 0; i < lines.size() && i < limit; ++i) report(lines[i].text);
-  if (lines.size() > limit) report(fmt::format("{}: and {} more anchors", name, lines.size() - limit));
+  if (lines.size() > limit)
+    report(fmt::format("{}: and {} more anchors", name, lines.size() - limit));
   report(fmt::format("{}: {} anchors, {} match ({})", name, anchors, matches, rule->rule->place()));
 }
 

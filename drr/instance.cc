@@ -9,7 +9,8 @@
 namespace tenon::drr {
 namespace {
 
-Attribute Elements(Context& context, DType dtype, const std::vector<int64_t>& shape, const std::vector<double>& values) {
+Attribute Elements(Context& context, DType dtype, const std::vector<int64_t>& shape,
+                   const std::vector<double>& values) {
   Type type = Type::Tensor(context, dtype, shape);
   if (values.size() == 1) {
     std::byte element[8];
@@ -17,14 +18,16 @@ Attribute Elements(Context& context, DType dtype, const std::vector<int64_t>& sh
     return Attribute::Splat(context, type, {element, SizeOf(dtype)});
   }
   std::vector<std::byte> bytes(values.size() * SizeOf(dtype));
-  for (size_t i = 0; i < values.size(); ++i) StoreFromDouble(dtype, values[i], bytes.data() + i * SizeOf(dtype));
+  for (size_t i = 0; i < values.size(); ++i)
+    StoreFromDouble(dtype, values[i], bytes.data() + i * SizeOf(dtype));
   return Attribute::Elements(context, type, bytes);
 }
 
 }  // namespace
 
-std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context& context, std::mt19937_64& random,
-                                               uint16_t node, int alternative, std::string* why) {
+std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context& context,
+                                               std::mt19937_64& random, uint16_t node,
+                                               int alternative, std::string* why) {
   InstancePlan plan;
   if (!Planner(rule, context, random).Plan(node, alternative, plan, why)) return std::nullopt;
   return plan;
@@ -39,7 +42,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
     inputs.push_back(Type::Tensor(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape));
     instance.arguments.push_back(leaf.values);
   }
-  instance.function = CreateFunction(instance.module.get(), "instance", Type::Function(*context_, inputs, {}));
+  instance.function =
+      CreateFunction(instance.module.get(), "instance", Type::Function(*context_, inputs, {}));
   Block& block = instance.function->region().front();
   OpBuilder builder = OpBuilder::AtEnd(*context_, &block);
   std::map<uint16_t, Operation*> made;
@@ -50,14 +54,18 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
       values[n] = block.argument(static_cast<unsigned>(argument++));
       continue;
     }
-    Attribute elements = Elements(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape, leaf.values);
+    Attribute elements =
+        Elements(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape, leaf.values);
     Type type = elements.type();
-    values[n] = builder.Insert(Operation::Create(*context_->FindOp("core.constant"), Location(), {{type}}, {}, {{elements}}))
+    values[n] = builder
+                    .Insert(Operation::Create(*context_->FindOp("core.constant"), Location(),
+                                              {{type}}, {}, {{elements}}))
                     ->result();
   }
   std::function<Value(const Edge&)> build = [&](const Edge& edge) -> Value {
     const Node& node = rule_->nodes[edge.node];
-    if (node.kind == ValNode::Kind::kAnyOf) return build(node.alternatives[static_cast<size_t>(alternatives_[edge.node])]);
+    if (node.kind == ValNode::Kind::kAnyOf)
+      return build(node.alternatives[static_cast<size_t>(alternatives_[edge.node])]);
     if (node.kind == ValNode::Kind::kLet) return build(node.alternatives[0]);
     if (node.kind != ValNode::Kind::kOp) {
       auto it = values.find(edge.node);
@@ -80,7 +88,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
     if (found == slots_.end()) return Value();
     std::vector<Attribute> slots = found->second;
     if (node.info->segment_slot() >= 0) {
-      slots[static_cast<size_t>(node.info->segment_slot())] = Attribute::Ints(*context_, DType::kI32, segments);
+      slots[static_cast<size_t>(node.info->segment_slot())] =
+          Attribute::Ints(*context_, DType::kI32, segments);
     }
     auto filled = FillDefaults(*node.info, slots);
     ResultTypes types;
@@ -92,8 +101,11 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
     for (int s = 0; s < node.info->num_slots(); ++s) {
       if (!filled[s] && node.info->def().attrs[s].required) return Value();
     }
-    if (!InferResultTypes(*node.info, Location(), std::span<const Value>(operands), filled, types).ok()) return Value();
-    Operation* op = builder.Insert(Operation::Create(*node.info, Location(), types, operands, filled));
+    if (!InferResultTypes(*node.info, Location(), std::span<const Value>(operands), filled, types)
+             .ok())
+      return Value();
+    Operation* op =
+        builder.Insert(Operation::Create(*node.info, Location(), types, operands, filled));
     made[edge.node] = op;
     return edge.result < op->num_results() ? op->result(edge.result) : Value();
   };

@@ -15,8 +15,8 @@
 
 namespace tenon::drr {
 
-// A module with one function whose body is one way to read the source graph. Its arguments get the values given;
-// the function returns the roots.
+// A module with one function whose body is one way to read the source graph. Its arguments get the
+// values given; the function returns the roots.
 struct Instance {
   OwnedOp module;
   Operation* function = nullptr;
@@ -24,14 +24,16 @@ struct Instance {
   std::vector<std::vector<double>> arguments;  // row-major
 };
 
-// The decisions that make an instance: alternatives, shapes, attributes, values. Independent of the element type, so
-// that one plan can be built in several.
+// The decisions that make an instance: alternatives, shapes, attributes, values. Independent of the
+// element type, so that one plan can be built in several.
 class InstancePlan {
  public:
-  // Decides at random; with `node`, takes `alternative` at that AnyOf node. Nothing when the decisions contradict
-  // each other (try again), or when the graph holds an op whose operand shapes cannot be planned (see `why`).
-  static std::optional<InstancePlan> Make(const CompiledRule& rule, Context& context, std::mt19937_64& random,
-                                          uint16_t node, int alternative, std::string* why);
+  // Decides at random; with `node`, takes `alternative` at that AnyOf node. Nothing when the
+  // decisions contradict each other (try again), or when the graph holds an op whose operand shapes
+  // cannot be planned (see `why`).
+  static std::optional<InstancePlan> Make(const CompiledRule& rule, Context& context,
+                                          std::mt19937_64& random, uint16_t node, int alternative,
+                                          std::string* why);
   // Nothing when the ops refuse the operands.
   std::optional<Instance> Build(DType dtype) const;
 

@@ -10,7 +10,8 @@
 namespace tenon::drr {
 namespace {
 
-// How far numbers may differ and still be the same constant: exporters round them in different ways.
+// How far numbers may differ and still be the same constant: exporters round them in different
+// ways.
 double Tolerance(DType dtype) {
   if (dtype == DType::kBF16) return 1e-2;
   if (dtype == DType::kF16) return 2e-3;
@@ -143,7 +144,8 @@ bool Matcher::Backtrack() {
   return false;
 }
 
-// Takes the next alternative of a choice whose effects have been undone. False: it failed at once or there is none.
+// Takes the next alternative of a choice whose effects have been undone. False: it failed at once
+// or there is none.
 bool Matcher::Resume(Choice& choice) {
   switch (choice.kind) {
     case Choice::Kind::kSwap:
@@ -162,7 +164,8 @@ bool Matcher::Resume(Choice& choice) {
         return true;
       }
       return Fail(choice.goal.parent, [&] {
-        return fmt::format("{} is none of the {} alternatives", Describe(choice.goal.value), node.alternatives.size());
+        return fmt::format("{} is none of the {} alternatives", Describe(choice.goal.value),
+                           node.alternatives.size());
       });
     }
     case Choice::Kind::kEachCount: {
@@ -246,13 +249,14 @@ bool Matcher::MatchValue(const Goal& goal) {
     case ValNode::Kind::kVariable: {
       if (binding.bound) {
         return binding.value == goal.value || Fail(goal.parent, [&] {
-          return fmt::format("'{}' is already {}, not {}", node.source->name, Describe(binding.value),
-                             Describe(goal.value));
-        });
+                 return fmt::format("'{}' is already {}, not {}", node.source->name,
+                                    Describe(binding.value), Describe(goal.value));
+               });
       }
       if (node.source->constant && !Likely(goal.edge, goal.value)) {
         return Fail(goal.parent, [&] {
-          return fmt::format("'{}' must be a constant, got {}", node.source->name, Describe(goal.value));
+          return fmt::format("'{}' must be a constant, got {}", node.source->name,
+                             Describe(goal.value));
         });
       }
       BindValue(n, goal.value);
@@ -288,7 +292,8 @@ bool Matcher::MatchValue(const Goal& goal) {
       break;
   }
   Operation* op = goal.value.defining_op();
-  if (op == nullptr || op->id() != node.info->id() || goal.value.result_index() != goal.edge.result) {
+  if (op == nullptr || op->id() != node.info->id() ||
+      goal.value.result_index() != goal.edge.result) {
     return Fail(goal.parent, [&] {
       return fmt::format("{} where the rule wants {}", Describe(goal.value), node.info->name());
     });
@@ -300,8 +305,9 @@ bool Matcher::MatchOp(uint16_t n, Operation* op) {
   const Node& node = rule_->nodes[n];
   Binding& binding = bound_[n];
   if (binding.bound) {
-    return binding.op == op ||
-           Fail(op, [&] { return fmt::format("another {} than the one matched before", node.info->name()); });
+    return binding.op == op || Fail(op, [&] {
+             return fmt::format("another {} than the one matched before", node.info->name());
+           });
   }
   for (const AttrCode& code : node.attrs) {
     if (!MatchAttr(code, op)) return false;
@@ -344,7 +350,9 @@ bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
     }
     const std::string& name = node.info->def().operands[g].name;
     if (pattern.empty()) {
-      if (size != 0) return Fail(op, [&] { return fmt::format("operand '{}' is present, the rule wants none", name); });
+      if (size != 0)
+        return Fail(
+            op, [&] { return fmt::format("operand '{}' is present, the rule wants none", name); });
       continue;
     }
     if (size == 0) {
@@ -376,7 +384,9 @@ bool Matcher::Sequence(Goal goal) {
     return Resume(choice);
   }
   if (goal.position >= size) {
-    return Fail(goal.op, [&] { return fmt::format("{} operands, the rule wants {}", size, pattern.size()); });
+    return Fail(goal.op, [&] {
+      return fmt::format("{} operands, the rule wants {}", size, pattern.size());
+    });
   }
   Goal rest = goal;
   ++rest.item;
@@ -394,8 +404,9 @@ bool Matcher::Sequence(Goal goal) {
 bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
   Attribute actual = op->slot(code.slot);
   auto differs = [&](const std::string& want) {
-    return fmt::format("attribute '{}' is {}, the rule wants {}", op->info().slot_name(code.slot).str(),
-                       actual ? actual.text() : "absent", want);
+    return fmt::format("attribute '{}' is {}, the rule wants {}",
+                       op->info().slot_name(code.slot).str(), actual ? actual.text() : "absent",
+                       want);
   };
   switch (code.kind) {
     case AttrCode::Kind::kAny:
@@ -435,7 +446,8 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
       if (!actual || actual.dims().size() != code.dims.size()) {
         return Fail(op, [&] { return differs(fmt::format("{} dimensions", code.dims.size())); });
       }
-      for (size_t i = 0; i < code.dims.size(); ++i) equations_.push_back({code.dims[i], actual.dims()[i], op});
+      for (size_t i = 0; i < code.dims.size(); ++i)
+        equations_.push_back({code.dims[i], actual.dims()[i], op});
       return true;
     }
   }
@@ -445,7 +457,8 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
 bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
   Operation* op = goal.value.defining_op();
   auto wanted = [&] {
-    return fmt::format("{} where the rule wants a constant of {}", Describe(goal.value), drr::ToString(*node.splat.source));
+    return fmt::format("{} where the rule wants a constant of {}", Describe(goal.value),
+                       drr::ToString(*node.splat.source));
   };
   if (op == nullptr || !op->Has(Trait::kConstantLike)) return Fail(goal.parent, wanted);
   Attribute elements = op->slot(0);
@@ -460,10 +473,12 @@ bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
   DType dtype = elements.type().dtype();
   switch (node.splat.kind) {
     case AttrCode::Kind::kLiteral:
-      return SameNumber(node.splat.literal.float_value(), number, dtype) || Fail(goal.parent, wanted);
+      return SameNumber(node.splat.literal.float_value(), number, dtype) ||
+             Fail(goal.parent, wanted);
     case AttrCode::Kind::kVariable: {
       AttrBinding& binding = attrs_[node.splat.variable];
-      if (binding.bound) return SameNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
+      if (binding.bound)
+        return SameNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
       BoundArg arg;
       arg.number = number;
       return BindAttr(node.splat.variable, arg, goal.parent);
@@ -489,7 +504,8 @@ bool Matcher::BindAttr(uint16_t variable, const BoundArg& arg, Operation* op) {
                   : SameNumber(ToNumber(binding.arg), ToNumber(arg), DType::kF32);
   return same || Fail(op, [&] {
            return fmt::format("'{}' is {} here and {} before", rule_->attr_names[variable],
-                              drr::ToString(ToAttrValue(arg)), drr::ToString(ToAttrValue(binding.arg)));
+                              drr::ToString(ToAttrValue(arg)),
+                              drr::ToString(ToAttrValue(binding.arg)));
          });
 }
 
@@ -503,7 +519,8 @@ Value Matcher::ValueOf(const Edge& edge) const {
 std::vector<Value> Matcher::EachOf(uint16_t node) const {
   const Binding& binding = bound_[node];
   std::vector<Value> values;
-  for (uint32_t i = 0; i < binding.count; ++i) values.push_back(binding.op->operand(binding.first + i));
+  for (uint32_t i = 0; i < binding.count; ++i)
+    values.push_back(binding.op->operand(binding.first + i));
   return values;
 }
 

@@ -19,14 +19,14 @@ struct NearMiss {
   std::string reason;
 };
 
-// One attempt at a time: Match binds, the accessors read the bindings until the next attempt. Its memory is kept
-// between attempts, so that a failing one allocates nothing.
+// One attempt at a time: Match binds, the accessors read the bindings until the next attempt. Its
+// memory is kept between attempts, so that a failing one allocates nothing.
 class Matcher {
  public:
   explicit Matcher(Context& context) : context_(&context) {}
 
-  // Backtracks over commutative operands and alternatives; the first complete match in the order of the rule
-  // wins. With `miss`, remembers the farthest failure.
+  // Backtracks over commutative operands and alternatives; the first complete match in the order of
+  // the rule wins. With `miss`, remembers the farthest failure.
   bool Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss = nullptr);
 
   // ---- after a successful Match
@@ -35,8 +35,8 @@ class Matcher {
   Value ValueOf(const Edge& edge) const;
   // Operands bound by an Each node.
   std::vector<Value> EachOf(uint16_t node) const;
-  // What an attribute expression of the result stands for; `rank` is that of the op's first operand, for negative
-  // axes. Nothing if it has no value; `reason` says why.
+  // What an attribute expression of the result stands for; `rank` is that of the op's first
+  // operand, for negative axes. Nothing if it has no value; `reason` says why.
   std::optional<AttrValue> Evaluate(const AttrCode& code, int64_t rank, std::string* reason) const;
   std::optional<DimExpr> EvaluateDim(uint16_t code) const;
   // Matched operations, anchor first; no repeats.
@@ -58,8 +58,8 @@ class Matcher {
     Kind kind = Kind::kValue;
     Edge edge;
     uint16_t group = 0, item = 0;
-    uint32_t position = 0;  // kSequence: operand number
-    Value value;            // kValue
+    uint32_t position = 0;    // kSequence: operand number
+    Value value;              // kValue
     Operation* op = nullptr;  // kOp, kSequence
     Operation* parent = nullptr;
     int next = -1;
@@ -86,14 +86,15 @@ class Matcher {
   struct PendingLet {
     uint16_t node;
     Operation* op;
-    const AttrCode* code = nullptr;  // null: a Let node; otherwise a computed attribute that must equal `attr`
+    const AttrCode* code =
+        nullptr;  // null: a Let node; otherwise a computed attribute that must equal `attr`
     Attribute attr;
   };
 
   bool Run();
-  bool Step();           // takes the next goal; false: a contradiction
-  bool Finish();         // all goals met: dimensions, late conditions, uses
-  bool Backtrack();      // to the last choice with something left; false: none
+  bool Step();       // takes the next goal; false: a contradiction
+  bool Finish();     // all goals met: dimensions, late conditions, uses
+  bool Backtrack();  // to the last choice with something left; false: none
   bool Resume(Choice& choice);
   bool MatchValue(const Goal& goal);
   bool MatchOp(uint16_t node, Operation* op);

@@ -36,7 +36,8 @@ bool Matcher::Finish() {
     goal.edge = Edge{climb.from, climb.result, false};
     goal.value = ValueOf(goal.edge);
     goal.parent = matched_[0];
-    if (!goal.value) return Fail(matched_[0], [] { return std::string("a value shared by the roots is absent"); });
+    if (!goal.value)
+      return Fail(matched_[0], [] { return std::string("a value shared by the roots is absent"); });
     Choice choice = Snapshot(Choice::Kind::kUse, climb.from, goal);
     return Resume(choice);
   }
@@ -78,7 +79,8 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
   if (condition.source->holds(args)) return true;
   return Fail(op, [&] {
     std::string why = condition.source->why ? condition.source->why(args) : "";
-    return fmt::format("the rule wants {}{}{}", condition.source->text, why.empty() ? "" : ", and ", why);
+    return fmt::format("the rule wants {}{}{}", condition.source->text, why.empty() ? "" : ", and ",
+                       why);
   });
 }
 
@@ -109,7 +111,8 @@ bool Matcher::FinishLets() {
         }
         if (!same) {
           return Fail(let.op, [&] {
-            return fmt::format("an attribute is {}, the rule computes {}", let.attr ? let.attr.text() : "absent",
+            return fmt::format("an attribute is {}, the rule computes {}",
+                               let.attr ? let.attr.text() : "absent",
                                want ? want.text() : "no value");
           });
         }
@@ -129,7 +132,9 @@ bool Matcher::FinishLets() {
       BindAttr(variable, arg, let.op);
     }
   }
-  return left == 0 || Fail(matched_[0], [] { return std::string("a computed attribute depends on an unbound one"); });
+  return left == 0 || Fail(matched_[0], [] {
+           return std::string("a computed attribute depends on an unbound one");
+         });
 }
 
 std::optional<DimExpr> Matcher::EvaluateDim(uint16_t index) const {
@@ -214,8 +219,9 @@ bool Matcher::SolveDims() {
       --left;
     }
   }
-  return left == 0 ||
-         Fail(matched_[0], [] { return std::string("the dimensions do not determine those that the rule names"); });
+  return left == 0 || Fail(matched_[0], [] {
+           return std::string("the dimensions do not determine those that the rule names");
+         });
 }
 
 std::string Matcher::DimText(uint16_t index) const {
@@ -228,7 +234,9 @@ std::string Matcher::DimText(uint16_t index) const {
     case DimNode::Kind::kAny:
       return "?";
     default: {
-      const char* sign = code.kind == DimNode::Kind::kAdd ? "+" : code.kind == DimNode::Kind::kSub ? "-" : "*";
+      const char* sign = code.kind == DimNode::Kind::kAdd   ? "+"
+                         : code.kind == DimNode::Kind::kSub ? "-"
+                                                            : "*";
       return fmt::format("({} {} {})", DimText(code.a), sign, DimText(code.b));
     }
   }
@@ -251,8 +259,8 @@ bool Matcher::UsesInside() {
     // Another node of the pattern may have the same op stay.
     bool stays = false;
     for (size_t m = 0; m < rule_->nodes.size() && !stays; ++m) {
-      stays = rule_->nodes[m].kind == ValNode::Kind::kOp && bound_[m].op == op && !rule_->nodes[m].inner &&
-              rule_->nodes[m].in_source;
+      stays = rule_->nodes[m].kind == ValNode::Kind::kOp && bound_[m].op == op &&
+              !rule_->nodes[m].inner && rule_->nodes[m].in_source;
     }
     if (stays) continue;
     for (unsigned r = 0; r < op->num_results(); ++r) {
@@ -263,7 +271,9 @@ bool Matcher::UsesInside() {
       for (OpOperand& use : value.uses()) {
         Operation* user = use.owner();
         if (!IsMatched(user)) {
-          return Fail(op, [&] { return fmt::format("its result is also used by {} outside the match", user->name()); });
+          return Fail(op, [&] {
+            return fmt::format("its result is also used by {} outside the match", user->name());
+          });
         }
       }
     }
@@ -271,7 +281,8 @@ bool Matcher::UsesInside() {
   return true;
 }
 
-std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank, std::string* reason) const {
+std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank,
+                                           std::string* reason) const {
   switch (code.kind) {
     case AttrCode::Kind::kLiteral:
       return AttrValue(code.literal);
@@ -295,7 +306,8 @@ std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank, s
       }
       AttrValue value = code.source->compute(args);
       if (std::holds_alternative<std::monostate>(value)) {
-        if (reason != nullptr) *reason = fmt::format("{} has no value here", drr::ToString(*code.source));
+        if (reason != nullptr)
+          *reason = fmt::format("{} has no value here", drr::ToString(*code.source));
         return std::nullopt;
       }
       return value;
@@ -303,7 +315,8 @@ std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank, s
     case AttrCode::Kind::kDim: {
       std::optional<DimExpr> dim = EvaluateDim(code.dims[0]);
       if (dim && dim->is_constant()) return AttrValue(dim->constant());
-      if (reason != nullptr) *reason = fmt::format("{} is not a constant", dim ? dim->text() : DimText(code.dims[0]));
+      if (reason != nullptr)
+        *reason = fmt::format("{} is not a constant", dim ? dim->text() : DimText(code.dims[0]));
       return std::nullopt;
     }
     case AttrCode::Kind::kDims: {

@@ -1,4 +1,5 @@
-// The walk that plans shapes: from the roots down, each op tells its operands what shapes they must have.
+// The walk that plans shapes: from the roots down, each op tells its operands what shapes they must
+// have.
 #include "drr/planner.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ namespace tenon::drr {
 Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
     : rule_(rule), context_(context), random_(random) {}
 
-// ---- unknowns ------------------------------------------------------------------------------------------
+// ---- unknowns
+// ------------------------------------------------------------------------------------------
 
 Unknown Planner::Fresh() {
   parents_.push_back(static_cast<Unknown>(parents_.size()));
@@ -73,7 +75,8 @@ Shape Planner::FreshShape(int rank) {
 // Multiples of 1/64, which every float type holds exactly.
 double Planner::Real() { return Pick(-128, 128) / 64.0; }
 
-// ---- the graph ---------------------------------------------------------------------------------------------
+// ---- the graph
+// ---------------------------------------------------------------------------------------------
 
 Edge Planner::Through(Edge edge) const {
   while (true) {
@@ -90,7 +93,8 @@ Edge Planner::Through(Edge edge) const {
 
 const Edge* Planner::Operand(uint16_t n, size_t group) const {
   const Node& node = rule_.nodes[n];
-  if (group >= node.operands.size() || node.operands[group].empty() || absent_[n][group][0]) return nullptr;
+  if (group >= node.operands.size() || node.operands[group].empty() || absent_[n][group][0])
+    return nullptr;
   return &node.operands[group][0];
 }
 
@@ -98,7 +102,8 @@ bool IsReduction(std::string_view op) { return op.starts_with("ten.reduce_"); }
 
 int Planner::KnownRank(const Edge& unresolved) const {
   Edge edge = Through(unresolved);
-  if (auto it = shapes_.find(edge.node); it != shapes_.end()) return static_cast<int>(it->second.size());
+  if (auto it = shapes_.find(edge.node); it != shapes_.end())
+    return static_cast<int>(it->second.size());
   if (auto it = rank_hints_.find(edge.node); it != rank_hints_.end()) return it->second;
   const Node& node = rule_.nodes[edge.node];
   if (node.kind != ValNode::Kind::kOp) return -1;
@@ -115,7 +120,8 @@ int Planner::KnownRank(const Edge& unresolved) const {
   }
   if (op == "ten.transpose") {
     const AttrCode* perm = attr("perm");
-    if (perm->kind == AttrCode::Kind::kLiteral) return static_cast<int>(perm->literal.ints().size());
+    if (perm->kind == AttrCode::Kind::kLiteral)
+      return static_cast<int>(perm->literal.ints().size());
   }
   if (op == "fused.attention") {
     const AttrCode* layout = attr("out_layout");
@@ -151,7 +157,8 @@ bool Planner::CanShrink(const Edge& unresolved) const {
   if (!node.info->Has(Trait::kElementwise)) return false;
   for (size_t g = 0; g < node.operands.size(); ++g) {
     const Edge* operand = Operand(edge.node, g);
-    if (operand == nullptr || rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat) continue;
+    if (operand == nullptr || rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat)
+      continue;
     if (!CanShrink(*operand)) return false;
   }
   return true;
@@ -170,7 +177,8 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   Edge edge = Through(unresolved);
   const uint16_t n = edge.node;
   const Node& node = rule_.nodes[n];
-  if (auto hint = rank_hints_.find(n); hint != rank_hints_.end() && hint->second != static_cast<int>(shape.size())) {
+  if (auto hint = rank_hints_.find(n);
+      hint != rank_hints_.end() && hint->second != static_cast<int>(shape.size())) {
     return false;
   }
   auto [it, inserted] = shapes_.emplace(n, shape);
@@ -238,7 +246,8 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
   std::vector<Shape> parts;
   for (size_t g = 0; g < node.operands.size(); ++g) {
     const Edge* operand = Operand(n, g);
-    if (operand == nullptr || rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat) continue;
+    if (operand == nullptr || rule_.nodes[Through(*operand).node].kind == ValNode::Kind::kSplat)
+      continue;
     parts.emplace_back();
     if (!DemandBroadcast(*operand, shape, parts.back())) return false;
   }
@@ -262,7 +271,8 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
   return true;
 }
 
-// ---- the whole ---------------------------------------------------------------------------------------------
+// ---- the whole
+// ---------------------------------------------------------------------------------------------
 
 void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   alternatives_.assign(rule_.nodes.size(), 0);
@@ -270,7 +280,8 @@ void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
     const Node& node = rule_.nodes[n];
     if (node.kind == ValNode::Kind::kAnyOf) {
-      alternatives_[n] = n == forced_node ? forced_alternative : Pick(0, static_cast<int>(node.alternatives.size()) - 1);
+      alternatives_[n] = n == forced_node ? forced_alternative
+                                          : Pick(0, static_cast<int>(node.alternatives.size()) - 1);
     }
     for (const auto& group : node.operands) {
       absent_[n].emplace_back();
@@ -296,7 +307,8 @@ bool Planner::ApplyHints() {
   return true;
 }
 
-bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan, std::string* why) {
+bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
+                   std::string* why) {
   ChooseAlternatives(forced_node, forced_alternative);
   bool fits = ApplyHints();
   for (const Edge& root : rule_.roots) {
@@ -333,7 +345,8 @@ void Planner::FinishLeaves(InstancePlan& plan) {
     } else {
       leaf.constant = node.source->constant;
       leaf.boolean = boolean_.count(n) > 0;
-      int64_t size = std::accumulate(leaf.shape.begin(), leaf.shape.end(), int64_t{1}, std::multiplies<>());
+      int64_t size =
+          std::accumulate(leaf.shape.begin(), leaf.shape.end(), int64_t{1}, std::multiplies<>());
       for (int64_t i = 0; i < size; ++i) {
         double value = Real();
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
@@ -351,7 +364,8 @@ bool Planner::FinishSlots(InstancePlan& plan) {
     const Edge* first = Operand(n, 0);
     int rank = 0;
     if (first != nullptr) {
-      if (auto it = shapes_.find(Through(*first).node); it != shapes_.end()) rank = static_cast<int>(it->second.size());
+      if (auto it = shapes_.find(Through(*first).node); it != shapes_.end())
+        rank = static_cast<int>(it->second.size());
     }
     std::vector<Attribute> slots(static_cast<size_t>(node.info->num_slots()));
     for (const AttrCode& code : node.attrs) {

@@ -14,7 +14,9 @@ Shape Joined(std::initializer_list<Shape> parts) {
   return all;
 }
 
-Shape Front(const Shape& shape, size_t n) { return Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(n)); }
+Shape Front(const Shape& shape, size_t n) {
+  return Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(n));
+}
 
 }  // namespace
 
@@ -28,7 +30,8 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
   if (op == "fused.linear") return LinearOperands(n, shape);
   if (op == "nn.conv" || op == "fused.conv") return ConvOperands(n, shape);
   if (op == "nn.attention" || op == "fused.attention") return AttentionOperands(n, shape);
-  if (op == "nn.layer_norm" || op == "nn.rms_norm" || op == "fused.skip_layer_norm" || op == "fused.skip_rms_norm") {
+  if (op == "nn.layer_norm" || op == "nn.rms_norm" || op == "fused.skip_layer_norm" ||
+      op == "fused.skip_rms_norm") {
     return NormOperands(n, shape);
   }
   if (op == "nn.softmax" || op == "nn.log_softmax" || op == "ten.cumsum") {
@@ -92,7 +95,8 @@ bool Planner::Elementwise(uint16_t n, const Shape& shape) {
     if (node.info->def().operands[g].constraint.dtypes == kOnlyBool) boolean_[to.node] = true;
     rest.push_back(operand);
   }
-  // One operand has the whole shape: an op that cannot be smaller, else a variable that may be of this rank.
+  // One operand has the whole shape: an op that cannot be smaller, else a variable that may be of
+  // this rank.
   auto choose = [&](auto wanted) {
     std::vector<const Edge*> candidates;
     for (const Edge* edge : rest) {
@@ -102,7 +106,9 @@ bool Planner::Elementwise(uint16_t n, const Shape& shape) {
       full = candidates[static_cast<size_t>(Pick(0, static_cast<int>(candidates.size()) - 1))];
     }
   };
-  choose([&](const Edge& e) { return rule_.nodes[Through(e).node].kind == ValNode::Kind::kOp && !CanShrink(e); });
+  choose([&](const Edge& e) {
+    return rule_.nodes[Through(e).node].kind == ValNode::Kind::kOp && !CanShrink(e);
+  });
   choose([&](const Edge& e) {
     const uint16_t v = Through(e).node;
     auto hint = rank_hints_.find(v);
@@ -166,7 +172,8 @@ bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
   // Rows, the shape of the root with this last axis, or factors in any grouping.
   int64_t last = extents.empty() ? 1 : extents.back();
   int64_t root_rows = 1;
-  for (size_t i = 0; i + 1 < root_shape_.size(); ++i) root_rows *= Known(root_shape_[i]) ? Value(root_shape_[i]) : 0;
+  for (size_t i = 0; i + 1 < root_shape_.size(); ++i)
+    root_rows *= Known(root_shape_[i]) ? Value(root_shape_[i]) : 0;
   if (!root_shape_.empty() && root_rows * last == size && Chance(0.5)) {
     regrouped = Front(root_shape_, root_shape_.size() - 1);
     regrouped.push_back(Number(last));
@@ -196,8 +203,9 @@ bool Planner::NormOperands(uint16_t n, const Shape& shape) {
     const Edge* operand = Operand(n, g);
     if (operand == nullptr) continue;
     Shape actual;
-    if (g == 1 && skip ? !DemandBroadcast(*operand, shape, actual)
-                       : !Demand(*operand, Shape(shape.begin() + static_cast<ptrdiff_t>(axis), shape.end()))) {
+    if (g == 1 && skip
+            ? !DemandBroadcast(*operand, shape, actual)
+            : !Demand(*operand, Shape(shape.begin() + static_cast<ptrdiff_t>(axis), shape.end()))) {
       return false;
     }
   }
@@ -211,7 +219,9 @@ bool Planner::LinearOperands(uint16_t n, const Shape& shape) {
   Shape x = shape;
   x.back() = k;
   if (!Demand(node.operands[0][0], x)) return false;
-  if (!Demand(node.operands[1][0], FlagOf(n, "transpose_w") ? Shape{columns, k} : Shape{k, columns})) return false;
+  if (!Demand(node.operands[1][0],
+              FlagOf(n, "transpose_w") ? Shape{columns, k} : Shape{k, columns}))
+    return false;
   if (const Edge* bias = Operand(n, 2); bias != nullptr && !Demand(*bias, {columns})) return false;
   const Edge* residual = Operand(n, 3);
   return residual == nullptr || Demand(*residual, shape);
@@ -226,7 +236,8 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
   if (Value(shape[1]) % group != 0) return false;
   const int64_t channels = group * Pick(1, 2);
   std::string pad = TextOf(n, "auto_pad");
-  I64s strides = std::get<I64s>(AttrOf(n, "strides", rank)), pads = std::get<I64s>(AttrOf(n, "pads", rank)),
+  I64s strides = std::get<I64s>(AttrOf(n, "strides", rank)),
+       pads = std::get<I64s>(AttrOf(n, "pads", rank)),
        dilations = std::get<I64s>(AttrOf(n, "dilations", rank));
   Shape x = {shape[0], Number(channels)}, w = {shape[1], Number(channels / group)};
   const size_t axes = shape.size() - 2;
@@ -234,8 +245,9 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
   for (size_t i = 0; i < axes; ++i) {
     int64_t in = Pick(3, 6), kernel = Pick(1, 3), reach = dilations[i] * (kernel - 1) + 1;
     int64_t padded = in + (pad == "NOTSET" ? pads[i] + pads[i + axes] : 0);
-    int64_t out = pad.starts_with("SAME") ? (in + strides[i] - 1) / strides[i]
-                                          : (padded < reach ? 0 : (padded - reach) / strides[i] + 1);
+    int64_t out = pad.starts_with("SAME")
+                      ? (in + strides[i] - 1) / strides[i]
+                      : (padded < reach ? 0 : (padded - reach) / strides[i] + 1);
     if (out < 1 || !Unify(shape[i + 2], Number(out))) return false;
     x.push_back(Number(in));
     w.push_back(Number(kernel));
@@ -251,7 +263,8 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   const bool fused = node.info->name() == "fused.attention";
   const Edge* q = Operand(n, 0);
   const bool joined = !fused && KnownRank(*q) == 3;
-  int64_t heads = IntOf(n, fused ? "num_heads" : "q_num_heads", 4), kv = IntOf(n, fused ? "kv_num_heads" : "kv_num_heads", 4);
+  int64_t heads = IntOf(n, fused ? "num_heads" : "q_num_heads", 4),
+          kv = IntOf(n, fused ? "kv_num_heads" : "kv_num_heads", 4);
   Unknown h, g;
   if (fused || joined) {
     if (heads <= 0 || kv <= 0 || heads % kv != 0) return false;
@@ -259,9 +272,13 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   } else {
     h = Fresh(), g = Fresh();
   }
-  Unknown batch = Fresh(), rows = Fresh(), columns = Fresh(), depth = Fresh(), value_depth = Fresh();
-  auto layout_of = [&](const char* name) { return fused ? TextOf(n, name) : std::string(joined ? "bsh" : "bhsd"); };
-  auto shape_of = [&](const std::string& layout, Unknown count, Unknown length, Unknown size) -> Shape {
+  Unknown batch = Fresh(), rows = Fresh(), columns = Fresh(), depth = Fresh(),
+          value_depth = Fresh();
+  auto layout_of = [&](const char* name) {
+    return fused ? TextOf(n, name) : std::string(joined ? "bsh" : "bhsd");
+  };
+  auto shape_of = [&](const std::string& layout, Unknown count, Unknown length,
+                      Unknown size) -> Shape {
     if (layout == "bsh") return {batch, length, Number(Value(count) * Value(size))};
     if (layout == "bshd") return {batch, length, count, size};
     return layout == "bhsd" ? Shape{batch, count, length, size} : Shape{batch, count, size, length};
@@ -272,12 +289,16 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   for (bool split : {true, false}) {
     for (int i = 0; i < 3; ++i) {
       if ((layouts[i] != "bsh") != split) continue;
-      Shape wanted = shape_of(layouts[i], i == 0 ? h : g, i == 0 ? rows : columns, i == 2 ? value_depth : depth);
+      Shape wanted = shape_of(layouts[i], i == 0 ? h : g, i == 0 ? rows : columns,
+                              i == 2 ? value_depth : depth);
       auto it = shapes_.find(Through(*edges[i]).node);
-      if (it != shapes_.end() && it->second.size() == wanted.size() && split && !UnifyAll(it->second, wanted)) return false;
+      if (it != shapes_.end() && it->second.size() == wanted.size() && split &&
+          !UnifyAll(it->second, wanted))
+        return false;
       if (!Demand(*edges[i], wanted)) return false;
     }
-    if (split && layout_of("out_layout") != "bsh" && !UnifyAll(shape, shape_of(layout_of("out_layout"), h, rows, value_depth))) {
+    if (split && layout_of("out_layout") != "bsh" &&
+        !UnifyAll(shape, shape_of(layout_of("out_layout"), h, rows, value_depth))) {
       return false;
     }
   }
@@ -294,7 +315,8 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   return true;
 }
 
-// ---- attributes ---------------------------------------------------------------------------------------------
+// ---- attributes
+// ---------------------------------------------------------------------------------------------
 
 std::optional<int64_t> Planner::DimValue(uint16_t index) {
   const DimCode& code = rule_.dims[index];
@@ -310,11 +332,14 @@ std::optional<int64_t> Planner::DimValue(uint16_t index) {
   }
   std::optional<int64_t> a = DimValue(code.a), b = DimValue(code.b);
   if (!a || !b) return std::nullopt;
-  return code.kind == DimNode::Kind::kAdd ? *a + *b : code.kind == DimNode::Kind::kSub ? *a - *b : *a * *b;
+  return code.kind == DimNode::Kind::kAdd   ? *a + *b
+         : code.kind == DimNode::Kind::kSub ? *a - *b
+                                            : *a * *b;
 }
 
 Unknown Planner::DimUnknown(uint16_t index) {
-  if (rule_.dims[index].kind == DimNode::Kind::kVariable) return dim_unknowns_[rule_.dims[index].variable];
+  if (rule_.dims[index].kind == DimNode::Kind::kVariable)
+    return dim_unknowns_[rule_.dims[index].variable];
   std::optional<int64_t> value = DimValue(index);
   return value ? Number(*value) : Fresh();
 }
@@ -322,7 +347,9 @@ Unknown Planner::DimUnknown(uint16_t index) {
 AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) {
   const std::string& name = def.name;
   const size_t axes = rank > 2 ? static_cast<size_t>(rank - 2) : 0;
-  auto some = [&](std::initializer_list<double> list) { return list.begin()[Pick(0, static_cast<int>(list.size()) - 1)]; };
+  auto some = [&](std::initializer_list<double> list) {
+    return list.begin()[Pick(0, static_cast<int>(list.size()) - 1)];
+  };
   auto each = [&](size_t count, int low, int high) {
     I64s values;
     for (size_t i = 0; i < count; ++i) values.push_back(Pick(low, high));
@@ -377,8 +404,9 @@ AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, 
       auto it = attrs_.find(code.variable);
       if (it != attrs_.end()) return it->second;
       static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625};
-      AttrValue value = slot < 0 ? AttrValue(kNumbers[Pick(0, 5)])
-                                 : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
+      AttrValue value = slot < 0
+                            ? AttrValue(kNumbers[Pick(0, 5)])
+                            : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
       attrs_[code.variable] = value;
       return value;
     }

@@ -17,7 +17,8 @@ Operation* AncestorIn(const Block* block, Operation* op) {
   return op;
 }
 
-// The dimensions that a new value takes over: what was known of the old one, else what is known of the new.
+// The dimensions that a new value takes over: what was known of the old one, else what is known of
+// the new.
 std::optional<Type> MergeTypes(Type was, Type now) {
   if (was.kind() != now.kind() || was.dtype() != now.dtype()) return std::nullopt;
   if (!was.is_tensor()) return was == now ? std::optional<Type>(was) : std::nullopt;
@@ -36,16 +37,17 @@ class Application {
   Application(const Matcher& match, const TargetQuery* target, RewriteListener& listener)
       : match_(match), rule_(match.rule()), target_(target), listener_(listener) {}
 
-  std::string Run() {
+  // `commit`: puts the result in place; without it, and on refusal, what was made is erased again.
+  std::string Run(bool commit) {
     std::string reason = FindPlace();
     if (reason.empty()) reason = Build();
     if (reason.empty()) reason = CheckResults();
-    if (!reason.empty()) {
-      for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
-      return reason;
+    if (reason.empty() && commit) {
+      Commit();
+      return "";
     }
-    Commit();
-    return "";
+    for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
+    return reason;
   }
 
  private:
@@ -75,12 +77,14 @@ class Application {
   std::string error_;
 };
 
-// New operations go before the first outside user of a replaced value, at the latest before the last root.
+// New operations go before the first outside user of a replaced value, at the latest before the
+// last root.
 std::string Application::FindPlace() {
   Block* block = nullptr;
   for (const Edge& root : rule_.roots) {
     Operation* op = match_.ValueOf(root).defining_op();
-    if (block != nullptr && op->block() != block) return "the matched values lie in different blocks";
+    if (block != nullptr && op->block() != block)
+      return "the matched values lie in different blocks";
     block = op->block();
     if (before_ == nullptr || before_->IsBeforeInBlock(op)) before_ = op;
   }
@@ -174,7 +178,8 @@ std::string Application::BuildOp(uint16_t n) {
     segments.push_back(static_cast<int64_t>(operands.size() - before));
   }
   absl::InlinedVector<Attribute, 6> slots(node.info->num_slots());
-  int64_t rank = !operands.empty() && operands[0].type().is_tensor() ? operands[0].type().rank() : 0;
+  int64_t rank =
+      !operands.empty() && operands[0].type().is_tensor() ? operands[0].type().rank() : 0;
   for (const AttrCode& code : node.attrs) {
     std::optional<AttrValue> value = match_.Evaluate(code, rank, &error_);
     if (!value) return error_.empty() ? "an attribute has no value" : error_;
@@ -182,7 +187,8 @@ std::string Application::BuildOp(uint16_t n) {
     const double* number = std::get_if<double>(&*value);
     if (number != nullptr && code.type == AttrType::kF32 && dtype == DType::kF64 &&
         static_cast<double>(static_cast<float>(*number)) != *number) {
-      return fmt::format("attribute '{}' would round {} to f32", node.info->slot_name(code.slot).str(), *number);
+      return fmt::format("attribute '{}' would round {} to f32",
+                         node.info->slot_name(code.slot).str(), *number);
     }
   }
   if (node.info->segment_slot() >= 0) {
@@ -196,18 +202,20 @@ std::string Application::BuildOp(uint16_t n) {
     }
     for (int64_t k = 0; k < segments[g]; ++k, ++i) {
       if (!groups[g].constraint.Accepts(operands[i].type())) {
-        return fmt::format("{}: operand '{}' cannot be of type {}", node.info->name(), groups[g].name,
-                           operands[i].type().text());
+        return fmt::format("{}: operand '{}' cannot be of type {}", node.info->name(),
+                           groups[g].name, operands[i].type().text());
       }
     }
   }
   for (int s = 0; s < node.info->num_slots(); ++s) {
     if (!slots[s] && node.info->def().attrs[s].required) {
-      return fmt::format("{}: attribute '{}' has no value", node.info->name(), node.info->slot_name(s).str());
+      return fmt::format("{}: attribute '{}' has no value", node.info->name(),
+                         node.info->slot_name(s).str());
     }
   }
   ResultTypes types;
-  absl::Status status = InferResultTypes(*node.info, location_, std::span<const Value>(operands), slots, types);
+  absl::Status status =
+      InferResultTypes(*node.info, location_, std::span<const Value>(operands), slots, types);
   if (!status.ok()) return std::string(status.message());
   Operation* op = Operation::Create(*node.info, location_, types, operands, slots);
   before_->block()->Insert(op, before_);
@@ -215,7 +223,8 @@ std::string Application::BuildOp(uint16_t n) {
   made_for_[n] = op;
   if (target_ != nullptr && rule_.rule->requires_kernel()) {
     std::string why = target_->WhyNoKernel(*op);
-    if (!why.empty()) return fmt::format("the target has no kernel for {}: {}", node.info->name(), why);
+    if (!why.empty())
+      return fmt::format("the target has no kernel for {}: {}", node.info->name(), why);
   }
   return "";
 }
@@ -250,7 +259,8 @@ std::string Application::CheckResults() {
       }
     }
     if (!type) {
-      return fmt::format("the result would be {} instead of {}", now.type().text(), was.type().text());
+      return fmt::format("the result would be {} instead of {}", now.type().text(),
+                         was.type().text());
     }
     types_.push_back(made ? *type : now.type());
   }
@@ -318,7 +328,8 @@ void EraseIfDead(Operation* op, RewriteListener& listener) {
     if (!IsDead(*next)) continue;
     for (OpOperand& operand : next->operands()) {
       Operation* def = operand.get().defining_op();
-      if (def != nullptr && std::find(pending.begin(), pending.end(), def) == pending.end()) pending.push_back(def);
+      if (def != nullptr && std::find(pending.begin(), pending.end(), def) == pending.end())
+        pending.push_back(def);
     }
     listener.Erasing(next);
     next->Erase();
@@ -326,7 +337,12 @@ void EraseIfDead(Operation* op, RewriteListener& listener) {
 }
 
 std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListener& listener) {
-  return Application(match, target, listener).Run();
+  return Application(match, target, listener).Run(true);
+}
+
+std::string WhyRefused(const Matcher& match, const TargetQuery* target) {
+  RewriteListener listener;
+  return Application(match, target, listener).Run(false);
 }
 
 }  // namespace tenon::drr

@@ -19,9 +19,12 @@ class RewriteListener {
   virtual void Replaced(Value, Value) {}
 };
 
-// Applies a successful match. On refusal the IR is as before, and the result says why; empty on success. Matched
-// operations that have become dead are erased.
+// Applies a successful match. On refusal the IR is as before, and the result says why; empty on
+// success. Matched operations that have become dead are erased.
 std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListener& listener);
+
+// What Apply would say, without replacing anything.
+std::string WhyRefused(const Matcher& match, const TargetQuery* target);
 
 // Erases `op` and then its operands' operations as long as they are pure and unused.
 void EraseIfDead(Operation* op, RewriteListener& listener);

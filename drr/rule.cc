@@ -8,7 +8,8 @@ namespace {
 // The path from the root of the sources on: "patterns/norm.cc".
 std::string ShortFile(std::string_view file) {
   for (std::string_view top : {"/tests/", "/patterns/", "/drr/", "/transforms/"}) {
-    if (size_t at = file.rfind(top); at != std::string_view::npos) return std::string(file.substr(at + 1));
+    if (size_t at = file.rfind(top); at != std::string_view::npos)
+      return std::string(file.substr(at + 1));
   }
   return std::string(file);
 }

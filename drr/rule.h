@@ -15,9 +15,11 @@ namespace tenon::drr {
 // Immutable once it is in a RuleSet.
 class Rule {
  public:
-  explicit Rule(std::string_view name, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+  explicit Rule(std::string_view name, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE());
 
-  // The value whose operation anchors the match. With several, the first is the anchor; all are replaced.
+  // The value whose operation anchors the match. With several, the first is the anchor; all are
+  // replaced.
   Rule Match(const Val& root) && { return std::move(*this).Match({root}); }
   Rule Match(std::initializer_list<Val> roots) &&;
   // All conditions given must hold.
@@ -31,8 +33,8 @@ class Rule {
   Rule Benefit(int benefit) &&;
   // One line of what the rule says, for --list-rules.
   Rule Summary(std::string_view summary) &&;
-  // What gets smaller with each application. Needed only when the result does not have fewer operations than
-  // the source.
+  // What gets smaller with each application. Needed only when the result does not have fewer
+  // operations than the source.
   Rule Lowers(std::string_view measure) &&;
   // Fires only when the target has a kernel for every operation of the result.
   Rule RequireKernel() &&;
@@ -49,7 +51,9 @@ class Rule {
   const std::vector<ValRef>& roots() const { return roots_; }
   const std::vector<ValRef>& results() const { return results_; }
   const std::vector<ValRef>& kept() const { return kept_; }
-  const std::vector<std::shared_ptr<const ConditionNode>>& conditions() const { return conditions_; }
+  const std::vector<std::shared_ptr<const ConditionNode>>& conditions() const {
+    return conditions_;
+  }
   std::string place() const;  // "patterns/norm.cc:12"
 
  private:

@@ -13,7 +13,8 @@ namespace {
 // Does every graph that `specific` describes also match `general`? Errs towards "no".
 class Subsumption {
  public:
-  // `specific` is read as the graph that a rule makes when `made`, and as one that it matches otherwise.
+  // `specific` is read as the graph that a rule makes when `made`, and as one that it matches
+  // otherwise.
   Subsumption(const CompiledRule& general, const CompiledRule& specific, bool made)
       : general_(general), specific_(specific), made_(made) {}
 
@@ -45,13 +46,15 @@ class Subsumption {
       case ValNode::Kind::kLet:
         return Holds(general.alternatives[0], s);
       case ValNode::Kind::kSplat:
-        return specific.kind == ValNode::Kind::kSplat && !opaque && SameAttr(general.splat, specific.splat);
+        return specific.kind == ValNode::Kind::kSplat && !opaque &&
+               SameAttr(general.splat, specific.splat);
       case ValNode::Kind::kEach:
         return false;
       case ValNode::Kind::kOp:
         break;
     }
-    if (opaque || specific.kind != ValNode::Kind::kOp || general.info != specific.info || g.result != s.result) {
+    if (opaque || specific.kind != ValNode::Kind::kOp || general.info != specific.info ||
+        g.result != s.result) {
       return false;
     }
     for (const AttrCode& a : general.attrs) {
@@ -108,13 +111,15 @@ std::string Named(const CompiledRule& rule) {
 absl::Status CheckPair(const CompiledRule& first, const CompiledRule& second) {
   if (Unconditional(first) && second.roots.size() == 1 &&
       Subsumption(first, second, false).Holds(first.roots[0], second.roots[0])) {
-    return absl::InvalidArgumentError(fmt::format(
-        "rule {} is never reached: {} matches whatever it matches and is tried first", Named(second), Named(first)));
+    return absl::InvalidArgumentError(
+        fmt::format("rule {} is never reached: {} matches whatever it matches and is tried first",
+                    Named(second), Named(first)));
   }
   if (Unconditional(first) && Unconditional(second) &&
       Subsumption(first, second, true).Holds(first.roots[0], second.results[0]) &&
       Subsumption(second, first, true).Holds(second.roots[0], first.results[0])) {
-    return absl::InvalidArgumentError(fmt::format("rules {} and {} undo each other", Named(first), Named(second)));
+    return absl::InvalidArgumentError(
+        fmt::format("rules {} and {} undo each other", Named(first), Named(second)));
   }
   return absl::OkStatus();
 }
@@ -130,8 +135,9 @@ absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Con
   for (const Rule& rule : *set.source_) {
     auto [it, inserted] = names.emplace(rule.name(), &rule);
     if (!inserted) {
-      return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}", rule.place(),
-                                                    rule.name(), it->second->place()));
+      return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}",
+                                                    rule.place(), rule.name(),
+                                                    it->second->place()));
     }
     auto compiled = CompileRule(rule, context);
     if (!compiled.ok()) return compiled.status();

@@ -9,13 +9,6 @@ namespace {
 
 ValRef MakeNode(ValNode node) { return {std::make_shared<ValNode>(std::move(node)), 0}; }
 
-Val MakeSplat(AttrRef splat) {
-  ValNode node{};
-  node.kind = ValNode::Kind::kSplat;
-  node.splat = std::move(splat);
-  return Val(MakeNode(std::move(node)));
-}
-
 }  // namespace
 
 Val::Val(const char* name) {
@@ -31,13 +24,8 @@ Val Val::As(const char* name) const {
   return Val(ValRef{std::make_shared<ValNode>(std::move(node)), ref_.result});
 }
 
-Val Val::LetImpl(AttrRef variable, AttrRef value) const {
-  ValNode node{};
-  node.kind = ValNode::Kind::kLet;
-  node.alternatives.push_back(ref_);
-  node.let_variable = std::move(variable);
-  node.let_value = std::move(value);
-  return Val(MakeNode(std::move(node)));
+Val Val::Let(AttrRef variable, AttrRef value) const {
+  return MakeLet(*this, std::move(variable), std::move(value));
 }
 
 ValList::ValList(std::initializer_list<Val> vals) {
@@ -64,6 +52,22 @@ Val Each(const char* name) {
 Val Splat(double value) { return MakeSplat(MakeLiteral(value)); }
 Val Splat(const Attr<float>& variable) { return MakeSplat(variable.node()); }
 Val Splat(const Computed<double>& computed) { return MakeSplat(computed.node()); }
+
+Val MakeSplat(AttrRef splat) {
+  ValNode node{};
+  node.kind = ValNode::Kind::kSplat;
+  node.splat = std::move(splat);
+  return Val(MakeNode(std::move(node)));
+}
+
+Val MakeLet(const Val& val, AttrRef variable, AttrRef value) {
+  ValNode node{};
+  node.kind = ValNode::Kind::kLet;
+  node.alternatives.push_back(val.ref());
+  node.let_variable = std::move(variable);
+  node.let_value = std::move(value);
+  return Val(MakeNode(std::move(node)));
+}
 
 Val MakeAnyOf(std::vector<ValRef> alternatives) {
   ValNode node{};
@@ -103,14 +107,14 @@ std::string ToString(const ValRef& val) {
   const ValNode& node = *val.node;
   switch (node.kind) {
     case ValNode::Kind::kVariable:
-      return node.name;
+      return node.constant ? "const " + node.name : node.name;
     case ValNode::Kind::kEach:
       return "each " + node.name;
     case ValNode::Kind::kSplat:
       return fmt::format("splat({})", ToString(*node.splat));
     case ValNode::Kind::kLet:
-      return fmt::format("({} let {} = {})", ToString(node.alternatives[0]), ToString(*node.let_variable),
-                         ToString(*node.let_value));
+      return fmt::format("({} let {} = {})", ToString(node.alternatives[0]),
+                         ToString(*node.let_variable), ToString(*node.let_value));
     case ValNode::Kind::kAnyOf: {
       std::string text = "any(";
       for (size_t i = 0; i < node.alternatives.size(); ++i) {
@@ -130,7 +134,8 @@ std::string ToString(const ValRef& val) {
     }
     for (const OperandPattern& operand : group) {
       text += first ? "" : ", ";
-      text += operand.maybe ? fmt::format("maybe({})", ToString(operand.val)) : ToString(operand.val);
+      text +=
+          operand.maybe ? fmt::format("maybe({})", ToString(operand.val)) : ToString(operand.val);
       first = false;
     }
   }
@@ -138,7 +143,8 @@ std::string ToString(const ValRef& val) {
   if (!node.attrs.empty()) {
     text += " {";
     for (size_t i = 0; i < node.attrs.size(); ++i) {
-      text += fmt::format("{}{} = {}", i > 0 ? ", " : "", node.attrs[i].first, ToString(*node.attrs[i].second));
+      text += fmt::format("{}{} = {}", i > 0 ? ", " : "", node.attrs[i].first,
+                          ToString(*node.attrs[i].second));
     }
     text += "}";
   }

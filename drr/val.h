@@ -2,9 +2,9 @@
 #ifndef TENON_DRR_VAL_H_
 #define TENON_DRR_VAL_H_
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +42,7 @@ struct ValNode {
   std::string name;       // kVariable, kEach; others: for messages, may be empty
   bool constant = false;  // kVariable: must be a constant
   std::string op;         // kOp: "ten.add"
-  std::vector<std::vector<OperandPattern>> operands;  // kOp: by operand group; empty: absent
+  std::vector<std::vector<OperandPattern>> operands;   // kOp: by operand group; empty: absent
   std::vector<std::pair<std::string, AttrRef>> attrs;  // kOp: the mentioned ones, sorted by name
   std::vector<ValRef> alternatives;                    // kAnyOf, kLet
   AttrRef splat;                                       // kSplat
@@ -50,7 +50,8 @@ struct ValNode {
 };
 std::string ToString(const ValRef& val);
 
-// A handle to a node of a pattern graph. Copies denote the same node: a Val used twice is a shared sub-graph.
+// A handle to a node of a pattern graph. Copies denote the same node: a Val used twice is a shared
+// sub-graph.
 class Val {
  public:
   // A variable: matches any value; wherever it occurs again, the same one.
@@ -64,11 +65,11 @@ class Val {
   // The same value; when it is matched, `variable` takes the given value.
   template <typename T>
   Val Let(const Attr<T>& variable, std::type_identity_t<AttrArg<T>> value) const {
-    return LetImpl(variable.node(), value.node());
+    return Let(variable.node(), value.node());
   }
 
  private:
-  Val LetImpl(AttrRef variable, AttrRef value) const;
+  Val Let(AttrRef variable, AttrRef value) const;
   ValRef ref_;
 };
 
@@ -101,12 +102,15 @@ Val Const(const char* name);
 OptVal Maybe(const Val& val);
 // Any number of operands of a variadic group, kept in order.
 Val Each(const char* name);
-// A constant whose elements are all `value` and which broadcasts like a scalar; in a result, such a constant of
-// its neighbours' element type. Numbers match within the precision of the constant's type.
+// A constant whose elements are all `value` and which broadcasts like a scalar; in a result, such a
+// constant of its neighbours' element type. Numbers match within the precision of the constant's
+// type.
 Val Splat(double value);
 Val Splat(const Attr<float>& variable);
 Val Splat(const Computed<double>& computed);
 
+Val MakeSplat(AttrRef value);
+Val MakeLet(const Val& val, AttrRef variable, AttrRef value);
 Val MakeAnyOf(std::vector<ValRef> alternatives);
 // One of several patterns, tried in order.
 template <typename... Rest>
@@ -130,11 +134,13 @@ inline std::vector<OperandPattern> One(const Val& val) { return {{val.ref(), fal
 Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
            std::vector<std::pair<std::string, AttrRef>> attrs);
 
-// ---- pure functions over what a match binds ------------------------------------------------------------
+// ---- pure functions over what a match binds
+// ------------------------------------------------------------
 
 template <typename T>
 struct ArgTraits;
-// Numbers with a point are read as double: attributes of f32 must not round what a program in f64 says.
+// Numbers with a point are read as double: attributes of f32 must not round what a program in f64
+// says.
 template <typename T>
 struct ArgTraits<Attr<T>> {
   using Type = std::conditional_t<std::is_same_v<T, float>, double, T>;
@@ -188,8 +194,8 @@ std::function<R(std::span<const BoundArg>)> Adapt(F fn, std::index_sequence<I...
   };
 }
 
-// An attribute computed by a pure function from attribute variables, dimensions (as DimExpr) and values (as
-// Value). A function that returns std::optional refuses the match with nullopt.
+// An attribute computed by a pure function from attribute variables, dimensions (as DimExpr) and
+// values (as Value). A function that returns std::optional refuses the match with nullopt.
 template <typename F, typename... Args>
 auto Compute(F fn, const Args&... args) {
   using Result = std::invoke_result_t<F, typename ArgTraits<Args>::Type...>;

@@ -29,9 +29,10 @@ Rule GeluTanh() {
   Val square = AnyOf(Mul(x, x), Pow(x, Splat(2)));
   Val cube = AnyOf(Pow(x, Splat(3)), Mul(square, x));
   Val sum = AnyOf(Add(x, Mul(cube, Splat(0.044715))), Add(x, Mul(square, Mul(x, Splat(0.044715)))));
-  Val inner = AnyOf(Mul(sum, Splat(kSqrt2OverPi)),
-                    Mul(Mul(x, Splat(kSqrt2OverPi)),
-                        Add(AnyOf(Mul(square, Splat(0.044715)), Mul(Mul(x, Splat(0.044715)), x)), Splat(1))));
+  Val inner = AnyOf(
+      Mul(sum, Splat(kSqrt2OverPi)),
+      Mul(Mul(x, Splat(kSqrt2OverPi)),
+          Add(AnyOf(Mul(square, Splat(0.044715)), Mul(Mul(x, Splat(0.044715)), x)), Splat(1))));
   return Rule("gelu-tanh")
       .Summary("x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2")
       .Match(HalfProduct(x, Add(Tanh(inner), Splat(1))))
@@ -73,7 +74,8 @@ Rule HardSwishFromParts() {
   Val gate = HardSigmoid(x, {.alpha = 1.0f / 6, .beta = 0.5f});
   return Rule("hard-swish")
       .Summary("x * clip(x + 3, 0, 6) / 6")
-      .Match(AnyOf(Mul(x, gate), Div(Mul(x, clipped), Splat(6)), Mul(Mul(x, clipped), Splat(1.0 / 6))))
+      .Match(
+          AnyOf(Mul(x, gate), Div(Mul(x, clipped), Splat(6)), Mul(Mul(x, clipped), Splat(1.0 / 6))))
       .Where(NotF64(x))
       .Replace(HardSwish(x));
 }
@@ -90,8 +92,13 @@ Rule ReluFromMax() {
 }  // namespace
 
 RuleSet ActivationRules() {
-  return {GeluErf(),             GeluTanh(),           GeluSigmoid(), SiluFromSigmoid(),
-          HardSigmoidFromClip(), HardSwishFromParts(), ReluFromMax()};
+  return {GeluErf(),
+          GeluTanh(),
+          GeluSigmoid(),
+          SiluFromSigmoid(),
+          HardSigmoidFromClip(),
+          HardSwishFromParts(),
+          ReluFromMax()};
 }
 
 }  // namespace tenon::pattern

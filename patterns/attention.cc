@@ -1,6 +1,7 @@
-// One op for each attention block. The core (scores, softmax, weighted sum) becomes fused.attention over split
-// heads; small rules then absorb what surrounds it: scales, splits and merges of heads. They rely on `canonicalize`:
-// transposes feeding a product are transpose_b, selected masks are added ones.
+// One op for each attention block. The core (scores, softmax, weighted sum) becomes fused.attention
+// over split heads; small rules then absorb what surrounds it: scales, splits and merges of heads.
+// They rely on `canonicalize`: transposes feeding a product are transpose_b, selected masks are
+// added ones.
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -17,16 +18,35 @@ Val TimesNumber(const Val& x, const Attr<float>& factor) {
                Div(x, Splat(divisor)).Let(factor, Compute(Inverse, divisor)));
 }
 
+// Equal dimensions, except for the last one: that of the weights must be the length of v, or the
+// program is wrong.
+bool SameButLast(Value a, Value b) {
+  Type s = a.type(), t = b.type();
+  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
+  for (int64_t i = 0; i + 1 < s.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
+  }
+  return true;
+}
+
 // The attributes of a fused.attention that a rule passes on unchanged.
 struct AttentionAttrs {
   Attr<float> scale{"scale"}, softcap{"softcap"};
   Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
   Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
-  Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"}, out_layout{"out_layout"};
+  Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
+      out_layout{"out_layout"};
   fused::AttentionArgs args() const {
-    return {.num_heads = num_heads, .kv_num_heads = kv_num_heads, .scale = scale, .q_layout = q_layout,
-            .k_layout = k_layout, .v_layout = v_layout, .out_layout = out_layout, .causal = causal,
-            .nan_guard = nan_guard, .softcap = softcap};
+    return {.num_heads = num_heads,
+            .kv_num_heads = kv_num_heads,
+            .scale = scale,
+            .q_layout = q_layout,
+            .k_layout = k_layout,
+            .v_layout = v_layout,
+            .out_layout = out_layout,
+            .causal = causal,
+            .nan_guard = nan_guard,
+            .softcap = softcap};
   }
 };
 
@@ -34,8 +54,8 @@ struct AttentionVals {
   Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"};
 };
 
-// softmax(q · k^T * scale + bias + mask) · v with the heads split; k is [B, H, T, D], or [B, H, D, T] when
-// `k_transposed`.
+// softmax(q · k^T * scale + bias + mask) · v with the heads split; k is [B, H, T, D], or [B, H, D,
+// T] when `k_transposed`.
 Rule AttentionCore(const char* name, bool k_transposed, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
   AttentionVals x;
@@ -44,21 +64,28 @@ Rule AttentionCore(const char* name, bool k_transposed, const char* file = __bui
   Dim B("B"), H("H"), S("S"), T("T"), D("D");
   Val product = Matmul(x.q, x.k, {.transpose_b = !k_transposed}).As("q k^T");
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
-  Val masked = AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
+  Val masked =
+      AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
   Val weights = Softmax(masked, {.axis = -1});
   // Exporters guard rows that are masked completely.
-  Val guarded = AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true), weights.Let(guard, false));
+  Val guarded = AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
+                      weights.Let(guard, false));
   return Rule(name, file, line)
       .Summary(k_transposed ? "softmax(q k * scale + mask) v, k stored transposed"
                             : "softmax(q k^T * scale + mask) v")
       .Match(Matmul(guarded, x.v))
       .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.v, {B, H, T, AnyDim()}) &&
              (k_transposed ? ShapeIs(x.k, {B, H, D, T}) : ShapeIs(x.k, {B, H, T, D})))
-      .Where(SameShape(masked, product))
+      .Where(If("the mask does not widen q k^T", SameButLast, masked, product))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias,
-                                {.num_heads = H, .kv_num_heads = H, .scale = scale, .q_layout = "bhsd",
-                                 .k_layout = k_transposed ? "bhds" : "bhsd", .v_layout = "bhsd",
-                                 .out_layout = "bhsd", .nan_guard = guard}))
+                                {.num_heads = H,
+                                 .kv_num_heads = H,
+                                 .scale = scale,
+                                 .q_layout = "bhsd",
+                                 .k_layout = k_transposed ? "bhds" : "bhsd",
+                                 .v_layout = "bhsd",
+                                 .out_layout = "bhsd",
+                                 .nan_guard = guard}))
       .RequireKernel();
 }
 
@@ -76,11 +103,19 @@ Rule AttentionOfOnnx() {
       .Summary("attention of 4-D operands as ONNX defines it")
       .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
                            {.q_num_heads = kAny, .kv_num_heads = kAny, .scale = scale}))
-      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, T, D}) && ShapeIs(x.v, {B, G, T, AnyDim()}))
-      .Where(If("the head size is a number", [](DimExpr d) { return d.is_constant(); }, D))
+      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, T, D}) &&
+             ShapeIs(x.v, {B, G, T, AnyDim()}))
+      .Where(If(
+          "the head size is a number", [](DimExpr d) { return d.is_constant(); }, D))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
-                                {.num_heads = H, .kv_num_heads = G, .scale = Compute(ScaleOf, scale, D),
-                                 .q_layout = "bhsd", .k_layout = "bhsd", .v_layout = "bhsd", .out_layout = "bhsd"}))
+                                {.num_heads = H,
+                                 .kv_num_heads = G,
+                                 .scale = Compute(ScaleOf, scale, D),
+                                 .q_layout = "bhsd",
+                                 .k_layout = "bhsd",
+                                 .v_layout = "bhsd",
+                                 .out_layout = "bhsd",
+                                 .nan_guard = true}))
       .Lowers("spellings of attention")
       .RequireKernel();
 }
@@ -100,15 +135,19 @@ Rule AttentionOfOnnxJoined() {
       .Summary("attention of 3-D operands as ONNX defines it")
       .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
                            {.q_num_heads = heads, .kv_num_heads = kv_heads, .scale = scale}))
-      .Where(ShapeIs(x.q, {B, S, E}) && ShapeIs(x.k, {B, T, AnyDim()}) && ShapeIs(x.v, {B, T, AnyDim()}))
+      .Where(ShapeIs(x.q, {B, S, E}) && ShapeIs(x.k, {B, T, AnyDim()}) &&
+             ShapeIs(x.v, {B, T, AnyDim()}))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
-                                {.num_heads = heads, .kv_num_heads = kv_heads,
-                                 .scale = Compute(scale_of, scale, heads, E)}))
+                                {.num_heads = heads,
+                                 .kv_num_heads = kv_heads,
+                                 .scale = Compute(scale_of, scale, heads, E),
+                                 .nan_guard = true}))
       .Lowers("spellings of attention")
       .RequireKernel();
 }
 
-// ---- scales --------------------------------------------------------------------------------------------
+// ---- scales
+// --------------------------------------------------------------------------------------------
 
 Rule AttentionScaleOfQ() {
   AttentionAttrs a;
@@ -140,13 +179,15 @@ Rule AttentionScaleOfK() {
       .Lowers("scales beside attention");
 }
 
-// ---- heads ---------------------------------------------------------------------------------------------
+// ---- heads
+// ---------------------------------------------------------------------------------------------
 
 enum class Side { kQ, kK, kV };
 
 // An operand that is transpose(y): the attention reads y in another layout.
-Rule AbsorbTranspose(const char* name, Side side, const char* from, std::initializer_list<int64_t> perm,
-                     const char* to, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+Rule AbsorbTranspose(const char* name, Side side, const char* from,
+                     std::initializer_list<int64_t> perm, const char* to,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   AttentionAttrs a;
   AttentionVals x;
   Val y("y");
@@ -156,7 +197,8 @@ Rule AbsorbTranspose(const char* name, Side side, const char* from, std::initial
   (side == Side::kQ ? made.q_layout : side == Side::kK ? made.k_layout : made.v_layout) = to;
   const Val &q = side == Side::kQ ? transposed : x.q, &k = side == Side::kK ? transposed : x.k,
             &v = side == Side::kV ? transposed : x.v;
-  const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k, &v2 = side == Side::kV ? y : x.v;
+  const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k,
+            &v2 = side == Side::kV ? y : x.v;
   return Rule(name, file, line)
       .Summary("a transpose of heads is a layout of attention")
       .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), match))
@@ -166,7 +208,8 @@ Rule AbsorbTranspose(const char* name, Side side, const char* from, std::initial
 }
 
 // An operand that is y [B, S, H * D] with its heads split.
-Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
   AttentionAttrs a;
   AttentionVals x;
   Val y("y");
@@ -179,7 +222,8 @@ Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(
   (side == Side::kQ ? made.num_heads : made.kv_num_heads) = H;
   const Val &q = side == Side::kQ ? split : x.q, &k = side == Side::kK ? split : x.k,
             &v = side == Side::kV ? split : x.v;
-  const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k, &v2 = side == Side::kV ? y : x.v;
+  const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k,
+            &v2 = side == Side::kV ? y : x.v;
   return Rule(name, file, line)
       .Summary("a split of heads is a layout of attention")
       .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), match))
@@ -197,7 +241,8 @@ Rule AttentionMergeTranspose() {
   made.out_layout = "bshd";
   return Rule("attention-merge-transpose")
       .Summary("the transpose of the result is a layout of attention")
-      .Match(Transpose(fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), match), {.perm = {0, 2, 1, 3}}))
+      .Match(Transpose(fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), match),
+                       {.perm = {0, 2, 1, 3}}))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made));
 }
 

@@ -1,4 +1,5 @@
-// One form for what exporters write in several ways. What a single op can tell about itself is a fold instead.
+// One form for what exporters write in several ways. What a single op can tell about itself is a
+// fold instead.
 #include <utility>
 
 #include "patterns/prelude.h"
@@ -13,7 +14,9 @@ I64s Compose(const I64s& inner, const I64s& outer) {
 }
 
 // Does the permutation bring the two last axes in descending order?
-bool SwapsLast(const I64s& perm) { return perm.size() >= 2 && perm[perm.size() - 2] > perm[perm.size() - 1]; }
+bool SwapsLast(const I64s& perm) {
+  return perm.size() >= 2 && perm[perm.size() - 2] > perm[perm.size() - 1];
+}
 
 I64s SwapLast(I64s perm) {
   if (perm.size() >= 2) std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
@@ -22,7 +25,8 @@ I64s SwapLast(I64s perm) {
 
 bool Flip(bool flag) { return !flag; }
 
-// Does every axis but the last keep its place among those that are not 1, so that only the view changes?
+// Does every axis but the last keep its place among those that are not 1, so that only the view
+// changes?
 bool MovesOnlyOnes(const I64s& perm, Value x) {
   if (!x.type().is_tensor() || static_cast<size_t>(x.type().rank()) != perm.size()) return false;
   int64_t last = -1;
@@ -73,7 +77,8 @@ Rule TransposeOfOnes() {
       .Lowers("transposes");
 }
 
-// a · transpose(b) = matmul(a, b) with transpose_b, for the two last axes; the rest of the permutation stays.
+// a · transpose(b) = matmul(a, b) with transpose_b, for the two last axes; the rest of the
+// permutation stays.
 Rule MatmulTransposedB() {
   Val a("a"), b("b");
   Attr<I64s> perm("perm");
@@ -98,13 +103,14 @@ Rule MatmulTransposedA() {
       .Summary("a swap of the first factor's last axes becomes transpose_a")
       .Match(Matmul(transposed, b, {.transpose_a = ta, .transpose_b = tb}))
       .Keep(transposed)
-      .Where(RankAtLeast(b, 2) && If("the permutation is a swap of the last axes",
-                                     [](const I64s& p) {
-                                       if (!SwapsLast(p)) return false;
-                                       I64s swapped = SwapLast(p);
-                                       return std::is_sorted(swapped.begin(), swapped.end());
-                                     },
-                                     perm))
+      .Where(RankAtLeast(b, 2) && If(
+                                      "the permutation is a swap of the last axes",
+                                      [](const I64s& p) {
+                                        if (!SwapsLast(p)) return false;
+                                        I64s swapped = SwapLast(p);
+                                        return std::is_sorted(swapped.begin(), swapped.end());
+                                      },
+                                      perm))
       .Replace(Matmul(a, b, {.transpose_a = Compute(Flip, ta), .transpose_b = tb}))
       .Lowers("products of swapped axes");
 }
@@ -131,7 +137,8 @@ Rule TransposeInThreeAxes() {
   Dim B("B"), H("H"), S("S"), D("D");
   return Rule("transpose-in-three-axes")
       .Summary("a swap of the last axes on a view with the leading axes joined is one transpose")
-      .Match(Reshape(Transpose(Reshape(x, {.shape = {B * H, S, D}}), {.perm = {0, 2, 1}}), {.shape = {B, H, D, S}}))
+      .Match(Reshape(Transpose(Reshape(x, {.shape = {B * H, S, D}}), {.perm = {0, 2, 1}}),
+                     {.shape = {B, H, D, S}}))
       .Where(ShapeIs(x, {B, H, S, D}))
       .Replace(Transpose(x, {.perm = {0, 1, 3, 2}}));
 }
@@ -154,21 +161,25 @@ Rule DivideByPowerOfTwo() {
   return Rule("divide-by-power-of-two")
       .Summary("x / 2^n = x * 2^-n")
       .Match(Div(x, Splat(divisor)))
-      .Where(IsFloat(x) && If("the divisor is a power of two",
-                              [](double d) {
-                                int exponent;
-                                return std::frexp(std::abs(d), &exponent) == 0.5 && exponent > -12 && exponent < 14;
-                              },
-                              divisor))
+      .Where(IsFloat(x) && If(
+                               "the divisor is a power of two",
+                               [](double d) {
+                                 int exponent;
+                                 return std::frexp(std::abs(d), &exponent) == 0.5 &&
+                                        exponent > -12 && exponent < 14;
+                               },
+                               divisor))
       .Replace(Mul(x, Splat(Compute([](double d) { return 1 / d; }, divisor))))
       .Lowers("divisions");
 }
 
-// softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf)), and the same for numbers that swallow every score
+// softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf)), and the same for numbers that
+// swallow every score
 Rule SelectUnderSoftmax() {
   Val m("m"), s("s");
   Attr<float> low("low");
-  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMax = std::numeric_limits<float>::max();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kMax = std::numeric_limits<float>::max();
   Attr<int64_t> axis("axis");
   Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
   return Rule("select-under-softmax")
@@ -181,7 +192,8 @@ Rule SelectUnderSoftmax() {
 Rule SelectUnderSoftmaxInverted() {
   Val m("m"), s("s");
   Attr<float> low("low");
-  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMax = std::numeric_limits<float>::max();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kMax = std::numeric_limits<float>::max();
   Attr<int64_t> axis("axis");
   Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
   return Rule("select-under-softmax-inverted")
@@ -194,10 +206,12 @@ Rule SelectUnderSoftmaxInverted() {
 }  // namespace
 
 RuleSet CanonicalizeRules() {
-  return {ReshapeOfReshape(),        TransposeOfTranspose(), TransposeOfOnes(),
-          MatmulTransposedB(),       MatmulTransposedA(),    MatmulScaledTransposedB(),
-          TransposeInThreeAxes(),    ScaleOfScale(),         DivideByPowerOfTwo(),
-          SelectUnderSoftmax(),      SelectUnderSoftmaxInverted()};
+  return {ReshapeOfReshape(),          TransposeOfTranspose(),
+          TransposeOfOnes(),           MatmulTransposedB(),
+          MatmulTransposedA(),         MatmulScaledTransposedB(),
+          TransposeInThreeAxes(),      ScaleOfScale(),
+          DivideByPowerOfTwo(),        SelectUnderSoftmax(),
+          SelectUnderSoftmaxInverted()};
 }
 
 }  // namespace tenon::pattern

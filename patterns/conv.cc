@@ -9,10 +9,18 @@ struct ConvAttrs {
   Attr<int64_t> group{"group"};
   Attr<std::string> auto_pad{"auto_pad"};
   nn::ConvArgs args() const {
-    return {.strides = strides, .pads = pads, .dilations = dilations, .group = group, .auto_pad = auto_pad};
+    return {.strides = strides,
+            .pads = pads,
+            .dilations = dilations,
+            .group = group,
+            .auto_pad = auto_pad};
   }
   fused::ConvArgs fused_args() const {
-    return {.strides = strides, .pads = pads, .dilations = dilations, .group = group, .auto_pad = auto_pad};
+    return {.strides = strides,
+            .pads = pads,
+            .dilations = dilations,
+            .group = group,
+            .auto_pad = auto_pad};
   }
 };
 
@@ -28,10 +36,12 @@ std::optional<Dims> PerOutputChannel(Value w) {
 // The shape of b is that of one value a channel of x: [C, 1, …] or [1, C, 1, …].
 bool IsPerChannel(Value b, Value x) {
   Type type = b.type(), conv = x.type();
-  if (!type.is_tensor() || !conv.is_tensor() || conv.rank() < 3 || type.rank() > conv.rank()) return false;
+  if (!type.is_tensor() || !conv.is_tensor() || conv.rank() < 3 || type.rank() > conv.rank())
+    return false;
   int64_t channel = type.rank() - (conv.rank() - 1);
   for (int64_t i = 0; i < type.rank(); ++i) {
-    bool fits = i == channel ? DimExpr::ProvablyEqual(type.dim(i), conv.dim(1)) : type.dim(i).is_constant(1);
+    bool fits = i == channel ? DimExpr::ProvablyEqual(type.dim(i), conv.dim(1))
+                             : type.dim(i).is_constant(1);
     if (!fits) return false;
   }
   return channel >= 0;
@@ -43,8 +53,8 @@ std::optional<Dims> ChannelsOf(Value x) {
   return Dims{type.dim(1)};
 }
 
-// batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k + bias. The new
-// weights are computed from constants, and folded.
+// batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k +
+// bias. The new weights are computed from constants, and folded.
 Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
   ConvAttrs a;
@@ -109,9 +119,12 @@ Rule ConvActivation(const char* name, bool with_residual, const char* file = __b
 }  // namespace
 
 RuleSet ConvRules() {
-  return {ConvBatchNorm("conv-batch-norm", false),   ConvBatchNorm("conv-bias-batch-norm", true),
-          ConvBias(),                                ConvResidual(),
-          ConvActivation("conv-activation", false), ConvActivation("conv-residual-activation", true)};
+  return {ConvBatchNorm("conv-batch-norm", false),
+          ConvBatchNorm("conv-bias-batch-norm", true),
+          ConvBias(),
+          ConvResidual(),
+          ConvActivation("conv-activation", false),
+          ConvActivation("conv-residual-activation", true)};
 }
 
 }  // namespace tenon::pattern

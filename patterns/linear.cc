@@ -51,9 +51,11 @@ Rule LinearActivation() {
   Attr<float> alpha("alpha"), beta("beta");
   return Rule("linear-activation")
       .Summary("activation(linear(x, w, b))")
-      .Match(AnyActivation(fused::Linear(x, w, Maybe(b), {}, {.transpose_w = transpose}), activation, alpha, beta))
+      .Match(AnyActivation(fused::Linear(x, w, Maybe(b), {}, {.transpose_w = transpose}),
+                           activation, alpha, beta))
       .Replace(fused::Linear(
-          x, w, b, {}, {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
+          x, w, b, {},
+          {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
       .RequireKernel();
 }
 
@@ -64,9 +66,11 @@ Rule LinearOfRows() {
   Attr<std::string> activation("activation");
   Attr<float> alpha("alpha"), beta("beta");
   Val rows = Reshape(x, {.shape = kAny});
-  Val root = Reshape(fused::Linear(rows, w, Maybe(b), {},
-                                   {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}),
-                     {.shape = kAny});
+  Val root = Reshape(
+      fused::Linear(
+          rows, w, Maybe(b), {},
+          {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}),
+      {.shape = kAny});
   return Rule("linear-of-rows")
       .Summary("reshapes to a matrix and back around a linear")
       .Match(root)
@@ -74,12 +78,15 @@ Rule LinearOfRows() {
              If("the rows stay whole", SameLastAxis, x, rows))
       .Keep(rows)
       .Replace(fused::Linear(
-          x, w, b, {}, {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
+          x, w, b, {},
+          {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
       .RequireKernel();
 }
 
 }  // namespace
 
-RuleSet LinearRules() { return {LinearFromMatmul(), LinearBias(), LinearActivation(), LinearOfRows()}; }
+RuleSet LinearRules() {
+  return {LinearFromMatmul(), LinearBias(), LinearActivation(), LinearOfRows()};
+}
 
 }  // namespace tenon::pattern

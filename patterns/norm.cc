@@ -97,7 +97,8 @@ Rule RmsNormScale() {
 }  // namespace
 
 RuleSet NormRules() {
-  return {LayerNormFromParts(), LayerNormScale(), LayerNormBias(), RmsNormFromParts(), RmsNormScale()};
+  return {LayerNormFromParts(), LayerNormScale(), LayerNormBias(), RmsNormFromParts(),
+          RmsNormScale()};
 }
 
 }  // namespace tenon::pattern

@@ -1,4 +1,5 @@
-// What every file of rules starts with: the rule language and the pattern functions of all dialects.
+// What every file of rules starts with: the rule language and the pattern functions of all
+// dialects.
 #ifndef TENON_PATTERNS_PRELUDE_H_
 #define TENON_PATTERNS_PRELUDE_H_
 
@@ -13,7 +14,8 @@
 #include "patterns/families.h"
 #include "patterns/ops.h"
 
-// Rules are written in this namespace: ops of ten and nn by their bare names, those of fused with the dialect's.
+// Rules are written in this namespace: ops of ten and nn by their bare names, those of fused with
+// the dialect's.
 namespace tenon::pattern {
 using namespace drr;  // NOLINT(google-build-using-namespace)
 using namespace ten;  // NOLINT(google-build-using-namespace)

@@ -1,5 +1,5 @@
-// Residual additions with the norm that follows. They come last: attention and linear want the addition for
-// themselves first.
+// Residual additions with the norm that follows. They come last: attention and linear want the
+// addition for themselves first.
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {

@@ -8,7 +8,9 @@ namespace {
 class Canonicalize : public Pass {
  public:
   Canonicalize() : phase_({pattern::FindFamily("canonicalize")}) {}
-  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override { return phase_.Run(op, context); }
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    return phase_.Run(op, context);
+  }
 
  private:
   RulePhase phase_;

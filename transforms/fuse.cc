@@ -11,7 +11,8 @@ namespace {
 
 class Fuse : public Pass {
  public:
-  explicit Fuse(std::vector<std::string> names) : names_(std::move(names)), phase_(Families(names_)) {}
+  explicit Fuse(std::vector<std::string> names)
+      : names_(std::move(names)), phase_(Families(names_)) {}
 
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     for (const std::string& name : names_) {
@@ -33,7 +34,8 @@ class Fuse : public Pass {
   static std::vector<const pattern::Family*> Families(const std::vector<std::string>& names) {
     std::vector<const pattern::Family*> families;
     for (const pattern::Family& family : pattern::Families()) {
-      bool wanted = names.empty() || std::find(names.begin(), names.end(), family.name) != names.end();
+      bool wanted =
+          names.empty() || std::find(names.begin(), names.end(), family.name) != names.end();
       if (family.phase == "fuse" && wanted) families.push_back(&family);
     }
     return families;
@@ -48,8 +50,11 @@ class Fuse : public Pass {
 PassInfo FusePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.options = {{"rules", PassOption::Type::kStringList, "", "families to apply (none given: all)"}};
-  info.create = [](const PassOptionValues& values) { return std::make_unique<Fuse>(values.GetStringList("rules")); };
+  info.options = {
+      {"rules", PassOption::Type::kStringList, "", "families to apply (none given: all)"}};
+  info.create = [](const PassOptionValues& values) {
+    return std::make_unique<Fuse>(values.GetStringList("rules"));
+  };
   return info;
 }
 

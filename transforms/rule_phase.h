@@ -11,10 +11,12 @@
 
 namespace tenon {
 
-// One run to a fixed point for each family, in order. Rules are compiled on first use for the Context of the IR.
+// One run to a fixed point for each family, in order. Rules are compiled on first use for the
+// Context of the IR.
 class RulePhase {
  public:
-  explicit RulePhase(std::vector<const pattern::Family*> families) : families_(std::move(families)) {}
+  explicit RulePhase(std::vector<const pattern::Family*> families)
+      : families_(std::move(families)) {}
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context);
 
  private:

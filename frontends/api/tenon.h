@@ -66,7 +66,7 @@ absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& n
                                     const LoadOptions& options = {});
 
 struct OptimizeOptions {
-  int level = 2;         // 0 to 3, see StandardPipelines()
+  int level = 2;           // 0 to 3, see StandardPipelines()
   std::string pipeline{};  // pipeline text instead of a level
   bool verify_each = false;
   std::string explain_rule{};  // why this rule did not fire, to `report`

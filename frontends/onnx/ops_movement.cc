@@ -63,7 +63,7 @@ absl::Status SliceByAttributes(Node& node) {
 // The sizes of `parts` equal parts of `extent`; the last may be smaller from opset 18 on.
 absl::StatusOr<Dims> EqualParts(const Node& node, DimExpr extent, int64_t parts) {
   if (extent.is_constant() && extent.constant() % parts != 0) {
-    const int64_t size = (extent.constant() + parts - 1) / parts;
+    const int64_t size = extent.constant() / parts + 1;
     const int64_t last = extent.constant() - size * (parts - 1);
     const std::string message =
         fmt::format("Split cannot cut {} into {} parts", extent.constant(), parts);

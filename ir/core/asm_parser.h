@@ -17,8 +17,9 @@
 
 namespace tenon {
 
-// Recursive descent over one text with one token of lookahead. Parse functions return false after the
-// first error, which is kept in status(). Debian's absl::string_view is what absl can hash, hence the keys.
+// Recursive descent over one text with one token of lookahead. Parse functions return false after
+// the first error, which is kept in status(). Debian's absl::string_view is what absl can hash,
+// hence the keys.
 class AsmParser {
  public:
   static constexpr int kMaxDepth = 256;
@@ -43,7 +44,9 @@ class AsmParser {
  protected:
   // ---- tokens
   bool At(TokenKind kind) const { return token_.kind == kind; }
-  bool AtKeyword(std::string_view word) const { return At(TokenKind::kBareId) && token_.text == word; }
+  bool AtKeyword(std::string_view word) const {
+    return At(TokenKind::kBareId) && token_.text == word;
+  }
   void Advance() {
     previous_end_ = lexer_.position();
     token_ = lexer_.Next();
@@ -69,8 +72,8 @@ class AsmParser {
   // ---- errors; they always return false
   bool ErrorAt(size_t offset, std::string message, std::vector<Diagnostic> notes = {});
   bool Error(std::string message) { return ErrorAt(offset(), std::move(message)); }
-  // "expected X, got 'token'", or the lexer's complaint. Placed at the end of the token before when the
-  // current one is on a later line.
+  // "expected X, got 'token'", or the lexer's complaint. Placed at the end of the token before when
+  // the current one is on a later line.
   bool ErrorExpected(const char* what);
   struct Position {
     uint32_t line = 0, col = 0;
@@ -81,8 +84,8 @@ class AsmParser {
   // ---- pieces of types and attributes
   bool ParseTypeList(std::vector<Type>& types, TokenKind close);  // after the opening bracket
   bool ParseFunctionType(std::vector<Type>& inputs, std::vector<Type>& results);
-  bool ParseDictionary(std::vector<NamedAttribute>& entries);     // at "{"
-  bool ParseSymbolName(std::string& name);                        // "@name" without the "@"
+  bool ParseDictionary(std::vector<NamedAttribute>& entries);  // at "{"
+  bool ParseSymbolName(std::string& name);                     // "@name" without the "@"
   bool ParseString(std::string& value, const char* what);
   bool ParseMetadata();  // at "{-#"
   // Reads the resource section ahead of everything else: attributes refer to it.
@@ -139,8 +142,8 @@ class AsmParser {
   bool ToInteger(const Literal& literal, DType dtype, int64_t& value);
   bool ToFloat(const Literal& literal, DType dtype, double& value);
   bool ParseLiteralList(std::vector<Literal>& literals, std::vector<int64_t>& shape, size_t axis);
-  bool BuildElements(Type type, const std::vector<Literal>& literals, const std::vector<int64_t>& shape,
-                     size_t at, Attribute& attribute);
+  bool BuildElements(Type type, const std::vector<Literal>& literals,
+                     const std::vector<int64_t>& shape, size_t at, Attribute& attribute);
   bool BuildHexElements(Type type, const Token& token, Attribute& attribute);
   bool DecodeHex(const Token& token, std::vector<std::byte>& bytes);
   bool ParseStaticTensorType(Type& type, const char* what);

@@ -90,7 +90,8 @@ void AppendSymbol(std::string& out, std::string_view path) {
   }
 }
 
-void AppendFunctionType(std::string& out, std::span<const Type> inputs, std::span<const Type> results) {
+void AppendFunctionType(std::string& out, std::span<const Type> inputs,
+                        std::span<const Type> results) {
   out += '(';
   AppendTypes(out, inputs);
   out += ") -> ";

@@ -25,7 +25,8 @@ void AppendEntries(std::string& out, std::span<const NamedAttribute> entries);
 // "{", "," and "}" are the caller's: `name = value`, or `name` alone for unit.
 void AppendNamed(std::string& out, std::string_view name, Attribute value);
 // "(a, b) -> c".
-void AppendFunctionType(std::string& out, std::span<const Type> inputs, std::span<const Type> results);
+void AppendFunctionType(std::string& out, std::span<const Type> inputs,
+                        std::span<const Type> results);
 // Key under which the bytes of a large constant are kept: "blob_<hash>".
 std::string ResourceKey(const Blob& blob);
 

@@ -111,7 +111,8 @@ bool AsmParser::ToInteger(const Literal& literal, DType dtype, int64_t& value) {
   std::string_view text = literal.token.text;
   size_t at = lexer_.OffsetOf(literal.token);
   if (literal.token.kind == TokenKind::kBareId) {
-    if (dtype != DType::kBool) return ErrorAt(at, fmt::format("'{}' is not of type {}", text, Name(dtype)));
+    if (dtype != DType::kBool)
+      return ErrorAt(at, fmt::format("'{}' is not of type {}", text, Name(dtype)));
     value = text == "true";
     return true;
   }
@@ -121,13 +122,14 @@ bool AsmParser::ToInteger(const Literal& literal, DType dtype, int64_t& value) {
   bool hex = text.size() > 2 && text[1] == 'x';
   if (hex) text.remove_prefix(2);
   uint64_t magnitude = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude, hex ? 16 : 10);
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), magnitude, hex ? 16 : 10);
   int bits = dtype == DType::kBool ? 1 : static_cast<int>(8 * SizeOf(dtype));
   uint64_t max = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   uint64_t limit = literal.negative ? (IsUnsignedInt(dtype) ? 0 : (max >> 1) + 1) : max;
   if (error != std::errc() || magnitude > limit) {
-    return ErrorAt(at, fmt::format("'{}{}' does not fit type {}", literal.negative ? "-" : "", literal.token.text,
-                                   Name(dtype)));
+    return ErrorAt(at, fmt::format("'{}{}' does not fit type {}", literal.negative ? "-" : "",
+                                   literal.token.text, Name(dtype)));
   }
   value = static_cast<int64_t>(literal.negative ? ~magnitude + 1 : magnitude);
   if (!literal.negative && IsSignedInt(dtype) && bits < 64 && magnitude > (max >> 1)) {
@@ -147,7 +149,8 @@ bool AsmParser::ToFloat(const Literal& literal, DType dtype, double& value) {
   // A hexadecimal integer gives the bits.
   bool hex = literal.token.kind == TokenKind::kInteger && text.size() > 2 && text[1] == 'x';
   if (!hex || literal.negative) {
-    return ErrorAt(at, fmt::format("expected a floating-point number for type {}, got '{}'", Name(dtype), text));
+    return ErrorAt(at, fmt::format("expected a floating-point number for type {}, got '{}'",
+                                   Name(dtype), text));
   }
   uint64_t bits = 0;
   size_t size = SizeOf(dtype);
@@ -180,7 +183,8 @@ bool AsmParser::ParseDenseArray(Attribute& attribute) {
   size_t at = offset();
   Type type;
   if (!ParseType(type)) return false;
-  if (type.kind() != Type::Kind::kScalar) return ErrorAt(at, "expected an element type such as i64 or f32");
+  if (type.kind() != Type::Kind::kScalar)
+    return ErrorAt(at, "expected an element type such as i64 or f32");
   std::vector<int64_t> ints;
   std::vector<double> floats;
   bool is_float = IsFloat(type.dtype());
@@ -281,7 +285,8 @@ bool AsmParser::ParseDims(Attribute& attribute) {
   if (!Expect(TokenKind::kLess, "'<' after '#core.dims'")) return false;
   std::vector<DimExpr> dims;
   while (!At(TokenKind::kGreater)) {
-    if (!dims.empty() && !Expect(TokenKind::kComma, "',' or '>' in a list of dimensions")) return false;
+    if (!dims.empty() && !Expect(TokenKind::kComma, "',' or '>' in a list of dimensions"))
+      return false;
     size_t at = offset();
     if (At(TokenKind::kString)) {
       std::string text;
@@ -308,10 +313,12 @@ bool AsmParser::ParseAliasDefinition() {
   bool is_type = At(TokenKind::kExclaimId);
   size_t at = offset();
   std::string name(token_.text.substr(1));
-  if (name.find('.') != std::string::npos) return Error("the name of an alias must not contain '.'");
+  if (name.find('.') != std::string::npos)
+    return Error("the name of an alias must not contain '.'");
   Advance();
   if (!Expect(TokenKind::kEqual, "'=' after the name of an alias")) return false;
-  if (type_aliases_.count(name) + attribute_aliases_.count(name) + location_aliases_.count(name) > 0) {
+  if (type_aliases_.count(name) + attribute_aliases_.count(name) + location_aliases_.count(name) >
+      0) {
     return ErrorAt(at, fmt::format("alias '{}' is defined twice", name));
   }
   if (is_type) {

@@ -21,9 +21,23 @@ void BlockOperand::Unlink() {
   prev_ = next_ = nullptr;
 }
 
+namespace {
+
+// Leaves the users of a value that goes away with null operands; they are about to go away too.
+void DropUses(Value value) {
+  while (value.has_uses()) value.uses().first->set(Value());
+}
+
+}  // namespace
+
+// From the back, in one pass: most values have lost their uses by the time it is their turn.
 Block::~Block() {
-  DropAllReferences();
-  while (last_ != nullptr) last_->Erase();
+  while (last_ != nullptr) {
+    for (unsigned i = 0; i < last_->num_results(); ++i) DropUses(last_->result(i));
+    last_->Erase();
+  }
+  for (unsigned i = 0; i < num_arguments(); ++i) DropUses(argument(i));
+  while (first_pred_ != nullptr) first_pred_->Unlink();
 }
 
 Value Block::AddArgument(Type type, Location location) {
@@ -85,7 +99,6 @@ void Block::Renumber() const {
 }
 
 Region::~Region() {
-  DropAllReferences();
   while (last_ != nullptr) Remove(last_);
 }
 

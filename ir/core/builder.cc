@@ -1,5 +1,8 @@
 #include "ir/core/builder.h"
 
+#include <algorithm>
+#include <array>
+
 #include "fmt/format.h"
 #include "ir/core/context_impl.h"
 
@@ -27,6 +30,21 @@ Operation* OpBuilder::Insert(Operation* op) {
   if (block_ != nullptr) block_->Insert(op, before_);
   return op;
 }
+
+namespace {
+
+// Segments of an op without optional or variadic operands.
+constexpr size_t kMaxSingles = 8;
+constexpr std::array<int32_t, kMaxSingles> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
+
+bool AllSingle(const std::vector<OperandDef>& groups) {
+  for (const OperandDef& group : groups) {
+    if (group.arity != Arity::kSingle) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 absl::InlinedVector<Attribute, 6> FillDefaults(const OpInfo& info,
                                                std::span<const Attribute> slots) {
@@ -64,8 +82,8 @@ absl::Status InferResultTypes(const OpInfo& info, Location location,
 
 namespace {
 
-// The type of operands and result of an elementwise op whose operands, all required, have one type; null
-// for all other cases. Then the shape function need not run.
+// The type of operands and result of an elementwise op whose operands, all required, have one type;
+// null for all other cases. Then the shape function need not run.
 Type UniformType(const OpInfo& info, std::span<const Value> operands) {
   const OpDef& def = info.def();
   if (!info.Has(Trait::kElementwise) || !info.Has(Trait::kSameDtype) || info.num_slots() > 0 ||
@@ -77,7 +95,8 @@ Type UniformType(const OpInfo& info, std::span<const Value> operands) {
   if (!type.is_tensor() || !def.results[0].constraint.Accepts(type)) return Type();
   for (size_t i = 0; i < operands.size(); ++i) {
     const OperandDef& group = def.operands[i];
-    if (operands[i].type() != type || group.arity == Arity::kVariadic || !group.constraint.Accepts(type)) {
+    if (operands[i].type() != type || group.arity == Arity::kVariadic ||
+        !group.constraint.Accepts(type)) {
       return Type();
     }
   }
@@ -104,17 +123,25 @@ absl::StatusOr<Operation*> OpBuilder::CreateInferred(const OpInfo& info, Locatio
       }
     }
   }
-  absl::InlinedVector<int32_t, 6> segments;
-  if (!info.OperandSegments(static_cast<int>(operands.size()), filled, segments)) {
-    return EmitError(
-        *context_, location,
-        fmt::format("{}: {} operands do not fit its definition", info.name(), operands.size()));
+  absl::InlinedVector<int32_t, 6> flexible;
+  std::span<const int32_t> segments(kOnes.data(), std::min(groups.size(), kMaxSingles));
+  if (groups.size() != operands.size() || groups.size() > kMaxSingles || !AllSingle(groups)) {
+    if (!info.OperandSegments(static_cast<int>(operands.size()), filled, flexible)) {
+      return EmitError(
+          *context_, location,
+          fmt::format("{}: {} operands do not fit its definition", info.name(), operands.size()));
+    }
+    segments = flexible;
   }
   absl::InlinedVector<Type, 8> types;
   for (size_t g = 0, i = 0; g < groups.size(); ++g) {
     for (int32_t n = 0; n < segments[g]; ++n, ++i) {
+      if (!operands[i]) {
+        return EmitError(*context_, location,
+                         fmt::format("{}: operand '{}' is null", info.name(), groups[g].name));
+      }
       types.push_back(operands[i].type());
-      if (!groups[g].constraint.Accepts(types.back())) {
+      if (!AcceptsType(groups[g].constraint, types.back())) {
         return EmitError(
             *context_, location,
             fmt::format("{}: operand '{}' must be {}, got {}", info.name(), groups[g].name,

@@ -110,8 +110,8 @@ class Cloner {
 
   IrMapping& mapping_;
   bool learn_;
-  // Operands that refer to ops not copied yet (of later blocks, here or around): mended when the region of
-  // the op is complete. What is left at the end lies outside of what is copied.
+  // Operands that refer to ops not copied yet (of later blocks, here or around): mended when the
+  // region of the op is complete. What is left at the end lies outside of what is copied.
   std::vector<std::pair<OpOperand*, Value>> pending_;
   std::vector<Scope> scopes_;
   absl::flat_hash_map<const Block*, size_t> scope_of_;

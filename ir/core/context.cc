@@ -1,10 +1,25 @@
 #include "ir/core/context.h"
 
+#include <utility>
+
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
 
 namespace tenon {
+
+void OpTable::Insert(const OpInfo* info) {
+  if (2 * ++size_ > entries_.size()) {
+    std::vector<Entry> old = std::exchange(entries_, std::vector<Entry>(2 * entries_.size()));
+    size_ = 1;
+    for (const Entry& entry : old) {
+      if (entry.info != nullptr) Insert(entry.info);
+    }
+  }
+  size_t i = info->id();
+  while (entries_[i & (entries_.size() - 1)].info != nullptr) ++i;
+  entries_[i & (entries_.size() - 1)] = {info->id(), info};
+}
 
 Context::Context() : impl_(std::make_unique<ContextImpl>(this)) {
   impl_->segment_sizes = Intern("operandSegmentSizes");
@@ -32,13 +47,13 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
           fmt::format("op '{}' does not belong to dialect '{}'", def.name, dialect.name));
     }
     OpId id = HashOpName(def.name);
-    if (auto it = impl_->ops_by_id.find(id); it != impl_->ops_by_id.end()) {
+    if (const OpInfo* other = impl_->ops_by_id.Find(id); other != nullptr) {
       return absl::AlreadyExistsError(
-          fmt::format("op '{}' has the same name or hash as '{}'", def.name, it->second->name()));
+          fmt::format("op '{}' has the same name or hash as '{}'", def.name, other->name()));
     }
     impl_->op_infos.emplace_back(this, std::move(def));
     const OpInfo* info = &impl_->op_infos.back();
-    impl_->ops_by_id.emplace(id, info);
+    impl_->ops_by_id.Insert(info);
     impl_->ops_by_name.emplace(std::string(info->name()), info);
   }
   return absl::OkStatus();
@@ -67,10 +82,7 @@ const OpInfo* Context::FindOp(std::string_view name) const {
   return it == impl_->ops_by_name.end() ? nullptr : it->second;
 }
 
-const OpInfo* Context::FindOp(OpId id) const {
-  auto it = impl_->ops_by_id.find(id);
-  return it == impl_->ops_by_id.end() ? nullptr : it->second;
-}
+const OpInfo* Context::FindOp(OpId id) const { return impl_->ops_by_id.Find(id); }
 
 const OpInfo* Context::GetUnregisteredOp(std::string_view name) {
   std::lock_guard<std::mutex> lock(impl_->unregistered_mutex);

@@ -117,6 +117,28 @@ class LocationTable {
   std::unique_ptr<std::atomic<LocationData*>[]> chunks_;
 };
 
+// Registered ops by id: open addressing, with ids as their own hashes.
+class OpTable {
+ public:
+  OpTable() : entries_(kFirstSize) {}
+  const OpInfo* Find(OpId id) const {
+    for (size_t i = id;; ++i) {
+      const Entry& entry = entries_[i & (entries_.size() - 1)];
+      if (entry.id == id || entry.info == nullptr) return entry.info;
+    }
+  }
+  void Insert(const OpInfo* info);  // REQUIRES: its id is not in the table
+
+ private:
+  static constexpr size_t kFirstSize = 256;  // a power of two
+  struct Entry {
+    OpId id = 0;
+    const OpInfo* info = nullptr;
+  };
+  std::vector<Entry> entries_;
+  size_t size_ = 0;
+};
+
 struct ContextImpl {
   explicit ContextImpl(Context* context) : diagnostics(context) {}
 
@@ -140,7 +162,7 @@ struct ContextImpl {
   // Written during registration only.
   std::map<std::string, std::string, std::less<>> dialects;  // name, summary
   std::deque<OpInfo> op_infos;
-  absl::flat_hash_map<OpId, const OpInfo*> ops_by_id;
+  OpTable ops_by_id;
   std::map<std::string, const OpInfo*, std::less<>> ops_by_name;
 
   std::mutex unregistered_mutex;
@@ -156,6 +178,15 @@ struct ContextImpl {
   std::array<Type, kNumDTypes> scalars;
   Identifier segment_sizes;
 };
+
+// TypeConstraint::Accepts, inlined for what looks at every value of every op.
+inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
+  if (constraint.any) return true;
+  const TypeStorage& s = *type.storage();
+  if (constraint.scalar_i1) return s.kind == Type::Kind::kScalar && s.dtype == DType::kBool;
+  return (s.kind == Type::Kind::kTensor || s.kind == Type::Kind::kUnranked) &&
+         ((constraint.dtypes >> static_cast<int>(s.dtype)) & 1) != 0;
+}
 
 // Bookkeeping of large constants, called when an operation gains or loses an attribute.
 inline void CountBlobUse(Attribute attr, int delta) {

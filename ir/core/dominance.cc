@@ -67,7 +67,8 @@ class RegionDominance {
     for (uint32_t i = 0; i < n; ++i) semi_[i] = label_[i] = i;
     std::vector<std::vector<uint32_t>> buckets(n);
     for (uint32_t w = n; w-- > 1;) {
-      for (BlockOperand* use = blocks_[w]->first_predecessor(); use != nullptr; use = use->next_use()) {
+      for (BlockOperand* use = blocks_[w]->first_predecessor(); use != nullptr;
+           use = use->next_use()) {
         auto it = numbers_.find(use->owner()->block());
         if (it == numbers_.end()) continue;
         semi_[w] = std::min(semi_[w], semi_[Evaluate(it->second)]);

@@ -21,7 +21,8 @@ bool AsmParser::ParseStaticTensorType(Type& type, const char* what) {
   size_t at = offset();
   if (!ParseType(type)) return false;
   if (!type.is_tensor() || !type.is_static() || type.num_elements() < 0) {
-    return ErrorAt(at, fmt::format("{} needs a tensor type with static dimensions, got {}", what, type.text()));
+    return ErrorAt(at, fmt::format("{} needs a tensor type with static dimensions, got {}", what,
+                                   type.text()));
   }
   if (type.num_elements() > INT64_MAX / 8) return ErrorAt(at, fmt::format("{} is too large", what));
   return true;
@@ -43,12 +44,14 @@ bool AsmParser::ParseDense(Attribute& attribute) {
     if (!ParseLiteral(literals.emplace_back())) return false;
   }
   Type type;
-  if (!Expect(TokenKind::kGreater, "'>' after dense elements") || !ParseStaticTensorType(type, "a dense constant")) {
+  if (!Expect(TokenKind::kGreater, "'>' after dense elements") ||
+      !ParseStaticTensorType(type, "a dense constant")) {
     return false;
   }
   if (is_hex) return BuildHexElements(type, hex, attribute);
   if (is_empty) {
-    if (type.num_elements() != 0) return ErrorAt(at, fmt::format("expected the elements of {}", type.text()));
+    if (type.num_elements() != 0)
+      return ErrorAt(at, fmt::format("expected the elements of {}", type.text()));
     attribute = Attribute::Elements(context_, type, std::span<const std::byte>());
     return true;
   }
@@ -56,7 +59,8 @@ bool AsmParser::ParseDense(Attribute& attribute) {
 }
 
 // Nested lists; `shape` is what the first list of each level says, and the others must agree.
-bool AsmParser::ParseLiteralList(std::vector<Literal>& literals, std::vector<int64_t>& shape, size_t axis) {
+bool AsmParser::ParseLiteralList(std::vector<Literal>& literals, std::vector<int64_t>& shape,
+                                 size_t axis) {
   DepthGuard guard(*this);
   if (!CheckDepth()) return false;
   size_t at = offset();
@@ -69,7 +73,8 @@ bool AsmParser::ParseLiteralList(std::vector<Literal>& literals, std::vector<int
     if (count > 0 && !Expect(TokenKind::kComma, "',' or ']' in a list of elements")) return false;
     ++count;
     if (At(TokenKind::kLSquare)) {
-      if (shape.size() == axis + 1 && count > 1) return Error("expected a number, as before in this list");
+      if (shape.size() == axis + 1 && count > 1)
+        return Error("expected a number, as before in this list");
       if (!ParseLiteralList(literals, shape, axis + 1)) return false;
     } else {
       if (shape.size() > axis + 1) return Error("expected a list, as before at this depth");
@@ -80,17 +85,19 @@ bool AsmParser::ParseLiteralList(std::vector<Literal>& literals, std::vector<int
   if (first_here || shape[axis] < 0) {
     shape[axis] = count;
   } else if (shape[axis] != count) {
-    return ErrorAt(at, fmt::format("expected {} elements in this list, got {}", shape[axis], count));
+    return ErrorAt(at,
+                   fmt::format("expected {} elements in this list, got {}", shape[axis], count));
   }
   return true;
 }
 
-bool AsmParser::BuildElements(Type type, const std::vector<Literal>& literals, const std::vector<int64_t>& shape,
-                              size_t at, Attribute& attribute) {
+bool AsmParser::BuildElements(Type type, const std::vector<Literal>& literals,
+                              const std::vector<int64_t>& shape, size_t at, Attribute& attribute) {
   bool splat = shape.empty();
   if (!splat) {
     bool same = static_cast<int64_t>(shape.size()) == type.rank();
-    for (size_t i = 0; same && i < shape.size(); ++i) same = type.dim(static_cast<int64_t>(i)).is_constant(shape[i]);
+    for (size_t i = 0; same && i < shape.size(); ++i)
+      same = type.dim(static_cast<int64_t>(i)).is_constant(shape[i]);
     // [] stands for any tensor without elements; deeper axes of an empty list were never seen.
     bool empty = literals.empty() && type.num_elements() == 0;
     if (!same && !empty) {
@@ -139,10 +146,13 @@ bool AsmParser::BuildHexElements(Type type, const Token& token, Attribute& attri
   if (!DecodeHex(token, bytes)) return false;
   size_t element = SizeOf(type.dtype());
   auto count = static_cast<size_t>(type.num_elements());
-  if (type.dtype() == DType::kBool) {  // eight to a byte, lowest bit first; one byte 0xFF is a splat of true
-    bool splat = bytes.size() == 1 && count > 8 && (bytes[0] == std::byte{0xFF} || bytes[0] == std::byte{0});
+  if (type.dtype() ==
+      DType::kBool) {  // eight to a byte, lowest bit first; one byte 0xFF is a splat of true
+    bool splat =
+        bytes.size() == 1 && count > 8 && (bytes[0] == std::byte{0xFF} || bytes[0] == std::byte{0});
     if (!splat && bytes.size() != (count + 7) / 8) {
-      return ErrorAt(lexer_.OffsetOf(token), fmt::format("{} bytes do not fit {}", bytes.size(), type.text()));
+      return ErrorAt(lexer_.OffsetOf(token),
+                     fmt::format("{} bytes do not fit {}", bytes.size(), type.text()));
     }
     if (splat) {
       bytes[0] &= std::byte{1};
@@ -157,7 +167,8 @@ bool AsmParser::BuildHexElements(Type type, const Token& token, Attribute& attri
     return true;
   }
   if (bytes.size() != count * element) {
-    return ErrorAt(lexer_.OffsetOf(token), fmt::format("{} bytes do not fit {}", bytes.size(), type.text()));
+    return ErrorAt(lexer_.OffsetOf(token),
+                   fmt::format("{} bytes do not fit {}", bytes.size(), type.text()));
   }
   attribute = Attribute::Elements(context_, type, std::span<const std::byte>(bytes));
   return true;
@@ -180,12 +191,15 @@ bool AsmParser::ParseDenseResource(Attribute& attribute) {
   }
   auto it = resources_.find(key);
   if (it == resources_.end()) {
-    return ErrorAt(at, fmt::format("resource '{}' has no bytes in a dialect_resources section (printed elided?)", key));
+    return ErrorAt(
+        at,
+        fmt::format("resource '{}' has no bytes in a dialect_resources section (printed elided?)",
+                    key));
   }
   size_t expected = static_cast<size_t>(type.num_elements()) * SizeOf(type.dtype());
   if (it->second->size() != expected) {
-    return ErrorAt(at, fmt::format("resource '{}' has {} bytes, {} needs {}", key, it->second->size(), type.text(),
-                                   expected));
+    return ErrorAt(at, fmt::format("resource '{}' has {} bytes, {} needs {}", key,
+                                   it->second->size(), type.text(), expected));
   }
   attribute = Attribute::Elements(context_, type, it->second);
   return true;
@@ -198,7 +212,8 @@ void AsmParser::FindResources() {
   Token token = token_;
   lexer_.set_position(begin);
   Advance();
-  // Errors show up when the section is reached in order; until then, a string may just look like one.
+  // Errors show up when the section is reached in order; until then, a string may just look like
+  // one.
   silent_ = true;
   if (ParseMetadata()) {
     metadata_begin_ = begin;
@@ -220,7 +235,8 @@ bool AsmParser::ParseMetadata() {
   }
   Advance();
   while (!At(TokenKind::kMetadataEnd)) {
-    if (!At(TokenKind::kBareId)) return ErrorExpected("a section such as dialect_resources, or '#-}'");
+    if (!At(TokenKind::kBareId))
+      return ErrorExpected("a section such as dialect_resources, or '#-}'");
     bool dialects = token_.text == "dialect_resources";
     if (!dialects && token_.text != "external_resources") {
       return Error(fmt::format("unknown section '{}' in file metadata", token_.text));
@@ -229,12 +245,15 @@ bool AsmParser::ParseMetadata() {
     if (!Expect(TokenKind::kColon, "':'") || !Expect(TokenKind::kLBrace, "'{'")) return false;
     while (!Consume(TokenKind::kRBrace)) {
       bool builtin = dialects && AtKeyword("builtin");
-      if (!At(TokenKind::kBareId) && !At(TokenKind::kString)) return ErrorExpected("the name of a group of resources");
+      if (!At(TokenKind::kBareId) && !At(TokenKind::kString))
+        return ErrorExpected("the name of a group of resources");
       Advance();
       if (!Expect(TokenKind::kColon, "':'") || !ParseResourceGroup(builtin)) return false;
-      if (!Consume(TokenKind::kComma) && !At(TokenKind::kRBrace)) return ErrorExpected("',' or '}'");
+      if (!Consume(TokenKind::kComma) && !At(TokenKind::kRBrace))
+        return ErrorExpected("',' or '}'");
     }
-    if (!Consume(TokenKind::kComma) && !At(TokenKind::kMetadataEnd)) return ErrorExpected("',' or '#-}'");
+    if (!Consume(TokenKind::kComma) && !At(TokenKind::kMetadataEnd))
+      return ErrorExpected("',' or '#-}'");
   }
   Advance();
   return true;

@@ -14,16 +14,19 @@
 namespace tenon {
 namespace {
 
-// LLVM's APFloat::toString cuts the exact decimal expansion in two steps, the first of which truncates;
-// printing the same bytes needs the same steps, hence this small unsigned integer.
+// LLVM's APFloat::toString cuts the exact decimal expansion in two steps, the first of which
+// truncates; printing the same bytes needs the same steps, hence this small unsigned integer.
 class BigInt {
  public:
-  explicit BigInt(uint64_t value) : words_{static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)} {
+  explicit BigInt(uint64_t value)
+      : words_{static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)} {
     Trim();
   }
   bool is_zero() const { return words_.empty(); }
   unsigned bits() const {
-    return words_.empty() ? 0 : static_cast<unsigned>(32 * (words_.size() - 1)) + std::bit_width(words_.back());
+    return words_.empty()
+               ? 0
+               : static_cast<unsigned>(32 * (words_.size() - 1)) + std::bit_width(words_.back());
   }
   void Multiply(uint32_t factor) {
     uint64_t carry = 0;

@@ -8,9 +8,9 @@
 
 namespace tenon {
 
-// Appends `value` (exact in `dtype`, a float type): six significant digits when they read back as the
-// same number, else enough digits, else (infinities, NaN, large integers) the bits as "0x7F800000".
-// Returns whether the bits were printed.
+// Appends `value` (exact in `dtype`, a float type): six significant digits when they read back as
+// the same number, else enough digits, else (infinities, NaN, large integers) the bits as
+// "0x7F800000". Returns whether the bits were printed.
 bool AppendFloat(std::string& out, DType dtype, double value);
 
 }  // namespace tenon

@@ -11,16 +11,16 @@ namespace tenon {
 
 enum class TokenKind : uint8_t {
   kEof,
-  kError,        // the lexer's message says why
-  kBareId,       // [A-Za-z_][A-Za-z0-9_$.]*
-  kAtId,         // @name, @"name"
-  kHashId,       // #name
-  kExclaimId,    // !name
-  kPercentId,    // %name
-  kCaretId,      // ^name
-  kInteger,      // 12, 0x1F
-  kFloat,        // 1.0, 1.0e-5
-  kString,       // "text" with escapes
+  kError,      // the lexer's message says why
+  kBareId,     // [A-Za-z_][A-Za-z0-9_$.]*
+  kAtId,       // @name, @"name"
+  kHashId,     // #name
+  kExclaimId,  // !name
+  kPercentId,  // %name
+  kCaretId,    // ^name
+  kInteger,    // 12, 0x1F
+  kFloat,      // 1.0, 1.0e-5
+  kString,     // "text" with escapes
   kLParen,
   kRParen,
   kLBrace,
@@ -62,7 +62,9 @@ class Lexer {
   size_t position() const { return position_; }
   void set_position(size_t position) { position_ = position; }
   std::string_view text() const { return text_; }
-  size_t OffsetOf(const Token& token) const { return static_cast<size_t>(token.text.data() - text_.data()); }
+  size_t OffsetOf(const Token& token) const {
+    return static_cast<size_t>(token.text.data() - text_.data());
+  }
 
   void SkipSpaceAndComments();
 

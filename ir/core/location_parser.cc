@@ -25,7 +25,8 @@ bool AsmParser::ParseTrailingLocation(Location& location, std::string_view& pend
   if (!ConsumeKeyword("loc")) return true;
   Lexer before = lexer_;
   Token token = token_;
-  if (Consume(TokenKind::kLParen) && At(TokenKind::kHashId) && !FindLocationAlias(token_.text.substr(1), location)) {
+  if (Consume(TokenKind::kLParen) && At(TokenKind::kHashId) &&
+      !FindLocationAlias(token_.text.substr(1), location)) {
     pending_alias = token_.text;
     Advance();
     return Expect(TokenKind::kRParen, "')' after a location");
@@ -64,9 +65,11 @@ bool AsmParser::ParseLocationBody(Location& location) {
   if (ConsumeKeyword("fused")) return ParseFused(location);
   if (ConsumeKeyword("callsite")) {
     Location callee, caller;
-    if (!Expect(TokenKind::kLParen, "'(' after 'callsite'") || !ParseLocationBody(callee)) return false;
+    if (!Expect(TokenKind::kLParen, "'(' after 'callsite'") || !ParseLocationBody(callee))
+      return false;
     if (!ConsumeKeyword("at")) return ErrorExpected("'at' in a call site location");
-    if (!ParseLocationBody(caller) || !Expect(TokenKind::kRParen, "')' after a call site location")) return false;
+    if (!ParseLocationBody(caller) || !Expect(TokenKind::kRParen, "')' after a call site location"))
+      return false;
     location = Location::CallSite(context_, callee, caller);
     return true;
   }
@@ -75,7 +78,8 @@ bool AsmParser::ParseLocationBody(Location& location) {
   if (Consume(TokenKind::kColon)) return ParseFileLineCol(name, location);
   Location child;
   if (Consume(TokenKind::kLParen)) {
-    if (!ParseLocationBody(child) || !Expect(TokenKind::kRParen, "')' after a location")) return false;
+    if (!ParseLocationBody(child) || !Expect(TokenKind::kRParen, "')' after a location"))
+      return false;
   }
   location = Location::Name(context_, name, child);
   return true;
@@ -85,7 +89,8 @@ bool AsmParser::ParseLocationBody(Location& location) {
 bool AsmParser::ParseFileLineCol(std::string_view file, Location& location) {
   auto number = [&](uint32_t& value) {
     if (!At(TokenKind::kInteger)) return ErrorExpected("a line and column");
-    auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
+    auto [end, error] =
+        std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
     if (error != std::errc() || end != token_.text.data() + token_.text.size()) {
       return Error("line or column out of range");
     }
@@ -93,7 +98,8 @@ bool AsmParser::ParseFileLineCol(std::string_view file, Location& location) {
     return true;
   };
   uint32_t line = 0, col = 0, ignored = 0;
-  if (!number(line) || !Expect(TokenKind::kColon, "':' before the column") || !number(col)) return false;
+  if (!number(line) || !Expect(TokenKind::kColon, "':' before the column") || !number(col))
+    return false;
   if (ConsumeKeyword("to")) {
     if (At(TokenKind::kInteger) && !number(ignored)) return false;
     if (!Expect(TokenKind::kColon, "':' before the column") || !number(ignored)) return false;
@@ -105,12 +111,14 @@ bool AsmParser::ParseFileLineCol(std::string_view file, Location& location) {
 bool AsmParser::ParseFused(Location& location) {
   if (Consume(TokenKind::kLess)) {
     Attribute metadata;  // not kept
-    if (!ParseAttribute(metadata) || !Expect(TokenKind::kGreater, "'>' after location metadata")) return false;
+    if (!ParseAttribute(metadata) || !Expect(TokenKind::kGreater, "'>' after location metadata"))
+      return false;
   }
   if (!Expect(TokenKind::kLSquare, "'[' after 'fused'")) return false;
   std::vector<Location> parts;
   while (!At(TokenKind::kRSquare)) {
-    if (!parts.empty() && !Expect(TokenKind::kComma, "',' or ']' in a fused location")) return false;
+    if (!parts.empty() && !Expect(TokenKind::kComma, "',' or ']' in a fused location"))
+      return false;
     Location part;
     if (!ParseLocationBody(part)) return false;
     parts.push_back(part);

@@ -12,7 +12,8 @@ namespace {
 
 using Kind = Attribute::Kind;
 
-// ---- attributes ------------------------------------------------------------------------------------
+// ---- attributes
+// ------------------------------------------------------------------------------------
 
 bool HasType(Attribute value, Kind kind, DType dtype) {
   return value.kind() == kind && value.type().dtype() == dtype;
@@ -106,12 +107,14 @@ std::string CheckSlots(const Operation& op) {
   return {};
 }
 
-// ---- operands and results --------------------------------------------------------------------------
+// ---- operands and results
+// --------------------------------------------------------------------------
 
 std::string CheckGroup(const OperandDef& def, Value value, const char* what) {
   if (!value) return fmt::format("{} '{}' is null", what, def.name);
-  if (def.constraint.Accepts(value.type())) return {};
-  return fmt::format("{} '{}' must be {}, got {}", what, def.name, def.constraint.description, value.type().text());
+  if (AcceptsType(def.constraint, value.type())) return {};
+  return fmt::format("{} '{}' must be {}, got {}", what, def.name, def.constraint.description,
+                     value.type().text());
 }
 
 std::string CountMessage(const Operation& op) {
@@ -131,12 +134,14 @@ std::string CountMessage(const Operation& op) {
   std::string expected = variadic   ? fmt::format("at least {}", least)
                          : optional ? fmt::format("{} or {}", least, least + 1)
                                     : fmt::format("{}", least);
-  return fmt::format("expects {} operand{}, got {}", expected, expected == "1" ? "" : "s", op.num_operands());
+  return fmt::format("expects {} operand{}, got {}", expected, expected == "1" ? "" : "s",
+                     op.num_operands());
 }
 
 std::string CheckOperands(const Operation& op, absl::InlinedVector<int32_t, 6>& segments) {
   const OpInfo& info = op.info();
-  if (!info.OperandSegments(static_cast<int>(op.num_operands()), op.slots(), segments)) return CountMessage(op);
+  if (!info.OperandSegments(static_cast<int>(op.num_operands()), op.slots(), segments))
+    return CountMessage(op);
   if (info.segment_slot() >= 0 &&
       op.slot(static_cast<unsigned>(info.segment_slot())).type().dtype() != DType::kI32) {
     return "operandSegmentSizes must be an array of i32";
@@ -145,7 +150,9 @@ std::string CheckOperands(const Operation& op, absl::InlinedVector<int32_t, 6>& 
   const std::vector<OperandDef>& groups = info.def().operands;
   for (size_t g = 0; g < groups.size(); ++g) {
     for (int32_t n = 0; n < segments[g]; ++n) {
-      if (std::string message = CheckGroup(groups[g], op.operand(at++), "operand"); !message.empty()) return message;
+      if (std::string message = CheckGroup(groups[g], op.operand(at++), "operand");
+          !message.empty())
+        return message;
     }
   }
   return {};
@@ -158,16 +165,19 @@ std::string CheckResults(const Operation& op) {
   bool optional = flexible && groups.back().arity == Arity::kOptional;
   if (op.num_results() < least || (!flexible && op.num_results() > least) ||
       (optional && op.num_results() > least + 1)) {
-    return fmt::format("has {} results, expects {}{}", op.num_results(), flexible ? "at least " : "", least);
+    return fmt::format("has {} results, expects {}{}", op.num_results(),
+                       flexible ? "at least " : "", least);
   }
   for (unsigned i = 0; i < op.num_results(); ++i) {
     const OperandDef& group = groups[std::min<size_t>(i, groups.size() - 1)];
-    if (std::string message = CheckGroup(group, op.result(i), "result"); !message.empty()) return message;
+    if (std::string message = CheckGroup(group, op.result(i), "result"); !message.empty())
+      return message;
   }
   return {};
 }
 
-// ---- traits ----------------------------------------------------------------------------------------
+// ---- traits
+// ----------------------------------------------------------------------------------------
 
 std::string CheckDtypes(const Operation& op) {
   bool results = op.Has(Trait::kSameDtype);
@@ -190,8 +200,9 @@ std::string CheckDtypes(const Operation& op) {
   return {};
 }
 
-// Are all operand types one type, and the result's dimensions its own? Then nothing about shapes can be
-// wrong with an elementwise op, and its element types have been checked by constraints and traits.
+// Are all operand types one type, and the result's dimensions its own? Then nothing about shapes
+// can be wrong with an elementwise op, and its element types have been checked by constraints and
+// traits.
 bool IsPlainElementwise(const Operation& op) {
   if (!op.Has(Trait::kElementwise) || op.num_operands() == 0 || op.num_results() != 1) return false;
   Type type = op.operand(0).type();
@@ -201,7 +212,8 @@ bool IsPlainElementwise(const Operation& op) {
   return op.result().type() == type;
 }
 
-// ---- result types ----------------------------------------------------------------------------------
+// ---- result types
+// ----------------------------------------------------------------------------------
 
 bool Contradict(Type inferred, Type given) {
   if (inferred == given) return false;
@@ -236,16 +248,19 @@ std::string CheckInferred(const Operation& op, std::span<const int32_t> segments
     return message;
   }
   if (results.size() != op.num_results()) {
-    return fmt::format("has {} results, its shape function gives {}", op.num_results(), results.size());
+    return fmt::format("has {} results, its shape function gives {}", op.num_results(),
+                       results.size());
   }
   for (unsigned i = 0; i < op.num_results(); ++i) {
     if (!Contradict(results[i], op.result(i).type())) continue;
-    return fmt::format("result {} must have type {}, got {}", i, results[i].text(), op.result(i).type().text());
+    return fmt::format("result {} must have type {}, got {}", i, results[i].text(),
+                       op.result(i).type().text());
   }
   return {};
 }
 
-// ---- structure -------------------------------------------------------------------------------------
+// ---- structure
+// -------------------------------------------------------------------------------------
 
 std::string CheckShape(const Operation& op) {
   const OpDef& def = op.info().def();
@@ -283,8 +298,8 @@ std::string CheckSuccessorArguments(const Operation& op) {
     for (unsigned j = 0; j < count; ++j) {
       Type given = op.operand(first + j).type(), wanted = block->argument(j).type();
       if (given == wanted) continue;
-      return fmt::format("passes {} as argument {} of successor '{}', which has type {}", given.text(), j,
-                         def.successors[i].name, wanted.text());
+      return fmt::format("passes {} as argument {} of successor '{}', which has type {}",
+                         given.text(), j, def.successors[i].name, wanted.text());
     }
   }
   return {};
@@ -313,7 +328,8 @@ std::string CheckOperation(Operation& op) {
   if (message.empty()) message = CheckInferred(op, segments);
   if (message.empty() && op.num_successors() > 0) message = CheckSuccessorArguments(op);
   if (message.empty() && op.info().def().verify != nullptr) {
-    if (absl::Status status = op.info().def().verify(op); !status.ok()) message = std::string(status.message());
+    if (absl::Status status = op.info().def().verify(op); !status.ok())
+      message = std::string(status.message());
   }
   return message;
 }

@@ -8,9 +8,9 @@
 
 namespace tenon {
 
-// What is wrong with the op by itself: arity, segments, kinds of operands, results and attributes, traits,
-// result types, its own rules. Empty if nothing is; no allocation then for ops without a shape function
-// to run.
+// What is wrong with the op by itself: arity, segments, kinds of operands, results and attributes,
+// traits, result types, its own rules. Empty if nothing is; no allocation then for ops without a
+// shape function to run.
 std::string CheckOperation(Operation& op);
 
 // Does the attribute fit? Empty if so, else what it should be ("a 64-bit integer such as 3 : i64").

@@ -10,11 +10,7 @@
 
 namespace tenon {
 
-bool TypeConstraint::Accepts(Type type) const {
-  if (any) return true;
-  if (scalar_i1) return type.kind() == Type::Kind::kScalar && type.dtype() == DType::kBool;
-  return type.is_any_tensor() && ((dtypes >> static_cast<int>(type.dtype())) & 1) != 0;
-}
+bool TypeConstraint::Accepts(Type type) const { return AcceptsType(*this, type); }
 
 Type InferContext::operand(int group) const {
   std::span<const Type> types = operand_group(group);

@@ -84,7 +84,8 @@ bool OpParser::ParseOperation(Block* into) {
   size_t at = offset();
   std::vector<NamedAttribute> entries;
   if (Consume(TokenKind::kLess)) {
-    if (!ParseDictionary(entries) || !Expect(TokenKind::kGreater, "'>' after properties")) return false;
+    if (!ParseDictionary(entries) || !Expect(TokenKind::kGreater, "'>' after properties"))
+      return false;
     if (!SetProperties(*info, entries, at, state)) return false;
   }
   size_t first_region = pending_regions_.size();
@@ -108,7 +109,8 @@ bool OpParser::ParseOperation(Block* into) {
 
   Operation* op = Operation::Create(state);
   into->Append(op);
-  for (unsigned i = 0; i < state.num_regions; ++i) op->region(i).TakeBody(*pending_regions_[first_region + i]);
+  for (unsigned i = 0; i < state.num_regions; ++i)
+    op->region(i).TakeBody(*pending_regions_[first_region + i]);
   pending_regions_.resize(first_region);
   if (!pending_alias.empty()) located_later_.emplace_back(op, pending_alias);
   return DefineResults(op, groups);
@@ -144,9 +146,10 @@ const OpInfo* OpParser::ParseOpName() {
   } else if (At(TokenKind::kBareId)) {
     Lexer ahead = lexer_;
     if (ahead.Next().kind != TokenKind::kLParen) {
-      Error(fmt::format("expected '(' after op name '{}': ops are read in the generic form only "
-                        "(mlir-opt --mlir-print-op-generic)",
-                        token_.text));
+      Error(
+          fmt::format("expected '(' after op name '{}': ops are read in the generic form only "
+                      "(mlir-opt --mlir-print-op-generic)",
+                      token_.text));
       return nullptr;
     }
     info = FindInfo(token_.text, at);
@@ -171,10 +174,11 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
         names = context_.DialectNames();
       }
       std::string hint = DidYouMean(known ? name : dialect, names);
-      ErrorAt(at, known ? fmt::format("unknown op '{}' in dialect '{}'{}", name, dialect, hint)
-                        : fmt::format("unknown dialect '{}' of op '{}'{}; ops of unknown dialects need "
-                                      "--allow-unregistered-dialect",
-                                      dialect, name, hint));
+      ErrorAt(at,
+              known ? fmt::format("unknown op '{}' in dialect '{}'{}", name, dialect, hint)
+                    : fmt::format("unknown dialect '{}' of op '{}'{}; ops of unknown dialects need "
+                                  "--allow-unregistered-dialect",
+                                  dialect, name, hint));
       return nullptr;
     }
     if (name.empty()) {
@@ -203,7 +207,8 @@ bool OpParser::ParseUse(Use& use) {
   if (!At(TokenKind::kHashId)) return true;
   std::string_view text = token_.text.substr(1);
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), use.number);
-  if (error != std::errc() || end != text.data() + text.size()) return ErrorExpected("a result number such as #0");
+  if (error != std::errc() || end != text.data() + text.size())
+    return ErrorExpected("a result number such as #0");
   Advance();
   return true;
 }
@@ -225,7 +230,8 @@ bool OpParser::ParseSuccessors(OperationState& state) {
 bool OpParser::ParseRegions(const OpInfo& info, unsigned& count) {
   Advance();
   do {
-    if (count == kMaxRegions) return Error(fmt::format("an op has at most {} regions", kMaxRegions));
+    if (count == kMaxRegions)
+      return Error(fmt::format("an op has at most {} regions", kMaxRegions));
     ++count;
     pending_regions_.push_back(std::make_unique<Region>(nullptr));
     if (!ParseRegion(*pending_regions_.back(), info.Has(Trait::kIsolatedFromAbove))) return false;
@@ -233,8 +239,8 @@ bool OpParser::ParseRegions(const OpInfo& info, unsigned& count) {
   return Expect(TokenKind::kRParen, "',' or ')' after a region");
 }
 
-bool OpParser::SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries, size_t at,
-                             OperationState& state) {
+bool OpParser::SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries,
+                             size_t at, OperationState& state) {
   if (!info.is_registered()) {
     state.slots.push_back(Attribute::Dictionary(context_, entries));
     return true;
@@ -245,8 +251,8 @@ bool OpParser::SetProperties(const OpInfo& info, const std::vector<NamedAttribut
     if (slot < 0) {
       std::vector<std::string> names;
       for (int i = 0; i < info.num_slots(); ++i) names.emplace_back(info.slot_name(i).str());
-      return ErrorAt(at, fmt::format("op '{}' has no attribute '{}'{}", info.name(), entry.name.str(),
-                                     DidYouMean(entry.name.str(), names)));
+      return ErrorAt(at, fmt::format("op '{}' has no attribute '{}'{}", info.name(),
+                                     entry.name.str(), DidYouMean(entry.name.str(), names)));
     }
     state.slots[slot] = entry.value;
   }
@@ -264,7 +270,8 @@ bool OpParser::SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& en
       continue;
     }
     state.slots.resize(info.num_slots());
-    if (state.slots[slot]) return ErrorAt(at, fmt::format("attribute '{}' is given twice", entry.name.str()));
+    if (state.slots[slot])
+      return ErrorAt(at, fmt::format("attribute '{}' is given twice", entry.name.str()));
     state.slots[slot] = entry.value;
   }
   entries.resize(kept);

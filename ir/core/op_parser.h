@@ -33,7 +33,7 @@ class OpParser : public AsmParser {
   struct Definition {
     Value argument;
     Operation* op = nullptr;
-    uint32_t first = 0, count = 1;
+    uint32_t first = 0, count = 0;
     size_t offset = 0;
     Value Get(uint32_t number) const { return argument ? argument : op->result(first + number); }
   };
@@ -44,11 +44,28 @@ class OpParser : public AsmParser {
     size_t offset = 0;
   };
   // Names visible in one region that is isolated from above, and in the regions nested in it.
-  struct ValueScope {
-    absl::flat_hash_map<Key, Definition> values;
+  class ValueScope {
+   public:
+    // Null if the name is not defined.
+    const Definition* Find(std::string_view name) const;
+    // The definition before if there is one, which stays; null otherwise.
+    const Definition* Define(std::string_view name, const Definition& definition);
+    void Forget(std::string_view name);
+
     absl::flat_hash_map<Key, std::vector<ForwardUse>> forward;
-    std::vector<Key> names;  // in order of definition inside nested regions, to be forgotten at their end
+    std::vector<Key>
+        names;  // in order of definition inside nested regions, to be forgotten at their end
     int nesting = 0;
+
+   private:
+    // Most names are numbers: %0, %1, … are kept by number as long as there are not many gaps.
+    const Definition* FindNumbered(size_t number) const {
+      return number < numbered_.size() && numbered_[number].count != 0 ? &numbered_[number]
+                                                                       : nullptr;
+    }
+    std::vector<Definition> numbered_;
+    size_t num_defined_ = 0;
+    absl::flat_hash_map<Key, Definition> named_;
   };
   struct BlockEntry {
     Block* block = nullptr;
@@ -73,7 +90,8 @@ class OpParser : public AsmParser {
   bool ParseSignature(const std::vector<Use>& uses, OperationState& state);
   bool SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries, size_t at,
                      OperationState& state);
-  bool SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries, size_t at, OperationState& state);
+  bool SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries, size_t at,
+                     OperationState& state);
   bool DefineResults(Operation* op, const std::vector<ResultGroup>& groups);
 
   bool ParseRegion(Region& region, bool isolated);

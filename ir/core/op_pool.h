@@ -6,41 +6,97 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 namespace tenon {
 
-// Thread-safe. Threads are spread over shards, so that passes on different functions rarely meet;
-// memory freed by a thread is reused by that thread's shard. No header per allocation.
+// Thread-safe. Every thread allocates from a shard of its own and needs no lock; memory freed by a
+// thread is reused by that thread's shard. No header per allocation.
 class OpPool {
  public:
-  OpPool() = default;
+  OpPool();
   ~OpPool();
   OpPool(const OpPool&) = delete;
   OpPool& operator=(const OpPool&) = delete;
 
-  void* Allocate(size_t bytes);  // a multiple of 8; 8-byte aligned
-  void Free(void* memory, size_t bytes);
+  void* Allocate(size_t bytes) {  // a multiple of 8; 8-byte aligned
+    Shard& shard = LocalShard();
+    if (!kPooling || bytes > kMaxPooled) return AllocateUnpooled(shard, bytes);
+    shard.Count(static_cast<int64_t>(bytes));
+    FreeNode*& head = shard.free[bytes / 8];
+    if (FreeNode* node = head; node != nullptr) {
+      head = node->next;
+      return node;
+    }
+    if (static_cast<size_t>(shard.end - shard.bump) < bytes) AddSlab(shard);
+    void* memory = shard.bump;
+    shard.bump += bytes;
+    return memory;
+  }
+
+  void Free(void* memory, size_t bytes) {
+    Shard& shard = LocalShard();
+    if (!kPooling || bytes > kMaxPooled) return FreeUnpooled(shard, memory, bytes);
+    shard.Count(-static_cast<int64_t>(bytes));
+    auto* node = static_cast<FreeNode*>(memory);
+    node->next = shard.free[bytes / 8];
+    shard.free[bytes / 8] = node;
+  }
+
   size_t bytes_in_use() const;
 
  private:
+  // Under AddressSanitizer every operation is its own heap allocation, so that use after free is
+  // seen.
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr bool kPooling = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  static constexpr bool kPooling = false;
+#else
+  static constexpr bool kPooling = true;
+#endif
+#else
+  static constexpr bool kPooling = true;
+#endif
   static constexpr size_t kMaxPooled = 1024;
-  static constexpr size_t kFirstSlab = size_t{32} << 10, kMaxSlab = size_t{1} << 20;
+  static constexpr size_t kFirstSlab = size_t{32} << 10, kMaxSlab = size_t{256} << 10;
+
   struct FreeNode {
     FreeNode* next;
   };
   struct alignas(64) Shard {
-    std::atomic_flag lock = ATOMIC_FLAG_INIT;
+    // Only the shard's thread writes, any thread may read.
+    void Count(int64_t bytes) {
+      in_use.store(in_use.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+    }
     std::byte* bump = nullptr;
     std::byte* end = nullptr;
-    int64_t in_use = 0;
+    std::atomic<int64_t> in_use{0};
     size_t next_slab = kFirstSlab;
     std::array<FreeNode*, kMaxPooled / 8 + 1> free = {};
-    std::vector<void*> slabs;
+    std::vector<std::byte*> slabs;
   };
-  static constexpr size_t kShards = 8;
-  Shard& ThreadShard();
-  std::array<Shard, kShards> shards_;
+  // The shard this thread used last, and of which pool.
+  struct LastShard {
+    uint64_t pool = 0;
+    Shard* shard = nullptr;
+  };
+
+  Shard& LocalShard() {
+    return last_shard_.pool == id_ ? *last_shard_.shard : FindShard();
+  }
+  Shard& FindShard();
+  static void AddSlab(Shard& shard);
+  static void* AllocateUnpooled(Shard& shard, size_t bytes);
+  static void FreeUnpooled(Shard& shard, void* memory, size_t bytes);
+
+  static thread_local constinit LastShard last_shard_;
+  const uint64_t id_;  // of no other pool of the process, earlier ones included
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Shard>> shards_;  // by ThreadSlot
 };
 
 }  // namespace tenon

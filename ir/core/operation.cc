@@ -6,6 +6,7 @@
 #include "ir/core/block.h"
 #include "ir/core/context_impl.h"
 #include "ir/core/printer.h"
+#include "ir/core/use_list.h"
 
 namespace tenon {
 
@@ -42,7 +43,7 @@ Operation* Operation::Create(const OpInfo& info, Location location,
   const auto num_slots = static_cast<unsigned>(info.num_slots());
   const auto num_successors = static_cast<unsigned>(successors.size());
   size_t bytes = AllocationSize(num_operands, num_results, num_slots, num_successors, num_regions);
-  auto* memory = static_cast<std::byte*>(info.context().AllocateOp(bytes));
+  auto* memory = static_cast<std::byte*>(info.context().impl().op_pool.Allocate(bytes));
   auto* op = new (memory + num_results * sizeof(ValueImpl))
       Operation(info, location, num_operands, num_results, num_slots, num_successors, num_regions);
   for (unsigned i = 0; i < num_results; ++i) {
@@ -85,9 +86,8 @@ void Operation::Destroy() {
   for (unsigned i = 0; i < num_results_; ++i) TENON_DCHECK(!result(i).has_uses());
   size_t bytes =
       AllocationSize(num_operands_cap(), num_results_, num_slots_, num_successors_, num_regions_);
-  Context& owner = context();
-  void* memory = reinterpret_cast<ValueImpl*>(this) - num_results_;
-  owner.FreeOp(memory, bytes);
+  OpPool& pool = context().impl().op_pool;
+  pool.Free(reinterpret_cast<ValueImpl*>(this) - num_results_, bytes);
 }
 
 void Operation::Erase() {
@@ -268,7 +268,11 @@ void Operation::Walk(const std::function<void(Operation*)>& f) {
     for (Block& block : region(i)) {
       for (Operation *op = block.front(), *next; op != nullptr; op = next) {
         next = op->next();
-        op->Walk(f);
+        if (op->num_regions() == 0) {
+          f(op);
+        } else {
+          op->Walk(f);
+        }
       }
     }
   }

@@ -13,7 +13,8 @@ bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnost
   if (silent_) {
     status_ = absl::InvalidArgumentError(message);
   } else {
-    status_ = EmitError(context_, LocationAt(PositionAt(offset)), std::move(message), std::move(notes));
+    status_ =
+        EmitError(context_, LocationAt(PositionAt(offset)), std::move(message), std::move(notes));
   }
   return false;
 }
@@ -21,8 +22,10 @@ bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnost
 bool AsmParser::ErrorExpected(const char* what) {
   if (At(TokenKind::kError)) return Error(lexer_.error());
   std::string_view skipped = lexer_.text().substr(previous_end_, offset() - previous_end_);
-  size_t at = previous_end_ > 0 && skipped.find('\n') != std::string_view::npos ? previous_end_ : offset();
-  if (At(TokenKind::kEof)) return ErrorAt(at, fmt::format("expected {}, got the end of the text", what));
+  size_t at =
+      previous_end_ > 0 && skipped.find('\n') != std::string_view::npos ? previous_end_ : offset();
+  if (At(TokenKind::kEof))
+    return ErrorAt(at, fmt::format("expected {}, got the end of the text", what));
   constexpr size_t kMaxShown = 40;
   std::string shown(token_.text.substr(0, kMaxShown));
   if (token_.text.size() > kMaxShown) shown += "…";
@@ -31,7 +34,8 @@ bool AsmParser::ErrorExpected(const char* what) {
 
 bool AsmParser::ExpectEnd() { return AtEnd() || ErrorExpected("the end of the text"); }
 
-absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text, const ParseOptions& options) {
+absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
+                                    const ParseOptions& options) {
   OpParser parser(context, text, options);
   absl::StatusOr<OwnedOp> module = parser.ParseTopLevel();
   if (!module.ok() || !options.verify) return module;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,19 +17,20 @@
 namespace tenon {
 namespace {
 
-// Gives blocks and values the numbers that MLIR gives them: a region's own values first, then those of
-// the regions nested in it. Sibling regions start from the same number; in the generic form, as in MLIR,
-// all numbers are different and the last sibling gets the lowest ones.
+// Gives blocks and values the numbers that MLIR gives them: a region's own values first, then those
+// of the regions nested in it. Sibling regions start from the same number; in the generic form, as
+// in MLIR, all numbers are different and the last sibling gets the lowest ones.
 class Numbering {
  public:
   struct BlockNumber {
     uint32_t block = 0;
     uint32_t first_argument = 0;
-    bool entry = false;  // arguments are %arg0, %arg1, …; otherwise %0, %1, …
+    bool entry = false;   // arguments are %arg0, %arg1, …; otherwise %0, %1, …
+    size_t first_op = 0;  // in results_
   };
 
-  Numbering(const Operation& root, bool unique) {
-    if (root.num_results() > 0) ops_[&root] = next_value_++;
+  Numbering(const Operation& root, bool unique) : root_(root) {
+    if (root.num_results() > 0) root_result_ = next_value_++;
     PushRegions(root);
     while (!work_.empty()) {
       Work work = work_.back();
@@ -40,14 +43,21 @@ class Numbering {
     }
   }
 
-  // For values outside of the printed op, MLIR has no number either.
-  const uint32_t* Find(const Operation* op) const {
-    auto it = ops_.find(op);
-    return it == ops_.end() ? nullptr : &it->second;
+  // The number of an op's results; nullopt outside of the printed op, as there MLIR has no number
+  // either.
+  std::optional<uint32_t> Find(const Operation* op) const {
+    if (op == &root_) return root_result_;
+    const BlockNumber* block = op->block() == nullptr ? nullptr : Find(op->block());
+    if (block == nullptr) return std::nullopt;
+    return results_[block->first_op + op->position_after_renumbering()];
   }
   const BlockNumber* Find(const Block* block) const {
+    if (block == last_block_) return last_;
     auto it = blocks_.find(block);
-    return it == blocks_.end() ? nullptr : &it->second;
+    if (it == blocks_.end()) return nullptr;
+    last_block_ = block;
+    last_ = &it->second;
+    return last_;
   }
 
  private:
@@ -66,15 +76,18 @@ class Numbering {
     uint32_t next_block = 0;
     bool nested = false;
     for (const Block& block : region) {
+      block.Renumber();  // gives positions
       BlockNumber number;
       number.entry = next_block == 0;
       number.block = next_block++;
       uint32_t& next = number.entry ? next_argument_ : next_value_;
       number.first_argument = next;
       next += block.num_arguments();
+      number.first_op = results_.size();
       blocks_.emplace(&block, number);
       for (const Operation& op : block) {
-        if (op.num_results() > 0) ops_.emplace(&op, next_value_++);
+        results_.push_back(next_value_);
+        if (op.num_results() > 0) ++next_value_;
         nested |= op.num_regions() > 0;
       }
     }
@@ -84,10 +97,14 @@ class Numbering {
     }
   }
 
+  const Operation& root_;
   uint32_t next_value_ = 0, next_argument_ = 0;
   std::vector<Work> work_;
-  absl::flat_hash_map<const Operation*, uint32_t> ops_;
+  uint32_t root_result_ = 0;
+  std::vector<uint32_t> results_;  // by position, block after block
   absl::flat_hash_map<const Block*, BlockNumber> blocks_;
+  mutable const Block* last_block_ = nullptr;
+  mutable const BlockNumber* last_ = nullptr;
 };
 
 class Printer {
@@ -118,9 +135,16 @@ class Printer {
   void PrintUse(Value value);
   void PrintBlock(const Block* block);
   void PrintType(Type type) {
-    auto [it, inserted] = types_.try_emplace(type.storage());
-    if (inserted) AppendType(it->second, type);
-    out_ += it->second;
+    if (type != last_type_) {
+      std::unique_ptr<std::string>& text = types_[type.storage()];
+      if (text == nullptr) {
+        text = std::make_unique<std::string>();
+        AppendType(*text, type);
+      }
+      last_type_ = type;
+      last_type_text_ = text.get();
+    }
+    out_ += *last_type_text_;
   }
   void PrintLocation(Location location) {
     if (!options_.locations) return;
@@ -136,7 +160,9 @@ class Printer {
   const Numbering numbering_;
   std::string out_;
   int depth_ = 0;
-  absl::flat_hash_map<const TypeStorage*, std::string> types_;
+  absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
+  Type last_type_;
+  const std::string* last_type_text_ = nullptr;
   std::map<std::string, std::shared_ptr<const Blob>> resources_;
 };
 
@@ -157,8 +183,8 @@ void Printer::PrintUse(Value value) {
     return;
   }
   const Operation* op = value.defining_op();
-  const uint32_t* number = numbering_.Find(op);
-  if (number == nullptr) {
+  std::optional<uint32_t> number = numbering_.Find(op);
+  if (!number) {
     out_ += "<<UNKNOWN RESULT>>";
     return;
   }
@@ -184,7 +210,8 @@ void Printer::Note(Attribute attribute) {
   if (!attribute || options_.elide_resources) return;
   switch (attribute.kind()) {
     case Attribute::Kind::kElements:
-      if (std::shared_ptr<const Blob> blob = attribute.blob()) resources_.emplace(ResourceKey(*blob), blob);
+      if (std::shared_ptr<const Blob> blob = attribute.blob())
+        resources_.emplace(ResourceKey(*blob), blob);
       return;
     case Attribute::Kind::kArray:
       for (Attribute element : attribute.elements()) Note(element);
@@ -283,7 +310,8 @@ void Printer::PrintRegion(const Region& region) {
   out_ += "{\n";
   for (const Block& block : region) {
     bool entry = &block == &region.front();
-    if (!entry || block.empty() || block.num_arguments() > 0 || block.has_predecessors()) PrintBlockLabel(block);
+    if (!entry || block.empty() || block.num_arguments() > 0 || block.has_predecessors())
+      PrintBlockLabel(block);
     ++depth_;
     for (const Operation& op : block) {
       Indent();
@@ -363,6 +391,8 @@ void Printer::PrintResources() {
 
 }  // namespace
 
-std::string Print(const Operation& op, const PrintOptions& options) { return Printer(op, options).Run(op); }
+std::string Print(const Operation& op, const PrintOptions& options) {
+  return Printer(op, options).Run(op);
+}
 
 }  // namespace tenon

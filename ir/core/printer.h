@@ -16,8 +16,8 @@ struct PrintOptions {
   bool elide_resources = false;  // no resource section: the bytes of large constants are left out
 };
 
-// The same IR gives the same bytes. Values are numbered %0, %1, … and %arg0, … within a function; in the
-// generic form, as in MLIR, within the whole text.
+// The same IR gives the same bytes. Values are numbered %0, %1, … and %arg0, … within a function;
+// in the generic form, as in MLIR, within the whole text.
 std::string Print(const Operation& op, const PrintOptions& options = {});
 
 }  // namespace tenon

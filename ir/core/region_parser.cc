@@ -1,10 +1,57 @@
 // Blocks, regions, and what the names in them stand for.
 #include <algorithm>
+#include <optional>
 
 #include "fmt/format.h"
 #include "ir/core/op_parser.h"
 
 namespace tenon {
+namespace {
+
+// The number of "%12"; nullopt for any other name, also "%012".
+std::optional<size_t> NumberOf(std::string_view name) {
+  if (name.size() < 2 || name.size() > 9 || (name[1] == '0' && name.size() > 2))
+    return std::nullopt;
+  size_t number = 0;
+  for (char c : name.substr(1)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = 10 * number + static_cast<size_t>(c - '0');
+  }
+  return number;
+}
+
+}  // namespace
+
+const OpParser::Definition* OpParser::ValueScope::Find(std::string_view name) const {
+  if (std::optional<size_t> number = NumberOf(name)) {
+    if (const Definition* definition = FindNumbered(*number)) return definition;
+  }
+  auto it = named_.find(ToKey(name));
+  return it == named_.end() ? nullptr : &it->second;
+}
+
+const OpParser::Definition* OpParser::ValueScope::Define(std::string_view name,
+                                                         const Definition& definition) {
+  if (const Definition* before = Find(name)) return before;
+  ++num_defined_;
+  std::optional<size_t> number = NumberOf(name);
+  if (number && *number < 4 * num_defined_ + 64) {
+    if (*number >= numbered_.size()) numbered_.resize(*number + 1);
+    numbered_[*number] = definition;
+  } else {
+    named_.emplace(ToKey(name), definition);
+  }
+  return nullptr;
+}
+
+void OpParser::ValueScope::Forget(std::string_view name) {
+  std::optional<size_t> number = NumberOf(name);
+  if (number && FindNumbered(*number) != nullptr) {
+    numbered_[*number] = Definition();
+  } else {
+    named_.erase(ToKey(name));
+  }
+}
 
 bool OpParser::ParseRegion(Region& region, bool isolated) {
   struct Guard {
@@ -22,7 +69,8 @@ bool OpParser::ParseRegion(Region& region, bool isolated) {
 }
 
 bool OpParser::ParseBlocks(Region& region) {
-  if (!At(TokenKind::kCaretId) && !At(TokenKind::kRBrace) && !ParseBody(region.AddBlock())) return false;
+  if (!At(TokenKind::kCaretId) && !At(TokenKind::kRBrace) && !ParseBody(region.AddBlock()))
+    return false;
   while (At(TokenKind::kCaretId)) {
     if (!ParseBlockLabel(region) || !ParseBody(&region.back())) return false;
   }
@@ -62,6 +110,7 @@ bool OpParser::ParseBlockArguments(Block* block) {
   if (Consume(TokenKind::kRParen)) return true;
   do {
     Definition definition;
+    definition.count = 1;
     definition.offset = offset();
     std::string_view name = token_.text;
     Type type;
@@ -74,7 +123,8 @@ bool OpParser::ParseBlockArguments(Block* block) {
     std::string_view pending_alias;
     if (AtKeyword("loc") && !ParseTrailingLocation(location, pending_alias)) return false;
     definition.argument = block->AddArgument(type, location);
-    if (!pending_alias.empty()) arguments_located_later_.emplace_back(definition.argument, pending_alias);
+    if (!pending_alias.empty())
+      arguments_located_later_.emplace_back(definition.argument, pending_alias);
     if (!Define(name, definition)) return false;
   } while (Consume(TokenKind::kComma));
   return Expect(TokenKind::kRParen, "',' or ')' in block arguments");
@@ -99,7 +149,8 @@ bool OpParser::CheckBlocksDefined() {
       name = std::string_view(key.data(), key.size());
     }
   }
-  return first == std::string_view::npos || ErrorAt(first, fmt::format("block '{}' is not defined", name));
+  return first == std::string_view::npos ||
+         ErrorAt(first, fmt::format("block '{}' is not defined", name));
 }
 
 void OpParser::EnterScope(bool isolated) {
@@ -121,7 +172,7 @@ bool OpParser::LeaveScope(bool isolated) {
   }
   --scope.nesting;
   while (scope.names.back().data() != nullptr) {
-    scope.values.erase(scope.names.back());
+    scope.Forget(std::string_view(scope.names.back().data(), scope.names.back().size()));
     scope.names.pop_back();
   }
   scope.names.pop_back();
@@ -130,10 +181,9 @@ bool OpParser::LeaveScope(bool isolated) {
 
 bool OpParser::Define(std::string_view name, Definition definition) {
   ValueScope& scope = *scopes_.back();
-  auto [it, inserted] = scope.values.try_emplace(ToKey(name), definition);
-  if (!inserted) {
+  if (const Definition* before = scope.Define(name, definition)) {
     return ErrorAt(definition.offset, fmt::format("value '{}' is defined twice", name),
-                   {NoteAt(it->second.offset, "the first definition is here")});
+                   {NoteAt(before->offset, "the first definition is here")});
   }
   if (scope.nesting > 0) scope.names.push_back(ToKey(name));
   return scope.forward.empty() || ResolveForwardUses(ToKey(name), definition);
@@ -167,18 +217,18 @@ bool OpParser::Resolve(const Use& use, Type type, Value& value) {
   ValueScope& scope = *scopes_.back();
   auto mismatch = [&](Type other, size_t at, const char* where) {
     return ErrorAt(use.offset,
-                   fmt::format("use of value '{}' expects type {}, but it has type {}", use.name, type.text(),
-                               other.text()),
+                   fmt::format("use of value '{}' expects type {}, but it has type {}", use.name,
+                               type.text(), other.text()),
                    {NoteAt(at, where)});
   };
-  if (auto it = scope.values.find(ToKey(use.name)); it != scope.values.end()) {
-    const Definition& definition = it->second;
-    if (use.number >= definition.count) {
-      return ErrorAt(use.offset, fmt::format("'{}#{}' is out of range: there are {} results", use.name, use.number,
-                                             definition.count));
+  if (const Definition* definition = scope.Find(use.name)) {
+    if (use.number >= definition->count) {
+      return ErrorAt(use.offset, fmt::format("'{}#{}' is out of range: there are {} results",
+                                             use.name, use.number, definition->count));
     }
-    value = definition.Get(use.number);
-    return value.type() == type || mismatch(value.type(), definition.offset, "the definition is here");
+    value = definition->Get(use.number);
+    return value.type() == type ||
+           mismatch(value.type(), definition->offset, "the definition is here");
   }
   std::vector<ForwardUse>& uses = scope.forward[ToKey(use.name)];
   for (const ForwardUse& earlier : uses) {
@@ -201,7 +251,8 @@ bool OpParser::CheckNoForwardUses(const ValueScope& scope) {
       name = std::string_view(key.data(), key.size());
     }
   }
-  return first == std::string_view::npos || ErrorAt(first, fmt::format("value '{}' is not defined", name));
+  return first == std::string_view::npos ||
+         ErrorAt(first, fmt::format("value '{}' is not defined", name));
 }
 
 }  // namespace tenon

@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-// The candidate nearest to `name` by edit distance if it is near at all; empty otherwise. Of equally near
-// ones the first.
+// The candidate nearest to `name` by edit distance if it is near at all; empty otherwise. Of
+// equally near ones the first.
 std::string_view Nearest(std::string_view name, std::span<const std::string> candidates);
 // "; did you mean 'x'?", or nothing.
 std::string DidYouMean(std::string_view name, std::span<const std::string> candidates);

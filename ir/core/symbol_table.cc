@@ -13,7 +13,8 @@ SymbolTable::SymbolTable(Operation* table) {
   for (unsigned i = 0; i < table->num_regions(); ++i) {
     for (Block& block : table->region(i)) {
       for (Operation& op : block) {
-        if (std::string_view name = SymbolName(op); !name.empty()) symbols_.emplace(std::string(name), &op);
+        if (std::string_view name = SymbolName(op); !name.empty())
+          symbols_.emplace(std::string(name), &op);
       }
     }
   }

@@ -48,7 +48,9 @@ bool AsmParser::ParseTypeUncounted(Type& type) {
   } else if (word == "tuple") {
     Advance();
     std::vector<Type> types;
-    if (!Expect(TokenKind::kLess, "'<' after 'tuple'") || !ParseTypeList(types, TokenKind::kGreater)) return false;
+    if (!Expect(TokenKind::kLess, "'<' after 'tuple'") ||
+        !ParseTypeList(types, TokenKind::kGreater))
+      return false;
     type = Type::Tuple(context_, types);
     return true;
   } else {
@@ -70,7 +72,8 @@ bool AsmParser::ParseTypeList(std::vector<Type>& types, TokenKind close) {
 }
 
 bool AsmParser::ParseFunctionType(std::vector<Type>& inputs, std::vector<Type>& results) {
-  if (!Expect(TokenKind::kLParen, "'(' before operand types") || !ParseTypeList(inputs, TokenKind::kRParen) ||
+  if (!Expect(TokenKind::kLParen, "'(' before operand types") ||
+      !ParseTypeList(inputs, TokenKind::kRParen) ||
       !Expect(TokenKind::kArrow, "'->' and result types")) {
     return false;
   }
@@ -87,7 +90,8 @@ bool AsmParser::ParseTensorType(Type& type) {
   std::string_view text = lexer_.text();
   size_t begin = lexer_.position(), end = begin;
   bool quoted = false;
-  while (end < text.size() && (quoted || text[end] != '>') && text[end] != '\n' && end - begin < 4096) {
+  while (end < text.size() && (quoted || text[end] != '>') && text[end] != '\n' &&
+         end - begin < 4096) {
     if (text[end] == '"') quoted = !quoted;
     ++end;
   }
@@ -133,8 +137,8 @@ bool AsmParser::ParseTensorBody(Type& type) {
   return At(TokenKind::kGreater) || ErrorExpected("'>' at the end of a tensor type");
 }
 
-// From behind "<" up to the element type, which becomes the current token. "2x?xf32" is no sequence of
-// ordinary tokens, so this reads characters. Unknown dimensions are -1.
+// From behind "<" up to the element type, which becomes the current token. "2x?xf32" is no sequence
+// of ordinary tokens, so this reads characters. Unknown dimensions are -1.
 bool AsmParser::ParseDimensions(std::vector<int64_t>& dims, bool& unranked) {
   std::string_view text = lexer_.text();
   auto skip_space = [&] {
@@ -191,7 +195,8 @@ bool AsmParser::ParseEncoding(std::vector<DimExpr>& dims) {
     size_t at = offset();
     std::string text;
     if (!ParseString(text, kWhat)) return false;
-    if (n >= dims.size()) return ErrorAt(at, "encoding has more entries than the tensor has dimensions");
+    if (n >= dims.size())
+      return ErrorAt(at, "encoding has more entries than the tensor has dimensions");
     DimExpr& dim = dims[n++];
     if (text.empty()) continue;
     if (dim.is_constant()) {
@@ -247,7 +252,8 @@ bool AsmParser::SkipBalanced() {
       for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i) {
         if (text[i] == '\\') ++i;
       }
-      if (i >= text.size() || text[i] != '"') return ErrorAt(begin, "unterminated string in dialect text");
+      if (i >= text.size() || text[i] != '"')
+        return ErrorAt(begin, "unterminated string in dialect text");
     } else if (c == '-' && i + 1 < text.size() && text[i + 1] == '>') {
       ++i;
     } else if (c == '<' || c == '(' || c == '[' || c == '{') {
@@ -270,8 +276,10 @@ bool AsmParser::CheckDialect(size_t at, std::string_view symbol, const char* wha
     return ErrorAt(at, fmt::format("dialect '{}' has no {} '{}'", dialect, what, symbol));
   }
   if (context_.IsUnregisteredDialectAllowed(dialect)) return true;
-  return ErrorAt(at, fmt::format("unknown dialect '{}' in {} '{}' (allow it with --allow-unregistered-dialect)",
-                                 dialect, what, symbol));
+  return ErrorAt(
+      at,
+      fmt::format("unknown dialect '{}' in {} '{}' (allow it with --allow-unregistered-dialect)",
+                  dialect, what, symbol));
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/operation.h"
+#include "ir/core/use_list.h"
 
 namespace tenon {
 
@@ -69,23 +70,6 @@ unsigned OpOperand::index() const {
 void OpOperand::set(Value value) {
   Unlink();
   Link(value.impl());
-}
-
-void OpOperand::Link(ValueImpl* value) {
-  value_ = value;
-  if (value == nullptr) return;
-  next_ = value->first_use_;
-  if (next_ != nullptr) next_->set_back(&next_);
-  set_back(&value->first_use_);
-  value->first_use_ = this;
-}
-
-void OpOperand::Unlink() {
-  if (value_ == nullptr) return;
-  *back() = next_;
-  if (next_ != nullptr) next_->set_back(back());
-  value_ = nullptr;
-  next_ = nullptr;
 }
 
 }  // namespace tenon

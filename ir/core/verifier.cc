@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kMaxErrors = 20;
 
-// May values of this region be used before they are defined, as in MLIR's graph regions? So it is for
-// modules, and nothing is known about ops of unknown dialects.
+// May values of this region be used before they are defined, as in MLIR's graph regions? So it is
+// for modules, and nothing is known about ops of unknown dialects.
 bool IsGraphRegion(const Region& region) {
   const Operation* op = region.parent();
   return op != nullptr && (!op->info().is_registered() || op->Has(Trait::kNoTerminator));
@@ -81,7 +81,8 @@ class Verifier {
     if (value.parent_block() == &block) {
       if (graph || value.is_block_argument()) return;
       Operation* defining = value.defining_op();
-      if (defining == &op || !defining->IsBeforeInBlock(&op)) FailUse(op, value, operand, "does not dominate this use");
+      if (defining == &op || !defining->IsBeforeInBlock(&op))
+        FailUse(op, value, operand, "does not dominate this use");
       return;
     }
     CheckDistantUse(op, value, operand);
@@ -100,18 +101,21 @@ class Verifier {
       if (isolated == nullptr && at->Has(Trait::kIsolatedFromAbove)) isolated = at;
     }
     if (isolated != nullptr) {
-      return FailUse(op, value, operand, fmt::format("is defined outside of {}, which is isolated", isolated->name()));
+      return FailUse(op, value, operand,
+                     fmt::format("is defined outside of {}, which is isolated", isolated->name()));
     }
     if (IsGraphRegion(*home)) return;
-    if (!dominance_.ValueDominates(value, &op)) FailUse(op, value, operand, "does not dominate this use");
+    if (!dominance_.ValueDominates(value, &op))
+      FailUse(op, value, operand, "does not dominate this use");
   }
 
   void FailUse(const Operation& op, Value value, const OpOperand& operand, std::string_view what) {
     if (Full()) return;
     std::vector<Diagnostic> notes;
     notes.push_back({Severity::kNote, value.location(), "the value is defined here", {}});
-    absl::Status status = EmitError(op.context(), op.location(),
-                                    fmt::format("{}: operand {} {}", op.name(), operand.index(), what), std::move(notes));
+    absl::Status status = EmitError(
+        op.context(), op.location(),
+        fmt::format("{}: operand {} {}", op.name(), operand.index(), what), std::move(notes));
     if (errors_++ == 0) status_ = std::move(status);
   }
 
@@ -148,7 +152,8 @@ class Verifier {
       for (OpOperand& use : op.result(i).uses()) {
         const Operation* owner = use.owner();
         unsigned index = use.index();
-        TENON_CHECK(use.get() == op.result(i) && index < owner->num_operands() && &owner->operands()[index] == &use);
+        TENON_CHECK(use.get() == op.result(i) && index < owner->num_operands() &&
+                    &owner->operands()[index] == &use);
       }
     }
   }

@@ -1,5 +1,6 @@
 // Shape functions of ten: elementwise ops, products, reductions. See ten_movement_shapes.cc for the
 // rest.
+#include <algorithm>
 #include <bit>
 
 #include "fmt/format.h"
@@ -15,11 +16,16 @@ namespace {
 DType ResultDType(const InferContext& c, DType otherwise) {
   if (c.info.def().results.empty()) return otherwise;
   const TypeConstraint& constraint = c.info.def().results[0].constraint;
-  if (constraint.any || std::popcount(constraint.dtypes) != 1) return otherwise;
+  if (constraint.any || !std::has_single_bit(constraint.dtypes)) return otherwise;
   return static_cast<DType>(std::countr_zero(constraint.dtypes));
 }
 
 absl::Status BroadcastAll(const InferContext& c, DType dtype, ResultTypes& results) {
+  // A type broadcast with itself is itself; most ops need no more.
+  const Type first = c.operands[0];
+  if (first.dtype() == dtype && std::ranges::all_of(c.operands, [&](Type t) { return t == first; })) {
+    return SetResult(results, first);
+  }
   DimVector dims;
   for (Type operand : c.operands) {
     if (!operand.is_tensor()) return SetResult(results, Type::Unranked(c.context, dtype));

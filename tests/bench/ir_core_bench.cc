@@ -61,6 +61,7 @@ class Chain {
   Block* body = nullptr;
 };
 
+// In memory that no op has used before.
 void BM_Create(benchmark::State& state) {
   for (auto _ : state) {
     state.PauseTiming();
@@ -70,6 +71,18 @@ void BM_Create(benchmark::State& state) {
     state.PauseTiming();
     chain.reset();
     state.ResumeTiming();
+  }
+  bench::SetPerOp(state, bench::kOps);
+}
+
+// In memory of ops erased before.
+void BM_CreateAgain(benchmark::State& state) {
+  auto chain = Chain::Filled(bench::kOps);
+  for (auto _ : state) {
+    state.PauseTiming();
+    while (!chain->body->empty()) chain->body->back()->Erase();
+    state.ResumeTiming();
+    chain->Fill(bench::kOps);
   }
   bench::SetPerOp(state, bench::kOps);
 }
@@ -168,6 +181,7 @@ void BM_Parse(benchmark::State& state) {
 
 BENCHMARK(BM_Bytes)->Iterations(1);
 BENCHMARK(BM_Create)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CreateAgain)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Verify)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Clone)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Walk)->Unit(benchmark::kMillisecond);

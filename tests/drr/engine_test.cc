@@ -62,8 +62,9 @@ Rule SiluRule() {
 }
 
 std::string Wrap(const std::string& args, const std::string& types, const std::string& body) {
-  return "\"func.func\"() <{function_type = (" + types + ") -> tensor<2x3xf32>, sym_name = \"f\"}> ({\n^bb0(" + args +
-         "):\n" + body + "}) : () -> ()\n";
+  return "\"func.func\"() <{function_type = (" + types +
+         ") -> tensor<2x3xf32>, sym_name = \"f\"}> ({\n^bb0(" + args + "):\n" + body +
+         "}) : () -> ()\n";
 }
 
 constexpr char kT[] = "tensor<2x3xf32>";
@@ -71,17 +72,21 @@ constexpr char kT[] = "tensor<2x3xf32>";
 std::string Unary(const std::string& result, const std::string& op, const std::string& x) {
   return "  " + result + " = \"" + op + "\"(" + x + ") : (" + kT + ") -> " + kT + "\n";
 }
-std::string Binary(const std::string& result, const std::string& op, const std::string& a, const std::string& b,
-                   const std::string& tb = kT) {
-  return "  " + result + " = \"" + op + "\"(" + a + ", " + b + ") : (" + kT + ", " + tb + ") -> " + kT + "\n";
+std::string Binary(const std::string& result, const std::string& op, const std::string& a,
+                   const std::string& b, const std::string& tb = kT) {
+  return "  " + result + " = \"" + op + "\"(" + a + ", " + b + ") : (" + kT + ", " + tb + ") -> " +
+         kT + "\n";
 }
-std::string Return(const std::string& x) { return "  \"func.return\"(" + x + ") : (" + kT + ") -> ()\n"; }
+std::string Return(const std::string& x) {
+  return "  \"func.return\"(" + x + ") : (" + kT + ") -> ()\n";
+}
 std::string One(const std::string& body) { return Wrap("%x: " + std::string(kT), kT, body); }
 
 TEST_F(EngineTest, MatchesEitherOrderOfACommutativeOp) {
   for (const char* order : {"%x %s", "%s %x"}) {
     std::string a(order, 2), b(order + 3, 2);
-    std::string out = Apply({SiluRule()}, One(Unary("%s", "ten.sigmoid", "%x") + Binary("%m", "ten.mul", a, b) + Return("%m")));
+    std::string out = Apply({SiluRule()}, One(Unary("%s", "ten.sigmoid", "%x") +
+                                              Binary("%m", "ten.mul", a, b) + Return("%m")));
     EXPECT_THAT(out, HasSubstr("nn.silu")) << out;
     EXPECT_THAT(out, ::testing::Not(HasSubstr("ten.sigmoid"))) << out;
     EXPECT_EQ(counts_["silu"], 1);
@@ -94,15 +99,17 @@ TEST_F(EngineTest, InnerUseOutsideRejects) {
   EXPECT_THAT(Apply({SiluRule()}, text), HasSubstr("ten.sigmoid"));
   EXPECT_EQ(counts_["silu"], 0);
   EXPECT_THAT(WhyNot({SiluRule()}, text),
-              HasSubstr("2 of 2 ops; stopped at <input>:3:8: its result is also used by ten.add outside the match"));
+              HasSubstr("2 of 2 ops; stopped at <input>:3:8: its result is also used by ten.add "
+                        "outside the match"));
 }
 
 TEST_F(EngineTest, KeepAllowsOutsideUses) {
   Val x("x");
   Val s = Sigmoid(x);
   Rule rule = Rule("silu").Match(Mul(x, s)).Keep(s).Replace(Silu(x));
-  std::string out = Apply({rule}, One(Unary("%s", "ten.sigmoid", "%x") + Binary("%m", "ten.mul", "%x", "%s") +
-                                      Binary("%a", "ten.add", "%m", "%s") + Return("%a")));
+  std::string out =
+      Apply({rule}, One(Unary("%s", "ten.sigmoid", "%x") + Binary("%m", "ten.mul", "%x", "%s") +
+                        Binary("%a", "ten.add", "%m", "%s") + Return("%a")));
   EXPECT_THAT(out, HasSubstr("nn.silu"));
   EXPECT_THAT(out, HasSubstr("ten.sigmoid"));
 }
@@ -110,25 +117,33 @@ TEST_F(EngineTest, KeepAllowsOutsideUses) {
 TEST_F(EngineTest, SplatMatchesScalarsOfAnyRankWithTolerance) {
   Val x("x");
   Rule rule = Rule("r").Match(Mul(x, Splat(0.70710677))).Replace(Relu(x)).Lowers("products");
-  for (const char* constant : {"dense<0.707106769> : tensor<f32>", "dense<0.70710> : tensor<1xf32>",
-                               "dense<0.70710678> : tensor<1x1xf32>", "dense<0.70710678> : tensor<2x3xf32>"}) {
+  for (const char* constant :
+       {"dense<0.707106769> : tensor<f32>", "dense<0.70710> : tensor<1xf32>",
+        "dense<0.70710678> : tensor<1x1xf32>", "dense<0.70710678> : tensor<2x3xf32>"}) {
     std::string type = std::string(constant).substr(std::string(constant).find("tensor"));
-    std::string body = "  %c = \"core.constant\"() <{value = " + std::string(constant) + "}> : () -> " + type + "\n" +
-                       Binary("%m", "ten.mul", "%x", "%c", type) + Return("%m");
+    std::string body = "  %c = \"core.constant\"() <{value = " + std::string(constant) +
+                       "}> : () -> " + type + "\n" + Binary("%m", "ten.mul", "%x", "%c", type) +
+                       Return("%m");
     EXPECT_THAT(Apply({rule}, One(body)), HasSubstr("ten.relu")) << constant;
   }
-  std::string other = "  %c = \"core.constant\"() <{value = dense<0.708> : tensor<f32>}> : () -> tensor<f32>\n" +
-                      Binary("%m", "ten.mul", "%x", "%c", "tensor<f32>") + Return("%m");
+  std::string other =
+      "  %c = \"core.constant\"() <{value = dense<0.708> : tensor<f32>}> : () -> tensor<f32>\n" +
+      Binary("%m", "ten.mul", "%x", "%c", "tensor<f32>") + Return("%m");
   EXPECT_THAT(Apply({rule}, One(other)), HasSubstr("ten.mul"));
 }
 
 TEST_F(EngineTest, AlternativesBacktrack) {
-  // The first alternative binds y to the wrong operand; the match must come back for the second one.
+  // The first alternative binds y to the wrong operand; the match must come back for the second
+  // one.
   Val x("x"), y("y");
-  Rule rule = Rule("r").Match(Sub(AnyOf(Add(Relu(x), y), Add(x, Tanh(y))), x)).Replace(Neg(y)).Lowers("subtractions");
-  std::string out = Apply({rule}, One(Unary("%r", "ten.relu", "%x") + Unary("%t", "ten.tanh", "%x") +
-                                      Binary("%a", "ten.add", "%t", "%x") + Binary("%s", "ten.sub", "%a", "%x") +
-                                      Return("%s")));
+  Rule rule = Rule("r")
+                  .Match(Sub(AnyOf(Add(Relu(x), y), Add(x, Tanh(y))), x))
+                  .Replace(Neg(y))
+                  .Lowers("subtractions");
+  std::string out =
+      Apply({rule}, One(Unary("%r", "ten.relu", "%x") + Unary("%t", "ten.tanh", "%x") +
+                        Binary("%a", "ten.add", "%t", "%x") + Binary("%s", "ten.sub", "%a", "%x") +
+                        Return("%s")));
   EXPECT_THAT(out, HasSubstr("ten.neg"));
 }
 
@@ -136,10 +151,11 @@ TEST_F(EngineTest, SeveralResultsAreReplaced) {
   std::string args = "%x: tensor<2x3xf32>, %y: tensor<2x3xf32>";
   std::string text = Wrap(args, "tensor<2x3xf32>, tensor<2x3xf32>",
                           Binary("%s", "ten.add", "%x", "%y") + Unary("%early", "ten.relu", "%s") +
-                              "  %n = \"nn.layer_norm\"(%s) <{axis = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0>}> : "
+                              "  %n = \"nn.layer_norm\"(%s) <{axis = 1 : i64, operandSegmentSizes "
+                              "= array<i32: 1, 0, 0>}> : "
                               "(tensor<2x3xf32>) -> tensor<2x3xf32>\n" +
-                              Binary("%a", "ten.add", "%n", "%early") + Binary("%b", "ten.mul", "%a", "%s") +
-                              Return("%b"));
+                              Binary("%a", "ten.add", "%n", "%early") +
+                              Binary("%b", "ten.mul", "%a", "%s") + Return("%b"));
   const Family* skip = FindFamily("skip");
   std::string out = Apply(RulesOf(*skip), text);
   EXPECT_THAT(out, HasSubstr("fused.skip_layer_norm")) << out;
@@ -156,13 +172,51 @@ TEST_F(EngineTest, DimensionsUnifyAndAreSolved) {
   auto text = [](const std::string& to) {
     return "\"func.func\"() <{function_type = (tensor<24xf32>) -> tensor<" + to +
            "xf32>, sym_name = \"f\"}> ({\n^bb0(%x: tensor<24xf32>):\n"
-           "  %a = \"ten.reshape\"(%x) <{shape = #core.dims<2, 3, 4>}> : (tensor<24xf32>) -> tensor<2x3x4xf32>\n"
-           "  %b = \"ten.reshape\"(%a) <{shape = #core.dims<" + (to == "2x12" ? "2, 12" : "4, 6") +
-           ">}> : (tensor<2x3x4xf32>) -> tensor<" + to + "xf32>\n  \"func.return\"(%b) : (tensor<" + to +
-           "xf32>) -> ()\n}) : () -> ()\n";
+           "  %a = \"ten.reshape\"(%x) <{shape = #core.dims<2, 3, 4>}> : (tensor<24xf32>) -> "
+           "tensor<2x3x4xf32>\n"
+           "  %b = \"ten.reshape\"(%a) <{shape = #core.dims<" +
+           (to == "2x12" ? "2, 12" : "4, 6") + ">}> : (tensor<2x3x4xf32>) -> tensor<" + to +
+           "xf32>\n  \"func.return\"(%b) : (tensor<" + to + "xf32>) -> ()\n}) : () -> ()\n";
   };
-  EXPECT_THAT(WhyNot({rule}, text("2x12")), HasSubstr("1 match"));
+  // The dimensions agree; it is the result that does not fit.
+  EXPECT_THAT(
+      WhyNot({rule}, text("2x12")),
+      HasSubstr(
+          "all ops match, but the result would be tensor<6x4xf32> instead of tensor<2x12xf32>"));
   EXPECT_THAT(WhyNot({rule}, text("4x6")), HasSubstr("a dimension is 2, the rule wants 4"));
+}
+
+// A target that runs everything but SiLU.
+class NoSilu : public TargetQuery {
+ public:
+  std::string WhyNoKernel(const Operation& op) const override {
+    return op.name() == "nn.silu" ? "cpu.silu: wants another machine" : "";
+  }
+};
+
+TEST_F(EngineTest, WithoutAKernelARuleDoesNotFire) {
+  Val x("x");
+  Rule rule = Rule("silu").Match(Mul(x, Sigmoid(x))).Replace(Silu(x)).RequireKernel();
+  auto compiled = CompiledRules::Create({rule}, context_);
+  ASSERT_TRUE(compiled.ok());
+  auto module = ParseModule(context_, One(Unary("%s", "ten.sigmoid", "%x") +
+                                          Binary("%m", "ten.mul", "%x", "%s") + Return("%m")));
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::string before = Print(**module);
+  NoSilu target;
+  PassContext pass_context;
+  pass_context.target = &target;
+  auto result = ApplyRules(*compiled, module->get(), pass_context);
+  ASSERT_TRUE(result.ok());
+  EXPECT_FALSE(result->changed);
+  EXPECT_EQ(Print(**module), before);
+  std::string lines;
+  Explain(*compiled, "silu", "", module->get(), &target, 5,
+          [&](std::string_view line) { lines += line; });
+  EXPECT_THAT(lines,
+              HasSubstr("the target has no kernel for nn.silu: cpu.silu: wants another machine"));
+  pass_context.target = nullptr;
+  EXPECT_TRUE(ApplyRules(*compiled, module->get(), pass_context)->changed);
 }
 
 TEST_F(EngineTest, CyclesAreReported) {
@@ -176,11 +230,14 @@ TEST_F(EngineTest, CyclesAreReported) {
 }
 
 TEST_F(EngineTest, LocationsOfMatchedOpsAreKept) {
-  std::string text = "\"func.func\"() <{function_type = (tensor<2x3xf32>) -> tensor<2x3xf32>, sym_name = \"f\"}> ({\n"
-                     "^bb0(%x: tensor<2x3xf32>):\n"
-                     "  %s = \"ten.sigmoid\"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"a\")\n"
-                     "  %m = \"ten.mul\"(%x, %s) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"b\")\n"
-                     "  \"func.return\"(%m) : (tensor<2x3xf32>) -> ()\n}) : () -> ()\n";
+  std::string text =
+      "\"func.func\"() <{function_type = (tensor<2x3xf32>) -> tensor<2x3xf32>, sym_name = \"f\"}> "
+      "({\n"
+      "^bb0(%x: tensor<2x3xf32>):\n"
+      "  %s = \"ten.sigmoid\"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"a\")\n"
+      "  %m = \"ten.mul\"(%x, %s) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> "
+      "loc(\"b\")\n"
+      "  \"func.return\"(%m) : (tensor<2x3xf32>) -> ()\n}) : () -> ()\n";
   auto compiled = CompiledRules::Create({SiluRule()}, context_);
   ASSERT_TRUE(compiled.ok());
   auto module = ParseModule(context_, text);
@@ -197,8 +254,10 @@ TEST_F(EngineTest, RegistrationRefusesBadRules) {
     auto set = CompiledRules::Create({std::move(rule)}, context_);
     return set.ok() ? std::string("accepted") : std::string(set.status().message());
   };
-  EXPECT_THAT(why(Rule("a").Match(Relu(Relu(x))).Replace(Relu(y))), HasSubstr("y in the result is not bound"));
-  EXPECT_THAT(why(Rule("b").Match(Add(Relu(x), unused)).Replace(Relu(x))), HasSubstr("'unused' is not used"));
+  EXPECT_THAT(why(Rule("a").Match(Relu(Relu(x))).Replace(Relu(y))),
+              HasSubstr("y in the result is not bound"));
+  EXPECT_THAT(why(Rule("b").Match(Add(Relu(x), unused)).Replace(Relu(x))),
+              HasSubstr("'unused' is not used"));
   EXPECT_THAT(why(Rule("c").Match(Softmax(Relu(x))).Replace(Relu(x))),
               HasSubstr("nn.softmax: attribute 'axis' has no default and must be mentioned"));
   EXPECT_THAT(why(Rule("d").Match(Softmax(Relu(x), {.axis = axis})).Replace(Relu(x))),
@@ -207,9 +266,11 @@ TEST_F(EngineTest, RegistrationRefusesBadRules) {
   EXPECT_THAT(why(Rule("f").Match(AnyOf(Add(Relu(x), y), Relu(x))).Replace(Add(x, y)).Lowers("x")),
               HasSubstr("bound in some alternatives only"));
   EXPECT_THAT(why(Rule("g").Match(x).Replace(x)), HasSubstr("not an operation"));
-  EXPECT_THAT(why(Rule("h").Match(Relu(Relu(x)))), HasSubstr("1 values are matched and 0 replaced"));
+  EXPECT_THAT(why(Rule("h").Match(Relu(Relu(x)))),
+              HasSubstr("1 values are matched and 0 replaced"));
   EXPECT_THAT(why(Rule("i").Match(Relu(Relu(x))).Replace(Relu(x))), ::testing::StrEq("accepted"));
-  EXPECT_THAT(why(Rule("j").Match(Relu(Relu(x))).Replace(nn::Gelu(x, {.approximate = kAny}))), HasSubstr("kAny"));
+  EXPECT_THAT(why(Rule("j").Match(Relu(Relu(x))).Replace(nn::Gelu(x, {.approximate = kAny}))),
+              HasSubstr("kAny"));
 }
 
 TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
@@ -226,7 +287,8 @@ TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
   Rule there = Rule("there").Match(Neg(Relu(x))).Replace(Relu(Neg(x))).Lowers("a");
   Rule back = Rule("back").Match(Relu(Neg(y))).Replace(Neg(Relu(y))).Lowers("b");
   EXPECT_THAT(why({there, back}), HasSubstr("undo each other"));
-  EXPECT_THAT(why({general, Rule("general").Match(Neg(Neg(x))).Replace(x)}), HasSubstr("has the name of the rule in"));
+  EXPECT_THAT(why({general, Rule("general").Match(Neg(Neg(x))).Replace(x)}),
+              HasSubstr("has the name of the rule in"));
 }
 
 TEST_F(EngineTest, VariadicOperands) {
@@ -236,9 +298,12 @@ TEST_F(EngineTest, VariadicOperands) {
                   .Match(Concat({x, Concat({y}, {.axis = axis}), z}, {.axis = axis}))
                   .Replace(Concat({x, y, z}, {.axis = axis}));
   std::string text =
-      "\"func.func\"() <{function_type = (tensor<1xf32>) -> tensor<4xf32>, sym_name = \"f\"}> ({\n^bb0(%x: tensor<1xf32>):\n"
-      "  %a = \"ten.concat\"(%x, %x) <{axis = 0 : i64}> : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>\n"
-      "  %b = \"ten.concat\"(%x, %a, %x) <{axis = 0 : i64}> : (tensor<1xf32>, tensor<2xf32>, tensor<1xf32>) -> "
+      "\"func.func\"() <{function_type = (tensor<1xf32>) -> tensor<4xf32>, sym_name = \"f\"}> "
+      "({\n^bb0(%x: tensor<1xf32>):\n"
+      "  %a = \"ten.concat\"(%x, %x) <{axis = 0 : i64}> : (tensor<1xf32>, tensor<1xf32>) -> "
+      "tensor<2xf32>\n"
+      "  %b = \"ten.concat\"(%x, %a, %x) <{axis = 0 : i64}> : (tensor<1xf32>, tensor<2xf32>, "
+      "tensor<1xf32>) -> "
       "tensor<4xf32>\n  \"func.return\"(%b) : (tensor<4xf32>) -> ()\n}) : () -> ()\n";
   EXPECT_THAT(Apply({rule}, text), HasSubstr("ten.concat(%arg0, %arg0, %arg0, %arg0)"));
 }
@@ -250,10 +315,11 @@ TEST_F(EngineTest, RootsBesideEachOther) {
   Val first = Mul(shared, a), second = Sub(shared, b);
   Rule rule = Rule("pair").Match({first, second}).Replace({Add(x, a), Add(x, b)});
   std::string args = "%x: tensor<2x3xf32>, %a: tensor<2x3xf32>";
-  std::string out = Apply({rule}, Wrap(args, "tensor<2x3xf32>, tensor<2x3xf32>",
-                                       Unary("%r", "ten.relu", "%x") + Binary("%m", "ten.mul", "%r", "%a") +
-                                           Binary("%s", "ten.sub", "%r", "%x") + Binary("%d", "ten.div", "%m", "%s") +
-                                           Return("%d")));
+  std::string out =
+      Apply({rule}, Wrap(args, "tensor<2x3xf32>, tensor<2x3xf32>",
+                         Unary("%r", "ten.relu", "%x") + Binary("%m", "ten.mul", "%r", "%a") +
+                             Binary("%s", "ten.sub", "%r", "%x") +
+                             Binary("%d", "ten.div", "%m", "%s") + Return("%d")));
   EXPECT_EQ(counts_["pair"], 1) << out;
   EXPECT_THAT(out, ::testing::Not(HasSubstr("ten.relu")));
 }
@@ -266,7 +332,8 @@ TEST_F(EngineTest, AllRulesRegister) {
 }
 
 TEST_F(EngineTest, RulesPrint) {
-  EXPECT_EQ(ToString(SiluRule()), "rule silu {\n  match   ten.mul(x, ten.sigmoid(x))\n  replace nn.silu(x)\n}\n");
+  EXPECT_EQ(ToString(SiluRule()),
+            "rule silu {\n  match   ten.mul(x, ten.sigmoid(x))\n  replace nn.silu(x)\n}\n");
 }
 
 }  // namespace

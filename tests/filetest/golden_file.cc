@@ -9,8 +9,12 @@ namespace tenon::filetest {
 namespace {
 
 bool IsComment(std::string_view line) { return line.substr(0, 2) == "//"; }
-bool IsBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
-bool StartsWith(std::string_view line, std::string_view prefix) { return line.substr(0, prefix.size()) == prefix; }
+bool IsBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+bool StartsWith(std::string_view line, std::string_view prefix) {
+  return line.substr(0, prefix.size()) == prefix;
+}
 
 std::string Uncomment(std::string_view line) {
   line.remove_prefix(2);
@@ -40,7 +44,8 @@ absl::StatusOr<GoldenFile> ParseGoldenFile(std::string_view text) {
   GoldenFile file;
   constexpr std::string_view kTest = "// test: ", kOptions = "// options: ";
   if (lines.empty() || !StartsWith(lines[0], kTest)) {
-    return absl::InvalidArgumentError("the first line must be `// test: roundtrip`, `verify`, `opt <pipeline>`, …");
+    return absl::InvalidArgumentError(
+        "the first line must be `// test: roundtrip`, `verify`, `opt <pipeline>`, …");
   }
   std::string command = lines[0].substr(kTest.size());
   size_t space = command.find(' ');
@@ -63,7 +68,8 @@ absl::StatusOr<GoldenFile> ParseGoldenFile(std::string_view text) {
     c.before = std::move(before);
     before.clear();
     c.first_line = i + 1;
-    while (i < lines.size() && !IsBlank(lines[i]) && !IsComment(lines[i])) c.code.push_back(lines[i++]);
+    while (i < lines.size() && !IsBlank(lines[i]) && !IsComment(lines[i]))
+      c.code.push_back(lines[i++]);
     while (i < lines.size() && IsComment(lines[i])) c.expected.push_back(Uncomment(lines[i++]));
     file.cases.push_back(std::move(c));
   }
@@ -97,17 +103,20 @@ std::vector<ExpectedError> ExpectedErrors(const Case& c) {
   std::vector<ExpectedError> errors;
   for (size_t i = 0; i < c.code.size(); ++i) {
     size_t at = c.code[i].find(kError);
-    if (at != std::string::npos) errors.push_back({c.first_line + i, c.code[i].substr(at + kError.size())});
+    if (at != std::string::npos)
+      errors.push_back({c.first_line + i, c.code[i].substr(at + kError.size())});
   }
   return errors;
 }
 
-std::string UnifiedDiff(const std::vector<std::string>& expected, const std::vector<std::string>& actual) {
+std::string UnifiedDiff(const std::vector<std::string>& expected,
+                        const std::vector<std::string>& actual) {
   size_t n = expected.size(), m = actual.size();
   std::vector<std::vector<uint32_t>> common(n + 1, std::vector<uint32_t>(m + 1));
   for (size_t i = n; i-- > 0;) {
     for (size_t j = m; j-- > 0;) {
-      common[i][j] = expected[i] == actual[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+      common[i][j] = expected[i] == actual[j] ? common[i + 1][j + 1] + 1
+                                              : std::max(common[i + 1][j], common[i][j + 1]);
     }
   }
   struct Line {

@@ -10,9 +10,10 @@
 
 namespace tenon::filetest {
 
-// A paragraph of the file: comments that explain, code, and the expected text as comments right under it.
+// A paragraph of the file: comments that explain, code, and the expected text as comments right
+// under it.
 struct Case {
-  std::vector<std::string> before;    // explaining comments and blank lines, kept as they are
+  std::vector<std::string> before;  // explaining comments and blank lines, kept as they are
   std::vector<std::string> code;
   std::vector<std::string> expected;  // without "// "
   size_t first_line = 0;              // of the code, from 1
@@ -43,7 +44,8 @@ std::vector<ExpectedError> ExpectedErrors(const Case& c);
 
 std::vector<std::string> SplitLines(std::string_view text);
 // Lines that differ, in unified format with three lines of context.
-std::string UnifiedDiff(const std::vector<std::string>& expected, const std::vector<std::string>& actual);
+std::string UnifiedDiff(const std::vector<std::string>& expected,
+                        const std::vector<std::string>& actual);
 
 }  // namespace tenon::filetest
 

@@ -17,11 +17,14 @@ class Golden : public testing::TestWithParam<std::string> {};
 TEST_P(Golden, Matches) { RunGoldenFile(GoldenRoot(), GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(ListGoldenFiles(GoldenRoot())),
-                         [](const testing::TestParamInfo<std::string>& info) { return TestName(info.param); });
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return TestName(info.param);
+                         });
 
 TEST(GoldenFileTest, SplitsIntoCases) {
   constexpr const char* kText =
-      "// test: opt cse,dce\n// options: generic once\n\n// Why.\na.b() : () -> ()\n// x\n//   y\n//\n\nc.d()  // error: no\n";
+      "// test: opt cse,dce\n// options: generic once\n\n// Why.\na.b() : () -> ()\n// x\n//   "
+      "y\n//\n\nc.d()  // error: no\n";
   absl::StatusOr<GoldenFile> file = ParseGoldenFile(kText);
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->kind, "opt");
@@ -38,7 +41,9 @@ TEST(GoldenFileTest, SplitsIntoCases) {
   EXPECT_EQ(WriteGoldenFile(*file), kText);
 }
 
-TEST(GoldenFileTest, RefusesAFileWithoutATest) { EXPECT_FALSE(ParseGoldenFile("a.b() : () -> ()\n").ok()); }
+TEST(GoldenFileTest, RefusesAFileWithoutATest) {
+  EXPECT_FALSE(ParseGoldenFile("a.b() : () -> ()\n").ok());
+}
 
 TEST(GoldenFileTest, DiffShowsWhatChanged) {
   std::string diff = UnifiedDiff({"a", "b", "c"}, {"a", "x", "c"});

@@ -41,7 +41,8 @@ absl::StatusOr<std::vector<std::string>> RunProgram(Operation* module) {
   std::vector<std::string> lines;
   for (const Tensor& output : *outputs) {
     Type type = Type::Tensor(context, output.dtype(), output.shape());
-    std::span<const std::byte> bytes(static_cast<const std::byte*>(output.data()), output.num_bytes());
+    std::span<const std::byte> bytes(static_cast<const std::byte*>(output.data()),
+                                     output.num_bytes());
     lines.push_back(Attribute::Elements(context, type, bytes).text());
   }
   return lines;

@@ -12,8 +12,8 @@ namespace tenon::filetest {
 
 // Runs pipeline text on a module; whether anything changed.
 absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text);
-// Compiles the module's function, which must not have inputs, for the reference kernels, runs it, and gives
-// each output as the text of a constant.
+// Compiles the module's function, which must not have inputs, for the reference kernels, runs it,
+// and gives each output as the text of a constant.
 absl::StatusOr<std::vector<std::string>> RunProgram(Operation* module);
 
 }  // namespace tenon::filetest

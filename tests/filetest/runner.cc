@@ -111,7 +111,8 @@ class CaseRunner {
     std::string before = Print(*module);
     changed = RunPipeline(module, file_.argument);
     if (!changed.ok()) return changed.status();
-    EXPECT_EQ(before, Print(*module)) << where() << "a second run of the pipeline changes the result again";
+    EXPECT_EQ(before, Print(*module))
+        << where() << "a second run of the pipeline changes the result again";
     EXPECT_FALSE(*changed) << where() << "a second run of the pipeline reports a change";
     return absl::OkStatus();
   }
@@ -145,7 +146,8 @@ class CaseRunner {
         ParseOptions parse_options;
         parse_options.locate_by_text = false;
         absl::StatusOr<OwnedOp> again = ParseModule(context_, text, parse_options);
-        ASSERT_TRUE(again.ok()) << where() << "reading back: " << again.status().message() << "\n" << text;
+        ASSERT_TRUE(again.ok()) << where() << "reading back: " << again.status().message() << "\n"
+                                << text;
         EXPECT_EQ(text, Print(**again, options)) << where() << "reading back what was printed";
       }
     }
@@ -155,7 +157,8 @@ class CaseRunner {
 
   void MatchErrors() {
     std::vector<ExpectedError> expected = ExpectedErrors(case_);
-    EXPECT_FALSE(expected.empty()) << where() << "a fail_* case needs `// error: …` on the line of the op";
+    EXPECT_FALSE(expected.empty())
+        << where() << "a fail_* case needs `// error: …` on the line of the op";
     std::vector<bool> used(errors_.size());
     for (const ExpectedError& e : expected) {
       bool found = false;
@@ -164,7 +167,9 @@ class CaseRunner {
         found = LineOf(context_, errors_[i].location) == e.line;
         used[i] = found;
       }
-      EXPECT_TRUE(found) << path_ << ":" << e.line << ": no error with the text `" << e.text << "`; got\n" << Errors();
+      EXPECT_TRUE(found) << path_ << ":" << e.line << ": no error with the text `" << e.text
+                         << "`; got\n"
+                         << Errors();
     }
     for (size_t i = 0; i < errors_.size(); ++i) {
       EXPECT_TRUE(used[i]) << where() << "unexpected " << FormatDiagnostic(context_, errors_[i]);
@@ -195,7 +200,8 @@ std::vector<std::string> ListGoldenFiles(const std::string& root) {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root, error)) {
-    if (entry.path().extension() == ".ir") files.push_back(std::filesystem::relative(entry.path(), root).string());
+    if (entry.path().extension() == ".ir")
+      files.push_back(std::filesystem::relative(entry.path(), root).string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -223,7 +229,8 @@ void RunGoldenFile(const std::string& root, const std::string& relative_path) {
     if (actual == c.expected) continue;
     differs = true;
     if (!bless_flag) {
-      ADD_FAILURE() << shown << ":" << c.first_line << ": the result differs\n" << UnifiedDiff(c.expected, actual);
+      ADD_FAILURE() << shown << ":" << c.first_line << ": the result differs\n"
+                    << UnifiedDiff(c.expected, actual);
     }
     c.expected = std::move(actual);
   }

@@ -1,5 +1,7 @@
-// Any text: a diagnostic, or IR that verifies or not, and prints and reads back as itself. With libFuzzer:
-//   clang++ -fsanitize=fuzzer,address -DTENON_LIBFUZZER …; the tests run the same function on mutated files.
+// Any text: a diagnostic, or IR that verifies or not, and prints and reads back as itself. With
+// libFuzzer:
+//   clang++ -fsanitize=fuzzer,address -DTENON_LIBFUZZER …; the tests run the same function on
+//   mutated files.
 #include "tests/fuzz/parser_fuzz.h"
 
 #include <string>
@@ -21,7 +23,8 @@ std::string CheckReadsBack(Context& context, const Operation& module) {
     parse.verify = false;
     parse.locate_by_text = false;
     absl::StatusOr<OwnedOp> again = ParseModule(context, text, parse);
-    if (!again.ok()) return "printed text does not parse: " + std::string(again.status().message()) + "\n" + text;
+    if (!again.ok())
+      return "printed text does not parse: " + std::string(again.status().message()) + "\n" + text;
     if (std::string second = Print(**again, print); second != text) {
       return "printed text reads back differently:\n" + text + "\n--- then\n" + second;
     }

@@ -7,7 +7,8 @@
 
 namespace tenon::fuzz {
 
-// What is wrong with how `text` is treated; empty if nothing is. Sets `*verified` if the text is valid IR.
+// What is wrong with how `text` is treated; empty if nothing is. Sets `*verified` if the text is
+// valid IR.
 std::string CheckText(std::string_view text, bool* verified = nullptr);
 
 }  // namespace tenon::fuzz

@@ -17,7 +17,8 @@ namespace {
 // Paragraphs of all golden files.
 std::vector<std::string> Corpus() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(TENON_SOURCE_DIR "/tests/golden")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(TENON_SOURCE_DIR "/tests/golden")) {
     if (entry.path().extension() == ".ir") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -39,11 +40,63 @@ std::vector<std::string> Corpus() {
 }
 
 // Pieces of text at which a parser may trip.
-constexpr const char* kPieces[] = {
-    "(", ")", "{", "}", "<", ">", "[", "]", ",", ":", "=", "->", "\"", "%0", "%0#1", "%a:2 = ", "^bb0", "^bb1:", "@f", "#a",
-    "!a", "#core.dims<", "tensor<", "tensor<?x2xf32, [\"B\", \"\"]>", "dense<", "array<i64: 1>", "dense_resource<x>", "loc(", "unknown",
-    "fused[", "{-#", "#-}", "0x", "-", "1.5e300", "99999999999999999999", "i1", "f32", "x.a()", "() -> ()", "?", "*x", "\\", "\n",
-    "//", "<{", "}>", "({", "})", "operandSegmentSizes = array<i32: 1, 2>", "\x80", "\x01", "::", "true", "unit", "callsite(", " at "};
+constexpr const char* kPieces[] = {"(",
+                                   ")",
+                                   "{",
+                                   "}",
+                                   "<",
+                                   ">",
+                                   "[",
+                                   "]",
+                                   ",",
+                                   ":",
+                                   "=",
+                                   "->",
+                                   "\"",
+                                   "%0",
+                                   "%0#1",
+                                   "%a:2 = ",
+                                   "^bb0",
+                                   "^bb1:",
+                                   "@f",
+                                   "#a",
+                                   "!a",
+                                   "#core.dims<",
+                                   "tensor<",
+                                   "tensor<?x2xf32, [\"B\", \"\"]>",
+                                   "dense<",
+                                   "array<i64: 1>",
+                                   "dense_resource<x>",
+                                   "loc(",
+                                   "unknown",
+                                   "fused[",
+                                   "{-#",
+                                   "#-}",
+                                   "0x",
+                                   "-",
+                                   "1.5e300",
+                                   "99999999999999999999",
+                                   "i1",
+                                   "f32",
+                                   "x.a()",
+                                   "() -> ()",
+                                   "?",
+                                   "*x",
+                                   "\\",
+                                   "\n",
+                                   "//",
+                                   "<{",
+                                   "}>",
+                                   "({",
+                                   "})",
+                                   "operandSegmentSizes = array<i32: 1, 2>",
+                                   "\x80",
+                                   "\x01",
+                                   "::",
+                                   "true",
+                                   "unit",
+                                   "callsite(",
+                                   " at "};
 
 class Mutator {
  public:
@@ -75,7 +128,8 @@ class Mutator {
         text.insert(at, kPieces[Below(std::size(kPieces))]);
         break;
       case 2:
-        text.replace(at, std::min<size_t>(1 + Below(4), text.size() - at), kPieces[Below(std::size(kPieces))]);
+        text.replace(at, std::min<size_t>(1 + Below(4), text.size() - at),
+                     kPieces[Below(std::size(kPieces))]);
         break;
       case 3:
         if (!text.empty()) text[Below(text.size())] = static_cast<char>(random_());
@@ -125,7 +179,8 @@ TEST(ParserFuzzTest, EveryPrefixIsAnError) {
   const std::vector<std::string> corpus = Corpus();
   for (size_t i = 0; i < corpus.size(); i += 7) {
     std::string_view text = corpus[i];
-    for (size_t n = 0; n < text.size(); n += 5) ASSERT_EQ(CheckText(text.substr(0, n)), "") << text.substr(0, n);
+    for (size_t n = 0; n < text.size(); n += 5)
+      ASSERT_EQ(CheckText(text.substr(0, n)), "") << text.substr(0, n);
   }
 }
 

@@ -24,7 +24,8 @@ std::span<const std::byte> Bytes(const std::vector<T>& values) {
 TEST(AttributeTest, EqualAttributesAreOne) {
   Context context;
   EXPECT_EQ(Attribute::I64(context, 3), Attribute::I64(context, 3));
-  EXPECT_NE(Attribute::I64(context, 3), Attribute::Int(context, 3, Type::Scalar(context, DType::kI32)));
+  EXPECT_NE(Attribute::I64(context, 3),
+            Attribute::Int(context, 3, Type::Scalar(context, DType::kI32)));
   EXPECT_NE(Attribute::Str(context, "f"), Attribute::SymbolRef(context, "f"));
   EXPECT_EQ(Attribute::F32(context, 0.1f), Attribute::Float(context, 0.1, DType::kF32));
   EXPECT_NE(Attribute::F32(context, 0.0f), Attribute::F32(context, -0.0f));
@@ -38,8 +39,10 @@ TEST(AttributeTest, FloatsAreRounded) {
   Context context;
   EXPECT_EQ(Attribute::Float(context, 0.1, DType::kF32).float_value(), static_cast<double>(0.1f));
   EXPECT_EQ(Attribute::Float(context, 1.0 / 3, DType::kF16).float_value(), 0.333251953125);
-  EXPECT_EQ(Attribute::Float(context, 1e6, DType::kF16).float_value(), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(Attribute::Float(context, 1.00390625, DType::kBF16).float_value(), 1.0);  // a tie goes to even
+  EXPECT_EQ(Attribute::Float(context, 1e6, DType::kF16).float_value(),
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(Attribute::Float(context, 1.00390625, DType::kBF16).float_value(),
+            1.0);  // a tie goes to even
 }
 
 TEST(AttributeTest, DictionariesAreSorted) {
@@ -130,20 +133,42 @@ TEST(AttributeTest, HalfPrecisionRoundTrips) {
   }
   EXPECT_EQ(HalfToDouble(DoubleToHalf(65519.9)), 65504.0);
   EXPECT_TRUE(std::isinf(HalfToDouble(DoubleToHalf(65520.0))));
-  EXPECT_EQ(HalfToDouble(DoubleToHalf(0x1p-25)), 0.0);           // tie to even
+  EXPECT_EQ(HalfToDouble(DoubleToHalf(0x1p-25)), 0.0);  // tie to even
   EXPECT_EQ(HalfToDouble(DoubleToHalf(0x1.8p-25)), 0x1p-24);
 }
 
 TEST(AttributeTest, TextReadsBack) {
   Context context;
   context.set_allow_unregistered_dialects(true);
-  for (const char* text :
-       {"unit", "true", "false", "3 : i64", "-128 : i8", "255 : ui8", "7 : index", "1.500000e+00 : f32",
-        "0x7F800000 : f32", "0xFFF0000000000000 : f64", "\"a\\22\\\\\\0A\"", "[1, 2.000000e+00, [unit], 3 : i32]",
-        "array<i64>", "array<i64: 1, -2>", "array<f32: 1.000000e-01>", "array<i1: true, false>", "f32", "() -> ()",
-        "@f", "@f::@g", "@\"a b\"", "{}", "{\"a b\" = 1 : i64, c}", "dense<> : tensor<0xf32>",
-        "dense<1> : tensor<4xi64>", "dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>", "dense<[true, false]> : tensor<2xi1>",
-        "#core.dims<\"B\", 768, \"?\">", "#onnx.x<[\"]\"]>"}) {
+  for (const char* text : {"unit",
+                           "true",
+                           "false",
+                           "3 : i64",
+                           "-128 : i8",
+                           "255 : ui8",
+                           "7 : index",
+                           "1.500000e+00 : f32",
+                           "0x7F800000 : f32",
+                           "0xFFF0000000000000 : f64",
+                           "\"a\\22\\\\\\0A\"",
+                           "[1, 2.000000e+00, [unit], 3 : i32]",
+                           "array<i64>",
+                           "array<i64: 1, -2>",
+                           "array<f32: 1.000000e-01>",
+                           "array<i1: true, false>",
+                           "f32",
+                           "() -> ()",
+                           "@f",
+                           "@f::@g",
+                           "@\"a b\"",
+                           "{}",
+                           "{\"a b\" = 1 : i64, c}",
+                           "dense<> : tensor<0xf32>",
+                           "dense<1> : tensor<4xi64>",
+                           "dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>",
+                           "dense<[true, false]> : tensor<2xi1>",
+                           "#core.dims<\"B\", 768, \"?\">",
+                           "#onnx.x<[\"]\"]>"}) {
     absl::StatusOr<Attribute> attribute = ParseAttribute(context, text);
     ASSERT_TRUE(attribute.ok()) << text << ": " << attribute.status();
     EXPECT_EQ(attribute->text(), text);

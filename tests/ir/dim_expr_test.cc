@@ -43,8 +43,8 @@ TEST_F(DimExprTest, NormalForm) {
 }
 
 TEST_F(DimExprTest, TextReadsBack) {
-  for (const char* text : {"B", "B + S", "2 * B", "B * S + 1", "B floordiv 2", "max(B, S)", "min(B, 4)", "?", "17",
-                           "`/a b/c`", "B mod 3"}) {
+  for (const char* text : {"B", "B + S", "2 * B", "B * S + 1", "B floordiv 2", "max(B, S)",
+                           "min(B, 4)", "?", "17", "`/a b/c`", "B mod 3"}) {
     DimExpr e = P(text);
     EXPECT_EQ(P(e.text().c_str()).text(), e.text()) << text;
   }
@@ -54,8 +54,10 @@ TEST_F(DimExprTest, TextReadsBack) {
 }
 
 TEST_F(DimExprTest, MalformedTextIsRefused) {
-  for (const char* text : {"", "B +", "+ B", "B S", "(B", "B)", "max(B)", "max(B, S, T)", "1x", "B ** 2", "`a", "99999999999999999999",
-                           "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a"}) {
+  for (const char* text :
+       {"", "B +", "+ B", "B S", "(B", "B)", "max(B)", "max(B, S, T)", "1x", "B ** 2", "`a",
+        "99999999999999999999",
+        "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a"}) {
     EXPECT_FALSE(DimExpr::Parse(context_, text).has_value()) << text;
   }
 }

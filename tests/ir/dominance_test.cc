@@ -59,7 +59,8 @@ TEST(DominanceTest, AgreesWithTheDefinitionOnRandomGraphs) {
       EXPECT_EQ(dominance.IsReachable(graph.blocks[b]), reachable);
       for (unsigned a = 0; a < n; ++a) {
         bool expected = a == b || !reachable || !Reaches(edges, b, a);
-        EXPECT_EQ(dominance.BlockDominates(graph.blocks[a], graph.blocks[b]), expected) << a << " " << b;
+        EXPECT_EQ(dominance.BlockDominates(graph.blocks[a], graph.blocks[b]), expected)
+            << a << " " << b;
       }
     }
   }
@@ -102,7 +103,8 @@ TEST(DominanceTest, LargeGraphsTakeLinearTime) {
     return edges;
   };
   constexpr unsigned kSize = 20000;
-  for (auto& make : std::vector<std::function<std::vector<std::vector<unsigned>>(unsigned)>>{chain_to_exit, ladder}) {
+  for (auto& make : std::vector<std::function<std::vector<std::vector<unsigned>>(unsigned)>>{
+           chain_to_exit, ladder}) {
     double small = seconds(make(kSize)), large = seconds(make(8 * kSize));
     EXPECT_LT(large, 8 * small * 5 + 0.05);
   }

@@ -27,7 +27,8 @@ TEST(LocationTest, Text) {
 
 TEST(LocationTest, FusedFlattensAndBounds) {
   Context context;
-  Location a = Location::Name(context, "a"), b = Location::Name(context, "b"), c = Location::Name(context, "c");
+  Location a = Location::Name(context, "a"), b = Location::Name(context, "b"),
+           c = Location::Name(context, "c");
   Location ab[] = {a, b};
   Location nested[] = {Location::Fused(context, ab), Location(), c, a};
   EXPECT_EQ(LocationText(context, Location::Fused(context, nested)), "fused[\"a\", \"b\", \"c\"]");
@@ -47,7 +48,8 @@ TEST(LocationTest, ThreadsMayMakeLocations) {
     threads.emplace_back([&, t] {
       for (uint32_t i = 0; i < 5000; ++i) {
         made[t].push_back(Location::FileLineCol(context, "f" + std::to_string(t), i, i));
-        if (i % 10 == 0) made[t].push_back(Location::Name(context, "n" + std::to_string(i), made[t].back()));
+        if (i % 10 == 0)
+          made[t].push_back(Location::Name(context, "n" + std::to_string(i), made[t].back()));
       }
     });
   }
@@ -62,12 +64,15 @@ TEST(LocationTest, ThreadsMayMakeLocations) {
 TEST(DiagnosticTest, ErrorsGoToTheHandlerAndTheStatus) {
   Context context;
   std::vector<std::string> seen;
-  context.diagnostics().SetHandler([&](const Diagnostic& d) { seen.push_back(FormatDiagnostic(context, d)); });
+  context.diagnostics().SetHandler(
+      [&](const Diagnostic& d) { seen.push_back(FormatDiagnostic(context, d)); });
   Location at = Location::FileLineCol(context, "f.ir", 2, 5);
-  absl::Status status = EmitError(context, at, "no good", {{Severity::kNote, Location(), "because", {}}});
+  absl::Status status =
+      EmitError(context, at, "no good", {{Severity::kNote, Location(), "because", {}}});
   EXPECT_EQ(status.message(), "f.ir:2:5: no good");
   EmitWarning(context, Location(), "careful");
-  EXPECT_EQ(seen, (std::vector<std::string>{"f.ir:2:5: error: no good\nnote: because", "warning: careful"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"f.ir:2:5: error: no good\nnote: because",
+                                            "warning: careful"}));
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ TEST(OperationTest, OrderSurvivesInsertionsAnywhere) {
   Operation* first = ir.Add(ir.body, "x.first", {}, {});
   Operation* last = ir.Add(ir.body, "x.last", {}, {});
   std::vector<Operation*> ops;
-  for (int i = 0; i < 100; ++i) {  // always right after `first`: leaves no room between order numbers
+  for (int i = 0; i < 100;
+       ++i) {  // always right after `first`: leaves no room between order numbers
     Operation* op = ir.Make("x.op", {}, {});
     ir.body->Insert(op, first->next());
     ops.push_back(op);

@@ -19,21 +19,24 @@ using test::TestIr;
 using testing::HasSubstr;
 
 std::string ErrorOf(TestIr& ir, std::string_view text) {
-  absl::StatusOr<OwnedOp> module = ParseModule(ir.context, text, {.file_name = "f.ir", .verify = false});
+  absl::StatusOr<OwnedOp> module =
+      ParseModule(ir.context, text, {.file_name = "f.ir", .verify = false});
   return module.ok() ? "" : std::string(module.status().message());
 }
 
 TEST(LexerTest, Tokens) {
-  Lexer lexer("a.b$c %0#1 ^bb1 @f @\"a b\" !x.y #z 12 0x1F 1.5e-3 -> :: : // comment\n\"s\\\"t\" {-# #-} 0x 1.e");
+  Lexer lexer(
+      "a.b$c %0#1 ^bb1 @f @\"a b\" !x.y #z 12 0x1F 1.5e-3 -> :: : // comment\n\"s\\\"t\" {-# #-} "
+      "0x 1.e");
   std::vector<std::string_view> texts;
   std::vector<TokenKind> kinds;
   for (Token t = lexer.Next(); t.kind != TokenKind::kEof; t = lexer.Next()) {
     texts.push_back(t.text);
     kinds.push_back(t.kind);
   }
-  EXPECT_THAT(texts, testing::ElementsAre("a.b$c", "%0", "#1", "^bb1", "@f", "@\"a b\"", "!x.y", "#z", "12", "0x1F",
-                                          "1.5e-3", "->", "::", ":", "\"s\\\"t\"", "{-#", "#-}", "0", "x", "1.",
-                                          "e"));
+  EXPECT_THAT(texts, testing::ElementsAre("a.b$c", "%0", "#1", "^bb1", "@f", "@\"a b\"", "!x.y",
+                                          "#z", "12", "0x1F", "1.5e-3", "->", "::", ":",
+                                          "\"s\\\"t\"", "{-#", "#-}", "0", "x", "1.", "e"));
   EXPECT_EQ(kinds[0], TokenKind::kBareId);
   EXPECT_EQ(kinds[2], TokenKind::kHashId);
   EXPECT_EQ(kinds[9], TokenKind::kInteger);
@@ -41,7 +44,8 @@ TEST(LexerTest, Tokens) {
 }
 
 TEST(LexerTest, EndsAtTheEnd) {
-  for (std::string_view text : {"", " ", "\"", "\"\\", "\"\\0", "@", "@\"", "%", "#", "{-", "//", "0x", "-"}) {
+  for (std::string_view text :
+       {"", " ", "\"", "\"\\", "\"\\0", "@", "@\"", "%", "#", "{-", "//", "0x", "-"}) {
     Lexer lexer(text);
     int tokens = 0;
     while (lexer.Next().kind != TokenKind::kEof) ASSERT_LT(++tokens, 10) << text;
@@ -67,7 +71,8 @@ TEST(SuggestTest, NearestName) {
 
 TEST(ParserTest, OneModuleIsTheModule) {
   TestIr ir;
-  absl::StatusOr<OwnedOp> module = ParseModule(ir.context, "builtin.module() <{sym_name = \"m\"}> ({\n}) : () -> ()");
+  absl::StatusOr<OwnedOp> module =
+      ParseModule(ir.context, "builtin.module() <{sym_name = \"m\"}> ({\n}) : () -> ()");
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ((*module)->attr("sym_name"), Attribute::Str(ir.context, "m"));
   module = ParseModule(ir.context, "%0 = \"t.source\"() : () -> f32");
@@ -82,7 +87,8 @@ TEST(ParserTest, OneModuleIsTheModule) {
 TEST(ParserTest, PositionsBecomeLocations) {
   TestIr ir;
   absl::StatusOr<OwnedOp> module =
-      ParseModule(ir.context, "\n  %0 = t.source() : () -> f32\nt.source() : () -> f32 loc(\"n\")", {.file_name = "f.ir"});
+      ParseModule(ir.context, "\n  %0 = t.source() : () -> f32\nt.source() : () -> f32 loc(\"n\")",
+                  {.file_name = "f.ir"});
   ASSERT_TRUE(module.ok());
   Operation* op = (*module)->region().front().front();
   EXPECT_EQ(DescribeLocation(ir.context, op->location()), "f.ir:2:8");
@@ -101,14 +107,16 @@ TEST(ParserTest, MissingSlotsTakeDefaults) {
 
 TEST(ParserTest, UnknownDialectsNeedPermission) {
   TestIr ir;
-  EXPECT_THAT(ErrorOf(ir, "x.a() : () -> ()"), HasSubstr("f.ir:1:1: unknown dialect 'x' of op 'x.a'"));
+  EXPECT_THAT(ErrorOf(ir, "x.a() : () -> ()"),
+              HasSubstr("f.ir:1:1: unknown dialect 'x' of op 'x.a'"));
   EXPECT_THAT(ErrorOf(ir, "t.source() : () -> !x.a"), HasSubstr("unknown dialect 'x'"));
   ir.context.AllowUnregisteredDialect("x");
   EXPECT_EQ(ErrorOf(ir, "x.a() {a = #x.b<1>} : () -> !x.a"), "");
   EXPECT_THAT(ErrorOf(ir, "y.a() : () -> ()"), HasSubstr("unknown dialect 'y'"));
   ir.context.set_allow_unregistered_dialects(true);
   EXPECT_EQ(ErrorOf(ir, "y.a() : () -> ()"), "");
-  EXPECT_THAT(ErrorOf(ir, "t.soruce() : () -> ()"), HasSubstr("unknown op 't.soruce' in dialect 't'; did you mean 't.source'?"));
+  EXPECT_THAT(ErrorOf(ir, "t.soruce() : () -> ()"),
+              HasSubstr("unknown op 't.soruce' in dialect 't'; did you mean 't.source'?"));
 }
 
 TEST(ParserTest, LimitsAreErrors) {
@@ -127,9 +135,11 @@ TEST(ParserTest, LimitsAreErrors) {
   std::string regions = "x.a() ({\n}";
   for (int i = 0; i < 20; ++i) regions += ", {\n}";
   EXPECT_THAT(ErrorOf(ir, regions + ") : () -> ()"), HasSubstr("an op has at most 15 regions"));
-  EXPECT_THAT(ErrorOf(ir, "x.a() ({\n^a:\nx.b()[^a, ^a, ^a, ^a, ^a, ^a, ^a, ^a] : () -> ()\n}) : () -> ()"),
-              HasSubstr("an op has at most 7 successors"));
-  EXPECT_THAT(ErrorOf(ir, "%0:99999 = x.a() : () -> ()"), HasSubstr("expected the number of results"));
+  EXPECT_THAT(
+      ErrorOf(ir, "x.a() ({\n^a:\nx.b()[^a, ^a, ^a, ^a, ^a, ^a, ^a, ^a] : () -> ()\n}) : () -> ()"),
+      HasSubstr("an op has at most 7 successors"));
+  EXPECT_THAT(ErrorOf(ir, "%0:99999 = x.a() : () -> ()"),
+              HasSubstr("expected the number of results"));
   std::string dims = "x.a() : () -> tensor<";
   for (int i = 0; i < 300; ++i) dims += "1x";
   EXPECT_THAT(ErrorOf(ir, dims + "f32>"), HasSubstr("at most 256 dimensions"));
@@ -139,8 +149,10 @@ TEST(ParserTest, AnErrorLeavesNothingBehind) {
   TestIr ir;
   ir.context.set_allow_unregistered_dialects(true);
   size_t before = ir.context.op_bytes_in_use();
-  EXPECT_NE(ErrorOf(ir, "x.a() ({\n x.b(%later) : (f32) -> ()\n}, {\n %later = x.c() : () -> f32\n x.d()[^nowhere] : () -> ()"
-                        "\n}) : () -> ()\n%0 = x.e(%0, %1) : (f32, f32) -> f32\n!"),
+  EXPECT_NE(ErrorOf(ir,
+                    "x.a() ({\n x.b(%later) : (f32) -> ()\n}, {\n %later = x.c() : () -> f32\n "
+                    "x.d()[^nowhere] : () -> ()"
+                    "\n}) : () -> ()\n%0 = x.e(%0, %1) : (f32, f32) -> f32\n!"),
             "");
   EXPECT_EQ(ir.context.op_bytes_in_use(), before);
 }
@@ -148,8 +160,10 @@ TEST(ParserTest, AnErrorLeavesNothingBehind) {
 TEST(ParserTest, ForwardUsesAreReplaced) {
   TestIr ir;
   ir.context.set_allow_unregistered_dialects(true);
-  absl::StatusOr<OwnedOp> module = ParseModule(
-      ir.context, "x.g() ({\n x.use(%0#1, %0#0, %0#1) : (f32, i1, f32) -> ()\n %0:2 = x.a() : () -> (i1, f32)\n}) : () -> ()");
+  absl::StatusOr<OwnedOp> module =
+      ParseModule(ir.context,
+                  "x.g() ({\n x.use(%0#1, %0#0, %0#1) : (f32, i1, f32) -> ()\n %0:2 = x.a() : () "
+                  "-> (i1, f32)\n}) : () -> ()");
   ASSERT_TRUE(module.ok()) << module.status();
   Operation* use = (*module)->region().front().front()->region().front().front();
   EXPECT_EQ(use->operand(0), use->next()->result(1));
@@ -160,10 +174,16 @@ TEST(ParserTest, ForwardUsesAreReplaced) {
 TEST(ParserTest, NamesEndWithTheirRegion) {
   TestIr ir;
   ir.context.set_allow_unregistered_dialects(true);
-  EXPECT_EQ(ErrorOf(ir, "x.a() ({\n %v = x.b() : () -> f32\n}, {\n %v = x.b() : () -> f32\n}) : () -> ()\n%v = x.b() : () -> f32"), "");
-  EXPECT_THAT(ErrorOf(ir, "%v = x.b() : () -> f32\nx.a() ({\n %v = x.b() : () -> f32\n}) : () -> ()"),
-              HasSubstr("f.ir:3:2: value '%v' is defined twice"));
-  EXPECT_EQ(ir.messages.back(), "f.ir:3:2: error: value '%v' is defined twice\nf.ir:1:1: note: the first definition is here");
+  EXPECT_EQ(ErrorOf(ir,
+                    "x.a() ({\n %v = x.b() : () -> f32\n}, {\n %v = x.b() : () -> f32\n}) : () -> "
+                    "()\n%v = x.b() : () -> f32"),
+            "");
+  EXPECT_THAT(
+      ErrorOf(ir, "%v = x.b() : () -> f32\nx.a() ({\n %v = x.b() : () -> f32\n}) : () -> ()"),
+      HasSubstr("f.ir:3:2: value '%v' is defined twice"));
+  EXPECT_EQ(
+      ir.messages.back(),
+      "f.ir:3:2: error: value '%v' is defined twice\nf.ir:1:1: note: the first definition is here");
 }
 
 TEST(ParserTest, TypesAndAttributesStandAlone) {
@@ -209,12 +229,14 @@ TEST(ParserTest, TimeIsLinear) {
   };
   auto blocks = [](int n) {
     std::string text = "x.g() ({\n";
-    for (int i = 0; i < n; ++i) text += fmt::format("^bb{}:\n x.br()[^bb{}] : () -> ()\n", i, (i + 1) % n);
+    for (int i = 0; i < n; ++i)
+      text += fmt::format("^bb{}:\n x.br()[^bb{}] : () -> ()\n", i, (i + 1) % n);
     return text + "}) : () -> ()";
   };
   constexpr int kSize = 10000;
   for (auto make : std::vector<std::function<std::string(int)>>{
-           [&](int n) { return straight(n, "\n"); }, [&](int n) { return straight(n, " "); }, backwards, blocks}) {
+           [&](int n) { return straight(n, "\n"); }, [&](int n) { return straight(n, " "); },
+           backwards, blocks}) {
     double small = seconds(make(kSize));
     double large = seconds(make(8 * kSize));
     EXPECT_LT(large, 8 * small * 5 + 0.05);  // quadratic would be 64 times

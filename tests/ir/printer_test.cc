@@ -73,16 +73,20 @@ TEST(PrinterTest, BothForms) {
   Value v = ir.Add(ir.body, "t.source", {}, {ir.f32()})->result();
   ir.Add(ir.body, "t.binary", {v, v}, {ir.f32()});
   EXPECT_EQ(Print(*ir.module),
-            "builtin.module() ({\n  %0 = t.source() : () -> f32\n  %1 = t.binary(%0, %0) : (f32, f32) -> f32\n}) : () -> ()\n");
+            "builtin.module() ({\n  %0 = t.source() : () -> f32\n  %1 = t.binary(%0, %0) : (f32, "
+            "f32) -> f32\n}) : () -> ()\n");
   EXPECT_EQ(Print(*ir.module, {.generic = true}),
-            "\"builtin.module\"() ({\n  %0 = \"t.source\"() : () -> f32\n  %1 = \"t.binary\"(%0, %0) : (f32, f32) -> f32\n"
+            "\"builtin.module\"() ({\n  %0 = \"t.source\"() : () -> f32\n  %1 = \"t.binary\"(%0, "
+            "%0) : (f32, f32) -> f32\n"
             "}) : () -> ()\n");
 }
 
 TEST(PrinterTest, UnfinishedIrPrints) {
   TestIr ir;
   Operation* detached = ir.Make("t.binary", {Value(), Value()}, {ir.f32()});
-  EXPECT_EQ(detached->text(), "%0 = \"t.binary\"(%<<NULL VALUE>>, %<<NULL VALUE>>) : (<<NULL TYPE>>, <<NULL TYPE>>) -> f32");
+  EXPECT_EQ(detached->text(),
+            "%0 = \"t.binary\"(%<<NULL VALUE>>, %<<NULL VALUE>>) : (<<NULL TYPE>>, <<NULL TYPE>>) "
+            "-> f32");
   Operation* user = ir.Make("x.use", {detached->result()}, {});
   EXPECT_EQ(user->text(), "\"x.use\"(%<<UNKNOWN RESULT>>) : (f32) -> ()");
   user->Destroy();
@@ -93,7 +97,8 @@ TEST(PrinterTest, ResourcesAreWrittenOnceAndMayBeLeftOut) {
   TestIr ir;
   std::vector<int64_t> values(100);
   values[3] = 1;
-  Attribute weights = Attribute::Elements(ir.context, ir.tensor({100}, DType::kI64), std::as_bytes(std::span<const int64_t>(values)));
+  Attribute weights = Attribute::Elements(ir.context, ir.tensor({100}, DType::kI64),
+                                          std::as_bytes(std::span<const int64_t>(values)));
   Operation* a = ir.Add(ir.body, "t.tagged", {}, {});
   a->SetAttr("tag", weights);
   Attribute both[] = {weights, weights};

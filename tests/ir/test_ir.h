@@ -13,7 +13,8 @@
 namespace tenon::test {
 
 // Registers dialect "t": t.source () -> any, t.binary (any, any) -> any, t.tagged with attributes,
-// t.groups with optional and variadic operands, t.region, t.branch and t.end (terminators), and a module.
+// t.groups with optional and variadic operands, t.region, t.branch and t.end (terminators), and a
+// module.
 void RegisterTestDialect(Context& context);
 
 class TestIr {
@@ -25,8 +26,9 @@ class TestIr {
   Type tensor(std::initializer_list<int64_t> dims, DType dtype = DType::kF32);
   Operation* Make(std::string_view name, std::vector<Value> operands, std::vector<Type> results,
                   unsigned regions = 0, std::vector<Block*> successors = {});
-  Operation* Add(Block* block, std::string_view name, std::vector<Value> operands, std::vector<Type> results,
-                 unsigned regions = 0, std::vector<Block*> successors = {});
+  Operation* Add(Block* block, std::string_view name, std::vector<Value> operands,
+                 std::vector<Type> results, unsigned regions = 0,
+                 std::vector<Block*> successors = {});
   // All diagnostics so far, formatted.
   std::vector<std::string> messages;
 

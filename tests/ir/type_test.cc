@@ -18,8 +18,10 @@ TEST(TypeTest, EqualTypesAreOne) {
   EXPECT_NE(Type::Index(context), Type::None(context));
   DimExpr symbolic[] = {DimExpr::Symbol(context, "B"), DimExpr::Constant(context, 3)};
   DimExpr other[] = {DimExpr::Symbol(context, "N"), DimExpr::Constant(context, 3)};
-  EXPECT_NE(Type::Tensor(context, DType::kF32, symbolic), Type::Tensor(context, DType::kF32, other));
-  EXPECT_EQ(Type::Tensor(context, DType::kF32, symbolic), Type::Tensor(context, DType::kF32, symbolic));
+  EXPECT_NE(Type::Tensor(context, DType::kF32, symbolic),
+            Type::Tensor(context, DType::kF32, other));
+  EXPECT_EQ(Type::Tensor(context, DType::kF32, symbolic),
+            Type::Tensor(context, DType::kF32, symbolic));
   Context elsewhere;
   EXPECT_NE(Type::Index(context), Type::Index(elsewhere));
 }
@@ -63,10 +65,11 @@ TEST(TypeTest, TextReadsBack) {
   Context context;
   context.set_allow_unregistered_dialects(true);
   for (const char* text :
-       {"f32", "bf16", "i1", "ui64", "index", "none", "tensor<f32>", "tensor<2x0xi1>", "tensor<?x?xf16>",
-        "tensor<*xf64>", "tensor<?x4xf32, [\"B\", \"\"]>", "tensor<?x?xf32, [\"?\", \"2 * S + 1\"]>",
-        "tensor<?xi64, [\"`a b`\"]>", "(f32, i1) -> (f32, index)", "() -> (() -> ())", "tuple<f32, tuple<>>",
-        "!onnx.any", "!onnx.seq<\"a>b\", (i32) -> i32>"}) {
+       {"f32", "bf16", "i1", "ui64", "index", "none", "tensor<f32>", "tensor<2x0xi1>",
+        "tensor<?x?xf16>", "tensor<*xf64>", "tensor<?x4xf32, [\"B\", \"\"]>",
+        "tensor<?x?xf32, [\"?\", \"2 * S + 1\"]>", "tensor<?xi64, [\"`a b`\"]>",
+        "(f32, i1) -> (f32, index)", "() -> (() -> ())", "tuple<f32, tuple<>>", "!onnx.any",
+        "!onnx.seq<\"a>b\", (i32) -> i32>"}) {
     absl::StatusOr<Type> type = ParseType(context, text);
     ASSERT_TRUE(type.ok()) << text << ": " << type.status();
     EXPECT_EQ(type->text(), text);

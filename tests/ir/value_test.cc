@@ -83,7 +83,8 @@ TEST(ValueTest, RandomChangesKeepListsWhole) {
   TestIr ir;
   std::mt19937 random(7);
   std::vector<Value> values;
-  for (int i = 0; i < 8; ++i) values.push_back(ir.Add(ir.body, "t.source", {}, {ir.f32()})->result());
+  for (int i = 0; i < 8; ++i)
+    values.push_back(ir.Add(ir.body, "t.source", {}, {ir.f32()})->result());
   std::vector<Operation*> users;
   auto any = [&] { return values[random() % values.size()]; };
   for (int step = 0; step < 2000; ++step) {

@@ -13,26 +13,32 @@ namespace {
 using test::TestIr;
 using testing::HasSubstr;
 
-// Golden files (tests/golden/verify) cover what text can say; this is what only a builder can break.
+// Golden files (tests/golden/verify) cover what text can say; this is what only a builder can
+// break.
 
 TEST(VerifierTest, NullOperandsAndSuccessors) {
   TestIr ir;
   ir.Add(ir.body, "t.binary", {Value(), Value()}, {ir.f32()});
-  EXPECT_THAT(std::string(Verify(ir.module.get()).message()), HasSubstr("t.binary: operand 'a' is null"));
+  EXPECT_THAT(std::string(Verify(ir.module.get()).message()),
+              HasSubstr("t.binary: operand 'a' is null"));
   TestIr other;
   other.Add(other.body, "x.use", {Value()}, {});
-  EXPECT_THAT(std::string(Verify(other.module.get()).message()), HasSubstr("x.use: operand 0 is null"));
+  EXPECT_THAT(std::string(Verify(other.module.get()).message()),
+              HasSubstr("x.use: operand 0 is null"));
   TestIr third;
   Block* block = third.Add(third.body, "t.region", {}, {}, 1)->region().AddBlock();
   third.Add(block, "t.branch", {}, {}, 0, {nullptr});
-  EXPECT_THAT(std::string(Verify(third.module.get()).message()), HasSubstr("successor 'dest' is null"));
+  EXPECT_THAT(std::string(Verify(third.module.get()).message()),
+              HasSubstr("successor 'dest' is null"));
 }
 
 TEST(VerifierTest, DetachedDefinitions) {
   TestIr ir;
   Operation* detached = ir.Make("t.source", {}, {ir.f32()});
-  Operation* use = ir.Add(ir.body, "t.binary", {detached->result(), detached->result()}, {ir.f32()});
-  EXPECT_THAT(std::string(Verify(ir.module.get()).message()), HasSubstr("operand 0 belongs to no region"));
+  Operation* use =
+      ir.Add(ir.body, "t.binary", {detached->result(), detached->result()}, {ir.f32()});
+  EXPECT_THAT(std::string(Verify(ir.module.get()).message()),
+              HasSubstr("operand 0 belongs to no region"));
   use->Erase();
   detached->Destroy();
 }
@@ -44,13 +50,16 @@ TEST(VerifierTest, SuccessorsStayInTheirRegion) {
   ir.Add(a, "t.branch", {}, {}, 0, {b});
   ir.Add(b, "t.end", {}, {});
   Verify(ir.module.get()).IgnoreError();
-  EXPECT_THAT(ir.messages, testing::Contains(HasSubstr("t.branch: successor 0 is not a block of the same region")));
+  EXPECT_THAT(
+      ir.messages,
+      testing::Contains(HasSubstr("t.branch: successor 0 is not a block of the same region")));
 }
 
 TEST(VerifierTest, CountsOfRegionsAndSuccessors) {
   TestIr ir;
   ir.Add(ir.body, "t.region", {}, {}, 2);
-  EXPECT_THAT(std::string(Verify(ir.module.get()).message()), HasSubstr("has 2 regions, expects 1"));
+  EXPECT_THAT(std::string(Verify(ir.module.get()).message()),
+              HasSubstr("has 2 regions, expects 1"));
 }
 
 TEST(VerifierTest, IsolationHoldsForBuiltIr) {
@@ -123,7 +132,8 @@ TEST(OpChecksTest, EveryKindOfAttribute) {
   choice.type = AttrType::kEnum;
   choice.enums = {"x", "y"};
   EXPECT_EQ(CheckAttribute(choice, Attribute::Str(c, "x")), "");
-  EXPECT_EQ(CheckAttribute(choice, Attribute::Str(c, "z")), "attribute 'a' must be one of \"x\", \"y\", got \"z\"");
+  EXPECT_EQ(CheckAttribute(choice, Attribute::Str(c, "z")),
+            "attribute 'a' must be one of \"x\", \"y\", got \"z\"");
 }
 
 }  // namespace

@@ -263,6 +263,12 @@ TEST(Adapters, Split) {
   EXPECT_EQ(ImportModel(uneven).ResultType(1), "tensor<2x1x4xf32>");
   EXPECT_FALSE(
       ImportModel(OneNode(13, "Split", {"x"}, {{"axis", int64_t{1}}}, {"out", "b"})).status.ok());
+  // The largest extent that there is.
+  ModelBuilder huge(13);
+  huge.Ints("shape", {1}, {INT64_MAX})
+      .Node("ConstantOfShape", {"shape"}, {"x"}, {{"value", IntTensor("", {1}, {0})}});
+  huge.Node("Split", {"x"}, {"out", "b"}).Output("out");
+  EXPECT_FALSE(ImportModel(huge).status.ok());
   ModelBuilder symbolic(13);
   symbolic.Input("x", {"B", 6})
       .Node("Split", {"x"}, {"a", "b"}, {{"axis", int64_t{1}}})

@@ -34,8 +34,10 @@ TEST_P(EveryRule, ComputesWhatItReplaces) {
   for (const Rule& rule : AllRules()) {
     if (rule.name() != GetParam()) continue;
     CheckReport report = Check(rule);
-    for (const std::string& failure : report.failures) ADD_FAILURE() << rule.place() << ": " << failure;
-    for (const auto& alternative : report.alternatives) EXPECT_GE(alternative.matches, 20) << alternative.text;
+    for (const std::string& failure : report.failures)
+      ADD_FAILURE() << rule.place() << ": " << failure;
+    for (const auto& alternative : report.alternatives)
+      EXPECT_GE(alternative.matches, 20) << alternative.text;
     // Only a rule that says so may leave out an element type.
     if (ToString(rule).find("dtype(") == std::string::npos) {
       EXPECT_THAT(report.skipped, ::testing::IsEmpty());
@@ -55,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, EveryRule, ::testing::ValuesIn(Names()), [](cons
   return name;
 });
 
-// ---- planted mistakes --------------------------------------------------------------------------------------
+// ---- planted mistakes
+// --------------------------------------------------------------------------------------
 
 TEST(WrongRules, InversePermutationIsCaught) {
   Val x("x");
@@ -74,31 +77,31 @@ TEST(WrongRules, InversePermutationIsCaught) {
 TEST(WrongRules, WrongScaleIsCaught) {
   Val x("x");
   Attr<float> a("a"), b("b");
-  CheckReport report = Check(Rule("wrong")
-                                 .Match(Mul(Mul(x, Splat(a)), Splat(b)))
-                                 .Replace(Mul(x, Splat(Compute([](double p, double q) { return p + q; }, a, b)))));
+  CheckReport report =
+      Check(Rule("wrong")
+                .Match(Mul(Mul(x, Splat(a)), Splat(b)))
+                .Replace(Mul(x, Splat(Compute([](double p, double q) { return p + q; }, a, b)))));
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.failures[0], HasSubstr("allowed are"));
 }
 
 TEST(WrongRules, SlightlyWrongConstantIsCaught) {
   Val x("x");
-  CheckReport report =
-      Check(Rule("wrong").Match(Mul(x, Sigmoid(Mul(x, Splat(1.703))))).Replace(Gelu(x, {.approximate = "sigmoid"})));
+  CheckReport report = Check(Rule("wrong")
+                                 .Match(Mul(x, Sigmoid(Mul(x, Splat(1.703)))))
+                                 .Replace(Gelu(x, {.approximate = "sigmoid"})));
   EXPECT_FALSE(report.ok());
 }
 
 TEST(WrongRules, WrongAxisIsCaught) {
   Val x("x");
   Attr<int64_t> axis("axis");
-  CheckReport report = Check(Rule("wrong")
-                                 .Match(Relu(Softmax(x, {.axis = axis})))
-                                 .Replace(Softmax(x, {.axis = -1})));
+  CheckReport report = Check(
+      Rule("wrong").Match(Relu(Softmax(x, {.axis = axis}))).Replace(Softmax(x, {.axis = -1})));
   // The attribute variable is not used either, which registration refuses.
   EXPECT_FALSE(report.ok());
-  CheckReport any = Check(Rule("wrong")
-                              .Match(Relu(Softmax(x, {.axis = kAny})))
-                              .Replace(Softmax(x, {.axis = -1})));
+  CheckReport any = Check(
+      Rule("wrong").Match(Relu(Softmax(x, {.axis = kAny}))).Replace(Softmax(x, {.axis = -1})));
   ASSERT_FALSE(any.ok());
   EXPECT_THAT(any.failures[0], HasSubstr("instead of"));
 }
@@ -107,10 +110,11 @@ TEST(WrongRules, ForgottenRankIsCaught) {
   // Without Rank(b, 1) a bias that broadcasts over rows would be taken for one over columns.
   Val x("x"), w = Const("w"), b("b");
   auto joined = [](Value v) { return drr::Dims{v.type().dim(0) * v.type().dim(1)}; };
-  CheckReport report = Check(Rule("wrong")
-                                 .Match(Mul(Add(Matmul(x, w), b), Splat(1)))
-                                 .Where(Rank(w, 2) && RankAtLeast(x, 2) && Rank(b, 2))
-                                 .Replace(fused::Linear(x, w, Reshape(b, {.shape = Compute(joined, b)}), {})));
+  CheckReport report =
+      Check(Rule("wrong")
+                .Match(Mul(Add(Matmul(x, w), b), Splat(1)))
+                .Where(Rank(w, 2) && RankAtLeast(x, 2) && Rank(b, 2))
+                .Replace(fused::Linear(x, w, Reshape(b, {.shape = Compute(joined, b)}), {})));
   EXPECT_FALSE(report.ok());
 }
 
@@ -118,7 +122,8 @@ TEST(WrongRules, TooFewMatchesFail) {
   Val x("x");
   CheckReport report = Check(Rule("never")
                                  .Match(Relu(Relu(x)))
-                                 .Where(If("never", [](Value) { return false; }, x))
+                                 .Where(If(
+                                     "never", [](Value) { return false; }, x))
                                  .Replace(Relu(x)));
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.failures[0], HasSubstr("only 0 of 20 instances match"));
@@ -127,8 +132,10 @@ TEST(WrongRules, TooFewMatchesFail) {
 
 TEST(WrongRules, WrongAlternativeIsCaught) {
   Val x("x");
-  CheckReport report = Check(
-      Rule("wrong").Match(AnyOf(Relu(Neg(Neg(x))), Neg(Neg(Relu(x))), Tanh(Neg(Neg(x))))).Replace(Relu(x)));
+  CheckReport report =
+      Check(Rule("wrong")
+                .Match(AnyOf(Relu(Neg(Neg(x))), Neg(Neg(Relu(x))), Tanh(Neg(Neg(x)))))
+                .Replace(Relu(x)));
   EXPECT_FALSE(report.ok());
 }
 

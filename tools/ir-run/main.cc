@@ -13,8 +13,17 @@ namespace {
 
 enum ExitStatus { kOk = 0, kMismatch = 1, kBadInput = 2, kUnsupported = 3 };
 
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "ir-run: %s\n", std::string(status.message()).c_str());
+// Diagnostics first; the Status only where none of them says the same.
+int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}) {
+  bool said = false;
+  const std::string message(status.message());
+  const std::string core =
+      message.substr(message.rfind(": ") == std::string::npos ? 0 : message.rfind(": "));
+  for (const std::string& error : errors) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    said |= error.find(core) != std::string::npos;
+  }
+  if (!said) std::fprintf(stderr, "ir-run: %s\n", message.c_str());
   return absl::IsUnimplemented(status) ? kUnsupported : kBadInput;
 }
 
@@ -35,8 +44,9 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kRun:
       break;
   }
-  const absl::StatusOr<Report> report = RunModel(*options);
-  if (!report.ok()) return Fail(report.status());
+  std::vector<std::string> errors;
+  const absl::StatusOr<Report> report = RunModel(*options, errors);
+  if (!report.ok()) return Fail(report.status(), errors);
   if (options->json == "-") {
     PrintText(JsonReport(*report, *options));
   } else {

@@ -26,8 +26,9 @@ void Collect(const fs::path& folder, std::vector<fs::path>& cases) {
 
 // What fails first, or an empty text.
 absl::StatusOr<std::string> RunOne(const Options& options, const fs::path& folder) {
+  std::vector<std::string> errors;  // the Status names the first
   TENON_ASSIGN_OR_RETURN(const Programs programs,
-                         Prepare(options, (folder / "model.onnx").string()));
+                         Prepare(options, (folder / "model.onnx").string(), errors));
   TENON_ASSIGN_OR_RETURN(const std::vector<Case> cases,
                          ReadCases(folder.string(), programs.optimized_program));
   for (const Case& c : cases) {

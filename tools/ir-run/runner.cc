@@ -90,12 +90,18 @@ bool Report::pass() const {
   return true;
 }
 
-absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path) {
+absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path,
+                                 std::vector<std::string>& errors) {
   LoadOptions load;
-  load.on_diagnostic = [](const Context& context, const Diagnostic& diagnostic) {
+  load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
     // Remarks are for ir-opt; what keeps the model from running is an error later.
     if (diagnostic.severity == Severity::kRemark) return;
-    std::fprintf(stderr, "%s\n", FormatDiagnostic(context, diagnostic).c_str());
+    std::string text = FormatDiagnostic(context, diagnostic);
+    if (diagnostic.severity == Severity::kError) {
+      errors.push_back(std::move(text));
+    } else {
+      std::fprintf(stderr, "%s\n", text.c_str());
+    }
   };
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {
@@ -122,6 +128,7 @@ absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path
   compile.reference = options.reference;
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
   TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
+  original.context().diagnostics().SetHandler(nullptr);
   return Programs{std::move(original), std::move(optimized), std::move(original_program),
                   std::move(optimized_program), std::move(report)};
 }
@@ -149,8 +156,8 @@ absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& progr
   return report;
 }
 
-absl::StatusOr<Report> RunModel(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(Programs programs, Prepare(options, options.model));
+absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>& errors) {
+  TENON_ASSIGN_OR_RETURN(Programs programs, Prepare(options, options.model, errors));
   Report& report = programs.report;
   std::vector<Case> cases;
   if (!options.check.empty()) {

@@ -47,10 +47,12 @@ struct Programs {
   Report report;
 };
 
-// Loads, optimises and compiles.
-absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path);
+// Loads, optimises and compiles. Warnings are printed; errors, which the Status may repeat, go to
+// `errors`.
+absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path,
+                                 std::vector<std::string>& errors);
 // Runs all cases and times the first.
-absl::StatusOr<Report> RunModel(const Options& options);
+absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>& errors);
 // Both programs on one case. `outputs` receives what the optimised program computes.
 absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& programs, const Case& c,
                                    std::vector<Tensor>* outputs = nullptr);

@@ -1,0 +1,72 @@
+// A failing match allocates nothing.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "drr/matcher.h"
+#include "gtest/gtest.h"
+#include "ir/core/block.h"
+#include "ir/core/parser.h"
+#include "ir/dialect/dialects.h"
+#include "patterns/prelude.h"
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}  // namespace
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  std::abort();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace tenon::pattern {
+namespace {
+
+TEST(MatcherTest, FailingMatchesAllocateNothing) {
+  Context context;
+  RegisterAllDialects(context);
+  auto rules = CompiledRules::Create(AllRules(), context);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  // Almost a GELU (another constant), almost a layer norm (the variance of something else), almost
+  // an attention.
+  auto module = ParseModule(context, R"(
+"func.func"() <{function_type = (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>, sym_name = "f"}> ({
+^bb0(%x: tensor<2x4x8xf32>):
+  %s = "core.constant"() <{value = dense<1.5> : tensor<f32>}> : () -> tensor<f32>
+  %one = "core.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
+  %half = "core.constant"() <{value = dense<0.5> : tensor<f32>}> : () -> tensor<f32>
+  %a = "ten.div"(%x, %s) : (tensor<2x4x8xf32>, tensor<f32>) -> tensor<2x4x8xf32>
+  %e = "ten.erf"(%a) : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %p = "ten.add"(%e, %one) : (tensor<2x4x8xf32>, tensor<f32>) -> tensor<2x4x8xf32>
+  %m = "ten.mul"(%x, %p) : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %g = "ten.mul"(%m, %half) : (tensor<2x4x8xf32>, tensor<f32>) -> tensor<2x4x8xf32>
+  %v = "ten.reduce_mean"(%g) <{axes = array<i64: 2>}> : (tensor<2x4x8xf32>) -> tensor<2x4x1xf32>
+  %d = "ten.sub"(%x, %v) : (tensor<2x4x8xf32>, tensor<2x4x1xf32>) -> tensor<2x4x8xf32>
+  %q = "ten.matmul"(%d, %g) <{transpose_b = true}> : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x4xf32>
+  %w = "nn.softmax"(%q) <{axis = 2 : i64}> : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %o = "ten.matmul"(%w, %d) : (tensor<2x4x4xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  "func.return"(%o) : (tensor<2x4x8xf32>) -> ()
+}) : () -> ()
+)");
+  ASSERT_TRUE(module.ok()) << module.status();
+  Matcher matcher(context);
+  auto attempt = [&] {
+    int failures = 0;
+    (*module)->Walk([&](Operation* op) {
+      for (uint16_t index : rules->RulesAt(op->id()))
+        failures += matcher.Match(rules->rules()[index], op) ? 0 : 1;
+    });
+    return failures;
+  };
+  EXPECT_GT(attempt(), 20);  // warms the matcher's memory up
+  int64_t before = allocations;
+  int failures = attempt();
+  // The walk itself may allocate a little, whatever the number of rules.
+  EXPECT_LT(allocations - before, 8) << failures << " failing matches";
+}
+
+}  // namespace
+}  // namespace tenon::pattern
