@@ -7,23 +7,17 @@
 #include <map>
 #include <optional>
 
+#include "drr/text_lexer.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
 namespace tenon::drr {
 namespace {
 
-struct Token {
-  enum class Kind : uint8_t { kName, kNumber, kString, kSign, kEnd };
-  Kind kind = Kind::kEnd;
-  std::string_view text;  // a string without its quotes
-  int line = 1, column = 1;
-};
-
 class Parser {
  public:
   Parser(std::string_view text, const std::string& file, Context& context)
-      : text_(text), file_(file), context_(context) {
+      : file_(file), context_(context), lexer_(text) {
     Next();
   }
 
@@ -38,17 +32,19 @@ class Parser {
 
  private:
   // ---- tokens
-  void Next();
+  void Next() { token_ = lexer_.Next(); }
   absl::Status Error(const std::string& message) const {
     return absl::InvalidArgumentError(
         fmt::format("{}:{}:{}: {}", file_, token_.line, token_.column, message));
   }
   absl::Status Expected(std::string_view what) const {
-    return Error(token_.kind == Token::Kind::kEnd ? fmt::format("expected {} before the end", what)
-                                                  : fmt::format("expected {}, got '{}'", what, token_.text));
+    return Error(token_.kind == Token::Kind::kEnd
+                     ? fmt::format("expected {} before the end", what)
+                     : fmt::format("expected {}, got '{}'", what, token_.text));
   }
   bool Is(std::string_view sign) const {
-    return token_.kind != Token::Kind::kString && token_.kind != Token::Kind::kEnd && token_.text == sign;
+    return token_.kind != Token::Kind::kString && token_.kind != Token::Kind::kEnd &&
+           token_.text == sign;
   }
   bool Take(std::string_view sign) {
     if (!Is(sign)) return false;
@@ -70,6 +66,7 @@ class Parser {
   // ---- grammar
   absl::StatusOr<Rule> ParseRule();
   absl::StatusOr<Val> ParseVal();
+  absl::StatusOr<Val> ParseValHere();
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();
   absl::StatusOr<AttrRef> ParseAttr(AttrType type);
@@ -92,66 +89,16 @@ class Parser {
     return attr;
   }
 
-  std::string_view text_;
   std::string file_;
   Context& context_;
-  size_t at_ = 0;
-  int line_ = 1;
-  size_t line_start_ = 0;
+  TextLexer lexer_;
   Token token_;
+  int depth_ = 0;
+  static constexpr int kMaxDepth = 200;
   std::map<std::string, Val> vals_;
   std::map<std::string, AttrRef> attrs_;
   std::map<std::string, Dim> dims_;
 };
-
-void Parser::Next() {
-  while (at_ < text_.size()) {
-    char c = text_[at_];
-    if (c == '\n') {
-      ++line_;
-      line_start_ = ++at_;
-    } else if (std::isspace(static_cast<unsigned char>(c))) {
-      ++at_;
-    } else if (c == '#' && (at_ + 1 >= text_.size() || !std::isdigit(static_cast<unsigned char>(text_[at_ + 1])))) {
-      while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-    } else {
-      break;
-    }
-  }
-  token_ = Token();
-  token_.line = line_;
-  token_.column = static_cast<int>(at_ - line_start_) + 1;
-  if (at_ >= text_.size()) return;
-  const size_t start = at_;
-  auto letter = [&](size_t i) {
-    return i < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[i])) || text_[i] == '_');
-  };
-  const bool digit = std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
-  if (digit || (text_[at_] == '-' && at_ + 1 < text_.size() &&
-                (std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) || text_.substr(at_ + 1, 3) == "inf"))) {
-    token_.kind = Token::Kind::kNumber;
-    ++at_;
-    while (letter(at_) || (at_ < text_.size() && (text_[at_] == '.' || ((text_[at_] == '-' || text_[at_] == '+') &&
-                                                                        (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))) {
-      ++at_;
-    }
-  } else if (letter(at_)) {
-    token_.kind = Token::Kind::kName;
-    // A dash belongs to a name (of a rule) when a letter follows.
-    while (letter(at_) || (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == '-') && letter(at_ + 1))) ++at_;
-  } else if (text_[at_] == '"') {
-    token_.kind = Token::Kind::kString;
-    const size_t end = text_.find_first_of("\"\n", at_ + 1);
-    const bool closed = end != std::string_view::npos && text_[end] == '"';
-    token_.text = text_.substr(start + 1, (closed ? end : text_.size()) - start - 1);
-    at_ = closed ? end + 1 : text_.size();
-    return;
-  } else {
-    token_.kind = Token::Kind::kSign;
-    at_ += text_.substr(at_, 2) == "==" || text_.substr(at_, 2) == ">=" || text_.substr(at_, 2) == "&&" ? 2 : 1;
-  }
-  token_.text = text_.substr(start, at_ - start);
-}
 
 absl::StatusOr<double> Parser::Number() {
   double sign = 1;
@@ -159,7 +106,8 @@ absl::StatusOr<double> Parser::Number() {
   if (text.starts_with('-')) sign = -1, text.remove_prefix(1);
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (token_.kind == Token::Kind::kString || error != std::errc() || end != text.data() + text.size()) {
+  if (token_.kind == Token::Kind::kString || error != std::errc() ||
+      end != text.data() + text.size()) {
     return Expected("a number");
   }
   Next();
@@ -168,8 +116,10 @@ absl::StatusOr<double> Parser::Number() {
 
 absl::StatusOr<int64_t> Parser::Integer() {
   int64_t value = 0;
-  auto [end, error] = std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
-  if (token_.kind != Token::Kind::kNumber || error != std::errc() || end != token_.text.data() + token_.text.size()) {
+  auto [end, error] =
+      std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
+  if (token_.kind != Token::Kind::kNumber || error != std::errc() ||
+      end != token_.text.data() + token_.text.size()) {
     return Expected("a whole number");
   }
   Next();
@@ -185,8 +135,12 @@ const OpInfo* Parser::FindOp(const std::string& name) const {
 }
 
 absl::StatusOr<Dim> Parser::ParseFactor() {
-  if (Take("(")) {
+  if (Is("(")) {
+    if (depth_ >= kMaxDepth) return Error("nested too deeply");
+    Next();
+    ++depth_;
     TENON_ASSIGN_OR_RETURN(Dim dim, ParseDim());
+    --depth_;
     TENON_RETURN_IF_ERROR(Require(")"));
     return dim;
   }
@@ -260,7 +214,8 @@ absl::StatusOr<AttrRef> Parser::ParseAttr(AttrType type) {
     return type == AttrType::kF32s ? MakeLiteral(floats) : MakeLiteral(ints);
   }
   if (token_.kind == Token::Kind::kNumber || Is("inf")) {
-    if (type == AttrType::kI64) {
+    const bool whole = token_.text.find_first_of(".ein") == std::string_view::npos;
+    if (type == AttrType::kI64 || (type == AttrType::kAny && whole)) {
       TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
       return MakeLiteral(value);
     }
@@ -305,7 +260,8 @@ absl::StatusOr<Val> Parser::ParseOp(const std::string& name, Token at) {
   std::vector<std::vector<OperandPattern>> groups(def.operands.size());
   TENON_RETURN_IF_ERROR(Require("("));
   for (size_t g = 0; !Is(")");) {
-    if (g >= groups.size()) return Error(fmt::format("{} has only {} operands", info->name(), groups.size()));
+    if (g >= groups.size())
+      return Error(fmt::format("{} has only {} operands", info->name(), groups.size()));
     if (!Take("none")) {
       TENON_ASSIGN_OR_RETURN(OperandPattern operand, ParseOperand());
       groups[g].push_back(std::move(operand));
@@ -340,6 +296,14 @@ absl::StatusOr<Val> Parser::ParseOp(const std::string& name, Token at) {
 }
 
 absl::StatusOr<Val> Parser::ParseVal() {
+  if (depth_ >= kMaxDepth) return Error("nested too deeply");
+  ++depth_;
+  absl::StatusOr<Val> val = ParseValHere();
+  --depth_;
+  return val;
+}
+
+absl::StatusOr<Val> Parser::ParseValHere() {
   const Token at = token_;
   if (Take("(")) {
     TENON_ASSIGN_OR_RETURN(Val inner, ParseVal());
@@ -357,7 +321,8 @@ absl::StatusOr<Val> Parser::ParseVal() {
     TENON_ASSIGN_OR_RETURN(std::string variable, Name("a name"));
     if (name == "const") return Variable(variable, true);
     auto it = vals_.find(variable);
-    return it != vals_.end() ? it->second : vals_.emplace(variable, Each(variable.c_str())).first->second;
+    return it != vals_.end() ? it->second
+                             : vals_.emplace(variable, Each(variable.c_str())).first->second;
   }
   if (name == "splat") {
     TENON_RETURN_IF_ERROR(Require("("));
@@ -388,6 +353,7 @@ absl::StatusOr<Val> Parser::ParseVal() {
 
 absl::StatusOr<Condition> Parser::ParseCondition() {
   if (Take("!")) {
+    if (Is("!")) return Error("a condition is negated once");
     TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
     return !condition;
   }
@@ -413,7 +379,8 @@ absl::StatusOr<Condition> Parser::ParseCondition() {
     if (!least && !Is("==")) return Expected("'==' or '>='");
     Next();
     TENON_ASSIGN_OR_RETURN(int64_t rank, Integer());
-    return least ? RankAtLeast(vals[0], static_cast<int>(rank)) : Rank(vals[0], static_cast<int>(rank));
+    return least ? RankAtLeast(vals[0], static_cast<int>(rank))
+                 : Rank(vals[0], static_cast<int>(rank));
   }
   if (name == "dtype") {
     TENON_RETURN_IF_ERROR(Require("=="));
@@ -463,7 +430,8 @@ absl::StatusOr<Rule> Parser::ParseRule() {
       TENON_ASSIGN_OR_RETURN(std::string part, Name("a name"));
       TENON_RETURN_IF_ERROR(Require("="));
       TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
-      if (!vals_.emplace(part, val).second) return Error(fmt::format("'{}' has a meaning already", part));
+      if (!vals_.emplace(part, val).second)
+        return Error(fmt::format("'{}' has a meaning already", part));
     } else if (Take("match")) {
       do {
         TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
@@ -493,7 +461,8 @@ absl::StatusOr<Rule> Parser::ParseRule() {
       TENON_RETURN_IF_ERROR(Require("kernel"));
       rule = std::move(rule).RequireKernel();
     } else {
-      return Expected("let, match, where, keep, replace, benefit, summary, lowers, requires or '}'");
+      return Expected(
+          "let, match, where, keep, replace, benefit, summary, lowers, requires or '}'");
     }
   }
   return rule;
@@ -501,7 +470,8 @@ absl::StatusOr<Rule> Parser::ParseRule() {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file, Context& context) {
+absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
+                                             Context& context) {
   return Parser(text, file, context).Run();
 }
 

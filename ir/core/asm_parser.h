@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -161,6 +162,7 @@ class AsmParser {
   std::map<std::string, Attribute, std::less<>> attribute_aliases_;
   std::map<std::string, Location, std::less<>> location_aliases_;
   std::map<std::string, std::shared_ptr<const Blob>, std::less<>> resources_;
+  absl::flat_hash_map<std::pair<const Blob*, const TypeStorage*>, Attribute> resource_attributes_;
   // The section that FindResources has read, to be skipped when it is met in order.
   size_t metadata_begin_ = std::string_view::npos, metadata_end_ = 0;
   bool silent_ = false;

@@ -201,7 +201,10 @@ bool AsmParser::ParseDenseResource(Attribute& attribute) {
     return ErrorAt(at, fmt::format("resource '{}' has {} bytes, {} needs {}", key,
                                    it->second->size(), type.text(), expected));
   }
-  attribute = Attribute::Elements(context_, type, it->second);
+  // Uses of one resource are one attribute.
+  Attribute& known = resource_attributes_[{it->second.get(), type.storage()}];
+  if (!known) known = Attribute::Elements(context_, type, it->second);
+  attribute = known;
   return true;
 }
 

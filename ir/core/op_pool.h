@@ -85,9 +85,7 @@ class OpPool {
     Shard* shard = nullptr;
   };
 
-  Shard& LocalShard() {
-    return last_shard_.pool == id_ ? *last_shard_.shard : FindShard();
-  }
+  Shard& LocalShard() { return last_shard_.pool == id_ ? *last_shard_.shard : FindShard(); }
   Shard& FindShard();
   static void AddSlab(Shard& shard);
   static void* AllocateUnpooled(Shard& shard, size_t bytes);

@@ -23,7 +23,8 @@ DType ResultDType(const InferContext& c, DType otherwise) {
 absl::Status BroadcastAll(const InferContext& c, DType dtype, ResultTypes& results) {
   // A type broadcast with itself is itself; most ops need no more.
   const Type first = c.operands[0];
-  if (first.dtype() == dtype && std::ranges::all_of(c.operands, [&](Type t) { return t == first; })) {
+  if (first.is_tensor() && first.dtype() == dtype &&
+      std::ranges::all_of(c.operands, [&](Type t) { return t == first; })) {
     return SetResult(results, first);
   }
   DimVector dims;

@@ -46,8 +46,7 @@ class Chain {
       a = b;
       b = sum;
     }
-    benchmark::DoNotOptimize(
-        mlir::func::ReturnOp::create(builder, locations[0], b).getOperation());
+    benchmark::DoNotOptimize(mlir::func::ReturnOp::create(builder, locations[0], b).getOperation());
   }
 
   static std::unique_ptr<Chain> Filled(int64_t ops) {
@@ -121,7 +120,9 @@ void BM_Walk(benchmark::State& state) {
   auto chain = Chain::Filled(bench::kOps);
   for (auto _ : state) {
     int64_t adds = 0;
-    (*chain->module)->walk([&](mlir::Operation* op) { adds += llvm::isa<mlir::arith::AddIOp>(op); });
+    (*chain->module)->walk([&](mlir::Operation* op) {
+      adds += llvm::isa<mlir::arith::AddIOp>(op);
+    });
     if (adds != bench::kOps) state.SkipWithError("wrong count");
   }
   bench::SetPerOp(state, bench::kOps);

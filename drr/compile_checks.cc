@@ -1,0 +1,194 @@
+// What can be said of a rule by looking at nothing else.
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "drr/compiler.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+
+namespace tenon::drr {
+namespace {
+
+std::set<uint16_t> Intersection(const std::set<uint16_t>& a, const std::set<uint16_t>& b) {
+  std::set<uint16_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
+  return both;
+}
+
+}  // namespace
+
+void Compiler::FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const {
+  const Node& node = out_.nodes[edge.node];
+  if (node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet) {
+    for (const Edge& alternative : node.alternatives) FindRootOps(alternative, ops);
+  } else {
+    ops.insert(edge.node);
+  }
+}
+
+absl::Status Compiler::FindClimbs() {
+  std::set<uint16_t> reached;
+  std::function<void(uint16_t)> reach = [&](uint16_t n) {
+    if (!reached.insert(n).second) return;
+    for (const auto& group : out_.nodes[n].operands) {
+      for (const Edge& edge : group) reach(edge.node);
+    }
+    for (const Edge& edge : out_.nodes[n].alternatives) reach(edge.node);
+  };
+  // The way down from a node to something reached, as climbs from the bottom up.
+  std::function<bool(uint16_t, std::vector<Climb>&)> path = [&](uint16_t n,
+                                                                std::vector<Climb>& climbs) {
+    for (const auto& group : out_.nodes[n].operands) {
+      for (const Edge& edge : group) {
+        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat) continue;
+        if (reached.count(edge.node) || path(edge.node, climbs)) {
+          climbs.push_back({edge.node, edge.result, n});
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  reach(out_.roots[0].node);
+  for (size_t i = 1; i < out_.roots.size(); ++i) {
+    if (reached.count(out_.roots[i].node)) continue;
+    if (!path(out_.roots[i].node, out_.climbs)) {
+      return Error(fmt::format("root {} is not connected with the first one", i));
+    }
+    reach(out_.roots[i].node);
+  }
+  return absl::OkStatus();
+}
+
+Bound Compiler::Always(uint16_t n) const {
+  const Node& node = out_.nodes[n];
+  Bound bound;
+  bound.nodes.insert(n);
+  auto note = [&](const AttrCode& attr) {
+    if (attr.kind == AttrCode::Kind::kVariable) bound.attrs.insert(attr.variable);
+  };
+  for (const AttrCode& attr : node.attrs) note(attr);
+  if (node.kind == ValNode::Kind::kSplat) note(node.splat);
+  if (node.kind == ValNode::Kind::kLet) bound.attrs.insert(node.let_variable);
+  for (const auto& group : node.operands) {
+    for (const Edge& edge : group) {
+      if (!edge.maybe) bound.Add(Always(edge.node));
+    }
+  }
+  for (size_t i = 0; i < node.alternatives.size(); ++i) {
+    Bound one = Always(node.alternatives[i].node);
+    if (i == 0) {
+      bound.Add(one);
+      continue;
+    }
+    uint16_t self = n;
+    bound.nodes = Intersection(bound.nodes, one.nodes);
+    bound.attrs = Intersection(bound.attrs, one.attrs);
+    bound.nodes.insert(self);
+  }
+  return bound;
+}
+
+absl::Status Compiler::CheckResult(uint16_t n, std::set<uint16_t>& seen) {
+  if (!seen.insert(n).second || out_.nodes[n].in_source) return absl::OkStatus();
+  Bound always;
+  for (const Edge& root : out_.roots) always.Add(Always(root.node));
+  const Node& node = out_.nodes[n];
+  for (size_t g = 0; g < node.operands.size(); ++g) {
+    for (const Edge& edge : node.operands[g]) {
+      if (out_.nodes[edge.node].in_source && !always.nodes.count(edge.node) &&
+          node.info->def().operands[g].arity == Arity::kSingle) {
+        return Error(
+            fmt::format("'{}' is bound in some alternatives only, and {} needs its operand '{}'",
+                        NameOf(edge.node), node.source->op, node.info->def().operands[g].name));
+      }
+      TENON_RETURN_IF_ERROR(CheckResult(edge.node, seen));
+    }
+  }
+  auto check = [&](const AttrCode& attr) {
+    if (attr.kind == AttrCode::Kind::kVariable && !always.attrs.count(attr.variable)) {
+      return Error(fmt::format("attribute variable '{}' is not bound in every alternative",
+                               out_.attr_names[attr.variable]));
+    }
+    return absl::OkStatus();
+  };
+  for (const AttrCode& attr : node.attrs) TENON_RETURN_IF_ERROR(check(attr));
+  if (node.kind == ValNode::Kind::kSplat) TENON_RETURN_IF_ERROR(check(node.splat));
+  return absl::OkStatus();
+}
+
+absl::Status Compiler::CheckVariables() {
+  for (size_t n = 0; n < out_.nodes.size(); ++n) {
+    const Node& node = out_.nodes[n];
+    if (!node.in_source) continue;
+    bool variable = node.kind == ValNode::Kind::kVariable || node.kind == ValNode::Kind::kEach;
+    if (variable && mentions_[n] < 2 && !used_nodes_.count(static_cast<uint16_t>(n)) &&
+        !node.source->name.starts_with("_")) {
+      return Error(fmt::format("variable '{}' is not used (start its name with _ if that is meant)",
+                               node.source->name));
+    }
+  }
+  for (uint16_t v = 0; v < out_.attr_names.size(); ++v) {
+    if (!bound_attrs_.count(v)) {
+      return Error(
+          fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));
+    }
+    if (!used_attrs_.count(v)) {
+      return Error(
+          fmt::format("attribute variable '{}' is not used; kAny says that any value will do",
+                      out_.attr_names[v]));
+    }
+  }
+  for (uint16_t v : used_dims_) {
+    if (!bound_dims_.count(v)) {
+      return Error(fmt::format("dimension '{}' is not bound by the match", out_.dim_names[v]));
+    }
+  }
+  std::set<uint16_t> seen;
+  for (const Edge& result : out_.results) TENON_RETURN_IF_ERROR(CheckResult(result.node, seen));
+  return absl::OkStatus();
+}
+
+std::pair<int, int> Compiler::CountOps(uint16_t n, std::set<uint16_t>& seen) const {
+  if (!seen.insert(n).second) return {0, 0};
+  const Node& node = out_.nodes[n];
+  int least = node.kind == ValNode::Kind::kOp ? 1 : 0, most = least;
+  for (const auto& group : node.operands) {
+    for (const Edge& edge : group) {
+      auto [lo, hi] = CountOps(edge.node, seen);
+      least += edge.maybe ? 0 : lo;
+      most += hi;
+    }
+  }
+  int best = -1, worst = 0;
+  std::set<uint16_t> before = seen;
+  for (const Edge& edge : node.alternatives) {
+    std::set<uint16_t> branch = before;
+    auto [lo, hi] = CountOps(edge.node, branch);
+    best = best < 0 ? lo : std::min(best, lo);
+    worst = std::max(worst, hi);
+    seen.insert(branch.begin(), branch.end());
+  }
+  return {least + std::max(best, 0), most + worst};
+}
+
+absl::Status Compiler::CheckCost() {
+  std::set<uint16_t> seen;
+  int least = 0;
+  for (const Edge& root : out_.roots) {
+    auto [lo, hi] = CountOps(root.node, seen);
+    least += lo;
+    out_.num_ops += hi;
+  }
+  int made = 0;
+  for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;
+  if (made >= least && rule_.lowers().empty()) {
+    return Error(fmt::format(
+        "the result has {} ops and the source as few as {}; say with Lowers() what gets smaller",
+        made, least));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,154 @@
+// Attributes and numbers of a match.
+#include <cmath>
+
+#include "drr/matcher.h"
+#include "fmt/format.h"
+
+namespace tenon::drr {
+namespace {
+
+// How far numbers may differ and still be the same constant: exporters round them in different
+// ways.
+double Tolerance(DType dtype) {
+  if (dtype == DType::kBF16) return 1e-2;
+  if (dtype == DType::kF16) return 2e-3;
+  return IsFloat(dtype) ? 1e-4 : 0;
+}
+
+bool SameNumber(double want, double got, DType dtype) {
+  if (want == got || (std::isnan(want) && std::isnan(got))) return true;
+  if (!std::isfinite(want) || !std::isfinite(got)) return false;
+  return std::abs(want - got) <= Tolerance(dtype) * std::abs(want);
+}
+
+bool SameDims(Type a, Type b) {
+  if (!a.is_tensor() || !b.is_tensor() || a.rank() != b.rank()) return false;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(a.dim(i), b.dim(i))) return false;
+  }
+  return true;
+}
+
+// Does the constant leave the shape of the op's result to the other operands, as a scalar would?
+bool BroadcastsLikeScalar(Value constant, const Operation& op) {
+  Type type = constant.type(), result = op.result().type();
+  if (!type.is_tensor() || !result.is_tensor()) return false;
+  if (type.rank() == 0) return true;
+  for (unsigned i = 0; i < op.num_operands(); ++i) {
+    Value other = op.operand(i);
+    if (other != constant && SameDims(other.type(), result)) return true;
+  }
+  return type.num_elements() == 1 && type.rank() <= result.rank() && op.num_operands() == 1;
+}
+
+}  // namespace
+
+bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
+  Attribute actual = op->slot(code.slot);
+  auto differs = [&](const std::string& want) {
+    return fmt::format("attribute '{}' is {}, the rule wants {}",
+                       op->info().slot_name(code.slot).str(), actual ? actual.text() : "absent",
+                       want);
+  };
+  switch (code.kind) {
+    case AttrCode::Kind::kAny:
+      return true;
+    case AttrCode::Kind::kLiteral:
+      return actual == code.literal ||
+             Fail(op, [&] { return differs(code.literal ? code.literal.text() : "none"); });
+    case AttrCode::Kind::kAxis:
+    case AttrCode::Kind::kAxes: {
+      Type type = op->operand(0).type();
+      bool same = false;
+      if (type.is_tensor() && actual && code.kind == AttrCode::Kind::kAxis) {
+        same = actual.int_value() == std::get<int64_t>(code.source->literal) + type.rank();
+      } else if (type.is_tensor() && actual) {
+        const I64s& want = std::get<I64s>(code.source->literal);
+        std::span<const int64_t> have = actual.ints();
+        same = want.size() == have.size();
+        for (size_t i = 0; same && i < want.size(); ++i) {
+          same = have[i] == (want[i] < 0 ? want[i] + type.rank() : want[i]);
+        }
+      }
+      return same || Fail(op, [&] { return differs(drr::ToString(code.source->literal)); });
+    }
+    case AttrCode::Kind::kVariable: {
+      BoundArg arg;
+      arg.attr = actual;
+      return BindAttr(code.variable, arg, op);
+    }
+    case AttrCode::Kind::kCompute:
+      lets_.push_back({kNone, op, &code, actual});
+      return true;
+    case AttrCode::Kind::kDim:
+      if (!actual || actual.kind() != Attribute::Kind::kInteger) return false;
+      equations_.push_back({code.dims[0], DimExpr::Constant(*context_, actual.int_value()), op});
+      return true;
+    case AttrCode::Kind::kDims: {
+      if (!actual || actual.dims().size() != code.dims.size()) {
+        return Fail(op, [&] { return differs(fmt::format("{} dimensions", code.dims.size())); });
+      }
+      for (size_t i = 0; i < code.dims.size(); ++i)
+        equations_.push_back({code.dims[i], actual.dims()[i], op});
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
+  Operation* op = goal.value.defining_op();
+  auto wanted = [&] {
+    return fmt::format("{} where the rule wants a constant of {}", Describe(goal.value),
+                       drr::ToString(*node.splat.source));
+  };
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return Fail(goal.parent, wanted);
+  Attribute elements = op->slot(0);
+  if (!elements || elements.kind() != Attribute::Kind::kElements) return Fail(goal.parent, wanted);
+  if (!elements.is_splat() && elements.type().num_elements() != 1) return Fail(goal.parent, wanted);
+  if (goal.parent->Has(Trait::kElementwise) && !BroadcastsLikeScalar(goal.value, *goal.parent)) {
+    return Fail(goal.parent, [&] {
+      return fmt::format("{} does not broadcast like a scalar", Describe(goal.value));
+    });
+  }
+  double number = elements.ElementAsDouble(0);
+  DType dtype = elements.type().dtype();
+  switch (node.splat.kind) {
+    case AttrCode::Kind::kLiteral:
+      return SameNumber(node.splat.literal.float_value(), number, dtype) ||
+             Fail(goal.parent, wanted);
+    case AttrCode::Kind::kVariable: {
+      AttrBinding& binding = attrs_[node.splat.variable];
+      if (binding.bound)
+        return SameNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
+      BoundArg arg;
+      arg.number = number;
+      return BindAttr(node.splat.variable, arg, goal.parent);
+    }
+    default: {
+      lets_.push_back({kNone, goal.parent, &node.splat, Attribute::F64(*context_, number)});
+      return true;
+    }
+  }
+}
+
+bool Matcher::BindAttr(uint16_t variable, const BoundArg& arg, Operation* op) {
+  AttrBinding& binding = attrs_[variable];
+  if (!binding.bound) {
+    binding.bound = true;
+    binding.arg = arg;
+    trail_.push_back(variable | kAttrBit);
+    return true;
+  }
+  bool same = arg.attr && binding.arg.attr ? arg.attr == binding.arg.attr
+              : arg.literal != nullptr && binding.arg.literal != nullptr
+                  ? *arg.literal == *binding.arg.literal
+                  : SameNumber(ToNumber(binding.arg), ToNumber(arg), DType::kF32);
+  return same || Fail(op, [&] {
+           return fmt::format("'{}' is {} here and {} before", rule_->attr_names[variable],
+                              drr::ToString(ToAttrValue(arg)),
+                              drr::ToString(ToAttrValue(binding.arg)));
+         });
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,109 @@
+// Rules as text: the same data as the C++ functions build.
+#include "drr/text.h"
+
+#include <string>
+
+#include "drr/compiled.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/dialect/dialects.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TextTest : public ::testing::Test {
+ protected:
+  TextTest() { RegisterAllDialects(context_); }
+  std::string Why(const std::string& text) {
+    auto rules = ParseRules(text, "x.drr", context_);
+    if (!rules.ok()) return std::string(rules.status().message());
+    auto set = CompiledRules::Create(*std::move(rules), context_);
+    return set.ok() ? "accepted" : std::string(set.status().message());
+  }
+  Context context_;
+};
+
+TEST_F(TextTest, BuildsTheSameRuleAsCpp) {
+  auto rules = ParseRules(R"drr(
+# Bias and activation of a product.
+rule fuse-bias-gelu {
+  summary "gelu(linear(x, w) + b)"
+  let y = fused.linear(x, const w, none, none)
+  match gelu(add(y, b))
+  where rank(b) == 1 && float(x)
+  replace fused.linear(x, w, b, none) {activation = "gelu"}
+}
+)drr",
+                          "x.drr", context_);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  ASSERT_EQ(rules->size(), 1u);
+  Val x("x"), w = Const("w"), b("b");
+  Rule same = Rule("fuse-bias-gelu")
+                  .Match(Gelu(Add(fused::Linear(x, w, {}, {}), b)))
+                  .Where(Rank(b, 1) && IsFloat(x))
+                  .Replace(fused::Linear(x, w, b, {}, {.activation = "gelu"}));
+  EXPECT_EQ(ToString((*rules)[0]), ToString(same));
+  EXPECT_EQ((*rules)[0].place(), "x.drr:3");
+  EXPECT_EQ((*rules)[0].summary(), "gelu(linear(x, w) + b)");
+  EXPECT_TRUE(CompiledRules::Create(*std::move(rules), context_).ok());
+}
+
+TEST_F(TextTest, ReadsWhatRulesPrint) {
+  int read = 0;
+  for (const Rule& rule : AllRules()) {
+    std::string text = ToString(rule);
+    auto rules = ParseRules(text, "printed", context_);
+    // Computed attributes and conditions in words exist in C++ only.
+    if (!rules.ok()) continue;
+    ASSERT_EQ(rules->size(), 1u);
+    EXPECT_EQ(ToString((*rules)[0]), text);
+    ++read;
+  }
+  EXPECT_GE(read, 20);
+}
+
+TEST_F(TextTest, ErrorsNameThePlace) {
+  EXPECT_EQ(Why("rule a {\n  match gelu(foo(x))\n}"), "x.drr:2:14: there is no op 'foo'");
+  EXPECT_EQ(Why("rule a { match softmax(x) {axes = 1} }"),
+            "x.drr:1:28: nn.softmax has no attribute 'axes'");
+  EXPECT_EQ(Why("rule a { match relu(x, y) }"), "x.drr:1:24: ten.relu has only 1 operands");
+  EXPECT_EQ(Why("rule a { match add(x) }"), "x.drr:1:23: ten.add needs its operand 'b'");
+  EXPECT_EQ(Why("rule a { mach relu(x) }"),
+            "x.drr:1:10: expected let, match, where, keep, replace, benefit, summary, lowers, "
+            "requires or '}', got 'mach'");
+  EXPECT_THAT(Why("rule a { match relu(x"), HasSubstr("expected ',' before the end"));
+  EXPECT_THAT(Why("rule a { match relu(x) where rnk(x) == 1 }"),
+              HasSubstr("there is no condition 'rnk'"));
+  EXPECT_THAT(Why("rule a { match relu(relu(x)) replace tanh(y) }"),
+              HasSubstr("y in the result is not bound"));
+  EXPECT_THAT(Why("rule a { match softmax(relu(x)) {axis = \"one\"} replace x }"),
+              HasSubstr("cannot be \"one\""));
+  std::string deep = "rule a { match ";
+  for (int i = 0; i < 100000; ++i) deep += "relu(";
+  EXPECT_THAT(Why(deep), HasSubstr("nested too deeply"));
+  EXPECT_THAT(Why(std::string("rule a { match \"x") + '\0'), HasSubstr("expected a value"));
+}
+
+TEST_F(TextTest, EverythingHasANotation) {
+  EXPECT_EQ(Why(R"drr(
+rule everything {
+  benefit 3
+  lowers "spellings"
+  requires kernel
+  match any((relu(concat(each xs) {axis = 1}) let n = "relu") | (tanh(concat(each xs) {axis = 1}) let n = "tanh"))
+  replace fused.linear(concat(xs) {axis = 1}, concat(xs) {axis = 1}, none, none) {activation = n}
+}
+rule shapes {
+  match reshape(reshape(x) {shape = {B, S, H * D}}) {shape = {B * S, H * D}}
+  where shape(x) == {B, S, H, D} && dim(x, -1) == 64 && dtype(x) == f32 && !constant(x)
+  replace reshape(x) {shape = {B * S, H * D}}
+}
+)drr"),
+            "accepted");
+}
+
+}  // namespace
+}  // namespace tenon::pattern
