@@ -52,8 +52,9 @@ struct DimNode {
 class Dim {
  public:
   explicit Dim(const char* name);
-  Dim(int64_t value);  // NOLINT: numbers stand for themselves
-  Dim(int value) : Dim(int64_t{value}) {}
+  // Numbers stand for themselves.
+  Dim(int64_t value);                      // NOLINT(google-explicit-constructor)
+  Dim(int value) : Dim(int64_t{value}) {}  // NOLINT(google-explicit-constructor)
   explicit Dim(DimRef node) : node_(std::move(node)) {}
   const DimRef& node() const { return node_; }
 
@@ -164,34 +165,27 @@ template <typename T>
 class AttrArg {
  public:
   AttrArg() = default;
-  AttrArg(const Attr<T>& variable) : node_(variable.node()) {}      // NOLINT
-  AttrArg(const Computed<T>& computed) : node_(computed.node()) {}  // NOLINT
-  AttrArg(const Computed<double>& computed)                         // NOLINT
-      requires(std::is_same_v<T, float>)
+  // NOLINTBEGIN(google-explicit-constructor): braced lists of values are the notation of rules
+  AttrArg(const Attr<T>& variable) : node_(variable.node()) {}
+  AttrArg(const Computed<T>& computed) : node_(computed.node()) {}
+  AttrArg(const Computed<double>& computed) requires(std::is_same_v<T, float>)
       : node_(computed.node()) {}
-  AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}  // NOLINT
+  AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}
   template <typename U>
   requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U> &&
            (std::is_same_v<T, bool> == std::is_same_v<U, bool>)) AttrArg(U value)
-      : node_(MakeLiteral(WrapValue<T>(static_cast<T>(value)))) {}  // NOLINT
-  AttrArg(const Dim& dim)                                           // NOLINT
-      requires(std::is_same_v<T, int64_t>)
-      : node_(MakeDimAttr(dim)) {}
-  AttrArg(const char* text)  // NOLINT
-      requires(std::is_same_v<T, std::string>)
+      : node_(MakeLiteral(WrapValue<T>(static_cast<T>(value)))) {}
+  AttrArg(const Dim& dim) requires(std::is_same_v<T, int64_t>) : node_(MakeDimAttr(dim)) {}
+  AttrArg(const char* text) requires(std::is_same_v<T, std::string>)
       : node_(MakeLiteral(std::string(text))) {}
-  AttrArg(DType dtype)  // NOLINT
-      requires(std::is_same_v<T, DType>)
-      : node_(MakeLiteral(dtype)) {}
-  AttrArg(std::initializer_list<int64_t> values)  // NOLINT
-      requires(std::is_same_v<T, I64s>)
+  AttrArg(DType dtype) requires(std::is_same_v<T, DType>) : node_(MakeLiteral(dtype)) {}
+  AttrArg(std::initializer_list<int64_t> values) requires(std::is_same_v<T, I64s>)
       : node_(MakeLiteral(I64s(values))) {}
-  AttrArg(std::initializer_list<float> values)  // NOLINT
-      requires(std::is_same_v<T, F32s>)
+  AttrArg(std::initializer_list<float> values) requires(std::is_same_v<T, F32s>)
       : node_(MakeLiteral(F32s(values))) {}
-  AttrArg(std::initializer_list<Dim> dims)  // NOLINT
-      requires(std::is_same_v<T, Dims>)
+  AttrArg(std::initializer_list<Dim> dims) requires(std::is_same_v<T, Dims>)
       : node_(MakeDimsAttr({dims.begin(), dims.size()})) {}
+  // NOLINTEND(google-explicit-constructor)
   const AttrRef& node() const { return node_; }
 
  private:

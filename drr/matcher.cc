@@ -332,7 +332,8 @@ bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
 
 bool Matcher::Sequence(Goal goal) {
   const std::vector<Edge>& pattern = rule_->nodes[goal.edge.node].operands[goal.group];
-  auto [first, size] = goal.op->operand_group(goal.group);
+  const std::pair<unsigned, unsigned> group = goal.op->operand_group(goal.group);
+  const unsigned first = group.first, size = group.second;
   if (goal.item == pattern.size()) {
     return goal.position == size || Fail(goal.op, [&] {
              return fmt::format("{} operands, the rule wants {}", size, pattern.size());

@@ -292,7 +292,7 @@ absl::StatusOr<Val> Parser::ParseOp(const std::string& name, Token at) {
     }
     Next();
   }
-  return MakeOp(info->name(), std::move(groups), std::move(attrs));
+  return MakeOp(info->name(), std::move(groups), attrs);
 }
 
 absl::StatusOr<Val> Parser::ParseVal() {

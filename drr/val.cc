@@ -77,13 +77,13 @@ Val MakeAnyOf(std::vector<ValRef> alternatives) {
 }
 
 Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
-           std::vector<std::pair<std::string, AttrRef>> attrs) {
+           const std::vector<std::pair<std::string, AttrRef>>& attrs) {
   ValNode node{};
   node.kind = ValNode::Kind::kOp;
   node.op = std::string(op);
   node.operands = std::move(operands);
-  for (auto& [name, attr] : attrs) {
-    if (attr != nullptr) node.attrs.emplace_back(std::move(name), std::move(attr));
+  for (const auto& [name, attr] : attrs) {
+    if (attr != nullptr) node.attrs.emplace_back(name, attr);
   }
   std::sort(node.attrs.begin(), node.attrs.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -132,7 +132,7 @@ Val Repeat(const Val& base, int min, int max, const Step& step) {
 // Called by generated pattern functions.
 inline std::vector<OperandPattern> One(const Val& val) { return {{val.ref(), false}}; }
 Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
-           std::vector<std::pair<std::string, AttrRef>> attrs);
+           const std::vector<std::pair<std::string, AttrRef>>& attrs);
 
 // ---- pure functions over what a match binds
 // ------------------------------------------------------------

@@ -129,7 +129,8 @@ Rule AttentionOfOnnxJoined() {
   auto scale_of = [](double s, int64_t h, DimExpr e) -> std::optional<double> {
     if (s != 0) return s;
     if (!e.is_constant() || h <= 0) return std::nullopt;
-    return 1 / std::sqrt(static_cast<double>(e.constant() / h));
+    const int64_t head = e.constant() / h;
+    return 1 / std::sqrt(static_cast<double>(head));
   };
   return Rule("attention-of-onnx-joined")
       .Summary("attention of 3-D operands as ONNX defines it")

@@ -35,7 +35,8 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
     compiled_for_ = &op->context();
   }
   PassResult result;
-  auto [explained, node] = SplitExplain(context.explain_rule);
+  const auto [name, node] = SplitExplain(context.explain_rule);
+  const std::string_view explained = name;
   for (const drr::CompiledRules& rules : compiled_) {
     const bool explain = context.report && !explained.empty() && Has(rules, explained);
     auto fired = [&] {

@@ -14,6 +14,10 @@ namespace {
 using Kind = DimExpr::Kind;
 using Terms = std::vector<DimTerm>;
 
+// Products beyond this are given up as Unknown: their size would grow exponentially with their
+// depth.
+constexpr size_t kMaxTerms = 256;
+
 bool IsPlainSymbol(std::string_view name) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -383,9 +387,11 @@ DimExpr operator-(DimExpr a, DimExpr b) { return a + b * -1; }
 
 DimExpr operator*(DimExpr a, DimExpr b) {
   if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  const Terms left = ToTerms(a), right = ToTerms(b);
+  if (left.size() * right.size() > kMaxTerms) return DimExpr::Unknown(a.context());
   std::map<std::string, DimTerm> sum;
-  for (const DimTerm& x : ToTerms(a)) {
-    for (const DimTerm& y : ToTerms(b)) {
+  for (const DimTerm& x : left) {
+    for (const DimTerm& y : right) {
       DimTerm product;
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &product.coefficient)) {
         return DimExpr::Unknown(a.context());

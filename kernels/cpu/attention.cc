@@ -40,8 +40,11 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   state->block_rows = std::min(state->block_rows, std::max<int64_t>(call.q_len, 1));
   state->row_blocks = (call.q_len + state->block_rows - 1) / state->block_rows;
   const int64_t tasks = call.batch * call.heads * state->row_blocks;
+  const double flops = 2.0 * static_cast<double>(call.batch * call.heads) *
+                       static_cast<double>(call.q_len) * static_cast<double>(call.k_len) *
+                       static_cast<double>(call.dim + call.v_dim);
   state->slots =
-      std::min<int64_t>(args.device->parallel->num_threads(), std::max<int64_t>(tasks, 1));
+      std::min<int64_t>(cpu::ThreadsFor(flops, *args.device), std::max<int64_t>(tasks, 1));
   state->transposes_k = call.k.row != 1 && call.q_len >= kFewRows;
   state->scores_at = state->transposes_k ? AlignFloats(call.dim * call.k_len) : 0;
   state->slot_floats = state->scores_at + AlignFloats(state->block_rows * call.k_len);

@@ -28,6 +28,7 @@ struct GemmState : KernelState {
   OnednnCall call;
   int a = -1, b = -1, bias = -1, out = -1, scratchpad = -1;
   std::shared_ptr<KernelState> weights;  // null: b is bound at each run
+  int threads = 1;
   bool reference = false;  // left to the reference kernel: empty, or refused by oneDNN
   // Products beyond what one primitive does.
   Dims batch, a_batch, b_batch;
@@ -47,7 +48,10 @@ std::vector<int64_t> DimsOf(int64_t batch, int64_t rows, int64_t cols, bool batc
 // `weights`: the bytes of b when it is constant.
 KernelStatus PrepareGemm(PrepareArgs& args, const Gemm& gemm, const void* weights,
                          GemmState& state) {
-  const cpu::OnednnThreads threads(args.device->parallel->num_threads());
+  const double flops = 2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
+                       static_cast<double>(gemm.n) * static_cast<double>(gemm.k);
+  state.threads = cpu::ThreadsFor(flops, *args.device);
+  const cpu::OnednnThreads threads(state.threads);
   return cpu::GuardOnednn([&] {
     const bool batched = gemm.batch > 1;
     const auto a_desc = PlainDesc(DimsOf(gemm.batch, gemm.m, gemm.k, batched),
@@ -134,7 +138,7 @@ KernelStatus PrepareMatMul(PrepareArgs& args, std::shared_ptr<KernelState>& out)
 KernelStatus MatMul(const RunArgs& args) {
   auto& state = *static_cast<GemmState*>(args.state);
   if (state.reference) return RefMatMul().run(args);
-  const cpu::OnednnThreads threads(args.device->parallel->num_threads());
+  const cpu::OnednnThreads threads(state.threads);
   state.call.Bind(state.scratchpad, args.scratch);
   const int64_t count = Product(View(state.batch));
   const int64_t size = args.outputs[0].numel() / count;
@@ -173,7 +177,7 @@ KernelStatus Linear(const RunArgs& args) {
   auto& state = *static_cast<GemmState*>(args.state);
   if (state.reference) return RefFusedLinear().run(args);
   {
-    const cpu::OnednnThreads threads(args.device->parallel->num_threads());
+    const cpu::OnednnThreads threads(state.threads);
     state.call.Bind(state.scratchpad, args.scratch);
     state.call.Bind(state.a, args.inputs[0].data);
     if (state.weights == nullptr) state.call.Bind(state.b, args.inputs[1].data);

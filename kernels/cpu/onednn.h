@@ -11,7 +11,7 @@
 
 namespace tenon::kernels::cpu {
 
-// Makes oneDNN use as many threads as the program while in scope. It asks OpenMP for their number
+// Makes oneDNN use so many threads while in scope. It asks OpenMP for their number
 // both when a primitive is made and when it runs, and the two must agree.
 class OnednnThreads {
  public:

@@ -18,6 +18,14 @@ inline int64_t RowGrain(int64_t row_size, int64_t cost = 1) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, row_size * cost));
 }
 
+// Floating-point operations below which waking other threads costs more than it saves.
+inline constexpr double kSerialFlops = 4e6;
+
+// Threads worth using for so many operations: all of the program's, or the caller's alone.
+inline int ThreadsFor(double flops, const DeviceContext& device) {
+  return flops < kSerialFlops ? 1 : device.parallel->num_threads();
+}
+
 // Empty if every present operand and result has `dtype`; otherwise which one differs.
 std::string RequireDtype(const CallSignature& call, DType dtype);
 inline std::string RequireF32(const CallSignature& call) { return RequireDtype(call, DType::kF32); }

@@ -17,18 +17,30 @@ namespace tenon::kernels::cpu::HWY_NAMESPACE {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kMaxLanes = HWY_MAX_BYTES / sizeof(float);
 
+// Masked loads and stores that touch no byte beyond the mask.
+#define TENON_MASKED_PARTS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+
 // Loads n < Lanes floats; the other lanes get `fill`.
 inline V LoadPart(const float* x, int64_t n, float fill = 0) {
+#if TENON_MASKED_PARTS
+  const auto mask = hn::FirstN(D(), static_cast<size_t>(n));
+  return hn::IfThenElse(mask, hn::MaskedLoad(mask, D(), x), Const(fill));
+#else
   HWY_ALIGN float part[kMaxLanes];
   hn::Store(Const(fill), D(), part);
   std::memcpy(part, x, static_cast<size_t>(n) * sizeof(float));
   return hn::Load(D(), part);
+#endif
 }
 
 inline void StorePart(V v, float* y, int64_t n) {
+#if TENON_MASKED_PARTS
+  hn::BlendedStore(v, hn::FirstN(D(), static_cast<size_t>(n)), D(), y);
+#else
   HWY_ALIGN float part[kMaxLanes];
   hn::Store(v, D(), part);
   std::memcpy(y, part, static_cast<size_t>(n) * sizeof(float));
+#endif
 }
 
 // ---- elementwise --------------------------------------------------------------------------------
@@ -367,6 +379,22 @@ void GemmPanel(int64_t m, int64_t k, const float* a, int64_t lda, const float* b
   for (; i < m; ++i) GemmTile<1, kCols>(k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
 }
 
+// kRows rows of a product with fewer columns than a vector has lanes.
+template <int kRows>
+inline void GemmNarrowTile(int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
+                           int64_t ldb, float* c, int64_t ldc) {
+  V acc[kRows];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRows; ++i) acc[i] = hn::Zero(D());
+  for (int64_t p = 0; p < k; ++p) {
+    const V vb = LoadPart(b + p * ldb, n);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kRows; ++i) acc[i] = hn::MulAdd(Const(a[i * lda + p]), vb, acc[i]);
+  }
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRows; ++i) StorePart(acc[i], c + i * ldc, n);
+}
+
 void Gemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
           float* c, int64_t ldc) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(D()));
@@ -380,13 +408,9 @@ void Gemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const fl
     GemmPanel<1>(m, k, a, lda, b + n - lanes, ldb, c + n - lanes, ldc);
     return;
   }
-  for (int64_t i = 0; i < m; ++i) {
-    V acc = hn::Zero(D());
-    for (int64_t p = 0; p < k; ++p) {
-      acc = hn::MulAdd(Const(a[i * lda + p]), LoadPart(b + p * ldb, n), acc);
-    }
-    StorePart(acc, c + i * ldc, n);
-  }
+  int64_t i = 0;
+  for (; i + 6 <= m; i += 6) GemmNarrowTile<6>(n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  for (; i < m; ++i) GemmNarrowTile<1>(n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
 }
 
 // ---- the table ----------------------------------------------------------------------------------

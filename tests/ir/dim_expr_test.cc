@@ -133,4 +133,14 @@ TEST_F(DimExprTest, NegativeExtentsOfConstantsAreClampedByMax) {
 }
 
 }  // namespace
+TEST(DimExprTest, GivesUpOnProductsOfManySums) {
+  Context context;
+  DimExpr product = DimExpr::Constant(context, 1);
+  for (int i = 0; i < 40 && !product.is_unknown(); ++i) {
+    product = product * (DimExpr::Symbol(context, "a" + std::to_string(i)) +
+                         DimExpr::Symbol(context, "b" + std::to_string(i)));
+  }
+  EXPECT_TRUE(product.is_unknown());
+}
+
 }  // namespace tenon
