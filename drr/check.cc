@@ -115,7 +115,7 @@ class Checker {
   }
 
   CheckReport Run() {
-    for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
+    for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) {
       const Node& node = rule_.nodes[n];
       if (node.kind != ValNode::Kind::kAnyOf || !node.in_source) continue;
       for (size_t i = 0; i < node.alternatives.size(); ++i)
@@ -187,7 +187,7 @@ class Checker {
       return false;
     }
     taken_.clear();
-    for (uint16_t n = 0; n < rule_.nodes.size(); ++n) taken_.push_back(matcher_.AlternativeOf(n));
+    for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) taken_.push_back(matcher_.AlternativeOf(n));
     auto before = Evaluate(*instance, evaluator_);
     if (!before.ok()) {
       why_ = std::string(before.status().message());

@@ -129,7 +129,7 @@ absl::Status Compiler::CheckVariables() {
                                node.source->name));
     }
   }
-  for (uint16_t v = 0; v < out_.attr_names.size(); ++v) {
+  for (uint16_t v = 0, end = static_cast<uint16_t>(out_.attr_names.size()); v < end; ++v) {
     if (!bound_attrs_.count(v)) {
       return Error(
           fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));

@@ -12,8 +12,8 @@ std::string NameOf(const Val& val) {
   return node.kind == ValNode::Kind::kOp ? node.op : "the matched value";
 }
 
-Condition Make(std::string text, const Val& val, std::function<bool(Value)> holds,
-               std::function<std::string(Value)> why, int rank = -1,
+Condition Make(std::string text, const Val& val, const std::function<bool(Value)>& holds,
+               const std::function<std::string(Value)>& why, int rank = -1,
                DType dtype = DType::kInvalid) {
   ConditionNode node;
   node.text = std::move(text);
@@ -120,7 +120,7 @@ Condition IsFloat(const Val& val) {
       TypeText);
 }
 
-Condition SameTypes(std::vector<Val> vals) {
+Condition SameTypes(const std::vector<Val>& vals) {
   ConditionNode node;
   node.text = "same type(";
   for (const Val& val : vals) {

@@ -54,7 +54,7 @@ Condition IsConstant(const Val& val);
 Condition DTypeIs(const Val& val, DType dtype);
 Condition IsFloat(const Val& val);
 // The same element type and provably equal dimensions.
-Condition SameTypes(std::vector<Val> vals);
+Condition SameTypes(const std::vector<Val>& vals);
 template <typename... Rest>
 Condition SameType(const Val& first, const Rest&... rest) {
   return SameTypes({first, rest...});

@@ -277,7 +277,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
 void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   alternatives_.assign(rule_.nodes.size(), 0);
   absent_.assign(rule_.nodes.size(), {});
-  for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
+  for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) {
     const Node& node = rule_.nodes[n];
     if (node.kind == ValNode::Kind::kAnyOf) {
       alternatives_[n] = n == forced_node ? forced_alternative

@@ -143,7 +143,7 @@ absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Con
     if (!compiled.ok()) return compiled.status();
     set.compiled_.push_back(*std::move(compiled));
   }
-  for (uint16_t i = 0; i < set.compiled_.size(); ++i) {
+  for (uint16_t i = 0, end = static_cast<uint16_t>(set.compiled_.size()); i < end; ++i) {
     for (OpId anchor : set.compiled_[i].anchors) set.by_anchor_[anchor].push_back(i);
     for (uint16_t j = 0; j < i; ++j) {
       TENON_RETURN_IF_ERROR(CheckPair(set.compiled_[j], set.compiled_[i]));

@@ -178,8 +178,7 @@ Rule DivideByPowerOfTwo() {
 Rule SelectUnderSoftmax() {
   Val m("m"), s("s");
   Attr<float> low("low");
-  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
-                  kMax = std::numeric_limits<float>::max();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kMax = 3.4028234663852886e38;
   Attr<int64_t> axis("axis");
   Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
   return Rule("select-under-softmax")
@@ -192,8 +191,7 @@ Rule SelectUnderSoftmax() {
 Rule SelectUnderSoftmaxInverted() {
   Val m("m"), s("s");
   Attr<float> low("low");
-  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
-                  kMax = std::numeric_limits<float>::max();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kMax = 3.4028234663852886e38;
   Attr<int64_t> axis("axis");
   Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
   return Rule("select-under-softmax-inverted")

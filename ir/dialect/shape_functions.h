@@ -25,6 +25,7 @@ absl::Status InferCast(const InferContext& c, ResultTypes& results);
 absl::Status InferWhere(const InferContext& c, ResultTypes& results);
 absl::Status InferMatMul(const InferContext& c, ResultTypes& results);
 absl::Status InferEinsum(const InferContext& c, ResultTypes& results);
+absl::Status InferArgReduce(const InferContext& c, ResultTypes& results);
 absl::Status InferReduce(const InferContext& c, ResultTypes& results);
 absl::Status InferShapeOf(const InferContext& c, ResultTypes& results);
 absl::Status InferReshape(const InferContext& c, ResultTypes& results);

@@ -122,4 +122,23 @@ absl::Status InferReduce(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, x.dtype(), dims);
 }
 
+absl::Status InferArgReduce(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operands[0];
+  if (!x.is_tensor()) return SetResult(results, WithDType(x, DType::kI64));
+  const int64_t axis = InferI64(c, "axis");
+  if (axis < 0 || axis >= x.rank()) {
+    return c.Error(fmt::format("axis {} is out of range for rank {}", axis, x.rank()));
+  }
+  if (x.dim(axis).is_constant(0)) return c.Error("the axis has no elements to choose from");
+  DimVector dims;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i != axis) {
+      dims.push_back(x.dim(i));
+    } else if (InferBool(c, "keepdims")) {
+      dims.push_back(DimExpr::Constant(c.context, 1));
+    }
+  }
+  return SetTensor(c, results, DType::kI64, dims);
+}
+
 }  // namespace tenon
