@@ -187,7 +187,8 @@ class Checker {
       return false;
     }
     taken_.clear();
-    for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) taken_.push_back(matcher_.AlternativeOf(n));
+    for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n)
+      taken_.push_back(matcher_.AlternativeOf(n));
     auto before = Evaluate(*instance, evaluator_);
     if (!before.ok()) {
       why_ = std::string(before.status().message());

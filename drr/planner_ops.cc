@@ -264,7 +264,7 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   const Edge* q = Operand(n, 0);
   const bool joined = !fused && KnownRank(*q) == 3;
   int64_t heads = IntOf(n, fused ? "num_heads" : "q_num_heads", 4),
-          kv = IntOf(n, fused ? "kv_num_heads" : "kv_num_heads", 4);
+          kv = IntOf(n, "kv_num_heads", 4);
   Unknown h, g;
   if (fused || joined) {
     if (heads <= 0 || kv <= 0 || heads % kv != 0) return false;

@@ -178,7 +178,8 @@ Rule DivideByPowerOfTwo() {
 Rule SelectUnderSoftmax() {
   Val m("m"), s("s");
   Attr<float> low("low");
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kMax = 3.4028234663852886e38;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(),
+                   kMax = 3.4028234663852886e38;
   Attr<int64_t> axis("axis");
   Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
   return Rule("select-under-softmax")
@@ -191,7 +192,8 @@ Rule SelectUnderSoftmax() {
 Rule SelectUnderSoftmaxInverted() {
   Val m("m"), s("s");
   Attr<float> low("low");
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kMax = 3.4028234663852886e38;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(),
+                   kMax = 3.4028234663852886e38;
   Attr<int64_t> axis("axis");
   Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
   return Rule("select-under-softmax-inverted")

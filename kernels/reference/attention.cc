@@ -29,11 +29,15 @@ double Score(const AttentionCall& call, const T* q, const T* k, int64_t b, int64
   auto at = [&](const AttentionCall::ScoreStrides& s) {
     return b * s[0] + h * s[1] + i * s[2] + j * s[3];
   };
-  if (call.bias.present()) dot += DoubleAt(call.bias, at(call.bias_strides));
+  // Sums are rounded to T: a finite mask must swallow the scores as it does in the source program.
+  auto plus = [&](const TensorView& term, int64_t offset) {
+    dot = static_cast<double>(static_cast<C>(static_cast<T>(dot + DoubleAt(term, offset))));
+  };
+  if (call.bias.present()) plus(call.bias, at(call.bias_strides));
   if (call.mask.dtype == DType::kBool) {
     if (call.mask.as<uint8_t>()[at(call.mask_strides)] == 0) return -kInfinity;
   } else if (call.mask.present()) {
-    dot += DoubleAt(call.mask, at(call.mask_strides));
+    plus(call.mask, at(call.mask_strides));
   }
   if (call.causal && j > i + call.causal_offset) return -kInfinity;
   return dot;
@@ -47,11 +51,12 @@ void AttendRow(const AttentionCall& call, const RunArgs& args, int64_t b, int64_
   const T* q = args.inputs[0].as<T>() + call.q.At(b, h, i);
   T* out = args.outputs[0].as<T>() + call.out.At(b, h, i);
   double max = -kInfinity, sum = 0;
+  bool masked = true;  // the softmax of such a row is NaN
   for (int64_t j = 0; j < call.k_len; ++j) {
     scores[j] = Score(call, q, args.inputs[1].as<T>() + call.k.At(b, kv, j), b, h, i, j);
     max = std::max(max, scores[j]);
+    masked &= scores[j] == -kInfinity;
   }
-  const bool masked = max == -kInfinity;  // the softmax of such a row is NaN
   for (int64_t j = 0; j < call.k_len; ++j) {
     scores[j] = std::exp(scores[j] - max);
     sum += scores[j];

@@ -14,13 +14,14 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: GCC would see free() on what new returned, and warn.
+[[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   std::abort();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace tenon::pattern {
 namespace {
