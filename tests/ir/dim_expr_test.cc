@@ -133,7 +133,7 @@ TEST_F(DimExprTest, NegativeExtentsOfConstantsAreClampedByMax) {
 }
 
 }  // namespace
-TEST(DimExprTest, GivesUpOnProductsOfManySums) {
+TEST(DimExprLimitsTest, GivesUpOnProductsOfManySums) {
   Context context;
   DimExpr product = DimExpr::Constant(context, 1);
   for (int i = 0; i < 40 && !product.is_unknown(); ++i) {
