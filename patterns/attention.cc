@@ -94,17 +94,25 @@ double ScaleOf(double scale, DimExpr head) {
   return 1 / std::sqrt(static_cast<double>(head.constant()));
 }
 
-// ONNX's attention over split heads.
-Rule AttentionOfOnnx() {
+// ONNX's attention over split heads. Its causal mask starts in the upper left corner, ours ends in
+// the lower right one: they agree when there are as many keys as queries.
+Rule AttentionOfOnnx(const char* name, bool causal, const char* file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
   AttentionVals x;
   Dim B("B"), H("H"), G("G"), S("S"), T("T"), D("D");
-  Attr<float> scale("scale");
-  return Rule("attention-of-onnx")
-      .Summary("attention of 4-D operands as ONNX defines it")
+  Attr<float> scale("scale"), softcap("softcap");
+  const Dim& keys = causal ? S : T;
+  return Rule(name, file, line)
+      .Summary(causal ? "causal attention of 4-D operands as ONNX defines it"
+                      : "attention of 4-D operands as ONNX defines it")
       .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
-                           {.q_num_heads = kAny, .kv_num_heads = kAny, .scale = scale}))
-      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, T, D}) &&
-             ShapeIs(x.v, {B, G, T, AnyDim()}))
+                           {.q_num_heads = kAny,
+                            .kv_num_heads = kAny,
+                            .scale = scale,
+                            .is_causal = causal,
+                            .softcap = softcap}))
+      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, keys, D}) &&
+             ShapeIs(x.v, {B, G, keys, AnyDim()}))
       .Where(If(
           "the head size is a number", [](DimExpr d) { return d.is_constant(); }, D))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
@@ -115,7 +123,9 @@ Rule AttentionOfOnnx() {
                                  .k_layout = "bhsd",
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
-                                 .nan_guard = true}))
+                                 .causal = causal,
+                                 .nan_guard = true,
+                                 .softcap = softcap}))
       .Lowers("spellings of attention")
       .RequireKernel();
 }
@@ -267,7 +277,8 @@ Rule AttentionMergeReshape() {
 RuleSet AttentionRules() {
   return {AttentionCore("attention", false),
           AttentionCore("attention-of-transposed-keys", true),
-          AttentionOfOnnx(),
+          AttentionOfOnnx("attention-of-onnx", false),
+          AttentionOfOnnx("attention-of-onnx-causal", true),
           AttentionOfOnnxJoined(),
           AttentionScaleOfQ(),
           AttentionScaleOfK(),
