@@ -88,8 +88,9 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   if (!shapes.ok()) return shapes.status();
   std::vector<Tensor> results;
   std::vector<TensorView> outputs;
-  for (const ResultShape& shape : *shapes)
-    results.push_back(Tensor::Make(shape.dtype, shape.shape));
+  for (const ResultShape& shape : *shapes) {
+    TENON_ASSIGN_OR_RETURN(results.emplace_back(), Tensor::TryMake(shape.dtype, shape.shape));
+  }
   for (const Tensor& result : results) outputs.push_back(result.view());
 
   const kernels::Kernel* kernel = nullptr;
@@ -121,7 +122,9 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
     prepare.attrs = attrs.get();
     prepare.device = &device;
     status = kernel->prepare(prepare, state);
-    if (prepare.scratch_bytes > 0) scratch = AllocateAligned(prepare.scratch_bytes);
+    if (prepare.scratch_bytes > 0) {
+      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(prepare.scratch_bytes));
+    }
   }
   args.state = state.get();
   args.scratch = scratch.get();

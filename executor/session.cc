@@ -88,8 +88,8 @@ absl::StatusOr<Prepared*> Session::Impl::Find(std::span<const TensorView> inputs
                          Prepared::Make(*program, walk, inputs, std::move(plan)));
   ++stats.shapes_prepared;
   if (made->arena_bytes() > stats.arena_bytes) {
+    TENON_ASSIGN_OR_RETURN(arena, AllocateAligned(made->arena_bytes()));
     stats.arena_bytes = made->arena_bytes();
-    arena = AllocateAligned(stats.arena_bytes);
   }
   if (prepared.size() >= kMaxPrepared) prepared.pop_back();
   prepared.push_front(std::move(made));
@@ -225,7 +225,9 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs)
   std::vector<Tensor> outputs;
   std::vector<TensorView> output_views;
   for (size_t i = 0; i < impl_->program->outputs.size(); ++i) {
-    outputs.push_back(Tensor::Make(impl_->program->outputs[i].dtype, ready->output(i).shape));
+    TENON_ASSIGN_OR_RETURN(
+        outputs.emplace_back(),
+        Tensor::TryMake(impl_->program->outputs[i].dtype, ready->output(i).shape));
   }
   for (const Tensor& output : outputs) output_views.push_back(output.view());
   TENON_RETURN_IF_ERROR(impl_->CheckPlaces(views, {}));

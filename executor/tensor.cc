@@ -4,25 +4,38 @@
 #include <new>
 
 #include "fmt/format.h"
+#include "ir/core/check.h"
 
 namespace tenon {
 namespace {
 constexpr std::align_val_t kAlignment{64};
 }  // namespace
 
-std::shared_ptr<std::byte> AllocateAligned(size_t bytes) {
-  auto* memory = static_cast<std::byte*>(::operator new(bytes == 0 ? 1 : bytes, kAlignment));
-  return {memory, [](std::byte* p) { ::operator delete(p, kAlignment); }};
+absl::StatusOr<std::shared_ptr<std::byte>> AllocateAligned(size_t bytes) {
+  auto* memory =
+      static_cast<std::byte*>(::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow));
+  if (memory == nullptr) {
+    return absl::ResourceExhaustedError(
+        fmt::format("{} bytes of memory are needed, more than there are", bytes));
+  }
+  return std::shared_ptr<std::byte>(memory,
+                                    [](std::byte* p) { ::operator delete(p, kAlignment); });
 }
 
-Tensor Tensor::Make(DType dtype, std::span<const int64_t> shape) {
+absl::StatusOr<Tensor> Tensor::TryMake(DType dtype, std::span<const int64_t> shape) {
   Tensor t;
   t.dtype_ = dtype;
   t.shape_.assign(shape.begin(), shape.end());
-  auto memory = AllocateAligned(t.num_bytes());
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateAligned(t.num_bytes()));
   t.data_ = memory.get();
   t.owner_ = std::move(memory);
   return t;
+}
+
+Tensor Tensor::Make(DType dtype, std::span<const int64_t> shape) {
+  absl::StatusOr<Tensor> t = TryMake(dtype, shape);
+  TENON_CHECK_MSG(t.ok(), std::string(t.status().message()));
+  return *std::move(t);
 }
 
 Tensor Tensor::Copy(DType dtype, std::span<const int64_t> shape, const void* data) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "ir/core/attribute.h"
 #include "ir/core/dtype.h"
 #include "kernels/tensor_view.h"
@@ -21,6 +22,8 @@ class Tensor {
   Tensor() = default;
   // Bytes are not initialised; 64-byte aligned.
   static Tensor Make(DType dtype, std::span<const int64_t> shape);
+  // The same, for sizes that come from a model or a user: too large a tensor is an error.
+  static absl::StatusOr<Tensor> TryMake(DType dtype, std::span<const int64_t> shape);
   static Tensor Copy(DType dtype, std::span<const int64_t> shape, const void* data);
   // Shares the bytes where their alignment allows. REQUIRES: kElements.
   static Tensor FromAttribute(Attribute elements);
@@ -53,7 +56,7 @@ class Tensor {
 std::string ShapeText(DType dtype, std::span<const int64_t> shape);
 
 // `bytes` bytes aligned to 64, freed with the pointer. Never null, also for 0 bytes.
-std::shared_ptr<std::byte> AllocateAligned(size_t bytes);
+absl::StatusOr<std::shared_ptr<std::byte>> AllocateAligned(size_t bytes);
 
 }  // namespace tenon
 

@@ -100,7 +100,8 @@ absl::Status Walk::Step(size_t index, bool run_all) {
 absl::Status Walk::ComputeDims(const Instruction& instruction) {
   const int result = instruction.results[0];
   const Type type = program_.values[result].type;
-  std::shared_ptr<std::byte> memory = AllocateAligned(instruction.dims.size() * sizeof(int64_t));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
+                         AllocateAligned(instruction.dims.size() * sizeof(int64_t)));
   auto* out = reinterpret_cast<int64_t*>(memory.get());
   for (size_t i = 0; i < instruction.dims.size(); ++i) {
     const std::optional<int64_t> value = instruction.dims[i].Evaluate(bindings_.lookup());
@@ -188,9 +189,10 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   for (int number : instruction.kernel_inputs)
     inputs.push_back(number < 0 ? TensorView() : view(number));
   for (int number : instruction.results) {
-    std::shared_ptr<std::byte> memory = AllocateAligned(BytesOf(number));
-    values_[number].data = memory.get();
-    values_[number].owner = std::move(memory);
+    absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateAligned(BytesOf(number));
+    if (!memory.ok()) return program_.Error(instruction, memory.status());
+    values_[number].data = memory->get();
+    values_[number].owner = *std::move(memory);
     outputs.push_back(view(number));
   }
   kernels::RunArgs args;
@@ -204,7 +206,9 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
       PrepareKernel(instruction, attrs, args.inputs, args.outputs, state, scratch_bytes));
   args.state = state.get();
   std::shared_ptr<std::byte> scratch;
-  if (scratch_bytes > 0) scratch = AllocateAligned(scratch_bytes);
+  if (scratch_bytes > 0) {
+    TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
+  }
   args.scratch = scratch.get();
   const kernels::KernelStatus status = instruction.kernel.run(args);
   return status.ok() ? absl::OkStatus() : program_.KernelError(instruction, status);

@@ -1,4 +1,5 @@
 // Typed options of passes: reading, checking, printing.
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -93,6 +94,15 @@ absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::strin
         return PipelineError(
             text, entry.offset,
             fmt::format("option '{}' has no value (expected a list a,b,c)", entry.key));
+      }
+      for (const std::string& piece : entry.pieces) {
+        const std::vector<std::string>& choices = option->choices;
+        if (choices.empty() || std::find(choices.begin(), choices.end(), piece) != choices.end())
+          continue;
+        return PipelineError(
+            text, entry.value_offset,
+            fmt::format("option '{}' has the value '{}' (expected some of {}){}", entry.key, piece,
+                        fmt::join(choices, ", "), DidYouMean(piece, choices)));
       }
       values = entry.pieces;
       continue;

@@ -1,8 +1,6 @@
 // fuse: applies the fusion rules, family by family.
 #include <algorithm>
 
-#include "fmt/format.h"
-#include "ir/core/diagnostic.h"
 #include "transforms/passes.h"
 #include "transforms/rule_phase.h"
 
@@ -11,21 +9,9 @@ namespace {
 
 class Fuse : public Pass {
  public:
-  explicit Fuse(std::vector<std::string> names)
-      : names_(std::move(names)), phase_(Families(names_)) {}
+  explicit Fuse(const std::vector<std::string>& names) : phase_(Families(names)) {}
 
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
-    for (const std::string& name : names_) {
-      const pattern::Family* family = pattern::FindFamily(name);
-      if (family == nullptr || family->phase != "fuse") {
-        std::string known;
-        for (const pattern::Family& f : pattern::Families()) {
-          if (f.phase == "fuse") known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
-        }
-        return EmitError(op->context(), op->location(),
-                         fmt::format("fuse: no family of rules '{}' (there are: {})", name, known));
-      }
-    }
     return phase_.Run(op, context);
   }
 
@@ -41,7 +27,6 @@ class Fuse : public Pass {
     return families;
   }
 
-  std::vector<std::string> names_;
   RulePhase phase_;
 };
 
@@ -50,8 +35,12 @@ class Fuse : public Pass {
 PassInfo FusePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.options = {
-      {"rules", PassOption::Type::kStringList, "", "families to apply (none given: all)"}};
+  PassOption rules = {"rules", PassOption::Type::kStringList, "",
+                      "families to apply (none given: all)"};
+  for (const pattern::Family& family : pattern::Families()) {
+    if (family.phase == "fuse") rules.choices.emplace_back(family.name);
+  }
+  info.options = {std::move(rules)};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<Fuse>(values.GetStringList("rules"));
   };

@@ -233,7 +233,7 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       TENON_ASSIGN_OR_RETURN(const int64_t extent, sizes.Of(dim));
       shape.push_back(extent);
     }
-    c.inputs[i] = Tensor::Make(type.dtype(), shape);
+    TENON_ASSIGN_OR_RETURN(c.inputs[i], Tensor::TryMake(type.dtype(), shape));
     Fill(c.inputs[i], program.inputs()[i].name, random);
   }
   return c;

@@ -34,8 +34,9 @@ class Timed {
     for (const Tensor& input : inputs) t.inputs_.push_back(input.view());
     TENON_ASSIGN_OR_RETURN(const std::vector<ResultShape> shapes,
                            t.session_.OutputShapes(t.inputs_));
-    for (const ResultShape& shape : shapes)
-      t.outputs_.push_back(Tensor::Make(shape.dtype, shape.shape));
+    for (const ResultShape& shape : shapes) {
+      TENON_ASSIGN_OR_RETURN(t.outputs_.emplace_back(), Tensor::TryMake(shape.dtype, shape.shape));
+    }
     for (const Tensor& output : t.outputs_) t.views_.push_back(output.view());
     return t;
   }
