@@ -225,9 +225,8 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs)
   std::vector<Tensor> outputs;
   std::vector<TensorView> output_views;
   for (size_t i = 0; i < impl_->program->outputs.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(
-        outputs.emplace_back(),
-        Tensor::TryMake(impl_->program->outputs[i].dtype, ready->output(i).shape));
+    TENON_ASSIGN_OR_RETURN(outputs.emplace_back(), Tensor::TryMake(impl_->program->outputs[i].dtype,
+                                                                   ready->output(i).shape));
   }
   for (const Tensor& output : outputs) output_views.push_back(output.view());
   TENON_RETURN_IF_ERROR(impl_->CheckPlaces(views, {}));

@@ -18,8 +18,7 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateAligned(size_t bytes) {
     return absl::ResourceExhaustedError(
         fmt::format("{} bytes of memory are needed, more than there are", bytes));
   }
-  return std::shared_ptr<std::byte>(memory,
-                                    [](std::byte* p) { ::operator delete(p, kAlignment); });
+  return std::shared_ptr<std::byte>(memory, [](std::byte* p) { ::operator delete(p, kAlignment); });
 }
 
 absl::StatusOr<Tensor> Tensor::TryMake(DType dtype, std::span<const int64_t> shape) {

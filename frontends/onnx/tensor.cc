@@ -125,6 +125,8 @@ absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DTy
 
 absl::StatusOr<TensorData> Decode(const TensorProto& tensor, const TensorSource& source) {
   TensorData data;
+  if (tensor.data_type() == TensorProto::UNDEFINED)
+    return absl::InvalidArgumentError("has no element type");
   data.dtype = DTypeOf(tensor.data_type());
   if (data.dtype == DType::kInvalid) {
     return absl::UnimplementedError(

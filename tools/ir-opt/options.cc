@@ -135,9 +135,9 @@ absl::Status Apply(const Flag& flag, bool has_value, std::string_view value,
                    const std::string* next, bool& used_next, Options& options) {
   if (flag.takes == Takes::kValue && !has_value) {
     if (next == nullptr) {
-      return absl::InvalidArgumentError(
-          fmt::format("option '{}{}' needs a value ({})", flag.name[1] == '\0' ? "-" : "--",
-                      flag.name, flag.value_name));
+      return absl::InvalidArgumentError(fmt::format("option '{}{}' needs a value ({})",
+                                                    flag.name[1] == '\0' ? "-" : "--", flag.name,
+                                                    flag.value_name));
     }
     value = *next;
     used_next = true;
