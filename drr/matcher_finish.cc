@@ -107,7 +107,7 @@ bool Matcher::FinishLets() {
         bool same = want == let.attr;
         if (!same && want && want.kind() == Attribute::Kind::kFloat) {
           double a = want.float_value(), b = let.attr.float_value();
-          same = std::abs(a - b) <= 1e-4 * std::abs(a);
+          same = std::abs(a - b) <= 1e-6 * std::abs(a);
         }
         if (!same) {
           return Fail(let.op, [&] {

@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
       return absl::InvalidArgumentError(
           fmt::format("an operand of {} is not constant", info.name()));
     }
-    inputs.push_back(Tensor::FromAttribute(operand));
+    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), Tensor::FromAttribute(operand));
   }
   for (const Tensor& input : inputs) operand_views.push_back(input.view());
   const SymbolLookup lookup =

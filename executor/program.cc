@@ -92,7 +92,9 @@ class Compiler {
     for (unsigned i = 0; i < op.num_results(); ++i)
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
-      program_->values[AddValue(op.result())].constant = Tensor::FromAttribute(constant.value());
+      absl::StatusOr<Tensor> tensor = Tensor::FromAttribute(constant.value());
+      if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
+      program_->values[AddValue(op.result())].constant = *std::move(tensor);
       return absl::OkStatus();
     }
     Instruction instruction;

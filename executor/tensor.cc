@@ -53,10 +53,17 @@ Tensor Tensor::Borrow(DType dtype, std::span<const int64_t> shape, void* data,
   return t;
 }
 
-Tensor Tensor::FromAttribute(Attribute elements) {
+absl::StatusOr<Tensor> Tensor::FromAttribute(Attribute elements) {
   const Type type = elements.type();
   std::vector<int64_t> shape;
   for (DimExpr d : type.dims()) shape.push_back(d.constant());
+  if (elements.is_splat()) {  // a few bytes of a model may stand for more than the memory holds
+    TENON_ASSIGN_OR_RETURN(Tensor t, TryMake(type.dtype(), shape));
+    const size_t size = SizeOf(type.dtype());
+    for (size_t at = 0; at < t.num_bytes(); at += size)
+      std::memcpy(t.as<std::byte>() + at, elements.raw_bytes().data(), size);
+    return t;
+  }
   std::shared_ptr<const Blob> blob = elements.DenseBlob();
   if (blob->alignment() < SizeOf(type.dtype()))
     return Copy(type.dtype(), shape, blob->bytes().data());

@@ -26,7 +26,7 @@ class Tensor {
   static absl::StatusOr<Tensor> TryMake(DType dtype, std::span<const int64_t> shape);
   static Tensor Copy(DType dtype, std::span<const int64_t> shape, const void* data);
   // Shares the bytes where their alignment allows. REQUIRES: kElements.
-  static Tensor FromAttribute(Attribute elements);
+  static absl::StatusOr<Tensor> FromAttribute(Attribute elements);
   // Shares memory that lives as long as `owner`.
   static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data,
                        std::shared_ptr<const void> owner);

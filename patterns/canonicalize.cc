@@ -173,45 +173,60 @@ Rule DivideByPowerOfTwo() {
       .Lowers("divisions");
 }
 
-// softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf)), and the same for numbers that
-// swallow every score
-Rule SelectUnderSoftmax() {
+// softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf))
+Rule SelectUnderSoftmax(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
   Val m("m"), s("s");
-  Attr<float> low("low");
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(),
-                   kMax = 3.4028234663852886e38;
   Attr<int64_t> axis("axis");
-  Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
-  return Rule("select-under-softmax")
-      .Summary("softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf))")
-      .Match(Softmax(ten::Where(m, s, floor), {.axis = axis}))
-      .Replace(Softmax(Add(s, ten::Where(m, Splat(0), Splat(low))), {.axis = axis}))
+  Val low = Splat(-std::numeric_limits<double>::infinity());
+  Val selected = inverted ? ten::Where(m, low, s) : ten::Where(m, s, low);
+  Val mask = inverted ? ten::Where(m, low, Splat(0)) : ten::Where(m, Splat(0), low);
+  return Rule(name, file, line)
+      .Summary("scores replaced by -inf are scores with a mask of -inf added")
+      .Match(Softmax(selected, {.axis = axis}))
+      .Replace(Softmax(Add(s, mask), {.axis = axis}))
       .Lowers("selects of scores");
 }
 
-Rule SelectUnderSoftmaxInverted() {
-  Val m("m"), s("s");
-  Attr<float> low("low");
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(),
-                   kMax = 3.4028234663852886e38;
+// The same for the lowest number of f32, which swallows every score. The scores must be a product:
+// if a mask had been added to them, two such numbers would make -inf.
+Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                              int line = __builtin_LINE()) {
+  Val m("m"), a("_a"), b("_b");
   Attr<int64_t> axis("axis");
-  Val floor = AnyOf(Splat(-kInfinity).Let(low, -kInfinity), Splat(-kMax).Let(low, -kMax));
-  return Rule("select-under-softmax-inverted")
-      .Summary("softmax(where(m, -inf, s)) = softmax(s + where(m, -inf, 0))")
-      .Match(Softmax(ten::Where(m, floor, s), {.axis = axis}))
-      .Replace(Softmax(Add(s, ten::Where(m, Splat(low), Splat(0))), {.axis = axis}))
+  Attr<float> factor("factor");
+  Val product = Matmul(a, b, {.transpose_b = kAny});
+  Val s = AnyOf(Mul(product, Splat(factor)), Div(product, Splat(factor)), product);
+  Val low = Splat(-3.4028234663852886e38);
+  Val selected = inverted ? ten::Where(m, low, s) : ten::Where(m, s, low);
+  Val mask = inverted ? ten::Where(m, low, Splat(0)) : ten::Where(m, Splat(0), low);
+  return Rule(name, file, line)
+      .Summary("products replaced by the lowest number are products with it added")
+      .Match(Softmax(selected, {.axis = axis}))
+      .Where(DTypeIs(product, DType::kF32) &&
+             If(
+                 "the scale is a moderate number",
+                 [](double v) { return std::abs(v) >= 1e-4 && std::abs(v) <= 1e4; }, factor))
+      .Replace(Softmax(Add(s, mask), {.axis = axis}))
       .Lowers("selects of scores");
 }
 
 }  // namespace
 
 RuleSet CanonicalizeRules() {
-  return {ReshapeOfReshape(),          TransposeOfTranspose(),
-          TransposeOfOnes(),           MatmulTransposedB(),
-          MatmulTransposedA(),         MatmulScaledTransposedB(),
-          TransposeInThreeAxes(),      ScaleOfScale(),
-          DivideByPowerOfTwo(),        SelectUnderSoftmax(),
-          SelectUnderSoftmaxInverted()};
+  return {ReshapeOfReshape(),
+          TransposeOfTranspose(),
+          TransposeOfOnes(),
+          MatmulTransposedB(),
+          MatmulTransposedA(),
+          MatmulScaledTransposedB(),
+          TransposeInThreeAxes(),
+          ScaleOfScale(),
+          DivideByPowerOfTwo(),
+          SelectUnderSoftmax("select-under-softmax", false),
+          SelectUnderSoftmax("select-under-softmax-inverted", true),
+          SelectUnderSoftmaxLowest("select-under-softmax-lowest", false),
+          SelectUnderSoftmaxLowest("select-under-softmax-lowest-inverted", true)};
 }
 
 }  // namespace tenon::pattern
