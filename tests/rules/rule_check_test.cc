@@ -36,6 +36,7 @@ TEST_P(EveryRule, ComputesWhatItReplaces) {
     CheckReport report = Check(rule);
     for (const std::string& failure : report.failures)
       ADD_FAILURE() << rule.place() << ": " << failure;
+    if (!report.failures.empty()) continue;  // the check stopped there
     for (const auto& alternative : report.alternatives)
       EXPECT_GE(alternative.matches, 20) << alternative.text;
     // Only a rule that says so may leave out an element type.

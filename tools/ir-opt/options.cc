@@ -244,7 +244,7 @@ std::string HelpText(const PassRegistry& registry) {
       "Reads a program (IR text or ONNX; '-': standard input), runs passes on it in the order of "
       "the command line, and\n"
       "writes IR text. A pass is a flag, its options the flag's value: "
-      "--canonicalize='max-iterations=3 top-down=false'.\n"
+      "--constant-fold='max-bytes=1024'.\n"
       "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input.\n\nOptions:\n";
   for (const Flag& flag : kFlags) {
     const std::string_view dashes = std::string_view(flag.name).size() == 1 ? "-" : "--";
