@@ -127,7 +127,9 @@ absl::StatusOr<Shape> Slice(std::span<const TensorView> operands) {
       const int64_t end = std::clamp<int64_t>(from_end(ends[i]), 0, extent);
       shape[axis] = end > start ? 1 + (end - start - 1) / steps[i] : 0;
     } else {
-      const int64_t start = std::clamp<int64_t>(from_end(starts[i]), -1, extent - 1);
+      // ONNX clamps the start to an element, if there is one.
+      const int64_t first = extent > 0 ? 0 : -1;
+      const int64_t start = std::clamp<int64_t>(from_end(starts[i]), first, extent - 1);
       const int64_t end = std::clamp<int64_t>(from_end(ends[i]), -1, extent - 1);
       // Minus the step as unsigned: the smallest integer has no negative.
       const uint64_t stride = uint64_t{0} - static_cast<uint64_t>(steps[i]);

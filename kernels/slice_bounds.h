@@ -16,7 +16,7 @@ struct SliceAxis {
 inline int64_t SliceStart(int64_t start, int64_t step, int64_t extent) {
   if (start < 0) start += extent;
   return step > 0 ? std::clamp<int64_t>(start, 0, extent)
-                  : std::clamp<int64_t>(start, -1, extent - 1);
+                  : std::clamp<int64_t>(start, 0, std::max<int64_t>(extent - 1, 0));
 }
 
 }  // namespace tenon::kernels

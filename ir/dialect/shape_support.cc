@@ -160,6 +160,7 @@ int64_t ConstantSliceExtent(int64_t extent, int64_t start, int64_t end, int64_t 
     return std::clamp(bound, low, std::max(low, high));
   };
   start = clamp(start);
+  if (step < 0 && extent > 0) start = std::max<int64_t>(start, 0);  // ONNX: [0, extent - 1]
   end = clamp(end);
   if (step > 0) return end > start ? (end - start - 1) / step + 1 : 0;
   if (step == std::numeric_limits<int64_t>::min()) return end < start ? 1 : 0;
@@ -198,9 +199,15 @@ DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step) {
     return extent;
   }
   const DimExpr zero = DimExpr::Constant(context, 0);
-  const DimExpr from = ClampBound(start, extent, step);
+  DimExpr from = ClampBound(start, extent, step);
   const DimExpr to = ClampBound(end, extent, step);
   DimExpr length = step > 0 ? to - from : from - to;
+  if (step < 0 && start.is_constant() && start.constant() < -1) {
+    // ONNX clamps such a start to an element, 0, if there is one.
+    const int64_t v = start.constant();
+    from = v <= -kFarAway ? zero : Max(extent + v, zero);
+    length = Min(from - to, extent);
+  }
   if (step > 0 && to == extent && start.is_constant()) {
     // The tail from a constant: written without the clamp on the start.
     const int64_t v = start.constant();
