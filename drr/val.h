@@ -103,8 +103,8 @@ OptVal Maybe(const Val& val);
 // Any number of operands of a variadic group, kept in order.
 Val Each(const char* name);
 // A constant whose elements are all `value` and which broadcasts like a scalar; in a result, such a
-// constant of its neighbours' element type. Numbers match within the precision of the constant's
-// type.
+// constant of its neighbours' element type. Numbers that every type holds exactly (1, 0.5) must be
+// equal; others match up to how exporters round them in the constant's type.
 Val Splat(double value);
 Val Splat(const Attr<float>& variable);
 Val Splat(const Computed<double>& computed);

@@ -38,7 +38,7 @@ function(tenon_target_options target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   if(TENON_DEVELOPER_MODE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
-    # GCC 12 sees both inside correct code of absl::InlinedVector and std::string (GCC bugs 105562, 105651).
+    # GCC 12 sees both inside correct code of absl::InlinedVector and std::string.
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
   endif()
