@@ -1,5 +1,6 @@
 // What each op demands of its operands, and random attributes.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "drr/planner.h"
@@ -312,6 +313,10 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
     if (shapes_.count(Through(*mask).node) == 0 && Chance(0.5)) full[1] = Number(1);
     if (!DemandBroadcast(*mask, full, actual)) return false;
   }
+  if (const Edge* keys = Operand(n, 5); keys != nullptr) {
+    boolean_[Through(*keys).node] = true;
+    if (!Demand(*keys, {batch, columns})) return false;
+  }
   return true;
 }
 
@@ -361,12 +366,14 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
       return Chance(0.5);
     case AttrType::kI64:
       if (name == "axis") return static_cast<int64_t>(Pick(0, std::max(rank - 1, 0)));
+      if (name == "window") return static_cast<int64_t>(Pick(0, 2));
       return static_cast<int64_t>(Pick(1, 2));
     case AttrType::kF32:
     case AttrType::kF64:
       if (name == "epsilon") return some({1.0 / 1024, 1.0 / 16, 0.5});
       if (name == "scale" && info.name() == "nn.attention") return some({0, 0.375, 1.25});
       if (name == "softcap") return some({0, 0, 3});
+      if (name == "mask_value") return some({-std::numeric_limits<double>::infinity(), -8});
       if (name == "min") return some({-1, -0.25, 0});
       if (name == "max") return some({0.5, 1, 6});
       return some({0.125, 0.375, 0.5, 1.25});

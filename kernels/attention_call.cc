@@ -47,11 +47,27 @@ AttentionCall::ScoreStrides StridesOver(const TensorView& t, const AttentionCall
 void ReadScoreOperands(std::span<const TensorView> inputs, AttentionCall& call) {
   if (inputs.size() > 3) call.mask = inputs[3];
   if (inputs.size() > 4) call.bias = inputs[4];
+  if (inputs.size() > 5 && inputs[5].present()) {
+    call.key_mask = inputs[5];
+    const int64_t positions[2] = {call.batch, call.k_len};
+    const Dims strides = BroadcastStrides(call.key_mask.shape, positions);
+    call.key_mask_strides = {strides[0], 0, 0, strides[1]};
+  }
   call.mask_strides = StridesOver(call.mask, call);
   call.bias_strides = StridesOver(call.bias, call);
 }
 
 }  // namespace
+
+bool AttentionCall::Hides(int64_t b, int64_t h, int64_t i, int64_t j) const {
+  auto shows = [&](const TensorView& t, const ScoreStrides& s) {
+    return t.as<uint8_t>()[b * s[0] + h * s[1] + i * s[2] + j * s[3]] != 0;
+  };
+  const Range keys = VisibleTo(i);
+  return j < keys.first || j >= keys.end ||
+         (mask.dtype == DType::kBool && !shows(mask, mask_strides)) ||
+         (key_mask.present() && !shows(key_mask, key_mask_strides));
+}
 
 AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
                                      std::span<const TensorView> outputs, const void* attrs) {
@@ -69,6 +85,8 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.softcap = a.softcap;
   call.causal = a.causal;
   call.causal_offset = call.k_len - call.q_len;
+  call.window = a.window;
+  call.mask_value = a.mask_value;
   call.nan_guard = a.nan_guard;
   ReadScoreOperands(inputs, call);
   return call;

@@ -2,8 +2,10 @@
 #ifndef TENON_KERNELS_ATTENTION_CALL_H_
 #define TENON_KERNELS_ATTENTION_CALL_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/kernel.h"
 
@@ -20,13 +22,29 @@ struct AttentionCall {
 
   int64_t batch = 0, heads = 0, kv_heads = 0, q_len = 0, k_len = 0, dim = 0, v_dim = 0;
   Layout q, k, v, out;
-  TensorView mask, bias;  // may be absent; a bool mask keeps where true
+  TensorView mask, bias, key_mask;  // may be absent; a bool mask keeps where true
   ScoreStrides mask_strides = {}, bias_strides = {};
+  ScoreStrides key_mask_strides = {};  // 0 for heads and queries
   float scale = 1, softcap = 0;
   bool causal = false, nan_guard = false;
+  int64_t window = 0;         // 0: none
   int64_t causal_offset = 0;  // key j is visible to query i when j <= i + causal_offset
+  float mask_value = -std::numeric_limits<float>::infinity();  // added to a hidden key's score
 
   int64_t kv_head(int64_t h) const { return h / (heads / kv_heads); }
+
+  // Keys [first, end) that causality and the window show to query i; may be empty.
+  struct Range {
+    int64_t first = 0, end = 0;
+  };
+  Range VisibleTo(int64_t i) const {
+    Range keys = {0, k_len};
+    if (causal) keys.end = std::clamp<int64_t>(i + causal_offset + 1, 0, k_len);
+    if (window > 0) keys.first = std::clamp<int64_t>(i + causal_offset - window + 1, 0, keys.end);
+    return keys;
+  }
+  // Is key j hidden from query i by a boolean mask, causality or the window?
+  bool Hides(int64_t b, int64_t h, int64_t i, int64_t j) const;
 
   // Operands 0-2 are q, k, v; shapes must be final.
   static AttentionCall OfFused(std::span<const TensorView> inputs,

@@ -31,7 +31,8 @@ bool SameButLast(Value a, Value b) {
 
 // The attributes of a fused.attention that a rule passes on unchanged.
 struct AttentionAttrs {
-  Attr<float> scale{"scale"}, softcap{"softcap"};
+  Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
+  Attr<int64_t> window{"window"};
   Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
   Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
   Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
@@ -45,13 +46,15 @@ struct AttentionAttrs {
             .v_layout = v_layout,
             .out_layout = out_layout,
             .causal = causal,
+            .window = window,
+            .mask_value = mask_value,
             .nan_guard = nan_guard,
             .softcap = softcap};
   }
 };
 
 struct AttentionVals {
-  Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"};
+  Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
 };
 
 // softmax(q · k^T * scale + bias + mask) · v with the heads split; k is [B, H, T, D], or [B, H, D,
@@ -77,7 +80,7 @@ Rule AttentionCore(const char* name, bool k_transposed, const char* file = __bui
       .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.v, {B, H, T, AnyDim()}) &&
              (k_transposed ? ShapeIs(x.k, {B, H, D, T}) : ShapeIs(x.k, {B, H, T, D})))
       .Where(If("the mask does not widen q k^T", SameButLast, masked, product))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias,
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = H,
                                  .scale = scale,
@@ -115,7 +118,7 @@ Rule AttentionOfOnnx(const char* name, bool causal, const char* file = __builtin
              ShapeIs(x.v, {B, G, keys, AnyDim()}))
       .Where(If(
           "the head size is a number", [](DimExpr d) { return d.is_constant(); }, D))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {}, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = Compute(ScaleOf, scale, D),
@@ -148,7 +151,7 @@ Rule AttentionOfOnnxJoined() {
                            {.q_num_heads = heads, .kv_num_heads = kv_heads, .scale = scale}))
       .Where(ShapeIs(x.q, {B, S, E}) && ShapeIs(x.k, {B, T, AnyDim()}) &&
              ShapeIs(x.v, {B, T, AnyDim()}))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {},
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {}, {},
                                 {.num_heads = heads,
                                  .kv_num_heads = kv_heads,
                                  .scale = Compute(scale_of, scale, heads, E),
@@ -169,9 +172,10 @@ Rule AttentionScaleOfQ() {
   made.scale = Compute(Times, a.scale, factor);
   return Rule("attention-scale-q")
       .Summary("a scale on the queries is one on the scores")
-      .Match(fused::Attention(q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), a.args()))
+      .Match(
+          fused::Attention(q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
       .Keep(q)
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
       .Lowers("scales beside attention");
 }
 
@@ -184,9 +188,10 @@ Rule AttentionScaleOfK() {
   made.scale = Compute(Times, a.scale, factor);
   return Rule("attention-scale-k")
       .Summary("a scale on the keys is one on the scores")
-      .Match(fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), a.args()))
+      .Match(
+          fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
       .Keep(k)
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
       .Lowers("scales beside attention");
 }
 
@@ -212,9 +217,9 @@ Rule AbsorbTranspose(const char* name, Side side, const char* from,
             &v2 = side == Side::kV ? y : x.v;
   return Rule(name, file, line)
       .Summary("a transpose of heads is a layout of attention")
-      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), match))
+      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
       .Keep(transposed)
-      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, made))
+      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, x.key_mask, made))
       .Lowers("transposes beside attention");
 }
 
@@ -237,10 +242,10 @@ Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(
             &v2 = side == Side::kV ? y : x.v;
   return Rule(name, file, line)
       .Summary("a split of heads is a layout of attention")
-      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), match))
+      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
       .Where(ShapeIs(y, {B, S, H * D}))
       .Keep(split)
-      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, made))
+      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, x.key_mask, made))
       .Lowers("reshapes beside attention");
 }
 
@@ -252,9 +257,10 @@ Rule AttentionMergeTranspose() {
   made.out_layout = "bshd";
   return Rule("attention-merge-transpose")
       .Summary("the transpose of the result is a layout of attention")
-      .Match(Transpose(fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), match),
-                       {.perm = {0, 2, 1, 3}}))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made));
+      .Match(Transpose(
+          fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match),
+          {.perm = {0, 2, 1, 3}}))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made));
 }
 
 Rule AttentionMergeReshape() {
@@ -264,12 +270,12 @@ Rule AttentionMergeReshape() {
   fused::AttentionArgs match = a.args(), made = a.args();
   match.out_layout = "bshd";
   made.out_layout = "bsh";
-  Val out = fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), match);
+  Val out = fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match);
   return Rule("attention-merge-reshape")
       .Summary("the merge of heads is a layout of attention")
       .Match(Reshape(out, {.shape = {B, S, H * D}}))
       .Where(ShapeIs(out, {B, S, H, D}))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, made));
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made));
 }
 
 }  // namespace

@@ -88,6 +88,9 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   const DimExpr scores[] = {batch, vq.heads, vq.sequence, keys};
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "mask", c.operand(3), scores));
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(4), scores));
+  const DimExpr positions[] = {batch, keys};
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "key_mask", c.operand(5), positions));
+  if (InferI64(c, "window") < 0) return c.Error("window is a number of keys, not negative");
   const std::string_view out = InferStr(c, "out_layout");
   if (out == "bsh") {
     const DimExpr dims[] = {batch, vq.sequence, vq.heads * vv.size};

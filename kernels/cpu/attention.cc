@@ -70,39 +70,87 @@ void AddRow(const cpu::VectorOps& ops, const float* row, int64_t step, float* sc
   ops.binary[static_cast<int>(BinaryOp::kAdd)][static_cast<int>(form)](scores, row, scores, n);
 }
 
-// Turns products of query i with all keys into probabilities. False: every key was masked by -inf.
-bool FinishScores(const AttentionCall& call, const cpu::VectorOps& ops, int64_t b, int64_t h,
-                  int64_t i, float* scores) {
-  const int64_t n = call.k_len;
-  constexpr float kMasked = -std::numeric_limits<float>::infinity();
-  auto at = [&](const AttentionCall::ScoreStrides& s) { return b * s[0] + h * s[1] + i * s[2]; };
-  const auto affine = ops.unary[static_cast<int>(UnaryOp::kAffine)];
-  if (call.softcap > 0) {
-    affine(scores, scores, n, call.scale / call.softcap, 0);
-    ops.unary[static_cast<int>(UnaryOp::kTanh)](scores, scores, n, 0, 0);
-    affine(scores, scores, n, call.softcap, 0);
-  } else {
-    affine(scores, scores, n, call.scale, 0);
-  }
-  if (call.bias.present()) {
-    AddRow(ops, call.bias.as<float>() + at(call.bias_strides), call.bias_strides[3], scores, n);
-  }
-  if (call.mask.dtype == DType::kBool) {
-    const uint8_t* keep = call.mask.as<uint8_t>() + at(call.mask_strides);
-    if (call.mask_strides[3] != 0) {
-      ops.mask(keep, scores, n);
-    } else if (*keep == 0) {
-      std::fill(scores, scores + n, kMasked);
-    }
-  } else if (call.mask.present()) {
-    AddRow(ops, call.mask.as<float>() + at(call.mask_strides), call.mask_strides[3], scores, n);
-  }
-  if (call.causal) {
-    const int64_t visible = std::clamp<int64_t>(i + call.causal_offset + 1, 0, n);
-    std::fill(scores + visible, scores + n, kMasked);
-  }
-  return ops.softmax(scores, n);
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
+
+// A finite mask value so low that any other score leaves hidden keys without weight.
+bool Swallows(float mask_value) { return mask_value <= -1e30f && mask_value != kMasked; }
+
+// Keys that some query row of [begin, end) sees. All, if hidden keys may have a weight.
+AttentionCall::Range KeysOf(const AttentionCall& call, int64_t begin, int64_t end) {
+  if (call.mask_value != kMasked && !Swallows(call.mask_value)) return {0, call.k_len};
+  AttentionCall::Range keys = {call.VisibleTo(begin).first, call.VisibleTo(end - 1).end};
+  if (keys.end <= keys.first) keys = {0, std::min<int64_t>(call.k_len, 1)};
+  return keys;
 }
+
+enum class RowResult { kVisible, kMasked, kHiddenKeysCount };
+
+// One row of scores: products of query i with `keys`.
+struct ScoreRow {
+  const AttentionCall& call;
+  const cpu::VectorOps& ops;
+  int64_t b, h, i;
+  AttentionCall::Range keys;
+  float* scores;
+
+  int64_t count() const { return keys.end - keys.first; }
+  int64_t At(const AttentionCall::ScoreStrides& s) const {
+    return b * s[0] + h * s[1] + i * s[2] + keys.first * s[3];
+  }
+
+  void ScaleAndAdd() const {
+    const int64_t n = count();
+    const auto affine = ops.unary[static_cast<int>(UnaryOp::kAffine)];
+    if (call.softcap > 0) {
+      affine(scores, scores, n, call.scale / call.softcap, 0);
+      ops.unary[static_cast<int>(UnaryOp::kTanh)](scores, scores, n, 0, 0);
+      affine(scores, scores, n, call.softcap, 0);
+    } else {
+      affine(scores, scores, n, call.scale, 0);
+    }
+    if (call.bias.present()) {
+      AddRow(ops, call.bias.as<float>() + At(call.bias_strides), call.bias_strides[3], scores, n);
+    }
+    if (call.mask.present() && call.mask.dtype != DType::kBool) {
+      AddRow(ops, call.mask.as<float>() + At(call.mask_strides), call.mask_strides[3], scores, n);
+    }
+  }
+
+  void HideByMask(const TensorView& mask, const AttentionCall::ScoreStrides& strides) const {
+    const uint8_t* keep = mask.as<uint8_t>() + At(strides);
+    if (strides[3] != 0) {
+      ops.mask(keep, scores, count());
+    } else if (*keep == 0) {
+      std::fill(scores, scores + count(), kMasked);
+    }
+  }
+
+  // Hidden keys get -inf.
+  void Hide() const {
+    if (call.mask.dtype == DType::kBool) HideByMask(call.mask, call.mask_strides);
+    if (call.key_mask.present()) HideByMask(call.key_mask, call.key_mask_strides);
+    const AttentionCall::Range visible = call.VisibleTo(i);
+    auto clamp = [&](int64_t j) { return std::clamp(j, keys.first, keys.end) - keys.first; };
+    std::fill(scores, scores + clamp(visible.first), kMasked);
+    std::fill(scores + clamp(visible.end), scores + count(), kMasked);
+  }
+
+  // Turns the products into probabilities.
+  RowResult Finish(bool all_keys) const {
+    ScaleAndAdd();
+    if (call.mask_value == kMasked) {
+      Hide();
+    } else if (all_keys) {
+      for (int64_t j = 0; j < count(); ++j) {
+        if (call.Hides(b, h, i, keys.first + j)) scores[j] += call.mask_value;
+      }
+    } else {
+      Hide();
+      if (!(ops.max(scores, count()) > call.mask_value / 2)) return RowResult::kHiddenKeysCount;
+    }
+    return ops.softmax(scores, count()) ? RowResult::kVisible : RowResult::kMasked;
+  }
+};
 
 // The tensors of one call and the loops it runs on.
 struct Worker {
@@ -111,18 +159,21 @@ struct Worker {
   const RunArgs& args;
   const cpu::VectorOps& ops;
 
-  // Query rows [begin, end) of one head. `keys`: dim rows of keys, key_row apart; null: use dot
-  // products.
-  void AttendBlock(int64_t b, int64_t h, int64_t begin, int64_t end, const float* keys,
-                   int64_t key_row, float* scores) const {
-    const int64_t n = call.k_len, kv = call.kv_head(h), rows = end - begin;
+  // Query rows [begin, end) of one head. `transposed`: dim rows of keys, key_row apart; null: use
+  // dot products. Without `all_keys`, false if a row gives weight to hidden keys; then nothing is
+  // done.
+  bool AttendBlock(int64_t b, int64_t h, int64_t begin, int64_t end, const float* transposed,
+                   int64_t key_row, float* scores, bool all_keys) const {
+    const AttentionCall::Range keys =
+        all_keys ? AttentionCall::Range{0, call.k_len} : KeysOf(call, begin, end);
+    const int64_t n = keys.end - keys.first, kv = call.kv_head(h), rows = end - begin;
     const float* q = args.inputs[0].as<float>() + call.q.At(b, h, begin);
-    const float* v = args.inputs[2].as<float>() + call.v.At(b, kv, 0);
+    const float* v = args.inputs[2].as<float>() + call.v.At(b, kv, keys.first);
     float* out = args.outputs[0].as<float>() + call.out.At(b, h, begin);
-    if (keys != nullptr) {
-      ops.gemm(rows, n, call.dim, q, call.q.row, keys, key_row, scores, n);
+    if (transposed != nullptr) {
+      ops.gemm(rows, n, call.dim, q, call.q.row, transposed + keys.first, key_row, scores, n);
     } else {
-      const float* k = args.inputs[1].as<float>() + call.k.At(b, kv, 0);
+      const float* k = args.inputs[1].as<float>() + call.k.At(b, kv, keys.first);
       for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < n; ++j) {
           scores[i * n + j] = ops.dot(q + i * call.q.row, k + j * call.k.row, call.dim);
@@ -131,30 +182,32 @@ struct Worker {
     }
     bool all_visible = true;
     for (int64_t i = 0; i < rows; ++i) {
-      all_visible &= FinishScores(call, ops, b, h, begin + i, scores + i * n);
+      const ScoreRow row = {call, ops, b, h, begin + i, keys, scores + i * n};
+      const RowResult result = row.Finish(all_keys);
+      if (result == RowResult::kHiddenKeysCount) return false;
+      all_visible &= result == RowResult::kVisible;
     }
     ops.gemm(rows, call.v_dim, n, scores, n, v, call.v.row, out, call.out.row);
-    if (all_visible || !call.nan_guard) return;
+    if (all_visible || !call.nan_guard) return true;
     for (int64_t i = 0; i < rows; ++i) {  // a row without any key is NaN throughout
       if (n == 0 || std::isnan(scores[i * n]))
         ZeroIfMasked(b, h, begin + i, out + i * call.out.row);
     }
+    return true;
   }
 
-  // NaN may also come from the data; only rows whose every key is masked become zero.
+  // NaN may also come from the data; only rows whose every score is masked become zero.
   void ZeroIfMasked(int64_t b, int64_t h, int64_t i, float* out) const {
     auto at = [&](const AttentionCall::ScoreStrides& s, int64_t j) {
       return b * s[0] + h * s[1] + i * s[2] + j * s[3];
     };
+    const bool adds_mask = call.mask.present() && call.mask.dtype != DType::kBool;
     for (int64_t j = 0; j < call.k_len; ++j) {
-      if (call.causal && j > i + call.causal_offset) continue;
       const float bias =
           call.bias.present() ? call.bias.as<float>()[at(call.bias_strides, j)] : 0.0f;
-      const bool is_bool = call.mask.dtype == DType::kBool;
-      if (is_bool && call.mask.as<uint8_t>()[at(call.mask_strides, j)] == 0) continue;
-      const float mask =
-          call.mask.present() && !is_bool ? call.mask.as<float>()[at(call.mask_strides, j)] : 0.0f;
-      if (bias + mask != -std::numeric_limits<float>::infinity()) return;
+      const float mask = adds_mask ? call.mask.as<float>()[at(call.mask_strides, j)] : 0.0f;
+      const float hidden = call.Hides(b, h, i, j) ? call.mask_value : 0.0f;
+      if (hidden != kMasked && bias + mask + hidden != kMasked) return;
     }
     std::fill(out, out + call.v_dim, 0.0f);
   }
@@ -174,8 +227,12 @@ struct Worker {
         keys = scratch;
         key_row = call.k_len;
       }
-      AttendBlock(b, h, first, std::min(call.q_len, first + state.block_rows), keys, key_row,
-                  scratch + state.scores_at);
+      const int64_t last = std::min(call.q_len, first + state.block_rows);
+      float* scores = scratch + state.scores_at;
+      const bool all_keys = call.mask_value != kMasked && !Swallows(call.mask_value);
+      if (!AttendBlock(b, h, first, last, keys, key_row, scores, all_keys)) {
+        AttendBlock(b, h, first, last, keys, key_row, scores, true);
+      }
     }
   }
 };
@@ -197,12 +254,14 @@ KernelStatus Attention(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-// Floats throughout, but the mask may be boolean.
+// Floats throughout, but masks may be boolean.
 std::string Supports(const CallSignature& call) {
-  std::array<TensorView, 5> inputs;
+  std::array<TensorView, 6> inputs;
   size_t count = std::min(call.inputs.size(), inputs.size());
   std::copy_n(call.inputs.begin(), count, inputs.begin());
-  if (count > 3 && inputs[3].dtype == DType::kBool) inputs[3] = TensorView{};
+  for (TensorView& input : inputs) {
+    if (input.dtype == DType::kBool) input = TensorView{};
+  }
   CallSignature floats = call;
   floats.inputs = std::span<const TensorView>(inputs.data(), count);
   return cpu::RequireF32(floats);

@@ -30,16 +30,17 @@ double Score(const AttentionCall& call, const T* q, const T* k, int64_t b, int64
     return b * s[0] + h * s[1] + i * s[2] + j * s[3];
   };
   // Sums are rounded to T: a finite mask must swallow the scores as it does in the source program.
-  auto plus = [&](const TensorView& term, int64_t offset) {
-    dot = static_cast<double>(static_cast<C>(static_cast<T>(dot + DoubleAt(term, offset))));
+  auto plus = [&](double term) {
+    dot = static_cast<double>(static_cast<C>(static_cast<T>(dot + term)));
   };
-  if (call.bias.present()) plus(call.bias, at(call.bias_strides));
-  if (call.mask.dtype == DType::kBool) {
-    if (call.mask.as<uint8_t>()[at(call.mask_strides)] == 0) return -kInfinity;
-  } else if (call.mask.present()) {
-    plus(call.mask, at(call.mask_strides));
+  if (call.bias.present()) plus(DoubleAt(call.bias, at(call.bias_strides)));
+  if (call.mask.present() && call.mask.dtype != DType::kBool) {
+    plus(DoubleAt(call.mask, at(call.mask_strides)));
   }
-  if (call.causal && j > i + call.causal_offset) return -kInfinity;
+  if (call.Hides(b, h, i, j)) {
+    if (call.mask_value == -kInfinity) return -kInfinity;
+    plus(call.mask_value);
+  }
   return dot;
 }
 

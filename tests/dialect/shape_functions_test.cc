@@ -322,6 +322,10 @@ TEST_F(ShapeFunctions, Attention) {
   EXPECT_EQ(
       Infer("fused.attention", {"2x4x768xf32", "2x5x768xf32", "2x5x768xf32", "2x1x4x4xf32"}, heads),
       "fused.attention: mask of shape [2, 1, 4, 4] must broadcast to [2, 12, 4, 5]");
+  Attrs window = heads;
+  window["window"] = "-1 : i64";
+  EXPECT_EQ(Infer("fused.attention", {"2x4x768xf32", "2x5x768xf32", "2x5x768xf32"}, window),
+            "fused.attention: window is a number of keys, not negative");
 }
 
 TEST_F(ShapeFunctions, Linear) {

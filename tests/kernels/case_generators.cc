@@ -463,6 +463,8 @@ Case FusedAttention(Random& random) {
   attrs.scale = 0.3f;
   attrs.softcap = random.Chance(20) ? 2.0f : 0.0f;
   attrs.causal = random.Chance(30);
+  if (random.Chance(30)) attrs.window = random.Int(1, s.k_len);
+  if (random.Chance(30)) attrs.mask_value = random.Chance(50) ? -3.0f : -3.4028235e38f;
   attrs.nan_guard = random.Chance(50);
   const int q = random.Int(0, 2), k = random.Int(0, 3), v = random.Int(0, 2),
             out = random.Int(0, 2);
@@ -473,11 +475,13 @@ Case FusedAttention(Random& random) {
   Tensor bias;
   if (random.Chance(40))
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
-  return Make(
-      {random.Floats(HeadShape(q, s.batch, s.heads, s.q_len, s.dim), -1, 1),
-       random.Floats(HeadShape(k, s.batch, s.kv_heads, s.k_len, s.dim), -1, 1),
-       random.Floats(HeadShape(v, s.batch, s.kv_heads, s.k_len, s.v_dim)), s.Mask(random), bias},
-      {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
+  Tensor key_mask;
+  if (random.Chance(40)) key_mask = random.Bools({random.Chance(70) ? s.batch : 1, s.k_len});
+  return Make({random.Floats(HeadShape(q, s.batch, s.heads, s.q_len, s.dim), -1, 1),
+               random.Floats(HeadShape(k, s.batch, s.kv_heads, s.k_len, s.dim), -1, 1),
+               random.Floats(HeadShape(v, s.batch, s.kv_heads, s.k_len, s.v_dim)), s.Mask(random),
+               bias, key_mask},
+              {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
 }
 
 Case Attention(Random& random) {

@@ -227,6 +227,33 @@ TEST(ReferenceAttention, MasksAndGuards) {
   EXPECT_EQ(attend(F({1}, {-kInf})), 0);
 }
 
+// A hidden key is one whatever hides it, and a finite mask value is added once.
+TEST(ReferenceAttention, HiddenKeys) {
+  fused::AttentionAttrs attrs;
+  attrs.num_heads = attrs.kv_num_heads = 1;
+  attrs.scale = 0;
+  const Tensor q = F({1, 3, 1}, {0, 0, 0}), k = F({1, 4, 1}, {0, 0, 0, 0}),
+               v = F({1, 4, 1}, {3, 6, 9, 12});
+  auto attend = [&](Tensor mask, Tensor key_mask) {
+    return Eval("ref.fused_attention", {q, k, v, std::move(mask), Tensor(), std::move(key_mask)},
+                {1, 3, 1}, attrs);
+  };
+  const Tensor second_padded = Tensor::Of<bool>({1, 4}, {true, false, true, true});
+  ExpectNear(attend(Tensor(), second_padded), {8, 8, 8});
+  attrs.window = 2;  // query 0 is at position 1: keys 0, 1 and what follows
+  ExpectNear(attend(Tensor(), Tensor()), {7.5, 9, 10.5});
+  attrs.causal = true;
+  ExpectNear(attend(Tensor(), Tensor()), {4.5, 7.5, 10.5});
+  ExpectNear(attend(Tensor(), second_padded), {3, 9, 10.5});
+  const Tensor first_two = Tensor::Of<bool>({4}, {true, true, false, false});
+  EXPECT_TRUE(std::isnan(attend(first_two, Tensor())[2]));
+  for (float lowest : {-10000.0f, -3.4028235e38f}) {
+    attrs.mask_value = lowest;  // the last row sees no key: all weigh the same
+    ExpectNear(attend(first_two, Tensor()), {4.5, 6, 7.5});
+    ExpectNear(attend(first_two, second_padded), {3, 7.5, 7.5});
+  }
+}
+
 TEST(ReferenceAttention, CausalGroupsAndLayouts) {
   fused::AttentionAttrs attrs;
   attrs.num_heads = 2;
