@@ -42,7 +42,7 @@ class Models(unittest.TestCase):
         self.assertGreaterEqual(len(list(models())), 8)
 
     def check(self, model, *options):
-        result = run(IR_RUN, model, *options, "--check", model.parent / "test_data_set_0", "--runs=1", "--json=-")
+        result = run(IR_RUN, model, *options, "--check", model.parent, "--runs=1", "--json=-")
         self.assertEqual(result.returncode, 0, f"{options}: {result.stderr or result.stdout}")
         report = json.loads(result.stdout)
         self.assertTrue(report["pass"])

@@ -4,72 +4,22 @@ A family is a function (attention, size) -> Case. Sizes: "small" for tests (hidd
 vocabulary of 100, images of 32x32), "full" for benchmarks.
 """
 
-import dataclasses
 from typing import Callable
 
 import torch
 import transformers
 
+import families_decoder
+import families_encdec
+import families_text
+import families_torchvision
+import families_vision
+from families_base import Case, Wrapped, other_size, randomize, tensors, text_inputs  # noqa: F401 (for export.py)
+
 SMALL_TEXT = dict(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
                   max_position_embeddings=40)
 SMALL_IMAGE = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, image_size=32,
                    patch_size=8)
-
-
-@dataclasses.dataclass
-class Case:
-    model: torch.nn.Module
-    inputs: dict[str, torch.Tensor]
-    dynamic_axes: dict[str, dict[int, str]]
-    outputs: list[str]  # names of the fields of the model's result
-    keep_batch_norm: bool = False
-
-
-class Wrapped(torch.nn.Module):
-    """Takes positional inputs and returns a tuple, which is what both exporters handle best."""
-
-    def __init__(self, case):
-        super().__init__()
-        self.model = case.model
-        self.names = list(case.inputs)
-        self.outputs = case.outputs
-
-    def forward(self, *values):
-        result = self.model(**dict(zip(self.names, values)))
-        if isinstance(result, torch.Tensor):
-            return result
-        return tuple(getattr(result, name) for name in self.outputs)
-
-
-def randomize(model):
-    """Makes biases, norm scales and running statistics matter: their initial zeros and ones hide mistakes."""
-    with torch.no_grad():
-        for name, value in [*model.named_parameters(), *model.named_buffers()]:
-            if not value.is_floating_point():
-                continue
-            if name.endswith("running_var"):
-                value.copy_(0.5 + torch.rand_like(value))
-            elif name.endswith("running_mean"):
-                value.copy_(0.2 * torch.randn_like(value))
-            elif value.dim() == 1 and name.endswith("weight"):
-                value.copy_(1 + 0.1 * torch.randn_like(value))
-            elif name.endswith("bias"):
-                value.copy_(0.1 * torch.randn_like(value))
-            elif value.dim() >= 2 and name.endswith("weight") and "embedding" not in name:
-                value.copy_(torch.randn_like(value) / value[0].numel() ** 0.5)
-
-
-def text_inputs(vocab, batch, seq, names=("input_ids", "attention_mask")):
-    """Token ids, and a mask whose last row has padding."""
-    tokens = torch.randint(5, vocab, (batch, seq))
-    mask = torch.ones(batch, seq, dtype=torch.int64)
-    mask[-1, seq - 3:] = 0
-    tokens[-1, seq - 3:] = 1
-    types = torch.zeros(batch, seq, dtype=torch.int64)
-    types[:, seq // 2:] = 1
-    values = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": types}
-    inputs = {name: values[name] for name in names}
-    return inputs, {name: {0: "batch", 1: "seq"} for name in names}
 
 
 def text(model_class, config_class, outputs=("last_hidden_state",), full=None, names=("input_ids", "attention_mask"),
@@ -80,7 +30,8 @@ def text(model_class, config_class, outputs=("last_hidden_state",), full=None, n
         config = config_class(**settings, attn_implementation=attention)
         model = model_class(config)
         inputs, axes = text_inputs(config.vocab_size, *((2, 9) if size == "small" else (1, 128)), names)
-        return Case(model, inputs, axes, list(outputs))
+        others = other_size(lambda batch, seq, **_: text_inputs(config.vocab_size, batch, seq, names)[0])
+        return Case(model, inputs, axes, list(outputs), others=others)
     return make
 
 
@@ -90,7 +41,9 @@ def image(model_class, config_class, outputs=("last_hidden_state",), full=None, 
         settings.update(overrides if size == "small" else (full or {}))
         config = config_class(**settings, attn_implementation=attention)
         pixels = torch.randn(2 if size == "small" else 1, 3, config.image_size, config.image_size)
-        return Case(model_class(config), {"pixel_values": pixels}, {"pixel_values": {0: "batch"}}, list(outputs))
+        model = model_class(config)
+        others = other_size(lambda batch, **_: {"pixel_values": torch.randn(batch, *pixels.shape[1:])})
+        return Case(model, {"pixel_values": pixels}, {"pixel_values": {0: "batch"}}, list(outputs), others=others)
     return make
 
 
@@ -208,6 +161,11 @@ def masked_fill_encoder(attention, size):
 
 T = transformers
 FAMILIES: dict[str, Callable[[str, str], Case]] = {
+    **families_text.FAMILIES,
+    **families_decoder.FAMILIES,
+    **families_encdec.FAMILIES,
+    **families_vision.FAMILIES,
+    **families_torchvision.FAMILIES,
     "bert": text(T.BertModel, T.BertConfig),
     "bert_pooled": text(T.BertModel, T.BertConfig, outputs=("last_hidden_state", "pooler_output"),
                         names=("input_ids", "attention_mask", "token_type_ids")),
