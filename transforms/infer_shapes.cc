@@ -14,6 +14,7 @@
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/shape_data.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/dim_facts.h"
 #include "transforms/passes.h"
 #include "transforms/static_forms.h"
 
@@ -76,13 +77,19 @@ class Inference {
   absl::StatusOr<PassResult> Run() {
     if (function_->num_regions() == 0 || function_->region().empty()) return PassResult{};
     NameArguments();
-    TENON_RETURN_IF_ERROR(VisitRegion(function_->region()));
+    // What an operation demands of its operands may tell something about those before it.
+    for (int round = 0; round == 0 || (round < kMaxRounds && facts_.TakeLearned()); ++round) {
+      data_ = ShapeData();
+      TENON_RETURN_IF_ERROR(VisitRegion(function_->region()));
+    }
     Materialize();
     UpdateFunctionType();
     return PassResult{changed_};
   }
 
  private:
+  static constexpr int kMaxRounds = 4;
+
   void Changed(std::string_view statistic) {
     changed_ = true;
     context_.statistics->Add(statistic);
@@ -105,6 +112,7 @@ class Inference {
       std::vector<std::string_view> symbols;
       for (DimExpr d : argument.type().dims()) d.CollectSymbols(symbols);
       input_symbols_.insert(symbols.begin(), symbols.end());
+      for (std::string_view s : symbols) facts_.Keep(s);
     }
   }
 
@@ -122,12 +130,16 @@ class Inference {
 
   absl::Status VisitRegion(Region& region) {
     for (Block& block : region) {
+      if (facts_.Resolve(block)) Changed("symbols-resolved");
       for (Operation *op = block.front(), *next; op != nullptr; op = next) {
         next = op->next();
+        if (facts_.Resolve(*op)) Changed("symbols-resolved");
         TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
         TENON_RETURN_IF_ERROR(Refine(op));
         if (Isa<ten::SliceOp>(op) && NormalizeSlice(*op)) Changed("slices-normalized");
         NameResults(op);
+        // What a branch demands holds in that branch only.
+        if (&region == &function_->region()) facts_.Learn(*op);
         data_.Visit(*op);
         for (unsigned r = 0; r < op->num_regions(); ++r)
           TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
@@ -151,10 +163,14 @@ class Inference {
         });
     if (!form.ok()) return EmitError(ir_, op->location(), std::string(form.status().message()));
     if (form->replacement != nullptr) {
-      if (IsTypePinned(op->result())) form->replacement->result().set_type(op->result().type());
+      const Type type = op->result().type();
+      Value made = form->replacement->result();
+      made.set_type(IsTypePinned(op->result()) ? type : MergeTypes(type, made.type()));
+      facts_.Define(type, made.type());
       op->result().ReplaceAllUsesWith(form->replacement->result());
       if (const Attribute kept = op->discardable_attrs())
         form->replacement->SetDiscardableAttrs(kept);
+      data_.Forget(*op);
       op->Erase();
       Changed("static-forms");
       return form->replacement;
@@ -168,6 +184,7 @@ class Inference {
   void SetType(Value value, Type computed) {
     const Type type = MergeTypes(value.type(), computed);
     if (type == value.type() || IsTypePinned(value)) return;
+    facts_.Define(value.type(), type);
     value.set_type(type);
     Changed("types-refined");
   }
@@ -287,6 +304,7 @@ class Inference {
   Context& ir_;
   ShapeData data_;
   DimNamer namer_;
+  DimFacts facts_;
   std::set<std::string_view> input_symbols_;
   bool changed_ = false;
 };

@@ -129,6 +129,19 @@ absl::StatusOr<StaticForm> FormOfTile(Operation& op, const ShapeData& data,
   return form;
 }
 
+// A symbolic bound counted from the start of the axis, if its sign can be told; as it is otherwise.
+DimExpr FromStart(DimExpr bound, DimExpr extent, int64_t step) {
+  if (bound.is_unknown() || bound.is_constant() || extent.is_unknown() || step < 0) return bound;
+  const DimExpr zero = DimExpr::Constant(bound.context(), 0);
+  if (DimExpr::ProvablyLessEqual(zero, bound)) return bound;
+  if (DimExpr::ProvablyLessEqual(bound, zero - 1)) return Max(extent + bound, zero);
+  // Not further from the end than the axis is long, or not at all: before the first element.
+  if (DimExpr::ProvablyLessEqual(extent + bound, zero)) return zero;
+  // Negative on an empty axis only.
+  if (DimExpr::ProvablyLessEqual(extent - 1, bound)) return Max(bound, zero);
+  return bound;
+}
+
 // One sliced axis; sorted by axis.
 struct SlicedAxis {
   int64_t axis;
@@ -167,15 +180,9 @@ absl::StatusOr<StaticForm> FormOfSlice(Operation& op, const ShapeData& data,
     const int64_t axis = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
     // Left for the kernel to refuse.
     if (axis < 0 || axis >= x.rank() || steps[i] == 0) return form;
-    const DimExpr extent = x.dim(axis), minus_one = DimExpr::Constant(op.context(), -1);
-    // Symbolic bounds of a slice are not negative; one that must be is counted from the start
-    // instead.
-    const auto bound = [&](DimExpr b) {
-      const bool from_end =
-          !b.is_unknown() && !b.is_constant() && DimExpr::ProvablyLessEqual(b, minus_one);
-      return from_end ? extent + b : b;
-    };
-    sliced.push_back({axis, bound((*starts)[i]), bound((*ends)[i]), steps[i]});
+    const DimExpr extent = x.dim(axis);
+    sliced.push_back({axis, FromStart((*starts)[i], extent, steps[i]),
+                      FromStart((*ends)[i], extent, steps[i]), steps[i]});
   }
   std::sort(sliced.begin(), sliced.end(),
             [](const SlicedAxis& a, const SlicedAxis& b) { return a.axis < b.axis; });

@@ -7,12 +7,20 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/dim_expr_terms.h"
 
 namespace tenon {
 namespace {
 
 using Kind = DimExpr::Kind;
-using Terms = std::vector<DimTerm>;
+using dims::AddTerm;
+using dims::AnyUnknown;
+using dims::FloorDivide;
+using dims::FromSum;
+using dims::MakeBinary;
+using dims::Sum;
+using dims::Terms;
+using dims::ToTerms;
 
 // Products beyond this are given up as Unknown: their size would grow exponentially with their
 // depth.
@@ -63,6 +71,16 @@ DimExpr Intern(Context& context, Kind kind, std::string text,
   }));
 }
 
+bool Contains(DimExpr broadcast, DimExpr part) {
+  if (broadcast == part) return true;
+  if (broadcast.kind() != Kind::kBroadcast) return false;
+  return Contains(broadcast.storage()->a, part) || Contains(broadcast.storage()->b, part);
+}
+
+}  // namespace
+
+namespace dims {
+
 DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
   std::string text;
   switch (kind) {
@@ -92,10 +110,10 @@ Terms ToTerms(DimExpr e) {
 }
 
 // Normal form of a sum; Unknown on overflow is decided by the caller.
-DimExpr FromTerms(Context& context, const std::map<std::string, DimTerm>& by_text) {
+DimExpr FromSum(Context& context, const Sum& sum) {
   Terms terms;
   int64_t constant = 0;
-  for (const auto& [text, term] : by_text) {
+  for (const auto& [text, term] : sum) {
     if (term.coefficient == 0) continue;
     if (term.factors.empty()) {
       constant = term.coefficient;
@@ -130,57 +148,17 @@ DimExpr FromTerms(Context& context, const std::map<std::string, DimTerm>& by_tex
                 [&](DimExprStorage& s) { s.terms = std::move(terms); });
 }
 
-bool AddTerm(std::map<std::string, DimTerm>& sum, const DimTerm& term) {
+bool AddTerm(Sum& sum, const DimTerm& term) {
   auto [it, inserted] = sum.try_emplace(FactorsText(term), term);
   if (inserted) return true;
   return !__builtin_add_overflow(it->second.coefficient, term.coefficient, &it->second.coefficient);
 }
 
-bool AnyUnknown(DimExpr a, DimExpr b) { return a.is_unknown() || b.is_unknown(); }
-
-// Is the value >= 0 for all non-negative symbols?
-bool NonNegative(DimExpr e) {
-  switch (e.kind()) {
-    case Kind::kConstant:
-      return e.constant() >= 0;
-    case Kind::kSymbol:
-      return true;
-    case Kind::kMod:
-      return true;
-    case Kind::kSum:
-      for (const DimTerm& term : e.storage()->terms) {
-        if (term.coefficient < 0) return false;
-        for (DimExpr f : term.factors) {
-          if (!NonNegative(f)) return false;
-        }
-      }
-      return true;
-    case Kind::kFloorDiv:
-    case Kind::kMin:
-    case Kind::kBroadcast:
-      return NonNegative(e.storage()->a) && NonNegative(e.storage()->b);
-    case Kind::kMax:
-      return NonNegative(e.storage()->a) || NonNegative(e.storage()->b);
-    case Kind::kUnknown:
-      return false;
-  }
-  return false;
+DimExpr FromTerm(Context& context, const DimTerm& term) {
+  return FromSum(context, {{FactorsText(term), term}});
 }
 
-int64_t FloorDivide(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && (a % b < 0) != (b < 0)) ? q - 1 : q;
-}
-
-bool Divides(int64_t b, int64_t a) { return b != 0 && b != -1 && a % b == 0; }
-
-bool Contains(DimExpr broadcast, DimExpr part) {
-  if (broadcast == part) return true;
-  if (broadcast.kind() != Kind::kBroadcast) return false;
-  return Contains(broadcast.storage()->a, part) || Contains(broadcast.storage()->b, part);
-}
-
-}  // namespace
+}  // namespace dims
 
 DimExpr DimExpr::Constant(Context& context, int64_t value) {
   const auto& small = context.impl().small_dims;
@@ -314,58 +292,6 @@ void DimExpr::CollectSymbols(std::vector<std::string_view>& out) const {
   }
 }
 
-bool DimExpr::ProvablyLessEqual(DimExpr a, DimExpr b) {
-  if (AnyUnknown(a, b)) return false;
-  if (a == b) return true;
-  if (NonNegative(b - a)) return true;
-  const DimExprStorage *sa = a.storage(), *sb = b.storage();
-  if (sa->kind == Kind::kMin && (ProvablyLessEqual(sa->a, b) || ProvablyLessEqual(sa->b, b)))
-    return true;
-  if (sa->kind == Kind::kMax && ProvablyLessEqual(sa->a, b) && ProvablyLessEqual(sa->b, b))
-    return true;
-  if (sb->kind == Kind::kMax && (ProvablyLessEqual(a, sb->a) || ProvablyLessEqual(a, sb->b)))
-    return true;
-  if (sb->kind == Kind::kMin && ProvablyLessEqual(a, sb->a) && ProvablyLessEqual(a, sb->b))
-    return true;
-  return false;
-}
-
-std::optional<DimExpr> DimExpr::ExactDiv(DimExpr a, DimExpr b) {
-  if (AnyUnknown(a, b) || b.is_constant(0)) return std::nullopt;
-  if (a == b) return Constant(a.context(), 1);
-  Terms divisor = ToTerms(b);
-  if (divisor.size() != 1) {
-    // A sum divides a when a is a monomial multiple of it; try the quotient of the leading terms.
-    Terms dividend = ToTerms(a);
-    if (dividend.size() != divisor.size()) return std::nullopt;
-    auto term_expr = [&](const DimTerm& t) {
-      DimExpr e = Constant(a.context(), t.coefficient);
-      for (DimExpr f : t.factors) e = e * f;
-      return e;
-    };
-    for (const DimTerm& lead : dividend) {
-      std::optional<DimExpr> q = ExactDiv(term_expr(lead), term_expr(divisor[0]));
-      if (q && *q * b == a) return q;
-    }
-    return std::nullopt;
-  }
-  std::map<std::string, DimTerm> quotient;
-  for (DimTerm term : ToTerms(a)) {
-    if (term.coefficient == std::numeric_limits<int64_t>::min() ||
-        term.coefficient % divisor[0].coefficient != 0) {
-      return std::nullopt;
-    }
-    term.coefficient /= divisor[0].coefficient;
-    for (DimExpr f : divisor[0].factors) {
-      auto it = std::find(term.factors.begin(), term.factors.end(), f);
-      if (it == term.factors.end()) return std::nullopt;
-      term.factors.erase(it);
-    }
-    if (!AddTerm(quotient, term)) return std::nullopt;
-  }
-  return FromTerms(a.context(), quotient);
-}
-
 DimExpr operator+(DimExpr a, DimExpr b) {
   if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
   if (a.is_constant() && b.is_constant()) {
@@ -374,13 +300,13 @@ DimExpr operator+(DimExpr a, DimExpr b) {
       return DimExpr::Unknown(a.context());
     return DimExpr::Constant(a.context(), sum);
   }
-  std::map<std::string, DimTerm> sum;
+  Sum sum;
   for (DimExpr e : {a, b}) {
     for (const DimTerm& term : ToTerms(e)) {
       if (!AddTerm(sum, term)) return DimExpr::Unknown(a.context());
     }
   }
-  return FromTerms(a.context(), sum);
+  return FromSum(a.context(), sum);
 }
 
 DimExpr operator-(DimExpr a, DimExpr b) { return a + b * -1; }
@@ -389,7 +315,7 @@ DimExpr operator*(DimExpr a, DimExpr b) {
   if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
   const Terms left = ToTerms(a), right = ToTerms(b);
   if (left.size() * right.size() > kMaxTerms) return DimExpr::Unknown(a.context());
-  std::map<std::string, DimTerm> sum;
+  Sum sum;
   for (const DimTerm& x : left) {
     for (const DimTerm& y : right) {
       DimTerm product;
@@ -403,76 +329,12 @@ DimExpr operator*(DimExpr a, DimExpr b) {
       if (!AddTerm(sum, product)) return DimExpr::Unknown(a.context());
     }
   }
-  return FromTerms(a.context(), sum);
+  return FromSum(a.context(), sum);
 }
 
 DimExpr operator+(DimExpr a, int64_t b) { return a + DimExpr::Constant(a.context(), b); }
 DimExpr operator-(DimExpr a, int64_t b) { return a - DimExpr::Constant(a.context(), b); }
 DimExpr operator*(DimExpr a, int64_t b) { return a * DimExpr::Constant(a.context(), b); }
-
-DimExpr FloorDiv(DimExpr a, DimExpr b) {
-  Context& context = a.context();
-  if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
-  if (a.is_constant() && b.is_constant()) {
-    if (b.constant() == -1) return a * -1;
-    return DimExpr::Constant(context, FloorDivide(a.constant(), b.constant()));
-  }
-  if (a.is_constant(0)) return a;
-  if (std::optional<DimExpr> q = DimExpr::ExactDiv(a, b)) return *q;
-  if (b.is_constant() && b.constant() > 0) {
-    // (k * b + r) floordiv b = k + r floordiv b, term by term.
-    std::map<std::string, DimTerm> whole, rest;
-    for (DimTerm term : ToTerms(a)) {
-      if (term.factors.empty()) {
-        int64_t q = FloorDivide(term.coefficient, b.constant());
-        if (q != 0) AddTerm(whole, {q, {}});
-        if (int64_t r = term.coefficient - q * b.constant(); r != 0) AddTerm(rest, {r, {}});
-      } else if (Divides(b.constant(), term.coefficient)) {
-        term.coefficient /= b.constant();
-        AddTerm(whole, term);
-      } else {
-        AddTerm(rest, term);
-      }
-    }
-    DimExpr r = FromTerms(context, rest);
-    if (r.is_constant()) {
-      return FromTerms(context, whole) +
-             DimExpr::Constant(context, FloorDivide(r.constant(), b.constant()));
-    }
-    if (!whole.empty()) return FromTerms(context, whole) + MakeBinary(Kind::kFloorDiv, r, b);
-  }
-  return MakeBinary(Kind::kFloorDiv, a, b);
-}
-
-DimExpr FloorDiv(DimExpr a, int64_t b) { return FloorDiv(a, DimExpr::Constant(a.context(), b)); }
-DimExpr CeilDiv(DimExpr a, int64_t b) { return FloorDiv(a + (b - 1), b); }
-
-DimExpr Mod(DimExpr a, DimExpr b) {
-  Context& context = a.context();
-  if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
-  if (DimExpr::ExactDiv(a, b)) return DimExpr::Constant(context, 0);
-  if (b.is_constant() && b.constant() > 0) {
-    std::map<std::string, DimTerm> rest;
-    for (DimTerm term : ToTerms(a)) {
-      if (term.factors.empty()) {
-        term.coefficient -= FloorDivide(term.coefficient, b.constant()) * b.constant();
-        if (term.coefficient != 0) AddTerm(rest, term);
-      } else if (!Divides(b.constant(), term.coefficient)) {
-        AddTerm(rest, term);
-      }
-    }
-    a = FromTerms(context, rest);
-    if (a.is_constant()) {
-      return DimExpr::Constant(
-          context, a.constant() - FloorDivide(a.constant(), b.constant()) * b.constant());
-    }
-  } else if (a.is_constant() && b.is_constant()) {
-    if (b.constant() == -1) return DimExpr::Constant(context, 0);
-    return DimExpr::Constant(context,
-                             a.constant() - FloorDivide(a.constant(), b.constant()) * b.constant());
-  }
-  return MakeBinary(Kind::kMod, a, b);
-}
 
 DimExpr Min(DimExpr a, DimExpr b) {
   if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());

@@ -199,6 +199,11 @@ DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step) {
     return extent;
   }
   const DimExpr zero = DimExpr::Constant(context, 0);
+  // A negative bound counts from the end: its sign must be known.
+  for (DimExpr bound : {start, end}) {
+    if (!bound.is_constant() && !DimExpr::ProvablyLessEqual(zero, bound))
+      return DimExpr::Unknown(context);
+  }
   DimExpr from = ClampBound(start, extent, step);
   const DimExpr to = ClampBound(end, extent, step);
   DimExpr length = step > 0 ? to - from : from - to;

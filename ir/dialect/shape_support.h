@@ -51,7 +51,7 @@ absl::Status CheckVector(const InferContext& c, std::string_view what, Type type
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
 
 // Number of elements of a window [start, end) with a step along an extent: numpy's clamping.
-// Constant negative bounds count from the end; symbolic bounds are taken to be non-negative.
+// Constant negative bounds count from the end; Unknown if a symbolic bound may be negative.
 DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step);
 
 // Spatial extents of convolution and pooling.

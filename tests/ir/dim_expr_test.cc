@@ -42,6 +42,42 @@ TEST_F(DimExprTest, NormalForm) {
   EXPECT_NE(a, b);
 }
 
+TEST_F(DimExprTest, ProofsBoundMinMaxAndDivision) {
+  const auto le = [&](const char* a, const char* b) {
+    return DimExpr::ProvablyLessEqual(P(a), P(b));
+  };
+  EXPECT_TRUE(le("min(S, 512)", "S"));
+  EXPECT_TRUE(le("min(S, T) + 3", "T + 3"));
+  EXPECT_TRUE(le("S", "max(S, T) + B"));
+  EXPECT_TRUE(le("S * min(B, 4)", "4 * S"));
+  EXPECT_TRUE(le("4 * (S floordiv 4)", "S"));
+  EXPECT_TRUE(le("S", "4 * ((S + 3) floordiv 4)"));
+  EXPECT_TRUE(le("S floordiv 4", "S"));
+  EXPECT_TRUE(le("S mod 4", "3"));
+  EXPECT_TRUE(le("S mod 4", "S"));
+  EXPECT_TRUE(le("min(S, T) - max(S, T)", "0"));
+  EXPECT_FALSE(le("S", "min(S, 512)"));
+  EXPECT_FALSE(le("max(S, T)", "S"));
+  EXPECT_FALSE(le("S", "4 * (S floordiv 4)"));
+  EXPECT_FALSE(le("S", "S * T"));
+  EXPECT_FALSE(le("S mod 4", "2"));
+  EXPECT_FALSE(le("1", "S"));
+}
+
+TEST_F(DimExprTest, DivisionCancelsAndNests) {
+  EXPECT_EQ(P("(6 * a * b) floordiv (4 * a)"), P("(3 * b) floordiv 2"));
+  EXPECT_EQ(P("(a floordiv 4) floordiv 3"), P("a floordiv 12"));
+  EXPECT_EQ(P("(4 * a + 3) floordiv 4"), S("a"));
+  EXPECT_EQ(P("(a * b + a) floordiv a"), P("b + 1"));
+  EXPECT_EQ(P("(a * b + c) floordiv a"), P("b + (c floordiv a)"));
+  EXPECT_EQ(P("(a mod 4) floordiv 4"), N(0));
+  // Padding to a multiple of a window.
+  EXPECT_EQ(P("(7 - (S mod 7)) mod 7"), P("(-S) mod 7"));
+  EXPECT_EQ(P("(S + (7 - (S mod 7)) mod 7) floordiv 7"), P("-((-S) floordiv 7)"));
+  EXPECT_EQ(P("(a mod 12) mod 4"), P("a mod 4"));
+  EXPECT_EQ(P("(a mod 4) mod 12"), P("a mod 4"));
+}
+
 TEST_F(DimExprTest, TextReadsBack) {
   for (const char* text : {"B", "B + S", "2 * B", "B * S + 1", "B floordiv 2", "max(B, S)",
                            "min(B, 4)", "?", "17", "`/a b/c`", "B mod 3"}) {

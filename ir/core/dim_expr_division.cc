@@ -1,0 +1,180 @@
+// Division of dimension expressions: exact, floordiv and mod.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "ir/core/dim_expr_terms.h"
+
+namespace tenon {
+namespace {
+
+using Kind = DimExpr::Kind;
+using dims::AddTerm;
+using dims::AnyUnknown;
+using dims::FloorDivide;
+using dims::FromSum;
+using dims::FromTerm;
+using dims::MakeBinary;
+using dims::NonNegative;
+using dims::Sum;
+using dims::Terms;
+using dims::ToTerms;
+
+bool Divides(int64_t b, int64_t a) { return b != 0 && b != -1 && a % b == 0; }
+
+// The largest term that divides all terms of `a` and the single term `b`: a positive number times
+// factors.
+DimTerm CommonTerm(const Terms& a, const DimTerm& b) {
+  DimTerm common = b;
+  for (const DimTerm& term : a) {
+    common.coefficient = std::gcd(common.coefficient, term.coefficient);
+    std::vector<DimExpr> left = term.factors, both;
+    for (DimExpr f : common.factors) {
+      const auto it = std::find(left.begin(), left.end(), f);
+      if (it == left.end()) continue;
+      left.erase(it);
+      both.push_back(f);
+    }
+    common.factors = std::move(both);
+  }
+  return common;
+}
+
+// a with y mod b written as y - b * (y floordiv b).
+DimExpr WithoutMod(DimExpr a, DimExpr b) {
+  DimExpr sum = DimExpr::Constant(a.context(), 0);
+  for (const DimTerm& term : ToTerms(a)) {
+    DimExpr t = FromTerm(a.context(), term);
+    const DimExpr f = term.factors.size() == 1 ? term.factors[0] : DimExpr();
+    if (f && f.kind() == Kind::kMod && f.storage()->b == b) {
+      const DimExpr y = f.storage()->a;
+      t = (y - FloorDiv(y, b) * b) * term.coefficient;
+    }
+    sum = sum + t;
+  }
+  return sum;
+}
+
+// Terms of `a` divided by `b` where that is possible; the others stay in `rest`.
+void Divide(DimExpr a, DimExpr b, Sum& whole, Sum& rest) {
+  for (DimTerm term : ToTerms(a)) {
+    if (term.factors.empty() && b.is_constant()) {
+      const int64_t q = FloorDivide(term.coefficient, b.constant());
+      if (q != 0) AddTerm(whole, {q, {}});
+      if (const int64_t r = term.coefficient - q * b.constant(); r != 0) AddTerm(rest, {r, {}});
+      continue;
+    }
+    const std::optional<DimExpr> q = DimExpr::ExactDiv(FromTerm(a.context(), term), b);
+    if (!q) {
+      AddTerm(rest, term);
+      continue;
+    }
+    for (const DimTerm& part : ToTerms(*q)) AddTerm(whole, part);
+  }
+}
+
+}  // namespace
+
+std::optional<DimExpr> DimExpr::ExactDiv(DimExpr a, DimExpr b) {
+  if (AnyUnknown(a, b) || b.is_constant(0)) return std::nullopt;
+  if (a == b) return Constant(a.context(), 1);
+  Terms divisor = ToTerms(b);
+  if (divisor.size() != 1) {
+    // A sum divides a when a is a monomial multiple of it; try the quotient of the leading terms.
+    Terms dividend = ToTerms(a);
+    if (dividend.size() != divisor.size()) return std::nullopt;
+    const DimExpr first = FromTerm(a.context(), divisor[0]);
+    for (const DimTerm& lead : dividend) {
+      std::optional<DimExpr> q = ExactDiv(FromTerm(a.context(), lead), first);
+      if (q && *q * b == a) return q;
+    }
+    return std::nullopt;
+  }
+  Sum quotient;
+  for (DimTerm term : ToTerms(a)) {
+    if (term.coefficient == std::numeric_limits<int64_t>::min() ||
+        term.coefficient % divisor[0].coefficient != 0) {
+      return std::nullopt;
+    }
+    term.coefficient /= divisor[0].coefficient;
+    for (DimExpr f : divisor[0].factors) {
+      auto it = std::find(term.factors.begin(), term.factors.end(), f);
+      if (it == term.factors.end()) return std::nullopt;
+      term.factors.erase(it);
+    }
+    if (!AddTerm(quotient, term)) return std::nullopt;
+  }
+  return FromSum(a.context(), quotient);
+}
+
+DimExpr FloorDiv(DimExpr a, DimExpr b) {
+  Context& context = a.context();
+  if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
+  if (a.is_constant() && b.is_constant()) {
+    if (b.constant() == -1) return a * -1;
+    return DimExpr::Constant(context, FloorDivide(a.constant(), b.constant()));
+  }
+  if (a.is_constant(0)) return a;
+  if (std::optional<DimExpr> q = DimExpr::ExactDiv(a, b)) return *q;
+  const Terms divisor = ToTerms(b);
+  if (divisor.size() != 1 || divisor[0].coefficient <= 0) return MakeBinary(Kind::kFloorDiv, a, b);
+  const DimExpr plain = WithoutMod(a, b);
+  if (std::optional<DimExpr> q = DimExpr::ExactDiv(plain, b)) return *q;
+  // (k * b + r) floordiv b = k + r floordiv b, term by term.
+  Sum whole, rest;
+  Divide(a, b, whole, rest);
+  const DimExpr r = FromSum(context, rest);
+  DimExpr quotient;
+  if (NonNegative(r) && NonNegative(b - 1 - r)) {
+    quotient = DimExpr::Constant(context, 0);
+  } else if (const DimTerm common = CommonTerm(ToTerms(r), divisor[0]);
+             common.coefficient != 1 || !common.factors.empty()) {
+    // A factor of both. It is not 0, or there was nothing to divide by.
+    const DimExpr by = FromTerm(context, common);
+    quotient = FloorDiv(*DimExpr::ExactDiv(r, by), *DimExpr::ExactDiv(b, by));
+  } else if (r.kind() == Kind::kFloorDiv && NonNegative(r.storage()->b)) {
+    quotient = FloorDiv(r.storage()->a, r.storage()->b * b);
+  } else {
+    quotient = MakeBinary(Kind::kFloorDiv, r, b);
+  }
+  return whole.empty() ? quotient : FromSum(context, whole) + quotient;
+}
+
+DimExpr FloorDiv(DimExpr a, int64_t b) { return FloorDiv(a, DimExpr::Constant(a.context(), b)); }
+DimExpr CeilDiv(DimExpr a, int64_t b) { return FloorDiv(a + (b - 1), b); }
+
+DimExpr Mod(DimExpr a, DimExpr b) {
+  Context& context = a.context();
+  if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
+  if (DimExpr::ExactDiv(a, b)) return DimExpr::Constant(context, 0);
+  if (b.is_constant() && b.constant() > 0) {
+    Sum rest;
+    for (DimTerm term : ToTerms(a)) {
+      if (term.factors.empty()) {
+        term.coefficient -= FloorDivide(term.coefficient, b.constant()) * b.constant();
+        if (term.coefficient != 0) AddTerm(rest, term);
+        continue;
+      }
+      if (Divides(b.constant(), term.coefficient)) continue;
+      // k * (y mod c) is k * y, up to a multiple of b, when b divides c.
+      if (term.factors.size() == 1 && term.factors[0].kind() == Kind::kMod &&
+          DimExpr::ExactDiv(term.factors[0].storage()->b, b)) {
+        const DimExpr y = term.factors[0].storage()->a * term.coefficient;
+        for (const DimTerm& part : ToTerms(y)) AddTerm(rest, part);
+        continue;
+      }
+      AddTerm(rest, term);
+    }
+    const DimExpr reduced = FromSum(context, rest);
+    if (!(reduced == a)) return Mod(reduced, b);
+    if (NonNegative(a) && NonNegative(b - 1 - a)) return a;
+  }
+  if (a.is_constant() && b.is_constant()) {
+    if (b.constant() == -1) return DimExpr::Constant(context, 0);
+    return DimExpr::Constant(context,
+                             a.constant() - FloorDivide(a.constant(), b.constant()) * b.constant());
+  }
+  return MakeBinary(Kind::kMod, a, b);
+}
+
+}  // namespace tenon
