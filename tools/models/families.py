@@ -11,6 +11,7 @@ import transformers
 
 import families_decoder
 import families_encdec
+import families_past
 import families_text
 import families_torchvision
 import families_vision
@@ -163,6 +164,7 @@ T = transformers
 FAMILIES: dict[str, Callable[[str, str], Case]] = {
     **families_text.FAMILIES,
     **families_decoder.FAMILIES,
+    **families_past.FAMILIES,
     **families_encdec.FAMILIES,
     **families_vision.FAMILIES,
     **families_torchvision.FAMILIES,
