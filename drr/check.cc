@@ -181,6 +181,7 @@ class Checker {
       return false;
     }
     std::string text = Print(*instance->function);
+    const DType made = instance->anchor->result().type().dtype();
     NearMiss miss;
     if (!matcher_.Match(rule_, instance->anchor, &miss)) {
       why_ = miss.reason;
@@ -212,7 +213,7 @@ class Checker {
       why_ = std::string(exact.status().message());
       return false;
     }
-    std::string wrong = Compare(*exact, *before, *after, dtype);
+    std::string wrong = Compare(*exact, *before, *after, IsFloat(made) ? made : dtype);
     if (!wrong.empty()) {
       report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,
                                              Print(*instance->function)));

@@ -36,10 +36,13 @@ std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context
 std::optional<Instance> InstancePlan::Build(DType dtype) const {
   Instance instance;
   instance.module = CreateModule(*context_);
+  auto type_of = [&](const Leaf& leaf) {
+    return leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
+  };
   std::vector<Type> inputs;
   for (const auto& [n, leaf] : leaves_) {
     if (leaf.constant) continue;
-    inputs.push_back(Type::Tensor(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape));
+    inputs.push_back(Type::Tensor(*context_, type_of(leaf), leaf.shape));
     instance.arguments.push_back(leaf.values);
   }
   instance.function =
@@ -54,8 +57,7 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
       values[n] = block.argument(static_cast<unsigned>(argument++));
       continue;
     }
-    Attribute elements =
-        Elements(*context_, leaf.boolean ? DType::kBool : dtype, leaf.shape, leaf.values);
+    Attribute elements = Elements(*context_, type_of(leaf), leaf.shape, leaf.values);
     Type type = elements.type();
     values[n] = builder
                     .Insert(Operation::Create(*context_->FindOp("core.constant"), Location(),

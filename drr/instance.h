@@ -42,6 +42,7 @@ class InstancePlan {
   struct Leaf {
     std::vector<int64_t> shape;
     bool constant = false, boolean = false, index = false;
+    DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
     std::vector<double> values;
   };
   const CompiledRule* rule_ = nullptr;

@@ -302,6 +302,8 @@ bool Planner::ApplyHints() {
       if (!inserted && !UnifyAll(it->second, shape)) return false;
     } else if (condition.source->rank >= 0) {
       rank_hints_[edge.node] = condition.source->rank;
+    } else if (condition.source->dtype != DType::kInvalid) {
+      dtype_hints_[edge.node] = condition.source->dtype;
     }
   }
   return true;
@@ -345,6 +347,8 @@ void Planner::FinishLeaves(InstancePlan& plan) {
     } else {
       leaf.constant = node.source->constant;
       leaf.boolean = boolean_.count(n) > 0;
+      if (leaf.boolean) leaf.dtype = DType::kBool;
+      if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;
       int64_t size =
           std::accumulate(leaf.shape.begin(), leaf.shape.end(), int64_t{1}, std::multiplies<>());
       for (int64_t i = 0; i < size; ++i) {

@@ -92,6 +92,7 @@ class Planner {
   std::vector<Unknown> dim_unknowns_;  // by dimension variable
   std::map<uint16_t, Shape> shapes_;   // by node
   std::map<uint16_t, int> rank_hints_;
+  std::map<uint16_t, DType> dtype_hints_;
   std::map<uint16_t, AttrValue> attrs_;                      // by attribute variable
   std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
   std::map<uint16_t, bool> boolean_, positive_, constant_;

@@ -40,6 +40,7 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
     AttrOf(n, "axis", rank);
     return Demand(node.operands[0][0], shape);
   }
+  if (op == "ten.cast") return Demand(node.operands[0][0], shape);
   if (op == "ten.transpose") {
     AttrValue perm = AttrOf(n, "perm", rank);
     const I64s* axes = std::get_if<I64s>(&perm);
@@ -49,10 +50,18 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
     return Demand(node.operands[0][0], from);
   }
   if (op.starts_with("ten.reduce_")) {
-    AttrValue value = AttrOf(n, "axes", rank);
+    const bool keepdims = FlagOf(n, "keepdims");
+    AttrValue value = AttrOf(n, "axes", keepdims ? rank : rank + 1);
     const I64s* axes = std::get_if<I64s>(&value);
-    if (axes == nullptr || !FlagOf(n, "keepdims")) return false;
+    if (axes == nullptr) return false;
     Shape from = shape;
+    if (!keepdims) {
+      for (int64_t axis : *axes) {
+        if (axis > static_cast<int64_t>(from.size())) return false;
+        from.insert(from.begin() + axis, Fresh());
+      }
+      return Demand(node.operands[0][0], from);
+    }
     for (int64_t axis : *axes) {
       if (axis >= rank || !Unify(shape[static_cast<size_t>(axis)], Number(1))) return false;
       from[static_cast<size_t>(axis)] = Fresh();
@@ -387,6 +396,7 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
         std::shuffle(all.begin(), all.end(), random_);
         return all;
       }
+      if (name == "axes" && rank > 1 && Chance(0.25)) return I64s{Pick(0, rank - 1)};
       if (name == "axes") return I64s(all.begin() + Pick(0, std::max(rank - 1, 0)), all.end());
       if (name == "pads") return each(2 * axes, 0, 1);
       return each(axes, 1, 2);
@@ -410,9 +420,9 @@ AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, 
     case AttrCode::Kind::kVariable: {
       auto it = attrs_.find(code.variable);
       if (it != attrs_.end()) return it->second;
-      static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625};
+      static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625, -0.75};
       AttrValue value = slot < 0
-                            ? AttrValue(kNumbers[Pick(0, 5)])
+                            ? AttrValue(kNumbers[Pick(0, 6)])
                             : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
       attrs_[code.variable] = value;
       return value;

@@ -7,12 +7,20 @@ namespace {
 
 class Canonicalize : public Pass {
  public:
-  Canonicalize() : phase_({pattern::FindFamily("canonicalize")}) {}
+  Canonicalize() : phase_(Families()) {}
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     return phase_.Run(op, context);
   }
 
  private:
+  static std::vector<const pattern::Family*> Families() {
+    std::vector<const pattern::Family*> families;
+    for (const pattern::Family& family : pattern::Families()) {
+      if (family.phase == "canonicalize") families.push_back(&family);
+    }
+    return families;
+  }
+
   RulePhase phase_;
 };
 
