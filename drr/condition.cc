@@ -194,6 +194,16 @@ Condition DimIs(const Val& val, int axis, int64_t extent) {
       TypeText);
 }
 
+Condition OnConstants(const Condition& condition) {
+  Condition all;
+  for (const auto& conjunct : condition.nodes()) {
+    ConditionNode node = *conjunct;
+    node.constant = true;
+    all = all && Condition(std::move(node));
+  }
+  return all;
+}
+
 Condition MakePredicate(std::string text, std::vector<ArgRef> args,
                         std::function<bool(std::span<const BoundArg>)> holds) {
   ConditionNode node;

@@ -29,6 +29,7 @@ struct ConditionNode {
   int rank = -1;
   DType dtype = DType::kInvalid;
   bool same_type = false;  // all args have one type
+  bool constant = false;   // args[0] should be a constant
 };
 
 // A conjunction.
@@ -70,6 +71,8 @@ Condition DimIs(const Val& val, int axis, int64_t extent);
 
 Condition MakePredicate(std::string text, std::vector<ArgRef> args,
                         std::function<bool(std::span<const BoundArg>)> holds);
+// The same condition, which instances meet more easily with a constant for its first argument.
+Condition OnConstants(const Condition& condition);
 // Any other pure predicate, in the rule's own words.
 template <typename F, typename... Args>
 Condition If(std::string text, F fn, const Args&... args) {

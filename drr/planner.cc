@@ -295,6 +295,7 @@ bool Planner::ApplyHints() {
   for (const ConditionCode& condition : rule_.conditions) {
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
     Edge edge = Through(condition.args[0].edge);
+    if (condition.source->constant) constant_[edge.node] = true;
     if (condition.source->kind == ConditionNode::Kind::kShape) {
       Shape shape;
       for (uint16_t code : condition.shape) shape.push_back(DimUnknown(code));
@@ -345,7 +346,7 @@ void Planner::FinishLeaves(InstancePlan& plan) {
       const double* number = std::get_if<double>(&value);
       leaf.values = {number != nullptr ? *number : 0};
     } else {
-      leaf.constant = node.source->constant;
+      leaf.constant = node.source->constant || constant_.count(n) > 0;
       leaf.boolean = boolean_.count(n) > 0;
       if (leaf.boolean) leaf.dtype = DType::kBool;
       if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;

@@ -401,6 +401,10 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
       if (name == "pads") return each(2 * axes, 0, 1);
       return each(axes, 1, 2);
     }
+    case AttrType::kType: {
+      static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kF64};
+      return kTypes[Pick(0, 2)];
+    }
     default:
       return {};
   }

@@ -1,7 +1,7 @@
 // One op for each attention block. The core (scores, softmax, weighted sum) becomes fused.attention
 // over split heads; small rules then absorb what surrounds it: scales, splits and merges of heads.
-// They rely on `canonicalize`: transposes feeding a product are transpose_b, selected masks are
-// added ones.
+// They rely on `canonicalize` and on the family `scores`: transposes feeding a product are flags of
+// it, masks are added after the scale.
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -57,38 +57,98 @@ struct AttentionVals {
   Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
 };
 
-// softmax(q · k^T * scale + bias + mask) · v with the heads split; k is [B, H, T, D], or [B, H, D,
-// T] when `k_transposed`.
-Rule AttentionCore(const char* name, bool k_transposed, const char* file = __builtin_FILE(),
-                   int line = __builtin_LINE()) {
-  AttentionVals x;
-  Attr<float> scale("scale");
-  Attr<bool> guard("nan_guard");
-  Dim B("B"), H("H"), S("S"), T("T"), D("D");
-  Val product = Matmul(x.q, x.k, {.transpose_b = !k_transposed}).As("q k^T");
-  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
-  Val masked =
-      AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
+// What happens to q · k^T before the softmax: a number, a cap, then sums.
+struct MaskedScores {
+  Attr<float> scale{"scale"}, softcap{"softcap"};
+  Val scores{"_scores"}, masked{"_masked"};
+
+  MaskedScores(const Val& product, const AttentionVals& x) {
+    Attr<float> inner("inner"), cap("cap");
+    Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
+    scores = AnyOf(capped.Let(softcap, Compute(Same, cap)).Let(scale, Compute(Times, inner, cap)),
+                   TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
+    masked = AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
+  }
+};
+
+// The softmax, perhaps guarded against rows that are masked completely.
+Val Probabilities(const Val& masked, const Attr<bool>& guard) {
   Val weights = Softmax(masked, {.axis = -1});
-  // Exporters guard rows that are masked completely.
-  Val guarded = AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
-                      weights.Let(guard, false));
-  return Rule(name, file, line)
-      .Summary(k_transposed ? "softmax(q k * scale + mask) v, k stored transposed"
-                            : "softmax(q k^T * scale + mask) v")
-      .Match(Matmul(guarded, x.v))
-      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.v, {B, H, T, AnyDim()}) &&
-             (k_transposed ? ShapeIs(x.k, {B, H, D, T}) : ShapeIs(x.k, {B, H, T, D})))
-      .Where(If("the mask does not widen q k^T", SameButLast, masked, product))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, {},
+  return AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
+               weights.Let(guard, false));
+}
+
+I64s SwapIf(bool swaps) { return swaps ? I64s{0, 1, 3, 2} : I64s{0, 1, 2, 3}; }
+std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
+
+// Keys and values have as many heads as the queries, or one for all.
+bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
+  return kv_heads.is_constant(1) || DimExpr::ProvablyEqual(heads, kv_heads);
+}
+
+// softmax(q · k^T * scale + bias + mask) · v with the heads split. Queries and values that are
+// stored transposed are transposed first.
+Rule AttentionCore() {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
+  Dim B("B"), H("H"), G("G"), S("S"), T("T");
+  Val product = Matmul(x.q, x.k, {.transpose_a = tq, .transpose_b = tk}).As("q k^T");
+  MaskedScores s(product, x);
+  return Rule("attention")
+      .Summary("softmax(q k^T * scale + bias + mask) v")
+      .Match(Matmul(Probabilities(s.masked, guard), x.v, {.transpose_b = tv}))
+      .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
+      .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
+                G) &&
+             If("the mask does not widen q k^T", SameButLast, s.masked, product))
+      .Replace(fused::Attention(Transpose(x.q, {.perm = Compute(SwapIf, tq)}), x.k,
+                                Transpose(x.v, {.perm = Compute(SwapIf, tv)}), x.mask, x.bias, {},
                                 {.num_heads = H,
-                                 .kv_num_heads = H,
-                                 .scale = scale,
+                                 .kv_num_heads = G,
+                                 .scale = s.scale,
                                  .q_layout = "bhsd",
-                                 .k_layout = k_transposed ? "bhds" : "bhsd",
+                                 .k_layout = Compute(KeyLayout, tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
-                                 .nan_guard = guard}))
+                                 .nan_guard = guard,
+                                 .softcap = s.softcap}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
+// The same with one head and batches of any kind in the first axis: [N, S, D]. Tried after the
+// views of split heads have been moved away.
+Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Dim N("N"), S("S"), T("T"), M("M"), P("P"), Q("Q");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  Attr<float> scale("scale");
+  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val masked = mask_rank == 0 ? scores : Add(scores, x.mask);
+  Val mask = mask_rank == 3 ? Reshape(x.mask, {.shape = {M, 1, P, Q}}) : x.mask;
+  Val keys = Transpose(x.k, {.perm = Compute(
+                                [](bool t) { return t ? I64s{0, 1, 2} : I64s{0, 2, 1}; }, tk)});
+  fused::AttentionArgs args = {
+      .num_heads = 1, .kv_num_heads = 1, .scale = scale, .nan_guard = guard};
+  Condition fits = ShapeIs(product, {N, S, T}) && ShapeIs(x.q, {N, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.k, {N, AnyDim(), AnyDim()}) && ShapeIs(x.v, {N, AnyDim(), AnyDim()});
+  if (mask_rank == 3) fits = fits && ShapeIs(x.mask, {M, P, Q});
+  if (mask_rank == 2) fits = fits && Rank(x.mask, 2);
+  if (mask_rank > 0) {
+    fits = fits && If("the mask does not widen q k^T", SameButLast, masked, product);
+  }
+  return Rule(name, file, line)
+      .Summary(mask_rank == 0   ? "attention of 3-D operands is one of a single head"
+               : mask_rank == 3 ? "… with a mask for each batch"
+                                : "… with one mask")
+      .Match(Matmul(Probabilities(masked, guard), x.v))
+      .Where(fits)
+      .Replace(mask_rank == 0 ? fused::Attention(x.q, keys, x.v, {}, {}, {}, args)
+                              : fused::Attention(x.q, keys, x.v, mask, {}, {}, args))
+      .Lowers("products with probabilities")
       .RequireKernel();
 }
 
@@ -281,8 +341,10 @@ Rule AttentionMergeReshape() {
 }  // namespace
 
 RuleSet AttentionRules() {
-  return {AttentionCore("attention", false),
-          AttentionCore("attention-of-transposed-keys", true),
+  return {AttentionCore(),
+          AttentionOfOneHead("attention-of-one-head", 0),
+          AttentionOfOneHead("attention-of-one-head-masked", 3),
+          AttentionOfOneHead("attention-of-one-head-one-mask", 2),
           AttentionOfOnnx("attention-of-onnx", false),
           AttentionOfOnnx("attention-of-onnx-causal", true),
           AttentionOfOnnxJoined(),

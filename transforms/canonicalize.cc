@@ -18,6 +18,8 @@ class Canonicalize : public Pass {
     for (const pattern::Family& family : pattern::Families()) {
       if (family.phase == "canonicalize") families.push_back(&family);
     }
+    // Scores leave views of views behind, which the general rules then join.
+    families.push_back(pattern::FindFamily("canonicalize"));
     return families;
   }
 

@@ -1,0 +1,100 @@
+#include "patterns/magnitude.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "ir/core/attribute.h"
+#include "ir/core/operation.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::pattern {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr double kProduct = 1e6;
+constexpr double kInteger = 1e10;  // positions, lengths, identifiers
+constexpr double kModerate = 1e20;
+
+struct Extremes {
+  double smallest = kUnbounded, largest = 0;  // of |x|
+};
+
+Extremes ExtremesOf(Attribute elements) {
+  Extremes e;
+  const int64_t n = elements.is_splat() ? 1 : elements.type().num_elements();
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = std::abs(elements.ElementAsDouble(i));
+    if (std::isnan(x)) return {0, kUnbounded};
+    e.smallest = std::min(e.smallest, x);
+    e.largest = std::max(e.largest, x);
+  }
+  return e;
+}
+
+bool OneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class Bounds {
+ public:
+  double Of(Value value) {
+    if (--budget_ < 0) return kUnbounded;
+    const Type type = value.type();
+    if (type.is_any_tensor() && !IsFloat(type.dtype())) {
+      return type.dtype() == DType::kBool ? 1 : kInteger;
+    }
+    Operation* op = value.defining_op();
+    return op == nullptr ? kUnbounded : OfOp(*op);
+  }
+
+ private:
+  double Largest(const Operation& op, unsigned first) {
+    double most = 0;
+    for (unsigned i = first; i < op.num_operands(); ++i) most = std::max(most, Of(op.operand(i)));
+    return most;
+  }
+
+  double OfOp(const Operation& op) {
+    if (op.Has(Trait::kConstantLike)) return ExtremesOf(op.slot(0)).largest;
+    const std::string_view name = op.name();
+    if (OneOf(name, {"ten.sigmoid", "ten.tanh", "ten.erf", "ten.sin", "ten.cos", "nn.softmax"})) {
+      return 1;
+    }
+    if (OneOf(name, {"ten.matmul", "ten.einsum", "fused.linear", "nn.conv", "fused.conv",
+                     "nn.layer_norm", "nn.rms_norm", "nn.batch_norm", "fused.skip_layer_norm",
+                     "fused.skip_rms_norm", "fused.attention", "fused.rotary"})) {
+      return kProduct;
+    }
+    if (OneOf(name, {"ten.add", "ten.sub"})) return Of(op.operand(0)) + Of(op.operand(1));
+    if (name == "ten.mul") return Of(op.operand(0)) * Of(op.operand(1));
+    if (name == "ten.div") {
+      Operation* divisor = op.operand(1).defining_op();
+      if (divisor == nullptr || !divisor->Has(Trait::kConstantLike)) return kUnbounded;
+      return Of(op.operand(0)) / ExtremesOf(divisor->slot(0)).smallest;
+    }
+    if (OneOf(name, {"ten.neg", "ten.abs", "ten.relu", "ten.ceil", "ten.floor", "ten.cast",
+                     "ten.reshape", "ten.transpose", "ten.slice", "ten.split", "ten.expand",
+                     "ten.tile", "ten.trilu", "ten.gather", "ten.gather_elements", "ten.gather_nd",
+                     "ten.dynamic_slice"})) {
+      return Of(op.operand(0));
+    }
+    if (OneOf(name, {"ten.concat", "ten.max", "ten.min"})) return Largest(op, 0);
+    if (name == "ten.where") return Largest(op, 1);
+    return kUnbounded;
+  }
+
+  int budget_ = 200;
+};
+
+}  // namespace
+
+double MagnitudeOf(Value value) {
+  const double bound = Bounds().Of(value);
+  return std::isnan(bound) ? kUnbounded : bound;
+}
+
+bool IsModerate(Value value) { return MagnitudeOf(value) <= kModerate; }
+
+}  // namespace tenon::pattern

@@ -1,0 +1,20 @@
+// How large the elements of a value can become.
+#ifndef TENON_PATTERNS_MAGNITUDE_H_
+#define TENON_PATTERNS_MAGNITUDE_H_
+
+#include "ir/core/value.h"
+
+namespace tenon::pattern {
+
+// A bound on |x| of the elements of a value, read off the ops that compute it; infinity if there is
+// none. Products, convolutions and norms of anything are taken to be at most 1e6: a program whose
+// activations are larger has no meaningful softmax either.
+double MagnitudeOf(Value value);
+
+// Does adding 1e30 swallow the value? Masks with the lowest number of f32 then mean the same
+// whether they are added or selected.
+bool IsModerate(Value value);
+
+}  // namespace tenon::pattern
+
+#endif  // TENON_PATTERNS_MAGNITUDE_H_

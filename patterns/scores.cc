@@ -1,0 +1,267 @@
+// Attention scores in one form: a product of activations, a number times it, then sums with biases
+// and masks; rank 4. The rules move what stands between the two: numbers towards the product, masks
+// away from it, and reshapes out of the way.
+#include "patterns/magnitude.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLowest = -3.4028234663852886e38;  // of f32
+
+double Inverse(double x) { return 1 / x; }
+double Same(double x) { return x; }
+
+// The product and what is done to it, with the names under which the rules know them.
+struct Scores {
+  Val a{"_a"}, b{"_b"}, bias{"_bias"};
+  Attr<float> multiplier{"multiplier"}, divisor{"divisor"}, factor{"factor"};
+  Val product = Matmul(a, b, {.transpose_a = kAny, .transpose_b = kAny}).As("product");
+  Val scaled = AnyOf(Mul(product, Splat(multiplier)).Let(factor, Compute(Same, multiplier)),
+                     Div(product, Splat(divisor)).Let(factor, Compute(Inverse, divisor)), product);
+  Val sum = AnyOf(Add(scaled, bias), scaled);
+};
+
+Condition Moderate(const Val& val) {
+  return OnConstants(If("what is added to the product is a moderate number", IsModerate, val));
+}
+
+Condition IsScaledModerately(const Scores& s) {
+  auto moderate = [](double v) { return std::abs(v) >= 1e-4 && std::abs(v) <= 1e4; };
+  return IsFloat(s.product) && !IsConstant(s.b) &&
+         If("the scale is a moderate number", moderate, s.factor);
+}
+
+Condition IsProductOfActivations(const Scores& s) {
+  return IsScaledModerately(s) && RankAtLeast(s.product, 3);
+}
+
+// (scores + m) * c = scores * c + m * c
+Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
+  Scores s;
+  Val m("m");
+  Attr<float> c("c");
+  Val sum = Add(s.sum, m);
+  return Rule(name, file, line)
+      .Summary(divides ? "(scores + m) / c = scores / c + m / c"
+                       : "(scores + m) * c = scores * c + m * c")
+      .Match(divides ? Div(sum, Splat(c)) : Mul(sum, Splat(c)))
+      .Where(IsProductOfActivations(s))
+      .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
+                       : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))
+      .Lowers("sums under a scale of scores");
+}
+
+// Two numbers in a row are one.
+Rule NumberOfNumber() {
+  Scores s;
+  Attr<float> second("second"), outer("outer"), again("again");
+  Val inner = AnyOf(Mul(s.product, Splat(s.multiplier)).Let(s.factor, Compute(Same, s.multiplier)),
+                    Div(s.product, Splat(s.divisor)).Let(s.factor, Compute(Inverse, s.divisor)));
+  return Rule("scores-number-of-number")
+      .Summary("product * a * b = product * (a * b), and so for quotients")
+      .Match(AnyOf(Mul(inner, Splat(second)).Let(outer, Compute(Same, second)),
+                   Div(inner, Splat(again)).Let(outer, Compute(Inverse, again))))
+      .Where(IsProductOfActivations(s))
+      .Replace(Mul(s.product, Splat(Compute([](double p, double q) { return p * q; }, s.factor,
+                                            outer))));
+}
+
+// scores - m = scores + (-m)
+Rule SubtractedMask() {
+  Scores s;
+  Val m("m");
+  return Rule("scores-minus-mask")
+      .Summary("scores - m = scores + (-m)")
+      .Match(Sub(s.sum, m))
+      .Where(IsProductOfActivations(s))
+      .Replace(Add(s.sum, Neg(m)))
+      .Lowers("differences of scores");
+}
+
+// where(keep, scores, low) = scores + where(keep, 0, low): the lowest number swallows every score.
+Rule SelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+  Scores s;
+  Val keep("keep");
+  Attr<float> low("low");
+  Val hidden = AnyOf(Splat(kLowest).Let(low, kLowest), Splat(-kInfinity).Let(low, -kInfinity));
+  return Rule(name, file, line)
+      .Summary(inverted ? "where(hide, low, scores) = scores + where(hide, low, 0)"
+                        : "where(keep, scores, low) = scores + where(keep, 0, low)")
+      .Match(inverted ? ten::Where(keep, hidden, s.sum) : ten::Where(keep, s.sum, hidden))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias))
+      .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(low), Splat(0))
+                                   : ten::Where(keep, Splat(0), Splat(low))))
+      .Lowers("selects of scores");
+}
+
+// max(scores + m, lowest) = scores + max(m, lowest)
+Rule ClampedScores() {
+  Scores s;
+  Val m("m");
+  Val sum = Add(s.scaled, m);
+  return Rule("scores-clamped")
+      .Summary("max(scores + m, lowest) = scores + max(m, lowest)")
+      .Match(AnyOf(Max(sum, Splat(kLowest)), Clip(sum, {.min = kLowest})))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32))
+      .Replace(Add(s.scaled, Clip(m, {.min = kLowest})))
+      .Lowers("bounds of scores");
+}
+
+// ---- reshapes
+// -------------------------------------------------------------------------------------
+
+// A view of [B * H, S, T] as [B, H, S, T], taken of the factors instead.
+Rule SplitProduct() {
+  Val a("a"), b("b");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q"), U("U"), V("V");
+  return Rule("split-product")
+      .Summary("batches of a product joined in one axis are split before it")
+      .Match(Reshape(Matmul(a, b, {.transpose_a = ta, .transpose_b = tb}), {.shape = {B, H, S, T}}))
+      .Where(ShapeIs(a, {B * H, P, Q}) && ShapeIs(b, {B * H, U, V}))
+      .Where(!IsConstant(b))
+      .Replace(Matmul(Reshape(a, {.shape = {B, H, P, Q}}), Reshape(b, {.shape = {B, H, U, V}}),
+                      {.transpose_a = ta, .transpose_b = tb}))
+      .Lowers("rank of joined batches");
+}
+
+Rule SplitScale(const char* name, bool divides, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
+  Scores s;
+  Attr<float> c("c");
+  Attr<Dims> shape("shape");
+  Val scaled = divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c));
+  Val view = Reshape(s.product, {.shape = shape});
+  return Rule(name, file, line)
+      .Summary("a view of scaled scores is the scaled view")
+      .Match(Reshape(scaled, {.shape = shape}))
+      .Where(IsFloat(s.product) && !IsConstant(s.b) && Rank(s.product, 3))
+      .Replace(divides ? Div(view, Splat(c)) : Mul(view, Splat(c)))
+      .Lowers("views of scores");
+}
+
+Rule SplitSum(const char* name, bool joined, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+  Scores s;
+  Val m("m");
+  Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q");
+  Val view = Reshape(s.scaled, {.shape = {B, H, S, T}});
+  return Rule(name, file, line)
+      .Summary(joined ? "batches of scores joined in one axis are split before a sum"
+                      : "… also when what is added has no batches")
+      .Match(Reshape(Add(s.scaled, m), {.shape = {B, H, S, T}}))
+      .Where(IsProductOfActivations(s) && ShapeIs(s.product, {B * H, S, T}))
+      .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Replace(Add(view, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m))
+      .Lowers("rank of joined batches");
+}
+
+Rule SplitSoftmax() {
+  Val x("x");
+  Dim B("B"), H("H"), S("S"), T("T");
+  return Rule("split-softmax")
+      .Summary("batches of probabilities joined in one axis are split before the softmax")
+      .Match(Reshape(Softmax(x, {.axis = -1}), {.shape = {B, H, S, T}}))
+      .Where(ShapeIs(x, {B * H, S, T}))
+      .Replace(Softmax(Reshape(x, {.shape = {B, H, S, T}}), {.axis = -1}))
+      .Lowers("rank of joined batches");
+}
+
+// The extents of a mask for [A, W, H, S, T] once the first two axes are joined.
+Dims JoinWindows(Value mask, DimExpr images, DimExpr windows) {
+  const Type type = mask.type();
+  auto extent = [&](int64_t from_end) {
+    return type.rank() >= from_end ? type.dim(-from_end)
+                                   : DimExpr::Constant(type.context(), 1);
+  };
+  return {images * windows, extent(3), extent(2), extent(1)};
+}
+
+// Windows: scores [A * W, H, S, T] viewed as [A, W, H, S, T] to add a mask for each window.
+Rule WindowMask() {
+  Scores s;
+  Val m("m");
+  Dim A("A"), W("W"), H("H"), S("S"), T("T"), one(1);
+  Val view = Reshape(s.sum, {.shape = {A, W, H, S, T}});
+  return Rule("scores-of-windows")
+      .Summary("a mask for each window is added to scores whose windows are batches")
+      .Match(Add(view, m))
+      .Where(IsScaledModerately(s) && ShapeIs(s.product, {A * W, H, S, T}))
+      .Where(If(
+          "the mask has at most five axes",
+          [](Value v) { return v.type().is_tensor() && v.type().rank() <= 5; }, m))
+      .Replace(Reshape(Add(s.sum, Reshape(Expand(m, {.shape = {A, W, one, one, one}}),
+                                          {.shape = Compute(JoinWindows, m, A, W)})),
+                       {.shape = {A, W, H, S, T}}))
+      .Lowers("masks of windows");
+}
+
+// ---- other spellings
+// ------------------------------------------------------------------------------
+
+// A product over one element is an outer product.
+Rule OuterProduct() {
+  Val a("a"), b("b");
+  return Rule("outer-product")
+      .Summary("a product over an axis of extent 1 multiplies elements")
+      .Match(Matmul(a, b))
+      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && DimIs(a, -1, 1) && DimIs(b, -2, 1) &&
+             IsFloat(a))
+      .Replace(Mul(a, b))
+      .Lowers("products");
+}
+
+// exp(x - max(x)) / sum(exp(x - max(x)))
+Rule SoftmaxFromExp() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val e = Exp(Sub(x, ReduceMax(x, {.axes = axes})));
+  auto axis = [](const I64s& list) -> std::optional<int64_t> {
+    if (list.size() != 1) return std::nullopt;
+    return list[0];
+  };
+  return Rule("softmax-from-exp")
+      .Summary("exp(x - max(x)) / sum(exp(x - max(x)))")
+      .Match(AnyOf(Div(e, ReduceSum(e, {.axes = axes})),
+                   Mul(e, Reciprocal(ReduceSum(e, {.axes = axes})))))
+      .Replace(Softmax(x, {.axis = Compute(axis, axes)}));
+}
+
+// A softmax in f32 of f16 scores.
+Rule SoftmaxInF32() {
+  Val x("x");
+  Attr<int64_t> axis("axis");
+  return Rule("softmax-in-f32")
+      .Summary("the softmax of scores cast to f32 and back is that of the scores")
+      .Match(Cast(Softmax(Cast(x, {.to = DType::kF32}), {.axis = axis}), {.to = kAny}))
+      .Where(DTypeIs(x, DType::kF16) || DTypeIs(x, DType::kBF16))
+      .Replace(Softmax(x, {.axis = axis}));
+}
+
+}  // namespace
+
+RuleSet ScoresRules() {
+  return {SoftmaxFromExp(),
+          SoftmaxInF32(),
+          OuterProduct(),
+          NumberOfNumber(),
+          ScaleOfSum("scores-scale-of-sum", false),
+          ScaleOfSum("scores-quotient-of-sum", true),
+          SubtractedMask(),
+          SelectedScores("scores-select", false),
+          SelectedScores("scores-select-inverted", true),
+          ClampedScores(),
+          SplitProduct(),
+          SplitScale("split-scale", false),
+          SplitScale("split-quotient", true),
+          SplitSum("split-sum", true),
+          SplitSum("split-sum-of-one", false),
+          SplitSoftmax(),
+          WindowMask()};
+}
+
+}  // namespace tenon::pattern
