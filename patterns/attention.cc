@@ -65,9 +65,11 @@ struct MaskedScores {
   MaskedScores(const Val& product, const AttentionVals& x) {
     Attr<float> inner("inner"), cap("cap");
     Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
-    scores = AnyOf(capped.Let(softcap, Compute(Same, cap)).Let(scale, Compute(Times, inner, cap)),
-                   TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
-    masked = AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
+    scores =
+        AnyOf(capped.Let(softcap, Compute(Same, cap)).Let(scale, Compute(Times, inner, cap)),
+              TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
+    masked =
+        AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
   }
 };
 
@@ -130,7 +132,10 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
   Val masked = mask_rank == 0 ? scores : Add(scores, x.mask);
   Val mask = mask_rank == 3 ? Reshape(x.mask, {.shape = {M, 1, P, Q}}) : x.mask;
   Val keys = Transpose(x.k, {.perm = Compute(
-                                [](bool t) { return t ? I64s{0, 1, 2} : I64s{0, 2, 1}; }, tk)});
+                                 [](bool t) {
+                                   return t ? I64s{0, 1, 2} : I64s{0, 2, 1};
+                                 },
+                                 tk)});
   fused::AttentionArgs args = {
       .num_heads = 1, .kv_num_heads = 1, .scale = scale, .nan_guard = guard};
   Condition fits = ShapeIs(product, {N, S, T}) && ShapeIs(x.q, {N, AnyDim(), AnyDim()}) &&

@@ -74,10 +74,10 @@ class Bounds {
       if (divisor == nullptr || !divisor->Has(Trait::kConstantLike)) return kUnbounded;
       return Of(op.operand(0)) / ExtremesOf(divisor->slot(0)).smallest;
     }
-    if (OneOf(name, {"ten.neg", "ten.abs", "ten.relu", "ten.ceil", "ten.floor", "ten.cast",
-                     "ten.reshape", "ten.transpose", "ten.slice", "ten.split", "ten.expand",
-                     "ten.tile", "ten.trilu", "ten.gather", "ten.gather_elements", "ten.gather_nd",
-                     "ten.dynamic_slice"})) {
+    if (OneOf(name,
+              {"ten.neg", "ten.abs", "ten.relu", "ten.ceil", "ten.floor", "ten.cast", "ten.reshape",
+               "ten.transpose", "ten.slice", "ten.split", "ten.expand", "ten.tile", "ten.trilu",
+               "ten.gather", "ten.gather_elements", "ten.gather_nd", "ten.dynamic_slice"})) {
       return Of(op.operand(0));
     }
     if (OneOf(name, {"ten.concat", "ten.max", "ten.min"})) return Largest(op, 0);

@@ -65,8 +65,8 @@ Rule NumberOfNumber() {
       .Match(AnyOf(Mul(inner, Splat(second)).Let(outer, Compute(Same, second)),
                    Div(inner, Splat(again)).Let(outer, Compute(Inverse, again))))
       .Where(IsProductOfActivations(s))
-      .Replace(Mul(s.product, Splat(Compute([](double p, double q) { return p * q; }, s.factor,
-                                            outer))));
+      .Replace(Mul(s.product,
+                   Splat(Compute([](double p, double q) { return p * q; }, s.factor, outer))));
 }
 
 // scores - m = scores + (-m)
@@ -175,8 +175,7 @@ Rule SplitSoftmax() {
 Dims JoinWindows(Value mask, DimExpr images, DimExpr windows) {
   const Type type = mask.type();
   auto extent = [&](int64_t from_end) {
-    return type.rank() >= from_end ? type.dim(-from_end)
-                                   : DimExpr::Constant(type.context(), 1);
+    return type.rank() >= from_end ? type.dim(-from_end) : DimExpr::Constant(type.context(), 1);
   };
   return {images * windows, extent(3), extent(2), extent(1)};
 }
