@@ -8,6 +8,7 @@ namespace tenon::pattern {
 namespace {
 
 double Same(double x) { return x; }
+double Magnitude(double x) { return std::abs(x); }
 double Inverse(double x) { return 1 / x; }
 double Times(double a, double b) { return a * b; }
 
@@ -66,7 +67,7 @@ struct MaskedScores {
     Attr<float> inner("inner"), cap("cap");
     Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
     scores =
-        AnyOf(capped.Let(softcap, Compute(Same, cap)).Let(scale, Compute(Times, inner, cap)),
+        AnyOf(capped.Let(softcap, Compute(Magnitude, cap)).Let(scale, Compute(Times, inner, cap)),
               TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
     masked =
         AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
