@@ -181,6 +181,9 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
       hint != rank_hints_.end() && hint->second != static_cast<int>(shape.size())) {
     return false;
   }
+  if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.split") {
+    return SplitOperand(n, edge.result, shape);  // its results differ in shape
+  }
   auto [it, inserted] = shapes_.emplace(n, shape);
   if (!inserted && !UnifyAll(it->second, shape)) return false;
   if (node.kind != ValNode::Kind::kOp) return true;
@@ -291,7 +294,7 @@ void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
 }
 
 bool Planner::ApplyHints() {
-  for (size_t v = 0; v < rule_.dim_names.size(); ++v) dim_unknowns_.push_back(Number(Extent()));
+  for (size_t v = 0; v < rule_.dim_names.size(); ++v) dim_unknowns_.push_back(Fresh());
   for (const ConditionCode& condition : rule_.conditions) {
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
     Edge edge = Through(condition.args[0].edge);
@@ -322,6 +325,7 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     if (root_shape_.empty()) root_shape_ = shape;
     fits = Demand(root, shape);
   }
+  fits = fits && FinishSplits();
   if (fits) {
     plan.rule_ = &rule_;
     plan.context_ = &context_;

@@ -51,6 +51,7 @@ class Planner {
   bool NormOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
   bool ConvOperands(uint16_t n, const Shape& shape);
+  bool SplitOperand(uint16_t n, int result, const Shape& shape);
   bool AttentionOperands(uint16_t n, const Shape& shape);
   bool CanShrink(const Edge& edge) const;
   Shape Broadcastable(const Shape& shape, int rank);
@@ -81,6 +82,7 @@ class Planner {
 
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
+  bool FinishSplits();
   void FinishLeaves(InstancePlan& plan);
   bool FinishSlots(InstancePlan& plan);
 
@@ -91,6 +93,11 @@ class Planner {
   std::vector<int64_t> values_;
   std::vector<Unknown> dim_unknowns_;  // by dimension variable
   std::map<uint16_t, Shape> shapes_;   // by node
+  struct Split {
+    const AttrCode* sizes;
+    Unknown whole;  // the extent that is split
+  };
+  std::map<uint16_t, Split> splits_;  // by node
   std::map<uint16_t, int> rank_hints_;
   std::map<uint16_t, DType> dtype_hints_;
   std::map<uint16_t, AttrValue> attrs_;                      // by attribute variable

@@ -93,6 +93,39 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
   return false;
 }
 
+bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  if (std::find(live_ops_.begin(), live_ops_.end(), n) == live_ops_.end()) live_ops_.push_back(n);
+  const auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  const AttrCode* sizes = nullptr;
+  for (const AttrCode& code : node.attrs) {
+    if (code.kind == AttrCode::Kind::kDims) sizes = &code;
+  }
+  if (sizes == nullptr || axis >= shape.size() ||
+      static_cast<size_t>(result) >= sizes->dims.size()) {
+    why_ = "a split whose sizes are not written out cannot be planned";
+    return false;
+  }
+  if (!Unify(shape[axis], DimUnknown(sizes->dims[static_cast<size_t>(result)]))) return false;
+  // The sum waits for FinishSplits: other results may still say how large their parts are.
+  auto [whole, inserted] = splits_.emplace(n, Split{sizes, -1});
+  if (inserted) whole->second.whole = Fresh();
+  Shape from = shape;
+  from[axis] = whole->second.whole;
+  return Demand(node.operands[0][0], from);
+}
+
+bool Planner::FinishSplits() {
+  for (auto& [n, split] : splits_) {
+    int64_t sum = 0;
+    for (uint16_t size : split.sizes->dims) sum += Value(DimUnknown(size));
+    if (!Unify(split.whole, Number(sum))) return false;
+  }
+  return true;
+}
+
 bool Planner::Elementwise(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   constexpr uint32_t kOnlyBool = 1u << static_cast<unsigned>(DType::kBool);

@@ -10,15 +10,20 @@ namespace {
 
 enum class HeadLayout { kBsh, kBshd, kBhsd, kBhds };
 
+// Which columns of a tensor of layout bsh are heads; size -1: all.
+struct Columns {
+  int64_t offset = 0, size = -1;
+};
+
 // Reads extents and strides of a tensor whose heads lie as `layout` says.
 AttentionCall::Layout Read(const TensorView& t, HeadLayout layout, int64_t heads, int64_t& length,
-                           int64_t& dim) {
+                           int64_t& dim, Columns columns = {}) {
   const auto& s = t.shape;
   switch (layout) {
     case HeadLayout::kBsh:
       length = s[1];
-      dim = s[2] / heads;
-      return {.batch = s[1] * s[2], .head = dim, .row = s[2]};
+      dim = columns.size >= 0 ? columns.size : s[2] / heads;
+      return {.batch = s[1] * s[2], .head = dim, .row = s[2], .offset = columns.offset};
     case HeadLayout::kBshd:
       length = s[1];
       dim = s[3];
@@ -77,9 +82,12 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.heads = a.num_heads;
   call.kv_heads = a.kv_num_heads;
   call.batch = inputs[0].shape[0];
-  call.q = Read(inputs[0], static_cast<HeadLayout>(a.q_layout), call.heads, call.q_len, call.dim);
-  call.k = Read(inputs[1], static_cast<HeadLayout>(a.k_layout), call.kv_heads, call.k_len, ignored);
-  call.v = Read(inputs[2], static_cast<HeadLayout>(a.v_layout), call.kv_heads, ignored, call.v_dim);
+  call.q = Read(inputs[0], static_cast<HeadLayout>(a.q_layout), call.heads, call.q_len, call.dim,
+                {a.q_offset, a.head_dim});
+  call.k = Read(inputs[1], static_cast<HeadLayout>(a.k_layout), call.kv_heads, call.k_len, ignored,
+                {a.k_offset, a.head_dim});
+  call.v = Read(inputs[2], static_cast<HeadLayout>(a.v_layout), call.kv_heads, ignored, call.v_dim,
+                {a.v_offset, a.v_head_dim});
   call.out = Read(outputs[0], static_cast<HeadLayout>(a.out_layout), call.heads, ignored, ignored);
   call.scale = a.scale;
   call.softcap = a.softcap;

@@ -14,8 +14,10 @@ namespace tenon::kernels {
 struct AttentionCall {
   // Strides in elements of a q, k, v or out tensor.
   struct Layout {
-    int64_t batch = 0, head = 0, row = 0, element = 1;
-    int64_t At(int64_t b, int64_t h, int64_t s) const { return b * batch + h * head + s * row; }
+    int64_t batch = 0, head = 0, row = 0, element = 1, offset = 0;
+    int64_t At(int64_t b, int64_t h, int64_t s) const {
+      return offset + b * batch + h * head + s * row;
+    }
   };
   // Strides of mask and bias over [batch, head, query, key]; 0 where they repeat.
   using ScoreStrides = std::array<int64_t, 4>;

@@ -36,10 +36,39 @@ struct View {
   DimExpr batch, heads, sequence, size;
 };
 
+// The columns of a tensor of layout bsh that hold the heads; size -1: all columns.
+struct Columns {
+  int64_t offset, size;
+};
+
+// Refuses columns outside the tensor, and such columns where the layout has none.
+absl::Status CheckColumns(const InferContext& c, std::string_view what, Type type,
+                          std::string_view layout, int64_t num_heads, Columns columns) {
+  if (columns.offset < 0 || columns.size < -1) {
+    return c.Error(fmt::format("the column and the size of the heads of {} are not negative", what));
+  }
+  if (columns.offset == 0 && (columns.size < 0 || layout != "bsh")) return absl::OkStatus();
+  if (layout != "bsh" || columns.size < 0) {
+    return c.Error(fmt::format("heads of {} at a column need the layout bsh and a head size", what));
+  }
+  int64_t end = 0;
+  if (__builtin_mul_overflow(num_heads, columns.size, &end) ||
+      __builtin_add_overflow(end, columns.offset, &end) ||
+      (type.dim(2).is_constant() && end > type.dim(2).constant())) {
+    return c.Error(fmt::format("{} heads of size {} from column {} do not fit the last extent {} of {}",
+                               num_heads, columns.size, columns.offset, type.dim(2).text(), what));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<View> ReadLayout(const InferContext& c, std::string_view what, Type type,
-                                std::string_view layout, int64_t num_heads) {
+                                std::string_view layout, int64_t num_heads, Columns columns) {
   TENON_RETURN_IF_ERROR(CheckRank(c, what, type, layout == "bsh" ? 3 : 4));
+  TENON_RETURN_IF_ERROR(CheckColumns(c, what, type, layout, num_heads, columns));
   const DimExpr heads = DimExpr::Constant(c.context, num_heads);
+  if (layout == "bsh" && columns.size >= 0) {
+    return View{type.dim(0), heads, type.dim(1), DimExpr::Constant(c.context, columns.size)};
+  }
   if (layout == "bsh") {
     const DimExpr packed = type.dim(2);
     if (packed.is_constant() && packed.constant() % num_heads != 0) {
@@ -77,9 +106,13 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   if (!q.is_tensor() || !k.is_tensor() || !v.is_tensor()) {
     return SetResult(results, Type::Unranked(c.context, q.dtype()));
   }
-  TENON_ASSIGN_OR_RETURN(const View vq, ReadLayout(c, "q", q, InferStr(c, "q_layout"), heads));
-  TENON_ASSIGN_OR_RETURN(const View vk, ReadLayout(c, "k", k, InferStr(c, "k_layout"), kv_heads));
-  TENON_ASSIGN_OR_RETURN(const View vv, ReadLayout(c, "v", v, InferStr(c, "v_layout"), kv_heads));
+  const int64_t size = InferI64(c, "head_dim"), v_size = InferI64(c, "v_head_dim");
+  TENON_ASSIGN_OR_RETURN(const View vq, ReadLayout(c, "q", q, InferStr(c, "q_layout"), heads,
+                                                   {InferI64(c, "q_offset"), size}));
+  TENON_ASSIGN_OR_RETURN(const View vk, ReadLayout(c, "k", k, InferStr(c, "k_layout"), kv_heads,
+                                                   {InferI64(c, "k_offset"), size}));
+  TENON_ASSIGN_OR_RETURN(const View vv, ReadLayout(c, "v", v, InferStr(c, "v_layout"), kv_heads,
+                                                   {InferI64(c, "v_offset"), v_size}));
   TENON_ASSIGN_OR_RETURN(DimExpr batch, MergeEqual(c, vq.batch, vk.batch, "the batch of q and k"));
   TENON_ASSIGN_OR_RETURN(batch, MergeEqual(c, batch, vv.batch, "the batch of q and v"));
   TENON_RETURN_IF_ERROR(MergeEqual(c, vq.size, vk.size, "the head size of q and k").status());

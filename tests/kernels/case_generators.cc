@@ -455,6 +455,14 @@ struct AttentionSizes {
   }
 };
 
+// The shape of q, k or v, of layout bsh (0) with columns before and after those of the heads.
+Shape WithColumns(Random& random, int layout, Shape shape, bool packed, int64_t& offset) {
+  if (layout != 0 || !packed) return shape;
+  offset = random.Int(0, 20);
+  shape[2] += offset + random.Int(0, 20);
+  return shape;
+}
+
 Case FusedAttention(Random& random) {
   const AttentionSizes s(random);
   fused::AttentionAttrs attrs;
@@ -472,15 +480,24 @@ Case FusedAttention(Random& random) {
   attrs.k_layout = static_cast<fused::AttentionKLayout>(k);
   attrs.v_layout = static_cast<fused::AttentionVLayout>(v);
   attrs.out_layout = static_cast<fused::AttentionOutLayout>(out);
+  const bool packed = random.Chance(30);
+  if (packed) {
+    attrs.head_dim = s.dim;
+    attrs.v_head_dim = s.v_dim;
+  }
+  const Shape q_shape = WithColumns(random, q, HeadShape(q, s.batch, s.heads, s.q_len, s.dim),
+                                    packed, attrs.q_offset);
+  const Shape k_shape = WithColumns(random, k, HeadShape(k, s.batch, s.kv_heads, s.k_len, s.dim),
+                                    packed, attrs.k_offset);
+  const Shape v_shape = WithColumns(random, v, HeadShape(v, s.batch, s.kv_heads, s.k_len, s.v_dim),
+                                    packed, attrs.v_offset);
   Tensor bias;
   if (random.Chance(40))
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
   Tensor key_mask;
   if (random.Chance(40)) key_mask = random.Bools({random.Chance(70) ? s.batch : 1, s.k_len});
-  return Make({random.Floats(HeadShape(q, s.batch, s.heads, s.q_len, s.dim), -1, 1),
-               random.Floats(HeadShape(k, s.batch, s.kv_heads, s.k_len, s.dim), -1, 1),
-               random.Floats(HeadShape(v, s.batch, s.kv_heads, s.k_len, s.v_dim)), s.Mask(random),
-               bias, key_mask},
+  return Make({random.Floats(q_shape, -1, 1), random.Floats(k_shape, -1, 1),
+               random.Floats(v_shape), s.Mask(random), bias, key_mask},
               {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
 }
 
