@@ -63,8 +63,8 @@ Rule PackProjections(const char* name, bool biased, const char* file = __builtin
   };
   Val q = project(wq, bq), k = project(wk, bk), v = project(wv, bv);
   Val w = Concat({wq, wk, wv}, {.axis = 1});
-  Val packed =
-      biased ? fused::Linear(x, w, Concat({bq, bk, bv}, {.axis = 0}), {}) : fused::Linear(x, w, {}, {});
+  Val packed = biased ? fused::Linear(x, w, Concat({bq, bk, bv}, {.axis = 0}), {})
+                      : fused::Linear(x, w, {}, {});
   return Rule(name, file, line)
       .Summary(biased ? "q, k and v from one product, with biases" : "q, k and v from one product")
       .Match(a.Of(q, k, v, a.args()))

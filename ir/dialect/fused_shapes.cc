@@ -45,18 +45,21 @@ struct Columns {
 absl::Status CheckColumns(const InferContext& c, std::string_view what, Type type,
                           std::string_view layout, int64_t num_heads, Columns columns) {
   if (columns.offset < 0 || columns.size < -1) {
-    return c.Error(fmt::format("the column and the size of the heads of {} are not negative", what));
+    return c.Error(
+        fmt::format("the column and the size of the heads of {} are not negative", what));
   }
   if (columns.offset == 0 && (columns.size < 0 || layout != "bsh")) return absl::OkStatus();
   if (layout != "bsh" || columns.size < 0) {
-    return c.Error(fmt::format("heads of {} at a column need the layout bsh and a head size", what));
+    return c.Error(
+        fmt::format("heads of {} at a column need the layout bsh and a head size", what));
   }
   int64_t end = 0;
   if (__builtin_mul_overflow(num_heads, columns.size, &end) ||
       __builtin_add_overflow(end, columns.offset, &end) ||
       (type.dim(2).is_constant() && end > type.dim(2).constant())) {
-    return c.Error(fmt::format("{} heads of size {} from column {} do not fit the last extent {} of {}",
-                               num_heads, columns.size, columns.offset, type.dim(2).text(), what));
+    return c.Error(
+        fmt::format("{} heads of size {} from column {} do not fit the last extent {} of {}",
+                    num_heads, columns.size, columns.offset, type.dim(2).text(), what));
   }
   return absl::OkStatus();
 }

@@ -496,8 +496,8 @@ Case FusedAttention(Random& random) {
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
   Tensor key_mask;
   if (random.Chance(40)) key_mask = random.Bools({random.Chance(70) ? s.batch : 1, s.k_len});
-  return Make({random.Floats(q_shape, -1, 1), random.Floats(k_shape, -1, 1),
-               random.Floats(v_shape), s.Mask(random), bias, key_mask},
+  return Make({random.Floats(q_shape, -1, 1), random.Floats(k_shape, -1, 1), random.Floats(v_shape),
+               s.Mask(random), bias, key_mask},
               {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
 }
 
