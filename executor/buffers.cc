@@ -6,6 +6,9 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/ctl.h"
+#include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/kernel_ops.h"
 
 namespace tenon {
@@ -28,7 +31,25 @@ Value ViewRoot(Value value) {
   return value;
 }
 
+// The op of `block` in which `op` lies; null if there is none.
+const Operation* AncestorIn(const Block& block, const Operation* op) {
+  while (op != nullptr && op->block() != &block) op = op->parent_op();
+  return op;
+}
+
 }  // namespace
+
+bool IsStructuredControl(const Operation& op) {
+  return Isa<ctl::IfOp>(op) || Isa<ctl::ForOp>(op) || Isa<ctl::WhileOp>(op);
+}
+
+std::vector<Value> ReadValues(Operation& op) {
+  std::vector<Value> values;
+  for (OpOperand& operand : op.operands()) values.push_back(operand.get());
+  if (op.num_regions() == 0) return values;
+  for (const Value captured : CapturedValues(op)) values.push_back(captured);
+  return values;
+}
 
 int BufferTable::NewSet(Value value, BufferSet::Kind kind, int position) {
   BufferSet set;
@@ -58,8 +79,13 @@ absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
   std::vector<TakenOver> taken_over;
   int position = 0;
   for (Operation& op : block) {
-    for (OpOperand& operand : op.operands()) {
-      BufferSet& set = table.sets_[table.set_of(operand.get())];
+    for (const Value value : ReadValues(op)) {
+      if (!table.set_of_.contains(value.impl())) {
+        // From around the block.
+        const bool constant = static_cast<bool>(DefinedBy<core::ConstantOp>(value));
+        table.NewSet(value, constant ? BufferSet::Kind::kConstant : BufferSet::Kind::kInput, 0);
+      }
+      BufferSet& set = table.sets_[table.set_of(value)];
       set.last = std::max(set.last, position);
     }
     for (unsigned r = 0; r < op.num_results(); ++r) {
@@ -85,6 +111,8 @@ absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
         const int set = table.set_of(operand);
         taken_over.push_back({&op, position, set, operand});
         table.Join(result, set);
+      } else if (IsStructuredControl(op)) {
+        table.NewSet(result, BufferSet::Kind::kArena, position);
       } else {
         table.NewSet(
             result,
@@ -100,10 +128,12 @@ absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
   for (Operation& op : block) position_of[&op] = position++;
   for (const TakenOver& t : taken_over) {
     for (Value member : table.sets_[t.set].members) {
-      const int defined = member.is_block_argument() ? 0 : position_of.at(member.defining_op());
+      const auto definition =
+          position_of.find(member.is_block_argument() ? nullptr : member.defining_op());
+      const int defined = definition == position_of.end() ? 0 : definition->second;
       if (defined >= t.position) continue;
       for (OpOperand& use : member.uses()) {
-        auto user = position_of.find(use.owner());
+        auto user = position_of.find(AncestorIn(block, use.owner()));
         const int used = user == position_of.end() ? position : user->second;
         if (used < t.position || (used == t.position && member == t.value)) continue;
         return EmitStatus(t.op->context(), t.op->location(), absl::StatusCode::kInvalidArgument,
@@ -134,7 +164,7 @@ std::vector<std::pair<Operation*, int>> ChooseInPlace(
   };
   int position = 0;
   for (Operation& op : block) {
-    for (OpOperand& operand : op.operands()) last_use[ViewRoot(operand.get()).impl()] = position;
+    for (const Value value : ReadValues(op)) last_use[ViewRoot(value).impl()] = position;
     ++position;
   }
   std::vector<std::pair<Operation*, int>> choices;
@@ -148,7 +178,9 @@ std::vector<std::pair<Operation*, int>> ChooseInPlace(
       const Value operand = op.operand(i);
       if (((mask >> i) & 1) == 0 || !SameSize(operand.type(), op.result(0).type())) continue;
       const Operation* producer = ViewRoot(operand).defining_op();
-      if (producer == nullptr || !Isa<kernel::CallOp>(producer)) continue;
+      if (producer == nullptr || producer->block() != &block || !Isa<kernel::CallOp>(producer)) {
+        continue;
+      }
       ValueImpl* set = root_of(operand);
       if (last_use[set] != at) continue;
       // Another operand may be the same value, but not another view of the same bytes.

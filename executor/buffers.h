@@ -18,9 +18,9 @@ namespace tenon {
 // Values joined by views and by kernels that work in place. All have the same number of bytes.
 struct BufferSet {
   enum class Kind : uint8_t {
-    kArena,     // written by kernels
+    kArena,     // written by kernels and by ctl ops
     kConstant,  // a constant's own bytes
-    kInput,     // the caller's bytes
+    kInput,     // the caller's bytes, and those of a value from around the block
     kPlanTime,  // kernel.dims: computed with the plan
   };
   Kind kind = Kind::kArena;
@@ -31,8 +31,8 @@ struct BufferSet {
 
 class BufferTable {
  public:
-  // REQUIRES: a block of kernel.*, core.constant and a terminator. Fails on an in-place decision
-  // that would destroy a value that is still needed; the error is located.
+  // REQUIRES: a block of kernel.*, core.constant, ctl.* and a terminator. Fails on an in-place
+  // decision that would destroy a value that is still needed; the error is located.
   static absl::StatusOr<BufferTable> Analyze(Block& block);
 
   std::vector<BufferSet>& sets() { return sets_; }
@@ -45,6 +45,12 @@ class BufferTable {
   std::vector<BufferSet> sets_;
   absl::flat_hash_map<ValueImpl*, int> set_of_;
 };
+
+// Is it a ctl op that runs its regions: ctl.if, ctl.for, ctl.while?
+bool IsStructuredControl(const Operation& op);
+
+// What an op reads when it runs: its operands, and what its regions read from around it.
+std::vector<Value> ReadValues(Operation& op);
 
 // For each kernel.call of the block, in order, the operand that its first result may replace, or
 // -1: the operand's buffer is needed by nobody afterwards, has the result's type, and the kernel

@@ -1,5 +1,6 @@
 // Pass lower-to-kernels: every operation of a function becomes a kernel.call, a kernel.view or
 // kernel.dims.
+#include "executor/buffers.h"
 #include "executor/executor_passes.h"
 #include "executor/lowered_op.h"
 #include "fmt/format.h"
@@ -58,20 +59,32 @@ class LowerToKernels : public Pass {
     // All that is unsupported is reported, each kind of operation once; the first is the result.
     absl::Status first;
     std::vector<std::string> reported;
-    for (Operation *op = block.front(), *next; op != nullptr; op = next) {
-      next = op->next();
-      absl::StatusOr<bool> changed = Lower(op, reported);
-      if (!changed.ok()) {
-        if (first.ok()) first = changed.status();
-      } else {
-        result.changed |= *changed;
-      }
-    }
+    LowerBlock(block, reported, first, result.changed);
     if (!first.ok()) return first;
     return result;
   }
 
  private:
+  void LowerBlock(Block& block, std::vector<std::string>& reported, absl::Status& first,
+                  bool& changed) {
+    for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+      next = op->next();
+      if (IsStructuredControl(*op)) {
+        // The op stays; values go in and out of its regions as they are.
+        for (unsigned r = 0; r < op->num_regions(); ++r) {
+          if (!op->region(r).empty()) LowerBlock(op->region(r).front(), reported, first, changed);
+        }
+        continue;
+      }
+      const absl::StatusOr<bool> lowered = Lower(op, reported);
+      if (lowered.ok()) {
+        changed |= *lowered;
+      } else if (first.ok()) {
+        first = lowered.status();
+      }
+    }
+  }
+
   absl::StatusOr<bool> Lower(Operation* op, std::vector<std::string>& reported) {
     if (op->Has(Trait::kTerminator) && op->num_successors() == 0) return false;
     if (op->info().dialect() == "kernel" || Isa<core::ConstantOp>(op)) return false;
@@ -93,7 +106,7 @@ class LowerToKernels : public Pass {
     }
     if (auto get = DynCast<core::GetParameterOp>(op)) return LowerParameter(get);
     if (op->num_regions() > 0 || op->num_successors() > 0 || Isa<func::CallOp>(op)) {
-      return Unsupported(op, reported, "control flow and calls cannot be run yet");
+      return Unsupported(op, reported, "jumps and calls cannot be run yet");
     }
     OpBuilder builder = OpBuilder::Before(op);
     if (op->Has(Trait::kView)) {

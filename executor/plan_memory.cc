@@ -21,18 +21,7 @@ class PlanMemoryPass : public Pass {
     PassResult result;
     if (func->region().empty()) return result;
     Block& block = func->region().front();
-    for (Operation& op : block) {
-      if (op.info().dialect() == "kernel" || op.Has(Trait::kConstantLike) ||
-          op.Has(Trait::kTerminator))
-        continue;
-      return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
-                        std::string(op.name()) +
-                            " is not lowered (expected lower-to-kernels before plan-memory)");
-    }
-    for (const auto& [op, operand] :
-         ChooseInPlace(block, [this](Operation* call) { return InPlaceMask(call); })) {
-      result.changed |= Set(op, "inplace", Attribute::I64(op->context(), operand));
-    }
+    TENON_RETURN_IF_ERROR(Decide(block, result.changed));
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     TENON_ASSIGN_OR_RETURN(bool placed, PlaceStatic(func, block, table));
     result.changed |= placed;
@@ -40,6 +29,31 @@ class PlanMemoryPass : public Pass {
   }
 
  private:
+  // The in-place decisions of a block and of those inside of its ops.
+  absl::Status Decide(Block& block, bool& changed) {
+    for (Operation& op : block) {
+      if (op.info().dialect() == "kernel" || op.Has(Trait::kConstantLike) ||
+          op.Has(Trait::kTerminator))
+        continue;
+      if (IsStructuredControl(op)) {
+        for (unsigned r = 0; r < op.num_regions(); ++r) {
+          if (!op.region(r).empty()) {
+            TENON_RETURN_IF_ERROR(Decide(op.region(r).front(), changed));
+          }
+        }
+        continue;
+      }
+      return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
+                        std::string(op.name()) +
+                            " is not lowered (expected lower-to-kernels before plan-memory)");
+    }
+    for (const auto& [op, operand] :
+         ChooseInPlace(block, [this](Operation* call) { return InPlaceMask(call); })) {
+      changed |= Set(op, "inplace", Attribute::I64(op->context(), operand));
+    }
+    return absl::OkStatus();
+  }
+
   // The kernel's mask is by kernel input, with absent operands counted; this one is by operand.
   uint32_t InPlaceMask(Operation* op) const {
     const auto call = Cast<kernel::CallOp>(op);
@@ -59,7 +73,11 @@ class PlanMemoryPass : public Pass {
     return mask;
   }
 
+  // Buffers around and in control flow are placed by the program.
   static absl::StatusOr<bool> PlaceStatic(Operation* func, Block& block, const BufferTable& table) {
+    for (Operation& op : block) {
+      if (IsStructuredControl(op)) return false;
+    }
     std::vector<BufferLifetime> lifetimes;
     std::vector<int> buffer_of_set(table.sets().size(), -1);
     for (size_t i = 0; i < table.sets().size(); ++i) {

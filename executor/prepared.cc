@@ -13,7 +13,7 @@ using kernels::TensorView;
 std::vector<int64_t> Prepared::ArenaSizes(const ProgramImpl& program, Walk& walk) {
   std::vector<int64_t> sizes(program.sets.size(), 0);
   for (const Instruction& instruction : program.instructions) {
-    if (instruction.kind != Instruction::Kind::kCall) continue;
+    if (instruction.kind != Instruction::Kind::kCall && !instruction.is_control()) continue;
     for (int result : instruction.results) {
       if (walk.values()[result].data != nullptr) continue;
       const int set = program.values[result].set;
@@ -48,15 +48,27 @@ uint32_t Prepared::AddView(const ProgramImpl& program, int value) {
 
 absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& program, Walk& walk,
                                                          std::span<const TensorView> inputs,
+                                                         std::span<const int64_t> symbols,
                                                          std::shared_ptr<const MemoryPlan> plan) {
   std::unique_ptr<Prepared> p(new Prepared);
   p->plan_ = std::move(plan);
+  p->symbols_.assign(symbols.begin(), symbols.end());
+  p->bindings_ = walk.bindings();
   for (const TensorView& input : inputs) {
     p->dtypes_.push_back(input.dtype);
     p->key_.insert(p->key_.end(), input.shape.begin(), input.shape.end());
   }
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
+    if (instruction.is_control()) {
+      RunStep step;
+      step.is_control = true;
+      step.instruction = static_cast<int>(i);
+      step.num_inputs = static_cast<uint32_t>(instruction.operands.size());
+      step.num_outputs = static_cast<uint32_t>(instruction.results.size());
+      p->steps_.push_back(step);
+      continue;
+    }
     if (instruction.kind != Instruction::Kind::kCall) continue;
     const bool done =
         std::all_of(instruction.results.begin(), instruction.results.end(),
@@ -69,8 +81,8 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     RunStep step;
     step.run = instruction.kernel.run;
     step.instruction = static_cast<int>(i);
-    step.num_inputs = static_cast<uint16_t>(in.size());
-    step.num_outputs = static_cast<uint16_t>(out.size());
+    step.num_inputs = static_cast<uint32_t>(in.size());
+    step.num_outputs = static_cast<uint32_t>(out.size());
     p->attrs_.push_back(walk.attrs(i));
     step.attrs = p->attrs_.back().get();
     std::shared_ptr<kernels::KernelState> state;
@@ -87,7 +99,9 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (RunStep& step : p->steps_) {
     const Instruction& instruction = program.instructions[step.instruction];
     step.first_view = static_cast<uint32_t>(p->views_.size());
-    for (int number : instruction.kernel_inputs) p->AddView(program, number);
+    const std::vector<int>& reads =
+        step.is_control ? instruction.operands : instruction.kernel_inputs;
+    for (int number : reads) p->AddView(program, number);
     for (int number : instruction.results) p->AddView(program, number);
   }
   p->output_values_ = program.output_values;
@@ -103,8 +117,9 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   return p;
 }
 
-bool Prepared::Matches(std::span<const TensorView> inputs) const {
+bool Prepared::Matches(std::span<const TensorView> inputs, std::span<const int64_t> symbols) const {
   if (inputs.size() != dtypes_.size()) return false;
+  if (!std::equal(symbols.begin(), symbols.end(), symbols_.begin(), symbols_.end())) return false;
   size_t at = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype != dtypes_[i]) return false;
@@ -129,7 +144,7 @@ void Prepared::Resolve(std::byte* arena) {
 }
 
 absl::Status Prepared::Run(const ProgramImpl& program, kernels::DeviceContext& device,
-                           std::span<const TensorView> inputs,
+                           ControlRunner& control, std::span<const TensorView> inputs,
                            std::span<const TensorView> outputs) {
   for (const CallerPatch& patch : input_patches_)
     views_[patch.view].data = inputs[patch.index].data;
@@ -141,6 +156,11 @@ absl::Status Prepared::Run(const ProgramImpl& program, kernels::DeviceContext& d
     const TensorView* views = views_.data() + step.first_view;
     args.inputs = std::span<const TensorView>(views, step.num_inputs);
     args.outputs = std::span<const TensorView>(views + step.num_inputs, step.num_outputs);
+    if (step.is_control) {
+      TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), args.inputs,
+                                            bindings_, args.outputs));
+      continue;
+    }
     args.attrs = step.attrs;
     args.state = step.state;
     args.scratch = step.has_scratch ? arena_ + scratch_offset_ : nullptr;
@@ -150,7 +170,8 @@ absl::Status Prepared::Run(const ProgramImpl& program, kernels::DeviceContext& d
   for (const CallerPatch& copy : copies_) {
     const TensorView& from = views_[copy.view];
     const int64_t bytes = from.bytes();
-    if (bytes > 0) std::memcpy(outputs[copy.index].data, from.data, static_cast<size_t>(bytes));
+    if (bytes > 0 && outputs[copy.index].data != from.data)
+      std::memcpy(outputs[copy.index].data, from.data, static_cast<size_t>(bytes));
   }
   return absl::OkStatus();
 }

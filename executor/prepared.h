@@ -11,14 +11,15 @@
 
 namespace tenon {
 
-// One kernel run with everything resolved.
+// One kernel run, or one ctl op, with everything resolved.
 struct RunStep {
   kernels::RunFn run = nullptr;
   const void* attrs = nullptr;
   kernels::KernelState* state = nullptr;
   bool has_scratch = false;
+  bool is_control = false;
   uint32_t first_view = 0;  // inputs, then outputs
-  uint16_t num_inputs = 0, num_outputs = 0;
+  uint32_t num_inputs = 0, num_outputs = 0;
   int instruction = 0;
 };
 
@@ -32,16 +33,18 @@ class Prepared {
   // `walk` has been prepared for `inputs`. `plan`: one offset per buffer set.
   static absl::StatusOr<std::unique_ptr<Prepared>> Make(const ProgramImpl& program, Walk& walk,
                                                         std::span<const kernels::TensorView> inputs,
+                                                        std::span<const int64_t> symbols,
                                                         std::shared_ptr<const MemoryPlan> plan);
 
-  // Was it made for inputs of these shapes?
-  bool Matches(std::span<const kernels::TensorView> inputs) const;
+  // Was it made for inputs of these shapes, and these values of outer symbols?
+  bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols) const;
   size_t arena_bytes() const { return scratch_offset_ + scratch_bytes_; }
   // Moves to another arena; a no-op for the one it has.
   void Resolve(std::byte* arena);
-  // No allocation. REQUIRES: Matches(inputs), Resolve done, outputs of the right shapes.
+  // No allocation outside of control flow. REQUIRES: Matches(inputs), Resolve done, outputs of the
+  // right shapes.
   absl::Status Run(const ProgramImpl& program, kernels::DeviceContext& device,
-                   std::span<const kernels::TensorView> inputs,
+                   ControlRunner& control, std::span<const kernels::TensorView> inputs,
                    std::span<const kernels::TensorView> outputs);
   kernels::TensorView output(size_t i) const;  // its data is meaningless
 
@@ -50,6 +53,8 @@ class Prepared {
   uint32_t AddView(const ProgramImpl& program, int value);
 
   std::vector<int64_t> key_;  // extents of all inputs
+  std::vector<int64_t> symbols_;
+  Bindings bindings_;  // for control flow
   std::vector<DType> dtypes_;
   std::vector<WalkedValue> values_;  // shapes, and plan-time data
   std::vector<std::shared_ptr<const void>> attrs_;

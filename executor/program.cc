@@ -1,5 +1,7 @@
 #include "executor/program.h"
 
+#include <algorithm>
+
 #include "executor/attr_decode.h"
 #include "executor/lowered_op.h"
 #include "executor/passes.h"
@@ -10,6 +12,7 @@
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/kernel_ops.h"
 
@@ -35,6 +38,7 @@ TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view f
   return spec;
 }
 
+// Of a function, or of a region of one of its ops: then `outer` compiles what is around it.
 class Compiler {
  public:
   Compiler(Operation* func, const ProgramOptions& options)
@@ -42,6 +46,11 @@ class Compiler {
     program_->options = options;
     if (program_->options.kernels == nullptr) program_->options.kernels = MakeKernelRegistry();
     program_->context = &func->context();
+  }
+  explicit Compiler(Compiler& outer)
+      : func_(outer.func_), program_(std::make_shared<ProgramImpl>()), outer_(&outer) {
+    program_->options = outer.program_->options;
+    program_->context = outer.program_->context;
   }
 
   absl::StatusOr<std::shared_ptr<const ProgramImpl>> Run() {
@@ -60,19 +69,68 @@ class Compiler {
       program_->input_values.push_back(number);
       program_->inputs.push_back(SpecOf(block.argument(i).type(), arg_attrs, i, "arg"));
     }
-    for (Operation& op : block) TENON_RETURN_IF_ERROR(Translate(op));
-    Operation* result = block.back();
-    for (unsigned i = 0; i < result->num_operands(); ++i) {
-      program_->outputs.push_back(SpecOf(result->operand(i).type(), res_attrs, i, "result"));
-      program_->output_values.push_back(NumberOf(result->operand(i)));
-    }
-    TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
-    AddSets(block, table);
+    TENON_ASSIGN_OR_RETURN(const BufferTable table, TranslateBlock(block, res_attrs));
     TENON_RETURN_IF_ERROR(ReadStaticPlan(block, table));
     return std::shared_ptr<const ProgramImpl>(program_);
   }
 
+  // A region of `op`.
+  absl::StatusOr<std::shared_ptr<const ProgramImpl>> RunRegion(Operation& op, Block& block) {
+    for (unsigned i = 0; i < block.num_arguments(); ++i) {
+      TENON_RETURN_IF_ERROR(CheckTensor(op, block.argument(i).type()));
+      AddInput(block.argument(i), "argument");
+    }
+    TENON_RETURN_IF_ERROR(TranslateBlock(block, Attribute()).status());
+    CollectSymbols();
+    return std::shared_ptr<const ProgramImpl>(program_);
+  }
+  // After RunRegion: value numbers of `outer` for the inputs behind the block's arguments.
+  const std::vector<int>& captures() const { return captures_; }
+
  private:
+  absl::StatusOr<BufferTable> TranslateBlock(Block& block, Attribute result_names) {
+    for (Operation& op : block) TENON_RETURN_IF_ERROR(Translate(op));
+    Operation* result = block.back();
+    for (unsigned i = 0; i < result->num_operands(); ++i) {
+      TENON_RETURN_IF_ERROR(CheckTensor(*result, result->operand(i).type()));
+      program_->outputs.push_back(SpecOf(result->operand(i).type(), result_names, i, "result"));
+      program_->output_values.push_back(NumberOf(result->operand(i)));
+    }
+    TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
+    AddSets(block, table);
+    return table;
+  }
+
+  int AddInput(Value value, std::string_view fallback) {
+    const int number = AddValue(value);
+    const auto index = static_cast<unsigned>(program_->inputs.size());
+    program_->values[number].input = static_cast<int>(index);
+    program_->input_values.push_back(number);
+    program_->inputs.push_back(SpecOf(value.type(), Attribute(), index, fallback));
+    return number;
+  }
+
+  void CollectSymbols() {
+    std::vector<std::string_view>& symbols = program_->outer_symbols;
+    const auto add = [&](std::span<const DimExpr> dims) {
+      for (DimExpr d : dims) d.CollectSymbols(symbols);
+    };
+    for (const ProgramValue& value : program_->values) add(value.type.dims());
+    for (const Instruction& instruction : program_->instructions) {
+      add(instruction.dims);
+      for (Attribute slot : instruction.slots) {
+        if (slot && slot.kind() == Attribute::Kind::kDims) add(slot.dims());
+      }
+      for (const NestedProgram& region : instruction.regions) {
+        for (std::string_view symbol : region.program->outer_symbols) {
+          if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+            symbols.push_back(symbol);
+          }
+        }
+      }
+    }
+  }
+
   static absl::Status CheckTensor(const Operation& op, Type type) {
     if (type.is_tensor()) return absl::OkStatus();
     return Reject(op, fmt::format("a value has type {} (expected a ranked tensor)", type.text()));
@@ -85,10 +143,24 @@ class Compiler {
     numbers_[value.impl()] = number;
     return number;
   }
-  int NumberOf(Value value) const { return numbers_.at(value.impl()); }
+  // A value from around a region becomes a constant of its program, or an input.
+  int NumberOf(Value value) {
+    const auto known = numbers_.find(value.impl());
+    if (known != numbers_.end()) return known->second;
+    TENON_CHECK(outer_ != nullptr);
+    const int outside = outer_->NumberOf(value);
+    const Tensor& constant = outer_->program_->values[outside].constant;
+    if (constant) {
+      const int number = AddValue(value);
+      program_->values[number].constant = constant;
+      return number;
+    }
+    captures_.push_back(outside);
+    return AddInput(value, "captured");
+  }
 
   absl::Status Translate(Operation& op) {
-    if (Isa<func::ReturnOp>(op)) return absl::OkStatus();
+    if (op.Has(Trait::kTerminator) && op.num_successors() == 0) return absl::OkStatus();
     for (unsigned i = 0; i < op.num_results(); ++i)
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
@@ -101,6 +173,7 @@ class Compiler {
     instruction.location = op.location();
     for (OpOperand& operand : op.operands())
       instruction.operands.push_back(NumberOf(operand.get()));
+    if (IsStructuredControl(op)) TENON_RETURN_IF_ERROR(TranslateRegions(op, instruction));
     for (unsigned i = 0; i < op.num_results(); ++i)
       instruction.results.push_back(AddValue(op.result(i)));
     if (auto dims = DynCast<kernel::DimsOp>(&op)) {
@@ -119,14 +192,41 @@ class Compiler {
       instruction.kind = Instruction::Kind::kCall;
       TENON_RETURN_IF_ERROR(ReadSource(op, call.source(), call.properties(), instruction));
       TENON_RETURN_IF_ERROR(FindKernel(op, call.kernel(), instruction));
-    } else {
+    } else if (!instruction.is_control()) {
       return Reject(
           op,
           fmt::format(
-              "{} is not lowered (expected kernel.call, kernel.view, kernel.dims or core.constant)",
+              "{} is not lowered (expected kernel.call, kernel.view, kernel.dims, core.constant or "
+              "structured control flow)",
               op.name()));
     }
     program_->instructions.push_back(std::move(instruction));
+    return absl::OkStatus();
+  }
+
+  absl::Status TranslateRegions(Operation& op, Instruction& instruction) {
+    instruction.kind = Isa<ctl::IfOp>(op)    ? Instruction::Kind::kIf
+                       : Isa<ctl::ForOp>(op) ? Instruction::Kind::kFor
+                                             : Instruction::Kind::kWhile;
+    for (unsigned r = 0; r < op.num_regions(); ++r) {
+      if (op.region(r).empty() || op.region(r).front().next() != nullptr) {
+        return Reject(op, "expected regions of one block");
+      }
+    }
+    if (const absl::Status valid = op.info().def().verify(op); !valid.ok()) {
+      return Reject(op, std::string(valid.message()));
+    }
+    if (instruction.kind != Instruction::Kind::kIf) instruction.loop = PartsOfLoop(op);
+    for (unsigned r = 0; r < op.num_regions(); ++r) {
+      Compiler inner(*this);
+      NestedProgram nested;
+      TENON_ASSIGN_OR_RETURN(nested.program, inner.RunRegion(op, op.region(r).front()));
+      for (int number : inner.captures()) {
+        nested.captures.push_back(static_cast<int>(instruction.operands.size()));
+        instruction.operands.push_back(number);
+      }
+      instruction.regions.push_back(std::move(nested));
+    }
     return absl::OkStatus();
   }
 
@@ -288,6 +388,8 @@ class Compiler {
 
   Operation* func_;
   std::shared_ptr<ProgramImpl> program_;
+  Compiler* outer_ = nullptr;
+  std::vector<int> captures_;
   absl::flat_hash_map<ValueImpl*, int> numbers_;
 };
 

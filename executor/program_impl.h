@@ -13,6 +13,7 @@
 #include "executor/buffers.h"
 #include "executor/concrete_shapes.h"
 #include "executor/program.h"
+#include "ir/dialect/ctl.h"
 
 namespace tenon {
 
@@ -27,11 +28,20 @@ class SharedKernelStates {
   std::map<std::string, std::shared_ptr<kernels::KernelState>> states_;
 };
 
+struct ProgramImpl;
+
+// A region of a ctl op. Its program's inputs are the arguments of the region's block, then the
+// values that it reads from around it; its outputs are the operands of its terminator.
+struct NestedProgram {
+  std::shared_ptr<const ProgramImpl> program;
+  std::vector<int> captures;  // positions in the operands of the instruction
+};
+
 struct Instruction {
-  enum class Kind : uint8_t { kCall, kView, kDims };
+  enum class Kind : uint8_t { kCall, kView, kDims, kIf, kFor, kWhile };
   Kind kind = Kind::kCall;
   Location location;
-  std::vector<int> operands;  // value numbers
+  std::vector<int> operands;  // value numbers; those of a ctl op, then what its regions read
   std::vector<int> results;
   // kCall, kView: the operation served. `attrs` is null while it depends on symbols.
   const OpInfo* source = nullptr;
@@ -44,6 +54,13 @@ struct Instruction {
   std::shared_ptr<SharedKernelStates> shared_states;
   // kDims
   std::vector<DimExpr> dims;
+  // kIf, kFor, kWhile
+  std::vector<NestedProgram> regions;
+  LoopParts loop;
+
+  bool is_control() const {
+    return kind == Kind::kIf || kind == Kind::kFor || kind == Kind::kWhile;
+  }
 };
 
 struct ProgramValue {
@@ -68,6 +85,9 @@ struct ProgramImpl {
   std::vector<Instruction> instructions;
   std::vector<ProgramSet> sets;
   std::vector<int> input_values, output_values;
+  // Of a region's program: symbols that it mentions; those that are known around it get their value
+  // from there.
+  std::vector<std::string_view> outer_symbols;
   // The plan of a function with static shapes, as plan-memory recorded it; one entry per set.
   std::optional<MemoryPlan> static_plan;
   Context* context = nullptr;

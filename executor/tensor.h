@@ -36,6 +36,8 @@ class Tensor {
   int64_t num_elements() const;
   size_t num_bytes() const { return static_cast<size_t>(num_elements()) * SizeOf(dtype_); }
   void* data() const { return data_; }
+  // What keeps the bytes alive; null if that is somebody else's business.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   template <typename T>
   T* as() const {
     return static_cast<T*>(data_);

@@ -25,6 +25,9 @@ size_t Walk::BytesOf(int value) const { return static_cast<size_t>(view(value).b
 absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
   values_.assign(program_.values.size(), {});
   attrs_.assign(program_.instructions.size(), nullptr);
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    if (symbols_[i] != kNoValue) bindings_.Bind(program_.outer_symbols[i], symbols_[i]);
+  }
   TENON_RETURN_IF_ERROR(BindInputs(program_, inputs, bindings_));
   for (size_t i = 0; i < inputs.size(); ++i) {
     WalkedValue& value = values_[program_.input_values[i]];
@@ -46,8 +49,11 @@ absl::Status Walk::Prepare(std::span<const TensorView> inputs) {
   return absl::OkStatus();
 }
 
-absl::Status Walk::RunAll(std::span<const TensorView> inputs) {
+absl::Status Walk::RunAll(std::span<const TensorView> inputs, std::span<const Tensor> owners) {
   TENON_RETURN_IF_ERROR(Start(inputs, true));
+  for (size_t i = 0; i < owners.size(); ++i) {
+    values_[program_.input_values[i]].owner = owners[i].owner();
+  }
   // Values by their last use, so that each is freed in time. Views keep what they show alive.
   std::vector<std::vector<int>> dying(program_.instructions.size() + 1);
   for (size_t v = 0; v < values_.size(); ++v) {
@@ -64,6 +70,7 @@ absl::Status Walk::RunAll(std::span<const TensorView> inputs) {
 absl::Status Walk::Step(size_t index, bool run_all) {
   const Instruction& instruction = program_.instructions[index];
   if (instruction.kind == Instruction::Kind::kDims) return ComputeDims(instruction);
+  if (instruction.is_control()) return RunControl(index, run_all);
 
   Slots concrete = instruction.slots;
   attrs_[index] = instruction.attrs;
@@ -97,6 +104,40 @@ absl::Status Walk::Step(size_t index, bool run_all) {
   return RunKernel(instruction, attrs_[index].get());
 }
 
+// Without running it the shapes of its results are known only if their types say all.
+absl::Status Walk::RunControl(size_t index, bool run_all) {
+  const Instruction& instruction = program_.instructions[index];
+  if (!run_all) {
+    for (int number : instruction.results) {
+      const Type type = program_.values[number].type;
+      for (DimExpr dim : type.dims()) {
+        const std::optional<int64_t> extent = dim.Evaluate(bindings_.lookup());
+        if (!extent) {
+          return program_.Error(instruction, absl::FailedPreconditionError(fmt::format(
+                                                 "the extent '{}' has no value", dim.text())));
+        }
+        values_[number].shape.push_back(*extent);
+      }
+    }
+    return absl::OkStatus();
+  }
+  std::vector<Tensor> operands;
+  for (int number : instruction.operands) {
+    const TensorView at = view(number);
+    operands.push_back(Tensor::Borrow(at.dtype, at.shape, at.data, values_[number].owner));
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                         control_.Run(index, operands, bindings_));
+  for (size_t r = 0; r < instruction.results.size(); ++r) {
+    const std::span<const int64_t> shape = results[r].shape();
+    TENON_RETURN_IF_ERROR(
+        SetShape(instruction, r, results[r].dtype(), {shape.begin(), shape.end()}));
+    values_[instruction.results[r]].data = results[r].data();
+    values_[instruction.results[r]].owner = results[r].owner();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Walk::ComputeDims(const Instruction& instruction) {
   const int result = instruction.results[0];
   const Type type = program_.values[result].type;
@@ -126,24 +167,31 @@ absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const At
                       std::span<const TensorView>(operands.data(), operands.size()));
   if (!results.ok()) return program_.Error(instruction, results.status());
   for (size_t r = 0; r < instruction.results.size(); ++r) {
-    const int number = instruction.results[r];
-    const Type type = program_.values[number].type;
-    ResultShape& result = (*results)[r];
-    if (result.dtype != type.dtype() || static_cast<int64_t>(result.shape.size()) != type.rank()) {
-      return program_.Error(
-          instruction, absl::InternalError(fmt::format(
-                           "{}: result {} is {} where {} was declared", instruction.source->name(),
-                           r, ShapeText(result.dtype, result.shape), type.text())));
-    }
-    for (int64_t axis = 0; axis < type.rank(); ++axis) {
-      if (bindings_.Unify(type.dim(axis), result.shape[axis])) continue;
-      return program_.Error(
-          instruction, absl::InvalidArgumentError(fmt::format(
-                           "{}: result {} is {} where {} was declared", instruction.source->name(),
-                           r, ShapeText(result.dtype, result.shape), type.text())));
-    }
-    values_[number].shape = std::move(result.shape);
+    TENON_RETURN_IF_ERROR(
+        SetShape(instruction, r, (*results)[r].dtype, std::move((*results)[r].shape)));
   }
+  return absl::OkStatus();
+}
+
+// Notes the shape of a result, which must fit its declared type.
+absl::Status Walk::SetShape(const Instruction& instruction, size_t result, DType dtype,
+                            std::vector<int64_t> shape) {
+  const int number = instruction.results[result];
+  const Type type = program_.values[number].type;
+  bool fits = dtype == type.dtype() && static_cast<int64_t>(shape.size()) == type.rank();
+  const auto code = fits ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kInternal;
+  for (int64_t axis = 0; fits && axis < type.rank(); ++axis) {
+    fits = bindings_.Unify(type.dim(axis), shape[axis]);
+  }
+  if (!fits) {
+    const std::string_view name =
+        instruction.source != nullptr ? instruction.source->name() : "control flow";
+    return program_.Error(
+        instruction,
+        absl::Status(code, fmt::format("{}: result {} is {} where {} was declared", name, result,
+                                       ShapeText(dtype, shape), type.text())));
+  }
+  values_[number].shape = std::move(shape);
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "executor/bindings.h"
+#include "executor/control.h"
 #include "executor/program_impl.h"
 
 namespace tenon {
@@ -21,14 +22,17 @@ struct WalkedValue {
 
 class Walk {
  public:
-  Walk(const ProgramImpl& program, kernels::DeviceContext& device)
-      : program_(program), device_(device) {}
+  // `symbols`: values of the program's outer_symbols.
+  Walk(const ProgramImpl& program, kernels::DeviceContext& device, ControlRunner& control,
+       std::span<const int64_t> symbols)
+      : program_(program), device_(device), control_(control), symbols_(symbols) {}
 
   // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other
   // values.
   absl::Status Prepare(std::span<const kernels::TensorView> inputs);
-  // Runs everything at once, allocating each value, and freeing it after its last use.
-  absl::Status RunAll(std::span<const kernels::TensorView> inputs);
+  // Runs everything at once, allocating each value, and freeing it after its last use. `owners`:
+  // the inputs again, where values may share their memory; or none.
+  absl::Status RunAll(std::span<const kernels::TensorView> inputs, std::span<const Tensor> owners);
 
   std::vector<WalkedValue>& values() { return values_; }
   const Bindings& bindings() const { return bindings_; }
@@ -46,6 +50,9 @@ class Walk {
  private:
   absl::Status Start(std::span<const kernels::TensorView> inputs, bool with_data);
   absl::Status Step(size_t index, bool run_all);
+  absl::Status RunControl(size_t index, bool run_all);
+  absl::Status SetShape(const Instruction& instruction, size_t result, DType dtype,
+                        std::vector<int64_t> shape);
   absl::Status FindShapes(const Instruction& instruction, std::span<const Attribute> slots);
   absl::Status ComputeDims(const Instruction& instruction);
   absl::Status RunKernel(const Instruction& instruction, const void* attrs);
@@ -54,6 +61,8 @@ class Walk {
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
+  ControlRunner& control_;
+  std::span<const int64_t> symbols_;
   Bindings bindings_;
   std::vector<WalkedValue> values_;
   std::vector<std::shared_ptr<const void>> attrs_;

@@ -218,6 +218,45 @@ absl::Status GraphImporter::ImportNodes(const NodeList& nodes, Scope& scope, OpB
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Value>> GraphImporter::ImportGraph(const GraphProto& graph,
+                                                              Location location, Scope& scope,
+                                                              const Frame& frame,
+                                                              OpBuilder& builder) {
+  if (graph_depth_ >= kMaxGraphDepth) {
+    return Error(location, fmt::format("graphs are nested more than {} deep", kMaxGraphDepth));
+  }
+  ++graph_depth_;
+  absl::Status status = ImportBody(graph, scope, builder, frame);
+  --graph_depth_;
+  TENON_RETURN_IF_ERROR(status);
+  return Outputs(graph, scope);
+}
+
+absl::StatusOr<std::vector<Value>> GraphImporter::ImportSubgraph(const GraphProto& graph,
+                                                                 Location location, Scope& outer,
+                                                                 const Frame& frame,
+                                                                 std::span<const Value> inputs,
+                                                                 OpBuilder& builder) {
+  Scope scope;
+  scope.parent = &outer;
+  scope.block = builder.block();
+  TENON_RETURN_IF_ERROR(DeclareWeights(graph, scope));
+  if (static_cast<size_t>(graph.input_size()) != inputs.size()) {
+    return Error(location, fmt::format("graph \"{}\" has {} inputs, expected {}", graph.name(),
+                                       graph.input_size(), inputs.size()));
+  }
+  for (int i = 0; i < graph.input_size(); ++i) {
+    const std::string& name = graph.input(i).name();
+    scope.weights.erase(name);
+    if (name.empty() || !scope.values.emplace(name, inputs[static_cast<size_t>(i)]).second) {
+      return Error(location,
+                   fmt::format("graph \"{}\" has two inputs \"{}\", or one without a name",
+                               graph.name(), name));
+    }
+  }
+  return ImportGraph(graph, location, scope, frame, builder);
+}
+
 absl::Status GraphImporter::ImportRegion(const GraphProto& graph, Location location, Scope& outer,
                                          const Frame& frame, Region& region) {
   Scope scope;
@@ -237,14 +276,21 @@ absl::Status GraphImporter::ImportRegion(const GraphProto& graph, Location locat
     }
   }
   OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
-  TENON_RETURN_IF_ERROR(ImportBody(graph, scope, builder, frame));
-  TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Outputs(graph, scope));
+  TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs,
+                         ImportGraph(graph, location, scope, frame, builder));
   OperationState state;
   state.info = context_.GetUnregisteredOp("onnx.yield");
   state.location = location;
   state.operands.assign(outputs.begin(), outputs.end());
   builder.Create(state);
   return absl::OkStatus();
+}
+
+absl::Status GraphImporter::CountRepeats(int64_t nodes, Location location) {
+  inlined_nodes_ += nodes;
+  if (inlined_nodes_ <= kMaxInlinedNodes) return absl::OkStatus();
+  return Error(location,
+               fmt::format("calls and loops expand to more than {} nodes", kMaxInlinedNodes));
 }
 
 absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpBuilder& builder,
@@ -265,7 +311,7 @@ absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpB
   Operation* last = builder.block()->back();
   absl::Status status = RunAdapter(node);
   if (absl::IsUnimplemented(status)) {
-    EraseAfter(*builder.block(), last);
+    EraseAfter(scope, *builder.block(), last);
     EmitRemark(context_, location, fmt::format("imported as an opaque op: {}", MessageOf(status)));
     status = ImportOpaque(*this, node, scope, frame);
   } else if (status.ok()) {
@@ -283,11 +329,20 @@ void GraphImporter::Register(Operation* op) {
   shape_data_.Visit(*op);
 }
 
-void GraphImporter::EraseAfter(Block& block, Operation* last) {
-  while (block.back() != last) {
-    shape_data_.Forget(*block.back());
-    block.back()->Erase();
-  }
+void GraphImporter::Erase(Operation* op) {
+  op->Walk([this](Operation* inner) { shape_data_.Forget(*inner); });
+  op->Erase();
+}
+
+void GraphImporter::EraseAfter(const Scope& scope, Block& block, Operation* last) {
+  // A node's graphs may have been the first to read an initializer around them: its constant stays.
+  const auto is_weight = [&](const Operation* op) {
+    for (const Scope* s = &scope; s != nullptr; s = s->parent) {
+      if (s->last_weight == op) return true;
+    }
+    return false;
+  };
+  while (block.back() != last && !is_weight(block.back())) Erase(block.back());
 }
 
 absl::Status GraphImporter::RunAdapter(Node& node) {

@@ -21,8 +21,9 @@ namespace tenon::onnx {
 
 class Node;
 
-// Calls of model-local functions deeper than this are refused, and so is a model whose calls expand
-// to more nodes than kMaxInlinedNodes.
+// Graphs within graphs, and calls of model-local functions, deeper than this are refused, and so is
+// a model whose calls expand to more nodes than kMaxInlinedNodes.
+inline constexpr int kMaxGraphDepth = 64;
 inline constexpr int kMaxCallDepth = 64;
 inline constexpr int64_t kMaxInlinedNodes = 250000;
 
@@ -42,10 +43,21 @@ class GraphImporter {
   // Imports the nodes of a graph or function to `builder`, in order.
   absl::Status ImportNodes(const NodeList& nodes, Scope& scope, OpBuilder& builder,
                            const Frame& frame);
-  // Imports a graph that is an attribute of a node into an empty region; values around it are
-  // visible.
+  // Imports a graph that is an attribute of a node to `builder`; values around it are visible. Its
+  // inputs are `inputs`, as many as it has; those of an opaque op's graph, which takes none, are
+  // its initializers' names. Gives the values of its outputs.
+  absl::StatusOr<std::vector<Value>> ImportSubgraph(const onnxpb::GraphProto& graph,
+                                                    Location location, Scope& outer,
+                                                    const Frame& frame,
+                                                    std::span<const Value> inputs,
+                                                    OpBuilder& builder);
+  // Imports the graph of an opaque op into an empty region.
   absl::Status ImportRegion(const onnxpb::GraphProto& graph, Location location, Scope& outer,
                             const Frame& frame, Region& region);
+  // Erases an op that was made here, with all that lies in it.
+  void Erase(Operation* op);
+  // Counts nodes that are imported once more; an error when they are too many.
+  absl::Status CountRepeats(int64_t nodes, Location location);
   // The value of a name; null if there is none. Makes the constant of an initializer.
   absl::StatusOr<Value> Lookup(Scope& scope, const std::string& name);
 
@@ -83,11 +95,14 @@ class GraphImporter {
   // An `onnx.Constant` at the end of the scope's block.
   absl::StatusOr<Value> SparseConstant(const onnxpb::SparseTensorProto& tensor, Scope& scope);
 
+  absl::StatusOr<std::vector<Value>> ImportGraph(const onnxpb::GraphProto& graph, Location location,
+                                                 Scope& scope, const Frame& frame,
+                                                 OpBuilder& builder);
   absl::Status ImportNode(const onnxpb::NodeProto& node, Scope& scope, OpBuilder& builder,
                           const Frame& frame);
   absl::Status RunAdapter(Node& node);
-  // Erases everything behind `last` (null: everything).
-  void EraseAfter(Block& block, Operation* last);
+  // Erases everything behind `last` (null: everything but the constants of `scope`).
+  void EraseAfter(const Scope& scope, Block& block, Operation* last);
   absl::Status Bind(Node& node, Scope& scope);
   absl::Status Inline(Node& node, const onnxpb::FunctionProto& function, Scope& scope,
                       OpBuilder& builder, const Frame& frame);
@@ -103,6 +118,7 @@ class GraphImporter {
   DimNamer dim_namer_;
   ShapeData shape_data_;
   int64_t inlined_nodes_ = 0;
+  int graph_depth_ = 0;
 };
 
 // Appends an opaque op for a node that has no counterpart, and sets the node's outputs: the op

@@ -37,7 +37,7 @@ AttributeProto::AttributeType AttributeTypeOf(const AttributeProto& attribute) {
   return AttributeProto::UNDEFINED;
 }
 
-Node::Node(GraphImporter& importer, const onnxpb::NodeProto& proto, const Scope& scope,
+Node::Node(GraphImporter& importer, const onnxpb::NodeProto& proto, Scope& scope,
            OpBuilder& builder, const Frame& frame, Location location)
     : importer_(importer),
       proto_(proto),
@@ -107,7 +107,7 @@ absl::StatusOr<std::optional<std::vector<int64_t>>> Node::ConstantInts(int i) co
   return values;
 }
 
-absl::StatusOr<std::optional<std::vector<DimExpr>>> Node::Extents(int i) const {
+absl::StatusOr<std::optional<std::vector<DimExpr>>> Node::Extents(int i, bool negated) const {
   TENON_ASSIGN_OR_RETURN(const auto constants, ConstantInts(i));
   std::vector<DimExpr> extents;
   if (constants) {
@@ -117,7 +117,9 @@ absl::StatusOr<std::optional<std::vector<DimExpr>>> Node::Extents(int i) const {
   const ShapeElements* found = importer_.shape_data().FindKnown(input(i));
   if (found == nullptr) return std::nullopt;
   for (DimExpr e : *found) {
-    if (!e.is_constant() && !DimExpr::ProvablyLessEqual(Dim(0), e)) return std::nullopt;
+    const bool sign_known = e.is_constant() || DimExpr::ProvablyLessEqual(Dim(0), e) ||
+                            (negated && DimExpr::ProvablyLessEqual(e, Dim(0)));
+    if (!sign_known) return std::nullopt;
     extents.push_back(e);
   }
   return extents;
@@ -199,6 +201,20 @@ absl::StatusOr<std::optional<std::vector<float>>> Node::Floats(std::string_view 
   if (!status.ok()) return status;
   if (attribute == nullptr) return std::nullopt;
   return std::vector<float>(attribute->floats().begin(), attribute->floats().end());
+}
+
+absl::StatusOr<const onnxpb::GraphProto*> Node::Graph(std::string_view name) const {
+  absl::Status status;
+  const AttributeProto* attribute = Typed(name, AttributeProto::GRAPH, status);
+  if (!status.ok()) return status;
+  if (attribute == nullptr) return Error(fmt::format("{} needs its graph \"{}\"", op_type(), name));
+  return &attribute->g();
+}
+
+absl::StatusOr<std::vector<Value>> Node::ImportGraph(const onnxpb::GraphProto& graph,
+                                                     std::span<const Value> inputs,
+                                                     OpBuilder& builder) {
+  return importer_.ImportSubgraph(graph, location_, scope_, frame_, inputs, builder);
 }
 
 absl::StatusOr<std::optional<std::vector<int64_t>>> Node::IntsAttrOrInput(std::string_view name,

@@ -22,8 +22,8 @@ namespace tenon::onnx {
 // opaque op.
 class Node {
  public:
-  Node(GraphImporter& importer, const onnxpb::NodeProto& proto, const Scope& scope,
-       OpBuilder& builder, const Frame& frame, Location location);
+  Node(GraphImporter& importer, const onnxpb::NodeProto& proto, Scope& scope, OpBuilder& builder,
+       const Frame& frame, Location location);
 
   const onnxpb::NodeProto& proto() const { return proto_; }
   const std::string& op_type() const { return proto_.op_type(); }
@@ -54,8 +54,8 @@ class Node {
   // otherwise. REQUIRES: present.
   absl::StatusOr<std::optional<std::vector<int64_t>>> ConstantInts(int i) const;
   // The same where it follows from shapes, too: extents, which may be symbolic and are not negative
-  // then.
-  absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i) const;
+  // then, or, with `negated`, are never positive.
+  absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i, bool negated = false) const;
   // The one element of a constant input; nullopt if it is not constant or absent.
   absl::StatusOr<std::optional<double>> ConstantScalar(int i) const;
 
@@ -68,6 +68,8 @@ class Node {
   absl::StatusOr<std::string> Str(std::string_view name, std::string_view default_value) const;
   absl::StatusOr<std::optional<std::vector<int64_t>>> Ints(std::string_view name) const;
   absl::StatusOr<std::optional<std::vector<float>>> Floats(std::string_view name) const;
+  // The graph of an attribute that must be there.
+  absl::StatusOr<const onnxpb::GraphProto*> Graph(std::string_view name) const;
   // A list in an attribute before opset `since`, in the constant input `i` from then on; nullopt if
   // absent. Unsupported if the input is not constant.
   absl::StatusOr<std::optional<std::vector<int64_t>>> IntsAttrOrInput(std::string_view name,
@@ -99,6 +101,9 @@ class Node {
     importer_.Register(op->op());
     return op->op()->result(0);
   }
+  // Imports one of the node's graphs to `builder`, with these inputs; gives its outputs.
+  absl::StatusOr<std::vector<Value>> ImportGraph(const onnxpb::GraphProto& graph,
+                                                 std::span<const Value> inputs, OpBuilder& builder);
   absl::StatusOr<Value> MakeConstant(Attribute elements);
   absl::StatusOr<Value> MakeScalar(DType dtype, double value);
   DimExpr Dim(int64_t value) const { return DimExpr::Constant(context(), value); }
@@ -110,7 +115,7 @@ class Node {
 
   GraphImporter& importer_;
   const onnxpb::NodeProto& proto_;
-  const Scope& scope_;
+  Scope& scope_;
   OpBuilder& builder_;
   const Frame& frame_;
   Location location_;

@@ -2,6 +2,7 @@
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
+#include "ir/dialect/ctl.h"
 #include "ir/dialect/verify_functions.h"
 
 namespace tenon {
@@ -44,6 +45,26 @@ absl::Status CheckFlow(std::string_view from_name, const TypeList& from, std::st
   return absl::OkStatus();
 }
 
+// The same around a loop: a symbol in the type of a carried argument stands for another extent in
+// each run, so that only numbers can contradict each other.
+absl::Status CheckLoopFlow(std::string_view from_name, const TypeList& from,
+                           std::string_view to_name, const TypeList& to) {
+  if (from.size() != to.size()) return CheckFlow(from_name, from, to_name, to);
+  for (size_t i = 0; i < from.size(); ++i) {
+    bool fits = CompatibleTypes(from[i], to[i]);
+    if (!fits && from[i].is_tensor() && to[i].is_tensor() && from[i].dtype() == to[i].dtype() &&
+        from[i].rank() == to[i].rank()) {
+      fits = true;
+      for (int64_t d = 0; d < from[i].rank(); ++d) {
+        const DimExpr a = from[i].dim(d), b = to[i].dim(d);
+        fits &= !a.is_constant() || !b.is_constant() || a == b;
+      }
+    }
+    if (!fits) return CheckFlow(from_name, {from[i]}, to_name, {to[i]});
+  }
+  return absl::OkStatus();
+}
+
 // The terminator of a region of one block, which must be a `name`.
 absl::StatusOr<Operation*> TerminatorOf(Operation& op, unsigned region, std::string_view name) {
   const Region& body = op.region(region);
@@ -57,6 +78,36 @@ absl::StatusOr<Operation*> TerminatorOf(Operation& op, unsigned region, std::str
     return absl::InvalidArgumentError(fmt::format("region {} must end with {}", region_name, name));
   }
   return last;
+}
+
+// What the last region of a loop yields: the next carried values, then one for each stacked result.
+absl::Status CheckYield(const Operation& loop, const LoopParts& parts, std::string_view region,
+                        const TypeList& yielded, const TypeList& carried, const TypeList& results) {
+  const std::string from = fmt::format("values yielded by {}", region);
+  const size_t n = parts.num_carried;
+  if (yielded.size() != n + parts.scans.size()) {
+    return absl::InvalidArgumentError(fmt::format("has {} {}, expected {} to carry and {} to stack",
+                                                  yielded.size(), from, n, parts.scans.size()));
+  }
+  if (results.size() != yielded.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("has {} results, expected {}", results.size(), yielded.size()));
+  }
+  TENON_RETURN_IF_ERROR(CheckLoopFlow(from, TypeList(yielded.begin(), yielded.begin() + n),
+                                      "carried arguments", carried));
+  for (size_t i = 0; i < parts.scans.size(); ++i) {
+    const Type element = yielded[n + i], result = results[n + i];
+    const Type stacked =
+        StackedType(element, DimExpr::Unknown(loop.context()), parts.scans[i].axis);
+    if (stacked && CompatibleTypes(stacked, result) &&
+        (!element.is_tensor() || stacked.is_tensor())) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        fmt::format("result {} of type {} cannot be values of type {} stacked along axis {}", n + i,
+                    result.text(), element.text(), parts.scans[i].axis));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckNoArguments(const Region& region, std::string_view name) {
@@ -87,12 +138,13 @@ absl::Status VerifyFor(Operation& op) {
     return absl::InvalidArgumentError(
         fmt::format("the counter must be of type tensor<i64>, not {}", counter.text()));
   }
-  const TypeList carried = ArgumentTypes(body, 1);
+  const TypeList carried = ArgumentTypes(body, 1), results = ResultTypesOf(op);
+  const LoopParts parts = PartsOfLoop(op);
   TENON_RETURN_IF_ERROR(
-      CheckFlow("initial values", OperandTypes(op, 3), "carried arguments", carried));
-  TENON_RETURN_IF_ERROR(
-      CheckFlow("values yielded by body", OperandTypes(*yield, 0), "carried arguments", carried));
-  return CheckFlow("values yielded by body", OperandTypes(*yield, 0), "results", ResultTypesOf(op));
+      CheckLoopFlow("initial values", OperandTypes(op, 3), "carried arguments", carried));
+  TENON_RETURN_IF_ERROR(CheckYield(op, parts, "body", OperandTypes(*yield, 0), carried, results));
+  return CheckLoopFlow("carried arguments", carried, "results",
+                       TypeList(results.begin(), results.begin() + parts.num_carried));
 }
 
 absl::Status VerifyWhile(Operation& op) {
@@ -101,12 +153,15 @@ absl::Status VerifyWhile(Operation& op) {
   const TypeList before = ArgumentTypes(op.region(0).front(), 0);
   const TypeList passed = OperandTypes(*condition, 1);
   TENON_RETURN_IF_ERROR(
-      CheckFlow("initial values", OperandTypes(op, 0), "arguments of before", before));
-  TENON_RETURN_IF_ERROR(CheckFlow("values passed on by ctl.condition", passed, "arguments of after",
-                                  ArgumentTypes(op.region(1).front(), 0)));
-  TENON_RETURN_IF_ERROR(
-      CheckFlow("values yielded by after", OperandTypes(*yield, 0), "arguments of before", before));
-  return CheckFlow("values passed on by ctl.condition", passed, "results", ResultTypesOf(op));
+      CheckLoopFlow("initial values", OperandTypes(op, 0), "arguments of before", before));
+  TENON_RETURN_IF_ERROR(CheckLoopFlow("values passed on by ctl.condition", passed,
+                                      "arguments of after",
+                                      ArgumentTypes(op.region(1).front(), 0)));
+  const LoopParts parts = PartsOfLoop(op);
+  const TypeList results = ResultTypesOf(op);
+  TENON_RETURN_IF_ERROR(CheckYield(op, parts, "after", OperandTypes(*yield, 0), before, results));
+  return CheckLoopFlow("values passed on by ctl.condition", passed, "results",
+                       TypeList(results.begin(), results.begin() + parts.num_carried));
 }
 
 absl::Status VerifyCondition(Operation& op) {

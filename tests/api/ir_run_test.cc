@@ -110,20 +110,20 @@ func.func() <{function_type = (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>, sy
 }
 
 TEST_F(IrRun, UnsupportedOpsAreThree) {
-  const std::string file = Write("if.mlir", R"ir(
-func.func() <{function_type = (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
-^bb0(%c: tensor<i1>, %a: tensor<2xf32>):
-  %0 = ctl.if(%c) ({
-    ctl.yield(%a) : (tensor<2xf32>) -> ()
-  }, {
-    ctl.yield(%a) : (tensor<2xf32>) -> ()
-  }) : (tensor<i1>) -> tensor<2xf32>
+  const std::string file = Write("call.mlir", R"ir(
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<2xf32>):
+  %0 = func.call(%a) <{callee = @same}> : (tensor<2xf32>) -> tensor<2xf32>
   func.return(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "same"}> ({
+^bb0(%a: tensor<2xf32>):
+  func.return(%a) : (tensor<2xf32>) -> ()
 }) : () -> ()
 )ir");
   EXPECT_EQ(Run(file + " -O0"), 3) << err_;
-  EXPECT_THAT(err_, HasSubstr("ctl.if"));
-  EXPECT_THAT(err_, HasSubstr("if.mlir:4"));
+  EXPECT_THAT(err_, HasSubstr("func.call"));
+  EXPECT_THAT(err_, HasSubstr("call.mlir:4"));
 }
 
 TEST_F(IrRun, BadInputIsTwo) {

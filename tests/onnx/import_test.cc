@@ -162,13 +162,13 @@ TEST(Import, SubgraphsBecomeRegions) {
   model.Node("Relu", {"x"}, {"late"}).Output("r");
   const Imported result = ImportModel(model);
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_EQ(result.Ops(), "ten.relu onnx.If");
-  const Operation* op = result.Only("onnx.If");
+  EXPECT_EQ(result.Ops(), "ten.relu ctl.if");
+  const Operation* op = result.Only("ctl.if");
   ASSERT_EQ(op->num_regions(), 2u);
   EXPECT_EQ(op->region(0).front().front()->name(), "ten.add");
   EXPECT_EQ(op->region(1).front().front()->name(), "core.constant");
-  EXPECT_EQ(op->region(1).front().back()->name(), "onnx.yield");
-  EXPECT_EQ(op->attr("regions").text(), R"(["then_branch", "else_branch"])");
+  EXPECT_EQ(op->region(1).front().back()->name(), "ctl.yield");
+  EXPECT_EQ(result.ResultType(0), "tensor<2xf32>");
 }
 
 onnxpb::FunctionProto MakeFunction(const std::string& name, const Names& inputs,

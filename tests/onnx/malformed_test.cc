@@ -107,15 +107,18 @@ TEST(Malformed, DeepNesting) {
   onnxpb::GraphProto graph;
   *graph.add_node() = MakeNode("Identity", {"x"}, {"r"});
   graph.add_output()->set_name("r");
+  const onnxpb::GraphProto leaf = graph;
   for (int i = 0; i < 60; ++i) {
     onnxpb::GraphProto outer;
-    *outer.add_node() = MakeNode("If", {"c"}, {"r"}, {{"then_branch", graph}});
+    *outer.add_node() =
+        MakeNode("If", {"c"}, {"r"}, {{"then_branch", graph}, {"else_branch", leaf}});
     outer.add_output()->set_name("r");
     graph = outer;
     if (i == 20) {
       ModelBuilder shallow(17);
       shallow.Input("x", {2}).Input("c", {}, TensorProto::BOOL);
-      shallow.Node("If", {"c"}, {"out"}, {{"then_branch", graph}}).Output("out");
+      shallow.Node("If", {"c"}, {"out"}, {{"then_branch", graph}, {"else_branch", leaf}});
+      shallow.Output("out");
       EXPECT_TRUE(ImportModel(shallow).status.ok());
     }
   }

@@ -1,0 +1,248 @@
+#include "executor/runner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "fmt/format.h"
+#include "ir/core/check.h"
+
+namespace tenon {
+namespace {
+
+using kernels::TensorView;
+
+// Exact shapes kept ready; the one unused longest goes first.
+constexpr size_t kMaxPrepared = 16;
+
+int64_t NextPowerOfTwo(int64_t n) {
+  return n <= 1 ? 1 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
+}
+
+// Kernels and the caller agree on element alignment.
+absl::Status CheckPlace(const TensorView& view, std::string_view what, std::string_view name) {
+  if (view.numel() > 0 && view.data == nullptr) {
+    return absl::InvalidArgumentError(fmt::format("{} '{}' has no data", what, name));
+  }
+  if (reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) != 0) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{} '{}' is not aligned to its elements of {} bytes", what, name, SizeOf(view.dtype)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// Null when the program turns out to be dynamic.
+absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
+                                       std::span<const int64_t> symbols) {
+  for (auto it = prepared_.begin(); it != prepared_.end(); ++it) {
+    if (!(*it)->Matches(inputs, symbols)) continue;
+    if (it != prepared_.begin()) prepared_.splice(prepared_.begin(), prepared_, it);
+    return prepared_.front().get();
+  }
+  Walk walk(program_, device_, control_, symbols);
+  const absl::Status status = walk.Prepare(inputs);
+  if (absl::IsFailedPrecondition(status)) {
+    dynamic_ = true;
+    return static_cast<Prepared*>(nullptr);
+  }
+  TENON_RETURN_IF_ERROR(status);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MemoryPlan> plan, PlanFor(walk));
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made,
+                         Prepared::Make(program_, walk, inputs, symbols, std::move(plan)));
+  ++stats_.shapes_prepared;
+  if (made->arena_bytes() > arena_bytes_) {
+    TENON_ASSIGN_OR_RETURN(arena_, AllocateAligned(made->arena_bytes()));
+    stats_.arena_bytes += made->arena_bytes() - arena_bytes_;
+    arena_bytes_ = made->arena_bytes();
+  }
+  if (prepared_.size() >= kMaxPrepared) prepared_.pop_back();
+  prepared_.push_front(std::move(made));
+  return prepared_.front().get();
+}
+
+// Bytes of a set when every symbol has its bound; the exact size if that does not follow.
+int64_t Runner::BoundBytes(int set, int64_t exact, const Bindings& bounds) const {
+  const Type type = program_.values[program_.sets[set].first_member].type;
+  auto bytes = static_cast<int64_t>(SizeOf(type.dtype()));
+  for (DimExpr dim : type.dims()) {
+    const std::optional<int64_t> extent = dim.Evaluate(bounds.lookup());
+    if (!extent || *extent < 0 || (*extent > 0 && bytes > (int64_t{1} << 56) / *extent))
+      return exact;
+    bytes *= *extent;
+  }
+  return std::max(bytes, exact);
+}
+
+absl::StatusOr<std::shared_ptr<const MemoryPlan>> Runner::PlanFor(Walk& walk) {
+  if (program_.static_plan) {
+    // Owned by the program, which outlives the plan.
+    return std::shared_ptr<const MemoryPlan>(std::shared_ptr<const void>(), &*program_.static_plan);
+  }
+  std::vector<int64_t> key;
+  Bindings bounds;
+  for (const auto& [symbol, value] : walk.bindings().values()) {
+    key.push_back(NextPowerOfTwo(value));
+    bounds.Bind(symbol, key.back());
+  }
+  const std::vector<int64_t> exact = Prepared::ArenaSizes(program_, walk);
+  ClassPlan& entry = plans_[key];
+  bool fits = entry.plan != nullptr;
+  for (size_t i = 0; fits && i < exact.size(); ++i) fits = exact[i] <= entry.sizes[i];
+  if (fits) return entry.plan;
+  entry.sizes.resize(exact.size(), 0);
+  std::vector<BufferLifetime> lifetimes;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const ProgramSet& set = program_.sets[i];
+    if (exact[i] > 0)
+      entry.sizes[i] = std::max(entry.sizes[i], BoundBytes(static_cast<int>(i), exact[i], bounds));
+    lifetimes.push_back({entry.sizes[i], set.first, set.last});
+  }
+  entry.plan = std::make_shared<const MemoryPlan>(PlanMemory(lifetimes));
+  ++stats_.plans_made;
+  return entry.plan;
+}
+
+absl::Status Runner::CheckPlaces(std::span<const TensorView> inputs,
+                                 std::span<const TensorView> outputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TENON_RETURN_IF_ERROR(CheckPlace(inputs[i], "input", program_.inputs[i].name));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TENON_RETURN_IF_ERROR(CheckPlace(outputs[i], "output", program_.outputs[i].name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Runner::Execute(Prepared& ready, std::span<const TensorView> inputs,
+                             std::span<const TensorView> outputs) {
+  ready.Resolve(arena_.get());
+  return ready.Run(program_, device_, control_, inputs, outputs);
+}
+
+absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorView> inputs,
+                                                       std::span<const Tensor> owners,
+                                                       std::span<const int64_t> symbols,
+                                                       bool share) {
+  ++stats_.dynamic_runs;
+  Walk walk(program_, device_, control_, symbols);
+  TENON_RETURN_IF_ERROR(walk.RunAll(inputs, owners));
+  std::vector<Tensor> outputs;
+  for (int value : program_.output_values) {
+    const TensorView view = walk.view(value);
+    const std::shared_ptr<const void>& owner = walk.values()[value].owner;
+    // Memory without an owner is the caller's or a constant's.
+    bool own = share;
+    if (!share && owner != nullptr) {
+      own = std::none_of(outputs.begin(), outputs.end(),
+                         [&](const Tensor& other) { return other.data() == view.data; });
+    }
+    outputs.push_back(own ? Tensor::Borrow(view.dtype, view.shape, view.data, owner)
+                          : Tensor::Copy(view.dtype, view.shape, view.data));
+  }
+  return outputs;
+}
+
+Tensor Runner::Passed(size_t i, std::span<const Tensor> inputs,
+                      std::span<const int64_t> shape) const {
+  const int value = program_.output_values[i];
+  const ProgramSet& set = program_.sets[program_.values[value].set];
+  const ProgramValue& source = program_.values[set.first_member];
+  const DType dtype = program_.outputs[i].dtype;
+  if (set.kind == BufferSet::Kind::kInput) {
+    const Tensor& input = inputs[source.input];
+    return Tensor::Borrow(dtype, shape, input.data(), input.owner());
+  }
+  if (set.kind == BufferSet::Kind::kConstant && source.constant) {
+    return Tensor::Borrow(dtype, shape, source.constant.data(), nullptr);
+  }
+  return Tensor();
+}
+
+absl::StatusOr<std::vector<Tensor>> Runner::Run(std::span<const Tensor> inputs,
+                                                std::span<const int64_t> symbols, bool share) {
+  std::vector<TensorView> views;
+  for (const Tensor& input : inputs) views.push_back(input.view());
+  Prepared* ready = nullptr;
+  if (!dynamic_) {
+    TENON_ASSIGN_OR_RETURN(ready, Find(views, symbols));
+  }
+  if (ready == nullptr) {
+    if (views.size() == program_.inputs.size()) TENON_RETURN_IF_ERROR(CheckPlaces(views, {}));
+    return RunDynamic(views, share ? inputs : std::span<const Tensor>(), symbols, share);
+  }
+  std::vector<Tensor> outputs;
+  std::vector<TensorView> output_views;
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const std::span<const int64_t> shape = ready->output(i).shape;
+    if (share) outputs.push_back(Passed(i, inputs, shape));
+    if (outputs.size() > i && outputs[i]) continue;
+    outputs.resize(i);
+    TENON_ASSIGN_OR_RETURN(outputs.emplace_back(),
+                           Tensor::TryMake(program_.outputs[i].dtype, shape));
+  }
+  for (const Tensor& output : outputs) output_views.push_back(output.view());
+  TENON_RETURN_IF_ERROR(CheckPlaces(views, {}));
+  TENON_RETURN_IF_ERROR(Execute(*ready, views, output_views));
+  return outputs;
+}
+
+absl::Status Runner::RunInto(std::span<const TensorView> inputs, std::span<const int64_t> symbols,
+                             std::span<const TensorView> outputs) {
+  if (outputs.size() != program_.outputs.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} outputs (expected {})", outputs.size(), program_.outputs.size()));
+  }
+  Prepared* ready = nullptr;
+  if (!dynamic_) {
+    TENON_ASSIGN_OR_RETURN(ready, Find(inputs, symbols));
+  } else if (inputs.size() != program_.inputs.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} inputs (expected {})", inputs.size(), program_.inputs.size()));
+  }
+  TENON_RETURN_IF_ERROR(CheckPlaces(inputs, outputs));
+  std::vector<Tensor> made;  // allocates only when something is put in
+  if (ready == nullptr) {
+    TENON_ASSIGN_OR_RETURN(made, RunDynamic(inputs, {}, symbols, /*share=*/true));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::span<const int64_t> shape =
+        ready != nullptr ? ready->output(i).shape : made[i].shape();
+    if (outputs[i].dtype != program_.outputs[i].dtype ||
+        !std::equal(shape.begin(), shape.end(), outputs[i].shape.begin(), outputs[i].shape.end())) {
+      return absl::InvalidArgumentError(fmt::format("output '{}' is {} (expected {})",
+                                                    program_.outputs[i].name,
+                                                    ShapeText(outputs[i].dtype, outputs[i].shape),
+                                                    ShapeText(program_.outputs[i].dtype, shape)));
+    }
+  }
+  if (ready != nullptr) return Execute(*ready, inputs, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (made[i].num_bytes() > 0) std::memcpy(outputs[i].data, made[i].data(), made[i].num_bytes());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ResultShape>> Runner::OutputShapes(std::span<const TensorView> inputs,
+                                                              std::span<const int64_t> symbols) {
+  Prepared* ready = nullptr;
+  if (!dynamic_) {
+    TENON_ASSIGN_OR_RETURN(ready, Find(inputs, symbols));
+  }
+  std::vector<ResultShape> shapes;
+  if (ready == nullptr) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
+                           RunDynamic(inputs, {}, symbols, /*share=*/true));
+    for (const Tensor& t : made)
+      shapes.push_back({t.dtype(), {t.shape().begin(), t.shape().end()}});
+    return shapes;
+  }
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const std::span<const int64_t> shape = ready->output(i).shape;
+    shapes.push_back({program_.outputs[i].dtype, {shape.begin(), shape.end()}});
+  }
+  return shapes;
+}
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// Runs one program: the function of a session, or a region of its control flow. Internal to the
+// executor.
+#ifndef TENON_EXECUTOR_RUNNER_H_
+#define TENON_EXECUTOR_RUNNER_H_
+
+#include <list>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "executor/control.h"
+#include "executor/prepared.h"
+#include "executor/program_impl.h"
+#include "executor/session.h"
+#include "executor/walk.h"
+
+namespace tenon {
+
+// Owns the arena, and what was prepared for the shapes seen so far. `symbols`, here and below: the
+// values of the program's outer_symbols, kNoValue for those that nothing around it knows.
+class Runner {
+ public:
+  Runner(const ProgramImpl& program, kernels::DeviceContext& device, Session::Stats& stats)
+      : program_(program), device_(device), stats_(stats), control_(program, device, stats) {}
+
+  // Results are allocated. With `share`, those that are values from around the program share their
+  // memory; otherwise all are the caller's alone.
+  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
+                                          std::span<const int64_t> symbols, bool share);
+  // Results go to the caller's memory; their shapes must be right.
+  absl::Status RunInto(std::span<const kernels::TensorView> inputs,
+                       std::span<const int64_t> symbols,
+                       std::span<const kernels::TensorView> outputs);
+  absl::StatusOr<std::vector<ResultShape>> OutputShapes(std::span<const kernels::TensorView> inputs,
+                                                        std::span<const int64_t> symbols);
+
+ private:
+  struct ClassPlan {
+    std::vector<int64_t> sizes;  // per set; never shrinks
+    std::shared_ptr<const MemoryPlan> plan;
+  };
+
+  absl::StatusOr<Prepared*> Find(std::span<const kernels::TensorView> inputs,
+                                 std::span<const int64_t> symbols);
+  absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk);
+  int64_t BoundBytes(int set, int64_t exact, const Bindings& bounds) const;
+  absl::Status CheckPlaces(std::span<const kernels::TensorView> inputs,
+                           std::span<const kernels::TensorView> outputs) const;
+  absl::Status Execute(Prepared& prepared, std::span<const kernels::TensorView> inputs,
+                       std::span<const kernels::TensorView> outputs);
+  absl::StatusOr<std::vector<Tensor>> RunDynamic(std::span<const kernels::TensorView> inputs,
+                                                 std::span<const Tensor> owners,
+                                                 std::span<const int64_t> symbols, bool share);
+  // What output i shows without being computed: an input or a constant. Null if it is computed.
+  Tensor Passed(size_t i, std::span<const Tensor> inputs, std::span<const int64_t> shape) const;
+
+  const ProgramImpl& program_;
+  kernels::DeviceContext& device_;
+  Session::Stats& stats_;
+  ControlRunner control_;
+  bool dynamic_ = false;                           // some shape depends on values other than shapes
+  std::list<std::unique_ptr<Prepared>> prepared_;  // most recently used first
+  std::map<std::vector<int64_t>, ClassPlan> plans_;  // by the bounds of the symbols
+  std::shared_ptr<std::byte> arena_;
+  size_t arena_bytes_ = 0;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_RUNNER_H_

@@ -1,0 +1,182 @@
+#include "frontends/onnx/loop_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "ir/dialect/ctl_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+// Holds diagnostics back until it is known whether the attempt that gave them counts.
+class HeldDiagnostics {
+ public:
+  explicit HeldDiagnostics(Context& context) : context_(context) {
+    previous_ = context.diagnostics().SetHandler(
+        [this](const Diagnostic& diagnostic) { held_.push_back(diagnostic); });
+  }
+  ~HeldDiagnostics() {
+    context_.diagnostics().SetHandler(std::move(previous_));
+    for (const Diagnostic& diagnostic : held_) context_.diagnostics().Emit(diagnostic);
+  }
+  HeldDiagnostics(const HeldDiagnostics&) = delete;
+  HeldDiagnostics& operator=(const HeldDiagnostics&) = delete;
+  void Drop() { held_.clear(); }
+
+ private:
+  Context& context_;
+  DiagnosticEngine::Handler previous_;
+  std::vector<Diagnostic> held_;
+};
+
+// Makes the extents of `type` unknown that `next` does not share; they change from run to run. An
+// extent that is unknown in `type` already may be anything. False if the types cannot be carried
+// into each other; `widened` says whether anything had to change.
+bool Widen(Type& type, Type next, bool& widened) {
+  if (!next.is_tensor() || next.dtype() != type.dtype() || next.rank() != type.rank()) return false;
+  std::vector<DimExpr> dims(type.dims().begin(), type.dims().end());
+  bool changed = false;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].is_unknown() || DimExpr::ProvablyEqual(dims[i], next.dims()[i])) continue;
+    dims[i] = DimExpr::Unknown(type.context());
+    changed = true;
+  }
+  if (changed) {
+    type = Type::Tensor(type.context(), type.dtype(), std::span<const DimExpr>(dims));
+    widened = true;
+  }
+  return true;
+}
+
+// Makes all extents unknown; false if they were.
+bool WidenAll(std::span<Type> types) {
+  bool changed = false;
+  for (Type& type : types) {
+    std::vector<DimExpr> dims;
+    for (DimExpr d : type.dims()) {
+      changed |= !d.is_unknown();
+      dims.push_back(DimExpr::Unknown(type.context()));
+    }
+    type = Type::Tensor(type.context(), type.dtype(), std::span<const DimExpr>(dims));
+  }
+  return changed;
+}
+
+// Symbols that mean the same outside of an op as in its regions.
+std::set<std::string_view> SymbolsAround(Operation& op) {
+  std::vector<std::string_view> symbols;
+  const auto add = [&](Value value) {
+    if (!value.type().is_tensor()) return;
+    for (DimExpr d : value.type().dims()) d.CollectSymbols(symbols);
+  };
+  for (OpOperand& operand : op.operands()) add(operand.get());
+  for (const Value value : CapturedValues(op)) add(value);
+  return {symbols.begin(), symbols.end()};
+}
+
+}  // namespace
+
+void SetLoopResultTypes(Operation* loop, std::span<const Type> carried,
+                        std::span<const Value> yielded, DimExpr count) {
+  for (size_t i = 0; i < carried.size(); ++i) {
+    loop->result(static_cast<unsigned>(i)).set_type(carried[i]);
+  }
+  const LoopParts parts = PartsOfLoop(*loop);
+  const std::set<std::string_view> around = SymbolsAround(*loop);
+  for (size_t i = 0; i < parts.scans.size(); ++i) {
+    Type element = yielded[carried.size() + i].type();
+    if (element.is_tensor()) {
+      std::vector<DimExpr> dims(element.dims().begin(), element.dims().end());
+      for (DimExpr& dim : dims) {
+        std::vector<std::string_view> symbols;
+        dim.CollectSymbols(symbols);
+        const bool visible = std::all_of(symbols.begin(), symbols.end(),
+                                         [&](std::string_view s) { return around.count(s) > 0; });
+        if (!visible) dim = DimExpr::Unknown(element.context());
+      }
+      element = Type::Tensor(element.context(), element.dtype(), std::span<const DimExpr>(dims));
+    }
+    const Type stacked = StackedType(element, count, parts.scans[i].axis);
+    loop->result(static_cast<unsigned>(carried.size() + i)).set_type(stacked);
+  }
+}
+
+absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec) {
+  Context& context = node.context();
+  std::vector<Type> types;
+  for (const Value init : spec.inits) types.push_back(init.type());
+  const std::vector<Type> unknown(types.size() + spec.scans.size(),
+                                  Type::Opaque(context, "!onnx.any"));
+  for (;;) {
+    HeldDiagnostics diagnostics(context);
+    TENON_ASSIGN_OR_RETURN(
+        ctl::ForOp loop, ctl::ForOp::Create(node.builder(), node.location(), spec.lower, spec.upper,
+                                            spec.step, spec.inits, std::span<const Type>(unknown),
+                                            ScanAttrs<ctl::ForOp::Attrs>(spec.scans)));
+    Block* body = loop.body().AddBlock();
+    const Value counter =
+        body->AddArgument(Type::Tensor(context, DType::kI64, std::span<const int64_t>()));
+    std::vector<Value> carried;
+    for (size_t i = 0; i < types.size(); ++i) {
+      carried.push_back(body->AddArgument(types[i], Location::Name(context, spec.names[i])));
+      node.importer().NameDims(carried.back(), spec.names[i]);
+    }
+    const auto again = [&] {
+      diagnostics.Drop();
+      node.importer().Erase(loop.op());
+      return node.importer().CountRepeats(spec.body_nodes, node.location());
+    };
+    OpBuilder builder = OpBuilder::AtEnd(context, body);
+    absl::StatusOr<std::vector<Value>> run = spec.run(builder, counter, carried);
+    if (!run.ok() && WidenAll(types)) {
+      // What cannot be for the initial extents may be fine for others.
+      TENON_RETURN_IF_ERROR(again());
+      continue;
+    }
+    TENON_RETURN_IF_ERROR(run.status());
+    const std::vector<Value>& yielded = *run;
+    bool widened = false;
+    for (size_t i = 0; i < types.size(); ++i) {
+      const Type was = types[i];
+      if (Widen(types[i], yielded[i].type(), widened)) continue;
+      return node.Unsupported(fmt::format("the carried value \"{}\" is {} at first and {} later",
+                                          spec.names[i], was.text(), yielded[i].type().text()));
+    }
+    for (size_t i = 0; i < spec.scans.size(); ++i) {
+      const Type type = yielded[types.size() + i].type();
+      const int64_t axis = spec.scans[i].axis;
+      if (!type.is_tensor()) {
+        return node.Unsupported(fmt::format("a value of type {} cannot be stacked", type.text()));
+      }
+      if (axis > type.rank()) {
+        return node.Error(fmt::format("{} cannot be stacked along axis {}", type.text(), axis));
+      }
+    }
+    if (!widened) {
+      TENON_RETURN_IF_ERROR(ctl::YieldOp::Create(builder, node.location(), yielded).status());
+      const auto trips = node.importer().shape_data().FindKnown(spec.upper);
+      const bool counted = trips != nullptr && trips->size() == 1;
+      SetLoopResultTypes(
+          loop.op(), types, yielded,
+          counted ? Max((*trips)[0], DimExpr::Constant(context, 0)) : DimExpr::Unknown(context));
+      return loop.op();
+    }
+    TENON_RETURN_IF_ERROR(again());
+  }
+}
+
+absl::StatusOr<Value> ToScalar(Node& node, Value value) {
+  const Type type = value.type();
+  if (type.rank() == 0) return value;
+  if (type.is_static() && type.num_elements() != 1) {
+    return node.Error(fmt::format("{} needs one element, got {}", node.op_type(), type.text()));
+  }
+  return node.Make<ten::ReshapeOp>(value, ten::ReshapeOp::Attrs{.shape = {}});
+}
+
+}  // namespace tenon::onnx

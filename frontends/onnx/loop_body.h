@@ -1,0 +1,64 @@
+// The body of a loop, imported with types that hold in every run. Internal to the importer.
+#ifndef TENON_FRONTENDS_ONNX_LOOP_BODY_H_
+#define TENON_FRONTENDS_ONNX_LOOP_BODY_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "frontends/onnx/node.h"
+#include "ir/dialect/ctl.h"
+
+namespace tenon::onnx {
+
+// What a loop's node says of it.
+struct LoopSpec {
+  Value lower, upper, step;        // of the counter, scalars
+  std::vector<Value> inits;        // carried values at the start
+  std::vector<std::string> names;  // of the carried values in the body
+  std::vector<LoopScan> scans;     // results that are stacked
+  int64_t body_nodes = 0;          // for the bound on repeated imports
+  // Imports the body once: from the counter and the carried values to the next ones and those to
+  // stack, in this order.
+  std::function<absl::StatusOr<std::vector<Value>>(OpBuilder& builder, Value counter,
+                                                   std::span<const Value> carried)>
+      run;
+};
+
+// Makes a ctl.for at the node's place. The body is imported for the types of the initial values
+// first; where an extent changes from run to run it is imported again with an extent of its own.
+// Result types are those that follow: an extent that stays is that of the initial value, one that
+// changes is unknown; results are not registered. Unimplemented if a value changes its element type
+// or rank.
+absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec);
+
+// Sets the types of a loop's results from those of its carried arguments, and of the stacked ones
+// from what is yielded `count` times.
+void SetLoopResultTypes(Operation* loop, std::span<const Type> carried,
+                        std::span<const Value> yielded, DimExpr count);
+
+// The attributes that say how `scans` are stacked; none for none.
+template <typename Attrs>
+Attrs ScanAttrs(std::span<const LoopScan> scans) {
+  Attrs attrs;
+  if (scans.empty()) return attrs;
+  attrs.scan_axes.emplace();
+  bool any = false;
+  for (const LoopScan& scan : scans) {
+    attrs.scan_axes->push_back(scan.axis);
+    any |= scan.reverse;
+  }
+  if (!any) return attrs;
+  attrs.scan_reverse.emplace();
+  for (const LoopScan& scan : scans) attrs.scan_reverse->push_back(scan.reverse ? 1 : 0);
+  return attrs;
+}
+
+// A value of one element as a scalar.
+absl::StatusOr<Value> ToScalar(Node& node, Value value);
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_LOOP_BODY_H_

@@ -1,0 +1,328 @@
+// Loop and Scan.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontends/onnx/loop_body.h"
+#include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/ctl_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+using onnxpb::GraphProto;
+
+absl::StatusOr<Value> MakeInt(Node& node, int64_t value) {
+  return node.MakeScalar(DType::kI64, static_cast<double>(value));
+}
+
+bool IsTrue(Value value) {
+  const core::ConstantOp constant = DefinedBy<core::ConstantOp>(value);
+  return constant && constant.value().ElementAsInt(0) != 0;
+}
+
+// Carried values of Loop's body: its condition, then the model's.
+constexpr unsigned kCondition = 0;
+
+// What a Loop node says, with the absent parts filled in.
+struct LoopParams {
+  Value trips;      // null: no bound
+  Value condition;  // at the start; a constant if the node has none
+  LoopSpec spec;
+};
+
+absl::StatusOr<LoopParams> ReadLoop(Node& node, const GraphProto& body) {
+  LoopParams params;
+  if (node.input(0)) {
+    TENON_ASSIGN_OR_RETURN(params.trips, ToScalar(node, node.input(0)));
+    if (params.trips.type().dtype() != DType::kI64) {
+      return node.Error(
+          fmt::format("the trip count of Loop must be i64, got {}", params.trips.type().text()));
+    }
+  }
+  if (node.input(1)) {
+    TENON_ASSIGN_OR_RETURN(params.condition, ToScalar(node, node.input(1)));
+    if (params.condition.type().dtype() != DType::kBool) {
+      return node.Error(fmt::format("the condition of Loop must be a boolean, got {}",
+                                    params.condition.type().text()));
+    }
+  } else {
+    TENON_ASSIGN_OR_RETURN(params.condition, node.MakeScalar(DType::kBool, 1));
+  }
+  LoopSpec& spec = params.spec;
+  const int num_carried = std::max(node.num_inputs() - 2, 0);
+  if (body.input_size() != 2 + num_carried) {
+    return node.Error(fmt::format("the body of Loop has {} inputs, expected {}", body.input_size(),
+                                  2 + num_carried));
+  }
+  if (body.output_size() < 1 + num_carried || node.num_outputs() > body.output_size() - 1) {
+    return node.Error(fmt::format("the body of Loop has {} outputs, expected {}",
+                                  body.output_size(),
+                                  1 + std::max(num_carried, node.num_outputs())));
+  }
+  spec.inits.push_back(params.condition);
+  spec.names.push_back(body.input(1).name());
+  for (int i = 0; i < num_carried; ++i) {
+    if (!node.input(2 + i)) return node.Error(fmt::format("input {} of Loop is missing", 2 + i));
+    spec.inits.push_back(node.input(2 + i));
+    spec.names.push_back(body.input(2 + i).name());
+  }
+  spec.scans.resize(static_cast<size_t>(body.output_size() - 1 - num_carried));
+  spec.body_nodes = body.node_size();
+  return params;
+}
+
+// Every run wants another one.
+bool AlwaysContinues(Operation* loop) {
+  const Block& body = loop->region().front();
+  const Value next = body.back()->operand(kCondition);
+  return IsTrue(loop->operand(3 + kCondition)) &&
+         (IsTrue(next) || next == body.argument(1 + kCondition));
+}
+
+// The loop without its condition, which is true.
+absl::Status DropCondition(Node& node, Operation* loop) {
+  Block& body = loop->region().front();
+  Value condition = body.argument(1 + kCondition);
+  condition.ReplaceAllUsesWith(loop->operand(3 + kCondition));
+  body.back()->EraseOperand(kCondition);
+  body.EraseArgument(1 + kCondition);
+  const std::vector<Value> inits = ctl::ForOp(loop).inits();
+  std::vector<Type> types;
+  for (unsigned i = 1; i < loop->num_results(); ++i) types.push_back(loop->result(i).type());
+  const std::vector<LoopScan> scans = PartsOfLoop(*loop).scans;
+  TENON_ASSIGN_OR_RETURN(
+      ctl::ForOp made,
+      ctl::ForOp::Create(node.builder(), node.location(), loop->operand(0), loop->operand(1),
+                         loop->operand(2), std::span(inits).subspan(1),
+                         std::span<const Type>(types), ScanAttrs<ctl::ForOp::Attrs>(scans)));
+  made.body().TakeBody(loop->region());
+  node.importer().Erase(loop);
+  node.importer().Register(made.op());
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    node.SetOutput(i, made->result(static_cast<unsigned>(i)));
+  }
+  return absl::OkStatus();
+}
+
+// The loop as a ctl.while that carries the counter, too.
+absl::Status ToWhile(Node& node, Operation* loop, Value trips) {
+  Context& context = node.context();
+  const std::vector<Value> carried = ctl::ForOp(loop).inits();
+  std::vector<Value> inits = {loop->operand(0)};
+  inits.insert(inits.end(), carried.begin(), carried.end());
+  const Type counter_type = Type::Tensor(context, DType::kI64, std::span<const int64_t>());
+  std::vector<Type> types = {counter_type};
+  for (unsigned i = 0; i < loop->num_results(); ++i) types.push_back(loop->result(i).type());
+  const std::vector<LoopScan> scans = PartsOfLoop(*loop).scans;
+  TENON_ASSIGN_OR_RETURN(
+      ctl::WhileOp made,
+      ctl::WhileOp::Create(node.builder(), node.location(), inits, std::span<const Type>(types),
+                           ScanAttrs<ctl::WhileOp::Attrs>(scans)));
+  Block& body = loop->region().front();
+
+  Block* before = made.before().AddBlock();
+  std::vector<Value> passed;
+  for (unsigned i = 0; i < body.num_arguments(); ++i) {
+    passed.push_back(before->AddArgument(body.argument(i).type(), body.argument(i).location()));
+  }
+  OpBuilder builder = OpBuilder::AtEnd(context, before);
+  Value more = passed[1 + kCondition];
+  if (trips) {
+    TENON_ASSIGN_OR_RETURN(const ten::LessOp less,
+                           ten::LessOp::Create(builder, node.location(), passed[0], trips));
+    TENON_ASSIGN_OR_RETURN(const ten::AndOp both,
+                           ten::AndOp::Create(builder, node.location(), less.out(), more));
+    more = both.out();
+  }
+  TENON_RETURN_IF_ERROR(ctl::ConditionOp::Create(builder, node.location(), more, passed).status());
+
+  Operation* yield = body.back();
+  std::vector<Value> yielded;
+  builder = OpBuilder::Before(yield);
+  TENON_ASSIGN_OR_RETURN(
+      const ten::AddOp next,
+      ten::AddOp::Create(builder, node.location(), body.argument(0), loop->operand(2)));
+  yielded.push_back(next.out());
+  for (OpOperand& operand : yield->operands()) yielded.push_back(operand.get());
+  TENON_RETURN_IF_ERROR(ctl::YieldOp::Create(builder, node.location(), yielded).status());
+  yield->Erase();
+  made.after().TakeBody(loop->region());
+  node.importer().Erase(loop);
+  node.importer().Register(made.op());
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    node.SetOutput(i, made->result(static_cast<unsigned>(i + 2)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ImportLoop(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const GraphProto* body, node.Graph("body"));
+  TENON_ASSIGN_OR_RETURN(LoopParams params, ReadLoop(node, *body));
+  LoopSpec& spec = params.spec;
+  TENON_ASSIGN_OR_RETURN(spec.lower, MakeInt(node, 0));
+  TENON_ASSIGN_OR_RETURN(spec.step, MakeInt(node, 1));
+  // Without a bound the body is imported under a loop that only holds it until ToWhile.
+  spec.upper = params.trips ? params.trips : spec.lower;
+  spec.run = [&](OpBuilder& builder, Value counter,
+                 std::span<const Value> carried) -> absl::StatusOr<std::vector<Value>> {
+    std::vector<Value> inputs = {counter};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    TENON_ASSIGN_OR_RETURN(std::vector<Value> outputs, node.ImportGraph(*body, inputs, builder));
+    Value& next = outputs[kCondition];
+    if (next.type().is_tensor() && next.type().rank() > 0) {
+      TENON_ASSIGN_OR_RETURN(const ten::ReshapeOp scalar,
+                             ten::ReshapeOp::Create(builder, node.location(), next, {.shape = {}}));
+      next = scalar.out();
+    }
+    return outputs;
+  };
+  TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, spec));
+  if (AlwaysContinues(loop)) {
+    if (!params.trips)
+      return node.Unsupported("neither a trip count nor a condition ends the loop");
+    return DropCondition(node, loop);
+  }
+  // How often it runs is not known.
+  for (unsigned i = static_cast<unsigned>(spec.inits.size()); i < loop->num_results(); ++i) {
+    const Type type = loop->result(i).type();
+    std::vector<DimExpr> dims(type.dims().begin(), type.dims().end());
+    dims[0] = DimExpr::Unknown(node.context());
+    loop->result(i).set_type(
+        Type::Tensor(node.context(), type.dtype(), std::span<const DimExpr>(dims)));
+  }
+  return ToWhile(node, loop, params.trips);
+}
+
+namespace {
+
+struct ScanInput {
+  Value value;
+  int64_t axis = 0;
+  bool reverse = false;
+};
+
+// A list attribute of Scan with one entry for each of `count` inputs or outputs; zeros if absent.
+absl::StatusOr<std::vector<int64_t>> ScanList(const Node& node, std::string_view name,
+                                              size_t count) {
+  TENON_ASSIGN_OR_RETURN(auto list, node.Ints(name));
+  if (!list) return std::vector<int64_t>(count, 0);
+  if (list->size() == count) return *std::move(list);
+  return node.Error(fmt::format("{} has {} entries, expected {}", name, list->size(), count));
+}
+
+absl::StatusOr<std::vector<bool>> ScanDirections(const Node& node, std::string_view name,
+                                                 size_t count) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> list, ScanList(node, name, count));
+  std::vector<bool> reverse;
+  for (int64_t direction : list) {
+    if (direction != 0 && direction != 1) {
+      return node.Error(fmt::format("{} must hold 0 or 1, got {}", name, direction));
+    }
+    reverse.push_back(direction == 1);
+  }
+  return reverse;
+}
+
+// The slice of a scan input that a run sees.
+absl::StatusOr<Value> SliceAt(Node& node, OpBuilder& builder, const ScanInput& input, Value counter,
+                              Value last) {
+  Value index = counter;
+  if (input.reverse) {
+    TENON_ASSIGN_OR_RETURN(const ten::SubOp back,
+                           ten::SubOp::Create(builder, node.location(), last, counter));
+    index = back.out();
+  }
+  TENON_ASSIGN_OR_RETURN(
+      const ten::GatherOp slice,
+      ten::GatherOp::Create(builder, node.location(), input.value, index, {.axis = input.axis}));
+  node.importer().Register(slice.op());
+  return slice.out();
+}
+
+}  // namespace
+
+absl::Status ImportScan(Node& node) {
+  if (node.version() < 9) return node.Unsupported("Scan of opset 8 has a batch axis");
+  TENON_ASSIGN_OR_RETURN(const GraphProto* body, node.Graph("body"));
+  TENON_ASSIGN_OR_RETURN(const int64_t num_scanned, node.Int("num_scan_inputs", 0));
+  if (num_scanned < 1 || num_scanned > node.num_inputs()) {
+    return node.Error(
+        fmt::format("num_scan_inputs must be in [1, {}], got {}", node.num_inputs(), num_scanned));
+  }
+  TENON_RETURN_IF_ERROR(node.CheckInputs(node.num_inputs(), node.num_inputs()));
+  const int num_states = node.num_inputs() - static_cast<int>(num_scanned);
+  if (body->input_size() != node.num_inputs() || body->output_size() < num_states ||
+      node.num_outputs() > body->output_size()) {
+    return node.Error(fmt::format(
+        "the body of Scan has {} inputs and {} outputs, the node {} and {} with {} states",
+        body->input_size(), body->output_size(), node.num_inputs(), node.num_outputs(),
+        num_states));
+  }
+  const auto count = static_cast<size_t>(num_scanned);
+  const auto num_stacked = static_cast<size_t>(body->output_size() - num_states);
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> in_axes,
+                         ScanList(node, "scan_input_axes", count));
+  TENON_ASSIGN_OR_RETURN(const std::vector<bool> in_reverse,
+                         ScanDirections(node, "scan_input_directions", count));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> out_axes,
+                         ScanList(node, "scan_output_axes", num_stacked));
+  TENON_ASSIGN_OR_RETURN(const std::vector<bool> out_reverse,
+                         ScanDirections(node, "scan_output_directions", num_stacked));
+
+  LoopSpec spec;
+  for (int i = 0; i < num_states; ++i) {
+    spec.inits.push_back(node.input(i));
+    spec.names.push_back(body->input(i).name());
+  }
+  std::vector<ScanInput> scanned;
+  for (size_t i = 0; i < count; ++i) {
+    ScanInput input{.value = node.input(num_states + static_cast<int>(i)),
+                    .reverse = in_reverse[i]};
+    TENON_ASSIGN_OR_RETURN(input.axis, node.Axis(in_axes[i], input.value.type().rank()));
+    scanned.push_back(input);
+  }
+  // An axis that counts from the end of a result counts to the result's rank, which is declared.
+  for (size_t i = 0; i < num_stacked; ++i) {
+    int64_t axis = out_axes[i];
+    if (axis < 0) {
+      const auto& output = body->output(num_states + static_cast<int>(i));
+      const Type type = node.importer().Convert(output.type(), /*binding=*/false);
+      if (!type || !type.is_tensor()) {
+        return node.Unsupported("a negative output axis of Scan needs the output's declared rank");
+      }
+      TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, type.rank() + 1));
+    }
+    spec.scans.push_back({.axis = axis, .reverse = out_reverse[i]});
+  }
+  TENON_ASSIGN_OR_RETURN(spec.lower, MakeInt(node, 0));
+  TENON_ASSIGN_OR_RETURN(spec.step, MakeInt(node, 1));
+  TENON_ASSIGN_OR_RETURN(
+      const Value extent,
+      node.Make<ten::ShapeOp>(scanned[0].value, ten::ShapeOp::Attrs{.start = scanned[0].axis,
+                                                                    .end = scanned[0].axis + 1}));
+  TENON_ASSIGN_OR_RETURN(spec.upper, ToScalar(node, extent));
+  TENON_ASSIGN_OR_RETURN(const Value last, node.Make<ten::SubOp>(spec.upper, spec.step));
+  spec.body_nodes = body->node_size();
+  spec.run = [&](OpBuilder& builder, Value counter,
+                 std::span<const Value> carried) -> absl::StatusOr<std::vector<Value>> {
+    std::vector<Value> inputs(carried.begin(), carried.end());
+    for (const ScanInput& input : scanned) {
+      TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), SliceAt(node, builder, input, counter, last));
+    }
+    return node.ImportGraph(*body, inputs, builder);
+  };
+  TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, spec));
+  node.importer().Register(loop);
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    node.SetOutput(i, loop->result(static_cast<unsigned>(i)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tenon::onnx
