@@ -7,6 +7,21 @@
 
 namespace tenon::drr {
 
+namespace {
+
+// May a match with this anchor include an op of another block? What it computes moves to the anchor
+// then: into a branch, but not into a loop, where it would be computed in every run.
+bool MayReach(const Operation* anchor, const Operation* op) {
+  const Operation* at = anchor;
+  while (at != nullptr && at->block() != op->block()) {
+    at = at->parent_op();
+    if (at != nullptr && at->name() != "ctl.if") return false;
+  }
+  return at != nullptr;
+}
+
+}  // namespace
+
 bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss) {
   rule_ = &rule;
   miss_ = miss;
@@ -269,6 +284,9 @@ bool Matcher::MatchOp(uint16_t n, Operation* op) {
     return binding.op == op || Fail(op, [&] {
              return fmt::format("another {} than the one matched before", node.info->name());
            });
+  }
+  if (!matched_.empty() && op->block() != matched_[0]->block() && !MayReach(matched_[0], op)) {
+    return Fail(op, [] { return std::string("it lies in another region"); });
   }
   for (const AttrCode& code : node.attrs) {
     if (!MatchAttr(code, op)) return false;

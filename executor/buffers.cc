@@ -7,8 +7,6 @@
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
-#include "ir/dialect/ctl.h"
-#include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/kernel_ops.h"
 
 namespace tenon {
@@ -38,10 +36,6 @@ const Operation* AncestorIn(const Block& block, const Operation* op) {
 }
 
 }  // namespace
-
-bool IsStructuredControl(const Operation& op) {
-  return Isa<ctl::IfOp>(op) || Isa<ctl::ForOp>(op) || Isa<ctl::WhileOp>(op);
-}
 
 std::vector<Value> ReadValues(Operation& op) {
   std::vector<Value> values;

@@ -12,6 +12,7 @@
 #include "executor/memory_planner.h"
 #include "ir/core/block.h"
 #include "ir/core/operation.h"
+#include "ir/dialect/ctl.h"
 
 namespace tenon {
 
@@ -45,9 +46,6 @@ class BufferTable {
   std::vector<BufferSet> sets_;
   absl::flat_hash_map<ValueImpl*, int> set_of_;
 };
-
-// Is it a ctl op that runs its regions: ctl.if, ctl.for, ctl.while?
-bool IsStructuredControl(const Operation& op);
 
 // What an op reads when it runs: its operands, and what its regions read from around it.
 std::vector<Value> ReadValues(Operation& op);

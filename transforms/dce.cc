@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
+#include "ir/dialect/ctl.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -34,8 +35,9 @@ class Dce : public Pass {
         previous = op->prev();
         for (unsigned r = 0; r < op->num_regions(); ++r) removed += Sweep(op->region(r));
         if (op->has_uses() || op->Has(Trait::kTerminator) || op->Has(Trait::kSymbol)) continue;
+        if (op->num_regions() > 0 && !IsStructuredControl(*op)) continue;
         const Effects effects = EffectsOf(*op);
-        if (op->num_regions() > 0 || effects.writes || effects.random) continue;
+        if (effects.writes || effects.random) continue;
         op->Erase();
         ++removed;
       }

@@ -11,10 +11,13 @@
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/ctl.h"
+#include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/shape_data.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/dim_facts.h"
+#include "transforms/control_types.h"
 #include "transforms/passes.h"
 #include "transforms/static_forms.h"
 
@@ -137,6 +140,10 @@ class Inference {
         TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
         TENON_RETURN_IF_ERROR(Refine(op));
         if (Isa<ten::SliceOp>(op) && NormalizeSlice(*op)) Changed("slices-normalized");
+        if (IsStructuredControl(*op)) {
+          TENON_RETURN_IF_ERROR(VisitControl(op));
+          continue;
+        }
         NameResults(op);
         // What a branch demands holds in that branch only.
         if (&region == &function_->region()) facts_.Learn(*op);
@@ -146,6 +153,35 @@ class Inference {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Regions first: the results' types follow from what they yield.
+  absl::Status VisitControl(Operation* op) {
+    if (!Isa<ctl::IfOp>(op)) RefineCarried(*op);
+    for (unsigned r = 0; r < op->num_regions(); ++r) {
+      TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
+    }
+    const DimExpr runs =
+        Isa<ctl::ForOp>(op) ? RunsOfLoop(*op, data_) : DimExpr::Unknown(op->context());
+    const std::vector<Type> types = ControlResultTypes(*op, runs);
+    for (unsigned i = 0; i < types.size(); ++i) {
+      if (types[i]) SetType(op->result(i), types[i]);
+    }
+    NameResults(op);
+    return absl::OkStatus();
+  }
+
+  void RefineCarried(Operation& loop) {
+    Block& first = loop.region(0).front();
+    const unsigned count = PartsOfLoop(loop).num_carried;
+    for (unsigned i = 0; i < count; ++i) {
+      const Value argument = first.argument(Isa<ctl::ForOp>(loop) ? i + 1 : i);
+      const Type type = CarriedType(loop, i);
+      if (type == argument.type()) continue;
+      // The names disappear from the regions as they are visited.
+      facts_.Define(argument.type(), type);
+      Changed("types-refined");
+    }
   }
 
   void NameResults(Operation* op) {

@@ -11,13 +11,14 @@ namespace {
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
-     "infer-shapes,canonicalize,sink-expands,cse,dce"},
+     "infer-shapes,simplify-control,canonicalize,sink-expands,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
-     "infer-shapes,canonicalize,constant-fold,infer-shapes,sink-expands,canonicalize,constant-fold,"
-     "cse,fuse,canonicalize,constant-fold,cse,dce"},
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
+     "canonicalize,constant-fold,cse,fuse,canonicalize,constant-fold,cse,dce"},
     {"O3", "O2, then fusion once more on what became visible",
-     "infer-shapes,canonicalize,constant-fold,infer-shapes,sink-expands,canonicalize,constant-fold,"
-     "cse,fuse,canonicalize,constant-fold,cse,fuse,canonicalize,constant-fold,cse,dce"},
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
+     "canonicalize,constant-fold,cse,fuse,canonicalize,constant-fold,cse,fuse,canonicalize,"
+     "constant-fold,cse,dce"},
     {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
 };
 constexpr std::string_view kLowerReference = "lower-to-kernels{reference=true},plan-memory";

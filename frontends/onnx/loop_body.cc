@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ctl_ops.h"
@@ -67,44 +64,7 @@ bool WidenAll(std::span<Type> types) {
   return changed;
 }
 
-// Symbols that mean the same outside of an op as in its regions.
-std::set<std::string_view> SymbolsAround(Operation& op) {
-  std::vector<std::string_view> symbols;
-  const auto add = [&](Value value) {
-    if (!value.type().is_tensor()) return;
-    for (DimExpr d : value.type().dims()) d.CollectSymbols(symbols);
-  };
-  for (OpOperand& operand : op.operands()) add(operand.get());
-  for (const Value value : CapturedValues(op)) add(value);
-  return {symbols.begin(), symbols.end()};
-}
-
 }  // namespace
-
-void SetLoopResultTypes(Operation* loop, std::span<const Type> carried,
-                        std::span<const Value> yielded, DimExpr count) {
-  for (size_t i = 0; i < carried.size(); ++i) {
-    loop->result(static_cast<unsigned>(i)).set_type(carried[i]);
-  }
-  const LoopParts parts = PartsOfLoop(*loop);
-  const std::set<std::string_view> around = SymbolsAround(*loop);
-  for (size_t i = 0; i < parts.scans.size(); ++i) {
-    Type element = yielded[carried.size() + i].type();
-    if (element.is_tensor()) {
-      std::vector<DimExpr> dims(element.dims().begin(), element.dims().end());
-      for (DimExpr& dim : dims) {
-        std::vector<std::string_view> symbols;
-        dim.CollectSymbols(symbols);
-        const bool visible = std::all_of(symbols.begin(), symbols.end(),
-                                         [&](std::string_view s) { return around.count(s) > 0; });
-        if (!visible) dim = DimExpr::Unknown(element.context());
-      }
-      element = Type::Tensor(element.context(), element.dtype(), std::span<const DimExpr>(dims));
-    }
-    const Type stacked = StackedType(element, count, parts.scans[i].axis);
-    loop->result(static_cast<unsigned>(carried.size() + i)).set_type(stacked);
-  }
-}
 
 absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec) {
   Context& context = node.context();
@@ -159,11 +119,9 @@ absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec) {
     }
     if (!widened) {
       TENON_RETURN_IF_ERROR(ctl::YieldOp::Create(builder, node.location(), yielded).status());
-      const auto trips = node.importer().shape_data().FindKnown(spec.upper);
-      const bool counted = trips != nullptr && trips->size() == 1;
-      SetLoopResultTypes(
-          loop.op(), types, yielded,
-          counted ? Max((*trips)[0], DimExpr::Constant(context, 0)) : DimExpr::Unknown(context));
+      const std::vector<Type> results =
+          ControlResultTypes(*loop.op(), RunsOfLoop(*loop.op(), node.importer().shape_data()));
+      for (unsigned i = 0; i < results.size(); ++i) loop->result(i).set_type(results[i]);
       return loop.op();
     }
     TENON_RETURN_IF_ERROR(again());

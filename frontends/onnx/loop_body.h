@@ -34,11 +34,6 @@ struct LoopSpec {
 // or rank.
 absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec);
 
-// Sets the types of a loop's results from those of its carried arguments, and of the stacked ones
-// from what is yielded `count` times.
-void SetLoopResultTypes(Operation* loop, std::span<const Type> carried,
-                        std::span<const Value> yielded, DimExpr count);
-
 // The attributes that say how `scans` are stacked; none for none.
 template <typename Attrs>
 Attrs ScanAttrs(std::span<const LoopScan> scans) {

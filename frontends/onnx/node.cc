@@ -107,7 +107,7 @@ absl::StatusOr<std::optional<std::vector<int64_t>>> Node::ConstantInts(int i) co
   return values;
 }
 
-absl::StatusOr<std::optional<std::vector<DimExpr>>> Node::Extents(int i, bool negated) const {
+absl::StatusOr<std::optional<std::vector<DimExpr>>> Node::Extents(int i) const {
   TENON_ASSIGN_OR_RETURN(const auto constants, ConstantInts(i));
   std::vector<DimExpr> extents;
   if (constants) {
@@ -117,9 +117,7 @@ absl::StatusOr<std::optional<std::vector<DimExpr>>> Node::Extents(int i, bool ne
   const ShapeElements* found = importer_.shape_data().FindKnown(input(i));
   if (found == nullptr) return std::nullopt;
   for (DimExpr e : *found) {
-    const bool sign_known = e.is_constant() || DimExpr::ProvablyLessEqual(Dim(0), e) ||
-                            (negated && DimExpr::ProvablyLessEqual(e, Dim(0)));
-    if (!sign_known) return std::nullopt;
+    if (!e.is_constant() && !DimExpr::ProvablyLessEqual(Dim(0), e)) return std::nullopt;
     extents.push_back(e);
   }
   return extents;

@@ -54,8 +54,8 @@ class Node {
   // otherwise. REQUIRES: present.
   absl::StatusOr<std::optional<std::vector<int64_t>>> ConstantInts(int i) const;
   // The same where it follows from shapes, too: extents, which may be symbolic and are not negative
-  // then, or, with `negated`, are never positive.
-  absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i, bool negated = false) const;
+  // then.
+  absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i) const;
   // The one element of a constant input; nullopt if it is not constant or absent.
   absl::StatusOr<std::optional<double>> ConstantScalar(int i) const;
 

@@ -43,18 +43,6 @@ std::vector<int64_t> FirstAxes(size_t count) {
   return axes;
 }
 
-// Symbolic bounds of a slice are not negative: -S, the last S of an axis, is counted from its
-// start.
-void CountFromStart(const Node& node, std::span<const int64_t> axes, Dims& bounds) {
-  const Type x = node.input(0).type();
-  for (size_t i = 0; i < bounds.size() && i < axes.size(); ++i) {
-    const int64_t axis = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
-    const bool from_end =
-        !bounds[i].is_constant() && DimExpr::ProvablyLessEqual(bounds[i], node.Dim(0));
-    if (from_end && axis >= 0 && axis < x.rank()) bounds[i] = x.dim(axis) + bounds[i];
-  }
-}
-
 Dims Constants(const Node& node, std::span<const int64_t> values) {
   Dims dims;
   for (int64_t value : values) dims.push_back(node.Dim(value));
@@ -112,8 +100,8 @@ absl::Status ImportConcat(Node& node) {
 absl::Status ImportSlice(Node& node) {
   if (node.version() < 10) return SliceByAttributes(node);
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 5));
-  TENON_ASSIGN_OR_RETURN(auto starts, node.Extents(1, /*negated=*/true));
-  TENON_ASSIGN_OR_RETURN(auto ends, node.Extents(2, /*negated=*/true));
+  TENON_ASSIGN_OR_RETURN(const auto starts, node.Extents(1));
+  TENON_ASSIGN_OR_RETURN(const auto ends, node.Extents(2));
   std::optional<std::vector<int64_t>> axes, steps;
   if (starts) axes = FirstAxes(starts->size()), steps.emplace(starts->size(), 1);
   if (node.input(3)) {
@@ -126,8 +114,6 @@ absl::Status ImportSlice(Node& node) {
     if (std::find(steps->begin(), steps->end(), 0) != steps->end()) {
       return node.Error("a step of Slice is 0");
     }
-    CountFromStart(node, *axes, *starts);
-    CountFromStart(node, *axes, *ends);
     return StaticSlice(node, *starts, *ends, *axes, *steps);
   }
   return node.Return(node.Make<ten::DynamicSliceOp>(node.input(0), node.input(1), node.input(2),

@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "ir/core/operation.h"
+#include "ir/dialect/shape_data.h"
 
 namespace tenon {
+
+// Does it run its regions: ctl.if, ctl.for, ctl.while?
+bool IsStructuredControl(const Operation& op);
 
 // One result of a loop that stacks what the runs of its body yielded.
 struct LoopScan {
@@ -32,6 +36,16 @@ Type StackedType(Type element, DimExpr count, int64_t axis);
 // What holds for a value that is of one type or of the other: extents that differ are unknown. Null
 // if the types differ in more than extents.
 Type JoinTypes(Type a, Type b);
+
+// Types of the results of a ctl op by what its regions yield: for ctl.if what both branches agree
+// on, for loops the initial value where the body keeps it. Extents that do not follow, and those
+// that mean something inside of the op only, are unknown; so is the number of runs of a ctl.while.
+// A type is null if nothing follows. `count`: the number of runs of a ctl.for. REQUIRES:
+// terminators.
+std::vector<Type> ControlResultTypes(Operation& op, DimExpr count);
+
+// The number of runs of a ctl.for as far as its bounds are known.
+DimExpr RunsOfLoop(const Operation& loop, const ShapeData& data);
 
 // Values from around an op that the ops in its regions read, in the order of the first use.
 std::vector<Value> CapturedValues(Operation& op);

@@ -180,8 +180,6 @@ DimExpr ClampBound(DimExpr bound, DimExpr extent, int64_t step) {
     if (v == 0 && step > 0) return low;
     return Min(bound, high);
   }
-  // -S counts from the end, as every S but 0 does.
-  if (DimExpr::ProvablyLessEqual(bound, DimExpr::Constant(context, 0))) bound = extent + bound;
   if (DimExpr::ProvablyLessEqual(bound, high)) return bound;
   if (DimExpr::ProvablyLessEqual(high, bound)) return high;
   return Min(bound, high);
