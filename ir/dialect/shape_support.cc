@@ -199,10 +199,12 @@ DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step) {
     return extent;
   }
   const DimExpr zero = DimExpr::Constant(context, 0);
-  // A negative bound counts from the end: its sign must be known.
-  for (DimExpr bound : {start, end}) {
-    if (!bound.is_constant() && !DimExpr::ProvablyLessEqual(zero, bound))
-      return DimExpr::Unknown(context);
+  // A negative bound counts from the end: its sign must be known. -S is taken to be negative: a run
+  // with S = 0 does not get the extent promised here, and is refused.
+  for (DimExpr* bound : {&start, &end}) {
+    if (bound->is_constant() || DimExpr::ProvablyLessEqual(zero, *bound)) continue;
+    if (step < 0 || !DimExpr::ProvablyLessEqual(*bound, zero)) return DimExpr::Unknown(context);
+    *bound = Max(extent + *bound, zero);
   }
   DimExpr from = ClampBound(start, extent, step);
   const DimExpr to = ClampBound(end, extent, step);
