@@ -91,6 +91,7 @@ struct PassInfo {
   std::string summary;  // one line
   std::string anchor;   // op it runs on: "func.func" or "builtin.module"
   std::vector<PassOption> options;
+  bool explains = false;  // --explain=NAME of the pass makes it report what it decided, and why
   uint32_t needs = 0, establishes = 0, destroys = 0;  // ModuleProperty bits
   std::function<std::unique_ptr<Pass>(const PassOptionValues&)> create;
 };

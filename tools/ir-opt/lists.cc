@@ -33,9 +33,14 @@ std::string RuleListText() {
   return text;
 }
 
-absl::Status CheckRuleName(std::string_view explain) {
+absl::Status CheckRuleName(std::string_view explain, const PassRegistry& registry) {
   const std::string_view name = explain.substr(0, explain.find('@'));
   std::vector<std::string> names;
+  for (const auto& [pass, info] : registry.passes()) {
+    if (!info.explains) continue;
+    if (pass == name) return absl::OkStatus();
+    names.push_back(pass);
+  }
   for (const drr::Rule& rule : pattern::AllRules()) {
     if (rule.name() == name) return absl::OkStatus();
     names.push_back(rule.name());

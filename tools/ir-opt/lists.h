@@ -6,14 +6,15 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "pass/pass.h"
 
 namespace tenon::ir_opt {
 
 std::string OpListText();
 std::string RuleListText();
-// Is there a rule of the name in `explain` ("rule" or "rule@node")? InvalidArgument with the
-// nearest name if not.
-absl::Status CheckRuleName(std::string_view explain);
+// Is there a rule, or a pass that explains itself, of the name in `explain` ("rule" or
+// "rule@node")? InvalidArgument with the nearest name if not.
+absl::Status CheckRuleName(std::string_view explain, const PassRegistry& registry);
 
 }  // namespace tenon::ir_opt
 

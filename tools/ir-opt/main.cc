@@ -53,7 +53,7 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (absl::Status status = BuildPipeline(options, manager); !status.ok())
     return Fail(kBadInput, status);
   if (!options.explain.empty()) {
-    if (absl::Status status = CheckRuleName(options.explain); !status.ok())
+    if (absl::Status status = CheckRuleName(options.explain, registry); !status.ok())
       return Fail(kBadInput, status);
   }
   if (options.input == "-" && isatty(STDIN_FILENO)) {

@@ -1,0 +1,303 @@
+// classify-masks: gives fused.attention its mask as flags (causal, window, key_mask) where that is
+// what the sub-program of the mask computes for all sizes, and drops masks that hide nothing.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/builder.h"
+#include "ir/dialect/fused_ops.h"
+#include "ir/dialect/ten_ops.h"
+#include "transforms/mask_class.h"
+#include "transforms/mask_emit.h"
+#include "transforms/mask_eval.h"
+#include "transforms/mask_split.h"
+#include "transforms/passes.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view kName = "classify-masks";
+
+// Extents of the scores of an attention.
+struct Scores {
+  DimExpr batch, heads, queries, keys;
+  std::vector<DimExpr> dims() const { return {batch, heads, queries, keys}; }
+};
+
+std::optional<Scores> ScoresOf(fused::AttentionOp op) {
+  const Type q = op.q().type(), k = op.k().type();
+  if (!q.is_tensor() || !k.is_tensor()) return std::nullopt;
+  const auto length = [](Type t, std::string_view layout) {
+    return t.dim(layout == "bhsd" ? 2 : layout == "bhds" ? 3 : 1);
+  };
+  Scores s = {q.dim(0), DimExpr::Constant(q.context(), op.num_heads()), length(q, op.q_layout()),
+              length(k, op.k_layout())};
+  for (DimExpr d : s.dims()) {
+    if (d.is_unknown()) return std::nullopt;
+  }
+  return s;
+}
+
+// What takes the place of one mask operand. The same for all attentions that share it.
+struct Replacement {
+  bool flags = false;  // the mask is known: it is in the four below, and in `mask` what is left
+  bool causal = false;
+  int64_t window = 0;
+  double mask_value = 0;  // 0: hides nothing
+  Value key_mask;         // may be null
+  Value mask;             // instead of the operand; may be null
+  bool narrower = false;  // without flags: `mask` is the same function, with fewer elements
+  std::string name;       // of the class
+  std::string reason;     // without flags: why
+};
+
+class Classifier {
+ public:
+  Classifier(Operation* function, PassContext& context) : function_(function), context_(context) {
+    for (unsigned i = 0; i < function->region().front().num_arguments(); ++i) {
+      const Type type = function->region().front().argument(i).type();
+      std::vector<std::string_view> symbols;
+      if (!type.is_tensor()) continue;
+      for (DimExpr d : type.dims()) d.CollectSymbols(symbols);
+      inputs_.insert(symbols.begin(), symbols.end());
+    }
+  }
+
+  absl::StatusOr<PassResult> Run() {
+    std::vector<fused::AttentionOp> ops;
+    function_->WalkPreOrder([&](Operation* op) {
+      if (Isa<fused::AttentionOp>(op)) ops.emplace_back(op);
+      return true;
+    });
+    for (fused::AttentionOp op : ops) TENON_RETURN_IF_ERROR(Visit(op));
+    return PassResult{changed_};
+  }
+
+ private:
+  absl::Status Visit(fused::AttentionOp op) {
+    if (!op.mask() && !op.bias()) return Note(op, "none", "");
+    const std::optional<Scores> scores = ScoresOf(op);
+    if (!scores) return Note(op, "general", "the extents of its operands are not known");
+    fused::AttentionOp::Attrs attrs = op.attrs();
+    Value operands[] = {op.mask(), op.bias()};
+    SplitSum(op, *scores, operands);
+    Value key_mask = op.key_mask();
+    std::string name, reason;
+    bool changed = operands[0] != op.mask() || operands[1] != op.bias();
+    const auto add_name = [&](std::string_view part) {
+      if (name.empty() || name == "none") {
+        name = part;
+      } else if (part != "none") {
+        name += fmt::format(" + {}", part);
+      }
+    };
+    for (size_t i = 0; i < 2; ++i) {
+      if (!operands[i]) continue;
+      const Replacement& r = Find(op, *scores, operands[i]);
+      const std::string why =
+          r.flags ? Conflict(attrs, key_mask, operands[i], operands[1 - i], r) : r.reason;
+      if (!why.empty()) {
+        if (reason.empty()) reason = why;
+        add_name(r.flags ? "general" : r.name);
+        if (r.flags || !r.narrower) continue;
+        operands[i] = r.mask;
+        changed = true;
+        context_.statistics->Add("masks narrowed");
+        continue;
+      }
+      add_name(r.name);
+      changed = true;
+      // A boolean mask hides by what the op says.
+      const bool boolean = operands[i].type().dtype() == DType::kBool;
+      if (!boolean && r.mask_value != 0) attrs.mask_value = static_cast<float>(r.mask_value);
+      attrs.causal |= r.causal;
+      if (r.window > 0) {
+        attrs.window = attrs.window > 0 ? std::min(attrs.window, r.window) : r.window;
+      }
+      if (r.key_mask) key_mask = r.key_mask;
+      operands[i] = r.mask;
+    }
+    if (changed) op = Replace(op, operands, key_mask, attrs);
+    return Note(op, name, reason);
+  }
+
+  // A sum that is one operand becomes two where one of its terms is known.
+  void SplitSum(fused::AttentionOp op, const Scores& scores, Value (&operands)[2]) {
+    if (operands[0] && operands[1]) return;
+    const Value sum = operands[0] ? operands[0] : operands[1];
+    const ten::AddOp add = DefinedBy<ten::AddOp>(sum);
+    if (!add || Find(op, scores, sum).flags) return;
+    const bool first = Find(op, scores, add.a()).flags, second = Find(op, scores, add.b()).flags;
+    if (!first && !second) return;
+    operands[0] = first ? add.a() : add.b();
+    operands[1] = first ? add.b() : add.a();
+  }
+
+  // Why flags that are right by themselves cannot be added to those of the op; empty if they can.
+  static std::string Conflict(const fused::AttentionOp::Attrs& attrs, Value key_mask, Value operand,
+                              Value other, const Replacement& r) {
+    if (r.mask_value == 0) return "";
+    if (r.key_mask && key_mask) return "keys are masked already";
+    if (operand.type().dtype() == DType::kBool) return "";
+    const bool hides = attrs.causal || attrs.window > 0 || key_mask ||
+                       (other && other.type().dtype() == DType::kBool);
+    if (!hides) return "";
+    if (static_cast<double>(attrs.mask_value) != r.mask_value) {
+      return fmt::format("keys hidden otherwise get {}, not {}", attrs.mask_value, r.mask_value);
+    }
+    // Added twice, a finite number is another one.
+    return std::isfinite(r.mask_value)
+               ? fmt::format("keys are hidden by {} otherwise, too", attrs.mask_value)
+               : "";
+  }
+
+  fused::AttentionOp Replace(fused::AttentionOp op, const Value (&operands)[2], Value key_mask,
+                             const fused::AttentionOp::Attrs& attrs) {
+    OpBuilder builder = OpBuilder::Before(op.op());
+    const absl::StatusOr<fused::AttentionOp> made = fused::AttentionOp::Create(
+        builder, op->location(), op.q(), op.k(), op.v(), operands[0], operands[1], key_mask, attrs);
+    TENON_CHECK(made.ok());
+    made->out().set_type(op.out().type());
+    if (const Attribute kept = op->discardable_attrs()) made->op()->SetDiscardableAttrs(kept);
+    op.out().ReplaceAllUsesWith(made->out());
+    op->Erase();
+    changed_ = true;
+    return *made;
+  }
+
+  absl::Status Note(fused::AttentionOp op, const std::string& name, const std::string& reason) {
+    context_.statistics->Add(name);
+    const std::string_view wanted = context_.explain_rule;
+    const std::string_view rule = wanted.substr(0, wanted.find('@'));
+    if (rule != kName || !context_.report) return absl::OkStatus();
+    std::string node = DescribeLocation(op->context(), op->location());
+    if (node.empty()) node = std::string(op->name());
+    if (rule != wanted && node.find(wanted.substr(rule.size() + 1)) == std::string::npos) {
+      return absl::OkStatus();
+    }
+    context_.report(reason.empty() ? fmt::format("{}: {}: {}", kName, node, name)
+                                   : fmt::format("{}: {}: {}: {}", kName, node, name, reason));
+    return absl::OkStatus();
+  }
+
+  const Replacement& Find(fused::AttentionOp op, const Scores& scores, Value operand) {
+    std::string key = fmt::format("{}|{}", static_cast<const void*>(operand.impl()),
+                                  static_cast<const void*>(op->block()));
+    for (DimExpr d : scores.dims()) key += "|" + d.text();
+    const auto [it, inserted] = found_.try_emplace(std::move(key));
+    if (inserted) it->second = Analyze(op, scores, operand);
+    return it->second;
+  }
+
+  Replacement Analyze(fused::AttentionOp op, const Scores& scores, Value operand) {
+    Replacement r;
+    const Type type = operand.type();
+    if (!type.is_tensor() || type.rank() > 4) {
+      r.reason = "the rank of its mask is not known";
+      return r;
+    }
+    const std::vector<DimExpr> dims = scores.dims();
+    mask::TermStore store(dims);
+    mask::Evaluator evaluator(store, tables_);
+    mask::Index index;
+    for (mask::Var v = 0; v < mask::kScoreVars; ++v) {
+      // The position along one element is known.
+      index.push_back(dims[v].is_constant(1) ? mask::Affine::Of(op->context(), 0)
+                                             : mask::Affine::Of(op->context(), v, 1));
+    }
+    const mask::Ref function = evaluator.BroadcastElement(operand, dims, index);
+    mask::Emitter emitter(store, OpBuilder::Before(op.op()), operand.location(),
+                          evaluator.assumptions(), inputs_);
+    mask::MaskClass c = mask::Classify(store, function);
+    r.name = c.Name();
+    const mask::VarSet beside_keys = mask::SetOf(mask::kHead) | mask::SetOf(mask::kQuery);
+    const bool of_keys = (store.term(function).variables & beside_keys) == 0;
+    const bool of_heads = (store.term(function).variables & mask::SetOf(mask::kHead)) != 0;
+    const std::string unknown = of_keys ? "values of keys" : of_heads ? "bias" : "general";
+    if (!c.known) {
+      if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
+        c = split->positions;
+        r.name = c.Name() + " + values of keys";
+        r.mask = ForScores(emitter, emitter.Emit(split->keys));
+        r.flags = r.mask && emitter.Unchecked() == nullptr;
+      }
+    } else {
+      if (!c.all_keys) r.key_mask = emitter.Emit(c.keys);
+      r.flags = (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
+    }
+    if (r.flags) {
+      r.causal = c.causal, r.window = c.window, r.mask_value = c.mask_value;
+      return r;
+    }
+    r.name = unknown;
+    const std::string where = Where(operand);
+    if (!c.reason.empty()) {
+      r.reason = fmt::format("mask of {}: {}", where, c.reason);
+    } else if (const auto* extents = emitter.Unchecked()) {
+      r.reason = fmt::format("mask of {}: an extent is {} and not provably {}", where,
+                             extents->first.text(), extents->second.text());
+    } else {
+      r.reason = fmt::format("mask of {}: it has no form as a tensor of keys", where);
+    }
+    r.key_mask = r.mask = Value();
+    const bool wide = (type.rank() > 1 && !type.dim(-2).is_constant(1)) ||
+                      (type.rank() > 2 && !type.dim(-3).is_constant(1));
+    if (wide && of_keys) {
+      const Value narrow = ForScores(emitter, emitter.Emit(function));
+      if (narrow && emitter.Unchecked() == nullptr) r.mask = narrow, r.narrower = true;
+    }
+    if (!r.narrower) EraseUnused(emitter);
+    return r;
+  }
+
+  // [B, Sk] to [B, 1, 1, Sk].
+  static Value ForScores(mask::Emitter& emitter, Value keys) {
+    return keys ? emitter.BesideHeadsAndQueries(keys) : Value();
+  }
+
+  static void EraseUnused(const mask::Emitter& emitter) {
+    for (auto it = emitter.made().rbegin(); it != emitter.made().rend(); ++it) {
+      if (!(*it)->has_uses()) (*it)->Erase();
+    }
+  }
+
+  static std::string Where(Value operand) {
+    Operation* op = operand.defining_op();
+    if (op == nullptr) return fmt::format("argument {}", operand.argument_index());
+    const std::string node = DescribeLocation(op->context(), op->location());
+    return node.empty() ? std::string(op->name()) : node;
+  }
+
+  Operation* function_;
+  PassContext& context_;
+  std::set<std::string_view> inputs_;
+  mask::TableCache tables_;
+  std::map<std::string, Replacement> found_;
+  bool changed_ = false;
+};
+
+class ClassifyMasks : public Pass {
+ public:
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    if (op->num_regions() == 0 || op->region().empty()) return PassResult{};
+    return Classifier(op, context).Run();
+  }
+};
+
+}  // namespace
+
+PassInfo ClassifyMasksPassInfo() {
+  PassInfo info;
+  info.anchor = "func.func";
+  info.explains = true;
+  info.create = [](const PassOptionValues&) { return std::make_unique<ClassifyMasks>(); };
+  return info;
+}
+
+}  // namespace tenon

@@ -1,0 +1,67 @@
+// Builds the tensor of a function of batch and key position: [B, Sk], or with 1 for an axis on
+// which it does not depend.
+#ifndef TENON_TRANSFORMS_MASK_EMIT_H_
+#define TENON_TRANSFORMS_MASK_EMIT_H_
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/core/builder.h"
+#include "transforms/mask_terms.h"
+
+namespace tenon::mask {
+
+class Emitter {
+ public:
+  using Extents = std::vector<std::pair<DimExpr, DimExpr>>;
+
+  // `assumed`: extents that must be equal where the function holds. `inputs`: symbols that are
+  // known before the program runs. New operations go to the builder's place, which every leaf must
+  // dominate.
+  Emitter(const TermStore& store, OpBuilder builder, Location location, const Extents& assumed,
+          const std::set<std::string_view>& inputs)
+      : store_(store), builder_(builder), location_(location), assumed_(assumed), inputs_(inputs) {}
+
+  // Null if a part has no tensor form; `made` holds what was built until then.
+  Value Emit(Ref r);
+  // What Emit gave, as [B, 1, 1, Sk].
+  Value BesideHeadsAndQueries(Value keys);
+  const std::vector<Operation*>& made() const { return made_; }
+  // An assumption that does not follow from those that the tensors built check when they run; null
+  // if there is none.
+  const std::pair<DimExpr, DimExpr>* Unchecked() const;
+
+ private:
+  Value Term(Ref r);
+  Value Question(AtomId a);
+  Value Leaf(const struct Term& t);
+  Value OfAffine(const Affine& a, DType dtype);
+  Value Number(DType dtype, double value);
+  // May an attribute of an operation on `from` (or on nothing) hold these?
+  bool Computable(std::span<const DimExpr> dims, Value from) const;
+  Value Reshaped(Value x, std::vector<DimExpr> dims);
+  template <typename Op>
+  Value Note(const absl::StatusOr<Op>& op) {
+    if (!op.ok()) return Value();
+    made_.push_back(op->op());
+    return op->op()->result();
+  }
+  DimExpr extent(Var v) const { return store_.ranges.extent(v); }
+
+  const TermStore& store_;
+  OpBuilder builder_;
+  Location location_;
+  const Extents& assumed_;
+  const std::set<std::string_view>& inputs_;
+  Extents checked_;
+  std::vector<Operation*> made_;
+  std::map<Ref, Value> terms_;
+  std::map<AtomId, Value> questions_;
+};
+
+}  // namespace tenon::mask
+
+#endif  // TENON_TRANSFORMS_MASK_EMIT_H_
