@@ -40,6 +40,38 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
     AttrOf(n, "axis", rank);
     return Demand(node.operands[0][0], shape);
   }
+  if (op == "ten.einsum") {
+    AttrValue value = AttrOf(n, "equation", rank);
+    const std::string* equation = std::get_if<std::string>(&value);
+    if (equation == nullptr || equation->empty()) return false;
+    const size_t comma = equation->find(','), arrow = equation->find("->");
+    std::map<char, Unknown> letters;
+    for (size_t i = 0; i < shape.size(); ++i) letters[(*equation)[arrow + 2 + i]] = shape[i];
+    auto of = [&](size_t begin, size_t end) {
+      Shape factor;
+      for (size_t i = begin; i < end; ++i) {
+        auto [it, fresh] = letters.try_emplace((*equation)[i]);
+        if (fresh) it->second = Fresh();
+        factor.push_back(it->second);
+      }
+      return factor;
+    };
+    return node.operands[0].size() == 2 && Demand(node.operands[0][0], of(0, comma)) &&
+           Demand(node.operands[0][1], of(comma + 1, arrow));
+  }
+  if (op == "ten.pad") {
+    AttrValue value = AttrOf(n, "pads", rank);
+    const I64s* pads = std::get_if<I64s>(&value);
+    if (pads == nullptr || pads->size() != 2 * shape.size()) return false;
+    Shape from = shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t extent = Value(shape[i]) - (*pads)[i] - (*pads)[i + shape.size()];
+      if (extent < 1) return false;
+      if (extent != Value(shape[i])) from[i] = Number(extent);
+    }
+    const Edge* fill = Operand(n, 1);
+    return Demand(node.operands[0][0], from) && (fill == nullptr || Demand(*fill, {}));
+  }
   if (op == "ten.cast") return Demand(node.operands[0][0], shape);
   if (op == "ten.transpose") {
     AttrValue perm = AttrOf(n, "perm", rank);
@@ -438,6 +470,25 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
       static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kF64};
       return kTypes[Pick(0, 2)];
     }
+    case AttrType::kStr: {
+      if (name != "equation") return {};
+      // By the rank of the result.
+      static constexpr const char* kEquations[3][3] = {
+          {"ab,bc->ac", "ab,cb->ac", "ba,bc->ca"},
+          {"abc,cd->abd", "abc,adc->abd", "bca,bdc->dba"},
+          {"abcd,abed->abce", "acbd,aebd->abce", "abcd,ed->aebc"}};
+      if (rank < 2 || rank > 4) return std::string();
+      return std::string(kEquations[rank - 2][Pick(0, 2)]);
+    }
+    case AttrType::kDims:
+      if (name == "pads") {  // of images: space only, as a rule
+        I64s pads = each(2 * static_cast<size_t>(rank), 0, 1);
+        for (size_t i = 0; i < pads.size(); ++i) {
+          if (rank > 2 && i % static_cast<size_t>(rank) < 2 && Chance(0.9)) pads[i] = 0;
+        }
+        return pads;
+      }
+      return {};
     default:
       return {};
   }

@@ -38,7 +38,21 @@ Rule ProductWithReciprocal() {
   return Rule("product-with-reciprocal")
       .Summary("x * (1 / y) = x / y")
       .Match(Mul(x, Reciprocal(y)))
+      .Where(!IsConstant(y))
       .Replace(Div(x, y));
+}
+
+bool HasManyElements(Value c) { return c.type().is_static() && c.type().num_elements() > 1; }
+
+// A vector of divisors is one of factors, which weights can absorb. Numbers stay: 1 / c is rounded.
+Rule DivideByVector() {
+  Val x("x"), c = Const("c");
+  return Rule("divide-by-vector")
+      .Summary("x / c = x * (1 / c) for a constant c of several elements")
+      .Match(Div(x, c))
+      .Where(IsFloat(x) && !IsConstant(x) && If("c has several elements", HasManyElements, c))
+      .Replace(Mul(x, Reciprocal(c)))
+      .Lowers("divisions");
 }
 
 Rule RootOfReciprocal() {
@@ -270,6 +284,7 @@ RuleSet ArithmeticRules() {
                   [](const Val& x) { return Reciprocal(x); }),
           ReciprocalFromQuotient(),
           ProductWithReciprocal(),
+          DivideByVector(),
           RootOfReciprocal(),
           NegFromNumber(),
           AddOfNeg(),

@@ -47,11 +47,35 @@ bool IsPerChannel(Value b, Value x) {
   return channel >= 0;
 }
 
+bool IsPerChannelOrNumber(Value b, Value x) {
+  Type type = b.type();
+  return IsPerChannel(b, x) ||
+         (type.is_static() && type.num_elements() == 1 && x.type().is_tensor() &&
+          x.type().rank() >= 3 && type.rank() <= x.type().rank());
+}
+
+// [M, 1, …], one axis less than x has: against this all such shapes broadcast to the same elements.
+std::optional<Dims> ChannelShape(Value x) {
+  Type type = x.type();
+  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
+  Dims dims(static_cast<size_t>(type.rank() - 1), DimExpr::Constant(type.context(), 1));
+  dims[0] = type.dim(1);
+  return dims;
+}
+
 std::optional<Dims> ChannelsOf(Value x) {
   Type type = x.type();
   if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
   return Dims{type.dim(1)};
 }
+
+// A number for each channel, or for all, as [M].
+Val AsChannels(const Val& b, const Val& conv) {
+  return Reshape(Expand(b, {.shape = Compute(ChannelShape, conv)}),
+                 {.shape = Compute(ChannelsOf, conv)});
+}
+
+bool IsOnlyUse(Value w) { return w.has_one_use(); }
 
 // batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k +
 // bias. The new weights are computed from constants, and folded.
@@ -72,16 +96,89 @@ Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builti
       .Lowers("batch norms");
 }
 
-Rule ConvBias() {
+Rule ConvBias(const char* name, bool second, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
   ConvAttrs a;
-  Val x("x"), w("w"), b = Const("b");
-  Val conv = nn::Conv(x, w, {}, a.args());
-  return Rule("conv-bias")
+  Val x("x"), w("w"), b = Const("b"), first("first");
+  Val conv = nn::Conv(x, w, second ? OptVal(first) : OptVal(), a.args());
+  Val bias = AsChannels(b, conv);
+  return Rule(name, file, line)
       .Summary("conv(x) + b with a number for each channel")
       .Match(Add(conv, b))
-      .Where(If("b has an element for each channel", IsPerChannel, b, conv))
-      .Replace(nn::Conv(x, w, Reshape(b, {.shape = Compute(ChannelsOf, conv)}), a.args()))
+      .Where(If("b has an element for each channel", IsPerChannelOrNumber, b, conv))
+      .Replace(nn::Conv(x, w, second ? Add(first, bias) : bias, a.args()))
       .Lowers("additions");
+}
+
+// A bias that was added after the residual.
+Rule ConvBiasAfterResidual(const char* name, bool second, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b = Const("b"), first("first"), residual("residual");
+  Val conv = fused::Conv(x, w, second ? OptVal(first) : OptVal(), residual, a.fused_args());
+  Val bias = AsChannels(b, conv);
+  return Rule(name, file, line)
+      .Summary("conv(x) + r + b: the bias belongs to the convolution")
+      .Match(Add(conv, b))
+      .Where(If("b has an element for each channel", IsPerChannelOrNumber, b, conv))
+      .Replace(fused::Conv(x, w, second ? Add(first, bias) : bias, residual, a.fused_args()))
+      .Lowers("additions")
+      .RequireKernel();
+}
+
+// conv(x, w, b) * k = conv(x, w * k, b * k)
+Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b"), k = Const("k");
+  Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
+  Val channels = AsChannels(k, conv);
+  Val weights = Mul(w, Reshape(channels, {.shape = Compute(PerOutputChannel, w)}));
+  return Rule(name, file, line)
+      .Summary("conv(x) times a number for each channel scales the weights")
+      .Match(Mul(conv, k))
+      .Where(If("k has an element for each channel", IsPerChannelOrNumber, k, conv) &&
+             If("nothing else uses the weights", IsOnlyUse, w))
+      .Replace(nn::Conv(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal(), a.args()))
+      .Lowers("products");
+}
+
+// Are only spatial axes padded, by known numbers?
+bool PadsSpace(const Dims& pads) {
+  const size_t rank = pads.size() / 2;
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (!pads[i].is_constant() || pads[i].constant() < 0) return false;
+    if (i % rank < 2 && pads[i].constant() != 0) return false;
+  }
+  return rank >= 3;
+}
+
+std::optional<I64s> SumOfPads(const I64s& pads, const Dims& added) {
+  const size_t rank = added.size() / 2;
+  if (rank < 3 || pads.size() != 2 * (rank - 2)) return std::nullopt;
+  I64s sum = pads;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const size_t axis = i < rank - 2 ? i + 2 : i + 4;
+    sum[i] += added[axis].constant();
+  }
+  return sum;
+}
+
+// conv(pad(x)) with zeros
+Rule ConvOfPad() {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b");
+  Attr<Dims> added("added");
+  nn::ConvArgs match = a.args(), made = a.args();
+  match.auto_pad = "NOTSET";
+  made.auto_pad = "NOTSET";
+  made.pads = Compute(SumOfPads, a.pads, added);
+  return Rule("conv-of-pad")
+      .Summary("zeros around the image are the convolution's own padding")
+      .Match(nn::Conv(AnyOf(Pad(x, {}, {.pads = added}), Pad(x, Splat(0), {.pads = added})), w,
+                      Maybe(b), match))
+      .Where(If("only spatial axes are padded", PadsSpace, added))
+      .Replace(nn::Conv(x, w, b, made));
 }
 
 Rule ConvResidual() {
@@ -121,8 +218,14 @@ Rule ConvActivation(const char* name, bool with_residual, const char* file = __b
 RuleSet ConvRules() {
   return {ConvBatchNorm("conv-batch-norm", false),
           ConvBatchNorm("conv-bias-batch-norm", true),
-          ConvBias(),
+          ConvOfPad(),
+          ConvScale("conv-scale", false),
+          ConvScale("conv-bias-scale", true),
+          ConvBias("conv-bias", false),
+          ConvBias("conv-second-bias", true),
           ConvResidual(),
+          ConvBiasAfterResidual("conv-bias-after-residual", false),
+          ConvBiasAfterResidual("conv-second-bias-after-residual", true),
           ConvActivation("conv-activation", false),
           ConvActivation("conv-residual-activation", true)};
 }

@@ -1,4 +1,6 @@
-// Products with a constant matrix: bias, activation, and the reshapes around them.
+// Products with a constant matrix: bias, scale, activation, and the reshapes around them.
+#include "patterns/linear.h"
+
 #include "patterns/activations.h"
 
 namespace tenon::pattern {
@@ -20,6 +22,44 @@ bool SameLastAxis(Value x, Value y) {
          DimExpr::ProvablyEqual(a.dim(-1), b.dim(-1));
 }
 
+// One element for each column of `product`: [N], [1, N], …
+bool IsRow(Value b, Value product) {
+  Type row = b.type(), y = product.type();
+  if (!row.is_tensor() || !y.is_tensor() || row.rank() < 1 || row.rank() > y.rank() ||
+      !DimExpr::ProvablyEqual(row.dim(-1), y.dim(-1)))
+    return false;
+  for (int64_t i = 0; i + 1 < row.rank(); ++i) {
+    if (!row.dim(i).is_constant(1)) return false;
+  }
+  return true;
+}
+
+bool IsNumber(Value b, Value product) {
+  Type number = b.type();
+  return number.is_static() && number.num_elements() == 1 && product.type().is_tensor() &&
+         number.rank() <= product.type().rank();
+}
+
+bool IsRowOrNumber(Value b, Value product) { return IsRow(b, product) || IsNumber(b, product); }
+
+std::optional<Dims> Columns(Value product) {
+  Type type = product.type();
+  if (!type.is_tensor() || type.rank() < 1) return std::nullopt;
+  return Dims{type.dim(-1)};
+}
+
+std::optional<Dims> ColumnsByOne(Value product) {
+  std::optional<Dims> dims = Columns(product);
+  if (dims) dims->push_back(DimExpr::Constant(product.type().context(), 1));
+  return dims;
+}
+
+// A row or a number as [N].
+Val AsRow(const Val& b, const Val& product) {
+  return Reshape(Expand(b, {.shape = Compute(Columns, product)}),
+                 {.shape = Compute(Columns, product)});
+}
+
 Rule LinearFromMatmul() {
   Val x("x"), w = Const("w");
   Attr<bool> transpose("transpose");
@@ -32,6 +72,18 @@ Rule LinearFromMatmul() {
       .RequireKernel();
 }
 
+Rule LinearOfTransposed() {
+  Val x("x"), w = Const("w");
+  Attr<bool> transpose("transpose");
+  return Rule("linear-of-transposed")
+      .Summary("matmul(x^T, w) with a constant matrix w")
+      .Match(Matmul(x, w, {.transpose_a = true, .transpose_b = transpose}))
+      .Where(IsFloat(x) && Rank(w, 2) && Rank(x, 2))
+      .Replace(fused::Linear(Transpose(x, {.perm = {1, 0}}), w, {}, {}, {.transpose_w = transpose}))
+      .Lowers("products with a constant matrix")
+      .RequireKernel();
+}
+
 Rule LinearBias() {
   Val x("x"), w("w"), b("b");
   Attr<bool> transpose("transpose");
@@ -39,8 +91,78 @@ Rule LinearBias() {
   return Rule("linear-bias")
       .Summary("linear(x, w) + b")
       .Match(Add(product, b))
-      .Where(Rank(b, 1) && If("b has an element for each column", SameLastAxis, b, product))
-      .Replace(fused::Linear(x, w, b, {}, {.transpose_w = transpose}))
+      .Where(If("b has an element for each column", IsRowOrNumber, b, product))
+      .Replace(fused::Linear(x, w, AsRow(b, product), {}, {.transpose_w = transpose}))
+      .Lowers("additions")
+      .RequireKernel();
+}
+
+Rule LinearSecondBias() {
+  Val x("x"), w("w"), b("b"), c = Const("c");
+  Attr<bool> transpose("transpose");
+  Val product = fused::Linear(x, w, b, {}, {.transpose_w = transpose});
+  return Rule("linear-second-bias")
+      .Summary("linear(x, w, b) + c = linear(x, w, b + c)")
+      .Match(Add(product, c))
+      .Where(If("c has an element for each column", IsRowOrNumber, c, product))
+      .Replace(fused::Linear(x, w, Add(b, AsRow(c, product)), {}, {.transpose_w = transpose}))
+      .Lowers("additions")
+      .RequireKernel();
+}
+
+// A bias that was added to the other summand, or after it.
+Rule LinearBiasOfSum() {
+  Val x("x"), w("w"), b = Const("b"), residual("residual");
+  Attr<bool> transpose("transpose");
+  Val product = fused::Linear(x, w, {}, {}, {.transpose_w = transpose});
+  return Rule("linear-bias-of-sum")
+      .Summary("linear(x, w) + r + b: the bias belongs to the product")
+      .Match(AnyOf(Add(Add(product, residual), b), Add(product, Add(residual, b))))
+      .Where(If("b has an element for each column", IsRow, b, product) && !IsConstant(residual) &&
+             SameShape(product, residual))
+      .Replace(
+          Add(fused::Linear(x, w, AsRow(b, product), {}, {.transpose_w = transpose}), residual))
+      .Lowers("additions")
+      .RequireKernel();
+}
+
+bool IsOnlyUse(Value w) { return w.has_one_use(); }
+
+// Gemm's alpha: a number before the bias is none of attention's.
+Rule LinearAlpha() {
+  Val x("x"), w = Const("w"), b("b");
+  Attr<bool> transpose("transpose");
+  Attr<float> alpha("alpha");
+  Val product = fused::Linear(x, w, {}, {}, {.transpose_w = transpose});
+  return Rule("linear-alpha")
+      .Summary("linear(x, w) * a + b = linear(x, w * a, b) for a number a")
+      .Match(Add(Mul(product, Splat(alpha)), b))
+      .Where(If("b has an element for each column", IsRowOrNumber, b, product) &&
+             If("nothing else uses the weights", IsOnlyUse, w))
+      .Replace(fused::Linear(x, Mul(w, Splat(Compute([](double a) { return a; }, alpha))),
+                             AsRow(b, product), {}, {.transpose_w = transpose}))
+      .Lowers("products")
+      .RequireKernel();
+}
+
+// batch_norm(linear(x, w, b)): with k = scale / sqrt(var + eps), linear(x, w * k, (b - mean) * k +
+// bias).
+Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), w("w"), b("b");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Val product =
+      fused::Linear(x, w, with_bias ? OptVal(b) : OptVal(), {}, {.transpose_w = transposed});
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  Val factor = transposed ? Reshape(k, {.shape = Compute(ColumnsByOne, product)}) : k;
+  Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
+  return Rule(name, file, line)
+      .Summary("batch_norm(linear(x, w)) = linear(x, w * k)")
+      .Match(BatchNorm(product, scale, bias, mean, var, {.epsilon = epsilon}))
+      .Where(Rank(x, 2) && If("nothing else uses the weights", IsOnlyUse, w))
+      .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
+      .Lowers("batch norms")
       .RequireKernel();
 }
 
@@ -85,8 +207,45 @@ Rule LinearOfRows() {
 
 }  // namespace
 
+// linear(x, w, b) * k = linear(x, w * k, b * k). Numbers are left to attention first, where a scale
+// of queries costs nothing.
+Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias, const char* file,
+                 int line) {
+  Val x("x"), w = Const("w"), b("b"), k = Const("k");
+  Val product =
+      fused::Linear(x, w, with_bias ? OptVal(b) : OptVal(), {}, {.transpose_w = transposed});
+  Val row = AsRow(k, product);
+  Val factor = transposed ? Reshape(row, {.shape = Compute(ColumnsByOne, product)}) : row;
+  return Rule(name, file, line)
+      .Summary(number ? "linear(x, w) times a number scales the weights"
+                      : "linear(x, w) times a number for each column scales the weights")
+      .Match(Mul(product, k))
+      .Where((number ? If("k is a number", IsNumber, k, product)
+                     : If("k has an element for each column", IsRow, k, product)) &&
+             If("nothing else uses the weights", IsOnlyUse, w))
+      .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},
+                             {.transpose_w = transposed}))
+      .Lowers("products")
+      .RequireKernel();
+}
+
 RuleSet LinearRules() {
-  return {LinearFromMatmul(), LinearBias(), LinearActivation(), LinearOfRows()};
+  return {LinearFromMatmul(),
+          LinearOfTransposed(),
+          LinearBias(),
+          LinearSecondBias(),
+          LinearBiasOfSum(),
+          LinearAlpha(),
+          LinearBatchNorm("linear-batch-norm", false, false),
+          LinearBatchNorm("linear-batch-norm-bias", false, true),
+          LinearBatchNorm("linear-batch-norm-transposed", true, false),
+          LinearBatchNorm("linear-batch-norm-transposed-bias", true, true),
+          LinearScale("linear-scale", false, false, false),
+          LinearScale("linear-scale-bias", false, false, true),
+          LinearScale("linear-scale-transposed", false, true, false),
+          LinearScale("linear-scale-transposed-bias", false, true, true),
+          LinearActivation(),
+          LinearOfRows()};
 }
 
 }  // namespace tenon::pattern

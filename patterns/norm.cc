@@ -179,6 +179,47 @@ Rule RmsNormScale() {
       .Lowers("products");
 }
 
+// ---- a second scale or bias
+// ----------------------------------------------------------------------
+
+enum class Second { kRmsScale, kLayerScale, kLayerScaleAndBias, kLayerBias };
+
+// layer_norm(x, w, b) * k = layer_norm(x, w * k, b * k), and so on; exporters write scales of 1.
+Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+  Val x("x"), w("w"), b("b"), k = Const("k");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  Val row = InNormalizedShape(k, x, axis);
+  nn::LayerNormArgs layer{.axis = axis, .epsilon = epsilon};
+  nn::RmsNormArgs rms{.axis = axis, .epsilon = epsilon};
+  Val norm = x, made = x;
+  switch (kind) {
+    case Second::kRmsScale:
+      norm = RmsNorm(x, w, rms);
+      made = RmsNorm(x, Mul(w, row), rms);
+      break;
+    case Second::kLayerScale:
+      norm = LayerNorm(x, w, {}, layer);
+      made = LayerNorm(x, Mul(w, row), {}, layer);
+      break;
+    case Second::kLayerScaleAndBias:
+      norm = LayerNorm(x, w, b, layer);
+      made = LayerNorm(x, Mul(w, row), Mul(b, row), layer);
+      break;
+    case Second::kLayerBias:
+      norm = LayerNorm(x, Maybe(w), b, layer);
+      made = LayerNorm(x, w, Add(b, row), layer);
+      break;
+  }
+  return Rule(name, file, line)
+      .Summary("a second scale or bias of a norm becomes part of the first")
+      .Match(kind == Second::kLayerBias ? Add(norm, k) : Mul(norm, k))
+      .Where(If("it has the shape of the normalised axes", IsNormalizedShape, k, x, axis))
+      .Replace(made)
+      .Lowers("scales and biases behind norms");
+}
+
 // ---- the channels of images: the norm of a transpose -------------------------------------------
 
 bool IsChannelAxis(const I64s& axes, Value x) {
@@ -331,6 +372,10 @@ RuleSet NormRules() {
           LayerNormScale(),
           LayerNormBias(),
           RmsNormScale(),
+          SecondAffine("rms-norm-second-scale", Second::kRmsScale),
+          SecondAffine("layer-norm-second-scale", Second::kLayerScale),
+          SecondAffine("layer-norm-second-affine", Second::kLayerScaleAndBias),
+          SecondAffine("layer-norm-second-bias", Second::kLayerBias),
           RmsNormOfChannels(),
           LayerNormOfChannels(),
           MovedNorm("moved-rms-norm-scale", Moved::kRmsScale),
