@@ -16,8 +16,8 @@
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/shape_data.h"
 #include "ir/dialect/ten_ops.h"
-#include "transforms/dim_facts.h"
 #include "transforms/control_types.h"
+#include "transforms/dim_facts.h"
 #include "transforms/passes.h"
 #include "transforms/static_forms.h"
 

@@ -171,18 +171,16 @@ class Simplifier {
                                (*step > 0 ? second >= *upper : second <= *upper));
     if (runs && !once) return false;
     Block& body = op->region().front();
-    if (!once) {
-      Operation* yield = body.back();
-      for (unsigned i = 0; i < parts.num_carried; ++i) {
-        yield->set_operand(i, op->operand(parts.first_init + i));
-      }
-    } else {
-      body.argument(0).ReplaceAllUsesWith(op->operand(0));
-      for (unsigned i = 0; i < parts.num_carried; ++i) {
-        Replace(body.argument(1 + i), op->operand(parts.first_init + i));
-      }
+    for (unsigned i = 0; i < parts.num_carried; ++i) {
+      const Value init = op->operand(parts.first_init + i);
+      Replace(once ? body.argument(1 + i) : op->result(i), init);
     }
-    Inline(op, body);
+    if (once) {
+      body.argument(0).ReplaceAllUsesWith(op->operand(0));
+      Inline(op, body);
+    } else {
+      op->Erase();
+    }
     Changed("loops-inlined");
     return true;
   }

@@ -1,0 +1,144 @@
+// Control flow in programs: what runs, what is shared, what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// x [N, 2] and a weight; one branch multiplies with it, the other passes x on twice.
+std::string Branches() {
+  return Function("%c: tensor<i1>, %x: tensor<?x2xf32, [\"N\", \"\"]>",
+                  "(tensor<i1>, tensor<?x2xf32, [\"N\", \"\"]>) -> tensor<?x2xf32, [\"M\", \"\"]>",
+                  R"ir(
+  %w = core.constant() <{value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %r = ctl.if(%c) ({
+    %0 = ten.matmul(%x, %w) : (tensor<?x2xf32, ["N", ""]>, tensor<2x2xf32>) -> tensor<?x2xf32, ["N", ""]>
+    %1 = ten.neg(%0) : (tensor<?x2xf32, ["N", ""]>) -> tensor<?x2xf32, ["N", ""]>
+    ctl.yield(%1) : (tensor<?x2xf32, ["N", ""]>) -> ()
+  }, {
+    %0 = ten.concat(%x, %x) <{axis = 0 : i64}> : (tensor<?x2xf32, ["N", ""]>, tensor<?x2xf32, ["N", ""]>) -> tensor<?x2xf32, ["2*N", ""]>
+    ctl.yield(%0) : (tensor<?x2xf32, ["2*N", ""]>) -> ()
+  }) : (tensor<i1>) -> tensor<?x2xf32, ["M", ""]>
+  func.return(%r) : (tensor<?x2xf32, ["M", ""]>) -> ()
+)ir");
+}
+
+Tensor Bool(bool value) {
+  return MakeTensor<uint8_t>(DType::kBool, {}, {value ? uint8_t{1} : uint8_t{0}});
+}
+Tensor Int(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value}); }
+
+TEST(Control, BranchesOfDifferentShapes) {
+  for (const bool reference : {true, false}) {
+    absl::StatusOr<Program> program = CompileText(Branches(), reference);
+    ASSERT_TRUE(program.ok()) << program.status();
+    Session session = program->NewSession();
+    for (int round = 0; round < 2; ++round) {
+      auto out = session.Run(std::vector<Tensor>{Bool(true), Floats({1, 2}, {1, 1})});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_THAT(ValuesOf<float>((*out)[0]), ElementsAre(-4, -6));
+      out = session.Run(std::vector<Tensor>{Bool(false), Floats({1, 2}, {1, 2})});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_THAT(ValuesOf<float>((*out)[0]), ElementsAre(1, 2, 1, 2));
+      EXPECT_THAT((*out)[0].shape(), ElementsAre(2, 2));
+    }
+    // The shape of the result is known after the run only; each branch was prepared once.
+    EXPECT_EQ(session.stats().dynamic_runs, 4);
+    EXPECT_EQ(session.stats().shapes_prepared, 2);
+  }
+}
+
+// A result that a branch passes on is the caller's alone.
+TEST(Control, ResultsAreTheCallersOwn) {
+  const std::string text =
+      Function("%c: tensor<i1>, %x: tensor<?xf32, [\"N\"]>",
+               "(tensor<i1>, tensor<?xf32, [\"N\"]>) -> (tensor<?xf32, [\"M\"]>, tensor<?xf32, "
+               "[\"K\"]>, tensor<?xf32, [\"L\"]>)",
+               R"ir(
+  %w = core.constant() <{value = dense<[5.0, 6.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+  %r:3 = ctl.if(%c) ({
+    %0 = ten.neg(%x) : (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>
+    ctl.yield(%x, %0, %0) : (tensor<?xf32, ["N"]>, tensor<?xf32, ["N"]>, tensor<?xf32, ["N"]>) -> ()
+  }, {
+    ctl.yield(%w, %w, %w) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> ()
+  }) : (tensor<i1>) -> (tensor<?xf32, ["M"]>, tensor<?xf32, ["K"]>, tensor<?xf32, ["L"]>)
+  func.return(%r#0, %r#1, %r#2) : (tensor<?xf32, ["M"]>, tensor<?xf32, ["K"]>, tensor<?xf32, ["L"]>) -> ()
+)ir");
+  absl::StatusOr<Program> program = CompileText(text);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const Tensor x = Floats({1}, {3});
+  for (const bool condition : {true, false, true, false}) {
+    auto out = program->Run(std::vector<Tensor>{Bool(condition), x});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].as<float>()[0], condition ? 3 : 5);
+    EXPECT_EQ((*out)[1].as<float>()[0], condition ? -3 : 5);
+    for (Tensor& tensor : *out) tensor.as<float>()[0] = 100;
+    EXPECT_EQ((*out)[1].as<float>()[0], 100);
+    EXPECT_EQ(x.as<float>()[0], 3);
+  }
+}
+
+// With shapes that are known beforehand the program is prepared as any other.
+TEST(Control, StaticShapesArePrepared) {
+  const std::string text = Function("%n: tensor<i64>, %x: tensor<2xf32>",
+                                    "(tensor<i64>, tensor<2xf32>) -> tensor<2xf32>", R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  %a = ten.neg(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %r = ctl.for(%zero, %n, %one, %x) ({
+  ^bb0(%i: tensor<i64>, %y: tensor<2xf32>):
+    %0 = ten.sub(%y, %a) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    ctl.yield(%0) : (tensor<2xf32>) -> ()
+  }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<2xf32>) -> tensor<2xf32>
+  %b = ten.neg(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  %c = ten.add(%r, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return(%c) : (tensor<2xf32>) -> ()
+)ir");
+  std::string lowered;
+  absl::StatusOr<Program> program = CompileText(text, true, &lowered);
+  ASSERT_TRUE(program.ok()) << program.status();
+  // The body reads %a in every run: nobody writes over it before the loop has ended.
+  EXPECT_THAT(lowered, HasSubstr("ctl.for"));
+  Session session = program->NewSession();
+  for (int64_t n : {0, 1, 3}) {
+    auto out = session.Run(std::vector<Tensor>{Int(n), Floats({2}, {1, -2})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    const auto f = static_cast<float>(n + 2);
+    EXPECT_THAT(ValuesOf<float>((*out)[0]), ElementsAre(f, -2 * f));
+  }
+  EXPECT_EQ(session.stats().dynamic_runs, 0);
+}
+
+TEST(Control, RefusesWhatDoesNotFit) {
+  absl::StatusOr<Program> program =
+      CompileText(Function("%n: tensor<i64>, %x: tensor<2xf32>",
+                           "(tensor<i64>, tensor<2xf32>) -> tensor<?x?xf32, "
+                           "[\"K\", \"L\"]>",
+                           R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %three = core.constant() <{value = dense<3> : tensor<i64>}> : () -> tensor<i64>
+  %r:2 = ctl.for(%zero, %three, %n, %x) <{scan_axes = array<i64: 0>}> ({
+  ^bb0(%i: tensor<i64>, %y: tensor<?xf32, ["own"]>):
+    %0 = ten.concat(%y, %x) <{axis = 0 : i64}> : (tensor<?xf32, ["own"]>, tensor<2xf32>) -> tensor<?xf32, ["own + 2"]>
+    ctl.yield(%0, %0) : (tensor<?xf32, ["own + 2"]>, tensor<?xf32, ["own + 2"]>) -> ()
+  }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<2xf32>) -> (tensor<?xf32, ["M"]>, tensor<?x?xf32, ["K", "L"]>)
+  func.return(%r#1) : (tensor<?x?xf32, ["K", "L"]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  auto out = program->Run(std::vector<Tensor>{Int(0), Floats({2}, {1, 2})});
+  EXPECT_THAT(std::string(out.status().message()), HasSubstr("the step of the loop is 0"));
+  out = program->Run(std::vector<Tensor>{Int(1), Floats({2}, {1, 2})});
+  EXPECT_THAT(std::string(out.status().message()),
+              HasSubstr("values to stack are 4xf32 and 6xf32 (expected one shape)"));
+  out = program->Run(std::vector<Tensor>{Int(9), Floats({2}, {1, 2})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_THAT((*out)[0].shape(), ElementsAre(1, 4));
+}
+
+}  // namespace
+}  // namespace tenon
