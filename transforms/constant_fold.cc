@@ -15,6 +15,15 @@ namespace {
 
 // Results up to this size are always made.
 constexpr int64_t kAlwaysBytes = 1024;
+// A value on the way to smaller ones may be this many times the budget (at 64 KiB: 16 MiB) …
+constexpr int64_t kPassingFactor = 256;
+// … and this many operations away from them.
+constexpr int kPassingSteps = 8;
+
+bool CanBeEvaluated(const Operation& op) {
+  return op.info().is_registered() && !op.Has(Trait::kConstantLike) && op.num_regions() == 0 &&
+         op.num_results() > 0 && EffectsOf(op).pure();
+}
 
 // Bytes of a static tensor type; -1 for all others.
 int64_t BytesOf(Type type) {
@@ -43,10 +52,7 @@ class ConstantFold : public Pass {
 
  private:
   absl::StatusOr<bool> Visit(Operation* op, PassContext& context) const {
-    if (!op->info().is_registered() || op->Has(Trait::kConstantLike) || op->num_regions() > 0 ||
-        op->num_results() == 0 || !EffectsOf(*op).pure() || !op->has_uses()) {
-      return false;
-    }
+    if (!CanBeEvaluated(*op) || !op->has_uses()) return false;
     absl::InlinedVector<Attribute, 6> constants;
     bool all = true;
     for (OpOperand& operand : op->operands()) {
@@ -59,13 +65,10 @@ class ConstantFold : public Pass {
       return true;
     }
     if (!all || context.evaluator == nullptr) return false;
-    int64_t out_bytes = 0;
-    for (unsigned i = 0; i < op->num_results(); ++i) {
-      const int64_t bytes = BytesOf(op->result(i).type());
-      if (bytes < 0) return false;
-      out_bytes += bytes;
-    }
-    if (out_bytes > std::max({kAlwaysBytes, max_bytes_, FreedBytes(*op)})) {
+    const int64_t out_bytes = ResultBytes(*op);
+    if (out_bytes < 0) return false;
+    if (out_bytes > std::max({kAlwaysBytes, max_bytes_, FreedBytes(*op)}) &&
+        !OnlyPasses(*op, kPassingSteps)) {
       context.statistics->Add("skipped-too-large");
       return false;
     }
@@ -92,6 +95,35 @@ class ConstantFold : public Pass {
     absl::InlinedVector<FoldResult, 2> results;
     if (fold == nullptr || !fold(*op, constants, results)) return false;
     return results.size() == op->num_results() && Commit(op, results);
+  }
+
+  static int64_t ResultBytes(const Operation& op) {
+    int64_t sum = 0;
+    for (unsigned i = 0; i < op.num_results(); ++i) {
+      const int64_t bytes = BytesOf(op.result(i).type());
+      if (bytes < 0) return -1;
+      sum += bytes;
+    }
+    return sum;
+  }
+
+  // Whether all that is computed from `op` needs nothing but constants, and ends, within `steps`,
+  // in values that the budget allows: a small network over constants, which is wide in the middle.
+  bool OnlyPasses(const Operation& op, int steps) const {
+    if (steps == 0 || ResultBytes(op) > kPassingFactor * max_bytes_) return false;
+    for (unsigned i = 0; i < op.num_results(); ++i) {
+      for (const OpOperand& use : op.result(i).uses()) {
+        const Operation& user = *use.owner();
+        if (!CanBeEvaluated(user) || user.block() != op.block()) return false;
+        for (unsigned k = 0; k < user.num_operands(); ++k) {
+          const Operation* definition = user.operand(k).defining_op();
+          if (definition != &op && !DefinedBy<core::ConstantOp>(user.operand(k))) return false;
+        }
+        const int64_t bytes = ResultBytes(user);
+        if (bytes < 0 || (bytes > max_bytes_ && !OnlyPasses(user, steps - 1))) return false;
+      }
+    }
+    return true;
   }
 
   // Bytes of constants that only `op` uses, as they are stored.
@@ -146,7 +178,8 @@ PassInfo ConstantFoldPassInfo() {
   info.anchor = "func.func";
   info.options = {
       {"max-bytes", PassOption::Type::kInt, "65536",
-       "largest result to make, unless it takes no more room than the constants it frees"}};
+       "largest result to make, unless it takes no more room than the constants it frees or only "
+       "leads to smaller ones"}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<ConstantFold>(values.GetInt("max-bytes"));
   };

@@ -122,6 +122,27 @@ class Ramp : public Evaluator {
   }
 };
 
+// A small network over constants, wide in the middle: what is too large to keep only passes by.
+TEST_F(Passes, ConstantFoldLetsLargeValuesPass) {
+  Ramp ramp;
+  const std::string wide = R"(
+  %a = core.constant() <{value = dense<[1.0, 2.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+  %t = ten.tile(%a) <{repeats = #core.dims<500>}> : (tensor<2xf32>) -> tensor<1000xf32>
+  %e = ten.exp(%t) : (tensor<1000xf32>) -> tensor<1000xf32>
+  %r = ten.slice(%e) <{axes = array<i64: 0>, ends = #core.dims<4>, starts = #core.dims<0>, steps = array<i64: 1>}> : (tensor<1000xf32>) -> tensor<4xf32>)";
+  const std::string small = ReturnsOne("tensor<4xf32>", wide);
+  EXPECT_EQ(Count(Run("func.func(constant-fold{max-bytes=1024})", small, &ramp), "ten."), 0);
+  // Too large even to pass, and one that stays because it is returned.
+  EXPECT_EQ(Count(Run("func.func(constant-fold{max-bytes=15})", small, &ramp), "ten."), 3);
+  EXPECT_EQ(Count(Run("func.func(constant-fold{max-bytes=1024})", ReturnsOne("tensor<1000xf32>", R"(
+  %a = core.constant() <{value = dense<[1.0, 2.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+  %t = ten.tile(%a) <{repeats = #core.dims<500>}> : (tensor<2xf32>) -> tensor<1000xf32>
+  %r = ten.exp(%t) : (tensor<1000xf32>) -> tensor<1000xf32>)"),
+                      &ramp),
+                  "ten."),
+            2);
+}
+
 TEST_F(Passes, ConstantFoldKeepsToItsBudget) {
   Ramp ramp;
   const std::string a =
