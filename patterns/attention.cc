@@ -2,6 +2,7 @@
 // over split heads; small rules then absorb what surrounds it: scales, splits and merges of heads.
 // They rely on `canonicalize` and on the family `scores`: transposes feeding a product are flags of
 // it, masks are added after the scale.
+#include "ir/core/operation.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -25,7 +26,10 @@ bool SameButLast(Value a, Value b) {
   Type s = a.type(), t = b.type();
   if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
   for (int64_t i = 0; i + 1 < s.rank(); ++i) {
-    if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
+    const DimExpr wide = s.dim(i), own = t.dim(i);
+    if (DimExpr::ProvablyEqual(wide, own)) continue;
+    // broadcast(own, x): x is 1 or own, or the program is wrong, as long as own is not 1 itself.
+    if (own.is_constant() || !DimExpr::ProvablyEqual(wide, Broadcast(wide, own))) return false;
   }
   return true;
 }
@@ -154,6 +158,85 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
       .Where(fits)
       .Replace(mask_rank == 0 ? fused::Attention(x.q, keys, x.v, {}, {}, {}, args)
                               : fused::Attention(x.q, keys, x.v, mask, {}, {}, args))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
+// What broadcasts to [A, W, H, S, T] as something that broadcasts to [A * W, H, S, T]: the same for
+// all, or one for each.
+std::optional<Dims> SharedShape(Value mask) {
+  const Type type = mask.type();
+  if (!type.is_tensor() || type.rank() > 5) return std::nullopt;
+  Dims dims(4, DimExpr::Constant(type.context(), 1));
+  for (int64_t i = 1; i <= type.rank(); ++i) {
+    if (i <= 3) {
+      dims[static_cast<size_t>(4 - i)] = type.dim(-i);
+    } else if (!type.dim(-i).is_constant(1)) {
+      return std::nullopt;
+    }
+  }
+  return dims;
+}
+
+std::optional<Dims> JoinedShape(Value mask, DimExpr images, DimExpr windows) {
+  const Type type = mask.type();
+  if (!type.is_tensor() || type.rank() > 5) return std::nullopt;
+  Dims dims(4, DimExpr::Constant(type.context(), 1));
+  dims[0] = images * windows;
+  for (int64_t i = 1; i <= std::min<int64_t>(type.rank(), 3); ++i) {
+    dims[static_cast<size_t>(4 - i)] = type.dim(-i);
+  }
+  return dims;
+}
+
+Dims JoinFirst(Value v) {
+  const Type type = v.type();
+  return {type.dim(0) * type.dim(1), type.dim(2), type.dim(3), type.dim(4)};
+}
+
+enum class WindowMask { kNone, kShared, kEach };
+
+// Attention with two axes of batches: windows of images, or groups of heads that share keys.
+Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<float> scale("scale");
+  Dim A("A"), W("W"), H("H"), G("G");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val masked = kind == WindowMask::kNone ? scores : Add(scores, x.mask);
+  Val result = Matmul(Probabilities(masked, guard), x.v);
+  auto joined = [](const Val& v) { return Reshape(v, {.shape = Compute(JoinFirst, v)}); };
+  fused::AttentionArgs args = {.num_heads = H,
+                               .kv_num_heads = G,
+                               .scale = scale,
+                               .q_layout = "bhsd",
+                               .k_layout = Compute(KeyLayout, tk),
+                               .v_layout = "bhsd",
+                               .out_layout = "bhsd",
+                               .nan_guard = guard};
+  Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
+  Val shared = Reshape(x.mask, {.shape = Compute(SharedShape, x.mask)});
+  Val each = Reshape(Expand(x.mask, {.shape = {A, W, 1, 1, 1}}),
+                     {.shape = Compute(JoinedShape, x.mask, A, W)});
+  Val made = kind == WindowMask::kNone     ? fused::Attention(q, k, v, {}, {}, {}, args)
+             : kind == WindowMask::kShared ? fused::Attention(q, k, v, shared, {}, {}, args)
+                                           : fused::Attention(q, k, v, each, {}, {}, args);
+  Condition fits =
+      ShapeIs(x.q, {A, W, H, AnyDim(), AnyDim()}) && ShapeIs(x.k, {A, W, G, AnyDim(), AnyDim()}) &&
+      ShapeIs(x.v, {A, W, G, AnyDim(), AnyDim()}) &&
+      If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H, G);
+  if (kind != WindowMask::kNone) {
+    fits = fits && If("the mask does not widen q k^T", SameButLast, masked, product);
+  }
+  return Rule(name, file, line)
+      .Summary(kind == WindowMask::kNone     ? "attention with two axes of batches"
+               : kind == WindowMask::kShared ? "… with one mask"
+                                             : "… with a mask for each batch")
+      .Match(result)
+      .Where(fits)
+      .Replace(Reshape(made, {.shape = ShapeOf(result)}))
       .Lowers("products with probabilities")
       .RequireKernel();
 }
@@ -344,10 +427,30 @@ Rule AttentionMergeReshape() {
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made));
 }
 
+bool IsNoSoftmax(Value v) {
+  return v.defining_op() == nullptr || v.defining_op()->name() != "nn.softmax";
+}
+
+// A product over one element is an outer product.
+Rule OuterProduct() {
+  Val a("a"), b("b");
+  return Rule("outer-product")
+      .Summary("a product over an axis of extent 1 multiplies elements")
+      .Match(Matmul(a, b))
+      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && DimIs(a, -1, 1) && DimIs(b, -2, 1) &&
+             IsFloat(a))
+      .Where(If("they are not probabilities", IsNoSoftmax, a))
+      .Replace(Mul(a, b))
+      .Lowers("products");
+}
+
 }  // namespace
 
 RuleSet AttentionRules() {
   return {AttentionCore(),
+          AttentionOfWindows("attention-of-windows", WindowMask::kNone),
+          AttentionOfWindows("attention-of-windows-one-mask", WindowMask::kShared),
+          AttentionOfWindows("attention-of-windows-masked", WindowMask::kEach),
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),
           AttentionOfOneHead("attention-of-one-head-one-mask", 2),
@@ -365,7 +468,8 @@ RuleSet AttentionRules() {
           AbsorbSplit("attention-split-k", Side::kK),
           AbsorbSplit("attention-split-v", Side::kV),
           AttentionMergeTranspose(),
-          AttentionMergeReshape()};
+          AttentionMergeReshape(),
+          OuterProduct()};
 }
 
 }  // namespace tenon::pattern

@@ -15,12 +15,12 @@ double Same(double x) { return x; }
 
 // The product and what is done to it, with the names under which the rules know them.
 struct Scores {
-  Val a{"_a"}, b{"_b"}, bias{"_bias"};
+  Val a{"_a"}, b{"_b"}, bias{"_bias"}, second{"_second"};
   Attr<float> multiplier{"multiplier"}, divisor{"divisor"}, factor{"factor"};
   Val product = Matmul(a, b, {.transpose_a = kAny, .transpose_b = kAny}).As("product");
   Val scaled = AnyOf(Mul(product, Splat(multiplier)).Let(factor, Compute(Same, multiplier)),
                      Div(product, Splat(divisor)).Let(factor, Compute(Inverse, divisor)), product);
-  Val sum = AnyOf(Add(scaled, bias), scaled);
+  Val sum = AnyOf(Add(Add(scaled, bias), second), Add(scaled, bias), scaled);
 };
 
 Condition Moderate(const Val& val) {
@@ -92,10 +92,40 @@ Rule SelectedScores(const char* name, bool inverted, const char* file = __builti
       .Summary(inverted ? "where(hide, low, scores) = scores + where(hide, low, 0)"
                         : "where(keep, scores, low) = scores + where(keep, 0, low)")
       .Match(inverted ? ten::Where(keep, hidden, s.sum) : ten::Where(keep, s.sum, hidden))
-      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
+             Moderate(s.second))
       .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(low), Splat(0))
                                    : ten::Where(keep, Splat(0), Splat(low))))
       .Lowers("selects of scores");
+}
+
+// Three sums are two.
+Rule ThirdSum() {
+  Scores s;
+  Val x("x"), y("y"), z("z");
+  return Rule("scores-third-sum")
+      .Summary("scores + x + y + z = scores + x + (y + z)")
+      .Match(Add(Add(Add(s.scaled, x), y), z))
+      .Where(IsProductOfActivations(s))
+      .Replace(Add(Add(s.scaled, x), Add(y, z)))
+      .Lowers("sums after scores");
+}
+
+// Probabilities of hidden keys set to zero: those of rows that see no key at all.
+Rule ZeroedProbabilities() {
+  Scores s;
+  Val hide("hide");
+  Val mask = ten::Where(hide, Splat(-kInfinity), Splat(0));
+  Val low = AnyOf(Splat(kLowest), Splat(-kInfinity));
+  Val weights = Softmax(Add(s.sum, ten::Where(hide, low, Splat(0))), {.axis = -1});
+  Val guarded = Softmax(Add(s.sum, mask), {.axis = -1});
+  return Rule("scores-zeroed")
+      .Summary("where(hide, 0, softmax(scores + where(hide, low, 0))) guards against rows of NaN")
+      .Match(ten::Where(hide, Splat(0), weights))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
+             Moderate(s.second))
+      .Replace(ten::Where(IsNan(guarded), Splat(0), guarded))
+      .Lowers("probabilities set to zero");
 }
 
 // max(scores + m, lowest) = scores + max(m, lowest)
@@ -127,6 +157,66 @@ Rule SplitProduct() {
       .Replace(Matmul(Reshape(a, {.shape = {B, H, P, Q}}), Reshape(b, {.shape = {B, H, U, V}}),
                       {.transpose_a = ta, .transpose_b = tb}))
       .Lowers("rank of joined batches");
+}
+
+// Views of split heads as batches [B * H, S, D], made before the product: made after it instead.
+Rule JoinProduct() {
+  Val a("a"), b("b");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Dim B("B"), H("H"), P("P"), Q("Q"), U("U"), V("V");
+  Val product = Matmul(a, b, {.transpose_a = ta, .transpose_b = tb});
+  auto shape = [](bool t, bool u, DimExpr batches, DimExpr p, DimExpr q, DimExpr x, DimExpr y) {
+    return Dims{batches, t ? q : p, u ? x : y};
+  };
+  return Rule("join-product")
+      .Summary("a product of views that join two axes of batches is the view of a product")
+      .Match(Matmul(Reshape(a, {.shape = {B * H, P, Q}}), Reshape(b, {.shape = {B * H, U, V}}),
+                    {.transpose_a = ta, .transpose_b = tb}))
+      .Where(ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B, H, U, AnyDim()}) && IsFloat(a))
+      .Replace(Reshape(product, {.shape = Compute(shape, ta, tb, B * H, P, Q, U, V)}))
+      .Lowers("views before products");
+}
+
+Rule JoinScale(const char* name, bool divides, const char* file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
+  Scores s;
+  Attr<float> c("c");
+  Attr<Dims> shape("shape");
+  Val view = Reshape(s.product, {.shape = shape});
+  return Rule(name, file, line)
+      .Summary("the scaled view of scores is a view of scaled scores")
+      .Match(divides ? Div(view, Splat(c)) : Mul(view, Splat(c)))
+      .Where(IsFloat(s.product) && Rank(s.product, 4))
+      .Replace(
+          Reshape(divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c)), {.shape = shape}))
+      .Lowers("views before scales");
+}
+
+Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+  Scores s;
+  Val m("m");
+  Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q");
+  return Rule(name, file, line)
+      .Summary(joined ? "a sum with a view of scores that joins two axes is the view of a sum"
+                      : "… also when what is added has no batches")
+      .Match(Add(Reshape(s.scaled, {.shape = {B * H, S, T}}), m))
+      .Where(IsScaledModerately(s) && ShapeIs(s.product, {B, H, S, T}))
+      .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Replace(Reshape(Add(s.scaled, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m),
+                       {.shape = {B * H, S, T}}))
+      .Lowers("views before sums");
+}
+
+Rule JoinSoftmax() {
+  Val x("x");
+  Dim B("B"), H("H"), S("S"), T("T");
+  return Rule("join-softmax")
+      .Summary("the softmax of a view that joins two axes of batches is the view of the softmax")
+      .Match(Softmax(Reshape(x, {.shape = {B * H, S, T}}), {.axis = -1}))
+      .Where(ShapeIs(x, {B, H, S, AnyDim()}))
+      .Replace(Reshape(Softmax(x, {.axis = -1}), {.shape = {B * H, S, T}}))
+      .Lowers("views before a softmax");
 }
 
 Rule SplitScale(const char* name, bool divides, const char* file = __builtin_FILE(),
@@ -202,18 +292,6 @@ Rule WindowMask() {
 // ---- other spellings
 // ------------------------------------------------------------------------------
 
-// A product over one element is an outer product.
-Rule OuterProduct() {
-  Val a("a"), b("b");
-  return Rule("outer-product")
-      .Summary("a product over an axis of extent 1 multiplies elements")
-      .Match(Matmul(a, b))
-      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && DimIs(a, -1, 1) && DimIs(b, -2, 1) &&
-             IsFloat(a))
-      .Replace(Mul(a, b))
-      .Lowers("products");
-}
-
 // exp(x - max(x)) / sum(exp(x - max(x)))
 Rule SoftmaxFromExp() {
   Val x("x");
@@ -246,7 +324,6 @@ Rule SoftmaxInF32() {
 RuleSet ScoresRules() {
   return {SoftmaxFromExp(),
           SoftmaxInF32(),
-          OuterProduct(),
           NumberOfNumber(),
           ScaleOfSum("scores-scale-of-sum", false),
           ScaleOfSum("scores-quotient-of-sum", true),
@@ -254,6 +331,14 @@ RuleSet ScoresRules() {
           SelectedScores("scores-select", false),
           SelectedScores("scores-select-inverted", true),
           ClampedScores(),
+          ThirdSum(),
+          ZeroedProbabilities(),
+          JoinProduct(),
+          JoinScale("join-scale", false),
+          JoinScale("join-quotient", true),
+          JoinSum("join-sum", true),
+          JoinSum("join-sum-of-one", false),
+          JoinSoftmax(),
           SplitProduct(),
           SplitScale("split-scale", false),
           SplitScale("split-quotient", true),

@@ -1,0 +1,182 @@
+// expand-einsum: index notation of two factors as a product with transposes and reshapes.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/core/block.h"
+#include "ir/core/builder.h"
+#include "ir/core/check.h"
+#include "ir/dialect/ten_ops.h"
+#include "transforms/passes.h"
+
+namespace tenon {
+namespace {
+
+bool Has(std::string_view labels, char label) {
+  return labels.find(label) != std::string_view::npos;
+}
+
+std::string Filter(std::string_view labels, auto keep) {
+  std::string kept;
+  std::copy_if(labels.begin(), labels.end(), std::back_inserter(kept), keep);
+  return kept;
+}
+
+bool IsDistinct(std::string_view labels) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (!std::isalpha(static_cast<unsigned char>(labels[i])) ||
+        Has(labels.substr(i + 1), labels[i]))
+      return false;
+  }
+  return true;
+}
+
+// "a,b->c" without spaces; empty when the notation says more than that.
+std::vector<std::string> Parse(std::string_view equation) {
+  std::string text = Filter(equation, [](char c) { return c != ' '; });
+  const size_t comma = text.find(','), arrow = text.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow) return {};
+  std::vector<std::string> parts = {
+      text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
+  if (!std::all_of(parts.begin(), parts.end(), [](const auto& p) { return IsDistinct(p); })) {
+    return {};
+  }
+  return parts;
+}
+
+// A value whose axes have names.
+struct Labelled {
+  Value value;
+  std::string labels;
+};
+
+class Expansion {
+ public:
+  Expansion(Operation& op, std::vector<std::string> labels)
+      : op_(op), builder_(OpBuilder::Before(&op)), labels_(std::move(labels)) {}
+
+  // Null when the equation is not a product in this sense.
+  absl::StatusOr<Value> Make() {
+    const std::string &a = labels_[0], &b = labels_[1], &out = labels_[2];
+    Type ta = op_.operand(0).type(), tb = op_.operand(1).type();
+    if (!ta.is_tensor() || !tb.is_tensor() || ta.rank() != static_cast<int64_t>(a.size()) ||
+        tb.rank() != static_cast<int64_t>(b.size())) {
+      return Value();
+    }
+    const std::string contracted = Filter(a, [&](char c) { return Has(b, c) && !Has(out, c); });
+    auto summed = [&](const std::string& own, const std::string& other) {
+      return std::any_of(own.begin(), own.end(),
+                         [&](char c) { return !Has(other, c) && !Has(out, c); });
+    };
+    if (contracted.empty() || summed(a, b) || summed(b, a)) return Value();
+    const std::string shared = Filter(out, [&](char c) { return Has(a, c) && Has(b, c); });
+    std::string rows = Filter(out, [&](char c) { return Has(a, c) && !Has(b, c); });
+    const std::string columns = Filter(out, [&](char c) { return !Has(a, c) && Has(b, c); });
+    if (shared.size() + rows.size() + columns.size() != out.size()) return Value();
+    // Rows that the result has before the shared axes broadcast over the second factor.
+    std::string before;
+    while (rows.size() > 1 && out.starts_with(before + rows[0])) {
+      before += rows[0];
+      rows.erase(0, 1);
+    }
+    TENON_ASSIGN_OR_RETURN(Labelled x,
+                           Arrange({op_.operand(0), a}, before + shared, rows, contracted));
+    TENON_ASSIGN_OR_RETURN(Labelled y, Arrange({op_.operand(1), b}, shared, columns, contracted));
+    TENON_ASSIGN_OR_RETURN(auto product,
+                           ten::MatmulOp::Create(builder_, op_.location(), x.value, y.value,
+                                                 {.transpose_a = false, .transpose_b = true}));
+    return Restore(product.out(), before + shared + rows + columns);
+  }
+
+ private:
+  DimExpr Extent(char label) const {
+    for (int i = 0; i < 2; ++i) {
+      const size_t at = labels_[i].find(label);
+      if (at != std::string::npos) return op_.operand(i).type().dim(static_cast<int64_t>(at));
+    }
+    return DimExpr::Unknown(op_.context());
+  }
+
+  DimExpr Joined(std::string_view labels) const {
+    DimExpr product = DimExpr::Constant(op_.context(), 1);
+    for (char label : labels) product = product * Extent(label);
+    return product;
+  }
+
+  absl::StatusOr<Value> Transposed(Value value, std::string_view from, std::string_view to) {
+    if (from == to) return value;
+    std::vector<int64_t> perm;
+    for (char label : to) perm.push_back(static_cast<int64_t>(from.find(label)));
+    TENON_ASSIGN_OR_RETURN(
+        auto made, ten::TransposeOp::Create(builder_, op_.location(), value, {.perm = perm}));
+    return made.out();
+  }
+
+  // The factor as [batch..., free, contracted].
+  absl::StatusOr<Labelled> Arrange(Labelled x, const std::string& batch, const std::string& free,
+                                   const std::string& contracted) {
+    const std::string labels = batch + free + contracted;
+    TENON_ASSIGN_OR_RETURN(Value value, Transposed(x.value, x.labels, labels));
+    if (free.size() != 1 || contracted.size() != 1) {
+      std::vector<DimExpr> dims;
+      for (char label : batch) dims.push_back(Extent(label));
+      dims.push_back(Joined(free));
+      dims.push_back(Joined(contracted));
+      TENON_ASSIGN_OR_RETURN(
+          auto made, ten::ReshapeOp::Create(builder_, op_.location(), value, {.shape = dims}));
+      value = made.out();
+    }
+    return Labelled{value, labels};
+  }
+
+  // The product, whose axes are `labels` with rows and columns joined, as the result.
+  absl::StatusOr<Value> Restore(Value product, const std::string& labels) {
+    if (product.type().rank() != static_cast<int64_t>(labels.size()) ||
+        op_.result().type().rank() != product.type().rank()) {
+      std::vector<DimExpr> dims;
+      for (char label : labels) dims.push_back(Extent(label));
+      TENON_ASSIGN_OR_RETURN(
+          auto made, ten::ReshapeOp::Create(builder_, op_.location(), product, {.shape = dims}));
+      product = made.out();
+    }
+    return Transposed(product, labels, labels_[2]);
+  }
+
+  Operation& op_;
+  OpBuilder builder_;
+  std::vector<std::string> labels_;
+};
+
+class ExpandEinsum : public Pass {
+ public:
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    std::vector<Operation*> found;
+    op->Walk([&](Operation* inner) {
+      if (Isa<ten::EinsumOp>(inner) && inner->num_operands() == 2) found.push_back(inner);
+    });
+    int64_t expanded = 0;
+    for (Operation* einsum : found) {
+      std::vector<std::string> labels = Parse(ten::EinsumOp(einsum).equation());
+      if (labels.empty() || !einsum->result().type().is_tensor()) continue;
+      TENON_ASSIGN_OR_RETURN(const Value value, Expansion(*einsum, std::move(labels)).Make());
+      if (!value || value.type().rank() != einsum->result().type().rank()) continue;
+      einsum->result().ReplaceAllUsesWith(value);
+      einsum->Erase();
+      ++expanded;
+    }
+    if (expanded > 0) context.statistics->Add("expanded", expanded);
+    return PassResult{expanded > 0};
+  }
+};
+
+}  // namespace
+
+PassInfo ExpandEinsumPassInfo() {
+  PassInfo info;
+  info.anchor = "func.func";
+  info.create = [](const PassOptionValues&) { return std::make_unique<ExpandEinsum>(); };
+  return info;
+}
+
+}  // namespace tenon
