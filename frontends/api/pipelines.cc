@@ -11,13 +11,15 @@ namespace {
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
-     "infer-shapes,simplify-control,canonicalize,sink-expands,cse,dce"},
+     "infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
-     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
-     "canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,cse,dce"},
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
+     "sink-expands,canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,"
+     "cse,dce"},
     {"O3", "O2, then fusion once more on what became visible",
-     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
-     "canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,cse,fuse,"
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
+     "sink-expands,canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,"
+     "cse,fuse,"
      "classify-masks,canonicalize,constant-fold,cse,dce"},
     {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
 };
