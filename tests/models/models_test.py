@@ -14,11 +14,14 @@ IR_RUN, IR_OPT, FOLDERS = None, None, []
 
 # Families whose every attention block must become one op, by the first part of the folder's name.
 TRANSFORMERS = ("bert", "roberta", "distilbert", "electra", "camembert", "vit", "deit", "beit")
+# Decoders whose branches hold one decoder each, with and without past keys and values.
+MERGED = ("gpt2_merged",)
 CONVOLUTIONAL = ("squeezenet", "resnet", "tv_squeezenet")
 # What must be gone after fusion in each kind.
 FUSED_AWAY = {
     TRANSFORMERS: ("nn.softmax", "nn.attention", "ten.matmul", "ten.erf", "ten.tanh", "nn.gelu",
                    "ten.reduce_mean", "ten.shape", "ten.dynamic_reshape", "ten.dynamic_expand", "ten.dynamic_slice"),
+    MERGED: ("nn.softmax", "nn.attention", "onnx.If"),
     CONVOLUTIONAL: ("nn.batch_norm", "ten.relu", "ten.clip", "ten.shape"),
 }
 
@@ -66,6 +69,8 @@ class Models(unittest.TestCase):
                     self.assertEqual(after.get("fused.attention"), blocks)
                     # Every block ends in a residual, and all but the last are followed by a norm.
                     self.assertGreater(after.get("fused.skip_layer_norm", 0), blocks)
+                if family(model) in MERGED:
+                    self.assertEqual(after.get("fused.attention"), before.get("nn.softmax"))
                 if family(model) in CONVOLUTIONAL:
                     self.assertGreater(after.get("fused.conv", 0), 0)
 
