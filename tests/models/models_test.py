@@ -13,7 +13,8 @@ import unittest
 IR_RUN, IR_OPT, FOLDERS = None, None, []
 
 # Families whose every attention block must become one op, by the first part of the folder's name.
-TRANSFORMERS = ("bert", "roberta", "distilbert", "electra", "camembert", "vit", "deit", "beit")
+TRANSFORMERS = ("bert", "roberta", "distilbert", "electra", "camembert", "vit", "deit", "beit",
+                "llama_past", "t5_encoder")
 # Decoders whose branches hold one decoder each, with and without past keys and values.
 MERGED = ("gpt2_merged",)
 CONVOLUTIONAL = ("squeezenet", "resnet", "tv_squeezenet")
@@ -68,7 +69,8 @@ class Models(unittest.TestCase):
                     self.assertGreater(blocks, 0)
                     self.assertEqual(after.get("fused.attention"), blocks)
                     # Every block ends in a residual, and all but the last are followed by a norm.
-                    self.assertGreater(after.get("fused.skip_layer_norm", 0), blocks)
+                    norms = after.get("fused.skip_layer_norm", 0) + after.get("fused.skip_rms_norm", 0)
+                    self.assertGreater(norms, blocks)
                 if family(model) in MERGED:
                     self.assertEqual(after.get("fused.attention"), before.get("nn.softmax"))
                 if family(model) in CONVOLUTIONAL:

@@ -32,7 +32,8 @@ import families
 
 TREE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "models"
 COMMITTED = ["bert.eager.ts17", "bert.sdpa.dyn18", "roberta.sdpa.ts14", "distilbert.eager.ts11", "vit.eager.ts17",
-             "vit.sdpa.dyn20", "resnet_bn.eager.ts17", "squeezenet_bn.eager.ts13"]
+             "vit.sdpa.dyn20", "resnet_bn.eager.ts17", "squeezenet_bn.eager.ts13",
+             "llama_past.sdpa.ts17", "t5_encoder.eager.ts17"]
 FULL = ["bert.eager.ts17", "bert.sdpa.dyn18", "vit.eager.ts17", "resnet_bn.eager.ts17"]
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 
