@@ -52,7 +52,7 @@ struct Replacement {
   double mask_value = 0;  // 0: hides nothing
   Value key_mask;         // may be null
   Value mask;             // instead of the operand; may be null
-  bool narrower = false;  // without flags: `mask` is the same function, with fewer elements
+  Value narrower;         // the operand with fewer elements; may be null
   std::string name;       // of the class
   std::string reason;     // without flags: why
 };
@@ -76,6 +76,7 @@ class Classifier {
       return true;
     });
     for (fused::AttentionOp op : ops) TENON_RETURN_IF_ERROR(Visit(op));
+    EraseUnused();
     return PassResult{changed_};
   }
 
@@ -97,16 +98,23 @@ class Classifier {
         name += fmt::format(" + {}", part);
       }
     };
-    for (size_t i = 0; i < 2; ++i) {
+    // Positions first: where one of two masks can be flags, the other has fewer elements.
+    const auto has_positions = [&](Value operand) {
+      if (!operand) return false;
+      const Replacement& r = Find(op, *scores, operand);
+      return r.flags && (r.causal || r.window > 0);
+    };
+    const bool swapped = has_positions(operands[1]) && !has_positions(operands[0]);
+    for (size_t i : {swapped ? size_t{1} : size_t{0}, swapped ? size_t{0} : size_t{1}}) {
       if (!operands[i]) continue;
       const Replacement& r = Find(op, *scores, operands[i]);
       const std::string why =
           r.flags ? Conflict(attrs, key_mask, operands[i], operands[1 - i], r) : r.reason;
       if (!why.empty()) {
         if (reason.empty()) reason = why;
-        add_name(r.flags ? "general" : r.name);
-        if (r.flags || !r.narrower) continue;
-        operands[i] = r.mask;
+        add_name(r.flags ? "values of keys" : r.name);
+        if (!r.narrower) continue;
+        operands[i] = r.narrower;
         changed = true;
         context_.statistics->Add("masks narrowed");
         continue;
@@ -231,11 +239,19 @@ class Classifier {
       if (!c.all_keys) r.key_mask = emitter.Emit(c.keys);
       r.flags = (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
     }
+    const bool wide = (type.rank() > 1 && !type.dim(-2).is_constant(1)) ||
+                      (type.rank() > 2 && !type.dim(-3).is_constant(1));
+    if (wide && of_keys) {
+      const Value narrow = ForScores(emitter, emitter.Emit(function));
+      if (narrow && emitter.Unchecked() == nullptr) r.narrower = narrow;
+    }
+    made_.insert(made_.end(), emitter.made().begin(), emitter.made().end());
     if (r.flags) {
       r.causal = c.causal, r.window = c.window, r.mask_value = c.mask_value;
       return r;
     }
     r.name = unknown;
+    r.key_mask = r.mask = Value();
     const std::string where = Where(operand);
     if (!c.reason.empty()) {
       r.reason = fmt::format("mask of {}: {}", where, c.reason);
@@ -245,14 +261,6 @@ class Classifier {
     } else {
       r.reason = fmt::format("mask of {}: it has no form as a tensor of keys", where);
     }
-    r.key_mask = r.mask = Value();
-    const bool wide = (type.rank() > 1 && !type.dim(-2).is_constant(1)) ||
-                      (type.rank() > 2 && !type.dim(-3).is_constant(1));
-    if (wide && of_keys) {
-      const Value narrow = ForScores(emitter, emitter.Emit(function));
-      if (narrow && emitter.Unchecked() == nullptr) r.mask = narrow, r.narrower = true;
-    }
-    if (!r.narrower) EraseUnused(emitter);
     return r;
   }
 
@@ -261,8 +269,8 @@ class Classifier {
     return keys ? emitter.BesideHeadsAndQueries(keys) : Value();
   }
 
-  static void EraseUnused(const mask::Emitter& emitter) {
-    for (auto it = emitter.made().rbegin(); it != emitter.made().rend(); ++it) {
+  void EraseUnused() {
+    for (auto it = made_.rbegin(); it != made_.rend(); ++it) {
       if (!(*it)->has_uses()) (*it)->Erase();
     }
   }
@@ -279,6 +287,7 @@ class Classifier {
   std::set<std::string_view> inputs_;
   mask::TableCache tables_;
   std::map<std::string, Replacement> found_;
+  std::vector<Operation*> made_;  // by emitters, in order
   bool changed_ = false;
 };
 

@@ -95,7 +95,12 @@ Value Emitter::Leaf(const struct Term& t) {
   const DimExpr one = DimExpr::Constant(context, 1);
   Value x = t.leaf;
   ten::SliceOp::Attrs window;
-  int batch_axis = -1, key_axis = -1;
+  int batch_axis = -1, key_axis = -1, unproven = 0;
+  for (size_t axis = 0; axis < t.index.size(); ++axis) {
+    const std::optional<Var> v = t.index[axis].variable();
+    const DimExpr own = x.type().dim(static_cast<int64_t>(axis));
+    if (v && !DimExpr::ProvablyEqual(own, extent(*v))) ++unproven;
+  }
   std::vector<std::pair<DimExpr, DimExpr>> checks;
   for (size_t axis = 0; axis < t.index.size(); ++axis) {
     const Affine& at = t.index[axis];
@@ -114,11 +119,12 @@ Value Emitter::Leaf(const struct Term& t) {
       count = extent(v);
       if (at.constant.is_constant(0)) {
         if (DimExpr::ProvablyEqual(own, count)) continue;
-        if (Connected(assumed_, own, count)) {
-          checks.emplace_back(own, count);
-          continue;
-        }
-        if (v == kKey) checks.emplace_back(Min(own, count), count);
+        // The reshape below fails unless all elements are there. Of two axes both are cut first, so
+        // that neither makes up for the other. (An axis that is longer than the one it broadcasts
+        // to is no program.)
+        const bool assumed = Connected(assumed_, own, count);
+        checks.emplace_back(assumed ? own : Min(own, count), count);
+        if (assumed && unproven == 1) continue;
       }
     } else if (own.is_constant(1)) {
       continue;

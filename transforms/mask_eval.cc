@@ -12,11 +12,6 @@ namespace {
 
 using Kind = Term::Kind;
 
-// Whether a cast of positions to this dtype keeps them.
-bool HoldsPositions(DType d) {
-  return d == DType::kI32 || d == DType::kI64 || d == DType::kF32 || d == DType::kF64;
-}
-
 Ref CastTerm(TermStore& store, Operation* op, Ref r) {
   const Term t = store.term(r);
   const DType to = op->result().type().dtype();
@@ -197,6 +192,10 @@ std::optional<Ref> Unary(TermStore& store, Operation* op, Ref a) {
 }
 
 }  // namespace
+
+bool HoldsPositions(DType d) {
+  return d == DType::kI32 || d == DType::kI64 || d == DType::kF32 || d == DType::kF64;
+}
 
 Ref ApplyElementwise(TermStore& store, Operation* op, std::span<const Ref> arguments) {
   std::optional<Ref> made;

@@ -67,6 +67,9 @@ class Evaluator {
   int depth_ = 0;
 };
 
+// Whether positions are numbers of this dtype, also after arithmetic with them.
+bool HoldsPositions(DType d);
+
 // An elementwise operation on terms that are no choices.
 Ref ApplyElementwise(TermStore& store, Operation* op, std::span<const Ref> arguments);
 

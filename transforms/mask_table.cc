@@ -8,9 +8,8 @@ namespace tenon::mask {
 namespace {
 
 constexpr size_t kMaxSteps = 8;
-
-// Equal, a NaN to no other number.
-bool Same(double a, double b) { return a == b; }
+// Beyond this an integer may be no double.
+constexpr double kLargestExact = 9007199254740992.0;
 
 std::optional<TableFunction> AffineOf(Attribute table, int64_t n) {
   if (!IsInt(table.type().dtype()) || n < 2) return std::nullopt;
@@ -37,7 +36,16 @@ std::optional<TableFunction> FunctionOfTable(Attribute table) {
     if (!type.dim(i).is_constant(1)) axes.push_back(i);
   }
   const int64_t count = type.num_elements();
-  if (count < 1 || axes.size() > 2) return std::nullopt;
+  const auto usable = [&](double value) {
+    return !std::isnan(value) && (!IsInt(type.dtype()) || std::abs(value) < kLargestExact);
+  };
+  if (count < 1) return std::nullopt;
+  if (table.is_splat()) {
+    const double value = table.ElementAsDouble(0);
+    if (!usable(value)) return std::nullopt;
+    return TableFunction{.starts = {0}, .values = {value}};
+  }
+  if (axes.size() > 2) return std::nullopt;
   const int col_axis = axes.empty() ? -1 : axes.back();
   const int row_axis = axes.size() == 2 ? axes[0] : -1;
   const int64_t cols = col_axis < 0 ? 1 : type.dim(col_axis).constant();
@@ -52,8 +60,8 @@ std::optional<TableFunction> FunctionOfTable(Attribute table) {
   const auto at = [&](int64_t row, int64_t col) { return table.ElementAsDouble(row * cols + col); };
   for (int64_t distance = 1 - rows; distance < cols; ++distance) {
     const double value = distance < 0 ? at(-distance, 0) : at(0, distance);
-    if (f.values.empty() || !Same(f.values.back(), value)) {
-      if (f.values.size() == kMaxSteps || std::isnan(value)) return std::nullopt;
+    if (f.values.empty() || f.values.back() != value) {
+      if (f.values.size() == kMaxSteps || !usable(value)) return std::nullopt;
       f.starts.push_back(distance);
       f.values.push_back(value);
     }
@@ -62,7 +70,7 @@ std::optional<TableFunction> FunctionOfTable(Attribute table) {
     size_t k = 0;
     for (int64_t col = 0; col < cols; ++col) {
       while (k + 1 < f.starts.size() && f.starts[k + 1] <= col - row) ++k;
-      if (!Same(at(row, col), f.values[k])) return std::nullopt;
+      if (at(row, col) != f.values[k]) return std::nullopt;
     }
   }
   return f;

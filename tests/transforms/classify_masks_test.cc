@@ -478,8 +478,11 @@ TEST(ClassifyMasks, TwoMasksByInfinity) {
 TEST(ClassifyMasks, TwoMasksByFiniteNumbers) {
   MaskProgram p;
   const Value causal = p.Additive(p.Make<ten::LessEqualOp>(p.Key(), p.Query()), kLowest);
-  p.Attend(causal, p.Additive(p.Padding(), kLowest));
-  EXPECT_THAT(p.Classified(), HasSubstr("keys are hidden by -3.4028235e+38 otherwise, too"));
+  const Value padding = p.Additive(p.Expand(p.Padding(), {"B", "1", "S", "S"}), kLowest);
+  p.Attend(padding, causal);
+  EXPECT_EQ(p.Classified(),
+            "causal + values of keys: keys are hidden by -3.4028235e+38 otherwise, too");
+  EXPECT_THAT(p.text(), ::testing::Not(HasSubstr("[\"B\", \"\", \"S\", \"S\"]")));
 }
 
 // ---- extents
@@ -500,6 +503,29 @@ TEST(ClassifyMasks, LengthsThatAreChecked) {
   p.Attend(p.Additive(p.And(causal, padding), kLowest));
   EXPECT_EQ(p.Classified(), "causal + padding");
   EXPECT_THAT(p.text(), HasSubstr("ten.reshape"));
+}
+
+TEST(ClassifyMasks, StartsThatMayBeNegativeCountFromTheEnd) {
+  MaskProgram p(Keys::kAsQueries, {"B", "S"});
+  const Value keys = p.Range("0", "S + 4");
+  const Value last = p.Make<ten::SliceOp>(
+      keys,
+      ten::SliceOp::Attrs{
+          .axes = {0}, .starts = p.Dims({"S - 4"}), .ends = p.Dims({"2 * S - 4"}), .steps = {1}});
+  p.Attend(p.Additive(p.Make<ten::LessEqualOp>(last, p.Query()), kLowest));
+  EXPECT_THAT(p.Classified(), StartsWith("general: "));
+}
+
+TEST(ClassifyMasks, BatchesAndLengthsThatMayDiffer) {
+  // Neither axis of the attention mask is provably one of the scores: both are cut before they are
+  // counted.
+  MaskProgram p(Keys::kAsQueries, {"A", "T"});
+  const Value causal =
+      p.Make<ten::LessEqualOp>(p.Reshape(p.Range("0", "T"), {"1", "T"}), p.Query());
+  const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"A", "1", "1", "T"});
+  p.Attend(p.Additive(p.And(causal, padding), kLowest));
+  EXPECT_EQ(p.Classified(), "causal + padding");
+  EXPECT_THAT(p.text(), HasSubstr("ten.slice"));
 }
 
 // ---- anything

@@ -143,7 +143,8 @@ void MaskProgram::Compare(const Model& before, const Model& after) {
     if (past > 0 && !past_) continue;
     const auto size_of = [&, b = batch, s = queries, p = past](DimExpr d) {
       return *d.Evaluate([&](std::string_view symbol) -> std::optional<int64_t> {
-        return symbol == "B" ? b : symbol == "S" ? s : symbol == "P" ? p : p + s;
+        const bool batch_symbol = symbol == "A" || symbol == "B";
+        return batch_symbol ? b : symbol == "S" ? s : symbol == "P" ? p : p + s;
       });
     };
     std::vector<Tensor> inputs;
