@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "mask_program.h"
+#include "tests/transforms/mask_program.h"
 
 namespace tenon {
 namespace {

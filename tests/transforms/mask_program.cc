@@ -1,4 +1,4 @@
-#include "mask_program.h"
+#include "tests/transforms/mask_program.h"
 
 #include <cmath>
 #include <limits>
