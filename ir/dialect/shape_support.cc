@@ -86,7 +86,9 @@ absl::StatusOr<DimExpr> MergeEqual(const InferContext& c, DimExpr a, DimExpr b,
   }
   if (a.is_constant() || (b.is_unknown() && !a.is_unknown())) return a;
   if (b.is_constant() || a.is_unknown()) return b;
-  return a;
+  // Of two names of one extent a symbol is the plainer: S rather than max(0, S - 1) + 1.
+  const bool plainer = b.kind() == DimExpr::Kind::kSymbol && a.kind() != DimExpr::Kind::kSymbol;
+  return plainer ? b : a;
 }
 
 namespace {

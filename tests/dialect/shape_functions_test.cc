@@ -171,6 +171,9 @@ TEST_F(ShapeFunctions, Reshapes) {
 TEST_F(ShapeFunctions, ConcatAndSplit) {
   EXPECT_EQ(Infer("ten.concat", {"Bx3xf32", "Bx4xf32"}, {{"axis", "1 : i64"}}), "Bx7xf32");
   EXPECT_EQ(Infer("ten.concat", {"Pxf32", "Sxf32"}, {{"axis", "0 : i64"}}), "P + Sxf32");
+  // Of equal extents the plainer name stays.
+  EXPECT_EQ(Infer("ten.concat", {"T * 2x3xf32", "Sx3xf32"}, {{"axis", "1 : i64"}}), "Sx6xf32");
+  EXPECT_EQ(Infer("ten.concat", {"Sx3xf32", "T * 2x3xf32"}, {{"axis", "1 : i64"}}), "Sx6xf32");
   EXPECT_EQ(Infer("ten.concat", {"2x3xf32", "4x3xf32"}, {{"axis", "1 : i64"}}),
             "ten.concat: extent 0 of operand 1 differs: 2 against 4");
   EXPECT_EQ(Infer("ten.split", {"Bx6xf32"}, {{"axis", "1 : i64"}, {"sizes", "#core.dims<2, 4>"}}),
