@@ -48,18 +48,23 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
   TENON_RETURN_IF_ERROR(
       InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
   std::vector<ResultShape> results;
-  for (Type type : inferred) {
+  std::vector<std::vector<int64_t>> run_time;  // found once, for all results
+  for (size_t i = 0; i < inferred.size(); ++i) {
+    const Type type = inferred[i];
     ResultShape result;
     result.dtype = type.dtype();
     if (type.is_static() && type.num_elements() >= 0) {
       for (DimExpr d : type.dims()) result.shape.push_back(d.constant());
     } else if (HasRunTimeShape(info.id())) {
-      TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
-                             KernelInputs(info, static_cast<int>(operands.size()), slots));
-      std::vector<kernels::TensorView> by_group;
-      for (int input : inputs)
-        by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
-      TENON_ASSIGN_OR_RETURN(result.shape, RunTimeShape(info, slots, by_group));
+      if (run_time.empty()) {
+        TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
+                               KernelInputs(info, static_cast<int>(operands.size()), slots));
+        std::vector<kernels::TensorView> by_group;
+        for (int input : inputs)
+          by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
+        TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group));
+      }
+      result.shape = run_time[i];
     } else {
       return absl::InternalError(fmt::format("{}: the result has type {}, whose shape is not known",
                                              info.name(), type.text()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "executor/run_time_shapes_internal.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "ir/core/attribute.h"
@@ -13,10 +14,10 @@ namespace tenon {
 namespace {
 
 using kernels::TensorView;
-using Shape = std::vector<int64_t>;
-
-// No tensor may have more elements than this: sizes in bytes stay far from overflow.
-constexpr int64_t kMaxElements = int64_t{1} << 48;
+using run_time_shapes::Ints;
+using run_time_shapes::kMaxElements;
+using run_time_shapes::Shape;
+using run_time_shapes::Shapes;
 
 absl::Status CheckSize(const Shape& shape) {
   int64_t n = 1;
@@ -31,18 +32,6 @@ absl::Status CheckSize(const Shape& shape) {
     n *= d;
   }
   return absl::OkStatus();
-}
-
-// The integers of an operand of rank 0 or 1.
-absl::StatusOr<Shape> Ints(const TensorView& view, std::string_view name) {
-  if (view.data == nullptr && view.numel() > 0) {
-    return absl::FailedPreconditionError(fmt::format("the value of {} is not known", name));
-  }
-  Shape values(view.numel());
-  const auto* at = static_cast<const std::byte*>(view.data);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = LoadAsInt(view.dtype, at + i * SizeOf(view.dtype));
-  return values;
 }
 
 absl::StatusOr<Shape> Reshape(std::span<const TensorView> operands, bool allow_zero) {
@@ -176,15 +165,31 @@ absl::StatusOr<Shape> Range(std::span<const TensorView> operands) {
 
 }  // namespace
 
+absl::StatusOr<Shape> run_time_shapes::Ints(const kernels::TensorView& view, std::string_view name) {
+  if (view.data == nullptr && view.numel() > 0) {
+    return absl::FailedPreconditionError(fmt::format("the value of {} is not known", name));
+  }
+  Shape values(view.numel());
+  const auto* at = static_cast<const std::byte*>(view.data);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = LoadAsInt(view.dtype, at + i * SizeOf(view.dtype));
+  return values;
+}
+
 bool HasRunTimeShape(OpId op) {
   return op == ten::RangeOp::kId || op == ten::DynamicReshapeOp::kId ||
          op == ten::DynamicExpandOp::kId || op == ten::DynamicSliceOp::kId ||
-         op == ten::DynamicTileOp::kId;
+         op == ten::DynamicTileOp::kId || run_time_shapes::IsSelection(op);
 }
 
-absl::StatusOr<std::vector<int64_t>> RunTimeShape(const OpInfo& info,
-                                                  std::span<const Attribute> slots,
-                                                  std::span<const kernels::TensorView> operands) {
+absl::StatusOr<Shapes> RunTimeShapes(const OpInfo& info, std::span<const Attribute> slots,
+                                     std::span<const kernels::TensorView> operands) {
+  if (run_time_shapes::IsSelection(info.id())) {
+    TENON_ASSIGN_OR_RETURN(Shapes shapes,
+                           run_time_shapes::SelectionShapes(info, slots, operands));
+    for (const Shape& shape : shapes) TENON_RETURN_IF_ERROR(CheckSize(shape));
+    return shapes;
+  }
   absl::StatusOr<Shape> shape;
   switch (info.id()) {
     case ten::RangeOp::kId:
@@ -207,8 +212,9 @@ absl::StatusOr<std::vector<int64_t>> RunTimeShape(const OpInfo& info,
       shape = Reshape(operands, allow_zero);
     }
   }
-  if (shape.ok()) TENON_RETURN_IF_ERROR(CheckSize(*shape));
-  return shape;
+  if (!shape.ok()) return shape.status();
+  TENON_RETURN_IF_ERROR(CheckSize(*shape));
+  return Shapes{*std::move(shape)};
 }
 
 }  // namespace tenon

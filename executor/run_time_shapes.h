@@ -12,15 +12,15 @@
 
 namespace tenon {
 
-// Does the op's result shape depend on the values of operands?
+// Do the op's result shapes depend on the values of operands?
 bool HasRunTimeShape(OpId op);
 
-// The shape of the op's one result. `operands`: one per operand group, absent ones with dtype
+// The shapes of the op's results. `operands`: one per operand group, absent ones with dtype
 // kInvalid. FailedPrecondition if a value that is needed has no data; InvalidArgument if the values
 // are wrong. REQUIRES: HasRunTimeShape(info.id()), operands as the op's definition says.
-absl::StatusOr<std::vector<int64_t>> RunTimeShape(const OpInfo& info,
-                                                  std::span<const Attribute> slots,
-                                                  std::span<const kernels::TensorView> operands);
+absl::StatusOr<std::vector<std::vector<int64_t>>> RunTimeShapes(
+    const OpInfo& info, std::span<const Attribute> slots,
+    std::span<const kernels::TensorView> operands);
 
 }  // namespace tenon
 

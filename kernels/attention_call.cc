@@ -118,6 +118,7 @@ AttentionCall AttentionCall::OfNn(std::span<const TensorView> inputs,
       a.scale != 0 ? a.scale : static_cast<float>(1 / std::sqrt(static_cast<double>(call.dim)));
   call.softcap = a.softcap;
   call.causal = a.is_causal;
+  call.causal_offset = a.causal_offset.empty() ? 0 : a.causal_offset.front();
   call.nan_guard = true;  // ONNX: a row without any key is zero
   ReadScoreOperands(inputs, call);
   return call;

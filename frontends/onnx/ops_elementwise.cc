@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "frontends/onnx/node.h"
+#include "frontends/onnx/formula.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
-#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -98,11 +97,22 @@ absl::Status ImportClip(Node& node) {
   return node.Return(result);
 }
 
+absl::Status ImportBitCast(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  TENON_ASSIGN_OR_RETURN(const int64_t to, node.Int("to", 0));
+  const auto type = static_cast<int32_t>(to);
+  const DType dtype = to == type ? DTypeOf(type) : DType::kInvalid;
+  const DType from = node.input(0).type().dtype();
+  if (dtype == DType::kInvalid || SizeOf(dtype) != SizeOf(from)) {
+    return node.Unsupported(fmt::format("BitCast from {} to {}", Name(from), OnnxTypeName(type)));
+  }
+  return node.Return(node.Make<ten::BitcastOp>(node.input(0), ten::BitcastOp::Attrs{.to = dtype}));
+}
+
+// Inference: the input, and a mask that keeps everything.
 absl::Status ImportDropout(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 3));
-  node.MarkRead("ratio");
-  node.MarkRead("seed");
-  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "the mask of Dropout"));
+  for (const char* name : {"ratio", "seed", "is_test"}) node.MarkRead(name);
   if (node.input(2)) {
     TENON_ASSIGN_OR_RETURN(const std::optional<double> training, node.ConstantScalar(2));
     TENON_ASSIGN_OR_RETURN(const std::optional<double> ratio, node.ConstantScalar(1));
@@ -111,7 +121,12 @@ absl::Status ImportDropout(Node& node) {
       return node.Unsupported("Dropout in training mode");
     }
   }
-  return node.Return(node.input(0));
+  TENON_RETURN_IF_ERROR(node.Return(node.input(0)));
+  if (!node.IsOutputUsed(1)) return absl::OkStatus();
+  // Until opset 10 the mask was of the input's type.
+  const DType dtype = node.version() < 10 ? node.input(0).type().dtype() : DType::kBool;
+  Formula f(node);
+  return f.Return(f.Expand(f.Scalar(dtype, 1), Formula::DimsOf(node.input(0))), 1);
 }
 
 absl::Status ImportIdentity(Node& node) {
@@ -128,17 +143,6 @@ absl::Status ImportMean(Node& node) {
   if (node.num_inputs() == 1) return node.Return(sum);
   TENON_ASSIGN_OR_RETURN(const Value count, node.MakeScalar(sum.type().dtype(), node.num_inputs()));
   return node.Return(node.Make<ten::DivOp>(sum, count));
-}
-
-absl::Status ImportSwish(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
-  TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
-  const Value x = node.input(0);
-  if (alpha == 1.0f) return node.Return(node.Make<nn::SiluOp>(x));
-  TENON_ASSIGN_OR_RETURN(const Value factor, node.MakeScalar(x.type().dtype(), alpha));
-  TENON_ASSIGN_OR_RETURN(const Value scaled, node.Make<ten::MulOp>(x, factor));
-  TENON_ASSIGN_OR_RETURN(const Value gate, node.Make<ten::SigmoidOp>(scaled));
-  return node.Return(node.Make<ten::MulOp>(x, gate));
 }
 
 }  // namespace tenon::onnx

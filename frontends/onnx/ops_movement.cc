@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "frontends/onnx/node.h"
+#include "frontends/onnx/formula.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -83,6 +83,43 @@ absl::StatusOr<Dims> EqualParts(const Node& node, DimExpr extent, int64_t parts)
   return sizes;
 }
 
+// Parts whose sizes are values: slices between their running sums.
+absl::Status SplitAtRunTime(Node& node, int64_t axis) {
+  const Value x = node.input(0);
+  Formula f(node);
+  const Value ends = f.Make<ten::CumsumOp>(node.input(1), ten::CumsumOp::Attrs{.axis = 0});
+  const Value starts = f.Sub(ends, node.input(1));
+  const Value axes = f.Ints(std::span(&axis, 1));
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const ten::SliceOp::Attrs part{
+        .axes = {0}, .starts = {node.Dim(i)}, .ends = {node.Dim(i + 1)}, .steps = {1}};
+    Value result = f.Make<ten::DynamicSliceOp>(x, f.Make<ten::SliceOp>(starts, part),
+                                               f.Make<ten::SliceOp>(ends, part), axes, Value());
+    if (!f.ok()) return f.status();
+    // Only the axis that is cut has another extent than x.
+    Dims dims(x.type().dims().begin(), x.type().dims().end());
+    dims[axis] = result.type().dim(axis);
+    result.set_type(WithDims(result.type(), dims));
+    node.SetOutput(i, result);
+  }
+  return absl::OkStatus();
+}
+
+// A scalar fill: some exporters write a vector of one element.
+absl::StatusOr<Value> PadValue(Node& node, const std::string& mode) {
+  const Value value = node.input(2);
+  if (!value || mode != "constant") return Value();
+  if (value.type().rank() == 0) return value;
+  return node.Make<ten::ReshapeOp>(value, ten::ReshapeOp::Attrs{});
+}
+
+absl::Status PadAtRunTime(Node& node, const std::string& mode) {
+  TENON_ASSIGN_OR_RETURN(const Value value, PadValue(node, mode));
+  return node.Return(node.Make<ten::DynamicPadOp>(node.input(0), node.input(1), value,
+                                                  node.input(3),
+                                                  ten::DynamicPadOp::Attrs{.mode = mode}));
+}
+
 }  // namespace
 
 absl::Status ImportConcat(Node& node) {
@@ -135,7 +172,7 @@ absl::Status ImportSplit(Node& node) {
     if (sizes) attrs.sizes = Constants(node, *sizes);
   } else if (node.input(1)) {
     TENON_ASSIGN_OR_RETURN(const auto sizes, node.Extents(1));
-    if (!sizes) return node.Unsupported("the sizes of Split are not known");
+    if (!sizes) return SplitAtRunTime(node, attrs.axis);
     attrs.sizes = *sizes;
   }
   if (attrs.sizes.empty()) {
@@ -211,17 +248,12 @@ absl::Status ImportPad(Node& node) {
   } else {
     if (!node.input(1)) return node.Error("Pad needs pads");
     TENON_ASSIGN_OR_RETURN(auto list, node.Extents(1));
-    if (!list) return node.Unsupported("the pads of Pad are not known");
+    if (!list) return PadAtRunTime(node, attrs.mode);
     pads = *std::move(list);
-    if (node.input(2) && attrs.mode == "constant") {
-      value = node.input(2);
-      if (value.type().rank() > 0) {
-        TENON_ASSIGN_OR_RETURN(value, node.Make<ten::ReshapeOp>(value, ten::ReshapeOp::Attrs{}));
-      }
-    }
+    TENON_ASSIGN_OR_RETURN(value, PadValue(node, attrs.mode));
     if (node.input(3)) {
       TENON_ASSIGN_OR_RETURN(auto list_of_axes, node.ConstantInts(3));
-      if (!list_of_axes) return node.Unsupported("the axes of Pad are not constant");
+      if (!list_of_axes) return PadAtRunTime(node, attrs.mode);
       axes = *std::move(list_of_axes);
     }
   }
@@ -244,7 +276,10 @@ absl::Status ImportTrilu(Node& node) {
   TENON_ASSIGN_OR_RETURN(attrs.upper, node.Flag("upper", true));
   if (node.input(1)) {
     TENON_ASSIGN_OR_RETURN(const auto k, node.ConstantInts(1));
-    if (!k) return node.Unsupported("the diagonal of Trilu is not constant");
+    if (!k) {
+      return node.Return(node.Make<ten::DynamicTriluOp>(
+          node.input(0), node.input(1), ten::DynamicTriluOp::Attrs{.upper = attrs.upper}));
+    }
     if (k->size() != 1) return node.Error("the diagonal of Trilu must be one element");
     attrs.diagonal = k->front();
   }

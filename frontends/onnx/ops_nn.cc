@@ -1,9 +1,9 @@
-// Convolution, pooling, normalisation, softmax.
+// Convolution, pooling, softmax, and what moves between channels and space.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "frontends/onnx/node.h"
+#include "frontends/onnx/formula.h"
 #include "ir/core/check.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -130,10 +130,138 @@ absl::Status ImportConv(Node& node) {
 }
 
 absl::Status ImportMaxPool(Node& node) {
-  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "the index output of MaxPool"));
-  node.MarkRead("storage_order");
   TENON_ASSIGN_OR_RETURN(const nn::MaxPoolOp::Attrs attrs, ReadPool<nn::MaxPoolOp>(node));
-  return node.Return(node.Make<nn::MaxPoolOp>(node.input(0), attrs));
+  TENON_ASSIGN_OR_RETURN(const bool column_major, node.Flag("storage_order", false));
+  if (!node.IsOutputUsed(1)) return node.Return(node.Make<nn::MaxPoolOp>(node.input(0), attrs));
+  TENON_ASSIGN_OR_RETURN(const Value out,
+                         node.Make<nn::MaxPoolWithIndicesOp>(
+                             node.input(0), nn::MaxPoolWithIndicesOp::Attrs{
+                                                .kernel = attrs.kernel,
+                                                .strides = attrs.strides,
+                                                .pads = attrs.pads,
+                                                .dilations = attrs.dilations,
+                                                .ceil_mode = attrs.ceil_mode,
+                                                .auto_pad = attrs.auto_pad,
+                                                .column_major = column_major}));
+  node.SetOutput(1, out.defining_op()->result(1));
+  return node.Return(out);
+}
+
+absl::Status ImportLpPool(Node& node) {
+  TENON_ASSIGN_OR_RETURN(nn::LpPoolOp::Attrs attrs, ReadPool<nn::LpPoolOp>(node));
+  TENON_ASSIGN_OR_RETURN(attrs.p, node.Int("p", 2));
+  if (attrs.p < 1) return node.Error(fmt::format("LpPool has the order {}", attrs.p));
+  return node.Return(node.Make<nn::LpPoolOp>(node.input(0), attrs));
+}
+
+absl::Status ImportConvTranspose(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
+  const Value x = node.input(0), w = node.input(1);
+  TENON_ASSIGN_OR_RETURN(const size_t spatial, SpatialRank(node, w));
+  TENON_ASSIGN_OR_RETURN(Window window, ReadWindow(node, spatial));
+  node.MarkRead("kernel_shape");  // the weights'
+  nn::ConvTransposeOp::Attrs attrs;
+  TENON_ASSIGN_OR_RETURN(attrs.group, node.Int("group", 1));
+  TENON_ASSIGN_OR_RETURN(attrs.output_padding, SpatialList(node, "output_padding", spatial, 0, 0));
+  TENON_ASSIGN_OR_RETURN(const auto output_shape, node.Ints("output_shape"));
+  if (x.type().rank() != w.type().rank()) {
+    return node.Error(fmt::format("ConvTranspose of {} with weights {}", x.type().text(),
+                                  w.type().text()));
+  }
+  const bool upper = window.auto_pad == "SAME_UPPER", same = upper || window.auto_pad == "SAME_LOWER";
+  const bool given = output_shape && !output_shape->empty();
+  if (given && output_shape->size() != spatial && output_shape->size() != spatial + 2) {
+    return node.Error(fmt::format("the output_shape of ConvTranspose has {} elements",
+                                  output_shape->size()));
+  }
+  for (size_t i = 0; (given || same) && i < spatial; ++i) {
+    const auto axis = static_cast<int64_t>(i) + 2;
+    const DimExpr extent = x.type().dim(axis);
+    const DimExpr span = (w.type().dim(axis) - 1) * window.dilations[i] + 1;
+    const DimExpr full = (extent - 1) * window.strides[i] + span + attrs.output_padding[i];
+    const DimExpr wanted = given ? node.Dim((*output_shape)[output_shape->size() - spatial + i])
+                                 : extent * window.strides[i];
+    const DimExpr total = full - wanted;
+    if (!total.is_constant()) {
+      return node.Unsupported("the padding of ConvTranspose depends on unknown extents");
+    }
+    // What is missing at the end is output padding.
+    const int64_t pads = std::max<int64_t>(0, total.constant());
+    attrs.output_padding[i] += pads - total.constant();
+    window.pads[i] = upper ? pads / 2 : pads - pads / 2;
+    window.pads[spatial + i] = pads - window.pads[i];
+  }
+  attrs.strides = std::move(window.strides);
+  attrs.pads = std::move(window.pads);
+  attrs.dilations = std::move(window.dilations);
+  return node.Return(node.Make<nn::ConvTransposeOp>(x, w, node.input(2), attrs));
+}
+
+absl::Status ImportGridSample(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
+  nn::GridSampleOp::Attrs attrs;
+  TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", node.version() < 20 ? "bilinear" : "linear"));
+  TENON_ASSIGN_OR_RETURN(attrs.padding, node.Str("padding_mode", "zeros"));
+  TENON_ASSIGN_OR_RETURN(attrs.align_corners, node.Flag("align_corners", false));
+  if (attrs.mode == "bilinear") attrs.mode = "linear";
+  if (attrs.mode == "bicubic") attrs.mode = "cubic";
+  if (attrs.mode != "linear" && attrs.mode != "nearest" && attrs.mode != "cubic") {
+    return node.Error(fmt::format("GridSample has the mode \"{}\"", attrs.mode));
+  }
+  if (attrs.padding != "zeros" && attrs.padding != "border" && attrs.padding != "reflection") {
+    return node.Error(fmt::format("GridSample has the padding_mode \"{}\"", attrs.padding));
+  }
+  return node.Return(node.Make<nn::GridSampleOp>(node.input(0), node.input(1), attrs));
+}
+
+namespace {
+
+// Both ways between depth and space: the extents of x with the spatial ones in blocks.
+struct Blocks {
+  Formula::Dims dims;  // of x
+  DimExpr size;
+  bool depth_first = true;
+};
+
+absl::StatusOr<Blocks> ReadBlocks(const Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  Blocks blocks;
+  blocks.dims = Formula::DimsOf(node.input(0));
+  TENON_ASSIGN_OR_RETURN(const int64_t size, node.Int("blocksize", 0));
+  TENON_ASSIGN_OR_RETURN(const std::string mode, node.Str("mode", "DCR"));
+  if (blocks.dims.size() != 4 || size < 1 || (mode != "DCR" && mode != "CRD")) {
+    return node.Error(fmt::format("{} needs an input of rank 4, a blocksize of at least 1 and the "
+                                  "mode DCR or CRD",
+                                  node.op_type()));
+  }
+  blocks.size = node.Dim(size);
+  blocks.depth_first = mode == "DCR";
+  return blocks;
+}
+
+}  // namespace
+
+absl::Status ImportDepthToSpace(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Blocks b, ReadBlocks(node));
+  const DimExpr depth = FloorDiv(b.dims[1], b.size * b.size), h = b.dims[2], w = b.dims[3];
+  Formula f(node);
+  const Value x = node.input(0);
+  const Value split =
+      b.depth_first ? f.Reshape(x, {b.dims[0], b.size, b.size, depth, h, w})
+                    : f.Reshape(x, {b.dims[0], depth, b.size, b.size, h, w});
+  const Value moved = b.depth_first ? f.Transpose(split, {0, 3, 4, 1, 5, 2})
+                                    : f.Transpose(split, {0, 1, 4, 2, 5, 3});
+  return f.Return(f.Reshape(moved, {b.dims[0], depth, h * b.size, w * b.size}));
+}
+
+absl::Status ImportSpaceToDepth(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Blocks b, ReadBlocks(node));
+  const DimExpr h = FloorDiv(b.dims[2], b.size), w = FloorDiv(b.dims[3], b.size);
+  Formula f(node);
+  const Value split =
+      f.Reshape(node.input(0), {b.dims[0], b.dims[1], h, b.size, w, b.size});
+  return f.Return(f.Reshape(f.Transpose(split, {0, 3, 5, 1, 2, 4}),
+                            {b.dims[0], b.dims[1] * b.size * b.size, h, w}));
 }
 
 absl::Status ImportAveragePool(Node& node) {
@@ -142,53 +270,8 @@ absl::Status ImportAveragePool(Node& node) {
   return node.Return(node.Make<nn::AveragePoolOp>(node.input(0), attrs));
 }
 
-absl::Status ImportBatchNormalization(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(5, 5));
-  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a statistics output of BatchNormalization"));
-  TENON_ASSIGN_OR_RETURN(const bool training, node.Flag("training_mode", false));
-  TENON_ASSIGN_OR_RETURN(const bool spatial, node.Flag("spatial", true));
-  node.MarkRead("momentum");
-  if (training || !spatial) {
-    return node.Unsupported(training ? "BatchNormalization in training mode"
-                                     : "BatchNormalization with spatial = 0");
-  }
-  nn::BatchNormOp::Attrs attrs;
-  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-5f));
-  for (int i = 1; i < 5; ++i) {
-    if (node.input(i).type().dtype() != node.input(0).type().dtype()) {
-      return node.Unsupported("BatchNormalization with mixed element types");
-    }
-  }
-  return node.Return(node.Make<nn::BatchNormOp>(node.input(0), node.input(1), node.input(2),
-                                                node.input(3), node.input(4), attrs));
-}
-
-absl::Status ImportLayerNormalization(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
-  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a statistics output of LayerNormalization"));
-  node.MarkRead("stash_type");
-  nn::LayerNormOp::Attrs attrs;
-  TENON_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", -1));
-  TENON_ASSIGN_OR_RETURN(attrs.axis, node.Axis(axis, node.input(0).type().rank()));
-  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-5f));
-  return node.Return(
-      node.Make<nn::LayerNormOp>(node.input(0), node.input(1), node.input(2), attrs));
-}
-
-absl::Status ImportRMSNormalization(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
-  node.MarkRead("stash_type");
-  if (node.input(1).type().dtype() != node.input(0).type().dtype()) {
-    return node.Unsupported("RMSNormalization with a scale of another element type");
-  }
-  nn::RmsNormOp::Attrs attrs;
-  TENON_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", -1));
-  TENON_ASSIGN_OR_RETURN(attrs.axis, node.Axis(axis, node.input(0).type().rank()));
-  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-5f));
-  return node.Return(node.Make<nn::RmsNormOp>(node.input(0), node.input(1), attrs));
-}
-
 absl::Status ImportSoftmax(Node& node) { return ImportSoftmaxLike<nn::SoftmaxOp>(node); }
+absl::Status ImportHardmax(Node& node) { return ImportSoftmaxLike<nn::HardmaxOp>(node); }
 absl::Status ImportLogSoftmax(Node& node) { return ImportSoftmaxLike<nn::LogSoftmaxOp>(node); }
 
 }  // namespace tenon::onnx

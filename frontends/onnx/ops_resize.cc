@@ -139,17 +139,12 @@ absl::Status ImportOldResize(Node& node, const std::optional<std::vector<float>>
 
 absl::Status ReadModes(const Node& node, ten::ResizeOp::Attrs& attrs) {
   constexpr std::array<std::string_view, 3> kModes = {"nearest", "linear", "cubic"};
-  constexpr std::array<std::string_view, 6> kCoordinates = {
-      "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-      "align_corners", "asymmetric",           "tf_crop_and_resize"};
+  constexpr std::array<std::string_view, 7> kCoordinates = {
+      "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
+      "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
   constexpr std::array<std::string_view, 4> kNearest = {"round_prefer_floor", "round_prefer_ceil",
                                                         "floor", "ceil"};
   TENON_ASSIGN_OR_RETURN(attrs.mode, OneOf(node, "mode", "nearest", kModes));
-  TENON_ASSIGN_OR_RETURN(attrs.coordinate_mode,
-                         node.Str("coordinate_transformation_mode", "half_pixel"));
-  if (attrs.coordinate_mode == "tf_half_pixel_for_nn") {
-    return node.Unsupported("the coordinate mode tf_half_pixel_for_nn");
-  }
   TENON_ASSIGN_OR_RETURN(attrs.coordinate_mode,
                          OneOf(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
   TENON_ASSIGN_OR_RETURN(attrs.nearest_mode,
@@ -177,11 +172,71 @@ absl::Status ReadRoi(const Node& node, const Request& request, ten::ResizeOp::At
   return absl::OkStatus();
 }
 
+// Is an input there, and not the empty vector that stands for an absent one?
+bool IsGiven(const Node& node, int i) {
+  if (!node.input(i)) return false;
+  const Type type = node.input(i).type();
+  return !(type.rank() == 1 && type.dim(0).is_constant(0));
+}
+
+// Must sizes, scales or the region of interest be read when the model runs?
+bool NeedsValues(const Node& node, const Request& request, const std::string& policy,
+                 const ten::ResizeOp::Attrs& attrs) {
+  if (attrs.coordinate_mode == "tf_crop_and_resize" && IsGiven(node, 1) && !node.Constant(1)) {
+    return true;
+  }
+  if (!IsGiven(node, 3)) {
+    if (!IsGiven(node, 2)) return false;
+    if (!node.Constant(2)) return true;
+    const Attribute scales = node.Constant(2);
+    // Extents that are not known times an odd number.
+    for (size_t i = 0; i < request.axes.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      if (at >= scales.type().num_elements() || attrs.sizes[request.axes[i]].is_constant()) continue;
+      const double scale = scales.ElementAsDouble(at) * 64;
+      if (scale != std::floor(scale) || scale >= 65536) return true;
+    }
+    return false;
+  }
+  if (!request.sizes) return true;
+  if (policy == "stretch") return false;
+  for (size_t i = 0; i < std::min(request.axes.size(), request.sizes->size()); ++i) {
+    if (!attrs.sizes[request.axes[i]].is_constant() || !(*request.sizes)[i].is_constant()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+absl::Status ResizeAtRunTime(Node& node, std::vector<int64_t> axes, const std::string& policy,
+                             const ten::ResizeOp::Attrs& attrs, Value roi, Value scales,
+                             Value sizes) {
+  const bool crops = attrs.coordinate_mode == "tf_crop_and_resize";
+  return node.Return(node.Make<ten::DynamicResizeOp>(
+      node.input(0), crops ? roi : Value(), scales, sizes,
+      ten::DynamicResizeOp::Attrs{.axes = std::move(axes),
+                                  .policy = policy,
+                                  .mode = attrs.mode,
+                                  .coordinate_mode = attrs.coordinate_mode,
+                                  .nearest_mode = attrs.nearest_mode,
+                                  .cubic_coeff_a = attrs.cubic_coeff_a,
+                                  .exclude_outside = attrs.exclude_outside,
+                                  .antialias = attrs.antialias,
+                                  .extrapolation_value = attrs.extrapolation_value}));
+}
+
 }  // namespace
 
 absl::Status ImportResize(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 11 ? 2 : 4));
   if (node.version() < 11) {
+    if (!node.Constant(1)) {
+      ten::ResizeOp::Attrs attrs = InitialAttrs(node);
+      attrs.coordinate_mode = "asymmetric";
+      attrs.nearest_mode = "floor";
+      TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", "nearest"));
+      return ResizeAtRunTime(node, {}, "stretch", attrs, Value(), node.input(1), Value());
+    }
     TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
     return ImportOldResize(node, scales);
   }
@@ -200,11 +255,16 @@ absl::Status ImportResize(Node& node) {
   constexpr std::array<std::string_view, 3> kPolicies = {"stretch", "not_larger", "not_smaller"};
   TENON_ASSIGN_OR_RETURN(const std::string policy,
                          OneOf(node, "keep_aspect_ratio_policy", "stretch", kPolicies));
-  TENON_RETURN_IF_ERROR(ReadRoi(node, request, attrs));
   if (node.input(3)) {
     TENON_ASSIGN_OR_RETURN(request.sizes, node.Extents(3));
-    if (!request.sizes) return node.Unsupported("the sizes of Resize are not known");
   }
+  if (NeedsValues(node, request, policy, attrs)) {
+    const bool by_size = IsGiven(node, 3);
+    return ResizeAtRunTime(node, axes ? request.axes : std::vector<int64_t>(), policy, attrs,
+                           node.input(1), by_size ? Value() : node.input(2),
+                           by_size ? node.input(3) : Value());
+  }
+  TENON_RETURN_IF_ERROR(ReadRoi(node, request, attrs));
   if (request.sizes && !request.sizes->empty()) {
     TENON_RETURN_IF_ERROR(CheckCount(node, "sizes", request.sizes->size(), request.axes.size()));
     TENON_RETURN_IF_ERROR(ApplySizes(node, request, policy, attrs));
@@ -222,6 +282,13 @@ absl::Status ImportUpsample(Node& node) {
   if (node.version() < 9) {
     TENON_ASSIGN_OR_RETURN(const auto scales, node.Floats("scales"));
     return ImportOldResize(node, scales);
+  }
+  if (!node.Constant(1)) {
+    ten::ResizeOp::Attrs attrs = InitialAttrs(node);
+    attrs.coordinate_mode = "asymmetric";
+    attrs.nearest_mode = "floor";
+    TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", "nearest"));
+    return ResizeAtRunTime(node, {}, "stretch", attrs, Value(), node.input(1), Value());
   }
   TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
   return ImportOldResize(node, scales);

@@ -85,7 +85,13 @@ absl::Status ImportFlatten(Node& node) {
 
 absl::Status ImportSqueeze(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 13 ? 1 : 2));
-  TENON_ASSIGN_OR_RETURN(auto axes, node.IntsAttrOrInput("axes", 13, 1));
+  std::optional<std::vector<int64_t>> axes;
+  if (node.version() < 13) {
+    TENON_ASSIGN_OR_RETURN(axes, node.Ints("axes"));
+  } else if (node.input(1)) {
+    TENON_ASSIGN_OR_RETURN(axes, node.ConstantInts(1));
+    if (!axes) return node.Return(node.Make<ten::DynamicSqueezeOp>(node.input(0), node.input(1)));
+  }
   const Value x = node.input(0);
   const Dims dims = DimsOf(x);
   const int64_t rank = static_cast<int64_t>(dims.size());
@@ -113,7 +119,13 @@ absl::Status ImportSqueeze(Node& node) {
 
 absl::Status ImportUnsqueeze(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 13 ? 1 : 2));
-  TENON_ASSIGN_OR_RETURN(auto axes, node.IntsAttrOrInput("axes", 13, 1));
+  std::optional<std::vector<int64_t>> axes;
+  if (node.version() < 13) {
+    TENON_ASSIGN_OR_RETURN(axes, node.Ints("axes"));
+  } else if (node.input(1)) {
+    TENON_ASSIGN_OR_RETURN(axes, node.ConstantInts(1));
+    if (!axes) return node.Return(node.Make<ten::DynamicUnsqueezeOp>(node.input(0), node.input(1)));
+  }
   if (!axes) return node.Error("Unsqueeze needs axes");
   const Value x = node.input(0);
   const int64_t rank = x.type().rank() + static_cast<int64_t>(axes->size());

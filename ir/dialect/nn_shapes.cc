@@ -60,6 +60,46 @@ absl::Status InferConv(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, x.dtype(), dims);
 }
 
+absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2);
+  if (!x.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, x.rank()));
+  const int64_t spatial = x.rank() - 2, group = InferI64(c, "group");
+  TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
+  const std::span<const int64_t> output_padding = InferI64s(c, "output_padding");
+  if (static_cast<int64_t>(output_padding.size()) != spatial) {
+    return c.Error(fmt::format("output_padding has {} elements, expected {}", output_padding.size(),
+                               spatial));
+  }
+  if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
+  DimVector dims(x.rank(), DimExpr::Unknown(c.context));
+  dims[0] = x.dim(0);
+  if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
+  if (ProvablyDifferent(x.dim(1), w.dim(0))) {
+    return c.Error(
+        fmt::format("x has {} channels, but w has {}", x.dim(1).text(), w.dim(0).text()));
+  }
+  if (w.dim(0).is_constant() && w.dim(0).constant() % group != 0) {
+    return c.Error(
+        fmt::format("{} channels cannot be divided into {} groups", w.dim(0).text(), group));
+  }
+  dims[1] = w.dim(1) * group;
+  TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, dims[1]));
+  for (int64_t i = 0; i < spatial; ++i) {
+    if (output_padding[i] < 0) {
+      return c.Error(fmt::format("output_padding holds {}, expected 0 or more", output_padding[i]));
+    }
+    const DimExpr span = (w.dim(2 + i) - 1) * window.dilations[i] + 1;
+    const int64_t pads = window.pads[i] + window.pads[spatial + i];
+    dims[2 + i] = (x.dim(2 + i) - 1) * window.strides[i] + span + (output_padding[i] - pads);
+    if (dims[2 + i].is_constant() && dims[2 + i].constant() < 0) {
+      return c.Error(fmt::format("spatial axis {} would have {} elements", i, dims[2 + i].text()));
+    }
+  }
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
 absl::Status InferPool(const InferContext& c, ResultTypes& results) {
   const Type x = c.operands[0];
   if (!x.is_tensor()) return SetResult(results, x);
@@ -77,6 +117,27 @@ absl::Status InferPool(const InferContext& c, ResultTypes& results) {
     TENON_ASSIGN_OR_RETURN(dims[2 + i], WindowExtent(c, window, i, x.dim(2 + i),
                                                      DimExpr::Constant(c.context, kernel[i])));
   }
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
+absl::Status InferPoolWithIndices(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(InferPool(c, results));
+  return SetResult(results, WithDType(results[0], DType::kI64));
+}
+
+absl::Status InferGridSample(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operands[0], grid = c.operands[1];
+  if (!x.is_tensor() || !grid.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "grid", grid, x.rank()));
+  DimVector dims(x.rank(), DimExpr::Unknown(c.context));
+  TENON_ASSIGN_OR_RETURN(dims[0],
+                         MergeEqual(c, x.dim(0), grid.dim(0), "the batch of x and grid"));
+  dims[1] = x.dim(1);
+  for (int64_t i = 2; i < x.rank(); ++i) dims[i] = grid.dim(i - 1);
+  TENON_RETURN_IF_ERROR(MergeEqual(c, grid.dim(-1), DimExpr::Constant(c.context, x.rank() - 2),
+                                   "the last extent of grid and the number of spatial axes")
+                            .status());
   return SetTensor(c, results, x.dtype(), dims);
 }
 
@@ -128,6 +189,9 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results) {
       (hk.heads.constant() == 0 || hq.heads.constant() % hk.heads.constant() != 0)) {
     return c.Error(
         fmt::format("{} heads of q cannot share {} heads of k", hq.heads.text(), hk.heads.text()));
+  }
+  if (InferDimList(c, "causal_offset").size() > 1) {
+    return c.Error("causal_offset has several elements, expected one extent or none");
   }
   const DimExpr scores[] = {batch, hq.heads, hq.sequence, keys};
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "mask", mask, scores));

@@ -46,12 +46,26 @@ absl::Status InferTile(const InferContext& c, ResultTypes& results);
 absl::Status InferDynamicTile(const InferContext& c, ResultTypes& results);
 absl::Status InferRange(const InferContext& c, ResultTypes& results);
 absl::Status InferResize(const InferContext& c, ResultTypes& results);
+absl::Status InferBitcast(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicReduce(const InferContext& c, ResultTypes& results);
+absl::Status InferTopK(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicTopK(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicSqueeze(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicUnsqueeze(const InferContext& c, ResultTypes& results);
+absl::Status InferScatterElements(const InferContext& c, ResultTypes& results);
+absl::Status InferNonZero(const InferContext& c, ResultTypes& results);
+absl::Status InferUnique(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicPad(const InferContext& c, ResultTypes& results);
+absl::Status InferDynamicResize(const InferContext& c, ResultTypes& results);
 
 // nn
 absl::Status InferNorm(const InferContext& c, ResultTypes& results);
 absl::Status InferBatchNorm(const InferContext& c, ResultTypes& results);
 absl::Status InferConv(const InferContext& c, ResultTypes& results);
+absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results);
 absl::Status InferPool(const InferContext& c, ResultTypes& results);
+absl::Status InferPoolWithIndices(const InferContext& c, ResultTypes& results);
+absl::Status InferGridSample(const InferContext& c, ResultTypes& results);
 absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 
 // fused

@@ -6,27 +6,11 @@
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
+#include "kernels/reference/map.h"
 #include "kernels/shape.h"
 
 namespace tenon::kernels {
 namespace {
-
-// out[i] = f(a[i], b[i]) over the broadcast index space; f takes and returns Compute types.
-template <typename In, typename Out, typename F>
-KernelStatus Zip(const RunArgs& args, F f) {
-  const TensorView& out = args.outputs[0];
-  const In* a = args.inputs[0].as<In>();
-  const In* b = args.inputs[1].as<In>();
-  Out* result = out.as<Out>();
-  StridedWalk<2> walk(out.shape, {BroadcastStrides(args.inputs[0].shape, out.shape),
-                                  BroadcastStrides(args.inputs[1].shape, out.shape)});
-  const int64_t n = out.numel();
-  for (int64_t i = 0; i < n; ++i, walk.Next()) {
-    result[i] = static_cast<Out>(
-        f(static_cast<Compute<In>>(a[walk[0]]), static_cast<Compute<In>>(b[walk[1]])));
-  }
-  return KernelStatus::Ok();
-}
 
 template <typename F>
 KernelStatus ZipNumber(const RunArgs& args, F f) {

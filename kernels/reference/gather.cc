@@ -102,22 +102,23 @@ KernelStatus GatherNd(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-template <typename T>
-T Combine(T old, T update, ten::ScatterNdReduction reduction) {
+// Both scatters name the reductions alike.
+template <typename T, typename Reduction>
+T Combine(T old, T update, Reduction reduction) {
   using C = Compute<T>;
   const C a = static_cast<C>(old), b = static_cast<C>(update);
   // Integers wrap, as in the elementwise ops.
   using W = std::conditional_t<kIsFloat<T>, C, uint64_t>;
   switch (reduction) {
-    case ten::ScatterNdReduction::kNone:
+    case Reduction::kNone:
       return update;
-    case ten::ScatterNdReduction::kAdd:
+    case Reduction::kAdd:
       return static_cast<T>(static_cast<C>(static_cast<W>(a) + static_cast<W>(b)));
-    case ten::ScatterNdReduction::kMul:
+    case Reduction::kMul:
       return static_cast<T>(static_cast<C>(static_cast<W>(a) * static_cast<W>(b)));
-    case ten::ScatterNdReduction::kMax:
+    case Reduction::kMax:
       return a != a || a > b ? old : update;
-    case ten::ScatterNdReduction::kMin:
+    case Reduction::kMin:
       return a != a || a < b ? old : update;
   }
   return update;
@@ -146,6 +147,35 @@ KernelStatus ScatterNd(const RunArgs& args) {
   });
 }
 
+KernelStatus ScatterElements(const RunArgs& args) {
+  const auto& attrs = args.get<ten::ScatterElementsAttrs>();
+  const TensorView &x = args.inputs[0], &indices = args.inputs[1], &updates = args.inputs[2];
+  const TensorView& out = args.outputs[0];
+  if (out.numel() > 0 && out.data != x.data) std::memcpy(out.data, x.data, out.bytes());
+  const int64_t axis = NormalizeAxis(attrs.axis, x.rank());
+  const int64_t extent = x.shape[axis], n = indices.numel();
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    if (indices.shape[d] != updates.shape[d] || (d != axis && indices.shape[d] > x.shape[d])) {
+      return KernelStatus::Invalid("axis " + std::to_string(d) + " has " +
+                                   std::to_string(indices.shape[d]) + " indices and " +
+                                   std::to_string(updates.shape[d]) + " updates for " +
+                                   std::to_string(x.shape[d]) + " elements");
+    }
+  }
+  const Dims strides = RowMajorStrides(x.shape);
+  return DispatchAny(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    StridedWalk<1> walk(indices.shape, {strides});
+    for (int64_t i = 0; i < n; ++i, walk.Next()) {
+      int64_t index = IndexAt(indices, i);
+      if (!Resolve(index, extent)) return OutOfRange(index, extent);
+      T& to = out.as<T>()[walk[0] + (index - walk.index()[axis]) * strides[axis]];
+      to = Combine(to, updates.as<T>()[i], attrs.reduction);
+    }
+    return KernelStatus::Ok();
+  });
+}
+
 }  // namespace
 
 Kernel RefGather() { return {.op = "ten.gather", .name = "ref.gather", .run = Gather}; }
@@ -155,6 +185,13 @@ Kernel RefGatherElements() {
 }
 
 Kernel RefGatherNd() { return {.op = "ten.gather_nd", .name = "ref.gather_nd", .run = GatherNd}; }
+
+Kernel RefScatterElements() {
+  return {.op = "ten.scatter_elements",
+          .name = "ref.scatter_elements",
+          .run = ScatterElements,
+          .inplace_mask = 1};
+}
 
 Kernel RefScatterNd() {
   return {.op = "ten.scatter_nd", .name = "ref.scatter_nd", .run = ScatterNd, .inplace_mask = 1};

@@ -1,5 +1,6 @@
 // Reference kernels that only move elements: the result is made of elements of the inputs.
 #include <cstring>
+#include <string>
 
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
@@ -86,25 +87,24 @@ int64_t PadSource(int64_t at, int64_t extent, ten::PadMode mode) {
   return -1;
 }
 
-KernelStatus Pad(const RunArgs& args) {
-  const auto& attrs = args.get<ten::PadAttrs>();
+// `pads`: as in ten.pad, for every axis.
+KernelStatus PadBy(const RunArgs& args, DimSpan pads, ten::PadMode mode,
+                   const TensorView& fill) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
-  const bool has_value = args.inputs.size() > 1 && args.inputs[1].present();
   const int64_t n = out.numel();
-  if (n > 0 && x.numel() == 0 && attrs.mode != ten::PadMode::kConstant) {
+  if (n > 0 && x.numel() == 0 && mode != ten::PadMode::kConstant) {
     return KernelStatus::Invalid("an empty axis can be padded with a constant only");
   }
   return DispatchSize(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T value = has_value ? *args.inputs[1].as<T>() : T{0};
+    const T value = fill.present() ? *fill.as<T>() : T{0};
     const Dims strides = RowMajorStrides(x.shape);
     StridedWalk<0> walk(out.shape, {});
     for (int64_t i = 0; i < n; ++i, walk.Next()) {
       int64_t from = 0;
       bool inside = true;
       for (size_t axis = 0; axis < strides.size(); ++axis) {
-        const int64_t at =
-            PadSource(walk.index()[axis] - attrs.pads[axis], x.shape[axis], attrs.mode);
+        const int64_t at = PadSource(walk.index()[axis] - pads[axis], x.shape[axis], mode);
         inside &= at >= 0;
         from += at * strides[axis];
       }
@@ -114,8 +114,36 @@ KernelStatus Pad(const RunArgs& args) {
   });
 }
 
-KernelStatus Trilu(const RunArgs& args) {
-  const auto& attrs = args.get<ten::TriluAttrs>();
+KernelStatus Pad(const RunArgs& args) {
+  const auto& attrs = args.get<ten::PadAttrs>();
+  return PadBy(args, attrs.pads, attrs.mode,
+               args.inputs.size() > 1 ? args.inputs[1] : TensorView{});
+}
+
+KernelStatus DynamicPad(const RunArgs& args) {
+  const TensorView &pads = args.inputs[1], &axes = args.inputs[3];
+  const int64_t rank = args.inputs[0].rank();
+  const int64_t padded = axes.present() ? axes.numel() : rank;
+  if (pads.numel() != 2 * padded) {
+    return KernelStatus::Invalid(std::to_string(pads.numel()) + " pads for " +
+                                 std::to_string(padded) + " axes");
+  }
+  Dims all(2 * rank, 0);
+  for (int64_t i = 0; i < padded; ++i) {
+    const int64_t axis = axes.present() ? NormalizeAxis(IndexAt(axes, i), rank) : i;
+    if (axis < 0 || axis >= rank) {
+      return KernelStatus::Invalid("axis " + std::to_string(IndexAt(axes, i)) +
+                                   " is out of range for rank " + std::to_string(rank));
+    }
+    all[axis] = IndexAt(pads, i);
+    all[rank + axis] = IndexAt(pads, padded + i);
+  }
+  // Both ops name the modes alike.
+  const auto mode = static_cast<ten::PadMode>(args.get<ten::DynamicPadAttrs>().mode);
+  return PadBy(args, View(all), mode, args.inputs[2]);
+}
+
+KernelStatus TriluBy(const RunArgs& args, bool upper, int64_t diagonal) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   if (x.numel() == 0) return KernelStatus::Ok();
   const int64_t rows = x.dim(-2), cols = x.dim(-1), matrices = x.numel() / (rows * cols);
@@ -126,13 +154,23 @@ KernelStatus Trilu(const RunArgs& args) {
         for (int64_t j = 0; j < cols; ++j) {
           const int64_t at = (m * rows + i) * cols + j;
           // Compared without adding to i, so that an extreme diagonal cannot overflow.
-          const bool keep = attrs.upper ? j - i >= attrs.diagonal : j - i <= attrs.diagonal;
+          const bool keep = upper ? j - i >= diagonal : j - i <= diagonal;
           out.as<T>()[at] = keep ? x.as<T>()[at] : T{0};
         }
       }
     }
     return KernelStatus::Ok();
   });
+}
+
+KernelStatus Trilu(const RunArgs& args) {
+  const auto& attrs = args.get<ten::TriluAttrs>();
+  return TriluBy(args, attrs.upper, attrs.diagonal);
+}
+
+KernelStatus DynamicTrilu(const RunArgs& args) {
+  if (args.inputs[1].numel() != 1) return KernelStatus::Invalid("diagonal must be one element");
+  return TriluBy(args, args.get<ten::DynamicTriluAttrs>().upper, IndexAt(args.inputs[1], 0));
 }
 
 KernelStatus Range(const RunArgs& args) {
@@ -163,6 +201,10 @@ Kernel RefDynamicExpand() {
       .op = "ten.dynamic_expand", .name = "ref.dynamic_expand", .run = StridedCopy<ExpandLayout>};
 }
 
+Kernel RefDynamicPad() {
+  return {.op = "ten.dynamic_pad", .name = "ref.dynamic_pad", .run = DynamicPad};
+}
+
 Kernel RefDynamicReshape() {
   return {
       .op = "ten.dynamic_reshape", .name = "ref.dynamic_reshape", .run = Copy, .inplace_mask = 1};
@@ -174,8 +216,24 @@ Kernel RefDynamicSlice() {
           .run = StridedCopy<DynamicSliceLayout>};
 }
 
+Kernel RefDynamicSqueeze() {
+  return {
+      .op = "ten.dynamic_squeeze", .name = "ref.dynamic_squeeze", .run = Copy, .inplace_mask = 1};
+}
+
 Kernel RefDynamicTile() {
   return {.op = "ten.dynamic_tile", .name = "ref.dynamic_tile", .run = StridedCopy<TileLayout>};
+}
+
+Kernel RefDynamicTrilu() {
+  return {.op = "ten.dynamic_trilu", .name = "ref.dynamic_trilu", .run = DynamicTrilu};
+}
+
+Kernel RefDynamicUnsqueeze() {
+  return {.op = "ten.dynamic_unsqueeze",
+          .name = "ref.dynamic_unsqueeze",
+          .run = Copy,
+          .inplace_mask = 1};
 }
 
 Kernel RefExpand() {

@@ -1,4 +1,5 @@
 // Reference kernels of pooling, for any number of spatial axes.
+#include <cmath>
 #include <limits>
 
 #include "kernels/kernel_list.h"
@@ -79,7 +80,80 @@ KernelStatus AveragePool(const RunArgs& args) {
       });
 }
 
+template <typename T>
+KernelStatus LpPool(const RunArgs& args) {
+  const auto p = static_cast<double>(args.get<nn::LpPoolAttrs>().p);
+  return ForEachOutput<T, nn::LpPoolAttrs>(
+      args, [&](const T* x, const Window& window, DimSpan in, const Dims& position) {
+        double sum = 0;
+        VisitWindow(window, in, position, [&](int64_t offset) {
+          sum += std::pow(std::fabs(static_cast<double>(static_cast<Compute<T>>(x[offset]))), p);
+        });
+        return static_cast<T>(std::pow(sum, 1 / p));
+      });
+}
+
+// The offset in a plane of these extents when its first axis is the one that varies fastest.
+int64_t ColumnMajor(int64_t offset, DimSpan extents) {
+  int64_t result = 0;
+  Dims index(extents.size(), 0);
+  for (size_t axis = extents.size(); axis-- > 0;) {
+    index[axis] = offset % extents[axis];
+    offset /= extents[axis];
+  }
+  for (size_t axis = extents.size(); axis-- > 0;) result = result * extents[axis] + index[axis];
+  return result;
+}
+
+template <typename T>
+KernelStatus MaxPoolWithIndices(const RunArgs& args) {
+  using C = Compute<T>;
+  const auto& attrs = args.get<nn::MaxPoolWithIndicesAttrs>();
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
+  const DimSpan in = x.shape.subspan(2), out_spatial = out.shape.subspan(2);
+  const Window window = Window::Of(attrs, attrs.kernel, in, out_spatial);
+  const int64_t planes = x.shape[0] * x.shape[1], positions = Product(out_spatial);
+  const int64_t plane = Product(in);
+  for (int64_t p = 0; p < planes; ++p) {
+    StridedWalk<0> walk(out_spatial, {});
+    for (int64_t i = 0; i < positions; ++i, walk.Next()) {
+      const T* from = x.as<T>() + p * plane;
+      int64_t best = -1;
+      VisitWindow(window, in, walk.index(), [&](int64_t offset) {
+        const C v = static_cast<C>(from[offset]);
+        if (best < 0 || static_cast<C>(from[best]) < v || (v != v && from[best] == from[best])) {
+          best = offset;
+        }
+      });
+      if (best < 0) return KernelStatus::Invalid("a window holds padding only");
+      out.as<T>()[p * positions + i] = from[best];
+      args.outputs[1].as<int64_t>()[p * positions + i] =
+          p * plane + (attrs.column_major ? ColumnMajor(best, in) : best);
+    }
+  }
+  return KernelStatus::Ok();
+}
+
 }  // namespace
+
+Kernel RefLpPool() {
+  return {.op = "nn.lp_pool", .name = "ref.lp_pool", .run = [](const RunArgs& args) {
+            return DispatchFloat(args.inputs[0].dtype, [&](auto tag) {
+              return LpPool<typename decltype(tag)::type>(args);
+            });
+          }};
+}
+
+Kernel RefMaxPoolWithIndices() {
+  return {.op = "nn.max_pool_with_indices",
+          .name = "ref.max_pool_with_indices",
+          .run = [](const RunArgs& args) {
+            return DispatchNumber(args.inputs[0].dtype, [&](auto tag) {
+              return MaxPoolWithIndices<typename decltype(tag)::type>(args);
+            });
+          }};
+}
 
 Kernel RefAveragePool() {
   return {.op = "nn.average_pool", .name = "ref.average_pool", .run = [](const RunArgs& args) {

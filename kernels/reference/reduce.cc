@@ -1,6 +1,7 @@
 // Reference kernels of reductions and of running sums.
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
@@ -49,6 +50,33 @@ struct L2Fold {
     return acc + d * d;
   }
   static T Finish(double acc, int64_t) { return Convert<T>(std::sqrt(acc)); }
+};
+
+// log(sum(e^v)) with a running maximum, so that nothing overflows. An infinite maximum is the result.
+template <typename T>
+struct LogSumExpFold {
+  struct Acc {
+    double max = -std::numeric_limits<double>::infinity();
+    double sum = 0;
+  };
+  static Acc Start() { return {}; }
+  static Acc Step(Acc acc, T v) {
+    const double d = static_cast<double>(static_cast<Compute<T>>(v));
+    if (std::isnan(d) || std::isnan(acc.max)) {
+      acc.max = std::numeric_limits<double>::quiet_NaN();
+    } else if (d > acc.max) {
+      acc.sum = acc.sum * std::exp(acc.max - d) + 1;
+      acc.max = d;
+    } else if (d == acc.max) {
+      acc.sum += 1;
+    } else {
+      acc.sum += std::exp(d - acc.max);
+    }
+    return acc;
+  }
+  static T Finish(Acc acc, int64_t) {
+    return Convert<T>(std::isinf(acc.max) ? acc.max : acc.max + std::log(acc.sum));
+  }
 };
 
 template <typename T>
@@ -111,25 +139,71 @@ KernelStatus RunReduce(const RunArgs& args) {
   });
 }
 
-KernelStatus CumSum(const RunArgs& args) {
-  const auto& attrs = args.get<ten::CumsumAttrs>();
+template <template <typename> class Fold>
+KernelStatus ReduceOver(const RunArgs& args, std::span<const int64_t> axes) {
+  return DispatchAny(args.inputs[0].dtype, [&](auto tag) {
+    return Reduce<Fold, typename decltype(tag)::type>(args.inputs[0], args.outputs[0], axes);
+  });
+}
+
+KernelStatus DynamicReduce(const RunArgs& args) {
+  const auto& attrs = args.get<ten::DynamicReduceAttrs>();
+  const TensorView &x = args.inputs[0], &list = args.inputs[1];
+  Dims axes;
+  for (int64_t i = 0; i < list.numel(); ++i) {
+    const int64_t axis = NormalizeAxis(IndexAt(list, i), x.rank());
+    if (axis < 0 || axis >= x.rank()) {
+      return KernelStatus::Invalid("axis " + std::to_string(IndexAt(list, i)) +
+                                   " is out of range for rank " + std::to_string(x.rank()));
+    }
+    axes.push_back(axis);
+  }
+  if (axes.empty() && !attrs.noop_with_empty_axes) {
+    for (int64_t axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
+  }
+  switch (attrs.kind) {
+    case ten::DynamicReduceKind::kSum:
+      return ReduceOver<SumFold>(args, View(axes));
+    case ten::DynamicReduceKind::kMean:
+      return ReduceOver<MeanFold>(args, View(axes));
+    case ten::DynamicReduceKind::kMax:
+      return ReduceOver<MaxFold>(args, View(axes));
+    case ten::DynamicReduceKind::kMin:
+      return ReduceOver<MinFold>(args, View(axes));
+    case ten::DynamicReduceKind::kProd:
+      return ReduceOver<ProdFold>(args, View(axes));
+    case ten::DynamicReduceKind::kL2:
+      return ReduceOver<L2Fold>(args, View(axes));
+    case ten::DynamicReduceKind::kLogSumExp:
+      return ReduceOver<LogSumExpFold>(args, View(axes));
+  }
+  return KernelStatus::Internal("no such reduction");
+}
+
+// How a running sum or product is made.
+struct Running {
+  int64_t axis;
+  bool product, exclusive, reverse;
+};
+
+KernelStatus RunCumulate(const RunArgs& args, const Running& running) {
   const TensorView& x = args.inputs[0];
   if (x.numel() == 0) return KernelStatus::Ok();
-  const int64_t axis = NormalizeAxis(attrs.axis, x.rank());
+  const int64_t axis = running.axis;
   const int64_t extent = x.shape[axis], inner = Product(x.shape.subspan(axis + 1));
   const int64_t outer = Product(x.shape.first(axis));
   return DispatchNumber(x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) {
-        Accumulate<T> sum = 0;
+        Accumulate<T> total = running.product ? 1 : 0;
         for (int64_t step = 0; step < extent; ++step) {
-          const int64_t position = attrs.reverse ? extent - 1 - step : step;
+          const int64_t position = running.reverse ? extent - 1 - step : step;
           const int64_t at = (o * extent + position) * inner + i;
-          const auto next =
-              sum + static_cast<Accumulate<T>>(static_cast<Compute<T>>(x.as<T>()[at]));
-          args.outputs[0].as<T>()[at] = static_cast<T>(attrs.exclusive ? sum : next);
-          sum = next;
+          const auto v = static_cast<Accumulate<T>>(static_cast<Compute<T>>(x.as<T>()[at]));
+          const Accumulate<T> next = running.product ? total * v : total + v;
+          args.outputs[0].as<T>()[at] = static_cast<T>(running.exclusive ? total : next);
+          total = next;
         }
       }
     }
@@ -137,13 +211,43 @@ KernelStatus CumSum(const RunArgs& args) {
   });
 }
 
+KernelStatus CumSum(const RunArgs& args) {
+  const auto& attrs = args.get<ten::CumsumAttrs>();
+  const int64_t axis = NormalizeAxis(attrs.axis, args.inputs[0].rank());
+  return RunCumulate(args, {axis, false, attrs.exclusive, attrs.reverse});
+}
+
+KernelStatus Cumulate(const RunArgs& args) {
+  const auto& attrs = args.get<ten::CumulateAttrs>();
+  const int64_t rank = args.inputs[0].rank();
+  if (args.inputs[1].numel() != 1) return KernelStatus::Invalid("axis must be one element");
+  const int64_t axis = NormalizeAxis(IndexAt(args.inputs[1], 0), rank);
+  if (axis < 0 || axis >= rank) {
+    return KernelStatus::Invalid("axis " + std::to_string(IndexAt(args.inputs[1], 0)) +
+                                 " is out of range for rank " + std::to_string(rank));
+  }
+  return RunCumulate(args, {axis, attrs.product, attrs.exclusive, attrs.reverse});
+}
+
 }  // namespace
 
 Kernel RefCumSum() { return {.op = "ten.cumsum", .name = "ref.cumsum", .run = CumSum}; }
 
+Kernel RefCumulate() { return {.op = "ten.cumulate", .name = "ref.cumulate", .run = Cumulate}; }
+
+Kernel RefDynamicReduce() {
+  return {.op = "ten.dynamic_reduce", .name = "ref.dynamic_reduce", .run = DynamicReduce};
+}
+
 Kernel RefReduceL2() {
   return {
       .op = "ten.reduce_l2", .name = "ref.reduce_l2", .run = RunReduce<L2Fold, ten::ReduceL2Attrs>};
+}
+
+Kernel RefReduceLogSumExp() {
+  return {.op = "ten.reduce_log_sum_exp",
+          .name = "ref.reduce_log_sum_exp",
+          .run = RunReduce<LogSumExpFold, ten::ReduceLogSumExpAttrs>};
 }
 
 Kernel RefReduceMax() {

@@ -6,6 +6,7 @@
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
+#include "kernels/resize_request.h"
 #include "kernels/shape.h"
 
 namespace tenon::kernels {
@@ -48,6 +49,8 @@ double SourceCoordinate(const ResizeAttrs& attrs, double scale, int64_t in, int6
       return out > 1 ? o * last / static_cast<double>(out - 1) : 0.0;
     case ResizeCoordinateMode::kAsymmetric:
       return o / scale;
+    case ResizeCoordinateMode::kTfHalfPixelForNn:
+      return (o + 0.5) / scale;
     case ResizeCoordinateMode::kTfCropAndResize:
       return out > 1 ? roi_start * last +
                            o * (roi_end - roi_start) * last / static_cast<double>(out - 1)
@@ -126,17 +129,22 @@ AxisTaps TapsOf(const ResizeAttrs& attrs, size_t axis, size_t rank, int64_t in, 
   return result;
 }
 
-KernelStatus PrepareResize(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
-  const auto& attrs = *static_cast<const ResizeAttrs*>(args.attrs);
-  const TensorView &x = args.inputs[0], &out = args.outputs[0];
-  auto made = std::make_shared<ResizeState>();
+KernelStatus MakeTaps(const ResizeAttrs& attrs, const TensorView& x, const TensorView& out,
+                      std::vector<AxisTaps>& axes) {
   if (out.numel() > 0 && x.numel() == 0)
     return KernelStatus::Invalid("cannot resize an empty axis");
   for (size_t axis = 0; axis < x.shape.size() && out.numel() > 0; ++axis) {
-    made->axes.push_back(TapsOf(attrs, axis, x.shape.size(), x.shape[axis], out.shape[axis]));
+    axes.push_back(TapsOf(attrs, axis, x.shape.size(), x.shape[axis], out.shape[axis]));
   }
-  state = std::move(made);
   return KernelStatus::Ok();
+}
+
+KernelStatus PrepareResize(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
+  const auto& attrs = *static_cast<const ResizeAttrs*>(args.attrs);
+  auto made = std::make_shared<ResizeState>();
+  KernelStatus status = MakeTaps(attrs, args.inputs[0], args.outputs[0], made->axes);
+  state = std::move(made);
+  return status;
 }
 
 // The interpolated value at output `index`, over the axes from `axis` on.
@@ -153,9 +161,8 @@ double Sample(const std::vector<AxisTaps>& axes, const Dims& strides, const Dims
   return sum;
 }
 
-KernelStatus Resize(const RunArgs& args) {
-  const auto& attrs = args.get<ResizeAttrs>();
-  const auto& axes = static_cast<const ResizeState*>(args.state)->axes;
+KernelStatus ResizeBy(const RunArgs& args, const ResizeAttrs& attrs,
+                      const std::vector<AxisTaps>& axes) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   const Dims strides = RowMajorStrides(x.shape);
   const int64_t n = out.numel();
@@ -174,7 +181,39 @@ KernelStatus Resize(const RunArgs& args) {
   });
 }
 
+KernelStatus Resize(const RunArgs& args) {
+  return ResizeBy(args, args.get<ResizeAttrs>(),
+                  static_cast<const ResizeState*>(args.state)->axes);
+}
+
+KernelStatus DynamicResize(const RunArgs& args) {
+  const auto& given = args.get<ten::DynamicResizeAttrs>();
+  ResizeRequest request = ReadResizeRequest(given, args.inputs);
+  if (!request.error.empty()) return KernelStatus::Invalid(std::move(request.error));
+  ResizeAttrs attrs;
+  attrs.sizes = std::move(request.sizes);
+  attrs.scales = std::move(request.scales);
+  attrs.roi = std::move(request.roi);
+  // Both ops name the modes alike.
+  attrs.mode = static_cast<ResizeMode>(given.mode);
+  attrs.coordinate_mode = static_cast<ResizeCoordinateMode>(given.coordinate_mode);
+  attrs.nearest_mode = static_cast<ResizeNearestMode>(given.nearest_mode);
+  attrs.cubic_coeff_a = given.cubic_coeff_a;
+  attrs.exclude_outside = given.exclude_outside;
+  attrs.antialias = given.antialias;
+  attrs.extrapolation_value = given.extrapolation_value;
+  std::vector<AxisTaps> axes;
+  if (KernelStatus status = MakeTaps(attrs, args.inputs[0], args.outputs[0], axes); !status.ok()) {
+    return status;
+  }
+  return ResizeBy(args, attrs, axes);
+}
+
 }  // namespace
+
+Kernel RefDynamicResize() {
+  return {.op = "ten.dynamic_resize", .name = "ref.dynamic_resize", .run = DynamicResize};
+}
 
 Kernel RefResize() {
   return {.op = "ten.resize", .name = "ref.resize", .run = Resize, .prepare = PrepareResize};

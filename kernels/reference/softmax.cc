@@ -1,4 +1,4 @@
-// Reference kernels of softmax and log-softmax.
+// Reference kernels of softmax, log-softmax and hardmax.
 #include <cmath>
 #include <limits>
 
@@ -43,7 +43,38 @@ KernelStatus Softmax(const RunArgs& args) {
   });
 }
 
+template <typename T>
+KernelStatus HardmaxOf(const TensorView& x, const TensorView& out, int64_t axis) {
+  if (x.numel() == 0) return KernelStatus::Ok();
+  axis = NormalizeAxis(axis, x.rank());
+  const int64_t n = x.shape[axis], inner = Product(x.shape.subspan(axis + 1));
+  const int64_t rows = x.numel() / n;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t first = row / inner * n * inner + row % inner;
+    const auto value = [&](int64_t j) {
+      return static_cast<Compute<T>>(x.as<T>()[first + j * inner]);
+    };
+    int64_t best = 0;
+    for (int64_t j = 1; j < n; ++j) {
+      if (value(j) > value(best)) best = j;
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      out.as<T>()[first + j * inner] = static_cast<T>(j == best ? 1.0f : 0.0f);
+    }
+  }
+  return KernelStatus::Ok();
+}
+
 }  // namespace
+
+Kernel RefHardmax() {
+  return {.op = "nn.hardmax", .name = "ref.hardmax", .run = [](const RunArgs& args) {
+            return DispatchFloat(args.inputs[0].dtype, [&](auto tag) {
+              return HardmaxOf<typename decltype(tag)::type>(args.inputs[0], args.outputs[0],
+                                                             args.get<nn::HardmaxAttrs>().axis);
+            });
+          }};
+}
 
 Kernel RefLogSoftmax() {
   return {

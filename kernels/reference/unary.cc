@@ -6,31 +6,10 @@
 #include "kernels/op_attrs.h"
 #include "kernels/reference/activation.h"
 #include "kernels/reference/dispatch.h"
+#include "kernels/reference/map.h"
 
 namespace tenon::kernels {
 namespace {
-
-// out[i] = f(x[i]), computed in Compute<T>.
-template <typename T, typename F>
-KernelStatus Map(const RunArgs& args, F f) {
-  const T* x = args.inputs[0].as<T>();
-  T* out = args.outputs[0].as<T>();
-  const int64_t n = args.outputs[0].numel();
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(f(static_cast<Compute<T>>(x[i])));
-  return KernelStatus::Ok();
-}
-
-template <typename F>
-KernelStatus MapFloat(const RunArgs& args, F f) {
-  return DispatchFloat(args.inputs[0].dtype,
-                       [&](auto tag) { return Map<typename decltype(tag)::type>(args, f); });
-}
-
-template <typename F>
-KernelStatus MapNumber(const RunArgs& args, F f) {
-  return DispatchNumber(args.inputs[0].dtype,
-                        [&](auto tag) { return Map<typename decltype(tag)::type>(args, f); });
-}
 
 // 0 - x in wrapping arithmetic for integers.
 template <typename T>

@@ -1,0 +1,86 @@
+#include "frontends/onnx/formula.h"
+
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+
+Value Formula::Take(absl::StatusOr<Value> value) {
+  if (value.ok()) return *value;
+  if (status_.ok()) status_ = value.status();
+  return Value();
+}
+
+Value Formula::Add(Value a, Value b) { return Make<ten::AddOp>(a, b); }
+Value Formula::Sub(Value a, Value b) { return Make<ten::SubOp>(a, b); }
+Value Formula::Mul(Value a, Value b) { return Make<ten::MulOp>(a, b); }
+Value Formula::Div(Value a, Value b) { return Make<ten::DivOp>(a, b); }
+Value Formula::And(Value a, Value b) { return Make<ten::AndOp>(a, b); }
+
+Value Formula::Where(Value condition, Value a, Value b) {
+  return Make<ten::WhereOp>(condition, a, b);
+}
+
+Value Formula::Cast(Value x, DType dtype) {
+  if (!status_.ok() || x.type().dtype() == dtype) return x;
+  return Make<ten::CastOp>(x, ten::CastOp::Attrs{.to = dtype});
+}
+
+Value Formula::Scalar(DType dtype, double value) {
+  return status_.ok() ? Take(node_.MakeScalar(dtype, value)) : Value();
+}
+
+Value Formula::Ints(std::span<const int64_t> values) {
+  if (!status_.ok()) return Value();
+  const auto count = static_cast<int64_t>(values.size());
+  const Type type = Type::Tensor(node_.context(), DType::kI64, std::span(&count, 1));
+  return Take(
+      node_.MakeConstant(Attribute::Elements(node_.context(), type, std::as_bytes(values))));
+}
+
+Value Formula::Extent(DimExpr dim) {
+  if (dim.is_constant()) return Scalar(DType::kI64, static_cast<double>(dim.constant()));
+  return Make<core::DimsOp>(core::DimsOp::Attrs{.dims = {dim}, .scalar = true});
+}
+
+Value Formula::Reshape(Value x, Dims dims) {
+  return Make<ten::ReshapeOp>(x, ten::ReshapeOp::Attrs{.shape = std::move(dims)});
+}
+
+Value Formula::Transpose(Value x, std::vector<int64_t> perm) {
+  return Make<ten::TransposeOp>(x, ten::TransposeOp::Attrs{.perm = std::move(perm)});
+}
+
+Value Formula::Expand(Value x, Dims dims) {
+  return Make<ten::ExpandOp>(x, ten::ExpandOp::Attrs{.shape = std::move(dims)});
+}
+
+Value Formula::Iota(DimExpr extent, int64_t axis, int64_t rank) {
+  const Value zero = Scalar(DType::kI64, 0), end = Extent(extent), one = Scalar(DType::kI64, 1);
+  const Value range = Make<ten::RangeOp>(zero, end, one);
+  if (!status_.ok()) return Value();
+  Value typed = range;
+  typed.set_type(WithDims(range.type(), std::span(&extent, 1)));
+  node_.importer().Register(range.defining_op());
+  return Along(typed, axis, rank);
+}
+
+Value Formula::Along(Value vector, int64_t axis, int64_t rank) {
+  if (!status_.ok()) return Value();
+  Dims dims(rank, One());
+  dims[axis] = vector.type().dim(0);
+  return Reshape(vector, std::move(dims));
+}
+
+Formula::Dims Formula::DimsOf(Value value) {
+  if (!value || !value.type().is_tensor()) return {};
+  return Dims(value.type().dims().begin(), value.type().dims().end());
+}
+
+absl::Status Formula::Return(Value value, int output) {
+  if (!status_.ok()) return status_;
+  node_.SetOutput(output, value);
+  return absl::OkStatus();
+}
+
+}  // namespace tenon::onnx

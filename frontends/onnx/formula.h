@@ -1,0 +1,61 @@
+// Nodes that are written as a formula of our ops.
+#ifndef TENON_FRONTENDS_ONNX_FORMULA_H_
+#define TENON_FRONTENDS_ONNX_FORMULA_H_
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "frontends/onnx/node.h"
+
+namespace tenon::onnx {
+
+// Makes ops one after the other and keeps the first error: once one failed, values are null, and
+// nothing more is made.
+class Formula {
+ public:
+  using Dims = std::vector<DimExpr>;
+
+  explicit Formula(Node& node) : node_(node) {}
+
+  template <typename Op, typename... Args>
+  Value Make(Args&&... args) {
+    return status_.ok() ? Take(node_.Make<Op>(std::forward<Args>(args)...)) : Value();
+  }
+  Value Take(absl::StatusOr<Value> value);
+
+  Value Add(Value a, Value b);
+  Value Sub(Value a, Value b);
+  Value Mul(Value a, Value b);
+  Value Div(Value a, Value b);
+  Value And(Value a, Value b);
+  Value Where(Value condition, Value a, Value b);
+  Value Cast(Value x, DType dtype);  // x itself if it has the type
+  Value Scalar(DType dtype, double value);
+  Value Ints(std::span<const int64_t> values);  // an i64 vector
+  Value Extent(DimExpr dim);                    // an i64 scalar
+  Value Reshape(Value x, Dims dims);
+  Value Transpose(Value x, std::vector<int64_t> perm);
+  Value Expand(Value x, Dims dims);
+  // 0, 1, … below `extent` (i64) along axis `axis` of a tensor of rank `rank`, whose other extents
+  // are 1.
+  Value Iota(DimExpr extent, int64_t axis, int64_t rank);
+  // Reshapes a vector so that it lies along axis `axis` of such a tensor.
+  Value Along(Value vector, int64_t axis, int64_t rank);
+
+  // The extents of a value; none if it is null.
+  static Dims DimsOf(Value value);
+  DimExpr One() const { return node_.Dim(1); }
+  bool ok() const { return status_.ok(); }
+  const absl::Status& status() const { return status_; }
+  // The node's output i, or the error.
+  absl::Status Return(Value value, int output = 0);
+
+ private:
+  Node& node_;
+  absl::Status status_;
+};
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_FORMULA_H_
