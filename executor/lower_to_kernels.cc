@@ -43,6 +43,18 @@ void ReplaceWith(Operation* op, Operation* lowered) {
   op->Erase();
 }
 
+// Does an operand have no tensor type because the operation that makes it is not known?
+bool ReadsUnknown(const Operation& op) {
+  for (unsigned i = 0; i < op.num_operands(); ++i) {
+    const Operation* producer = op.operand(i).defining_op();
+    if (!op.operand(i).type().is_tensor() && producer != nullptr &&
+        !producer->info().is_registered()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class LowerToKernels : public Pass {
  public:
   LowerToKernels(std::shared_ptr<const kernels::KernelRegistry> registry, bool reference)
@@ -118,7 +130,11 @@ class LowerToKernels : public Pass {
       ReplaceWith(op, view.op());
       return true;
     }
-    if (!op->info().is_registered()) return Unsupported(op, reported, "the operation is not known");
+    if (!op->info().is_registered()) {
+      // What reads a value of unknown type is unknown for that reason; its producer is the culprit.
+      if (ReadsUnknown(*op)) return absl::UnimplementedError("");
+      return Unsupported(op, reported, "the operation is not known");
+    }
     absl::StatusOr<kernels::KernelRegistry::Choice> choice =
         ChooseKernel(*registry_, *op, reference_);
     if (!choice.ok()) return Unsupported(op, reported, std::string(choice.status().message()));

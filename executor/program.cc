@@ -34,6 +34,7 @@ TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view f
     if (name && name.kind() == Attribute::Kind::kString) spec.name = std::string(name.str());
   }
   spec.dtype = type.dtype();
+  if (!type.is_tensor()) return spec;
   for (DimExpr d : type.dims()) spec.dims.push_back(d.text());
   return spec;
 }
@@ -63,7 +64,15 @@ class Compiler {
 
     const Attribute arg_attrs = func_->attr("arg_attrs"), res_attrs = func_->attr("res_attrs");
     for (unsigned i = 0; i < block.num_arguments(); ++i) {
-      TENON_RETURN_IF_ERROR(CheckTensor(*func_, block.argument(i).type()));
+      const Type type = block.argument(i).type();
+      if (!type.is_tensor()) {
+        const std::string name = SpecOf(type, arg_attrs, i, "arg").name;
+        return EmitStatus(func_->context(), Location::Name(func_->context(), name),
+                          absl::StatusCode::kUnimplemented,
+                          fmt::format("the input has type {}, which cannot be run (expected a "
+                                      "ranked tensor)",
+                                      type.text()));
+      }
       const int number = AddValue(block.argument(i));
       program_->values[number].input = static_cast<int>(i);
       program_->input_values.push_back(number);
@@ -133,7 +142,10 @@ class Compiler {
 
   static absl::Status CheckTensor(const Operation& op, Type type) {
     if (type.is_tensor()) return absl::OkStatus();
-    return Reject(op, fmt::format("a value has type {} (expected a ranked tensor)", type.text()));
+    return EmitStatus(op.context(), op.location(), absl::StatusCode::kUnimplemented,
+                      fmt::format("a value has type {}, which cannot be run (expected a ranked "
+                                  "tensor)",
+                                  type.text()));
   }
 
   int AddValue(Value value) {

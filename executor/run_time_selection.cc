@@ -101,8 +101,7 @@ absl::StatusOr<Shapes> NonZero(std::span<const TensorView> operands) {
   return Shapes{{x.rank(), count}};
 }
 
-absl::StatusOr<Shapes> Unique(const ten::UniqueAttrs& attrs,
-                              std::span<const TensorView> operands) {
+absl::StatusOr<Shapes> Unique(const ten::UniqueAttrs& attrs, std::span<const TensorView> operands) {
   const TensorView& x = operands[0];
   TENON_RETURN_IF_ERROR(NeedsData(x));
   const kernels::UniqueSlices slices =

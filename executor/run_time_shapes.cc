@@ -165,7 +165,8 @@ absl::StatusOr<Shape> Range(std::span<const TensorView> operands) {
 
 }  // namespace
 
-absl::StatusOr<Shape> run_time_shapes::Ints(const kernels::TensorView& view, std::string_view name) {
+absl::StatusOr<Shape> run_time_shapes::Ints(const kernels::TensorView& view,
+                                            std::string_view name) {
   if (view.data == nullptr && view.numel() > 0) {
     return absl::FailedPreconditionError(fmt::format("the value of {} is not known", name));
   }
@@ -185,8 +186,7 @@ bool HasRunTimeShape(OpId op) {
 absl::StatusOr<Shapes> RunTimeShapes(const OpInfo& info, std::span<const Attribute> slots,
                                      std::span<const kernels::TensorView> operands) {
   if (run_time_shapes::IsSelection(info.id())) {
-    TENON_ASSIGN_OR_RETURN(Shapes shapes,
-                           run_time_shapes::SelectionShapes(info, slots, operands));
+    TENON_ASSIGN_OR_RETURN(Shapes shapes, run_time_shapes::SelectionShapes(info, slots, operands));
     for (const Shape& shape : shapes) TENON_RETURN_IF_ERROR(CheckSize(shape));
     return shapes;
   }

@@ -56,8 +56,8 @@ ResizeRequest ReadResizeRequest(const ten::DynamicResizeAttrs& attrs,
       size = std::round(extent * common);
     }
     if (!IsExtent(size)) {
-      request.error = "axis " + std::to_string(axes[i]) + " would have " + std::to_string(size) +
-                      " elements";
+      request.error =
+          "axis " + std::to_string(axes[i]) + " would have " + std::to_string(size) + " elements";
       return request;
     }
     request.sizes[axes[i]] = static_cast<int64_t>(size);

@@ -53,6 +53,17 @@ AdapterFn FindAdapter(std::string_view op_type) {
   return adapter != nullptr ? adapter : Find(kOneToOne, op_type);
 }
 
+int64_t MinOpset(std::string_view op_type) {
+  static constexpr std::pair<std::string_view, int64_t> kSince[] = {
+      {"Cast", 6},    {"Concat", 4}, {"GlobalLpPool", 2}, {"LpPool", 2},   {"Pad", 2},
+      {"Reshape", 5}, {"Split", 2},  {"Tile", 6},         {"Upsample", 7},
+  };
+  for (const auto& [name, since] : kSince) {
+    if (name == op_type) return since;
+  }
+  return 1;
+}
+
 std::vector<std::string_view> AdaptedOps() {
   std::vector<std::string_view> names;
   for (const Entry& entry : kAdapters) names.push_back(entry.op_type);

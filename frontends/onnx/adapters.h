@@ -17,8 +17,8 @@ class Node;
 // op.
 using AdapterFn = absl::Status (*)(Node& node);
 
-// Older opsets broadcast by attributes; their nodes become opaque.
-inline constexpr int64_t kMinOpset = 7;
+// Ops that are read from an older opset on than 1: what came before had other attributes.
+int64_t MinOpset(std::string_view op_type);
 // Adapters know what changed up to here.
 inline constexpr int64_t kNewestOpset = 28;
 

@@ -359,8 +359,9 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   const AdapterFn adapter = FindAdapter(node.op_type());
   if (adapter == nullptr)
     return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
-  if (node.version() < kMinOpset) {
-    return node.Unsupported(fmt::format("opset {} is older than {}", node.version(), kMinOpset));
+  if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
+    return node.Unsupported(fmt::format("{} of opset {} (expected {} or newer)", node.op_type(),
+                                        node.version(), since));
   }
   return adapter(node);
 }

@@ -63,8 +63,9 @@ absl::Status ImportPRelu(Node& node) {
       !slope.type().dim(0).is_constant(1)) {
     slope = f.Along(slope, 1, rank);
   }
-  const Value zero = f.Scalar(x.type().dtype(), 0);
-  return f.Return(f.Where(f.Make<ten::LessOp>(x, zero), f.Mul(x, slope), x));
+  const Value negative = f.Make<ten::LessOp>(x, f.Scalar(x.type().dtype(), 0));
+  const Value scaled = f.Mul(x, slope);
+  return f.Return(f.Where(negative, scaled, x));
 }
 
 absl::Status ImportSwish(Node& node) {

@@ -86,8 +86,7 @@ bool Attention::NeedsHeads() const {
 Value Attention::Heads(Value x, int64_t heads) {
   if (x.type().rank() == 4) return x;
   const Dims dims = Formula::DimsOf(x);
-  const Value split = f_.Reshape(
-      x, {dims[0], dims[1], node_.Dim(heads), FloorDiv(dims[2], heads)});
+  const Value split = f_.Reshape(x, {dims[0], dims[1], node_.Dim(heads), FloorDiv(dims[2], heads)});
   return f_.Transpose(split, {0, 2, 1, 3});
 }
 
@@ -185,9 +184,8 @@ Value Attention::Scores() {
   }
   Value scores = f_.Make<ten::MatmulOp>(q_, keys, ten::MatmulOp::Attrs{.transpose_b = true});
   if (attrs_.scale != 0 || q[3].is_constant()) {
-    const double scale = attrs_.scale != 0
-                             ? static_cast<double>(attrs_.scale)
-                             : 1 / std::sqrt(static_cast<double>(q[3].constant()));
+    const double scale = attrs_.scale != 0 ? static_cast<double>(attrs_.scale)
+                                           : 1 / std::sqrt(static_cast<double>(q[3].constant()));
     scores = f_.Mul(scores, f_.Scalar(dtype, scale));
   } else {
     scores = f_.Div(scores, f_.Make<ten::SqrtOp>(f_.Cast(f_.Extent(q[3]), dtype)));

@@ -22,6 +22,7 @@ absl::Status ImportGemm(Node& node) {
     }
   }
   ten::MatmulOp::Attrs attrs;
+  node.MarkRead("broadcast");  // opset 6; C is broadcast if it has to be
   TENON_ASSIGN_OR_RETURN(attrs.transpose_a, node.Flag("transA", false));
   TENON_ASSIGN_OR_RETURN(attrs.transpose_b, node.Flag("transB", false));
   TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));

@@ -21,8 +21,8 @@ absl::Status ReturnLoss(Node& node, Formula& f, Value log_prob) {
   const Value target = f.Cast(node.input(1), DType::kI64);
   const Formula::Dims dims = Formula::DimsOf(node.input(1));
   if (dims.empty() || node.input(0).type().rank() != static_cast<int64_t>(dims.size()) + 1) {
-    return node.Error(fmt::format("{} needs one more axis of scores than of targets",
-                                  node.op_type()));
+    return node.Error(
+        fmt::format("{} needs one more axis of scores than of targets", node.op_type()));
   }
   Value classes = target, kept;
   if (ignores) {
@@ -32,8 +32,8 @@ absl::Status ReturnLoss(Node& node, Formula& f, Value log_prob) {
   }
   Formula::Dims picked = dims;
   picked.insert(picked.begin() + 1, f.One());
-  const Value chosen = f.Make<ten::GatherElementsOp>(
-      log_prob, f.Reshape(classes, picked), ten::GatherElementsOp::Attrs{.axis = 1});
+  const Value chosen = f.Make<ten::GatherElementsOp>(log_prob, f.Reshape(classes, picked),
+                                                     ten::GatherElementsOp::Attrs{.axis = 1});
   Value loss = f.Make<ten::NegOp>(f.Reshape(chosen, dims));
   Value weights;  // of the samples; null: all 1
   if (node.input(2)) {
@@ -47,8 +47,8 @@ absl::Status ReturnLoss(Node& node, Formula& f, Value log_prob) {
   std::vector<int64_t> axes;
   for (size_t i = 0; i < dims.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   if (reduction == "mean" && !weights) {
-    return f.Return(f.Make<ten::ReduceMeanOp>(
-        loss, ten::ReduceMeanOp::Attrs{.axes = axes, .keepdims = false}));
+    return f.Return(
+        f.Make<ten::ReduceMeanOp>(loss, ten::ReduceMeanOp::Attrs{.axes = axes, .keepdims = false}));
   }
   const ten::ReduceSumOp::Attrs all{.axes = axes, .keepdims = false};
   const Value sum = f.Make<ten::ReduceSumOp>(loss, all);

@@ -115,9 +115,8 @@ absl::StatusOr<Value> PadValue(Node& node, const std::string& mode) {
 
 absl::Status PadAtRunTime(Node& node, const std::string& mode) {
   TENON_ASSIGN_OR_RETURN(const Value value, PadValue(node, mode));
-  return node.Return(node.Make<ten::DynamicPadOp>(node.input(0), node.input(1), value,
-                                                  node.input(3),
-                                                  ten::DynamicPadOp::Attrs{.mode = mode}));
+  return node.Return(node.Make<ten::DynamicPadOp>(
+      node.input(0), node.input(1), value, node.input(3), ten::DynamicPadOp::Attrs{.mode = mode}));
 }
 
 }  // namespace

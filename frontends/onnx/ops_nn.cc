@@ -133,16 +133,15 @@ absl::Status ImportMaxPool(Node& node) {
   TENON_ASSIGN_OR_RETURN(const nn::MaxPoolOp::Attrs attrs, ReadPool<nn::MaxPoolOp>(node));
   TENON_ASSIGN_OR_RETURN(const bool column_major, node.Flag("storage_order", false));
   if (!node.IsOutputUsed(1)) return node.Return(node.Make<nn::MaxPoolOp>(node.input(0), attrs));
-  TENON_ASSIGN_OR_RETURN(const Value out,
-                         node.Make<nn::MaxPoolWithIndicesOp>(
-                             node.input(0), nn::MaxPoolWithIndicesOp::Attrs{
-                                                .kernel = attrs.kernel,
-                                                .strides = attrs.strides,
-                                                .pads = attrs.pads,
-                                                .dilations = attrs.dilations,
-                                                .ceil_mode = attrs.ceil_mode,
-                                                .auto_pad = attrs.auto_pad,
-                                                .column_major = column_major}));
+  TENON_ASSIGN_OR_RETURN(const Value out, node.Make<nn::MaxPoolWithIndicesOp>(
+                                              node.input(0), nn::MaxPoolWithIndicesOp::Attrs{
+                                                                 .kernel = attrs.kernel,
+                                                                 .strides = attrs.strides,
+                                                                 .pads = attrs.pads,
+                                                                 .dilations = attrs.dilations,
+                                                                 .ceil_mode = attrs.ceil_mode,
+                                                                 .auto_pad = attrs.auto_pad,
+                                                                 .column_major = column_major}));
   node.SetOutput(1, out.defining_op()->result(1));
   return node.Return(out);
 }
@@ -165,14 +164,15 @@ absl::Status ImportConvTranspose(Node& node) {
   TENON_ASSIGN_OR_RETURN(attrs.output_padding, SpatialList(node, "output_padding", spatial, 0, 0));
   TENON_ASSIGN_OR_RETURN(const auto output_shape, node.Ints("output_shape"));
   if (x.type().rank() != w.type().rank()) {
-    return node.Error(fmt::format("ConvTranspose of {} with weights {}", x.type().text(),
-                                  w.type().text()));
+    return node.Error(
+        fmt::format("ConvTranspose of {} with weights {}", x.type().text(), w.type().text()));
   }
-  const bool upper = window.auto_pad == "SAME_UPPER", same = upper || window.auto_pad == "SAME_LOWER";
+  const bool upper = window.auto_pad == "SAME_UPPER",
+             same = upper || window.auto_pad == "SAME_LOWER";
   const bool given = output_shape && !output_shape->empty();
   if (given && output_shape->size() != spatial && output_shape->size() != spatial + 2) {
-    return node.Error(fmt::format("the output_shape of ConvTranspose has {} elements",
-                                  output_shape->size()));
+    return node.Error(
+        fmt::format("the output_shape of ConvTranspose has {} elements", output_shape->size()));
   }
   for (size_t i = 0; (given || same) && i < spatial; ++i) {
     const auto axis = static_cast<int64_t>(i) + 2;
@@ -230,9 +230,10 @@ absl::StatusOr<Blocks> ReadBlocks(const Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t size, node.Int("blocksize", 0));
   TENON_ASSIGN_OR_RETURN(const std::string mode, node.Str("mode", "DCR"));
   if (blocks.dims.size() != 4 || size < 1 || (mode != "DCR" && mode != "CRD")) {
-    return node.Error(fmt::format("{} needs an input of rank 4, a blocksize of at least 1 and the "
-                                  "mode DCR or CRD",
-                                  node.op_type()));
+    return node.Error(
+        fmt::format("{} needs an input of rank 4, a blocksize of at least 1 and the "
+                    "mode DCR or CRD",
+                    node.op_type()));
   }
   blocks.size = node.Dim(size);
   blocks.depth_first = mode == "DCR";
@@ -246,9 +247,8 @@ absl::Status ImportDepthToSpace(Node& node) {
   const DimExpr depth = FloorDiv(b.dims[1], b.size * b.size), h = b.dims[2], w = b.dims[3];
   Formula f(node);
   const Value x = node.input(0);
-  const Value split =
-      b.depth_first ? f.Reshape(x, {b.dims[0], b.size, b.size, depth, h, w})
-                    : f.Reshape(x, {b.dims[0], depth, b.size, b.size, h, w});
+  const Value split = b.depth_first ? f.Reshape(x, {b.dims[0], b.size, b.size, depth, h, w})
+                                    : f.Reshape(x, {b.dims[0], depth, b.size, b.size, h, w});
   const Value moved = b.depth_first ? f.Transpose(split, {0, 3, 4, 1, 5, 2})
                                     : f.Transpose(split, {0, 1, 4, 2, 5, 3});
   return f.Return(f.Reshape(moved, {b.dims[0], depth, h * b.size, w * b.size}));
@@ -258,8 +258,7 @@ absl::Status ImportSpaceToDepth(Node& node) {
   TENON_ASSIGN_OR_RETURN(const Blocks b, ReadBlocks(node));
   const DimExpr h = FloorDiv(b.dims[2], b.size), w = FloorDiv(b.dims[3], b.size);
   Formula f(node);
-  const Value split =
-      f.Reshape(node.input(0), {b.dims[0], b.dims[1], h, b.size, w, b.size});
+  const Value split = f.Reshape(node.input(0), {b.dims[0], b.dims[1], h, b.size, w, b.size});
   return f.Return(f.Reshape(f.Transpose(split, {0, 3, 5, 1, 2, 4}),
                             {b.dims[0], b.dims[1] * b.size * b.size, h, w}));
 }

@@ -14,8 +14,7 @@ using Dims = Formula::Dims;
 
 // What statistics are computed in: the stash type, which is f32 unless said otherwise.
 absl::StatusOr<DType> StashType(const Node& node) {
-  TENON_ASSIGN_OR_RETURN(const int64_t type,
-                         node.Int("stash_type", onnxpb::TensorProto::FLOAT));
+  TENON_ASSIGN_OR_RETURN(const int64_t type, node.Int("stash_type", onnxpb::TensorProto::FLOAT));
   const DType dtype =
       type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type)) : DType::kInvalid;
   if (!IsFloat(dtype)) return node.Unsupported(fmt::format("the stash_type {}", type));
@@ -131,8 +130,8 @@ absl::Status ImportLayerNormalization(Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", -1));
   TENON_ASSIGN_OR_RETURN(attrs.axis, node.Axis(axis, node.input(0).type().rank()));
   TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-5f));
-  TENON_RETURN_IF_ERROR(node.Return(
-      node.Make<nn::LayerNormOp>(node.input(0), node.input(1), node.input(2), attrs)));
+  TENON_RETURN_IF_ERROR(
+      node.Return(node.Make<nn::LayerNormOp>(node.input(0), node.input(1), node.input(2), attrs)));
   if (!node.IsOutputUsed(1) && !node.IsOutputUsed(2)) return absl::OkStatus();
   return ReturnStatistics(node, attrs.axis, attrs.epsilon);
 }
@@ -190,8 +189,7 @@ absl::Status ImportGroupNormalization(Node& node) {
     return f.Return(ScalePerChannel(f, f.Reshape(y, dims), node.input(1), node.input(2), rank));
   }
   // One scale for each group.
-  return f.Return(
-      f.Reshape(ScalePerChannel(f, y, node.input(1), node.input(2), rank + 1), dims));
+  return f.Return(f.Reshape(ScalePerChannel(f, y, node.input(1), node.input(2), rank + 1), dims));
 }
 
 absl::Status ImportLpNormalization(Node& node) {
@@ -203,10 +201,9 @@ absl::Status ImportLpNormalization(Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t p, node.Int("p", 2));
   if (p != 1 && p != 2) return node.Error(fmt::format("LpNormalization has the order {}", p));
   Formula f(node);
-  const Value norm =
-      p == 2 ? f.Make<ten::ReduceL2Op>(x, ten::ReduceL2Op::Attrs{.axes = {axis}})
-             : f.Make<ten::ReduceSumOp>(f.Make<ten::AbsOp>(x),
-                                        ten::ReduceSumOp::Attrs{.axes = {axis}});
+  const Value norm = p == 2 ? f.Make<ten::ReduceL2Op>(x, ten::ReduceL2Op::Attrs{.axes = {axis}})
+                            : f.Make<ten::ReduceSumOp>(f.Make<ten::AbsOp>(x),
+                                                       ten::ReduceSumOp::Attrs{.axes = {axis}});
   // Where the norm is 0 all elements are: they stay.
   const Value zero = f.Make<ten::EqualOp>(norm, f.Scalar(dtype, 0));
   return f.Return(f.Div(x, f.Where(zero, f.Scalar(dtype, 1), norm)));
@@ -217,8 +214,8 @@ absl::Status ImportMeanVarianceNormalization(Node& node) {
   const Value x = node.input(0);
   const DType dtype = x.type().dtype();
   TENON_ASSIGN_OR_RETURN(auto axes, node.Ints("axes"));
-  TENON_ASSIGN_OR_RETURN(axes, node.Axes(axes.value_or(std::vector<int64_t>{0, 2, 3}),
-                                         x.type().rank()));
+  TENON_ASSIGN_OR_RETURN(axes,
+                         node.Axes(axes.value_or(std::vector<int64_t>{0, 2, 3}), x.type().rank()));
   Formula f(node);
   const Statistics s = StatisticsOf(f, x, *axes);
   const Value deviation = f.Add(f.Make<ten::SqrtOp>(s.variance), f.Scalar(dtype, 1e-9));

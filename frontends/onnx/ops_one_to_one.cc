@@ -7,6 +7,7 @@
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/one_to_one.h"
 #include "ir/core/check.h"
+#include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
 namespace {
@@ -48,6 +49,22 @@ absl::StatusOr<Attribute> ReadAttribute(const Node& node, const AttrDef& def) {
   }
 }
 
+// Before opset 7 the second operand of an elementwise op was broadcast as attributes say: its axes
+// are those of the first from `axis` on.
+absl::StatusOr<Value> OldBroadcast(Node& node) {
+  const Value a = node.input(0), b = node.input(1);
+  TENON_ASSIGN_OR_RETURN(const bool broadcast, node.Flag("broadcast", false));
+  const int64_t rank = a.type().rank(), own = b.type().rank();
+  TENON_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", rank - own));
+  if (!broadcast || own == 0) return b;
+  TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
+  if (axis + own > rank) return node.Error(fmt::format("{} has the axis {}", node.op_type(), axis));
+  ten::ReshapeOp::Attrs attrs{.shape = {b.type().dims().begin(), b.type().dims().end()}};
+  attrs.shape.resize(rank - axis, node.Dim(1));
+  if (axis + own == rank) return b;
+  return node.Make<ten::ReshapeOp>(b, attrs);
+}
+
 }  // namespace
 
 absl::Status ImportOneToOne(Node& node, std::string_view op_name) {
@@ -66,8 +83,12 @@ absl::Status ImportOneToOne(Node& node, std::string_view op_name) {
     }
     TENON_ASSIGN_OR_RETURN(slots[i], ReadAttribute(node, def.attrs[i]));
   }
-  TENON_ASSIGN_OR_RETURN(
-      Operation * op, node.builder().CreateInferred(*info, node.location(), node.inputs(), slots));
+  std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
+  if (node.version() < 7 && arity == 2 && info->Has(Trait::kElementwise)) {
+    TENON_ASSIGN_OR_RETURN(inputs[1], OldBroadcast(node));
+  }
+  TENON_ASSIGN_OR_RETURN(Operation * op,
+                         node.builder().CreateInferred(*info, node.location(), inputs, slots));
   node.importer().Register(op);
   return node.Return(op->result());
 }

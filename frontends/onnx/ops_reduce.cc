@@ -171,11 +171,10 @@ absl::Status ImportGlobalLpPool(Node& node) {
   std::vector<int64_t> axes;
   for (int64_t axis = 2; axis < x.type().rank(); ++axis) axes.push_back(axis);
   Formula f(node);
-  const Value powers = f.Make<ten::PowOp>(f.Make<ten::AbsOp>(x),
-                                          f.Scalar(dtype, static_cast<double>(p)));
+  const Value powers =
+      f.Make<ten::PowOp>(f.Make<ten::AbsOp>(x), f.Scalar(dtype, static_cast<double>(p)));
   const Value sum = f.Make<ten::ReduceSumOp>(powers, ten::ReduceSumOp::Attrs{.axes = axes});
-  return f.Return(
-      f.Make<ten::PowOp>(sum, f.Scalar(dtype, 1.0 / static_cast<double>(p))));
+  return f.Return(f.Make<ten::PowOp>(sum, f.Scalar(dtype, 1.0 / static_cast<double>(p))));
 }
 
 absl::Status ImportGlobalMaxPool(Node& node) {

@@ -192,7 +192,8 @@ bool NeedsValues(const Node& node, const Request& request, const std::string& po
     // Extents that are not known times an odd number.
     for (size_t i = 0; i < request.axes.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
-      if (at >= scales.type().num_elements() || attrs.sizes[request.axes[i]].is_constant()) continue;
+      if (at >= scales.type().num_elements() || attrs.sizes[request.axes[i]].is_constant())
+        continue;
       const double scale = scales.ElementAsDouble(at) * 64;
       if (scale != std::floor(scale) || scale >= 65536) return true;
     }

@@ -41,11 +41,11 @@ absl::Status ImportTopK(Node& node) {
   } else {
     TENON_ASSIGN_OR_RETURN(const auto k, node.Extents(1));
     if (!k) {
-      return SetResults(node, node.Make<ten::DynamicTopkOp>(
-                                  x, node.input(1),
-                                  ten::DynamicTopkOp::Attrs{.axis = attrs.axis,
-                                                            .largest = attrs.largest,
-                                                            .sorted = attrs.sorted}));
+      return SetResults(
+          node, node.Make<ten::DynamicTopkOp>(
+                    x, node.input(1),
+                    ten::DynamicTopkOp::Attrs{
+                        .axis = attrs.axis, .largest = attrs.largest, .sorted = attrs.sorted}));
     }
     if (k->size() != 1) return node.Error("the k of TopK must be one element");
     attrs.k = *k;
@@ -143,15 +143,14 @@ absl::Status ImportEyeLike(Node& node) {
   if (x.type().rank() != 2) return node.Error("EyeLike needs a matrix");
   TENON_ASSIGN_OR_RETURN(const int64_t k, node.Int("k", 0));
   TENON_ASSIGN_OR_RETURN(const int64_t type, node.Int("dtype", 0));
-  const DType dtype = type == 0 ? x.type().dtype()
+  const DType dtype = type == 0                            ? x.type().dtype()
                       : type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type))
                                                            : DType::kInvalid;
   if (dtype == DType::kInvalid) return node.Unsupported("EyeLike of such an element type");
   Formula f(node);
   const Value ones = f.Expand(f.Scalar(dtype, 1), Formula::DimsOf(x));
   const Value upper = f.Make<ten::TriluOp>(ones, ten::TriluOp::Attrs{.upper = true, .diagonal = k});
-  return f.Return(
-      f.Make<ten::TriluOp>(upper, ten::TriluOp::Attrs{.upper = false, .diagonal = k}));
+  return f.Return(f.Make<ten::TriluOp>(upper, ten::TriluOp::Attrs{.upper = false, .diagonal = k}));
 }
 
 }  // namespace tenon::onnx

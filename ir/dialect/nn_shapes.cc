@@ -69,8 +69,8 @@ absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results) {
   TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
   const std::span<const int64_t> output_padding = InferI64s(c, "output_padding");
   if (static_cast<int64_t>(output_padding.size()) != spatial) {
-    return c.Error(fmt::format("output_padding has {} elements, expected {}", output_padding.size(),
-                               spatial));
+    return c.Error(
+        fmt::format("output_padding has {} elements, expected {}", output_padding.size(), spatial));
   }
   if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
@@ -131,8 +131,7 @@ absl::Status InferGridSample(const InferContext& c, ResultTypes& results) {
   if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
   TENON_RETURN_IF_ERROR(CheckRank(c, "grid", grid, x.rank()));
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
-  TENON_ASSIGN_OR_RETURN(dims[0],
-                         MergeEqual(c, x.dim(0), grid.dim(0), "the batch of x and grid"));
+  TENON_ASSIGN_OR_RETURN(dims[0], MergeEqual(c, x.dim(0), grid.dim(0), "the batch of x and grid"));
   dims[1] = x.dim(1);
   for (int64_t i = 2; i < x.rank(); ++i) dims[i] = grid.dim(i - 1);
   TENON_RETURN_IF_ERROR(MergeEqual(c, grid.dim(-1), DimExpr::Constant(c.context, x.rank() - 2),

@@ -34,7 +34,8 @@ absl::Status CheckList(const InferContext& c, std::string_view what, Type type) 
 
 absl::Status CheckScalar(const InferContext& c, std::string_view what, Type type) {
   TENON_RETURN_IF_ERROR(CheckList(c, what, type));
-  if (!type.is_tensor() || type.rank() == 0 || !ProvablyDifferent(type.dim(0), DimExpr::Constant(c.context, 1)))
+  if (!type.is_tensor() || type.rank() == 0 ||
+      !ProvablyDifferent(type.dim(0), DimExpr::Constant(c.context, 1)))
     return absl::OkStatus();
   return c.Error(fmt::format("{} must be one element, not {}", what, type.dim(0).text()));
 }
@@ -47,9 +48,10 @@ absl::Status TopKResults(const InferContext& c, DimExpr k, ResultTypes& results)
   }
   TENON_ASSIGN_OR_RETURN(const int64_t axis, InferAxis(c, "axis", x.rank()));
   DimVector dims = CopyDims(x);
-  if (k.is_constant() && (k.constant() < 0 || (dims[axis].is_constant() && k.constant() > dims[axis].constant()))) {
-    return c.Error(fmt::format("k is {}, but axis {} has {} elements", k.text(), axis,
-                               dims[axis].text()));
+  if (k.is_constant() &&
+      (k.constant() < 0 || (dims[axis].is_constant() && k.constant() > dims[axis].constant()))) {
+    return c.Error(
+        fmt::format("k is {}, but axis {} has {} elements", k.text(), axis, dims[axis].text()));
   }
   dims[axis] = k;
   TENON_RETURN_IF_ERROR(SetTensor(c, results, x.dtype(), dims));
@@ -192,8 +194,8 @@ absl::Status InferDynamicResize(const InferContext& c, ResultTypes& results) {
   const int64_t resized = axes.empty() ? x.rank() : static_cast<int64_t>(axes.size());
   const int64_t count = CountOf(sizes ? sizes : scales);
   if (count >= 0 && count != resized) {
-    return c.Error(fmt::format("{} has {} elements for {} axes", sizes ? "sizes" : "scales", count,
-                               resized));
+    return c.Error(
+        fmt::format("{} has {} elements for {} axes", sizes ? "sizes" : "scales", count, resized));
   }
   if (axes.empty()) return SetTensor(c, results, x.dtype(), UnknownDims(c, x.rank()));
   DimVector dims = CopyDims(x);

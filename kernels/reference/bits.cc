@@ -44,8 +44,7 @@ Kernel RefBitShift() {
   return Bits(
       "ten.bit_shift", "ref.bit_shift",
       [](const RunArgs& args) {
-        const bool left =
-            args.get<ten::BitShiftAttrs>().direction == ten::BitShiftDirection::kLeft;
+        const bool left = args.get<ten::BitShiftAttrs>().direction == ten::BitShiftDirection::kLeft;
         return ZipBits(args, [left](auto a, auto b) { return Shift(a, b, left); });
       },
       3);

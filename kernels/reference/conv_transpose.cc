@@ -11,8 +11,8 @@ namespace {
 
 // Spreads one input element over the plane of sums that its filter reaches.
 template <typename T>
-void Spread(double v, const T* w, const nn::ConvTransposeAttrs& attrs, DimSpan kernel,
-            DimSpan out, const Dims& position, double* sums) {
+void Spread(double v, const T* w, const nn::ConvTransposeAttrs& attrs, DimSpan kernel, DimSpan out,
+            const Dims& position, double* sums) {
   const int64_t window = Product(kernel);
   StridedWalk<0> walk(kernel, {});
   for (int64_t i = 0; i < window; ++i, walk.Next()) {

@@ -88,7 +88,8 @@ double Sample(const T* x, DimSpan extents, const Dims& strides, const double* co
     const double weight = Weight(attrs.mode, at - static_cast<double>(i));
     const int64_t from = Resolve(i, extents[axis], attrs);
     if (weight == 0 || from < 0) continue;
-    sum += weight * Sample(x + from * strides[axis], extents, strides, coordinates, axis + 1, attrs);
+    sum +=
+        weight * Sample(x + from * strides[axis], extents, strides, coordinates, axis + 1, attrs);
   }
   return sum;
 }
@@ -110,9 +111,8 @@ KernelStatus GridSample(const RunArgs& args) {
         const double v = DoubleAt(grid, (n * positions + p) * axes + axes - 1 - axis);
         // Far outside everything; keeps the conversion to integers defined.
         constexpr double kFar = 1e12;
-        coordinates[axis] = std::isnan(v) ? -1
-                                          : Coordinate(std::clamp(v, -kFar, kFar), extents[axis],
-                                                       attrs);
+        coordinates[axis] =
+            std::isnan(v) ? -1 : Coordinate(std::clamp(v, -kFar, kFar), extents[axis], attrs);
       }
       for (int64_t c = 0; c < channels; ++c) {
         out.as<T>()[(n * channels + c) * positions + p] =

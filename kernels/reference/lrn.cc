@@ -30,8 +30,8 @@ KernelStatus Lrn(const RunArgs& args) {
         };
         double squares = 0;
         for (int64_t k = first; k <= last; ++k) squares += at(k) * at(k);
-        const double base =
-            attrs.bias + static_cast<double>(attrs.alpha) / static_cast<double>(attrs.size) * squares;
+        const double base = attrs.bias + static_cast<double>(attrs.alpha) /
+                                             static_cast<double>(attrs.size) * squares;
         args.outputs[0].as<T>()[(n * channels + c) * plane + i] =
             static_cast<T>(at(c) / std::pow(base, static_cast<double>(attrs.beta)));
       }
@@ -44,9 +44,8 @@ KernelStatus Lrn(const RunArgs& args) {
 
 Kernel RefLrn() {
   return {.op = "nn.lrn", .name = "ref.lrn", .run = [](const RunArgs& args) {
-            return DispatchFloat(args.inputs[0].dtype, [&](auto tag) {
-              return Lrn<typename decltype(tag)::type>(args);
-            });
+            return DispatchFloat(args.inputs[0].dtype,
+                                 [&](auto tag) { return Lrn<typename decltype(tag)::type>(args); });
           }};
 }
 

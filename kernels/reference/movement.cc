@@ -88,8 +88,7 @@ int64_t PadSource(int64_t at, int64_t extent, ten::PadMode mode) {
 }
 
 // `pads`: as in ten.pad, for every axis.
-KernelStatus PadBy(const RunArgs& args, DimSpan pads, ten::PadMode mode,
-                   const TensorView& fill) {
+KernelStatus PadBy(const RunArgs& args, DimSpan pads, ten::PadMode mode, const TensorView& fill) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   const int64_t n = out.numel();
   if (n > 0 && x.numel() == 0 && mode != ten::PadMode::kConstant) {

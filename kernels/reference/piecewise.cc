@@ -79,12 +79,11 @@ Kernel RefShrink() {
 }
 
 Kernel RefSoftplus() {
-  return {.op = "ten.softplus",
-          .name = "ref.softplus",
-          .run = [](const RunArgs& args) {
-            return MapFloat(args, [](auto v) { return Softplus(v); });
-          },
-          .inplace_mask = 1};
+  return {
+      .op = "ten.softplus",
+      .name = "ref.softplus",
+      .run = [](const RunArgs& args) { return MapFloat(args, [](auto v) { return Softplus(v); }); },
+      .inplace_mask = 1};
 }
 
 Kernel RefThresholdedRelu() {

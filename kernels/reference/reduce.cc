@@ -52,7 +52,8 @@ struct L2Fold {
   static T Finish(double acc, int64_t) { return Convert<T>(std::sqrt(acc)); }
 };
 
-// log(sum(e^v)) with a running maximum, so that nothing overflows. An infinite maximum is the result.
+// log(sum(e^v)) with a running maximum, so that nothing overflows. An infinite maximum is the
+// result.
 template <typename T>
 struct LogSumExpFold {
   struct Acc {

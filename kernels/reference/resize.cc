@@ -35,6 +35,7 @@ struct ResizeState : KernelState {
 double SourceCoordinate(const ResizeAttrs& attrs, double scale, int64_t in, int64_t out, double o,
                         double roi_start, double roi_end) {
   const double last = static_cast<double>(in - 1);
+  const double length = scale * static_cast<double>(in);  // of the result, before it is rounded
   switch (attrs.coordinate_mode) {
     case ResizeCoordinateMode::kHalfPixel:
       return (o + 0.5) / scale - 0.5;
@@ -46,14 +47,13 @@ double SourceCoordinate(const ResizeAttrs& attrs, double scale, int64_t in, int6
     case ResizeCoordinateMode::kPytorchHalfPixel:
       return out > 1 ? (o + 0.5) / scale - 0.5 : 0.0;
     case ResizeCoordinateMode::kAlignCorners:
-      return out > 1 ? o * last / static_cast<double>(out - 1) : 0.0;
+      return out > 1 ? o * last / (length - 1) : 0.0;
     case ResizeCoordinateMode::kAsymmetric:
       return o / scale;
     case ResizeCoordinateMode::kTfHalfPixelForNn:
       return (o + 0.5) / scale;
     case ResizeCoordinateMode::kTfCropAndResize:
-      return out > 1 ? roi_start * last +
-                           o * (roi_end - roi_start) * last / static_cast<double>(out - 1)
+      return out > 1 ? roi_start * last + o * (roi_end - roi_start) * last / (length - 1)
                      : 0.5 * (roi_start + roi_end) * last;
   }
   return o;
@@ -182,8 +182,7 @@ KernelStatus ResizeBy(const RunArgs& args, const ResizeAttrs& attrs,
 }
 
 KernelStatus Resize(const RunArgs& args) {
-  return ResizeBy(args, args.get<ResizeAttrs>(),
-                  static_cast<const ResizeState*>(args.state)->axes);
+  return ResizeBy(args, args.get<ResizeAttrs>(), static_cast<const ResizeState*>(args.state)->axes);
 }
 
 KernelStatus DynamicResize(const RunArgs& args) {

@@ -59,8 +59,7 @@ KernelStatus ReverseSequence(const RunArgs& args) {
   const int64_t batch_axis = attrs.batch_axis, time_axis = attrs.time_axis, n = x.numel();
   if (lengths.numel() != x.shape[batch_axis]) {
     return KernelStatus::Invalid("lengths has " + std::to_string(lengths.numel()) +
-                                 " elements for a batch of " +
-                                 std::to_string(x.shape[batch_axis]));
+                                 " elements for a batch of " + std::to_string(x.shape[batch_axis]));
   }
   for (int64_t b = 0; b < lengths.numel(); ++b) {
     if (IndexAt(lengths, b) < 0 || IndexAt(lengths, b) > x.shape[time_axis]) {

@@ -57,13 +57,9 @@ KernelStatus TopK(const RunArgs& args) {
 }  // namespace
 
 Kernel RefDynamicTopk() {
-  return {.op = "ten.dynamic_topk",
-          .name = "ref.dynamic_topk",
-          .run = TopK<ten::DynamicTopkAttrs>};
+  return {.op = "ten.dynamic_topk", .name = "ref.dynamic_topk", .run = TopK<ten::DynamicTopkAttrs>};
 }
 
-Kernel RefTopk() {
-  return {.op = "ten.topk", .name = "ref.topk", .run = TopK<ten::TopkAttrs>};
-}
+Kernel RefTopk() { return {.op = "ten.topk", .name = "ref.topk", .run = TopK<ten::TopkAttrs>}; }
 
 }  // namespace tenon::kernels

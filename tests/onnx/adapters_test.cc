@@ -122,7 +122,7 @@ TEST(Adapters, Dropout) {
   EXPECT_EQ(Ops(OneNode(13, "Dropout", {"x"}, {}, {"out", "mask"})), "");
   ModelBuilder used = OneNode(13, "Dropout", {"x"}, {}, {"out", "mask"});
   used.Output("mask");
-  EXPECT_EQ(Ops(used), "onnx.Dropout");
+  EXPECT_EQ(Ops(used), "ten.expand");
   ModelBuilder training = OneNode(13, "Dropout", {"x", "ratio", "mode"});
   training.Floats("ratio", {}, {0.5f});
   TensorProto mode;
@@ -151,7 +151,8 @@ TEST(Adapters, ReduceAxesAreAttributesThenInputs) {
   EXPECT_EQ(Ops(OneNode(18, "ReduceMax", {"x"}, {{"noop_with_empty_axes", int64_t{1}}})), "");
   EXPECT_EQ(Ops(OneNode(18, "ReduceL2", {"x"}, {{"noop_with_empty_axes", int64_t{1}}})),
             "ten.reduce_l2");
-  EXPECT_EQ(Ops(OneNode(18, "ReduceMin", {"x", "i"})), "onnx.ReduceMin");
+  EXPECT_EQ(Ops(OneNode(18, "ReduceMin", {"x", "i"})), "ten.dynamic_reduce");
+  EXPECT_EQ(Ops(OneNode(18, "ReduceLogSumExp", {"x"})), "ten.reduce_log_sum_exp");
   EXPECT_EQ(Ops(OneNode(18, "ReduceL1", {"x"})), "ten.abs ten.reduce_sum");
   EXPECT_EQ(Ops(OneNode(18, "ReduceSumSquare", {"x"})), "ten.mul ten.reduce_sum");
   EXPECT_EQ(Ops(OneNode(18, "ReduceLogSum", {"x"})), "ten.reduce_sum ten.log");
@@ -286,7 +287,10 @@ TEST(Adapters, Pad) {
   ModelBuilder axes = OneNode(18, "Pad", {"x", "pads", "", "axes"}, {{"mode", "reflect"}});
   axes.Ints("pads", {2}, {1, 2}).Ints("axes", {1}, {-1});
   EXPECT_EQ(ImportModel(axes).ResultType(), "tensor<2x3x7xf32>");
-  EXPECT_EQ(Ops(OneNode(13, "Pad", {"x", "i"})), "onnx.Pad");
+  ModelBuilder run_time = OneNode(13, "Pad", {"x", "p"});
+  run_time.Input("p", {6}, TensorProto::INT64);
+  EXPECT_EQ(Ops(run_time), "ten.dynamic_pad");
+  EXPECT_FALSE(ImportModel(OneNode(13, "Pad", {"x", "i"})).status.ok());
 }
 
 TEST(Adapters, Movement) {
@@ -407,7 +411,7 @@ TEST(Adapters, ConvolutionAndPooling) {
   indices.Input("x", {1, 4, 8, 8});
   indices.Node("MaxPool", {"x"}, {"out", "at"}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
   indices.Output("out").Output("at");
-  EXPECT_EQ(Ops(indices), "onnx.MaxPool");
+  EXPECT_EQ(Ops(indices), "nn.max_pool_with_indices");
   ModelBuilder average(19);
   average.Input("x", {1, 4, 8, 8});
   average.Node("AveragePool", {"x"}, {"out"},
@@ -472,7 +476,48 @@ TEST(Adapters, Attention) {
   ModelBuilder past(23);
   past.Input("q", {"B", 4, "S", 12}).Input("pk", {"B", 4, "P", 12});
   past.Node("Attention", {"q", "q", "q", "", "pk", "pk"}, {"out"}).Output("out");
-  EXPECT_EQ(Ops(past), "onnx.Attention");
+  EXPECT_EQ(Ops(past), "ten.concat ten.concat nn.attention");
+}
+
+// Causality counts from the past; packed heads are split to append to it.
+TEST(Adapters, AttentionWithPast) {
+  ModelBuilder model(24);
+  model.Input("q", {"B", "S", 48}).Input("pk", {"B", 4, "P", 12});
+  model.Node(
+      "Attention", {"q", "q", "q", "", "pk", "pk"}, {"out", "k", "v"},
+      {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{4}}, {"is_causal", int64_t{1}}});
+  model.Output("out").Output("k");
+  const Imported result = ImportModel(model);
+  const nn::AttentionOp attention(result.Only("nn.attention"));
+  ASSERT_EQ(attention.causal_offset().size(), 1u);
+  EXPECT_EQ(attention.causal_offset()[0].text(), "P");
+  EXPECT_EQ(result.ResultType(0), R"(tensor<?x?x48xf32, ["B", "S", ""]>)");
+  EXPECT_EQ(result.ResultType(1), R"(tensor<?x4x?x12xf32, ["B", "", "P + S", ""]>)");
+}
+
+// Lengths of the keys become a mask; so does causality that differs between batch elements.
+TEST(Adapters, AttentionWithLengths) {
+  ModelBuilder model(24);
+  model.Input("q", {2, 4, 3, 8}).Input("k", {2, 2, 5, 8}).Input("n", {2}, TensorProto::INT64);
+  model.Node("Attention", {"q", "k", "k", "", "", "", "n"}, {"out"}, {{"is_causal", int64_t{1}}});
+  model.Output("out");
+  const Imported result = ImportModel(model);
+  const nn::AttentionOp attention(result.Only("nn.attention"));
+  EXPECT_FALSE(attention.is_causal());
+  EXPECT_EQ(attention.mask().type().text(), "tensor<2x1x3x5xi1>");
+}
+
+// The scores are computed beside the attention when somebody reads them.
+TEST(Adapters, AttentionScores) {
+  ModelBuilder model(23);
+  model.Input("q", {2, 4, 3, 8});
+  model.Node("Attention", {"q", "q", "q"}, {"out", "", "", "scores"},
+             {{"qk_matmul_output_mode", int64_t{3}}});
+  model.Output("out").Output("scores");
+  const Imported result = ImportModel(model);
+  EXPECT_NE(result.Only("nn.attention"), nullptr);
+  EXPECT_NE(result.Only("nn.softmax"), nullptr);
+  EXPECT_EQ(result.ResultType(1), "tensor<2x4x3x3xf32>");
 }
 
 TEST(Adapters, RotaryEmbedding) {
@@ -520,6 +565,50 @@ TEST(Adapters, Einsum) {
   const Imported result = ImportModel(model);
   EXPECT_EQ(ten::EinsumOp(result.Only("ten.einsum")).equation(), "ij,jk->ik");
   EXPECT_EQ(result.ResultType(), "tensor<2x4xf32>");
+}
+
+TEST(Adapters, RunTimeForms) {
+  EXPECT_EQ(Ops(OneNode(13, "Unsqueeze", {"x", "i"})), "ten.dynamic_unsqueeze");
+  EXPECT_EQ(ImportModel(OneNode(13, "Squeeze", {"x", "i"})).ResultType(),
+            R"(tensor<?xf32, ["the_node.d0"]>)");
+  ModelBuilder one(17);
+  one.Input("x", {2, 3, 4})
+      .Input("k", {1}, TensorProto::INT64)
+      .Node("TopK", {"x", "k"}, {"v", "at"});
+  one.Output("v").Output("at");
+  EXPECT_EQ(Ops(one), "ten.dynamic_topk");
+  EXPECT_EQ(ImportModel(one).ResultType(1).substr(0, 15), "tensor<2x3x?xi6");
+  ModelBuilder parts(17);
+  parts.Input("x", {2, 6}).Input("sizes", {2}, TensorProto::INT64);
+  parts.Node("Split", {"x", "sizes"}, {"a", "b"}, {{"axis", int64_t{1}}}).Output("a").Output("b");
+  EXPECT_EQ(ImportModel(parts).Find("ten.dynamic_slice").size(), 2u);
+  ModelBuilder diagonal = OneNode(14, "Trilu", {"x", "k"});
+  diagonal.Input("k", {}, TensorProto::INT64);
+  EXPECT_EQ(Ops(diagonal), "ten.dynamic_trilu");
+  ModelBuilder axis = OneNode(14, "CumSum", {"x", "k"});
+  axis.Input("k", {}, TensorProto::INT64);
+  EXPECT_EQ(Ops(axis), "ten.cumulate");
+  ModelBuilder sizes = OneNode(19, "Resize", {"x", "", "", "s"});
+  sizes.Input("s", {3}, TensorProto::INT64);
+  EXPECT_EQ(Ops(sizes), "ten.dynamic_resize");
+}
+
+TEST(Adapters, SelectionsAndActivations) {
+  ModelBuilder topk = OneNode(11, "TopK", {"x", "k"}, {{"largest", int64_t{0}}}, {"out", "at"});
+  topk.Ints("k", {1}, {2}).Output("at");
+  EXPECT_EQ(ImportModel(topk).ResultType(1), "tensor<2x3x2xi64>");
+  EXPECT_FALSE(ten::TopkOp(ImportModel(topk).Only("ten.topk")).largest());
+  EXPECT_EQ(ImportModel(OneNode(13, "NonZero", {"x"})).ResultType(),
+            R"(tensor<3x?xi64, ["", "the_node.d1"]>)");
+  ModelBuilder hot = OneNode(11, "OneHot", {"i", "depth", "values"});
+  hot.Ints("depth", {}, {5}).Floats("values", {2}, {0, 1});
+  EXPECT_EQ(ImportModel(hot).ResultType(), "tensor<2x5xf32>");
+  EXPECT_EQ(Ops(OneNode(16, "PRelu", {"x", "y"})), "ten.less ten.mul ten.where");
+  const Imported selu = ImportModel(OneNode(6, "Selu", {"x"}));
+  EXPECT_EQ(ten::EluOp(selu.Only("ten.elu")).gamma(), 1.05070102214813232421875f);
+  EXPECT_EQ(ten::EluOp(ImportModel(OneNode(12, "Celu", {"x"}, {{"alpha", 2.0f}})).Only("ten.elu"))
+                .width(),
+            2.0f);
 }
 
 TEST(Adapters, WrongAttributeTypeNamesTheNode) {

@@ -245,7 +245,8 @@ std::string HelpText(const PassRegistry& registry) {
       "the command line, and\n"
       "writes IR text. A pass is a flag, its options the flag's value: "
       "--constant-fold='max-bytes=1024'.\n"
-      "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input.\n\nOptions:\n";
+      "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, "
+      "3 an operation is not supported.\n\nOptions:\n";
   for (const Flag& flag : kFlags) {
     const std::string_view dashes = std::string_view(flag.name).size() == 1 ? "-" : "--";
     std::string left = fmt::format("  {}{}{}{}", dashes, flag.name,

@@ -63,7 +63,7 @@ class Processor {
     if (!options_.steps.empty()) {
       if (absl::Status status = RunPasses(manager, model->module(), outcome); !status.ok()) {
         Report(status);
-        return kFailed;
+        return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
       }
     }
     outcome.text = Print(*model->module(), options_.print);

@@ -11,7 +11,7 @@
 namespace tenon::ir_opt {
 
 // Exit statuses.
-inline constexpr int kDone = 0, kFailed = 1, kBadInput = 2;
+inline constexpr int kDone = 0, kFailed = 1, kBadInput = 2, kUnsupported = 3;
 
 struct Outcome {
   int status = kDone;

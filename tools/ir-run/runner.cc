@@ -91,12 +91,17 @@ bool Report::pass() const {
   return true;
 }
 
-absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path,
-                                 std::vector<std::string>& errors) {
+namespace {
+
+absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::string& path,
+                                        std::vector<std::string>& errors,
+                                        std::vector<std::string>& remarks) {
   LoadOptions load;
-  load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
-    // Remarks are for ir-opt; what keeps the model from running is an error later.
-    if (diagnostic.severity == Severity::kRemark) return;
+  load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
+    if (diagnostic.severity == Severity::kRemark) {
+      remarks.push_back(FormatDiagnostic(context, diagnostic));
+      return;
+    }
     std::string text = FormatDiagnostic(context, diagnostic);
     if (diagnostic.severity == Severity::kError) {
       errors.push_back(std::move(text));
@@ -132,6 +137,19 @@ absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path
   original.context().diagnostics().SetHandler(nullptr);
   return Programs{std::move(original), std::move(optimized), std::move(original_program),
                   std::move(optimized_program), std::move(report)};
+}
+
+}  // namespace
+
+absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path,
+                                 std::vector<std::string>& errors) {
+  std::vector<std::string> remarks;
+  absl::StatusOr<Programs> programs = LoadAndCompile(options, path, errors, remarks);
+  // Why operations were not imported matters only when the model cannot be run.
+  if (absl::IsUnimplemented(programs.status())) {
+    errors.insert(errors.end(), remarks.begin(), remarks.end());
+  }
+  return programs;
 }
 
 absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& programs, const Case& c,
