@@ -108,8 +108,16 @@ absl::Status ImportConstantOfShape(Node& node) {
 absl::Status ImportRange(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 3));
   node.MarkRead("stash_type");
+  // Some function bodies write vectors of one element.
+  Value scalars[3];
+  for (int i = 0; i < 3; ++i) {
+    scalars[i] = node.input(i);
+    if (scalars[i].type().rank() == 0) continue;
+    TENON_ASSIGN_OR_RETURN(scalars[i],
+                           node.Make<ten::ReshapeOp>(scalars[i], ten::ReshapeOp::Attrs{}));
+  }
   TENON_ASSIGN_OR_RETURN(Value range,
-                         node.Make<ten::RangeOp>(node.input(0), node.input(1), node.input(2)));
+                         node.Make<ten::RangeOp>(scalars[0], scalars[1], scalars[2]));
   // The bounds are often sizes of other tensors, and its own size follows from them.
   const ShapeData& data = node.importer().shape_data();
   DimExpr bounds[3];
