@@ -66,7 +66,7 @@ bool WidenAll(std::span<Type> types) {
 
 }  // namespace
 
-absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec) {
+absl::StatusOr<Operation*> ImportLoopBody(Node& node, OpBuilder& around, const LoopSpec& spec) {
   Context& context = node.context();
   std::vector<Type> types;
   for (const Value init : spec.inits) types.push_back(init.type());
@@ -74,10 +74,10 @@ absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec) {
                                   Type::Opaque(context, "!onnx.any"));
   for (;;) {
     HeldDiagnostics diagnostics(context);
-    TENON_ASSIGN_OR_RETURN(
-        ctl::ForOp loop, ctl::ForOp::Create(node.builder(), node.location(), spec.lower, spec.upper,
-                                            spec.step, spec.inits, std::span<const Type>(unknown),
-                                            ScanAttrs<ctl::ForOp::Attrs>(spec.scans)));
+    TENON_ASSIGN_OR_RETURN(ctl::ForOp loop,
+                           ctl::ForOp::Create(around, node.location(), spec.lower, spec.upper,
+                                              spec.step, spec.inits, std::span<const Type>(unknown),
+                                              ScanAttrs<ctl::ForOp::Attrs>(spec.scans)));
     Block* body = loop.body().AddBlock();
     const Value counter =
         body->AddArgument(Type::Tensor(context, DType::kI64, std::span<const int64_t>()));

@@ -27,12 +27,12 @@ struct LoopSpec {
       run;
 };
 
-// Makes a ctl.for at the node's place. The body is imported for the types of the initial values
+// Makes a ctl.for with `builder`. The body is imported for the types of the initial values
 // first; where an extent changes from run to run it is imported again with an extent of its own.
 // Result types are those that follow: an extent that stays is that of the initial value, one that
 // changes is unknown; results are not registered. Unimplemented if a value changes its element type
 // or rank.
-absl::StatusOr<Operation*> ImportLoopBody(Node& node, const LoopSpec& spec);
+absl::StatusOr<Operation*> ImportLoopBody(Node& node, OpBuilder& builder, const LoopSpec& spec);
 
 // The attributes that say how `scans` are stacked; none for none.
 template <typename Attrs>

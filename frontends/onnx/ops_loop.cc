@@ -1,4 +1,4 @@
-// Loop and Scan.
+// Loop.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,6 @@ namespace tenon::onnx {
 namespace {
 
 using onnxpb::GraphProto;
-
-absl::StatusOr<Value> MakeInt(Node& node, int64_t value) {
-  return node.MakeScalar(DType::kI64, static_cast<double>(value));
-}
 
 bool IsTrue(Value value) {
   const core::ConstantOp constant = DefinedBy<core::ConstantOp>(value);
@@ -165,8 +161,8 @@ absl::Status ImportLoop(Node& node) {
   TENON_ASSIGN_OR_RETURN(const GraphProto* body, node.Graph("body"));
   TENON_ASSIGN_OR_RETURN(LoopParams params, ReadLoop(node, *body));
   LoopSpec& spec = params.spec;
-  TENON_ASSIGN_OR_RETURN(spec.lower, MakeInt(node, 0));
-  TENON_ASSIGN_OR_RETURN(spec.step, MakeInt(node, 1));
+  TENON_ASSIGN_OR_RETURN(spec.lower, node.MakeScalar(DType::kI64, 0));
+  TENON_ASSIGN_OR_RETURN(spec.step, node.MakeScalar(DType::kI64, 1));
   // Without a bound the body is imported under a loop that only holds it until ToWhile.
   spec.upper = params.trips ? params.trips : spec.lower;
   spec.run = [&](OpBuilder& builder, Value counter,
@@ -182,7 +178,7 @@ absl::Status ImportLoop(Node& node) {
     }
     return outputs;
   };
-  TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, spec));
+  TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, node.builder(), spec));
   if (AlwaysContinues(loop)) {
     if (!params.trips)
       return node.Unsupported("neither a trip count nor a condition ends the loop");
@@ -197,132 +193,6 @@ absl::Status ImportLoop(Node& node) {
         Type::Tensor(node.context(), type.dtype(), std::span<const DimExpr>(dims)));
   }
   return ToWhile(node, loop, params.trips);
-}
-
-namespace {
-
-struct ScanInput {
-  Value value;
-  int64_t axis = 0;
-  bool reverse = false;
-};
-
-// A list attribute of Scan with one entry for each of `count` inputs or outputs; zeros if absent.
-absl::StatusOr<std::vector<int64_t>> ScanList(const Node& node, std::string_view name,
-                                              size_t count) {
-  TENON_ASSIGN_OR_RETURN(auto list, node.Ints(name));
-  if (!list) return std::vector<int64_t>(count, 0);
-  if (list->size() == count) return *std::move(list);
-  return node.Error(fmt::format("{} has {} entries, expected {}", name, list->size(), count));
-}
-
-absl::StatusOr<std::vector<bool>> ScanDirections(const Node& node, std::string_view name,
-                                                 size_t count) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> list, ScanList(node, name, count));
-  std::vector<bool> reverse;
-  for (int64_t direction : list) {
-    if (direction != 0 && direction != 1) {
-      return node.Error(fmt::format("{} must hold 0 or 1, got {}", name, direction));
-    }
-    reverse.push_back(direction == 1);
-  }
-  return reverse;
-}
-
-// The slice of a scan input that a run sees.
-absl::StatusOr<Value> SliceAt(Node& node, OpBuilder& builder, const ScanInput& input, Value counter,
-                              Value last) {
-  Value index = counter;
-  if (input.reverse) {
-    TENON_ASSIGN_OR_RETURN(const ten::SubOp back,
-                           ten::SubOp::Create(builder, node.location(), last, counter));
-    index = back.out();
-  }
-  TENON_ASSIGN_OR_RETURN(
-      const ten::GatherOp slice,
-      ten::GatherOp::Create(builder, node.location(), input.value, index, {.axis = input.axis}));
-  node.importer().Register(slice.op());
-  return slice.out();
-}
-
-}  // namespace
-
-absl::Status ImportScan(Node& node) {
-  if (node.version() < 9) return node.Unsupported("Scan of opset 8 has a batch axis");
-  TENON_ASSIGN_OR_RETURN(const GraphProto* body, node.Graph("body"));
-  TENON_ASSIGN_OR_RETURN(const int64_t num_scanned, node.Int("num_scan_inputs", 0));
-  if (num_scanned < 1 || num_scanned > node.num_inputs()) {
-    return node.Error(
-        fmt::format("num_scan_inputs must be in [1, {}], got {}", node.num_inputs(), num_scanned));
-  }
-  TENON_RETURN_IF_ERROR(node.CheckInputs(node.num_inputs(), node.num_inputs()));
-  const int num_states = node.num_inputs() - static_cast<int>(num_scanned);
-  if (body->input_size() != node.num_inputs() || body->output_size() < num_states ||
-      node.num_outputs() > body->output_size()) {
-    return node.Error(fmt::format(
-        "the body of Scan has {} inputs and {} outputs, the node {} and {} with {} states",
-        body->input_size(), body->output_size(), node.num_inputs(), node.num_outputs(),
-        num_states));
-  }
-  const auto count = static_cast<size_t>(num_scanned);
-  const auto num_stacked = static_cast<size_t>(body->output_size() - num_states);
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> in_axes,
-                         ScanList(node, "scan_input_axes", count));
-  TENON_ASSIGN_OR_RETURN(const std::vector<bool> in_reverse,
-                         ScanDirections(node, "scan_input_directions", count));
-  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> out_axes,
-                         ScanList(node, "scan_output_axes", num_stacked));
-  TENON_ASSIGN_OR_RETURN(const std::vector<bool> out_reverse,
-                         ScanDirections(node, "scan_output_directions", num_stacked));
-
-  LoopSpec spec;
-  for (int i = 0; i < num_states; ++i) {
-    spec.inits.push_back(node.input(i));
-    spec.names.push_back(body->input(i).name());
-  }
-  std::vector<ScanInput> scanned;
-  for (size_t i = 0; i < count; ++i) {
-    ScanInput input{.value = node.input(num_states + static_cast<int>(i)),
-                    .reverse = in_reverse[i]};
-    TENON_ASSIGN_OR_RETURN(input.axis, node.Axis(in_axes[i], input.value.type().rank()));
-    scanned.push_back(input);
-  }
-  // An axis that counts from the end of a result counts to the result's rank, which is declared.
-  for (size_t i = 0; i < num_stacked; ++i) {
-    int64_t axis = out_axes[i];
-    if (axis < 0) {
-      const auto& output = body->output(num_states + static_cast<int>(i));
-      const Type type = node.importer().Convert(output.type(), /*binding=*/false);
-      if (!type || !type.is_tensor()) {
-        return node.Unsupported("a negative output axis of Scan needs the output's declared rank");
-      }
-      TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, type.rank() + 1));
-    }
-    spec.scans.push_back({.axis = axis, .reverse = out_reverse[i]});
-  }
-  TENON_ASSIGN_OR_RETURN(spec.lower, MakeInt(node, 0));
-  TENON_ASSIGN_OR_RETURN(spec.step, MakeInt(node, 1));
-  TENON_ASSIGN_OR_RETURN(
-      const Value extent,
-      node.Make<ten::ShapeOp>(scanned[0].value, ten::ShapeOp::Attrs{.start = scanned[0].axis,
-                                                                    .end = scanned[0].axis + 1}));
-  TENON_ASSIGN_OR_RETURN(spec.upper, ToScalar(node, extent));
-  TENON_ASSIGN_OR_RETURN(const Value last, node.Make<ten::SubOp>(spec.upper, spec.step));
-  spec.body_nodes = body->node_size();
-  spec.run = [&](OpBuilder& builder, Value counter,
-                 std::span<const Value> carried) -> absl::StatusOr<std::vector<Value>> {
-    std::vector<Value> inputs(carried.begin(), carried.end());
-    for (const ScanInput& input : scanned) {
-      TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), SliceAt(node, builder, input, counter, last));
-    }
-    return node.ImportGraph(*body, inputs, builder);
-  };
-  TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, spec));
-  node.importer().Register(loop);
-  for (int i = 0; i < node.num_outputs(); ++i) {
-    node.SetOutput(i, loop->result(static_cast<unsigned>(i)));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace tenon::onnx

@@ -153,5 +153,26 @@ TEST(ControlImport, Scan) {
   EXPECT_EQ(result.ResultType(1), "tensor<2x?xf32, [\"\", \"N\"]>");
 }
 
+// Opset 8 has a batch in front of everything.
+TEST(ControlImport, ScanOfBatches) {
+  const GraphProto body =
+      Graph("b", {MakeNode("Add", {"s", "e"}, {"s2"}), MakeNode("Neg", {"s2"}, {"y"})}, {"s", "e"},
+            {"s2", "y"});
+  const NamedValues attributes = {{"body", body}, {"num_scan_inputs", int64_t{1}}};
+  ModelBuilder model(8);
+  model.Input("init", {"B", 2})
+      .Input("x", {"B", "S", 2})
+      .Input("lengths", {"B"}, TensorProto::INT64);
+  model.Node("Scan", {"", "init", "x"}, {"f", "ys"}, attributes).Output("f").Output("ys");
+  const Imported result = ImportModel(model);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.Find("ctl.for").size(), 2u);
+  EXPECT_EQ(result.ResultType(0), "tensor<?x2xf32, [\"B\", \"\"]>");
+  EXPECT_EQ(result.ResultType(1), "tensor<?x?x2xf32, [\"B\", \"S\", \"\"]>");
+  *model.graph().mutable_node(0) =
+      MakeNode("Scan", {"lengths", "init", "x"}, {"f", "ys"}, attributes);
+  EXPECT_EQ(ImportModel(model).Ops(), "onnx.Scan");
+}
+
 }  // namespace
 }  // namespace tenon::onnx
