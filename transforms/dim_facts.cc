@@ -64,7 +64,10 @@ bool DimFacts::Resolve(Block& block) const {
 
 bool DimFacts::Define(DimExpr symbol, DimExpr value) {
   if (symbol.kind() != DimExpr::Kind::kSymbol || kept_.count(symbol.symbol()) > 0) return false;
-  value = Resolve(value);
+  return Store(symbol, Resolve(value));
+}
+
+bool DimFacts::Store(DimExpr symbol, DimExpr value) {
   if (value.is_unknown() || Mentions(value, symbol.symbol())) return false;
   const std::string name(symbol.symbol());
   if (!values_.emplace(name, value).second) return false;
@@ -85,7 +88,17 @@ void DimFacts::Define(Type old, Type now) {
 void DimFacts::Equate(DimExpr a, DimExpr b) {
   if (a == b || a.is_unknown() || b.is_unknown()) return;
   const bool b_goes = b.kind() == DimExpr::Kind::kSymbol && kept_.count(b.symbol()) == 0;
-  learned_ |= b_goes ? Define(b, a) : Define(a, b);
+  learned_ |= (b_goes ? Define(b, a) : Define(a, b)) || DefineInput(b, a) || DefineInput(a, b);
+}
+
+bool DimFacts::DefineInput(DimExpr symbol, DimExpr value) {
+  if (symbol.kind() != DimExpr::Kind::kSymbol || kept_.count(symbol.symbol()) == 0) return false;
+  value = Resolve(value);
+  std::vector<std::string_view> symbols;
+  value.CollectSymbols(symbols);
+  const bool from_inputs = std::all_of(symbols.begin(), symbols.end(),
+                                       [&](std::string_view s) { return kept_.count(s) > 0; });
+  return from_inputs && !symbols.empty() && Store(symbol, value);
 }
 
 void DimFacts::Learn(const Operation& op) {

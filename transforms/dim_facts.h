@@ -18,7 +18,7 @@ namespace tenon {
 // must change with it. All facts hold in every run that succeeds.
 class DimFacts {
  public:
-  // `symbol` is bound by an input: it stays.
+  // `symbol` is bound by an input: it stays, unless other inputs tell it.
   void Keep(std::string_view symbol) { kept_.emplace(symbol); }
   // A value's type changes from `old` to `now`: symbols that stood for an extent have a value.
   void Define(Type old, Type now);
@@ -36,6 +36,9 @@ class DimFacts {
 
  private:
   bool Define(DimExpr symbol, DimExpr value);
+  // The same for an input's extent, which the extents of other inputs tell.
+  bool DefineInput(DimExpr symbol, DimExpr value);
+  bool Store(DimExpr symbol, DimExpr value);
   bool Resolve(Value value) const;
   void Equate(DimExpr a, DimExpr b);
 
