@@ -246,27 +246,41 @@ double ScaleOf(double scale, DimExpr head) {
   return 1 / std::sqrt(static_cast<double>(head.constant()));
 }
 
-// ONNX's attention over split heads. Its causal mask starts in the upper left corner, ours ends in
-// the lower right one: they agree when there are as many keys as queries.
-Rule AttentionOfOnnx(const char* name, bool causal, const char* file = __builtin_FILE(),
+// Which keys ONNX's attention lets a query see.
+enum class Causality { kNone, kSquare, kPast };
+
+// ONNX's attention over split heads. Its causal mask starts in the upper left corner, or behind the
+// past keys; ours ends in the lower right one: they agree when there are as many keys as queries,
+// or when the keys before them are the past.
+Rule AttentionOfOnnx(const char* name, Causality causality, const char* file = __builtin_FILE(),
                      int line = __builtin_LINE()) {
+  const bool causal = causality != Causality::kNone, past = causality == Causality::kPast;
   AttentionVals x;
-  Dim B("B"), H("H"), G("G"), S("S"), T("T"), D("D");
+  Dim B("B"), H("H"), G("G"), S("S"), T("T"), D("D"), P("P");
   Attr<float> scale("scale"), softcap("softcap");
-  const Dim& keys = causal ? S : T;
-  return Rule(name, file, line)
-      .Summary(causal ? "causal attention of 4-D operands as ONNX defines it"
-                      : "attention of 4-D operands as ONNX defines it")
-      .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
-                           {.q_num_heads = kAny,
+  const Dim& keys = causality == Causality::kSquare ? S : T;
+  nn::AttentionArgs args = {.q_num_heads = kAny,
                             .kv_num_heads = kAny,
                             .scale = scale,
                             .is_causal = causal,
-                            .softcap = softcap}))
-      .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, keys, D}) &&
-             ShapeIs(x.v, {B, G, keys, AnyDim()}))
-      .Where(If(
-          "the head size is a number", [](DimExpr d) { return d.is_constant(); }, D))
+                            .softcap = softcap};
+  if (past) args.causal_offset = {P};
+  Rule rule =
+      Rule(name, file, line)
+          .Summary(past     ? "causal attention of 4-D operands behind past keys as ONNX defines it"
+                   : causal ? "causal attention of 4-D operands as ONNX defines it"
+                            : "attention of 4-D operands as ONNX defines it")
+          .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask), args))
+          .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, keys, D}) &&
+                 ShapeIs(x.v, {B, G, keys, AnyDim()}))
+          .Where(If(
+              "the head size is a number", [](DimExpr d) { return d.is_constant(); }, D));
+  if (past) {
+    rule = std::move(rule).Where(If(
+        "the keys before those of the queries are the past ones",
+        [](DimExpr p, DimExpr s, DimExpr t) { return DimExpr::ProvablyEqual(t - s, p); }, P, S, T));
+  }
+  return std::move(rule)
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {}, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
@@ -454,8 +468,9 @@ RuleSet AttentionRules() {
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),
           AttentionOfOneHead("attention-of-one-head-one-mask", 2),
-          AttentionOfOnnx("attention-of-onnx", false),
-          AttentionOfOnnx("attention-of-onnx-causal", true),
+          AttentionOfOnnx("attention-of-onnx", Causality::kNone),
+          AttentionOfOnnx("attention-of-onnx-causal", Causality::kSquare),
+          AttentionOfOnnx("attention-of-onnx-past", Causality::kPast),
           AttentionOfOnnxJoined(),
           AttentionScaleOfQ(),
           AttentionScaleOfK(),
