@@ -296,11 +296,13 @@ Rule AttentionOfOnnx(const char* name, Causality causality, const char* file = _
       .RequireKernel();
 }
 
-// ONNX's attention over joined heads.
-Rule AttentionOfOnnxJoined() {
+// ONNX's attention over joined heads; causal where there are as many keys as queries.
+Rule AttentionOfOnnxJoined(const char* name, bool causal, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
   AttentionVals x;
   Dim B("B"), S("S"), T("T"), E("E");
-  Attr<float> scale("scale");
+  Attr<float> scale("scale"), softcap("softcap");
+  const Dim& keys = causal ? S : T;
   Attr<int64_t> heads("heads"), kv_heads("kv_heads");
   auto scale_of = [](double s, int64_t h, DimExpr e) -> std::optional<double> {
     if (s != 0) return s;
@@ -308,17 +310,24 @@ Rule AttentionOfOnnxJoined() {
     const int64_t head = e.constant() / h;
     return 1 / std::sqrt(static_cast<double>(head));
   };
-  return Rule("attention-of-onnx-joined")
-      .Summary("attention of 3-D operands as ONNX defines it")
+  return Rule(name, file, line)
+      .Summary(causal ? "causal attention of 3-D operands as ONNX defines it"
+                      : "attention of 3-D operands as ONNX defines it")
       .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask),
-                           {.q_num_heads = heads, .kv_num_heads = kv_heads, .scale = scale}))
-      .Where(ShapeIs(x.q, {B, S, E}) && ShapeIs(x.k, {B, T, AnyDim()}) &&
-             ShapeIs(x.v, {B, T, AnyDim()}))
+                           {.q_num_heads = heads,
+                            .kv_num_heads = kv_heads,
+                            .scale = scale,
+                            .is_causal = causal,
+                            .softcap = softcap}))
+      .Where(ShapeIs(x.q, {B, S, E}) && ShapeIs(x.k, {B, keys, AnyDim()}) &&
+             ShapeIs(x.v, {B, keys, AnyDim()}))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {}, {},
                                 {.num_heads = heads,
                                  .kv_num_heads = kv_heads,
                                  .scale = Compute(scale_of, scale, heads, E),
-                                 .nan_guard = true}))
+                                 .causal = causal,
+                                 .nan_guard = true,
+                                 .softcap = softcap}))
       .Lowers("spellings of attention")
       .RequireKernel();
 }
@@ -471,7 +480,8 @@ RuleSet AttentionRules() {
           AttentionOfOnnx("attention-of-onnx", Causality::kNone),
           AttentionOfOnnx("attention-of-onnx-causal", Causality::kSquare),
           AttentionOfOnnx("attention-of-onnx-past", Causality::kPast),
-          AttentionOfOnnxJoined(),
+          AttentionOfOnnxJoined("attention-of-onnx-joined", false),
+          AttentionOfOnnxJoined("attention-of-onnx-joined-causal", true),
           AttentionScaleOfQ(),
           AttentionScaleOfK(),
           AbsorbTranspose("attention-transpose-q", Side::kQ, "bhsd", {0, 2, 1, 3}, "bshd"),
