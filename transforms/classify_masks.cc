@@ -131,7 +131,11 @@ class Classifier {
       if (r.key_mask) key_mask = r.key_mask;
       operands[i] = r.mask;
     }
-    if (changed) op = Replace(op, operands, key_mask, attrs);
+    if (changed) {
+      const fused::AttentionOp made = Replace(op, operands, key_mask, attrs);
+      if (!made) return Note(op, "general", "its flags do not fit its operands");
+      op = made;
+    }
     return Note(op, name, reason);
   }
 
@@ -165,12 +169,13 @@ class Classifier {
                : "";
   }
 
+  // Null, with the op as it was, if there is no such attention.
   fused::AttentionOp Replace(fused::AttentionOp op, const Value (&operands)[2], Value key_mask,
                              const fused::AttentionOp::Attrs& attrs) {
     OpBuilder builder = OpBuilder::Before(op.op());
     const absl::StatusOr<fused::AttentionOp> made = fused::AttentionOp::Create(
         builder, op->location(), op.q(), op.k(), op.v(), operands[0], operands[1], key_mask, attrs);
-    TENON_CHECK(made.ok());
+    if (!made.ok()) return fused::AttentionOp();
     made->out().set_type(op.out().type());
     if (const Attribute kept = op->discardable_attrs()) made->op()->SetDiscardableAttrs(kept);
     op.out().ReplaceAllUsesWith(made->out());
@@ -203,7 +208,41 @@ class Classifier {
     return it->second;
   }
 
+  // An extent of the keys' axis of some leaf that would have to be the number of keys.
+  using Guess = std::optional<std::pair<DimExpr, DimExpr>>;
+
+  static Guess LengthOfLeaves(const mask::TermStore& store, mask::Ref function) {
+    const DimExpr keys = store.ranges.extent(mask::kKey);
+    std::vector<std::string_view> symbols;
+    keys.CollectSymbols(symbols);
+    for (mask::AtomId a : store.AtomsOf(function)) {
+      const mask::Atom& atom = store.atom(a);
+      if (atom.kind != mask::Atom::Kind::kNonZero) continue;
+      const mask::Term& leaf = store.term(atom.term);
+      for (size_t axis = 0; axis < leaf.index.size(); ++axis) {
+        const DimExpr own = leaf.leaf.type().dim(static_cast<int64_t>(axis));
+        const bool is_other =
+            own.kind() == DimExpr::Kind::kSymbol &&
+            std::find(symbols.begin(), symbols.end(), own.symbol()) == symbols.end();
+        if (leaf.index[axis].variable() == mask::kKey && is_other) return std::pair(own, keys);
+      }
+    }
+    return std::nullopt;
+  }
+
   Replacement Analyze(fused::AttentionOp op, const Scores& scores, Value operand) {
+    Guess guess;
+    Replacement r = AnalyzeWith(op, scores, operand, guess);
+    if (r.flags || !guess) return r;
+    // Decoders with a past get an attention mask whose length is the past and the queries; that is
+    // not in its type, but what reads the mask can check it.
+    Replacement guessed = AnalyzeWith(op, scores, operand, guess);
+    return guessed.flags ? guessed : r;
+  }
+
+  // Without a guess, makes one; with it, proves what is true if it is, and checks it.
+  Replacement AnalyzeWith(fused::AttentionOp op, const Scores& scores, Value operand,
+                          Guess& guess) {
     Replacement r;
     const Type type = operand.type();
     if (!type.is_tensor() || type.rank() > 4) {
@@ -213,6 +252,7 @@ class Classifier {
     const std::vector<DimExpr> dims = scores.dims();
     mask::TermStore store(dims);
     mask::Evaluator evaluator(store, tables_);
+    if (guess) evaluator.Assume(guess->first, guess->second);
     mask::Index index;
     for (mask::Var v = 0; v < mask::kScoreVars; ++v) {
       // The position along one element is known.
@@ -220,37 +260,41 @@ class Classifier {
                                              : mask::Affine::Of(op->context(), v, 1));
     }
     const mask::Ref function = evaluator.BroadcastElement(operand, dims, index);
-    mask::Emitter emitter(store, OpBuilder::Before(op.op()), operand.location(),
-                          evaluator.assumptions(), inputs_);
+    const auto new_emitter = [&] {
+      return mask::Emitter(store, OpBuilder::Before(op.op()), operand.location(),
+                           evaluator.assumptions(), guess ? 1 : 0, inputs_);
+    };
+    mask::Emitter emitter = new_emitter();
     mask::MaskClass c = mask::Classify(store, function);
     r.name = c.Name();
-    const mask::VarSet beside_keys = mask::SetOf(mask::kHead) | mask::SetOf(mask::kQuery);
-    const bool of_keys = (store.term(function).variables & beside_keys) == 0;
-    const bool of_heads = (store.term(function).variables & mask::SetOf(mask::kHead)) != 0;
-    const std::string unknown = of_keys ? "values of keys" : of_heads ? "bias" : "general";
-    if (!c.known) {
-      if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
-        c = split->positions;
-        r.name = c.Name() + " + values of keys";
-        r.mask = ForScores(emitter, emitter.Emit(split->keys));
-        r.flags = r.mask && emitter.Unchecked() == nullptr;
-      }
-    } else {
+    if (c.known) {
       if (!c.all_keys) r.key_mask = emitter.Emit(c.keys);
       r.flags = (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
+    } else if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
+      c = split->positions;
+      r.name = c.Name() + " + values of keys";
+      r.mask = ForScores(emitter, emitter.Emit(split->keys));
+      r.flags = r.mask && emitter.Unchecked() == nullptr;
     }
+    Keep(emitter);
+    const mask::VarSet variables = store.term(function).variables;
+    const mask::VarSet beside_keys = mask::SetOf(mask::kHead) | mask::SetOf(mask::kQuery);
+    const bool of_keys = (variables & beside_keys) == 0;
     const bool wide = (type.rank() > 1 && !type.dim(-2).is_constant(1)) ||
                       (type.rank() > 2 && !type.dim(-3).is_constant(1));
     if (wide && of_keys) {
-      const Value narrow = ForScores(emitter, emitter.Emit(function));
-      if (narrow && emitter.Unchecked() == nullptr) r.narrower = narrow;
+      mask::Emitter narrow_emitter = new_emitter();
+      const Value narrow = ForScores(narrow_emitter, narrow_emitter.Emit(function));
+      if (narrow && narrow_emitter.Unchecked() == nullptr) r.narrower = narrow;
+      Keep(narrow_emitter);
     }
-    made_.insert(made_.end(), emitter.made().begin(), emitter.made().end());
     if (r.flags) {
       r.causal = c.causal, r.window = c.window, r.mask_value = c.mask_value;
       return r;
     }
-    r.name = unknown;
+    if (!guess) guess = LengthOfLeaves(store, function);
+    const bool of_heads = (variables & mask::SetOf(mask::kHead)) != 0;
+    r.name = of_keys ? "values of keys" : of_heads ? "bias" : "general";
     r.key_mask = r.mask = Value();
     const std::string where = Where(operand);
     if (!c.reason.empty()) {
@@ -262,6 +306,10 @@ class Classifier {
       r.reason = fmt::format("mask of {}: it has no form as a tensor of keys", where);
     }
     return r;
+  }
+
+  void Keep(const mask::Emitter& emitter) {
+    made_.insert(made_.end(), emitter.made().begin(), emitter.made().end());
   }
 
   // [B, Sk] to [B, 1, 1, Sk].

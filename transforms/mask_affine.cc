@@ -114,12 +114,22 @@ DimExpr Ranges::Shifted(DimExpr e) const {
   });
 }
 
+DimExpr Ranges::Known(DimExpr e) const {
+  if (!assumed_) return e;
+  return e.Substitute([&](std::string_view symbol) -> std::optional<DimExpr> {
+    if (symbol != assumed_->first.symbol()) return std::nullopt;
+    return assumed_->second;
+  });
+}
+
 bool Ranges::NonNegative(DimExpr e) const {
+  e = Known(e);
   const DimExpr zero = DimExpr::Constant(e.context(), 0);
   return DimExpr::ProvablyLessEqual(zero, e) || DimExpr::ProvablyLessEqual(zero, Shifted(e));
 }
 
 bool Ranges::Equal(DimExpr a, DimExpr b) const {
+  a = Known(a), b = Known(b);
   return DimExpr::ProvablyEqual(a, b) || DimExpr::ProvablyEqual(Shifted(a), Shifted(b));
 }
 

@@ -63,6 +63,8 @@ class Ranges {
   bool NonNegative(const Affine& a) const;
   bool Negative(const Affine& a) const;  // < 0
   bool InRange(const Affine& a, DimExpr extent) const;
+  // Takes an extent that is a symbol to be equal to another from now on.
+  void Assume(DimExpr symbol, DimExpr extent) { assumed_ = {symbol, extent}; }
   bool Equal(DimExpr a, DimExpr b) const;
 
  private:
@@ -70,7 +72,9 @@ class Ranges {
   // `e` with s + 1 for each extent of the scores that is a symbol s: those are at least 1.
   DimExpr Shifted(DimExpr e) const;
   std::optional<DimExpr> LowerBound(const Affine& a) const;
+  DimExpr Known(DimExpr e) const;  // with what is assumed put in
   std::vector<DimExpr> extents_;
+  std::optional<std::pair<DimExpr, DimExpr>> assumed_;
 };
 
 }  // namespace tenon::mask

@@ -121,9 +121,10 @@ Value Emitter::Leaf(const struct Term& t) {
         if (DimExpr::ProvablyEqual(own, count)) continue;
         // The reshape below fails unless all elements are there. Of two axes both are cut first, so
         // that neither makes up for the other. (An axis that is longer than the one it broadcasts
-        // to is no program.)
+        // to is no program; that of a guess may be longer.)
         const bool assumed = Connected(assumed_, own, count);
-        checks.emplace_back(assumed ? own : Min(own, count), count);
+        const bool exact = assumed && (unproven == 1 || given_ == 0);
+        checks.emplace_back(exact ? own : Min(own, count), count);
         if (assumed && unproven == 1) continue;
       }
     } else if (own.is_constant(1)) {
@@ -246,8 +247,9 @@ const std::pair<DimExpr, DimExpr>* Emitter::Unchecked() const {
     const auto clamped = [](DimExpr x, DimExpr y) {
       return x.kind() == DimExpr::Kind::kMin && !y.is_constant() && Broadcast(x, y) == y;
     };
-    if (store_.ranges.Equal(a, b) || clamped(a, b) || clamped(b, a)) return true;
     if (Connected(checked_, a, b)) return true;
+    if (&pair < assumed_.data() + given_) return false;
+    if (store_.ranges.Equal(a, b) || clamped(a, b) || clamped(b, a)) return true;
     for (const auto& [x, y] : checked_) {
       // Both sides with x replaced by y.
       if (x.kind() == DimExpr::Kind::kSymbol) {

@@ -18,12 +18,18 @@ class Emitter {
  public:
   using Extents = std::vector<std::pair<DimExpr, DimExpr>>;
 
-  // `assumed`: extents that must be equal where the function holds. `inputs`: symbols that are
+  // `assumed`: extents that must be equal where the function holds; the first `given` of them were
+  // used to prove the others. `inputs`: symbols that are
   // known before the program runs. New operations go to the builder's place, which every leaf must
   // dominate.
   Emitter(const TermStore& store, OpBuilder builder, Location location, const Extents& assumed,
-          const std::set<std::string_view>& inputs)
-      : store_(store), builder_(builder), location_(location), assumed_(assumed), inputs_(inputs) {}
+          size_t given, const std::set<std::string_view>& inputs)
+      : store_(store),
+        builder_(builder),
+        location_(location),
+        assumed_(assumed),
+        given_(given),
+        inputs_(inputs) {}
 
   // Null if a part has no tensor form; `made` holds what was built until then.
   Value Emit(Ref r);
@@ -55,6 +61,7 @@ class Emitter {
   OpBuilder builder_;
   Location location_;
   const Extents& assumed_;
+  size_t given_;
   const std::set<std::string_view>& inputs_;
   Extents checked_;
   std::vector<Operation*> made_;

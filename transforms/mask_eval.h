@@ -28,6 +28,11 @@ class Evaluator {
   // The same for a tensor that broadcasts to `dims`; `index` is a position there.
   Ref BroadcastElement(Value value, std::span<const DimExpr> dims, const Index& index);
 
+  // From now on a symbol is an extent; one of the assumptions.
+  void Assume(DimExpr symbol, DimExpr extent) {
+    store_.ranges.Assume(symbol, extent);
+    assumptions_.emplace_back(symbol, extent);
+  }
   // Extents taken to be equal that are not provably so.
   const std::vector<std::pair<DimExpr, DimExpr>>& assumptions() const { return assumptions_; }
 

@@ -528,6 +528,24 @@ TEST(ClassifyMasks, BatchesAndLengthsThatMayDiffer) {
   EXPECT_THAT(p.text(), HasSubstr("ten.slice"));
 }
 
+TEST(ClassifyMasks, PositionsCountedFromTheEndOfTheMask) {
+  // Queries are the last positions of an attention mask of length T, which must be P + S.
+  MaskProgram p(Keys::kWithPast, {"B", "T"});
+  const Value query = p.Reshape(p.Range("T - S", "T"), {"S", "1"});
+  const Value causal = p.Make<ten::LessEqualOp>(p.Reshape(p.Range("0", "T"), {"1", "T"}), query);
+  const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
+  p.Attend(p.Additive(p.And(causal, padding), kLowest));
+  EXPECT_EQ(p.Classified(), "causal + padding");
+  EXPECT_THAT(p.text(), HasSubstr("(%arg5) <{shape = #core.dims<\"B\", \"P + S\">"));
+}
+
+TEST(ClassifyMasks, PositionsFromAnExtentThatNothingChecks) {
+  MaskProgram p(Keys::kWithPast, {"B", "T"});
+  const Value query = p.Reshape(p.Range("T - S", "T"), {"S", "1"});
+  p.Attend(p.Additive(p.Make<ten::LessEqualOp>(p.Key(), query), kLowest));
+  EXPECT_THAT(p.Classified(), StartsWith("general: "));
+}
+
 // ---- anything
 
 // A boolean function of positions and keys, put together at random.
