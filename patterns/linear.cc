@@ -205,6 +205,38 @@ Rule LinearOfRows() {
       .RequireKernel();
 }
 
+// The rows of `rows` under the leading axes of `root`.
+std::optional<Dims> RowsUnder(Value root, Value rows) {
+  const Type a = root.type(), b = rows.type();
+  Dims dims(a.dims().begin(), a.dims().end());
+  dims.back() = b.dim(-1);
+  if (std::any_of(dims.begin(), dims.end(), [](DimExpr d) { return d.is_unknown(); })) return {};
+  return dims;
+}
+
+// reshape(linear(reshape(x, [M, K])), […, N]) = linear(reshape(x, […, K]))
+Rule LinearOfJoinedRows() {
+  Val x("x"), w("w"), b("b");
+  Attr<bool> transpose("transpose");
+  Attr<std::string> activation("activation");
+  Attr<float> alpha("alpha"), beta("beta");
+  Val rows = Reshape(x, {.shape = kAny});
+  Val product = fused::Linear(
+      rows, w, Maybe(b), {},
+      {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta});
+  Val root = Reshape(product, {.shape = kAny});
+  return Rule("linear-of-joined-rows")
+      .Summary("a linear on a matrix whose rows are split again takes them split")
+      .Match(root)
+      .Where(Rank(rows, 2) && RankAtLeast(root, 3) &&
+             If("the columns stay whole", SameLastAxis, product, root))
+      .Keep(rows)
+      .Replace(fused::Linear(
+          Reshape(x, {.shape = Compute(RowsUnder, root, rows)}), w, b, {},
+          {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
+      .RequireKernel();
+}
+
 }  // namespace
 
 // linear(x, w, b) * k = linear(x, w * k, b * k). Numbers are left to attention first, where a scale
@@ -245,7 +277,8 @@ RuleSet LinearRules() {
           LinearScale("linear-scale-transposed", false, true, false),
           LinearScale("linear-scale-transposed-bias", false, true, true),
           LinearActivation(),
-          LinearOfRows()};
+          LinearOfRows(),
+          LinearOfJoinedRows()};
 }
 
 }  // namespace tenon::pattern

@@ -1,39 +1,86 @@
 #include "transforms/dim_facts.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon {
 namespace {
 
-bool Mentions(DimExpr e, std::string_view symbol) {
+using Kind = DimExpr::Kind;
+
+// More make proofs slow, and models do not have them.
+constexpr size_t kMaxBounds = 16;
+
+std::vector<std::string_view> SymbolsOf(DimExpr e) {
   std::vector<std::string_view> symbols;
   e.CollectSymbols(symbols);
-  return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+  return symbols;
+}
+
+bool Mentions(DimExpr e, DimExpr term) {
+  bool found = false;
+  e.Rewrite([&](DimExpr t) -> std::optional<DimExpr> {
+    found |= t == term;
+    return std::nullopt;
+  });
+  return found;
+}
+
+// Of the terms of an equation, the one with the highest rank goes.
+int Rank(DimExpr term, bool kept) {
+  switch (term.kind()) {
+    case Kind::kSymbol:
+      return kept ? 1 : 5;
+    case Kind::kBroadcast:
+      return 4;
+    case Kind::kMin:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+// The terms that stand in `e` with factor 1 or -1.
+std::vector<DimExpr> UnitTerms(DimExpr e) {
+  std::vector<DimExpr> found;
+  e.Rewrite([&](DimExpr term) -> std::optional<DimExpr> {
+    const DimExpr rest = e - term, sum = e + term;
+    if (!Mentions(rest, term) || !Mentions(sum, term)) found.push_back(term);
+    return std::nullopt;
+  });
+  return found;
 }
 
 }  // namespace
 
+bool DimFacts::Proves(DimExpr a, DimExpr b) const {
+  if (DimExpr::ProvablyLessEqual(a, b)) return true;
+  return std::any_of(non_negative_.begin(), non_negative_.end(),
+                     [&](DimExpr bound) { return DimExpr::ProvablyLessEqual(a + bound, b); });
+}
+
 DimExpr DimFacts::Resolve(DimExpr e) const {
-  if (values_.empty() || e.is_constant() || e.is_unknown()) return e;
-  return e.Substitute([&](std::string_view symbol) -> std::optional<DimExpr> {
-    const auto it = values_.find(symbol);
-    if (it == values_.end()) return std::nullopt;
-    return it->second;
+  if ((values_.empty() && non_negative_.empty()) || e.is_constant() || e.is_unknown()) return e;
+  return e.Rewrite([&](DimExpr term) -> std::optional<DimExpr> {
+    if (const auto it = values_.find(term.text()); it != values_.end()) return it->second;
+    if (term.kind() != Kind::kMin) return std::nullopt;
+    const DimExpr a = term.first(), b = term.second();
+    if (Proves(a, b)) return a;
+    if (Proves(b, a)) return b;
+    return std::nullopt;
   });
 }
 
 Type DimFacts::Resolve(Type type) const {
-  if (values_.empty() || !type || !type.is_tensor() || type.is_static()) return type;
+  if (!type || !type.is_tensor() || type.is_static()) return type;
   std::vector<DimExpr> dims;
   for (DimExpr d : type.dims()) dims.push_back(Resolve(d));
   return Type::Tensor(type.context(), type.dtype(), dims);
 }
 
 bool DimFacts::Resolve(Operation& op) const {
-  if (values_.empty()) return false;
   bool changed = false;
   for (unsigned i = 0; i < op.num_slots(); ++i) {
     const Attribute old = op.slot(i);
@@ -62,17 +109,31 @@ bool DimFacts::Resolve(Block& block) const {
   return changed;
 }
 
-bool DimFacts::Define(DimExpr symbol, DimExpr value) {
-  if (symbol.kind() != DimExpr::Kind::kSymbol || kept_.count(symbol.symbol()) > 0) return false;
-  return Store(symbol, Resolve(value));
+// What a term is said in must be known wherever the term is.
+bool DimFacts::MayReplace(DimExpr term, DimExpr value) const {
+  if (value.is_unknown() || Mentions(value, term)) return false;
+  const auto kept = [&](std::string_view s) { return kept_.count(s) > 0; };
+  if (term.kind() == Kind::kSymbol && kept(term.symbol())) {
+    const size_t order = kept_.find(term.symbol())->second;
+    const std::vector<std::string_view> symbols = SymbolsOf(value);
+    return std::all_of(symbols.begin(), symbols.end(), [&](std::string_view s) {
+      const auto it = kept_.find(s);
+      return it != kept_.end() && it->second < order;
+    });
+  }
+  const std::vector<std::string_view> own = SymbolsOf(term), others = SymbolsOf(value);
+  return !std::all_of(own.begin(), own.end(), kept) ||
+         std::all_of(others.begin(), others.end(), kept);
 }
 
-bool DimFacts::Store(DimExpr symbol, DimExpr value) {
-  if (value.is_unknown() || Mentions(value, symbol.symbol())) return false;
-  const std::string name(symbol.symbol());
-  if (!values_.emplace(name, value).second) return false;
-  for (auto& [other, known] : values_) {
-    if (Mentions(known, name)) known = Resolve(known);
+bool DimFacts::Define(DimExpr term, DimExpr value) {
+  value = Resolve(value);
+  if (!MayReplace(term, value) || !values_.emplace(term.text(), value).second) return false;
+  for (auto& [other, known] : values_) known = Resolve(known);
+  if (term.kind() == Kind::kMin && value.is_constant()) {
+    // min(c, x) = c
+    if (term.first() == value) AssumeNonNegative(term.second() - value);
+    if (term.second() == value) AssumeNonNegative(term.first() - value);
   }
   return true;
 }
@@ -80,43 +141,135 @@ bool DimFacts::Store(DimExpr symbol, DimExpr value) {
 void DimFacts::Define(Type old, Type now) {
   if (!old.is_tensor() || !now.is_tensor() || old.rank() != now.rank()) return;
   for (int64_t i = 0; i < old.rank(); ++i) {
-    if (!(old.dim(i) == now.dim(i))) Define(old.dim(i), now.dim(i));
+    const DimExpr d = old.dim(i);
+    if (d == now.dim(i) || d.kind() != Kind::kSymbol || kept_.count(d.symbol()) > 0) continue;
+    Define(d, now.dim(i));
   }
 }
 
-// Of two symbols the second goes: what was seen first is known first.
 void DimFacts::Equate(DimExpr a, DimExpr b) {
+  a = Resolve(a), b = Resolve(b);
   if (a == b || a.is_unknown() || b.is_unknown()) return;
-  const bool b_goes = b.kind() == DimExpr::Kind::kSymbol && kept_.count(b.symbol()) == 0;
-  learned_ |= (b_goes ? Define(b, a) : Define(a, b)) || DefineInput(b, a) || DefineInput(a, b);
+  const DimExpr difference = a - b;
+  if (difference.is_unknown() || difference.is_constant()) return;
+  DimExpr best;
+  std::pair<int, size_t> best_rank;
+  for (DimExpr term : UnitTerms(difference)) {
+    const auto kept = term.kind() == Kind::kSymbol ? kept_.find(term.symbol()) : kept_.end();
+    const std::pair<int, size_t> rank(Rank(term, kept != kept_.end()),
+                                      kept != kept_.end() ? kept->second : 0);
+    const DimExpr less = difference - term;
+    const DimExpr value = Mentions(less, term) ? difference + term : less * -1;
+    if (!MayReplace(term, value) || (best && rank <= best_rank)) continue;
+    best = term, best_rank = rank;
+  }
+  if (!best) return;
+  const DimExpr less = difference - best;
+  learned_ |= Define(best, Mentions(less, best) ? difference + best : less * -1);
 }
 
-bool DimFacts::DefineInput(DimExpr symbol, DimExpr value) {
-  if (symbol.kind() != DimExpr::Kind::kSymbol || kept_.count(symbol.symbol()) == 0) return false;
-  value = Resolve(value);
-  std::vector<std::string_view> symbols;
-  value.CollectSymbols(symbols);
-  const bool from_inputs = std::all_of(symbols.begin(), symbols.end(),
-                                       [&](std::string_view s) { return kept_.count(s) > 0; });
-  return from_inputs && !symbols.empty() && Store(symbol, value);
+void DimFacts::AssumeNonNegative(DimExpr e) {
+  e = Resolve(e);
+  if (e.is_unknown() || non_negative_.size() >= kMaxBounds ||
+      Proves(DimExpr::Constant(e.context(), 0), e)) {
+    return;
+  }
+  non_negative_.push_back(e);
+  for (auto& [other, known] : values_) known = Resolve(known);
+  learned_ = true;
 }
 
-void DimFacts::Learn(const Operation& op) {
+// a and b are equal, or one of them is 1.
+void DimFacts::LearnBroadcast(DimExpr a, DimExpr b) {
+  a = Resolve(a), b = Resolve(b);
+  if (a == b || a.is_constant(1) || b.is_constant(1) || a.is_unknown() || b.is_unknown()) return;
+  for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+    // The last x elements of an axis of 2 or more, if x > 0, else all of them.
+    if (y.kind() == Kind::kSymbol) {
+      const auto tail = tails_.find(y.symbol());
+      if (tail != tails_.end() && Resolve(tail->second) == x) learned_ |= Define(y, x);
+    }
+    // min(x, c) with c > 1 is 1 only where x is.
+    if (y.kind() == Kind::kMin) {
+      const DimExpr p = y.first() == x ? y.second() : y.first();
+      const bool is_bound = (y.first() == x || y.second() == x) && p.is_constant();
+      if (is_bound && p.constant() > 1) AssumeNonNegative(p - x);
+    }
+    if (x.is_constant() && x.constant() > 1) AssumeNonNegative(x - y);
+  }
+}
+
+void DimFacts::LearnBroadcast(std::span<const DimExpr> a, std::span<const DimExpr> b) {
+  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i)
+    LearnBroadcast(a[a.size() - i], b[b.size() - i]);
+}
+
+void DimFacts::LearnTails(Operation& op) {
+  const ten::SliceOp slice(&op);
+  const Type x = op.operand(0).type(), out = op.result().type();
+  if (!x.is_tensor() || !out.is_tensor()) return;
+  const ten::SliceOp::Attrs attrs = slice.attrs();
+  for (size_t i = 0; i < attrs.axes.size(); ++i) {
+    const int64_t axis = attrs.axes[i];
+    if (axis >= x.rank() || axis >= out.rank()) return;
+    const DimExpr extent = x.dim(axis), now = out.dim(axis), start = attrs.starts[i];
+    if (now.kind() != Kind::kSymbol || !extent.is_constant() || extent.constant() < 2) continue;
+    const bool to_end = DimExpr::ProvablyLessEqual(extent, attrs.ends[i]);
+    const DimExpr zero = DimExpr::Constant(op.context(), 0);
+    if (to_end && attrs.steps[i] == 1 && DimExpr::ProvablyLessEqual(start, zero))
+      tails_.insert_or_assign(std::string(now.symbol()), zero - start);
+  }
+}
+
+void DimFacts::LearnWindow(Operation& op) {
+  const nn::ConvOp conv(&op);
+  const Type x = op.operand(0).type(), w = op.operand(1).type();
+  if (!x.is_tensor() || !w.is_tensor() || x.rank() != w.rank()) return;
+  const bool valid = conv.auto_pad() == "VALID";
+  if (!valid && conv.auto_pad() != "NOTSET") return;
+  const std::span<const int64_t> pads = conv.pads(), dilations = conv.dilations();
+  const size_t spatial = dilations.size();
+  if (static_cast<int64_t>(spatial) != x.rank() - 2 || pads.size() != 2 * spatial) return;
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t axis = static_cast<int64_t>(i) + 2;
+    const int64_t padding = valid ? 0 : pads[i] + pads[spatial + i];
+    AssumeNonNegative(x.dim(axis) + padding - (w.dim(axis) - 1) * dilations[i] - 1);
+  }
+}
+
+void DimFacts::Learn(Operation& op) {
+  const auto type = [&](unsigned i) { return op.operand(i).type(); };
   if (op.id() == ten::ConcatOp::kId) {
-    const Type first = op.operand(0).type();
     const int64_t axis = op.attr("axis").int_value();
     for (unsigned i = 1; i < op.num_operands(); ++i) {
-      const Type other = op.operand(i).type();
-      if (!first.is_tensor() || !other.is_tensor() || first.rank() != other.rank()) continue;
-      for (int64_t k = 0; k < first.rank(); ++k) {
-        if (k != axis) Equate(first.dim(k), other.dim(k));
+      if (!type(0).is_tensor() || !type(i).is_tensor() || type(0).rank() != type(i).rank())
+        continue;
+      for (int64_t k = 0; k < type(0).rank(); ++k) {
+        if (k != axis) Equate(type(0).dim(k), type(i).dim(k));
       }
     }
   } else if (op.id() == ten::MatmulOp::kId) {
-    const Type a = op.operand(0).type(), b = op.operand(1).type();
-    if (!a.is_tensor() || !b.is_tensor() || a.rank() < 2 || b.rank() < 2) return;
-    const ten::MatmulOp matmul(const_cast<Operation*>(&op));
-    Equate(a.dim(matmul.transpose_a() ? -2 : -1), b.dim(matmul.transpose_b() ? -1 : -2));
+    if (!type(0).is_tensor() || !type(1).is_tensor()) return;
+    if (type(0).rank() < 2 || type(1).rank() < 2) return;
+    const ten::MatmulOp matmul(&op);
+    Equate(type(0).dim(matmul.transpose_a() ? -2 : -1),
+           type(1).dim(matmul.transpose_b() ? -1 : -2));
+    LearnBroadcast(type(0).dims().first(type(0).rank() - 2),
+                   type(1).dims().first(type(1).rank() - 2));
+  } else if (op.id() == nn::ConvOp::kId) {
+    LearnWindow(op);
+  } else if (op.id() == ten::SliceOp::kId) {
+    LearnTails(op);
+  } else if (op.id() == ten::ExpandOp::kId) {
+    if (type(0).is_tensor()) LearnBroadcast(type(0).dims(), ten::ExpandOp(&op).shape());
+  } else if (op.Has(Trait::kElementwise)) {
+    for (unsigned i = 0; i < op.num_operands(); ++i) {
+      for (unsigned j = i + 1; j < op.num_operands(); ++j) {
+        if (type(i).is_tensor() && type(j).is_tensor()) {
+          LearnBroadcast(type(i).dims(), type(j).dims());
+        }
+      }
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
@@ -79,6 +80,7 @@ class Inference {
 
   absl::StatusOr<PassResult> Run() {
     if (function_->num_regions() == 0 || function_->region().empty()) return PassResult{};
+    const size_t before = Fingerprint();
     NameArguments();
     // What an operation demands of its operands may tell something about those before it.
     for (int round = 0; round == 0 || (round < kMaxRounds && facts_.TakeLearned()); ++round) {
@@ -87,15 +89,32 @@ class Inference {
     }
     Materialize();
     UpdateFunctionType();
-    return PassResult{changed_};
+    return PassResult{Fingerprint() != before};
   }
 
  private:
   static constexpr int kMaxRounds = 4;
 
-  void Changed(std::string_view statistic) {
-    changed_ = true;
-    context_.statistics->Add(statistic);
+  void Changed(std::string_view statistic) { context_.statistics->Add(statistic); }
+
+  // Changes with the function. What one round does, another may undo.
+  size_t Fingerprint() const {
+    size_t hash = 0;
+    const auto add = [&](const void* pointer) { hash = absl::HashOf(hash, pointer); };
+    function_->WalkPreOrder([&](Operation* op) {
+      add(op);
+      for (OpOperand& operand : op->operands()) add(operand.get().impl());
+      for (unsigned i = 0; i < op->num_results(); ++i) add(op->result(i).type().storage());
+      for (Attribute slot : op->slots()) add(slot.storage());
+      for (unsigned r = 0; r < op->num_regions(); ++r) {
+        for (Block& block : op->region(r)) {
+          for (unsigned i = 0; i < block.num_arguments(); ++i)
+            add(block.argument(i).type().storage());
+        }
+      }
+      return true;
+    });
+    return hash;
   }
 
   // Unknown extents of arguments get names, and all their symbols count as known when ops run.
@@ -133,11 +152,13 @@ class Inference {
 
   absl::Status VisitRegion(Region& region) {
     for (Block& block : region) {
-      if (facts_.Resolve(block)) Changed("symbols-resolved");
+      // Inputs keep the names that the model gives their extents.
+      if (&block != &function_->region().front()) facts_.Resolve(block);
       for (Operation *op = block.front(), *next; op != nullptr; op = next) {
         next = op->next();
-        if (facts_.Resolve(*op)) Changed("symbols-resolved");
+        facts_.Resolve(*op);
         TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
+        facts_.Resolve(*op);
         TENON_RETURN_IF_ERROR(Refine(op));
         if (Isa<ten::SliceOp>(op) && NormalizeSlice(*op)) Changed("slices-normalized");
         if (IsStructuredControl(*op)) {
@@ -146,8 +167,9 @@ class Inference {
         }
         NameResults(op);
         // What a branch demands holds in that branch only.
-        if (&region == &function_->region()) facts_.Learn(*op);
+        if (&block == &function_->region().front()) facts_.Learn(*op);
         data_.Visit(*op);
+        if (Isa<ten::DivOp>(op)) VisitDivision(*op);
         for (unsigned r = 0; r < op->num_regions(); ++r)
           TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
       }
@@ -184,6 +206,19 @@ class Inference {
     }
   }
 
+  // Quotients whose sign follows from facts only: division truncates, floordiv does not.
+  void VisitDivision(Operation& op) {
+    const ShapeElements *a = data_.Find(op.operand(0)), *b = data_.Find(op.operand(1));
+    if (a == nullptr || b == nullptr || a->size() != 1 || b->size() != 1) return;
+    const DimExpr dividend = facts_.Resolve((*a)[0]), divisor = (*b)[0];
+    if (data_.FindKnown(op.result()) != nullptr || dividend.is_unknown() ||
+        !divisor.is_constant() || divisor.constant() <= 0 ||
+        !facts_.Proves(DimExpr::Constant(ir_, 0), dividend)) {
+      return;
+    }
+    data_.Set(op.result(), {FloorDiv(dividend, divisor)});
+  }
+
   void NameResults(Operation* op) {
     for (unsigned i = 0; i < op->num_results(); ++i) {
       if (IsTypePinned(op->result(i))) return;
@@ -218,7 +253,7 @@ class Inference {
   }
 
   void SetType(Value value, Type computed) {
-    const Type type = MergeTypes(value.type(), computed);
+    const Type type = facts_.Resolve(MergeTypes(value.type(), computed));
     if (type == value.type() || IsTypePinned(value)) return;
     facts_.Define(value.type(), type);
     value.set_type(type);
@@ -342,7 +377,6 @@ class Inference {
   DimNamer namer_;
   DimFacts facts_;
   std::set<std::string_view> input_symbols_;
-  bool changed_ = false;
 };
 
 class InferShapes : public Pass {

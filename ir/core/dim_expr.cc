@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -92,9 +93,6 @@ DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
       break;
     case Kind::kMin:
       text = fmt::format("min({}, {})", a.text(), b.text());
-      break;
-    case Kind::kMax:
-      text = fmt::format("max({}, {})", a.text(), b.text());
       break;
     default:
       text = fmt::format("broadcast({}, {})", a.text(), b.text());
@@ -190,6 +188,8 @@ std::string_view DimExpr::symbol() const {
   TENON_CHECK(kind() == Kind::kSymbol);
   return storage_->symbol;
 }
+DimExpr DimExpr::first() const { return storage_->a; }
+DimExpr DimExpr::second() const { return storage_->b; }
 const std::string& DimExpr::text() const { return storage_->text; }
 
 std::optional<int64_t> DimExpr::Evaluate(
@@ -228,8 +228,6 @@ std::optional<int64_t> DimExpr::Evaluate(
       return *a - FloorDivide(*a, *b) * *b;
     case Kind::kMin:
       return std::min(*a, *b);
-    case Kind::kMax:
-      return std::max(*a, *b);
     default:  // broadcast
       if (*a == *b || *b == 1) return *a;
       if (*a == 1) return *b;
@@ -237,19 +235,18 @@ std::optional<int64_t> DimExpr::Evaluate(
   }
 }
 
-DimExpr DimExpr::Substitute(
-    const std::function<std::optional<DimExpr>(std::string_view)>& lookup) const {
+DimExpr DimExpr::Rewrite(const std::function<std::optional<DimExpr>(DimExpr)>& replace) const {
   switch (kind()) {
     case Kind::kConstant:
     case Kind::kUnknown:
       return *this;
     case Kind::kSymbol:
-      return lookup(storage_->symbol).value_or(*this);
+      return replace(*this).value_or(*this);
     case Kind::kSum: {
       DimExpr sum = Constant(context(), 0);
       for (const DimTerm& term : storage_->terms) {
         DimExpr product = Constant(context(), term.coefficient);
-        for (DimExpr f : term.factors) product = product * f.Substitute(lookup);
+        for (DimExpr f : term.factors) product = product * f.Rewrite(replace);
         sum = sum + product;
       }
       return sum;
@@ -257,19 +254,24 @@ DimExpr DimExpr::Substitute(
     default:
       break;
   }
-  DimExpr a = storage_->a.Substitute(lookup), b = storage_->b.Substitute(lookup);
-  switch (kind()) {
-    case Kind::kFloorDiv:
-      return FloorDiv(a, b);
-    case Kind::kMod:
-      return Mod(a, b);
-    case Kind::kMin:
-      return Min(a, b);
-    case Kind::kMax:
-      return Max(a, b);
-    default:
-      return Broadcast(a, b);
+  const DimExpr a = storage_->a.Rewrite(replace), b = storage_->b.Rewrite(replace);
+  DimExpr term = *this;
+  if (!(a == storage_->a && b == storage_->b)) {
+    term = kind() == Kind::kFloorDiv ? FloorDiv(a, b)
+           : kind() == Kind::kMod    ? Mod(a, b)
+           : kind() == Kind::kMin    ? Min(a, b)
+                                     : Broadcast(a, b);
   }
+  // A simpler expression than the term has nothing left to replace but what was made.
+  const bool is_term = !term.is_constant() && term.kind() != Kind::kSum && !term.is_unknown();
+  return is_term ? replace(term).value_or(term) : term;
+}
+
+DimExpr DimExpr::Substitute(
+    const std::function<std::optional<DimExpr>(std::string_view)>& lookup) const {
+  return Rewrite([&](DimExpr term) {
+    return term.kind() == Kind::kSymbol ? lookup(term.symbol()) : std::nullopt;
+  });
 }
 
 void DimExpr::CollectSymbols(std::vector<std::string_view>& out) const {
@@ -336,21 +338,31 @@ DimExpr operator+(DimExpr a, int64_t b) { return a + DimExpr::Constant(a.context
 DimExpr operator-(DimExpr a, int64_t b) { return a - DimExpr::Constant(a.context(), b); }
 DimExpr operator*(DimExpr a, int64_t b) { return a * DimExpr::Constant(a.context(), b); }
 
+// min(a, b) = r + g * min(p, n), where g * (p - n) = a - b, p and n have positive coefficients
+// without a common divisor, and no term in common: expressions that are equal get one form.
 DimExpr Min(DimExpr a, DimExpr b) {
-  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  Context& context = a.context();
+  if (AnyUnknown(a, b)) return DimExpr::Unknown(context);
   if (DimExpr::ProvablyLessEqual(a, b)) return a;
   if (DimExpr::ProvablyLessEqual(b, a)) return b;
-  if (b.text() < a.text()) std::swap(a, b);
-  return MakeBinary(Kind::kMin, a, b);
+  const DimExpr difference = a - b;
+  if (difference.is_unknown()) return difference;
+  int64_t divisor = 0;
+  for (const DimTerm& term : ToTerms(difference)) divisor = std::gcd(divisor, term.coefficient);
+  DimExpr p = DimExpr::Constant(context, 0), n = p;
+  for (DimTerm term : ToTerms(difference)) {
+    term.coefficient /= divisor;
+    const bool positive = term.coefficient > 0;
+    if (!positive) term.coefficient = -term.coefficient;
+    DimExpr& side = positive ? p : n;
+    side = side + dims::FromTerm(context, term);
+  }
+  const DimExpr rest = a - p * divisor;
+  if (n.text() < p.text()) std::swap(p, n);
+  return rest + MakeBinary(Kind::kMin, p, n) * divisor;
 }
 
-DimExpr Max(DimExpr a, DimExpr b) {
-  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
-  if (DimExpr::ProvablyLessEqual(a, b)) return b;
-  if (DimExpr::ProvablyLessEqual(b, a)) return a;
-  if (b.text() < a.text()) std::swap(a, b);
-  return MakeBinary(Kind::kMax, a, b);
-}
+DimExpr Max(DimExpr a, DimExpr b) { return a + b - Min(a, b); }
 
 DimExpr Broadcast(DimExpr a, DimExpr b) {
   if (a.is_constant(1)) return b;

@@ -6,7 +6,7 @@ namespace {
 
 using Kind = DimExpr::Kind;
 
-// Finds a proof that a sum is not negative by putting simpler bounds in place of its min, max,
+// Finds a proof that a sum is not negative by putting simpler bounds in place of its min,
 // floordiv and mod terms.
 class Prover {
  public:
@@ -35,8 +35,6 @@ class Prover {
       case Kind::kMin:
       case Kind::kBroadcast:
         return Prove(e.storage()->a, depth) && Prove(e.storage()->b, depth);
-      case Kind::kMax:
-        return Prove(e.storage()->a, depth) || Prove(e.storage()->b, depth);
       default:
         return false;
     }
@@ -67,8 +65,13 @@ class Prover {
     const DimExpr a = f.storage()->a, b = f.storage()->b;
     const auto holds = [&](DimExpr bound) { return Prove(rest + scale * bound, depth); };
     const bool upper = term.coefficient < 0;  // f's upper bound makes e smallest
-    if (kind == Kind::kMin) return upper ? holds(a) || holds(b) : holds(a) && holds(b);
-    if (kind == Kind::kMax) return upper ? holds(a) && holds(b) : holds(a) || holds(b);
+    if (kind == Kind::kMin) {
+      if (!upper) return holds(a) && holds(b);
+      if (holds(a) || holds(b)) return true;
+      // Of several copies each may be bounded in its own way.
+      return term.factors.size() == 1 && term.coefficient < -1 &&
+             (Prove(e + f - a, depth) || Prove(e + f - b, depth));
+    }
     if (kind == Kind::kMod) {
       if (!upper) return holds(DimExpr::Constant(e.context(), 0));
       return (b.is_constant() && b.constant() > 0 && holds(b - 1)) ||

@@ -272,7 +272,14 @@ absl::StatusOr<DimExpr> WindowExtent(const InferContext& c, const WindowAttrs& w
         "the window of {} elements does not fit spatial axis {} of {} elements padded by {} and {}",
         window.text(), axis, extent.text(), begin, end));
   }
-  if (!w.ceil_mode || valid) return FloorDiv(room, stride) + 1;
+  if (!w.ceil_mode || valid) {
+    // Where the window fits, room is not negative; said only where it is needed to see that the
+    // extent is not.
+    const DimExpr count = FloorDiv(room, stride) + 1;
+    const DimExpr zero = DimExpr::Constant(c.context, 0);
+    if (count.is_unknown() || DimExpr::ProvablyLessEqual(zero, count)) return count;
+    return FloorDiv(Max(room, zero), stride) + 1;
+  }
   // A window must start inside x or its begin padding.
   return Min(CeilDiv(room, stride) + 1, CeilDiv(extent + begin, stride));
 }

@@ -217,8 +217,8 @@ TEST_F(ShapeFunctions, Slices) {
   EXPECT_EQ(slice("Sxf32", "-1", min, "-1"), "Sxf32");
   EXPECT_EQ(slice("Sxf32", "0", "\"S\""), "Sxf32");
   EXPECT_EQ(slice("512xf32", "0", "\"S\""), "min(512, S)xf32");
-  EXPECT_EQ(slice("Sxf32", "0", "-1"), "max(0, S - 1)xf32");
-  EXPECT_EQ(slice("Sxf32", "1", max), "max(0, S - 1)xf32");
+  EXPECT_EQ(slice("Sxf32", "0", "-1"), "S - min(1, S)xf32");
+  EXPECT_EQ(slice("Sxf32", "1", max), "S - min(1, S)xf32");
   EXPECT_EQ(slice("Sxf32", "-1", max), "min(1, S)xf32");
   EXPECT_EQ(slice("Sxf32", "0", max, "2"), "(S + 1) floordiv 2xf32");
   EXPECT_EQ(slice("P + Sxf32", "\"P\"", "\"P + S\""), "Sxf32");

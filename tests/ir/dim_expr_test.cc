@@ -64,6 +64,29 @@ TEST_F(DimExprTest, ProofsBoundMinMaxAndDivision) {
   EXPECT_FALSE(le("1", "S"));
 }
 
+TEST_F(DimExprTest, MinAndMaxHaveOneForm) {
+  EXPECT_EQ(P("max(0, S - 1)"), P("S - min(1, S)"));
+  EXPECT_EQ(P("max(S, T)"), P("S + T - min(S, T)"));
+  EXPECT_EQ(P("min(S + 3, T + 3)"), P("min(T, S) + 3"));
+  EXPECT_EQ(P("min(4 * S, 64)"), P("4 * min(S, 16)"));
+  EXPECT_EQ(P("64 - max(64 - S, 0)"), P("min(S, 64)"));
+  EXPECT_EQ(P("max(S - 1, 0) + min(S, 1)"), S("S"));
+  EXPECT_EQ(Eval(P("max(S - T, T - S)"), {{"S", 3}, {"T", 8}}), 5);
+  EXPECT_EQ(Eval(P("min(2 * S - 4, 3 * T)"), {{"S", 3}, {"T", 8}}), 2);
+}
+
+TEST_F(DimExprTest, RewritesTerms) {
+  const auto rewrite = [&](const char* text, const char* term, const char* by) {
+    return P(text).Rewrite([&](DimExpr t) -> std::optional<DimExpr> {
+      return t == P(term) ? std::optional<DimExpr>(P(by)) : std::nullopt;
+    });
+  };
+  EXPECT_EQ(rewrite("2 * min(S, 4) + S", "min(S, 4)", "S"), P("3 * S"));
+  EXPECT_EQ(rewrite("broadcast(min(S, 4), T)", "min(S, 4)", "T"), S("T"));
+  EXPECT_EQ(rewrite("(B * S) floordiv T", "T", "S"), S("B"));
+  EXPECT_EQ(rewrite("S mod 4", "S", "4 * B"), N(0));
+}
+
 TEST_F(DimExprTest, DivisionCancelsAndNests) {
   EXPECT_EQ(P("(6 * a * b) floordiv (4 * a)"), P("(3 * b) floordiv 2"));
   EXPECT_EQ(P("(a floordiv 4) floordiv 3"), P("a floordiv 12"));
