@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/dim_expr_rewrite.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -21,7 +22,7 @@ std::vector<std::string_view> SymbolsOf(DimExpr e) {
 
 bool Mentions(DimExpr e, DimExpr term) {
   bool found = false;
-  e.Rewrite([&](DimExpr t) -> std::optional<DimExpr> {
+  Rewrite(e, [&](DimExpr t) -> std::optional<DimExpr> {
     found |= t == term;
     return std::nullopt;
   });
@@ -45,7 +46,7 @@ int Rank(DimExpr term, bool kept) {
 // The terms that stand in `e` with factor 1 or -1.
 std::vector<DimExpr> UnitTerms(DimExpr e) {
   std::vector<DimExpr> found;
-  e.Rewrite([&](DimExpr term) -> std::optional<DimExpr> {
+  Rewrite(e, [&](DimExpr term) -> std::optional<DimExpr> {
     const DimExpr rest = e - term, sum = e + term;
     if (!Mentions(rest, term) || !Mentions(sum, term)) found.push_back(term);
     return std::nullopt;
@@ -63,10 +64,10 @@ bool DimFacts::Proves(DimExpr a, DimExpr b) const {
 
 DimExpr DimFacts::Resolve(DimExpr e) const {
   if ((values_.empty() && non_negative_.empty()) || e.is_constant() || e.is_unknown()) return e;
-  return e.Rewrite([&](DimExpr term) -> std::optional<DimExpr> {
+  return Rewrite(e, [&](DimExpr term) -> std::optional<DimExpr> {
     if (const auto it = values_.find(term.text()); it != values_.end()) return it->second;
     if (term.kind() != Kind::kMin) return std::nullopt;
-    const DimExpr a = term.first(), b = term.second();
+    const DimExpr a = FirstOperand(term), b = SecondOperand(term);
     if (Proves(a, b)) return a;
     if (Proves(b, a)) return b;
     return std::nullopt;
@@ -132,8 +133,8 @@ bool DimFacts::Define(DimExpr term, DimExpr value) {
   for (auto& [other, known] : values_) known = Resolve(known);
   if (term.kind() == Kind::kMin && value.is_constant()) {
     // min(c, x) = c
-    if (term.first() == value) AssumeNonNegative(term.second() - value);
-    if (term.second() == value) AssumeNonNegative(term.first() - value);
+    if (FirstOperand(term) == value) AssumeNonNegative(SecondOperand(term) - value);
+    if (SecondOperand(term) == value) AssumeNonNegative(FirstOperand(term) - value);
   }
   return true;
 }
@@ -184,6 +185,11 @@ void DimFacts::LearnBroadcast(DimExpr a, DimExpr b) {
   a = Resolve(a), b = Resolve(b);
   if (a == b || a.is_constant(1) || b.is_constant(1) || a.is_unknown() || b.is_unknown()) return;
   for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+    // Each part of a broadcast is the whole or 1.
+    if (y.kind() == Kind::kBroadcast) {
+      LearnBroadcast(x, FirstOperand(y));
+      LearnBroadcast(x, SecondOperand(y));
+    }
     // The last x elements of an axis of 2 or more, if x > 0, else all of them.
     if (y.kind() == Kind::kSymbol) {
       const auto tail = tails_.find(y.symbol());
@@ -191,8 +197,8 @@ void DimFacts::LearnBroadcast(DimExpr a, DimExpr b) {
     }
     // min(x, c) with c > 1 is 1 only where x is.
     if (y.kind() == Kind::kMin) {
-      const DimExpr p = y.first() == x ? y.second() : y.first();
-      const bool is_bound = (y.first() == x || y.second() == x) && p.is_constant();
+      const DimExpr p = FirstOperand(y) == x ? SecondOperand(y) : FirstOperand(y);
+      const bool is_bound = (FirstOperand(y) == x || SecondOperand(y) == x) && p.is_constant();
       if (is_bound && p.constant() > 1) AssumeNonNegative(p - x);
     }
     if (x.is_constant() && x.constant() > 1) AssumeNonNegative(x - y);

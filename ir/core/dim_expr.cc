@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/dim_expr_rewrite.h"
 #include "ir/core/dim_expr_terms.h"
 
 namespace tenon {
@@ -188,8 +189,6 @@ std::string_view DimExpr::symbol() const {
   TENON_CHECK(kind() == Kind::kSymbol);
   return storage_->symbol;
 }
-DimExpr DimExpr::first() const { return storage_->a; }
-DimExpr DimExpr::second() const { return storage_->b; }
 const std::string& DimExpr::text() const { return storage_->text; }
 
 std::optional<int64_t> DimExpr::Evaluate(
@@ -235,41 +234,9 @@ std::optional<int64_t> DimExpr::Evaluate(
   }
 }
 
-DimExpr DimExpr::Rewrite(const std::function<std::optional<DimExpr>(DimExpr)>& replace) const {
-  switch (kind()) {
-    case Kind::kConstant:
-    case Kind::kUnknown:
-      return *this;
-    case Kind::kSymbol:
-      return replace(*this).value_or(*this);
-    case Kind::kSum: {
-      DimExpr sum = Constant(context(), 0);
-      for (const DimTerm& term : storage_->terms) {
-        DimExpr product = Constant(context(), term.coefficient);
-        for (DimExpr f : term.factors) product = product * f.Rewrite(replace);
-        sum = sum + product;
-      }
-      return sum;
-    }
-    default:
-      break;
-  }
-  const DimExpr a = storage_->a.Rewrite(replace), b = storage_->b.Rewrite(replace);
-  DimExpr term = *this;
-  if (!(a == storage_->a && b == storage_->b)) {
-    term = kind() == Kind::kFloorDiv ? FloorDiv(a, b)
-           : kind() == Kind::kMod    ? Mod(a, b)
-           : kind() == Kind::kMin    ? Min(a, b)
-                                     : Broadcast(a, b);
-  }
-  // A simpler expression than the term has nothing left to replace but what was made.
-  const bool is_term = !term.is_constant() && term.kind() != Kind::kSum && !term.is_unknown();
-  return is_term ? replace(term).value_or(term) : term;
-}
-
 DimExpr DimExpr::Substitute(
     const std::function<std::optional<DimExpr>(std::string_view)>& lookup) const {
-  return Rewrite([&](DimExpr term) {
+  return Rewrite(*this, [&](DimExpr term) {
     return term.kind() == Kind::kSymbol ? lookup(term.symbol()) : std::nullopt;
   });
 }
@@ -371,13 +338,13 @@ DimExpr Broadcast(DimExpr a, DimExpr b) {
   if (b.is_constant()) return b;
   if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
   if (a == b) return a;
-  // Extents that fit are equal or 1; min(x, c) differs from x only where it is a larger constant
-  // than 1.
+  // Extents that fit are equal or 1; min(x, c) with c >= 1 differs from x only where it is c, and
+  // fits then only if it is 1.
   auto is_min_of = [](DimExpr e, DimExpr x) {
     if (e.kind() != Kind::kMin) return false;
     DimExpr p = e.storage()->a, q = e.storage()->b;
     if (q == x) std::swap(p, q);
-    return p == x && q.is_constant() && q.constant() > 1;
+    return p == x && q.is_constant() && q.constant() >= 1;
   };
   if (is_min_of(a, b)) return b;
   if (is_min_of(b, a)) return a;

@@ -16,8 +16,7 @@ class Context;
 struct DimExprStorage;
 
 // An interned dimension expression in normal form: a constant, a symbol, or a sum of integer
-// multiples of products of symbols and of floordiv / mod / min / broadcast terms (max(a, b) is
-// a + b - min(a, b)). Symbols
+// multiples of products of symbols and of floordiv / mod / min / max / broadcast terms. Symbols
 // stand for extents, so they are never negative. Equal pointers mean equal expressions, except for
 // Unknown, which is not equal to anything, itself included. Trivially copyable; lives as long as
 // its Context.
@@ -30,6 +29,7 @@ class DimExpr {
     kFloorDiv,
     kMod,
     kMin,
+    kMax,
     kBroadcast,
     kUnknown
   };
@@ -53,9 +53,6 @@ class DimExpr {
   bool is_constant(int64_t value) const { return is_constant() && constant() == value; }
   int64_t constant() const;         // REQUIRES: is_constant()
   std::string_view symbol() const;  // REQUIRES: kSymbol
-  // The operands. REQUIRES: kFloorDiv, kMod, kMin or kBroadcast.
-  DimExpr first() const;
-  DimExpr second() const;
   // The text form; also the order in which terms print. Stable for equal expressions.
   const std::string& text() const;
 
@@ -63,9 +60,6 @@ class DimExpr {
   // zero, or a broadcast of extents that do not fit.
   std::optional<int64_t> Evaluate(
       const std::function<std::optional<int64_t>(std::string_view symbol)>& lookup) const;
-  // Replaces symbols and floordiv, mod, min and broadcast terms for which `replace` gives an
-  // expression, from the inside out. What it gives is not looked at again.
-  DimExpr Rewrite(const std::function<std::optional<DimExpr>(DimExpr term)>& replace) const;
   // Replaces symbols for which `lookup` gives an expression.
   DimExpr Substitute(
       const std::function<std::optional<DimExpr>(std::string_view symbol)>& lookup) const;

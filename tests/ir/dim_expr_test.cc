@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ir/core/context.h"
+#include "ir/core/dim_expr_rewrite.h"
 
 namespace tenon {
 namespace {
@@ -77,7 +78,7 @@ TEST_F(DimExprTest, MinAndMaxHaveOneForm) {
 
 TEST_F(DimExprTest, RewritesTerms) {
   const auto rewrite = [&](const char* text, const char* term, const char* by) {
-    return P(text).Rewrite([&](DimExpr t) -> std::optional<DimExpr> {
+    return Rewrite(P(text), [&](DimExpr t) -> std::optional<DimExpr> {
       return t == P(term) ? std::optional<DimExpr>(P(by)) : std::nullopt;
     });
   };

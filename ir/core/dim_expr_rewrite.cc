@@ -1,0 +1,44 @@
+#include "ir/core/dim_expr_rewrite.h"
+
+#include "ir/core/dim_expr_terms.h"
+
+namespace tenon {
+
+using Kind = DimExpr::Kind;
+
+DimExpr FirstOperand(DimExpr term) { return term.storage()->a; }
+DimExpr SecondOperand(DimExpr term) { return term.storage()->b; }
+
+DimExpr Rewrite(DimExpr e, const std::function<std::optional<DimExpr>(DimExpr)>& replace) {
+  switch (e.kind()) {
+    case Kind::kConstant:
+    case Kind::kUnknown:
+      return e;
+    case Kind::kSymbol:
+      return replace(e).value_or(e);
+    case Kind::kSum: {
+      DimExpr sum = DimExpr::Constant(e.context(), 0);
+      for (const DimTerm& term : e.storage()->terms) {
+        DimExpr product = DimExpr::Constant(e.context(), term.coefficient);
+        for (DimExpr f : term.factors) product = product * Rewrite(f, replace);
+        sum = sum + product;
+      }
+      return sum;
+    }
+    default:
+      break;
+  }
+  const DimExpr a = Rewrite(e.storage()->a, replace), b = Rewrite(e.storage()->b, replace);
+  DimExpr term = e;
+  if (!(a == e.storage()->a && b == e.storage()->b)) {
+    term = e.kind() == Kind::kFloorDiv ? FloorDiv(a, b)
+           : e.kind() == Kind::kMod    ? Mod(a, b)
+           : e.kind() == Kind::kMin    ? Min(a, b)
+                                       : Broadcast(a, b);
+  }
+  // A simpler expression than the term has nothing left to replace but what was made.
+  const bool is_term = !term.is_constant() && term.kind() != Kind::kSum && !term.is_unknown();
+  return is_term ? replace(term).value_or(term) : term;
+}
+
+}  // namespace tenon
