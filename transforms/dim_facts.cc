@@ -114,14 +114,6 @@ bool DimFacts::Resolve(Block& block) const {
 bool DimFacts::MayReplace(DimExpr term, DimExpr value) const {
   if (value.is_unknown() || Mentions(value, term)) return false;
   const auto kept = [&](std::string_view s) { return kept_.count(s) > 0; };
-  if (term.kind() == Kind::kSymbol && kept(term.symbol())) {
-    const size_t order = kept_.find(term.symbol())->second;
-    const std::vector<std::string_view> symbols = SymbolsOf(value);
-    return std::all_of(symbols.begin(), symbols.end(), [&](std::string_view s) {
-      const auto it = kept_.find(s);
-      return it != kept_.end() && it->second < order;
-    });
-  }
   const std::vector<std::string_view> own = SymbolsOf(term), others = SymbolsOf(value);
   return !std::all_of(own.begin(), own.end(), kept) ||
          std::all_of(others.begin(), others.end(), kept);

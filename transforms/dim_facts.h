@@ -22,7 +22,7 @@ namespace tenon {
 //    convolution slides over an axis that its window fits.
 class DimFacts {
  public:
-  // `symbol` is bound by an input: only what the inputs before it bind may replace it.
+  // `symbol` is bound by an input: only what inputs bind may replace it.
   void Keep(std::string_view symbol) { kept_.emplace(symbol, kept_.size()); }
   // A value's type changes from `old` to `now`: symbols that stood for an extent have a value.
   void Define(Type old, Type now);

@@ -150,10 +150,23 @@ class Inference {
     });
   }
 
+  // Inputs keep the plain names that the model gives their extents: users know them.
+  void ResolveInputs(Block& entry) {
+    for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+      Value argument = entry.argument(i);
+      if (!argument.type().is_tensor()) continue;
+      std::vector<DimExpr> dims;
+      for (DimExpr d : argument.type().dims()) {
+        const DimExpr now = facts_.Resolve(d);
+        dims.push_back(now.kind() == DimExpr::Kind::kSum ? now : d);
+      }
+      argument.set_type(WithDims(argument.type(), dims));
+    }
+  }
+
   absl::Status VisitRegion(Region& region) {
     for (Block& block : region) {
-      // Inputs keep the names that the model gives their extents.
-      if (&block != &function_->region().front()) facts_.Resolve(block);
+      &block == &function_->region().front() ? ResolveInputs(block) : void(facts_.Resolve(block));
       for (Operation *op = block.front(), *next; op != nullptr; op = next) {
         next = op->next();
         facts_.Resolve(*op);
