@@ -128,7 +128,7 @@ FAMILIES = {
     "umt5_encoder": encoder(T.UMT5EncoderModel, T.UMT5Config, T5),
     "bart": encoder_decoder(T.BartForConditionalGeneration, T.BartConfig, BART),
     "bart_encoder": encoder(bart_encoder, T.BartConfig, BART),
-    "bart_classify": encoder_decoder(T.BartModel, T.BartConfig, BART, outputs=("last_hidden_state",)),
+    "bart_model": encoder_decoder(T.BartModel, T.BartConfig, BART, outputs=("last_hidden_state",)),
     "mbart": encoder_decoder(T.MBartForConditionalGeneration, T.MBartConfig, BART, scale_embedding=True),
     "plbart": encoder_decoder(T.PLBartForConditionalGeneration, T.PLBartConfig, BART),
     "pegasus": encoder_decoder(T.PegasusForConditionalGeneration, T.PegasusConfig, BART),

@@ -59,7 +59,6 @@ CVT = dict(embed_dim=[16, 32, 48], num_heads=[1, 2, 4], depth=[1, 2, 3])
 FOCALNET = dict(image_size=32, embed_dim=16, depths=[1, 1], patch_size=4, focal_levels=[2, 2], focal_windows=[3, 3])
 
 FAMILIES = {
-    "vit_mlm": image(T.ViTForImageClassification, T.ViTConfig, outputs=("logits",)),
     "vit_msn": image(T.ViTMSNModel, T.ViTMSNConfig),
     "ijepa": image(T.IJepaModel, T.IJepaConfig),
     "beit_classify": image(T.BeitForImageClassification, T.BeitConfig, outputs=("logits",),
