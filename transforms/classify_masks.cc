@@ -82,7 +82,7 @@ class Classifier {
 
  private:
   absl::Status Visit(fused::AttentionOp op) {
-    if (!op.mask() && !op.bias()) return Note(op, "none", "");
+    if (!op.mask() && !op.bias()) return Note(op, NameOfFlags(op), "");
     const std::optional<Scores> scores = ScoresOf(op);
     if (!scores) return Note(op, "general", "the extents of its operands are not known");
     fused::AttentionOp::Attrs attrs = op.attrs();
@@ -137,6 +137,16 @@ class Classifier {
       op = made;
     }
     return Note(op, name, reason);
+  }
+
+  // The class that the op's flags say, without a mask.
+  static std::string NameOfFlags(fused::AttentionOp op) {
+    mask::MaskClass c;
+    c.known = true;
+    c.causal = op.causal();
+    c.window = op.window();
+    c.all_keys = !op.key_mask();
+    return c.Name();
   }
 
   // A sum that is one operand becomes two where one of its terms is known.
