@@ -116,8 +116,7 @@ absl::Status ImportRange(Node& node) {
     TENON_ASSIGN_OR_RETURN(scalars[i],
                            node.Make<ten::ReshapeOp>(scalars[i], ten::ReshapeOp::Attrs{}));
   }
-  TENON_ASSIGN_OR_RETURN(Value range,
-                         node.Make<ten::RangeOp>(scalars[0], scalars[1], scalars[2]));
+  TENON_ASSIGN_OR_RETURN(Value range, node.Make<ten::RangeOp>(scalars[0], scalars[1], scalars[2]));
   // The bounds are often sizes of other tensors, and its own size follows from them.
   const ShapeData& data = node.importer().shape_data();
   DimExpr bounds[3];
