@@ -140,6 +140,25 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, q.dtype(), dims);
 }
 
+absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0);
+  if (!x.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 1) return c.Error("x must be of rank 1 or more, not 0");
+  const int64_t rotated = InferI64(c, "rotary_dim");
+  DimVector dims(x.dims().begin(), x.dims().end());
+  const DimExpr last = dims.back();
+  if (rotated < 0 || (last.is_constant() && rotated > last.constant())) {
+    return c.Error(fmt::format("rotary_dim is {}, but x has {} elements", rotated, last.text()));
+  }
+  if (rotated > 0) dims.back() = DimExpr::Constant(c.context, rotated);
+  if (dims.back().is_constant() && dims.back().constant() % 2 != 0) {
+    return c.Error(fmt::format("{} elements cannot be rotated in pairs", dims.back().text()));
+  }
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "cos", c.operand(1), dims));
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "sin", c.operand(2), dims));
+  return SetTensor(c, results, x.dtype(), x.dims());
+}
+
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), skip = c.operand(1);
   if (!x.is_tensor() || !skip.is_tensor()) {

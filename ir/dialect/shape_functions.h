@@ -71,6 +71,7 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 // fused
 absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results);
+absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results);
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
 
 }  // namespace tenon

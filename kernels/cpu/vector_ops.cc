@@ -157,6 +157,35 @@ void Binary(const float* a, const float* b, float* y, int64_t n) {
   }
 }
 
+// y = x * cos + sign * turned * sin, where turned is x's other half.
+void RotateHalf(const float* x, const float* turned, const float* cos, const float* sin, float* y,
+                int64_t n, float sign) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const V vsign = Const(sign);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const V angle = hn::Mul(hn::LoadU(d, sin + i), vsign);
+    const V own = hn::Mul(hn::LoadU(d, x + i), hn::LoadU(d, cos + i));
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, turned + i), angle, own), d, y + i);
+  }
+  for (; i < n; ++i) y[i] = x[i] * cos[i] + sign * turned[i] * sin[i];
+}
+
+void Rotate(const float* x, const float* cos, const float* sin, float* y, int64_t n,
+            bool interleaved) {
+  if (!interleaved) {
+    const int64_t half = n / 2;
+    RotateHalf(x, x + half, cos, sin, y, half, -1);
+    RotateHalf(x + half, x, cos + half, sin + half, y + half, half, 1);
+    return;
+  }
+  for (int64_t i = 0; i + 1 < n; i += 2) {
+    y[i] = x[i] * cos[i] - x[i + 1] * sin[i];
+    y[i + 1] = x[i + 1] * cos[i + 1] + x[i] * sin[i + 1];
+  }
+}
+
 void Mask(const uint8_t* keep, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = keep[i] != 0 ? y[i] : -kInfinity;
 }
@@ -446,6 +475,7 @@ VectorOps MakeTable() {
   ops.log_softmax = LogSoftmax;
   ops.norm = Norm;
   ops.mask = Mask;
+  ops.rotate = Rotate;
   ops.gemm = Gemm;
   return ops;
 }

@@ -501,6 +501,29 @@ Case FusedAttention(Random& random) {
               {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
 }
 
+Case Rotary(Random& random) {
+  Shape x = random.RandomShape(1, 4);
+  fused::RotaryAttrs attrs;
+  attrs.interleaved = random.Chance(50);
+  const int64_t rotated = 2 * random.Int(1, 20), rest = random.Chance(50) ? random.Int(0, 5) : 0;
+  x.back() = rotated + rest;
+  if (rest > 0 || random.Chance(30)) attrs.rotary_dim = rotated;
+  auto table = [&] {
+    Shape shape = x;
+    shape.back() = rotated;
+    if (random.Chance(70)) {
+      for (size_t i = 0; i + 1 < shape.size(); ++i) {
+        if (random.Chance(40)) shape[i] = 1;
+      }
+    } else {
+      shape = {rotated};
+    }
+    return random.Floats(shape, -1, 1);
+  };
+  Tensor cos = table(), sin = table();
+  return Make({random.Floats(x), std::move(cos), std::move(sin)}, {F32(x)}, MakeAttrs(attrs));
+}
+
 Case Attention(Random& random) {
   const AttentionSizes s(random);
   nn::AttentionAttrs attrs;
@@ -528,6 +551,7 @@ const std::map<std::string, Generator>& Generators() {
       {"fused.attention", FusedAttention},
       {"fused.conv", FusedConv},
       {"fused.linear", Linear},
+      {"fused.rotary", Rotary},
       {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},
       {"fused.skip_rms_norm", Norm<fused::SkipRmsNormAttrs, true, false>()},
       {"nn.attention", Attention},
