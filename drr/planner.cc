@@ -380,7 +380,7 @@ bool Planner::FinishSlots(InstancePlan& plan) {
     for (const AttrCode& code : node.attrs) {
       std::string_view name = node.info->slot_name(code.slot).str();
       AttrValue value;
-      if (node.info->name() == "ten.reshape") {
+      if (node.info->name() == "ten.reshape" || node.info->name() == "ten.expand") {
         value = Values(shapes_.at(n));
       } else {
         value = AttrOf(n, name, rank);

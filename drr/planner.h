@@ -46,6 +46,7 @@ class Planner {
   bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
   bool DemandOp(uint16_t n, int result, const Shape& shape);
   bool Elementwise(uint16_t n, const Shape& shape);
+  bool SliceOperand(uint16_t n, const Shape& shape);
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool ReshapeOperand(uint16_t n, const Shape& shape);
   bool NormOperands(uint16_t n, const Shape& shape);

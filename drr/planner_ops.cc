@@ -108,6 +108,22 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
     positive_[Through(node.operands[4][0]).node] = true;
     return true;
   }
+  if (op == "ten.expand") {
+    const Edge& from = node.operands[0][0];
+    auto it = shapes_.find(Through(from).node);
+    return Demand(from, it != shapes_.end() ? it->second : Broadcastable(shape, rank));
+  }
+  if (op == "ten.slice") return SliceOperand(n, shape);
+  if (op == "fused.rotary") {
+    if (rank == 0) return false;
+    const int64_t rotated = IntOf(n, "rotary_dim", rank);
+    Shape table = shape, ignored;
+    if (rotated > 0) table.back() = Number(rotated);
+    if (Value(table.back()) % 2 != 0 || Value(table.back()) > Value(shape.back())) return false;
+    return Demand(node.operands[0][0], shape) &&
+           DemandBroadcast(node.operands[1][0], table, ignored) &&
+           DemandBroadcast(node.operands[2][0], table, ignored);
+  }
   if (op == "ten.concat") {
     if (rank == 0) return false;
     auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
@@ -200,6 +216,31 @@ bool Planner::Elementwise(uint16_t n, const Shape& shape) {
   return true;
 }
 
+// A slice of one axis from the front.
+bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
+  const int rank = static_cast<int>(shape.size());
+  AttrValue axes = AttrOf(n, "axes", rank), steps = AttrOf(n, "steps", rank),
+            starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
+  const I64s *axis = std::get_if<I64s>(&axes), *step = std::get_if<I64s>(&steps),
+             *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
+  if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != 1 || rank == 0) {
+    return false;
+  }
+  const Unknown out = shape[static_cast<size_t>((*axis)[0])];
+  Shape from = shape;
+  if (end != nullptr) {  // of what may be longer
+    const int64_t length = ((*end)[0] - (*start)[0] + (*step)[0] - 1) / (*step)[0];
+    if (length < 0 || !Unify(out, Number(length))) return false;
+    from[static_cast<size_t>((*axis)[0])] = Fresh();
+  } else {
+    const int64_t length = (*start)[0] + Value(out) * (*step)[0];
+    // Strided slices from 0 and from 1 take turns.
+    from[static_cast<size_t>((*axis)[0])] = Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length);
+    any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = I64s{length};
+  }
+  return Demand(rule_.nodes[n].operands[0][0], from);
+}
+
 bool Planner::MatmulOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   if (shape.size() < 2) return false;
@@ -252,6 +293,8 @@ bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
   if (!root_shape_.empty() && root_rows * last == size && Chance(0.5)) {
     regrouped = Front(root_shape_, root_shape_.size() - 1);
     regrouped.push_back(Number(last));
+  } else if (last == 1 && extents.size() > 1 && Chance(0.4)) {  // without an axis of 1
+    for (size_t i = 0; i + 1 < extents.size(); ++i) regrouped.push_back(Number(extents[i]));
   } else if (Chance(0.4)) {
     regrouped = {Number(last == 0 ? 0 : size / last), Number(last)};
   } else {

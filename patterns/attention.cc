@@ -421,6 +421,44 @@ Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(
       .Lowers("reshapes beside attention");
 }
 
+// Keys and values repeated for groups of query heads: attention shares them by itself. Each of
+// [B, G, 1, T, D] expanded to [B, G, R, T, D] and viewed as [B, G * R, T, D], or with the heads
+// behind the keys.
+Rule RepeatedHeads(const char* name, const char* layout, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  AttentionAttrs a;
+  AttentionVals x;
+  const bool inner = std::string(layout) == "bshd";
+  Dim B("B"), G("G"), R("R"), T("T"), D("D"), E("E");
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.k_layout = match.v_layout = made.k_layout = made.v_layout = layout;
+  match.kv_num_heads = kAny;
+  made.kv_num_heads = G;
+  auto dims = [&](const Dim& repeats, const Dim& size) {
+    return inner ? std::vector<Dim>{B, T, G, repeats, size}
+                 : std::vector<Dim>{B, G, repeats, T, size};
+  };
+  auto heads = [&](const Val& v, const Dim& count, const Dim& size) {
+    return inner ? Reshape(v, {.shape = {B, T, count, size}})
+                 : Reshape(v, {.shape = {B, count, T, size}});
+  };
+  Val wide_k = Expand(x.k, {.shape = kAny}), wide_v = Expand(x.v, {.shape = kAny});
+  Val k = heads(wide_k, G * R, D), v = heads(wide_v, G * R, E);
+  return Rule(name, file, line)
+      .Summary(inner ? "… with the heads behind the keys"
+                     : "keys and values repeated for groups of heads are shared")
+      .Match(fused::Attention(x.q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
+      .Keep(k)
+      .Keep(v)
+      .Keep(wide_k)
+      .Keep(wide_v)
+      .Where(ShapeIs(x.k, dims(1, D)) && ShapeIs(x.v, dims(1, E)) && ShapeIs(wide_k, dims(R, D)) &&
+             ShapeIs(wide_v, dims(R, E)))
+      .Replace(fused::Attention(x.q, heads(x.k, G, D), heads(x.v, G, E), x.mask, x.bias, x.key_mask,
+                                made))
+      .Lowers("repeated heads");
+}
+
 Rule AttentionMergeTranspose() {
   AttentionAttrs a;
   AttentionVals x;
@@ -492,6 +530,8 @@ RuleSet AttentionRules() {
           AbsorbSplit("attention-split-q", Side::kQ),
           AbsorbSplit("attention-split-k", Side::kK),
           AbsorbSplit("attention-split-v", Side::kV),
+          RepeatedHeads("attention-repeated-heads", "bhsd"),
+          RepeatedHeads("attention-repeated-heads-inner", "bshd"),
           AttentionMergeTranspose(),
           AttentionMergeReshape(),
           OuterProduct()};

@@ -331,6 +331,16 @@ TEST_F(ShapeFunctions, Attention) {
             "fused.attention: window is a number of keys, not negative");
 }
 
+TEST_F(ShapeFunctions, Rotary) {
+  EXPECT_EQ(Infer("fused.rotary", {"Bx4xSx8xf32", "Sx8xf32", "Bx1xSx8xf32"}), "Bx4xSx8xf32");
+  const Attrs part = {{"rotary_dim", "6 : i64"}};
+  EXPECT_EQ(Infer("fused.rotary", {"Bx4xSx8xf32", "Sx6xf32", "Sx6xf32"}, part), "Bx4xSx8xf32");
+  EXPECT_EQ(Infer("fused.rotary", {"Bx4xSx7xf32", "Sx7xf32", "Sx7xf32"}),
+            "fused.rotary: 7 elements cannot be rotated in pairs");
+  EXPECT_EQ(Infer("fused.rotary", {"2x4xf32", "4xf32", "4xf32"}, part),
+            "fused.rotary: rotary_dim is 6, but x has 4 elements");
+}
+
 TEST_F(ShapeFunctions, Linear) {
   EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "8x4xf32", "4xf32", "BxSx4xf32"}), "BxSx4xf32");
   EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}, {{"transpose_w", "true"}}),

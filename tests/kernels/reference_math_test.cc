@@ -277,6 +277,16 @@ TEST(ReferenceAttention, CausalGroupsAndLayouts) {
              {3, 4.5f});
 }
 
+TEST(ReferenceRotary, FullTables) {
+  const Tensor x = F({1, 5}, {1, 2, 3, 4, 5}), cos = F({4}, {0, 1, 0, 1}), sin = F({4}, {1, 0, 1, 0});
+  fused::RotaryAttrs attrs;
+  attrs.rotary_dim = 4;  // a quarter turn of the first and third element
+  EXPECT_EQ(Eval("ref.fused_rotary", {x, cos, sin}, {1, 5}, attrs), (Floats{-3, 2, 1, 4, 5}));
+  attrs.interleaved = true;
+  const Tensor turn = F({4}, {0, 0, 1, 1}), none = F({4}, {1, 1, 0, 0});
+  EXPECT_EQ(Eval("ref.fused_rotary", {x, turn, none}, {1, 5}, attrs), (Floats{-2, 1, 3, 4, 5}));
+}
+
 TEST(ReferenceRotary, HalvesAndPairs) {
   const Tensor cos = F({1, 1, 1}, {0}), sin = F({1, 1, 1}, {1});  // a quarter turn
   EXPECT_EQ(Eval("ref.rotary_embedding", {F({1, 1, 1, 3}, {1, 2, 3}), cos, sin, Tensor()},
