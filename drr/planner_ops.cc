@@ -235,7 +235,8 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
   } else {
     const int64_t length = (*start)[0] + Value(out) * (*step)[0];
     // Strided slices from 0 and from 1 take turns.
-    from[static_cast<size_t>((*axis)[0])] = Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length);
+    from[static_cast<size_t>((*axis)[0])] =
+        Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length);
     any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = I64s{length};
   }
   return Demand(rule_.nodes[n].operands[0][0], from);

@@ -60,7 +60,8 @@ Rule RotaryPairs() {
   Dim P("P"), Q("Q"), R("R"), half("half");
   auto last = [&](const Val& v) { return Reshape(v, {.shape = {P, Q, R, half, 1}}); };
   Val first = AnyOf(last(Neg(odd)), Neg(last(odd)));
-  Val turned = Reshape(Concat({first, last(even)}, {.axis = -1}), {.shape = {P, Q, R, half + half}});
+  Val turned =
+      Reshape(Concat({first, last(even)}, {.axis = -1}), {.shape = {P, Q, R, half + half}});
   return Rule("rotary-pairs")
       .Summary("x * cos + the pairs of x turned, (-x1, x0, -x3, x2, ...), * sin")
       .Match(Add(Mul(x, cos), Mul(turned, sin)))
@@ -78,12 +79,12 @@ Rule RotaryPartial(const char* name, bool split, const char* file = __builtin_FI
   Attr<bool> interleaved("interleaved");
   Dim r("r"), rest("rest");
   Val parts = Split(x, {.axis = -1, .sizes = {r, rest}});
-  Val head = split ? parts.result(0)
-                   : Slice(x, {.axes = {-1}, .starts = {0}, .ends = {r}, .steps = {1}});
-  Val tail = split ? parts.result(1)
-                   : Slice(x, {.axes = {-1}, .starts = {r}, .ends = kAny, .steps = {1}});
-  Val whole = Concat({fused::Rotary(head, cos, sin, {.interleaved = interleaved}), tail},
-                     {.axis = -1});
+  Val head =
+      split ? parts.result(0) : Slice(x, {.axes = {-1}, .starts = {0}, .ends = {r}, .steps = {1}});
+  Val tail =
+      split ? parts.result(1) : Slice(x, {.axes = {-1}, .starts = {r}, .ends = kAny, .steps = {1}});
+  Val whole =
+      Concat({fused::Rotary(head, cos, sin, {.interleaved = interleaved}), tail}, {.axis = -1});
   return Rule(name, file, line)
       .Summary(split ? "… with the parts made by a split"
                      : "a rotation of the first elements, and the others beside it")

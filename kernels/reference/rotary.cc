@@ -1,8 +1,7 @@
 // Reference kernel of fused.rotary.
-#include "kernels/rotary_call.h"
-
 #include "kernels/kernel_list.h"
 #include "kernels/reference/dispatch.h"
+#include "kernels/rotary_call.h"
 
 namespace tenon::kernels {
 namespace {
@@ -24,8 +23,8 @@ KernelStatus Rotary(const RunArgs& args) {
       for (int64_t i = 0; i < call.rotated; ++i) {
         const bool first = attrs.interleaved ? i % 2 == 0 : i < half;
         const int64_t distance = attrs.interleaved ? 1 : half;
-        const C turned = first ? -static_cast<C>(from[i + distance])
-                               : static_cast<C>(from[i - distance]);
+        const C turned =
+            first ? -static_cast<C>(from[i + distance]) : static_cast<C>(from[i - distance]);
         to[i] = static_cast<T>(static_cast<C>(from[i]) *
                                    static_cast<C>(c[i * call.cos_strides.back()]) +
                                turned * static_cast<C>(s[i * call.sin_strides.back()]));
@@ -38,6 +37,8 @@ KernelStatus Rotary(const RunArgs& args) {
 
 }  // namespace
 
-Kernel RefFusedRotary() { return {.op = "fused.rotary", .name = "ref.fused_rotary", .run = Rotary}; }
+Kernel RefFusedRotary() {
+  return {.op = "fused.rotary", .name = "ref.fused_rotary", .run = Rotary};
+}
 
 }  // namespace tenon::kernels

@@ -278,7 +278,8 @@ TEST(ReferenceAttention, CausalGroupsAndLayouts) {
 }
 
 TEST(ReferenceRotary, FullTables) {
-  const Tensor x = F({1, 5}, {1, 2, 3, 4, 5}), cos = F({4}, {0, 1, 0, 1}), sin = F({4}, {1, 0, 1, 0});
+  const Tensor x = F({1, 5}, {1, 2, 3, 4, 5}), cos = F({4}, {0, 1, 0, 1}),
+               sin = F({4}, {1, 0, 1, 0});
   fused::RotaryAttrs attrs;
   attrs.rotary_dim = 4;  // a quarter turn of the first and third element
   EXPECT_EQ(Eval("ref.fused_rotary", {x, cos, sin}, {1, 5}, attrs), (Floats{-3, 2, 1, 4, 5}));
