@@ -345,15 +345,28 @@ void GraphImporter::EraseAfter(const Scope& scope, Block& block, Operation* last
   while (block.back() != last && !is_weight(block.back())) Erase(block.back());
 }
 
+std::string GraphImporter::DescribeInput(const std::string& name) const {
+  for (const onnxpb::ValueInfoProto& input : model_.graph().input()) {
+    if (input.name() != name) continue;
+    if (input.type().value_case() != TypeProto::kTensorType) return "a type that is no tensor";
+    const int32_t element = input.type().tensor_type().elem_type();
+    if (DTypeOf(element) != DType::kInvalid) return "unknown rank";
+    return fmt::format("element type {}", OnnxTypeName(element));
+  }
+  return "unknown type";
+}
+
 absl::Status GraphImporter::RunAdapter(Node& node) {
   if (!DomainOf(node.proto().domain()).empty()) {
     return node.Unsupported(fmt::format("domain {} is not known", node.proto().domain()));
   }
   // Identity passes anything on.
   if (node.op_type() == "Identity" && node.num_inputs() == 1) return node.Return(node.input(0));
-  for (const Value input : node.inputs()) {
-    if (input && !input.type().is_tensor()) {
-      return node.Unsupported("the type of an input is not known");
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    if (node.input(i) && !node.input(i).type().is_tensor()) {
+      return node.Unsupported(fmt::format("{} with the input \"{}\" of {}", node.op_type(),
+                                          node.proto().input(i),
+                                          DescribeInput(node.proto().input(i))));
     }
   }
   const AdapterFn adapter = FindAdapter(node.op_type());

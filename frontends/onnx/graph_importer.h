@@ -101,6 +101,8 @@ class GraphImporter {
   absl::Status ImportNode(const onnxpb::NodeProto& node, Scope& scope, OpBuilder& builder,
                           const Frame& frame);
   absl::Status RunAdapter(Node& node);
+  // Why a value of this name is no ranked tensor, for messages.
+  std::string DescribeInput(const std::string& name) const;
   // Erases everything behind `last` (null: everything but the constants of `scope`).
   void EraseAfter(const Scope& scope, Block& block, Operation* last);
   absl::Status Bind(Node& node, Scope& scope);

@@ -593,6 +593,19 @@ TEST(Adapters, RunTimeForms) {
   EXPECT_EQ(Ops(sizes), "ten.dynamic_resize");
 }
 
+// One scale for each index of the axis; the result is clamped to the zero point's type.
+TEST(Adapters, Quantisation) {
+  ModelBuilder model(19);
+  model.Input("x", {2, 3, 4}).Input("s", {3}).Input("z", {3}, TensorProto::INT8);
+  model.Node("QuantizeLinear", {"x", "s", "z"}, {"q"})
+      .Node("DequantizeLinear", {"q", "s", "z"}, {"y"});
+  model.Output("q").Output("y");
+  const Imported result = ImportModel(model);
+  EXPECT_EQ(result.ResultType(0), "tensor<2x3x4xi8>");
+  EXPECT_EQ(result.ResultType(1), "tensor<2x3x4xf32>");
+  EXPECT_EQ(ten::ClipOp(result.Only("ten.clip")).min(), -128);
+}
+
 TEST(Adapters, SelectionsAndActivations) {
   ModelBuilder topk = OneNode(11, "TopK", {"x", "k"}, {{"largest", int64_t{0}}}, {"out", "at"});
   topk.Ints("k", {1}, {2}).Output("at");

@@ -1,0 +1,139 @@
+// Quantisation, as arithmetic on floats.
+#include <fmt/format.h>
+
+#include "frontends/onnx/formula.h"
+#include "frontends/onnx/tensor.h"
+#include "ir/core/check.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+// The numbers that fit an 8- or 16-bit integer.
+struct Range {
+  double min, max;
+};
+
+absl::StatusOr<Range> RangeOf(const Node& node, DType dtype) {
+  switch (dtype) {
+    case DType::kU8:
+      return Range{0, 255};
+    case DType::kI8:
+      return Range{-128, 127};
+    case DType::kU16:
+      return Range{0, 65535};
+    case DType::kI16:
+      return Range{-32768, 32767};
+    default:
+      return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(dtype)));
+  }
+}
+
+// Lays scales or zero points over x: one for all, one for each index of the axis, or one for each
+// block of the axis.
+absl::StatusOr<Value> Spread(Node& node, Formula& f, Value v) {
+  const Value x = node.input(0);
+  const int64_t rank = x.type().rank();
+  TENON_ASSIGN_OR_RETURN(const int64_t block, node.Int("block_size", 0));
+  TENON_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
+  Formula::Dims dims = Formula::DimsOf(v);
+  if (dims.empty()) return v;
+  if (block == 0 && dims.size() == 1) {
+    if (dims[0].is_constant(1)) return f.Reshape(v, {});
+    TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
+    return f.Along(v, axis, rank);
+  }
+  TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
+  if (block < 1 || static_cast<int64_t>(dims.size()) != rank) {
+    return node.Error(fmt::format("{} has scales of rank {} for an input of rank {}",
+                                  node.op_type(), dims.size(), rank));
+  }
+  Formula::Dims split = dims;
+  split.insert(split.begin() + axis + 1, f.One());
+  const Value blocks = f.Reshape(v, split);
+  split[axis + 1] = node.Dim(block);
+  const Value repeated = f.Expand(blocks, split);
+  dims[axis] = dims[axis] * block;
+  const Value joined = f.Reshape(repeated, dims);
+  // The last block may be cut off.
+  return f.Make<ten::SliceOp>(
+      joined,
+      ten::SliceOp::Attrs{
+          .axes = {axis}, .starts = {node.Dim(0)}, .ends = {x.type().dim(axis)}, .steps = {1}});
+}
+
+Value Clip(Formula& f, Value x, Range range) {
+  return f.Make<ten::ClipOp>(x, ten::ClipOp::Attrs{.min = range.min, .max = range.max});
+}
+
+absl::StatusOr<DType> OutputType(const Node& node, DType otherwise) {
+  TENON_ASSIGN_OR_RETURN(const int64_t type, node.Int("output_dtype", 0));
+  if (type == 0) return otherwise;
+  const DType dtype = DTypeOf(static_cast<int32_t>(type));
+  if (dtype != DType::kInvalid) return dtype;
+  return node.Unsupported(
+      fmt::format("{} to {}", node.op_type(), OnnxTypeName(static_cast<int32_t>(type))));
+}
+
+}  // namespace
+
+absl::Status ImportDequantizeLinear(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
+  const DType dtype = node.input(1).type().dtype();
+  TENON_ASSIGN_OR_RETURN(const DType result, OutputType(node, dtype));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value scale, Spread(node, f, node.input(1)));
+  Value x = f.Cast(node.input(0), DType::kF32);
+  if (node.input(2)) {
+    TENON_ASSIGN_OR_RETURN(const Value zero, Spread(node, f, node.input(2)));
+    x = f.Sub(x, f.Cast(zero, DType::kF32));
+  }
+  return f.Return(f.Cast(f.Mul(x, f.Cast(scale, DType::kF32)), result));
+}
+
+absl::Status ImportQuantizeLinear(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
+  node.MarkRead("saturate");  // 8-bit floats only
+  node.MarkRead("precision");
+  TENON_ASSIGN_OR_RETURN(
+      const DType result,
+      OutputType(node, node.input(2) ? node.input(2).type().dtype() : DType::kU8));
+  TENON_ASSIGN_OR_RETURN(const Range range, RangeOf(node, result));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value scale, Spread(node, f, node.input(1)));
+  const DType dtype = node.input(1).type().dtype();
+  const Value quotient = f.Div(f.Cast(node.input(0), dtype), scale);
+  Value x = f.Cast(f.Make<ten::RoundOp>(quotient), DType::kF32);
+  if (node.input(2)) {
+    TENON_ASSIGN_OR_RETURN(const Value zero, Spread(node, f, node.input(2)));
+    x = f.Add(x, f.Cast(zero, DType::kF32));
+  }
+  return f.Return(f.Cast(Clip(f, x, range), result));
+}
+
+// The scale covers the range of x and 0.
+absl::Status ImportDynamicQuantizeLinear(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  constexpr Range kBytes = {0, 255};
+  const Value x = node.input(0);
+  const DType dtype = x.type().dtype();
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < x.type().rank(); ++axis) axes.push_back(axis);
+  Formula f(node);
+  const Value zero = f.Scalar(dtype, 0);
+  const Value largest =
+      f.Make<ten::ReduceMaxOp>(x, ten::ReduceMaxOp::Attrs{.axes = axes, .keepdims = false});
+  const Value smallest =
+      f.Make<ten::ReduceMinOp>(x, ten::ReduceMinOp::Attrs{.axes = axes, .keepdims = false});
+  const Value high = f.Make<ten::MaxOp>(largest, zero), low = f.Make<ten::MinOp>(smallest, zero);
+  const Value scale = f.Div(f.Sub(high, low), f.Scalar(dtype, 255));
+  const Value offset = f.Make<ten::RoundOp>(f.Div(f.Sub(zero, low), scale));
+  const Value zero_point = Clip(f, offset, kBytes);
+  const Value scaled = f.Make<ten::RoundOp>(f.Div(x, scale));
+  const Value y = Clip(f, f.Add(scaled, zero_point), kBytes);
+  TENON_RETURN_IF_ERROR(f.Return(f.Cast(y, DType::kU8)));
+  if (node.num_outputs() > 1) TENON_RETURN_IF_ERROR(f.Return(scale, 1));
+  return node.num_outputs() > 2 ? f.Return(f.Cast(zero_point, DType::kU8), 2) : absl::OkStatus();
+}
+
+}  // namespace tenon::onnx
