@@ -54,6 +54,7 @@ class Driver : public RewriteListener {
   absl::StatusOr<DriverResult> Run();
 
   void Created(Operation* op) override {
+    if (context_.rule_log != nullptr) created_.push_back(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
@@ -73,6 +74,10 @@ class Driver : public RewriteListener {
   bool Visit(Operation* op);
   bool Fold(Operation* op);
   bool TryRules(Operation* op);
+  bool Allowed(std::string_view rule, const Operation& op) const {
+    return !context_.allow_rewrite || context_.allow_rewrite(rule, op);
+  }
+  std::vector<std::string> MatchedNodes() const;
   absl::Status CycleError() const;
 
   const CompiledRules& rules_;
@@ -81,6 +86,7 @@ class Driver : public RewriteListener {
   const DriverOptions& options_;
   Matcher matcher_;
   Worklist worklist_;
+  std::vector<Operation*> created_;  // by the rule that is being applied; for the log
   DriverResult result_;
   std::map<std::string, int64_t, std::less<>>
       recent_;  // rule firings since half of the fuel was used
@@ -108,6 +114,7 @@ bool Driver::Fold(Operation* op) {
       return false;
     }
   }
+  if (!Allowed("fold", *op)) return false;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].value) {
       values.push_back(results[i].value);
@@ -128,12 +135,30 @@ bool Driver::Fold(Operation* op) {
   return true;
 }
 
+std::vector<std::string> Driver::MatchedNodes() const {
+  std::vector<std::string> nodes;
+  for (const Operation* op : matcher_.matched_ops()) {
+    for (std::string& node : DescribeAllLocations(op->context(), op->location())) {
+      if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+        nodes.push_back(std::move(node));
+    }
+  }
+  return nodes;
+}
+
 bool Driver::TryRules(Operation* op) {
   for (uint16_t index : rules_.RulesAt(op->id())) {
     const CompiledRule& rule = rules_.rules()[index];
-    if (!matcher_.Match(rule, op)) continue;
+    if (!matcher_.Match(rule, op) || !Allowed(rule.rule->name(), *op)) continue;
+    RuleHit hit;
+    if (context_.rule_log != nullptr) hit = {rule.rule->name(), MatchedNodes(), {}};
+    created_.clear();
     std::string reason = Apply(matcher_, context_.target, *this);
     if (!reason.empty()) continue;
+    if (context_.rule_log != nullptr) {
+      for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
+      context_.rule_log->hits.push_back(std::move(hit));
+    }
     ++result_.rewrites;
     if (context_.rule_counts != nullptr) ++(*context_.rule_counts)[rule.rule->name()];
     if (context_.statistics != nullptr) context_.statistics->Add("rewrites");

@@ -29,12 +29,9 @@ struct DriverResult {
 absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
                                         PassContext& context, const DriverOptions& options = {});
 
-// What came of rule `name` at each of its possible anchors below `top`: one line an anchor that
-// almost matched, best first, at most `limit`; then a summary line. `node`: only anchors whose
-// model node contains it.
-void Explain(const CompiledRules& rules, std::string_view name, std::string_view node,
-             Operation* top, const TargetQuery* target, size_t limit,
-             const std::function<void(std::string_view)>& report);
+// Writes to `log` where the rules that it asks for nearly match below `top`, best first.
+void FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
+                RuleLog& log);
 
 }  // namespace tenon::drr
 

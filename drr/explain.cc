@@ -1,14 +1,21 @@
-// Why a rule did not fire.
+// Where rules nearly match, and what is in the way.
 #include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "drr/driver.h"
 #include "drr/matcher.h"
 #include "drr/rewriter.h"
 #include "fmt/format.h"
+#include "ir/core/symbol_table.h"
 
 namespace tenon::drr {
 namespace {
+
+constexpr int kTolerance = 3;        // things that may be wrong at one place
+constexpr int64_t kBudget = 20000;    // steps of matching for one attempt
+constexpr size_t kMaxMisses = 1000;  // kept of one rule
 
 // The model node of an op, or the op's name when the model says nothing.
 std::string NodeOf(const Operation* op) {
@@ -16,48 +23,229 @@ std::string NodeOf(const Operation* op) {
   return node.empty() ? std::string(op->name()) : node;
 }
 
+std::vector<std::string> NodesOf(const std::vector<Operation*>& ops) {
+  std::vector<std::string> nodes;
+  for (const Operation* op : ops) {
+    std::string node = NodeOf(op);
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+      nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+class Explainer {
+ public:
+  Explainer(const CompiledRule& rule, Operation* top, const TargetQuery* target, const RuleLog& log)
+      : rule_(rule), top_(top), target_(target), log_(log), matcher_(top->context()) {
+    parents_.resize(rule.nodes.size());
+    for (uint16_t n = 0; n < rule.nodes.size(); ++n) {
+      if (rule.nodes[n].kind != ValNode::Kind::kOp || !rule.nodes[n].in_source) continue;
+      for (const auto& group : rule.nodes[n].operands) {
+        for (const Edge& edge : group) AddParent(edge, n);
+      }
+    }
+  }
+
+  std::vector<RuleMiss> Run() {
+    top_->Walk([&](Operation* op) { TryAt(op); });
+    std::stable_sort(found_.begin(), found_.end(), [](const Alignment& a, const Alignment& b) {
+      return a.cost() * b.wanted_ops < b.cost() * a.wanted_ops;
+    });
+    std::vector<Alignment> kept;
+    for (Alignment& found : found_) {
+      auto same = std::find_if(kept.begin(), kept.end(),
+                               [&](const Alignment& k) { return SamePlace(k, found); });
+      if (same == kept.end()) {
+        if (kept.size() < kMaxMisses) kept.push_back(std::move(found));
+      } else if (found.cost() == same->cost() && same->alternatives.size() < 2 &&
+                 found.mismatches[0].at != same->mismatches[0].at) {
+        same->alternatives.push_back(found.mismatches[0]);
+      }
+    }
+    std::vector<RuleMiss> misses;
+    for (const Alignment& alignment : kept) misses.push_back(Told(alignment));
+    return misses;
+  }
+
+ private:
+  // `parent` uses the ops that the edge may lead to.
+  void AddParent(const Edge& edge, uint16_t parent) {
+    const Node& node = rule_.nodes[edge.node];
+    if (node.kind == ValNode::Kind::kOp) parents_[edge.node].push_back(parent);
+    if (node.kind != ValNode::Kind::kAnyOf && node.kind != ValNode::Kind::kLet) return;
+    for (const Edge& alternative : node.alternatives) AddParent(alternative, parent);
+  }
+
+  void TryAt(Operation* op) {
+    if (op == top_ || op->num_results() == 0 || op->Has(Trait::kConstantLike)) return;
+    if (std::find(rule_.anchors.begin(), rule_.anchors.end(), op->id()) != rule_.anchors.end())
+      TryRoot(op);
+    for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
+      const Node& node = rule_.nodes[n];
+      if (node.kind != ValNode::Kind::kOp || !node.in_source || node.info->id() != op->id() ||
+          parents_[n].empty() || GoesOn(n, op)) {
+        continue;
+      }
+      TryInside(n, op);
+    }
+  }
+
+  void TryRoot(Operation* op) {
+    if (matcher_.Match(rule_, op)) {
+      std::string refused = WhyRefused(matcher_, target_);
+      Alignment alignment;
+      alignment.matched_ops = alignment.wanted_ops =
+          static_cast<int>(matcher_.matched_ops().size());
+      alignment.ops = matcher_.matched_ops();
+      alignment.mismatches = {
+          {op, refused.empty() ? "nothing: the rule fires here when it is applied" : refused,
+           {}}};
+      return Add(std::move(alignment));
+    }
+    std::optional<Alignment> best;
+    for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
+      std::optional<Alignment> found =
+          matcher_.Align(rule_, rule_.roots[0], op, tolerance, kBudget);
+      if (found && (!best || found->cost() < best->cost())) best = std::move(found);
+      if (best && best->cost() <= 6 * tolerance) break;
+    }
+    if (best) Add(*std::move(best));
+  }
+
+  // The part of the rule at and below `n`, where what is above does not fit.
+  void TryInside(uint16_t n, Operation* op) {
+    std::optional<Alignment> found = matcher_.Align(rule_, Edge{n, 0, false}, op, 1, kBudget / 4);
+    if (!found) return;
+    std::vector<std::string> wanted;
+    for (uint16_t parent : parents_[n]) {
+      std::string name(rule_.nodes[parent].info->name());
+      if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
+        wanted.push_back(std::move(name));
+    }
+    std::vector<std::string> users;
+    for (OpOperand& use : op->result().uses()) {
+      if (users.size() < 3) users.push_back(DescribeOp(use.owner()));
+    }
+    Mismatch above;
+    above.at = op->has_uses() ? (*op->result().uses().begin()).owner() : op;
+    above.reason = fmt::format("{} is used by {}, the rule wants {}", DescribeOp(op),
+                               fmt::join(users, " and "), fmt::join(wanted, " or "));
+    found->mismatches.insert(found->mismatches.begin(), std::move(above));
+    Add(*std::move(found));
+  }
+
+  // Is a user of `op` one that the rule wants above `n`? Then an attempt that starts higher says
+  // more.
+  bool GoesOn(uint16_t n, Operation* op) const {
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      for (OpOperand& use : op->result(r).uses()) {
+        for (uint16_t parent : parents_[n]) {
+          if (use.owner()->id() == rule_.nodes[parent].info->id()) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  void Add(Alignment alignment) {
+    if (alignment.mismatches.empty()) return;
+    const bool told = log_.nodes.empty()
+                          ? Meaningful(alignment)
+                          : alignment.matched_ops > 0 && Concerns(alignment, log_.nodes);
+    if (told) found_.push_back(std::move(alignment));
+  }
+
+  // All of a small rule but one thing, half of a larger one.
+  static bool Meaningful(const Alignment& a) {
+    return a.cost() <= std::max(6, Alignment::kLost * a.wanted_ops / 2);
+  }
+
+  static bool Concerns(const Alignment& alignment, const std::set<std::string, std::less<>>& nodes) {
+    auto is_one = [&](const Operation* op) {
+      for (const std::string& node : DescribeAllLocations(op->context(), op->location())) {
+        if (nodes.count(node) != 0) return true;
+      }
+      return false;
+    };
+    auto is_near = [&](Operation* op) {
+      if (is_one(op)) return true;
+      for (OpOperand& operand : op->operands()) {
+        const Operation* def = operand.get().defining_op();
+        if (def != nullptr && def->Has(Trait::kConstantLike) && is_one(def)) return true;
+      }
+      return false;
+    };
+    return std::any_of(alignment.ops.begin(), alignment.ops.end(), is_near) ||
+           std::any_of(alignment.mismatches.begin(), alignment.mismatches.end(),
+                       [&](const Mismatch& m) { return is_near(m.at); });
+  }
+
+  static bool SamePlace(const Alignment& a, const Alignment& b) {
+    const std::vector<Operation*>&x = a.ops, &y = b.ops;
+    size_t common = 0;
+    for (const Operation* op : x) common += std::find(y.begin(), y.end(), op) != y.end() ? 1 : 0;
+    return common > 0 && common * 2 >= std::min(x.size(), y.size());
+  }
+
+  std::string Reason(const Mismatch& mismatch) const {
+    std::string reason = mismatch.reason;
+    // Who made what is in the way.
+    for (size_t i = log_.hits.size(); i-- > 0;) {
+      for (const std::string& made : log_.hits[i].made) {
+        const size_t at = reason.find(made);
+        if (at == std::string::npos) continue;
+        const size_t end = at + made.size();
+        if (end < reason.size() && reason[end] != ' ' && reason[end] != ',' && reason[end] != ';')
+          continue;
+        return reason.insert(end, fmt::format(" (made by rule {})", log_.hits[i].rule));
+      }
+    }
+    return reason;
+  }
+
+  RuleMiss Told(const Alignment& alignment) const {
+    RuleMiss miss;
+    miss.rule = rule_.rule->name();
+    // An op of which something is wrong does not count.
+    std::set<const Operation*> wrong;
+    for (const Mismatch& m : alignment.mismatches) {
+      if (m.kind != Mismatch::Kind::kBetween &&
+          std::find(alignment.ops.begin(), alignment.ops.end(), m.at) != alignment.ops.end())
+        wrong.insert(m.at);
+    }
+    const int lost = alignment.wanted_ops - alignment.matched_ops;
+    miss.matched_ops = alignment.wanted_ops - std::max(lost, static_cast<int>(wrong.size()));
+    miss.wanted_ops = alignment.wanted_ops;
+    miss.cost = static_cast<double>(alignment.cost()) / alignment.wanted_ops;
+    miss.near = Meaningful(alignment);
+    miss.nodes = NodesOf(alignment.ops);
+    for (const Mismatch& m : alignment.mismatches) miss.stops.push_back({NodeOf(m.at), Reason(m)});
+    for (const Mismatch& m : alignment.alternatives)
+      miss.alternatives.push_back({NodeOf(m.at), Reason(m)});
+    return miss;
+  }
+
+  const CompiledRule& rule_;
+  Operation* top_;
+  const TargetQuery* target_;
+  const RuleLog& log_;
+  Matcher matcher_;
+  std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
+  std::vector<Alignment> found_;
+};
+
 }  // namespace
 
-void Explain(const CompiledRules& rules, std::string_view name, std::string_view node,
-             Operation* top, const TargetQuery* target, size_t limit,
-             const std::function<void(std::string_view)>& report) {
-  const CompiledRule* rule = nullptr;
-  for (const CompiledRule& candidate : rules.rules()) {
-    if (candidate.rule->name() == name) rule = &candidate;
+void FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
+                RuleLog& log) {
+  for (const CompiledRule& rule : rules.rules()) {
+    const std::string& name = rule.rule->name();
+    if (std::find(log.tried.begin(), log.tried.end(), name) == log.tried.end())
+      log.tried.push_back(name);
+    log.places[name] = rule.rule->place();
+    if (!log.wanted || !log.wanted(name)) continue;
+    log.misses[{std::string(SymbolName(*top)), name}] = Explainer(rule, top, target, log).Run();
   }
-  if (rule == nullptr) return;
-  struct Line {
-    int matched;
-    std::string text;
-  };
-  std::vector<Line> lines;
-  size_t anchors = 0, matches = 0;
-  Matcher matcher(top->context());
-  top->Walk([&](Operation* op) {
-    if (std::find(rule->anchors.begin(), rule->anchors.end(), op->id()) == rule->anchors.end())
-      return;
-    std::string where = NodeOf(op);
-    if (!node.empty() && where.find(node) == std::string::npos) return;
-    ++anchors;
-    NearMiss miss;
-    if (matcher.Match(*rule, op, &miss)) {
-      const std::string refused = WhyRefused(matcher, target);
-      matches += refused.empty() ? 1 : 0;
-      lines.push_back({rule->num_ops + 1, fmt::format("{}: {}: all ops match{}{}", name, where,
-                                                      refused.empty() ? "" : ", but ", refused)});
-      return;
-    }
-    if (miss.stopped_at == nullptr) return;
-    lines.push_back({miss.matched_ops, fmt::format("{}: {}: {} of {} ops; stopped at {}: {}", name,
-                                                   where, miss.matched_ops, rule->num_ops,
-                                                   NodeOf(miss.stopped_at), miss.reason)});
-  });
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const Line& a, const Line& b) { return a.matched > b.matched; });
-  for (size_t i = 0; i < lines.size() && i < limit; ++i) report(lines[i].text);
-  if (lines.size() > limit)
-    report(fmt::format("{}: and {} more anchors", name, lines.size() - limit));
-  report(fmt::format("{}: {} anchors, {} match ({})", name, anchors, matches, rule->rule->place()));
 }
 
 }  // namespace tenon::drr

@@ -22,9 +22,12 @@ bool MayReach(const Operation* anchor, const Operation* op) {
 
 }  // namespace
 
-bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss) {
+void Matcher::Start(const CompiledRule& rule, NearMiss* miss) {
   rule_ = &rule;
   miss_ = miss;
+  tolerance_ = 0;
+  mismatches_.clear();
+  passed_.clear();
   bound_.assign(rule.nodes.size(), Binding());
   if (attrs_.size() < rule.attr_names.size()) attrs_.resize(rule.attr_names.size());
   for (size_t i = 0; i < rule.attr_names.size(); ++i) attrs_[i].bound = false;
@@ -37,6 +40,10 @@ bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss)
   matched_.clear();
   goals_ = -1;
   climb_ = 0;
+}
+
+bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss) {
+  Start(rule, miss);
   if (anchor->num_results() <= rule.roots[0].result) return false;
   Goal goal;
   goal.kind = Goal::Kind::kValue;
@@ -50,6 +57,7 @@ bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss)
 bool Matcher::Run() {
   finished_ = false;
   while (!finished_) {
+    if (tolerance_ > 0 && steps_-- <= 0) return false;
     bool held = goals_ >= 0 ? Step() : Finish();
     if (!held && !Backtrack()) return false;
   }
@@ -88,6 +96,9 @@ Matcher::Choice Matcher::Snapshot(Choice::Kind kind, uint16_t node, const Goal& 
   choice.lets = lets_.size();
   choice.matched = matched_.size();
   choice.climb = climb_;
+  choice.mismatches = mismatches_.size();
+  choice.passed = passed_.size();
+  choice.lost = lost_;
   return choice;
 }
 
@@ -105,6 +116,11 @@ void Matcher::Undo(const Choice& choice) {
   equations_.resize(choice.equations);
   lets_.resize(choice.lets);
   matched_.resize(choice.matched);
+  if (tolerance_ > 0) {
+    mismatches_.resize(choice.mismatches);
+    passed_.resize(choice.passed);
+    lost_ = choice.lost;
+  }
   goals_ = choice.goals;
   climb_ = choice.climb;
 }
@@ -131,7 +147,7 @@ bool Matcher::Resume(Choice& choice) {
       while (choice.alternative < node.alternatives.size()) {
         uint32_t taken = choice.alternative++;
         const Edge& edge = node.alternatives[taken];
-        if (!Likely(edge, choice.goal.value)) continue;
+        if (tolerance_ == 0 && !Likely(edge, choice.goal.value)) continue;
         if (choice.alternative < node.alternatives.size()) choices_.push_back(choice);
         bound_[choice.node].alternative = static_cast<int>(taken);
         Goal goal = choice.goal;
@@ -140,7 +156,8 @@ bool Matcher::Resume(Choice& choice) {
         return true;
       }
       return Fail(choice.goal.parent, [&] {
-        return fmt::format("{} is none of the {} alternatives", Describe(choice.goal.value),
+        return fmt::format("{} is {}, none of the {} alternatives of the rule",
+                           OperandOf(choice.goal), Describe(choice.goal.value),
                            node.alternatives.size());
       });
     }
@@ -181,6 +198,7 @@ bool Matcher::Resume(Choice& choice) {
         Push(goal);
         return true;
       }
+      climb_ = choice.climb + 1;
       return Fail(choice.goal.parent, [&] {
         return fmt::format("no fitting {} uses it", rule_->nodes[climb.user].info->name());
       });
@@ -225,14 +243,15 @@ bool Matcher::MatchValue(const Goal& goal) {
     case ValNode::Kind::kVariable: {
       if (binding.bound) {
         return binding.value == goal.value || Fail(goal.parent, [&] {
-                 return fmt::format("'{}' is already {}, not {}", node.source->name,
-                                    Describe(binding.value), Describe(goal.value));
+                 return fmt::format("{} is {}, the rule wants '{}' again, which is {}",
+                                    OperandOf(goal), Describe(goal.value), node.source->name,
+                                    Describe(binding.value));
                });
       }
       if (node.source->constant && !Likely(goal.edge, goal.value)) {
         return Fail(goal.parent, [&] {
-          return fmt::format("'{}' must be a constant, got {}", node.source->name,
-                             Describe(goal.value));
+          return fmt::format("{} is {}, the rule wants a constant '{}'", OperandOf(goal),
+                             Describe(goal.value), node.source->name);
         });
       }
       BindValue(n, goal.value);
@@ -241,7 +260,12 @@ bool Matcher::MatchValue(const Goal& goal) {
     case ValNode::Kind::kSplat:
       return MatchSplat(node, goal) && BindValue(n, goal.value) && EarlyConditions(n, goal.parent);
     case ValNode::Kind::kLet: {
-      if (binding.bound) return binding.value == goal.value;
+      if (binding.bound) {
+        return binding.value == goal.value || Fail(goal.parent, [&] {
+                 return fmt::format("{} is {}, and was {} elsewhere", OperandOf(goal),
+                                    Describe(goal.value), Describe(binding.value));
+               });
+      }
       BindValue(n, goal.value);
       if (node.let_value.kind == AttrCode::Kind::kLiteral) {
         BoundArg arg;
@@ -256,7 +280,12 @@ bool Matcher::MatchValue(const Goal& goal) {
       return EarlyConditions(n, goal.parent);
     }
     case ValNode::Kind::kAnyOf: {
-      if (binding.bound) return binding.value == goal.value;
+      if (binding.bound) {
+        return binding.value == goal.value || Fail(goal.parent, [&] {
+                 return fmt::format("{} is {}, and was {} elsewhere", OperandOf(goal),
+                                    Describe(goal.value), Describe(binding.value));
+               });
+      }
       BindValue(n, goal.value);
       if (!EarlyConditions(n, goal.parent)) return false;
       Choice choice = Snapshot(Choice::Kind::kAlternative, n, goal);
@@ -270,9 +299,7 @@ bool Matcher::MatchValue(const Goal& goal) {
   Operation* op = goal.value.defining_op();
   if (op == nullptr || op->id() != node.info->id() ||
       goal.value.result_index() != goal.edge.result) {
-    return Fail(goal.parent, [&] {
-      return fmt::format("{} where the rule wants {}", Describe(goal.value), node.info->name());
-    });
+    return OtherOp(goal, node, op);
   }
   return MatchOp(n, op);
 }
@@ -300,14 +327,15 @@ bool Matcher::MatchOp(uint16_t n, Operation* op) {
     const Edge &a = node.operands[0][0], &b = node.operands[1][0];
     bool straight = Likely(a, op->operand(0)) && Likely(b, op->operand(1));
     bool swapped = Likely(a, op->operand(1)) && Likely(b, op->operand(0));
-    if (straight && swapped && op->operand(0) != op->operand(1)) {
+    const bool open = (straight && swapped) || tolerance_ > 0;
+    if (open && op->operand(0) != op->operand(1)) {
       Goal goal;
       goal.kind = Goal::Kind::kOp;
       goal.edge = Edge{n, 0, false};
       goal.op = op;
       choices_.push_back(Snapshot(Choice::Kind::kSwap, n, goal));
     }
-    return PushOperands(n, op, swapped && !straight);
+    return PushOperands(n, op, swapped && !straight && tolerance_ == 0);
   }
   return PushOperands(n, op, false);
 }
@@ -329,14 +357,17 @@ bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
     }
     const std::string& name = node.info->def().operands[g].name;
     if (pattern.empty()) {
-      if (size != 0)
-        return Fail(
-            op, [&] { return fmt::format("operand '{}' is present, the rule wants none", name); });
+      if (size != 0 && !Fail(op, [&] {
+            return fmt::format("operand '{}' is present, the rule wants none", name);
+          })) {
+        return false;
+      }
       continue;
     }
     if (size == 0) {
       if (pattern[0].maybe) continue;
-      return Fail(op, [&] { return fmt::format("operand '{}' is absent", name); });
+      if (!Fail(op, [&] { return fmt::format("operand '{}' is absent", name); })) return false;
+      continue;
     }
     Goal goal;
     goal.kind = Goal::Kind::kValue;

@@ -19,6 +19,37 @@ struct NearMiss {
   std::string reason;
 };
 
+// One thing that does not fit, in words. kBetween: `at` stands between two ops that fit; kInstead:
+// an operand of `at` is another op than the rule wants, and what is below that op fits.
+struct Mismatch {
+  Operation* at = nullptr;
+  std::string reason;
+  enum class Kind : uint8_t { kWrong, kBetween, kInstead } kind = Kind::kWrong;
+  bool operator==(const Mismatch&) const = default;
+};
+
+// As much of a rule's source graph as fits a place of the program.
+struct Alignment {
+  int matched_ops = 0;                // ops of the source graph that fit
+  int wanted_ops = 0;                 // ops of the source graph in the alternatives that were taken
+  std::vector<Operation*> ops;        // those that fit, anchor first
+  std::vector<Mismatch> mismatches;   // all of them, in the order in which they were met
+  std::vector<Mismatch> alternatives; // what else would have to change instead, at the same cost
+  // What would have to change. Of equal ones, what is there is rather wrong than superfluous.
+  static constexpr int kLost = 4;
+  static int CostOf(Mismatch::Kind kind) {
+    return kind == Mismatch::Kind::kWrong ? 4 : kind == Mismatch::Kind::kBetween ? 5 : 2;
+  }
+  int cost() const {
+    int cost = kLost * (wanted_ops - matched_ops);
+    for (const Mismatch& m : mismatches) cost += CostOf(m.kind);
+    return cost;
+  }
+};
+
+// "ten.add at /layer/Add".
+std::string DescribeOp(const Operation* op);
+
 // One attempt at a time: Match binds, the accessors read the bindings until the next attempt. Its
 // memory is kept between attempts, so that a failing one allocates nothing.
 class Matcher {
@@ -28,6 +59,12 @@ class Matcher {
   // Backtracks over commutative operands and alternatives; the first complete match in the order of
   // the rule wins. With `miss`, remembers the farthest failure.
   bool Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss = nullptr);
+
+  // The best alignment of an op node of the source graph with `op`, for messages: up to `tolerance`
+  // things may be wrong. An op that stands in between, or in the place of another, is passed over.
+  // Nothing if more is wrong; tries at most `budget` steps.
+  std::optional<Alignment> Align(const CompiledRule& rule, const Edge& start, Operation* op,
+                                 int tolerance, int64_t budget);
 
   // ---- after a successful Match
   const CompiledRule& rule() const { return *rule_; }
@@ -71,12 +108,15 @@ class Matcher {
     uint32_t alternative = 0;  // the next one to try
     int goals = -1;            // pending goals, without the chosen one
     Goal goal;                 // the goal that was chosen for
-    size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0;
+    size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
+           passed = 0;
+    int lost = 0;
   };
   struct Equation {
     uint16_t code;
     DimExpr actual;
     Operation* op;
+    std::string_view what{};  // the value whose dimension it is, if it has a name
   };
   struct AttrBinding {
     BoundArg arg;
@@ -91,6 +131,7 @@ class Matcher {
     Attribute attr;
   };
 
+  void Start(const CompiledRule& rule, NearMiss* miss);
   bool Run();
   bool Step();       // takes the next goal; false: a contradiction
   bool Finish();     // all goals met: dimensions, late conditions, uses
@@ -98,6 +139,7 @@ class Matcher {
   bool Resume(Choice& choice);
   bool MatchValue(const Goal& goal);
   bool MatchOp(uint16_t node, Operation* op);
+  bool OtherOp(const Goal& goal, const Node& node, Operation* op);
   bool MatchAttr(const AttrCode& code, Operation* op);
   bool MatchSplat(const Node& node, const Goal& goal);
   bool PushOperands(uint16_t node, Operation* op, bool swapped);
@@ -116,9 +158,22 @@ class Matcher {
   void Push(Goal goal);
   Choice Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal);
   void Undo(const Choice& choice);
-  // Notes how far the attempt got, in words made only when somebody listens. Returns false.
+  Alignment Aligned(const Edge& start) const;
+  void AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& alignment) const;
+  int SmallestSize(const Edge& edge) const;
+  bool Reaches(const Edge& edge, uint16_t to) const;
+  const Edge* LeadsToStart(const Node& node) const;
+  // Notes how far the attempt got, in words made only when somebody listens. Returns false, or true
+  // when Align is to go on nevertheless.
   template <typename Reason>
   bool Fail(Operation* op, const Reason& reason) {
+    if (tolerance_ > 0) {
+      if (mismatches_.size() >= tolerance_ || lost_ + Alignment::CostOf({}) > best_cost_)
+        return false;
+      mismatches_.push_back({op, reason(), {}});
+      lost_ += Alignment::CostOf({});
+      return true;
+    }
     if (miss_ != nullptr && static_cast<int>(matched_.size()) > miss_->matched_ops) {
       *miss_ = {static_cast<int>(matched_.size()), op, reason()};
     }
@@ -126,7 +181,15 @@ class Matcher {
   }
   BoundArg ReadArg(const ArgCode& arg, bool& bound) const;
   std::string Describe(Value value) const;
-  std::string DimText(uint16_t code) const;
+  // "operand 1": which operand of the goal's op its value is.
+  static std::string OperandOf(const Goal& goal);
+  std::string Particulars(const ConditionCode& condition) const;
+  // `names`: as the rule writes it, not what it is bound to.
+  std::string DimText(uint16_t code, bool names = false) const;
+  std::string_view NameOf(const Edge& edge) const {
+    const ValNode* node = rule_->nodes[edge.node].source;
+    return node != nullptr ? std::string_view(node->name) : std::string_view();
+  }
 
   Context* context_;
   const CompiledRule* rule_ = nullptr;
@@ -143,6 +206,15 @@ class Matcher {
   int goals_ = -1;
   size_t climb_ = 0;
   bool finished_ = false;
+  // Of Align only.
+  size_t tolerance_ = 0;
+  int64_t steps_ = 0;
+  int lost_ = 0, best_cost_ = 0;  // what the attempt costs so far; of the best one
+  std::vector<int> sizes_;        // SmallestSize by node, of sizes_of_
+  const CompiledRule* sizes_of_ = nullptr;
+  Edge start_;
+  std::vector<Mismatch> mismatches_;
+  std::vector<const Operation*> passed_;  // ops that stand in between
   static constexpr uint32_t kAttrBit = 1u << 31;
 };
 

@@ -82,7 +82,8 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
       lets_.push_back({kNone, op, &code, actual});
       return true;
     case AttrCode::Kind::kDim:
-      if (!actual || actual.kind() != Attribute::Kind::kInteger) return false;
+      if (!actual || actual.kind() != Attribute::Kind::kInteger)
+        return Fail(op, [&] { return differs("a number"); });
       equations_.push_back({code.dims[0], DimExpr::Constant(*context_, actual.int_value()), op});
       return true;
     case AttrCode::Kind::kDims: {
@@ -100,8 +101,8 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
 bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
   Operation* op = goal.value.defining_op();
   auto wanted = [&] {
-    return fmt::format("{} where the rule wants a constant of {}", Describe(goal.value),
-                       drr::ToString(*node.splat.source));
+    return fmt::format("{} is {}, the rule wants a constant of {}", OperandOf(goal),
+                       Describe(goal.value), drr::ToString(*node.splat.source));
   };
   if (op == nullptr || !op->Has(Trait::kConstantLike)) return Fail(goal.parent, wanted);
   Attribute elements = op->slot(0);
@@ -109,7 +110,8 @@ bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
   if (!elements.is_splat() && elements.type().num_elements() != 1) return Fail(goal.parent, wanted);
   if (goal.parent->Has(Trait::kElementwise) && !BroadcastsLikeScalar(goal.value, *goal.parent)) {
     return Fail(goal.parent, [&] {
-      return fmt::format("{} does not broadcast like a scalar", Describe(goal.value));
+      return fmt::format("{} is {}, which does not broadcast like a scalar", OperandOf(goal),
+                         Describe(goal.value));
     });
   }
   double number = elements.ElementAsDouble(0);

@@ -8,24 +8,11 @@
 
 namespace tenon::drr {
 
-std::string Matcher::Describe(Value value) const {
-  if (!value) return "nothing";
-  if (Operation* op = value.defining_op()) {
-    if (!op->Has(Trait::kConstantLike)) return fmt::format("{}", op->name());
-    Attribute elements = op->slot(0);
-    if (elements && elements.kind() == Attribute::Kind::kElements &&
-        (elements.is_splat() || elements.type().num_elements() == 1)) {
-      return fmt::format("the constant {} : {}", elements.ElementAsDouble(0), value.type().text());
-    }
-    return "a constant of type " + value.type().text();
-  }
-  return "an argument of type " + value.type().text();
-}
-
 // True when the match is complete, or when there is a further root to look for.
 bool Matcher::Finish() {
   finished_ = false;
-  if (climb_ < rule_->climbs.size()) {
+  const bool whole = tolerance_ == 0 || start_.node == rule_->roots[0].node;
+  if (whole && climb_ < rule_->climbs.size()) {
     const Climb& climb = rule_->climbs[climb_];
     if (bound_[climb.user].bound) {
       ++climb_;
@@ -36,12 +23,14 @@ bool Matcher::Finish() {
     goal.edge = Edge{climb.from, climb.result, false};
     goal.value = ValueOf(goal.edge);
     goal.parent = matched_[0];
-    if (!goal.value)
+    if (!goal.value) {
+      ++climb_;
       return Fail(matched_[0], [] { return std::string("a value shared by the roots is absent"); });
+    }
     Choice choice = Snapshot(Choice::Kind::kUse, climb.from, goal);
     return Resume(choice);
   }
-  finished_ = SolveDims() && FinishLets() && LateConditions() && UsesInside();
+  finished_ = SolveDims() && FinishLets() && LateConditions() && (!whole || UsesInside());
   return finished_;
 }
 
@@ -78,9 +67,10 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
   }
   if (condition.source->holds(args)) return true;
   return Fail(op, [&] {
-    std::string why = condition.source->why ? condition.source->why(args) : "";
-    return fmt::format("the rule wants {}{}{}", condition.source->text, why.empty() ? "" : ", and ",
-                       why);
+    const bool told = condition.source->why != nullptr;
+    const std::string why = told ? condition.source->why(args) : Particulars(condition);
+    return fmt::format("the rule wants {}{}{}{}", told ? "" : "that ", condition.source->text,
+                       why.empty() ? "" : ", and ", why);
   });
 }
 
@@ -98,7 +88,10 @@ bool Matcher::FinishLets() {
       std::optional<AttrValue> value = Evaluate(code, 0, &reason);
       if (!value) {
         if (reason.empty()) continue;
-        return Fail(let.op, [&] { return reason; });
+        if (!Fail(let.op, [&] { return reason; })) return false;
+        done[i] = progress = true;
+        --left;
+        continue;
       }
       done[i] = progress = true;
       --left;
@@ -109,12 +102,12 @@ bool Matcher::FinishLets() {
           double a = want.float_value(), b = let.attr.float_value();
           same = std::abs(a - b) <= 1e-6 * std::abs(a);
         }
-        if (!same) {
-          return Fail(let.op, [&] {
-            return fmt::format("an attribute is {}, the rule computes {}",
-                               let.attr ? let.attr.text() : "absent",
-                               want ? want.text() : "no value");
-          });
+        if (!same && !Fail(let.op, [&] {
+              return fmt::format("an attribute is {}, the rule computes {}",
+                                 let.attr ? let.attr.text() : "absent",
+                                 want ? want.text() : "no value");
+            })) {
+          return false;
         }
         continue;
       }
@@ -132,7 +125,7 @@ bool Matcher::FinishLets() {
       BindAttr(variable, arg, let.op);
     }
   }
-  return left == 0 || Fail(matched_[0], [] {
+  return left == 0 || !mismatches_.empty() || Fail(matched_[0], [] {
            return std::string("a computed attribute depends on an unbound one");
          });
 }
@@ -191,12 +184,20 @@ bool Matcher::SolveDims() {
     if (!value) continue;
     Type type = value.type();
     if (!type.is_tensor() || type.rank() != static_cast<int64_t>(condition.shape.size())) {
-      return Fail(matched_[0], [&] {
-        return fmt::format("the rule wants {}, and it is {}", condition.source->text, type.text());
-      });
+      Operation* op = value.defining_op() != nullptr ? value.defining_op() : matched_[0];
+      // What follows from another mismatch says nothing new.
+      if (mismatches_.empty() && !Fail(op, [&] {
+            return fmt::format("the rule wants {}, and it is {}", condition.source->text,
+                               type.text());
+          })) {
+        return false;
+      }
+      continue;
     }
     for (size_t i = 0; i < condition.shape.size(); ++i) {
-      equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)), matched_[0]});
+      equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)),
+                            value.defining_op() != nullptr ? value.defining_op() : matched_[0],
+                            NameOf(condition.args[0].edge)});
     }
   }
   absl::InlinedVector<bool, 16> done(equations_.size(), false);
@@ -209,41 +210,49 @@ bool Matcher::SolveDims() {
       Solved solved = Solve(equation.code, equation.actual);
       if (solved == Solved::kNotYet) continue;
       if (solved == Solved::kNo) {
-        return Fail(equation.op, [&] {
-          std::optional<DimExpr> value = EvaluateDim(equation.code);
-          return fmt::format("a dimension is {}, the rule wants {}", equation.actual.text(),
-                             value ? value->text() : DimText(equation.code));
-        });
+        if (mismatches_.empty() && !Fail(equation.op, [&] {
+              std::optional<DimExpr> value = EvaluateDim(equation.code);
+              const std::string want = value ? value->text() : DimText(equation.code);
+              const std::string name = DimText(equation.code, true);
+              return fmt::format("a dimension{} is {}, the rule wants {}{}",
+                                 equation.what.empty() ? "" : fmt::format(" of '{}'", equation.what),
+                                 equation.actual.text(), want,
+                                 name == want ? "" : fmt::format(" (its {})", name));
+            })) {
+          return false;
+        }
       }
       done[i] = progress = true;
       --left;
     }
   }
-  return left == 0 || Fail(matched_[0], [] {
+  return left == 0 || !mismatches_.empty() || Fail(matched_[0], [] {
            return std::string("the dimensions do not determine those that the rule names");
          });
 }
 
-std::string Matcher::DimText(uint16_t index) const {
+std::string Matcher::DimText(uint16_t index, bool names) const {
   const DimCode& code = rule_->dims[index];
   switch (code.kind) {
     case DimNode::Kind::kConstant:
       return code.constant.text();
     case DimNode::Kind::kVariable:
-      return dims_[code.variable] ? dims_[code.variable].text() : rule_->dim_names[code.variable];
+      return dims_[code.variable] && !names ? dims_[code.variable].text()
+                                            : rule_->dim_names[code.variable];
     case DimNode::Kind::kAny:
       return "?";
     default: {
       const char* sign = code.kind == DimNode::Kind::kAdd   ? "+"
                          : code.kind == DimNode::Kind::kSub ? "-"
                                                             : "*";
-      return fmt::format("({} {} {})", DimText(code.a), sign, DimText(code.b));
+      return fmt::format("({} {} {})", DimText(code.a, names), sign, DimText(code.b, names));
     }
   }
 }
 
 bool Matcher::LateConditions() {
   for (const ConditionCode& condition : rule_->conditions) {
+    if (!mismatches_.empty()) break;
     if (condition.early || condition.source->kind == ConditionNode::Kind::kShape) continue;
     if (!CheckCondition(condition, matched_[0])) return false;
   }
@@ -270,11 +279,16 @@ bool Matcher::UsesInside() {
       if (replaced) continue;
       for (OpOperand& use : value.uses()) {
         Operation* user = use.owner();
-        if (!IsMatched(user)) {
-          return Fail(op, [&] {
-            return fmt::format("its result is also used by {} outside the match", user->name());
-          });
+        if (IsMatched(user) ||
+            std::find(passed_.begin(), passed_.end(), user) != passed_.end())
+          continue;
+        if (!Fail(op, [&] {
+              return fmt::format("its result is also used by {} outside the match",
+                                 DescribeOp(user));
+            })) {
+          return false;
         }
+        break;
       }
     }
   }

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "ir/core/operation.h"
 #include "pass/evaluator.h"
+#include "pass/rule_log.h"
 
 namespace tenon {
 
@@ -39,21 +40,17 @@ class Statistics {
   std::map<std::string, int64_t, std::less<>> counts_;
 };
 
-// What one rule did in a run; the text of near misses is filled only when explain asks for the
-// rule.
-struct RuleHit {
-  std::string rule;
-  std::string node;  // model node(s) matched
-};
-
 // Services and sinks shared by the passes of one pipeline run. Pointers may be null unless stated.
 struct PassContext {
   Evaluator* evaluator = nullptr;       // runs ops on constants (reference kernels only)
   const TargetQuery* target = nullptr;  // is there a kernel for this?
   Statistics* statistics = nullptr;     // never null during Run
   std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
-  std::string explain_rule;  // --explain=RULE: passes with that rule report to `report`
-  std::function<void(std::string_view line)> report;  // may be empty
+  RuleLog* rule_log = nullptr;           // where rules fired and nearly fired
+  std::vector<std::string> rule_files;   // rules in text that `fuse` applies before its own
+  // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused
+  // is not made. May be empty.
+  std::function<bool(std::string_view rule, const Operation& op)> allow_rewrite;
 };
 
 // A pass is created per pipeline entry, configured by options, and may be cloned for threads.

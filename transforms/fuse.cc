@@ -9,7 +9,7 @@ namespace {
 
 class Fuse : public Pass {
  public:
-  explicit Fuse(const std::vector<std::string>& names) : phase_(Families(names)) {}
+  explicit Fuse(const std::vector<std::string>& names) : phase_(Families(names), true) {}
 
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     return phase_.Run(op, context);

@@ -3,6 +3,7 @@
 #define TENON_TRANSFORMS_RULE_PHASE_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drr/driver.h"
@@ -11,18 +12,32 @@
 
 namespace tenon {
 
+// The rules of a text file; their family is the file.
+absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context);
+
 // One run to a fixed point for each family, in order. Rules are compiled on first use for the
 // Context of the IR.
 class RulePhase {
  public:
-  explicit RulePhase(std::vector<const pattern::Family*> families)
-      : families_(std::move(families)) {}
+  // `with_rule_files`: the rules of PassContext::rule_files come first.
+  explicit RulePhase(std::vector<const pattern::Family*> families, bool with_rule_files = false,
+                     std::vector<std::string> files = {})
+      : families_(std::move(families)),
+        with_rule_files_(with_rule_files),
+        files_(std::move(files)) {}
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context);
+  // Only says to context.rule_log where rules nearly match.
+  absl::Status FindMisses(Operation* op, PassContext& context);
 
  private:
+  absl::Status Compile(Context& context, const std::vector<std::string>& files);
+
   std::vector<const pattern::Family*> families_;
+  bool with_rule_files_;
+  std::vector<std::string> files_;
   std::vector<drr::CompiledRules> compiled_;
   const Context* compiled_for_ = nullptr;
+  std::vector<std::string> compiled_files_;
 };
 
 }  // namespace tenon

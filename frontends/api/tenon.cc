@@ -7,6 +7,7 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
+#include "frontends/api/explain.h"
 #include "frontends/api/passes.h"
 #include "frontends/onnx/importer.h"
 #include "ir/core/builder.h"
@@ -142,11 +143,21 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   context.evaluator = &evaluator;
   context.target = &target;
   context.rule_counts = report != nullptr ? &report->rules : &unused.rules;
-  context.explain_rule = options.explain_rule;
-  context.report = options.report;
+  RuleLog log;
+  if (!options.explain.empty()) {
+    TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(options.explain));
+    TENON_ASSIGN_OR_RETURN(log, LogFor(query, model.module()));
+    context.rule_log = &log;
+  }
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
-  return RunPipeline(model.module(), text, context, options.verify_each);
+  TENON_RETURN_IF_ERROR(RunPipeline(model.module(), text, context, options.verify_each));
+  if (options.explain.empty()) return absl::OkStatus();
+  TENON_RETURN_IF_ERROR(ExplainUntried(model.module(), context));
+  if (options.report) {
+    options.report(ExplainText(log, options.explain.substr(0, options.explain.find('@'))));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {

@@ -46,10 +46,10 @@ class EngineTest : public ::testing::Test {
     if (!compiled.ok()) return std::string(compiled.status().message());
     auto module = ParseModule(context_, text);
     if (!module.ok()) return std::string(module.status().message());
-    std::string lines;
-    Explain(*compiled, rules[0].name(), "", module->get(), nullptr, 5,
-            [&](std::string_view line) { lines += std::string(line) + "\n"; });
-    return lines;
+    RuleLog log;
+    log.wanted = [&](std::string_view rule) { return rule == rules[0].name(); };
+    FindMisses(*compiled, module->get(), nullptr, log);
+    return ExplainText(log, rules[0].name());
   }
 
   Context context_;
@@ -210,10 +210,10 @@ TEST_F(EngineTest, WithoutAKernelARuleDoesNotFire) {
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(result->changed);
   EXPECT_EQ(Print(**module), before);
-  std::string lines;
-  Explain(*compiled, "silu", "", module->get(), &target, 5,
-          [&](std::string_view line) { lines += line; });
-  EXPECT_THAT(lines,
+  RuleLog log;
+  log.wanted = [](std::string_view) { return true; };
+  FindMisses(*compiled, module->get(), &target, log);
+  EXPECT_THAT(ExplainText(log, "silu"),
               HasSubstr("the target has no kernel for nn.silu: cpu.silu: wants another machine"));
   pass_context.target = nullptr;
   EXPECT_TRUE(ApplyRules(*compiled, module->get(), pass_context)->changed);

@@ -3,10 +3,12 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "drr/compiled.h"
+#include "ir/core/check.h"
 #include "ir/core/context.h"
-#include "ir/core/suggest.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/families.h"
+#include "transforms/rule_phase.h"
 
 namespace tenon::ir_opt {
 
@@ -22,31 +24,30 @@ std::string OpListText() {
   return text;
 }
 
-std::string RuleListText() {
+absl::StatusOr<std::string> RuleListText() {
+  Context context;
+  RegisterAllDialects(context);
   std::string text;
   for (const pattern::Family& family : pattern::Families()) {
+    const pattern::RuleSet rules = pattern::RulesOf(family);
+    TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(rules, context).status());
     text += fmt::format("{} ({}): {}\n", family.name, family.phase, family.summary);
-    for (const drr::Rule& rule : pattern::RulesOf(family)) {
+    for (const drr::Rule& rule : rules)
       text += fmt::format("  {:<36}  {}  [{}]\n", rule.name(), rule.summary(), rule.place());
-    }
   }
   return text;
 }
 
-absl::Status CheckRuleName(std::string_view explain, const PassRegistry& registry) {
-  const std::string_view name = explain.substr(0, explain.find('@'));
+absl::StatusOr<std::vector<std::string>> RuleNames(const std::vector<std::string>& files) {
+  Context context;
+  RegisterAllDialects(context);
   std::vector<std::string> names;
-  for (const auto& [pass, info] : registry.passes()) {
-    if (!info.explains) continue;
-    if (pass == name) return absl::OkStatus();
-    names.push_back(pass);
+  for (const std::string& file : files) {
+    TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, ReadRules(file, context));
+    for (const drr::Rule& rule : rules) names.push_back(rule.name());
+    TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(std::move(rules), context).status());
   }
-  for (const drr::Rule& rule : pattern::AllRules()) {
-    if (rule.name() == name) return absl::OkStatus();
-    names.push_back(rule.name());
-  }
-  return absl::InvalidArgumentError(fmt::format("there is no rule '{}'{} (--list-rules shows all)",
-                                                name, DidYouMean(name, names)));
+  return names;
 }
 
 }  // namespace tenon::ir_opt

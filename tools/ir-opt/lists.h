@@ -3,18 +3,17 @@
 #define TENON_TOOLS_IR_OPT_LISTS_H_
 
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "absl/status/status.h"
-#include "pass/pass.h"
+#include "absl/status/statusor.h"
 
 namespace tenon::ir_opt {
 
 std::string OpListText();
-std::string RuleListText();
-// Is there a rule, or a pass that explains itself, of the name in `explain` ("rule" or
-// "rule@node")? InvalidArgument with the nearest name if not.
-absl::Status CheckRuleName(std::string_view explain, const PassRegistry& registry);
+// The error names a rule that is wrong in itself, or two that contradict each other.
+absl::StatusOr<std::string> RuleListText();
+// The names of the rules in these files. The error says where a file is wrong.
+absl::StatusOr<std::vector<std::string>> RuleNames(const std::vector<std::string>& files);
 
 }  // namespace tenon::ir_opt
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "fmt/format.h"
+#include "frontends/api/explain.h"
 #include "frontends/api/passes.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
@@ -41,6 +42,7 @@ absl::StatusOr<Outcome> ProcessInput(const Options& options, const PassRegistry&
     all.status = std::max(all.status, outcome.status);
     all.text += (first ? "" : "// -----\n") + outcome.text;
     all.report += outcome.report;
+    all.fusion_report += outcome.fusion_report;
     first = false;
   }
   return all;
@@ -52,9 +54,11 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   PassManager manager(registry);
   if (absl::Status status = BuildPipeline(options, manager); !status.ok())
     return Fail(kBadInput, status);
+  absl::StatusOr<std::vector<std::string>> rule_names = RuleNames(options.rules);
+  if (!rule_names.ok()) return Fail(kBadInput, rule_names.status());
   if (!options.explain.empty()) {
-    if (absl::Status status = CheckRuleName(options.explain, registry); !status.ok())
-      return Fail(kBadInput, status);
+    absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, *rule_names);
+    if (!query.ok()) return Fail(kBadInput, query.status());
   }
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
@@ -64,10 +68,21 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (!outcome.ok()) return Fail(kBadInput, outcome.status());
   PrintText(stdout, outcome->report);
   std::fflush(stdout);
+  if (!options.fusion_report.empty() && !outcome->fusion_report.empty()) {
+    const absl::Status written = WriteOutput(options.fusion_report, outcome->fusion_report);
+    if (!written.ok()) return Fail(kFailed, written);
+  }
   if (outcome->status != kDone && !options.split_input_file) return outcome->status;
   if (!options.explain.empty() && options.output.empty()) return outcome->status;
   const absl::Status written = WriteOutput(options.output, outcome->text);
   return written.ok() ? outcome->status : Fail(kFailed, written);
+}
+
+int PrintRuleList() {
+  const absl::StatusOr<std::string> text = RuleListText();
+  if (!text.ok()) return Fail(kFailed, text.status());
+  PrintText(stdout, *text);
+  return kDone;
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -86,8 +101,7 @@ int Main(const std::vector<std::string>& arguments) {
       PrintText(stdout, PassListText(registry));
       return kDone;
     case Options::Action::kListRules:
-      PrintText(stdout, RuleListText());
-      return kDone;
+      return PrintRuleList();
     case Options::Action::kListOps:
       PrintText(stdout, OpListText());
       return kDone;

@@ -81,10 +81,16 @@ constexpr Flag kFlags[] = {
     {"verify-diagnostics", nullptr, Takes::kFlag, "",
      "compare diagnostics with comments like '// expected-error@+1 {{text}}'",
      [](Options& o, std::string_view, bool on) { o.verify_diagnostics = on; }},
-    {"explain", nullptr, Takes::kValue, "RULE",
-     "report where the rule matched, where it nearly did, and what stopped it (the IR only with "
-     "-o)",
+    {"explain", nullptr, Takes::kValue, "RULE[@NODE]",
+     "say where a rule, or a family of rules, fired, where it nearly did and what stopped it (the "
+     "IR only with -o)",
      [](Options& o, std::string_view v, bool) { o.explain = std::string(v); }},
+    {"fusion-report", nullptr, Takes::kValue, "FILE",
+     "write the same of all rules there (JSON if it ends in .json)",
+     [](Options& o, std::string_view v, bool) { o.fusion_report = std::string(v); }},
+    {"rules", nullptr, Takes::kValue, "FILE",
+     "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)",
+     [](Options& o, std::string_view v, bool) { o.rules.emplace_back(v); }},
     {"dump-pass-pipeline", nullptr, Takes::kFlag, "",
      "print the pipeline with all options on standard error",
      [](Options& o, std::string_view, bool on) { o.dump_pass_pipeline = on; }},
@@ -107,6 +113,12 @@ const Flag* FindFlag(std::string_view name) {
   return nullptr;
 }
 
+// "-O2" and "-o", "--cse".
+std::string WithDashes(std::string_view name) {
+  const bool level = name.size() == 2 && name[0] == 'O';
+  return fmt::format("{}{}", name.size() == 1 || level ? "-" : "--", name);
+}
+
 absl::Status Unknown(std::string_view name, const PassRegistry& registry) {
   std::vector<std::string> names;
   for (const Flag& flag : kFlags) names.push_back(flag.name);
@@ -114,8 +126,9 @@ absl::Status Unknown(std::string_view name, const PassRegistry& registry) {
   for (const auto& [pipeline, row] : registry.pipelines()) names.push_back(pipeline);
   const std::string_view nearest = Nearest(name, names);
   return absl::InvalidArgumentError(
-      nearest.empty() ? fmt::format("unknown option '--{}' (--help lists all)", name)
-                      : fmt::format("unknown option '--{}'; did you mean '--{}'?", name, nearest));
+      nearest.empty() ? fmt::format("unknown option '{}' (--help lists all)", WithDashes(name))
+                      : fmt::format("unknown option '{}'; did you mean '{}'?", WithDashes(name),
+                                    WithDashes(nearest)));
 }
 
 absl::Status CheckPassNames(const std::vector<std::string>& names, const PassRegistry& registry) {
@@ -232,7 +245,7 @@ std::string PassListText(const PassRegistry& registry) {
   }
   text += "\nPipelines:\n";
   for (const auto& [name, pipeline] : registry.pipelines()) {
-    line(2, (name.size() == 2 && name[0] == 'O' ? "-" : "--") + name, pipeline.summary);
+    line(2, WithDashes(name), pipeline.summary);
     text += fmt::format("      = {}\n", pipeline.text);
   }
   return text;
@@ -248,8 +261,7 @@ std::string HelpText(const PassRegistry& registry) {
       "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, "
       "3 an operation is not supported.\n\nOptions:\n";
   for (const Flag& flag : kFlags) {
-    const std::string_view dashes = std::string_view(flag.name).size() == 1 ? "-" : "--";
-    std::string left = fmt::format("  {}{}{}{}", dashes, flag.name,
+    std::string left = fmt::format("  {}{}{}", WithDashes(flag.name),
                                    flag.takes == Takes::kValue ? "=" : "", flag.value_name);
     text += fmt::format("{:<32}  {}{}\n", left, flag.help,
                         flag.alias != nullptr && std::string_view(flag.alias) != "h"

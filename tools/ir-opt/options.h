@@ -27,7 +27,9 @@ struct Options {
   bool split_input_file = false;
   bool verify_diagnostics = false;
   bool dump_pass_pipeline = false;
-  std::string explain;  // rule
+  std::string explain;              // RULE[@NODE]
+  std::string fusion_report;        // a file; JSON if it ends in .json
+  std::vector<std::string> rules;   // files with rules in text
   enum class Action : uint8_t {
     kRun,
     kHelp,

@@ -5,9 +5,11 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
+#include "frontends/api/explain.h"
 #include "frontends/api/tenon.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
+#include "tools/ir-opt/lists.h"
 
 namespace tenon::ir_opt {
 namespace {
@@ -60,18 +62,28 @@ class Processor {
       return kBadInput;
     }
     if (options_.dump_pass_pipeline) PrintError(manager.Text());
-    if (!options_.steps.empty()) {
-      if (absl::Status status = RunPasses(manager, model->module(), outcome); !status.ok()) {
-        Report(status);
-        return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
-      }
+    ExplainQuery query;
+    if (!options_.explain.empty()) {
+      // The name was checked before.
+      query = *ParseExplainQuery(options_.explain, *RuleNames(options_.rules));
+    }
+    absl::StatusOr<RuleLog> log = LogFor(query, model->module());
+    if (!log.ok()) {
+      PrintError(fmt::format("ir-opt: {}", std::string(log.status().message())));
+      return kBadInput;
+    }
+    if (absl::Status status = RunPasses(manager, model->module(), *log, query, outcome);
+        !status.ok()) {
+      Report(status);
+      return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
     outcome.text = Print(*model->module(), options_.print);
     if (!outcome.text.empty() && outcome.text.back() != '\n') outcome.text += '\n';
     return kDone;
   }
 
-  absl::Status RunPasses(PassManager& manager, Operation* module, Outcome& outcome) {
+  absl::Status RunPasses(PassManager& manager, Operation* module, RuleLog& log,
+                         const ExplainQuery& query, Outcome& outcome) {
     const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
     ReferenceEvaluator evaluator(kernels);
     KernelTarget target(kernels);
@@ -80,13 +92,23 @@ class Processor {
     context.evaluator = &evaluator;
     context.target = &target;
     context.rule_counts = &rule_counts;
-    context.explain_rule = options_.explain;
-    context.report = [&outcome](std::string_view line) {
-      outcome.report.append(line).append("\n");
-    };
+    context.rule_files = options_.rules;
+    const auto asked = log.wanted;
+    if (!options_.fusion_report.empty()) log.wanted = [](std::string_view) { return true; };
+    if (!query.rules.empty() || !options_.fusion_report.empty()) context.rule_log = &log;
     PassManagerOptions options = options_.passes;
     options.sink = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
-    const absl::Status status = manager.Run(module, context, options).status();
+    absl::Status status;
+    if (!options_.steps.empty()) status = manager.Run(module, context, options).status();
+    if (!options_.fusion_report.empty() && status.ok()) {
+      const bool json = options_.fusion_report.ends_with(".json");
+      outcome.fusion_report = json ? FusionReportJson(log) : FusionReportText(log);
+      log.wanted = asked;
+    }
+    if (!query.rules.empty() && status.ok()) {
+      status = ExplainUntried(module, context);
+      outcome.report = ExplainText(log, query.title);
+    }
     if (options.statistics && !rule_counts.empty()) {
       PrintError("rules");
       for (const auto& [rule, count] : rule_counts)

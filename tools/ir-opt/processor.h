@@ -17,6 +17,7 @@ struct Outcome {
   int status = kDone;
   std::string text;    // the resulting IR
   std::string report;  // what --explain found
+  std::string fusion_report;
 };
 
 // `bytes`: IR text or an ONNX model, named `options.input` in messages; without them the file

@@ -1,0 +1,61 @@
+// What a match says of the program and of the rule, for people.
+#include "drr/matcher.h"
+#include "fmt/format.h"
+#include "ir/core/location.h"
+
+namespace tenon::drr {
+
+std::string DescribeOp(const Operation* op) {
+  const std::string node = DescribeLocation(op->context(), op->location());
+  return node.empty() ? std::string(op->name()) : fmt::format("{} at {}", op->name(), node);
+}
+
+std::string Matcher::Describe(Value value) const {
+  if (!value) return "nothing";
+  if (Operation* op = value.defining_op()) {
+    if (!op->Has(Trait::kConstantLike)) return DescribeOp(op);
+    Attribute elements = op->slot(0);
+    if (elements && elements.kind() == Attribute::Kind::kElements &&
+        (elements.is_splat() || elements.type().num_elements() == 1)) {
+      const double number = elements.ElementAsDouble(0);
+      // The shortest text that means this number in its type.
+      const std::string text = elements.type().dtype() == DType::kF64
+                                   ? fmt::format("{}", number)
+                                   : fmt::format("{}", static_cast<float>(number));
+      return fmt::format("the constant {} : {}", text, value.type().text());
+    }
+    return "a constant of type " + value.type().text();
+  }
+  return "an argument of type " + value.type().text();
+}
+
+std::string Matcher::OperandOf(const Goal& goal) {
+  const Operation* op = goal.parent;
+  if (op == nullptr || goal.value.defining_op() == op) return "it";
+  for (unsigned i = 0; i < op->num_operands(); ++i) {
+    if (op->operand(i) == goal.value) return fmt::format("operand {}", i);
+  }
+  return "an operand";
+}
+
+std::string Matcher::Particulars(const ConditionCode& condition) const {
+  std::string text;
+  for (size_t i = 0; i < condition.args.size() && i < condition.source->args.size(); ++i) {
+    const ArgRef& ref = condition.source->args[i];
+    bool bound = false;
+    const BoundArg arg = ReadArg(condition.args[i], bound);
+    if (!bound) continue;
+    if (!text.empty()) text += ", ";
+    if (ref.val != nullptr) {
+      const std::string& name = ref.val->name.empty() ? ref.val->op : ref.val->name;
+      text += fmt::format("{}{}is {}", name, name.empty() ? "it " : " ", arg.value.type().text());
+    } else if (ref.attr != nullptr) {
+      text += fmt::format("{} is {}", ref.attr->name, drr::ToString(ToAttrValue(arg)));
+    } else {
+      text += fmt::format("{} is {}", DimText(condition.args[i].dim, true), arg.dim.text());
+    }
+  }
+  return text;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,225 @@
+#include "pass/rule_log.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace tenon {
+namespace {
+
+constexpr size_t kHits = 10, kMisses = 10, kMissesInReport = 5, kNodes = 4, kNotes = 5;
+
+std::string Count(size_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// "a (with b, c and 3 more)"
+std::string NodesText(const std::vector<std::string>& nodes, bool all = true) {
+  if (nodes.empty()) return "an op without a name";
+  if (!all) return nodes[0];
+  std::string text = nodes[0];
+  for (size_t i = 1; i < nodes.size() && i < kNodes; ++i)
+    text += fmt::format("{}{}", i == 1 ? " (with " : ", ", nodes[i]);
+  if (nodes.size() > kNodes) text += fmt::format(" and {} more", nodes.size() - kNodes);
+  return text + (nodes.size() > 1 ? ")" : "");
+}
+
+std::string MissText(const RuleMiss& miss) {
+  std::string text = fmt::format("matched {} of {} ops; stopped at {}: {}", miss.matched_ops,
+                                 miss.wanted_ops, miss.stops[0].node, miss.stops[0].reason);
+  for (const RuleMiss::Stop& other : miss.alternatives) {
+    text += other.node == miss.stops[0].node
+                ? fmt::format("; or {}", other.reason)
+                : fmt::format("; or at {}: {}", other.node, other.reason);
+  }
+  for (size_t i = 1; i < miss.stops.size(); ++i)
+    text += fmt::format("; also at {}: {}", miss.stops[i].node, miss.stops[i].reason);
+  return text;
+}
+
+bool Better(const RuleMiss& a, const RuleMiss& b) { return a.cost < b.cost; }
+
+// Do the two speak of one place: is half of the smaller in the other?
+bool SamePlace(const RuleMiss& a, const RuleMiss& b) {
+  size_t common = 0;
+  for (const std::string& node : a.nodes)
+    common += std::find(b.nodes.begin(), b.nodes.end(), node) != b.nodes.end() ? 1 : 0;
+  return common * 2 >= std::min(a.nodes.size(), b.nodes.size()) && common > 0;
+}
+
+std::vector<RuleMiss> MissesOf(const RuleLog& log, const std::function<bool(std::string_view)>& of) {
+  std::vector<RuleMiss> all;
+  for (const std::string& rule : log.tried) {
+    if (!of(rule)) continue;
+    for (const auto& [key, misses] : log.misses) {
+      if (key.second == rule) all.insert(all.end(), misses.begin(), misses.end());
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), Better);
+  return all;
+}
+
+std::vector<const RuleHit*> HitsOf(const RuleLog& log, std::string_view rule) {
+  std::vector<const RuleHit*> hits;
+  for (const RuleHit& hit : log.hits) {
+    const bool here = log.nodes.empty() ||
+                      std::any_of(hit.nodes.begin(), hit.nodes.end(), [&](const std::string& node) {
+                        return log.nodes.count(node) != 0;
+                      });
+    if (hit.rule == rule && here) hits.push_back(&hit);
+  }
+  return hits;
+}
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+template <typename List, typename F>
+std::string JsonList(const List& list, const F& text) {
+  std::string out = "[";
+  for (const auto& item : list) out += (out.size() > 1 ? ", " : "") + text(item);
+  return out + "]";
+}
+
+std::string JsonStops(const std::vector<RuleMiss::Stop>& stops) {
+  return JsonList(stops, [](const RuleMiss::Stop& stop) {
+    return fmt::format(R"({{"node": {}, "reason": {}}})", Quoted(stop.node), Quoted(stop.reason));
+  });
+}
+
+}  // namespace
+
+std::string ExplainText(const RuleLog& log, std::string_view title) {
+  std::string text;
+  const auto asked = std::count_if(log.tried.begin(), log.tried.end(), log.wanted);
+  size_t fired = 0;
+  for (const std::string& rule : log.tried) {
+    if (!log.wanted(rule)) continue;
+    const std::vector<const RuleHit*> hits = HitsOf(log, rule);
+    if (hits.empty()) continue;
+    ++fired;
+    text += fmt::format("{}: fired {}\n", rule, Count(hits.size(), "time"));
+    for (size_t i = 0; i < hits.size() && i < kHits; ++i)
+      text += fmt::format("  at {}\n", NodesText(hits[i]->nodes, asked == 1));
+    if (hits.size() > kHits)
+      text += fmt::format("  and at {}\n", Count(hits.size() - kHits, "more place"));
+  }
+  std::vector<RuleMiss> misses = MissesOf(log, log.wanted), shown;
+  // Far ones only when there is nothing better to say.
+  const bool any_near = fired > 0 || std::any_of(misses.begin(), misses.end(),
+                                                 [](const RuleMiss& m) { return m.near; });
+  const size_t limit = any_near ? kMisses : 3;
+  size_t rest = 0;
+  for (RuleMiss& miss : misses) {
+    if (any_near && !miss.near) continue;
+    if (std::any_of(shown.begin(), shown.end(), [&](const RuleMiss& m) {
+          return SamePlace(m, miss);
+        })) {
+      continue;
+    }
+    if (shown.size() == limit) {
+      ++rest;
+      continue;
+    }
+    shown.push_back(std::move(miss));
+  }
+  const std::string where = log.nodes.empty() ? "" : " there";
+  if (fired == 0) text += fmt::format("{}: fired 0 times{}\n", title, where);
+  for (const RuleMiss& miss : shown) {
+    text += fmt::format("{}: nearly at {}: {}\n", miss.rule,
+                        miss.nodes.empty() ? miss.stops[0].node : miss.nodes[0], MissText(miss));
+  }
+  if (rest > 0) text += fmt::format("{}: and {} where no more matches\n", title, Count(rest, "place"));
+  if (shown.empty() && (log.nodes.empty() || fired == 0)) {
+    text += log.nodes.empty()
+                ? fmt::format("{}: nothing else comes near\n", title)
+                : fmt::format("{}: nothing that is left there has an op of {}\n", title,
+                              asked == 1 ? "the rule" : "these rules");
+  }
+  if (asked == 1) {
+    const auto place = std::find_if(log.tried.begin(), log.tried.end(), log.wanted);
+    if (auto it = log.places.find(*place); it != log.places.end())
+      text += fmt::format("{}: defined in {}\n", *place, it->second);
+  }
+  // Where the nodes asked for have gone.
+  size_t notes = 0;
+  for (const RuleHit& hit : log.hits) {
+    if (log.nodes.empty() || any_near || log.wanted(hit.rule) || notes == kNotes) continue;
+    const auto node = std::find_if(hit.nodes.begin(), hit.nodes.end(), [&](const std::string& n) {
+      return log.nodes.count(n) != 0;
+    });
+    if (node == hit.nodes.end()) continue;
+    ++notes;
+    text += fmt::format("note: rule {} has changed {}{}\n", hit.rule, *node,
+                        hit.made.empty() ? "" : fmt::format(", into {}", hit.made.back()));
+  }
+  return text;
+}
+
+std::string FusionReportText(const RuleLog& log) {
+  std::string text;
+  std::vector<std::string> idle;
+  for (const std::string& rule : log.tried) {
+    const std::vector<const RuleHit*> hits = HitsOf(log, rule);
+    const std::vector<RuleMiss> misses =
+        MissesOf(log, [&](std::string_view name) { return name == rule; });
+    if (hits.empty() && misses.empty()) {
+      idle.push_back(rule);
+      continue;
+    }
+    text += fmt::format("{}: fired {}, {}\n", rule, Count(hits.size(), "time"),
+                        misses.size() == 1 ? "1 near miss"
+                                           : fmt::format("{} near misses", misses.size()));
+    for (const RuleHit* hit : hits) text += fmt::format("  at {}\n", NodesText(hit->nodes));
+    for (size_t i = 0; i < misses.size() && i < kMissesInReport; ++i) {
+      text += fmt::format("  nearly at {}: {}\n",
+                          misses[i].nodes.empty() ? misses[i].stops[0].node : misses[i].nodes[0],
+                          MissText(misses[i]));
+    }
+    if (misses.size() > kMissesInReport)
+      text += fmt::format("  and {} more\n", misses.size() - kMissesInReport);
+  }
+  if (!idle.empty()) text += fmt::format("nothing to do: {}\n", fmt::join(idle, ", "));
+  return text;
+}
+
+std::string FusionReportJson(const RuleLog& log) {
+  std::string text = "{\"rules\": [";
+  for (size_t i = 0; i < log.tried.size(); ++i) {
+    const std::string& rule = log.tried[i];
+    const std::vector<const RuleHit*> hits = HitsOf(log, rule);
+    const auto place = log.places.find(rule);
+    text += fmt::format("{}\n  {{\"rule\": {}, \"place\": {}, \"fired\": {}, \"hits\": ",
+                        i == 0 ? "" : ",", Quoted(rule),
+                        Quoted(place == log.places.end() ? "" : place->second), hits.size());
+    text += JsonList(hits, [](const RuleHit* hit) {
+      return fmt::format(R"({{"nodes": {}, "made": {}}})", JsonList(hit->nodes, Quoted),
+                         JsonList(hit->made, Quoted));
+    });
+    text += ", \"near_misses\": ";
+    text += JsonList(MissesOf(log, [&](std::string_view name) { return name == rule; }),
+                     [](const RuleMiss& miss) {
+                       return fmt::format(
+                           R"({{"matched": {}, "wanted": {}, "nodes": {}, "stops": {}, "or": {}}})",
+                           miss.matched_ops, miss.wanted_ops, JsonList(miss.nodes, Quoted),
+                           JsonStops(miss.stops), JsonStops(miss.alternatives));
+                     });
+    text += "}";
+  }
+  return text + "\n]}\n";
+}
+
+}  // namespace tenon
