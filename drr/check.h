@@ -17,7 +17,8 @@ struct CheckOptions {
   int matches = 20;     // wanted of each alternative, in each element type
   int attempts = 4000;  // instances made for them at most
   uint64_t seed = 1;
-  std::vector<DType> dtypes = {DType::kF32, DType::kF64, DType::kF16};
+  // Of integers a wrong result counts, and that there are none does not.
+  std::vector<DType> dtypes = {DType::kF32, DType::kF64, DType::kF16, DType::kI64};
 };
 
 struct CheckReport {
@@ -29,13 +30,17 @@ struct CheckReport {
   std::vector<Alternative> alternatives;
   std::vector<DType> skipped;  // element types in which no instance could be evaluated or matched
   std::vector<std::string> failures;  // a wrong result, with the program; too few matches
+  bool wrong = false;                 // a result is wrong; otherwise failures say what is missing
   bool ok() const { return failures.empty(); }
 };
 
 // Makes random instances of the source graph, rewrites them with this rule alone and evaluates
 // both. The error of the result against the source in f64 may be at most 4 times the source's own
-// error plus 8 eps · max|b|; NaNs and infinities must be in the same places. An error status: the
-// rule does not compile.
+// error plus 8 eps · max|b| (and 1e-3 eps of the arguments); NaNs and infinities must be in the same places; integers must be equal.
+// The instances have ranks from 0 to 5, extents from 0 on, operands that broadcast, one or both
+// ways, numbers up to 8, many zeros in some, NaNs where the graph compares, and -inf in masks where it asks for
+// NaN. An
+// error status: the rule does not compile.
 absl::StatusOr<CheckReport> CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                                       const CheckOptions& options = {});
 

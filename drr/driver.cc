@@ -11,6 +11,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/diagnostic.h"
+#include "pass/rule_log.h"
 
 namespace tenon::drr {
 namespace {

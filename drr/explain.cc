@@ -9,6 +9,7 @@
 #include "drr/rewriter.h"
 #include "fmt/format.h"
 #include "ir/core/symbol_table.h"
+#include "pass/rule_log.h"
 
 namespace tenon::drr {
 namespace {

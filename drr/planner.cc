@@ -3,14 +3,31 @@
 #include "drr/planner.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <set>
 
 #include "fmt/format.h"
 
 namespace tenon::drr {
 
 Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
-    : rule_(rule), context_(context), random_(random) {}
+    : rule_(rule), context_(context), random_(random) {
+  empty_ = Chance(0.06);
+  sparse_ = Chance(0.15);
+  if (Chance(0.2)) magnitude_ = 8;
+  auto has = [&](std::initializer_list<std::string_view> ops) {
+    return std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
+      return node.in_source && node.kind == ValNode::Kind::kOp &&
+             std::find(ops.begin(), ops.end(), node.info->name()) != ops.end();
+    });
+  };
+  // NaN matters where the graph compares; where it asks for NaN, masks make them.
+  has_nan_ = has({"ten.less", "ten.less_equal", "ten.greater", "ten.greater_equal", "ten.equal"}) &&
+             Chance(0.25);
+  masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
+}
 
 // ---- unknowns
 // ------------------------------------------------------------------------------------------
@@ -51,7 +68,7 @@ bool Planner::UnifyAll(const Shape& a, const Shape& b) {
 
 int64_t Planner::Extent() {
   static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 5};
-  return kExtents[Pick(0, 7)];
+  return empty_ && Chance(0.25) ? 0 : kExtents[Pick(0, 7)];
 }
 
 int64_t Planner::Value(Unknown u) {
@@ -73,7 +90,11 @@ Shape Planner::FreshShape(int rank) {
 }
 
 // Multiples of 1/64, which every float type holds exactly.
-double Planner::Real() { return Pick(-128, 128) / 64.0; }
+double Planner::Real() {
+  if (sparse_ && Chance(0.5)) return 0;
+  if (has_nan_ && Chance(0.1)) return std::numeric_limits<double>::quiet_NaN();
+  return Pick(-128, 128) / 128.0 * magnitude_;
+}
 
 // ---- the graph
 // ---------------------------------------------------------------------------------------------
@@ -320,7 +341,8 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
   for (const Edge& root : rule_.roots) {
     if (!fits) break;
     int rank = KnownRank(root);
-    if (rank < 0) rank = root_shape_.empty() ? Pick(1, 4) : static_cast<int>(root_shape_.size());
+    static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5};
+    if (rank < 0) rank = root_shape_.empty() ? kRanks[Pick(0, 11)] : static_cast<int>(root_shape_.size());
     Shape shape = FreshShape(rank);
     if (root_shape_.empty()) root_shape_ = shape;
     fits = Demand(root, shape);
@@ -339,6 +361,13 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
 }
 
 void Planner::FinishLeaves(InstancePlan& plan) {
+  std::set<uint16_t> added;
+  for (uint16_t n : live_ops_) {
+    if (!masked_ || rule_.nodes[n].info->name() != "ten.add") continue;
+    for (const auto& group : rule_.nodes[n].operands) {
+      for (const Edge& edge : group) added.insert(Through(edge).node);
+    }
+  }
   for (auto& [n, shape] : shapes_) {
     const Node& node = rule_.nodes[n];
     if (node.kind == ValNode::Kind::kOp || !node.in_source) continue;
@@ -360,6 +389,8 @@ void Planner::FinishLeaves(InstancePlan& plan) {
         double value = Real();
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
         if (positive_.count(n) > 0) value = std::abs(value) + 0.25;
+        if (added.count(n) > 0 && !leaf.boolean && Chance(0.5))
+          value = -std::numeric_limits<double>::infinity();
         leaf.values.push_back(value);
       }
     }

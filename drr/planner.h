@@ -37,6 +37,8 @@ class Planner {
   bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
   int64_t Extent();
   double Real();
+  // Gives two variables shapes of which neither is the whole one.
+  bool BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape);
 
   // ---- the graph
   int KnownRank(const Edge& edge) const;
@@ -109,6 +111,12 @@ class Planner {
   std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
   Shape root_shape_;
   std::string why_;
+  // How this instance is special; most are not.
+  bool empty_ = false;     // some extents are 0
+  bool sparse_ = false;    // many elements are 0
+  bool has_nan_ = false;   // some elements are NaN
+  bool masked_ = false;    // some elements of what is added are -inf
+  double magnitude_ = 2;
 };
 
 }  // namespace tenon::drr

@@ -186,6 +186,13 @@ bool Planner::Elementwise(uint16_t n, const Shape& shape) {
     if (node.info->def().operands[g].constraint.dtypes == kOnlyBool) boolean_[to.node] = true;
     rest.push_back(operand);
   }
+  if (Chance(0.15) && BroadcastBothWays(rest, shape)) {
+    for (const Edge* edge : rest) {
+      Shape actual;
+      if (!DemandBroadcast(*edge, shape, actual)) return false;
+    }
+    return true;
+  }
   // One operand has the whole shape: an op that cannot be smaller, else a variable that may be of
   // this rank.
   auto choose = [&](auto wanted) {
@@ -240,6 +247,26 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
     any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = I64s{length};
   }
   return Demand(rule_.nodes[n].operands[0][0], from);
+}
+
+bool Planner::BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape) {
+  std::vector<uint16_t> open;
+  for (const Edge* edge : operands) {
+    const uint16_t n = Through(*edge).node;
+    auto hint = rank_hints_.find(n);
+    if (rule_.nodes[n].kind == ValNode::Kind::kVariable && shapes_.count(n) == 0 &&
+        (hint == rank_hints_.end() || hint->second == static_cast<int>(shape.size())) &&
+        std::find(open.begin(), open.end(), n) == open.end())
+      open.push_back(n);
+  }
+  if (open.size() < 2 || shape.size() < 2) return false;
+  Shape &a = shapes_[open[0]] = shape, &b = shapes_[open[1]] = shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int which = Pick(0, 2);
+    if (which == 1) a[i] = Number(1);
+    if (which == 2) b[i] = Number(1);
+  }
+  return true;
 }
 
 bool Planner::MatmulOperands(uint16_t n, const Shape& shape) {
@@ -505,8 +532,17 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
         std::shuffle(all.begin(), all.end(), random_);
         return all;
       }
-      if (name == "axes" && rank > 1 && Chance(0.25)) return I64s{Pick(0, rank - 1)};
-      if (name == "axes") return I64s(all.begin() + Pick(0, std::max(rank - 1, 0)), all.end());
+      if (name == "axes") {
+        if (Chance(0.6) || rank < 2)
+          return I64s(all.begin() + Pick(0, std::max(rank - 1, 0)), all.end());
+        if (Chance(0.6)) return I64s{Pick(0, rank - 1)};
+        I64s some_axes;
+        for (int64_t axis : all) {
+          if (Chance(0.5)) some_axes.push_back(axis);
+        }
+        if (some_axes.empty()) some_axes.push_back(Pick(0, rank - 1));
+        return some_axes;
+      }
       if (name == "pads") return each(2 * axes, 0, 1);
       return each(axes, 1, 2);
     }

@@ -14,9 +14,10 @@
 #include "absl/status/statusor.h"
 #include "ir/core/operation.h"
 #include "pass/evaluator.h"
-#include "pass/rule_log.h"
 
 namespace tenon {
+
+struct RuleLog;
 
 // Module properties that passes may need, establish or destroy.
 enum class ModuleProperty : uint32_t {
@@ -46,7 +47,7 @@ struct PassContext {
   const TargetQuery* target = nullptr;  // is there a kernel for this?
   Statistics* statistics = nullptr;     // never null during Run
   std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
-  RuleLog* rule_log = nullptr;           // where rules fired and nearly fired
+  RuleLog* rule_log = nullptr;           // where rules fired and nearly fired (rule_log.h)
   std::vector<std::string> rule_files;   // rules in text that `fuse` applies before its own
   // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused
   // is not made. May be empty.

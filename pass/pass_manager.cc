@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/block.h"
+#include "ir/core/builder.h"
 #include "ir/core/context.h"
 #include "ir/core/symbol_table.h"
 #include "ir/core/verifier.h"
@@ -84,6 +85,8 @@ class Runner {
     const bool compare = options_.check_unchanged || options_.print_after_change;
     if (compare) before = Fingerprint(*op);
 
+    OwnedOp copy;
+    if (options_.check) copy = OwnedOp(Clone(*op));
     context_.statistics = &item.statistics;
     absl::StatusOr<PassResult> result = [&] {
       Stopwatch watch(item.seconds);
@@ -103,6 +106,13 @@ class Runner {
         status = absl::Status(status.code(),
                               fmt::format("left invalid IR: {}", std::string(status.message())));
       }
+    }
+    if (status.ok() && options_.check && result->changed) {
+      status = options_.check({name, copy.get(), op, [&](Operation* target, PassContext& context) {
+                                 Statistics unused;
+                                 context.statistics = &unused;
+                                 return item.pass->Run(target, context).status();
+                               }});
     }
     if (!status.ok()) {
       if (options_.print_after_failure) Dump("After", name + " Failed", *op);

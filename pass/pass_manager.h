@@ -13,6 +13,15 @@
 
 namespace tenon {
 
+// What a pass has done to one op, for who checks it.
+struct PassRun {
+  std::string pass;
+  Operation* before;  // a copy of the op, detached
+  Operation* after;
+  // Runs the pass once more, on a copy.
+  std::function<absl::Status(Operation* copy, PassContext& context)> again;
+};
+
 // Instrumentation of one run. Texts go to `sink`.
 struct PassManagerOptions {
 #ifdef NDEBUG
@@ -24,6 +33,8 @@ struct PassManagerOptions {
   // Compares the printed IR before and after each pass that reports no change; a difference is an
   // error.
   bool check_unchanged = kCheckByDefault;
+  // Called after every pass that changed something; its error ends the run. May be empty.
+  std::function<absl::Status(const PassRun& run)> check;
   bool timing = false;
   bool timing_json = false;  // the timing report as JSON instead of a table
   bool statistics = false;

@@ -32,6 +32,8 @@ std::string MissText(const RuleMiss& miss) {
                 ? fmt::format("; or {}", other.reason)
                 : fmt::format("; or at {}: {}", other.node, other.reason);
   }
+  if (!miss.taken_by.empty())
+    text += fmt::format("; rule {} has taken part of it since", miss.taken_by);
   for (size_t i = 1; i < miss.stops.size(); ++i)
     text += fmt::format("; also at {}: {}", miss.stops[i].node, miss.stops[i].reason);
   return text;
@@ -52,7 +54,11 @@ std::vector<RuleMiss> MissesOf(const RuleLog& log, const std::function<bool(std:
   for (const std::string& rule : log.tried) {
     if (!of(rule)) continue;
     for (const auto& [key, misses] : log.misses) {
-      if (key.second == rule) all.insert(all.end(), misses.begin(), misses.end());
+      if (key.second != rule) continue;
+      // What another rule in question has taken is where it should be.
+      for (const RuleMiss& miss : misses) {
+        if (miss.taken_by.empty() || !log.wanted(miss.taken_by)) all.push_back(miss);
+      }
     }
   }
   std::stable_sort(all.begin(), all.end(), Better);
@@ -104,10 +110,13 @@ std::string JsonStops(const std::vector<RuleMiss::Stop>& stops) {
 
 std::string ExplainText(const RuleLog& log, std::string_view title) {
   std::string text;
-  const auto asked = std::count_if(log.tried.begin(), log.tried.end(), log.wanted);
+  auto is_asked = [&](std::string_view rule) {
+    return log.wanted(rule) && log.below.count(rule) == 0;
+  };
+  const auto asked = std::count_if(log.tried.begin(), log.tried.end(), is_asked);
   size_t fired = 0;
   for (const std::string& rule : log.tried) {
-    if (!log.wanted(rule)) continue;
+    if (!is_asked(rule)) continue;
     const std::vector<const RuleHit*> hits = HitsOf(log, rule);
     if (hits.empty()) continue;
     ++fired;
@@ -139,7 +148,9 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   const std::string where = log.nodes.empty() ? "" : " there";
   if (fired == 0) text += fmt::format("{}: fired 0 times{}\n", title, where);
   for (const RuleMiss& miss : shown) {
-    text += fmt::format("{}: nearly at {}: {}\n", miss.rule,
+    text += fmt::format("{}{}: nearly at {}: {}\n", miss.rule,
+                        is_asked(miss.rule) ? std::string()
+                                            : fmt::format(" (which {} builds on)", title),
                         miss.nodes.empty() ? miss.stops[0].node : miss.nodes[0], MissText(miss));
   }
   if (rest > 0) text += fmt::format("{}: and {} where no more matches\n", title, Count(rest, "place"));
@@ -150,7 +161,7 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
                               asked == 1 ? "the rule" : "these rules");
   }
   if (asked == 1) {
-    const auto place = std::find_if(log.tried.begin(), log.tried.end(), log.wanted);
+    const auto place = std::find_if(log.tried.begin(), log.tried.end(), is_asked);
     if (auto it = log.places.find(*place); it != log.places.end())
       text += fmt::format("{}: defined in {}\n", *place, it->second);
   }

@@ -33,6 +33,7 @@ struct RuleMiss {
   std::vector<std::string> nodes;  // that match, the anchor's first
   std::vector<Stop> stops;         // what does not fit, first met first; never empty
   std::vector<Stop> alternatives;  // what could change instead of the first stop
+  std::string taken_by;            // the rule that has taken a part of it since
 };
 
 struct RuleLog {
@@ -40,6 +41,8 @@ struct RuleLog {
   // otherwise only what has to do with one of these, even if little of it matches).
   std::function<bool(std::string_view rule)> wanted;
   std::set<std::string, std::less<>> nodes;
+  // Wanted rules that are not asked for themselves: they make what those match.
+  std::set<std::string, std::less<>> below;
 
   std::vector<RuleHit> hits;
   std::vector<std::string> tried;  // rules that some pass has applied, in order

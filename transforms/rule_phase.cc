@@ -1,5 +1,6 @@
 #include "transforms/rule_phase.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -7,8 +8,44 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"
+#include "pass/rule_log.h"
 
 namespace tenon {
+namespace {
+
+size_t Common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return static_cast<size_t>(std::count_if(a.begin(), a.end(), [&](const std::string& node) {
+    return std::find(b.begin(), b.end(), node) != b.end();
+  }));
+}
+
+// Near misses that were there `before`, and are not any more because another rule of the same
+// family has taken a part of them: one of the hits from `first` on.
+void AddTaken(const RuleLog& before, size_t first, RuleLog& log) {
+  for (const auto& [key, misses] : before.misses) {
+    std::vector<RuleMiss>& now = log.misses[key];
+    for (RuleMiss miss : misses) {
+      if (!miss.near || miss.nodes.empty()) continue;
+      const RuleHit* taker = nullptr;
+      bool settled = std::any_of(now.begin(), now.end(), [&](const RuleMiss& other) {
+        return other.near && Common(miss.nodes, other.nodes) * 2 >= miss.nodes.size();
+      });
+      for (size_t h = first; h < log.hits.size(); ++h) {
+        const size_t common = Common(miss.nodes, log.hits[h].nodes);
+        if (log.hits[h].rule == key.second) {
+          settled |= common > 0;
+        } else if (common >= 2 && taker == nullptr) {
+          taker = &log.hits[h];
+        }
+      }
+      if (settled || taker == nullptr) continue;
+      miss.taken_by = taker->rule;
+      now.push_back(std::move(miss));
+    }
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context) {
   std::ifstream stream(file, std::ios::binary);
@@ -50,10 +87,20 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
     return EmitError(op->context(), Location(), std::string(status.message()));
   PassResult result;
   for (const drr::CompiledRules& rules : compiled_) {
+    RuleLog before;
+    if (context.rule_log != nullptr) {
+      before.wanted = context.rule_log->wanted;
+      before.nodes = context.rule_log->nodes;
+      drr::FindMisses(rules, op, context.target, before);
+      before.hits.clear();
+    }
+    const size_t hits = context.rule_log != nullptr ? context.rule_log->hits.size() : 0;
     TENON_ASSIGN_OR_RETURN(drr::DriverResult applied, drr::ApplyRules(rules, op, context));
     result.changed |= applied.changed;
-    if (context.rule_log != nullptr)
+    if (context.rule_log != nullptr) {
       drr::FindMisses(rules, op, context.target, *context.rule_log);
+      AddTaken(before, hits, *context.rule_log);
+    }
   }
   return result;
 }

@@ -34,10 +34,46 @@ std::string_view LastPart(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
-}  // namespace
+// Ops of a pattern; those of `ten` and `core` stand in models anyway.
+void AddOps(const drr::ValRef& val, std::set<const drr::ValNode*>& seen,
+            std::set<std::string>& ops) {
+  const drr::ValNode& node = *val.node;
+  if (!seen.insert(&node).second) return;
+  if (node.kind == drr::ValNode::Kind::kOp && !node.op.starts_with("ten.") &&
+      !node.op.starts_with("core."))
+    ops.insert(node.op);
+  for (const drr::ValRef& alternative : node.alternatives) AddOps(alternative, seen, ops);
+  for (const auto& group : node.operands) {
+    for (const drr::OperandPattern& operand : group) AddOps(operand.val, seen, ops);
+  }
+}
 
-absl::StatusOr<ExplainQuery> ParseExplainQuery(std::string_view text,
-                                               const std::vector<std::string>& more) {
+std::set<std::string> OpsOf(const std::vector<drr::ValRef>& vals) {
+  std::set<const drr::ValNode*> seen;
+  std::set<std::string> ops;
+  for (const drr::ValRef& val : vals) AddOps(val, seen, ops);
+  return ops;
+}
+
+// The rules that make ops which the asked ones match.
+void AddBelow(ExplainQuery& query) {
+  const pattern::RuleSet all = pattern::AllRules();
+  std::set<std::string> wanted;
+  for (const drr::Rule& rule : all) {
+    if (query.rules.count(rule.name()) != 0) wanted.merge(OpsOf(rule.roots()));
+  }
+  for (const drr::Rule& rule : all) {
+    if (query.rules.count(rule.name()) != 0) continue;
+    const std::set<std::string> needs = OpsOf(rule.roots());
+    for (const std::string& made : OpsOf(rule.results())) {
+      // Not those that only change such an op.
+      if (wanted.count(made) != 0 && needs.count(made) == 0) query.below.insert(rule.name());
+    }
+  }
+}
+
+absl::StatusOr<ExplainQuery> SelectRules(std::string_view text,
+                                         const std::vector<std::string>& more) {
   ExplainQuery query;
   const size_t at = text.find('@');
   const std::string_view what = text.substr(0, at);
@@ -64,6 +100,15 @@ absl::StatusOr<ExplainQuery> ParseExplainQuery(std::string_view text,
   names.insert(names.end(), families.begin(), families.end());
   return absl::InvalidArgumentError(
       fmt::format("there is no rule '{}'{} (--list-rules shows all)", what, DidYouMean(what, names)));
+}
+
+}  // namespace
+
+absl::StatusOr<ExplainQuery> ParseExplainQuery(std::string_view text,
+                                               const std::vector<std::string>& more) {
+  TENON_ASSIGN_OR_RETURN(ExplainQuery query, SelectRules(text, more));
+  AddBelow(query);
+  return query;
 }
 
 absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view node,
@@ -111,7 +156,10 @@ absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view n
 
 absl::StatusOr<RuleLog> LogFor(const ExplainQuery& query, Operation* module) {
   RuleLog log;
-  log.wanted = [rules = query.rules](std::string_view rule) { return rules.count(rule) != 0; };
+  log.wanted = [rules = query.rules, below = query.below](std::string_view rule) {
+    return rules.count(rule) != 0 || below.count(rule) != 0;
+  };
+  log.below = query.below;
   if (!query.node.empty()) {
     TENON_ASSIGN_OR_RETURN(log.nodes, NodesNamed(query.node, module));
   }

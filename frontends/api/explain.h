@@ -11,12 +11,14 @@
 #include "absl/status/statusor.h"
 #include "ir/core/operation.h"
 #include "pass/pass.h"
+#include "pass/rule_log.h"
 
 namespace tenon {
 
 struct ExplainQuery {
   std::string title;  // what was asked for, without the node
   std::set<std::string, std::less<>> rules;
+  std::set<std::string, std::less<>> below;  // rules that make what those match
   std::string node;  // may be empty
 };
 

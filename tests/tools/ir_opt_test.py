@@ -1,5 +1,6 @@
 """Runs ir-opt as a user does. Usage: ir_opt_test.py PATH_OF_IR_OPT."""
 
+import json
 import os
 import subprocess
 import sys
@@ -73,6 +74,7 @@ class IrOptTest(unittest.TestCase):
 
   def test_wrong_use(self):
     cases = [
+        (['-', '-O9'], "unknown option '-O9'; did you mean '-O"),
         (['-', '--cs'], "unknown option '--cs'; did you mean '--cse'?"),
         (['-', '--print-generc'], "did you mean '--print-generic'?"),
         (['-', '--pass-pipeline=cse,csee'], "pipeline:1:5: unknown pass 'csee'; did you mean 'cse'?\n  cse,csee\n      ^"),
@@ -148,10 +150,73 @@ class IrOptTest(unittest.TestCase):
   def test_explain(self):
     out = self.run_ok(MODEL, '-O2', '--explain=gelu-erf', text=None)
     self.assertIn('gelu-erf: fired 2 times', out)
+    self.assertIn('  at /model/encoder/layer.1/intermediate/intermediate_act_fn/Mul_1 (with ', out)
     self.assertNotIn('func.func', out)
+    # A family, the start of names, a node by the end of its name; without passes nothing fires.
+    self.assertIn('linear-bias: fired 12 times', self.run_ok(MODEL, '-O2', '--explain=linear', text=None))
+    node = '--explain=gelu@layer.1/intermediate/intermediate_act_fn/Erf'
+    self.assertIn('gelu-erf: fired 1 time\n', self.run_ok(MODEL, '-O2', node, text=None))
+    out = self.run_ok(MODEL, '--explain=gelu', text=None)
+    self.assertIn('nothing: the rule fires here when it is applied', out)
+    status, _, err = ir_opt(MODEL, '-O2', '--explain=gelu@/no/Erf')
+    self.assertEqual(status, 2)
+    self.assertIn("no node of the model is named '/no/Erf'; there is '/model/encoder/layer.", err)
     status, _, err = ir_opt(MODEL, '-O2', '--explain=gelu-erff')
     self.assertEqual(status, 2)
     self.assertIn("no rule 'gelu-erff'; did you mean 'gelu-erf'?", err)
+
+  def test_fusion_report(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'report')
+      self.run_ok(MODEL, '-O2', '--fusion-report=' + path, text=None)
+      self.run_ok(MODEL, '-O2', '--fusion-report=' + path + '.json', text=None)
+      with open(path, encoding='utf-8') as f:
+        self.assertIn('attention: fired 2 times', f.read())
+      with open(path + '.json', encoding='utf-8') as f:
+        rules = {rule['rule']: rule for rule in json.load(f)['rules']}
+      self.assertEqual(rules['attention']['fired'], 2)
+      self.assertIn('/model/encoder/layer.0/attention/self/MatMul_1', rules['attention']['hits'][0]['nodes'])
+
+  def test_rules_of_a_file(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'r.drr')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write('rule twice { match add(abs(x), abs(x)) replace mul(abs(x), splat(2)) }')
+      self.assertIn('ten.mul', self.run_ok('-', '--cse', '--apply-rules=file=' + path))
+      self.assertIn('ten.mul', self.run_ok('-', '--cse', '--fuse', '--rules=' + path))
+      self.assertIn('1 rules checked: 0 wrong', self.run_ok('--check-rules=' + path))
+      # A wrong rule: the check finds it, and a run with it is told apart from one without.
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write('rule gelu-of-all { match mul(x, erf(y)) replace mul(x, y) }\n'
+                'rule half { match div(x, splat(1.41421356)) replace mul(x, splat(0.7)) lowers "quotients" }')
+      status, out, _ = ir_opt('--check-rules=' + path)
+      self.assertEqual(status, 1)
+      self.assertIn('half (', out)
+      self.assertIn('2 rules checked: 2 wrong', out)
+      status, _, err = ir_opt(MODEL, '-O2', '--rules=' + path, '--verify-semantics')
+      self.assertEqual(status, 1)
+      self.assertIn("pass 'fuse' on 'func.func' operation: @main: changed what the program computes", err.replace('main_graph', 'main'))
+      self.assertIn('first by rule half, applied to ten.div at /model/encoder/layer.0', err)
+      self.assertRegex(err, r'inputs: batch = 2, seq = \d; input_ids : 2x\dxi64 = \[\d')
+
+  def test_verify_semantics(self):
+    status, out, err = ir_opt(MODEL, '-O2', '--lower', '--verify-semantics')
+    self.assertEqual(status, 0, err)
+    self.assertIn('kernel.', out)
+    self.assertRegex(err, r'verify-semantics: @\w+: \d+ passes keep the results on 3 inputs')
+    data = os.path.join(os.path.dirname(MODEL), 'test_data_set_0')
+    status, _, err = ir_opt(MODEL, '-O2', '--verify-semantics', '--inputs=' + data)
+    self.assertEqual(status, 0, err)
+    self.assertIn('on 1 inputs', err)
+
+  def test_bisect_limit(self):
+    status, out, err = ir_opt(MODEL, '-O2', '--opt-bisect-limit=0')
+    self.assertEqual(status, 0, err)
+    self.assertNotIn('fused.', out)
+    status, _, err = ir_opt(MODEL, '-O2', '--opt-bisect-limit=3')
+    self.assertEqual(status, 0, err)
+    self.assertIn('opt-bisect-limit: step 3 is ', err)
+    self.assertEqual(ir_opt(MODEL, '--opt-bisect-limit=x')[0], 2)
 
   def test_order_that_cannot_be(self):
     status, out, err = ir_opt('-', '--plan-memory', text=GOOD)

@@ -2,6 +2,9 @@
 
 #include <vector>
 
+#include "drr/check.h"
+#include "executor/evaluator.h"
+#include "executor/passes.h"
 #include "fmt/format.h"
 #include "drr/compiled.h"
 #include "ir/core/check.h"
@@ -48,6 +51,36 @@ absl::StatusOr<std::vector<std::string>> RuleNames(const std::vector<std::string
     TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(std::move(rules), context).status());
   }
   return names;
+}
+
+absl::StatusOr<RuleCheckOutcome> CheckRules(const std::string& file) {
+  Context context;
+  RegisterAllDialects(context);
+  pattern::RuleSet rules = pattern::AllRules();
+  if (!file.empty()) {
+    TENON_ASSIGN_OR_RETURN(rules, ReadRules(file, context));
+  }
+  ReferenceEvaluator evaluator(MakeKernelRegistry());
+  RuleCheckOutcome outcome;
+  int unchecked = 0;
+  for (const drr::Rule& rule : rules) {
+    const absl::StatusOr<drr::CheckReport> report = drr::CheckRule(rule, context, evaluator);
+    if (!report.ok()) {
+      ++outcome.wrong;
+      outcome.text += fmt::format("{}: {}\n", rule.name(), std::string(report.status().message()));
+      continue;
+    }
+    for (const std::string& failure : report->failures) {
+      outcome.text += fmt::format("{} ({}): {}{}\n", rule.name(), rule.place(),
+                                  report->wrong ? "wrong: " : "not checked: ", failure);
+    }
+    outcome.wrong += report->wrong ? 1 : 0;
+    unchecked += !report->wrong && !report->ok() ? 1 : 0;
+  }
+  outcome.text += fmt::format("{} rules checked: {} wrong, {} that too few programs match\n",
+                              rules.size(), outcome.wrong, unchecked);
+  outcome.wrong += unchecked;
+  return outcome;
 }
 
 }  // namespace tenon::ir_opt

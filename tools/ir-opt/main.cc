@@ -105,6 +105,12 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kListOps:
       PrintText(stdout, OpListText());
       return kDone;
+    case Options::Action::kCheckRules: {
+      const absl::StatusOr<RuleCheckOutcome> outcome = CheckRules(options->check_rules);
+      if (!outcome.ok()) return Fail(kBadInput, outcome.status());
+      PrintText(stdout, outcome->text);
+      return outcome->wrong == 0 ? kDone : kFailed;
+    }
     case Options::Action::kRun:
       return RunOn(*options, registry);
   }

@@ -1,5 +1,6 @@
 #include "tools/ir-opt/options.h"
 
+#include <charconv>
 #include <functional>
 
 #include "fmt/format.h"
@@ -8,7 +9,8 @@
 namespace tenon::ir_opt {
 namespace {
 
-enum class Takes : uint8_t { kNothing, kValue, kFlag };  // kFlag: nothing, or =true / =false
+// kFlag: nothing, or =true / =false; kOptional: nothing, or =VALUE
+enum class Takes : uint8_t { kNothing, kValue, kFlag, kOptional };
 
 struct Flag {
   const char* name;
@@ -91,6 +93,27 @@ constexpr Flag kFlags[] = {
     {"rules", nullptr, Takes::kValue, "FILE",
      "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)",
      [](Options& o, std::string_view v, bool) { o.rules.emplace_back(v); }},
+    {"verify-semantics", nullptr, Takes::kFlag, "",
+     "run each function on sampled inputs before and after every pass; name the pass and the rule "
+     "that changed a result",
+     [](Options& o, std::string_view, bool on) { o.verify_semantics = on; }},
+    {"inputs", nullptr, Takes::kValue, "DIR",
+     "with --verify-semantics: use the input_N.pb or input_N.npy of this folder",
+     [](Options& o, std::string_view v, bool) { o.inputs = std::string(v); }},
+    {"opt-bisect-limit", nullptr, Takes::kValue, "N",
+     "make only the first N rewrites and folds of the rule passes, and name the last",
+     [](Options& o, std::string_view v, bool) {
+       const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), o.bisect_limit);
+       if (error != std::errc() || end != v.data() + v.size() || o.bisect_limit < 0)
+         o.wrong = fmt::format("option '--opt-bisect-limit' has the value '{}' (expected a number)",
+                               v);
+     }},
+    {"check-rules", nullptr, Takes::kOptional, "FILE",
+     "check the rules of this file, or the built-in ones, by executing both of their sides",
+     [](Options& o, std::string_view v, bool) {
+       o.action = Action::kCheckRules;
+       o.check_rules = std::string(v);
+     }},
     {"dump-pass-pipeline", nullptr, Takes::kFlag, "",
      "print the pipeline with all options on standard error",
      [](Options& o, std::string_view, bool on) { o.dump_pass_pipeline = on; }},
@@ -167,7 +190,7 @@ absl::Status Apply(const Flag& flag, bool has_value, std::string_view value,
     }
   }
   flag.apply(options, value, on);
-  return absl::OkStatus();
+  return options.wrong.empty() ? absl::OkStatus() : absl::InvalidArgumentError(options.wrong);
 }
 
 }  // namespace
@@ -261,8 +284,11 @@ std::string HelpText(const PassRegistry& registry) {
       "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, "
       "3 an operation is not supported.\n\nOptions:\n";
   for (const Flag& flag : kFlags) {
-    std::string left = fmt::format("  {}{}{}", WithDashes(flag.name),
-                                   flag.takes == Takes::kValue ? "=" : "", flag.value_name);
+    std::string left = fmt::format("  {}{}{}{}", WithDashes(flag.name),
+                                   flag.takes == Takes::kValue      ? "="
+                                   : flag.takes == Takes::kOptional ? "[="
+                                                                    : "",
+                                   flag.value_name, flag.takes == Takes::kOptional ? "]" : "");
     text += fmt::format("{:<32}  {}{}\n", left, flag.help,
                         flag.alias != nullptr && std::string_view(flag.alias) != "h"
                             ? fmt::format(" [--{}]", flag.alias)

@@ -18,6 +18,7 @@ struct PipelineStep {
 };
 
 struct Options {
+  std::string wrong;  // what is wrong with a value
   std::string input = "-";
   std::string output;  // empty: standard output
   std::vector<PipelineStep> steps;
@@ -30,13 +31,18 @@ struct Options {
   std::string explain;              // RULE[@NODE]
   std::string fusion_report;        // a file; JSON if it ends in .json
   std::vector<std::string> rules;   // files with rules in text
+  bool verify_semantics = false;
+  std::string inputs;               // a folder, for verify_semantics
+  int64_t bisect_limit = -1;        // steps of rule passes that are made; -1: all
+  std::string check_rules;          // a file; empty: the built-in rules
   enum class Action : uint8_t {
     kRun,
     kHelp,
     kVersion,
     kListPasses,
     kListRules,
-    kListOps
+    kListOps,
+    kCheckRules
   } action = Action::kRun;
 };
 

@@ -2,11 +2,13 @@
 
 #include <cstdio>
 
+#include "drr/matcher.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/tenon.h"
+#include "frontends/api/verify_semantics.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
@@ -72,7 +74,7 @@ class Processor {
       PrintError(fmt::format("ir-opt: {}", std::string(log.status().message())));
       return kBadInput;
     }
-    if (absl::Status status = RunPasses(manager, model->module(), *log, query, outcome);
+    if (absl::Status status = RunPasses(manager, *model, *log, query, outcome);
         !status.ok()) {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
@@ -82,7 +84,7 @@ class Processor {
     return kDone;
   }
 
-  absl::Status RunPasses(PassManager& manager, Operation* module, RuleLog& log,
+  absl::Status RunPasses(PassManager& manager, Model& model, RuleLog& log,
                          const ExplainQuery& query, Outcome& outcome) {
     const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
     ReferenceEvaluator evaluator(kernels);
@@ -98,8 +100,30 @@ class Processor {
     if (!query.rules.empty() || !options_.fusion_report.empty()) context.rule_log = &log;
     PassManagerOptions options = options_.passes;
     options.sink = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+    int64_t steps = 0;
+    std::string last_step;
+    if (options_.bisect_limit >= 0) {
+      context.allow_rewrite = [&](std::string_view rule, const Operation& op) {
+        if (++steps > options_.bisect_limit) return false;
+        if (steps == options_.bisect_limit)
+          last_step = fmt::format("{} of {}", rule, drr::DescribeOp(&op));
+        return true;
+      };
+    }
+    std::optional<SemanticsVerifier> verifier;
+    if (options_.verify_semantics) {
+      verifier.emplace(model.shared_context(), context,
+                       VerifySemanticsOptions{.inputs = options_.inputs});
+      options.check = [&](const PassRun& run) { return verifier->Check(run); };
+    }
+    Operation* module = model.module();
     absl::Status status;
     if (!options_.steps.empty()) status = manager.Run(module, context, options).status();
+    if (verifier) {
+      for (const std::string& line : verifier->Summary()) PrintError("verify-semantics: " + line);
+    }
+    if (!last_step.empty())
+      PrintError(fmt::format("opt-bisect-limit: step {} is {}", options_.bisect_limit, last_step));
     if (!options_.fusion_report.empty() && status.ok()) {
       const bool json = options_.fusion_report.ends_with(".json");
       outcome.fusion_report = json ? FusionReportJson(log) : FusionReportText(log);

@@ -1,0 +1,251 @@
+#include "frontends/api/sample_inputs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "fmt/format.h"
+#include "frontends/api/npy.h"
+#include "frontends/onnx/test_data.h"
+#include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "ir/dialect/func_ops.h"
+
+namespace tenon {
+namespace {
+
+constexpr int kMaxHops = 24;             // from an input to what says its range
+constexpr int64_t kMaxElements = 1 << 22;
+constexpr int64_t kShown = 16;           // elements of an input in a message
+
+// A small generator with the same values everywhere (splitmix64).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+  int64_t Below(int64_t n) { return static_cast<int64_t>(Next() % static_cast<uint64_t>(n)); }
+
+ private:
+  uint64_t state_;
+};
+
+bool Contains(std::string_view text, std::string_view part) {
+  auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+std::string NameOf(Operation* function, unsigned argument) {
+  const Attribute attrs = function->attr("arg_attrs");
+  if (attrs && attrs.kind() == Attribute::Kind::kArray && argument < attrs.elements().size()) {
+    const Attribute entry = attrs.elements()[argument];
+    const Attribute name =
+        entry.kind() == Attribute::Kind::kDictionary ? entry.Get("core.name") : Attribute();
+    if (name && name.kind() == Attribute::Kind::kString) return std::string(name.str());
+  }
+  return fmt::format("arg{}", argument);
+}
+
+// What the uses of an integer input say of its values.
+struct Use {
+  int64_t below = std::numeric_limits<int64_t>::max();  // exclusive bound of an index
+  bool mask = false;                                    // compared, or taken for a bool
+};
+
+void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
+  if (hops == 0 || !seen.insert(value.impl()).second) return;
+  for (OpOperand& operand : value.uses()) {
+    Operation* op = operand.owner();
+    const std::string_view name = op->name();
+    if (name == "ten.gather" || name == "ten.gather_elements") {
+      const Type table = op->operand(0).type();
+      const Attribute axis = op->attr("axis");
+      if (op->operand(1) != value || !table.is_tensor() || !axis || axis.int_value() >= table.rank()) continue;
+      const DimExpr extent = table.dim(axis.int_value());
+      if (extent.is_constant()) use.below = std::min(use.below, extent.constant());
+      continue;
+    }
+    const bool to_bool = op->num_results() == 1 && op->result().type().is_tensor() &&
+                         op->result().type().dtype() == DType::kBool &&
+                         value.type().dtype() != DType::kBool;
+    const bool to_float = op->num_results() == 1 && op->result().type().is_tensor() &&
+                          IsFloat(op->result().type().dtype());
+    if (to_bool || to_float) {
+      use.mask = true;
+      continue;
+    }
+    // An operand of where or concat may be used for something else than the result.
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      if (op->num_regions() == 0 && op->result(r).type().is_tensor() &&
+          op->result(r).type().dtype() == value.type().dtype())
+        Follow(op->result(r), hops - 1, seen, use);
+    }
+  }
+}
+
+// Sizes of the symbols, by the kind of sample.
+int64_t SizeOfSymbol(std::string_view symbol, size_t position, int kind) {
+  static constexpr int64_t kDistinct[] = {5, 7, 3, 6, 9, 4};
+  static constexpr int64_t kEqual[] = {0, 1, 4, 8, 16, 32, 64, 224};
+  if (Contains(symbol, "batch")) return kind == 1 ? 1 : 2;
+  if (kind == 0) return kDistinct[position % std::size(kDistinct)];
+  return kEqual[static_cast<size_t>(kind)];
+}
+
+std::map<std::string, int64_t> ChooseSizes(Operation* function, int kind) {
+  std::vector<std::string_view> symbols;
+  Block& entry = function->region().front();
+  for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+    const Type type = entry.argument(i).type();
+    if (!type.is_tensor()) continue;
+    for (DimExpr dim : type.dims()) dim.CollectSymbols(symbols);
+  }
+  std::map<std::string, int64_t> sizes;
+  for (std::string_view symbol : symbols) {
+    if (sizes.count(std::string(symbol)) != 0) continue;
+    sizes[std::string(symbol)] = SizeOfSymbol(symbol, sizes.size(), kind);
+  }
+  // A total length is what its name says.
+  for (auto& [symbol, size] : sizes) {
+    if (!Contains(symbol, "total")) continue;
+    int64_t sum = 0;
+    for (const auto& [part, length] : sizes) {
+      if (part != symbol && !Contains(part, "batch") && !Contains(part, "total")) sum += length;
+    }
+    if (sum > 0) size = sum;
+  }
+  return sizes;
+}
+
+void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, Random& random) {
+  const DType dtype = tensor.dtype();
+  const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
+  const bool mask = dtype == DType::kBool || Contains(name, "mask") ||
+                    (use.mask && use.below == std::numeric_limits<int64_t>::max());
+  int64_t ones = last;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    double value = 0;
+    if (IsFloat(dtype)) {
+      value = (2 * random.Uniform() - 1) * (kind % 2 == 1 ? 4 : 1);
+    } else if (mask) {
+      // Rows end in zeros, and have a one.
+      if (i % last == 0) ones = 1 + random.Below(last);
+      value = i % last < ones ? 1 : 0;
+    } else if (use.below == std::numeric_limits<int64_t>::max() && Contains(name, "position")) {
+      value = static_cast<double>(i % last);
+    } else {
+      value = static_cast<double>(
+          random.Below(std::clamp<int64_t>(use.below, 1, use.below > 1 << 30 ? 8 : use.below)));
+    }
+    StoreFromDouble(
+        dtype, value,
+        static_cast<std::byte*>(tensor.data()) + static_cast<size_t>(i) * SizeOf(dtype));
+  }
+}
+
+std::string Describe(Operation* function, const Sample& sample) {
+  std::string text;
+  for (const auto& [symbol, size] : sample.sizes)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", symbol, size);
+  for (size_t i = 0; i < sample.inputs.size(); ++i) {
+    const Tensor& tensor = sample.inputs[i];
+    text += fmt::format("{}{} : {} = [", text.empty() ? "" : "; ",
+                        NameOf(function, static_cast<unsigned>(i)), tensor.type_text());
+    const int64_t shown = std::min(kShown, tensor.num_elements());
+    for (int64_t k = 0; k < shown; ++k) {
+      const double value = LoadAsDouble(
+          tensor.dtype(),
+          static_cast<const std::byte*>(tensor.data()) +
+              static_cast<size_t>(k) * SizeOf(tensor.dtype()));
+      text += fmt::format("{}{:.6g}", k == 0 ? "" : ", ", value);
+    }
+    text += shown < tensor.num_elements() ? ", …]" : "]";
+  }
+  return text;
+}
+
+Tensor ToTensor(const onnx::TensorData& data) {
+  return Tensor::Copy(data.dtype, data.dims, data.blob->bytes().data());
+}
+
+}  // namespace
+
+absl::StatusOr<Sample> SampleInputs(Operation* function, int kind) {
+  Sample sample;
+  sample.sizes = ChooseSizes(function, kind);
+  if (kind > 0 && sample.sizes.empty() && kind > 1)
+    return absl::NotFoundError("there are no sizes to choose");
+  Random random(static_cast<uint64_t>(kind) + 1);
+  Block& entry = function->region().front();
+  for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+    const Value argument = entry.argument(i);
+    const Type type = argument.type();
+    if (!type.is_tensor()) {
+      return absl::UnimplementedError(
+          fmt::format("input '{}' is of type {}", NameOf(function, i), type.text()));
+    }
+    std::vector<int64_t> shape;
+    int64_t elements = 1;
+    for (DimExpr dim : type.dims()) {
+      const std::optional<int64_t> extent =
+          dim.is_unknown() ? std::optional<int64_t>(2)
+                           : dim.Evaluate([&](std::string_view symbol) {
+                               return std::optional(sample.sizes[std::string(symbol)]);
+                             });
+      if (!extent || *extent < 0 || *extent > kMaxElements || elements * *extent > kMaxElements)
+        return absl::OutOfRangeError(fmt::format("no sample for input '{}'", NameOf(function, i)));
+      elements *= *extent;
+      shape.push_back(*extent);
+    }
+    TENON_ASSIGN_OR_RETURN(Tensor tensor, Tensor::TryMake(type.dtype(), shape));
+    Use use;
+    std::set<ValueImpl*> seen;
+    if (!IsFloat(type.dtype())) Follow(argument, kMaxHops, seen, use);
+    Fill(tensor, use, NameOf(function, i), kind, random);
+    sample.inputs.push_back(std::move(tensor));
+  }
+  sample.text = Describe(function, sample);
+  return sample;
+}
+
+absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder) {
+  namespace fs = std::filesystem;
+  Sample sample;
+  const unsigned count = function->region().front().num_arguments();
+  sample.inputs.resize(count);
+  for (unsigned n = 0; n < count; ++n) {
+    const fs::path base = fs::path(folder) / fmt::format("input_{}", n);
+    std::error_code error;
+    onnx::NamedTensor read;
+    if (const fs::path pb = base.string() + ".pb"; fs::exists(pb, error)) {
+      TENON_ASSIGN_OR_RETURN(read, onnx::ReadTensorProto(pb.string()));
+    } else if (const fs::path npy = base.string() + ".npy"; fs::exists(npy, error)) {
+      TENON_ASSIGN_OR_RETURN(read, ReadNpy(npy.string()));
+    } else {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: no input_{}.pb or input_{}.npy", folder, n, n));
+    }
+    unsigned slot = n;
+    for (unsigned i = 0; i < count; ++i) {
+      if (!read.name.empty() && NameOf(function, i) == read.name) slot = i;
+    }
+    sample.inputs[slot] = ToTensor(read);
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    if (!sample.inputs[i]) {
+      return absl::InvalidArgumentError(
+          fmt::format("{}: no file for input '{}'", folder, NameOf(function, i)));
+    }
+  }
+  sample.text = Describe(function, sample);
+  return sample;
+}
+
+}  // namespace tenon

@@ -1,0 +1,34 @@
+// Inputs for a function that nobody has given inputs for.
+#ifndef TENON_FRONTENDS_API_SAMPLE_INPUTS_H_
+#define TENON_FRONTENDS_API_SAMPLE_INPUTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/tensor.h"
+#include "ir/core/operation.h"
+
+namespace tenon {
+
+struct Sample {
+  std::map<std::string, int64_t> sizes;  // of the function's dimension symbols
+  std::vector<Tensor> inputs;
+  std::string text;  // for messages: sizes and the first elements of each input
+};
+
+// How samples differ; some do not suit a function (sizes that must divide each other), so several
+// are tried.
+inline constexpr int kSampleKinds = 8;
+
+// The same sample for the same function and kind, everywhere. Integers respect what they are used
+// for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row.
+absl::StatusOr<Sample> SampleInputs(Operation* function, int kind);
+// Inputs from input_N.pb or input_N.npy in a folder; a .pb that names an input goes there.
+absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder);
+
+}  // namespace tenon
+
+#endif  // TENON_FRONTENDS_API_SAMPLE_INPUTS_H_

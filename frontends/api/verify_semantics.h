@@ -1,0 +1,55 @@
+// Runs every function on samples before and after each pass, and names the pass, and the rule, that
+// changed a result.
+#ifndef TENON_FRONTENDS_API_VERIFY_SEMANTICS_H_
+#define TENON_FRONTENDS_API_VERIFY_SEMANTICS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "frontends/api/sample_inputs.h"
+#include "ir/core/context.h"
+#include "ir/core/operation.h"
+#include "pass/pass.h"
+#include "pass/pass_manager.h"
+
+namespace tenon {
+
+struct VerifySemanticsOptions {
+  // A folder with input_N.pb or .npy; empty: samples.
+  std::string inputs{};
+  // How far a result may move in one pass, relative to the largest element of its tensor; 0: by
+  // element type (f64 1e-9, f32 5e-5, f16 1e-2, bf16 5e-2).
+  double tolerance = 0;
+};
+
+// The programs run on the reference kernels, lowered ones as they are.
+class SemanticsVerifier {
+ public:
+  SemanticsVerifier(std::shared_ptr<Context> context, const PassContext& passes,
+                    VerifySemanticsOptions options = {});
+  ~SemanticsVerifier();
+
+  // For PassManagerOptions::check. The error names the pass, the rule and its node, the largest
+  // difference and the inputs that show it.
+  absl::Status Check(const PassRun& run);
+  // One line for each function: how much was checked, or why it was not.
+  std::vector<std::string> Summary() const;
+
+ private:
+  struct Function;
+  absl::Status CheckFunction(const PassRun& run, Operation* before, Operation* after);
+  std::string FindStep(const PassRun& run, Operation* before, Function& state, size_t sample) const;
+
+  std::shared_ptr<Context> context_;
+  const PassContext& passes_;
+  VerifySemanticsOptions options_;
+  std::map<std::string, std::unique_ptr<Function>> functions_;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_FRONTENDS_API_VERIFY_SEMANTICS_H_
