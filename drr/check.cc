@@ -94,8 +94,9 @@ std::string Compare(const Results& exact, const Results& before, const Results& 
     }
     // f64 has nothing better to compare with: rounding of another order is all that may differ.
     const double bound = !IsFloat(dtype) ? 0
-                         : dtype == DType::kF64 ? 1e-11 * std::max(largest, 1e-3)
-                                              : 4 * own + Epsilon(dtype) * (8 * largest + 1e-3 * argument);
+                         : dtype == DType::kF64
+                             ? 1e-11 * std::max(largest, 1e-3)
+                             : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
     for (size_t i = 0; i < exact[r].size(); ++i) {
       const double want = before[r][i], got = after[r][i];
       if (!std::isfinite(want) || !std::isfinite(got)) {
@@ -173,8 +174,8 @@ class Checker {
     const std::string why = why_;
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
-      for (int i = 0;
-           i < attempts && counts[t] < options_.matches && report_.failures.empty(); ++i) {
+      for (int i = 0; i < attempts && counts[t] < options_.matches && report_.failures.empty();
+           ++i) {
         if (i == attempts / 4 && counts[t] == 0) break;
         std::optional<InstancePlan> plan =
             InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
@@ -223,9 +224,10 @@ class Checker {
       why_ = std::string(after.status().message());
       if (after.status().code() == absl::StatusCode::kUnimplemented) return false;
       report_.wrong = true;
-      report_.failures.push_back(fmt::format("the result cannot be evaluated ({}) in {}:\n{}\n"
-                                             "becomes\n{}",
-                                             why_, Name(dtype), text, Print(*instance->function)));
+      report_.failures.push_back(
+          fmt::format("the result cannot be evaluated ({}) in {}:\n{}\n"
+                      "becomes\n{}",
+                      why_, Name(dtype), text, Print(*instance->function)));
       return true;
     }
     absl::StatusOr<Results> exact = *before;
@@ -238,7 +240,8 @@ class Checker {
       why_ = std::string(exact.status().message());
       return false;
     }
-    std::string wrong = Compare(*exact, *before, *after, IsFloat(made) ? made : dtype);
+    std::string wrong =
+        Compare(*exact, *before, *after, LargestArgument(*instance), IsFloat(made) ? made : dtype);
     if (!wrong.empty()) {
       report_.wrong = true;
       report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,

@@ -36,11 +36,11 @@ struct CheckReport {
 
 // Makes random instances of the source graph, rewrites them with this rule alone and evaluates
 // both. The error of the result against the source in f64 may be at most 4 times the source's own
-// error plus 8 eps · max|b| (and 1e-3 eps of the arguments); NaNs and infinities must be in the same places; integers must be equal.
-// The instances have ranks from 0 to 5, extents from 0 on, operands that broadcast, one or both
-// ways, numbers up to 8, many zeros in some, NaNs where the graph compares, and -inf in masks where it asks for
-// NaN. An
-// error status: the rule does not compile.
+// error plus 8 eps · max|b| (and eps / 4 of the arguments); NaNs and infinities must be in the
+// same places; integers must be equal. The instances have ranks from 0 to 5, extents from 0 on,
+// operands that broadcast, one or both ways, numbers up to 8, many zeros in some, NaNs where the
+// graph compares, and -inf in masks where it asks for NaN. An error status: the rule does not
+// compile.
 absl::StatusOr<CheckReport> CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                                       const CheckOptions& options = {});
 

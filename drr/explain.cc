@@ -15,7 +15,7 @@ namespace tenon::drr {
 namespace {
 
 constexpr int kTolerance = 3;        // things that may be wrong at one place
-constexpr int64_t kBudget = 20000;    // steps of matching for one attempt
+constexpr int64_t kBudget = 20000;   // steps of matching for one attempt
 constexpr size_t kMaxMisses = 1000;  // kept of one rule
 
 // The model node of an op, or the op's name when the model says nothing.
@@ -99,8 +99,7 @@ class Explainer {
           static_cast<int>(matcher_.matched_ops().size());
       alignment.ops = matcher_.matched_ops();
       alignment.mismatches = {
-          {op, refused.empty() ? "nothing: the rule fires here when it is applied" : refused,
-           {}}};
+          {op, refused.empty() ? "nothing: the rule fires here when it is applied" : refused, {}}};
       return Add(std::move(alignment));
     }
     std::optional<Alignment> best;
@@ -161,7 +160,8 @@ class Explainer {
     return a.cost() <= std::max(6, Alignment::kLost * a.wanted_ops / 2);
   }
 
-  static bool Concerns(const Alignment& alignment, const std::set<std::string, std::less<>>& nodes) {
+  static bool Concerns(const Alignment& alignment,
+                       const std::set<std::string, std::less<>>& nodes) {
     auto is_one = [&](const Operation* op) {
       for (const std::string& node : DescribeAllLocations(op->context(), op->location())) {
         if (nodes.count(node) != 0) return true;

@@ -46,7 +46,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
     inputs.push_back(Type::Tensor(*context_, type_of(leaf), leaf.shape));
     instance.arguments.push_back(leaf.values);
     if (IsFloat(dtype) || leaf.boolean) continue;
-    for (double& value : instance.arguments.back()) value = std::isnan(value) ? 0 : std::round(2 * value);
+    for (double& value : instance.arguments.back())
+      value = std::isnan(value) ? 0 : std::round(2 * value);
   }
   instance.function =
       CreateFunction(instance.module.get(), "instance", Type::Function(*context_, inputs, {}));

@@ -30,11 +30,11 @@ struct Mismatch {
 
 // As much of a rule's source graph as fits a place of the program.
 struct Alignment {
-  int matched_ops = 0;                // ops of the source graph that fit
-  int wanted_ops = 0;                 // ops of the source graph in the alternatives that were taken
-  std::vector<Operation*> ops;        // those that fit, anchor first
-  std::vector<Mismatch> mismatches;   // all of them, in the order in which they were met
-  std::vector<Mismatch> alternatives; // what else would have to change instead, at the same cost
+  int matched_ops = 0;               // ops of the source graph that fit
+  int wanted_ops = 0;                // ops of the source graph in the alternatives that were taken
+  std::vector<Operation*> ops;       // those that fit, anchor first
+  std::vector<Mismatch> mismatches;  // all of them, in the order in which they were met
+  std::vector<Mismatch> alternatives;  // what else would have to change instead, at the same cost
   // What would have to change. Of equal ones, what is there is rather wrong than superfluous.
   static constexpr int kLost = 4;
   static int CostOf(Mismatch::Kind kind) {

@@ -214,10 +214,10 @@ bool Matcher::SolveDims() {
               std::optional<DimExpr> value = EvaluateDim(equation.code);
               const std::string want = value ? value->text() : DimText(equation.code);
               const std::string name = DimText(equation.code, true);
-              return fmt::format("a dimension{} is {}, the rule wants {}{}",
-                                 equation.what.empty() ? "" : fmt::format(" of '{}'", equation.what),
-                                 equation.actual.text(), want,
-                                 name == want ? "" : fmt::format(" (its {})", name));
+              return fmt::format(
+                  "a dimension{} is {}, the rule wants {}{}",
+                  equation.what.empty() ? "" : fmt::format(" of '{}'", equation.what),
+                  equation.actual.text(), want, name == want ? "" : fmt::format(" (its {})", name));
             })) {
           return false;
         }
@@ -279,8 +279,7 @@ bool Matcher::UsesInside() {
       if (replaced) continue;
       for (OpOperand& use : value.uses()) {
         Operation* user = use.owner();
-        if (IsMatched(user) ||
-            std::find(passed_.begin(), passed_.end(), user) != passed_.end())
+        if (IsMatched(user) || std::find(passed_.begin(), passed_.end(), user) != passed_.end())
           continue;
         if (!Fail(op, [&] {
               return fmt::format("its result is also used by {} outside the match",

@@ -342,7 +342,8 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     if (!fits) break;
     int rank = KnownRank(root);
     static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5};
-    if (rank < 0) rank = root_shape_.empty() ? kRanks[Pick(0, 11)] : static_cast<int>(root_shape_.size());
+    if (rank < 0)
+      rank = root_shape_.empty() ? kRanks[Pick(0, 11)] : static_cast<int>(root_shape_.size());
     Shape shape = FreshShape(rank);
     if (root_shape_.empty()) root_shape_ = shape;
     fits = Demand(root, shape);

@@ -112,10 +112,10 @@ class Planner {
   Shape root_shape_;
   std::string why_;
   // How this instance is special; most are not.
-  bool empty_ = false;     // some extents are 0
-  bool sparse_ = false;    // many elements are 0
-  bool has_nan_ = false;   // some elements are NaN
-  bool masked_ = false;    // some elements of what is added are -inf
+  bool empty_ = false;    // some extents are 0
+  bool sparse_ = false;   // many elements are 0
+  bool has_nan_ = false;  // some elements are NaN
+  bool masked_ = false;   // some elements of what is added are -inf
   double magnitude_ = 2;
 };
 

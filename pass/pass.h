@@ -47,8 +47,8 @@ struct PassContext {
   const TargetQuery* target = nullptr;  // is there a kernel for this?
   Statistics* statistics = nullptr;     // never null during Run
   std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
-  RuleLog* rule_log = nullptr;           // where rules fired and nearly fired (rule_log.h)
-  std::vector<std::string> rule_files;   // rules in text that `fuse` applies before its own
+  RuleLog* rule_log = nullptr;          // where rules fired and nearly fired (rule_log.h)
+  std::vector<std::string> rule_files;  // rules in text that `fuse` applies before its own
   // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused
   // is not made. May be empty.
   std::function<bool(std::string_view rule, const Operation& op)> allow_rewrite;

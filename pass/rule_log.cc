@@ -49,7 +49,8 @@ bool SamePlace(const RuleMiss& a, const RuleMiss& b) {
   return common * 2 >= std::min(a.nodes.size(), b.nodes.size()) && common > 0;
 }
 
-std::vector<RuleMiss> MissesOf(const RuleLog& log, const std::function<bool(std::string_view)>& of) {
+std::vector<RuleMiss> MissesOf(const RuleLog& log,
+                               const std::function<bool(std::string_view)>& of) {
   std::vector<RuleMiss> all;
   for (const std::string& rule : log.tried) {
     if (!of(rule)) continue;
@@ -134,9 +135,8 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   size_t rest = 0;
   for (RuleMiss& miss : misses) {
     if (any_near && !miss.near) continue;
-    if (std::any_of(shown.begin(), shown.end(), [&](const RuleMiss& m) {
-          return SamePlace(m, miss);
-        })) {
+    if (std::any_of(shown.begin(), shown.end(),
+                    [&](const RuleMiss& m) { return SamePlace(m, miss); })) {
       continue;
     }
     if (shown.size() == limit) {
@@ -148,17 +148,17 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   const std::string where = log.nodes.empty() ? "" : " there";
   if (fired == 0) text += fmt::format("{}: fired 0 times{}\n", title, where);
   for (const RuleMiss& miss : shown) {
-    text += fmt::format("{}{}: nearly at {}: {}\n", miss.rule,
-                        is_asked(miss.rule) ? std::string()
-                                            : fmt::format(" (which {} builds on)", title),
-                        miss.nodes.empty() ? miss.stops[0].node : miss.nodes[0], MissText(miss));
+    text += fmt::format(
+        "{}{}: nearly at {}: {}\n", miss.rule,
+        is_asked(miss.rule) ? std::string() : fmt::format(" (which {} builds on)", title),
+        miss.nodes.empty() ? miss.stops[0].node : miss.nodes[0], MissText(miss));
   }
-  if (rest > 0) text += fmt::format("{}: and {} where no more matches\n", title, Count(rest, "place"));
+  if (rest > 0)
+    text += fmt::format("{}: and {} where no more matches\n", title, Count(rest, "place"));
   if (shown.empty() && (log.nodes.empty() || fired == 0)) {
-    text += log.nodes.empty()
-                ? fmt::format("{}: nothing else comes near\n", title)
-                : fmt::format("{}: nothing that is left there has an op of {}\n", title,
-                              asked == 1 ? "the rule" : "these rules");
+    text += log.nodes.empty() ? fmt::format("{}: nothing else comes near\n", title)
+                              : fmt::format("{}: nothing that is left there has an op of {}\n",
+                                            title, asked == 1 ? "the rule" : "these rules");
   }
   if (asked == 1) {
     const auto place = std::find_if(log.tried.begin(), log.tried.end(), is_asked);
@@ -169,9 +169,8 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   size_t notes = 0;
   for (const RuleHit& hit : log.hits) {
     if (log.nodes.empty() || any_near || log.wanted(hit.rule) || notes == kNotes) continue;
-    const auto node = std::find_if(hit.nodes.begin(), hit.nodes.end(), [&](const std::string& n) {
-      return log.nodes.count(n) != 0;
-    });
+    const auto node = std::find_if(hit.nodes.begin(), hit.nodes.end(),
+                                   [&](const std::string& n) { return log.nodes.count(n) != 0; });
     if (node == hit.nodes.end()) continue;
     ++notes;
     text += fmt::format("note: rule {} has changed {}{}\n", hit.rule, *node,
@@ -191,9 +190,9 @@ std::string FusionReportText(const RuleLog& log) {
       idle.push_back(rule);
       continue;
     }
-    text += fmt::format("{}: fired {}, {}\n", rule, Count(hits.size(), "time"),
-                        misses.size() == 1 ? "1 near miss"
-                                           : fmt::format("{} near misses", misses.size()));
+    text += fmt::format(
+        "{}: fired {}, {}\n", rule, Count(hits.size(), "time"),
+        misses.size() == 1 ? "1 near miss" : fmt::format("{} near misses", misses.size()));
     for (const RuleHit* hit : hits) text += fmt::format("  at {}\n", NodesText(hit->nodes));
     for (size_t i = 0; i < misses.size() && i < kMissesInReport; ++i) {
       text += fmt::format("  nearly at {}: {}\n",
@@ -213,9 +212,9 @@ std::string FusionReportJson(const RuleLog& log) {
     const std::string& rule = log.tried[i];
     const std::vector<const RuleHit*> hits = HitsOf(log, rule);
     const auto place = log.places.find(rule);
-    text += fmt::format("{}\n  {{\"rule\": {}, \"place\": {}, \"fired\": {}, \"hits\": ",
-                        i == 0 ? "" : ",", Quoted(rule),
-                        Quoted(place == log.places.end() ? "" : place->second), hits.size());
+    text += fmt::format(
+        "{}\n  {{\"rule\": {}, \"place\": {}, \"fired\": {}, \"hits\": ", i == 0 ? "" : ",",
+        Quoted(rule), Quoted(place == log.places.end() ? "" : place->second), hits.size());
     text += JsonList(hits, [](const RuleHit* hit) {
       return fmt::format(R"({{"nodes": {}, "made": {}}})", JsonList(hit->nodes, Quoted),
                          JsonList(hit->made, Quoted));

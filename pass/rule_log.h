@@ -28,8 +28,8 @@ struct RuleMiss {
   };
   std::string rule;
   int matched_ops = 0, wanted_ops = 0;
-  double cost = 0;   // of what is wrong, by the size of the rule; for the order
-  bool near = true;  // false: little fits, told only to who asks for one of its nodes
+  double cost = 0;                 // of what is wrong, by the size of the rule; for the order
+  bool near = true;                // false: little fits, told only to who asks for one of its nodes
   std::vector<std::string> nodes;  // that match, the anchor's first
   std::vector<Stop> stops;         // what does not fit, first met first; never empty
   std::vector<Stop> alternatives;  // what could change instead of the first stop
@@ -51,8 +51,8 @@ struct RuleLog {
   std::map<std::string, std::string> places;  // of the rules: "patterns/norm.cc:12"
 };
 
-// Lines for people: where the rules fired, and the nearest misses, of several at one place the best.
-// `title`: what was asked for.
+// Lines for people: where the rules fired, and the nearest misses, of several at one place the
+// best. `title`: what was asked for.
 std::string ExplainText(const RuleLog& log, std::string_view title);
 // The whole log: a paragraph for each rule, or JSON.
 std::string FusionReportText(const RuleLog& log);

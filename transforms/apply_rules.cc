@@ -21,7 +21,8 @@ class ApplyRulesOfFile : public Pass {
 PassInfo ApplyRulesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.options = {{"file", PassOption::Type::kString, "", "rules as docs/writing-a-rule.md writes them"}};
+  info.options = {
+      {"file", PassOption::Type::kString, "", "rules as docs/writing-a-rule.md writes them"}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<ApplyRulesOfFile>(values.GetString("file"));
   };

@@ -53,8 +53,7 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
   if (stream) text << stream.rdbuf();
   if (!stream || text.fail())
     return absl::InvalidArgumentError(fmt::format("{}: cannot be read", file));
-  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules,
-                         drr::ParseRules(text.str(), file, context));
+  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, drr::ParseRules(text.str(), file, context));
   for (drr::Rule& rule : rules) rule.set_family(file);
   return rules;
 }

@@ -98,8 +98,8 @@ absl::StatusOr<ExplainQuery> SelectRules(std::string_view text,
   }
   if (!query.rules.empty()) return query;
   names.insert(names.end(), families.begin(), families.end());
-  return absl::InvalidArgumentError(
-      fmt::format("there is no rule '{}'{} (--list-rules shows all)", what, DidYouMean(what, names)));
+  return absl::InvalidArgumentError(fmt::format("there is no rule '{}'{} (--list-rules shows all)",
+                                                what, DidYouMean(what, names)));
 }
 
 }  // namespace
@@ -134,8 +134,7 @@ absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view n
   if (!found.empty()) return found;
   const std::vector<std::string> names(all.begin(), all.end());
   std::vector<std::string> near;
-  if (std::string_view nearest = Nearest(node, names); !nearest.empty())
-    near.emplace_back(nearest);
+  if (std::string_view nearest = Nearest(node, names); !nearest.empty()) near.emplace_back(nearest);
   // Nodes of the same last name, those that begin like it first.
   std::vector<std::string> alike;
   for (const std::string& name : names) {

@@ -19,7 +19,7 @@ struct ExplainQuery {
   std::string title;  // what was asked for, without the node
   std::set<std::string, std::less<>> rules;
   std::set<std::string, std::less<>> below;  // rules that make what those match
-  std::string node;  // may be empty
+  std::string node;                          // may be empty
 };
 
 // Reads "WHAT@NODE" or "WHAT": a family ("norm"), a rule ("gelu-erf"), the start of some ("gelu"),

@@ -16,9 +16,9 @@
 namespace tenon {
 namespace {
 
-constexpr int kMaxHops = 24;             // from an input to what says its range
+constexpr int kMaxHops = 24;  // from an input to what says its range
 constexpr int64_t kMaxElements = 1 << 22;
-constexpr int64_t kShown = 16;           // elements of an input in a message
+constexpr int64_t kShown = 16;  // elements of an input in a message
 
 // A small generator with the same values everywhere (splitmix64).
 class Random {
@@ -67,7 +67,9 @@ void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
     if (name == "ten.gather" || name == "ten.gather_elements") {
       const Type table = op->operand(0).type();
       const Attribute axis = op->attr("axis");
-      if (op->operand(1) != value || !table.is_tensor() || !axis || axis.int_value() >= table.rank()) continue;
+      if (op->operand(1) != value || !table.is_tensor() || !axis ||
+          axis.int_value() >= table.rank())
+        continue;
       const DimExpr extent = table.dim(axis.int_value());
       if (extent.is_constant()) use.below = std::min(use.below, extent.constant());
       continue;
@@ -160,10 +162,9 @@ std::string Describe(Operation* function, const Sample& sample) {
                         NameOf(function, static_cast<unsigned>(i)), tensor.type_text());
     const int64_t shown = std::min(kShown, tensor.num_elements());
     for (int64_t k = 0; k < shown; ++k) {
-      const double value = LoadAsDouble(
-          tensor.dtype(),
-          static_cast<const std::byte*>(tensor.data()) +
-              static_cast<size_t>(k) * SizeOf(tensor.dtype()));
+      const double value =
+          LoadAsDouble(tensor.dtype(), static_cast<const std::byte*>(tensor.data()) +
+                                           static_cast<size_t>(k) * SizeOf(tensor.dtype()));
       text += fmt::format("{}{:.6g}", k == 0 ? "" : ", ", value);
     }
     text += shown < tensor.num_elements() ? ", …]" : "]";
@@ -195,10 +196,9 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind) {
     int64_t elements = 1;
     for (DimExpr dim : type.dims()) {
       const std::optional<int64_t> extent =
-          dim.is_unknown() ? std::optional<int64_t>(2)
-                           : dim.Evaluate([&](std::string_view symbol) {
-                               return std::optional(sample.sizes[std::string(symbol)]);
-                             });
+          dim.is_unknown() ? std::optional<int64_t>(2) : dim.Evaluate([&](std::string_view symbol) {
+            return std::optional(sample.sizes[std::string(symbol)]);
+          });
       if (!extent || *extent < 0 || *extent > kMaxElements || elements * *extent > kMaxElements)
         return absl::OutOfRangeError(fmt::format("no sample for input '{}'", NameOf(function, i)));
       elements *= *extent;

@@ -44,8 +44,8 @@ double ElementOf(const Tensor& tensor, int64_t i) {
 std::string Compare(const Outputs& before, const Outputs& after, double tolerance) {
   for (size_t r = 0; r < before.size(); ++r) {
     const Tensor &a = before[r], &b = after[r];
-    if (a.dtype() != b.dtype() || !std::equal(a.shape().begin(), a.shape().end(),
-                                              b.shape().begin(), b.shape().end())) {
+    if (a.dtype() != b.dtype() ||
+        !std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end())) {
       return fmt::format("result {} is {} and was {}", r, b.type_text(), a.type_text());
     }
     double largest = 0, worst = 0;
@@ -65,9 +65,10 @@ std::string Compare(const Outputs& before, const Outputs& after, double toleranc
       if (difference > allowed && difference > worst) worst = difference, at = i;
     }
     if (at >= 0) {
-      return fmt::format("result {} differs by up to {:.6g} ({:.6g} are allowed): element {} is "
-                         "{:.9g} and was {:.9g}",
-                         r, worst, allowed, at, ElementOf(b, at), ElementOf(a, at));
+      return fmt::format(
+          "result {} differs by up to {:.6g} ({:.6g} are allowed): element {} is "
+          "{:.9g} and was {:.9g}",
+          r, worst, allowed, at, ElementOf(b, at), ElementOf(a, at));
     }
   }
   return "";
@@ -168,9 +169,8 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     std::string why = "no sample suits it";
     const int kinds = options_.inputs.empty() ? kSampleKinds : 1;
     for (int kind = 0; kind < kinds && state.samples.size() < kSamples; ++kind) {
-      absl::StatusOr<Sample> sample = options_.inputs.empty()
-                                          ? SampleInputs(before, kind)
-                                          : ReadInputs(before, options_.inputs);
+      absl::StatusOr<Sample> sample = options_.inputs.empty() ? SampleInputs(before, kind)
+                                                              : ReadInputs(before, options_.inputs);
       if (!sample.ok() && !options_.inputs.empty()) return sample.status();
       if (!sample.ok()) continue;
       absl::StatusOr<Outputs> outputs = program->Run(sample->inputs);
@@ -188,14 +188,14 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
   for (size_t s = 0; s < state.samples.size(); ++s) {
     absl::StatusOr<Outputs> made =
         program.ok() ? program->Run(state.samples[s].inputs) : program.status();
-    std::string wrong = made.ok() ? Compare(state.outputs[s], *made, options_.tolerance)
-                                  : "the function does not run any more: " +
-                                        std::string(made.status().message());
+    std::string wrong =
+        made.ok() ? Compare(state.outputs[s], *made, options_.tolerance)
+                  : "the function does not run any more: " + std::string(made.status().message());
     if (!wrong.empty()) {
-      return absl::InternalError(fmt::format("changed what the program computes: {}\n  {}\n  "
-                                             "inputs: {}",
-                                             wrong, FindStep(run, before, state, s),
-                                             state.samples[s].text));
+      return absl::InternalError(
+          fmt::format("changed what the program computes: {}\n  {}\n  "
+                      "inputs: {}",
+                      wrong, FindStep(run, before, state, s), state.samples[s].text));
     }
     outputs.push_back(*std::move(made));
   }
@@ -211,8 +211,8 @@ std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, F
   std::string last;
   auto run_with = [&](int64_t limit, int64_t& steps) -> bool {
     Model copy(context_, CreateModule(*context_));
-    Operation* function = OpBuilder::AtEnd(*context_, &copy.module()->region().front())
-                              .Insert(Clone(*before));
+    Operation* function =
+        OpBuilder::AtEnd(*context_, &copy.module()->region().front()).Insert(Clone(*before));
     PassContext context = passes_;
     std::map<std::string, int64_t, std::less<>> counts;
     context.rule_log = nullptr;
@@ -245,8 +245,9 @@ std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, F
     (run_with(middle, unused) ? bad : good) = middle;
   }
   run_with(bad, unused);
-  return fmt::format("first by {} (step {} of {}; --opt-bisect-limit counts them through all passes)",
-                     last, bad, all);
+  return fmt::format(
+      "first by {} (step {} of {}; --opt-bisect-limit counts them through all passes)", last, bad,
+      all);
 }
 
 std::vector<std::string> SemanticsVerifier::Summary() const {

@@ -180,10 +180,8 @@ TEST_F(EngineTest, DimensionsUnifyAndAreSolved) {
            "xf32>\n  \"func.return\"(%b) : (tensor<" + to + "xf32>) -> ()\n}) : () -> ()\n";
   };
   // The dimensions agree; it is the result that does not fit.
-  EXPECT_THAT(
-      WhyNot({rule}, text("2x12")),
-      HasSubstr(
-          "the result would be tensor<6x4xf32> instead of tensor<2x12xf32>"));
+  EXPECT_THAT(WhyNot({rule}, text("2x12")),
+              HasSubstr("the result would be tensor<6x4xf32> instead of tensor<2x12xf32>"));
   EXPECT_THAT(WhyNot({rule}, text("4x6")), HasSubstr("a dimension is 2, the rule wants 4"));
 }
 

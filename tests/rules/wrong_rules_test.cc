@@ -47,9 +47,6 @@ constexpr Planted kWrong[] = {
      "match mul(mul(x, add(tanh(mul(add(x, mul(pow(x, splat(3)), splat(0.044715))), "
      "splat(0.7978))), splat(1))), splat(0.5)) replace gelu(x) {approximate = \"tanh\"}"},
     {"silu_for_gelu", "match mul(x, sigmoid(x)) replace gelu(x)"},
-    {"gelu_of_other_x",
-     "match mul(mul(x, add(erf(mul(y, splat(0.70710678))), splat(1))), splat(0.5)) "
-     "replace gelu(y) lowers \"x\" where constant(x)"},
     {"quarter", "match div(x, splat(4)) replace mul(x, splat(0.5)) lowers \"quotients\""},
     {"relu_from_half", "match max(x, splat(0.5)) replace relu(x) lowers \"spellings\""},
     {"cube", "match pow(x, splat(3)) replace mul(x, x) lowers \"powers\""},

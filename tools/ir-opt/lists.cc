@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "drr/check.h"
+#include "drr/compiled.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
-#include "drr/compiled.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/dialects.h"

@@ -105,8 +105,8 @@ constexpr Flag kFlags[] = {
      [](Options& o, std::string_view v, bool) {
        const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), o.bisect_limit);
        if (error != std::errc() || end != v.data() + v.size() || o.bisect_limit < 0)
-         o.wrong = fmt::format("option '--opt-bisect-limit' has the value '{}' (expected a number)",
-                               v);
+         o.wrong =
+             fmt::format("option '--opt-bisect-limit' has the value '{}' (expected a number)", v);
      }},
     {"check-rules", nullptr, Takes::kOptional, "FILE",
      "check the rules of this file, or the built-in ones, by executing both of their sides",

@@ -74,8 +74,7 @@ class Processor {
       PrintError(fmt::format("ir-opt: {}", std::string(log.status().message())));
       return kBadInput;
     }
-    if (absl::Status status = RunPasses(manager, *model, *log, query, outcome);
-        !status.ok()) {
+    if (absl::Status status = RunPasses(manager, *model, *log, query, outcome); !status.ok()) {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
