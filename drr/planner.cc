@@ -14,7 +14,7 @@ namespace tenon::drr {
 
 Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
     : rule_(rule), context_(context), random_(random) {
-  empty_ = Chance(0.06);
+  empty_ = Chance(0.15);
   sparse_ = Chance(0.15);
   if (Chance(0.2)) magnitude_ = 8;
   auto has = [&](std::initializer_list<std::string_view> ops) {
@@ -68,7 +68,7 @@ bool Planner::UnifyAll(const Shape& a, const Shape& b) {
 
 int64_t Planner::Extent() {
   static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 5};
-  return empty_ && Chance(0.25) ? 0 : kExtents[Pick(0, 7)];
+  return empty_ && Chance(0.4) ? 0 : kExtents[Pick(0, 7)];
 }
 
 int64_t Planner::Value(Unknown u) {
@@ -261,7 +261,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
     if (!FlagOf(n, "keepdims") || !std::holds_alternative<I64s>(axes)) return false;
     actual = shape;
     for (int64_t axis : std::get<I64s>(axes)) {
-      if (axis >= rank) return false;
+      if (axis < 0 || axis >= rank) return false;
       actual[static_cast<size_t>(axis)] = Number(1);
     }
     shapes_[n] = actual;

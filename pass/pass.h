@@ -47,6 +47,8 @@ struct PassContext {
   const TargetQuery* target = nullptr;  // is there a kernel for this?
   Statistics* statistics = nullptr;     // never null during Run
   std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
+  std::string explain_rule;  // --explain=NAME: a pass of this name that `explains` reports
+  std::function<void(std::string_view line)> report;  // may be empty
   RuleLog* rule_log = nullptr;          // where rules fired and nearly fired (rule_log.h)
   std::vector<std::string> rule_files;  // rules in text that `fuse` applies before its own
   // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused

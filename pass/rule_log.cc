@@ -115,6 +115,7 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
     return log.wanted(rule) && log.below.count(rule) == 0;
   };
   const auto asked = std::count_if(log.tried.begin(), log.tried.end(), is_asked);
+  if (asked == 0) return text;
   size_t fired = 0;
   for (const std::string& rule : log.tried) {
     if (!is_asked(rule)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "frontends/api/passes.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/core/location.h"
@@ -80,6 +81,11 @@ absl::StatusOr<ExplainQuery> SelectRules(std::string_view text,
   query.title = std::string(what);
   if (at != std::string_view::npos) query.node = std::string(text.substr(at + 1));
   std::vector<std::string> names = more, families;
+  PassRegistry registry;
+  RegisterAllPasses(registry);
+  for (const auto& [pass, info] : registry.passes()) {
+    if (info.explains) names.push_back(pass);
+  }
   for (const pattern::Family& family : pattern::Families()) {
     families.emplace_back(family.name);
     for (const drr::Rule& rule : pattern::RulesOf(family)) {

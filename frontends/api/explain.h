@@ -23,8 +23,8 @@ struct ExplainQuery {
 };
 
 // Reads "WHAT@NODE" or "WHAT": a family ("norm"), a rule ("gelu-erf"), the start of some ("gelu"),
-// or a pattern with * and ?. `more`: names of rules beside the built-in ones. The error names the
-// nearest known name.
+// a pattern with * and ?, or a pass that explains itself. `more`: names of rules beside the
+// built-in ones. The error names the nearest known name.
 absl::StatusOr<ExplainQuery> ParseExplainQuery(std::string_view text,
                                                const std::vector<std::string>& more = {});
 

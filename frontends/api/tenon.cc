@@ -143,20 +143,22 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   context.evaluator = &evaluator;
   context.target = &target;
   context.rule_counts = report != nullptr ? &report->rules : &unused.rules;
+  context.explain_rule = options.explain_rule;
+  context.report = options.report;
   RuleLog log;
-  if (!options.explain.empty()) {
-    TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(options.explain));
+  if (!options.explain_rule.empty()) {
+    TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(options.explain_rule));
     TENON_ASSIGN_OR_RETURN(log, LogFor(query, model.module()));
     context.rule_log = &log;
   }
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   TENON_RETURN_IF_ERROR(RunPipeline(model.module(), text, context, options.verify_each));
-  if (options.explain.empty()) return absl::OkStatus();
+  if (options.explain_rule.empty()) return absl::OkStatus();
   TENON_RETURN_IF_ERROR(ExplainUntried(model.module(), context));
-  if (options.report) {
-    options.report(ExplainText(log, options.explain.substr(0, options.explain.find('@'))));
-  }
+  const std::string told =
+      ExplainText(log, options.explain_rule.substr(0, options.explain_rule.find('@')));
+  if (options.report && !told.empty()) options.report(told);
   return absl::OkStatus();
 }
 

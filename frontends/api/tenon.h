@@ -69,8 +69,9 @@ struct OptimizeOptions {
   int level = 2;           // 0 to 3, see StandardPipelines()
   std::string pipeline{};  // pipeline text instead of a level
   bool verify_each = false;
-  std::string explain{};  // RULE[@NODE] (see explain.h): where it fired or nearly did, to `report`
-  std::function<void(std::string_view text)> report{};
+  std::string
+      explain_rule{};  // RULE[@NODE] (see explain.h): where it fired or nearly did, to `report`
+  std::function<void(std::string_view line)> report{};
 };
 struct OptimizeReport {
   std::map<std::string, int64_t, std::less<>> rules;  // hits of each rule that fired

@@ -93,6 +93,10 @@ class Processor {
     context.evaluator = &evaluator;
     context.target = &target;
     context.rule_counts = &rule_counts;
+    context.explain_rule = options_.explain;
+    context.report = [&outcome](std::string_view line) {
+      outcome.report.append(line).append("\n");
+    };
     context.rule_files = options_.rules;
     const auto asked = log.wanted;
     if (!options_.fusion_report.empty()) log.wanted = [](std::string_view) { return true; };
@@ -130,7 +134,7 @@ class Processor {
     }
     if (!query.rules.empty() && status.ok()) {
       status = ExplainUntried(module, context);
-      outcome.report = ExplainText(log, query.title);
+      outcome.report += ExplainText(log, query.title);
     }
     if (options.statistics && !rule_counts.empty()) {
       PrintError("rules");
