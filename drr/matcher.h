@@ -47,6 +47,8 @@ struct Alignment {
   }
 };
 
+// The model nodes or file positions of an op, without repeats.
+std::vector<std::string> DescribeAllLocations(const Context& context, Location location);
 // "ten.add at /layer/Add".
 std::string DescribeOp(const Operation* op);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drr/matcher.h"
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
 #include "ir/core/block.h"
@@ -121,7 +122,7 @@ absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view n
                                                               Operation* module) {
   std::set<std::string, std::less<>> all, found;
   module->Walk([&](Operation* op) {
-    for (std::string& name : DescribeAllLocations(op->context(), op->location()))
+    for (std::string& name : drr::DescribeAllLocations(op->context(), op->location()))
       all.insert(std::move(name));
   });
   if (all.count(node) != 0) return std::set<std::string, std::less<>>{std::string(node)};

@@ -170,25 +170,4 @@ std::string DescribeLocation(const Context& context, Location location) {
   return "";
 }
 
-namespace {
-
-void AddDescriptions(const Context& context, Location location, std::vector<std::string>& out) {
-  const LocationData& data = Resolve(context, location);
-  if (data.kind == Location::Kind::kFused || data.kind == Location::Kind::kCallSite) {
-    for (Location part : data.parts) AddDescriptions(context, part, out);
-    return;
-  }
-  std::string text = DescribeLocation(context, location);
-  if (!text.empty() && std::find(out.begin(), out.end(), text) == out.end())
-    out.push_back(std::move(text));
-}
-
-}  // namespace
-
-std::vector<std::string> DescribeAllLocations(const Context& context, Location location) {
-  std::vector<std::string> all;
-  AddDescriptions(context, location, all);
-  return all;
-}
-
 }  // namespace tenon

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tenon {
 
@@ -53,8 +52,6 @@ std::string LocationText(const Context& context, Location location);
 // For messages: the first model node name or file position, "f.mlir:3:4" or "/encoder/Add"; empty
 // if none.
 std::string DescribeLocation(const Context& context, Location location);
-// All of them, without repeats.
-std::vector<std::string> DescribeAllLocations(const Context& context, Location location);
 
 }  // namespace tenon
 
