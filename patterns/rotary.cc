@@ -90,6 +90,9 @@ Rule RotaryPartial(const char* name, bool split, const char* file = __builtin_FI
                      : "a rotation of the first elements, and the others beside it")
       .Match(whole)
       .Where(If("the parts are all of x", SameLast, whole, x))
+      // A rotary_dim of 0 means all of them.
+      .Where(If(
+          "something rotates", [](DimExpr d) { return !d.is_constant(0); }, r))
       .Replace(fused::Rotary(x, cos, sin, {.interleaved = interleaved, .rotary_dim = r}));
 }
 
