@@ -95,7 +95,8 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
       return Demand(node.operands[0][0], from);
     }
     for (int64_t axis : *axes) {
-      if (axis < 0 || axis >= rank || !Unify(shape[static_cast<size_t>(axis)], Number(1))) return false;
+      if (axis < 0 || axis >= rank || !Unify(shape[static_cast<size_t>(axis)], Number(1)))
+        return false;
       from[static_cast<size_t>(axis)] = Fresh();
     }
     return Demand(node.operands[0][0], from);
