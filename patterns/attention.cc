@@ -488,6 +488,25 @@ Rule AttentionMergeReshape() {
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made));
 }
 
+// The same where the rows are joined at once, as exporters write a product of matrices.
+Rule AttentionMergeRows() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Dim B("B"), S("S"), H("H"), D("D"), R("R");
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.out_layout = "bshd";
+  made.out_layout = "bsh";
+  Val out = fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match);
+  return Rule("attention-merge-rows")
+      .Summary("the merge of heads into rows is a layout of attention and a reshape of rows")
+      .Match(Reshape(out, {.shape = {R, H * D}}))
+      .Where(ShapeIs(out, {B, S, H, D}))
+      .Replace(Reshape(
+          fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made),
+          {.shape = {R, H * D}}))
+      .Lowers("attention with split heads");
+}
+
 bool IsNoSoftmax(Value v) {
   return v.defining_op() == nullptr || v.defining_op()->name() != "nn.softmax";
 }
@@ -534,6 +553,7 @@ RuleSet AttentionRules() {
           RepeatedHeads("attention-repeated-heads-inner", "bshd"),
           AttentionMergeTranspose(),
           AttentionMergeReshape(),
+          AttentionMergeRows(),
           OuterProduct()};
 }
 

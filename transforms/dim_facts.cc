@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/core/dim_expr_rewrite.h"
+#include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -219,8 +220,9 @@ void DimFacts::LearnTails(Operation& op) {
   }
 }
 
+template <typename Conv>
 void DimFacts::LearnWindow(Operation& op) {
-  const nn::ConvOp conv(&op);
+  const Conv conv(&op);
   const Type x = op.operand(0).type(), w = op.operand(1).type();
   if (!x.is_tensor() || !w.is_tensor() || x.rank() != w.rank()) return;
   const bool valid = conv.auto_pad() == "VALID";
@@ -255,7 +257,11 @@ void DimFacts::Learn(Operation& op) {
     LearnBroadcast(type(0).dims().first(type(0).rank() - 2),
                    type(1).dims().first(type(1).rank() - 2));
   } else if (op.id() == nn::ConvOp::kId) {
-    LearnWindow(op);
+    LearnWindow<nn::ConvOp>(op);
+  } else if (op.id() == fused::ConvOp::kId) {
+    LearnWindow<fused::ConvOp>(op);
+  } else if (op.id() == fused::SkipLayerNormOp::kId || op.id() == fused::SkipRmsNormOp::kId) {
+    if (type(0).is_tensor() && type(1).is_tensor()) LearnBroadcast(type(0).dims(), type(1).dims());
   } else if (op.id() == ten::SliceOp::kId) {
     LearnTails(op);
   } else if (op.id() == ten::ExpandOp::kId) {

@@ -32,6 +32,13 @@ class Parser {
     if (options_.action == Options::Action::kRun && options_.model.empty()) {
       return Wrong("no model (expected ir-run MODEL.onnx; --help lists the options)");
     }
+    if (options_.action == Options::Action::kOnnxTest) {
+      options_.atol = atol_.value_or(1e-7);
+      options_.rtol = rtol_.value_or(1e-3);
+    } else {
+      options_.atol = atol_.value_or(options_.atol);
+      options_.rtol = rtol_.value_or(options_.rtol);
+    }
     return options_;
   }
 
@@ -83,8 +90,8 @@ class Parser {
     if (name_ == "--check") return Set(options_.check, value);
     if (name_ == "--json") return Set(options_.json, value);
     if (name_ == "--save-outputs") return Set(options_.save_outputs, value);
-    if (name_ == "--atol") return Tolerance(value, options_.atol);
-    if (name_ == "--rtol") return Tolerance(value, options_.rtol);
+    if (name_ == "--atol") return Tolerance(value, atol_);
+    if (name_ == "--rtol") return Tolerance(value, rtol_);
     if (name_ == "--threads") return Count(value, 1, 1024, options_.threads);
     if (name_ == "--runs") return Count(value, 1, 1000000, options_.runs);
     if (name_ == "--input") return Input(value);
@@ -115,7 +122,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  absl::Status Tolerance(const std::string& text, double& field) {
+  absl::Status Tolerance(const std::string& text, std::optional<double>& field) {
     const std::optional<double> value = Number<double>(text);
     if (!value || !std::isfinite(*value) || *value < 0) {
       return Wrong(fmt::format("{} is '{}' (expected a number of at least 0)", name_, text));
@@ -163,6 +170,7 @@ class Parser {
   size_t at_ = 0;
   std::string name_;
   std::optional<std::string> inline_value_;
+  std::optional<double> atol_, rtol_;  // as given
   Options options_;
 };
 
@@ -180,7 +188,7 @@ MODEL is an ONNX file or IR text; "-" is standard input.
   --check DIR          inputs and expected outputs: input_N.pb and output_N.pb as in ONNX's test data, in DIR or in
                        its folders test_data_set_N
   --atol A, --rtol R   an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element type, NaNs and
-                       infinities as expected (1e-5, 1e-4)
+                       infinities as expected (1e-5, 1e-4; with --onnx-test 1e-7, 1e-3)
   --threads N          threads (one per core)
   --reference          the readable reference kernels alone, as the oracle
   --json FILE          the results as JSON; "-" prints them on standard output, and nothing else

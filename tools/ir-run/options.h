@@ -16,6 +16,7 @@ struct Options {
   std::string model;
   int level = 2;
   std::string check;  // folder of input_N.pb and output_N.pb; empty: none
+  // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3.
   double atol = 1e-5, rtol = 1e-4;
   int threads = 0;
   bool reference = false;
