@@ -501,9 +501,8 @@ Rule AttentionMergeRows() {
       .Summary("the merge of heads into rows is a layout of attention and a reshape of rows")
       .Match(Reshape(out, {.shape = {R, H * D}}))
       .Where(ShapeIs(out, {B, S, H, D}))
-      .Replace(Reshape(
-          fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made),
-          {.shape = {R, H * D}}))
+      .Replace(Reshape(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made),
+                       {.shape = {R, H * D}}))
       .Lowers("attention with split heads");
 }
 
