@@ -383,12 +383,15 @@ void Planner::FinishLeaves(InstancePlan& plan) {
       leaf.constant = node.source->constant || constant_.count(n) > 0;
       leaf.boolean = boolean_.count(n) > 0;
       if (leaf.boolean) leaf.dtype = DType::kBool;
+      if (index_.count(n) > 0) leaf.dtype = DType::kI64;
       if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;
       int64_t size =
           std::accumulate(leaf.shape.begin(), leaf.shape.end(), int64_t{1}, std::multiplies<>());
       for (int64_t i = 0; i < size; ++i) {
         double value = Real();
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
+        if (auto rows = index_.find(n); rows != index_.end())
+          value = Pick(static_cast<int>(-rows->second), static_cast<int>(rows->second) - 1);
         if (positive_.count(n) > 0) value = std::abs(value) + 0.25;
         if (added.count(n) > 0 && !leaf.boolean && Chance(0.5))
           value = -std::numeric_limits<double>::infinity();

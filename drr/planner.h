@@ -52,6 +52,7 @@ class Planner {
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool ReshapeOperand(uint16_t n, const Shape& shape);
   bool NormOperands(uint16_t n, const Shape& shape);
+  bool LookupOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
   bool ConvOperands(uint16_t n, const Shape& shape);
   bool SplitOperand(uint16_t n, int result, const Shape& shape);
@@ -103,7 +104,8 @@ class Planner {
   std::map<uint16_t, Split> splits_;  // by node
   std::map<uint16_t, int> rank_hints_;
   std::map<uint16_t, DType> dtype_hints_;
-  std::map<uint16_t, AttrValue> attrs_;                      // by attribute variable
+  std::map<uint16_t, int64_t> index_;    // indices into a table: how many rows it has
+  std::map<uint16_t, AttrValue> attrs_;  // by attribute variable
   std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
   std::map<uint16_t, bool> boolean_, positive_, constant_;
   std::vector<int> alternatives_;

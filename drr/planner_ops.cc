@@ -40,25 +40,70 @@ bool Planner::DemandOp(uint16_t n, int result, const Shape& shape) {
     AttrOf(n, "axis", rank);
     return Demand(node.operands[0][0], shape);
   }
-  if (op == "ten.einsum") {
-    AttrValue value = AttrOf(n, "equation", rank);
-    const std::string* equation = std::get_if<std::string>(&value);
-    if (equation == nullptr || equation->empty()) return false;
-    const size_t comma = equation->find(','), arrow = equation->find("->");
-    std::map<char, Unknown> letters;
-    for (size_t i = 0; i < shape.size(); ++i) letters[(*equation)[arrow + 2 + i]] = shape[i];
-    auto of = [&](size_t begin, size_t end) {
-      Shape factor;
-      for (size_t i = begin; i < end; ++i) {
-        auto [it, fresh] = letters.try_emplace((*equation)[i]);
-        if (fresh) it->second = Fresh();
-        factor.push_back(it->second);
-      }
-      return factor;
-    };
-    return node.operands[0].size() == 2 && Demand(node.operands[0][0], of(0, comma)) &&
-           Demand(node.operands[0][1], of(comma + 1, arrow));
+  if (op == "nn.group_norm") {
+    if (rank < 2) return false;
+    const int64_t groups = IntOf(n, "groups", rank);
+    if (!Known(shape[1])) Unify(shape[1], Number(groups * Pick(1, 2)));
+    if (groups < 1 || Value(shape[1]) % groups != 0 || !Demand(node.operands[0][0], shape))
+      return false;
+    for (size_t g = 1; g < 3; ++g) {
+      if (const Edge* edge = Operand(n, g); edge != nullptr && !Demand(*edge, {shape[1]}))
+        return false;
+    }
+    return true;
   }
+  if (op == "fused.gated") {
+    if (rank == 0) return false;
+    const Edge* up = Operand(n, 1);
+    if (up != nullptr) return Demand(node.operands[0][0], shape) && Demand(*up, shape);
+    Shape packed = shape;
+    packed.back() = Number(2 * Value(shape.back()));
+    return Demand(node.operands[0][0], packed);
+  }
+  if (op == "nn.conv_transpose") {
+    const size_t axes = shape.size() < 2 ? 0 : shape.size() - 2;
+    if (axes < 1 || axes > 2) return false;
+    const I64s strides = std::get<I64s>(AttrOf(n, "strides", rank)),
+               pads = std::get<I64s>(AttrOf(n, "pads", rank)),
+               dilations = std::get<I64s>(AttrOf(n, "dilations", rank)),
+               more = std::get<I64s>(AttrOf(n, "output_padding", rank));
+    if (strides.size() != axes || pads.size() != 2 * axes || dilations.size() != axes ||
+        more.size() != axes)
+      return false;
+    const int64_t channels = Pick(1, 3);
+    Shape x = {shape[0], Number(channels)}, w = {Number(channels), shape[1]};
+    for (size_t i = 0; i < axes; ++i) {
+      const int64_t in = Pick(2, 4), kernel = Pick(1, 3);
+      const int64_t out = (in - 1) * strides[i] + dilations[i] * (kernel - 1) + 1 + more[i] -
+                          pads[i] - pads[i + axes];
+      if (out < 1 || !Unify(shape[i + 2], Number(out))) return false;
+      x.push_back(Number(in));
+      w.push_back(Number(kernel));
+    }
+    const Edge* bias = Operand(n, 2);
+    return Demand(node.operands[0][0], x) && Demand(node.operands[1][0], w) &&
+           (bias == nullptr || Demand(*bias, {shape[1]}));
+  }
+  // Slices of which the rule says nothing: halves of the last axis.
+  const bool open_slice =
+      op == "ten.slice" && std::all_of(node.attrs.begin(), node.attrs.end(), [](const auto& code) {
+        return code.kind == AttrCode::Kind::kVariable;
+      });
+  if (open_slice) {
+    if (rank == 0) return false;
+    const int64_t half = Value(shape.back()), start = Chance(0.5) ? half : 0;
+    for (const AttrCode& code : node.attrs) {
+      const std::string_view name = node.info->slot_name(code.slot).str();
+      attrs_[code.variable] = I64s{name == "axes"     ? rank - 1
+                                   : name == "starts" ? start
+                                   : name == "ends"   ? start + half
+                                                      : 1};
+    }
+    Shape whole = shape;
+    whole.back() = Number(2 * half);
+    return Demand(node.operands[0][0], whole);
+  }
+  if (op == "ten.gather" || op == "fused.embedding") return LookupOperands(n, shape);
   if (op == "ten.pad") {
     AttrValue value = AttrOf(n, "pads", rank);
     const I64s* pads = std::get_if<I64s>(&value);
@@ -359,6 +404,28 @@ bool Planner::NormOperands(uint16_t n, const Shape& shape) {
   return true;
 }
 
+// Rows of tables [rows, size], picked by ids; what else is added has the shape of the result.
+bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  if (shape.empty()) return false;
+  const bool embedding = node.info->name() == "fused.embedding";
+  const Shape outer(shape.begin(), shape.end() - 1);
+  for (size_t pair = 0; pair < (embedding ? 6u : 2u); pair += 2) {
+    const Edge* ids = Operand(n, embedding ? pair : 1);
+    const Edge* table = Operand(n, embedding ? pair + 1 : 0);
+    if ((ids == nullptr) != (table == nullptr)) return false;
+    if (ids == nullptr) continue;
+    const int64_t rows = Pick(1, 4);
+    index_[Through(*ids).node] = rows;
+    if (!Demand(*table, {Number(rows), shape.back()}) || !Demand(*ids, outer)) return false;
+  }
+  for (size_t g = 6; embedding && g < 9; ++g) {
+    const Edge* operand = Operand(n, g);
+    if (operand != nullptr && !Demand(*operand, g == 6 ? shape : Shape{shape.back()})) return false;
+  }
+  return true;
+}
+
 bool Planner::LinearOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   if (shape.size() < 2) return false;
@@ -545,21 +612,12 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
         return some_axes;
       }
       if (name == "pads") return each(2 * axes, 0, 1);
+      if (name == "output_padding") return each(axes, 0, 0);
       return each(axes, 1, 2);
     }
     case AttrType::kType: {
       static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kF64};
       return kTypes[Pick(0, 2)];
-    }
-    case AttrType::kStr: {
-      if (name != "equation") return {};
-      // By the rank of the result.
-      static constexpr const char* kEquations[3][3] = {
-          {"ab,bc->ac", "ab,cb->ac", "ba,bc->ca"},
-          {"abc,cd->abd", "abc,adc->abd", "bca,bdc->dba"},
-          {"abcd,abed->abce", "acbd,aebd->abce", "abcd,ed->aebc"}};
-      if (rank < 2 || rank > 4) return std::string();
-      return std::string(kEquations[rank - 2][Pick(0, 2)]);
     }
     case AttrType::kDims:
       if (name == "pads") {  // of images: space only, as a rule

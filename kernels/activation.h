@@ -1,5 +1,5 @@
-// The activation that a fused op applies to its result. fused.linear and fused.conv have an enum
-// each, spelled alike; kernels use this one.
+// The activation that a fused op applies to its result. fused.linear, fused.conv and fused.gated
+// have an enum each, spelled alike; kernels use this one.
 #ifndef TENON_KERNELS_ACTIVATION_H_
 #define TENON_KERNELS_ACTIVATION_H_
 
@@ -21,8 +21,9 @@ enum class ActivationKind : uint8_t {
   kLeakyRelu,
   kHardSigmoid,
   kHardSwish,
+  kMish,
 };
-inline constexpr int kNumActivations = 12;
+inline constexpr int kNumActivations = 13;
 
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;

@@ -105,6 +105,15 @@ Rule SiluFromSigmoid() {
   return Rule("silu").Summary("x * sigmoid(x)").Match(Mul(x, Sigmoid(x))).Replace(Silu(x));
 }
 
+// x * tanh(softplus(x))
+Rule MishFromParts() {
+  Val x("x");
+  return Rule("mish")
+      .Summary("x * tanh(log(1 + exp(x)))")
+      .Match(Mul(x, Tanh(AnyOf(Softplus(x), Log(Add(Exp(x), Splat(1)))))))
+      .Replace(Mish(x));
+}
+
 // The product of a gate with something else may come before the gate is complete.
 Rule SiluOfProduct() {
   Val x("x"), y("y");
@@ -215,6 +224,7 @@ RuleSet ActivationRules() {
           SigmoidFromTanh(),
           SiluFromSigmoid(),
           SiluOfProduct(),
+          MishFromParts(),
           HardSigmoidOfSix(),
           HardSigmoidFromClip(),
           HardSwishFromParts(),

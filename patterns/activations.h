@@ -19,7 +19,7 @@ inline Val AnyActivation(const Val& x, const Attr<std::string>& name, const Attr
                plain(Gelu(x, {.approximate = "tanh"}), "gelu_tanh"),
                plain(Gelu(x, {.approximate = "sigmoid"}), "gelu_sigmoid"), plain(Silu(x), "silu"),
                plain(Sigmoid(x), "sigmoid"), plain(Tanh(x), "tanh"),
-               plain(HardSwish(x), "hard_swish"),
+               plain(HardSwish(x), "hard_swish"), plain(Mish(x), "mish"),
                Clip(x, {.min = low, .max = high})
                    .Let(name, "clip")
                    .Let(alpha, Compute(same, low))

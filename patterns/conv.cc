@@ -143,6 +143,26 @@ Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FI
       .Lowers("products");
 }
 
+// batch_norm(conv_transpose(x, w)): w is [C, M, kernel…]
+Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) {
+  Val x("x"), w = Const("w"), b = Const("b");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Attr<I64s> strides("strides"), pads("pads"), dilations("dilations"), more("output_padding");
+  nn::ConvTransposeArgs args{
+      .strides = strides, .pads = pads, .dilations = dilations, .output_padding = more};
+  Val conv = nn::ConvTranspose(x, w, with_bias ? OptVal(b) : OptVal(), args);
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  Val weights = Mul(w, Reshape(k, {.shape = Compute(ChannelShape, conv)}));
+  Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
+  return Rule(name, file, line)
+      .Summary("batch_norm(conv_transpose(x)) = conv_transpose(x) with scaled weights")
+      .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
+      .Replace(nn::ConvTranspose(x, weights, offset, args))
+      .Lowers("batch norms");
+}
+
 // Are only spatial axes padded, by known numbers?
 bool PadsSpace(const Dims& pads) {
   const size_t rank = pads.size() / 2;
@@ -218,6 +238,8 @@ Rule ConvActivation(const char* name, bool with_residual, const char* file = __b
 RuleSet ConvRules() {
   return {ConvBatchNorm("conv-batch-norm", false),
           ConvBatchNorm("conv-bias-batch-norm", true),
+          ConvTransposeBatchNorm("conv-transpose-batch-norm", false),
+          ConvTransposeBatchNorm("conv-transpose-bias-batch-norm", true),
           ConvOfPad(),
           ConvScale("conv-scale", false),
           ConvScale("conv-bias-scale", true),

@@ -112,6 +112,7 @@ RuleSet LayoutRules() {
           UnaryOfTranspose("sigmoid-of-transpose", [](const Val& y) { return Sigmoid(y); }),
           UnaryOfTranspose("tanh-of-transpose", [](const Val& y) { return Tanh(y); }),
           UnaryOfTranspose("hard-swish-of-transpose", [](const Val& y) { return HardSwish(y); }),
+          UnaryOfTranspose("mish-of-transpose", [](const Val& y) { return Mish(y); }),
           UnaryOfTranspose("clip-of-transpose",
                            [=](const Val& y) { return Clip(y, {.min = low, .max = high}); }),
           UnaryOfTranspose("leaky-relu-of-transpose",

@@ -329,6 +329,103 @@ Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE()
       .Lowers("scales and biases beside norms");
 }
 
+// ---- groups of channels ------------------------------------------------------------------------
+
+// Is `split` x with its channels in groups: [B, G, …]?
+bool SplitsChannels(Value x, Value split, Value back) {
+  Type a = x.type(), b = split.type(), c = back.type();
+  if (!a.is_tensor() || !b.is_tensor() || !c.is_tensor() || a.rank() < 3 || b.rank() < 3 ||
+      a.rank() != c.rank() || !a.dim(1).is_constant() || !b.dim(1).is_constant() ||
+      !DimExpr::ProvablyEqual(a.dim(0), b.dim(0)))
+    return false;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(a.dim(i), c.dim(i))) return false;
+  }
+  const int64_t groups = b.dim(1).constant();
+  return groups > 0 && a.dim(1).constant() % groups == 0;
+}
+
+std::optional<int64_t> GroupsOf(Value split) {
+  Type type = split.type();
+  if (!type.is_tensor() || type.rank() < 2 || !type.dim(1).is_constant() ||
+      type.dim(1).constant() < 1)
+    return std::nullopt;
+  return type.dim(1).constant();
+}
+
+// reshape(layer_norm(reshape(x, [B, G, …])))
+Rule GroupNormFromLayerNorm() {
+  Val x("x");
+  Attr<float> epsilon("epsilon");
+  Val split = Reshape(x, {.shape = kAny});
+  Val root = Reshape(LayerNorm(split, {}, {}, {.axis = 2, .epsilon = epsilon}), {.shape = kAny});
+  return Rule("group-norm")
+      .Summary("the layer norm of groups of channels")
+      .Match(root)
+      .Where(If("the channels are split into groups, and joined again", SplitsChannels, x, split,
+                root))
+      .Replace(GroupNorm(x, {}, {}, {.groups = Compute(GroupsOf, split), .epsilon = epsilon}));
+}
+
+// Has w one element for each channel of x: [C, 1, …] or [1, C, 1, …]?
+bool IsPerChannel(Value w, Value x) {
+  Type a = w.type(), b = x.type();
+  if (!a.is_tensor() || !b.is_tensor() || b.rank() < 3 || a.rank() > b.rank() ||
+      a.rank() + 1 < b.rank() || !b.dim(1).is_constant())
+    return false;
+  const int64_t channel = a.rank() - (b.rank() - 1);
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (i == channel ? !DimExpr::ProvablyEqual(a.dim(i), b.dim(1)) : !a.dim(i).is_constant(1))
+      return false;
+  }
+  return true;
+}
+
+std::optional<Dims> Channels(Value x) {
+  Type type = x.type();
+  if (!type.is_tensor() || type.rank() < 2) return std::nullopt;
+  return Dims{type.dim(1)};
+}
+
+Val AsChannels(const Val& w, const Val& x) { return Reshape(w, {.shape = Compute(Channels, x)}); }
+
+Rule GroupNormScale() {
+  Val x("x"), w("w");
+  Attr<int64_t> groups("groups");
+  Attr<float> epsilon("epsilon");
+  return Rule("group-norm-scale")
+      .Summary("group_norm(x) * w")
+      .Match(Mul(GroupNorm(x, {}, {}, {.groups = groups, .epsilon = epsilon}), w))
+      .Where(If("w has an element for each channel", IsPerChannel, w, x))
+      .Replace(GroupNorm(x, AsChannels(w, x), {}, {.groups = groups, .epsilon = epsilon}))
+      .Lowers("products");
+}
+
+Rule GroupNormBias() {
+  Val x("x"), w("w"), b("b");
+  Attr<int64_t> groups("groups");
+  Attr<float> epsilon("epsilon");
+  return Rule("group-norm-bias")
+      .Summary("group_norm(x, w) + b")
+      .Match(Add(GroupNorm(x, Maybe(w), {}, {.groups = groups, .epsilon = epsilon}), b))
+      .Where(If("b has an element for each channel", IsPerChannel, b, x))
+      .Replace(GroupNorm(x, w, AsChannels(b, x), {.groups = groups, .epsilon = epsilon}))
+      .Lowers("sums");
+}
+
+// The norm of every channel of images: as many groups as channels.
+Rule InstanceNorm() {
+  Val x("x"), w("w");
+  Attr<float> epsilon("epsilon");
+  return Rule("instance-norm")
+      .Summary("the norm of every channel of images, times a number for each")
+      .Match(Mul(LayerNorm(x, {}, {}, {.axis = 2, .epsilon = epsilon}), w))
+      .Where(RankAtLeast(x, 4) && If("w has an element for each channel", IsPerChannel, w, x))
+      .Replace(
+          GroupNorm(x, AsChannels(w, x), {}, {.groups = Compute(GroupsOf, x), .epsilon = epsilon}))
+      .Lowers("products");
+}
+
 // ---- mixed precision ---------------------------------------------------------------------------
 
 // f16 -> f32 -> norm -> f16: every kernel sums in f32 or wider anyway.
@@ -381,6 +478,10 @@ RuleSet NormRules() {
           MovedNorm("moved-rms-norm-scale", Moved::kRmsScale),
           MovedNorm("moved-layer-norm-scale", Moved::kLayerScale),
           MovedNorm("moved-layer-norm-bias", Moved::kLayerBias),
+          GroupNormFromLayerNorm(),
+          GroupNormScale(),
+          GroupNormBias(),
+          InstanceNorm(),
           NormInCasts("rms-norm-in-casts", false, false, false),
           NormInCasts("rms-norm-in-casts-scale", false, true, false),
           NormInCasts("layer-norm-in-casts", true, false, false),

@@ -159,6 +159,70 @@ absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, x.dtype(), x.dims());
 }
 
+absl::Status InferGated(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), up = c.operand(1);
+  if (!x.is_tensor()) return SetResult(results, x);
+  DimVector dims(x.dims().begin(), x.dims().end());
+  if (up) {
+    if (!up.is_tensor()) return SetResult(results, x);
+    if (up.rank() != x.rank()) return c.Error("x and up must have one shape");
+    for (size_t i = 0; i < dims.size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(dims[i], MergeEqual(c, dims[i], up.dim(static_cast<int64_t>(i)),
+                                                 "an extent of x and up"));
+    }
+    return SetTensor(c, results, x.dtype(), dims);
+  }
+  if (dims.empty()) return c.Error("x must be of rank 1 or more, not 0");
+  if (dims.back().is_constant() && dims.back().constant() % 2 != 0) {
+    return c.Error(fmt::format("the last extent {} of x has no halves", dims.back().text()));
+  }
+  dims.back() = FloorDiv(dims.back(), 2);
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
+absl::Status InferEmbedding(const InferContext& c, ResultTypes& results) {
+  const Type table = c.operand(1);
+  TENON_RETURN_IF_ERROR(CheckRank(c, "table", table, 2));
+  DimVector dims;
+  DimExpr size = DimExpr::Unknown(c.context);
+  bool known = true;
+  for (unsigned i = 0; i < 6; i += 2) {
+    const Type ids = c.operand(i), rows = c.operand(i + 1);
+    if (!ids && !rows) continue;
+    if (!ids || !rows) return c.Error("ids and tables come in pairs");
+    TENON_RETURN_IF_ERROR(CheckRank(c, "a table", rows, 2));
+    if (rows.dtype() != table.dtype()) return c.Error("the tables have several element types");
+    if (rows.is_tensor()) {
+      TENON_ASSIGN_OR_RETURN(size, MergeEqual(c, size, rows.dim(1), "the row length of tables"));
+    }
+    if (!ids.is_tensor()) {
+      known = false;
+    } else if (i == 0) {
+      dims.assign(ids.dims().begin(), ids.dims().end());
+    } else {
+      TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, ids.dims()));
+    }
+  }
+  dims.push_back(size);
+  const Type added = c.operand(6);
+  if (added && added.is_tensor()) {
+    TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, added.dims()));
+  } else if (added) {
+    known = false;
+  }
+  for (unsigned i = 6; i < 9; ++i) {
+    if (c.operand(i) && c.operand(i).dtype() != table.dtype())
+      return c.Error("added, scale and bias must have the element type of the tables");
+    if (i > 6) {
+      TENON_RETURN_IF_ERROR(CheckVector(c, i == 7 ? "scale" : "bias", c.operand(i), dims.back()));
+    }
+  }
+  const Type made = known ? Type::Tensor(c.context, table.dtype(), dims)
+                          : Type::Unranked(c.context, table.dtype());
+  results.insert(results.end(), 2, made);
+  return absl::OkStatus();
+}
+
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), skip = c.operand(1);
   if (!x.is_tensor() || !skip.is_tensor()) {

@@ -72,6 +72,8 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results);
+absl::Status InferGated(const InferContext& c, ResultTypes& results);
+absl::Status InferEmbedding(const InferContext& c, ResultTypes& results);
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
 
 }  // namespace tenon

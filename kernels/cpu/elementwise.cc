@@ -186,6 +186,8 @@ Kernel CpuHardSigmoid() {
     return RunUnary(args, UnaryOp::kHardSigmoid, attrs.alpha, attrs.beta);
   });
 }
+Kernel CpuMish() { return UnaryKernel<UnaryOp::kMish>("nn.mish", "cpu.mish"); }
+
 Kernel CpuHardSwish() {
   return UnaryKernel<UnaryOp::kHardSwish>("ten.hard_swish", "cpu.hard_swish");
 }

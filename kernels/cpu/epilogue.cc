@@ -33,11 +33,21 @@ UnaryOp LoopOf(ActivationKind kind) {
       return UnaryOp::kHardSigmoid;
     case ActivationKind::kHardSwish:
       return UnaryOp::kHardSwish;
+    case ActivationKind::kMish:
+      return UnaryOp::kMish;
   }
   return UnaryOp::kAffine;  // not reached: there is nothing to do for kNone
 }
 
 }  // namespace
+
+void Activate(const Activation& activation, const float* x, float* y, int64_t n) {
+  if (activation.kind == ActivationKind::kNone) {
+    Apply(UnaryOp::kAffine, x, y, n, 1, 0);
+  } else {
+    Apply(LoopOf(activation.kind), x, y, n, activation.alpha, activation.beta);
+  }
+}
 
 void ActivateInPlace(const Activation& activation, float* y, int64_t n) {
   if (activation.kind == ActivationKind::kNone) return;

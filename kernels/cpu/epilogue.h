@@ -7,6 +7,8 @@
 
 namespace tenon::kernels::cpu {
 
+// y = activation(x) for n floats.
+void Activate(const Activation& activation, const float* x, float* y, int64_t n);
 // Applies `activation` in place to n floats.
 void ActivateInPlace(const Activation& activation, float* y, int64_t n);
 

@@ -102,7 +102,54 @@ KernelStatus BatchNorm(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
+std::string GroupNormSupports(const CallSignature& call) {
+  const TensorView& x = call.inputs[0];
+  const int64_t groups = static_cast<const nn::GroupNormAttrs*>(call.attrs)->groups;
+  if (x.rank() < 2 || groups < 1 || x.dim(1) < 0 || x.dim(1) % groups != 0)
+    return "needs channels in equal groups";
+  return cpu::RequireF32(call);
+}
+
+// Groups are rows of memory; scale and bias follow, channel by channel.
+KernelStatus GroupNorm(const RunArgs& args) {
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  if (x.numel() == 0) return KernelStatus::Ok();
+  const auto& attrs = args.get<nn::GroupNormAttrs>();
+  const int64_t per_group = x.shape[1] / attrs.groups, inner = Product(x.shape.subspan(2));
+  const int64_t n = per_group * inner;
+  const float* scale = cpu::Present(args.inputs, 1) ? args.inputs[1].as<float>() : nullptr;
+  const float* bias = cpu::Present(args.inputs, 2) ? args.inputs[2].as<float>() : nullptr;
+  const cpu::VectorOps& ops = cpu::GetVectorOps();
+  (*args.device->parallel)(
+      x.shape[0] * attrs.groups, cpu::RowGrain(n, 4), [&](int64_t b, int64_t e) {
+        for (int64_t row = b; row < e; ++row) {
+          float* to = out.as<float>() + row * n;
+          ops.norm({.x = x.as<float>() + row * n,
+                    .out = to,
+                    .n = n,
+                    .epsilon = attrs.epsilon,
+                    .subtract_mean = true});
+          if (scale == nullptr && bias == nullptr) continue;
+          for (int64_t i = 0; i < per_group; ++i) {
+            const int64_t c = row % attrs.groups * per_group + i;
+            cpu::Apply(cpu::UnaryOp::kAffine, to + i * inner, to + i * inner, inner,
+                       scale == nullptr ? 1 : scale[c], bias == nullptr ? 0 : bias[c]);
+          }
+        }
+      });
+  return KernelStatus::Ok();
+}
+
 }  // namespace
+
+Kernel CpuGroupNorm() {
+  return {.op = "nn.group_norm",
+          .name = "cpu.group_norm",
+          .priority = 10,
+          .run = GroupNorm,
+          .supports = GroupNormSupports,
+          .inplace_mask = 1};
+}
 
 Kernel CpuBatchNorm() {
   return {.op = "nn.batch_norm",

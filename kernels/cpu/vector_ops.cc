@@ -96,6 +96,11 @@ inline V ApplyOne(V x, V alpha, V beta) {
       return ClampKeepingNan(hn::MulAdd(x, alpha, beta), 0.0f, 1.0f);
     case UnaryOp::kHardSwish:
       return hn::Mul(x, ClampKeepingNan(hn::MulAdd(x, Const(1.0f / 6), Const(0.5f)), 0.0f, 1.0f));
+    case UnaryOp::kMish: {
+      // tanh(log(1 + e)) = n / (n + 2) for n = e (e + 2); beyond 20 it is 1 to every digit.
+      const V e = Exp(hn::Min(x, Const(20.0f))), n = hn::Mul(e, hn::Add(e, Const(2.0f)));
+      return hn::Mul(x, hn::Div(n, hn::Add(n, Const(2.0f))));
+    }
     case UnaryOp::kSquare:
       return hn::Mul(x, x);
     case UnaryOp::kCube:

@@ -28,11 +28,12 @@ enum class UnaryOp : uint8_t {
   kLeakyRelu,    // alpha
   kHardSigmoid,  // alpha, beta
   kHardSwish,
+  kMish,
   kSquare,
   kCube,
   kAffine,  // alpha * x + beta
 };
-inline constexpr int kNumUnaryOps = 23;
+inline constexpr int kNumUnaryOps = 24;
 
 enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin };
 inline constexpr int kNumBinaryOps = 6;

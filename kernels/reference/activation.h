@@ -47,6 +47,14 @@ T HardSwish(T v) {
   return v * (y < 0 ? T{0} : y > 1 ? T{1} : y);
 }
 
+// tanh(log(1 + e)) = (e^2 + 2 e) / (e^2 + 2 e + 2); beyond 20 it is 1 to every digit.
+template <typename T>
+T Mish(T v) {
+  if (v > 20) return v;
+  const T e = std::exp(v), n = e * (e + 2);
+  return v * (n / (n + 2));
+}
+
 template <typename T>
 T Activate(const Activation& activation, T v) {
   switch (activation.kind) {
@@ -77,6 +85,8 @@ T Activate(const Activation& activation, T v) {
       return HardSigmoid(v, activation.alpha, activation.beta);
     case ActivationKind::kHardSwish:
       return HardSwish(v);
+    case ActivationKind::kMish:
+      return Mish(v);
   }
   return v;
 }

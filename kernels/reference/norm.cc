@@ -1,5 +1,6 @@
 // Reference kernels of normalisations, with and without an added skip connection.
 #include <cmath>
+#include <string>
 
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
@@ -104,7 +105,48 @@ KernelStatus BatchNorm(const RunArgs& args) {
   });
 }
 
+KernelStatus GroupNorm(const RunArgs& args) {
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  const auto& attrs = args.get<nn::GroupNormAttrs>();
+  const TensorView scale = Get(args.inputs, 1), bias = Get(args.inputs, 2);
+  if (x.rank() < 2) return KernelStatus::Invalid("x has no channel axis");
+  const int64_t channels = x.shape[1], inner = Product(x.shape.subspan(2));
+  if (attrs.groups < 1 || channels % attrs.groups != 0) {
+    return KernelStatus::Invalid(std::to_string(channels) + " channels are not " +
+                                 std::to_string(attrs.groups) + " equal groups");
+  }
+  if (x.numel() == 0) return KernelStatus::Ok();
+  const int64_t n = channels / attrs.groups * inner;
+  return DispatchFloat(x.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t row = 0; row < x.shape[0] * attrs.groups; ++row) {
+      const T* from = x.as<T>() + row * n;
+      T* to = out.as<T>() + row * n;
+      double total = 0, squares = 0;
+      for (int64_t i = 0; i < n; ++i) total += static_cast<Compute<T>>(from[i]);
+      const double mean = total / static_cast<double>(n);
+      for (int64_t i = 0; i < n; ++i) {
+        const double d = static_cast<Compute<T>>(from[i]) - mean;
+        squares += d * d;
+      }
+      const double inverse = 1 / std::sqrt(squares / static_cast<double>(n) + attrs.epsilon);
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t c = row % attrs.groups * (channels / attrs.groups) + i / inner;
+        double v = (static_cast<Compute<T>>(from[i]) - mean) * inverse;
+        if (scale.present()) v *= DoubleAt(scale, c);
+        if (bias.present()) v += DoubleAt(bias, c);
+        to[i] = static_cast<T>(v);
+      }
+    }
+    return KernelStatus::Ok();
+  });
+}
+
 }  // namespace
+
+Kernel RefGroupNorm() {
+  return {.op = "nn.group_norm", .name = "ref.group_norm", .run = GroupNorm, .inplace_mask = 1};
+}
 
 Kernel RefBatchNorm() {
   return {.op = "nn.batch_norm", .name = "ref.batch_norm", .run = BatchNorm, .inplace_mask = 1};

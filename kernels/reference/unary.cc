@@ -198,6 +198,12 @@ Kernel RefSign() {
   });
 }
 
+Kernel RefMish() {
+  return Elementwise("nn.mish", "ref.mish", [](const RunArgs& args) {
+    return MapFloat(args, [](auto v) { return Mish(v); });
+  });
+}
+
 Kernel RefSilu() {
   return Elementwise("nn.silu", "ref.silu", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return Silu(v); });

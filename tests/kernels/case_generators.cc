@@ -127,7 +127,7 @@ Case MatMul(Random& random) {
 template <typename Attrs>
 void SetActivation(Random& random, Attrs& attrs) {
   using Enum = decltype(attrs.activation);
-  attrs.activation = static_cast<Enum>(random.Int(0, 11));
+  attrs.activation = static_cast<Enum>(random.Int(0, 12));
   attrs.alpha = attrs.activation == Enum::kClip ? -0.5f : 0.2f;
   attrs.beta = attrs.activation == Enum::kClip ? 0.7f : 0.4f;
 }
@@ -265,6 +265,52 @@ Generator Norm() {
     if (kSkip) outputs.push_back(F32(shape));
     return Make(std::move(inputs), std::move(outputs), MakeAttrs(attrs));
   };
+}
+
+Case GroupNorm(Random& random) {
+  Shape shape = random.RandomShape(2);
+  nn::GroupNormAttrs attrs;
+  attrs.groups = random.Int(1, 3);
+  shape[1] = attrs.groups * random.Int(1, 4);
+  const Shape c = {shape[1]};
+  return Make({random.Floats(shape), random.Chance(70) ? random.Floats(c) : Tensor(),
+               random.Chance(70) ? random.Floats(c) : Tensor()},
+              {F32(shape)}, MakeAttrs(attrs));
+}
+
+Case Gated(Random& random) {
+  fused::GatedAttrs attrs;
+  SetActivation(random, attrs);
+  attrs.second = random.Chance(50);
+  const Shape out = random.Chance(20) ? Shape{3, 5003} : random.RandomShape(1);
+  if (random.Chance(50))
+    return Make({random.Floats(out), random.Floats(out)}, {F32(out)}, MakeAttrs(attrs));
+  Shape packed = out;
+  packed.back() *= 2;
+  return Make({random.Floats(packed), Tensor()}, {F32(out)}, MakeAttrs(attrs));
+}
+
+Case Embedding(Random& random) {
+  fused::EmbeddingAttrs attrs;
+  attrs.norm = static_cast<fused::EmbeddingNorm>(random.Int(0, 2));
+  const Shape outer = random.RandomShape(0, 2);
+  const int64_t size = random.Extent();
+  Shape out = outer;
+  out.push_back(size);
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t rows = random.Int(1, 9);
+    const bool there = i == 0 || random.Chance(50);
+    const Shape ids = i == 0 ? outer : BroadcastInput(random, outer);
+    inputs.push_back(there ? random.Ints(ids, -rows, rows - 1) : Tensor());
+    inputs.push_back(there ? random.Floats({rows, size}) : Tensor());
+  }
+  Shape added = BroadcastInput(random, outer);
+  added.push_back(size);
+  inputs.push_back(random.Chance(50) ? random.Floats(added) : Tensor());
+  for (int i = 0; i < 2; ++i)
+    inputs.push_back(random.Chance(60) ? random.Floats({size}) : Tensor());
+  return Make(std::move(inputs), {F32(out), F32(out)}, MakeAttrs(attrs));
 }
 
 Case BatchNorm(Random& random) {
@@ -581,6 +627,10 @@ const std::map<std::string, Generator>& Generators() {
       {"ten.gather", Gather},
       {"ten.hard_sigmoid", Unary(ten::HardSigmoidAttrs())},
       {"ten.hard_swish", Unary(ten::HardSwishAttrs())},
+      {"nn.mish", Unary(nn::MishAttrs(), -30, 30)},
+      {"nn.group_norm", GroupNorm},
+      {"fused.gated", Gated},
+      {"fused.embedding", Embedding},
       {"ten.leaky_relu", Unary(ten::LeakyReluAttrs())},
       {"ten.matmul", MatMul},
       {"ten.max", Binary},

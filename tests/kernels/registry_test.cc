@@ -78,17 +78,22 @@ TEST(KernelRegistry, ChoosesByPriorityAndSaysWhyNot) {
   EXPECT_EQ(registry.FindByName("cpu.c"), nullptr);
 }
 
-TEST(Activation, BothEnumsAreSpelledAlike) {
+TEST(Activation, EnumsAreSpelledAlike) {
   fused::LinearAttrs linear;
   fused::ConvAttrs conv;
-  auto expect = [&](fused::LinearActivation l, fused::ConvActivation c, ActivationKind kind) {
+  fused::GatedAttrs gated;
+  auto expect = [&](fused::LinearActivation l, fused::ConvActivation c, fused::GatedActivation g,
+                    ActivationKind kind) {
     linear.activation = l;
     conv.activation = c;
+    gated.activation = g;
     EXPECT_EQ(ToActivation(linear).kind, kind);
     EXPECT_EQ(ToActivation(conv).kind, kind);
+    EXPECT_EQ(ToActivation(gated).kind, kind);
   };
-#define EXPECT_SAME(name) \
-  expect(fused::LinearActivation::name, fused::ConvActivation::name, ActivationKind::name)
+#define EXPECT_SAME(name)                                                                          \
+  expect(fused::LinearActivation::name, fused::ConvActivation::name, fused::GatedActivation::name, \
+         ActivationKind::name)
   EXPECT_SAME(kNone);
   EXPECT_SAME(kRelu);
   EXPECT_SAME(kGelu);
@@ -101,6 +106,7 @@ TEST(Activation, BothEnumsAreSpelledAlike) {
   EXPECT_SAME(kLeakyRelu);
   EXPECT_SAME(kHardSigmoid);
   EXPECT_SAME(kHardSwish);
+  EXPECT_SAME(kMish);
 #undef EXPECT_SAME
 }
 

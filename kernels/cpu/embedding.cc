@@ -1,0 +1,88 @@
+// Sums of embeddings of floats and their norm, row by row.
+#include <atomic>
+#include <cstring>
+
+#include "kernels/cpu/support.h"
+#include "kernels/cpu/vector_ops.h"
+#include "kernels/embedding_call.h"
+#include "kernels/kernel_list.h"
+
+namespace tenon::kernels {
+namespace {
+
+std::string Supports(const CallSignature& call) {
+  if (call.outputs[0].dtype != DType::kF32) return "needs f32";
+  if (call.inputs.size() > 6 && call.inputs[6].present()) {
+    const TensorView& added = call.inputs[6];
+    const DimSpan out = call.outputs[0].shape;
+    if (added.rank() < 1 || out.empty() || added.dim(-1) < 0 || added.dim(-1) != out.back())
+      return "what is added does not have whole rows";
+  }
+  return "";
+}
+
+// out = the sum of the row; its first part may be a table's row itself.
+KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float* out) {
+  const auto add =
+      cpu::GetVectorOps()
+          .binary[static_cast<int>(cpu::BinaryOp::kAdd)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const float* sum = nullptr;
+  auto take = [&](const float* part) {
+    if (sum != nullptr) add(sum, part, out, call.size);
+    sum = sum == nullptr ? part : out;
+  };
+  for (size_t i = 0; i < 3; ++i) {
+    if (!call.ids[i].present()) continue;
+    int64_t index;
+    if (KernelStatus status = call.Index(i, walk[i], index); !status.ok()) return status;
+    take(call.tables[i].as<float>() + index * call.size);
+  }
+  if (call.added.present()) take(call.added.as<float>() + walk[3]);
+  if (sum != out) std::memcpy(out, sum, static_cast<size_t>(call.size) * sizeof(float));
+  return KernelStatus::Ok();
+}
+
+KernelStatus Embedding(const RunArgs& args) {
+  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
+  const EmbeddingCall call(args);
+  const DimSpan outer = call.out.shape.first(call.out.shape.size() - 1);
+  const cpu::VectorOps& ops = cpu::GetVectorOps();
+  std::atomic<bool> failed = false;
+  auto run = [&](int64_t begin, int64_t end) -> KernelStatus {
+    StridedWalk<4> walk(outer, call.strides, begin);
+    for (int64_t row = begin; row < end; ++row, walk.Next()) {
+      float* out = call.out.as<float>() + row * call.size;
+      if (KernelStatus status = SumRow(call, walk, out); !status.ok()) return status;
+      if (call.sum.present()) {
+        std::memcpy(call.sum.as<float>() + row * call.size, out,
+                    static_cast<size_t>(call.size) * sizeof(float));
+      }
+      if (call.norm == fused::EmbeddingNorm::kNone) continue;
+      ops.norm({.x = out,
+                .scale = call.scale.present() ? call.scale.as<float>() : nullptr,
+                .bias = call.bias.present() ? call.bias.as<float>() : nullptr,
+                .out = out,
+                .n = call.size,
+                .epsilon = call.epsilon,
+                .subtract_mean = call.norm == fused::EmbeddingNorm::kLayer});
+    }
+    return KernelStatus::Ok();
+  };
+  (*args.device->parallel)(call.rows, cpu::RowGrain(call.size, 4), [&](int64_t b, int64_t e) {
+    if (!run(b, e).ok()) failed = true;
+  });
+  // The first wrong index in order, however the rows were shared out.
+  return failed ? run(0, call.rows) : KernelStatus::Ok();
+}
+
+}  // namespace
+
+Kernel CpuEmbedding() {
+  return {.op = "fused.embedding",
+          .name = "cpu.embedding",
+          .priority = 10,
+          .run = Embedding,
+          .supports = Supports};
+}
+
+}  // namespace tenon::kernels
