@@ -237,6 +237,19 @@ void DimFacts::LearnWindow(Operation& op) {
   }
 }
 
+void DimFacts::LearnEmbedding(Operation& op) {
+  const fused::EmbeddingOp embedding(&op);
+  std::vector<std::span<const DimExpr>> terms;  // without the axis of the rows
+  for (Value ids : {embedding.ids(), embedding.ids1(), embedding.ids2()}) {
+    if (ids && ids.type().is_tensor()) terms.push_back(ids.type().dims());
+  }
+  if (Value added = embedding.added(); added && added.type().is_tensor() && added.type().rank() > 0)
+    terms.push_back(added.type().dims().first(added.type().rank() - 1));
+  for (size_t i = 0; i < terms.size(); ++i) {
+    for (size_t j = i + 1; j < terms.size(); ++j) LearnBroadcast(terms[i], terms[j]);
+  }
+}
+
 void DimFacts::Learn(Operation& op) {
   const auto type = [&](unsigned i) { return op.operand(i).type(); };
   if (op.id() == ten::ConcatOp::kId) {
@@ -260,6 +273,8 @@ void DimFacts::Learn(Operation& op) {
     LearnWindow<nn::ConvOp>(op);
   } else if (op.id() == fused::ConvOp::kId) {
     LearnWindow<fused::ConvOp>(op);
+  } else if (op.id() == fused::EmbeddingOp::kId) {
+    LearnEmbedding(op);
   } else if (op.id() == fused::SkipLayerNormOp::kId || op.id() == fused::SkipRmsNormOp::kId) {
     if (type(0).is_tensor() && type(1).is_tensor()) LearnBroadcast(type(0).dims(), type(1).dims());
   } else if (op.id() == ten::SliceOp::kId) {

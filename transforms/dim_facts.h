@@ -49,6 +49,7 @@ class DimFacts {
   void LearnBroadcast(std::span<const DimExpr> a, std::span<const DimExpr> b);
   void LearnBroadcast(DimExpr a, DimExpr b);
   void LearnTails(Operation& op);
+  void LearnEmbedding(Operation& op);
   template <typename Conv>
   void LearnWindow(Operation& op);
   void AssumeNonNegative(DimExpr e);

@@ -14,11 +14,13 @@ constexpr StandardPipeline kPipelines[] = {
      "infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
-     "sink-expands,canonicalize,constant-fold,cse,fuse,canonicalize,fuse,classify-masks,"
+     "sink-expands,canonicalize,constant-fold,cse,fuse,canonicalize,"
+     "fuse{rules=attention,packing},classify-masks,"
      "canonicalize,constant-fold,cse,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
-     "sink-expands,canonicalize,constant-fold,cse,fuse,canonicalize,fuse,classify-masks,"
+     "sink-expands,canonicalize,constant-fold,cse,fuse,canonicalize,"
+     "fuse{rules=attention,packing},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,cse,dce"},
     {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
 };

@@ -79,7 +79,7 @@ class IrOptTest(unittest.TestCase):
         (['-', '--print-generc'], "did you mean '--print-generic'?"),
         (['-', '--pass-pipeline=cse,csee'], "pipeline:1:5: unknown pass 'csee'; did you mean 'cse'?\n  cse,csee\n      ^"),
         (['-', '--cse=x=1'], "pipeline:1:1: pass 'cse' has no option 'x'"),
-        (['-', '--pass-pipeline=fuse{rules=norm,linaer}'], "'linaer' (expected some of norm, activation, linear,"),
+        (['-', '--pass-pipeline=fuse{rules=norm,linaer}'], "'linaer' (expected some of norm, activation, gated, linear,"),
         (['-', '-o'], "option '-o' needs a value"),
         (['-', '--timing=maybe'], "'maybe' (expected true or false)"),
         (['-', '--list-ops=x'], "'--list-ops' takes no value"),
