@@ -3,7 +3,7 @@
 // They rely on `canonicalize` and on the family `scores`: transposes feeding a product are flags of
 // it, masks are added after the scale.
 #include "ir/core/operation.h"
-#include "patterns/prelude.h"
+#include "patterns/attention_parts.h"
 
 namespace tenon::pattern {
 namespace {
@@ -33,34 +33,6 @@ bool SameButLast(Value a, Value b) {
   }
   return true;
 }
-
-// The attributes of a fused.attention that a rule passes on unchanged.
-struct AttentionAttrs {
-  Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
-  Attr<int64_t> window{"window"};
-  Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
-  Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
-  Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
-      out_layout{"out_layout"};
-  fused::AttentionArgs args() const {
-    return {.num_heads = num_heads,
-            .kv_num_heads = kv_num_heads,
-            .scale = scale,
-            .q_layout = q_layout,
-            .k_layout = k_layout,
-            .v_layout = v_layout,
-            .out_layout = out_layout,
-            .causal = causal,
-            .window = window,
-            .mask_value = mask_value,
-            .nan_guard = nan_guard,
-            .softcap = softcap};
-  }
-};
-
-struct AttentionVals {
-  Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
-};
 
 // What happens to q · k^T before the softmax: a number, a cap, then sums.
 struct MaskedScores {

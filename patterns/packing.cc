@@ -1,5 +1,5 @@
 // Projections that one product makes: attention reads q, k and v from the columns of one tensor.
-#include "patterns/prelude.h"
+#include "patterns/attention_parts.h"
 
 namespace tenon::pattern {
 namespace {
@@ -11,43 +11,31 @@ std::optional<int64_t> HeadSize(DimExpr columns, int64_t heads) {
 }
 
 // An attention whose operands are whole tensors of layout bsh, and the attributes that stay.
-struct WholeAttention {
-  Val mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
-  Attr<int64_t> heads{"num_heads"}, kv_heads{"kv_num_heads"};
+struct WholeAttention : AttentionAttrs {
+  AttentionVals x;
   Dim P{"P"}, Q{"Q"}, R{"R"};  // columns of the heads of q, k and v
-  Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
-  Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
-  Attr<int64_t> window{"window"};
-  Attr<std::string> out_layout{"out_layout"}, q_layout{"q_layout"};
 
   // `q_is_bsh`: else any layout, which stays.
-  fused::AttentionArgs args(bool q_is_bsh = true) const {
-    fused::AttentionArgs args = {.num_heads = heads,
-                                 .kv_num_heads = kv_heads,
-                                 .scale = scale,
-                                 .out_layout = out_layout,
-                                 .causal = causal,
-                                 .window = window,
-                                 .mask_value = mask_value,
-                                 .nan_guard = nan_guard,
-                                 .softcap = softcap};
-    if (!q_is_bsh) args.q_layout = q_layout;
-    return args;
+  fused::AttentionArgs whole(bool q_is_bsh = true) const {
+    fused::AttentionArgs made = args();
+    made.k_layout = made.v_layout = "bsh";
+    if (q_is_bsh) made.q_layout = "bsh";
+    return made;
   }
   // The same, of one tensor that holds the columns of q, k and v, or of k and v.
   fused::AttentionArgs packed(bool with_q) const {
-    fused::AttentionArgs made = args(with_q);
-    made.head_dim = Compute(HeadSize, Q, kv_heads);
-    made.v_head_dim = Compute(HeadSize, R, kv_heads);
+    fused::AttentionArgs made = whole(with_q);
+    made.head_dim = Compute(HeadSize, Q, kv_num_heads);
+    made.v_head_dim = Compute(HeadSize, R, kv_num_heads);
     if (with_q) made.k_offset = P;
     made.v_offset = with_q ? P + Q : Q;
     return made;
   }
   Val Of(const Val& q, const Val& k, const Val& v, const fused::AttentionArgs& args) const {
-    return fused::Attention(q, k, v, Maybe(mask), Maybe(bias), Maybe(key_mask), args);
+    return fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), args);
   }
   Val Made(const Val& q, const Val& k, const Val& v, const fused::AttentionArgs& args) const {
-    return fused::Attention(q, k, v, mask, bias, key_mask, args);
+    return fused::Attention(q, k, v, x.mask, x.bias, x.key_mask, args);
   }
 };
 
@@ -67,7 +55,7 @@ Rule PackProjections(const char* name, bool biased, const char* file = __builtin
                       : fused::Linear(x, w, {}, {});
   return Rule(name, file, line)
       .Summary(biased ? "q, k and v from one product, with biases" : "q, k and v from one product")
-      .Match(a.Of(q, k, v, a.args()))
+      .Match(a.Of(q, k, v, a.whole()))
       .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wq, {K, a.P}) && ShapeIs(wk, {K, a.Q}) &&
              ShapeIs(wv, {K, a.R}))
       .Replace(a.Made(packed, packed, packed, a.packed(true)))
@@ -90,7 +78,7 @@ Rule PackKeysAndValues(const char* name, bool biased, const char* file = __built
       biased ? fused::Linear(x, w, Concat({bk, bv}, {.axis = 0}), {}) : fused::Linear(x, w, {}, {});
   return Rule(name, file, line)
       .Summary(biased ? "k and v from one product, with biases" : "k and v from one product")
-      .Match(a.Of(q, k, v, a.args(false)))
+      .Match(a.Of(q, k, v, a.whole(false)))
       .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wk, {K, a.Q}) && ShapeIs(wv, {K, a.R}))
       .Replace(a.Made(q, packed, packed, a.packed(false)))
       .Lowers("products that attention reads")
@@ -105,7 +93,7 @@ Rule ReadPackedHeads() {
   Val parts = Split(packed, {.axis = -1, .sizes = {a.P, a.Q, a.R}});
   return Rule("read-packed-heads")
       .Summary("q, k and v are columns of one tensor")
-      .Match(a.Of(parts, parts.result(1), parts.result(2), a.args()))
+      .Match(a.Of(parts, parts.result(1), parts.result(2), a.whole()))
       .Where(ShapeIs(packed, {B, S, AnyDim()}))
       .Keep(parts)
       .Replace(a.Made(packed, packed, packed, a.packed(true)))

@@ -1,13 +1,13 @@
 #include "frontends/api/sample_inputs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <limits>
 #include <set>
 
 #include "fmt/format.h"
 #include "frontends/api/npy.h"
+#include "frontends/api/sample_random.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -19,28 +19,6 @@ namespace {
 constexpr int kMaxHops = 24;  // from an input to what says its range
 constexpr int64_t kMaxElements = 1 << 22;
 constexpr int64_t kShown = 16;  // elements of an input in a message
-
-// A small generator with the same values everywhere (splitmix64).
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
-  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
-  int64_t Below(int64_t n) { return static_cast<int64_t>(Next() % static_cast<uint64_t>(n)); }
-
- private:
-  uint64_t state_;
-};
-
-bool Contains(std::string_view text, std::string_view part) {
-  auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
 
 std::string NameOf(Operation* function, unsigned argument) {
   const Attribute attrs = function->attr("arg_attrs");
@@ -96,7 +74,7 @@ void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
 int64_t SizeOfSymbol(std::string_view symbol, size_t position, int kind) {
   static constexpr int64_t kDistinct[] = {5, 7, 3, 6, 9, 4};
   static constexpr int64_t kEqual[] = {0, 1, 4, 8, 16, 32, 64, 224};
-  if (Contains(symbol, "batch")) return kind == 1 ? 1 : 2;
+  if (ContainsIgnoringCase(symbol, "batch")) return kind == 1 ? 1 : 2;
   if (kind == 0) return kDistinct[position % std::size(kDistinct)];
   return kEqual[static_cast<size_t>(kind)];
 }
@@ -116,20 +94,22 @@ std::map<std::string, int64_t> ChooseSizes(Operation* function, int kind) {
   }
   // A total length is what its name says.
   for (auto& [symbol, size] : sizes) {
-    if (!Contains(symbol, "total")) continue;
+    if (!ContainsIgnoringCase(symbol, "total")) continue;
     int64_t sum = 0;
     for (const auto& [part, length] : sizes) {
-      if (part != symbol && !Contains(part, "batch") && !Contains(part, "total")) sum += length;
+      if (part != symbol && !ContainsIgnoringCase(part, "batch") &&
+          !ContainsIgnoringCase(part, "total"))
+        sum += length;
     }
     if (sum > 0) size = sum;
   }
   return sizes;
 }
 
-void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, Random& random) {
+void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, SampleRandom& random) {
   const DType dtype = tensor.dtype();
   const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
-  const bool mask = dtype == DType::kBool || Contains(name, "mask") ||
+  const bool mask = dtype == DType::kBool || ContainsIgnoringCase(name, "mask") ||
                     (use.mask && use.below == std::numeric_limits<int64_t>::max());
   int64_t ones = last;
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
@@ -140,7 +120,8 @@ void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, Rando
       // Rows end in zeros, and have a one.
       if (i % last == 0) ones = 1 + random.Below(last);
       value = i % last < ones ? 1 : 0;
-    } else if (use.below == std::numeric_limits<int64_t>::max() && Contains(name, "position")) {
+    } else if (use.below == std::numeric_limits<int64_t>::max() &&
+               ContainsIgnoringCase(name, "position")) {
       value = static_cast<double>(i % last);
     } else {
       value = static_cast<double>(
@@ -183,7 +164,7 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind) {
   sample.sizes = ChooseSizes(function, kind);
   if (kind > 0 && sample.sizes.empty() && kind > 1)
     return absl::NotFoundError("there are no sizes to choose");
-  Random random(static_cast<uint64_t>(kind) + 1);
+  SampleRandom random(static_cast<uint64_t>(kind) + 1);
   Block& entry = function->region().front();
   for (unsigned i = 0; i < entry.num_arguments(); ++i) {
     const Value argument = entry.argument(i);

@@ -1,12 +1,12 @@
 #include "tools/ir-run/inputs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <optional>
 
 #include "fmt/format.h"
 #include "frontends/api/npy.h"
+#include "frontends/api/sample_random.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -69,39 +69,18 @@ absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program) {
   return c;
 }
 
-// A small generator with the same values everywhere (splitmix64).
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
-  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
-
- private:
-  uint64_t state_;
-};
-
-bool Contains(std::string_view text, std::string_view part) {
-  auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
-void Fill(Tensor& tensor, std::string_view name, Random& random) {
+void Fill(Tensor& tensor, std::string_view name, SampleRandom& random) {
   const DType dtype = tensor.dtype();
   const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
     double value = 0;
     if (IsFloat(dtype)) {
       value = 2 * random.Uniform() - 1;
-    } else if (Contains(name, "mask")) {
+    } else if (ContainsIgnoringCase(name, "mask")) {
       value = 1;
-    } else if (Contains(name, "type") || Contains(name, "segment")) {
+    } else if (ContainsIgnoringCase(name, "type") || ContainsIgnoringCase(name, "segment")) {
       value = 0;
-    } else if (Contains(name, "position")) {
+    } else if (ContainsIgnoringCase(name, "position")) {
       value = static_cast<double>(i % last);
     } else {
       value = static_cast<double>(random.Next() % (dtype == DType::kBool ? 2 : 8));
@@ -131,7 +110,7 @@ class Sizes {
     dim.CollectSymbols(symbols);
     for (std::string_view symbol : symbols) {
       if (Find(symbol)) continue;
-      const int64_t size = Contains(symbol, "batch") ? 1 : 8;
+      const int64_t size = ContainsIgnoringCase(symbol, "batch") ? 1 : 8;
       notes_.push_back(
           fmt::format("dimension '{}' is {} (--shape {}=N sets it)", symbol, size, symbol));
       sizes_[std::string(symbol)] = size;
@@ -224,7 +203,7 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       sizes.Learn(type.dim(axis), c.inputs[slot].shape()[axis]);
     }
   }
-  Random random(options.seed);
+  SampleRandom random(options.seed);
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i]) continue;
     const Type type = entry.argument(static_cast<unsigned>(i)).type();

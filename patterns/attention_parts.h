@@ -1,0 +1,39 @@
+// What rules on fused.attention pass on unchanged.
+#ifndef TENON_PATTERNS_ATTENTION_PARTS_H_
+#define TENON_PATTERNS_ATTENTION_PARTS_H_
+
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+
+// The attributes of a fused.attention that a rule passes on unchanged.
+struct AttentionAttrs {
+  Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
+  Attr<int64_t> window{"window"};
+  Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
+  Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
+  Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
+      out_layout{"out_layout"};
+  fused::AttentionArgs args() const {
+    return {.num_heads = num_heads,
+            .kv_num_heads = kv_num_heads,
+            .scale = scale,
+            .q_layout = q_layout,
+            .k_layout = k_layout,
+            .v_layout = v_layout,
+            .out_layout = out_layout,
+            .causal = causal,
+            .window = window,
+            .mask_value = mask_value,
+            .nan_guard = nan_guard,
+            .softcap = softcap};
+  }
+};
+
+struct AttentionVals {
+  Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
+};
+
+}  // namespace tenon::pattern
+
+#endif  // TENON_PATTERNS_ATTENTION_PARTS_H_
