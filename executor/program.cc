@@ -329,7 +329,7 @@ class Compiler {
     if (!reason.empty())
       return Reject(op, fmt::format("kernel '{}' cannot run this: {}", name, reason));
     instruction.kernel = *kernel;
-    instruction.shared_states = std::make_shared<SharedKernelStates>();
+    instruction.weights = std::make_shared<InstructionWeights>();
     return absl::OkStatus();
   }
 
@@ -407,12 +407,16 @@ class Compiler {
 
 }  // namespace
 
-std::shared_ptr<kernels::KernelState> SharedKernelStates::Get(
-    const std::string& key, const std::function<std::shared_ptr<kernels::KernelState>()>& make) {
+kernels::PackedBytes InstructionWeights::Pack(std::span<const int>, std::string_view layout,
+                                              size_t bytes,
+                                              const std::function<void(std::byte*)>& fill) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::shared_ptr<kernels::KernelState>& state = states_[key];
-  if (state == nullptr) state = make();
-  return state;
+  auto found = packed_.find(layout);
+  if (found != packed_.end()) return found->second;
+  absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateAligned(bytes);
+  if (!memory.ok()) return nullptr;
+  fill(memory->get());
+  return packed_.emplace(layout, *std::move(memory)).first->second;
 }
 
 absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Status& status) const {

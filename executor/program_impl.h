@@ -17,15 +17,15 @@
 
 namespace tenon {
 
-// What kernels of one instruction share among shapes and sessions: packed weights.
-class SharedKernelStates {
+// Packed weights of one instruction, shared among shapes and sessions.
+class InstructionWeights : public kernels::WeightStore {
  public:
-  std::shared_ptr<kernels::KernelState> Get(
-      const std::string& key, const std::function<std::shared_ptr<kernels::KernelState>()>& make);
+  kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                            const std::function<void(std::byte*)>& fill) override;
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<kernels::KernelState>> states_;
+  std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout
 };
 
 struct ProgramImpl;
@@ -51,7 +51,7 @@ struct Instruction {
   // kCall
   kernels::Kernel kernel;
   std::vector<int> kernel_inputs;  // value numbers, -1 for an absent operand
-  std::shared_ptr<SharedKernelStates> shared_states;
+  std::shared_ptr<InstructionWeights> weights;
   // kDims
   std::vector<DimExpr> dims;
   // kIf, kFor, kWhile

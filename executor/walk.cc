@@ -222,10 +222,7 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
   args.outputs = outputs;
   args.attrs = attrs;
   args.device = &device_;
-  args.shared_state = [&](const std::string& key,
-                          const std::function<std::shared_ptr<kernels::KernelState>()>& make) {
-    return instruction.shared_states->Get(key, make);
-  };
+  args.weights = instruction.weights.get();
   const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
   if (!status.ok()) return program_.KernelError(instruction, status);
   scratch_bytes = args.scratch_bytes;

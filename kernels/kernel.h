@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "ir/core/dtype.h"
 #include "kernels/tensor_view.h"
@@ -63,6 +64,21 @@ class KernelState {
   virtual ~KernelState() = default;
 };
 
+// Read-only, 64-byte aligned.
+using PackedBytes = std::shared_ptr<const std::byte>;
+
+// Where packed weights live. Implemented by the executor.
+class WeightStore {
+ public:
+  virtual ~WeightStore() = default;
+  // `layout` names everything that the bytes depend on besides the values of the inputs `from`,
+  // which must be constants: blocking, transposition, instruction set, dtype. `fill` writes all
+  // `bytes` bytes. It is called at most once a program for equal constants and layouts, and not at
+  // all when a cache file has the bytes. Null: no memory.
+  virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                           const std::function<void(std::byte*)>& fill) = 0;
+};
+
 // What Prepare sees. Shapes and dtypes are final; `data` is set only for inputs that are constant
 // for the life of the program (weights), null for the others.
 struct PrepareArgs {
@@ -70,11 +86,11 @@ struct PrepareArgs {
   std::span<const TensorView> outputs = {};
   const void* attrs = nullptr;  // the op's generated attribute struct, e.g. ten::MatmulAttrs
   DeviceContext* device = nullptr;
-  // Cache for packed weights shared by all shapes of one instruction; `key` distinguishes layouts.
-  // Returns the existing state or what `make` returns. Null-safe: when empty, call make directly.
-  std::function<std::shared_ptr<KernelState>(
-      const std::string& key, const std::function<std::shared_ptr<KernelState>()>& make)>
-      shared_state = {};
+  // How the executor provides for Pack; null: every call makes bytes of its own.
+  WeightStore* weights = nullptr;
+  // Bytes computed from constant inputs, in a layout of the kernel's own: see WeightStore::Pack.
+  PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                   const std::function<void(std::byte*)>& fill) const;
   // Set by Prepare: scratch bytes Run needs (64-byte aligned, planned into the arena).
   size_t scratch_bytes = 0;
 };

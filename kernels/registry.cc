@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/isa.h"
 #include "kernels/kernel_list.h"
 
 namespace tenon::kernels {
@@ -54,6 +55,7 @@ std::vector<std::string> KernelRegistry::ops() const {
 }
 
 void RegisterCpuKernels(KernelRegistry& registry) {
+  cpu::ActiveIsa();  // before a kernel asks oneDNN or Highway what they can do
 #define TENON_KERNEL(name) registry.Add(name());
 #include "kernels/kernels.def"
 #undef TENON_KERNEL

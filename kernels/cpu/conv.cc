@@ -28,7 +28,7 @@ struct ConvState : KernelState {
   int src = -1, weights = -1, bias = -1, dst = -1, scratchpad = -1;
   // Places in the scratch.
   size_t src_at = 0, dst_at = 0, weights_at = 0, scratchpad_at = 0;
-  std::shared_ptr<KernelState> packed;  // null: the weights are not constant
+  PackedBytes packed;  // null: the weights are not constant
 };
 
 std::vector<int64_t> ToVector(DimSpan dims) { return {dims.begin(), dims.end()}; }
@@ -139,9 +139,9 @@ KernelStatus PrepareConvolution(PrepareArgs& args, const Window& window, int64_t
     }
     if (w.data != nullptr) {
       state.packed =
-          cpu::PackWeights(args, state.engine, state.stream, w_desc, made.weights_desc(), w.data);
+          cpu::PackWeights(args, 1, state.engine, state.stream, w_desc, made.weights_desc());
       if (state.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
-      state.conv.Bind(state.weights, static_cast<cpu::PackedWeights&>(*state.packed).data.get());
+      state.conv.Bind(state.weights, state.packed.get());
     } else if (made.weights_desc() != w_desc) {
       state.reorders_weights = true;
       state.weights_at = reserve(made.weights_desc().get_size());

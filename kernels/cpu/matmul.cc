@@ -27,7 +27,8 @@ struct GemmState : KernelState {
   dnnl::stream stream{engine};
   OnednnCall call;
   int a = -1, b = -1, bias = -1, out = -1, scratchpad = -1;
-  std::shared_ptr<KernelState> weights;  // null: b is bound at each run
+  bool constant = false;  // b is bound for good
+  PackedBytes weights;    // its packed form, unless it is used as it is
   int threads = 1;
   bool reference = false;  // left to the reference kernel: empty, or refused by oneDNN
   // Products beyond what one primitive does.
@@ -73,16 +74,16 @@ KernelStatus PrepareGemm(PrepareArgs& args, const Gemm& gemm, const void* weight
     state.out = state.call.Add(DNNL_ARG_DST, made.dst_desc());
     state.scratchpad = state.call.Add(DNNL_ARG_SCRATCHPAD, made.scratchpad_desc());
     args.scratch_bytes = made.scratchpad_desc().get_size();
-    if (weights == nullptr) return KernelStatus::Ok();
+    state.constant = weights != nullptr;
+    if (!state.constant) return KernelStatus::Ok();
     if (made.weights_desc() == b_desc) {
       state.call.Bind(state.b, weights);
-      state.weights = std::make_shared<KernelState>();  // nothing to own, but bound for good
       return KernelStatus::Ok();
     }
     state.weights =
-        cpu::PackWeights(args, state.engine, state.stream, b_desc, made.weights_desc(), weights);
+        cpu::PackWeights(args, 1, state.engine, state.stream, b_desc, made.weights_desc());
     if (state.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");
-    state.call.Bind(state.b, static_cast<cpu::PackedWeights&>(*state.weights).data.get());
+    state.call.Bind(state.b, state.weights.get());
     return KernelStatus::Ok();
   });
 }
@@ -145,7 +146,7 @@ KernelStatus MatMul(const RunArgs& args) {
   StridedWalk<2> walk(View(state.batch), {state.a_batch, state.b_batch});
   for (int64_t i = 0; i < count; ++i, walk.Next()) {
     state.call.Bind(state.a, args.inputs[0].as<float>() + walk[0]);
-    if (state.weights == nullptr) state.call.Bind(state.b, args.inputs[1].as<float>() + walk[1]);
+    if (!state.constant) state.call.Bind(state.b, args.inputs[1].as<float>() + walk[1]);
     state.call.Bind(state.out, args.outputs[0].as<float>() + i * size);
     if (KernelStatus status = state.call.Execute(state.stream); !status.ok()) return status;
   }
@@ -180,7 +181,7 @@ KernelStatus Linear(const RunArgs& args) {
     const cpu::OnednnThreads threads(state.threads);
     state.call.Bind(state.scratchpad, args.scratch);
     state.call.Bind(state.a, args.inputs[0].data);
-    if (state.weights == nullptr) state.call.Bind(state.b, args.inputs[1].data);
+    if (!state.constant) state.call.Bind(state.b, args.inputs[1].data);
     if (state.bias >= 0) state.call.Bind(state.bias, args.inputs[2].data);
     state.call.Bind(state.out, args.outputs[0].data);
     if (KernelStatus status = state.call.Execute(state.stream); !status.ok()) return status;

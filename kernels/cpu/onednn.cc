@@ -54,24 +54,20 @@ dnnl::primitive_attr UserScratchpad() {
   return attr;
 }
 
-std::shared_ptr<KernelState> PackWeights(PrepareArgs& args, const dnnl::engine& engine,
-                                         const dnnl::stream& stream, const dnnl::memory::desc& from,
-                                         const dnnl::memory::desc& to, const void* data) {
-  auto pack = [&]() -> std::shared_ptr<KernelState> {
-    auto packed = std::make_shared<PackedWeights>();
-    packed->data = {std::aligned_alloc(64, Align64(std::max<size_t>(to.get_size(), 1))), std::free};
-    if (packed->data == nullptr) return nullptr;
-    dnnl::memory source(from, engine, const_cast<void*>(data));
-    dnnl::memory target(to, engine, packed->data.get());
+PackedBytes PackWeights(const PrepareArgs& args, int input, const dnnl::engine& engine,
+                        const dnnl::stream& stream, const dnnl::memory::desc& from,
+                        const dnnl::memory::desc& to) {
+  // The descriptor's bytes are its name: oneDNN fills all of them.
+  const std::string layout =
+      "onednn:" + std::string(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
+  const int inputs[] = {input};
+  return args.Pack(inputs, layout, to.get_size(), [&](std::byte* bytes) {
+    dnnl::memory source(from, engine, args.inputs[static_cast<size_t>(input)].data);
+    dnnl::memory target(to, engine, bytes);
     dnnl::stream mutable_stream = stream;
     dnnl::reorder(source, target).execute(mutable_stream, source, target);
     mutable_stream.wait();
-    return packed;
-  };
-  if (!args.shared_state) return pack();
-  // The descriptor's bytes are the key: oneDNN fills all of them.
-  const std::string key(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
-  return args.shared_state(key, pack);
+  });
 }
 
 }  // namespace tenon::kernels::cpu

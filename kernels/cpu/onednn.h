@@ -24,11 +24,6 @@ class OnednnThreads {
   int previous_;
 };
 
-// Weights reordered into the layout a primitive asked for; shared by all shapes of one instruction.
-struct PackedWeights : KernelState {
-  std::unique_ptr<void, void (*)(void*)> data{nullptr, nullptr};
-};
-
 // A primitive with its memory arguments. Pointers are bound before each execution.
 class OnednnCall {
  public:
@@ -57,10 +52,10 @@ dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims);  // row-major
 // Attributes with the scratchpad in user mode.
 dnnl::primitive_attr UserScratchpad();
 
-// `from` reordered to `to`, cached in args.shared_state.
-std::shared_ptr<KernelState> PackWeights(PrepareArgs& args, const dnnl::engine& engine,
-                                         const dnnl::stream& stream, const dnnl::memory::desc& from,
-                                         const dnnl::memory::desc& to, const void* data);
+// The constant input `input`, laid out as `from`, reordered to `to`. Null: no memory.
+PackedBytes PackWeights(const PrepareArgs& args, int input, const dnnl::engine& engine,
+                        const dnnl::stream& stream, const dnnl::memory::desc& from,
+                        const dnnl::memory::desc& to);
 
 // Runs f and turns what oneDNN throws into a status.
 template <typename F>

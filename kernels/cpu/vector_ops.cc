@@ -8,6 +8,7 @@
 
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/vector_math-inl.h"
 #include "kernels/cpu/vector_ops.h"
 
@@ -498,7 +499,13 @@ namespace tenon::kernels::cpu {
 
 HWY_EXPORT(Table);
 
-const VectorOps& GetVectorOps() { return *HWY_DYNAMIC_DISPATCH(Table)(); }
+const VectorOps& GetVectorOps() {
+  static const VectorOps& ops = []() -> const VectorOps& {
+    ActiveIsa();  // limits Highway's targets
+    return *HWY_DYNAMIC_DISPATCH(Table)();
+  }();
+  return ops;
+}
 
 }  // namespace tenon::kernels::cpu
 #endif  // HWY_ONCE

@@ -114,14 +114,8 @@ inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int 
   for (size_t i : c.constant_inputs) seen[i].data = inputs[i].data;
   std::vector<TensorView> no_data = outputs;
   for (TensorView& v : no_data) v.data = nullptr;
-  std::map<std::string, std::shared_ptr<KernelState>> shared;
   PrepareArgs prepare = {
       .inputs = seen, .outputs = no_data, .attrs = c.attrs.get(), .device = &device};
-  prepare.shared_state = [&](const std::string& key, const auto& make) {
-    auto& slot = shared[key];
-    if (slot == nullptr) slot = make();
-    return slot;
-  };
   std::shared_ptr<KernelState> state;
   if (kernel.prepare != nullptr) {
     KernelStatus status = kernel.prepare(prepare, state);

@@ -31,6 +31,8 @@ function(tenon_layer name)
     endforeach()
   endif()
 
+  tenon_isa_sources(sources)
+
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
@@ -59,6 +61,26 @@ function(tenon_layer name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   add_library(tenon::${name} ALIAS ${target})
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES ${target})
+endfunction()
+
+# Sets the instruction set of the files named for one (kernels/cpu/isa.h lists the levels); drops them from the
+# list where the compiler does not target x86-64.
+function(tenon_isa_sources list)
+  set(avx2 -mavx2 -mfma -mf16c)
+  set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+  set(avx512_vnni ${avx512} -mavx512vnni)
+  set(avx512_bf16 ${avx512_vnni} -mavx512bf16)
+  set(kept "")
+  foreach(source ${${list}})
+    if(source MATCHES "_(avx2|avx512|avx512_vnni|avx512_bf16)\\.cc$")
+      if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+        continue()
+      endif()
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}")
+    endif()
+    list(APPEND kept ${source})
+  endforeach()
+  set(${list} "${kept}" PARENT_SCOPE)
 endfunction()
 
 # tenon_group(<name> MEMBERS <target>...): an interface target that stands for several layers.
