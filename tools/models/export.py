@@ -2,7 +2,7 @@
 """Exports models from PyTorch to ONNX, with inputs and PyTorch's own outputs beside them.
 
   export.py [--out DIR] [NAME...]   small models with random weights; default: those of tests/models
-  export.py --full DIR [NAME...]    full-size ones for benchmarks (BERT-base, ViT-B, ResNet-50)
+  export.py --full DIR [MODEL...]   full-size ones for benchmarks; default: all of FULL
   export.py --families DIR [VARIANT...]
                                     every family in each variant; default: eager.ts17 and sdpa.dyn18
   export.py --list                  the families
@@ -34,7 +34,17 @@ TREE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "models"
 COMMITTED = ["bert.eager.ts17", "bert.sdpa.dyn18", "roberta.sdpa.ts14", "distilbert.eager.ts11", "vit.eager.ts17",
              "vit.sdpa.dyn20", "resnet_bn.eager.ts17", "squeezenet_bn.eager.ts13",
              "llama_past.sdpa.ts17", "t5_encoder.eager.ts17"]
-FULL = ["bert.eager.ts17", "bert.sdpa.dyn18", "vit.eager.ts17", "resnet_bn.eager.ts17"]
+FULL = {
+    "bert_base": "bert.sdpa.ts17",
+    "gpt2_past": "gpt2_past.sdpa.ts17",
+    "llama_110m": "llama.sdpa.ts17",
+    "llama_110m_past": "llama_past.sdpa.ts17",
+    "vit_b16": "vit.sdpa.ts17",
+    "swin_t": "tv_swin.sdpa.ts17",
+    "resnet50": "tv_resnet50.eager.ts17",
+    "mobilenet_v3_large": "tv_mobilenet_v3_large.eager.ts17",
+    "efficientnet_b0": "tv_efficientnet_b0.eager.ts17",
+}
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 
 
@@ -68,13 +78,14 @@ def write_tensor(path, value, name):
     path.write_bytes(onnx.numpy_helper.from_array(numpy.ascontiguousarray(value.numpy()), name).SerializeToString())
 
 
-def export(name, out, size):
+def export(name, folder, size):
     family, attention, exporter, opset = parse_name(name)
     torch.manual_seed(sum(family.encode()))
     case = families.FAMILIES[family](attention, size)
     case.model.eval()
     families.randomize(case.model)
-    folder = out / name
+    if size == "full":
+        families.calibrate(case.model, case.inputs)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / "model.onnx"
@@ -137,7 +148,9 @@ def main():
     warnings.filterwarnings("ignore")
     out, size, names = arguments.out, "small", arguments.names or COMMITTED
     if arguments.full:
-        out, size, names = arguments.full, "full", arguments.names or FULL
+        out, size, names = arguments.full, "full", arguments.names or list(FULL)
+        if unknown := set(names) - set(FULL):
+            parser.error(f"no full-size model {', '.join(sorted(unknown))}; there are {', '.join(FULL)}")
     elif arguments.families:
         out = arguments.families
         names = [f"{family}.{variant}" for variant in arguments.names or VARIANTS for family in families.FAMILIES]
@@ -145,7 +158,7 @@ def main():
     failed = 0
     for name in names:
         try:
-            error = export(name, out, size)
+            error = export(FULL[name] if size == "full" else name, out / name, size)
         except Exception as exception:  # pylint: disable=broad-except
             failed += 1
             shutil.rmtree(out / name, ignore_errors=True)

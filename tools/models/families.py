@@ -15,7 +15,7 @@ import families_past
 import families_text
 import families_torchvision
 import families_vision
-from families_base import Case, Wrapped, other_size, randomize, tensors, text_inputs  # noqa: F401 (for export.py)
+from families_base import Case, Wrapped, calibrate, other_size, randomize, tensors, text_inputs  # noqa: F401 (for export.py)
 
 SMALL_TEXT = dict(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
                   max_position_embeddings=40)
@@ -30,7 +30,8 @@ def text(model_class, config_class, outputs=("last_hidden_state",), full=None, n
         settings.update(overrides if size == "small" else (full or {}))
         config = config_class(**settings, attn_implementation=attention)
         model = model_class(config)
-        inputs, axes = text_inputs(config.vocab_size, *((2, 9) if size == "small" else (1, 128)), names)
+        inputs, axes = text_inputs(config.vocab_size, *((2, 9) if size == "small" else (1, 128)), names,
+                                   padding=size == "small")
         others = other_size(lambda batch, seq, **_: text_inputs(config.vocab_size, batch, seq, names)[0])
         return Case(model, inputs, axes, list(outputs), others=others)
     return make

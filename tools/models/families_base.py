@@ -76,6 +76,22 @@ def randomize(model):
                 value.copy_(torch.randn_like(value) / value[0].numel() ** 0.5)
 
 
+def calibrate(model, inputs):
+    """Gives batch norms the statistics of what reaches them: with others, a deep network of random weights has outputs
+    that vanish or overflow, and comparing them shows nothing."""
+    norms = [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    if not norms:
+        return
+    for module in norms:
+        module.reset_running_stats()
+        module.momentum = None
+        module.train()
+    with torch.no_grad():
+        model(*(torch.randn(8, *value.shape[1:]) for value in inputs.values()))
+    for module in norms:
+        module.eval()
+
+
 def other_size(make: Callable[..., Inputs]) -> Inputs:
     """Inputs of the second size; what is random later does not depend on them."""
     with torch.random.fork_rng(devices=[]):

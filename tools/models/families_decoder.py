@@ -9,11 +9,15 @@ GROUPED = dict(num_key_value_heads=2)
 
 
 def decoder(model, config, base=None, outputs=("last_hidden_state",), names=("input_ids", "attention_mask"),
-            **overrides):
+            full=None, **overrides):
     def make(attention, size):
-        del size
-        settings = config(**{**(SMALL if base is None else base), **overrides}, attn_implementation=attention)
-        inputs, others = two_sizes(lambda batch, seq, **_: text_inputs(99, batch, seq, names)[0])
+        if size == "small":
+            settings = config(**{**(SMALL if base is None else base), **overrides}, attn_implementation=attention)
+            inputs, others = two_sizes(lambda batch, seq, **_: text_inputs(99, batch, seq, names)[0])
+        else:
+            settings = config(**full, attn_implementation=attention)
+            inputs, others = (text_inputs(settings.vocab_size, batch, seq, names, padding=batch > 1)[0]
+                              for batch, seq in ((1, 128), (2, 33)))
         return Case(model(settings), inputs, batch_and_seq(*names), list(outputs), others=others, arguments=NO_CACHE)
     return make
 
@@ -26,6 +30,8 @@ MPT = dict(vocab_size=99, d_model=48, n_layers=2, n_heads=4, max_seq_len=64)
 FALCON = dict(vocab_size=99, hidden_size=48, num_hidden_layers=2, num_attention_heads=4)
 XGLM = dict(vocab_size=99, d_model=48, num_layers=2, attention_heads=4, ffn_dim=96, max_position_embeddings=64)
 CTRL = dict(vocab_size=99, n_embd=48, n_layer=2, n_head=4, dff=96, n_positions=64)
+LLAMA_110M = dict(vocab_size=32000, hidden_size=768, num_hidden_layers=12, num_attention_heads=12,
+                  intermediate_size=2048, max_position_embeddings=2048)
 
 FAMILIES = {
     "gpt2": decoder(T.GPT2Model, T.GPT2Config, base=GPT2),
@@ -46,7 +52,7 @@ FAMILIES = {
     "xglm": decoder(T.XGLMModel, T.XGLMConfig, base=XGLM),
     "biogpt": decoder(T.BioGptModel, T.BioGptConfig),
     "ctrl": decoder(T.CTRLModel, T.CTRLConfig, base=CTRL),
-    "llama": decoder(T.LlamaModel, T.LlamaConfig, **GROUPED),
+    "llama": decoder(T.LlamaModel, T.LlamaConfig, full=LLAMA_110M, **GROUPED),
     "llama_lm": decoder(T.LlamaForCausalLM, T.LlamaConfig, outputs=("logits",), **GROUPED),
     "llama_yarn": decoder(T.LlamaModel, T.LlamaConfig, rope_parameters=dict(
         rope_type="yarn", rope_theta=10000.0, factor=2.0, original_max_position_embeddings=32), **GROUPED),

@@ -4,7 +4,7 @@ import torch
 import transformers as T
 
 from families_base import SMALL, Case, token_ids, two_sizes
-from families_decoder import BLOOM, FALCON, GPT2, GROUPED, NEO
+from families_decoder import BLOOM, FALCON, GPT2, GROUPED, LLAMA_110M, NEO
 
 
 class WithPast(torch.nn.Module):
@@ -22,21 +22,30 @@ class WithPast(torch.nn.Module):
         return (result.logits, *present)
 
 
-def with_past(model, config, base=None, kv_heads=4, head=12, **overrides):
-    def make(attention, size):
-        del size
-        settings = config(**{**(SMALL if base is None else base), **overrides}, attn_implementation=attention)
+def sample(vocab, layers, kv_heads, head, batch, past, steps):
+    inputs = {"input_ids": token_ids(vocab, batch, steps, padding=False)[0],
+              "attention_mask": torch.ones(batch, past + steps, dtype=torch.int64)}
+    inputs["attention_mask"][-1, :2] = 0
+    for index in range(layers):
+        for kind in ("key", "value"):
+            inputs[f"past.{index}.{kind}"] = torch.randn(batch, kv_heads, past, head)
+    return inputs
 
-        def sample(batch, past, **_):
-            steps = 2 - past % 2
-            inputs = {"input_ids": token_ids(99, batch, steps, padding=False)[0],
-                      "attention_mask": torch.ones(batch, past + steps, dtype=torch.int64)}
-            inputs["attention_mask"][-1, :2] = 0
-            for index in range(2):
-                for kind in ("key", "value"):
-                    inputs[f"past.{index}.{kind}"] = torch.randn(batch, kv_heads, past, head)
-            return inputs
-        inputs, others = two_sizes(sample)
+
+def with_past(model, config, base=None, kv_heads=4, head=12, full=None, **overrides):
+    def small(batch, past, **_):
+        return sample(99, 2, kv_heads, head, batch, past, steps=2 - past % 2)
+
+    def make(attention, size):
+        if size == "small":
+            settings = config(**{**(SMALL if base is None else base), **overrides}, attn_implementation=attention)
+            inputs, others = two_sizes(small)
+        else:  # a step of decoding
+            settings = config(**full, attn_implementation=attention)
+            heads = settings.num_attention_heads
+            inputs, others = (sample(settings.vocab_size, settings.num_hidden_layers, heads,
+                                     settings.hidden_size // heads, batch, past, steps=1)
+                              for batch, past in ((1, 128), (2, 33)))
         axes = {name: {0: "batch", 2: "past"} for name in inputs}
         axes.update(input_ids={0: "batch", 1: "seq"}, attention_mask={0: "batch", 1: "total"})
         return Case(WithPast(model(settings)), inputs, axes, [], others=others)
@@ -44,8 +53,9 @@ def with_past(model, config, base=None, kv_heads=4, head=12, **overrides):
 
 
 FAMILIES = {
-    "gpt2_past": with_past(T.GPT2LMHeadModel, T.GPT2Config, base=GPT2),
-    "llama_past": with_past(T.LlamaForCausalLM, T.LlamaConfig, kv_heads=2, **GROUPED),
+    "gpt2_past": with_past(T.GPT2LMHeadModel, T.GPT2Config, base=GPT2, full={}),
+    "llama_past": with_past(T.LlamaForCausalLM, T.LlamaConfig, kv_heads=2,
+                            full=dict(LLAMA_110M, tie_word_embeddings=True), **GROUPED),
     "qwen3_past": with_past(T.Qwen3ForCausalLM, T.Qwen3Config, kv_heads=2, head=16, head_dim=16, **GROUPED),
     "phi3_past": with_past(T.Phi3ForCausalLM, T.Phi3Config, kv_heads=2, pad_token_id=0, **GROUPED),
     "gpt_neox_past": with_past(T.GPTNeoXForCausalLM, T.GPTNeoXConfig, rotary_pct=0.5),

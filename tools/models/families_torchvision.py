@@ -6,12 +6,16 @@ import torchvision.models as V
 from families_base import Case, two_sizes
 
 
-def cnn(build, side=64, **arguments):
+def cnn(build, side=64, full=None, **arguments):
     def make(attention, size):
-        del attention, size
-        inputs, others = two_sizes(lambda batch, **_: {"input": torch.randn(batch, 3, side, side)})
-        return Case(build(weights=None, num_classes=10, **arguments), inputs, {"input": {0: "batch"}}, [],
-                    others=others, positional=True)
+        del attention
+        if size == "small":
+            model = build(weights=None, num_classes=10, **arguments)
+            inputs, others = two_sizes(lambda batch, **_: {"input": torch.randn(batch, 3, side, side)})
+        else:
+            model = (full or build)(weights=None)
+            inputs, others = ({"input": torch.randn(batch, 3, 224, 224)} for batch in (1, 2))
+        return Case(model, inputs, {"input": {0: "batch"}}, [], others=others, positional=True)
     return make
 
 
@@ -66,9 +70,9 @@ FAMILIES = {
     "tv_vgg11": cnn(V.vgg11, init_weights=True),
     "tv_alexnet": cnn(V.alexnet),
     "tv_mnasnet": cnn(V.mnasnet0_5),
-    "tv_swin": cnn(small_swin(None)),
+    "tv_swin": cnn(small_swin(None), full=V.swin_t),
     "tv_swin_v2": cnn(small_swin_v2),
-    "tv_vit": cnn(small_vit, side=32),
-    "tv_convnext": cnn(small_convnext),
+    "tv_vit": cnn(small_vit, side=32, full=V.vit_b_16),
+    "tv_convnext": cnn(small_convnext, full=V.convnext_tiny),
     "tv_maxvit": cnn(small_maxvit),
 }
