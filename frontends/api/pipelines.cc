@@ -11,15 +11,16 @@ namespace {
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
-     "infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,cse,dce"},
+     "infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,canonicalize-splits,"
+     "canonicalize,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
-     "sink-expands,canonicalize,constant-fold,cse,fuse,canonicalize,"
+     "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,fuse,canonicalize,"
      "fuse{rules=attention,packing},classify-masks,"
      "canonicalize,constant-fold,cse,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
-     "sink-expands,canonicalize,constant-fold,cse,fuse,canonicalize,"
+     "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,fuse,canonicalize,"
      "fuse{rules=attention,packing},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,cse,dce"},
     {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
