@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "executor/memory_search.h"
 #include "fmt/format.h"
 
 namespace tenon {
@@ -13,46 +13,126 @@ int64_t RoundUp(int64_t bytes) {
   return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
 }
 
-bool Meet(const BufferLifetime& a, const BufferLifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
+// A buffer that has its place.
+struct Placed {
+  int64_t begin, end;
+  int first, last;
+};
+
+enum class Fit : uint8_t { kSmallestGap, kLowestGap };
+
+// Places the buffers in the given order, each into a gap between those placed that it meets.
+MemoryPlan PlaceInOrder(std::span<const BufferLifetime> buffers, std::span<const size_t> order,
+                        Fit fit) {
+  MemoryPlan plan;
+  plan.offsets.assign(buffers.size(), 0);
+  std::vector<Placed> placed;  // by begin
+  placed.reserve(order.size());
+  for (size_t index : order) {
+    const BufferLifetime& buffer = buffers[index];
+    const int64_t size = RoundUp(buffer.size);
+    int64_t end = 0, best = -1, best_gap = 0;
+    for (const Placed& other : placed) {
+      if (other.last < buffer.first || buffer.last < other.first) continue;
+      const int64_t gap = other.begin - end;
+      if (gap >= size && (best < 0 || gap < best_gap)) {
+        best = end;
+        best_gap = gap;
+        if (fit == Fit::kLowestGap) break;
+      }
+      end = std::max(end, other.end);
+    }
+    const int64_t offset = best >= 0 ? best : end;
+    plan.offsets[index] = offset;
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + size);
+    const Placed mine = {offset, offset + size, buffer.first, buffer.last};
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), mine,
+                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+        mine);
+  }
+  return plan;
 }
 
-// Offset of the smallest gap of at least `size` bytes among `taken`, which is sorted by begin;
-// after all of them if there is none.
-int64_t BestFit(std::span<const std::pair<int64_t, int64_t>> taken, int64_t size) {
-  int64_t end = 0, best = -1, best_gap = 0;
-  for (const auto& [begin, stop] : taken) {
-    const int64_t gap = begin - end;
-    if (gap >= size && (best < 0 || gap < best_gap)) best = end, best_gap = gap;
-    end = std::max(end, stop);
+// For each buffer the most that is alive with it at one time.
+std::vector<int64_t> CrowdOf(std::span<const BufferLifetime> buffers) {
+  std::map<int, int64_t> change;
+  for (const BufferLifetime& b : buffers) {
+    change[b.first] += RoundUp(b.size);
+    change[b.last + 1] -= RoundUp(b.size);
   }
-  return best >= 0 ? best : end;
+  std::vector<int> times;
+  std::vector<int64_t> live;
+  int64_t sum = 0;
+  for (const auto& [time, delta] : change) {
+    times.push_back(time);
+    live.push_back(sum += delta);
+  }
+  std::vector<int64_t> crowd;
+  for (const BufferLifetime& b : buffers) {
+    const auto begin = std::lower_bound(times.begin(), times.end(), b.first) - times.begin();
+    const auto end = std::upper_bound(times.begin(), times.end(), b.last) - times.begin();
+    crowd.push_back(*std::max_element(live.begin() + begin, live.begin() + end));
+  }
+  return crowd;
+}
+
+// The best of several greedy orders; stops at one that reaches `bound`.
+MemoryPlan PlaceGreedily(std::span<const BufferLifetime> buffers, int64_t bound) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].size > 0) order.push_back(i);
+  }
+  MemoryPlan best;
+  const auto attempt = [&](auto key) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return key(a) > key(b); });
+    for (Fit fit : {Fit::kSmallestGap, Fit::kLowestGap}) {
+      MemoryPlan plan = PlaceInOrder(buffers, order, fit);
+      if (best.offsets.empty() || plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+      if (best.arena_bytes == bound) return true;
+    }
+    return false;
+  };
+  const auto size = [&](size_t i) { return buffers[i].size; };
+  const auto duration = [&](size_t i) { return int64_t{buffers[i].last} - buffers[i].first + 1; };
+  if (attempt(size)) return best;
+  const std::vector<int64_t> crowd = CrowdOf(buffers);
+  if (attempt([&](size_t i) { return std::pair(crowd[i], size(i)); })) return best;
+  if (attempt([&](size_t i) { return size(i) * duration(i); })) return best;
+  if (attempt([&](size_t i) { return std::pair(duration(i), size(i)); })) return best;
+  attempt([&](size_t i) { return std::pair(-buffers[i].first, size(i)); });
+  return best;
+}
+
+int64_t ArenaBytes(std::span<const BufferLifetime> buffers, std::span<const int64_t> offsets) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].size > 0) bytes = std::max(bytes, offsets[i] + RoundUp(buffers[i].size));
+  }
+  return bytes;
 }
 
 }  // namespace
 
-MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers) {
-  MemoryPlan plan;
-  plan.offsets.assign(buffers.size(), 0);
-  std::vector<size_t> order(buffers.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return buffers[a].size > buffers[b].size; });
-  std::vector<size_t> placed;
-  std::vector<std::pair<int64_t, int64_t>> taken;
-  for (size_t index : order) {
-    const BufferLifetime& buffer = buffers[index];
-    if (buffer.size <= 0) continue;
-    taken.clear();
-    for (size_t other : placed) {
-      if (!Meet(buffer, buffers[other])) continue;
-      taken.emplace_back(plan.offsets[other], plan.offsets[other] + RoundUp(buffers[other].size));
+MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanOptions& options) {
+  const int64_t bound = MaxLiveBytes(buffers);
+  MemoryPlan plan = PlaceGreedily(buffers, bound);
+  if (plan.offsets.empty()) plan.offsets.assign(buffers.size(), 0);
+  // The bound itself gets half of the steps. Failing that, the sizes between, by halves.
+  int64_t impossible = bound - kArenaAlignment, steps = options.search_steps / 2;
+  int64_t attempt = bound;
+  while (steps > 0 && attempt < plan.arena_bytes) {
+    std::vector<int64_t> offsets;
+    if (SearchMemoryPlan(buffers, attempt, steps, offsets) == MemorySearchResult::kFound) {
+      plan.arena_bytes = ArenaBytes(buffers, offsets);
+      plan.offsets = std::move(offsets);
+    } else {
+      impossible = attempt;
     }
-    std::sort(taken.begin(), taken.end());
-    const int64_t offset = BestFit(taken, RoundUp(buffer.size));
-    plan.offsets[index] = offset;
-    plan.arena_bytes = std::max(plan.arena_bytes, offset + RoundUp(buffer.size));
-    placed.push_back(index);
+    if (attempt == bound) steps /= 4;
+    if (plan.arena_bytes - impossible <= std::max(kArenaAlignment, bound / 1024)) break;
+    attempt = RoundUp(impossible + (plan.arena_bytes - impossible) / 2);
   }
   return plan;
 }
@@ -101,14 +181,23 @@ std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const Memor
 }
 
 int64_t MaxLiveBytes(std::span<const BufferLifetime> buffers) {
-  std::map<int, int64_t> change;
+  std::vector<std::pair<int64_t, int64_t>> changes;  // time, bytes; ends before beginnings
+  changes.reserve(2 * buffers.size());
   for (const BufferLifetime& b : buffers) {
-    change[b.first] += b.size;
-    change[b.last + 1] -= b.size;
+    if (b.size <= 0) continue;
+    changes.emplace_back(b.first, RoundUp(b.size));
+    changes.emplace_back(int64_t{b.last} + 1, -RoundUp(b.size));
   }
+  std::sort(changes.begin(), changes.end());
   int64_t live = 0, most = 0;
-  for (const auto& [time, delta] : change) most = std::max(most, live += delta);
+  for (const auto& [time, bytes] : changes) most = std::max(most, live += bytes);
   return most;
+}
+
+int64_t SumOfBytes(std::span<const BufferLifetime> buffers) {
+  int64_t sum = 0;
+  for (const BufferLifetime& b : buffers) sum += b.size > 0 ? RoundUp(b.size) : 0;
+  return sum;
 }
 
 }  // namespace tenon

@@ -11,7 +11,8 @@ namespace tenon {
 
 inline constexpr int64_t kArenaAlignment = 64;
 
-// A buffer that is alive from instruction `first` to instruction `last`, both included.
+// A buffer that is alive from instruction `first` to instruction `last`, both included. In the
+// arena it takes its size rounded up to kArenaAlignment.
 struct BufferLifetime {
   int64_t size = 0;
   int first = 0;
@@ -23,15 +24,26 @@ struct MemoryPlan {
   int64_t arena_bytes = 0;
 };
 
-// Greedy by size: the largest buffer first, each into the smallest gap between those it meets. The
-// same input gives the same plan.
-MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers);
+struct MemoryPlanOptions {
+  // Work of the exact search that runs when no greedy order reaches the bound; 0: greedy alone.
+  // A count and not a time, so that the same buffers have the same plan on every machine. The
+  // default is about a quarter of a second.
+  int64_t search_steps = int64_t{1} << 25;
+};
+
+// Greedy in several orders, then, if none of them reaches MaxLiveBytes, an exact search
+// (memory_search.h). The same input gives the same plan.
+MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers,
+                      const MemoryPlanOptions& options = {});
 
 // Empty if the plan is valid for the buffers; otherwise what is wrong with it.
 std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const MemoryPlan& plan);
 
-// The largest sum of sizes alive at one instruction: no plan can be smaller.
+// The largest sum of rounded sizes alive at one instruction: no plan can be smaller.
 int64_t MaxLiveBytes(std::span<const BufferLifetime> buffers);
+
+// What an arena without reuse would take.
+int64_t SumOfBytes(std::span<const BufferLifetime> buffers);
 
 }  // namespace tenon
 
