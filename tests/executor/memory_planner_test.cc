@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
+
+#include "executor/memory_search.h"
 
 namespace tenon {
 namespace {
@@ -71,6 +75,122 @@ TEST(MemoryPlanner, RandomLifetimesNeverOverlap) {
       worst = std::max(worst, static_cast<double>(plan.arena_bytes) / static_cast<double>(least));
   }
   EXPECT_LT(worst, 1.5) << "the planner wastes memory";
+}
+
+// A rectangle of time and memory cut into buffers, straight across a piece each time: a plan of
+// exactly the whole height exists, and every byte of it is taken at all times.
+std::vector<BufferLifetime> CutToPieces(unsigned seed, size_t pieces, int time, int64_t height) {
+  struct Piece {
+    int first, stop;
+    int64_t low, high;
+  };
+  std::mt19937 random(seed);
+  std::vector<Piece> cut = {{0, time, 0, height}};
+  while (cut.size() < pieces) {
+    Piece& piece = cut[random() % cut.size()];
+    Piece other = piece;
+    if (random() % 2 == 0) {
+      if (piece.stop - piece.first < 2) continue;
+      piece.stop = other.first =
+          piece.first + 1 +
+          static_cast<int>(random() % static_cast<unsigned>(piece.stop - piece.first - 1));
+    } else {
+      if (piece.high - piece.low < 2) continue;
+      piece.high = other.low =
+          piece.low + 1 + random() % static_cast<uint64_t>(piece.high - piece.low - 1);
+    }
+    cut.push_back(other);
+  }
+  std::vector<BufferLifetime> buffers;
+  for (const Piece& piece : cut) {
+    buffers.push_back({(piece.high - piece.low) * kArenaAlignment, piece.first, piece.stop - 1});
+  }
+  std::shuffle(buffers.begin(), buffers.end(), random);
+  return buffers;
+}
+
+TEST(MemoryPlanner, SearchReachesTheBoundWhereGreedyDoesNot) {
+  int greedy_missed = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const std::vector<BufferLifetime> buffers = CutToPieces(seed, 36, 30, 100);
+    const MemoryPlan plan = PlanMemory(buffers);
+    EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
+    EXPECT_EQ(plan.arena_bytes, 100 * kArenaAlignment) << seed;
+    greedy_missed +=
+        PlanMemory(buffers, {.search_steps = 0}).arena_bytes > plan.arena_bytes ? 1 : 0;
+  }
+  EXPECT_GT(greedy_missed, 10) << "the cases are too easy to say anything";
+}
+
+// The least arena over all orders of stacking: each buffer on top of those that it meets.
+int64_t LeastArena(std::span<const BufferLifetime> buffers) {
+  std::vector<size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  int64_t least = SumOfBytes(buffers);
+  do {
+    std::vector<int64_t> end(buffers.size(), 0);
+    int64_t arena = 0;
+    for (size_t k = 0; k < order.size(); ++k) {
+      const BufferLifetime& b = buffers[order[k]];
+      int64_t begin = 0;
+      for (size_t j = 0; j < k; ++j) {
+        const BufferLifetime& other = buffers[order[j]];
+        if (b.first <= other.last && other.first <= b.last) begin = std::max(begin, end[order[j]]);
+      }
+      end[order[k]] = begin + b.size;
+      arena = std::max(arena, end[order[k]]);
+    }
+    least = std::min(least, arena);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+TEST(MemoryPlanner, SearchIsExact) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<BufferLifetime> buffers(7);
+    for (BufferLifetime& b : buffers) {
+      b.first = static_cast<int>(random() % 6);
+      b.last = b.first + static_cast<int>(random() % 4);
+      b.size = kArenaAlignment * static_cast<int64_t>(1 + random() % 4);
+    }
+    const int64_t least = LeastArena(buffers);
+    EXPECT_EQ(PlanMemory(buffers).arena_bytes, least) << seed;
+    std::vector<int64_t> offsets;
+    constexpr int64_t kSteps = 1 << 20;
+    EXPECT_EQ(SearchMemoryPlan(buffers, least, kSteps, offsets), MemorySearchResult::kFound);
+    EXPECT_EQ(CheckMemoryPlan(buffers, {offsets, least}), "") << seed;
+    EXPECT_EQ(SearchMemoryPlan(buffers, least - kArenaAlignment, kSteps, offsets),
+              MemorySearchResult::kImpossible)
+        << seed;
+  }
+}
+
+TEST(MemoryPlanner, FindsTheLeastWhereTheBoundCannotBeReached) {
+  std::vector<BufferLifetime> buffers = {{3, 6, 7}, {1, 3, 6}, {4, 0, 1}, {1, 3, 4}, {1, 4, 6},
+                                         {3, 1, 3}, {1, 4, 5}, {2, 2, 5}, {2, 5, 6}};
+  for (BufferLifetime& b : buffers) b.size *= kArenaAlignment;
+  EXPECT_EQ(MaxLiveBytes(buffers), 7 * kArenaAlignment);
+  EXPECT_EQ(LeastArena(buffers), 8 * kArenaAlignment);
+  EXPECT_EQ(PlanMemory(buffers).arena_bytes, 8 * kArenaAlignment);
+}
+
+TEST(MemoryPlanner, GivesUpAfterItsSteps) {
+  const std::vector<BufferLifetime> buffers = CutToPieces(1, 300, 200, 1000);
+  std::vector<int64_t> offsets;
+  EXPECT_EQ(SearchMemoryPlan(buffers, MaxLiveBytes(buffers), 10000, offsets),
+            MemorySearchResult::kGaveUp);
+  const MemoryPlan plan = PlanMemory(buffers, {.search_steps = 10000});
+  EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
+  EXPECT_LE(plan.arena_bytes, PlanMemory(buffers, {.search_steps = 0}).arena_bytes);
+  EXPECT_EQ(PlanMemory(buffers, {.search_steps = 10000}).offsets, plan.offsets);
+}
+
+TEST(MemoryPlanner, BoundCountsWhatBuffersTake) {
+  const std::vector<BufferLifetime> buffers = {{1, 0, 1}, {65, 1, 2}, {0, 0, 9}};
+  EXPECT_EQ(MaxLiveBytes(buffers), 3 * kArenaAlignment);
+  EXPECT_EQ(SumOfBytes(buffers), 3 * kArenaAlignment);
+  EXPECT_EQ(PlanMemory(buffers).arena_bytes, 3 * kArenaAlignment);
 }
 
 }  // namespace
