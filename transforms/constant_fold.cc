@@ -15,8 +15,8 @@ namespace {
 
 // Results up to this size are always made.
 constexpr int64_t kAlwaysBytes = 1024;
-// A value on the way to smaller ones may be this many times the budget (at 64 KiB: 16 MiB) …
-constexpr int64_t kPassingFactor = 256;
+// A value on the way to smaller ones may have this many, or the budget …
+constexpr int64_t kPassingBytes = 16 << 20;
 // … and this many operations away from them.
 constexpr int kPassingSteps = 8;
 
@@ -110,7 +110,7 @@ class ConstantFold : public Pass {
   // Whether all that is computed from `op` needs nothing but constants, and ends, within `steps`,
   // in values that the budget allows: a small network over constants, which is wide in the middle.
   bool OnlyPasses(const Operation& op, int steps) const {
-    if (steps == 0 || ResultBytes(op) > kPassingFactor * max_bytes_) return false;
+    if (steps == 0 || ResultBytes(op) > std::max(kPassingBytes, max_bytes_)) return false;
     for (unsigned i = 0; i < op.num_results(); ++i) {
       for (const OpOperand& use : op.result(i).uses()) {
         const Operation& user = *use.owner();

@@ -23,9 +23,11 @@ constexpr StandardPipeline kPipelines[] = {
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,fuse,canonicalize,"
      "fuse{rules=attention,packing},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,canonicalize,constant-fold,cse,dce"},
-    {"lower", "kernels and memory", "lower-to-kernels,plan-memory"},
+    {"lower", "what is left on constants evaluated once, kernels and memory",
+     "constant-fold{max-bytes=16777216},lower-to-kernels,plan-memory"},
 };
-constexpr std::string_view kLowerReference = "lower-to-kernels{reference=true},plan-memory";
+constexpr std::string_view kLowerReference =
+    "constant-fold{max-bytes=16777216},lower-to-kernels{reference=true},plan-memory";
 
 }  // namespace
 
