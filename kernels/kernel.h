@@ -129,7 +129,7 @@ enum class Backend : uint8_t { kCpu, kCuda };
 // reference kernels have priority 0 and support every dtype the op allows.
 struct Kernel {
   const char* op;    // "ten.matmul"
-  const char* name;  // "cpu.matmul.onednn"; reference kernels "ref.matmul"
+  const char* name;  // "cpu.matmul"; reference kernels "ref.matmul"
   Backend backend = Backend::kCpu;
   int priority = 0;
   RunFn run = nullptr;

@@ -1,8 +1,9 @@
-// Matrix products of floats through oneDNN: ten.matmul and fused.linear.
-#include <cstring>
+// Matrix products of floats: ten.matmul and fused.linear.
+#include <algorithm>
+#include <array>
 
 #include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/support.h"
 #include "kernels/kernel_list.h"
 #include "kernels/matmul_shape.h"
@@ -11,145 +12,185 @@
 namespace tenon::kernels {
 namespace {
 
-using cpu::OnednnCall;
-using cpu::PlainDesc;
+using cpu::GemmArgs;
+using cpu::GemmMatrix;
 
-// One product, possibly with a batch axis inside oneDNN, possibly repeated over batches by us.
-struct Gemm {
-  int64_t batch = 1, m = 1, n = 1, k = 1;  // batch: inside the primitive
-  // Strides in elements: batch, row, column.
-  int64_t a[3] = {}, b[3] = {};
-  bool bias = false;
+size_t Align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Products of m x k and k x n matrices, one per element of `batch`.
+struct ProductState : KernelState {
+  bool reference = false;  // left to the reference kernel: empty
+  int64_t m = 1, n = 1, k = 1;
+  int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0;
+  Dims batch, a_batch, b_batch;  // empty batch: one product
+  bool pack_a = false;
+  PackedBytes weights;  // all matrices of b, packed; null if b is not constant
+  // Otherwise each of `slots` parts of the work has scratch for `group` packed panels of b (none
+  // where b is used in place) and, with pack_a, for a.
+  bool in_place = false;
+  int64_t group = 1;
+  int64_t slots = 1;
+  size_t b_bytes = 0, a_bytes = 0;
+
+  int64_t batch_count() const { return Product(View(batch)); }
+  bool simple() const { return weights != nullptr && batch.empty(); }
 };
 
-struct GemmState : KernelState {
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
-  OnednnCall call;
-  int a = -1, b = -1, bias = -1, out = -1, scratchpad = -1;
-  bool constant = false;  // b is bound for good
-  PackedBytes weights;    // its packed form, unless it is used as it is
-  int threads = 1;
-  bool reference = false;  // left to the reference kernel: empty, or refused by oneDNN
-  // Products beyond what one primitive does.
-  Dims batch, a_batch, b_batch;
-};
-
-// oneDNN takes one of the two last strides to be 1; a stride of an axis of one element is free.
-std::vector<int64_t> StridesOf(const int64_t (&s)[3], int64_t rows, int64_t cols, bool batched) {
-  const int64_t row = rows == 1 ? std::max(s[1], s[2] == 1 ? cols : int64_t{1}) : s[1];
-  const int64_t col = cols == 1 ? std::max(s[2], s[1] == 1 ? rows : int64_t{1}) : s[2];
-  return batched ? std::vector<int64_t>{s[0], row, col} : std::vector<int64_t>{row, col};
+std::string LayoutOf(const ProductState& s) {
+  return cpu::PackedLayoutOfB(s.k, s.n) + (s.b_col == 1 ? "" : ".transposed");
 }
 
-std::vector<int64_t> DimsOf(int64_t batch, int64_t rows, int64_t cols, bool batched) {
-  return batched ? std::vector<int64_t>{batch, rows, cols} : std::vector<int64_t>{rows, cols};
-}
-
-// `weights`: the bytes of b when it is constant.
-KernelStatus PrepareGemm(PrepareArgs& args, const Gemm& gemm, const void* weights,
-                         GemmState& state) {
-  const double flops = 2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
-                       static_cast<double>(gemm.n) * static_cast<double>(gemm.k);
-  state.threads = cpu::ThreadsFor(flops, *args.device);
-  const cpu::OnednnThreads threads(state.threads);
-  return cpu::GuardOnednn([&] {
-    const bool batched = gemm.batch > 1;
-    const auto a_desc = PlainDesc(DimsOf(gemm.batch, gemm.m, gemm.k, batched),
-                                  StridesOf(gemm.a, gemm.m, gemm.k, batched));
-    const auto b_dims = DimsOf(gemm.batch, gemm.k, gemm.n, batched);
-    const auto b_desc = PlainDesc(b_dims, StridesOf(gemm.b, gemm.k, gemm.n, batched));
-    const auto out_desc = PlainDesc(DimsOf(gemm.batch, gemm.m, gemm.n, batched));
-    const dnnl::memory::desc packed(b_dims, dnnl::memory::data_type::f32,
-                                    dnnl::memory::format_tag::any);
-    const auto& wanted = weights != nullptr ? packed : b_desc;
-    const auto bias_desc = PlainDesc(DimsOf(1, 1, gemm.n, batched));
-    const auto description = gemm.bias ? dnnl::matmul::desc(a_desc, wanted, bias_desc, out_desc)
-                                       : dnnl::matmul::desc(a_desc, wanted, out_desc);
-    const dnnl::matmul::primitive_desc made(description, cpu::UserScratchpad(), state.engine);
-    state.call = OnednnCall(state.engine, dnnl::matmul(made));
-    state.a = state.call.Add(DNNL_ARG_SRC, made.src_desc());
-    state.b = state.call.Add(DNNL_ARG_WEIGHTS, made.weights_desc());
-    if (gemm.bias) state.bias = state.call.Add(DNNL_ARG_BIAS, bias_desc);
-    state.out = state.call.Add(DNNL_ARG_DST, made.dst_desc());
-    state.scratchpad = state.call.Add(DNNL_ARG_SCRATCHPAD, made.scratchpad_desc());
-    args.scratch_bytes = made.scratchpad_desc().get_size();
-    state.constant = weights != nullptr;
-    if (!state.constant) return KernelStatus::Ok();
-    if (made.weights_desc() == b_desc) {
-      state.call.Bind(state.b, weights);
+// `b`: the second operand, input 1.
+KernelStatus PrepareProduct(PrepareArgs& args, ProductState& s) {
+  const TensorView& b = args.inputs[1];
+  s.pack_a = s.a_col != 1 || cpu::PackingAPays(s.m, s.n, s.a_row);
+  s.a_bytes = s.pack_a ? Align64(cpu::PackedBytesOfA(s.m, s.k)) : 0;
+  if (b.data != nullptr) {
+    const int64_t matrices = b.numel() / (s.k * s.n);
+    const size_t each = cpu::PackedBytesOfB(s.k, s.n) / sizeof(float);
+    constexpr int kFrom[] = {1};
+    s.weights =
+        args.Pack(kFrom, LayoutOf(s), static_cast<size_t>(matrices) * each * sizeof(float),
+                  [&](std::byte* out) {
+                    for (int64_t i = 0; i < matrices; ++i) {
+                      const GemmMatrix matrix = {b.as<float>() + i * s.k * s.n, s.b_row, s.b_col};
+                      cpu::PackB(matrix, s.k, s.n,
+                                 reinterpret_cast<float*>(out) + static_cast<size_t>(i) * each,
+                                 *args.device->parallel);
+                    }
+                  });
+    if (s.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");
+    if (s.simple()) {
+      args.scratch_bytes = s.a_bytes;
       return KernelStatus::Ok();
     }
-    state.weights =
-        cpu::PackWeights(args, 1, state.engine, state.stream, b_desc, made.weights_desc());
-    if (state.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");
-    state.call.Bind(state.b, state.weights.get());
-    return KernelStatus::Ok();
+  }
+  // Few rows are not worth copying b for.
+  constexpr int64_t kFewRows = 28;
+  constexpr int64_t kGroupFloats = 64 * 1024;
+  const int64_t panel = cpu::GemmPanel();
+  s.in_place = s.b_col == 1 && s.m <= kFewRows;
+  s.group = std::clamp<int64_t>(kGroupFloats / (s.k * panel), 1, 4);
+  const bool packs = s.weights == nullptr && !(s.in_place && s.n % panel == 0);
+  if (packs) s.b_bytes = Align64(cpu::PackedBytesOfB(s.k, s.group * panel));
+  const int64_t units = s.batch_count() * ((cpu::GemmPanels(s.n) + s.group - 1) / s.group);
+  const double flops = 2.0 * static_cast<double>(s.batch_count()) * static_cast<double>(s.m) *
+                       static_cast<double>(s.n) * static_cast<double>(s.k);
+  const int threads = cpu::ThreadsFor(flops, *args.device);
+  s.slots = threads == 1 ? 1 : std::min<int64_t>(units, int64_t{2} * threads);
+  args.scratch_bytes = static_cast<size_t>(s.slots) * (s.b_bytes + s.a_bytes);
+  return KernelStatus::Ok();
+}
+
+// Products whose second operand changes from run to run or from batch to batch.
+void RunBatches(const ProductState& s, const GemmArgs& call, const float* a, const float* b,
+                std::byte* scratch, ParallelFor& parallel) {
+  const int64_t panel = cpu::GemmPanel();
+  const int64_t groups = (cpu::GemmPanels(s.n) + s.group - 1) / s.group;
+  const int64_t units = s.batch_count() * groups, tiles = cpu::GemmTiles(s.m);
+  const auto each = static_cast<int64_t>(cpu::PackedBytesOfB(s.k, s.n) / sizeof(float));
+  parallel(s.slots, 1, [&](int64_t slot, int64_t slot_end) {
+    for (; slot < slot_end; ++slot) {
+      const int64_t begin = units * slot / s.slots, end = units * (slot + 1) / s.slots;
+      std::byte* space = scratch + static_cast<size_t>(slot) * (s.b_bytes + s.a_bytes);
+      auto* b_space = reinterpret_cast<float*>(space);
+      auto* a_space = reinterpret_cast<float*>(space + s.b_bytes);
+      StridedWalk<2> walk(View(s.batch), {s.a_batch, s.b_batch}, begin / groups);
+      GemmArgs g = call;
+      int64_t batch = -1;
+      for (int64_t unit = begin; unit < end; ++unit) {
+        if (unit / groups != batch) {
+          if (batch >= 0) walk.Next();
+          batch = unit / groups;
+          g.a = a + walk[0];
+          g.c = call.c + batch * s.m * s.n;
+          if (s.pack_a) {
+            cpu::PackA({g.a, s.a_row, s.a_col}, s.m, s.k, a_space, 0, tiles);
+            g.a = a_space;
+          }
+        }
+        // A group of panels is a product of its own.
+        const int64_t col = unit % groups * s.group * panel;
+        GemmArgs part = g;
+        part.n = std::min(s.n - col, s.group * panel);
+        part.c += col;
+        if (part.epilogue.bias != nullptr) part.epilogue.bias += col;
+        if (part.epilogue.residual != nullptr) part.epilogue.residual += col;
+        if (s.weights != nullptr) {
+          const auto* packed = reinterpret_cast<const float*>(s.weights.get());
+          part.b = packed + walk[1] / (s.k * s.n) * each + col * s.k;
+        } else if (s.in_place && part.n % panel == 0) {
+          part.b = b + walk[1] + col, part.b_row = s.b_row;
+        } else {
+          const GemmMatrix columns = {b + walk[1] + col * s.b_col, s.b_row, s.b_col};
+          cpu::PackB(columns, s.k, part.n, b_space, 0, cpu::GemmPanels(part.n));
+          part.b = b_space;
+        }
+        cpu::GemmBlock(part, 0, tiles, 0, cpu::GemmPanels(part.n));
+      }
+    }
   });
+}
+
+void RunProduct(const ProductState& s, const RunArgs& args, const cpu::GemmEpilogue& epilogue) {
+  const auto* a = args.inputs[0].as<float>();
+  ParallelFor& parallel = *args.device->parallel;
+  GemmArgs g = {.m = s.m, .n = s.n, .k = s.k, .a = a, .a_row = s.a_row, .a_packed = s.pack_a};
+  g.c = args.outputs[0].as<float>(), g.c_row = s.n;
+  g.epilogue = epilogue;
+  auto* scratch = static_cast<std::byte*>(args.scratch);
+  if (!s.simple()) {
+    RunBatches(s, g, a, args.inputs[1].as<float>(), scratch, parallel);
+    return;
+  }
+  if (s.pack_a) {
+    auto* packed = reinterpret_cast<float*>(scratch);
+    cpu::PackA({a, s.a_row, s.a_col}, s.m, s.k, packed, parallel);
+    g.a = packed;
+  }
+  g.b = reinterpret_cast<const float*>(s.weights.get());
+  cpu::Gemm(g, parallel);
 }
 
 // ---- ten.matmul ---------------------------------------------------------------------------------
 
-// The whole batch as one stride, if there is one: {stride}, and false if the operand repeats
-// unevenly.
-bool EvenBatch(const Dims& batch, const Dims& strides, int64_t& stride) {
+// Whether the operand's matrices follow one another without repetition.
+bool IsDense(const Dims& batch, const Dims& strides, int64_t size) {
   Dims shape = batch;
   std::array<Dims, 1> joined = {strides};
   Coalesce(shape, joined);
-  if (shape.size() != 1) return false;
-  stride = joined[0][0];
-  return true;
+  return shape.size() == 1 && joined[0][0] == size;
+}
+
+bool IsShared(const Dims& strides) {
+  return std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 0; });
 }
 
 KernelStatus PrepareMatMul(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const ten::MatmulAttrs*>(args.attrs);
-  MatMulShape s =
+  const MatMulShape shape =
       MatMulShape::Of(args.inputs[0], args.inputs[1], attrs.transpose_a, attrs.transpose_b);
-  auto state = std::make_shared<GemmState>();
-  Gemm gemm = {.batch = 1,
-               .m = s.m,
-               .n = s.n,
-               .k = s.k,
-               .a = {0, s.a_row, s.a_col},
-               .b = {0, s.b_row, s.b_col}};
+  auto state = std::make_shared<ProductState>();
+  ProductState& s = *state;
   out = state;
-  state->reference = args.outputs[0].numel() == 0 || s.k == 0;
-  if (state->reference) return KernelStatus::Ok();
-  int64_t a_stride = 0, b_stride = 0;
-  const int64_t count = s.batch_count();
-  if (count > 1 && EvenBatch(s.batch, s.a_batch, a_stride) &&
-      EvenBatch(s.batch, s.b_batch, b_stride) && a_stride > 0) {
-    if (b_stride == 0 && a_stride == s.m * s.k && s.a_col == 1) {
-      gemm.m = count * s.m;  // one matrix b for all rows of all batches
-    } else if (b_stride > 0) {
-      gemm.batch = count;
-      gemm.a[0] = a_stride;
-      gemm.b[0] = b_stride;
-    } else {
-      state->batch = s.batch, state->a_batch = s.a_batch, state->b_batch = s.b_batch;
-    }
+  s.m = shape.m, s.n = shape.n, s.k = shape.k;
+  s.a_row = shape.a_row, s.a_col = shape.a_col, s.b_row = shape.b_row, s.b_col = shape.b_col;
+  s.reference = args.outputs[0].numel() == 0 || s.k == 0;
+  if (s.reference) return KernelStatus::Ok();
+  const int64_t count = shape.batch_count();
+  if (count > 1 && IsShared(shape.b_batch) && s.a_col == 1 &&
+      IsDense(shape.batch, shape.a_batch, s.m * s.k)) {
+    s.m *= count;  // one matrix b for all rows of all batches
   } else if (count > 1) {
-    state->batch = s.batch, state->a_batch = s.a_batch, state->b_batch = s.b_batch;
+    s.batch = shape.batch, s.a_batch = shape.a_batch, s.b_batch = shape.b_batch;
   }
-  const void* weights = gemm.batch == 1 && state->batch.empty() ? args.inputs[1].data : nullptr;
-  state->reference = !PrepareGemm(args, gemm, weights, *state).ok();
-  return KernelStatus::Ok();
+  return PrepareProduct(args, s);
 }
 
 KernelStatus MatMul(const RunArgs& args) {
-  auto& state = *static_cast<GemmState*>(args.state);
+  const auto& state = *static_cast<const ProductState*>(args.state);
   if (state.reference) return RefMatMul().run(args);
-  const cpu::OnednnThreads threads(state.threads);
-  state.call.Bind(state.scratchpad, args.scratch);
-  const int64_t count = Product(View(state.batch));
-  const int64_t size = args.outputs[0].numel() / count;
-  StridedWalk<2> walk(View(state.batch), {state.a_batch, state.b_batch});
-  for (int64_t i = 0; i < count; ++i, walk.Next()) {
-    state.call.Bind(state.a, args.inputs[0].as<float>() + walk[0]);
-    if (!state.constant) state.call.Bind(state.b, args.inputs[1].as<float>() + walk[1]);
-    state.call.Bind(state.out, args.outputs[0].as<float>() + i * size);
-    if (KernelStatus status = state.call.Execute(state.stream); !status.ok()) return status;
-  }
+  RunProduct(state, args, {});
   return KernelStatus::Ok();
 }
 
@@ -157,37 +198,49 @@ KernelStatus MatMul(const RunArgs& args) {
 
 KernelStatus PrepareLinear(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const fused::LinearAttrs*>(args.attrs);
-  const TensorView &x = args.inputs[0], &w = args.inputs[1];
-  auto state = std::make_shared<GemmState>();
-  const int64_t k = x.dim(-1), n = args.outputs[0].dim(-1);
-  Gemm gemm = {.batch = 1,
-               .m = Product(x.shape.first(x.shape.size() - 1)),
-               .n = n,
-               .k = k,
-               .a = {0, k, 1},
-               .b = {0, n, 1},
-               .bias = cpu::Present(args.inputs, 2)};
-  if (attrs.transpose_w) gemm.b[1] = 1, gemm.b[2] = k;
+  const TensorView& x = args.inputs[0];
+  auto state = std::make_shared<ProductState>();
+  ProductState& s = *state;
   out = state;
-  state->reference =
-      gemm.m == 0 || n == 0 || k == 0 || !PrepareGemm(args, gemm, w.data, *state).ok();
-  return KernelStatus::Ok();
+  s.k = x.dim(-1), s.n = args.outputs[0].dim(-1);
+  s.m = Product(x.shape.first(x.shape.size() - 1));
+  s.a_row = s.k, s.a_col = 1;
+  s.b_row = attrs.transpose_w ? 1 : s.n, s.b_col = attrs.transpose_w ? s.k : 1;
+  s.reference = s.m == 0 || s.n == 0 || s.k == 0;
+  if (s.reference) return KernelStatus::Ok();
+  return PrepareProduct(args, s);
+}
+
+// The distance of the residual's rows if every row of the result has a contiguous one at an even
+// distance; otherwise -1.
+int64_t ResidualRow(const TensorView& residual, const TensorView& out) {
+  Dims shape = ToDims(out.shape.first(out.shape.size() - 1));
+  const int64_t n = out.dim(-1);
+  Dims strides = BroadcastStrides(residual.shape, out.shape);
+  if (n > 1 && strides.back() != 1) return -1;
+  strides.pop_back();
+  if (Product(View(shape)) == 1) return n;
+  std::array<Dims, 1> joined = {strides};
+  Coalesce(shape, joined);
+  return shape.size() == 1 ? joined[0][0] : -1;
 }
 
 KernelStatus Linear(const RunArgs& args) {
-  auto& state = *static_cast<GemmState*>(args.state);
+  const auto& state = *static_cast<const ProductState*>(args.state);
   if (state.reference) return RefFusedLinear().run(args);
-  {
-    const cpu::OnednnThreads threads(state.threads);
-    state.call.Bind(state.scratchpad, args.scratch);
-    state.call.Bind(state.a, args.inputs[0].data);
-    if (!state.constant) state.call.Bind(state.b, args.inputs[1].data);
-    if (state.bias >= 0) state.call.Bind(state.bias, args.inputs[2].data);
-    state.call.Bind(state.out, args.outputs[0].data);
-    if (KernelStatus status = state.call.Execute(state.stream); !status.ok()) return status;
+  cpu::GemmEpilogue epilogue;
+  if (cpu::Present(args.inputs, 2)) epilogue.bias = args.inputs[2].as<float>();
+  epilogue.activation = ToActivation(args.get<fused::LinearAttrs>());
+  const TensorView* residual = cpu::Present(args.inputs, 3) ? &args.inputs[3] : nullptr;
+  if (residual != nullptr) {
+    epilogue.residual_row = ResidualRow(*residual, args.outputs[0]);
+    if (epilogue.residual_row >= 0) {
+      epilogue.residual = residual->as<float>();
+      residual = nullptr;
+    }
   }
-  cpu::Epilogue(args, ToActivation(args.get<fused::LinearAttrs>()),
-                cpu::Present(args.inputs, 3) ? &args.inputs[3] : nullptr);
+  RunProduct(state, args, epilogue);
+  cpu::Epilogue(args, {}, residual);
   return KernelStatus::Ok();
 }
 
@@ -195,7 +248,7 @@ KernelStatus Linear(const RunArgs& args) {
 
 Kernel CpuFusedLinear() {
   return {.op = "fused.linear",
-          .name = "cpu.fused_linear.onednn",
+          .name = "cpu.fused_linear",
           .priority = 10,
           .run = Linear,
           .prepare = PrepareLinear,
@@ -204,7 +257,7 @@ Kernel CpuFusedLinear() {
 
 Kernel CpuMatMul() {
   return {.op = "ten.matmul",
-          .name = "cpu.matmul.onednn",
+          .name = "cpu.matmul",
           .priority = 10,
           .run = MatMul,
           .prepare = PrepareMatMul,

@@ -1,0 +1,264 @@
+#include "kernels/cpu/gemm/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "kernels/cpu/gemm/tile.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::kernels::cpu {
+namespace {
+
+// Depths of more than this are summed in parts, so that a panel of b stays in the second-level
+// cache.
+constexpr int64_t kMaxDepth = 4096;
+// Floats of a that are multiplied with one panel after the other: what stays in the second-level
+// cache beside the panel.
+constexpr int64_t kBlockOfA = 128 * 1024;
+// Operations worth a thread of their own.
+constexpr double kGrainFlops = 2e6;
+
+const GemmKernels& ChooseKernels() {
+#if defined(__x86_64__)
+  if (ActiveIsa() >= Isa::kAvx512) return GemmKernelsAvx512();
+  if (ActiveIsa() >= Isa::kAvx2) return GemmKernelsAvx2();
+#endif
+  return GemmKernelsPortable();
+}
+
+const GemmKernels& Kernels() {
+  static const GemmKernels& kernels = ChooseKernels();
+  return kernels;
+}
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Panels that one tile of so many rows covers: few rows take several panels, or there would be too
+// few accumulators to hide the latency of an addition.
+int64_t PanelsOfTile(const GemmKernels& kernels, int64_t rows) {
+  return kernels.tile[rows][3] != nullptr ? 4 : kernels.tile[rows][2] != nullptr ? 2 : 1;
+}
+
+// One panel or group of panels times the rows of one tile, over depth [p, p + depth).
+struct Step {
+  int64_t row = 0, rows = 0;
+  int64_t panel = 0, panels = 0;
+  int64_t p = 0, depth = 0;
+};
+
+void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
+  const int64_t col = s.panel * kernels.panel;
+  const GemmEpilogue& e = g.epilogue;
+  const bool activate = e.activation.kind != ActivationKind::kNone;
+  float* c = g.c + s.row * g.c_row + col;
+  Tile t = {.a = g.a_packed ? g.a + s.row * g.k + s.p * s.rows : g.a + s.row * g.a_row + s.p,
+            .a_row = g.a_row,
+            .c = c,
+            .c_row = g.c_row,
+            .k = s.depth,
+            .cols = std::min<int64_t>(s.panels * kernels.panel, g.n - col)};
+  if (g.b_row > 0) {
+    t.b = g.b + s.p * g.b_row + col, t.b_row = g.b_row, t.b_panel = kernels.panel;
+  } else {
+    t.b = g.b + col * g.k + s.p * kernels.panel, t.b_row = kernels.panel;
+    t.b_panel = g.k * kernels.panel;
+  }
+  if (s.p == 0 && e.bias != nullptr) t.bias = e.bias + col;
+  const float* residual =
+      e.residual == nullptr ? nullptr : e.residual + s.row * e.residual_row + col;
+  if (s.p > 0 || g.accumulate) {
+    t.addend = t.c, t.addend_row = t.c_row;
+  } else if (!activate) {
+    t.addend = residual, t.addend_row = e.residual_row;
+  }
+  // The residual may lie where the result goes: it is read before that is written.
+  alignas(64) float values[kMaxTileSize];
+  const bool finish = activate && s.p + s.depth == g.k;
+  if (finish) t.c = values, t.c_row = t.cols;
+  if (g.a_packed) {
+    kernels.packed_tile[s.rows][t.cols <= kernels.panel / 2 ? 0 : 1](t);
+  } else {
+    const int width = s.panels == 4 ? 3 : s.panels == 2 ? 2 : t.cols <= kernels.panel / 2 ? 0 : 1;
+    kernels.tile[s.rows][width](t);
+  }
+  if (!finish) return;
+  kernels.finish[static_cast<int>(e.activation.kind)]({.x = values,
+                                                       .x_row = t.c_row,
+                                                       .y = c,
+                                                       .y_row = g.c_row,
+                                                       .rows = s.rows,
+                                                       .cols = t.cols,
+                                                       .residual = residual,
+                                                       .residual_row = e.residual_row,
+                                                       .alpha = e.activation.alpha,
+                                                       .beta = e.activation.beta});
+}
+
+// The largest group of whole panels from `panel` on that one tile may cover, and no further than
+// `end`.
+int64_t GroupAt(int64_t panel, int64_t end, int64_t whole, int64_t most) {
+  int64_t group = most;
+  while (group > 1 && (panel + group > end || panel + group > whole)) group /= 2;
+  return group;
+}
+
+// How Gemm divides the work: `blocks` groups of tiles by groups of panels.
+struct Units {
+  int64_t tiles = 0, blocks = 1;
+  int64_t panels = 0, panels_each = 1, columns = 1;
+
+  int64_t count() const { return blocks * columns; }
+};
+
+Units Divide(const GemmArgs& g, int threads) {
+  const GemmKernels& kernels = Kernels();
+  Units u;
+  u.tiles = GemmTiles(g.m);
+  u.panels = GemmPanels(g.n);
+  u.panels_each = g.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(g.m, u.tiles));
+  u.columns = CeilDiv(u.panels, u.panels_each);
+  u.blocks = std::clamp<int64_t>(CeilDiv(g.m * g.k, kBlockOfA), 1, u.tiles);
+  if (threads > 1 && u.count() < 4 * threads) {
+    u.blocks = std::clamp<int64_t>(CeilDiv(int64_t{4} * threads, u.columns), u.blocks, u.tiles);
+  }
+  return u;
+}
+
+}  // namespace
+
+int64_t GemmPanel() { return Kernels().panel; }
+int64_t GemmPanels(int64_t n) { return CeilDiv(n, Kernels().panel); }
+int64_t GemmTiles(int64_t m) { return CeilDiv(m, Kernels().max_rows); }
+int64_t GemmTileBegin(int64_t m, int64_t tile) {
+  return m * tile / std::max<int64_t>(1, GemmTiles(m));
+}
+
+// ---- Packing ------------------------------------------------------------------------------------
+
+std::string PackedLayoutOfB(int64_t k, int64_t n) {
+  return "gemm.f32." + std::to_string(Kernels().panel) + "x" + std::to_string(k) + "x" +
+         std::to_string(n);
+}
+
+size_t PackedBytesOfB(int64_t k, int64_t n) {
+  return static_cast<size_t>(GemmPanels(n) * Kernels().panel * k) * sizeof(float);
+}
+
+void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end) {
+  const GemmKernels& kernels = Kernels();
+  const int64_t panel = kernels.panel;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t cols = std::min(panel, n - i * panel);
+    float* out = packed + i * panel * k;
+    const float* in = b.data + i * panel * b.col;
+    if (b.col == 1) {
+      for (int64_t p = 0; p < k; ++p, out += panel) {
+        std::memcpy(out, in + p * b.row, static_cast<size_t>(cols) * sizeof(float));
+        std::fill(out + cols, out + panel, 0.0f);
+      }
+    } else if (b.row == 1) {
+      kernels.pack_columns(in, b.col, k, cols, out);
+    } else {
+      for (int64_t p = 0; p < k; ++p, out += panel) {
+        for (int64_t j = 0; j < cols; ++j) out[j] = in[p * b.row + j * b.col];
+        std::fill(out + cols, out + panel, 0.0f);
+      }
+    }
+  }
+}
+
+void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel) {
+  const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k * GemmPanel()));
+  parallel(GemmPanels(n), grain,
+           [&](int64_t begin, int64_t end) { PackB(b, k, n, packed, begin, end); });
+}
+
+bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  return a_row % kPage == 0 && m > 6 && n > 4 * GemmPanel();
+}
+
+size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) * sizeof(float); }
+
+void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t tile_begin,
+           int64_t tile_end) {
+  // Short pieces of all rows of a tile, so that what is read stays in the cache until it is
+  // written.
+  constexpr int64_t kPiece = 16;
+  for (int64_t t = tile_begin; t < tile_end; ++t) {
+    const int64_t row = GemmTileBegin(m, t), rows = GemmTileBegin(m, t + 1) - row;
+    const float* in = a.data + row * a.row;
+    float* out = packed + row * k;
+    for (int64_t p = 0; p < k; p += kPiece) {
+      const int64_t end = std::min(k, p + kPiece);
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t q = p; q < end; ++q) out[q * rows + i] = in[i * a.row + q * a.col];
+      }
+    }
+  }
+}
+
+void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor& parallel) {
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, k * 14));
+  parallel(GemmTiles(m), grain,
+           [&](int64_t begin, int64_t end) { PackA(a, m, k, packed, begin, end); });
+}
+
+// ---- Products -----------------------------------------------------------------------------------
+
+void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64_t panel_begin,
+               int64_t panel_end) {
+  const GemmKernels& kernels = Kernels();
+  const int64_t tiles = GemmTiles(args.m), whole = args.n / kernels.panel;
+  if (tiles == 0) return;
+  const int64_t most = args.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(args.m, tiles));
+  // Partial sums go to c, which may be where a residual lies that is added after an activation.
+  const bool whole_depth =
+      args.epilogue.residual != nullptr && args.epilogue.activation.kind != ActivationKind::kNone;
+  const int64_t depth = whole_depth ? args.k : CeilDiv(args.k, CeilDiv(args.k, kMaxDepth));
+  for (int64_t p = 0; p < args.k; p += depth) {
+    const int64_t end = std::min(args.k, p + depth);
+    for (int64_t panel = panel_begin; panel < panel_end;) {
+      const int64_t group = GroupAt(panel, panel_end, whole, most);
+      for (int64_t t = tile_begin; t < tile_end; ++t) {
+        const int64_t row = GemmTileBegin(args.m, t);
+        RunStep(kernels, args,
+                {.row = row,
+                 .rows = GemmTileBegin(args.m, t + 1) - row,
+                 .panel = panel,
+                 .panels = group,
+                 .p = p,
+                 .depth = end - p});
+      }
+      panel += group;
+    }
+  }
+}
+
+void Gemm(const GemmArgs& args) {
+  const Units u = Divide(args, 1);
+  for (int64_t b = 0; b < u.blocks; ++b) {
+    GemmBlock(args, u.tiles * b / u.blocks, u.tiles * (b + 1) / u.blocks, 0, u.panels);
+  }
+}
+
+void Gemm(const GemmArgs& args, ParallelFor& parallel) {
+  const Units u = Divide(args, parallel.num_threads());
+  const double flops = 2.0 * static_cast<double>(args.m) * static_cast<double>(args.n) *
+                       static_cast<double>(args.k) /
+                       static_cast<double>(std::max<int64_t>(1, u.count()));
+  const auto grain = static_cast<int64_t>(kGrainFlops / std::max(1.0, flops)) + 1;
+  parallel(u.count(), grain, [&](int64_t begin, int64_t end) {
+    // Units of one block of rows follow one another.
+    while (begin < end) {
+      const int64_t block = begin / u.columns, first = begin % u.columns;
+      const int64_t count = std::min(end - begin, u.columns - first);
+      GemmBlock(args, u.tiles * block / u.blocks, u.tiles * (block + 1) / u.blocks,
+                first * u.panels_each, std::min(u.panels, (first + count) * u.panels_each));
+      begin += count;
+    }
+  });
+}
+
+}  // namespace tenon::kernels::cpu

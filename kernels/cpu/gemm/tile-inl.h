@@ -1,0 +1,165 @@
+// The tiles of a matrix product, written once over a struct V of vector operations. Included once
+// by the file of each instruction set, after it has defined V in an unnamed namespace; everything
+// here has internal linkage, so that no copy for one instruction set is used for another.
+//
+// All loops over the registers of a tile are unrolled: an array of vectors that is indexed by a
+// variable would live in memory. tests/kernels/gemm_disassembly_test.py checks that none does.
+#include <cstdint>
+
+#include "kernels/cpu/gemm/activation-inl.h"
+#include "kernels/cpu/gemm/tile.h"
+
+#ifdef __clang__
+#define TENON_UNROLL _Pragma("unroll")
+#else
+#define TENON_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace tenon::kernels::cpu {
+namespace {
+
+// Rows of b that are fetched ahead of their use.
+constexpr int64_t kAhead = 16;
+
+inline int64_t Clamp(int64_t n, int64_t low, int64_t high) {
+  return n < low ? low : n > high ? high : n;
+}
+
+template <int kRows, int kVectors, bool kPacked>
+void RunTile(const Tile& t) {
+  using Reg = V::Reg;
+  constexpr int kLanes = V::kLanes;
+  constexpr int kPanels = kVectors > 2 ? kVectors / 2 : 1;
+  constexpr int kPerPanel = kVectors / kPanels;
+  constexpr int kLine = 64 / sizeof(float);
+
+  const bool full = t.cols >= int64_t{kVectors} * kLanes;
+  Reg acc[kRows][kVectors];
+  TENON_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t left = Clamp(t.cols - int64_t{v} * kLanes, 0, kLanes);
+    const Reg start = t.bias == nullptr ? V::Zero() : V::LoadN(t.bias + v * kLanes, left);
+    TENON_UNROLL
+    for (int i = 0; i < kRows; ++i) acc[i][v] = start;
+  }
+
+  const int64_t b_row = t.b_row;
+  const float* b[kPanels];
+  TENON_UNROLL
+  for (int p = 0; p < kPanels; ++p) b[p] = t.b + p * t.b_panel;
+  // A pointer for three rows each: the other two are reached by scaled indices.
+  constexpr int kGroups = kPacked ? 1 : (kRows + 2) / 3;
+  const int64_t a_row = t.a_row;
+  const float* a[kGroups];
+  TENON_UNROLL
+  for (int g = 0; g < kGroups; ++g) a[g] = t.a + 3 * g * a_row;
+
+  for (int64_t p = 0; p < t.k; ++p) {
+    Reg row[kVectors];
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) row[v] = V::Load(b[v / kPerPanel] + v % kPerPanel * kLanes);
+    TENON_UNROLL
+    for (int q = 0; q < kPanels; ++q) {
+      TENON_UNROLL
+      for (int line = 0; line < kPerPanel * kLanes; line += kLine) {
+        __builtin_prefetch(b[q] + kAhead * b_row + line);
+      }
+      b[q] += b_row;
+    }
+    TENON_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      const Reg x = V::Set(kPacked ? a[0][i] : a[i / 3 * (kPacked ? 0 : 1)][i % 3 * a_row]);
+      TENON_UNROLL
+      for (int v = 0; v < kVectors; ++v) acc[i][v] = V::Fma(x, row[v], acc[i][v]);
+    }
+    TENON_UNROLL
+    for (int g = 0; g < kGroups; ++g) a[g] += kPacked ? kRows : 1;
+  }
+
+  if (full) {
+    TENON_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        Reg x = acc[i][v];
+        if (t.addend != nullptr) x = x + V::Load(t.addend + i * t.addend_row + v * kLanes);
+        V::Store(t.c + i * t.c_row + v * kLanes, x);
+      }
+    }
+    return;
+  }
+  alignas(64) float rest[kRows * kVectors * kLanes];
+  TENON_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) V::Store(rest + (i * kVectors + v) * kLanes, acc[i][v]);
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < t.cols; j += kLanes) {
+      const int64_t left = Clamp(t.cols - j, 0, kLanes);
+      Reg x = V::Load(rest + i * kVectors * kLanes + j);
+      if (t.addend != nullptr) x = x + V::LoadN(t.addend + i * t.addend_row + j, left);
+      V::StoreN(t.c + i * t.c_row + j, x, left);
+    }
+  }
+}
+
+template <ActivationKind kKind>
+void RunFinish(const Finish& f) {
+  const Reg alpha = V::Set(f.alpha), beta = V::Set(f.beta);
+  for (int64_t i = 0; i < f.rows; ++i) {
+    const float* x = f.x + i * f.x_row;
+    const float* add = f.residual == nullptr ? nullptr : f.residual + i * f.residual_row;
+    float* y = f.y + i * f.y_row;
+    int64_t j = 0;
+    for (; j + V::kLanes <= f.cols; j += V::kLanes) {
+      Reg value = Activated<kKind>(V::Load(x + j), alpha, beta);
+      if (add != nullptr) value = value + V::Load(add + j);
+      V::Store(y + j, value);
+    }
+    const int64_t left = f.cols - j;
+    if (left == 0) continue;
+    Reg value = Activated<kKind>(V::LoadN(x + j, left), alpha, beta);
+    if (add != nullptr) value = value + V::LoadN(add + j, left);
+    V::StoreN(y + j, value, left);
+  }
+}
+
+// Tiles of 1 to kRows rows; those that span more panels have fewer rows.
+template <int kRows>
+constexpr void FillTiles(GemmKernels& kernels) {
+  if constexpr (kRows > 0) {
+    kernels.tile[kRows][0] = &RunTile<kRows, 1, false>;
+    kernels.tile[kRows][1] = &RunTile<kRows, 2, false>;
+    if constexpr (kRows <= V::kRowsOfTwoPanels) {
+      kernels.tile[kRows][2] = &RunTile<kRows, 4, false>;
+    }
+    if constexpr (kRows <= V::kRowsOfFourPanels) {
+      kernels.tile[kRows][3] = &RunTile<kRows, 8, false>;
+    }
+    kernels.packed_tile[kRows][0] = &RunTile<kRows, 1, true>;
+    kernels.packed_tile[kRows][1] = &RunTile<kRows, 2, true>;
+    FillTiles<kRows - 1>(kernels);
+  }
+}
+
+template <int kKind>
+constexpr void FillActivations(GemmKernels& kernels) {
+  if constexpr (kKind < kNumActivations) {
+    kernels.finish[kKind] = &RunFinish<static_cast<ActivationKind>(kKind)>;
+    FillActivations<kKind + 1>(kernels);
+  }
+}
+
+constexpr GemmKernels MakeGemmKernels() {
+  GemmKernels kernels;
+  kernels.panel = 2 * V::kLanes;
+  kernels.max_rows = V::kMaxRows;
+  kernels.pack_columns = &V::PackColumns;
+  FillTiles<V::kMaxRows>(kernels);
+  FillActivations<0>(kernels);
+  return kernels;
+}
+
+}  // namespace
+}  // namespace tenon::kernels::cpu

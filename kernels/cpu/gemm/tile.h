@@ -1,0 +1,70 @@
+// What the instruction sets provide for matrix products: products of a few rows and a few panels
+// that stay in registers, and the activations that follow. Plain structs only: the files compiled
+// for one instruction set include this.
+#ifndef TENON_KERNELS_CPU_GEMM_TILE_H_
+#define TENON_KERNELS_CPU_GEMM_TILE_H_
+
+#include <cstdint>
+
+#include "kernels/activation.h"
+
+namespace tenon::kernels::cpu {
+
+// One tile of c = a * b + bias + residual. A panel is a group of GemmKernels::panel columns of b;
+// row p of it lies at b + p * b_row. A tile covers one, two or four panels, b_panel elements apart.
+struct Tile {
+  const float* a = nullptr;  // row-major: (i, p) at a[i * a_row + p]; packed: at a[p * rows + i]
+  int64_t a_row = 0;
+  const float* b = nullptr;
+  int64_t b_row = 0;
+  int64_t b_panel = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+  int64_t k = 0;
+  int64_t cols = 0;               // columns of c; those of b beyond them are read and dropped
+  const float* bias = nullptr;    // null: 0
+  const float* addend = nullptr;  // what is added when the tile is stored; null: nothing
+  int64_t addend_row = 0;
+};
+
+// Rows of a matrix on which an activation works and to which a residual is added.
+struct Finish {
+  const float* x = nullptr;
+  int64_t x_row = 0;
+  float* y = nullptr;
+  int64_t y_row = 0;
+  int64_t rows = 0, cols = 0;
+  const float* residual = nullptr;
+  int64_t residual_row = 0;
+  float alpha = 0, beta = 0;  // of the activation
+};
+
+inline constexpr int kMaxTileRows = 14;
+// Floats of the largest tile.
+inline constexpr int kMaxTileSize = 14 * 32;
+// Widths of tiles in vectors: half a panel, a panel, two panels, four.
+inline constexpr int kTileWidths = 4;
+
+struct GemmKernels {
+  using TileFn = void (*)(const Tile&);
+  // y = activation(x) + residual (null: 0); y may be x or residual.
+  using FinishFn = void (*)(const Finish&);
+  // Writes columns [0, cols) of (j, p) at b[j * b_col + p], p < k, as one panel, zeros beyond.
+  using PackFn = void (*)(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel);
+
+  int panel = 0;     // columns of a panel: two vectors
+  int max_rows = 0;  // of a tile as wide as one panel
+  // [rows][width]; null where the accumulators would not fit into the registers.
+  TileFn tile[kMaxTileRows + 1][kTileWidths] = {};
+  TileFn packed_tile[kMaxTileRows + 1][2] = {};
+  FinishFn finish[kNumActivations] = {};
+  PackFn pack_columns = nullptr;
+};
+
+const GemmKernels& GemmKernelsPortable();
+const GemmKernels& GemmKernelsAvx2();
+const GemmKernels& GemmKernelsAvx512();
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_GEMM_TILE_H_

@@ -1,0 +1,70 @@
+// Tiles of 6 rows and 16 columns (12 of the 16 registers) in AVX2 with FMA.
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+struct V {
+  using Reg = __m256;
+  static constexpr int kLanes = 8;
+  static constexpr int kMaxRows = 6;
+  static constexpr int kRowsOfTwoPanels = 2;
+  static constexpr int kRowsOfFourPanels = 1;
+
+  static Reg Zero() { return _mm256_setzero_ps(); }
+  static Reg Set(float x) { return _mm256_set1_ps(x); }
+  static Reg Load(const float* p) { return _mm256_loadu_ps(p); }
+  static void Store(float* p, Reg x) { _mm256_storeu_ps(p, x); }
+  static __m256i First(int64_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  // The first n <= kLanes elements, zeros beyond.
+  static Reg LoadN(const float* p, int64_t n) { return _mm256_maskload_ps(p, First(n)); }
+  static void StoreN(float* p, Reg x, int64_t n) { _mm256_maskstore_ps(p, First(n), x); }
+  static Reg Fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  // The instruction returns its second operand where one is NaN.
+  static Reg MaxKeepingNan(Reg x, Reg bound) { return _mm256_max_ps(bound, x); }
+  static Reg MinKeepingNan(Reg x, Reg bound) { return _mm256_min_ps(bound, x); }
+  static Reg IfLess(Reg a, Reg b, Reg x, Reg y) {
+    return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+  }
+  static Reg Round(Reg x) {
+    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+  static Reg PowerOfTwo(__m256i n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+  }
+  // x * 2^n for integral n; two factors, because 2^n itself may not be representable.
+  static Reg Scale(Reg x, Reg n) {
+    const __m256i exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
+    return x * PowerOfTwo(half) * PowerOfTwo(_mm256_sub_epi32(exponent, half));
+  }
+
+  static void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
+    constexpr int64_t kPanel = 2 * kLanes;
+    for (int64_t p = 0; p < k; ++p) {
+      for (int64_t j = 0; j < kPanel; ++j) {
+        panel[p * kPanel + j] = j < cols ? b[j * b_col + p] : 0.0f;
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#include "kernels/cpu/gemm/tile-inl.h"
+
+namespace tenon::kernels::cpu {
+namespace {
+
+constexpr GemmKernels kKernels = MakeGemmKernels();
+
+}  // namespace
+
+const GemmKernels& GemmKernelsAvx2() { return kKernels; }
+
+}  // namespace tenon::kernels::cpu

@@ -1,0 +1,73 @@
+// Tiles of 4 rows and 8 columns in vectors of four floats, which every compiler of interest maps to
+// the registers of its target.
+#include <cstdint>
+#include <cstring>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+struct V {
+  using Reg = float __attribute__((vector_size(16)));
+  using Int = int32_t __attribute__((vector_size(16)));
+  static constexpr int kLanes = 4;
+  static constexpr int kMaxRows = 4;
+  static constexpr int kRowsOfTwoPanels = 2;
+  static constexpr int kRowsOfFourPanels = 1;
+
+  static Reg Zero() { return Reg{}; }
+  static Reg Set(float x) { return Reg{x, x, x, x}; }
+  static Reg Load(const float* p) { return LoadN(p, kLanes); }
+  static void Store(float* p, Reg x) { StoreN(p, x, kLanes); }
+  // The first n <= kLanes elements, zeros beyond.
+  static Reg LoadN(const float* p, int64_t n) {
+    Reg x = {};
+    std::memcpy(&x, p, static_cast<size_t>(n) * sizeof(float));
+    return x;
+  }
+  static void StoreN(float* p, Reg x, int64_t n) {
+    std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(float));
+  }
+  static Reg Fma(Reg a, Reg b, Reg c) { return a * b + c; }
+  static Reg Select(Int mask, Reg x, Reg y) {
+    return reinterpret_cast<Reg>((mask & reinterpret_cast<Int>(x)) |
+                                 (~mask & reinterpret_cast<Int>(y)));
+  }
+  static Reg MaxKeepingNan(Reg x, Reg bound) { return Select(x < bound, bound, x); }
+  static Reg MinKeepingNan(Reg x, Reg bound) { return Select(x > bound, bound, x); }
+  static Reg IfLess(Reg a, Reg b, Reg x, Reg y) { return Select(a < b, x, y); }
+  // To the nearest integer, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
+  static Reg Round(Reg x) { return x + Set(12582912.0f) - Set(12582912.0f); }
+  static Reg PowerOfTwo(Int n) { return reinterpret_cast<Reg>((n + 127) << 23); }
+  // x * 2^n for integral n; two factors, because 2^n itself may not be representable. NaN has no
+  // integer, and stays NaN whatever it is multiplied with.
+  static Reg Scale(Reg x, Reg n) {
+    const Int exponent = __builtin_convertvector(Select(n == n, n, Zero()), Int);
+    const Int half = exponent >> 1;
+    return x * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+  }
+
+  static void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
+    constexpr int64_t kPanel = 2 * kLanes;
+    for (int64_t p = 0; p < k; ++p) {
+      for (int64_t j = 0; j < kPanel; ++j) {
+        panel[p * kPanel + j] = j < cols ? b[j * b_col + p] : 0.0f;
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#include "kernels/cpu/gemm/tile-inl.h"
+
+namespace tenon::kernels::cpu {
+namespace {
+
+constexpr GemmKernels kKernels = MakeGemmKernels();
+
+}  // namespace
+
+const GemmKernels& GemmKernelsPortable() { return kKernels; }
+
+}  // namespace tenon::kernels::cpu

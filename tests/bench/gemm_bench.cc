@@ -1,0 +1,239 @@
+// Matrix products against the peak of the processor and against oneDNN, on one thread.
+//
+//   gemm_bench [--rounds N] [--only SUBSTRING]
+//
+// Everything is measured in turns in one run; each figure is the median over the rounds, and the
+// ratios are medians of the ratios of a round. Products are those of BERT, ViT, Swin, GPT-2 and
+// ResNet-50 with constant weights, packed beforehand on both sides.
+#include <immintrin.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dnnl.hpp"
+#include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/isa.h"
+
+namespace {
+
+namespace cpu = tenon::kernels::cpu;
+
+struct Shape {
+  const char* name;
+  int64_t m, n, k;
+};
+
+constexpr Shape kShapes[] = {
+    {"bert.proj", 128, 768, 768},     {"bert.qkv", 128, 2304, 768},
+    {"bert.ffn1", 128, 3072, 768},    {"bert.ffn2", 128, 768, 3072},
+    {"bert384.proj", 384, 768, 768},  {"bert384.ffn1", 384, 3072, 768},
+    {"bert384.ffn2", 384, 768, 3072}, {"vit.qkv", 197, 2304, 768},
+    {"vit.ffn1", 197, 3072, 768},     {"vit.ffn2", 197, 768, 3072},
+    {"swin1.qkv", 3136, 288, 96},     {"swin1.ffn2", 3136, 96, 384},
+    {"swin2.ffn1", 784, 768, 192},    {"swin3.proj", 196, 384, 384},
+    {"swin4.ffn1", 49, 3072, 768},    {"rn50.1x1a", 3136, 256, 64},
+    {"rn50.1x1b", 784, 512, 128},     {"rn50.1x1c", 196, 1024, 256},
+    {"rn50.1x1d", 49, 2048, 512},     {"rn50.1x1e", 49, 512, 2048},
+    {"small.m2", 2, 3072, 768},       {"small.m4", 4, 3072, 768},
+    {"small.m6", 6, 3072, 768},       {"small.m8", 8, 3072, 768},
+    {"small.m12", 12, 3072, 768},     {"small.m16", 16, 3072, 768},
+    {"square", 1024, 1024, 1024},     {"gpt2.mlp.m1", 1, 3072, 768},
+    {"gpt2.head.m1", 1, 50257, 768},
+};
+
+double Seconds(const std::function<void()>& f, int repeats) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; ++i) f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
+}
+
+// FLOP per call of the loops below.
+constexpr int64_t kPeakSteps = 20000;
+constexpr int kPeakChains = 24;
+
+__attribute__((target("avx512f"))) float Peak512() {
+  __m512 acc[kPeakChains];
+#pragma GCC unroll 24
+  for (int i = 0; i < kPeakChains; ++i) acc[i] = _mm512_set1_ps(static_cast<float>(i));
+  const __m512 x = _mm512_set1_ps(0.999f);
+  for (int64_t s = 0; s < kPeakSteps; ++s) {
+#pragma GCC unroll 24
+    for (int i = 0; i < kPeakChains; ++i) acc[i] = _mm512_fmadd_ps(acc[i], x, x);
+  }
+  __m512 sum = acc[0];
+#pragma GCC unroll 24
+  for (int i = 1; i < kPeakChains; ++i) sum = _mm512_add_ps(sum, acc[i]);
+  return _mm512_cvtss_f32(sum);
+}
+
+__attribute__((target("avx2,fma"))) float Peak256() {
+  __m256 acc[12];
+#pragma GCC unroll 12
+  for (int i = 0; i < 12; ++i) acc[i] = _mm256_set1_ps(static_cast<float>(i));
+  const __m256 x = _mm256_set1_ps(0.999f);
+  for (int64_t s = 0; s < kPeakSteps; ++s) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) acc[i] = _mm256_fmadd_ps(acc[i], x, x);
+  }
+  __m256 sum = acc[0];
+#pragma GCC unroll 12
+  for (int i = 1; i < 12; ++i) sum = _mm256_add_ps(sum, acc[i]);
+  return _mm256_cvtss_f32(sum);
+}
+
+volatile float sink;
+
+double PeakGflops() {
+  const bool wide = cpu::ActiveIsa() >= cpu::Isa::kAvx512;
+  const double flops = 2.0 * kPeakSteps * (wide ? kPeakChains * 16 : 12 * 8);
+  return flops / Seconds([&] { sink = wide ? Peak512() : Peak256(); }, 1) * 1e-9;
+}
+
+// Bytes a second that one thread reads from memory.
+__attribute__((target("avx2"))) double ReadGbytes(const std::vector<float>& memory) {
+  const auto read = [&]() __attribute__((target("avx2"))) {
+    __m256 acc[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) acc[i] = _mm256_setzero_ps();
+    for (size_t i = 0; i + 64 <= memory.size(); i += 64) {
+#pragma GCC unroll 8
+      for (int j = 0; j < 8; ++j) {
+        acc[j] = _mm256_or_ps(acc[j], _mm256_loadu_ps(memory.data() + i + 8 * j));
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 1; i < 8; ++i) acc[0] = _mm256_or_ps(acc[0], acc[i]);
+    sink = _mm256_cvtss_f32(acc[0]);
+  };
+  return static_cast<double>(memory.size()) * 4 / Seconds(read, 1) * 1e-9;
+}
+
+struct Aligned {
+  explicit Aligned(size_t floats)
+      : data(static_cast<float*>(std::aligned_alloc(64, (floats * 4 + 127) / 64 * 64))) {}
+  ~Aligned() { std::free(data); }
+  Aligned(const Aligned&) = delete;
+  Aligned& operator=(const Aligned&) = delete;
+  float* data;
+};
+
+void Fill(float* data, int64_t n) {
+  uint32_t state = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    state = state * 1664525u + 1013904223u;
+    data[i] = static_cast<float>(state >> 8) * 0x1p-24f - 0.5f;
+  }
+}
+
+class Onednn {
+ public:
+  Onednn(const Shape& s, float* a, float* b, float* c) {
+    using Memory = dnnl::memory;
+    const auto type = Memory::data_type::f32;
+    const auto rows = Memory::format_tag::ab;
+    const Memory::desc a_desc({s.m, s.k}, type, rows), b_desc({s.k, s.n}, type, rows);
+    const Memory::desc c_desc({s.m, s.n}, type, rows);
+    const Memory::desc any({s.k, s.n}, type, Memory::format_tag::any);
+    const dnnl::matmul::primitive_desc made(dnnl::matmul::desc(a_desc, any, c_desc), engine_);
+    Memory plain(b_desc, engine_, b);
+    packed_ = Memory(made.weights_desc(), engine_);
+    dnnl::reorder(plain, packed_).execute(stream_, plain, packed_);
+    stream_.wait();
+    matmul_ = dnnl::matmul(made);
+    arguments_ = {{DNNL_ARG_SRC, Memory(a_desc, engine_, a)},
+                  {DNNL_ARG_WEIGHTS, packed_},
+                  {DNNL_ARG_DST, Memory(c_desc, engine_, c)}};
+  }
+  void Run() {
+    matmul_.execute(stream_, arguments_);
+    stream_.wait();
+  }
+
+ private:
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream_{engine_};
+  dnnl::memory packed_;
+  dnnl::matmul matmul_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+double Median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<int64_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+void Measure(const Shape& s, int rounds, const std::vector<float>& memory) {
+  const auto count = [](int64_t n) { return static_cast<size_t>(n); };
+  Aligned a(count(s.m * s.k)), b(count(s.k * s.n)), c(count(s.m * s.n)), expected(count(s.m * s.n));
+  Fill(a.data, s.m * s.k);
+  Fill(b.data, s.k * s.n);
+  Aligned packed(cpu::PackedBytesOfB(s.k, s.n) / 4);
+  cpu::PackB({.data = b.data, .row = s.n, .col = 1}, s.k, s.n, packed.data, 0,
+             cpu::GemmPanels(s.n));
+  const bool pack_a = cpu::PackingAPays(s.m, s.n, s.k);
+  Aligned packed_a(pack_a ? count(s.m * s.k) : 1);
+  const auto ours = [&] {
+    cpu::GemmArgs args = {.m = s.m, .n = s.n, .k = s.k, .a = a.data, .a_row = s.k};
+    args.b = packed.data, args.c = c.data, args.c_row = s.n;
+    if (pack_a) {
+      cpu::PackA({.data = a.data, .row = s.k, .col = 1}, s.m, s.k, packed_a.data, 0,
+                 cpu::GemmTiles(s.m));
+      args.a = packed_a.data, args.a_packed = true;
+    }
+    cpu::Gemm(args);
+  };
+  Onednn onednn(s, a.data, b.data, expected.data);
+  ours();
+  onednn.Run();
+  float error = 0;
+  for (int64_t i = 0; i < s.m * s.n; ++i) {
+    error = std::max(error, std::abs(c.data[i] - expected.data[i]));
+  }
+  const double flops = 2.0 * static_cast<double>(s.m * s.n) * static_cast<double>(s.k);
+  const int repeats = std::max(1, static_cast<int>(3e8 / flops));
+  std::vector<double> gflops, peak, other, to_peak, to_other, read;
+  for (int r = 0; r < rounds; ++r) {
+    peak.push_back(PeakGflops());
+    gflops.push_back(flops / Seconds(ours, repeats) * 1e-9);
+    other.push_back(flops / Seconds([&] { onednn.Run(); }, repeats) * 1e-9);
+    to_peak.push_back(gflops.back() / peak.back());
+    to_other.push_back(gflops.back() / other.back());
+    if (s.m == 1) read.push_back(ReadGbytes(memory));
+  }
+  std::printf("%-14s %5ld x %5ld x %5ld %8.1f %8.1f %6.2f %8.1f %6.2f  %.1e", s.name,
+              static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k),
+              Median(gflops), Median(peak), Median(to_peak), Median(other), Median(to_other),
+              static_cast<double>(error));
+  if (s.m == 1) {
+    std::printf("  weights %.1f GB/s, memory read %.1f GB/s", Median(gflops) * 2, Median(read));
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int rounds = 15;
+  std::string only;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--rounds") == 0) rounds = std::max(1, std::atoi(argv[i + 1]));
+    if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+  }
+  omp_set_num_threads(1);
+  std::printf("instructions: %s\n", cpu::Name(cpu::ActiveIsa()).data());
+  std::printf("%-14s %21s %8s %8s %6s %8s %6s  %s\n", "product", "m x n x k", "GFLOP/s", "peak",
+              "/peak", "oneDNN", "/oneDNN", "max |difference|");
+  const std::vector<float> memory(size_t{64} << 20, 1.0f);
+  for (const Shape& s : kShapes) {
+    if (std::string(s.name).find(only) != std::string::npos) Measure(s, rounds, memory);
+  }
+  return 0;
+}
