@@ -79,7 +79,8 @@ int64_t SizeOfSymbol(std::string_view symbol, size_t position, int kind) {
   return kEqual[static_cast<size_t>(kind)];
 }
 
-std::map<std::string, int64_t> ChooseSizes(Operation* function, int kind) {
+std::map<std::string, int64_t> ChooseSizes(Operation* function, int kind,
+                                           const std::map<std::string, int64_t>& given) {
   std::vector<std::string_view> symbols;
   Block& entry = function->region().front();
   for (unsigned i = 0; i < entry.num_arguments(); ++i) {
@@ -89,12 +90,16 @@ std::map<std::string, int64_t> ChooseSizes(Operation* function, int kind) {
   }
   std::map<std::string, int64_t> sizes;
   for (std::string_view symbol : symbols) {
-    if (sizes.count(std::string(symbol)) != 0) continue;
-    sizes[std::string(symbol)] = SizeOfSymbol(symbol, sizes.size(), kind);
+    const std::string name(symbol);
+    if (sizes.count(name) != 0) continue;
+    const auto found = given.find(name);
+    const int64_t size =
+        found != given.end() ? found->second : SizeOfSymbol(symbol, sizes.size(), kind);
+    sizes[name] = size;
   }
   // A total length is what its name says.
   for (auto& [symbol, size] : sizes) {
-    if (!ContainsIgnoringCase(symbol, "total")) continue;
+    if (!ContainsIgnoringCase(symbol, "total") || given.count(symbol) != 0) continue;
     int64_t sum = 0;
     for (const auto& [part, length] : sizes) {
       if (part != symbol && !ContainsIgnoringCase(part, "batch") &&
@@ -159,9 +164,11 @@ Tensor ToTensor(const onnx::TensorData& data) {
 
 }  // namespace
 
-absl::StatusOr<Sample> SampleInputs(Operation* function, int kind) {
+absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
+                                    const std::map<std::string, int64_t>& sizes) {
+  const int64_t most = sizes.empty() ? kMaxElements : int64_t{1} << 31;
   Sample sample;
-  sample.sizes = ChooseSizes(function, kind);
+  sample.sizes = ChooseSizes(function, kind, sizes);
   if (kind > 0 && sample.sizes.empty() && kind > 1)
     return absl::NotFoundError("there are no sizes to choose");
   SampleRandom random(static_cast<uint64_t>(kind) + 1);
@@ -180,7 +187,7 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind) {
           dim.is_unknown() ? std::optional<int64_t>(2) : dim.Evaluate([&](std::string_view symbol) {
             return std::optional(sample.sizes[std::string(symbol)]);
           });
-      if (!extent || *extent < 0 || *extent > kMaxElements || elements * *extent > kMaxElements)
+      if (!extent || *extent < 0 || *extent > most || elements * *extent > most)
         return absl::OutOfRangeError(fmt::format("no sample for input '{}'", NameOf(function, i)));
       elements *= *extent;
       shape.push_back(*extent);

@@ -8,6 +8,7 @@ install(TARGETS ${_libraries} tenon_xxhash EXPORT tenonTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(TENON_PROGRAMS)
   install(TARGETS ${TENON_PROGRAMS} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(PROGRAMS ${TENON_PROGRAM_SCRIPTS} DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 foreach(_folder ir pass drr patterns transforms kernels executor frontends)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${_folder}")

@@ -1,4 +1,5 @@
-# Every folder tools/<name> with .cc files is a program <name> in <build>/bin.
+# Every folder tools/<name> with .cc files is a program <name> in <build>/bin. Scripts tools/<name>/<script>.py that it
+# runs are put beside it as <name>-<script>.py.
 
 file(GLOB _sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}/tools/*/*.cc")
 set(TENON_PROGRAMS "")
@@ -16,4 +17,14 @@ foreach(_name ${TENON_PROGRAMS})
   target_compile_definitions(${_name} PRIVATE TENON_VERSION="${PROJECT_VERSION}")
   target_link_options(${_name} PRIVATE -Wl,--as-needed)  # start-up time follows the number of shared libraries
   set_target_properties(${_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endforeach()
+
+set(TENON_PROGRAM_SCRIPTS "")
+foreach(_name ${TENON_PROGRAMS})
+  file(GLOB _scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/${_name}/*.py")
+  foreach(_script ${_scripts})
+    get_filename_component(_file "${_script}" NAME)
+    configure_file("${_script}" "${PROJECT_BINARY_DIR}/bin/${_name}-${_file}" COPYONLY)
+    list(APPEND TENON_PROGRAM_SCRIPTS "${PROJECT_BINARY_DIR}/bin/${_name}-${_file}")
+  endforeach()
 endforeach()

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "frontends/api/write_file.h"
 #include "tools/ir-run/onnx_test.h"
 #include "tools/ir-run/options.h"
 #include "tools/ir-run/report.h"

@@ -1,12 +1,7 @@
 #include "tools/ir-run/report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -125,21 +120,6 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"ops_after", report.ops_after},
       {"notes", report.notes}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-absl::Status WriteFile(const std::string& path, std::string_view text) {
-  const std::string temporary = fmt::format("{}.tmp{}", path, getpid());
-  auto fail = [&] {
-    const int error = errno;
-    std::remove(temporary.c_str());
-    return absl::InvalidArgumentError(fmt::format("{}: {}", path, std::strerror(error)));
-  };
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return fail();
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written) return fail();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return fail();
-  return absl::OkStatus();
 }
 
 }  // namespace tenon::ir_run

@@ -4,16 +4,12 @@
 
 #include <string>
 
-#include "absl/status/status.h"
 #include "tools/ir-run/runner.h"
 
 namespace tenon::ir_run {
 
 std::string TextReport(const Report& report, const Options& options);
 std::string JsonReport(const Report& report, const Options& options);
-
-// Writes under another name first, so that `path` never holds half a file.
-absl::Status WriteFile(const std::string& path, std::string_view text);
 
 }  // namespace tenon::ir_run
 

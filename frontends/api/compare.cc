@@ -1,4 +1,4 @@
-#include "tools/ir-run/compare.h"
+#include "frontends/api/compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "ir/core/attribute.h"
 
-namespace tenon::ir_run {
+namespace tenon {
 
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol) {
   Difference result;
@@ -59,4 +59,4 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double atol, do
   return result;
 }
 
-}  // namespace tenon::ir_run
+}  // namespace tenon

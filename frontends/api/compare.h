@@ -1,12 +1,12 @@
 // Comparison of tensors.
-#ifndef TENON_TOOLS_IR_RUN_COMPARE_H_
-#define TENON_TOOLS_IR_RUN_COMPARE_H_
+#ifndef TENON_FRONTENDS_API_COMPARE_H_
+#define TENON_FRONTENDS_API_COMPARE_H_
 
 #include <string>
 
 #include "executor/tensor.h"
 
-namespace tenon::ir_run {
+namespace tenon {
 
 struct Difference {
   bool pass = false;
@@ -20,6 +20,6 @@ struct Difference {
 // places, and |a-b| <= atol * max(1, max|b|) + rtol * |b| everywhere.
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol);
 
-}  // namespace tenon::ir_run
+}  // namespace tenon
 
-#endif  // TENON_TOOLS_IR_RUN_COMPARE_H_
+#endif  // TENON_FRONTENDS_API_COMPARE_H_

@@ -1,0 +1,199 @@
+// The program ir-bench: exit status, JSON, other engines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace tenon {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr char kNegation[] = R"ir(
+func.func() <{function_type = (tensor<?x3xf32, ["N", ""]>) -> tensor<?x3xf32, ["N", ""]>, sym_name = "main"}> ({
+^bb0(%a: tensor<?x3xf32, ["N", ""]>):
+  %0 = ten.neg(%a) : (tensor<?x3xf32, ["N", ""]>) -> tensor<?x3xf32, ["N", ""]>
+  func.return(%0) : (tensor<?x3xf32, ["N", ""]>) -> ()
+}) : () -> ()
+)ir";
+
+class IrBench : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "ir_bench_test.XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    model_ = Write("negation.ir", kNegation);
+    // A Python that runs another script than the one it is given, and one without packages.
+    fake_ = Script("fake", "exec python3 -B " TENON_SOURCE_DIR "/tests/api/fake_peer.py \"$@\"");
+    bare_ = Script("bare", "exec python3 -I -S -B \"$@\"");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Exit status; -1 for a signal.
+  int Run(const std::string& arguments, const std::string& environment = "") {
+    const std::string command = environment + " " TENON_BINARY_DIR "/bin/ir-bench --warmup=1 " +
+                                arguments + " > " + (folder_ / "out").string() + " 2> " +
+                                (folder_ / "err").string();
+    const int status = std::system(command.c_str());
+    out_ = ReadFile(folder_ / "out");
+    err_ = ReadFile(folder_ / "err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  int RunFake(const std::string& arguments, const std::string& environment = "") {
+    return Run(model_ + " --against=onnxruntime --rounds=2 --python=" + fake_ + " " + arguments,
+               environment);
+  }
+  static std::string ReadFile(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+  std::string Write(const std::string& name, std::string_view text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+  std::string Script(const std::string& name, const std::string& command) {
+    std::string path = Write(name, "#!/bin/sh\n" + command + "\n");
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  fs::path folder_;
+  std::string model_, fake_, bare_, out_, err_;
+};
+
+TEST_F(IrBench, TimesAModel) {
+  ASSERT_EQ(Run("tests/models/vit.eager.ts17/model.onnx --rounds=2 --json=" +
+                (folder_ / "report.json").string() + " --dim batch=3"),
+            0)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("median"));
+  const json report = json::parse(ReadFile(folder_ / "report.json"), nullptr, false);
+  ASSERT_FALSE(report.is_discarded());
+  EXPECT_EQ(report["inputs"], json::array({"pixel_values: 3x3x32x32xf32"}));
+  EXPECT_EQ(report["rounds"], 2);
+  EXPECT_GT(report["machine"]["gflops"].get<double>(), 0);
+  EXPECT_GT(report["machine"]["read_gbps"].get<double>(), 0);
+  ASSERT_EQ(report["engines"].size(), 1);
+  const json& ms = report["engines"][0]["ms"];
+  EXPECT_GT(ms["min"].get<double>(), 0);
+  EXPECT_LE(ms["min"], ms["median"]);
+  EXPECT_LE(ms["median"], ms["p90"]);
+  EXPECT_LE(ms["p90"], ms["p99"]);
+}
+
+TEST_F(IrBench, ComparesWithAnEngine) {
+  ASSERT_EQ(RunFake("--rounds=9 --dim=N=5 --json=-"), 0) << err_;
+  const json report = json::parse(out_, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << out_;
+  EXPECT_EQ(report["agree"], true);
+  const json& tenon = report["engines"][0];
+  const json& other = report["engines"][1];
+  EXPECT_EQ(tenon["name"], "tenon");
+  EXPECT_EQ(other["name"], "onnxruntime");
+  EXPECT_EQ(other["version"], "onnxruntime-1");
+  EXPECT_EQ(other["load_ms"], 1.5);
+  EXPECT_EQ(other["memory_mb"], 7);
+  EXPECT_EQ(other["ms"]["median"], 0.25);
+  EXPECT_EQ(other["outputs"][0]["max_abs_error"], 0);
+  EXPECT_EQ(other["outputs"][0]["type"], "5x3xf32");
+  // Every time of theirs is 0.25: ratios follow from Tenon's rounds. Of nine values, the second and
+  // the eighth enclose the median with a probability of 96 %.
+  auto rounds = tenon["rounds_ms"].get<std::vector<double>>();
+  ASSERT_EQ(rounds.size(), 9);
+  std::sort(rounds.begin(), rounds.end());
+  EXPECT_DOUBLE_EQ(other["ratio"]["median"].get<double>(), 0.25 / rounds[4]);
+  EXPECT_DOUBLE_EQ(other["ratio"]["low"].get<double>(), 0.25 / rounds[7]);
+  EXPECT_DOUBLE_EQ(other["ratio"]["high"].get<double>(), 0.25 / rounds[1]);
+}
+
+TEST_F(IrBench, TakesInputsFromAFolder) {
+  ASSERT_EQ(Run("tests/models/bert.eager.ts17/model.onnx --rounds=1 --json=- "
+                "--inputs tests/models/bert.eager.ts17/test_data_set_0"),
+            0)
+      << err_;
+  const json report = json::parse(out_, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << out_;
+  EXPECT_EQ(report["inputs"], json::array({"input_ids: 2x9xi64", "attention_mask: 2x9xi64"}));
+  EXPECT_EQ(Run("tests/models/bert.eager.ts17/model.onnx --inputs " + folder_.string()), 2);
+  EXPECT_THAT(err_, HasSubstr("input_0"));
+}
+
+TEST_F(IrBench, FindsOutputsThatDiffer) {
+  EXPECT_EQ(RunFake("", "FAKE_PEER=wrong"), 1) << err_;
+  EXPECT_THAT(out_, HasSubstr("DIFFERS"));
+}
+
+TEST_F(IrBench, SaysWhyAnEngineDoesNotRun) {
+  EXPECT_EQ(RunFake("", "FAKE_PEER=fails"), 4);
+  EXPECT_THAT(err_, HasSubstr("this model is not to its taste"));
+  EXPECT_THAT(out_, HasSubstr("tenon"));  // the others run
+  EXPECT_EQ(RunFake("", "FAKE_PEER=ends"), 4);
+  EXPECT_THAT(err_, HasSubstr("its process ended"));
+}
+
+TEST_F(IrBench, SaysThatAnEngineIsNotInstalled) {
+  for (const char* engine : {"onnxruntime", "openvino"}) {
+    EXPECT_EQ(Run(model_ + " --rounds=1 --against=" + engine + " --python=" + bare_), 4);
+    EXPECT_THAT(err_, HasSubstr(std::string(engine) + " is not installed"));
+  }
+  EXPECT_EQ(Run(model_ + " --rounds=1 --against=openvino --python=/nowhere/python"), 4);
+  EXPECT_THAT(err_, HasSubstr("/nowhere/python"));
+}
+
+TEST_F(IrBench, RunsPinnedBesideABusyProcess) {
+  ASSERT_EQ(Run(model_ + " --rounds=1 --pin --neighbour --json=-"), 0) << err_;
+  const json report = json::parse(out_, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << out_;
+  EXPECT_EQ(report["pinned"], true);
+  EXPECT_EQ(report["neighbour"], true);
+}
+
+TEST_F(IrBench, RefusesWrongCommandLines) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "no model"},
+      {"a.onnx b.onnx", "two models"},
+      {"a.onnx --tune", "no option --tune"},
+      {"a.onnx -O7", "no level -O7"},
+      {"a.onnx --threads=0", "--threads is '0'"},
+      {"a.onnx --rounds=many", "--rounds is 'many'"},
+      {"a.onnx --time=-1", "--time is '-1'"},
+      {"a.onnx --atol=nan", "--atol is 'nan'"},
+      {"a.onnx --json", "--json needs a value"},
+      {"a.onnx --pin=yes", "--pin takes no value"},
+      {"a.onnx --against=tensorrt", "--against has 'tensorrt'"},
+      {"a.onnx --against=openvino,openvino", "openvino twice"},
+      {"a.onnx --dim=batch", "--dim has 'batch'"},
+      {"a.onnx --dim=N=2 --inputs=somewhere", "one of them"},
+      {"/nowhere/a.onnx", "/nowhere/a.onnx"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    EXPECT_EQ(Run(arguments), 2) << arguments;
+    EXPECT_THAT(err_, HasSubstr(message)) << arguments;
+  }
+  EXPECT_EQ(Run(model_ + " --dim=M=2"), 2);
+  EXPECT_THAT(err_, HasSubstr("(there are: N)"));
+  EXPECT_EQ(Run(model_ + " --threads=1024 --pin"), 2);
+  EXPECT_THAT(err_, HasSubstr("processors for 1024 threads"));
+}
+
+TEST_F(IrBench, ExplainsItself) {
+  EXPECT_EQ(Run("--help"), 0);
+  EXPECT_THAT(out_, HasSubstr("--against"));
+  EXPECT_EQ(Run("--version"), 0);
+  EXPECT_THAT(out_, HasSubstr("ir-bench"));
+}
+
+}  // namespace
+}  // namespace tenon

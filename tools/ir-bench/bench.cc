@@ -1,0 +1,353 @@
+#include "tools/ir-bench/bench.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "fmt/format.h"
+#include "frontends/api/npy.h"
+#include "frontends/api/sample_inputs.h"
+#include "frontends/api/sample_random.h"
+#include "frontends/api/tenon.h"
+#include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "tools/ir-bench/peer.h"
+#include "tools/ir-bench/processors.h"
+
+namespace tenon::ir_bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kRoundMs = 40;
+constexpr int kMostRunsARound = 10000;
+
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double PeakMemoryMb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// A new folder, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  static absl::StatusOr<TemporaryFolder> Make() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "ir-bench.XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
+      return absl::InternalError(fmt::format("{}: cannot make a folder", name));
+    return TemporaryFolder(name);
+  }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// One that is timed: Tenon or a peer.
+struct Contestant {
+  std::string name;
+  // One run that is not timed, then `count`: milliseconds of each.
+  std::function<absl::StatusOr<std::vector<double>>(int count)> run;
+  clockid_t clock;
+  int runs_a_round = 1;
+  EngineReport report;
+};
+
+// Tenon: a session, with memory for inputs and results.
+class Ours {
+ public:
+  static absl::StatusOr<std::unique_ptr<Ours>> Make(const Program& program,
+                                                    std::span<const Tensor> inputs) {
+    std::unique_ptr<Ours> ours(new Ours(program.NewSession()));
+    for (const Tensor& input : inputs) ours->inputs_.push_back(input.view());
+    TENON_ASSIGN_OR_RETURN(const std::vector<ResultShape> shapes,
+                           ours->session_.OutputShapes(ours->inputs_));
+    for (const ResultShape& shape : shapes) {
+      TENON_ASSIGN_OR_RETURN(ours->outputs_.emplace_back(),
+                             Tensor::TryMake(shape.dtype, shape.shape));
+    }
+    for (const Tensor& output : ours->outputs_) ours->views_.push_back(output.view());
+    return ours;
+  }
+
+  absl::StatusOr<std::vector<double>> Run(int count) {
+    std::vector<double> ms(static_cast<size_t>(count));
+    TENON_RETURN_IF_ERROR(session_.Run(inputs_, views_));
+    for (double& value : ms) {
+      const Clock::time_point start = Clock::now();
+      TENON_RETURN_IF_ERROR(session_.Run(inputs_, views_));
+      value = MsSince(start);
+    }
+    return ms;
+  }
+  std::span<const Tensor> outputs() const { return outputs_; }
+
+ private:
+  explicit Ours(Session session) : session_(std::move(session)) {}
+  Session session_;
+  std::vector<kernels::TensorView> inputs_, views_;
+  std::vector<Tensor> outputs_;
+};
+
+// The sizes of all symbols of the inputs but totals, which follow from the others.
+absl::StatusOr<std::map<std::string, int64_t>> ChooseSizes(const Options& options, Operation* main,
+                                                           std::vector<std::string>& notes) {
+  std::vector<std::string_view> symbols;
+  Block& entry = main->region().front();
+  for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+    if (!entry.argument(i).type().is_tensor()) continue;
+    for (DimExpr dim : entry.argument(i).type().dims()) dim.CollectSymbols(symbols);
+  }
+  for (const auto& [symbol, size] : options.dims) {
+    if (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("--dim names '{}', which no input has (there are: {})", symbol,
+                    fmt::join(std::set<std::string_view>(symbols.begin(), symbols.end()), ", ")));
+  }
+  std::map<std::string, int64_t> sizes = options.dims;
+  for (std::string_view symbol : symbols) {
+    const std::string name(symbol);
+    if (sizes.count(name) != 0 || ContainsIgnoringCase(name, "total")) continue;
+    sizes[name] = ContainsIgnoringCase(name, "batch") ? 1 : 128;
+    notes.push_back(
+        fmt::format("dimension '{}' is {} (--dim={}=N sets it)", name, sizes[name], name));
+  }
+  return sizes;
+}
+
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const Options& options, const Model& model,
+                                               std::vector<std::string>& notes) {
+  if (!options.inputs.empty()) {
+    TENON_ASSIGN_OR_RETURN(Sample sample, ReadInputs(model.main(), options.inputs));
+    return std::move(sample.inputs);
+  }
+  TENON_ASSIGN_OR_RETURN(const auto sizes, ChooseSizes(options, model.main(), notes));
+  TENON_ASSIGN_OR_RETURN(Sample sample, SampleInputs(model.main(), 0, sizes));
+  return std::move(sample.inputs);
+}
+
+// What peer.py reads: see there.
+absl::Status WriteInputs(const std::string& folder, const Program& program,
+                         std::span<const Tensor> inputs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string file = fmt::format("{}/input_{}.npy", folder, i);
+    onnx::TensorData data;
+    data.dtype = inputs[i].dtype();
+    data.dims.assign(inputs[i].shape().begin(), inputs[i].shape().end());
+    data.blob =
+        Blob::Copy({static_cast<const std::byte*>(inputs[i].data()), inputs[i].num_bytes()});
+    TENON_RETURN_IF_ERROR(WriteNpy(file, data));
+    list.push_back(
+        {{"name", program.inputs()[i].name}, {"file", file}, {"dims", program.inputs()[i].dims}});
+  }
+  const std::string path = folder + "/inputs.json";
+  std::ofstream stream(path);
+  stream << list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  stream.close();
+  if (stream) return absl::OkStatus();
+  return absl::InternalError(fmt::format("{}: cannot write", path));
+}
+
+absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,
+                                                         const Program& program,
+                                                         std::span<const Tensor> ours, Peer& peer) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> theirs, peer.Outputs());
+  if (ours.size() != theirs.size()) {
+    return absl::UnavailableError(fmt::format("{}: it has {} results (expected {})", peer.engine(),
+                                              theirs.size(), ours.size()));
+  }
+  std::vector<OutputReport> reports;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    reports.push_back({program.outputs()[i].name, ours[i].type_text(),
+                       Compare(ours[i], theirs[i], options.atol, options.rtol)});
+  }
+  return reports;
+}
+
+// The bench from the point where Tenon runs the model.
+class Match {
+ public:
+  Match(const Options& options, const Program& program, Ours& ours, Report& report)
+      : options_(options), program_(program), ours_(ours), report_(report) {}
+
+  absl::Status Run(EngineReport tenon, std::span<const Tensor> inputs) {
+    contestants_.push_back({"tenon", [this](int n) { return ours_.Run(n); },
+                            CLOCK_PROCESS_CPUTIME_ID, 1, std::move(tenon)});
+    TENON_RETURN_IF_ERROR(WarmUp(contestants_[0]));
+    contestants_[0].report.memory_mb = PeakMemoryMb();
+    TENON_RETURN_IF_ERROR(AddPeers(inputs));
+    report_.machine = MeasureMachine(options_.threads);
+    TENON_RETURN_IF_ERROR(Rounds());
+    const MachineRates again = MeasureMachine(options_.threads);
+    report_.machine.gflops = std::max(report_.machine.gflops, again.gflops);
+    report_.machine.read_gbps = std::max(report_.machine.read_gbps, again.read_gbps);
+    for (size_t i = 0; i < peers_.size(); ++i)
+      contestants_[i + 1].report.memory_mb = peers_[i]->memory_mb();
+    for (Contestant& contestant : contestants_)
+      report_.engines.push_back(std::move(contestant.report));
+    for (EngineReport& failed : failed_) report_.engines.push_back(std::move(failed));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status WarmUp(Contestant& contestant) {
+    TENON_ASSIGN_OR_RETURN(std::vector<double> ms, contestant.run(options_.warmup));
+    const double fastest = std::max(*std::min_element(ms.begin(), ms.end()), 1e-6);
+    contestant.runs_a_round =
+        static_cast<int>(std::clamp<double>(std::floor(kRoundMs / fastest), 1, kMostRunsARound));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddPeers(std::span<const Tensor> inputs) {
+    if (options_.against.empty()) return absl::OkStatus();
+    TENON_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Make());
+    TENON_RETURN_IF_ERROR(WriteInputs(folder.path(), program_, inputs));
+    for (const std::string& engine : options_.against) {
+      if (absl::Status status = AddPeer(engine, folder.path()); !status.ok()) {
+        EngineReport& failed = failed_.emplace_back();
+        failed.name = engine;
+        failed.failure = std::string(status.message());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddPeer(const std::string& engine, const std::string& folder) {
+    std::error_code error;
+    const std::string model = fs::absolute(options_.model, error).string();
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<Peer> peer,
+                           Peer::Start({options_.python, engine, model, folder, options_.threads}));
+    Contestant contestant{
+        engine, [p = peer.get()](int n) { return p->Run(n); }, peer->cpu_clock(), 1, {}};
+    EngineReport& report = contestant.report;
+    report.name = engine;
+    report.version = peer->version();
+    report.load_ms = peer->load_ms();
+    TENON_RETURN_IF_ERROR(WarmUp(contestant));
+    TENON_ASSIGN_OR_RETURN(report.outputs,
+                           CompareOutputs(options_, program_, ours_.outputs(), *peer));
+    contestants_.push_back(std::move(contestant));
+    peers_.push_back(std::move(peer));
+    return absl::OkStatus();
+  }
+
+  absl::Status Rounds() {
+    const Clock::time_point start = Clock::now();
+    for (int round = 0; round < options_.rounds; ++round) {
+      if (round > 0 && MsSince(start) > options_.seconds * 1e3) break;
+      // Every other round backwards: what drifts meets all alike.
+      for (size_t i = 0; i < contestants_.size(); ++i) {
+        Contestant& c = contestants_[round % 2 == 0 ? i : contestants_.size() - 1 - i];
+        WaitForOthers(c);
+        TENON_ASSIGN_OR_RETURN(std::vector<double> ms, c.run(c.runs_a_round));
+        c.report.ms.insert(c.report.ms.end(), ms.begin(), ms.end());
+        c.report.rounds_ms.push_back(PercentilesOf(std::move(ms)).median);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Threads that spin for their next run would slow this one.
+  void WaitForOthers(const Contestant& contestant) {
+    for (const Contestant& other : contestants_) {
+      if (&other == &contestant || WaitUntilIdle(other.clock)) continue;
+      std::string note =
+          fmt::format("threads of {} did not come to rest while others ran", other.name);
+      if (std::find(report_.notes.begin(), report_.notes.end(), note) == report_.notes.end())
+        report_.notes.push_back(std::move(note));
+    }
+  }
+
+  const Options& options_;
+  const Program& program_;
+  Ours& ours_;
+  Report& report_;
+  std::vector<Contestant> contestants_;  // Tenon, then one for each of peers_
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<EngineReport> failed_;
+};
+
+}  // namespace
+
+bool Report::agree() const {
+  for (const EngineReport& engine : engines) {
+    for (const OutputReport& output : engine.outputs) {
+      if (!output.difference.pass) return false;
+    }
+  }
+  return true;
+}
+
+bool Report::complete() const {
+  return std::all_of(engines.begin(), engines.end(),
+                     [](const EngineReport& engine) { return engine.failure.empty(); });
+}
+
+absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>& errors) {
+  std::optional<Neighbour> neighbour;
+  if (options.neighbour && !neighbour.emplace().running())
+    return absl::InternalError("--neighbour: no process for it");
+  if (options.pin) TENON_RETURN_IF_ERROR(PinToFirst(options.threads));
+
+  LoadOptions load;
+  load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
+    if (diagnostic.severity == Severity::kError)
+      errors.push_back(FormatDiagnostic(context, diagnostic));
+  };
+  Report report;
+  report.processor = ProcessorName();
+  EngineReport tenon;
+  tenon.name = "tenon";
+  tenon.version = TENON_VERSION;
+  double load_ms = 0;
+  Clock::time_point start = Clock::now();
+  TENON_ASSIGN_OR_RETURN(Model model, Load(options.model, load));
+  if (model.main() == nullptr) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: nothing to run (expected a function @main, or one with a body)", options.model));
+  }
+  load_ms += MsSince(start);
+  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                         MakeInputs(options, model, report.notes));
+  start = Clock::now();
+  OptimizeOptions optimize;
+  optimize.level = options.level;
+  TENON_RETURN_IF_ERROR(Optimize(model, optimize));
+  CompileOptions compile;
+  compile.threads = options.threads;
+  TENON_ASSIGN_OR_RETURN(const Program program, Compile(model, compile));
+  TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Ours> ours, Ours::Make(program, inputs));
+  tenon.load_ms = load_ms + MsSince(start);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    report.inputs.push_back(fmt::format("{}: {}", program.inputs()[i].name, inputs[i].type_text()));
+  TENON_RETURN_IF_ERROR(Match(options, program, *ours, report).Run(std::move(tenon), inputs));
+  model.context().diagnostics().SetHandler(nullptr);
+  return report;
+}
+
+}  // namespace tenon::ir_bench

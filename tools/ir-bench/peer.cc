@@ -1,0 +1,159 @@
+#include "tools/ir-bench/peer.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "fmt/format.h"
+#include "frontends/api/npy.h"
+#include "ir/core/check.h"
+
+extern char** environ;
+
+namespace tenon::ir_bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSocketOfPeer = 3;
+
+// Fields of a message; a default where they are missing or of another type.
+std::string Text(const json& message, const char* field) {
+  const auto found = message.find(field);
+  return found != message.end() && found->is_string() ? found->get<std::string>() : "";
+}
+double Number(const json& message, const char* field) {
+  const auto found = message.find(field);
+  return found != message.end() && found->is_number() ? found->get<double>() : 0;
+}
+std::vector<json> List(const json& message, const char* field) {
+  const auto found = message.find(field);
+  return found != message.end() && found->is_array() ? found->get<std::vector<json>>()
+                                                     : std::vector<json>();
+}
+
+// The script is installed beside the program.
+absl::StatusOr<std::string> ScriptPath() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path script = program.parent_path() / "ir-bench-peer.py";
+  if (error || !std::filesystem::exists(script, error)) {
+    return absl::NotFoundError(
+        fmt::format("{}: no such file (expected beside ir-bench)", script.string()));
+  }
+  return script.string();
+}
+
+absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int socket) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // Packages print where they like: standard output is ours.
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, socket, kSocketOfPeer);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return absl::NotFoundError(fmt::format("{}: {} (--python=PATH names the Python to use)",
+                                           arguments[0], std::strerror(error)));
+  }
+  return pid;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Peer>> Peer::Start(const Request& request) {
+  TENON_ASSIGN_OR_RETURN(const std::string script, ScriptPath());
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return absl::InternalError(fmt::format("no socket: {}", std::strerror(errno)));
+  const absl::StatusOr<pid_t> pid = Spawn({request.python, script, request.engine, request.model,
+                                           request.folder, fmt::format("{}", request.threads)},
+                                          ends[1]);
+  close(ends[1]);
+  if (!pid.ok()) {
+    close(ends[0]);
+    return pid.status();
+  }
+  std::unique_ptr<Peer> peer(new Peer(request.engine, *pid, ends[0]));
+  if (clock_getcpuclockid(*pid, &peer->clock_) != 0)
+    return absl::UnavailableError(fmt::format("{}: the process ended at once", request.engine));
+  TENON_ASSIGN_OR_RETURN(const json ready, peer->Receive());
+  peer->version_ = Text(ready, "version");
+  peer->load_ms_ = Number(ready, "load_ms");
+  return peer;
+}
+
+Peer::~Peer() {
+  close(socket_);  // the end of the stream ends the script
+  kill(pid_, SIGTERM);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+absl::StatusOr<json> Peer::Receive() {
+  size_t end = 0;
+  while ((end = received_.find('\n')) == std::string::npos) {
+    std::array<char, 1 << 14> buffer;
+    const ssize_t n = recv(socket_, buffer.data(), buffer.size(), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return absl::UnavailableError(fmt::format("{}: its process ended", engine_));
+    received_.append(buffer.data(), static_cast<size_t>(n));
+  }
+  json message = json::parse(received_.substr(0, end), nullptr, false);
+  received_.erase(0, end + 1);
+  if (!message.is_object())
+    return absl::UnavailableError(fmt::format("{}: its process says no JSON", engine_));
+  if (!message.contains("error")) return message;
+  const std::string text = Text(message, "error");
+  if (!message.contains("missing"))
+    return absl::UnavailableError(fmt::format("{}: {}", engine_, text));
+  return absl::NotFoundError(fmt::format(
+      "{} is not installed: {} (--python=PATH names a Python that has it)", engine_, text));
+}
+
+absl::StatusOr<json> Peer::Ask(const json& request) {
+  const std::string line = request.dump() + "\n";
+  if (send(socket_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+    return absl::UnavailableError(fmt::format("{}: its process ended", engine_));
+  return Receive();
+}
+
+absl::StatusOr<std::vector<double>> Peer::Run(int count) {
+  TENON_ASSIGN_OR_RETURN(const json reply, Ask({{"run", count}}));
+  std::vector<double> ms;
+  for (const json& value : List(reply, "ms")) {
+    if (value.is_number()) ms.push_back(value.get<double>());
+  }
+  if (ms.size() != static_cast<size_t>(count))
+    return absl::UnavailableError(
+        fmt::format("{}: its process says {} times (expected {})", engine_, ms.size(), count));
+  memory_mb_ = Number(reply, "memory_mb");
+  return ms;
+}
+
+absl::StatusOr<std::vector<Tensor>> Peer::Outputs() {
+  TENON_ASSIGN_OR_RETURN(const json reply, Ask({{"outputs", true}}));
+  std::vector<Tensor> outputs;
+  for (const json& file : List(reply, "files")) {
+    TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
+                           ReadNpy(file.is_string() ? file.get<std::string>() : file.dump()));
+    outputs.push_back(Tensor::Copy(read.dtype, read.dims, read.blob->bytes().data()));
+  }
+  return outputs;
+}
+
+}  // namespace tenon::ir_bench

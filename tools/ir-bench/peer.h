@@ -1,0 +1,64 @@
+// Another engine, in a process of its own that peer.py runs.
+#ifndef TENON_TOOLS_IR_BENCH_PEER_H_
+#define TENON_TOOLS_IR_BENCH_PEER_H_
+
+#include <sys/types.h>
+
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/tensor.h"
+
+namespace tenon::ir_bench {
+
+// Talks with peer.py, whose head describes the messages. The process ends with the object.
+class Peer {
+ public:
+  struct Request {
+    std::string python;  // a path, or a name that PATH finds
+    std::string engine;
+    std::string model;   // ONNX file
+    std::string folder;  // with inputs.json; receives outputs
+    int threads = 1;
+  };
+  // Loads the model. NotFound if the engine is not installed or Python not found, Unavailable if it
+  // does not load the model.
+  static absl::StatusOr<std::unique_ptr<Peer>> Start(const Request& request);
+  ~Peer();
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  const std::string& engine() const { return engine_; }
+  const std::string& version() const { return version_; }
+  double load_ms() const { return load_ms_; }
+  // The largest resident size so far, as of the last Run.
+  double memory_mb() const { return memory_mb_; }
+
+  // One run that is not timed, then `count`: milliseconds of each.
+  absl::StatusOr<std::vector<double>> Run(int count);
+  absl::StatusOr<std::vector<Tensor>> Outputs();
+  // Processor time of all its threads.
+  clockid_t cpu_clock() const { return clock_; }
+
+ private:
+  Peer(std::string engine, pid_t pid, int socket)
+      : engine_(std::move(engine)), pid_(pid), socket_(socket) {}
+  // The next line from the process. Unavailable if there is none, or it says an error.
+  absl::StatusOr<nlohmann::json> Receive();
+  absl::StatusOr<nlohmann::json> Ask(const nlohmann::json& request);
+
+  std::string engine_, version_;
+  double load_ms_ = 0, memory_mb_ = 0;
+  pid_t pid_;
+  int socket_;
+  clockid_t clock_{};
+  std::string received_;  // behind the last line
+};
+
+}  // namespace tenon::ir_bench
+
+#endif  // TENON_TOOLS_IR_BENCH_PEER_H_

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Runs a model in another engine, for ir-bench: peer.py ENGINE MODEL FOLDER THREADS.
+
+FOLDER has inputs.json, a list of {"name", "file", "dims"} in the model's order: a .npy file, and the input's dimensions
+as the model names them. ir-bench speaks over the socket that is file descriptor 3, a JSON object a line. The first line
+comes from here: {"ready": true, "version", "load_ms"}. Then {"run": N} is one run without a clock and N
+timed ones, answered by {"ms": [...], "memory_mb"}; {"outputs": true} writes the results to FOLDER and is answered by {"files": [...]}.
+{"error": text} answers what fails, with "missing": true where the engine is not installed. The end of the stream ends
+the program.
+
+Each engine has the settings that make one request fastest: all optimisations, fixed shapes, memory of inputs and outputs
+bound beforehand. Only the inference call is timed.
+"""
+
+import gc
+import json
+import os
+import resource
+import socket
+import sys
+import time
+
+
+class Missing(Exception):
+    pass
+
+
+class OnnxRuntime:
+    def __init__(self, model, inputs, threads):
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise Missing(str(error)) from error
+        self.version = onnxruntime.__version__
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        for entry in inputs:
+            for name, extent in zip(entry["dims"], entry["array"].shape):
+                if not name.isdigit() and name != "?":
+                    options.add_free_dimension_override_by_name(name, extent)
+        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self.binding = self.session.io_binding()
+        value = onnxruntime.OrtValue.ortvalue_from_numpy
+        feeds = {}
+        for given, entry in zip(self.session.get_inputs(), inputs):
+            feeds[given.name] = entry["array"]
+            self.binding.bind_ortvalue_input(given.name, value(entry["array"]))
+        self.results = [value(array) for array in self.session.run(None, feeds)]
+        for given, result in zip(self.session.get_outputs(), self.results):
+            self.binding.bind_ortvalue_output(given.name, result)
+
+    def run(self):
+        self.session.run_with_iobinding(self.binding)
+
+    def outputs(self):
+        return [result.numpy() for result in self.results]
+
+
+class OpenVino:
+    def __init__(self, model, inputs, threads):
+        try:
+            import openvino
+        except ImportError as error:
+            raise Missing(str(error)) from error
+        self.version = openvino.__version__.split("-")[0]
+        core = openvino.Core()
+        network = core.read_model(model)
+        ports = {name: port for port in network.inputs for name in port.get_names()}
+        ports = [ports.get(entry["name"], network.inputs[index]) for index, entry in enumerate(inputs)]
+        network.reshape({port: list(entry["array"].shape) for port, entry in zip(ports, inputs)})
+        indices = [network.inputs.index(port) for port in ports]
+        compiled = core.compile_model(network, "CPU", {
+            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads})
+        self.request = compiled.create_infer_request()
+        self.tensors = [openvino.Tensor(entry["array"], shared_memory=True) for entry in inputs]
+        for index, tensor in zip(indices, self.tensors):
+            self.request.set_input_tensor(index, tensor)
+        self.count = len(compiled.outputs)
+
+    def run(self):
+        self.request.infer(share_outputs=True)
+
+    def outputs(self):
+        return [self.request.get_output_tensor(index).data for index in range(self.count)]
+
+
+ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino}
+
+
+def timed(engine, count):
+    engine.run()  # brings back what the other engines took of the caches
+    times = []
+    for _ in range(count):
+        start = time.perf_counter_ns()
+        engine.run()
+        times.append((time.perf_counter_ns() - start) / 1e6)
+    return times
+
+
+def write_outputs(engine, folder):
+    import numpy
+    files = []
+    for index, array in enumerate(engine.outputs()):
+        files.append(os.path.join(folder, f"peer_output_{index}.npy"))
+        numpy.save(files[-1], numpy.ascontiguousarray(array))
+    return files
+
+
+def serve(engine, folder, requests, reply):
+    for line in requests:
+        request = json.loads(line)
+        if "run" in request:
+            reply(ms=timed(engine, request["run"]), memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        else:
+            reply(files=write_outputs(engine, folder))
+
+
+def main():
+    name, model, folder, threads = sys.argv[1:]
+    stream = socket.socket(fileno=3)
+    requests = stream.makefile("r", encoding="utf-8")
+
+    def reply(**fields):
+        stream.sendall((json.dumps(fields) + "\n").encode())
+
+    try:
+        try:
+            import numpy
+        except ImportError as error:
+            raise Missing(str(error)) from error
+        with open(os.path.join(folder, "inputs.json"), encoding="utf-8") as file:
+            inputs = json.load(file)
+        for entry in inputs:
+            entry["array"] = numpy.load(entry["file"])
+        start = time.perf_counter()
+        engine = ENGINES[name](model, inputs, int(threads))
+        gc.disable()
+        reply(ready=True, version=engine.version, load_ms=(time.perf_counter() - start) * 1e3)
+        serve(engine, folder, requests, reply)
+    except Missing as error:
+        reply(error=str(error), missing=True)
+    except Exception as error:  # pylint: disable=broad-except
+        reply(error=(str(error).strip() or repr(error)).splitlines()[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+#include "tools/ir-bench/processors.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "fmt/format.h"
+
+namespace tenon::ir_bench {
+namespace {
+
+std::vector<int> AllowedProcessors() {
+  cpu_set_t set;
+  std::vector<int> processors;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors;
+}
+
+bool Pin(const std::vector<int>& processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i : processors) CPU_SET(i, &set);
+  return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+double ProcessorSeconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+absl::Status PinToFirst(int count) {
+  std::vector<int> processors = AllowedProcessors();
+  if (static_cast<size_t>(count) > processors.size()) {
+    return absl::InvalidArgumentError(
+        fmt::format("--pin: there are {} processors for {} threads", processors.size(), count));
+  }
+  processors.resize(static_cast<size_t>(count));
+  if (Pin(processors)) return absl::OkStatus();
+  return absl::InternalError(fmt::format("--pin: {}", std::strerror(errno)));
+}
+
+Neighbour::Neighbour() : pid_(fork()) {
+  if (pid_ != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const std::vector<int> processors = AllowedProcessors();
+  if (!processors.empty()) Pin({processors.back()});
+  for (volatile unsigned count = 0;;) count = count + 1;
+}
+
+Neighbour::~Neighbour() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool WaitUntilIdle(clockid_t clock) {
+  constexpr double kIdleShare = 0.05;
+  constexpr int kTries = 1000;
+  double used = ProcessorSeconds(clock);
+  auto since = std::chrono::steady_clock::now();
+  for (int i = 0; i < kTries; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const double now_used = ProcessorSeconds(clock);
+    const auto now = std::chrono::steady_clock::now();
+    if (now_used - used < kIdleShare * std::chrono::duration<double>(now - since).count())
+      return true;
+    used = now_used;
+    since = now;
+  }
+  return false;
+}
+
+}  // namespace tenon::ir_bench

@@ -1,0 +1,130 @@
+#include "tools/ir-bench/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "fmt/format.h"
+
+namespace tenon::ir_bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The output that is furthest off.
+const OutputReport* Worst(const EngineReport& engine) {
+  const OutputReport* worst = nullptr;
+  for (const OutputReport& output : engine.outputs) {
+    const bool worse = worst == nullptr || (worst->difference.pass && !output.difference.pass) ||
+                       (worst->difference.pass == output.difference.pass &&
+                        output.difference.max_rel > worst->difference.max_rel);
+    if (worse) worst = &output;
+  }
+  return worst;
+}
+
+std::string Agreement(const EngineReport& engine) {
+  const OutputReport* worst = Worst(engine);
+  if (worst == nullptr) return "";
+  const Difference& d = worst->difference;
+  if (!d.pass) return fmt::format("; output {} DIFFERS: {}", worst->name, d.problem);
+  return fmt::format("; outputs agree within {:.1e} abs {:.1e} rel", d.max_abs, d.max_rel);
+}
+
+Estimate RatioOf(const EngineReport& theirs, const EngineReport& ours) {
+  return MedianEstimate(Ratios(theirs.rounds_ms, ours.rounds_ms));
+}
+
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json EngineJson(const EngineReport& engine, const EngineReport& tenon) {
+  Json json = {{"name", engine.name}, {"version", engine.version}};
+  if (!engine.failure.empty()) {
+    json["failure"] = engine.failure;
+    return json;
+  }
+  const Percentiles p = PercentilesOf(engine.ms);
+  json["ms"] = {{"min", p.min}, {"median", p.median}, {"p90", p.p90}, {"p99", p.p99}};
+  json["runs"] = engine.ms.size();
+  json["rounds_ms"] = engine.rounds_ms;
+  json["load_ms"] = engine.load_ms;
+  json["memory_mb"] = engine.memory_mb;
+  if (&engine == &tenon) return json;
+  const Estimate ratio = RatioOf(engine, tenon);
+  json["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
+  Json outputs = Json::array();
+  for (const OutputReport& output : engine.outputs) {
+    const Difference& d = output.difference;
+    outputs.push_back({{"name", output.name},
+                       {"type", output.type},
+                       {"pass", d.pass},
+                       {"max_abs_error", Number(d.max_abs)},
+                       {"max_rel_error", Number(d.max_rel)}});
+    if (!d.problem.empty()) outputs.back()["problem"] = d.problem;
+  }
+  json["outputs"] = std::move(outputs);
+  return json;
+}
+
+}  // namespace
+
+std::string TextReport(const Report& report, const Options& options) {
+  constexpr size_t kShown = 4;
+  const EngineReport& tenon = report.engines.front();
+  const size_t shown = std::min(kShown, report.inputs.size());
+  std::string inputs =
+      fmt::format("{}", fmt::join(report.inputs.data(), report.inputs.data() + shown, ", "));
+  if (shown < report.inputs.size())
+    inputs += fmt::format(" and {} more", report.inputs.size() - shown);
+  std::string text =
+      fmt::format("{}: {}\n{}; {} thread{}{}{}\n\n", options.model, inputs, report.processor,
+                  options.threads, options.threads == 1 ? "" : "s", options.pin ? ", pinned" : "",
+                  options.neighbour ? ", beside a busy process" : "");
+  text += fmt::format("{:<24} {:>10} {:>10} {:>10} {:>10} {:>6} {:>9} {:>9}\n", "ms", "min",
+                      "median", "p90", "p99", "runs", "load ms", "peak MB");
+  for (const EngineReport& engine : report.engines) {
+    if (!engine.failure.empty()) continue;
+    const Percentiles p = PercentilesOf(engine.ms);
+    text += fmt::format("{:<24} {:>10.4f} {:>10.4f} {:>10.4f} {:>10.4f} {:>6} {:>9.0f} {:>9.0f}\n",
+                        engine.name + " " + engine.version, p.min, p.median, p.p90, p.p99,
+                        engine.ms.size(), engine.load_ms, engine.memory_mb);
+  }
+  text += "\n";
+  for (const EngineReport& engine : report.engines) {
+    if (&engine == &tenon) continue;
+    if (!engine.failure.empty()) {
+      text += fmt::format("{}: did not run: {}\n", engine.name, engine.failure);
+      continue;
+    }
+    const Estimate ratio = RatioOf(engine, tenon);
+    text +=
+        fmt::format("{} / tenon: {:.3f} ({:.3f} to {:.3f}, {} rounds){}\n", engine.name,
+                    ratio.median, ratio.low, ratio.high, tenon.rounds_ms.size(), Agreement(engine));
+  }
+  text += fmt::format("machine: {:.0f} GFLOP/s of f32 FMA, {:.1f} GB/s read\n",
+                      report.machine.gflops, report.machine.read_gbps);
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string JsonReport(const Report& report, const Options& options) {
+  Json engines = Json::array();
+  for (const EngineReport& engine : report.engines)
+    engines.push_back(EngineJson(engine, report.engines.front()));
+  const Json json = {
+      {"model", options.model},
+      {"inputs", report.inputs},
+      {"level", options.level},
+      {"threads", options.threads},
+      {"pinned", options.pin},
+      {"neighbour", options.neighbour},
+      {"processor", report.processor},
+      {"machine", {{"gflops", report.machine.gflops}, {"read_gbps", report.machine.read_gbps}}},
+      {"rounds", report.engines.front().rounds_ms.size()},
+      {"agree", report.agree()},
+      {"engines", std::move(engines)},
+      {"notes", report.notes}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::ir_bench

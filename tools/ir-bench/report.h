@@ -1,0 +1,16 @@
+// What ir-bench prints.
+#ifndef TENON_TOOLS_IR_BENCH_REPORT_H_
+#define TENON_TOOLS_IR_BENCH_REPORT_H_
+
+#include <string>
+
+#include "tools/ir-bench/bench.h"
+
+namespace tenon::ir_bench {
+
+std::string TextReport(const Report& report, const Options& options);
+std::string JsonReport(const Report& report, const Options& options);
+
+}  // namespace tenon::ir_bench
+
+#endif  // TENON_TOOLS_IR_BENCH_REPORT_H_
