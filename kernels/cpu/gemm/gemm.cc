@@ -13,9 +13,10 @@ namespace {
 // Depths of more than this are summed in parts, so that a panel of b stays in the second-level
 // cache.
 constexpr int64_t kMaxDepth = 4096;
-// Floats of a that are multiplied with one panel after the other: what stays in the second-level
-// cache beside the panel.
-constexpr int64_t kBlockOfA = 128 * 1024;
+// Floats of the rows of a and c that are multiplied with one panel after the other: what stays in
+// the second-level cache beside the panel.
+constexpr int64_t kBlockOfRows = 128 * 1024;
+constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own.
 constexpr double kGrainFlops = 2e6;
 
@@ -45,6 +46,8 @@ struct Step {
   int64_t row = 0, rows = 0;
   int64_t panel = 0, panels = 0;
   int64_t p = 0, depth = 0;
+  // The part of the panels after these that is fetched meanwhile.
+  int64_t next_begin = 0, next_bytes = 0;
 };
 
 void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
@@ -63,6 +66,11 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
   } else {
     t.b = g.b + col * g.k + s.p * kernels.panel, t.b_row = kernels.panel;
     t.b_panel = g.k * kernels.panel;
+  }
+  t.next = &t;
+  if (s.next_bytes > 0) {
+    t.next = reinterpret_cast<const std::byte*>(t.b + s.panels * t.b_panel) + s.next_begin;
+    t.next_step = CeilDiv(s.next_bytes, s.depth);
   }
   if (s.p == 0 && e.bias != nullptr) t.bias = e.bias + col;
   const float* residual =
@@ -118,7 +126,7 @@ Units Divide(const GemmArgs& g, int threads) {
   u.panels = GemmPanels(g.n);
   u.panels_each = g.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(g.m, u.tiles));
   u.columns = CeilDiv(u.panels, u.panels_each);
-  u.blocks = std::clamp<int64_t>(CeilDiv(g.m * g.k, kBlockOfA), 1, u.tiles);
+  u.blocks = std::clamp<int64_t>(CeilDiv(g.m * (g.k + g.n), kBlockOfRows), 1, u.tiles);
   if (threads > 1 && u.count() < 4 * threads) {
     u.blocks = std::clamp<int64_t>(CeilDiv(int64_t{4} * threads, u.columns), u.blocks, u.tiles);
   }
@@ -183,18 +191,16 @@ size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) 
 
 void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t tile_begin,
            int64_t tile_end) {
-  // Short pieces of all rows of a tile, so that what is read stays in the cache until it is
-  // written.
-  constexpr int64_t kPiece = 16;
   for (int64_t t = tile_begin; t < tile_end; ++t) {
     const int64_t row = GemmTileBegin(m, t), rows = GemmTileBegin(m, t + 1) - row;
     const float* in = a.data + row * a.row;
     float* out = packed + row * k;
-    for (int64_t p = 0; p < k; p += kPiece) {
-      const int64_t end = std::min(k, p + kPiece);
-      for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t q = p; q < end; ++q) out[q * rows + i] = in[i * a.row + q * a.col];
-      }
+    if (a.col == 1) {
+      Kernels().pack_rows(in, a.row, rows, k, out);
+      continue;
+    }
+    for (int64_t p = 0; p < k; ++p) {
+      for (int64_t i = 0; i < rows; ++i) out[p * rows + i] = in[i * a.row + p * a.col];
     }
   }
 }
@@ -211,6 +217,7 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
                int64_t panel_end) {
   const GemmKernels& kernels = Kernels();
   const int64_t tiles = GemmTiles(args.m), whole = args.n / kernels.panel;
+  const int64_t count = tile_end - tile_begin;
   if (tiles == 0) return;
   const int64_t most = args.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(args.m, tiles));
   // Partial sums go to c, which may be where a residual lies that is added after an activation.
@@ -221,6 +228,9 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
     const int64_t end = std::min(args.k, p + depth);
     for (int64_t panel = panel_begin; panel < panel_end;) {
       const int64_t group = GroupAt(panel, panel_end, whole, most);
+      // Each tile fetches its share of the next panel. One tile alone reads on into it by itself.
+      const bool fetch = args.b_row == 0 && count > 1 && panel + group < panel_end;
+      const int64_t share = fetch ? group * kernels.panel * (end - p) * kFloat / count : 0;
       for (int64_t t = tile_begin; t < tile_end; ++t) {
         const int64_t row = GemmTileBegin(args.m, t);
         RunStep(kernels, args,
@@ -229,7 +239,9 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
                  .panel = panel,
                  .panels = group,
                  .p = p,
-                 .depth = end - p});
+                 .depth = end - p,
+                 .next_begin = share * (t - tile_begin),
+                 .next_bytes = share});
       }
       panel += group;
     }

@@ -54,8 +54,12 @@ void RunTile(const Tile& t) {
   TENON_UNROLL
   for (int g = 0; g < kGroups; ++g) a[g] = t.a + 3 * g * a_row;
 
+  const char* next = reinterpret_cast<const char*>(t.next);
+  const int64_t next_step = t.next_step;
   for (int64_t p = 0; p < t.k; ++p) {
     Reg row[kVectors];
+    __builtin_prefetch(next, 0, 2);
+    next += next_step;
     TENON_UNROLL
     for (int v = 0; v < kVectors; ++v) row[v] = V::Load(b[v / kPerPanel] + v % kPerPanel * kLanes);
     TENON_UNROLL
@@ -125,6 +129,27 @@ void RunFinish(const Finish& f) {
   }
 }
 
+void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
+  constexpr int64_t kPanel = 2 * V::kLanes;
+  for (int64_t j = 0; j < kPanel; j += V::kLanes) {
+    const int64_t count = Clamp(cols - j, 0, V::kLanes);
+    for (int64_t p = 0; p < k; p += V::kLanes) {
+      V::Transpose(b + j * b_col + p, b_col, count, Clamp(k - p, 0, V::kLanes),
+                   panel + p * kPanel + j, kPanel, V::kLanes);
+    }
+  }
+}
+
+void PackRows(const float* a, int64_t a_row, int64_t rows, int64_t k, float* packed) {
+  for (int64_t p = 0; p < k; p += V::kLanes) {
+    for (int64_t i = 0; i < rows; i += V::kLanes) {
+      const int64_t count = Clamp(rows - i, 0, V::kLanes);
+      V::Transpose(a + i * a_row + p, a_row, count, Clamp(k - p, 0, V::kLanes),
+                   packed + p * rows + i, rows, count);
+    }
+  }
+}
+
 // Tiles of 1 to kRows rows; those that span more panels have fewer rows.
 template <int kRows>
 constexpr void FillTiles(GemmKernels& kernels) {
@@ -155,7 +180,8 @@ constexpr GemmKernels MakeGemmKernels() {
   GemmKernels kernels;
   kernels.panel = 2 * V::kLanes;
   kernels.max_rows = V::kMaxRows;
-  kernels.pack_columns = &V::PackColumns;
+  kernels.pack_columns = &PackColumns;
+  kernels.pack_rows = &PackRows;
   FillTiles<V::kMaxRows>(kernels);
   FillActivations<0>(kernels);
   return kernels;

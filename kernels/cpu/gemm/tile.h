@@ -25,6 +25,10 @@ struct Tile {
   const float* bias = nullptr;    // null: 0
   const float* addend = nullptr;  // what is added when the tile is stored; null: nothing
   int64_t addend_row = 0;
+  // What is fetched into the second-level cache meanwhile: a line at `next`, which moves on by
+  // next_step bytes with each row of b.
+  const void* next = nullptr;
+  int64_t next_step = 0;
 };
 
 // Rows of a matrix on which an activation works and to which a residual is added.
@@ -59,6 +63,10 @@ struct GemmKernels {
   TileFn packed_tile[kMaxTileRows + 1][2] = {};
   FinishFn finish[kNumActivations] = {};
   PackFn pack_columns = nullptr;
+  // Writes (i, p) at a[i * a_row + p], i < rows, p < k, to packed[p * rows + i].
+  using PackRowsFn = void (*)(const float* a, int64_t a_row, int64_t rows, int64_t k,
+                              float* packed);
+  PackRowsFn pack_rows = nullptr;
 };
 
 const GemmKernels& GemmKernelsPortable();

@@ -43,11 +43,13 @@ struct V {
     return x * PowerOfTwo(half) * PowerOfTwo(_mm256_sub_epi32(exponent, half));
   }
 
-  static void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
-    constexpr int64_t kPanel = 2 * kLanes;
-    for (int64_t p = 0; p < k; ++p) {
-      for (int64_t j = 0; j < kPanel; ++j) {
-        panel[p * kPanel + j] = j < cols ? b[j * b_col + p] : 0.0f;
+  // Columns of a matrix as rows: out[q * out_row + i] = in[i * in_row + q] for q < cols, and 0 for
+  // rows <= i < wanted.
+  static void Transpose(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out,
+                        int64_t out_row, int64_t wanted) {
+    for (int64_t q = 0; q < cols; ++q) {
+      for (int64_t i = 0; i < wanted; ++i) {
+        out[q * out_row + i] = i < rows ? in[i * in_row + q] : 0.0f;
       }
     }
   }

@@ -32,11 +32,16 @@ struct V {
   // x * 2^n for integral n.
   static Reg Scale(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
 
-  // Sixteen columns and sixteen elements of each at a time, transposed in registers.
-  static void Transpose16(const float* b, int64_t b_col, float* out, int64_t out_row) {
+  // Columns of a matrix as rows: out[q * out_row + i] = in[i * in_row + q] for q < cols, and 0 for
+  // rows <= i < wanted.
+  static void Transpose(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out,
+                        int64_t out_row, int64_t wanted) {
     __m512 r[16], s[16];
+    const __mmask16 read = First(cols), write = First(wanted);
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) r[i] = _mm512_loadu_ps(b + i * b_col);
+    for (int i = 0; i < 16; ++i) {
+      r[i] = i < rows ? _mm512_maskz_loadu_ps(read, in + i * in_row) : _mm512_setzero_ps();
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
       s[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
@@ -58,14 +63,16 @@ struct V {
       const __m512 high01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee);
       const __m512 low23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
       const __m512 high23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xee);
-      _mm512_storeu_ps(out + j * out_row, _mm512_shuffle_f32x4(low01, low23, 0x88));
-      _mm512_storeu_ps(out + (4 + j) * out_row, _mm512_shuffle_f32x4(low01, low23, 0xdd));
-      _mm512_storeu_ps(out + (8 + j) * out_row, _mm512_shuffle_f32x4(high01, high23, 0x88));
-      _mm512_storeu_ps(out + (12 + j) * out_row, _mm512_shuffle_f32x4(high01, high23, 0xdd));
+      s[j] = _mm512_shuffle_f32x4(low01, low23, 0x88);
+      s[4 + j] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+      s[8 + j] = _mm512_shuffle_f32x4(high01, high23, 0x88);
+      s[12 + j] = _mm512_shuffle_f32x4(high01, high23, 0xdd);
+    }
+#pragma GCC unroll 16
+    for (int q = 0; q < 16; ++q) {
+      if (q < cols) _mm512_mask_storeu_ps(out + q * out_row, write, s[q]);
     }
   }
-
-  static void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel);
 };
 
 }  // namespace
@@ -75,21 +82,6 @@ struct V {
 
 namespace tenon::kernels::cpu {
 namespace {
-
-void V::PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
-  constexpr int64_t kPanel = 2 * kLanes;
-  for (int64_t j = 0; j < kPanel; j += kLanes) {
-    int64_t p = 0;
-    if (j + kLanes <= cols) {
-      for (; p + kLanes <= k; p += kLanes) {
-        Transpose16(b + j * b_col + p, b_col, panel + p * kPanel + j, kPanel);
-      }
-    }
-    for (int64_t i = j; i < j + kLanes; ++i) {
-      for (int64_t q = p; q < k; ++q) panel[q * kPanel + i] = i < cols ? b[i * b_col + q] : 0.0f;
-    }
-  }
-}
 
 constexpr GemmKernels kKernels = MakeGemmKernels();
 
