@@ -1,256 +1,296 @@
-// Attention on floats: blocks of query rows per head, all layouts read through strides.
+// Attention on floats: tiles of query rows against blocks of keys with an online softmax, so that
+// no more than a block of scores exists at a time. All layouts are read in place.
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "kernels/attention_call.h"
+#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
-#include "kernels/shape.h"
 
 namespace tenon::kernels {
 namespace {
 
-using cpu::BinaryForm;
-using cpu::BinaryOp;
-using cpu::UnaryOp;
+using cpu::AttentionOps;
+using cpu::AttentionTile;
 
-constexpr int64_t kLineFloats = 16;      // scratch parts start on cache lines of their own
-constexpr int64_t kFewRows = 4;          // below it, transposing k costs more than it saves
-constexpr int64_t kScoreFloats = 32768;  // a block of scores stays in the second-level cache
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
+constexpr int64_t kSmallestSplit = 256;  // keys; below, putting parts together costs too much
 
-int64_t AlignFloats(int64_t n) { return (n + kLineFloats - 1) / kLineFloats * kLineFloats; }
+// A finite mask value so low that any other score leaves hidden keys without weight.
+bool Swallows(float mask_value) { return mask_value <= -1e30f && mask_value != kMasked; }
 
+AttentionOps ChooseOps() {
+#if defined(__x86_64__)
+  if (cpu::ActiveIsa() >= cpu::Isa::kAvx512) return cpu::AttentionOpsAvx512();
+  if (cpu::ActiveIsa() >= cpu::Isa::kAvx2) return cpu::AttentionOpsAvx2();
+#endif
+  return cpu::AttentionOpsPortable();
+}
+
+// How the work is divided. The query rows that share a head of k and v - those of all query heads
+// of its group, heads innermost - are cut into tiles; where there are fewer tiles than threads
+// could use, the keys are cut too, and the parts of a tile are merged at the end.
 struct AttentionState : KernelState {
-  int64_t block_rows = 0;  // query rows done at once
-  int64_t row_blocks = 0;  // blocks per head
-  int64_t slots = 0;       // workers, each with scratch of its own
-  bool transposes_k = false;
-  int64_t scores_at = 0, slot_floats = 0;  // in a slot: transposed k, then scores
+  AttentionOps ops = {};
+  int64_t rows = 0;       // that share keys
+  int64_t tile_rows = 0;  // at most
+  int64_t tiles = 0;      // per head of k
+  int64_t splits = 1;     // parts of a tile's keys
+  int64_t slots = 1;      // workers, each with scratch of its own
+  int64_t slot_floats = 0;
 };
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Floats that a part of a tile leaves behind: its rows of results, their maxima and sums.
+int64_t PartFloats(const AttentionState& state, int64_t v_dim) {
+  return state.splits == 1 ? 0 : state.tile_rows * (v_dim + 2);
+}
 
 template <auto kReadCall>
 KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   auto state = std::make_shared<AttentionState>();
-  const int64_t fit = kScoreFloats / std::max<int64_t>(call.k_len, 1);
-  // Multiples of 6 suit the matrix product's tiles.
-  state->block_rows = std::clamp<int64_t>(fit / 6 * 6, 12, 96);
-  state->block_rows = std::min(state->block_rows, std::max<int64_t>(call.q_len, 1));
-  state->row_blocks = (call.q_len + state->block_rows - 1) / state->block_rows;
-  const int64_t tasks = call.batch * call.heads * state->row_blocks;
-  const double flops = 2.0 * static_cast<double>(call.batch * call.heads) *
-                       static_cast<double>(call.q_len) * static_cast<double>(call.k_len) *
-                       static_cast<double>(call.dim + call.v_dim);
-  state->slots =
-      std::min<int64_t>(cpu::ThreadsFor(flops, *args.device), std::max<int64_t>(tasks, 1));
-  state->transposes_k = call.k.row != 1 && call.q_len >= kFewRows;
-  state->scores_at = state->transposes_k ? AlignFloats(call.dim * call.k_len) : 0;
-  state->slot_floats = state->scores_at + AlignFloats(state->block_rows * call.k_len);
-  args.scratch_bytes = static_cast<size_t>(state->slots * state->slot_floats) * sizeof(float);
+  state->ops = ChooseOps();
+  const int64_t heads = call.batch * call.kv_heads;
+  state->rows = call.q_len * (call.heads / std::max<int64_t>(call.kv_heads, 1));
+  const int64_t most =
+      state->rows <= state->ops.few_rows ? state->ops.few_rows : 2 * state->ops.lanes;
+  state->tile_rows = std::clamp<int64_t>(state->rows, 1, most);
+  state->tiles = CeilDiv(state->rows, state->tile_rows);
+
+  const double keys = static_cast<double>(heads) * static_cast<double>(call.k_len) *
+                      static_cast<double>(call.dim + call.v_dim);
+  // Reading a float of k or v takes as long as sixteen operations on it.
+  const double work = keys * (2 * static_cast<double>(state->rows) + 16);
+  const int64_t threads = cpu::ThreadsFor(work, *args.device);
+  const int64_t tiles = std::max<int64_t>(heads * state->tiles, 1);
+  if (tiles < 2 * threads && threads > 1) {
+    state->splits =
+        std::clamp<int64_t>(call.k_len / kSmallestSplit, 1, CeilDiv(2 * threads, tiles));
+  }
+  const int64_t tasks = tiles * state->splits;
+  state->slots = std::min(threads, tasks);
+  state->slot_floats = cpu::TileScratchFloats(call.dim, call.v_dim);
+  args.scratch_bytes = static_cast<size_t>(state->slots * state->slot_floats +
+                                           tasks * PartFloats(*state, call.v_dim)) *
+                       sizeof(float);
   out = std::move(state);
   return KernelStatus::Ok();
 }
 
-// to (dim x k_len) = the head's keys, transposed.
-void TransposeKeys(const AttentionCall& call, const float* k, float* to) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t j0 = 0; j0 < call.k_len; j0 += kBlock) {
-    const int64_t j1 = std::min(call.k_len, j0 + kBlock);
-    for (int64_t d = 0; d < call.dim; ++d) {
-      for (int64_t j = j0; j < j1; ++j) to[d * call.k_len + j] = k[j * call.k.row + d];
+// The tensors of one call.
+class Worker {
+ public:
+  Worker(const AttentionCall& call, const AttentionState& state, const RunArgs& args)
+      : call_(call),
+        state_(state),
+        group_(call.heads / call.kv_heads),
+        q_(args.inputs[0].as<float>()),
+        k_(args.inputs[1].as<float>()),
+        v_(args.inputs[2].as<float>()),
+        out_(args.outputs[0].as<float>()),
+        scratch_(static_cast<float*>(args.scratch)),
+        parts_(scratch_ + state.slots * state.slot_floats) {}
+
+  int64_t tasks() const { return call_.batch * call_.kv_heads * state_.tiles * state_.splits; }
+
+  // Takes tasks from the common counter until none is left.
+  void Run(int64_t slot, std::atomic<int64_t>& next) const {
+    const int64_t chunk = std::max<int64_t>(1, tasks() / (state_.slots * 16));
+    AttentionTile tile = SameForAll();
+    tile.scratch = scratch_ + slot * state_.slot_floats;
+    for (;;) {
+      const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+      if (begin >= tasks()) return;
+      const int64_t end = std::min(tasks(), begin + chunk);
+      for (int64_t task = begin; task < end; ++task) Attend(task, tile);
     }
   }
-}
 
-// scores (+)= a row of mask or bias, whose elements are `step` (1 or 0) apart.
-void AddRow(const cpu::VectorOps& ops, const float* row, int64_t step, float* scores, int64_t n) {
-  const auto form = step == 0 ? BinaryForm::kVS : BinaryForm::kVV;
-  ops.binary[static_cast<int>(BinaryOp::kAdd)][static_cast<int>(form)](scores, row, scores, n);
-}
-
-constexpr float kMasked = -std::numeric_limits<float>::infinity();
-
-// A finite mask value so low that any other score leaves hidden keys without weight.
-bool Swallows(float mask_value) { return mask_value <= -1e30f && mask_value != kMasked; }
-
-// Keys that some query row of [begin, end) sees. All, if hidden keys may have a weight.
-AttentionCall::Range KeysOf(const AttentionCall& call, int64_t begin, int64_t end) {
-  if (call.mask_value != kMasked && !Swallows(call.mask_value)) return {0, call.k_len};
-  AttentionCall::Range keys = {call.VisibleTo(begin).first, call.VisibleTo(end - 1).end};
-  if (keys.end <= keys.first) keys = {0, std::min<int64_t>(call.k_len, 1)};
-  return keys;
-}
-
-enum class RowResult { kVisible, kMasked, kHiddenKeysCount };
-
-// One row of scores: products of query i with `keys`.
-struct ScoreRow {
-  const AttentionCall& call;
-  const cpu::VectorOps& ops;
-  int64_t b, h, i;
-  AttentionCall::Range keys;
-  float* scores;
-
-  int64_t count() const { return keys.end - keys.first; }
-  int64_t At(const AttentionCall::ScoreStrides& s) const {
-    return b * s[0] + h * s[1] + i * s[2] + keys.first * s[3];
+  // Puts the parts of tiles [begin, end) together.
+  void Merge(int64_t begin, int64_t end) const {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const Rows rows = RowsOf(tile);
+      for (int64_t r = 0; r < rows.count; ++r) {
+        MergeRow(tile * state_.splits, r, OutRow(rows, r));
+      }
+    }
   }
 
-  void ScaleAndAdd() const {
-    const int64_t n = count();
-    const auto affine = ops.unary[static_cast<int>(UnaryOp::kAffine)];
-    if (call.softcap > 0) {
-      affine(scores, scores, n, call.scale / call.softcap, 0);
-      ops.unary[static_cast<int>(UnaryOp::kTanh)](scores, scores, n, 0, 0);
-      affine(scores, scores, n, call.softcap, 0);
+ private:
+  // Rows of one tile: `first` counts among the rows that share head `kv` of batch element b.
+  struct Rows {
+    int64_t b, kv, first, count;
+  };
+  // A part's results in the scratch.
+  struct Part {
+    float *rows, *max, *sum;
+  };
+
+  Rows RowsOf(int64_t tile) const {
+    const int64_t head = tile / state_.tiles;
+    // The tiles of a head are of about equal size.
+    const int64_t i = tile % state_.tiles;
+    const int64_t lanes = state_.tile_rows > state_.ops.few_rows ? state_.ops.lanes : 1;
+    const int64_t vectors = CeilDiv(state_.rows, lanes);
+    const int64_t first = vectors * i / state_.tiles * lanes;
+    const int64_t end = std::min(vectors * (i + 1) / state_.tiles * lanes, state_.rows);
+    return {head / call_.kv_heads, head % call_.kv_heads, first, end - first};
+  }
+
+  int64_t PositionOf(const Rows& rows, int64_t r) const { return (rows.first + r) / group_; }
+  int64_t HeadOf(const Rows& rows, int64_t r) const {
+    return rows.kv * group_ + (rows.first + r) % group_;
+  }
+  float* OutRow(const Rows& rows, int64_t r) const {
+    return out_ + call_.out.At(rows.b, HeadOf(rows, r), PositionOf(rows, r));
+  }
+
+  Part PartOf(int64_t task) const {
+    float* at = parts_ + task * PartFloats(state_, call_.v_dim);
+    float* max = at + state_.tile_rows * call_.v_dim;
+    return {at, max, max + state_.tile_rows};
+  }
+
+  AttentionTile SameForAll() const {
+    AttentionTile tile;
+    tile.k_row = call_.k.row;
+    tile.k_element = call_.k.element;
+    tile.v_row = call_.v.row;
+    tile.dim = call_.dim;
+    tile.v_dim = call_.v_dim;
+    tile.scale = call_.scale;
+    tile.softcap = call_.softcap;
+    tile.mask_value = call_.mask_value;
+    tile.nan_guard = call_.nan_guard;
+    tile.partial = state_.splits > 1;
+    return tile;
+  }
+
+  template <typename T>
+  void SetTerm(const TensorView& tensor, const AttentionCall::ScoreStrides& strides,
+               const Rows& rows, cpu::ScoreTerm<T>& term) const {
+    const T* base = tensor.as<T>() + rows.b * strides[0];
+    for (int64_t r = 0; r < rows.count; ++r) {
+      term.rows[r] = base + HeadOf(rows, r) * strides[1] + PositionOf(rows, r) * strides[2];
+    }
+    term.step = strides[3];
+    term.same_rows = rows.count == 1 || (strides[2] == 0 && (group_ == 1 || strides[1] == 0));
+  }
+
+  void SetRows(const Rows& rows, AttentionTile& tile) const {
+    tile.rows = static_cast<int>(rows.count);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      const int64_t i = PositionOf(rows, r);
+      const AttentionCall::Range visible = call_.VisibleTo(i);
+      tile.q[r] = q_ + call_.q.At(rows.b, HeadOf(rows, r), i);
+      tile.first_key[r] = visible.first;
+      tile.last_key[r] = visible.end - 1;
+    }
+    tile.k = k_ + call_.k.At(rows.b, rows.kv, 0);
+    tile.v = v_ + call_.v.At(rows.b, rows.kv, 0);
+    if (call_.bias.present()) SetTerm(call_.bias, call_.bias_strides, rows, tile.bias);
+    if (call_.mask.dtype == DType::kBool) {
+      SetTerm(call_.mask, call_.mask_strides, rows, tile.keep);
+    } else if (call_.mask.present()) {
+      SetTerm(call_.mask, call_.mask_strides, rows, tile.mask);
+    }
+    if (call_.key_mask.present()) {
+      tile.key_keep = call_.key_mask.as<uint8_t>() + rows.b * call_.key_mask_strides[0];
+      tile.key_keep_step = call_.key_mask_strides[3];
+    }
+  }
+
+  void Attend(int64_t task, AttentionTile& tile) const {
+    const int64_t split = task % state_.splits;
+    const Rows rows = RowsOf(task / state_.splits);
+    SetRows(rows, tile);
+    const Part part = PartOf(task);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      tile.out[r] = tile.partial ? part.rows + r * call_.v_dim : OutRow(rows, r);
+    }
+    // A finite mask value gives hidden keys a weight; only a very low one does not, and then only
+    // in rows that see another key, which in parts of the keys cannot be known.
+    const bool swallows = Swallows(call_.mask_value) && state_.splits == 1;
+    int64_t begin = 0, end = call_.k_len;
+    if (call_.mask_value == kMasked || swallows) {
+      begin = tile.first_key[0];
+      end = tile.last_key[rows.count - 1] + 1;
+      begin = std::min(begin, end);
+    }
+    tile.begin = begin + (end - begin) * split / state_.splits;
+    tile.end = begin + (end - begin) * (split + 1) / state_.splits;
+    Run(tile);
+    if (swallows && end - begin < call_.k_len && HiddenKeysCount(tile)) {
+      tile.begin = 0;
+      tile.end = call_.k_len;
+      Run(tile);
+    }
+    if (!tile.partial) return;
+    std::copy_n(tile.max, rows.count, part.max);
+    std::copy_n(tile.sum, rows.count, part.sum);
+  }
+
+  void Run(AttentionTile& tile) const {
+    if (tile.rows <= state_.ops.few_rows) {
+      state_.ops.attend_few(tile);
     } else {
-      affine(scores, scores, n, call.scale, 0);
-    }
-    if (call.bias.present()) {
-      AddRow(ops, call.bias.as<float>() + At(call.bias_strides), call.bias_strides[3], scores, n);
-    }
-    if (call.mask.present() && call.mask.dtype != DType::kBool) {
-      AddRow(ops, call.mask.as<float>() + At(call.mask_strides), call.mask_strides[3], scores, n);
+      state_.ops.attend(tile);
     }
   }
 
-  void HideByMask(const TensorView& mask, const AttentionCall::ScoreStrides& strides) const {
-    const uint8_t* keep = mask.as<uint8_t>() + At(strides);
-    if (strides[3] != 0) {
-      ops.mask(keep, scores, count());
-    } else if (*keep == 0) {
-      std::fill(scores, scores + count(), kMasked);
-    }
+  // Has some row seen none but hidden keys?
+  bool HiddenKeysCount(const AttentionTile& tile) const {
+    return !std::all_of(tile.max, tile.max + tile.rows,
+                        [&](float max) { return max > call_.mask_value / 2; });
   }
 
-  // Hidden keys get -inf.
-  void Hide() const {
-    if (call.mask.dtype == DType::kBool) HideByMask(call.mask, call.mask_strides);
-    if (call.key_mask.present()) HideByMask(call.key_mask, call.key_mask_strides);
-    const AttentionCall::Range visible = call.VisibleTo(i);
-    auto clamp = [&](int64_t j) { return std::clamp(j, keys.first, keys.end) - keys.first; };
-    std::fill(scores, scores + clamp(visible.first), kMasked);
-    std::fill(scores + clamp(visible.end), scores + count(), kMasked);
+  void MergeRow(int64_t first_task, int64_t r, float* out) const {
+    float max = kMasked, sum = 0;
+    for (int64_t s = 0; s < state_.splits; ++s) max = std::max(max, PartOf(first_task + s).max[r]);
+    const float base = max == kMasked ? 0 : max;
+    for (int64_t s = 0; s < state_.splits; ++s) {
+      const Part part = PartOf(first_task + s);
+      const float weight = std::exp(part.max[r] - base);
+      const float* from = part.rows + r * call_.v_dim;
+      sum += weight * part.sum[r];
+      for (int64_t d = 0; d < call_.v_dim; ++d) out[d] = (s == 0 ? 0 : out[d]) + weight * from[d];
+    }
+    const float factor = call_.nan_guard && sum == 0 ? 0 : 1 / sum;
+    for (int64_t d = 0; d < call_.v_dim; ++d) out[d] *= factor;
   }
 
-  // Turns the products into probabilities.
-  RowResult Finish(bool all_keys) const {
-    ScaleAndAdd();
-    if (call.mask_value == kMasked) {
-      Hide();
-    } else if (all_keys) {
-      for (int64_t j = 0; j < count(); ++j) {
-        if (call.Hides(b, h, i, keys.first + j)) scores[j] += call.mask_value;
-      }
-    } else {
-      Hide();
-      if (!(ops.max(scores, count()) > call.mask_value / 2)) return RowResult::kHiddenKeysCount;
-    }
-    return ops.softmax(scores, count()) ? RowResult::kVisible : RowResult::kMasked;
-  }
-};
-
-// The tensors of one call and the loops it runs on.
-struct Worker {
-  const AttentionCall& call;
-  const AttentionState& state;
-  const RunArgs& args;
-  const cpu::VectorOps& ops;
-
-  // Query rows [begin, end) of one head. `transposed`: dim rows of keys, key_row apart; null: use
-  // dot products. Without `all_keys`, false if a row gives weight to hidden keys; then nothing is
-  // done.
-  bool AttendBlock(int64_t b, int64_t h, int64_t begin, int64_t end, const float* transposed,
-                   int64_t key_row, float* scores, bool all_keys) const {
-    const AttentionCall::Range keys =
-        all_keys ? AttentionCall::Range{0, call.k_len} : KeysOf(call, begin, end);
-    const int64_t n = keys.end - keys.first, kv = call.kv_head(h), rows = end - begin;
-    const float* q = args.inputs[0].as<float>() + call.q.At(b, h, begin);
-    const float* v = args.inputs[2].as<float>() + call.v.At(b, kv, keys.first);
-    float* out = args.outputs[0].as<float>() + call.out.At(b, h, begin);
-    if (transposed != nullptr) {
-      ops.gemm(rows, n, call.dim, q, call.q.row, transposed + keys.first, key_row, scores, n);
-    } else {
-      const float* k = args.inputs[1].as<float>() + call.k.At(b, kv, keys.first);
-      for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < n; ++j) {
-          scores[i * n + j] = ops.dot(q + i * call.q.row, k + j * call.k.row, call.dim);
-        }
-      }
-    }
-    bool all_visible = true;
-    for (int64_t i = 0; i < rows; ++i) {
-      const ScoreRow row = {call, ops, b, h, begin + i, keys, scores + i * n};
-      const RowResult result = row.Finish(all_keys);
-      if (result == RowResult::kHiddenKeysCount) return false;
-      all_visible &= result == RowResult::kVisible;
-    }
-    ops.gemm(rows, call.v_dim, n, scores, n, v, call.v.row, out, call.out.row);
-    if (all_visible || !call.nan_guard) return true;
-    for (int64_t i = 0; i < rows; ++i) {  // a row without any key is NaN throughout
-      if (n == 0 || std::isnan(scores[i * n]))
-        ZeroIfMasked(b, h, begin + i, out + i * call.out.row);
-    }
-    return true;
-  }
-
-  // NaN may also come from the data; only rows whose every score is masked become zero.
-  void ZeroIfMasked(int64_t b, int64_t h, int64_t i, float* out) const {
-    auto at = [&](const AttentionCall::ScoreStrides& s, int64_t j) {
-      return b * s[0] + h * s[1] + i * s[2] + j * s[3];
-    };
-    const bool adds_mask = call.mask.present() && call.mask.dtype != DType::kBool;
-    for (int64_t j = 0; j < call.k_len; ++j) {
-      const float bias =
-          call.bias.present() ? call.bias.as<float>()[at(call.bias_strides, j)] : 0.0f;
-      const float mask = adds_mask ? call.mask.as<float>()[at(call.mask_strides, j)] : 0.0f;
-      const float hidden = call.Hides(b, h, i, j) ? call.mask_value : 0.0f;
-      if (hidden != kMasked && bias + mask + hidden != kMasked) return;
-    }
-    std::fill(out, out + call.v_dim, 0.0f);
-  }
-
-  // Tasks [begin, end), in the order batch, head, row block.
-  void AttendTasks(int64_t begin, int64_t end, float* scratch) const {
-    int64_t transposed = -1;  // which (batch, key head) the scratch holds
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t head = task / state.row_blocks, b = head / call.heads, h = head % call.heads;
-      const int64_t kv = call.kv_head(h), first = task % state.row_blocks * state.block_rows;
-      const float* k = args.inputs[1].as<float>() + call.k.At(b, kv, 0);
-      const float* keys = call.k.row == 1 ? k : nullptr;  // layout bhds is transposed already
-      int64_t key_row = call.k.element;
-      if (state.transposes_k) {
-        if (transposed != b * call.kv_heads + kv) TransposeKeys(call, k, scratch);
-        transposed = b * call.kv_heads + kv;
-        keys = scratch;
-        key_row = call.k_len;
-      }
-      const int64_t last = std::min(call.q_len, first + state.block_rows);
-      float* scores = scratch + state.scores_at;
-      const bool all_keys = call.mask_value != kMasked && !Swallows(call.mask_value);
-      if (!AttendBlock(b, h, first, last, keys, key_row, scores, all_keys)) {
-        AttendBlock(b, h, first, last, keys, key_row, scores, true);
-      }
-    }
-  }
+  const AttentionCall& call_;
+  const AttentionState& state_;
+  const int64_t group_;
+  const float *q_, *k_, *v_;
+  float *out_, *scratch_, *parts_;
 };
 
 template <auto kReadCall>
 KernelStatus Attention(const RunArgs& args) {
+  const TensorView& out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   const auto& state = *static_cast<const AttentionState*>(args.state);
-  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
-  const Worker worker = {call, state, args, cpu::GetVectorOps()};
-  const int64_t tasks = call.batch * call.heads * state.row_blocks;
-  // Slots are few and of equal size, so that each keeps the transposed keys of its heads.
+  if (call.k_len == 0) {
+    std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
+    return KernelStatus::Ok();
+  }
+  const Worker worker(call, state, args);
+  std::atomic<int64_t> next = 0;
   (*args.device->parallel)(state.slots, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      worker.AttendTasks(tasks * slot / state.slots, tasks * (slot + 1) / state.slots,
-                         static_cast<float*>(args.scratch) + slot * state.slot_floats);
-    }
+    for (int64_t slot = begin; slot < end; ++slot) worker.Run(slot, next);
   });
+  if (state.splits == 1) return KernelStatus::Ok();
+  const int64_t tiles = call.batch * call.kv_heads * state.tiles;
+  (*args.device->parallel)(tiles, cpu::RowGrain(state.tile_rows * call.v_dim * state.splits),
+                           [&](int64_t begin, int64_t end) { worker.Merge(begin, end); });
   return KernelStatus::Ok();
 }
 

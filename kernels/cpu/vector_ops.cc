@@ -192,10 +192,6 @@ void Rotate(const float* x, const float* cos, const float* sin, float* y, int64_
   }
 }
 
-void Mask(const uint8_t* keep, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = keep[i] != 0 ? y[i] : -kInfinity;
-}
-
 // ---- reductions ---------------------------------------------------------------------------------
 
 // Folds f(accumulator, element vector) with four independent accumulators.
@@ -252,22 +248,6 @@ float Extreme(const float* x, int64_t n, float start) {
 
 float Max(const float* x, int64_t n) { return Extreme<MaxStep>(x, n, -kInfinity); }
 float Min(const float* x, int64_t n) { return Extreme<MinStep>(x, n, kInfinity); }
-
-float Dot(const float* a, const float* b, int64_t n) {
-  const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  V s0 = hn::Zero(d), s1 = s0;
-  int64_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
-    s1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), s1);
-  }
-  for (; i + lanes <= n; i += lanes) {
-    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
-  }
-  if (i < n) s1 = hn::MulAdd(LoadPart(a + i, n - i), LoadPart(b + i, n - i), s1);
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
-}
 
 // ---- rows ---------------------------------------------------------------------------------------
 
@@ -368,86 +348,6 @@ void Norm(const NormRow& row) {
   }
 }
 
-// ---- matrix product -----------------------------------------------------------------------------
-
-// A tile of kRows rows and kCols vectors, kept in registers over the whole k.
-template <int kRows, int kCols>
-inline void GemmTile(int64_t k, const float* HWY_RESTRICT a, int64_t lda,
-                     const float* HWY_RESTRICT b, int64_t ldb, float* HWY_RESTRICT c, int64_t ldc) {
-  const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  // Unrolled, because only then do the arrays become registers.
-  V acc[kRows][kCols];
-  HWY_UNROLL(8)
-  for (int i = 0; i < kRows; ++i) {
-    HWY_UNROLL(8)
-    for (int j = 0; j < kCols; ++j) acc[i][j] = hn::Zero(d);
-  }
-  for (int64_t p = 0; p < k; ++p, b += ldb) {
-    V vb[kCols];
-    HWY_UNROLL(8)
-    for (int j = 0; j < kCols; ++j) vb[j] = hn::LoadU(d, b + j * lanes);
-    HWY_UNROLL(8)
-    for (int i = 0; i < kRows; ++i) {
-      const V va = hn::Set(d, a[i * lda + p]);
-      HWY_UNROLL(8)
-      for (int j = 0; j < kCols; ++j) acc[i][j] = hn::MulAdd(va, vb[j], acc[i][j]);
-    }
-  }
-  HWY_UNROLL(8)
-  for (int i = 0; i < kRows; ++i) {
-    HWY_UNROLL(8)
-    for (int j = 0; j < kCols; ++j) hn::StoreU(acc[i][j], d, c + i * ldc + j * lanes);
-  }
-}
-
-// All rows against one panel of kCols vectors.
-template <int kCols>
-void GemmPanel(int64_t m, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
-               float* c, int64_t ldc) {
-  int64_t i = 0;
-  for (; i + 6 <= m; i += 6) GemmTile<6, kCols>(k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
-  if (i + 4 <= m) {
-    GemmTile<4, kCols>(k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
-    i += 4;
-  }
-  for (; i < m; ++i) GemmTile<1, kCols>(k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
-}
-
-// kRows rows of a product with fewer columns than a vector has lanes.
-template <int kRows>
-inline void GemmNarrowTile(int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                           int64_t ldb, float* c, int64_t ldc) {
-  V acc[kRows];
-  HWY_UNROLL(8)
-  for (int i = 0; i < kRows; ++i) acc[i] = hn::Zero(D());
-  for (int64_t p = 0; p < k; ++p) {
-    const V vb = LoadPart(b + p * ldb, n);
-    HWY_UNROLL(8)
-    for (int i = 0; i < kRows; ++i) acc[i] = hn::MulAdd(Const(a[i * lda + p]), vb, acc[i]);
-  }
-  HWY_UNROLL(8)
-  for (int i = 0; i < kRows; ++i) StorePart(acc[i], c + i * ldc, n);
-}
-
-void Gemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
-          float* c, int64_t ldc) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(D()));
-  constexpr int kWide = HWY_TARGET == HWY_AVX3 ? 4 : 2;  // as many vectors as the registers allow
-  int64_t j = 0;
-  for (; j + kWide * lanes <= n; j += kWide * lanes)
-    GemmPanel<kWide>(m, k, a, lda, b + j, ldb, c + j, ldc);
-  for (; j + lanes <= n; j += lanes) GemmPanel<1>(m, k, a, lda, b + j, ldb, c + j, ldc);
-  if (j == n) return;
-  if (n >= lanes) {  // the last columns once more, from a full vector that ends at n
-    GemmPanel<1>(m, k, a, lda, b + n - lanes, ldb, c + n - lanes, ldc);
-    return;
-  }
-  int64_t i = 0;
-  for (; i + 6 <= m; i += 6) GemmNarrowTile<6>(n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
-  for (; i < m; ++i) GemmNarrowTile<1>(n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
-}
-
 // ---- the table ----------------------------------------------------------------------------------
 
 template <BinaryOp kOp>
@@ -476,13 +376,10 @@ VectorOps MakeTable() {
   ops.sum_of_squares = SumOfSquares;
   ops.max = Max;
   ops.min = Min;
-  ops.dot = Dot;
   ops.softmax = Softmax;
   ops.log_softmax = LogSoftmax;
   ops.norm = Norm;
-  ops.mask = Mask;
   ops.rotate = Rotate;
-  ops.gemm = Gemm;
   return ops;
 }
 

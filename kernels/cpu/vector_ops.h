@@ -66,20 +66,14 @@ struct VectorOps {
   float (*sum_of_squares)(const float* x, int64_t n);
   float (*max)(const float* x, int64_t n);  // NaN if any is; -inf if n is 0
   float (*min)(const float* x, int64_t n);
-  float (*dot)(const float* a, const float* b, int64_t n);
   // Softmax in place. False, with NaN in y, if every score was -inf.
   bool (*softmax)(float* y, int64_t n);
   void (*log_softmax)(const float* x, float* y, int64_t n);
   void (*norm)(const NormRow& row);
-  // y[i] = keep[i] ? y[i] : -inf.
-  void (*mask)(const uint8_t* keep, float* y, int64_t n);
   // y = x * cos + rotate(x) * sin for a row of n elements, in halves or in neighbouring pairs; y is
   // not x.
   void (*rotate)(const float* x, const float* cos, const float* sin, float* y, int64_t n,
                  bool interleaved);
-  // c (m x n, rows at distance ldc) = a (m x k, lda) * b (k x n, ldb), all rows contiguous.
-  void (*gemm)(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-               int64_t ldb, float* c, int64_t ldc);
 };
 
 // The loops for this machine.

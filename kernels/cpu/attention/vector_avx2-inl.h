@@ -1,0 +1,88 @@
+// Vectors of 8 floats, see vector_avx512-inl.h.
+#ifndef TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX2_INL_H_
+#define TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX2_INL_H_
+
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+constexpr int kLanes = 8;
+constexpr int kTileRows[2] = {10, 6};
+
+using V = __m256;
+using M = __m256;  // all bits of a lane alike
+
+inline V Zero() { return _mm256_setzero_ps(); }
+inline V Set(float x) { return _mm256_set1_ps(x); }
+inline V Load(const float* p) { return _mm256_loadu_ps(p); }
+inline void Store(float* p, V x) { _mm256_storeu_ps(p, x); }
+inline __m256i FirstN(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline V LoadPart(const float* p, int64_t n) { return _mm256_maskload_ps(p, FirstN(n)); }
+inline void StorePart(float* p, V x, int64_t n) { _mm256_maskstore_ps(p, FirstN(n), x); }
+inline V LoadBytes(const uint8_t* p) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+}
+
+inline V Add(V a, V b) { return _mm256_add_ps(a, b); }
+inline V Sub(V a, V b) { return _mm256_sub_ps(a, b); }
+inline V Mul(V a, V b) { return _mm256_mul_ps(a, b); }
+inline V Div(V a, V b) { return _mm256_div_ps(a, b); }
+inline V MulAdd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+inline V NegMulAdd(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
+inline V Max(V a, V b) { return _mm256_max_ps(a, b); }
+inline V Min(V a, V b) { return _mm256_min_ps(a, b); }
+inline V Round(V x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
+inline M Less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+inline M Equal(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+inline M Or(M a, M b) { return _mm256_or_ps(a, b); }
+inline M None() { return Zero(); }
+inline M All() { return _mm256_cmp_ps(Zero(), Zero(), _CMP_EQ_OQ); }
+inline V Select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
+
+// 2^n is put together from its bits; what would be subnormal is 0.
+inline V Scale2(V p, V n) {
+  const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+  const V power = _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
+  return Select(Less(n, Set(-126.0f)), Zero(), Mul(p, power));
+}
+
+inline __attribute__((always_inline)) void Transpose(V (&v)[kLanes]) {
+  V t[kLanes];
+#pragma GCC unroll 8
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]);
+    t[2 * i + 1] = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < 2; ++i) {
+    v[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+    v[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+    v[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+    v[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < 4; ++c) {
+    t[c] = _mm256_permute2f128_ps(v[c], v[4 + c], 0x20);
+    t[4 + c] = _mm256_permute2f128_ps(v[c], v[4 + c], 0x31);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kLanes; ++i) v[i] = t[i];
+}
+
+inline float SumOfLanes(V x) {
+  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
+  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
+}
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX2_INL_H_

@@ -1,0 +1,91 @@
+// Vectors of 16 floats: what tile-inl.h and row-inl.h are written in. Everything has internal
+// linkage, since the including files are compiled for different instruction sets.
+#ifndef TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX512_INL_H_
+#define TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX512_INL_H_
+
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+constexpr int kLanes = 16;
+// Rows of an accumulator tile of one and of two vectors: as many as there are registers for.
+constexpr int kTileRows[2] = {14, 14};
+
+using V = __m512;
+using M = __mmask16;
+
+inline V Zero() { return _mm512_setzero_ps(); }
+inline V Set(float x) { return _mm512_set1_ps(x); }
+inline V Load(const float* p) { return _mm512_loadu_ps(p); }
+inline void Store(float* p, V x) { _mm512_storeu_ps(p, x); }
+// The first n < kLanes elements; the others read as zero and are not written.
+inline M FirstN(int64_t n) { return static_cast<M>((1u << n) - 1); }
+inline V LoadPart(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(FirstN(n), p); }
+inline void StorePart(float* p, V x, int64_t n) { _mm512_mask_storeu_ps(p, FirstN(n), x); }
+// kLanes bytes as numbers.
+inline V LoadBytes(const uint8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+}
+
+inline V Add(V a, V b) { return _mm512_add_ps(a, b); }
+inline V Sub(V a, V b) { return _mm512_sub_ps(a, b); }
+inline V Mul(V a, V b) { return _mm512_mul_ps(a, b); }
+inline V Div(V a, V b) { return _mm512_div_ps(a, b); }
+inline V MulAdd(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+inline V NegMulAdd(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
+// b where a or b is NaN.
+inline V Max(V a, V b) { return _mm512_max_ps(a, b); }
+inline V Min(V a, V b) { return _mm512_min_ps(a, b); }
+inline V Round(V x) { return _mm512_roundscale_ps(x, 8); }
+// p * 2^n; n is integral and at most 127, and p is about 1.
+inline V Scale2(V p, V n) { return _mm512_scalef_ps(p, n); }
+
+inline M Less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+inline M Equal(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+inline M Or(M a, M b) { return static_cast<M>(a | b); }
+inline M None() { return 0; }
+inline M All() { return 0xffff; }
+// yes where m holds, else no.
+inline V Select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
+
+// v[i] lane j <-> v[j] lane i.
+inline __attribute__((always_inline)) void Transpose(V (&v)[kLanes]) {
+  V t[kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < 8; ++i) {  // pairs of rows
+    t[2 * i] = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]);
+    t[2 * i + 1] = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 4; ++i) {  // groups of four rows: columns c, c + 4, c + 8, c + 12
+    const __m512d a = _mm512_castps_pd(t[4 * i]), b = _mm512_castps_pd(t[4 * i + 1]);
+    const __m512d c = _mm512_castps_pd(t[4 * i + 2]), d = _mm512_castps_pd(t[4 * i + 3]);
+    v[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+    v[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+    v[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+    v[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+  }
+#pragma GCC unroll 16
+  for (int c = 0; c < 4; ++c) {  // quarters of registers
+    const V low_even = _mm512_shuffle_f32x4(v[c], v[4 + c], 0x88);
+    const V low_odd = _mm512_shuffle_f32x4(v[c], v[4 + c], 0xdd);
+    const V high_even = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0x88);
+    const V high_odd = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0xdd);
+    t[c] = _mm512_shuffle_f32x4(low_even, high_even, 0x88);
+    t[8 + c] = _mm512_shuffle_f32x4(low_even, high_even, 0xdd);
+    t[4 + c] = _mm512_shuffle_f32x4(low_odd, high_odd, 0x88);
+    t[12 + c] = _mm512_shuffle_f32x4(low_odd, high_odd, 0xdd);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) v[i] = t[i];
+}
+
+inline float SumOfLanes(V x) { return _mm512_reduce_add_ps(x); }
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX512_INL_H_

@@ -1,0 +1,83 @@
+// Vectors of 4 floats in the compiler's own vector types, see vector_avx512-inl.h.
+#ifndef TENON_KERNELS_CPU_ATTENTION_VECTOR_PORTABLE_INL_H_
+#define TENON_KERNELS_CPU_ATTENTION_VECTOR_PORTABLE_INL_H_
+
+#include <stdint.h>
+#include <string.h>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+constexpr int kLanes = 4;
+constexpr int kTileRows[2] = {10, 6};
+
+typedef float V __attribute__((vector_size(16)));
+typedef int32_t M __attribute__((vector_size(16)));  // all bits of a lane alike
+
+inline V Set(float x) { return V{x, x, x, x}; }
+inline V Zero() { return Set(0); }
+inline V Load(const float* p) {
+  V x;
+  memcpy(&x, p, sizeof(x));
+  return x;
+}
+inline void Store(float* p, V x) { memcpy(p, &x, sizeof(x)); }
+inline V LoadPart(const float* p, int64_t n) {
+  V x = Zero();
+  for (int64_t i = 0; i < n; ++i) x[i] = p[i];
+  return x;
+}
+inline void StorePart(float* p, V x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = x[i];
+}
+inline V LoadBytes(const uint8_t* p) {
+  return V{static_cast<float>(p[0]), static_cast<float>(p[1]), static_cast<float>(p[2]),
+           static_cast<float>(p[3])};
+}
+
+inline V Add(V a, V b) { return a + b; }
+inline V Sub(V a, V b) { return a - b; }
+inline V Mul(V a, V b) { return a * b; }
+inline V Div(V a, V b) { return a / b; }
+inline V MulAdd(V a, V b, V c) { return a * b + c; }
+inline V NegMulAdd(V a, V b, V c) { return c - a * b; }
+
+inline M Less(V a, V b) { return a < b; }
+inline M Equal(V a, V b) { return a == b; }
+inline M Or(M a, M b) { return a | b; }
+inline M None() { return M{0, 0, 0, 0}; }
+inline M All() { return ~None(); }
+inline V Select(M m, V yes, V no) { return m ? yes : no; }
+inline V Max(V a, V b) { return Select(b < a, a, b); }
+inline V Min(V a, V b) { return Select(a < b, a, b); }
+
+// Adding and taking off 1.5 * 2^23 rounds what is below 2^22.
+inline V Round(V x) {
+  const V magic = Set(12582912.0f);
+  return (x + magic) - magic;
+}
+inline V Scale2(V p, V n) {
+  const V shifted = Select(n < Set(-126.0f), Set(-126.0f), n);
+  const M exponent = __builtin_convertvector(shifted, M) + 127;
+  V power;
+  const M bits = exponent << 23;
+  memcpy(&power, &bits, sizeof(power));
+  return Select(n < Set(-126.0f), Zero(), p * power);
+}
+
+inline void Transpose(V (&v)[kLanes]) {
+  for (int i = 0; i < kLanes; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const float x = v[i][j];
+      v[i][j] = v[j][i];
+      v[j][i] = x;
+    }
+  }
+}
+
+inline float SumOfLanes(V x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_ATTENTION_VECTOR_PORTABLE_INL_H_
