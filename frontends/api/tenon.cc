@@ -169,7 +169,9 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
     return absl::InvalidArgumentError(
         "there is nothing to run (expected a function @main, or one function with a body)");
   }
+  ReferenceEvaluator evaluator(MakeKernelRegistry());
   PassContext context;
+  context.evaluator = &evaluator;
   TENON_RETURN_IF_ERROR(
       RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
   ProgramOptions program;

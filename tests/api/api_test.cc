@@ -68,6 +68,23 @@ TEST(Api, OptimisesCompilesAndRuns) {
   }
 }
 
+TEST(Api, CompilesWhatIsConstantToConstants) {
+  absl::StatusOr<Model> model = LoadFromBytes(R"ir(
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<2xf32>):
+  %c = core.constant() <{value = dense<[1.0, 2.0]> : tensor<2xf32>}> : () -> tensor<2xf32>
+  %0 = ten.add(%c, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = ten.mul(%a, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return(%1) : (tensor<2xf32>) -> ()
+}) : () -> ()
+)ir",
+                                              "constants");
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Program> program = Compile(*model);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->num_instructions(), 1u);
+}
+
 TEST(Api, EveryLevelIsDeterministic) {
   for (int level = 0; level <= kMaxOptLevel; ++level) {
     std::string first;
