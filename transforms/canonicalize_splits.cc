@@ -207,15 +207,16 @@ bool LosesAxis(Value part, int64_t axis) {
 class CanonicalizeSplits : public Pass {
  public:
   absl::StatusOr<PassResult> Run(Operation* func, PassContext& context) override {
-    std::vector<Value> packed;  // in order of their first cut
+    packed_.clear();
     absl::flat_hash_set<ValueImpl*> seen;
     func->Walk([&](Operation* op) {
       if (!Isa<ten::SliceOp>(op) && !Isa<ten::GatherOp>(op) && !Isa<ten::SplitOp>(op)) return;
       const Value x = op->operand(0);
-      if (!HasUnknown(x.type()) && seen.insert(x.impl()).second) packed.push_back(x);
+      if (!HasUnknown(x.type()) && seen.insert(x.impl()).second) packed_.push_back(x);
     });
     int64_t made = 0;
-    for (Value x : packed) {
+    for (size_t i = 0; i < packed_.size(); ++i) {
+      const Value x = packed_[i];
       TENON_ASSIGN_OR_RETURN(bool changed, Join(x));
       if (!changed) {
         TENON_ASSIGN_OR_RETURN(changed, Raise(x));
@@ -228,7 +229,7 @@ class CanonicalizeSplits : public Pass {
 
  private:
   // Slices and picks of x that tile an axis become results of one split.
-  static absl::StatusOr<bool> Join(Value x) {
+  absl::StatusOr<bool> Join(Value x) {
     std::vector<Piece> pieces;
     size_t uses = 0;
     for (OpOperand& use : x.uses()) {
@@ -278,7 +279,7 @@ class CanonicalizeSplits : public Pass {
                                                         {.shape = {dims.begin(), dims.end()}}));
           part = squeezed.out();
         }
-        piece.op->result().ReplaceAllUsesWith(part);
+        Replace(piece.op->result(), part);
         piece.op->Erase();
       }
     }
@@ -286,7 +287,7 @@ class CanonicalizeSplits : public Pass {
   }
 
   // A split of parts of a packed tensor, transposed or reshaped, becomes one of the tensor itself.
-  static absl::StatusOr<bool> Raise(Value x) {
+  absl::StatusOr<bool> Raise(Value x) {
     if (!x.has_one_use()) return false;
     auto split = DynCast<ten::SplitOp>(x.uses().begin()->owner());
     if (!split || split->block() != x.parent_block() || !ComesFromPacked(x, split.axis())) {
@@ -304,14 +305,22 @@ class CanonicalizeSplits : public Pass {
       Value part = outs[i];
       while (drop && part.has_uses()) {
         Operation* squeeze = part.uses().begin()->owner();
-        squeeze->result().ReplaceAllUsesWith(parts[i]);
+        Replace(squeeze->result(), parts[i]);
         squeeze->Erase();
       }
-      part.ReplaceAllUsesWith(parts[i]);
+      Replace(part, parts[i]);
     }
     split->Erase();
     return true;
   }
+
+  // A part that is cut again is looked at in its new form.
+  void Replace(Value from, Value to) {
+    from.ReplaceAllUsesWith(to);
+    std::replace(packed_.begin(), packed_.end(), from, to);
+  }
+
+  std::vector<Value> packed_;  // in order of their first cut
 };
 
 }  // namespace
