@@ -130,10 +130,10 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   args.scratch = scratch.get();
   if (status.ok()) status = kernel->run(args);
   if (!status.ok()) {
-    const bool unsupported = status.code == kernels::KernelStatus::Code::kUnsupported;
+    const bool unsupported = status.code() == kernels::KernelStatus::Code::kUnsupported;
     return absl::Status(
         unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInvalidArgument,
-        fmt::format("{}: {}", info.name(), status.message));
+        fmt::format("{}: {}", info.name(), status.message()));
   }
   std::vector<Attribute> attributes;
   for (const Tensor& result : results) attributes.push_back(ToElements(context, result));

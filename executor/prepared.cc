@@ -10,6 +10,14 @@ namespace tenon {
 
 using kernels::TensorView;
 
+namespace {
+
+const std::vector<int>& ReadsOf(const Instruction& instruction) {
+  return instruction.is_control() ? instruction.operands : instruction.kernel_inputs;
+}
+
+}  // namespace
+
 std::vector<int64_t> Prepared::ArenaSizes(const ProgramImpl& program, Walk& walk) {
   std::vector<int64_t> sizes(program.sets.size(), 0);
   for (const Instruction& instruction : program.instructions) {
@@ -47,11 +55,13 @@ uint32_t Prepared::AddView(const ProgramImpl& program, int value) {
 }
 
 absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& program, Walk& walk,
+                                                         kernels::DeviceContext& device,
                                                          std::span<const TensorView> inputs,
                                                          std::span<const int64_t> symbols,
                                                          std::shared_ptr<const MemoryPlan> plan) {
   std::unique_ptr<Prepared> p(new Prepared);
   p->plan_ = std::move(plan);
+  p->parallel_ = device.parallel;
   p->symbols_.assign(symbols.begin(), symbols.end());
   p->bindings_ = walk.bindings();
   for (const TensorView& input : inputs) {
@@ -61,12 +71,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     if (instruction.is_control()) {
-      RunStep step;
-      step.is_control = true;
-      step.instruction = static_cast<int>(i);
-      step.num_inputs = static_cast<uint32_t>(instruction.operands.size());
-      step.num_outputs = static_cast<uint32_t>(instruction.results.size());
-      p->steps_.push_back(step);
+      p->steps_.push_back({.run = nullptr, .args = {}, .instruction = static_cast<int>(i)});
       continue;
     }
     if (instruction.kind != Instruction::Kind::kCall) continue;
@@ -81,29 +86,26 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     RunStep step;
     step.run = instruction.kernel.run;
     step.instruction = static_cast<int>(i);
-    step.num_inputs = static_cast<uint32_t>(in.size());
-    step.num_outputs = static_cast<uint32_t>(out.size());
     p->attrs_.push_back(walk.attrs(i));
-    step.attrs = p->attrs_.back().get();
+    step.args.attrs = p->attrs_.back().get();
     std::shared_ptr<kernels::KernelState> state;
     size_t scratch = 0;
-    TENON_RETURN_IF_ERROR(walk.PrepareKernel(instruction, step.attrs, in, out, state, scratch));
-    step.state = state.get();
-    step.has_scratch = scratch > 0;
+    TENON_RETURN_IF_ERROR(
+        walk.PrepareKernel(instruction, step.args.attrs, in, out, state, scratch));
+    step.args.state = state.get();
+    if (scratch > 0) p->with_scratch_.push_back(static_cast<uint32_t>(p->steps_.size()));
     p->scratch_bytes_ = std::max(p->scratch_bytes_, scratch);
     if (state != nullptr) p->states_.push_back(std::move(state));
     p->steps_.push_back(step);
   }
   // From here on shapes do not move: views point into them.
   p->values_ = std::move(walk.values());
-  for (RunStep& step : p->steps_) {
+  for (const RunStep& step : p->steps_) {
     const Instruction& instruction = program.instructions[step.instruction];
-    step.first_view = static_cast<uint32_t>(p->views_.size());
-    const std::vector<int>& reads =
-        step.is_control ? instruction.operands : instruction.kernel_inputs;
-    for (int number : reads) p->AddView(program, number);
+    for (int number : ReadsOf(instruction)) p->AddView(program, number);
     for (int number : instruction.results) p->AddView(program, number);
   }
+  const auto of_steps = static_cast<uint32_t>(p->views_.size());
   p->output_values_ = program.output_values;
   for (size_t i = 0; i < program.output_values.size(); ++i) {
     const int value = program.output_values[i];
@@ -112,6 +114,17 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
                         set.output == static_cast<int>(i);
     if (!direct) p->copies_.push_back({p->AddView(program, value), static_cast<uint32_t>(i)});
   }
+  // Nor do the views.
+  const TensorView* view = p->views_.data();
+  for (RunStep& step : p->steps_) {
+    const Instruction& instruction = program.instructions[step.instruction];
+    step.args.device = &device;
+    step.args.inputs = {view, ReadsOf(instruction).size()};
+    view += step.args.inputs.size();
+    step.args.outputs = {view, instruction.results.size()};
+    view += step.args.outputs.size();
+  }
+  TENON_CHECK(view == p->views_.data() + of_steps);
   p->scratch_offset_ = static_cast<size_t>(p->plan_->arena_bytes);
   p->dtypes_.shrink_to_fit();
   return p;
@@ -141,32 +154,32 @@ void Prepared::Resolve(std::byte* arena) {
   if (arena_ == arena) return;
   arena_ = arena;
   for (const ArenaPatch& patch : arena_patches_) views_[patch.view].data = arena + patch.offset;
+  for (uint32_t step : with_scratch_) steps_[step].args.scratch = arena + scratch_offset_;
 }
 
-absl::Status Prepared::Run(const ProgramImpl& program, kernels::DeviceContext& device,
-                           ControlRunner& control, std::span<const TensorView> inputs,
+absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
+                           std::span<const TensorView> inputs,
                            std::span<const TensorView> outputs) {
   for (const CallerPatch& patch : input_patches_)
     views_[patch.view].data = inputs[patch.index].data;
   for (const CallerPatch& patch : output_patches_)
     views_[patch.view].data = outputs[patch.index].data;
-  kernels::RunArgs args;
-  args.device = &device;
+  const std::atomic<bool>* const cancel = parallel_->cancel_flag();
   for (const RunStep& step : steps_) {
-    const TensorView* views = views_.data() + step.first_view;
-    args.inputs = std::span<const TensorView>(views, step.num_inputs);
-    args.outputs = std::span<const TensorView>(views + step.num_inputs, step.num_outputs);
-    if (step.is_control) {
-      TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), args.inputs,
-                                            bindings_, args.outputs));
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) [[unlikely]]
+      break;
+    if (step.run == nullptr) [[unlikely]] {
+      TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), step.args.inputs,
+                                            bindings_, step.args.outputs));
       continue;
     }
-    args.attrs = step.attrs;
-    args.state = step.state;
-    args.scratch = step.has_scratch ? arena_ + scratch_offset_ : nullptr;
-    const kernels::KernelStatus status = step.run(args);
-    if (!status.ok()) return program.KernelError(program.instructions[step.instruction], status);
+    const kernels::KernelStatus status = step.run(step.args);
+    if (!status.ok()) [[unlikely]] {
+      TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));
+      return program.KernelError(program.instructions[step.instruction], status);
+    }
   }
+  TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));
   for (const CallerPatch& copy : copies_) {
     const TensorView& from = views_[copy.view];
     const int64_t bytes = from.bytes();

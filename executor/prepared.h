@@ -11,15 +11,10 @@
 
 namespace tenon {
 
-// One kernel run, or one ctl op, with everything resolved.
+// One kernel run, or one ctl op, with everything resolved. A run reads steps and views in order.
 struct RunStep {
-  kernels::RunFn run = nullptr;
-  const void* attrs = nullptr;
-  kernels::KernelState* state = nullptr;
-  bool has_scratch = false;
-  bool is_control = false;
-  uint32_t first_view = 0;  // inputs, then outputs
-  uint32_t num_inputs = 0, num_outputs = 0;
+  kernels::RunFn run = nullptr;  // null: a ctl op
+  kernels::RunArgs args;         // the spans lie in the views of Prepared
   int instruction = 0;
 };
 
@@ -30,8 +25,10 @@ class Prepared {
   // Sizes of the buffer sets at these shapes, 0 for those outside the arena.
   static std::vector<int64_t> ArenaSizes(const ProgramImpl& program, Walk& walk);
 
-  // `walk` has been prepared for `inputs`. `plan`: one offset per buffer set.
+  // `walk` has been prepared for `inputs`. `device` runs the kernels later. `plan`: one offset per
+  // buffer set.
   static absl::StatusOr<std::unique_ptr<Prepared>> Make(const ProgramImpl& program, Walk& walk,
+                                                        kernels::DeviceContext& device,
                                                         std::span<const kernels::TensorView> inputs,
                                                         std::span<const int64_t> symbols,
                                                         std::shared_ptr<const MemoryPlan> plan);
@@ -43,8 +40,8 @@ class Prepared {
   void Resolve(std::byte* arena);
   // No allocation outside of control flow. REQUIRES: Matches(inputs), Resolve done, outputs of the
   // right shapes.
-  absl::Status Run(const ProgramImpl& program, kernels::DeviceContext& device,
-                   ControlRunner& control, std::span<const kernels::TensorView> inputs,
+  absl::Status Run(const ProgramImpl& program, ControlRunner& control,
+                   std::span<const kernels::TensorView> inputs,
                    std::span<const kernels::TensorView> outputs);
   kernels::TensorView output(size_t i) const;  // its data is meaningless
 
@@ -61,6 +58,8 @@ class Prepared {
   std::vector<std::shared_ptr<kernels::KernelState>> states_;
   std::vector<kernels::TensorView> views_;
   std::vector<RunStep> steps_;
+  const kernels::ParallelFor* parallel_ = nullptr;
+  std::vector<uint32_t> with_scratch_;  // steps whose kernels use the scratch
   struct ArenaPatch {
     uint32_t view;
     int64_t offset;

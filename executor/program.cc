@@ -419,6 +419,10 @@ kernels::PackedBytes InstructionWeights::Pack(std::span<const int>, std::string_
   return packed_.emplace(layout, *std::move(memory)).first->second;
 }
 
+absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel) {
+  return parallel.cancelled() ? absl::CancelledError("the run was cancelled") : absl::OkStatus();
+}
+
 absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Status& status) const {
   const std::string place = DescribeLocation(*context, instruction.location);
   return absl::Status(status.code(), fmt::format("{}{}{}", place, place.empty() ? "" : ": ",
@@ -429,12 +433,12 @@ absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Stat
 absl::Status ProgramImpl::KernelError(const Instruction& instruction,
                                       const kernels::KernelStatus& status) const {
   absl::StatusCode code = absl::StatusCode::kInternal;
-  if (status.code == kernels::KernelStatus::Code::kInvalidArgument)
+  if (status.code() == kernels::KernelStatus::Code::kInvalidArgument)
     code = absl::StatusCode::kInvalidArgument;
-  if (status.code == kernels::KernelStatus::Code::kUnsupported)
+  if (status.code() == kernels::KernelStatus::Code::kUnsupported)
     code = absl::StatusCode::kUnimplemented;
   return Error(instruction, absl::Status(code, fmt::format("{}: {}", instruction.source->name(),
-                                                           status.message)));
+                                                           status.message())));
 }
 
 absl::StatusOr<Program> Program::Compile(Operation* func, const ProgramOptions& options) {
@@ -454,13 +458,14 @@ struct Program::SessionPool {
 Program::Program(std::shared_ptr<const ProgramImpl> impl)
     : impl_(std::move(impl)), pool_(std::make_shared<SessionPool>()) {}
 
-absl::StatusOr<std::vector<Tensor>> Program::Run(std::span<const Tensor> inputs) const {
+absl::StatusOr<std::vector<Tensor>> Program::Run(std::span<const Tensor> inputs,
+                                                 const RunOptions& options) const {
   std::unique_lock<std::mutex> lock(pool_->mutex);
   if (pool_->idle.empty()) pool_->idle.push_back(NewSession());
   Session session = std::move(pool_->idle.back());
   pool_->idle.pop_back();
   lock.unlock();
-  absl::StatusOr<std::vector<Tensor>> outputs = session.Run(inputs);
+  absl::StatusOr<std::vector<Tensor>> outputs = session.Run(inputs, options);
   lock.lock();
   pool_->idle.push_back(std::move(session));
   return outputs;

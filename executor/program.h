@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/run_options.h"
 #include "executor/tensor.h"
 #include "ir/core/operation.h"
 #include "kernels/registry.h"
@@ -47,7 +48,8 @@ class Program {
 
   Session NewSession() const;
   // Runs in a session kept for reuse; as many as there are concurrent calls.
-  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs) const;
+  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
+                                          const RunOptions& options = {}) const;
 
  private:
   struct SessionPool;

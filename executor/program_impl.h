@@ -28,6 +28,9 @@ class InstructionWeights : public kernels::WeightStore {
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout
 };
 
+// Cancelled, once the flag of the run is set.
+absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel);
+
 struct ProgramImpl;
 
 // A region of a ctl op. Its program's inputs are the arguments of the region's block, then the

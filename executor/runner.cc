@@ -50,7 +50,7 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   TENON_RETURN_IF_ERROR(status);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MemoryPlan> plan, PlanFor(walk));
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made,
-                         Prepared::Make(program_, walk, inputs, symbols, std::move(plan)));
+                         Prepared::Make(program_, walk, device_, inputs, symbols, std::move(plan)));
   ++stats_.shapes_prepared;
   if (made->arena_bytes() > arena_bytes_) {
     TENON_ASSIGN_OR_RETURN(arena_, AllocateAligned(made->arena_bytes()));
@@ -118,7 +118,7 @@ absl::Status Runner::CheckPlaces(std::span<const TensorView> inputs,
 absl::Status Runner::Execute(Prepared& ready, std::span<const TensorView> inputs,
                              std::span<const TensorView> outputs) {
   ready.Resolve(arena_.get());
-  return ready.Run(program_, device_, control_, inputs, outputs);
+  return ready.Run(program_, control_, inputs, outputs);
 }
 
 absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorView> inputs,

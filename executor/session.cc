@@ -8,6 +8,26 @@ namespace tenon {
 
 using kernels::TensorView;
 
+namespace {
+
+// The thread takes part in the sharing of cores, and the run can be cancelled.
+class InRun {
+ public:
+  InRun(kernels::ThreadPool& pool, const std::atomic<bool>* cancel)
+      : caller_(pool.workers()), pool_(pool) {
+    pool_.set_cancel_flag(cancel);
+  }
+  ~InRun() { pool_.set_cancel_flag(nullptr); }
+  InRun(const InRun&) = delete;
+  InRun& operator=(const InRun&) = delete;
+
+ private:
+  kernels::Workers::Caller caller_;
+  kernels::ThreadPool& pool_;
+};
+
+}  // namespace
+
 struct Session::Impl {
   explicit Impl(std::shared_ptr<const ProgramImpl> p)
       : program(std::move(p)), pool(program->options.threads), runner(*program, device, stats) {
@@ -21,6 +41,10 @@ struct Session::Impl {
   Runner runner;
 };
 
+const std::atomic<bool>* Session::FlagOf(const RunOptions& options) {
+  return options.cancel == nullptr ? nullptr : &options.cancel->flag_;
+}
+
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -28,11 +52,15 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 const Session::Stats& Session::stats() const { return impl_->stats; }
 
-absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs) {
+absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
+                                                 const RunOptions& options) {
+  const InRun in_run(impl_->pool, FlagOf(options));
   return impl_->runner.Run(inputs, {}, /*share=*/false);
 }
 
-absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                          const RunOptions& options) {
+  const InRun in_run(impl_->pool, FlagOf(options));
   return impl_->runner.RunInto(inputs, {}, outputs);
 }
 

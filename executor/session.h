@@ -22,12 +22,13 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs);
+  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
+                                          const RunOptions& options = {});
 
   // Results go to the caller's memory, which must not overlap the inputs. Shapes must be those that
   // OutputShapes gives for these inputs.
   absl::Status Run(std::span<const kernels::TensorView> inputs,
-                   std::span<const kernels::TensorView> outputs);
+                   std::span<const kernels::TensorView> outputs, const RunOptions& options = {});
   // Of these inputs; their data is used only where shapes depend on it.
   absl::StatusOr<std::vector<ResultShape>> OutputShapes(
       std::span<const kernels::TensorView> inputs);
@@ -44,6 +45,7 @@ class Session {
  private:
   friend class Program;
   struct Impl;
+  static const std::atomic<bool>* FlagOf(const RunOptions& options);
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -50,6 +50,7 @@ absl::Status Walk::Prepare(std::span<const TensorView> inputs) {
 }
 
 absl::Status Walk::RunAll(std::span<const TensorView> inputs, std::span<const Tensor> owners) {
+  TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
   TENON_RETURN_IF_ERROR(Start(inputs, true));
   for (size_t i = 0; i < owners.size(); ++i) {
     values_[program_.input_values[i]].owner = owners[i].owner();
@@ -68,6 +69,7 @@ absl::Status Walk::RunAll(std::span<const TensorView> inputs, std::span<const Te
 }
 
 absl::Status Walk::Step(size_t index, bool run_all) {
+  TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
   const Instruction& instruction = program_.instructions[index];
   if (instruction.kind == Instruction::Kind::kDims) return ComputeDims(instruction);
   if (instruction.is_control()) return RunControl(index, run_all);
@@ -223,7 +225,11 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
   args.attrs = attrs;
   args.device = &device_;
   args.weights = instruction.weights.get();
+  // What it makes outlives the run: none of it is left out when that is cancelled.
+  const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
+  device_.parallel->set_cancel_flag(nullptr);
   const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
+  device_.parallel->set_cancel_flag(cancel);
   if (!status.ok()) return program_.KernelError(instruction, status);
   scratch_bytes = args.scratch_bytes;
   return absl::OkStatus();
@@ -256,6 +262,7 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   }
   args.scratch = scratch.get();
   const kernels::KernelStatus status = instruction.kernel.run(args);
+  TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
   return status.ok() ? absl::OkStatus() : program_.KernelError(instruction, status);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TENON_KERNELS_KERNEL_H_
 #define TENON_KERNELS_KERNEL_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,17 +17,30 @@
 namespace tenon::kernels {
 
 // Outcome of a kernel. Kernels do not see Status types: the executor adds op and location to the
-// text.
-struct [[nodiscard]] KernelStatus {
+// text. One pointer, null when ok.
+class [[nodiscard]] KernelStatus {
+ public:
   enum class Code : uint8_t { kOk, kInvalidArgument, kUnsupported, kInternal };
-  Code code = Code::kOk;
-  std::string message;  // lower-case, says what was expected; empty when ok (no allocation then)
 
-  bool ok() const { return code == Code::kOk; }
+  KernelStatus() = default;  // ok
+  // Messages are lower-case and say what was expected.
   static KernelStatus Ok() { return {}; }
   static KernelStatus Invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
   static KernelStatus Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
   static KernelStatus Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
+
+  bool ok() const { return error_ == nullptr; }
+  Code code() const { return ok() ? Code::kOk : error_->code; }
+  std::string_view message() const { return ok() ? std::string_view() : error_->message; }
+
+ private:
+  struct Error {
+    Code code;
+    std::string message;
+  };
+  KernelStatus(Code code, std::string message)
+      : error_(std::make_unique<Error>(Error{code, std::move(message)})) {}
+  std::unique_ptr<const Error> error_;
 };
 
 // Runs f(begin, end) over disjoint sub-ranges that cover [0, n), on this device's threads.
@@ -38,10 +52,19 @@ class ParallelFor {
   virtual void Run(int64_t n, int64_t grain, void (*f)(void* arg, int64_t begin, int64_t end),
                    void* arg) = 0;
 
+  // Once `*flag` is true, ranges may be left out: the results of the run are thrown away then. Not
+  // even the rest of a kernel may rely on what they would have written (an index, say). May be
+  // null.
+  void set_cancel_flag(const std::atomic<bool>* flag) { cancel_flag_ = flag; }
+  const std::atomic<bool>* cancel_flag() const { return cancel_flag_; }
+  bool cancelled() const {
+    return cancel_flag_ != nullptr && cancel_flag_->load(std::memory_order_relaxed);
+  }
+
   template <typename F>
   void operator()(int64_t n, int64_t grain, F&& f) {
     if (n <= 0) return;
-    if (n <= grain || num_threads() == 1) {
+    if (n <= grain) {
       f(int64_t{0}, n);
       return;
     }
@@ -50,6 +73,9 @@ class ParallelFor {
         n, grain, [](void* arg, int64_t b, int64_t e) { (*static_cast<Fn*>(arg))(b, e); },
         const_cast<void*>(static_cast<const void*>(&f)));
   }
+
+ private:
+  const std::atomic<bool>* cancel_flag_ = nullptr;
 };
 
 // Per-device services, one per running program. Not thread-safe.

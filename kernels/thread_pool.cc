@@ -1,40 +1,310 @@
 #include "kernels/thread_pool.h"
 
-#include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
-#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace tenon::kernels {
 namespace {
 
-// Pieces per thread: enough to even out unequal speeds, few enough to stay cheap.
-constexpr int64_t kPiecesPerThread = 4;
+// Chunks per thread: enough to even out unequal speeds, few enough to stay cheap.
+constexpr int64_t kChunksPerThread = 4;
+
+// Set while the thread executes a chunk.
+thread_local bool in_region = false;
+
+int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+void Relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Until `done()` or the time is over; says whether it is done.
+template <typename Done>
+bool Spin(std::chrono::nanoseconds time, Done done) {
+  if (done()) return true;
+  if (time.count() <= 0) return false;
+  const int64_t end = Now() + time.count();
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      Relax();
+    }
+  } while (Now() < end);
+  return false;
+}
+
+// Rounding, flushing and masks of floating-point operations, without the flags that they raise.
+uint32_t FloatMode() {
+#if defined(__x86_64__)
+  return _mm_getcsr() & ~static_cast<uint32_t>(_MM_EXCEPT_MASK);
+#else
+  return 0;
+#endif
+}
+
+void SetFloatMode([[maybe_unused]] uint32_t mode) {
+#if defined(__x86_64__)
+  if (FloatMode() != mode) _mm_setcsr(mode);
+#endif
+}
+
+// How far a region is, in one word, so that a claim is one compare-and-swap. Whoever succeeds has
+// claimed a chunk of the region that the word describes, however old what he knew of it.
+struct Progress {
+  static constexpr uint32_t kMaxTickets = (1u << 8) - 1;
+  static constexpr uint32_t kMaxChunks = (1u << 20) - 1;
+
+  uint32_t serial;   // tells regions of one slot apart; 16 bits
+  uint32_t tickets;  // workers that may still join; 8 bits
+  uint32_t chunks;   // 20 bits
+  uint32_t next;     // the first chunk that nobody has claimed; 20 bits
+
+  uint64_t Pack() const {
+    return uint64_t{serial & 0xffff} << 48 | uint64_t{tickets} << 40 | uint64_t{chunks} << 20 |
+           next;
+  }
+  static Progress Unpack(uint64_t word) {
+    return {.serial = static_cast<uint32_t>(word >> 48),
+            .tickets = static_cast<uint32_t>(word >> 40) & kMaxTickets,
+            .chunks = static_cast<uint32_t>(word >> 20) & kMaxChunks,
+            .next = static_cast<uint32_t>(word) & kMaxChunks};
+  }
+};
+
+std::chrono::nanoseconds SpinFromEnvironment(std::chrono::nanoseconds otherwise) {
+  const char* text = std::getenv("TENON_SPIN_US");
+  if (text == nullptr) return otherwise;
+  int64_t value = 0;
+  const char* end = text + std::strlen(text);
+  const auto [at, error] = std::from_chars(text, end, value);
+  if (error != std::errc() || at != end || value < 0) return otherwise;
+  return std::chrono::microseconds(std::min<int64_t>(value, 1'000'000));
+}
+
+// The range as chunks of nearly equal size.
+struct Chunks {
+  int64_t size = 0, longer = 0;  // the first `longer` have one more than `size`
+
+  Chunks() = default;
+  Chunks(int64_t n, int64_t count) : size(n / count), longer(n % count) {}
+  int64_t begin(int64_t i) const { return i * size + std::min(i, longer); }
+};
 
 }  // namespace
 
-ThreadPool::ThreadPool(int num_threads)
-    : num_threads_(num_threads > 0 ? num_threads : std::max(1, omp_get_num_procs())) {}
+// A slot for one caller at a time. Slots live as long as the workers, who may look at one whose
+// region is over; but they read what is not atomic with a claim only, which keeps the region open.
+struct Workers::Region {
+  alignas(64) std::atomic<uint64_t> progress{0};
+  std::atomic<bool> reserved{false};
+  std::atomic<int> core{-1};  // the caller's, when the region began
+  // Written before `progress` opens.
+  void (*f)(void*, int64_t, int64_t) = nullptr;
+  void* arg = nullptr;
+  Chunks chunks;
+  uint32_t float_mode = 0;
+  const std::atomic<bool>* cancelled = nullptr;
+  alignas(64) std::atomic<uint32_t> finished{0};  // by workers
 
-void ThreadPool::Run(int64_t n, int64_t grain, void (*f)(void* arg, int64_t begin, int64_t end),
-                     void* arg) {
-  if (n <= 0) return;
-  grain = std::max<int64_t>(grain, 1);
-  const int64_t pieces = std::min(num_threads_ * kPiecesPerThread, (n + grain - 1) / grain);
-  if (pieces <= 1 || num_threads_ == 1 || omp_in_parallel() != 0) {
-    f(arg, 0, n);
-    return;
-  }
-  const int64_t size = n / pieces, longer = n % pieces;  // the first `longer` pieces have one more
-  std::atomic<int64_t> next{0};
-  // Always the full team: OpenMP keeps its threads as long as the size of the team does not change.
-#pragma omp parallel num_threads(num_threads_)
-  {
-    for (int64_t i = next++; i < pieces; i = next++) {
-      const int64_t begin = i * size + std::min(i, longer);
-      f(arg, begin, begin + size + (i < longer ? 1 : 0));
+  // `serial`: of the region that the claimant has joined; none: it joins now.
+  std::optional<Progress> Claim(std::optional<uint32_t> serial) {
+    uint64_t word = progress.load(std::memory_order_acquire);
+    for (;;) {
+      const Progress p = Progress::Unpack(word);
+      const bool joins = serial != p.serial;
+      if (p.next >= p.chunks || (joins && p.tickets == 0)) return std::nullopt;
+      Progress after = p;
+      ++after.next;
+      if (joins) --after.tickets;
+      if (progress.compare_exchange_weak(word, after.Pack(), std::memory_order_acq_rel,
+                                         std::memory_order_acquire)) {
+        return p;
+      }
     }
   }
+
+  bool open() const {
+    const Progress p = Progress::Unpack(progress.load(std::memory_order_relaxed));
+    return p.next < p.chunks;
+  }
+
+  void Execute(uint32_t chunk) const {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
+    f(arg, chunks.begin(chunk), chunks.begin(chunk + 1));
+  }
+};
+
+Workers::Workers(const Options& options)
+    : options_(options), regions_(std::make_unique<std::array<Region, kMaxRegions>>()) {
+  Ensure(options.threads > 0 ? options.threads
+                             : static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Workers::~Workers() {
+  stop_.store(true, std::memory_order_relaxed);
+  news_.fetch_add(1, std::memory_order_release);
+  news_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::Ensure(int threads) {
+  const std::lock_guard<std::mutex> lock(grow_);
+  while (static_cast<int>(threads_.size()) + 1 < threads) {
+    threads_.emplace_back([this] { Work(); });
+  }
+  num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
+}
+
+std::shared_ptr<Workers> Workers::OfProcess() {
+  // Cores belong to the process, and so do the threads that share them out.
+  static std::mutex mutex;
+  static std::weak_ptr<Workers> current;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<Workers> workers = current.lock();
+  if (workers == nullptr) {
+    Options options;
+    options.spin = SpinFromEnvironment(options.spin);
+    workers = std::make_shared<Workers>(options);
+    current = workers;
+  }
+  return workers;
+}
+
+int Workers::HelpersFor(int threads) const {
+  const int others = std::max(callers_.load(std::memory_order_relaxed) - 1, 0);
+  return std::min({threads - 1, num_workers_.load(std::memory_order_relaxed) - others,
+                   static_cast<int>(Progress::kMaxTickets)});
+}
+
+Workers::Region* Workers::Reserve() {
+  for (Region& region : *regions_) {
+    if (!region.reserved.load(std::memory_order_relaxed) &&
+        !region.reserved.exchange(true, std::memory_order_acquire)) {
+      return &region;
+    }
+  }
+  return nullptr;
+}
+
+// Wakes sleepers, if there are any; without a system call otherwise.
+void Workers::Announce(int64_t wanted) {
+  news_.fetch_add(1, std::memory_order_seq_cst);
+  if (wanted >= num_workers_.load(std::memory_order_relaxed)) {
+    news_.notify_all();
+    return;
+  }
+  for (int64_t i = 0; i < wanted; ++i) news_.notify_one();
+}
+
+void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_t, int64_t),
+                  void* arg, const std::atomic<bool>* cancelled) {
+  if (n <= 0) return;
+  const int helpers = in_region ? 0 : HelpersFor(threads);
+  const int64_t most = (n - 1) / std::max<int64_t>(grain, 1) + 1;
+  const int64_t count = std::min({(std::max(helpers, 0) + 1) * kChunksPerThread, most,
+                                  static_cast<int64_t>(Progress::kMaxChunks)});
+  const int64_t start = helpers > 0 && count > 1 ? Now() : 0;
+  Region* region =
+      start != 0 && (!options_.adaptive || governor_.MayHelp(start)) ? Reserve() : nullptr;
+  if (region == nullptr) {
+    if (cancelled == nullptr) return f(arg, 0, n);
+    const Chunks chunks(n, count);
+    for (int64_t i = 0; i < count && !cancelled->load(std::memory_order_relaxed); ++i) {
+      f(arg, chunks.begin(i), chunks.begin(i + 1));
+    }
+    return;
+  }
+  region->f = f;
+  region->arg = arg;
+  region->chunks = Chunks(n, count);
+  region->float_mode = FloatMode();
+  region->cancelled = cancelled;
+  region->core.store(sched_getcpu(), std::memory_order_relaxed);
+  region->finished.store(0, std::memory_order_relaxed);
+  const uint32_t serial =
+      (Progress::Unpack(region->progress.load(std::memory_order_relaxed)).serial + 1) & 0xffff;
+  const Progress opened = {.serial = serial,
+                           .tickets = static_cast<uint32_t>(helpers),
+                           .chunks = static_cast<uint32_t>(count),
+                           .next = 0};
+  region->progress.store(opened.Pack(), std::memory_order_release);
+  Announce(std::min<int64_t>(helpers, count - 1));
+
+  const int64_t own_start = Now();
+  uint32_t own = 0;
+  in_region = true;
+  while (const std::optional<Progress> claim = region->Claim(serial)) {
+    region->Execute(claim->next);
+    ++own;
+  }
+  in_region = false;
+  const int64_t own_end = Now();
+  const uint32_t foreign = static_cast<uint32_t>(count) - own;
+  auto finished = [&] { return region->finished.load(std::memory_order_acquire); };
+  while (!Spin(options_.spin, [&] { return finished() == foreign; })) {
+    const uint32_t now = finished();
+    if (now != foreign) region->finished.wait(now, std::memory_order_acquire);
+  }
+  region->reserved.store(false, std::memory_order_release);
+  if (own == 0) return;
+  const int64_t end = foreign > 0 ? Now() : own_end;
+  governor_.Report(end, end - start, own_end - own_start,
+                   static_cast<double>(own) / static_cast<double>(count));
+}
+
+// Works on open regions until there is none.
+Workers::Help Workers::HelpAny() {
+  Help help = Help::kNone;
+  for (Region& region : *regions_) {
+    if (!region.open()) continue;
+    // On the caller's own core a worker would take from it what it adds.
+    if (options_.adaptive && region.core.load(std::memory_order_relaxed) == sched_getcpu()) {
+      if (help == Help::kNone) help = Help::kWrongCore;
+      continue;
+    }
+    std::optional<uint32_t> joined;
+    while (const std::optional<Progress> claim = region.Claim(joined)) {
+      joined = claim->serial;
+      SetFloatMode(region.float_mode);
+      region.Execute(claim->next);
+      region.finished.fetch_add(1, std::memory_order_seq_cst);
+      region.finished.notify_one();
+      help = Help::kGiven;
+    }
+  }
+  return help;
+}
+
+void Workers::Work() {
+  in_region = true;
+  for (;;) {
+    const uint32_t seen = news_.load(std::memory_order_acquire);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    const Help help = HelpAny();
+    if (help == Help::kGiven) continue;
+    const auto spin = help == Help::kWrongCore ? std::chrono::nanoseconds(0) : options_.spin;
+    if (!Spin(spin, [&] { return news_.load(std::memory_order_acquire) != seen; })) {
+      news_.wait(seen, std::memory_order_acquire);
+    }
+  }
+}
+
+ThreadPool::ThreadPool(int num_threads, std::shared_ptr<Workers> workers)
+    : workers_(workers != nullptr ? std::move(workers) : Workers::OfProcess()),
+      num_threads_(num_threads > 0 ? num_threads : workers_->num_threads()) {
+  workers_->Ensure(num_threads_);
 }
 
 }  // namespace tenon::kernels

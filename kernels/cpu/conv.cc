@@ -23,7 +23,6 @@ struct ConvState : KernelState {
   dnnl::stream stream{engine};
   OnednnCall conv, reorder_in, reorder_out, reorder_weights;
   bool reorders_in = false, reorders_out = false, reorders_weights = false;
-  int threads = 1;
   bool reference = false;  // left to the reference kernel: empty, or refused by oneDNN
   int src = -1, weights = -1, bias = -1, dst = -1, scratchpad = -1;
   // Places in the scratch.
@@ -95,13 +94,7 @@ dnnl::convolution_forward::primitive_desc Describe(const PrepareArgs& args, cons
 
 KernelStatus PrepareConvolution(PrepareArgs& args, const Window& window, int64_t group,
                                 ConvState& state) {
-  // Each element of the weights meets each position of the result once per group.
-  const auto& result = args.outputs[0].shape;
-  const double positions =
-      static_cast<double>(args.outputs[0].numel()) / static_cast<double>(result[1]);
-  const double flops = 2.0 * static_cast<double>(args.inputs[1].numel()) * positions;
-  state.threads = cpu::ThreadsFor(flops, *args.device);
-  const cpu::OnednnThreads threads(state.threads);
+  const cpu::OnednnThreads threads(1);  // its own would compete with the program's
   return cpu::GuardOnednn([&]() -> KernelStatus {
     const TensorView &x = args.inputs[0], &w = args.inputs[1], &out = args.outputs[0];
     std::vector<int64_t> w_dims = ToVector(w.shape);
@@ -166,7 +159,7 @@ KernelStatus PrepareConv(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
 }
 
 KernelStatus Convolve(const RunArgs& args, ConvState& state) {
-  const cpu::OnednnThreads threads(state.threads);
+  const cpu::OnednnThreads threads(1);  // its own would compete with the program's
   char* scratch = static_cast<char*>(args.scratch);
   const void* src = args.inputs[0].data;
   void* dst = args.outputs[0].data;

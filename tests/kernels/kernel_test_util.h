@@ -107,7 +107,9 @@ inline std::string WhyNot(const Kernel& kernel, const Case& c) {
 // Prepares and runs twice (state must be reusable); results land in c.outputs. `share`: the input
 // whose buffer the first output uses, or -1.
 inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int share = -1) {
-  ThreadPool pool(threads);
+  // Help whether it pays or not, so that kernels are cut up as on an idle machine.
+  ThreadPool pool(
+      threads, std::make_shared<Workers>(Workers::Options{.threads = threads, .adaptive = false}));
   DeviceContext device = {&pool};
   std::vector<TensorView> inputs = Views(c.inputs), outputs = Views(c.outputs), seen = inputs;
   for (TensorView& v : seen) v.data = nullptr;

@@ -88,13 +88,13 @@ TEST_P(KernelVsReferenceTest, Agrees) {
     ++supported;
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + Describe(want));
     KernelStatus status = RunCase(*reference, want);
-    ASSERT_TRUE(status.ok()) << status.message;
+    ASSERT_TRUE(status.ok()) << status.message();
     for (int threads : {1, 3}) {
       Case got = want;
       for (Tensor& t : got.outputs)
         std::fill(t.storage.begin(), t.storage.end(), 0x7f7f7f7f7f7f7f7f);
       status = RunCase(kernel, got, threads);
-      ASSERT_TRUE(status.ok()) << status.message;
+      ASSERT_TRUE(status.ok()) << status.message();
       for (size_t i = 0; i < want.outputs.size(); ++i) {
         ASSERT_TRUE(Same(got.outputs[i], want.outputs[i]))
             << "result " << i << ", threads " << threads;
@@ -105,7 +105,7 @@ TEST_P(KernelVsReferenceTest, Agrees) {
         continue;
       Case got = want;
       status = RunCase(kernel, got, 3, static_cast<int>(i));
-      ASSERT_TRUE(status.ok()) << status.message;
+      ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_TRUE(Same(got.outputs[0], want.outputs[0])) << "in place of input " << i;
     }
   }

@@ -113,7 +113,7 @@ TEST(ReferenceBinary, IntegerEdges) {
             {Tensor(DType::kI64, {1})},
             nullptr,
             {}};
-  EXPECT_EQ(RunCase(*Registry().FindByName("ref.div"), c).code,
+  EXPECT_EQ(RunCase(*Registry().FindByName("ref.div"), c).code(),
             KernelStatus::Code::kInvalidArgument);
   c.attrs = MakeAttrs(ten::ModAttrs());
   EXPECT_FALSE(RunCase(*Registry().FindByName("ref.mod"), c).ok());

@@ -19,7 +19,7 @@ std::vector<T> Evaluate(const char* name, std::vector<Tensor> inputs, Shape out,
   }
   Case c = {std::move(inputs), {Tensor(dtype, std::move(out))}, std::move(attrs), {}};
   const KernelStatus status = RunCase(*kernel, c);
-  EXPECT_TRUE(status.ok()) << name << ": " << status.message;
+  EXPECT_TRUE(status.ok()) << name << ": " << status.message();
   return c.outputs[0].template values<T>();
 }
 
@@ -28,8 +28,8 @@ inline std::string Refusal(const char* name, std::vector<Tensor> inputs, Tensor 
                            std::shared_ptr<const void> attrs) {
   Case c = {std::move(inputs), {std::move(out)}, std::move(attrs), {}};
   const KernelStatus status = RunCase(*Registry().FindByName(name), c);
-  EXPECT_EQ(status.code, KernelStatus::Code::kInvalidArgument);
-  return status.message;
+  EXPECT_EQ(status.code(), KernelStatus::Code::kInvalidArgument);
+  return std::string(status.message());
 }
 
 inline void ExpectNear(const std::vector<float>& actual, const std::vector<float>& expected) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,7 +12,6 @@
 
 #include "kernels/activation.h"
 #include "kernels/op_attrs.h"
-#include "kernels/thread_pool.h"
 #include "tests/kernels/kernel_test_util.h"
 
 namespace tenon::kernels::testing {
@@ -108,33 +106,6 @@ TEST(Activation, EnumsAreSpelledAlike) {
   EXPECT_SAME(kHardSwish);
   EXPECT_SAME(kMish);
 #undef EXPECT_SAME
-}
-
-TEST(ThreadPool, CoversTheRangeOnce) {
-  for (int threads : {1, 2, 5}) {
-    ThreadPool pool(threads);
-    EXPECT_EQ(pool.num_threads(), threads);
-    for (int64_t n : {0, 1, 7, 1000}) {
-      for (int64_t grain : {0, 1, 10, 5000}) {
-        std::vector<std::atomic<int>> hits(static_cast<size_t>(n));
-        pool(n, grain, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
-        });
-        for (auto& h : hits) EXPECT_EQ(h, 1);
-      }
-    }
-  }
-}
-
-TEST(ThreadPool, NestedCallsRunSerially) {
-  ThreadPool pool(3);
-  std::atomic<int64_t> sum = 0;
-  pool(6, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      pool(10, 1, [&](int64_t b, int64_t e) { sum += e - b; });
-    }
-  });
-  EXPECT_EQ(sum, 60);
 }
 
 }  // namespace

@@ -1,0 +1,228 @@
+#include "kernels/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tenon::kernels {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+std::shared_ptr<Workers> Make(int threads, microseconds spin = microseconds(30)) {
+  return std::make_shared<Workers>(
+      Workers::Options{.threads = threads, .spin = spin, .adaptive = false});
+}
+
+void ExpectEachOnce(ThreadPool& pool, int64_t n, int64_t grain) {
+  std::vector<std::atomic<int>> hits(static_cast<size_t>(n));
+  pool(n, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+  });
+  for (const auto& h : hits) ASSERT_EQ(h, 1);
+}
+
+TEST(ThreadPool, CoversTheRangeOnce) {
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads, Make(threads));
+    EXPECT_EQ(pool.num_threads(), threads);
+    for (int64_t n : {0, 1, 7, 1000}) {
+      for (int64_t grain : {0, 1, 10, 5000}) ExpectEachOnce(pool, n, grain);
+    }
+  }
+}
+
+TEST(ThreadPool, RepeatedRegionsWithAndWithoutSpinning) {
+  for (int spin : {0, 1, 30}) {
+    ThreadPool pool(3, Make(3, microseconds(spin)));
+    for (int i = 0; i < 2000; ++i) ExpectEachOnce(pool, 1 + i % 40, 1);
+  }
+}
+
+TEST(ThreadPool, NestedCallsRunSerially) {
+  ThreadPool pool(3, Make(3));
+  std::atomic<int64_t> sum = 0;
+  pool(6, 1, [&](int64_t begin, int64_t end) {
+    const std::thread::id self = std::this_thread::get_id();
+    for (int64_t i = begin; i < end; ++i) {
+      pool(10, 1, [&](int64_t b, int64_t e) {
+        EXPECT_EQ(std::this_thread::get_id(), self);
+        sum += e - b;
+      });
+    }
+  });
+  EXPECT_EQ(sum, 60);
+}
+
+TEST(ThreadPool, HelpersTakePart) {
+  ThreadPool pool(2, Make(2));
+  // The caller stays in its first chunk until somebody else has begun one: without help this would
+  // not end.
+  std::atomic<int> begun = 0;
+  pool(8, 1, [&](int64_t, int64_t) {
+    ++begun;
+    while (begun < 2) std::this_thread::yield();
+  });
+  EXPECT_GE(begun, 2);
+}
+
+TEST(ThreadPool, NeverMoreThreadsThanAsked) {
+  const std::shared_ptr<Workers> workers = Make(6);
+  ThreadPool pool(3, workers);
+  std::atomic<int> inside = 0, most = 0;
+  for (int i = 0; i < 200; ++i) {
+    pool(30, 1, [&](int64_t, int64_t) {
+      const int now = ++inside;
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+      }
+      std::this_thread::yield();
+      --inside;
+    });
+  }
+  EXPECT_LE(most, 3);
+}
+
+// Two callers of a set of two threads leave each other alone.
+TEST(ThreadPool, CallersCountAsThreads) {
+  const std::shared_ptr<Workers> workers = Make(2);
+  ThreadPool pool(2, workers);
+  const Workers::Caller self(*workers), other(*workers);
+  std::set<std::thread::id> ids;  // without a lock: nobody else is here
+  for (int i = 0; i < 100; ++i) {
+    pool(8, 1, [&](int64_t, int64_t) { ids.insert(std::this_thread::get_id()); });
+  }
+  EXPECT_EQ(ids, std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
+TEST(ThreadPool, ManyCallersAtOnce) {
+  const std::shared_ptr<Workers> workers = Make(3);
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> sum = 0;
+  for (int c = 0; c < 20; ++c) {  // more than there are regions
+    callers.emplace_back([&] {
+      ThreadPool pool(3, workers);
+      for (int i = 0; i < 300; ++i) {
+        pool(9, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 20 * 300 * 9);
+}
+
+// A worker that has claimed nothing is not waited for: here the only one is busy elsewhere.
+TEST(ThreadPool, DoesNotWaitForABusyWorker) {
+  const std::shared_ptr<Workers> workers = Make(2);
+  std::atomic<bool> release = false;
+  std::atomic<int> held = 0;
+  std::thread holder([&] {
+    ThreadPool pool(2, workers);
+    pool(2, 1, [&](int64_t, int64_t) {
+      ++held;
+      while (!release) std::this_thread::sleep_for(microseconds(50));
+    });
+  });
+  while (held < 2) std::this_thread::yield();
+  ThreadPool pool(2, workers);
+  ExpectEachOnce(pool, 100, 1);
+  release = true;
+  holder.join();
+}
+
+TEST(ThreadPool, CancelSkipsTheRest) {
+  for (int threads : {1, 2}) {
+    ThreadPool pool(threads, Make(threads));
+    std::atomic<bool> cancel = false;
+    pool.set_cancel_flag(&cancel);
+    std::atomic<int64_t> done = 0;
+    pool(1000, 1, [&](int64_t begin, int64_t end) {
+      cancel = true;
+      done += end - begin;
+    });
+    EXPECT_LT(done, 1000) << threads;
+    EXPECT_GT(done, 0) << threads;
+    pool.set_cancel_flag(nullptr);
+    ExpectEachOnce(pool, 100, 1);
+  }
+}
+
+#if defined(__x86_64__)
+TEST(ThreadPool, ResultsDoNotDependOnTheThread) {
+  ThreadPool pool(2, Make(2));
+  const auto subnormal = [] {
+    volatile float tiny = 1e-38f;
+    return tiny * 0.01f;
+  };
+  for (const bool flush : {true, false, true}) {
+    _MM_SET_FLUSH_ZERO_MODE(flush ? _MM_FLUSH_ZERO_ON : _MM_FLUSH_ZERO_OFF);
+    std::atomic<int> begun = 0;
+    pool(8, 1, [&](int64_t, int64_t) {
+      ++begun;
+      while (begun < 2) std::this_thread::yield();
+      EXPECT_EQ(subnormal() == 0, flush);
+    });
+  }
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_OFF);
+}
+#endif
+
+TEST(ThreadPool, GrowsOnRequest) {
+  const std::shared_ptr<Workers> workers = Make(1);
+  EXPECT_EQ(workers->num_threads(), 1);
+  ThreadPool all(0, workers), four(4, workers);
+  EXPECT_EQ(all.num_threads(), 1);
+  EXPECT_EQ(workers->num_threads(), 4);
+  ExpectEachOnce(four, 100, 1);
+}
+
+TEST(PoolGovernor, PausesWhileHelpDoesNotPay) {
+  PoolGovernor governor;
+  constexpr int64_t kMs = 1'000'000;
+  int64_t now = 1000 * kMs;
+  EXPECT_TRUE(governor.MayHelp(now));
+  // A caller that did half of the work in half of the time that it alone would have taken.
+  governor.Report(now, 4 * kMs, 4 * kMs, 0.5);
+  EXPECT_TRUE(governor.MayHelp(now));
+  // It waited for its helper until there was nothing won.
+  governor.Report(now, 4 * kMs, 2 * kMs, 0.5);
+  EXPECT_FALSE(governor.MayHelp(now));
+  EXPECT_FALSE(governor.MayHelp(now + PoolGovernor::kFirstPause - 1));
+  EXPECT_TRUE(governor.MayHelp(now + PoolGovernor::kFirstPause));
+  // Failing again and again makes the pauses longer, up to a bound.
+  int64_t last = PoolGovernor::kFirstPause;
+  for (int i = 0; i < 20; ++i) {
+    now += last;
+    governor.Report(now, 4 * kMs, 2 * kMs, 0.5);
+    EXPECT_EQ(governor.pause(), std::min(2 * last, PoolGovernor::kLongestPause));
+    last = governor.pause();
+  }
+  // Success shortens the next one.
+  governor.Report(now, 4 * kMs, 4 * kMs, 0.5);
+  EXPECT_EQ(governor.pause(), PoolGovernor::kLongestPause / 2);
+  EXPECT_FALSE(governor.MayHelp(now));  // the running one goes on
+}
+
+TEST(PoolGovernor, JudgesAWhile) {
+  PoolGovernor governor;
+  int64_t now = 0;
+  // Single bad regions among good ones do not count.
+  for (int i = 0; i < 1000; ++i) {
+    now += 100'000;
+    governor.Report(now, 100'000, i % 10 == 0 ? 40'000 : 90'000, 0.5);
+    EXPECT_TRUE(governor.MayHelp(now));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::kernels
