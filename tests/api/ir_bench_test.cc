@@ -85,6 +85,11 @@ TEST_F(IrBench, TimesAModel) {
   EXPECT_EQ(report["rounds"], 2);
   EXPECT_GT(report["machine"]["gflops"].get<double>(), 0);
   EXPECT_GT(report["machine"]["read_gbps"].get<double>(), 0);
+  // Three times 17 tokens: at least the products of two layers of 32 with an inner size of 64.
+  EXPECT_GT(report["cost"]["flops"].get<double>(), 2.0 * 3 * 17 * 2 * (4 * 32 * 32 + 2 * 32 * 64));
+  EXPECT_LT(report["cost"]["flops"].get<double>(), 4.0 * 3 * 17 * 2 * (4 * 32 * 32 + 2 * 32 * 64));
+  EXPECT_GT(report["cost"]["bytes"].get<double>(), 4.0 * 2 * (4 * 32 * 32 + 2 * 32 * 64));
+  EXPECT_GT(report["cost"]["bound_ms"].get<double>(), 0);
   ASSERT_EQ(report["engines"].size(), 1);
   const json& ms = report["engines"][0]["ms"];
   EXPECT_GT(ms["min"].get<double>(), 0);

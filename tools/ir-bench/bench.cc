@@ -338,6 +338,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   OptimizeOptions optimize;
   optimize.level = options.level;
   TENON_RETURN_IF_ERROR(Optimize(model, optimize));
+  report.cost = CostOf(model.main(), inputs);
   CompileOptions compile;
   compile.threads = options.threads;
   TENON_ASSIGN_OR_RETURN(const Program program, Compile(model, compile));

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "frontends/api/compare.h"
 #include "tools/ir-bench/machine.h"
+#include "tools/ir-bench/model_cost.h"
 #include "tools/ir-bench/options.h"
 #include "tools/ir-bench/statistics.h"
 
@@ -34,6 +35,7 @@ struct Report {
   std::vector<std::string> inputs;    // "input_ids: 1x128xi64"
   std::vector<EngineReport> engines;  // Tenon first
   MachineRates machine;
+  ModelCost cost;
   std::string processor;
   int runs_a_round = 1;
   std::vector<std::string> notes;

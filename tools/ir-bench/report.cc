@@ -35,6 +35,13 @@ Estimate RatioOf(const EngineReport& theirs, const EngineReport& ours) {
   return MedianEstimate(Ratios(theirs.rounds_ms, ours.rounds_ms));
 }
 
+// The least time by the machine's rates: of all FLOPs, or of all bytes.
+double BoundMs(const Report& report) {
+  const double by_flops = report.cost.flops / report.machine.gflops;
+  const double by_bytes = report.cost.bytes / report.machine.read_gbps;
+  return std::max(by_flops, by_bytes) / 1e6;
+}
+
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json EngineJson(const EngineReport& engine, const EngineReport& tenon) {
@@ -101,8 +108,16 @@ std::string TextReport(const Report& report, const Options& options) {
         fmt::format("{} / tenon: {:.3f} ({:.3f} to {:.3f}, {} rounds){}\n", engine.name,
                     ratio.median, ratio.low, ratio.high, tenon.rounds_ms.size(), Agreement(engine));
   }
+  const double gflop = report.cost.flops / 1e9, gbyte = report.cost.bytes / 1e9;
+  const double seconds = PercentilesOf(tenon.ms).median / 1e3;
   text += fmt::format("machine: {:.0f} GFLOP/s of f32 FMA, {:.1f} GB/s read\n",
                       report.machine.gflops, report.machine.read_gbps);
+  text += fmt::format(
+      "tenon: {:.3f} GFLOP, {:.1f} GFLOP/s, {:.2f} of the machine; {:.3f} GB at least, {:.1f} "
+      "GB/s, "
+      "{:.2f} of the machine; bound {:.3f} ms\n",
+      gflop, gflop / seconds, gflop / seconds / report.machine.gflops, gbyte, gbyte / seconds,
+      gbyte / seconds / report.machine.read_gbps, BoundMs(report));
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   return text;
 }
@@ -120,6 +135,8 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"neighbour", options.neighbour},
       {"processor", report.processor},
       {"machine", {{"gflops", report.machine.gflops}, {"read_gbps", report.machine.read_gbps}}},
+      {"cost",
+       {{"flops", report.cost.flops}, {"bytes", report.cost.bytes}, {"bound_ms", BoundMs(report)}}},
       {"rounds", report.engines.front().rounds_ms.size()},
       {"agree", report.agree()},
       {"engines", std::move(engines)},

@@ -1,0 +1,100 @@
+#include "kernels/op_cost.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "kernels/attention_call.h"
+#include "kernels/matmul_shape.h"
+#include "kernels/op_attrs.h"
+
+namespace tenon::kernels {
+namespace {
+
+using Views = std::span<const TensorView>;
+
+double Elements(const TensorView& view) { return static_cast<double>(view.numel()); }
+
+double MatmulFlops(Views inputs, Views, const void* attrs) {
+  const auto& a = *static_cast<const ten::MatmulAttrs*>(attrs);
+  const auto shape = MatMulShape::Of(inputs[0], inputs[1], a.transpose_a, a.transpose_b);
+  return 2.0 * static_cast<double>(shape.batch_count()) * static_cast<double>(shape.m) *
+         static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+double LinearFlops(Views inputs, Views outputs, const void*) {
+  return 2 * Elements(outputs[0]) * static_cast<double>(inputs[0].dim(-1));
+}
+
+// w is [out channels, in channels of a group, kernel…] in every layout of x.
+double ConvFlops(Views inputs, Views outputs, const void*) {
+  const TensorView& w = inputs[1];
+  return w.dim(0) == 0 ? 0 : 2 * Elements(outputs[0]) * Elements(w) / static_cast<double>(w.dim(0));
+}
+
+// w is [in channels, out channels of a group, kernel…].
+double ConvTransposeFlops(Views inputs, Views, const void*) {
+  const TensorView& w = inputs[1];
+  return w.dim(0) == 0 ? 0 : 2 * Elements(inputs[0]) * Elements(w) / static_cast<double>(w.dim(0));
+}
+
+double AttentionFlops(const AttentionCall& call) {
+  double keys = 0;  // seen by all queries of a head
+  for (int64_t i = 0; i < call.q_len; ++i) {
+    const AttentionCall::Range range = call.VisibleTo(i);
+    keys += static_cast<double>(range.end - range.first);
+  }
+  return 2 * static_cast<double>(call.batch * call.heads) * keys *
+         static_cast<double>(call.dim + call.v_dim);
+}
+double FusedAttentionFlops(Views inputs, Views outputs, const void* attrs) {
+  return AttentionFlops(AttentionCall::OfFused(inputs, outputs, attrs));
+}
+double NnAttentionFlops(Views inputs, Views outputs, const void* attrs) {
+  return AttentionFlops(AttentionCall::OfNn(inputs, outputs, attrs));
+}
+
+struct ProductOp {
+  std::string_view name;
+  double (*flops)(Views inputs, Views outputs, const void* attrs);
+};
+constexpr ProductOp kProducts[] = {
+    {"ten.matmul", MatmulFlops},
+    {"fused.linear", LinearFlops},
+    {"nn.conv", ConvFlops},
+    {"fused.conv", ConvFlops},
+    {"nn.conv_transpose", ConvTransposeFlops},
+    {"fused.attention", FusedAttentionFlops},
+    {"nn.attention", NnAttentionFlops},
+};
+
+constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "ten.gather_nd",
+                                         "ten.slice",  "ten.dynamic_slice",   "fused.embedding"};
+
+}  // namespace
+
+bool TakesRows(std::string_view op) {
+  return std::find(std::begin(kLookups), std::end(kLookups), op) != std::end(kLookups);
+}
+
+OpCost CostOf(std::string_view op, Views inputs, Views outputs, const void* attrs) {
+  OpCost cost;
+  double written = 0;
+  for (const TensorView& output : outputs) {
+    if (!output.present()) continue;
+    written += static_cast<double>(output.bytes());
+    cost.flops += Elements(output);
+  }
+  const bool lookup = TakesRows(op);
+  cost.bytes = written;
+  for (const TensorView& input : inputs) {
+    if (!input.present()) continue;
+    const auto bytes = static_cast<double>(input.bytes());
+    cost.bytes += lookup ? std::min(bytes, written) : bytes;
+  }
+  for (const ProductOp& product : kProducts) {
+    if (product.name == op) cost.flops = product.flops(inputs, outputs, attrs);
+  }
+  return cost;
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,30 @@
+// How much an operation computes and moves, from shapes alone.
+#ifndef TENON_KERNELS_OP_COST_H_
+#define TENON_KERNELS_OP_COST_H_
+
+#include <span>
+#include <string_view>
+
+#include "kernels/tensor_view.h"
+
+namespace tenon::kernels {
+
+struct OpCost {
+  // Products: 2 for each multiplication with its addition; attention without the keys that
+  // causality or its window hide. Of other ops, 1 for each element of the results.
+  double flops = 0;
+  // Every operand read once and every result written once; of tables, the rows that are looked up.
+  double bytes = 0;
+};
+
+// `op`: "fused.linear"; the views as its kernels take them, data unused; `attrs` its generated
+// attribute struct.
+OpCost CostOf(std::string_view op, std::span<const TensorView> inputs,
+              std::span<const TensorView> outputs, const void* attrs);
+
+// Does it read no more of an operand than its results hold, as lookups in a table do?
+bool TakesRows(std::string_view op);
+
+}  // namespace tenon::kernels
+
+#endif  // TENON_KERNELS_OP_COST_H_
