@@ -116,8 +116,9 @@ class Worker {
   void Merge(int64_t begin, int64_t end) const {
     for (int64_t tile = begin; tile < end; ++tile) {
       const Rows rows = RowsOf(tile);
-      for (int64_t r = 0; r < rows.count; ++r) {
-        MergeRow(tile * state_.splits, r, OutRow(rows, r));
+      Walk at = WalkOver(rows);
+      for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
+        MergeRow(tile * state_.splits, r, out_ + call_.out.At(rows.b, at.head(), at.i));
       }
     }
   }
@@ -143,12 +144,21 @@ class Worker {
     return {head / call_.kv_heads, head % call_.kv_heads, first, end - first};
   }
 
-  int64_t PositionOf(const Rows& rows, int64_t r) const { return (rows.first + r) / group_; }
-  int64_t HeadOf(const Rows& rows, int64_t r) const {
-    return rows.kv * group_ + (rows.first + r) % group_;
+  // The query position and the head of rows that follow each other.
+  struct Walk {
+    int64_t group, first_head, i, in_group;
+    int64_t head() const { return first_head + in_group; }
+    void Next() {
+      if (++in_group == group) in_group = 0, ++i;
+    }
+  };
+  Walk WalkOver(const Rows& rows) const {
+    return {group_, rows.kv * group_, rows.first / group_, rows.first % group_};
   }
-  float* OutRow(const Rows& rows, int64_t r) const {
-    return out_ + call_.out.At(rows.b, HeadOf(rows, r), PositionOf(rows, r));
+
+  // Rows of a tile, filled up with the last one.
+  int64_t Filled(const Rows& rows) const {
+    return CeilDiv(rows.count, state_.ops.lanes) * state_.ops.lanes;
   }
 
   Part PartOf(int64_t task) const {
@@ -176,21 +186,29 @@ class Worker {
   void SetTerm(const TensorView& tensor, const AttentionCall::ScoreStrides& strides,
                const Rows& rows, cpu::ScoreTerm<T>& term) const {
     const T* base = tensor.as<T>() + rows.b * strides[0];
-    for (int64_t r = 0; r < rows.count; ++r) {
-      term.rows[r] = base + HeadOf(rows, r) * strides[1] + PositionOf(rows, r) * strides[2];
+    Walk at = WalkOver(rows);
+    for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
+      term.rows[r] = base + at.head() * strides[1] + at.i * strides[2];
     }
+    for (int64_t r = rows.count; r < Filled(rows); ++r) term.rows[r] = term.rows[r - 1];
     term.step = strides[3];
     term.same_rows = rows.count == 1 || (strides[2] == 0 && (group_ == 1 || strides[1] == 0));
   }
 
   void SetRows(const Rows& rows, AttentionTile& tile) const {
     tile.rows = static_cast<int>(rows.count);
-    for (int64_t r = 0; r < rows.count; ++r) {
-      const int64_t i = PositionOf(rows, r);
-      const AttentionCall::Range visible = call_.VisibleTo(i);
-      tile.q[r] = q_ + call_.q.At(rows.b, HeadOf(rows, r), i);
+    Walk at = WalkOver(rows);
+    for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
+      const AttentionCall::Range visible = call_.VisibleTo(at.i);
+      tile.q[r] = q_ + call_.q.At(rows.b, at.head(), at.i);
+      tile.out[r] = out_ + call_.out.At(rows.b, at.head(), at.i);
       tile.first_key[r] = visible.first;
       tile.last_key[r] = visible.end - 1;
+    }
+    for (int64_t r = rows.count; r < Filled(rows); ++r) {
+      tile.q[r] = tile.q[r - 1];
+      tile.first_key[r] = tile.first_key[r - 1];
+      tile.last_key[r] = tile.last_key[r - 1];
     }
     tile.k = k_ + call_.k.At(rows.b, rows.kv, 0);
     tile.v = v_ + call_.v.At(rows.b, rows.kv, 0);
@@ -211,8 +229,8 @@ class Worker {
     const Rows rows = RowsOf(task / state_.splits);
     SetRows(rows, tile);
     const Part part = PartOf(task);
-    for (int64_t r = 0; r < rows.count; ++r) {
-      tile.out[r] = tile.partial ? part.rows + r * call_.v_dim : OutRow(rows, r);
+    for (int64_t r = 0; tile.partial && r < rows.count; ++r) {
+      tile.out[r] = part.rows + r * call_.v_dim;
     }
     // A finite mask value gives hidden keys a weight; only a very low one does not, and then only
     // in rows that see another key, which in parts of the keys cannot be known.

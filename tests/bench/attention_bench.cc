@@ -37,7 +37,7 @@ constexpr Shape kShapes[] = {
 // the heads of k and v are repeated beforehand, at no cost, and all scores are computed.
 class Primitives {
  public:
-  Primitives(const Shape& s, float* q, float* k, float* v, float* out, float* bias,
+  Primitives(const Shape& s, float* q, float* k, float* v, float* out, float* bias, float* mask,
              const memory::dims& q_strides, const memory::dims& k_strides)
       : scores_({s.batch, s.heads, s.q_len, s.k_len}) {
     const memory::dims q_dims = {s.batch, s.heads, s.q_len, s.dim};
@@ -52,36 +52,43 @@ class Primitives {
     memory ms = dnnl_.Memory(dims, dense, scores_.floats());
     dnnl::primitive_attr scale;
     scale.set_output_scales(0, {static_cast<float>(1 / std::sqrt(static_cast<double>(s.dim)))});
-    if (s.bias || s.mask) {
-      const memory mb =
-          dnnl_.Memory({1, s.heads, s.q_len, s.k_len},
-                       {s.heads * s.q_len * s.k_len, s.q_len * s.k_len, s.k_len, 1}, bias);
-      dnnl::post_ops add;
-      add.append_binary(dnnl::algorithm::binary_add, mb.get_desc());
-      scale.set_post_ops(add);
-      arguments_[0].insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, mb});
+    Add(dnnl::matmul({{mq.get_desc(), mk.get_desc(), ms.get_desc()}, scale, dnnl_.engine}),
+        {{DNNL_ARG_SRC, mq}, {DNNL_ARG_WEIGHTS, mk}, {DNNL_ARG_DST, ms}});
+    auto add = [&](const memory& term) {
+      Add(dnnl::binary(
+              {{dnnl::algorithm::binary_add, ms.get_desc(), term.get_desc(), ms.get_desc()},
+               dnnl_.engine}),
+          {{DNNL_ARG_SRC_0, ms}, {DNNL_ARG_SRC_1, term}, {DNNL_ARG_DST, ms}});
+    };
+    const int64_t pairs = s.q_len * s.k_len;
+    if (s.bias) {
+      add(dnnl_.Memory({1, s.heads, s.q_len, s.k_len}, {s.heads * pairs, pairs, s.k_len, 1}, bias));
     }
-    primitives_.emplace_back(
-        dnnl::matmul({{mq.get_desc(), mk.get_desc(), ms.get_desc()}, scale, dnnl_.engine}));
-    arguments_[0].insert({{DNNL_ARG_SRC, mq}, {DNNL_ARG_WEIGHTS, mk}, {DNNL_ARG_DST, ms}});
-    primitives_.emplace_back(dnnl::softmax_forward(
-        {{dnnl::prop_kind::forward_inference, ms.get_desc(), 3}, dnnl_.engine}));
-    arguments_[1] = {{DNNL_ARG_SRC, ms}, {DNNL_ARG_DST, ms}};
-    primitives_.emplace_back(
-        dnnl::matmul({{ms.get_desc(), mv.get_desc(), mo.get_desc()}, dnnl_.engine}));
-    arguments_[2] = {{DNNL_ARG_SRC, ms}, {DNNL_ARG_WEIGHTS, mv}, {DNNL_ARG_DST, mo}};
+    if (s.mask) add(dnnl_.Memory({s.batch, 1, s.q_len, s.k_len}, {pairs, pairs, s.k_len, 1}, mask));
+    Add(dnnl::softmax_forward(
+            {{dnnl::prop_kind::forward_inference, ms.get_desc(), 3}, dnnl_.engine}),
+        {{DNNL_ARG_SRC, ms}, {DNNL_ARG_DST, ms}});
+    Add(dnnl::matmul({{ms.get_desc(), mv.get_desc(), mo.get_desc()}, dnnl_.engine}),
+        {{DNNL_ARG_SRC, ms}, {DNNL_ARG_WEIGHTS, mv}, {DNNL_ARG_DST, mo}});
   }
 
   void Run() {
-    for (size_t i = 0; i < 3; ++i) primitives_[i].execute(dnnl_.stream, arguments_[i]);
+    for (size_t i = 0; i < primitives_.size(); ++i) {
+      primitives_[i].execute(dnnl_.stream, arguments_[i]);
+    }
     dnnl_.stream.wait();
   }
 
  private:
+  void Add(const dnnl::primitive& primitive, std::unordered_map<int, memory> arguments) {
+    primitives_.push_back(primitive);
+    arguments_.push_back(std::move(arguments));
+  }
+
   Onednn dnnl_;
   Buffer scores_;
   std::vector<dnnl::primitive> primitives_;
-  std::unordered_map<int, memory> arguments_[3];
+  std::vector<std::unordered_map<int, memory>> arguments_;
 };
 
 void Measure(const Shape& s, tenon::kernels::ThreadPool& pool) {
@@ -115,7 +122,7 @@ void Measure(const Shape& s, tenon::kernels::ThreadPool& pool) {
       s.packed ? q_strides : memory::dims{s.heads * s.k_len * s.dim, s.k_len * s.dim, s.dim, 1};
   Primitives peer(s, q.floats(), s.packed ? q.floats() + width : k_all.floats(),
                   s.packed ? q.floats() + 2 * width : v_all.floats(), peer_out.floats(),
-                  bias.floats(), q_strides, k_strides);
+                  bias.floats(), mask.floats(), q_strides, k_strides);
   const int64_t kv_bytes = 2 * s.batch * s.kv_heads * s.k_len * s.dim * 4;
   Buffer from({kv_bytes / 4}), to({kv_bytes / 4});
   const bool decode = s.q_len == 1;

@@ -78,58 +78,19 @@ void Product(int64_t rows, const float* a, int64_t a_row, int64_t a_step, const 
   }
 }
 
-// to[c] = the values of all rows at column first + c, for up to kLanes columns.
-template <int kVectors, typename T>
-void TransposeColumns(const T* const* rows, int num_rows, int64_t first, int64_t columns,
-                      float* to) {
-  for (int v = 0; v < kVectors; ++v) {
-    V block[kLanes];
+// block[c] = the values of kLanes rows at column first + c, for up to kLanes columns; the rest is
+// zero.
+template <typename T>
+inline void LoadColumns(const T* const* rows, int64_t first, int64_t columns, V (&block)[kLanes]) {
+  if (columns >= kLanes) {
 #pragma GCC unroll 16
-    for (int r = 0; r < kLanes; ++r) {
-      const int row = v * kLanes + r;
-      block[r] = row < num_rows ? LoadUpTo(rows[row] + first, columns) : Zero();
-    }
-    Transpose(block);
+    for (int r = 0; r < kLanes; ++r) block[r] = LoadUpTo(rows[r] + first, kLanes);
+  } else {
 #pragma GCC unroll 16
-    for (int c = 0; c < kLanes; ++c) {
-      if (c < columns) Store(to + (c * kVectors + v) * kLanes, block[c]);
-    }
+    for (int r = 0; r < kLanes; ++r) block[r] = LoadUpTo(rows[r] + first, columns);
   }
+  Transpose(block);
 }
-
-// A score term by lanes: `at` gives the vector of a key in the block of kLanes keys last moved to.
-template <int kVectors, typename T>
-struct LaneTerm {
-  enum class Kind { kNone, kByKey, kByRow, kFull };
-
-  LaneTerm(const ScoreTerm<T>& term, int rows) : term_(term), rows_(rows) {
-    if (term.rows[0] == nullptr) return;
-    kind = term.step == 0 ? Kind::kByRow : term.same_rows ? Kind::kByKey : Kind::kFull;
-    if (kind != Kind::kByRow) return;
-    for (int r = 0; r < kVectors * kLanes; ++r) {
-      values_[r] = static_cast<float>(term.rows[r < rows ? r : 0][0]);
-    }
-  }
-
-  void MoveTo(int64_t key, int64_t keys) {
-    key_ = key;
-    if (kind == Kind::kFull)
-      TransposeColumns<kVectors>(term_.rows, rows_, key, keys < kLanes ? keys : kLanes, values_);
-  }
-
-  V At(int64_t c, int v) const {
-    if (kind == Kind::kByKey) return Set(static_cast<float>(term_.rows[0][key_ + c]));
-    return Load(values_ + ((kind == Kind::kByRow ? 0 : c * kVectors) + v) * kLanes);
-  }
-
-  Kind kind = Kind::kNone;
-
- private:
-  const ScoreTerm<T>& term_;
-  int rows_;
-  int64_t key_ = 0;
-  alignas(64) float values_[kLanes * kVectors * kLanes];
-};
 
 // One tile whose rows fill kVectors vectors.
 template <int kVectors>
@@ -137,8 +98,6 @@ struct Tile {
   static constexpr int kWidth = kVectors * kLanes;
 
   AttentionTile& t;
-  LaneTerm<kVectors, float> bias, mask;
-  LaneTerm<kVectors, uint8_t> keep;
   float* queries;  // dim x kWidth
   float* scores;   // up to kKeyBlock x kWidth
   float* result;   // v_dim x kWidth
@@ -146,9 +105,6 @@ struct Tile {
 
   explicit Tile(AttentionTile& tile)
       : t(tile),
-        bias(tile.bias, tile.rows),
-        mask(tile.mask, tile.rows),
-        keep(tile.keep, tile.rows),
         queries(tile.scratch),
         scores(queries + tile.dim * kWidth),
         result(scores + kKeyBlock * kWidth) {
@@ -158,87 +114,115 @@ struct Tile {
     }
   }
 
+  // How many rows vector v holds.
+  int64_t RowsOf(int v) const { return Clamp64(t.rows - v * kLanes, 0, kLanes); }
+
   void PackQueries() {
     const V scale = Set(t.scale);
     for (int64_t d = 0; d < t.dim; d += kLanes) {
       const int64_t n = Min64(kLanes, t.dim - d);
-      float* to = queries + d * kWidth;
-      TransposeColumns<kVectors>(t.q, t.rows, d, n, to);
-      for (int64_t i = 0; i < n * kVectors; ++i) {
-        Store(to + i * kLanes, Mul(Load(to + i * kLanes), scale));
+      for (int v = 0; v < kVectors; ++v) {
+        V block[kLanes];
+        LoadColumns(t.q + v * kLanes, d, n, block);
+        float* to = queries + d * kWidth + v * kLanes;
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) {
+          if (i < n) Store(to + i * kWidth, Mul(block[i], scale));
+        }
       }
     }
   }
 
-  // Does causality or the window hide a key of the block from a row?
-  bool HidesByPosition(int64_t begin, int64_t n) const {
-    return t.last_key[0] < begin + n - 1 || t.first_key[t.rows - 1] > begin;
+  // The value of each row of vector v, where a term has one for all keys.
+  template <typename T>
+  V ByRow(const ScoreTerm<T>& term, int v) const {
+    alignas(64) float values[kLanes];
+    for (int r = 0; r < kLanes; ++r) values[r] = static_cast<float>(term.rows[v * kLanes + r][0]);
+    return Load(values);
+  }
+
+  void AddTerm(const ScoreTerm<float>& term, int64_t begin, int64_t n) {
+    if (term.rows[0] == nullptr) return;
+    for (int v = 0; v < kVectors; ++v) {
+      float* at = scores + v * kLanes;
+      if (term.step == 0) {
+        const V value = ByRow(term, v);
+        for (int64_t j = 0; j < n; ++j) Store(at + j * kWidth, Add(Load(at + j * kWidth), value));
+      } else if (term.same_rows) {
+        const float* row = term.rows[0] + begin;
+        for (int64_t j = 0; j < n; ++j) {
+          Store(at + j * kWidth, Add(Load(at + j * kWidth), Set(row[j])));
+        }
+      } else {
+        for (int64_t first = 0; first < n; first += kLanes, at += kLanes * kWidth) {
+          V block[kLanes];
+          LoadColumns(term.rows + v * kLanes, begin + first, n - first, block);
+          // Beyond the last key there is room, and no harm in what is written.
+#pragma GCC unroll 16
+          for (int c = 0; c < kLanes; ++c) {
+            Store(at + c * kWidth, Add(Load(at + c * kWidth), block[c]));
+          }
+        }
+      }
+    }
+  }
+
+  // Hides from each row what a mask, causality or the window hides.
+  void HideKeys(int64_t begin, int64_t n) {
+    const bool by_position = t.last_key[0] < begin + n - 1 || t.first_key[t.rows - 1] > begin;
+    if (!by_position && t.keep.rows[0] == nullptr && t.key_keep == nullptr) return;
+    for (int v = 0; v < kVectors; ++v) {
+      alignas(64) float last[kLanes], first[kLanes];  // visible keys, counted from `begin`
+      for (int r = 0; r < kLanes; ++r) {
+        const int row = v * kLanes + r;
+        last[r] = static_cast<float>(Clamp64(t.last_key[row] - begin, -1, n));
+        first[r] = static_cast<float>(Clamp64(t.first_key[row] - begin, 0, n));
+      }
+      const V lasts = Load(last), firsts = Load(first);
+      for (int64_t j = 0; j < n; j += kLanes) {
+        V kept[kLanes];
+        LoadKept(v, begin + j, n - j, kept);
+        float* at = scores + j * kWidth + v * kLanes;
+        for (int64_t c = 0; c < Min64(kLanes, n - j); ++c) {
+          const V position = Set(static_cast<float>(j + c));
+          M hidden = Equal(kept[c], Zero());
+          hidden = Or(hidden, Or(Less(lasts, position), Less(position, firsts)));
+          Store(at + c * kWidth, Hide(Load(at + c * kWidth), hidden, t.mask_value));
+        }
+      }
+    }
+  }
+
+  // Zero where a mask hides a key of the next kLanes (at most n) from a row of vector v.
+  void LoadKept(int v, int64_t key, int64_t n, V (&kept)[kLanes]) const {
+    if (t.keep.rows[0] == nullptr) {
+      for (int c = 0; c < kLanes; ++c) kept[c] = Set(1.0f);
+    } else if (t.keep.step == 0) {
+      const V rows = ByRow(t.keep, v);
+      for (int c = 0; c < kLanes; ++c) kept[c] = rows;
+    } else {
+      LoadColumns(t.keep.rows + v * kLanes, key, n, kept);
+    }
+    if (t.key_keep == nullptr) return;
+    for (int64_t c = 0; c < Min64(kLanes, n); ++c) {
+      if (t.key_keep[(key + c) * t.key_keep_step] == 0) kept[c] = Zero();
+    }
   }
 
   // Everything between the product and the softmax. block_max: in and out.
   void FinishScores(int64_t begin, int64_t n, V (&block_max)[kVectors]) {
-    using FloatKind = typename LaneTerm<kVectors, float>::Kind;
-    using KeepKind = typename LaneTerm<kVectors, uint8_t>::Kind;
-    const bool by_position = HidesByPosition(begin, n);
-    const bool hides = by_position || keep.kind != KeepKind::kNone || t.key_keep != nullptr;
-    const bool by_rows = hides || t.softcap > 0 || bias.kind > FloatKind::kByKey ||
-                         mask.kind > FloatKind::kByKey ||
-                         (bias.kind == FloatKind::kByKey && mask.kind == FloatKind::kByKey);
-    if (by_rows) return FinishByRows(begin, n, by_position, hides, block_max);
-    const float* added = bias.kind == FloatKind::kByKey   ? t.bias.rows[0] + begin
-                         : mask.kind == FloatKind::kByKey ? t.mask.rows[0] + begin
-                                                          : nullptr;
-    for (int64_t j = 0; j < n; ++j) {
-      const V term = added != nullptr ? Set(added[j]) : Zero();
-      for (int v = 0; v < kVectors; ++v) {
-        float* at = scores + j * kWidth + v * kLanes;
-        V s = Load(at);
-        if (added != nullptr) {
-          s = Add(s, term);
-          Store(at, s);
-        }
-        block_max[v] = Max(s, block_max[v]);
+    if (t.softcap > 0) {
+      for (int64_t i = 0; i < n * kWidth; i += kLanes) {
+        Store(scores + i, SoftCap(Load(scores + i), t.softcap));
       }
     }
-  }
-
-  void FinishByRows(int64_t begin, int64_t n, bool by_position, bool hides,
-                    V (&block_max)[kVectors]) {
-    using FloatKind = typename LaneTerm<kVectors, float>::Kind;
-    using KeepKind = typename LaneTerm<kVectors, uint8_t>::Kind;
-    alignas(64) float lasts[kWidth], firsts[kWidth];  // visible keys, counted from `begin`
-    for (int r = 0; r < kWidth; ++r) {
-      const int row = r < t.rows ? r : t.rows - 1;
-      lasts[r] = static_cast<float>(Clamp64(t.last_key[row] - begin, -1, n));
-      firsts[r] = static_cast<float>(Clamp64(t.first_key[row] - begin, 0, n));
-    }
-    for (int64_t first = 0; first < n; first += kLanes) {
-      const int64_t columns = Min64(kLanes, n - first);
-      bias.MoveTo(begin + first, columns);
-      mask.MoveTo(begin + first, columns);
-      keep.MoveTo(begin + first, columns);
-      for (int64_t c = 0; c < columns; ++c) {
-        const int64_t key = begin + first + c;
-        const bool key_hidden = t.key_keep != nullptr && t.key_keep[key * t.key_keep_step] == 0;
-        const V position = Set(static_cast<float>(first + c));
-        for (int v = 0; v < kVectors; ++v) {
-          float* at = scores + (first + c) * kWidth + v * kLanes;
-          V s = Load(at);
-          if (t.softcap > 0) s = SoftCap(s, t.softcap);
-          if (bias.kind != FloatKind::kNone) s = Add(s, bias.At(c, v));
-          if (mask.kind != FloatKind::kNone) s = Add(s, mask.At(c, v));
-          if (hides) {
-            M hidden = key_hidden ? All() : None();
-            if (keep.kind != KeepKind::kNone) hidden = Or(hidden, Equal(keep.At(c, v), Zero()));
-            if (by_position) {
-              hidden = Or(hidden, Less(Load(lasts + v * kLanes), position));
-              hidden = Or(hidden, Less(position, Load(firsts + v * kLanes)));
-            }
-            s = Hide(s, hidden, t.mask_value);
-          }
-          Store(at, s);
-          block_max[v] = Max(s, block_max[v]);
-        }
+    AddTerm(t.bias, begin, n);
+    AddTerm(t.mask, begin, n);
+    HideKeys(begin, n);
+    for (int64_t j = 0; j < n; ++j) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        block_max[v] = Max(Load(scores + j * kWidth + v * kLanes), block_max[v]);
       }
     }
   }
@@ -281,8 +265,8 @@ struct Tile {
   void WriteResult() {
     for (int v = 0; v < kVectors; ++v) {
       const int row = v * kLanes;
-      const int64_t rows = Min64(kLanes, t.rows - row);
-      if (rows <= 0) break;
+      const int64_t rows = RowsOf(v);
+      if (rows == 0) break;
       StoreUpTo(t.max + row, max[v], rows);
       StoreUpTo(t.sum + row, sum[v], rows);
       V factor = Set(1.0f);

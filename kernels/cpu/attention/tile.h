@@ -19,7 +19,8 @@ struct ScoreTerm {
 };
 
 struct AttentionTile {
-  // Operands. The rows share the head of k and v; rows' positions do not decrease.
+  // Operands. The rows share the head of k and v; rows' positions do not decrease. What is said of
+  // each row is also filled in up to the next multiple of the lanes, by repeating the last row.
   int rows = 0;
   const float* q[kMaxTileRows] = {};
   int64_t last_key[kMaxTileRows] = {};   // the last key that causality shows
