@@ -79,7 +79,8 @@ class Call {
 
  private:
   static void Check(const tenon::kernels::KernelStatus& status) {
-    if (!status.ok()) std::fprintf(stderr, "%s\n", status.message.c_str()), std::exit(1);
+    if (!status.ok())
+      std::fprintf(stderr, "%s\n", std::string(status.message()).c_str()), std::exit(1);
   }
   const tenon::kernels::Kernel* kernel_;
   std::vector<tenon::kernels::TensorView> inputs_, outputs_;
