@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/attr_decode.h"
+#include "executor/lasting_memory.h"
 #include "executor/lowered_op.h"
 #include "executor/passes.h"
 #include "executor/program_impl.h"
@@ -413,7 +414,7 @@ kernels::PackedBytes InstructionWeights::Pack(std::span<const int>, std::string_
   const std::lock_guard<std::mutex> lock(mutex_);
   auto found = packed_.find(layout);
   if (found != packed_.end()) return found->second;
-  absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateAligned(bytes);
+  absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
   if (!memory.ok()) return nullptr;
   fill(memory->get());
   return packed_.emplace(layout, *std::move(memory)).first->second;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "executor/lasting_memory.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
@@ -53,7 +54,7 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
                          Prepared::Make(program_, walk, device_, inputs, symbols, std::move(plan)));
   ++stats_.shapes_prepared;
   if (made->arena_bytes() > arena_bytes_) {
-    TENON_ASSIGN_OR_RETURN(arena_, AllocateAligned(made->arena_bytes()));
+    TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(made->arena_bytes()));
     stats_.arena_bytes += made->arena_bytes() - arena_bytes_;
     arena_bytes_ = made->arena_bytes();
   }
