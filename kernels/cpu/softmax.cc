@@ -1,6 +1,4 @@
 // Softmax of floats over the last axis.
-#include <cstring>
-
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
@@ -32,8 +30,7 @@ KernelStatus Softmax(const RunArgs& args) {
       if constexpr (kLog) {
         ops.log_softmax(x + row, out + row, n);
       } else {
-        if (out != x) std::memcpy(out + row, x + row, static_cast<size_t>(n) * sizeof(float));
-        ops.softmax(out + row, n);
+        ops.softmax(x + row, out + row, n);
       }
     }
   });

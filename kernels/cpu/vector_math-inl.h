@@ -19,21 +19,48 @@ using V = hn::Vec<D>;
 
 inline V Const(float c) { return hn::Set(D(), c); }
 
-// Highway's Min and Max differ between targets when an operand is NaN; these keep a NaN in x.
-inline V ClampKeepingNan(V x, float low, float high) {
-  x = hn::IfThenElse(hn::Lt(x, Const(low)), Const(low), x);
-  return hn::IfThenElse(hn::Gt(x, Const(high)), Const(high), x);
+// Highway's Min and Max differ between targets when an operand is NaN: x86 gives the second.
+#define TENON_MIN_MAX_GIVE_SECOND \
+  (HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR)
+
+// max(bound, x) and min(bound, x) that keep a NaN in x.
+inline V AtLeast(V bound, V x) {
+#if TENON_MIN_MAX_GIVE_SECOND
+  return hn::Max(bound, x);
+#else
+  return hn::IfThenElse(hn::Lt(x, bound), bound, x);
+#endif
+}
+inline V AtMost(V bound, V x) {
+#if TENON_MIN_MAX_GIVE_SECOND
+  return hn::Min(bound, x);
+#else
+  return hn::IfThenElse(hn::Gt(x, bound), bound, x);
+#endif
 }
 
-// 2^n for integral n in [-127, 127].
-inline V PowerOfTwo(hn::Vec<hn::RebindToSigned<D>> n) {
+inline V ClampKeepingNan(V x, float low, float high) {
+  return AtMost(Const(high), AtLeast(Const(low), x));
+}
+
+// p * 2^n for p of about 1 and integral n in [-151, 130].
+inline V Scale2(V p, V n) {
+#if HWY_TARGET == HWY_AVX3
+  return V{_mm512_scalef_ps(p.raw, n.raw)};
+#else
+  // Two factors, because 2^n itself may not be representable.
   const hn::RebindToSigned<D> di;
-  return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
+  const auto power = [&](auto e) {
+    return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(e, hn::Set(di, 127))));
+  };
+  const auto exponent = hn::ConvertTo(di, n);
+  const auto half = hn::ShiftRight<1>(exponent);
+  return hn::Mul(hn::Mul(p, power(half)), power(hn::Sub(exponent, half)));
+#endif
 }
 
 // Overflows to infinity, underflows gradually to 0, keeps NaN.
 inline V Exp(V x) {
-  const hn::RebindToSigned<D> di;
   const V clamped = ClampKeepingNan(x, -104.0f, 89.5f);
   const V n = hn::Round(hn::Mul(clamped, Const(1.44269504088896341f)));
   V r = hn::NegMulAdd(n, Const(0.693145751953125f), clamped);  // ln 2 in two parts
@@ -46,12 +73,7 @@ inline V Exp(V x) {
   p = hn::MulAdd(p, r, Const(1.6666665459e-1f));
   p = hn::MulAdd(p, r, Const(5.0000001201e-1f));
   p = hn::MulAdd(p, hn::Mul(r, r), r);
-  p = hn::Add(p, Const(1.0f));
-  // Two factors, because 2^n itself may not be representable.
-  const auto exponent = hn::ConvertTo(di, n);
-  const auto half = hn::ShiftRight<1>(exponent);
-  const V y = hn::Mul(hn::Mul(p, PowerOfTwo(half)), PowerOfTwo(hn::Sub(exponent, half)));
-  return hn::IfThenElse(hn::Eq(x, x), y, x);
+  return Scale2(hn::Add(p, Const(1.0f)), n);  // p is NaN where x is
 }
 
 // An odd rational approximation; erf(4) is 1 to the last bit.

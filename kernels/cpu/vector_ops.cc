@@ -186,7 +186,17 @@ void Rotate(const float* x, const float* cos, const float* sin, float* y, int64_
     RotateHalf(x + half, x, cos + half, sin + half, y + half, half, 1);
     return;
   }
-  for (int64_t i = 0; i + 1 < n; i += 2) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  if (lanes > 1) {
+    for (; i + lanes <= n; i += lanes) {
+      const V value = hn::LoadU(d, x + i), angle = hn::LoadU(d, sin + i);
+      const V turned = hn::Mul(hn::Reverse2(d, value), hn::OddEven(angle, hn::Neg(angle)));
+      hn::StoreU(hn::MulAdd(value, hn::LoadU(d, cos + i), turned), d, y + i);
+    }
+  }
+  for (; i + 1 < n; i += 2) {
     y[i] = x[i] * cos[i] - x[i + 1] * sin[i];
     y[i + 1] = x[i + 1] * cos[i + 1] + x[i] * sin[i + 1];
   }
@@ -251,100 +261,154 @@ float Min(const float* x, int64_t n) { return Extreme<MinStep>(x, n, kInfinity);
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-// y = exp(x - max); returns the sum.
+// The largest element, or any value at all if there is a NaN.
+float MaxWithoutNan(const float* x, int64_t n) {
+  const auto larger = [](V acc, V v) { return hn::Max(acc, v); };
+  return hn::GetLane(hn::MaxOfLanes(D(), Fold(x, n, -kInfinity, larger, larger)));
+}
+
+// y (unless null) = exp(x - max); returns the sum.
+template <bool kStore>
 float ExpMinus(const float* x, float* y, int64_t n, float max) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const V vmax = Const(max);
-  V sum = hn::Zero(d);
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
+  V sum0 = hn::Zero(d), sum1 = sum0;
+  const auto step = [&](int64_t i) {
     const V e = Exp(hn::Sub(hn::LoadU(d, x + i), vmax));
-    if (y != nullptr) hn::StoreU(e, d, y + i);
-    sum = hn::Add(sum, e);
+    if constexpr (kStore) hn::StoreU(e, d, y + i);
+    return e;
+  };
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    sum0 = hn::Add(sum0, step(i));
+    sum1 = hn::Add(sum1, step(i + lanes));
   }
-  float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  for (; i + lanes <= n; i += lanes) sum0 = hn::Add(sum0, step(i));
   if (i < n) {
-    HWY_ALIGN float part[kMaxLanes];
-    hn::Store(Exp(hn::Sub(LoadPart(x + i, n - i), vmax)), d, part);
-    for (int64_t j = 0; j < n - i; ++j) {
-      total += part[j];
-      if (y != nullptr) y[i + j] = part[j];
-    }
+    // Filled with -inf, whose weight is 0.
+    const V e = Exp(hn::Sub(LoadPart(x + i, n - i, -kInfinity), vmax));
+    if constexpr (kStore) StorePart(e, y + i, n - i);
+    sum1 = hn::Add(sum1, e);
   }
-  return total;
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
 }
 
-bool Softmax(float* y, int64_t n) {
-  const float max = Max(y, n);
-  const float sum = ExpMinus(y, y, n, max);
+// A NaN among the scores, or +inf or nothing but -inf, makes the sum NaN, and so every weight.
+void Softmax(const float* x, float* y, int64_t n) {
+  const float sum = ExpMinus<true>(x, y, n, MaxWithoutNan(x, n));
   Unary<UnaryOp::kAffine>(y, y, n, 1 / sum, 0);
-  return max != -kInfinity;
 }
 
 void LogSoftmax(const float* x, float* y, int64_t n) {
-  const float max = Max(x, n);
-  const float log_sum = std::log(ExpMinus(x, nullptr, n, max));
+  const float max = MaxWithoutNan(x, n);
+  const float log_sum = std::log(ExpMinus<false>(x, nullptr, n, max));
   const D d;
+  const V vmax = Const(max), vlog = Const(log_sum);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, x + i), Const(max)), Const(log_sum)), d, y + i);
+    hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, x + i), vmax), vlog), d, y + i);
   }
-  for (; i < n; ++i) y[i] = x[i] - max - log_sum;
+  if (i < n) {
+    StorePart(hn::Sub(hn::Sub(LoadPart(x + i, n - i), vmax), vlog), y + i, n - i);
+  }
+}
+
+// sum = x + skip; returns the total.
+float AddRows(const float* x, const float* skip, float* sum, int64_t n) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  V s0 = hn::Zero(d), s1 = s0;
+  const auto step = [&](int64_t i) {
+    const V s = hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, skip + i));
+    hn::StoreU(s, d, sum + i);
+    return s;
+  };
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    s0 = hn::Add(s0, step(i));
+    s1 = hn::Add(s1, step(i + lanes));
+  }
+  for (; i + lanes <= n; i += lanes) s0 = hn::Add(s0, step(i));
+  if (i < n) {
+    const V s = hn::Add(LoadPart(x + i, n - i), LoadPart(skip + i, n - i));
+    StorePart(s, sum + i, n - i);
+    s1 = hn::Add(s1, s);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
 }
 
 // The sum of (x - mean)^2.
 float SquaredDistance(const float* x, int64_t n, float mean) {
   const V vmean = Const(mean);
+  const auto square = [&](V acc, V v) {
+    const V distance = hn::Sub(v, vmean);
+    return hn::MulAdd(distance, distance, acc);
+  };
+  // The accumulators start at 0, the lanes that are missing at the end count as the mean.
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  V s0 = hn::Zero(d), s1 = s0;
+  V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   int64_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V d0 = hn::Sub(hn::LoadU(d, x + i), vmean);
-    const V d1 = hn::Sub(hn::LoadU(d, x + i + lanes), vmean);
-    s0 = hn::MulAdd(d0, d0, s0);
-    s1 = hn::MulAdd(d1, d1, s1);
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = square(s0, hn::LoadU(d, x + i));
+    s1 = square(s1, hn::LoadU(d, x + i + lanes));
+    s2 = square(s2, hn::LoadU(d, x + i + 2 * lanes));
+    s3 = square(s3, hn::LoadU(d, x + i + 3 * lanes));
   }
-  float total = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const V d0 = hn::Sub(hn::LoadU(d, x + i), vmean);
-    s0 = hn::MulAdd(d0, d0, s0);
-  }
-  for (; i < n; ++i) total += (x[i] - mean) * (x[i] - mean);
-  return total + hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
+  for (; i + lanes <= n; i += lanes) s0 = square(s0, hn::LoadU(d, x + i));
+  if (i < n) s1 = square(s1, LoadPart(x + i, n - i, mean));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
 
-inline V NormOne(V s, V mean, V inverse, V scale, V bias) {
-  return hn::MulAdd(hn::Mul(hn::Sub(s, mean), inverse), scale, bias);
+// out = (x - mean) * inverse [* scale] [+ bias].
+template <bool kScale, bool kBias>
+void ApplyNorm(const float* x, const NormRow& row, float mean, float inverse) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = row.n;
+  const V vmean = Const(mean), vinverse = Const(inverse);
+  const auto one = [&](V v, auto load, int64_t i) {
+    v = hn::Mul(hn::Sub(v, vmean), vinverse);
+    if constexpr (kScale && kBias) return hn::MulAdd(v, load(row.scale + i), load(row.bias + i));
+    if constexpr (kScale) v = hn::Mul(v, load(row.scale + i));
+    if constexpr (kBias) v = hn::Add(v, load(row.bias + i));
+    return v;
+  };
+  const auto load = [&](const float* p) { return hn::LoadU(d, p); };
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(one(load(x + i), load, i), d, row.out + i);
+  if (i < n) {
+    const auto load_part = [&](const float* p) { return LoadPart(p, n - i); };
+    StorePart(one(load_part(x + i), load_part, i), row.out + i, n - i);
+  }
 }
 
 void Norm(const NormRow& row) {
-  const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = row.n;
+  const int64_t n = row.n;
   const float* s = row.x;
+  float total = 0;
   if (row.skip != nullptr) {
     float* sum = row.sum != nullptr ? row.sum : row.out;
-    Binary<BinaryOp::kAdd, BinaryForm::kVV>(row.x, row.skip, sum, n);
+    total = AddRows(row.x, row.skip, sum, n);
     s = sum;
-  } else if (row.sum != nullptr && row.sum != row.x) {
-    std::memcpy(row.sum, row.x, static_cast<size_t>(n) * sizeof(float));
+  } else {
+    if (row.sum != nullptr && row.sum != row.x) {
+      std::memcpy(row.sum, row.x, static_cast<size_t>(n) * sizeof(float));
+    }
+    if (row.subtract_mean) total = Sum(s, n);
   }
-  const float mean = row.subtract_mean ? Sum(s, n) / static_cast<float>(n) : 0;
-  const float variance = SquaredDistance(s, n, mean) / static_cast<float>(n);
-  const V vmean = Const(mean), inverse = Const(1 / std::sqrt(variance + row.epsilon));
-  const V one = Const(1), zero = hn::Zero(d);
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const V scale = row.scale != nullptr ? hn::LoadU(d, row.scale + i) : one;
-    const V bias = row.bias != nullptr ? hn::LoadU(d, row.bias + i) : zero;
-    hn::StoreU(NormOne(hn::LoadU(d, s + i), vmean, inverse, scale, bias), d, row.out + i);
-  }
-  if (i < n) {
-    const V scale = row.scale != nullptr ? LoadPart(row.scale + i, n - i) : one;
-    const V bias = row.bias != nullptr ? LoadPart(row.bias + i, n - i) : zero;
-    StorePart(NormOne(LoadPart(s + i, n - i), vmean, inverse, scale, bias), row.out + i, n - i);
+  const float mean = row.subtract_mean ? total / static_cast<float>(n) : 0;
+  const float squares = row.subtract_mean ? SquaredDistance(s, n, mean) : SumOfSquares(s, n);
+  const float inverse = 1 / std::sqrt(squares / static_cast<float>(n) + row.epsilon);
+  if (row.scale != nullptr && row.bias != nullptr) {
+    ApplyNorm<true, true>(s, row, mean, inverse);
+  } else if (row.scale != nullptr) {
+    ApplyNorm<true, false>(s, row, mean, inverse);
+  } else if (row.bias != nullptr) {
+    ApplyNorm<false, true>(s, row, mean, inverse);
+  } else {
+    ApplyNorm<false, false>(s, row, mean, inverse);
   }
 }
 

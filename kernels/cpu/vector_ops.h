@@ -66,8 +66,8 @@ struct VectorOps {
   float (*sum_of_squares)(const float* x, int64_t n);
   float (*max)(const float* x, int64_t n);  // NaN if any is; -inf if n is 0
   float (*min)(const float* x, int64_t n);
-  // Softmax in place. False, with NaN in y, if every score was -inf.
-  bool (*softmax)(float* y, int64_t n);
+  // NaN throughout if a score is NaN or +inf, or all are -inf.
+  void (*softmax)(const float* x, float* y, int64_t n);
   void (*log_softmax)(const float* x, float* y, int64_t n);
   void (*norm)(const NormRow& row);
   // y = x * cos + rotate(x) * sin for a row of n elements, in halves or in neighbouring pairs; y is
