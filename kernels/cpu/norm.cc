@@ -39,9 +39,8 @@ template <typename Attrs, bool kSkip, bool kMean>
 KernelStatus Norm(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
   const int64_t axis = NormalizeAxis(args.get<Attrs>().axis, out.rank());
-  const DimSpan outer = out.shape.first(axis);
-  const int64_t n = Product(out.shape.subspan(axis)), rows = Product(outer);
-  if (n == 0) return KernelStatus::Ok();
+  const int64_t n = Product(out.shape.subspan(axis)), rows = Product(out.shape.first(axis));
+  if (n == 0 || rows == 0) return KernelStatus::Ok();
   auto strides = [&](const TensorView& view) {
     Dims all = BroadcastStrides(view.shape, out.shape);
     all.resize(static_cast<size_t>(axis));
@@ -51,16 +50,24 @@ KernelStatus Norm(const RunArgs& args) {
     return cpu::Present(args.inputs, i) ? args.inputs[i].as<float>() : nullptr;
   };
   const Dims x_strides = strides(args.inputs[0]);
-  const Dims skip_strides = kSkip ? strides(args.inputs[1]) : x_strides;
+  // Runs of rows that lie at even distances: the last axis once those that join have joined.
+  Dims outer = ToDims(out.shape.first(axis));
+  std::array<Dims, 2> steps = {x_strides, kSkip ? strides(args.inputs[1]) : x_strides};
+  Coalesce(outer, steps);
+  const int64_t run = outer.back();
   const float *x = data(0), *skip = kSkip ? data(1) : nullptr;
   const float *scale = data(kSkip ? 2 : 1), *bias = kMean ? data(kSkip ? 3 : 2) : nullptr;
   float* sum = kSkip && cpu::Present(args.outputs, 1) ? args.outputs[1].as<float>() : nullptr;
   const cpu::VectorOps& ops = cpu::GetVectorOps();
   (*args.device->parallel)(rows, cpu::RowGrain(n, 4), [&](int64_t begin, int64_t end) {
-    StridedWalk<2> walk(outer, {x_strides, skip_strides}, begin);
-    for (int64_t r = begin; r < end; ++r, walk.Next()) {
-      ops.norm({.x = x + walk[0],
+    for (int64_t r = begin; r < end;) {
+      const StridedWalk<2> walk(View(outer), steps, r);
+      const int64_t count = std::min(end - r, run - r % run);
+      ops.norm({.rows = count,
+                .x = x + walk[0],
+                .x_step = steps[0].back(),
                 .skip = skip == nullptr ? nullptr : skip + walk[1],
+                .skip_step = steps[1].back(),
                 .scale = scale,
                 .bias = bias,
                 .sum = sum == nullptr ? nullptr : sum + r * n,
@@ -68,6 +75,7 @@ KernelStatus Norm(const RunArgs& args) {
                 .n = n,
                 .epsilon = args.get<Attrs>().epsilon,
                 .subtract_mean = kMean});
+      r += count;
     }
   });
   return KernelStatus::Ok();

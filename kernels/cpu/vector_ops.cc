@@ -206,7 +206,7 @@ void Rotate(const float* x, const float* cos, const float* sin, float* y, int64_
 
 // Folds f(accumulator, element vector) with four independent accumulators.
 template <typename Step, typename Join>
-inline V Fold(const float* x, int64_t n, float start, Step step, Join join) {
+HWY_INLINE V Fold(const float* x, int64_t n, float start, Step step, Join join) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   V a0 = Const(start), a1 = a0, a2 = a0, a3 = a0;
@@ -235,11 +235,11 @@ struct MinStep {
   V operator()(V acc, V x) const { return CombineTwo<BinaryOp::kMin>(acc, x); }
 };
 
-float Sum(const float* x, int64_t n) {
+HWY_INLINE float Sum(const float* x, int64_t n) {
   return hn::GetLane(hn::SumOfLanes(D(), Fold(x, n, 0, AddStep(), AddStep())));
 }
 
-float SumOfSquares(const float* x, int64_t n) {
+HWY_INLINE float SumOfSquares(const float* x, int64_t n) {
   return hn::GetLane(hn::SumOfLanes(D(), Fold(x, n, 0, SquareStep(), AddStep())));
 }
 
@@ -316,7 +316,7 @@ void LogSoftmax(const float* x, float* y, int64_t n) {
 }
 
 // sum = x + skip; returns the total.
-float AddRows(const float* x, const float* skip, float* sum, int64_t n) {
+HWY_INLINE float AddRows(const float* x, const float* skip, float* sum, int64_t n) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   V s0 = hn::Zero(d), s1 = s0;
@@ -340,7 +340,7 @@ float AddRows(const float* x, const float* skip, float* sum, int64_t n) {
 }
 
 // The sum of (x - mean)^2.
-float SquaredDistance(const float* x, int64_t n, float mean) {
+HWY_INLINE float SquaredDistance(const float* x, int64_t n, float mean) {
   const V vmean = Const(mean);
   const auto square = [&](V acc, V v) {
     const V distance = hn::Sub(v, vmean);
@@ -364,52 +364,58 @@ float SquaredDistance(const float* x, int64_t n, float mean) {
 
 // out = (x - mean) * inverse [* scale] [+ bias].
 template <bool kScale, bool kBias>
-void ApplyNorm(const float* x, const NormRow& row, float mean, float inverse) {
+HWY_INLINE void ApplyNorm(const float* x, float* out, int64_t n, const float* scale,
+                          const float* bias, float mean, float inverse) {
   const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = row.n;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const V vmean = Const(mean), vinverse = Const(inverse);
   const auto one = [&](V v, auto load, int64_t i) {
     v = hn::Mul(hn::Sub(v, vmean), vinverse);
-    if constexpr (kScale && kBias) return hn::MulAdd(v, load(row.scale + i), load(row.bias + i));
-    if constexpr (kScale) v = hn::Mul(v, load(row.scale + i));
-    if constexpr (kBias) v = hn::Add(v, load(row.bias + i));
+    if constexpr (kScale && kBias) return hn::MulAdd(v, load(scale + i), load(bias + i));
+    if constexpr (kScale) v = hn::Mul(v, load(scale + i));
+    if constexpr (kBias) v = hn::Add(v, load(bias + i));
     return v;
   };
   const auto load = [&](const float* p) { return hn::LoadU(d, p); };
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(one(load(x + i), load, i), d, row.out + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(one(load(x + i), load, i), d, out + i);
   if (i < n) {
     const auto load_part = [&](const float* p) { return LoadPart(p, n - i); };
-    StorePart(one(load_part(x + i), load_part, i), row.out + i, n - i);
+    StorePart(one(load_part(x + i), load_part, i), out + i, n - i);
   }
 }
 
-void Norm(const NormRow& row) {
-  const int64_t n = row.n;
-  const float* s = row.x;
-  float total = 0;
-  if (row.skip != nullptr) {
-    float* sum = row.sum != nullptr ? row.sum : row.out;
-    total = AddRows(row.x, row.skip, sum, n);
-    s = sum;
-  } else {
-    if (row.sum != nullptr && row.sum != row.x) {
-      std::memcpy(row.sum, row.x, static_cast<size_t>(n) * sizeof(float));
+template <bool kMean, bool kScale, bool kBias>
+void NormEach(const NormRows& rows) {
+  const int64_t n = rows.n;
+  const float *scale = rows.scale, *bias = rows.bias;
+  const float over_n = 1 / static_cast<float>(n), epsilon = rows.epsilon;
+  for (int64_t r = 0; r < rows.rows; ++r) {
+    const float* x = rows.x + r * rows.x_step;
+    float* out = rows.out + r * n;
+    float total = 0;
+    if (rows.skip != nullptr) {
+      float* sum = rows.sum != nullptr ? rows.sum + r * n : out;
+      total = AddRows(x, rows.skip + r * rows.skip_step, sum, n);
+      x = sum;
+    } else if (kMean) {
+      total = Sum(x, n);
     }
-    if (row.subtract_mean) total = Sum(s, n);
+    const float mean = kMean ? total * over_n : 0;
+    const float squares = kMean ? SquaredDistance(x, n, mean) : SumOfSquares(x, n);
+    const V root = hn::Sqrt(Const(squares * over_n + epsilon));
+    const float inverse = hn::GetLane(hn::Div(Const(1), root));
+    ApplyNorm<kScale, kBias>(x, out, n, scale, bias, mean, inverse);
   }
-  const float mean = row.subtract_mean ? total / static_cast<float>(n) : 0;
-  const float squares = row.subtract_mean ? SquaredDistance(s, n, mean) : SumOfSquares(s, n);
-  const float inverse = 1 / std::sqrt(squares / static_cast<float>(n) + row.epsilon);
-  if (row.scale != nullptr && row.bias != nullptr) {
-    ApplyNorm<true, true>(s, row, mean, inverse);
-  } else if (row.scale != nullptr) {
-    ApplyNorm<true, false>(s, row, mean, inverse);
-  } else if (row.bias != nullptr) {
-    ApplyNorm<false, true>(s, row, mean, inverse);
-  } else {
-    ApplyNorm<false, false>(s, row, mean, inverse);
-  }
+}
+
+void Norm(const NormRows& rows) {
+  constexpr decltype(&Norm) kForms[2][2][2] = {
+      {{NormEach<false, false, false>, NormEach<false, false, true>},
+       {NormEach<false, true, false>, NormEach<false, true, true>}},
+      {{NormEach<true, false, false>, NormEach<true, false, true>},
+       {NormEach<true, true, false>, NormEach<true, true, true>}}};
+  kForms[rows.subtract_mean][rows.scale != nullptr][rows.bias != nullptr](rows);
 }
 
 // ---- the table ----------------------------------------------------------------------------------

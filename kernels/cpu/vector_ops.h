@@ -41,11 +41,16 @@ inline constexpr int kNumBinaryOps = 6;
 // Which operands of a binary loop are vectors (v) or one scalar (s).
 enum class BinaryForm : uint8_t { kVV, kVS, kSV };
 
-// One row of a normalisation: s = x (+ skip); out = (s [- mean]) / sqrt(mean of squares + epsilon)
-// [* scale] [+ bias]. Null pointers: absent. `sum` may equal x or skip; out may equal any of them.
-struct NormRow {
+// Normalisations of rows of n elements each: s = x (+ skip); out = (s [- mean]) / sqrt(mean of
+// squares + epsilon) [* scale] [+ bias]. Null pointers: absent. The rows of sum and out are
+// neighbours, those of x and skip so many elements apart. `sum` may equal x or skip; out may equal
+// any of them.
+struct NormRows {
+  int64_t rows = 1;
   const float* x = nullptr;
+  int64_t x_step = 0;
   const float* skip = nullptr;
+  int64_t skip_step = 0;
   const float* scale = nullptr;
   const float* bias = nullptr;
   float* sum = nullptr;
@@ -69,7 +74,7 @@ struct VectorOps {
   // NaN throughout if a score is NaN or +inf, or all are -inf.
   void (*softmax)(const float* x, float* y, int64_t n);
   void (*log_softmax)(const float* x, float* y, int64_t n);
-  void (*norm)(const NormRow& row);
+  void (*norm)(const NormRows& rows);
   // y = x * cos + rotate(x) * sin for a row of n elements, in halves or in neighbouring pairs; y is
   // not x.
   void (*rotate)(const float* x, const float* cos, const float* sin, float* y, int64_t n,

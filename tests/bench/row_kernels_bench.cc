@@ -23,12 +23,14 @@ struct Rows {
 
 class Table {
  public:
-  Table(Rows& rows, ThreadPool& pool) : r_(rows), pool_(pool) {}
+  Table(Rows& rows, const char* filter, ThreadPool& pool)
+      : r_(rows), filter_(filter), pool_(pool) {}
 
   // One line: our kernel, oneDNN's primitives if it has any, and copying `bytes` in all.
   void Line(const char* name, const char* kernel, const std::vector<TensorView>& inputs,
             const std::vector<TensorView>& outputs, const void* attrs,
             std::function<void()> peer = nullptr) {
+    if (std::strstr(name, filter_) == nullptr) return;
     const Call call(kernel, inputs, outputs, attrs, pool_);
     int64_t bytes = 0;
     for (const TensorView& view : inputs) bytes += view.present() ? view.bytes() : 0;
@@ -128,6 +130,7 @@ class Table {
   }
 
   Rows& r_;
+  const char* filter_;
   ThreadPool& pool_;
   Onednn dnnl_;
 };
@@ -136,9 +139,12 @@ class Table {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  tenon::kernels::ThreadPool pool(argc > 1 ? std::atoi(argv[1]) : 1);
+  const char* filter = argc > 1 ? argv[1] : "";
+  tenon::kernels::ThreadPool pool(argc > 2 ? std::atoi(argv[2]) : 1);
+  const int64_t only = argc > 3 ? std::atoi(argv[3]) : 0;
   for (const auto& [rows, size] : {std::pair{128, 768}, {128, 3072}, {3136, 96}, {8192, 4096}}) {
+    if (only != 0 && only != rows) continue;
     bench::Rows r{rows, size};
-    bench::Table(r, pool).All();
+    bench::Table(r, filter, pool).All();
   }
 }
