@@ -1,5 +1,7 @@
 #include "kernels/cpu/gemm/gemm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -13,9 +15,9 @@ namespace {
 // Depths of more than this are summed in parts, so that a panel of b stays in the second-level
 // cache.
 constexpr int64_t kMaxDepth = 4096;
-// Floats of the rows of a and c that are multiplied with one panel after the other: what stays in
-// the second-level cache beside the panel.
-constexpr int64_t kBlockOfRows = 128 * 1024;
+// Floats of the rows of a that are multiplied with one panel after the other: what stays in the
+// second-level cache beside the panel. c passes through.
+constexpr int64_t kBlockOfRows = 160 * 1024;
 constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own.
 constexpr double kGrainFlops = 2e6;
@@ -31,6 +33,15 @@ const GemmKernels& ChooseKernels() {
 const GemmKernels& Kernels() {
   static const GemmKernels& kernels = ChooseKernels();
   return kernels;
+}
+
+// Lines of one set of the first-level data cache; 0 if not known.
+long FirstLevelWays() {
+#ifdef _SC_LEVEL1_DCACHE_ASSOC
+  return sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+#else
+  return 0;
+#endif
 }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -126,7 +137,7 @@ Units Divide(const GemmArgs& g, int threads) {
   u.panels = GemmPanels(g.n);
   u.panels_each = g.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(g.m, u.tiles));
   u.columns = CeilDiv(u.panels, u.panels_each);
-  u.blocks = std::clamp<int64_t>(CeilDiv(g.m * (g.k + g.n), kBlockOfRows), 1, u.tiles);
+  u.blocks = std::clamp<int64_t>(CeilDiv(g.m * g.k, kBlockOfRows), 1, u.tiles);
   if (threads > 1 && u.count() < 4 * threads) {
     u.blocks = std::clamp<int64_t>(CeilDiv(int64_t{4} * threads, u.columns), u.blocks, u.tiles);
   }
@@ -184,7 +195,10 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor
 
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {
   constexpr int64_t kPage = 4096 / sizeof(float);
-  return a_row % kPage == 0 && m > 6 && n > 4 * GemmPanel();
+  // A cache that holds nearly all rows of a tile in one set has little to gain: the copy is worth
+  // its time only where many panels are multiplied with it.
+  static const bool holds_a_tile = FirstLevelWays() >= 12;
+  return a_row % kPage == 0 && m > 6 && n > (holds_a_tile ? 48 : 4) * GemmPanel();
 }
 
 size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) * sizeof(float); }
