@@ -1,7 +1,5 @@
 #include "kernels/cpu/gemm/gemm.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -33,15 +31,6 @@ const GemmKernels& ChooseKernels() {
 const GemmKernels& Kernels() {
   static const GemmKernels& kernels = ChooseKernels();
   return kernels;
-}
-
-// Lines of one set of the first-level data cache; 0 if not known.
-long FirstLevelWays() {
-#ifdef _SC_LEVEL1_DCACHE_ASSOC
-  return sysconf(_SC_LEVEL1_DCACHE_ASSOC);
-#else
-  return 0;
-#endif
 }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -195,10 +184,7 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor
 
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {
   constexpr int64_t kPage = 4096 / sizeof(float);
-  // A cache that holds nearly all rows of a tile in one set has little to gain: the copy is worth
-  // its time only where many panels are multiplied with it.
-  static const bool holds_a_tile = FirstLevelWays() >= 12;
-  return a_row % kPage == 0 && m > 6 && n > (holds_a_tile ? 48 : 4) * GemmPanel();
+  return a_row % kPage == 0 && m > 6 && n > 4 * GemmPanel();
 }
 
 size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) * sizeof(float); }
