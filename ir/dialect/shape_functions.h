@@ -74,6 +74,7 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results);
 absl::Status InferGated(const InferContext& c, ResultTypes& results);
 absl::Status InferEmbedding(const InferContext& c, ResultTypes& results);
+absl::Status InferGroup(const InferContext& c, ResultTypes& results);
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// exp, erf and tanh on Highway vectors of floats, within a few units in the last place of the true
+// exp, log, erf, tanh, sine and cosine on Highway vectors of floats, within a few units in the last place of the true
 // values. Included once per instruction set, see Highway's foreach_target.h.
 #if defined(TENON_KERNELS_CPU_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
@@ -6,6 +6,9 @@
 #else
 #define TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
 #endif
+
+#include <cmath>
+#include <limits>
 
 #include "hwy/highway.h"
 
@@ -116,6 +119,75 @@ inline V Tanh(V x) {
 }
 
 inline V Sigmoid(V x) { return hn::Div(Const(1.0f), hn::Add(Const(1.0f), Exp(hn::Neg(x)))); }
+
+// -inf for 0, NaN below; subnormals count.
+inline V Log(V x) {
+  const hn::RebindToSigned<D> di;
+  const V infinity = Const(std::numeric_limits<float>::infinity());
+  const auto tiny = hn::Lt(x, Const(1.17549435e-38f));
+  const V scaled = hn::IfThenElse(tiny, hn::Mul(x, Const(8388608.0f)), x);
+  // x = 2^e * m for m in [sqrt(1/2), sqrt(2)).
+  const auto bits = hn::BitCast(di, scaled);
+  const auto offset = hn::Sub(bits, hn::Set(di, 0x3f3504f3));
+  V e = hn::ConvertTo(D(), hn::ShiftRight<23>(offset));
+  e = hn::Sub(e, hn::IfThenElse(tiny, Const(23.0f), hn::Zero(D())));
+  const auto mantissa = hn::And(offset, hn::Set(di, 0x007fffff));
+  const V z = hn::Sub(hn::BitCast(D(), hn::Add(mantissa, hn::Set(di, 0x3f3504f3))), Const(1.0f));
+  const V s = hn::Mul(z, z);
+  V p = Const(7.0376836292e-2f);
+  p = hn::MulAdd(p, z, Const(-1.1514610310e-1f));
+  p = hn::MulAdd(p, z, Const(1.1676998740e-1f));
+  p = hn::MulAdd(p, z, Const(-1.2420140846e-1f));
+  p = hn::MulAdd(p, z, Const(1.4249322787e-1f));
+  p = hn::MulAdd(p, z, Const(-1.6668057665e-1f));
+  p = hn::MulAdd(p, z, Const(2.0000714765e-1f));
+  p = hn::MulAdd(p, z, Const(-2.4999993993e-1f));
+  p = hn::MulAdd(p, z, Const(3.3333331174e-1f));
+  V y = hn::Mul(hn::Mul(p, s), z);
+  y = hn::MulAdd(e, Const(-2.12194440e-4f), y);  // ln 2 in two parts
+  y = hn::NegMulAdd(Const(0.5f), s, y);
+  y = hn::MulAdd(e, Const(0.693359375f), hn::Add(z, y));
+  y = hn::IfThenElse(hn::Lt(x, infinity), y, x);  // infinity and NaN pass
+  y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), hn::Neg(infinity), y);
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(D())),
+                        Const(std::numeric_limits<float>::quiet_NaN()), y);
+}
+
+// The sine, or the cosine. The reduction to [-pi/4, pi/4] in three parts is exact enough up to 8192;
+// vectors with larger elements go through the library's function.
+template <bool kCosine>
+inline V Sine(V x) {
+  const D d;
+  const hn::RebindToSigned<D> di;
+  if (!hn::AllTrue(d, hn::Lt(hn::Abs(x), Const(8192.0f)))) {
+    HWY_ALIGN float lane[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(x, d, lane);
+    for (size_t i = 0; i < hn::Lanes(d); ++i) {
+      lane[i] = kCosine ? std::cos(lane[i]) : std::sin(lane[i]);
+    }
+    return hn::Load(d, lane);
+  }
+  const V q = hn::Round(hn::Mul(x, Const(0.63661977236758134f)));
+  V r = hn::NegMulAdd(q, Const(1.5703125f), x);
+  r = hn::NegMulAdd(q, Const(4.837512969970703e-4f), r);
+  r = hn::NegMulAdd(q, Const(7.549789948768648e-8f), r);
+  const V s = hn::Mul(r, r);
+  V sine = Const(-1.9515295891e-4f);
+  sine = hn::MulAdd(sine, s, Const(8.3321608736e-3f));
+  sine = hn::MulAdd(sine, s, Const(-1.6666654611e-1f));
+  sine = hn::MulAdd(hn::Mul(sine, s), r, r);
+  V cosine = Const(2.443315711809948e-5f);
+  cosine = hn::MulAdd(cosine, s, Const(-1.388731625493765e-3f));
+  cosine = hn::MulAdd(cosine, s, Const(4.166664568298827e-2f));
+  cosine = hn::MulAdd(hn::Mul(cosine, s), s, hn::NegMulAdd(Const(0.5f), s, Const(1.0f)));
+  auto quadrant = hn::ConvertTo(di, q);
+  if (kCosine) quadrant = hn::Add(quadrant, hn::Set(di, 1));
+  const auto odd = hn::TestBit(quadrant, hn::Set(di, 1));
+  const V y = hn::IfThenElse(hn::RebindMask(d, odd), cosine, sine);
+  // In quadrants 2 and 3 the sign turns.
+  const auto sign = hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(di, 2)));
+  return hn::Xor(y, hn::BitCast(d, sign));
+}
 
 }  // namespace tenon::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -108,6 +108,16 @@ inline V ApplyOne(V x, V alpha, V beta) {
       return hn::Mul(hn::Mul(x, x), x);
     case UnaryOp::kAffine:
       return hn::MulAdd(x, alpha, beta);
+    case UnaryOp::kLog:
+      return Log(x);
+    case UnaryOp::kSign: {
+      const V positive = hn::IfThenElse(hn::Gt(x, zero), one, x);  // a NaN stays
+      return hn::IfThenElse(hn::Lt(x, zero), Const(-1.0f), positive);
+    }
+    case UnaryOp::kSin:
+      return Sine<false>(x);
+    case UnaryOp::kCos:
+      return Sine<true>(x);
   }
   return x;
 }

@@ -32,8 +32,12 @@ enum class UnaryOp : uint8_t {
   kSquare,
   kCube,
   kAffine,  // alpha * x + beta
+  kLog,
+  kSign,
+  kSin,
+  kCos,
 };
-inline constexpr int kNumUnaryOps = 24;
+inline constexpr int kNumUnaryOps = 28;
 
 enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin };
 inline constexpr int kNumBinaryOps = 6;

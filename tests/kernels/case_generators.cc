@@ -1,5 +1,8 @@
 #include "tests/kernels/case_generators.h"
 
+#include <algorithm>
+
+#include "ir/core/pointwise.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
 
@@ -94,6 +97,141 @@ Case Where(Random& random) {
   const DType dtype = random.Chance(70) ? DType::kF32 : DType::kI32;
   Shape c = BroadcastInput(random, out), a = BroadcastInput(random, out), b = out;
   return Make({random.Bools(c), random.Any(dtype, a), random.Any(dtype, b)}, {Tensor(dtype, out)});
+}
+
+// Operands of a dtype that numbers have, with values that are often equal.
+Case Compare(Random& random) {
+  const Shape out = random.RandomShape();
+  Shape a = BroadcastInput(random, out), b = BroadcastInput(random, out);
+  const Dims both = BroadcastShape(a, b);
+  const Shape shape(both.begin(), both.end());
+  if (random.Chance(30)) {
+    return Make({random.Ints(a, -2, 2), random.Ints(b, -2, 2)}, {Tensor(DType::kBool, shape)});
+  }
+  return Make({random.Floats(a), random.Floats(b)}, {Tensor(DType::kBool, shape)});
+}
+
+Case Logic(Random& random) {
+  const Shape out = random.RandomShape();
+  Shape a = BroadcastInput(random, out), b = BroadcastInput(random, out);
+  const Dims both = BroadcastShape(a, b);
+  return Make({random.Bools(a), random.Bools(b)},
+              {Tensor(DType::kBool, Shape(both.begin(), both.end()))});
+}
+
+Case Not(Random& random) {
+  const Shape shape = random.RandomShape();
+  return Make({random.Bools(shape)}, {Tensor(DType::kBool, shape)});
+}
+
+Tensor OfPointwise(Random& random, DType dtype, const Shape& shape) {
+  switch (dtype) {
+    case DType::kBool:
+      return random.Bools(shape);
+    case DType::kF32:
+      return random.Floats(shape);
+    case DType::kI64:
+      return random.Ints(shape, -5, 5);
+    default: {
+      Tensor t(dtype, shape);
+      for (int64_t i = 0; i < t.numel(); ++i) {
+        t.data<int32_t>()[i] = static_cast<int32_t>(random.Int(-5, 5));
+      }
+      return t;
+    }
+  }
+}
+
+constexpr DType kPointwiseTypes[] = {DType::kF32, DType::kF32, DType::kF32,
+                                     DType::kBool, DType::kI64, DType::kI32};
+
+Case Cast(Random& random) {
+  const Shape shape = random.RandomShape();
+  const DType from = kPointwiseTypes[random.Int(0, 5)], to = kPointwiseTypes[random.Int(0, 5)];
+  return Make({OfPointwise(random, from, shape)}, {Tensor(to, shape)}, MakeAttrs(ten::CastAttrs{to}));
+}
+
+// A random body of ops that keep values small, over inputs that broadcast in all ways.
+PointwiseBody RandomBody(Random& random, std::span<const DType> inputs) {
+  PointwiseBody body;
+  body.inputs.assign(inputs.begin(), inputs.end());
+  body.constants = {{DType::kF32, 0.5, 0}, {DType::kF32, -1.25, 0}, {DType::kF32, 2, 0}};
+  const bool floats_only = random.Chance(50);
+  constexpr int kNumOps = static_cast<int>(PointwiseOp::kXor) + 1;
+  const int64_t steps = random.Int(2, 12);
+  while (static_cast<int64_t>(body.steps.size()) < steps) {
+    PointwiseStep step;
+    step.op = static_cast<PointwiseOp>(random.Int(0, kNumOps - 1));
+    // Whose results grow, or jump where the argument is off by a rounding.
+    constexpr PointwiseOp kWild[] = {PointwiseOp::kExp,   PointwiseOp::kDiv,  PointwiseOp::kPow,
+                                     PointwiseOp::kLog,   PointwiseOp::kSqrt, PointwiseOp::kReciprocal,
+                                     PointwiseOp::kFloor, PointwiseOp::kCeil, PointwiseOp::kRound,
+                                     PointwiseOp::kSign};
+    if (std::find(std::begin(kWild), std::end(kWild), step.op) != std::end(kWild)) continue;
+    const int count = InfoOf(step.op).num_operands;
+    std::vector<DType> dtypes;
+    for (int i = 0; i < count; ++i) {
+      step.operands[i] = static_cast<int>(random.Int(0, body.num_values() - 1));
+      dtypes.push_back(body.dtype(step.operands[i]));
+    }
+    // Comparing and truncating computed floats is a jump too; inputs are exact.
+    const bool jumps = InfoOf(step.op).result == PointwiseOpInfo::Result::kBool ||
+                       step.op == PointwiseOp::kCast;
+    if (jumps && (step.operands[0] >= body.first_step() ||
+                  (count > 1 && step.operands[1] >= body.first_step()))) {
+      continue;
+    }
+    if (step.op == PointwiseOp::kCast) {
+      step.params[0] = static_cast<double>(kPointwiseTypes[random.Int(0, 5)]);
+    }
+    if (step.op == PointwiseOp::kClip) step.params = {1.5, -0.75};
+    if (step.op == PointwiseOp::kGelu) step.params[0] = static_cast<double>(random.Int(0, 2));
+    if (step.op == PointwiseOp::kHardSigmoid) step.params = {0.25, 0.5};
+    if (step.op == PointwiseOp::kLeakyRelu) step.params[0] = 0.125;
+    step.dtype = PointwiseResult(step.op, dtypes, step.params);
+    if (step.dtype == DType::kInvalid) continue;
+    if (floats_only && step.dtype != DType::kF32) continue;
+    body.steps.push_back(step);
+  }
+  // The last step, and sometimes others.
+  for (int value = body.first_step(); value < body.num_values(); ++value) {
+    if (value + 1 == body.num_values() || random.Chance(15)) body.results.push_back(value);
+  }
+  return body;
+}
+
+Case Group(Random& random) {
+  Shape out = random.RandomShape();
+  if (random.Chance(25)) out = {3, random.Int(1, 40), random.Int(60, 300)};
+  std::vector<Tensor> inputs = {random.Floats(out)};
+  std::vector<DType> dtypes = {DType::kF32};
+  const bool floats_only = random.Chance(40);
+  for (int64_t i = random.Int(0, 4); i > 0; --i) {
+    const DType dtype = floats_only ? DType::kF32 : kPointwiseTypes[random.Int(0, 5)];
+    inputs.push_back(OfPointwise(random, dtype, BroadcastInput(random, out)));
+    dtypes.push_back(dtype);
+  }
+  const PointwiseBody body = RandomBody(random, dtypes);
+  std::vector<Tensor> outputs;
+  for (int result : body.results) outputs.emplace_back(body.dtype(result), out);
+  return Make(std::move(inputs), std::move(outputs),
+              MakeAttrs(fused::GroupAttrs{PointwiseText(body)}));
+}
+
+Case Pad(Random& random) {
+  const Shape x = random.RandomShape();
+  ten::PadAttrs attrs;
+  Shape out = x;
+  for (int side = 0; side < 2; ++side) {
+    for (int64_t& d : out) {
+      attrs.pads.push_back(random.Chance(50) ? 0 : random.Int(std::max<int64_t>(-2, -d), 4));
+      d += attrs.pads.back();
+    }
+  }
+  const DType dtype = random.AnyDtype();
+  Tensor value;
+  if (random.Chance(60)) value = random.Any(dtype, {});
+  return Make({random.Any(dtype, x), value}, {Tensor(dtype, out)}, MakeAttrs(attrs));
 }
 
 Case MatMul(Random& random) {
@@ -604,6 +742,7 @@ const std::map<std::string, Generator>& Generators() {
   static const auto* const generators = new std::map<std::string, Generator>{
       {"fused.attention", FusedAttention},
       {"fused.conv", FusedConv},
+      {"fused.group", Group},
       {"fused.linear", Linear},
       {"fused.rotary", Rotary},
       {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},
@@ -621,18 +760,24 @@ const std::map<std::string, Generator>& Generators() {
       {"nn.softmax", Softmax<nn::SoftmaxAttrs>()},
       {"ten.abs", Unary(ten::AbsAttrs())},
       {"ten.add", Binary},
+      {"ten.and", Logic},
+      {"ten.cast", Cast},
       {"ten.ceil", Unary(ten::CeilAttrs())},
       {"ten.clip", Unary(ten::ClipAttrs{.min = -1, .max = 2.5})},
       {"ten.concat", Concat},
+      {"ten.cos", Unary(ten::CosAttrs(), -40, 40)},
       {"ten.div", Binary},
       {"ten.dynamic_expand", Expand},
       {"ten.dynamic_slice", DynamicSlice},
       {"ten.dynamic_tile", Tile},
+      {"ten.equal", Compare},
       {"ten.erf", Unary(ten::ErfAttrs())},
       {"ten.exp", Unary(ten::ExpAttrs())},
       {"ten.expand", Expand},
       {"ten.floor", Unary(ten::FloorAttrs())},
       {"ten.gather", Gather},
+      {"ten.greater", Compare},
+      {"ten.greater_equal", Compare},
       {"ten.hard_sigmoid", Unary(ten::HardSigmoidAttrs())},
       {"ten.hard_swish", Unary(ten::HardSwishAttrs())},
       {"nn.mish", Unary(nn::MishAttrs(), -30, 30)},
@@ -640,11 +785,17 @@ const std::map<std::string, Generator>& Generators() {
       {"fused.gated", Gated},
       {"fused.embedding", Embedding},
       {"ten.leaky_relu", Unary(ten::LeakyReluAttrs())},
+      {"ten.less", Compare},
+      {"ten.less_equal", Compare},
+      {"ten.log", Unary(ten::LogAttrs(), 0.01f)},
       {"ten.matmul", MatMul},
       {"ten.max", Binary},
       {"ten.min", Binary},
       {"ten.mul", Binary},
       {"ten.neg", Unary(ten::NegAttrs())},
+      {"ten.not", Not},
+      {"ten.or", Logic},
+      {"ten.pad", Pad},
       {"ten.pow", Pow},
       {"ten.reciprocal", Unary(ten::ReciprocalAttrs(), 0.1f)},
       {"ten.reduce_l2", Reduce<ten::ReduceL2Attrs>()},
@@ -655,6 +806,8 @@ const std::map<std::string, Generator>& Generators() {
       {"ten.relu", Unary(ten::ReluAttrs())},
       {"ten.round", Unary(ten::RoundAttrs())},
       {"ten.sigmoid", Unary(ten::SigmoidAttrs())},
+      {"ten.sign", Unary(ten::SignAttrs())},
+      {"ten.sin", Unary(ten::SinAttrs(), -40, 40)},
       {"ten.slice", Slice},
       {"ten.split", Split},
       {"ten.sqrt", Unary(ten::SqrtAttrs(), 0)},
@@ -663,6 +816,7 @@ const std::map<std::string, Generator>& Generators() {
       {"ten.tile", Tile},
       {"ten.transpose", Transpose},
       {"ten.where", Where},
+      {"ten.xor", Logic},
   };
   return *generators;
 }

@@ -40,6 +40,14 @@ add_library(tenon_xxhash INTERFACE)  # used with XXH_INLINE_ALL: nothing to link
 target_include_directories(tenon_xxhash SYSTEM INTERFACE
                            $<BUILD_INTERFACE:${TENON_XXHASH_INCLUDE_DIR}>)
 
+# The assembler of fused.group's machine code. Without it such groups are interpreted.
+find_path(TENON_XBYAK_INCLUDE_DIR xbyak/xbyak.h)
+if(TENON_XBYAK_INCLUDE_DIR)
+  set_source_files_properties(kernels/cpu/pointwise_jit.cc PROPERTIES
+                              COMPILE_DEFINITIONS TENON_HAVE_XBYAK
+                              COMPILE_OPTIONS "-idirafter;${TENON_XBYAK_INCLUDE_DIR}")
+endif()
+
 if(TENON_ENABLE_CUDA)
   find_package(CUDAToolkit REQUIRED)
 endif()

@@ -1,0 +1,93 @@
+#include <immintrin.h>
+
+#include "kernels/cpu/copy_blocks.h"
+
+namespace tenon::kernels::cpu {
+namespace {
+
+__mmask64 FirstBytes(int64_t n) { return n >= 64 ? ~0ull : (1ull << n) - 1; }
+__mmask16 First(int64_t n) { return static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1); }
+
+// `whole` is the multiple of 64 in the number of bytes, `tail` stands for the rest.
+void Row(const char* from, char* to, int64_t whole, __mmask64 tail) {
+  int64_t i = 0;
+  for (; i + 256 <= whole; i += 256) {
+    const __m512i a = _mm512_loadu_si512(from + i), b = _mm512_loadu_si512(from + i + 64);
+    const __m512i c = _mm512_loadu_si512(from + i + 128), d = _mm512_loadu_si512(from + i + 192);
+    _mm512_storeu_si512(to + i, a);
+    _mm512_storeu_si512(to + i + 64, b);
+    _mm512_storeu_si512(to + i + 128, c);
+    _mm512_storeu_si512(to + i + 192, d);
+  }
+  for (; i < whole; i += 64) _mm512_storeu_si512(to + i, _mm512_loadu_si512(from + i));
+  if (tail != 0) _mm512_mask_storeu_epi8(to + i, tail, _mm512_maskz_loadu_epi8(tail, from + i));
+}
+
+void Rows(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t rows,
+          int64_t bytes) {
+  const int64_t whole = bytes & ~int64_t{63};
+  const __mmask64 tail = FirstBytes(bytes - whole);
+  for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) Row(from, to, whole, tail);
+}
+
+void Pick(const char* from, const int64_t* rows, char* to, int64_t count, int64_t bytes) {
+  const int64_t whole = bytes & ~int64_t{63};
+  const __mmask64 tail = FirstBytes(bytes - whole);
+  for (int64_t r = 0; r < count; ++r, to += bytes) Row(from + rows[r] * bytes, to, whole, tail);
+}
+
+// 16 x 16, of which `rows` x `columns` exist: row i of the result is column i of the source's rows.
+void Block(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row, int64_t rows,
+           int64_t columns) {
+  const __mmask16 wanted = First(rows), kept = First(columns);
+  __m512 r[16], t[16];
+#pragma GCC unroll 16
+  for (int k = 0; k < 16; ++k) {
+    r[k] =
+        k < columns ? _mm512_maskz_loadu_ps(wanted, from + k * from_column) : _mm512_setzero_ps();
+  }
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) {
+    t[2 * k] = _mm512_unpacklo_ps(r[2 * k], r[2 * k + 1]);
+    t[2 * k + 1] = _mm512_unpackhi_ps(r[2 * k], r[2 * k + 1]);
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    r[4 * k + 0] = _mm512_shuffle_ps(t[4 * k], t[4 * k + 2], 0x44);
+    r[4 * k + 1] = _mm512_shuffle_ps(t[4 * k], t[4 * k + 2], 0xee);
+    r[4 * k + 2] = _mm512_shuffle_ps(t[4 * k + 1], t[4 * k + 3], 0x44);
+    r[4 * k + 3] = _mm512_shuffle_ps(t[4 * k + 1], t[4 * k + 3], 0xee);
+  }
+  // Now r[4 k + c] has, in quarter q, elements 4 q + c of the source rows 4 k to 4 k + 3.
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    const __m512 low0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x44);
+    const __m512 low1 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xee);
+    const __m512 high0 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x44);
+    const __m512 high1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xee);
+    t[c] = _mm512_shuffle_f32x4(low0, high0, 0x88);
+    t[4 + c] = _mm512_shuffle_f32x4(low0, high0, 0xdd);
+    t[8 + c] = _mm512_shuffle_f32x4(low1, high1, 0x88);
+    t[12 + c] = _mm512_shuffle_f32x4(low1, high1, 0xdd);
+  }
+#pragma GCC unroll 16
+  for (int k = 0; k < 16; ++k) {
+    if (k < rows) _mm512_mask_storeu_ps(to + k * to_row, kept, t[k]);
+  }
+}
+
+void Transpose(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,
+               int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; i += 16) {
+    for (int64_t j = 0; j < columns; j += 16) {
+      Block(from + i + j * from_column, from_column, to + i * to_row + j, to_row, rows - i,
+            columns - j);
+    }
+  }
+}
+
+}  // namespace
+
+CopyBlocks Avx512CopyBlocks() { return {Rows, Pick, Transpose}; }
+
+}  // namespace tenon::kernels::cpu

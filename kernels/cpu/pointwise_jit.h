@@ -1,0 +1,35 @@
+// Machine code for bodies of elementwise ops, made when a kernel is prepared: everything between
+// loading the inputs and storing the results happens in vector registers.
+#ifndef TENON_KERNELS_CPU_POINTWISE_JIT_H_
+#define TENON_KERNELS_CPU_POINTWISE_JIT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "ir/core/pointwise.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::kernels::cpu {
+
+class PointwiseJit {
+ public:
+  virtual ~PointwiseJit() = default;
+
+  // Code for AVX2 or AVX-512, as `isa` allows. `scalar`: which inputs are one element for all. Null
+  // if there is none: the body has ops or element types that are not compiled, or more live values
+  // than registers, the CPU has no AVX2, Tenon was built without an assembler, or the system
+  // refuses executable memory.
+  static std::unique_ptr<const PointwiseJit> Make(const PointwiseBody& body,
+                                                  std::span<const bool> scalar, Isa isa);
+
+  // `pointers`: of the inputs, then of the results. Results may be where inputs are.
+  void Run(const void* const* pointers, int64_t n) const { run_(pointers, n); }
+
+ protected:
+  void (*run_)(const void* const* pointers, int64_t n) = nullptr;
+};
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_POINTWISE_JIT_H_
