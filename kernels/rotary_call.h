@@ -1,6 +1,8 @@
-// fused.rotary, reduced to rows of the last axis.
+// fused.rotary, reduced to rows of the last axis; nn.rotary_embedding, to heads at positions.
 #ifndef TENON_KERNELS_ROTARY_CALL_H_
 #define TENON_KERNELS_ROTARY_CALL_H_
+
+#include <string>
 
 #include "kernels/kernel.h"
 #include "kernels/op_attrs.h"
@@ -33,6 +35,59 @@ struct RotaryCall {
     int64_t at = 0;
     for (size_t i = outer.size(); i-- > 0; row /= outer[i]) at += row % outer[i] * strides[i];
     return at;
+  }
+};
+
+struct RotaryEmbeddingCall {
+  int64_t batch = 0, heads = 0, length = 0, dim = 0;  // dim: elements of a head
+  int64_t half = 0;                                   // pairs that are rotated
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
+  // cos and sin are [positions, half] where positions are given, else they broadcast to
+  // [batch, length, half].
+  Dims angle_strides, position_strides;
+  TensorView positions;
+  int64_t table_rows = 0;
+
+  static RotaryEmbeddingCall Of(std::span<const TensorView> inputs,
+                                const nn::RotaryEmbeddingAttrs& attrs) {
+    const TensorView &x = inputs[0], &cos = inputs[1];
+    const auto& s = x.shape;
+    RotaryEmbeddingCall call;
+    call.batch = s[0];
+    if (x.rank() == 4) {
+      call.heads = s[1], call.length = s[2], call.dim = s[3];
+      call.head_stride = s[2] * s[3], call.row_stride = s[3];
+    } else {
+      call.heads = attrs.num_heads > 0 ? attrs.num_heads : 1;
+      call.length = s[1], call.dim = s[2] / call.heads;
+      call.head_stride = call.dim, call.row_stride = s[2];
+    }
+    call.batch_stride = call.heads * call.length * call.dim;
+    call.half = (attrs.rotary_dim > 0 ? attrs.rotary_dim : call.dim) / 2;
+    if (inputs.size() > 3) call.positions = inputs[3];
+    const int64_t angles[3] = {call.batch, call.length, call.half};
+    const int64_t rows[2] = {call.batch, call.length};
+    call.angle_strides = BroadcastStrides(cos.shape, angles);
+    call.position_strides =
+        call.positions.present() ? BroadcastStrides(call.positions.shape, rows) : Dims(2, 0);
+    call.table_rows = cos.shape.empty() ? 0 : cos.shape[0];
+    return call;
+  }
+
+  // Where the angles of position i begin; an error if the table has none.
+  KernelStatus AnglesAt(int64_t b, int64_t i, int64_t& at) const {
+    if (!positions.present()) {
+      at = b * angle_strides[0] + i * angle_strides[1];
+      return KernelStatus::Ok();
+    }
+    const int64_t position =
+        positions.as<int64_t>()[b * position_strides[0] + i * position_strides[1]];
+    if (position < 0 || position >= table_rows) {
+      return KernelStatus::Invalid("position " + std::to_string(position) +
+                                   " is out of range for a table of " + std::to_string(table_rows));
+    }
+    at = position * half;
+    return KernelStatus::Ok();
   }
 };
 

@@ -7,6 +7,7 @@
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
+#include "kernels/rotary_call.h"
 #include "kernels/shape.h"
 
 namespace tenon::kernels {
@@ -98,47 +99,20 @@ KernelStatus RunAttention(const RunArgs& args) {
   return Attend(kReadCall(args.inputs, args.outputs, args.attrs), args);
 }
 
-// Element offsets of one head's row in x, and extents.
-struct RotaryShape {
-  int64_t batch, heads, length, dim, batch_stride, head_stride, row_stride;
-};
-
-RotaryShape RotaryShapeOf(const TensorView& x, int64_t num_heads) {
-  const auto& s = x.shape;
-  if (x.rank() == 4) return {s[0], s[1], s[2], s[3], s[1] * s[2] * s[3], s[2] * s[3], s[3]};
-  const int64_t heads = num_heads > 0 ? num_heads : 1, dim = s[2] / heads;
-  return {s[0], heads, s[1], dim, s[1] * s[2], dim, s[2]};
-}
-
 KernelStatus RotaryEmbedding(const RunArgs& args) {
   const auto& attrs = args.get<nn::RotaryEmbeddingAttrs>();
   const TensorView &x = args.inputs[0], &cos = args.inputs[1], &sin = args.inputs[2];
-  const TensorView positions = args.inputs.size() > 3 ? args.inputs[3] : TensorView{};
-  const RotaryShape s = RotaryShapeOf(x, attrs.num_heads);
-  const int64_t rotated = attrs.rotary_dim > 0 ? attrs.rotary_dim : s.dim, half = rotated / 2;
-  // cos and sin: [positions, half] when gathered, else broadcast to [batch, length, half].
-  const int64_t angle_shape[3] = {s.batch, s.length, half}, position_shape[2] = {s.batch, s.length};
-  const Dims angle_strides = BroadcastStrides(cos.shape, angle_shape);
-  const Dims position_strides =
-      positions.present() ? BroadcastStrides(positions.shape, position_shape) : Dims(2, 0);
+  const auto call = RotaryEmbeddingCall::Of(args.inputs, attrs);
+  const int64_t half = call.half;
   return DispatchFloat(x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    for (int64_t b = 0; b < s.batch; ++b) {
-      for (int64_t i = 0; i < s.length; ++i) {
-        int64_t angle = b * angle_strides[0] + i * angle_strides[1];
-        if (positions.present()) {
-          const int64_t position =
-              IndexAt(positions, b * position_strides[0] + i * position_strides[1]);
-          if (position < 0 || position >= cos.shape[0]) {
-            return KernelStatus::Invalid("position " + std::to_string(position) +
-                                         " is out of range for a table of " +
-                                         std::to_string(cos.shape[0]));
-          }
-          angle = position * half;
-        }
-        for (int64_t h = 0; h < s.heads; ++h) {
-          const int64_t row = b * s.batch_stride + h * s.head_stride + i * s.row_stride;
+    for (int64_t b = 0; b < call.batch; ++b) {
+      for (int64_t i = 0; i < call.length; ++i) {
+        int64_t angle = 0;
+        if (KernelStatus status = call.AnglesAt(b, i, angle); !status.ok()) return status;
+        for (int64_t h = 0; h < call.heads; ++h) {
+          const int64_t row = b * call.batch_stride + h * call.head_stride + i * call.row_stride;
           const T* from = x.as<T>() + row;
           T* to = args.outputs[0].as<T>() + row;
           for (int64_t d = 0; d < half; ++d) {
@@ -150,7 +124,7 @@ KernelStatus RotaryEmbedding(const RunArgs& args) {
             to[first] = static_cast<T>(a * co - c * si);
             to[second] = static_cast<T>(a * si + c * co);
           }
-          for (int64_t d = 2 * half; d < s.dim; ++d) to[d] = from[d];
+          for (int64_t d = 2 * half; d < call.dim; ++d) to[d] = from[d];
         }
       }
     }

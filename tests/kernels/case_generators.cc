@@ -716,6 +716,27 @@ Case Rotary(Random& random) {
   return Make({random.Floats(x), std::move(cos), std::move(sin)}, {F32(x)}, MakeAttrs(attrs));
 }
 
+Case RotaryEmbedding(Random& random) {
+  const int64_t batch = random.Int(1, 3), heads = random.Int(1, 4), length = random.Int(1, 9);
+  const int64_t half = random.Int(1, 20), rest = random.Chance(50) ? 0 : random.Int(1, 5);
+  const int64_t dim = 2 * half + rest;
+  nn::RotaryEmbeddingAttrs attrs;
+  attrs.interleaved = random.Chance(50);
+  if (rest > 0 || random.Chance(30)) attrs.rotary_dim = 2 * half;
+  const bool split = random.Chance(50);
+  if (!split) attrs.num_heads = heads;
+  const Shape x = split ? Shape{batch, heads, length, dim} : Shape{batch, length, heads * dim};
+  Tensor positions;
+  Shape angles = {random.Chance(50) ? batch : 1, length, half};
+  if (random.Chance(50)) {
+    angles = {length + 3, half};
+    positions = random.Ints({batch, length}, 0, length + 2);
+  }
+  return Make({random.Floats(x), random.Floats(angles, -1, 1), random.Floats(angles, -1, 1),
+               std::move(positions)},
+              {F32(x)}, MakeAttrs(attrs));
+}
+
 Case Attention(Random& random) {
   const AttentionSizes s(random);
   nn::AttentionAttrs attrs;
@@ -748,6 +769,7 @@ const std::map<std::string, Generator>& Generators() {
       {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},
       {"fused.skip_rms_norm", Norm<fused::SkipRmsNormAttrs, true, false>()},
       {"nn.attention", Attention},
+      {"nn.rotary_embedding", RotaryEmbedding},
       {"nn.average_pool", Pool<nn::AveragePoolAttrs>()},
       {"nn.batch_norm", BatchNorm},
       {"nn.conv", Conv},
