@@ -38,6 +38,8 @@ struct AttentionState : KernelState {
   AttentionOps ops = {};
   int64_t rows = 0;       // that share keys
   int64_t tile_rows = 0;  // at most
+  int64_t vectors = 0;    // of rows; a few rows that would leave one nearly empty
+  int64_t rest = 0;       // are a tile of their own
   int64_t tiles = 0;      // per head of k
   int64_t splits = 1;     // parts of a tile's keys
   int64_t slots = 1;      // workers, each with scratch of its own
@@ -58,10 +60,13 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   state->ops = ChooseOps();
   const int64_t heads = call.batch * call.kv_heads;
   state->rows = call.q_len * (call.heads / std::max<int64_t>(call.kv_heads, 1));
-  const int64_t most =
-      state->rows <= state->ops.few_rows ? state->ops.few_rows : 2 * state->ops.lanes;
+  const int64_t lanes = state->ops.lanes;
+  const int64_t most = state->rows <= state->ops.few_rows ? state->ops.few_rows : 2 * lanes;
   state->tile_rows = std::clamp<int64_t>(state->rows, 1, most);
-  state->tiles = CeilDiv(state->rows, state->tile_rows);
+  state->rest = state->rows % lanes;
+  if (state->rest > (state->rows < lanes ? state->ops.few_rows : lanes / 4)) state->rest = 0;
+  state->vectors = CeilDiv(state->rows - state->rest, lanes);
+  state->tiles = CeilDiv(state->vectors, 2) + (state->rest > 0 ? 1 : 0);
 
   const double keys = static_cast<double>(heads) * static_cast<double>(call.k_len) *
                       static_cast<double>(call.dim + call.v_dim);
@@ -135,12 +140,12 @@ class Worker {
 
   Rows RowsOf(int64_t tile) const {
     const int64_t head = tile / state_.tiles;
-    // The tiles of a head are of about equal size.
-    const int64_t i = tile % state_.tiles;
-    const int64_t lanes = state_.tile_rows > state_.ops.few_rows ? state_.ops.lanes : 1;
-    const int64_t vectors = CeilDiv(state_.rows, lanes);
-    const int64_t first = vectors * i / state_.tiles * lanes;
-    const int64_t end = std::min(vectors * (i + 1) / state_.tiles * lanes, state_.rows);
+    const int64_t i = tile % state_.tiles, full = CeilDiv(state_.vectors, 2);
+    // Tiles of vectors are of about equal size.
+    const int64_t lanes = state_.ops.lanes;
+    const int64_t first = i == full ? state_.vectors * lanes : state_.vectors * i / full * lanes;
+    const int64_t end =
+        i == full ? state_.rows : std::min(state_.vectors * (i + 1) / full * lanes, state_.rows);
     return {head / call_.kv_heads, head % call_.kv_heads, first, end - first};
   }
 

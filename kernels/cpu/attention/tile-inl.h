@@ -78,16 +78,45 @@ void Product(int64_t rows, const float* a, int64_t a_row, int64_t a_step, const 
   }
 }
 
-// block[c] = the values of kLanes rows at column first + c, for up to kLanes columns; the rest is
-// zero.
+// The values of kLanes rows at column first + c.
 template <typename T>
-inline void LoadColumns(const T* const* rows, int64_t first, int64_t columns, V (&block)[kLanes]) {
+inline V LoadColumn(const T* const* rows, int64_t column) {
+  alignas(64) float values[kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < kLanes; ++r) values[r] = static_cast<float>(rows[r][column]);
+  return Load(values);
+}
+
+// block[c] = the values of kLanes rows at column first + c, for up to kLanes columns; what lies
+// beyond is any number. `more`: rows whose values are added; null: none.
+template <typename T>
+inline void LoadColumns(const T* const* rows, const T* const* more, int64_t first, int64_t columns,
+                        V (&block)[kLanes]) {
+  if (columns <= 2) {
+    for (int64_t c = 0; c < columns; ++c) {
+      block[c] = LoadColumn(rows, first + c);
+      if (more != nullptr) block[c] = Add(block[c], LoadColumn(more, first + c));
+    }
+    return;
+  }
   if (columns >= kLanes) {
 #pragma GCC unroll 16
     for (int r = 0; r < kLanes; ++r) block[r] = LoadUpTo(rows[r] + first, kLanes);
+    if (more != nullptr) {
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) {
+        block[r] = Add(block[r], LoadUpTo(more[r] + first, kLanes));
+      }
+    }
   } else {
 #pragma GCC unroll 16
     for (int r = 0; r < kLanes; ++r) block[r] = LoadUpTo(rows[r] + first, columns);
+    if (more != nullptr) {
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) {
+        block[r] = Add(block[r], LoadUpTo(more[r] + first, columns));
+      }
+    }
   }
   Transpose(block);
 }
@@ -123,7 +152,7 @@ struct Tile {
       const int64_t n = Min64(kLanes, t.dim - d);
       for (int v = 0; v < kVectors; ++v) {
         V block[kLanes];
-        LoadColumns(t.q + v * kLanes, d, n, block);
+        LoadColumns<float>(t.q + v * kLanes, nullptr, d, n, block);
         float* to = queries + d * kWidth + v * kLanes;
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) {
@@ -133,36 +162,55 @@ struct Tile {
     }
   }
 
-  // The value of each row of vector v, where a term has one for all keys.
-  template <typename T>
-  V ByRow(const ScoreTerm<T>& term, int v) const {
-    alignas(64) float values[kLanes];
-    for (int r = 0; r < kLanes; ++r) values[r] = static_cast<float>(term.rows[v * kLanes + r][0]);
-    return Load(values);
+  static bool ByRowAndKey(const ScoreTerm<float>& term) {
+    return term.rows[0] != nullptr && term.step != 0 && !term.same_rows;
   }
 
-  void AddTerm(const ScoreTerm<float>& term, int64_t begin, int64_t n) {
-    if (term.rows[0] == nullptr) return;
+  // A term that has one value for all keys of a row, or one for all rows.
+  void AddSimpleTerm(const ScoreTerm<float>& term, int64_t begin, int64_t n) {
     for (int v = 0; v < kVectors; ++v) {
       float* at = scores + v * kLanes;
-      if (term.step == 0) {
-        const V value = ByRow(term, v);
-        for (int64_t j = 0; j < n; ++j) Store(at + j * kWidth, Add(Load(at + j * kWidth), value));
-      } else if (term.same_rows) {
-        const float* row = term.rows[0] + begin;
-        for (int64_t j = 0; j < n; ++j) {
-          Store(at + j * kWidth, Add(Load(at + j * kWidth), Set(row[j])));
-        }
-      } else {
-        for (int64_t first = 0; first < n; first += kLanes, at += kLanes * kWidth) {
-          V block[kLanes];
-          LoadColumns(term.rows + v * kLanes, begin + first, n - first, block);
-          // Beyond the last key there is room, and no harm in what is written.
+      const V by_row = term.step == 0 ? LoadColumn(term.rows + v * kLanes, 0) : Zero();
+      const float* row = term.rows[0] + begin;
+      for (int64_t j = 0; j < n; ++j, at += kWidth) {
+        Store(at, Add(Load(at), term.step == 0 ? by_row : Set(row[j])));
+      }
+    }
+  }
+
+  // A term with values by row and key, and another if it is not null.
+  void AddTerms(const ScoreTerm<float>& term, const ScoreTerm<float>* more, int64_t begin,
+                int64_t n) {
+    for (int64_t first = 0; first < n; first += kLanes) {
+      for (int v = 0; v < kVectors; ++v) {
+        V block[kLanes];
+        LoadColumns<float>(term.rows + v * kLanes,
+                           more == nullptr ? nullptr : more->rows + v * kLanes, begin + first,
+                           n - first, block);
+        float* at = scores + first * kWidth + v * kLanes;
+        if (n - first >= kLanes) {
 #pragma GCC unroll 16
           for (int c = 0; c < kLanes; ++c) {
             Store(at + c * kWidth, Add(Load(at + c * kWidth), block[c]));
           }
+        } else {
+          for (int c = 0; c < n - first; ++c) {
+            Store(at + c * kWidth, Add(Load(at + c * kWidth), block[c]));
+          }
         }
+      }
+    }
+  }
+
+  void AddBiasAndMask(int64_t begin, int64_t n) {
+    if (ByRowAndKey(t.bias) && ByRowAndKey(t.mask)) return AddTerms(t.bias, &t.mask, begin, n);
+    const ScoreTerm<float>* const terms[2] = {&t.bias, &t.mask};
+    for (const ScoreTerm<float>* term : terms) {
+      if (term->rows[0] == nullptr) continue;
+      if (ByRowAndKey(*term)) {
+        AddTerms(*term, nullptr, begin, n);
+      } else {
+        AddSimpleTerm(*term, begin, n);
       }
     }
   }
@@ -198,10 +246,10 @@ struct Tile {
     if (t.keep.rows[0] == nullptr) {
       for (int c = 0; c < kLanes; ++c) kept[c] = Set(1.0f);
     } else if (t.keep.step == 0) {
-      const V rows = ByRow(t.keep, v);
+      const V rows = LoadColumn(t.keep.rows + v * kLanes, 0);
       for (int c = 0; c < kLanes; ++c) kept[c] = rows;
     } else {
-      LoadColumns(t.keep.rows + v * kLanes, key, n, kept);
+      LoadColumns<uint8_t>(t.keep.rows + v * kLanes, nullptr, key, n, kept);
     }
     if (t.key_keep == nullptr) return;
     for (int64_t c = 0; c < Min64(kLanes, n); ++c) {
@@ -216,8 +264,7 @@ struct Tile {
         Store(scores + i, SoftCap(Load(scores + i), t.softcap));
       }
     }
-    AddTerm(t.bias, begin, n);
-    AddTerm(t.mask, begin, n);
+    AddBiasAndMask(begin, n);
     HideKeys(begin, n);
     for (int64_t j = 0; j < n; ++j) {
 #pragma GCC unroll 4
