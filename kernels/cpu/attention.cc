@@ -203,8 +203,10 @@ class Worker {
   void SetRows(const Rows& rows, AttentionTile& tile) const {
     tile.rows = static_cast<int>(rows.count);
     Walk at = WalkOver(rows);
+    const bool by_position = call_.causal || call_.window > 0;
+    AttentionCall::Range visible = {0, call_.k_len};
     for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
-      const AttentionCall::Range visible = call_.VisibleTo(at.i);
+      if (by_position) visible = call_.VisibleTo(at.i);
       tile.q[r] = q_ + call_.q.At(rows.b, at.head(), at.i);
       tile.out[r] = out_ + call_.out.At(rows.b, at.head(), at.i);
       tile.first_key[r] = visible.first;
@@ -233,6 +235,7 @@ class Worker {
     const int64_t split = task % state_.splits;
     const Rows rows = RowsOf(task / state_.splits);
     SetRows(rows, tile);
+    tile.fresh = rows.first == 0;
     const Part part = PartOf(task);
     for (int64_t r = 0; tile.partial && r < rows.count; ++r) {
       tile.out[r] = part.rows + r * call_.v_dim;

@@ -36,6 +36,7 @@ struct AttentionTile {
   int64_t key_keep_step = 1;
   float scale = 1, softcap = 0, mask_value = 0;
   bool nan_guard = false;
+  bool fresh = false;  // the first tile that reads these keys and values
 
   // Results: row r of out is divided by the row's sum unless `partial`.
   bool partial = false;
