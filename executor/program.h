@@ -52,6 +52,7 @@ class Program {
                                           const RunOptions& options = {}) const;
 
  private:
+  friend class Session;
   struct SessionPool;
   explicit Program(std::shared_ptr<const ProgramImpl> impl);
   std::shared_ptr<const ProgramImpl> impl_;

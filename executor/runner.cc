@@ -189,6 +189,55 @@ absl::StatusOr<std::vector<Tensor>> Runner::Run(std::span<const Tensor> inputs,
   return outputs;
 }
 
+absl::Status Runner::CheckOutput(size_t i, const TensorView& given,
+                                 std::span<const int64_t> shape) const {
+  if (given.dtype == program_.outputs[i].dtype &&
+      std::equal(shape.begin(), shape.end(), given.shape.begin(), given.shape.end())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(fmt::format("output '{}' is {} (expected {})",
+                                                program_.outputs[i].name,
+                                                ShapeText(given.dtype, given.shape),
+                                                ShapeText(program_.outputs[i].dtype, shape)));
+}
+
+absl::Status Runner::RunBound(IoBinding& binding) {
+  TENON_RETURN_IF_ERROR(binding.Check());
+  binding.SetViews();
+  Prepared* ready = nullptr;
+  if (!dynamic_) {
+    TENON_ASSIGN_OR_RETURN(ready, Find(binding.input_views_, {}));
+  }
+  if (ready == nullptr) {
+    TENON_RETURN_IF_ERROR(CheckPlaces(binding.input_views_, {}));
+    TENON_ASSIGN_OR_RETURN(std::vector<Tensor> made,
+                           RunDynamic(binding.input_views_, {}, {}, /*share=*/false));
+    for (size_t i = 0; i < made.size(); ++i) {
+      IoBinding::Port& port = binding.outputs_[i];
+      if (!port.fixed) {
+        port.tensor = std::move(made[i]);
+        port.capacity = 0;
+        continue;
+      }
+      TENON_RETURN_IF_ERROR(CheckOutput(i, port.tensor.view(), made[i].shape()));
+      if (made[i].num_bytes() > 0)
+        std::memcpy(port.tensor.data(), made[i].data(), made[i].num_bytes());
+    }
+    binding.CarryOver();
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const std::span<const int64_t> shape = ready->output(i).shape;
+    TENON_RETURN_IF_ERROR(binding.Fit(i, shape));
+    TENON_RETURN_IF_ERROR(CheckOutput(i, binding.outputs_[i].tensor.view(), shape));
+  }
+  binding.SetViews();
+  TENON_RETURN_IF_ERROR(CheckPlaces(binding.input_views_, binding.output_views_));
+  TENON_RETURN_IF_ERROR(Execute(*ready, binding.input_views_, binding.output_views_));
+  binding.CarryOver();
+  return absl::OkStatus();
+}
+
 absl::Status Runner::RunInto(std::span<const TensorView> inputs, std::span<const int64_t> symbols,
                              std::span<const TensorView> outputs) {
   if (outputs.size() != program_.outputs.size()) {
@@ -208,15 +257,8 @@ absl::Status Runner::RunInto(std::span<const TensorView> inputs, std::span<const
     TENON_ASSIGN_OR_RETURN(made, RunDynamic(inputs, {}, symbols, /*share=*/true));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::span<const int64_t> shape =
-        ready != nullptr ? ready->output(i).shape : made[i].shape();
-    if (outputs[i].dtype != program_.outputs[i].dtype ||
-        !std::equal(shape.begin(), shape.end(), outputs[i].shape.begin(), outputs[i].shape.end())) {
-      return absl::InvalidArgumentError(fmt::format("output '{}' is {} (expected {})",
-                                                    program_.outputs[i].name,
-                                                    ShapeText(outputs[i].dtype, outputs[i].shape),
-                                                    ShapeText(program_.outputs[i].dtype, shape)));
-    }
+    TENON_RETURN_IF_ERROR(
+        CheckOutput(i, outputs[i], ready != nullptr ? ready->output(i).shape : made[i].shape()));
   }
   if (ready != nullptr) return Execute(*ready, inputs, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executor/control.h"
+#include "executor/io_binding.h"
 #include "executor/prepared.h"
 #include "executor/program_impl.h"
 #include "executor/session.h"
@@ -32,6 +33,8 @@ class Runner {
   absl::Status RunInto(std::span<const kernels::TensorView> inputs,
                        std::span<const int64_t> symbols,
                        std::span<const kernels::TensorView> outputs);
+  // Results go where the binding wants them.
+  absl::Status RunBound(IoBinding& binding);
   absl::StatusOr<std::vector<ResultShape>> OutputShapes(std::span<const kernels::TensorView> inputs,
                                                         std::span<const int64_t> symbols);
 
@@ -47,6 +50,8 @@ class Runner {
   int64_t BoundBytes(int set, int64_t exact, const Bindings& bounds) const;
   absl::Status CheckPlaces(std::span<const kernels::TensorView> inputs,
                            std::span<const kernels::TensorView> outputs) const;
+  absl::Status CheckOutput(size_t i, const kernels::TensorView& given,
+                           std::span<const int64_t> shape) const;
   absl::Status Execute(Prepared& prepared, std::span<const kernels::TensorView> inputs,
                        std::span<const kernels::TensorView> outputs);
   absl::StatusOr<std::vector<Tensor>> RunDynamic(std::span<const kernels::TensorView> inputs,

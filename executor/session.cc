@@ -1,5 +1,6 @@
 #include "executor/session.h"
 
+#include "executor/io_binding.h"
 #include "executor/program_impl.h"
 #include "executor/runner.h"
 #include "kernels/thread_pool.h"
@@ -62,6 +63,14 @@ absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const Te
                           const RunOptions& options) {
   const InRun in_run(impl_->pool, FlagOf(options));
   return impl_->runner.RunInto(inputs, {}, outputs);
+}
+
+absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
+  if (binding.program_.impl_ != impl_->program) {
+    return absl::InvalidArgumentError("the binding was made for another program");
+  }
+  const InRun in_run(impl_->pool, FlagOf(options));
+  return impl_->runner.RunBound(binding);
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {

@@ -13,6 +13,8 @@
 
 namespace tenon {
 
+class IoBinding;
+
 // One run at a time; several sessions of a program run in parallel. Inputs are checked against the
 // function's types, and bind its symbols. Shapes seen before cost a comparison of the inputs'
 // extents: no shape arithmetic, no hashing and no allocation.
@@ -29,6 +31,8 @@ class Session {
   // OutputShapes gives for these inputs.
   absl::Status Run(std::span<const kernels::TensorView> inputs,
                    std::span<const kernels::TensorView> outputs, const RunOptions& options = {});
+  // Runs on what is bound. REQUIRES: made for this session's program.
+  absl::Status Run(IoBinding& binding, const RunOptions& options = {});
   // Of these inputs; their data is used only where shapes depend on it.
   absl::StatusOr<std::vector<ResultShape>> OutputShapes(
       std::span<const kernels::TensorView> inputs);

@@ -42,6 +42,8 @@ class Tensor {
   T* as() const {
     return static_cast<T*>(data_);
   }
+  // Another shape for the same bytes. REQUIRES: they are enough.
+  void set_shape(std::span<const int64_t> shape) { shape_.assign(shape.begin(), shape.end()); }
   kernels::TensorView view() const { return {data_, dtype_, shape_}; }
   explicit operator bool() const { return dtype_ != DType::kInvalid; }
   // "2x3xf32"

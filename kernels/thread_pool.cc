@@ -17,8 +17,11 @@ namespace {
 // Chunks per thread: enough to even out unequal speeds, few enough to stay cheap.
 constexpr int64_t kChunksPerThread = 4;
 
-// Set while the thread executes a chunk.
-thread_local bool in_region = false;
+// Whether the thread executes a chunk.
+bool& InRegion() {
+  thread_local bool in_region = false;
+  return in_region;
+}
 
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -211,7 +214,7 @@ void Workers::Announce(int64_t wanted) {
 void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_t, int64_t),
                   void* arg, const std::atomic<bool>* cancelled) {
   if (n <= 0) return;
-  const int helpers = in_region ? 0 : HelpersFor(threads);
+  const int helpers = InRegion() ? 0 : HelpersFor(threads);
   const int64_t most = (n - 1) / std::max<int64_t>(grain, 1) + 1;
   const int64_t count = std::min({(std::max(helpers, 0) + 1) * kChunksPerThread, most,
                                   static_cast<int64_t>(Progress::kMaxChunks)});
@@ -244,12 +247,12 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
 
   const int64_t own_start = Now();
   uint32_t own = 0;
-  in_region = true;
+  InRegion() = true;
   while (const std::optional<Progress> claim = region->Claim(serial)) {
     region->Execute(claim->next);
     ++own;
   }
-  in_region = false;
+  InRegion() = false;
   const int64_t own_end = Now();
   const uint32_t foreign = static_cast<uint32_t>(count) - own;
   auto finished = [&] { return region->finished.load(std::memory_order_acquire); };
@@ -288,7 +291,7 @@ Workers::Help Workers::HelpAny() {
 }
 
 void Workers::Work() {
-  in_region = true;
+  InRegion() = true;
   for (;;) {
     const uint32_t seen = news_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "executor/io_binding.h"
 #include "executor/program.h"
 #include "executor/session.h"
 #include "executor/tensor.h"
@@ -89,7 +90,8 @@ struct CompileOptions {
 // operation and its node, if no kernel runs it.
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options = {});
 
-// Programs are run by Program::Run, or by a Session per thread.
+// Programs are run by Program::Run, or by a Session per thread; an IoBinding keeps inputs and outputs
+// bound from run to run.
 
 }  // namespace tenon
 

@@ -1,0 +1,92 @@
+// Inputs and outputs that stay bound from run to run.
+#ifndef TENON_EXECUTOR_IO_BINDING_H_
+#define TENON_EXECUTOR_IO_BINDING_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "executor/program.h"
+#include "executor/tensor.h"
+
+namespace tenon {
+
+// An input or output of a program: its position or its name.
+class PortRef {
+ public:
+  PortRef(int index) : index_(index) {}                        // NOLINT: meant to convert
+  PortRef(size_t index) : index_(static_cast<int64_t>(index)) {}  // NOLINT
+  PortRef(const char* name) : name_(name) {}                   // NOLINT
+  PortRef(std::string_view name) : name_(name) {}              // NOLINT
+  PortRef(const std::string& name) : name_(name) {}            // NOLINT
+
+  // NotFound, with the names that there are.
+  absl::StatusOr<size_t> Find(std::span<const TensorSpec> ports, std::string_view what) const;
+
+ private:
+  int64_t index_ = -1;
+  std::string_view name_;  // empty: by position
+};
+
+// Run by Session::Run(binding). Bound once, a run copies nothing that need not be copied and
+// allocates nothing, also when shapes change to others seen before. One thread at a time.
+//
+// A decoder hands its present on as the next step's past without a copy:
+//
+//   IoBinding binding(program);
+//   binding.BindInput("input_ids", ids);
+//   binding.BindInput("past", empty);
+//   binding.Carry("present", "past");
+//   while (...) { session.Run(binding); ...write the next token into ids... }
+class IoBinding {
+ public:
+  explicit IoBinding(const Program& program);
+
+  // The tensor is read by every run from now on; its bytes may change between runs.
+  absl::Status BindInput(PortRef input, Tensor tensor);
+  // Results are written to this tensor, whose shape must be theirs. It must overlap no input and no
+  // other output.
+  absl::Status BindOutput(PortRef output, Tensor tensor);
+  // Results are written to memory of the binding's own, which grows when they do. The default.
+  absl::Status BindOutput(PortRef output);
+  // After each run its result becomes that input, and the input's memory is written by the next run
+  // if it is the binding's own. Bind the input's first value with BindInput.
+  absl::Status Carry(PortRef output, PortRef input);
+
+  // As of the last run; null before the first. The next run writes over memory of the binding's
+  // own, also of copies of these.
+  absl::StatusOr<Tensor> output(PortRef output) const;
+  absl::StatusOr<Tensor> input(PortRef input) const;
+
+ private:
+  friend class Session;
+  friend class Runner;
+  static constexpr int kNone = -1;
+
+  struct Port {
+    Tensor tensor;
+    size_t capacity = 0;  // bytes of the binding's own; 0: the memory is somebody else's
+    bool fixed = false;   // an output bound to a tensor
+    int partner = kNone;  // output: the input that it becomes; input: the output it comes from
+  };
+
+  // Every input is bound, and nothing that is written overlaps anything else.
+  absl::Status Check();
+  // Makes output `i` a tensor of this shape.
+  absl::Status Fit(size_t i, std::span<const int64_t> shape);
+  void SetViews();
+  // After a run.
+  void CarryOver();
+
+  Program program_;
+  std::vector<Port> inputs_, outputs_;
+  std::vector<kernels::TensorView> input_views_, output_views_;
+  bool checked_ = false;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_IO_BINDING_H_
