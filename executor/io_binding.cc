@@ -82,9 +82,9 @@ absl::Status IoBinding::Carry(PortRef output, PortRef input) {
   TENON_ASSIGN_OR_RETURN(const size_t i, input.Find(program_.inputs(), "input"));
   const TensorSpec &from = program_.outputs()[o], &to = program_.inputs()[i];
   if (from.dtype != to.dtype || from.dims.size() != to.dims.size()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "output '{}' cannot become input '{}': they differ in element type or rank", from.name,
-        to.name));
+    return absl::InvalidArgumentError(
+        fmt::format("output '{}' cannot become input '{}': they differ in element type or rank",
+                    from.name, to.name));
   }
   if (inputs_[i].partner != kNone && inputs_[i].partner != static_cast<int>(o)) {
     return absl::InvalidArgumentError(fmt::format("input '{}' already comes from output '{}'",
@@ -124,13 +124,13 @@ absl::Status IoBinding::Check() {
         outputs_[o].capacity = 0;
         break;
       }
-      return absl::InvalidArgumentError(fmt::format("output '{}' overlaps input '{}'", name,
-                                                    program_.inputs()[i].name));
+      return absl::InvalidArgumentError(
+          fmt::format("output '{}' overlaps input '{}'", name, program_.inputs()[i].name));
     }
     for (size_t other = 0; other < o; ++other) {
       if (!Overlap(outputs_[o].tensor, outputs_[other].tensor)) continue;
-      return absl::InvalidArgumentError(fmt::format("output '{}' overlaps output '{}'", name,
-                                                    program_.outputs()[other].name));
+      return absl::InvalidArgumentError(
+          fmt::format("output '{}' overlaps output '{}'", name, program_.outputs()[other].name));
     }
   }
   checked_ = true;

@@ -17,11 +17,11 @@ namespace tenon {
 // An input or output of a program: its position or its name.
 class PortRef {
  public:
-  PortRef(int index) : index_(index) {}                        // NOLINT: meant to convert
+  PortRef(int index) : index_(index) {}                           // NOLINT: meant to convert
   PortRef(size_t index) : index_(static_cast<int64_t>(index)) {}  // NOLINT
-  PortRef(const char* name) : name_(name) {}                   // NOLINT
-  PortRef(std::string_view name) : name_(name) {}              // NOLINT
-  PortRef(const std::string& name) : name_(name) {}            // NOLINT
+  PortRef(const char* name) : name_(name) {}                      // NOLINT
+  PortRef(std::string_view name) : name_(name) {}                 // NOLINT
+  PortRef(const std::string& name) : name_(name) {}               // NOLINT
 
   // NotFound, with the names that there are.
   absl::StatusOr<size_t> Find(std::span<const TensorSpec> ports, std::string_view what) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "executor/attr_decode.h"
-#include "executor/lasting_memory.h"
 #include "executor/lowered_op.h"
 #include "executor/passes.h"
 #include "executor/program_impl.h"
@@ -47,6 +46,8 @@ class Compiler {
       : func_(func), program_(std::make_shared<ProgramImpl>()) {
     program_->options = options;
     if (program_->options.kernels == nullptr) program_->options.kernels = MakeKernelRegistry();
+    if (program_->options.weights == nullptr)
+      program_->options.weights = std::make_shared<PackedWeights>(PackedWeights::Options());
     program_->context = &func->context();
   }
   explicit Compiler(Compiler& outer)
@@ -330,7 +331,12 @@ class Compiler {
     if (!reason.empty())
       return Reject(op, fmt::format("kernel '{}' cannot run this: {}", name, reason));
     instruction.kernel = *kernel;
-    instruction.weights = std::make_shared<InstructionWeights>();
+    std::vector<Tensor> constants;
+    for (int input : instruction.kernel_inputs) {
+      constants.push_back(input < 0 ? Tensor() : program_->values[input].constant);
+    }
+    instruction.weights =
+        std::make_shared<InstructionWeights>(program_->options.weights, std::move(constants));
     return absl::OkStatus();
   }
 
@@ -407,18 +413,6 @@ class Compiler {
 };
 
 }  // namespace
-
-kernels::PackedBytes InstructionWeights::Pack(std::span<const int>, std::string_view layout,
-                                              size_t bytes,
-                                              const std::function<void(std::byte*)>& fill) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  auto found = packed_.find(layout);
-  if (found != packed_.end()) return found->second;
-  absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
-  if (!memory.ok()) return nullptr;
-  fill(memory->get());
-  return packed_.emplace(layout, *std::move(memory)).first->second;
-}
 
 absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel) {
   return parallel.cancelled() ? absl::CancelledError("the run was cancelled") : absl::OkStatus();

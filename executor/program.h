@@ -15,6 +15,7 @@
 
 namespace tenon {
 
+class PackedWeights;
 class Session;
 struct ProgramImpl;
 
@@ -22,6 +23,8 @@ struct ProgramOptions {
   int threads = 0;  // of each session; 0: one per core
   // Null: the kernels of this build.
   std::shared_ptr<const kernels::KernelRegistry> kernels;
+  // Where packed forms of constants are kept. Null: a store of the program's own.
+  std::shared_ptr<PackedWeights> weights;
   // Kept alive by the program. Null: the caller's promise that the function's Context outlives it.
   std::shared_ptr<Context> context;
 };

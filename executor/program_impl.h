@@ -2,31 +2,18 @@
 #ifndef TENON_EXECUTOR_PROGRAM_IMPL_H_
 #define TENON_EXECUTOR_PROGRAM_IMPL_H_
 
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "executor/buffers.h"
 #include "executor/concrete_shapes.h"
+#include "executor/packed_weights.h"
 #include "executor/program.h"
 #include "ir/dialect/ctl.h"
 
 namespace tenon {
-
-// Packed weights of one instruction, shared among shapes and sessions.
-class InstructionWeights : public kernels::WeightStore {
- public:
-  kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
-                            const std::function<void(std::byte*)>& fill) override;
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout
-};
 
 // Cancelled, once the flag of the run is set.
 absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel);

@@ -53,6 +53,7 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made,
                          Prepared::Make(program_, walk, device_, inputs, symbols, std::move(plan)));
   ++stats_.shapes_prepared;
+  program_.options.weights->Save();
   if (made->arena_bytes() > arena_bytes_) {
     TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(made->arena_bytes()));
     stats_.arena_bytes += made->arena_bytes() - arena_bytes_;
@@ -129,6 +130,7 @@ absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorVie
   ++stats_.dynamic_runs;
   Walk walk(program_, device_, control_, symbols);
   TENON_RETURN_IF_ERROR(walk.RunAll(inputs, owners));
+  program_.options.weights->Save();
   std::vector<Tensor> outputs;
   for (int value : program_.output_values) {
     const TensorView view = walk.view(value);
@@ -195,10 +197,9 @@ absl::Status Runner::CheckOutput(size_t i, const TensorView& given,
       std::equal(shape.begin(), shape.end(), given.shape.begin(), given.shape.end())) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(fmt::format("output '{}' is {} (expected {})",
-                                                program_.outputs[i].name,
-                                                ShapeText(given.dtype, given.shape),
-                                                ShapeText(program_.outputs[i].dtype, shape)));
+  return absl::InvalidArgumentError(fmt::format(
+      "output '{}' is {} (expected {})", program_.outputs[i].name,
+      ShapeText(given.dtype, given.shape), ShapeText(program_.outputs[i].dtype, shape)));
 }
 
 absl::Status Runner::RunBound(IoBinding& binding) {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "executor/evaluator.h"
@@ -100,7 +101,7 @@ Operation* Model::main() const {
   return bodies == 1 ? only : nullptr;
 }
 
-Model Model::Clone() const { return Model(context_, OwnedOp(tenon::Clone(*module_))); }
+Model Model::Clone() const { return {context_, OwnedOp(tenon::Clone(*module_)), files_}; }
 
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options) {
@@ -126,8 +127,11 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) 
     return LoadText(text, path, options);
   }
   std::shared_ptr<Context> context = NewContext(options);
-  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnx(*context, path));
-  return Model(std::move(context), std::move(module));
+  std::vector<SourceFile> files;
+  onnx::ImportOptions import;
+  import.files = &files;
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnx(*context, path, import));
+  return Model(std::move(context), std::move(module), std::move(files));
 }
 
 absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
@@ -162,6 +166,19 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   return absl::OkStatus();
 }
 
+std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
+                                                 const std::string& weight_cache) {
+  PackedWeights::Options options;
+  options.files = model.files();
+  options.cache_folder = weight_cache;
+  const char* folder = std::getenv("TENON_WEIGHT_CACHE");
+  if (weight_cache.empty() && folder != nullptr) options.cache_folder = folder;
+  options.warn = [context = model.shared_context()](const std::string& message) {
+    EmitWarning(*context, Location::Unknown(), message);
+  };
+  return std::make_shared<PackedWeights>(std::move(options));
+}
+
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {
   const Model lowered = model.Clone();
   Operation* main = lowered.main();
@@ -176,6 +193,8 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
       RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
   ProgramOptions program;
   program.threads = options.threads;
+  program.weights =
+      options.weights != nullptr ? options.weights : MakePackedWeights(model, options.weight_cache);
   program.context = model.shared_context();
   return Program::Compile(main, program);
 }

@@ -17,11 +17,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executor/io_binding.h"
+#include "executor/packed_weights.h"
 #include "executor/program.h"
 #include "executor/session.h"
 #include "executor/tensor.h"
 #include "ir/core/context.h"
 #include "ir/core/operation.h"
+#include "ir/core/source_file.h"
 
 namespace tenon {
 
@@ -29,13 +31,15 @@ namespace tenon {
 // Context, and may be used from different threads.
 class Model {
  public:
-  Model(std::shared_ptr<Context> context, OwnedOp module)
-      : context_(std::move(context)), module_(std::move(module)) {}
+  // `files`: where constants of the module lie, if in mapped files.
+  Model(std::shared_ptr<Context> context, OwnedOp module, std::vector<SourceFile> files = {})
+      : context_(std::move(context)), module_(std::move(module)), files_(std::move(files)) {}
   Model(Model&&) = default;
   Model& operator=(Model&& other) noexcept {
     // The old module goes before its Context.
     module_ = std::move(other.module_);
     context_ = std::move(other.context_);
+    files_ = std::move(other.files_);
     return *this;
   }
 
@@ -46,10 +50,12 @@ class Model {
   // is none.
   Operation* main() const;
   Model Clone() const;
+  const std::vector<SourceFile>& files() const { return files_; }
 
  private:
   std::shared_ptr<Context> context_;
   OwnedOp module_;
+  std::vector<SourceFile> files_;
 };
 
 struct LoadOptions {
@@ -84,14 +90,24 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
 struct CompileOptions {
   int threads = 0;         // 0: one per core
   bool reference = false;  // with the readable reference kernels alone
+  // Folder where weights, once packed, are kept for the next start. Empty: what TENON_WEIGHT_CACHE
+  // in the environment names, if anything.
+  std::string weight_cache{};
+  // Shared by programs whose weights are to be packed once. Null: the program's own. Goes before
+  // `weight_cache`.
+  std::shared_ptr<PackedWeights> weights{};
 };
+
+// A store for CompileOptions::weights, for programs made of this model and its clones.
+std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
+                                                 const std::string& weight_cache = {});
 
 // Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the
 // operation and its node, if no kernel runs it.
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options = {});
 
-// Programs are run by Program::Run, or by a Session per thread; an IoBinding keeps inputs and outputs
-// bound from run to run.
+// Programs are run by Program::Run, or by a Session per thread; an IoBinding keeps inputs and
+// outputs bound from run to run.
 
 }  // namespace tenon
 

@@ -81,8 +81,8 @@ absl::StatusOr<FileBytes> ExternalData::Open(const std::string& location) {
   if (!allow_links_ && info.st_nlink > 1) {
     return Refuse(location, "has several hard links, which is not allowed");
   }
-  TENON_ASSIGN_OR_RETURN(FileBytes file,
-                         MapDescriptor(fd.get(), static_cast<size_t>(info.st_size), location));
+  TENON_ASSIGN_OR_RETURN(FileBytes file, MapDescriptor(fd.get(), location));
+  file.source.path = root_ + "/" + location;
   files_.emplace(location, file);
   return file;
 }
@@ -114,7 +114,7 @@ absl::StatusOr<FileBytes> ExternalData::Read(const onnxpb::TensorProto& tensor, 
     return Refuse(location, fmt::format("has {} bytes; {} at offset {} are needed",
                                         file.bytes.size(), size, offset));
   }
-  return FileBytes{file.bytes.subspan(offset, size), file.owner};
+  return FileBytes{.bytes = file.bytes.subspan(offset, size), .owner = file.owner};
 }
 
 }  // namespace tenon::onnx

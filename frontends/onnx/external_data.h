@@ -23,6 +23,9 @@ class ExternalData {
   // The bytes that `tensor` names; exactly `size` of them.
   absl::StatusOr<FileBytes> Read(const onnxpb::TensorProto& tensor, size_t size);
 
+  // Those that were opened, by location.
+  const std::map<std::string, FileBytes>& files() const { return files_; }
+
  private:
   absl::StatusOr<FileBytes> Open(const std::string& location);
 

@@ -28,6 +28,13 @@ absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const st
   const TensorSource source{.file = file, .external = &external};
   TENON_ASSIGN_OR_RETURN(OwnedOp module, GraphImporter(context, model, source, name).Run());
   if (options.verify) TENON_RETURN_IF_ERROR(Verify(module.get()));
+  if (options.files != nullptr) {
+    const auto add = [&](const SourceFile& source) {
+      if (!source.path.empty()) options.files->push_back(source);
+    };
+    add(file.source);
+    for (const auto& [location, opened] : external.files()) add(opened.source);
+  }
   return module;
 }
 
@@ -50,10 +57,10 @@ absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
 absl::StatusOr<OwnedOp> ImportOnnxFromBytes(Context& context, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner,
                                             const ImportOptions& options) {
-  FileBytes file{bytes, std::move(owner)};
+  FileBytes file{.bytes = bytes, .owner = std::move(owner)};
   if (file.owner == nullptr) {
     std::shared_ptr<const Blob> copy = Blob::Copy(bytes);
-    file = FileBytes{copy->bytes(), copy};
+    file = FileBytes{.bytes = copy->bytes(), .owner = copy};
   }
   const std::string name = options.name.empty() ? "<memory>" : options.name;
   return Import(context, file, name, options.external_data_root, options);

@@ -6,10 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ir/core/context.h"
 #include "ir/core/operation.h"
+#include "ir/core/source_file.h"
 
 namespace tenon::onnx {
 
@@ -20,6 +22,8 @@ struct ImportOptions {
   std::string external_data_root{};
   // Follow symbolic links to external data, and accept files with several hard links.
   bool allow_external_data_links = false;
+  // Receives the files in which constants lie, if there are any.
+  std::vector<SourceFile>* files = nullptr;
   // Verify the module before it is returned.
   bool verify = true;
 };

@@ -33,17 +33,28 @@ absl::StatusOr<FileBytes> ReadToEnd(int fd, const std::string& path) {
     size += static_cast<size_t>(got);
   }
   buffer->resize(size);
-  return FileBytes{*buffer, buffer};
+  return FileBytes{.bytes = *buffer, .owner = buffer};
 }
 
 }  // namespace
 
-absl::StatusOr<FileBytes> MapDescriptor(int fd, size_t size, const std::string& path) {
+absl::StatusOr<FileBytes> MapDescriptor(int fd, const std::string& path) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return FileError(path, "cannot stat");
+  const auto size = static_cast<size_t>(info.st_size);
   if (size == 0) return FileBytes{};
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (address == MAP_FAILED) return FileError(path, "cannot map");
   std::shared_ptr<const void> owner(address, [size](void* at) { munmap(at, size); });
-  return FileBytes{{static_cast<const std::byte*>(address), size}, std::move(owner)};
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(address), size);
+  constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
+  SourceFile source = {
+      .path = path,
+      .bytes = bytes,
+      .device = info.st_dev,
+      .inode = info.st_ino,
+      .modified_ns = info.st_mtim.tv_sec * kNanosecondsPerSecond + info.st_mtim.tv_nsec};
+  return FileBytes{bytes, std::move(owner), std::move(source)};
 }
 
 absl::StatusOr<FileBytes> MapFile(const std::string& path) {
@@ -56,7 +67,7 @@ absl::StatusOr<FileBytes> MapFile(const std::string& path) {
     return absl::InvalidArgumentError(fmt::format("{}: is a folder, a file was expected", path));
   }
   if (!S_ISREG(info.st_mode)) return ReadToEnd(fd.get(), path);
-  return MapDescriptor(fd.get(), static_cast<size_t>(info.st_size), path);
+  return MapDescriptor(fd.get(), path);
 }
 
 }  // namespace tenon::onnx

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ir/core/source_file.h"
 
 namespace tenon::onnx {
 
@@ -15,12 +16,13 @@ namespace tenon::onnx {
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  SourceFile source{};  // if it is a regular file
 };
 
 // Maps a regular file; "-" reads standard input, other kinds of file are read to their end.
 absl::StatusOr<FileBytes> MapFile(const std::string& path);
-// Maps an open regular file of `size` bytes. Does not close `fd`.
-absl::StatusOr<FileBytes> MapDescriptor(int fd, size_t size, const std::string& path);
+// Maps an open regular file. Does not close `fd`.
+absl::StatusOr<FileBytes> MapDescriptor(int fd, const std::string& path);
 
 }  // namespace tenon::onnx
 

@@ -20,7 +20,7 @@ std::string Step() {
                   "tensor<?x2xf32, [\"P + 1\", \"\"]>)",
                   R"ir(
   %0 = ten.concat(%past, %x) <{axis = 0 : i64}> : (tensor<?x2xf32, ["P", ""]>, tensor<1x2xf32>) -> tensor<?x2xf32, ["P + 1", ""]>
-  %1 = ten.sum(%0) <{axes = array<i64: 0>, keepdims = true}> : (tensor<?x2xf32, ["P + 1", ""]>) -> tensor<1x2xf32>
+  %1 = ten.reduce_sum(%0) <{axes = array<i64: 0>, keepdims = true}> : (tensor<?x2xf32, ["P + 1", ""]>) -> tensor<1x2xf32>
   func.return(%1, %0) : (tensor<1x2xf32>, tensor<?x2xf32, ["P + 1", ""]>) -> ()
 )ir");
 }
@@ -68,7 +68,8 @@ TEST(IoBinding, CarriesThePresentOver) {
     ASSERT_TRUE(session.Run(binding).ok());
     EXPECT_EQ(ValuesOf<float>(*binding.output("result1")), past);
     EXPECT_EQ(ShapeOf(*binding.input("arg1")), (std::vector<int64_t>{step + 1, 2}));
-    EXPECT_EQ(ValuesOf<float>(*binding.output(0))[0], 100.0f + static_cast<float>(step * (step + 1) / 2));
+    EXPECT_EQ(ValuesOf<float>(*binding.output(0))[0],
+              100.0f + static_cast<float>(step * (step + 1) / 2));
   }
   // The tensor that the past began with was not written to.
   EXPECT_EQ(ValuesOf<float>(first), (std::vector<float>{100, 1000}));
@@ -96,8 +97,8 @@ TEST(IoBinding, OutputsMayBeBoundAsInputs) {
 
 // Results whose shape depends on values.
 TEST(IoBinding, DynamicPrograms) {
-  const Program program = Compiled(
-      Function("%n: tensor<i64>", "(tensor<i64>) -> tensor<?xi64>", R"ir(
+  const Program program =
+      Compiled(Function("%n: tensor<i64>", "(tensor<i64>) -> tensor<?xi64>", R"ir(
   %0 = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
   %1 = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
   %2 = ten.range(%0, %n, %1) : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>

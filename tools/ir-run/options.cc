@@ -74,8 +74,8 @@ class Parser {
 
     std::string value;
     static constexpr std::string_view kWithValue[] = {
-        "--check", "--atol",  "--rtol",         "--threads", "--json",
-        "--input", "--shape", "--save-outputs", "--seed",    "--runs"};
+        "--check", "--atol",         "--rtol", "--threads", "--json",        "--input",
+        "--shape", "--save-outputs", "--seed", "--runs",    "--weight-cache"};
     bool known = false;
     for (std::string_view option : kWithValue) known |= option == name_;
     if (!known) return Wrong(fmt::format("there is no option {} (--help lists them)", name_));
@@ -89,6 +89,7 @@ class Parser {
     if (value.empty()) return Wrong(fmt::format("{} needs a value", name_));
     if (name_ == "--check") return Set(options_.check, value);
     if (name_ == "--json") return Set(options_.json, value);
+    if (name_ == "--weight-cache") return Set(options_.weight_cache, value);
     if (name_ == "--save-outputs") return Set(options_.save_outputs, value);
     if (name_ == "--atol") return Tolerance(value, atol_);
     if (name_ == "--rtol") return Tolerance(value, rtol_);
@@ -190,6 +191,7 @@ MODEL is an ONNX file or IR text; "-" is standard input.
   --atol A, --rtol R   an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element type, NaNs and
                        infinities as expected (1e-5, 1e-4; with --onnx-test 1e-7, 1e-3)
   --threads N          threads (one per core)
+  --weight-cache DIR   keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)
   --reference          the readable reference kernels alone, as the oracle
   --json FILE          the results as JSON; "-" prints them on standard output, and nothing else
   --input NAME=FILE    an input from a .npy file (or a TensorProto file); repeat for each

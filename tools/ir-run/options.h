@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;
+  std::string weight_cache;  // folder
   uint64_t seed = 0;
   int runs = 0;  // 0: as many as fit a second
   std::vector<std::string> onnx_tests;

@@ -132,6 +132,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   CompileOptions compile;
   compile.threads = options.threads;
   compile.reference = options.reference;
+  compile.weights = MakePackedWeights(original, options.weight_cache);
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
   TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
   original.context().diagnostics().SetHandler(nullptr);

@@ -1,0 +1,221 @@
+#include "executor/packed_weights.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "executor/lasting_memory.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#define XXH_INLINE_ALL
+#include "xxhash.h"
+
+namespace tenon {
+namespace {
+
+std::span<const std::byte> BytesOf(const Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()};
+}
+
+// Of a few places of the constants: equal ones have equal hashes, and others seldom.
+uint64_t SampleHash(std::span<const Tensor> from, std::string_view layout, size_t bytes) {
+  constexpr size_t kSample = 64, kSamples = 32;
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, layout.data(), layout.size());
+  XXH3_64bits_update(&state, &bytes, sizeof(bytes));
+  for (const Tensor& tensor : from) {
+    const std::span<const std::byte> all = BytesOf(tensor);
+    const size_t size = all.size();
+    XXH3_64bits_update(&state, &size, sizeof(size));
+    if (size <= kSample * kSamples) {
+      XXH3_64bits_update(&state, all.data(), size);
+      continue;
+    }
+    for (size_t i = 0; i < kSamples; ++i) {
+      XXH3_64bits_update(&state, all.data() + (size - kSample) / (kSamples - 1) * i, kSample);
+    }
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+}  // namespace
+
+PackedWeights::PackedWeights(Options options)
+    : options_([&] {
+        if (!options.warn) options.warn = [](const std::string&) {};
+        return std::move(options);
+      }()),
+      contents_(options_.files.size()) {
+  if (options_.cache_folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(options_.cache_folder, error);
+  if (error) {
+    options_.warn(fmt::format("{}: cannot keep packed weights there: {}", options_.cache_folder,
+                              error.message()));
+  }
+}
+
+const SourceFile* PackedWeights::FileOf(const Tensor& constant) const {
+  const std::span<const std::byte> bytes = BytesOf(constant);
+  for (const SourceFile& file : options_.files) {
+    if (bytes.data() >= file.bytes.data() &&
+        bytes.data() + bytes.size() <= file.bytes.data() + file.bytes.size())
+      return &file;
+  }
+  return nullptr;
+}
+
+kernels::PackedBytes PackedWeights::FindInMemory(uint64_t hash, std::span<const Tensor> from,
+                                                 std::string_view layout, size_t bytes) {
+  for (auto [it, end] = known_.equal_range(hash); it != end;) {
+    const Known& known = it->second;
+    kernels::PackedBytes packed = known.packed.lock();
+    if (packed == nullptr) {
+      it = known_.erase(it);
+      continue;
+    }
+    bool equal = known.layout == layout && known.bytes == bytes && known.from.size() == from.size();
+    for (size_t i = 0; equal && i < from.size(); ++i) {
+      const Known::Source& source = known.from[i];
+      const std::shared_ptr<const void> alive = source.owner.lock();
+      equal = alive != nullptr && source.bytes == from[i].num_bytes() &&
+              (source.data == from[i].data() ||
+               std::memcmp(source.data, from[i].data(), source.bytes) == 0);
+    }
+    if (equal) return packed;
+    ++it;
+  }
+  return nullptr;
+}
+
+WeightKey PackedWeights::KeyOf(std::span<const Tensor> from, std::string_view layout,
+                               size_t bytes) {
+  std::string text(layout);
+  text += fmt::format("\n{}", bytes);
+  for (const Tensor& tensor : from) {
+    const SourceFile* file = FileOf(tensor);
+    if (file == nullptr) {
+      const WeightKey content = HashOf(BytesOf(tensor));
+      text += fmt::format("\n{} {:016x}{:016x}", tensor.num_bytes(), content.high, content.low);
+      continue;
+    }
+    std::optional<WeightKey>& content = contents_[static_cast<size_t>(file - &options_.files[0])];
+    if (!content) content = ContentOf(*file, options_.cache_folder, options_.warn);
+    text += fmt::format("\n{} {:016x}{:016x}+{}", tensor.num_bytes(), content->high, content->low,
+                        tensor.as<const std::byte>() - file->bytes.data());
+  }
+  return HashOf(std::as_bytes(std::span(text)));
+}
+
+// Of programs without source files the first constant says which cache file is theirs.
+WeightCacheFile& PackedWeights::CacheFor(const WeightKey& first) {
+  if (cache_) return *cache_;
+  WeightKey name = first;
+  if (!options_.files.empty()) {
+    std::string text;
+    for (size_t i = 0; i < options_.files.size(); ++i) {
+      if (!contents_[i])
+        contents_[i] = ContentOf(options_.files[i], options_.cache_folder, options_.warn);
+      text += fmt::format("{:016x}{:016x}\n", contents_[i]->high, contents_[i]->low);
+    }
+    name = HashOf(std::as_bytes(std::span(text)));
+  }
+  return cache_.emplace(
+      fmt::format("{}/{:016x}{:016x}.weights", options_.cache_folder, name.high, name.low),
+      options_.warn);
+}
+
+void PackedWeights::DropPages(const Tensor& constant) const {
+  if (FileOf(constant) == nullptr) return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(constant.data());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last = (begin + constant.num_bytes()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::string_view layout,
+                                         size_t bytes,
+                                         const std::function<void(std::byte*)>& fill) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::optional<WeightKey> key;
+  if (!options_.cache_folder.empty()) {
+    // By place, so that a start with a cache reads nothing of the constants.
+    key = KeyOf(from, layout, bytes);
+    if (kernels::PackedBytes found = CacheFor(*key).Find(*key, bytes)) {
+      if (used_.emplace(*key, WeightCacheFile::Entry{bytes, found}).second) {
+        ++stats_.from_disk;
+        stats_.from_disk_bytes += bytes;
+      }
+      return found;
+    }
+  }
+  const uint64_t hash = SampleHash(from, layout, bytes);
+  if (kernels::PackedBytes found = FindInMemory(hash, from, layout, bytes)) {
+    ++stats_.shared;
+    return found;
+  }
+  absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
+  if (!memory.ok()) return nullptr;
+  fill(memory->get());
+  const kernels::PackedBytes packed = *std::move(memory);
+  ++stats_.packed;
+  stats_.packed_bytes += bytes;
+  Known known{std::string(layout), bytes, {}, packed};
+  for (const Tensor& tensor : from) {
+    known.from.push_back({tensor.data(), tensor.num_bytes(), tensor.owner()});
+    DropPages(tensor);
+  }
+  known_.emplace(hash, std::move(known));
+  if (key) {
+    used_[*key] = {bytes, packed};
+    unsaved_ = true;
+  }
+  return packed;
+}
+
+void PackedWeights::Save() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!unsaved_) return;
+  unsaved_ = false;
+  size_t used = 0, others = 0;
+  for (const auto& [key, entry] : used_) used += entry.bytes;
+  // What other ways to run the model have packed stays, up to the same size.
+  std::map<WeightKey, WeightCacheFile::Entry> entries = used_;
+  for (const auto& [key, entry] : cache_->entries()) {
+    if (!used_.contains(key) && others + entry.bytes <= used) {
+      entries.emplace(key, entry);
+      others += entry.bytes;
+    }
+  }
+  const absl::Status written = cache_->Write(entries);
+  if (!written.ok()) options_.warn(std::string(written.message()));
+}
+
+PackedWeights::Stats PackedWeights::stats() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+kernels::PackedBytes InstructionWeights::Pack(std::span<const int> from, std::string_view layout,
+                                              size_t bytes,
+                                              const std::function<void(std::byte*)>& fill) {
+  std::string name(layout);
+  std::vector<Tensor> constants;
+  for (int input : from) {
+    TENON_CHECK(static_cast<size_t>(input) < constants_.size() && constants_[input]);
+    name += fmt::format("\n{}", input);
+    constants.push_back(constants_[input]);
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const auto found = packed_.find(name); found != packed_.end()) return found->second;
+  kernels::PackedBytes packed = store_->Pack(constants, layout, bytes, fill);
+  if (packed != nullptr) packed_.emplace(std::move(name), packed);
+  return packed;
+}
+
+}  // namespace tenon

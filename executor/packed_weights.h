@@ -1,0 +1,104 @@
+// Packed forms of constants: made once, shared, and kept on disk if wanted.
+#ifndef TENON_EXECUTOR_PACKED_WEIGHTS_H_
+#define TENON_EXECUTOR_PACKED_WEIGHTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "executor/tensor.h"
+#include "executor/weight_cache.h"
+#include "ir/core/source_file.h"
+#include "kernels/kernel.h"
+
+namespace tenon {
+
+// Shared by all instructions of a program, and by the programs that are given the same one: equal
+// constants in equal layouts are packed once. It does not keep the results alive; instructions do.
+//
+// With a cache folder the results are also written to a file there, after the run that made them,
+// and the next start maps that file. It is named after the contents of the source files; a constant
+// in them is known by its place, any other by its bytes. Thread-safe.
+class PackedWeights {
+ public:
+  struct Options {
+    // Where constants may lie. Their pages are given back to the system once packed: what kernels
+    // read is the packed form, and the rest can be read again.
+    std::vector<SourceFile> files;
+    std::string cache_folder;  // empty: nothing on disk; made if it does not exist
+    WarningSink warn;          // may be empty
+  };
+  explicit PackedWeights(Options options);
+
+  // The constants from which something is made. Calls `fill` unless it is known.
+  kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
+                            const std::function<void(std::byte*)>& fill);
+  // Writes what was packed since the last call, if there is a cache folder.
+  void Save();
+
+  struct Stats {
+    int64_t packed = 0;     // by fill
+    int64_t shared = 0;     // known in memory
+    int64_t from_disk = 0;  // mapped
+    size_t packed_bytes = 0, from_disk_bytes = 0;
+  };
+  Stats stats() const;
+
+ private:
+  struct Known {
+    std::string layout;
+    size_t bytes = 0;
+    struct Source {
+      const void* data;
+      size_t bytes;
+      std::weak_ptr<const void> owner;
+    };
+    std::vector<Source> from;
+    std::weak_ptr<const std::byte> packed;
+  };
+
+  // The file that a constant lies in; null: none.
+  const SourceFile* FileOf(const Tensor& constant) const;
+  kernels::PackedBytes FindInMemory(uint64_t hash, std::span<const Tensor> from,
+                                    std::string_view layout, size_t bytes);
+  WeightKey KeyOf(std::span<const Tensor> from, std::string_view layout, size_t bytes);
+  WeightCacheFile& CacheFor(const WeightKey& first);
+  void DropPages(const Tensor& constant) const;
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::multimap<uint64_t, Known> known_;            // by layout, size and samples of the constants
+  std::vector<std::optional<WeightKey>> contents_;  // of the source files, when first needed
+  std::optional<WeightCacheFile> cache_;
+  std::map<WeightKey, WeightCacheFile::Entry> used_;  // of the cache, as the next Save writes it
+  bool unsaved_ = false;
+  Stats stats_;
+};
+
+// The packed weights of one instruction: keeps what it got for other shapes and sessions.
+class InstructionWeights : public kernels::WeightStore {
+ public:
+  // `constants`: by kernel input; null for those that are not constant.
+  InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Tensor> constants)
+      : store_(std::move(store)), constants_(std::move(constants)) {}
+
+  kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                            const std::function<void(std::byte*)>& fill) override;
+
+ private:
+  const std::shared_ptr<PackedWeights> store_;
+  const std::vector<Tensor> constants_;
+  std::mutex mutex_;
+  std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_PACKED_WEIGHTS_H_
