@@ -7,6 +7,7 @@
 #include "executor/lowered_op.h"
 #include "executor/tensor.h"
 #include "fmt/format.h"
+#include "ir/core/blob.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
@@ -28,8 +29,12 @@ class Serial : public kernels::ParallelFor {
 
 Attribute ToElements(Context& context, const Tensor& tensor) {
   const Type type = Type::Tensor(context, tensor.dtype(), tensor.shape());
-  return Attribute::Elements(context, type,
-                             {static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()});
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(tensor.data()),
+                                         tensor.num_bytes());
+  // Of large results no copy is made: nobody writes to them any more.
+  constexpr size_t kSmall = 4096;
+  if (bytes.size() <= kSmall) return Attribute::Elements(context, type, bytes);
+  return Attribute::Elements(context, type, Blob::Borrow(bytes, tensor.owner()));
 }
 
 Attribute IntVector(Context& context, std::span<const int64_t> values, bool scalar) {

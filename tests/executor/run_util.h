@@ -52,7 +52,8 @@ inline std::shared_ptr<Context> NewTestContext() {
 
 // The module's only function, lowered; `lowered` receives its text.
 inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference = true,
-                                           std::string* lowered = nullptr, int threads = 1) {
+                                           std::string* lowered = nullptr, int threads = 1,
+                                           std::shared_ptr<PackedWeights> weights = nullptr) {
   std::shared_ptr<Context> context = NewTestContext();
   absl::StatusOr<OwnedOp> module = ParseModule(*context, text);
   if (!module.ok()) return module.status();
@@ -69,6 +70,7 @@ inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference
   ProgramOptions options;
   options.threads = threads;
   options.context = context;
+  options.weights = std::move(weights);
   return Program::Compile((*module)->region().front().front(), options);
 }
 

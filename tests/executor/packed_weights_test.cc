@@ -1,0 +1,338 @@
+// Packed weights: shared in memory, kept on disk.
+#include "executor/packed_weights.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Tensor Weights(float first, int64_t n = 100'000) {
+  Tensor t = Tensor::Make(DType::kF32, std::vector<int64_t>{n});
+  std::iota(t.as<float>(), t.as<float>() + n, first);
+  return t;
+}
+
+// A folder of the test's own, and what writing and reading the cache in it says.
+class PackedWeightsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ("packed_weights_" + std::to_string(getpid()) + "_" +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::unique_ptr<PackedWeights> Make(std::vector<SourceFile> files = {}, bool on_disk = true) {
+    PackedWeights::Options options;
+    options.files = std::move(files);
+    if (on_disk) options.cache_folder = folder_ / "cache";
+    options.warn = [this](const std::string& message) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      warnings_.push_back(message);
+    };
+    return std::make_unique<PackedWeights>(std::move(options));
+  }
+
+  // "Packs" by negating.
+  static kernels::PackedBytes Negated(PackedWeights& store, const Tensor& w,
+                                      std::string_view layout = "negated") {
+    return store.Pack(std::span(&w, 1), layout, w.num_bytes(), [&](std::byte* bytes) {
+      for (int64_t i = 0; i < w.num_elements(); ++i) {
+        const float value = -w.as<float>()[i];
+        std::memcpy(bytes + i * static_cast<int64_t>(sizeof(value)), &value, sizeof(value));
+      }
+    });
+  }
+  static void ExpectNegated(const kernels::PackedBytes& packed, const Tensor& w) {
+    ASSERT_NE(packed, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(packed.get()) % 64, 0u);
+    for (int64_t i = 0; i < w.num_elements(); ++i) {
+      float value;
+      std::memcpy(&value, packed.get() + i * static_cast<int64_t>(sizeof(value)), sizeof(value));
+      ASSERT_EQ(value, -w.as<float>()[i]) << i;
+    }
+  }
+  // The cache files, without the notes on source files.
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder_ / "cache")) {
+      if (entry.path().extension() == ".weights") files.push_back(entry.path());
+      EXPECT_NE(entry.path().extension(), ".tmp");
+    }
+    return files;
+  }
+
+  fs::path folder_;
+  std::mutex mutex_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(PackedWeightsTest, EqualConstantsAreOne) {
+  const std::unique_ptr<PackedWeights> store = Make({}, false);
+  const Tensor a = Weights(1), copy = Weights(1), other = Weights(2);
+  // Differs where no sample is taken.
+  const Tensor nearly = Weights(1);
+  nearly.as<float>()[100] = 0;
+  const kernels::PackedBytes packed = Negated(*store, a);
+  ExpectNegated(packed, a);
+  EXPECT_EQ(Negated(*store, a), packed);
+  EXPECT_EQ(Negated(*store, copy), packed);
+  ExpectNegated(Negated(*store, other), other);
+  ExpectNegated(Negated(*store, nearly), nearly);
+  EXPECT_NE(Negated(*store, a, "another layout"), packed);
+  EXPECT_EQ(store->stats().shared, 2);
+}
+
+TEST_F(PackedWeightsTest, NothingIsKeptThatNobodyHas) {
+  const std::unique_ptr<PackedWeights> store = Make({}, false);
+  const Tensor a = Weights(1);
+  const std::weak_ptr<const std::byte> packed = Negated(*store, a);
+  EXPECT_TRUE(packed.expired());
+  ExpectNegated(Negated(*store, a), a);
+  EXPECT_EQ(store->stats().packed, 2);
+}
+
+TEST_F(PackedWeightsTest, TheNextStartMapsThem) {
+  const Tensor a = Weights(1), b = Weights(2);
+  {
+    const std::unique_ptr<PackedWeights> store = Make();
+    ExpectNegated(Negated(*store, a), a);
+    ExpectNegated(Negated(*store, b), b);
+    store->Save();
+  }
+  ASSERT_EQ(Files().size(), 1u);
+  const std::unique_ptr<PackedWeights> store = Make();
+  ExpectNegated(Negated(*store, a), a);
+  ExpectNegated(Negated(*store, b), b);
+  EXPECT_EQ(store->stats().packed, 0);
+  EXPECT_EQ(store->stats().from_disk, 2);
+  EXPECT_EQ(store->stats().from_disk_bytes, a.num_bytes() + b.num_bytes());
+  // Other values and other layouts are not taken for them, and are added.
+  const Tensor c = Weights(3);
+  ExpectNegated(Negated(*store, c), c);
+  store->Save();
+  const std::unique_ptr<PackedWeights> third = Make();
+  ExpectNegated(Negated(*third, a), a);
+  ExpectNegated(Negated(*third, c), c);
+  EXPECT_EQ(third->stats().from_disk, 2);
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+// Bytes at any place of the file are changed, and the file is cut off and lengthened.
+TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
+  const Tensor a = Weights(1, 1000);
+  const auto start = [&] {
+    const std::unique_ptr<PackedWeights> store = Make();
+    ExpectNegated(Negated(*store, a), a);
+    store->Save();
+    return store->stats().packed;
+  };
+  ASSERT_EQ(start(), 1);
+  ASSERT_EQ(start(), 0);
+  const fs::path file = Files()[0];
+  const auto size = static_cast<std::streamoff>(fs::file_size(file));
+  const std::streamoff index_end = 32 + 32;
+  for (std::streamoff at = 0; at < index_end; at += 4) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(at);
+    stream.write("\xa5\x5a", 2);
+    stream.close();
+    EXPECT_EQ(start(), 1) << at;
+    EXPECT_EQ(start(), 0) << at;
+    EXPECT_EQ(warnings_.size(), 1u) << at;
+    warnings_.clear();
+  }
+  for (const std::streamoff length : {std::streamoff{0}, std::streamoff{10}, size / 2, size + 1}) {
+    fs::resize_file(file, static_cast<uintmax_t>(length));
+    EXPECT_EQ(start(), 1) << length;
+    EXPECT_EQ(start(), 0) << length;
+    EXPECT_EQ(warnings_.size(), 1u) << length;
+    warnings_.clear();
+  }
+  std::ofstream(file) << "something else entirely, long enough to have a header in it .........";
+  EXPECT_EQ(start(), 1);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is no cache of packed weights")));
+}
+
+TEST_F(PackedWeightsTest, WritersAtOnce) {
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 6; ++w) {
+    writers.emplace_back([this, w] {
+      for (int i = 0; i < 10; ++i) {
+        const Tensor a = Weights(0, 5000), own = Weights(static_cast<float>(w), 5000);
+        const std::unique_ptr<PackedWeights> store = Make();
+        ExpectNegated(Negated(*store, a), a);
+        ExpectNegated(Negated(*store, own, "layout " + std::to_string(i)), own);
+        store->Save();
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_THAT(warnings_, IsEmpty());
+  EXPECT_EQ(Files().size(), 1u);
+}
+
+TEST_F(PackedWeightsTest, AFolderThatCannotBeUsedIsAWarning) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ / "cache") << "a file where a folder should be";
+  const std::unique_ptr<PackedWeights> store = Make();
+  const Tensor a = Weights(1);
+  ExpectNegated(Negated(*store, a), a);
+  store->Save();
+  EXPECT_FALSE(warnings_.empty());
+}
+
+// A file with weights at offset 64, mapped.
+class MappedWeights {
+ public:
+  explicit MappedWeights(const fs::path& path) {
+    const int fd = open(path.c_str(), O_RDONLY);
+    struct stat info = {};
+    EXPECT_EQ(fstat(fd, &info), 0);
+    size_ = static_cast<size_t>(info.st_size);
+    address_ = static_cast<std::byte*>(mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0));
+    close(fd);
+    source = {.path = path,
+              .bytes = {address_, size_},
+              .device = info.st_dev,
+              .inode = info.st_ino,
+              .modified_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+    const auto n = static_cast<int64_t>((size_ - 64) / sizeof(float));
+    weights = Tensor::Borrow(DType::kF32, std::vector<int64_t>{n}, address_ + 64,
+                             std::make_shared<int>());
+  }
+  ~MappedWeights() { munmap(address_, size_); }
+  MappedWeights(const MappedWeights&) = delete;
+  MappedWeights& operator=(const MappedWeights&) = delete;
+
+  size_t resident_pages() const {
+    std::vector<unsigned char> pages((size_ + 4095) / 4096);
+    // Of the mapping, not of the page cache, which mincore tells of.
+    std::ifstream smaps("/proc/self/smaps");
+    std::string line;
+    char begin[32];
+    std::snprintf(begin, sizeof(begin), "%lx-", reinterpret_cast<unsigned long>(address_));
+    bool here = false;
+    while (std::getline(smaps, line)) {
+      if (line.rfind(begin, 0) == 0) here = true;
+      if (here && line.rfind("Rss:", 0) == 0) return std::stoul(line.substr(4)) / 4;
+    }
+    return 0;
+  }
+
+  SourceFile source;
+  Tensor weights;
+
+ private:
+  std::byte* address_ = nullptr;
+  size_t size_ = 0;
+};
+
+void WriteWeights(const fs::path& path, float first) {
+  fs::create_directories(path.parent_path());
+  const Tensor w = Weights(first);
+  std::ofstream out(path, std::ios::binary);
+  out.write(std::string(64, 'h').data(), 64);
+  out.write(w.as<char>(), static_cast<std::streamsize>(w.num_bytes()));
+}
+
+// Files younger than two seconds are hashed at every start; this one is old.
+void SetTime(const fs::path& path, time_t time) {
+  const utimbuf times = {time, time};
+  ASSERT_EQ(utime(path.c_str(), &times), 0);
+}
+
+TEST_F(PackedWeightsTest, SourceFilesAreKnownByTheirIdentity) {
+  const fs::path model = folder_ / "model.onnx";
+  WriteWeights(model, 5);
+  SetTime(model, 1'000'000'000);
+  const auto start = [&](const fs::path& path, int64_t packed) {
+    const MappedWeights mapped(path);
+    const std::unique_ptr<PackedWeights> store = Make({mapped.source});
+    const kernels::PackedBytes negated = Negated(*store, mapped.weights);
+    store->Save();
+    EXPECT_EQ(store->stats().packed, packed);
+    // What is packed, or comes from the cache, is not resident as the source.
+    EXPECT_LE(mapped.resident_pages(), 32u);
+    ExpectNegated(negated, mapped.weights);
+  };
+  start(model, 1);
+  start(model, 0);
+  ASSERT_EQ(Files().size(), 1u);
+  // The same contents under another name, and at another time.
+  fs::copy_file(model, folder_ / "copy.onnx");
+  SetTime(folder_ / "copy.onnx", 1'000'000'000);
+  start(folder_ / "copy.onnx", 0);
+  SetTime(model, 1'000'000'001);
+  start(model, 0);
+  EXPECT_EQ(Files().size(), 1u);
+  // Other contents.
+  WriteWeights(model, 6);
+  SetTime(model, 1'000'000'002);
+  start(model, 1);
+  start(model, 0);
+  start(folder_ / "copy.onnx", 0);
+  EXPECT_EQ(Files().size(), 2u);
+  // Changed twice within the resolution of its time: not noted.
+  WriteWeights(model, 7);
+  start(model, 1);
+  EXPECT_THAT(warnings_, IsEmpty());
+  // A damaged note.
+  for (const auto& entry : fs::directory_iterator(folder_ / "cache")) {
+    if (entry.path().extension() == ".id") std::ofstream(entry.path()) << "x";
+  }
+  start(folder_ / "copy.onnx", 0);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is damaged or of another version")));
+}
+
+// Two products with equal weights, in programs that share a store.
+TEST_F(PackedWeightsTest, ProgramsShareAStore) {
+  const std::string text =
+      Function("%x: tensor<40x96xf32>", "(tensor<40x96xf32>) -> tensor<40x96xf32>", R"ir(
+  %w = core.constant() <{value = dense<0.0625> : tensor<96x96xf32>}> : () -> tensor<96x96xf32>
+  %v = core.constant() <{value = dense<0.0625> : tensor<96x96xf32>}> : () -> tensor<96x96xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<40x96xf32>, tensor<96x96xf32>) -> tensor<40x96xf32>
+  %1 = ten.matmul(%0, %v) : (tensor<40x96xf32>, tensor<96x96xf32>) -> tensor<40x96xf32>
+  func.return(%1) : (tensor<40x96xf32>) -> ()
+)ir");
+  const auto run = [&](const std::shared_ptr<PackedWeights>& store) {
+    absl::StatusOr<Program> program = CompileText(text, false, nullptr, 1, store);
+    EXPECT_TRUE(program.ok()) << program.status();
+    absl::StatusOr<std::vector<Tensor>> out = program->Run(std::vector{Ramp({40, 96})});
+    EXPECT_TRUE(out.ok()) << out.status();
+    return std::pair(*std::move(program), ValuesOf<float>((*out)[0]));
+  };
+  const std::shared_ptr<PackedWeights> cold = Make();
+  const auto first = run(cold), second = run(cold);
+  EXPECT_EQ(cold->stats().packed, 1);
+  EXPECT_EQ(first.second, second.second);
+  const std::shared_ptr<PackedWeights> warm = Make();
+  EXPECT_EQ(run(warm).second, first.second);
+  EXPECT_EQ(warm->stats().packed, 0);
+  EXPECT_EQ(warm->stats().from_disk, 1);
+}
+
+}  // namespace
+}  // namespace tenon
