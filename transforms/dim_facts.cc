@@ -231,9 +231,10 @@ void DimFacts::LearnWindow(Operation& op) {
   const size_t spatial = dilations.size();
   if (static_cast<int64_t>(spatial) != x.rank() - 2 || pads.size() != 2 * spatial) return;
   for (size_t i = 0; i < spatial; ++i) {
-    const int64_t axis = static_cast<int64_t>(i) + 2;
+    const int64_t axis = static_cast<int64_t>(i);
     const int64_t padding = valid ? 0 : pads[i] + pads[spatial + i];
-    AssumeNonNegative(x.dim(axis) + padding - (w.dim(axis) - 1) * dilations[i] - 1);
+    const DimExpr extent = x.dim(axis + (conv.layout() == "nhwc" ? 1 : 2));
+    AssumeNonNegative(extent + padding - (w.dim(axis + 2) - 1) * dilations[i] - 1);
   }
 }
 

@@ -30,6 +30,19 @@ absl::Status InferBatchNorm(const InferContext& c, ResultTypes& results) {
   return SetResult(results, x);
 }
 
+namespace {
+
+// Where an image has its axes: [N, C, spatial…], or [N, spatial…, C] with layout nhwc.
+struct ImageAxes {
+  int64_t channels, spatial;  // of the first spatial axis
+};
+
+ImageAxes InferImageAxes(const InferContext& c, int64_t rank) {
+  return InferStr(c, "layout") == "nhwc" ? ImageAxes{rank - 1, 1} : ImageAxes{1, 2};
+}
+
+}  // namespace
+
 absl::Status InferConv(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2);
   if (!x.is_tensor()) return SetResult(results, x);
@@ -39,20 +52,22 @@ absl::Status InferConv(const InferContext& c, ResultTypes& results) {
   TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
   if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
+  const ImageAxes axes = InferImageAxes(c, x.rank());
   dims[0] = x.dim(0);
   if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
-  if (ProvablyDifferent(x.dim(1), w.dim(1) * group)) {
+  if (ProvablyDifferent(x.dim(axes.channels), w.dim(1) * group)) {
     return c.Error(fmt::format("x has {} channels, but w has {} for each of {} groups",
-                               x.dim(1).text(), w.dim(1).text(), group));
+                               x.dim(axes.channels).text(), w.dim(1).text(), group));
   }
   if (w.dim(0).is_constant() && w.dim(0).constant() % group != 0) {
     return c.Error(
         fmt::format("{} filters cannot be divided into {} groups", w.dim(0).text(), group));
   }
   TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, w.dim(0)));
-  dims[1] = w.dim(0);
+  dims[axes.channels] = w.dim(0);
   for (int64_t i = 0; i < spatial; ++i) {
-    TENON_ASSIGN_OR_RETURN(dims[2 + i], WindowExtent(c, window, i, x.dim(2 + i), w.dim(2 + i)));
+    const int64_t axis = axes.spatial + i;
+    TENON_ASSIGN_OR_RETURN(dims[axis], WindowExtent(c, window, i, x.dim(axis), w.dim(2 + i)));
   }
   if (c.segments.size() > 3) {
     TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", c.operand(3), dims));
@@ -111,11 +126,12 @@ absl::Status InferPool(const InferContext& c, ResultTypes& results) {
   }
   TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
   DimVector dims(x.dims().begin(), x.dims().end());
+  const int64_t first = InferImageAxes(c, x.rank()).spatial;
   for (int64_t i = 0; i < spatial; ++i) {
     if (kernel[i] < 1)
       return c.Error(fmt::format("kernel holds {}, expected at least 1", kernel[i]));
-    TENON_ASSIGN_OR_RETURN(dims[2 + i], WindowExtent(c, window, i, x.dim(2 + i),
-                                                     DimExpr::Constant(c.context, kernel[i])));
+    TENON_ASSIGN_OR_RETURN(dims[first + i], WindowExtent(c, window, i, x.dim(first + i),
+                                                         DimExpr::Constant(c.context, kernel[i])));
   }
   return SetTensor(c, results, x.dtype(), dims);
 }

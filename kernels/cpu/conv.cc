@@ -5,6 +5,7 @@
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
+#include "kernels/image_layout.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/window.h"
@@ -31,6 +32,22 @@ struct ConvState : KernelState {
 };
 
 std::vector<int64_t> ToVector(DimSpan dims) { return {dims.begin(), dims.end()}; }
+
+// oneDNN lists axes as [N, C, spatial…] and has the layout in the strides.
+std::vector<int64_t> LogicalDims(DimSpan shape, ImageLayout layout) {
+  std::vector<int64_t> dims = {shape[0], layout.Channels(shape)};
+  for (int64_t extent : layout.Spatial(shape)) dims.push_back(extent);
+  return dims;
+}
+
+Desc ImageDesc(DimSpan shape, ImageLayout layout) {
+  const std::vector<int64_t> dims = LogicalDims(shape, layout);
+  if (!layout.channels_last()) return PlainDesc(dims);
+  const Dims strides = RowMajorStrides(shape);
+  std::vector<int64_t> logical = {strides.front(), 1};
+  logical.insert(logical.end(), strides.begin() + 1, strides.end() - 1);
+  return PlainDesc(dims, logical);
+}
 
 Desc AnyDesc(const std::vector<int64_t>& dims) {
   return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
@@ -61,23 +78,24 @@ bool IsPointwise(const Window& window, int64_t group) {
   return pointwise;
 }
 
+// `plain`: in our layout of images, else in the one that oneDNN likes best.
 dnnl::convolution_forward::primitive_desc Describe(const PrepareArgs& args, const Window& window,
-                                                   int64_t group, const Desc& weights,
+                                                   ImageLayout layout, bool plain,
+                                                   const Desc& weights,
                                                    const dnnl::engine& engine) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
-  const auto x_dims = ToVector(x.shape), out_dims = ToVector(out.shape);
-  const bool plain = IsPointwise(window, group);
+  const auto x_dims = LogicalDims(x.shape, layout), out_dims = LogicalDims(out.shape, layout);
   std::vector<int64_t> dilations;
   for (int64_t d : window.dilations) dilations.push_back(d - 1);  // oneDNN counts from 0
   // Where the padding ends follows from the result's size; auto_pad and odd pads leave it inexact.
   std::vector<int64_t> pads_end;
   for (size_t i = 0; i < window.rank(); ++i) {
     const int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    pads_end.push_back((out.shape[i + 2] - 1) * window.strides[i] + span - x.shape[i + 2] -
+    pads_end.push_back((out_dims[i + 2] - 1) * window.strides[i] + span - x_dims[i + 2] -
                        window.pads_begin[i]);
   }
-  const Desc src = plain ? PlainDesc(x_dims) : AnyDesc(x_dims);
-  const Desc dst = plain ? PlainDesc(out_dims) : AnyDesc(out_dims);
+  const Desc src = plain ? ImageDesc(x.shape, layout) : AnyDesc(x_dims);
+  const Desc dst = plain ? ImageDesc(out.shape, layout) : AnyDesc(out_dims);
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const auto strides = ToVector(View(window.strides)), begin = ToVector(View(window.pads_begin));
@@ -92,8 +110,20 @@ dnnl::convolution_forward::primitive_desc Describe(const PrepareArgs& args, cons
           engine};
 }
 
-KernelStatus PrepareConvolution(PrepareArgs& args, const Window& window, int64_t group,
-                                ConvState& state) {
+dnnl::convolution_forward::primitive_desc Choose(const PrepareArgs& args, const Window& window,
+                                                 ImageLayout layout, int64_t group,
+                                                 const Desc& weights, const dnnl::engine& engine) {
+  if (layout.channels_last() || IsPointwise(window, group)) {
+    auto made = Describe(args, window, layout, true, weights, engine);
+    const bool is_slow = std::strncmp(made.impl_info_str(), "ref", 3) == 0 ||
+                         std::strncmp(made.impl_info_str(), "gemm:ref", 8) == 0;
+    if (!is_slow) return made;
+  }
+  return Describe(args, window, layout, false, weights, engine);
+}
+
+KernelStatus PrepareConvolution(PrepareArgs& args, const Window& window, ImageLayout layout,
+                                int64_t group, ConvState& state) {
   const cpu::OnednnThreads threads(1);  // its own would compete with the program's
   return cpu::GuardOnednn([&]() -> KernelStatus {
     const TensorView &x = args.inputs[0], &w = args.inputs[1], &out = args.outputs[0];
@@ -102,14 +132,14 @@ KernelStatus PrepareConvolution(PrepareArgs& args, const Window& window, int64_t
       w_dims[0] /= group;
       w_dims.insert(w_dims.begin(), group);
     }
-    const auto made = Describe(args, window, group, AnyDesc(w_dims), state.engine);
-    const Desc x_desc = PlainDesc(ToVector(x.shape)), out_desc = PlainDesc(ToVector(out.shape));
+    const auto made = Choose(args, window, layout, group, AnyDesc(w_dims), state.engine);
+    const Desc x_desc = ImageDesc(x.shape, layout), out_desc = ImageDesc(out.shape, layout);
     const Desc w_desc = PlainDesc(w_dims);
     state.conv = OnednnCall(state.engine, dnnl::convolution_forward(made));
     state.src = state.conv.Add(DNNL_ARG_SRC, made.src_desc());
     state.weights = state.conv.Add(DNNL_ARG_WEIGHTS, made.weights_desc());
     if (cpu::Present(args.inputs, 2)) {
-      state.bias = state.conv.Add(DNNL_ARG_BIAS, PlainDesc({out.shape[1]}));
+      state.bias = state.conv.Add(DNNL_ARG_BIAS, PlainDesc({w.shape[0]}));
     }
     state.dst = state.conv.Add(DNNL_ARG_DST, made.dst_desc());
     state.scratchpad = state.conv.Add(DNNL_ARG_SCRATCHPAD, made.scratchpad_desc());
@@ -152,9 +182,10 @@ KernelStatus PrepareConv(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   out = state;
   state->reference = x.numel() == 0 || w.numel() == 0 || args.outputs[0].numel() == 0;
   if (state->reference) return KernelStatus::Ok();
-  const Window window =
-      Window::Of(attrs, w.shape.subspan(2), x.shape.subspan(2), args.outputs[0].shape.subspan(2));
-  state->reference = !PrepareConvolution(args, window, attrs.group, *state).ok();
+  const ImageLayout layout = ImageLayout::Of(attrs);
+  const Window window = Window::Of(attrs, w.shape.subspan(2), layout.Spatial(x.shape),
+                                   layout.Spatial(args.outputs[0].shape));
+  state->reference = !PrepareConvolution(args, window, layout, attrs.group, *state).ok();
   return KernelStatus::Ok();
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
+#include "kernels/image_layout.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/window.h"
@@ -133,13 +134,17 @@ KernelStatus AveragePool(const RunArgs& args) {
 std::string MaxPoolSupports(const CallSignature& call) {
   const auto& attrs = *static_cast<const nn::MaxPoolAttrs*>(call.attrs);
   if (call.inputs[0].rank() != 4) return "needs two spatial axes";
+  if (ImageLayout::Of(attrs).channels_last()) return "needs channels first";
   const int64_t dilation = attrs.dilations.size() > 1 ? attrs.dilations[1] : 1;
   if (attrs.kernel[1] > kMaxColumns / dilation) return "the window is too wide";
   return cpu::RequireF32(call);
 }
 
-std::string Supports(const CallSignature& call) {
-  return call.inputs[0].rank() != 4 ? "needs two spatial axes" : cpu::RequireF32(call);
+std::string AveragePoolSupports(const CallSignature& call) {
+  const auto& attrs = *static_cast<const nn::AveragePoolAttrs*>(call.attrs);
+  if (call.inputs[0].rank() != 4) return "needs two spatial axes";
+  if (ImageLayout::Of(attrs).channels_last()) return "needs channels first";
+  return cpu::RequireF32(call);
 }
 
 }  // namespace
@@ -149,7 +154,7 @@ Kernel CpuAveragePool() {
           .name = "cpu.average_pool",
           .priority = 10,
           .run = AveragePool,
-          .supports = Supports};
+          .supports = AveragePoolSupports};
 }
 
 Kernel CpuMaxPool() {

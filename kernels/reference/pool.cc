@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/image_layout.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
@@ -32,20 +33,27 @@ int64_t VisitWindow(const Window& window, DimSpan in, const Dims& position, F vi
   return padded;
 }
 
-// Runs f(x plane, out plane, spatial walk position, index in the plane) over all outputs.
+// Sets each output to f(channel, window, spatial extents, spatial position); channel(offset) is the
+// element at that offset in the plane of the output's channel.
 template <typename T, typename Attrs, typename F>
 KernelStatus ForEachOutput(const RunArgs& args, F f) {
   const auto& attrs = args.get<Attrs>();
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
-  const DimSpan in = x.shape.subspan(2), out_spatial = out.shape.subspan(2);
+  const ImageLayout layout = ImageLayout::Of(attrs);
+  const DimSpan in = layout.Spatial(x.shape), out_spatial = layout.Spatial(out.shape);
   const Window window = Window::Of(attrs, attrs.kernel, in, out_spatial);
-  const int64_t planes = x.shape[0] * x.shape[1], positions = Product(out_spatial);
-  const int64_t plane = Product(in);
-  for (int64_t p = 0; p < planes; ++p) {
-    StridedWalk<0> walk(out_spatial, {});
-    for (int64_t i = 0; i < positions; ++i, walk.Next()) {
-      out.as<T>()[p * positions + i] = f(x.as<T>() + p * plane, window, in, walk.index());
+  const int64_t channels = layout.Channels(x.shape), positions = Product(out_spatial);
+  const int64_t plane = Product(in), x_stride = layout.PositionStride(x.shape);
+  for (int64_t n = 0; n < x.shape[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const T* from = x.as<T>() + n * channels * plane + c * layout.ChannelStride(x.shape);
+      T* to = out.as<T>() + n * channels * positions + c * layout.ChannelStride(out.shape);
+      StridedWalk<0> walk(out_spatial, {});
+      for (int64_t i = 0; i < positions; ++i, walk.Next()) {
+        to[i * layout.PositionStride(out.shape)] =
+            f([&](int64_t offset) { return from[offset * x_stride]; }, window, in, walk.index());
+      }
     }
   }
   return KernelStatus::Ok();
@@ -54,11 +62,11 @@ KernelStatus ForEachOutput(const RunArgs& args, F f) {
 template <typename T>
 KernelStatus MaxPool(const RunArgs& args) {
   using C = Compute<T>;
-  return ForEachOutput<T, nn::MaxPoolAttrs>(args, [](const T* x, const Window& window, DimSpan in,
+  return ForEachOutput<T, nn::MaxPoolAttrs>(args, [](auto x, const Window& window, DimSpan in,
                                                      const Dims& position) {
     C max = kIsFloat<T> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
     VisitWindow(window, in, position, [&](int64_t offset) {
-      const C v = static_cast<C>(x[offset]);
+      const C v = static_cast<C>(x(offset));
       if (max < v || v != v) max = v;  // NaN wins, and stays
     });
     return static_cast<T>(max);
@@ -69,11 +77,11 @@ template <typename T>
 KernelStatus AveragePool(const RunArgs& args) {
   const bool include_pad = args.get<nn::AveragePoolAttrs>().count_include_pad;
   return ForEachOutput<T, nn::AveragePoolAttrs>(
-      args, [&](const T* x, const Window& window, DimSpan in, const Dims& position) {
+      args, [&](auto x, const Window& window, DimSpan in, const Dims& position) {
         double sum = 0;
         int64_t inside = 0;
         const int64_t padded = VisitWindow(window, in, position, [&](int64_t offset) {
-          sum += static_cast<Compute<T>>(x[offset]);
+          sum += static_cast<Compute<T>>(x(offset));
           ++inside;
         });
         return static_cast<T>(sum / static_cast<double>(include_pad ? padded : inside));
@@ -84,10 +92,10 @@ template <typename T>
 KernelStatus LpPool(const RunArgs& args) {
   const auto p = static_cast<double>(args.get<nn::LpPoolAttrs>().p);
   return ForEachOutput<T, nn::LpPoolAttrs>(
-      args, [&](const T* x, const Window& window, DimSpan in, const Dims& position) {
+      args, [&](auto x, const Window& window, DimSpan in, const Dims& position) {
         double sum = 0;
         VisitWindow(window, in, position, [&](int64_t offset) {
-          sum += std::pow(std::fabs(static_cast<double>(static_cast<Compute<T>>(x[offset]))), p);
+          sum += std::pow(std::fabs(static_cast<double>(static_cast<Compute<T>>(x(offset)))), p);
         });
         return static_cast<T>(std::pow(sum, 1 / p));
       });

@@ -272,6 +272,12 @@ TEST_F(ShapeFunctions, Convolution) {
   EXPECT_EQ(Infer("nn.conv", {"1x3x0x8xf32", "64x3x7x7xf32"}, same, {1, 1, 0}),
             "nn.conv: the window of 7 elements does not fit spatial axis 0 of 0 elements padded by "
             "3 and 3");
+  Attrs last = same;
+  last["layout"] = "\"nhwc\"";
+  EXPECT_EQ(Infer("nn.conv", {"Bx224xWx3xf32", "64x3x7x7xf32", "64xf32"}, last),
+            "Bx112x(W + 1) floordiv 2x64xf32");
+  EXPECT_EQ(Infer("nn.conv", {"1x3x8x8xf32", "64x3x7x7xf32"}, last, {1, 1, 0}),
+            "nn.conv: x has 8 channels, but w has 3 for each of 1 groups");
 }
 
 TEST_F(ShapeFunctions, Pooling) {
@@ -286,6 +292,8 @@ TEST_F(ShapeFunctions, Pooling) {
   attrs["kernel"] = "array<i64: 1, 1>";
   attrs["pads"] = "array<i64: 0, 0, 1, 1>";
   EXPECT_EQ(Infer("nn.max_pool", {"1x1x4x4xf32"}, attrs), "1x1x2x2xf32");
+  attrs["layout"] = "\"nhwc\"";
+  EXPECT_EQ(Infer("nn.max_pool", {"1x4x4x7xf32"}, attrs), "1x2x2x7xf32");
 }
 
 TEST_F(ShapeFunctions, Norms) {

@@ -293,10 +293,12 @@ Case Linear(Random& random) {
 // Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes.
 template <typename Attrs>
 Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
+  const bool channels_last = random.Chance(85);
   const size_t axes = random.Chance(70) ? 2 : random.Chance(50) ? 1 : 3;
-  attrs.group = random.Chance(30) ? random.Int(2, 4) : 1;
-  const int64_t per_group = random.Chance(30) ? 1 : random.Int(2, 9);
-  const int64_t filters = attrs.group * random.Int(1, 9);
+  const bool depthwise = random.Chance(42), wide = random.Chance(30);
+  attrs.group = depthwise ? random.Int(1, 40) : random.Chance(20) ? random.Int(2, 4) : 1;
+  const int64_t per_group = depthwise || random.Chance(30) ? 1 : random.Int(2, wide ? 40 : 9);
+  const int64_t filters = attrs.group * (depthwise ? 1 : random.Int(1, wide ? 90 : 9));
   Shape x = {random.Chance(4) ? 0 : random.Int(1, 3), attrs.group * per_group};
   Shape w = {filters, per_group}, out = {x[0], filters};
   const bool pointwise = random.Chance(25);
@@ -306,7 +308,7 @@ Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
     const int64_t kernel = pointwise ? 1 : random.Int(1, 4),
                   stride = pointwise ? 1 : random.Int(1, 3);
     const int64_t dilation = random.Int(1, 2), span = (kernel - 1) * dilation + 1;
-    const int64_t in = random.Int(span, 14);
+    const int64_t in = random.Int(span, axes < 3 ? 24 : 10);
     const int64_t begin = pointwise ? 0 : random.Int(0, span - 1);
     const int64_t end = pointwise ? 0 : random.Int(0, span - 1);
     attrs.strides.push_back(stride);
@@ -321,6 +323,11 @@ Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
   attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
   using AutoPad = decltype(attrs.auto_pad);
   if (automatic) attrs.auto_pad = random.Chance(50) ? AutoPad::kSameUpper : AutoPad::kSameLower;
+  if (channels_last) {
+    attrs.layout = decltype(attrs.layout)::kNhwc;
+    std::rotate(x.begin() + 1, x.begin() + 2, x.end());
+    std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+  }
   Tensor bias, residual;
   if (random.Chance(60)) bias = random.Floats({filters});
   if (with_residual && random.Chance(50)) residual = random.Floats(out);
@@ -367,6 +374,11 @@ Generator Pool() {
       out.push_back(count);
     }
     attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
+    if (random.Chance(50)) {
+      attrs.layout = decltype(attrs.layout)::kNhwc;
+      std::rotate(x.begin() + 1, x.begin() + 2, x.end());
+      std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+    }
     return Make({random.Floats(x)}, {F32(out)}, MakeAttrs(attrs));
   };
 }

@@ -155,9 +155,9 @@ const Spelling kConvs[] = {
        V y = g.Op("Conv", {g.In({B(), kC, 9}), g.Param({kM, kC, 3}), g.Param({kM})});
        g.Out(Op(g, "Relu", BatchNorm(g, y)));
      }},
-    {"BatchNormReluConv", "nn.batch_norm nn.conv ten.relu",
+    {"BatchNormReluConv", "nn.batch_norm nn.conv ten.relu ten.transpose",
      [](Graph& g) { g.Out(Conv(g, Op(g, "Relu", BatchNorm(g, X(g), kC)))); }},
-    {"NhwcSandwich", "fused.conv nn.conv ten.transpose ten.transpose",
+    {"NhwcSandwich", "fused.conv nn.conv",
      [](Graph& g) {
        V x = g.Transpose(g.In({B(), 8, 8, kC}), {0, 3, 1, 2});
        V y = g.Transpose(Conv(g, x), {0, 2, 3, 1});
@@ -165,13 +165,13 @@ const Spelling kConvs[] = {
        V w = g.Param({kC, kM, 3, 3}, -0.4, 0.4);
        g.Out(g.Transpose(g.Op("Conv", {y, w}), {0, 2, 3, 1}));
      }},
-    {"NhwcBiasRelu", "fused.conv ten.transpose ten.transpose",
+    {"NhwcBiasRelu", "fused.conv",
      [](Graph& g) {
        V x = g.Transpose(g.In({B(), 8, 8, kC}), {0, 3, 1, 2});
        V y = g.Transpose(Conv(g, x, false), {0, 2, 3, 1});
        g.Out(Op(g, "Relu", g.Add(y, g.Param({kM}))));
      }},
-    {"NhwcResidual", "fused.conv nn.conv ten.transpose ten.transpose",
+    {"NhwcResidual", "fused.conv nn.conv",
      [](Graph& g) {
        V x = g.Transpose(g.In({B(), 8, 8, kM}), {0, 3, 1, 2});
        V w1 = g.Param({kM, kM, 1, 1}), w2 = g.Param({kM, kM, 1, 1});
@@ -180,17 +180,17 @@ const Spelling kConvs[] = {
        g.Out(Op(g, "Relu", g.Add(a, b)));
      }},
     // Near misses.
-    {"PadOfOnes", "nn.conv ten.pad",
+    {"PadOfOnes", "nn.conv ten.pad ten.transpose",
      [](Graph& g) {
        V x = g.Op("Pad", {X(g), g.Index({0, 0, 1, 1, 0, 0, 1, 1}), 1.0});
        g.Out(g.Op("Conv", {x, g.Param({kM, kC, 3, 3})}));
      }},
-    {"PadOfChannels", "nn.conv ten.pad",
+    {"PadOfChannels", "nn.conv ten.pad ten.transpose",
      [](Graph& g) {
        V x = g.Op("Pad", {X(g), g.Index({0, 1, 0, 0, 0, 1, 0, 0})});
        g.Out(g.Op("Conv", {x, g.Param({kM, kC + 2, 3, 3})}));
      }},
-    {"PadByReflection", "nn.conv ten.pad",
+    {"PadByReflection", "nn.conv ten.pad ten.transpose",
      [](Graph& g) {
        V x = g.Op("Pad", {X(g), g.Index({0, 0, 1, 1, 0, 0, 1, 1})},
                   {{"mode", std::string("reflect")}});
@@ -201,7 +201,7 @@ const Spelling kConvs[] = {
        g.Out(g.Add(Conv(g, X(g)), g.Param({1, kM, 8, 8})));
      }},
     {"BiasAlongWidth", "!fused.conv", [](Graph& g) { g.Out(g.Add(Conv(g, X(g)), g.Param({8}))); }},
-    {"BroadcastResidual", "nn.conv ten.add",
+    {"BroadcastResidual", "nn.conv ten.add ten.reshape",
      [](Graph& g) {
        g.Out(g.Add(Conv(g, X(g)), g.In({B(), kM, 1, 1})));
      }},

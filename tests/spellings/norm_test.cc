@@ -204,7 +204,7 @@ std::vector<Spelling> LayerNorms() {
         V y = Divided(g, centered, WithEps(g, g.Mean(Power(g, centered), {-3}, 4)));
         g.Out(g.Add(g.Mul(y, g.Param({8, 1, 1})), g.Param({8, 1, 1})));
       },
-      "nn.layer_norm ten.transpose ten.transpose");
+      "nn.layer_norm");
   add(
       "LayerInTransposes",
       [](Graph& g) {
@@ -214,7 +214,7 @@ std::vector<Spelling> LayerNorms() {
         y = g.Add(g.Mul(y, g.Param({8})), g.Param({8}));
         g.Out(g.Transpose(y, {0, 3, 1, 2}));
       },
-      "nn.layer_norm ten.transpose ten.transpose");
+      "nn.layer_norm");
   add(
       "LayerOp",
       [](Graph& g) {

@@ -26,11 +26,28 @@ constexpr Style kStyles[] = {
     {.name = "opset17_f16", .opset = 17, .half = true},
 };
 
+// Does op only move the channels of an input of the function to the end, or those of a result back?
+// Convolutions want them last, which says nothing about what has been fused.
+bool MovesChannelsAtTheBorder(Operation& op) {
+  if (op.name() != "ten.transpose" || op.result().type().rank() < 3) return false;
+  const std::span<const int64_t> perm = op.attr("perm").ints();
+  const auto rank = static_cast<int64_t>(perm.size());
+  bool to_last = perm[0] == 0, to_first = perm[0] == 0;
+  for (int64_t i = 1; i < rank; ++i) {
+    to_last &= perm[static_cast<size_t>(i)] == (i + 1 < rank ? i + 1 : 1);
+    to_first &= perm[static_cast<size_t>(i)] == (i == 1 ? rank - 1 : i - 1);
+  }
+  if (to_last && op.operand(0).is_block_argument()) return true;
+  for (OpOperand& use : op.result().uses()) to_first &= use.owner()->name() == "func.return";
+  return to_first;
+}
+
 std::vector<std::string> OpsOf(const Model& model) {
   std::vector<std::string> ops;
   for (Operation& op : model.main()->region(0).front()) {
     const std::string name(op.name());
-    if (name != "core.constant" && name != "func.return") ops.push_back(name);
+    if (name == "core.constant" || name == "func.return" || MovesChannelsAtTheBorder(op)) continue;
+    ops.push_back(name);
   }
   std::sort(ops.begin(), ops.end());
   return ops;

@@ -1,0 +1,41 @@
+// Where a tensor of images has its axes: channels first, [N, C, spatial…], or last, [N, spatial…,
+// C].
+#ifndef TENON_KERNELS_IMAGE_LAYOUT_H_
+#define TENON_KERNELS_IMAGE_LAYOUT_H_
+
+#include "kernels/shape.h"
+#include "kernels/window.h"
+
+namespace tenon::kernels {
+
+class ImageLayout {
+ public:
+  // Attrs: a struct with `layout`, or one of an op that knows channels first only.
+  template <typename Attrs>
+  static ImageLayout Of(const Attrs& attrs) {
+    if constexpr (requires { attrs.layout; }) {
+      return ImageLayout(attrs.layout == decltype(attrs.layout)::kNhwc);
+    } else {
+      return ImageLayout(false);
+    }
+  }
+  explicit ImageLayout(bool channels_last) : channels_last_(channels_last) {}
+
+  bool channels_last() const { return channels_last_; }
+  int64_t Channels(DimSpan shape) const { return channels_last_ ? shape.back() : shape[1]; }
+  DimSpan Spatial(DimSpan shape) const {
+    return shape.subspan(channels_last_ ? 1 : 2, shape.size() - 2);
+  }
+  // Elements from one channel, and from one position, to the next.
+  int64_t ChannelStride(DimSpan shape) const {
+    return channels_last_ ? 1 : Product(Spatial(shape));
+  }
+  int64_t PositionStride(DimSpan shape) const { return channels_last_ ? shape.back() : 1; }
+
+ private:
+  bool channels_last_;
+};
+
+}  // namespace tenon::kernels
+
+#endif  // TENON_KERNELS_IMAGE_LAYOUT_H_
