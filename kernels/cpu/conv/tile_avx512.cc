@@ -1,0 +1,7 @@
+#include "kernels/cpu/conv/tile-inl.h"
+
+namespace tenon::kernels::cpu {
+
+const TileKernels& TilesAvx512() { return kTiles; }
+
+}  // namespace tenon::kernels::cpu

@@ -1,0 +1,444 @@
+// Convolution of images with channels last as a matrix product of windows and filters, without
+// copying windows where they lie in the image (or in a padded copy of some of its rows) with a
+// fixed step between neighbouring pixels: nn.conv and fused.conv of one group.
+#include <cstring>
+#include <vector>
+
+#include "kernels/cpu/conv/geometry.h"
+#include "kernels/cpu/conv/tile.h"
+#include "kernels/cpu/epilogue.h"
+#include "kernels/kernel_list.h"
+#include "kernels/op_attrs.h"
+
+namespace tenon::kernels {
+namespace {
+
+using cpu::Tile;
+using cpu::TileCall;
+using cpu::TileKernels;
+
+// How the tiles read their pixels.
+enum class Source : uint8_t {
+  kFlat,    // window of one element: all pixels of the batch are one strip of the image
+  kImage,   // each row of the result is a strip of the image
+  kPadded,  // each row of the result is a strip of a padded copy of the rows of a block
+  kGather,  // rows are too short for a group: the windows of a block are copied behind each other
+};
+
+constexpr int64_t kBlockBytes = 256 * 1024;  // of the input that a block reads, with its weights in
+                                             // the second-level cache
+constexpr int64_t kLeastPixels = 56;         // of a block, where there are so many
+
+struct TiledState : KernelState {
+  cpu::ImageGeometry image;
+  Source source;
+  std::vector<int64_t> runs;
+  TileCall call;
+  Activation rest;  // applied to the finished block
+  int64_t depth;    // elements of a window
+  int64_t panels;   // of filters; the last may be narrow
+  bool has_narrow;
+  int64_t padded_width;             // kPadded
+  int64_t block, blocks_per_image;  // rows, or pixels, of a block; kFlat, kGather: one image
+  int64_t splits;                   // of the panels of a block among tasks
+  int64_t slots, slot_bytes;        // tasks at a time, and what each needs for its copy
+  size_t weights_at = 0;            // in the scratch; where packed is null
+  PackedBytes packed;               // null: the weights are not constant
+  bool reference = false;           // nothing to compute, or no channels
+};
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t Reach(const cpu::WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
+
+bool FitsImage(const cpu::WindowAxis& axis, int64_t out) {
+  return axis.pad_begin == 0 && (out - 1) * axis.stride + Reach(axis) <= axis.in;
+}
+
+size_t PackedSize(const TiledState& s, int64_t lanes) {
+  return static_cast<size_t>(s.depth * (2 * s.panels - (s.has_narrow ? 1 : 0)) * lanes) *
+         sizeof(float);
+}
+
+// From [filters, channels, window…] to panels [window…, channels, columns], columns past the last
+// filter 0.
+void PackPanels(const TiledState& s, const float* w, int64_t lanes, float* packed) {
+  const int64_t channels = s.image.channels;
+  const int64_t window = s.image.rows.kernel * s.image.columns.kernel;
+  for (int64_t p = 0; p < s.panels; ++p) {
+    const int64_t columns = s.has_narrow && p == s.panels - 1 ? lanes : 2 * lanes;
+    for (int64_t i = 0; i < window; ++i) {
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t j = 0; j < columns; ++j) {
+          const int64_t filter = p * 2 * lanes + j;
+          *packed++ = filter < s.image.filters ? w[(filter * channels + c) * window + i] : 0;
+        }
+      }
+    }
+  }
+}
+
+void ChooseSource(TiledState& s, const TileKernels& kernels) {
+  const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
+  const bool fits = FitsImage(rows, s.image.height) && FitsImage(columns, s.image.width);
+  const bool is_point = rows.kernel == 1 && columns.kernel == 1;
+  const bool is_same = rows.in == s.image.height && columns.in == s.image.width;
+  s.padded_width = (s.image.width - 1) * columns.stride + Reach(columns);
+  if (is_point && fits && is_same) {
+    s.source = Source::kFlat;
+  } else if (s.image.width < kernels.min_group) {
+    s.source = Source::kGather;
+  } else {
+    s.source = fits ? Source::kImage : Source::kPadded;
+  }
+  const int64_t channels = s.image.channels;
+  if (s.source == Source::kFlat || s.source == Source::kGather) {
+    s.runs = {0};
+    s.call.run_size = s.depth;
+    s.call.pixel_step = s.depth;
+  } else {
+    const int64_t width = s.source == Source::kPadded ? s.padded_width : columns.in;
+    const bool is_dense = columns.dilation == 1;
+    for (int64_t i = 0; i < rows.kernel; ++i) {
+      for (int64_t j = 0; j < (is_dense ? 1 : columns.kernel); ++j) {
+        s.runs.push_back((i * rows.dilation * width + j * columns.dilation) * channels);
+      }
+    }
+    s.call.run_size = is_dense ? columns.kernel * channels : channels;
+    s.call.pixel_step = columns.stride * channels;
+  }
+  s.call.runs = s.runs.data();
+  s.call.num_runs = static_cast<int64_t>(s.runs.size());
+  s.call.out_step = s.image.filters;
+}
+
+// Cuts the result into blocks, and the panels of a block where there are too few of them.
+void ChooseBlocks(TiledState& s, int64_t threads) {
+  const int64_t pixels = s.image.batch * s.image.height * s.image.width;
+  const auto size = static_cast<int64_t>(sizeof(float));
+  int64_t total = 0, images = 1;  // blocks are cut from so many rows or pixels, so many times
+  if (s.source == Source::kFlat || s.source == Source::kGather) {
+    total = pixels;
+    s.block = std::max(kLeastPixels, kBlockBytes / (s.depth * size));
+  } else {
+    total = s.image.height;
+    images = s.image.batch;
+    const int64_t row_bytes = s.padded_width * s.image.channels * size;
+    const int64_t in_rows = kBlockBytes / row_bytes - Reach(s.image.rows);
+    s.block = std::max(in_rows / s.image.rows.stride, CeilDiv(kLeastPixels, s.image.width));
+  }
+  const int64_t wanted = threads == 1 ? 1 : 2 * threads;
+  s.block = std::min(s.block, total);
+  s.block = CeilDiv(total, CeilDiv(total, s.block));  // of even size
+  s.blocks_per_image = CeilDiv(total, s.block);
+  const int64_t blocks = images * s.blocks_per_image;
+  s.splits = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, s.panels);
+  s.slots = std::min(2 * wanted, blocks * s.splits);
+  if (threads == 1) s.slots = 1;
+  s.slot_bytes = 0;
+  if (s.source == Source::kGather) {
+    s.slot_bytes = s.block * s.depth * size;
+  } else if (s.source == Source::kPadded) {
+    const int64_t in_rows = (s.block - 1) * s.image.rows.stride + Reach(s.image.rows);
+    s.slot_bytes = in_rows * s.padded_width * s.image.channels * size;
+  }
+  s.slot_bytes = CeilDiv(s.slot_bytes, 64) * 64;
+}
+
+template <typename Attrs>
+KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+  const auto& attrs = *static_cast<const Attrs*>(args.attrs);
+  const TensorView& w = args.inputs[1];
+  auto state = std::make_shared<TiledState>();
+  out = state;
+  TiledState& s = *state;
+  s.reference = args.outputs[0].numel() == 0 || w.numel() == 0;
+  if (s.reference) return KernelStatus::Ok();
+  s.image = cpu::GeometryOf(attrs, w.shape.subspan(2), args.inputs[0].shape, args.outputs[0].shape);
+  Activation activation;
+  if constexpr (requires { attrs.activation; }) activation = ToActivation(attrs);
+  const cpu::SplitActivation split = cpu::Split(activation);
+  s.call.activation = split.loop;
+  s.rest = split.rest;
+  const TileKernels& kernels = cpu::Tiles();
+  s.depth = w.numel() / w.shape[0];
+  const int64_t lanes = kernels.lanes, left = s.image.filters % (2 * lanes);
+  s.panels = CeilDiv(s.image.filters, 2 * lanes);
+  s.has_narrow = left > 0 && left <= lanes;
+  ChooseSource(s, kernels);
+  const double flops =
+      2.0 * static_cast<double>(args.outputs[0].numel()) * static_cast<double>(s.depth);
+  ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device));
+  args.scratch_bytes = static_cast<size_t>(s.slots * s.slot_bytes);
+  const size_t bytes = PackedSize(s, lanes);
+  if (w.data == nullptr) {
+    s.weights_at = args.scratch_bytes;
+    args.scratch_bytes += bytes;
+    return KernelStatus::Ok();
+  }
+  const int inputs[] = {1};
+  const std::string layout = "conv.tiled:" + std::to_string(lanes) + ":" +
+                             std::to_string(s.image.filters) + "x" +
+                             std::to_string(s.image.channels);
+  s.packed = args.Pack(inputs, layout, bytes, [&](std::byte* to) {
+    PackPanels(s, w.as<float>(), lanes, reinterpret_cast<float*>(to));
+  });
+  if (s.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
+  return KernelStatus::Ok();
+}
+
+// `columns` elements of row `row` of the image from column `first` on, which may lie outside;
+// those are 0.
+void CopyRow(const cpu::ImageGeometry& image, const float* x, int64_t row, int64_t first,
+             int64_t columns, float* to) {
+  const int64_t channels = image.channels;
+  const auto fill = [&](int64_t n) {
+    if (n > 0) std::memset(to, 0, static_cast<size_t>(n * channels) * sizeof(float));
+    to += std::max<int64_t>(n, 0) * channels;
+  };
+  if (row < 0 || row >= image.rows.in) return fill(columns);
+  const int64_t begin = std::clamp<int64_t>(first, 0, image.columns.in);
+  const int64_t end = std::clamp<int64_t>(first + columns, begin, image.columns.in);
+  const int64_t before = std::clamp<int64_t>(begin - first, 0, columns);
+  fill(before);
+  std::memcpy(to, x + (row * image.columns.in + begin) * channels,
+              static_cast<size_t>((end - begin) * channels) * sizeof(float));
+  to += (end - begin) * channels;
+  fill(columns - before - (end - begin));
+}
+
+// The windows of pixels [first, first + count) of the batch behind each other.
+void GatherWindows(const TiledState& s, const float* x, int64_t first, int64_t count, float* to) {
+  const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
+  const int64_t plane = s.image.height * s.image.width;
+  const int64_t in_size = rows.in * columns.in * s.image.channels;
+  for (int64_t p = first; p < first + count; ++p) {
+    const float* from = x + p / plane * in_size;
+    const int64_t row = p % plane / s.image.width * rows.stride - rows.pad_begin;
+    const int64_t column = p % s.image.width * columns.stride - columns.pad_begin;
+    for (int64_t i = 0; i < rows.kernel; ++i) {
+      for (int64_t j = 0; j < columns.kernel; ++j, to += s.image.channels) {
+        CopyRow(s.image, from, row + i * rows.dilation, column + j * columns.dilation, 1, to);
+      }
+    }
+  }
+}
+
+// Equally long strips of pixels: in the input, `stride` elements apart; in the result, behind each
+// other.
+struct Strips {
+  const float* x;
+  int64_t stride, count, width;
+};
+
+// What the tasks of one run share.
+struct Job {
+  const TiledState* s;
+  const TileKernels* kernels;
+  const float *weights, *bias, *residual;
+  float* out;
+
+  Tile Panel(int64_t p) const {
+    const int64_t width = 2 * kernels->lanes;
+    Tile tile = {};
+    tile.weights = weights + p * s->depth * width;
+    tile.bias = bias == nullptr ? nullptr : bias + p * width;
+    tile.columns = std::min(width, s->image.filters - p * width);
+    return tile;
+  }
+  bool IsNarrow(int64_t p) const { return s->has_narrow && p == s->panels - 1; }
+
+  void Place(Tile& tile, int group, const float* x, int64_t pixel, int64_t panel) const {
+    const int64_t at = pixel * s->image.filters + panel * 2 * kernels->lanes;
+    tile.x[group] = x;
+    tile.out[group] = out + at;
+    if (residual != nullptr) tile.residual[group] = residual + at;
+  }
+};
+
+// Strips shorter than a group: pixel by pixel.
+void RunPixels(const Job& job, const Strips& strips, int64_t pixel, int64_t first, int64_t last) {
+  const TileKernels& kernels = *job.kernels;
+  for (int64_t i = 0; i < strips.count * strips.width; ++i) {
+    const float* x =
+        strips.x + i / strips.width * strips.stride + i % strips.width * job.s->call.pixel_step;
+    for (int64_t p = first; p < last;) {
+      Tile tile = job.Panel(p);
+      job.Place(tile, 0, x, pixel + i, p);
+      if (job.IsNarrow(p)) {
+        kernels.narrow_row(job.s->call, tile), ++p;
+      } else if (p + 4 <= last && !job.IsNarrow(p + 3)) {
+        tile.columns =
+            std::min<int64_t>(8 * kernels.lanes, job.s->image.filters - p * 2 * kernels.lanes);
+        kernels.four_wide_rows(job.s->call, tile), p += 4;
+      } else {
+        kernels.wide_row(job.s->call, tile), ++p;
+      }
+    }
+  }
+}
+
+// The group with which the least is computed twice: the last of a strip is moved back to its end.
+int64_t BestGroup(const TileKernels& kernels, int64_t width) {
+  int64_t best = kernels.min_group;
+  for (int64_t g = kernels.min_group; g <= std::min<int64_t>(kernels.max_group, width); ++g) {
+    if (CeilDiv(width, g) * g <= CeilDiv(width, best) * best) best = g;
+  }
+  return best;
+}
+
+// Panels [first, last) of strips that begin at `pixel` of the result.
+void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t first, int64_t last) {
+  const TileKernels& kernels = *job.kernels;
+  if (strips.width < kernels.min_group) return RunPixels(job, strips, pixel, first, last);
+  const int64_t group = BestGroup(kernels, strips.width);
+  const auto& tiles = kernels.tiles[group - kernels.min_group];
+  // While one panel is used, the next comes into the second-level cache.
+  const int64_t tiles_of_panel = CeilDiv(strips.count * CeilDiv(strips.width, group), 2);
+  for (int64_t p = first; p < last; ++p) {
+    Tile tile = job.Panel(p);
+    const int vectors = job.IsNarrow(p) ? 0 : 1;
+    tile.next = reinterpret_cast<const char*>(job.Panel(std::min(p + 1, last - 1)).weights);
+    tile.next_step =
+        CeilDiv(2 * kernels.lanes * static_cast<int64_t>(sizeof(float)), tiles_of_panel);
+    int filled = 0;
+    const int64_t pairs = strips.width / (2 * group);
+    const auto run = [&](int groups, int64_t repeat) {
+      tile.repeat = repeat;
+      tiles[groups - 1][vectors](job.s->call, tile);
+      tile.next += tile.next_step * job.s->depth * repeat;
+    };
+    for (int64_t strip = 0; strip < strips.count; ++strip) {
+      const float* x = strips.x + strip * strips.stride;
+      const int64_t first_pixel = pixel + strip * strips.width, step = job.s->call.pixel_step;
+      int64_t column = 0;
+      if (filled == 0 && pairs > 0) {
+        job.Place(tile, 0, x, first_pixel, p);
+        job.Place(tile, 1, x + group * step, first_pixel + group, p);
+        run(2, pairs);
+        column = 2 * group * pairs;
+      }
+      for (; column < strips.width; column += group) {
+        const int64_t at = std::min(column, strips.width - group);
+        job.Place(tile, filled, x + at * step, first_pixel + at, p);
+        if (++filled == 2) {
+          run(2, 1);
+          filled = 0;
+        }
+      }
+    }
+    if (filled == 1) run(1, 1);
+  }
+}
+
+void RunTask(const Job& job, const float* x, int64_t task, float* copy) {
+  const TiledState& s = *job.s;
+  const int64_t block = task / s.splits, split = task % s.splits;
+  const int64_t first = s.panels * split / s.splits, last = s.panels * (split + 1) / s.splits;
+  const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
+  int64_t pixel = 0;
+  Strips strips = {};
+  if (s.source == Source::kFlat || s.source == Source::kGather) {
+    pixel = block * s.block;
+    const int64_t total = s.image.batch * s.image.height * s.image.width;
+    strips = {x + pixel * s.depth, 0, 1, std::min(s.block, total - pixel)};
+    if (s.source == Source::kGather) {
+      GatherWindows(s, x, pixel, strips.width, copy);
+      strips.x = copy;
+    }
+  } else {
+    const int64_t n = block / s.blocks_per_image;
+    const int64_t row = block % s.blocks_per_image * s.block;
+    pixel = (n * s.image.height + row) * s.image.width;
+    const float* image = x + n * rows.in * columns.in * s.image.channels;
+    const int64_t count = std::min(s.block, s.image.height - row);
+    if (s.source == Source::kImage) {
+      const int64_t step = rows.stride * columns.in * s.image.channels;
+      strips = {image + row * step, step, count, s.image.width};
+    } else {
+      const int64_t in_rows = (count - 1) * rows.stride + Reach(rows);
+      const int64_t size = s.padded_width * s.image.channels;
+      for (int64_t i = 0; i < in_rows; ++i) {
+        CopyRow(s.image, image, row * rows.stride - rows.pad_begin + i, -columns.pad_begin,
+                s.padded_width, copy + i * size);
+      }
+      strips = {copy, rows.stride * size, count, s.image.width};
+    }
+  }
+  RunStrips(job, strips, pixel, first, last);
+  if (s.rest.kind == ActivationKind::kNone) return;
+  const int64_t filters = s.image.filters, pixels = strips.count * strips.width;
+  float* out = job.out + pixel * filters;
+  if (s.splits == 1) return cpu::ActivateInPlace(s.rest, out, pixels * filters);
+  const int64_t begin = first * 2 * job.kernels->lanes;
+  const int64_t end = std::min(filters, last * 2 * job.kernels->lanes);
+  for (int64_t i = 0; i < pixels; ++i) {
+    cpu::ActivateInPlace(s.rest, out + i * filters + begin, end - begin);
+  }
+}
+
+KernelStatus Run(const RunArgs& args) {
+  const auto& s = *static_cast<TiledState*>(args.state);
+  const TileKernels& kernels = cpu::Tiles();
+  Job job = {};
+  job.s = &s;
+  job.kernels = &kernels;
+  job.out = args.outputs[0].as<float>();
+  if (cpu::Present(args.inputs, 2)) job.bias = args.inputs[2].as<float>();
+  if (cpu::Present(args.inputs, 3)) job.residual = args.inputs[3].as<float>();
+  auto* scratch = static_cast<std::byte*>(args.scratch);
+  if (s.packed != nullptr) {
+    job.weights = reinterpret_cast<const float*>(s.packed.get());
+  } else {
+    auto* packed = reinterpret_cast<float*>(scratch + s.weights_at);
+    PackPanels(s, args.inputs[1].as<float>(), kernels.lanes, packed);
+    job.weights = packed;
+  }
+  const float* x = args.inputs[0].as<float>();
+  const bool is_flat = s.source == Source::kFlat || s.source == Source::kGather;
+  const int64_t tasks = (is_flat ? 1 : s.image.batch) * s.blocks_per_image * s.splits;
+  (*args.device->parallel)(s.slots, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t slot = begin; slot < end; ++slot) {
+      auto* copy = reinterpret_cast<float*>(scratch + slot * s.slot_bytes);
+      const int64_t stop = tasks * (slot + 1) / s.slots;
+      for (int64_t task = tasks * slot / s.slots; task < stop; ++task) RunTask(job, x, task, copy);
+    }
+  });
+  return KernelStatus::Ok();
+}
+
+KernelStatus Conv(const RunArgs& args) {
+  return static_cast<TiledState*>(args.state)->reference ? RefConv().run(args) : Run(args);
+}
+
+KernelStatus FusedConv(const RunArgs& args) {
+  return static_cast<TiledState*>(args.state)->reference ? RefFusedConv().run(args) : Run(args);
+}
+
+template <typename Attrs>
+std::string Supports(const CallSignature& call) {
+  if (static_cast<const Attrs*>(call.attrs)->group != 1) return "needs one group";
+  return cpu::RequireImages<Attrs>(call);
+}
+
+}  // namespace
+
+Kernel CpuConvTiled() {
+  return {.op = "nn.conv",
+          .name = "cpu.conv.tiled",
+          .priority = 20,
+          .run = Conv,
+          .prepare = Prepare<nn::ConvAttrs>,
+          .supports = Supports<nn::ConvAttrs>};
+}
+
+Kernel CpuFusedConvTiled() {
+  return {.op = "fused.conv",
+          .name = "cpu.fused_conv.tiled",
+          .priority = 20,
+          .run = FusedConv,
+          .prepare = Prepare<fused::ConvAttrs>,
+          .supports = Supports<fused::ConvAttrs>};
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,70 @@
+// Vectors of floats of the instruction set that the including file is compiled for. Everything is
+// local to that file: code for one instruction set must not be merged with code for another.
+#ifndef TENON_KERNELS_CPU_CONV_VECTOR_INL_H_
+#define TENON_KERNELS_CPU_CONV_VECTOR_INL_H_
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+// May lie at any address of a float.
+using Vec = float __attribute__((vector_size(4 * kLanes)));
+using UnalignedVec =
+    float __attribute__((vector_size(4 * kLanes), aligned(alignof(float)), may_alias));
+
+inline Vec Load(const float* p) { return *reinterpret_cast<const UnalignedVec*>(p); }
+inline void Store(float* p, Vec v) { *reinterpret_cast<UnalignedVec*>(p) = v; }
+
+// The first n lanes; the others are 0 and are not written.
+#if defined(__AVX512F__)
+inline Vec Set(float x) { return _mm512_set1_ps(x); }
+inline Vec LoadPart(const float* p, int64_t n) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
+}
+inline void StorePart(float* p, Vec v, int64_t n) {
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
+}
+inline Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+#elif defined(__AVX2__)
+inline __m256i LaneMask(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline Vec Set(float x) { return _mm256_set1_ps(x); }
+inline Vec LoadPart(const float* p, int64_t n) { return _mm256_maskload_ps(p, LaneMask(n)); }
+inline void StorePart(float* p, Vec v, int64_t n) { _mm256_maskstore_ps(p, LaneMask(n), v); }
+inline Vec Fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+#else
+inline Vec Set(float x) { return Vec{x, x, x, x}; }
+inline Vec LoadPart(const float* p, int64_t n) {
+  Vec v{};
+  for (int64_t i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+inline void StorePart(float* p, Vec v, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = v[i];
+}
+inline Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
+#endif
+
+// A NaN in x stays.
+inline Vec AtLeast(Vec x, Vec low) { return x < low ? low : x; }
+inline Vec AtMost(Vec x, Vec high) { return x > high ? high : x; }
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_CONV_VECTOR_INL_H_
