@@ -59,16 +59,20 @@ void Block(const float* from, int64_t from_column, float* to, int64_t to_row) {
 
 void Transpose(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,
                int64_t rows, int64_t columns) {
-  const int64_t whole = columns / 8 * 8;
-  int64_t i = 0;
-  for (; i + 8 <= rows; i += 8) {
+  const int64_t whole = columns / 8 * 8, full = rows / 8 * 8;
+  // Source rows are far apart, so several vectors of each are used while they are at hand.
+  constexpr int64_t kRows = 64;
+  for (int64_t i0 = 0; i0 < full; i0 += kRows) {
+    const int64_t i1 = i0 + kRows < full ? i0 + kRows : full;
     for (int64_t j = 0; j < whole; j += 8) {
-      Block(reinterpret_cast<const float*>(from + i + j * from_column), from_column,
-            reinterpret_cast<float*>(to + i * to_row + j), to_row);
+      for (int64_t i = i0; i < i1; i += 8) {
+        Block(reinterpret_cast<const float*>(from + i + j * from_column), from_column,
+              reinterpret_cast<float*>(to + i * to_row + j), to_row);
+      }
     }
   }
   for (int64_t k = 0; k < rows; ++k) {
-    for (int64_t j = k < i ? whole : 0; j < columns; ++j) {
+    for (int64_t j = k < full ? whole : 0; j < columns; ++j) {
       to[k * to_row + j] = from[k + j * from_column];
     }
   }

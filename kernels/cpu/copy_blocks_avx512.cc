@@ -76,12 +76,23 @@ void Block(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_r
   }
 }
 
+// Source rows are far apart, so four lines of each are used while they are at hand, and those of
+// the next columns are on their way.
 void Transpose(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,
                int64_t rows, int64_t columns) {
-  for (int64_t i = 0; i < rows; i += 16) {
+  constexpr int64_t kRows = 64;
+  for (int64_t i0 = 0; i0 < rows; i0 += kRows) {
+    const int64_t i1 = i0 + kRows < rows ? i0 + kRows : rows;
     for (int64_t j = 0; j < columns; j += 16) {
-      Block(from + i + j * from_column, from_column, to + i * to_row + j, to_row, rows - i,
-            columns - j);
+      for (int64_t k = j + 16; k < j + 32 && k < columns; ++k) {
+        for (int64_t i = i0; i < i1; i += 16) {
+          _mm_prefetch(reinterpret_cast<const char*>(from + i + k * from_column), _MM_HINT_T1);
+        }
+      }
+      for (int64_t i = i0; i < i1; i += 16) {
+        Block(from + i + j * from_column, from_column, to + i * to_row + j, to_row, rows - i,
+              columns - j);
+      }
     }
   }
 }

@@ -12,6 +12,29 @@ namespace {
 constexpr int64_t kGrainBytes = 4 * kGrain;
 // Rows of a matrix that one task transposes: a multiple of all block sizes.
 constexpr int64_t kRowsOfTask = 64;
+constexpr size_t kPatternBytes = 128;
+
+template <typename T>
+void Repeat(const char* element, char* pattern) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  for (size_t i = 0; i < kPatternBytes / sizeof(T); ++i) {
+    std::memcpy(pattern + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+void RepeatElement(const char* element, int64_t size, char* pattern) {
+  switch (size) {
+    case 1:
+      return Repeat<uint8_t>(element, pattern);
+    case 2:
+      return Repeat<uint16_t>(element, pattern);
+    case 4:
+      return Repeat<uint32_t>(element, pattern);
+    default:
+      return Repeat<uint64_t>(element, pattern);
+  }
+}
 
 template <typename T>
 void Transpose(const T* from, int64_t from_column, T* to, int64_t to_row, int64_t rows,
@@ -153,27 +176,18 @@ void CopyPlan::RunRows(const char* from, char* to, ParallelFor& parallel) const 
 }
 
 void CopyPlan::RunRepeat(const char* from, char* to, ParallelFor& parallel) const {
-  const int64_t rows = Product(View(outer_));
+  const int64_t rows = Product(View(outer_)), bytes = run_ * element_;
+  const CopyBlocks& blocks = GetCopyBlocks();
   parallel(rows, RowGrain(run_), [&](int64_t begin, int64_t end) {
     ForRows(begin, end, [&](int64_t f, int64_t t, int64_t, int64_t count) {
       for (int64_t r = 0; r < count; ++r, f += outer_from_.back(), t += outer_to_.back()) {
-        const auto n = static_cast<size_t>(run_);
-        switch (element_) {
-          case 1:
-            std::memset(to + t, static_cast<unsigned char>(from[f]), n);
-            break;
-          case 2:
-            std::fill_n(reinterpret_cast<uint16_t*>(to + t), n,
-                        *reinterpret_cast<const uint16_t*>(from + f));
-            break;
-          case 4:
-            std::fill_n(reinterpret_cast<uint32_t*>(to + t), n,
-                        *reinterpret_cast<const uint32_t*>(from + f));
-            break;
-          default:
-            std::fill_n(reinterpret_cast<uint64_t*>(to + t), n,
-                        *reinterpret_cast<const uint64_t*>(from + f));
-        }
+        // The element repeated, and that copied.
+        alignas(64) char pattern[kPatternBytes];
+        RepeatElement(from + f, element_, pattern);
+        constexpr auto kStep = static_cast<int64_t>(kPatternBytes);
+        const int64_t whole = bytes / kStep * kStep;
+        blocks.rows(pattern, 0, to + t, kStep, bytes / kStep, kStep);
+        std::memcpy(to + t + whole, pattern, static_cast<size_t>(bytes - whole));
       }
     });
   });

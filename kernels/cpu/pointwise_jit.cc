@@ -20,18 +20,21 @@ using Xbyak::Reg64;
 using Xbyak::Xmm;
 
 constexpr size_t kMaxCodeBytes = 64 * 1024;
-constexpr int kUnroll = 2;  // vectors between two checks of the end
+constexpr int kUnroll = 2;        // vectors between two checks of the end
+constexpr size_t kNumHomes = 11;  // general registers for pointers
 
 // Writable while the code is written, executable afterwards, never both.
 class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
  public:
+  // `keep`: how many constants may stay in registers.
   Emitter(const PointwiseBody& body, const VectorGraph& graph, std::span<const bool> scalar,
-          bool wide)
+          bool wide, int keep)
       : Xbyak::CodeGenerator(kMaxCodeBytes, Xbyak::DontSetProtectRWE),
         body_(body),
         graph_(graph),
         scalar_(scalar),
-        wide_(wide) {}
+        wide_(wide),
+        keep_(keep) {}
 
   bool Emit() {
     if (Xbyak::GetError() != 0 || !Plan()) return false;
@@ -39,7 +42,7 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
     if (failed_ || Xbyak::GetError() != 0) return false;
     ready();
     if (Xbyak::GetError() != 0 || !setProtectModeRE(false)) return false;
-    run_ = getCode<void (*)(const void* const*, int64_t)>();
+    run_ = getCode<Code>();
     return true;
   }
 
@@ -47,7 +50,7 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
   int Lanes() const { return wide_ ? 16 : 8; }
   int VectorBytes() const { return 4 * Lanes(); }
   // The last register of AVX2 is the mask of the tail; of AVX-512, k7.
-  int NumVectors() const { return wide_ ? 32 : 15; }
+  int NumVectors() const { return (wide_ ? 32 : 15) - static_cast<int>(kept_.size()); }
   Xmm Vector(int i) const { return Xmm(wide_ ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM, i); }
   Xmm TailVector() const { return Vector(15); }
   Opmask Tail() const { return Opmask(7); }
@@ -87,7 +90,50 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
     for (int result : graph_.results) {
       if (IsMask(result) && !wide_) return false;
     }
+    KeepConstants();
     return true;
+  }
+
+  // Constants that stand where no operand in memory can are worth a register, the highest ones.
+  void KeepConstants() {
+    std::vector<uint32_t> wanted;
+    const auto want = [&](int node) {
+      if (node < 0 || NodeOf(node).op != VectorOp::kConstant) return;
+      const uint32_t bits = NodeOf(node).bits;
+      if (std::find(wanted.begin(), wanted.end(), bits) == wanted.end()) wanted.push_back(bits);
+    };
+    for (size_t node = 0; node < graph_.nodes.size(); ++node) {
+      const auto& [a, b, c] = graph_.nodes[node].operands;
+      switch (graph_.nodes[node].op) {
+        case VectorOp::kSub:
+        case VectorOp::kDiv:
+        case VectorOp::kRawMax:
+        case VectorOp::kRawMin:
+          want(a);
+          break;
+        case VectorOp::kSelect:
+          want(c);
+          break;
+        case VectorOp::kFma:
+          // One of several constants goes through memory.
+          if (IsMemory(a) || IsMemory(b)) want(c);
+          break;
+        default:
+          break;
+      }
+    }
+    int next = NumVectors();
+    for (uint32_t bits : wanted) {
+      if (static_cast<int>(kept_.size()) == keep_) break;
+      kept_[bits] = --next;
+    }
+  }
+
+  // The register of a constant that has one, or -1.
+  int Kept(int node) const {
+    if (NodeOf(node).op != VectorOp::kConstant) return -1;
+    const auto found = kept_.find(NodeOf(node).bits);
+    return found == kept_.end() ? -1 : found->second;
   }
 
   // ---- registers
@@ -148,6 +194,7 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
   // The operand in a register; constants come into one for this instruction.
   Xmm Register(int node) {
     if (!IsMemory(node)) return Vector(where_[node].vector);
+    if (const int kept = Kept(node); kept >= 0) return Vector(kept);
     const int taken = TakeVector();
     temporaries_.push_back(taken);
     LoadMemory(Vector(taken), node);
@@ -155,7 +202,9 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
   }
 
   void LoadMemory(const Xmm& to, int node) {
-    if (NodeOf(node).op == VectorOp::kConstant) {
+    if (const int kept = Kept(node); kept >= 0) {
+      vmovaps(to, Vector(kept));
+    } else if (NodeOf(node).op == VectorOp::kConstant) {
       vbroadcastss(to, ptr[rip + constants_[NodeOf(node).bits]]);
     } else {
       vmovups(to, Memory(node));
@@ -165,7 +214,9 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
   // The operand where the last operand of an instruction may be.
   template <typename F>
   void WithLast(int node, F f) {
-    if (IsMemory(node)) {
+    if (const int kept = Kept(node); kept >= 0) {
+      f(Vector(kept));
+    } else if (IsMemory(node)) {
       f(Memory(node));
     } else {
       f(Vector(where_[node].vector));
@@ -183,27 +234,36 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
     return rax;
   }
 
-  // ---- the function: f(rdi: pointers, rsi: n)
+  // ---- the function: f(rdi: pointers, rsi: steps, rdx: rows, rcx: n)
+
+  // On the stack: scalars of the row, then these.
+  Address Steps() { return ptr[rsp + stack_bytes_]; }
+  Address RowsLeft() { return ptr[rsp + stack_bytes_ + 8]; }
+  Address RowLength() { return ptr[rsp + stack_bytes_ + 16]; }
 
   void EmitFunction() {
     const std::vector<Reg64> saved = {rbx, rbp, r12, r13, r14, r15};
     for (const Reg64& reg : saved) push(reg);
-    if (stack_bytes_ > 0) sub(rsp, stack_bytes_);
+    sub(rsp, stack_bytes_ + 24);
+    mov(Steps(), rsi);
+    mov(RowsLeft(), rdx);
+    mov(RowLength(), rcx);
+    const int num_inputs = body_.first_constant();
+    const int num_pointers = num_inputs + static_cast<int>(body_.results.size());
+    for (int i = 0; i < num_pointers; ++i) {
+      const bool in_memory = i < num_inputs && scalar_[i];
+      if (!in_memory && homed_.size() < kNumHomes) homed_.push_back(i);
+    }
+    for (const auto& [bits, reg] : kept_) vbroadcastss(Vector(reg), ptr[rip + constants_[bits]]);
+    Xbyak::Label row, unrolled, single, tail, end_of_row;
+    L(row);
     for (const auto& [node, offset] : stack_of_) {
       mov(rax, ptr[rdi + 8 * static_cast<int>(NodeOf(node).bits)]);
       vbroadcastss(Vector(0), ptr[rax]);
       vmovups(ptr[rsp + offset], Vector(0));
     }
-    const int num_inputs = body_.first_constant();
-    for (int i = 0; i < num_inputs + static_cast<int>(body_.results.size()); ++i) {
-      const bool in_memory = i < num_inputs && scalar_[i];
-      if (!in_memory && homed_.size() < 11) {
-        homed_.push_back(i);
-        const Reg64 home = Pointer(i);
-        mov(home, ptr[rdi + 8 * i]);
-      }
-    }
-    Xbyak::Label unrolled, single, tail, done, check_single;
+    for (int i : homed_) mov(Pointer(i), ptr[rdi + 8 * i]);
+    mov(rsi, RowLength());
     xor_(ecx, ecx);  // the position
     L(unrolled);
     lea(rax, ptr[rcx + kUnroll * Lanes()]);
@@ -221,12 +281,19 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
     jmp(single, T_NEAR);
     L(tail);
     sub(rsi, rcx);
-    jle(done, T_NEAR);
+    jle(end_of_row, T_NEAR);
     EmitTailMask();
     EmitBody(0, true);
-    L(done);
+    L(end_of_row);
+    mov(rcx, Steps());
+    for (int i = 0; i < num_pointers; ++i) {
+      mov(rax, ptr[rcx + 8 * i]);
+      add(ptr[rdi + 8 * i], rax);
+    }
+    sub(qword[rsp + stack_bytes_ + 8], 1);
+    jg(row, T_NEAR);
     vzeroupper();
-    if (stack_bytes_ > 0) add(rsp, stack_bytes_);
+    add(rsp, stack_bytes_ + 24);
     for (auto reg = saved.rbegin(); reg != saved.rend(); ++reg) pop(*reg);
     ret();
     EmitConstants();
@@ -445,7 +512,7 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
       const Xmm to = Vector(where_[a].vector);
       if (IsMemory(b)) {
         const Xmm z = Register(c);
-        vfmadd132ps(to, z, Memory(b));
+        WithLast(b, [&](const auto& last) { vfmadd132ps(to, z, last); });
       } else {
         const Xmm x = Vector(where_[b].vector);
         WithLast(c, [&](const auto& last) { vfmadd213ps(to, x, last); });
@@ -544,9 +611,11 @@ class Emitter final : public Xbyak::CodeGenerator, public PointwiseJit {
   const VectorGraph& graph_;
   std::span<const bool> scalar_;
   bool wide_;
+  int keep_;
   bool failed_ = false;
-  std::vector<int> last_use_;    // the node that reads it last
-  std::map<int, int> stack_of_;  // scalars
+  std::map<uint32_t, int> kept_;  // registers of constants, by their bits
+  std::vector<int> last_use_;     // the node that reads it last
+  std::map<int, int> stack_of_;   // scalars
   int stack_bytes_ = 0;
   std::vector<int> homed_;       // pointers with registers
   std::vector<Location> where_;  // of nodes, now
@@ -563,10 +632,13 @@ std::unique_ptr<const PointwiseJit> PointwiseJit::Make(const PointwiseBody& body
   const bool wide = isa >= Isa::kAvx512;
   const std::optional<VectorGraph> graph = MakeVectorGraph(body, wide);
   if (!graph) return nullptr;
-  Xbyak::ClearError();
-  auto emitter = std::make_unique<Emitter>(body, *graph, scalar, wide);
-  if (!emitter->Emit()) return nullptr;
-  return emitter;
+  // With many values at once there are no registers left for constants.
+  for (int keep : {wide ? 12 : 4, 0}) {
+    Xbyak::ClearError();
+    auto emitter = std::make_unique<Emitter>(body, *graph, scalar, wide, keep);
+    if (emitter->Emit()) return emitter;
+  }
+  return nullptr;
 }
 
 }  // namespace tenon::kernels::cpu

@@ -16,18 +16,23 @@ class PointwiseJit {
  public:
   virtual ~PointwiseJit() = default;
 
-  // Code for AVX2 or AVX-512, as `isa` allows. `scalar`: which inputs are one element for all. Null
-  // if there is none: the body has ops or element types that are not compiled, or more live values
-  // than registers, the CPU has no AVX2, Tenon was built without an assembler, or the system
+  // Code for AVX2 or AVX-512, as `isa` allows. `scalar`: which inputs are one element for a row.
+  // Null if there is none: the body has ops or element types that are not compiled, or more live
+  // values than registers, the CPU has no AVX2, Tenon was built without an assembler, or the system
   // refuses executable memory.
   static std::unique_ptr<const PointwiseJit> Make(const PointwiseBody& body,
                                                   std::span<const bool> scalar, Isa isa);
 
-  // `pointers`: of the inputs, then of the results. Results may be where inputs are.
-  void Run(const void* const* pointers, int64_t n) const { run_(pointers, n); }
+  // `rows` rows of n elements. `pointers`: of the inputs, then of the results, at the first row;
+  // changed by the call. `steps`: how far the next row is, in bytes. Results may be where inputs
+  // are.
+  void Run(const void** pointers, const int64_t* steps, int64_t rows, int64_t n) const {
+    run_(pointers, steps, rows, n);
+  }
 
  protected:
-  void (*run_)(const void* const* pointers, int64_t n) = nullptr;
+  using Code = void (*)(const void** pointers, const int64_t* steps, int64_t rows, int64_t n);
+  Code run_ = nullptr;
 };
 
 }  // namespace tenon::kernels::cpu

@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kScratchBytes = 32 * 1024;  // most of a first-level cache
 constexpr int64_t kLongestTile = 1024;        // of steps with scratch between them
 constexpr int64_t kShortestTile = 64;
-constexpr int64_t kShortRow = 64;  // below that, inputs that repeat are gathered into tiles
+// Below that, inputs that repeat are gathered into tiles.
+constexpr int64_t kShortRow = 64, kShortCompiledRow = 16;
 constexpr int kMaxValues = 64;
 
 const PointwiseLoops& Loops() {
@@ -285,13 +286,16 @@ PointwiseProgram::PointwiseProgram(const PointwiseBody& body, std::span<const Te
                                    DimSpan shape, Isa compile) {
   numel_ = Product(shape);
   if (numel_ == 0) return;
-  FindAxes(inputs, shape);
   for (int result : body.results) result_elements_.push_back(ElementBytes(body.dtype(result)));
   int64_t cost = 0;
   for (const PointwiseStep& step : body.steps) cost += CostOf(step.op);
   grain_ = std::max<int64_t>(kGrain / std::max<int64_t>(1, cost), kLongestTile);
   // A single step is as fast by its loop.
-  if (body.steps.size() > 1 && Compile(body, compile)) return;
+  if (body.steps.size() > 1 && compile >= Isa::kAvx2) {
+    FindAxes(inputs, shape, kShortCompiledRow);
+    if (Compile(body, compile)) return;
+  }
+  FindAxes(inputs, shape, kShortRow);
   MakeSteps(body);
 }
 
@@ -308,11 +312,21 @@ bool PointwiseProgram::Compile(const PointwiseBody& body, Isa isa) {
     scratch_element_ = std::max(scratch_element_, input.element);
   }
   tile_ = num_scratch_ == 0 ? numel_ : LongestTile(num_scratch_ * scratch_element_);
+  const size_t rank = shape_.size();
+  for (const Input& input : inputs_) {
+    const int64_t stride = one_row_                           ? 0
+                           : input.reading == Reading::kDense ? row_
+                                                              : input.strides[rank - 2];
+    row_steps_.push_back(stride * input.element);
+  }
+  for (int64_t element : result_elements_) row_steps_.push_back(row_ * element);
   return true;
 }
 
-void PointwiseProgram::FindAxes(std::span<const TensorView> inputs, DimSpan shape) {
+void PointwiseProgram::FindAxes(std::span<const TensorView> inputs, DimSpan shape,
+                                int64_t short_row) {
   shape_ = ToDims(shape);
+  inputs_.clear();
   std::vector<Dims*> strides;
   for (const TensorView& input : inputs) {
     inputs_.push_back(
@@ -320,7 +334,7 @@ void PointwiseProgram::FindAxes(std::span<const TensorView> inputs, DimSpan shap
   }
   for (Input& input : inputs_) strides.push_back(&input.strides);
   JoinAxes(shape_, strides);
-  const bool short_rows = shape_.size() > 1 && shape_.back() < kShortRow;
+  const bool short_rows = shape_.size() > 1 && shape_.back() < short_row;
   row_ = short_rows ? numel_ : shape_.back();
   one_row_ = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -511,7 +525,59 @@ void PointwiseProgram::Run(const RunArgs& args) const {
                            [&](int64_t begin, int64_t end) { RunRange(args, begin, end); });
 }
 
+int64_t PointwiseProgram::OffsetOfRow(const Input& input, int64_t row) const {
+  int64_t offset = 0;
+  for (size_t axis = shape_.size() - 1; axis-- > 1;) {
+    offset += row % shape_[axis] * input.strides[axis];
+    row /= shape_[axis];
+  }
+  return shape_.size() > 1 ? offset + row * input.strides[0] : offset;
+}
+
+void PointwiseProgram::RunCompiled(const RunArgs& args, int64_t begin, int64_t end) const {
+  alignas(64) char scratch[kScratchBytes];
+  const void* pointers[kMaxPointers];
+  const size_t rank = shape_.size();
+  const int64_t next_rows = one_row_ ? 1 : shape_[rank - 2];  // rows at even distances
+  for (int64_t at = begin; at < end;) {
+    const int64_t row = one_row_ ? 0 : at / row_, column = one_row_ ? 0 : at % row_;
+    int64_t rows = 1, n = std::min(tile_, end - at);
+    if (!one_row_) {
+      n = std::min(n, row_ - column);
+      if (n == row_) rows = std::min((end - at) / row_, next_rows - row % next_rows);
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Input& input = inputs_[i];
+      const char* base = args.inputs[i].as<char>();
+      int64_t offset = 0;
+      switch (input.reading) {
+        case Reading::kDense:
+          offset = at;
+          break;
+        case Reading::kRow:
+          offset = OffsetOfRow(input, row) + column;
+          break;
+        case Reading::kExpand: {
+          char* expanded = scratch + (input.source - first_scratch_) * tile_ * scratch_element_;
+          ExpandElements(base, input.element, View(shape_), input.strides, at, n, expanded);
+          base = expanded;
+          break;
+        }
+        default:
+          offset = one_row_ ? 0 : OffsetOfRow(input, row);
+      }
+      pointers[i] = base + offset * input.element;
+    }
+    for (size_t i = 0; i < result_elements_.size(); ++i) {
+      pointers[first_result_ + i] = args.outputs[i].as<char>() + at * result_elements_[i];
+    }
+    jit_->Run(pointers, row_steps_.data(), rows, n);
+    at += rows * n;
+  }
+}
+
 void PointwiseProgram::RunRange(const RunArgs& args, int64_t begin, int64_t end) const {
+  if (jit_ != nullptr) return RunCompiled(args, begin, end);
   alignas(64) char scratch[kScratchBytes];
   const void* pointers[kMaxPointers];
   char* bases[kMaxPointers];  // of inputs and results, for the row
@@ -530,12 +596,7 @@ void PointwiseProgram::RunRange(const RunArgs& args, int64_t begin, int64_t end)
       char* base = args.inputs[i].as<char>();
       if (!one_row_ && (input.reading == Reading::kRow || input.reading == Reading::kScalar ||
                         input.reading == Reading::kSplat)) {
-        int64_t offset = 0, rest = row;
-        for (size_t axis = shape_.size() - 1; axis-- > 1;) {
-          offset += rest % shape_[axis] * input.strides[axis];
-          rest /= shape_[axis];
-        }
-        if (shape_.size() > 1) offset += rest * input.strides[0];
+        int64_t offset = OffsetOfRow(input, row);
         // Counted from the position of the row, so that a row adds the same as a dense input.
         if (input.reading == Reading::kRow) offset -= row * row_;
         base += offset * input.element;
@@ -561,13 +622,11 @@ void PointwiseProgram::RunRow(const void** pointers, char* const* bases, int64_t
     } else if (input.reading == Reading::kExpand) {
       ExpandElements(bases[i], input.element, View(shape_), input.strides, at, n,
                      const_cast<void*>(pointers[input.source]));
-      pointers[i] = pointers[input.source];
     }
   }
   for (size_t i = 0; i < result_elements_.size(); ++i) {
     pointers[first_result_ + i] = bases[first_result_ + i] + at * result_elements_[i];
   }
-  if (jit_ != nullptr) return jit_->Run(pointers, n);
   for (const Step& step : steps_) Call(step, pointers, n);
   for (const CopyOut& copy : copies_) {
     std::memcpy(const_cast<void*>(pointers[copy.to]), pointers[copy.from],

@@ -71,7 +71,7 @@ class PointwiseProgram final : public KernelState {
     int64_t element = 4;
   };
 
-  void FindAxes(std::span<const TensorView> inputs, DimSpan shape);
+  void FindAxes(std::span<const TensorView> inputs, DimSpan shape, int64_t short_row);
   // False if there is no machine code for the body.
   bool Compile(const PointwiseBody& body, Isa isa);
   void MakeSteps(const PointwiseBody& body);
@@ -80,6 +80,9 @@ class PointwiseProgram final : public KernelState {
   bool IsScalar(const PointwiseBody& body, int value) const;
   bool TakesScalar(const PointwiseBody& body, const PointwiseStep& step, int operand) const;
   void RunRange(const RunArgs& args, int64_t begin, int64_t end) const;
+  void RunCompiled(const RunArgs& args, int64_t begin, int64_t end) const;
+  // Where an input that depends on the row begins in it, in elements.
+  int64_t OffsetOfRow(const Input& input, int64_t row) const;
   void RunRow(const void** pointers, char* const* bases, int64_t at, int64_t n) const;
   static void Call(const Step& step, const void* const* pointers, int64_t n);
 
@@ -95,6 +98,7 @@ class PointwiseProgram final : public KernelState {
   std::vector<uint64_t> constant_bytes_;  // tile_ elements of each constant
   std::vector<const void*> constants_;
   std::shared_ptr<const PointwiseJit> jit_;  // runs in the place of steps_
+  std::vector<int64_t> row_steps_;           // its `steps`
   std::vector<Step> steps_;
   std::vector<CopyOut> copies_;
   bool one_row_ = false;  // no input depends on the row

@@ -54,9 +54,7 @@ class Maker {
   int Mul(int a, int b) { return Node(Op::kMul, a, b); }
   int Div(int a, int b) { return Node(Op::kDiv, a, b); }
   int Fma(int a, int b, int c) { return Node(Op::kFma, a, b, c); }
-  int Compare(uint32_t predicate, int a, int b) {
-    return Node(Op::kCompare, a, b, -1, predicate);
-  }
+  int Compare(uint32_t predicate, int a, int b) { return Node(Op::kCompare, a, b, -1, predicate); }
   int Select(int mask, int yes, int no) { return Node(Op::kSelect, mask, yes, no); }
   int Neg(int x) { return Node(Op::kXor, x, Bits(0x80000000)); }
   int Abs(int x) { return Node(Op::kAnd, x, Bits(0x7fffffff)); }
@@ -103,24 +101,27 @@ class Maker {
     return Node(Op::kShiftLeft, Node(Op::kAddInt, n, Bits(127)), -1, -1, 23);
   }
 
-  int Erf(int x) {
+  // May exceed 1 by a unit in the last place.
+  int NearlyErf(int x) {
     const int z = Clamp(x, -4.0f, 4.0f), s = Mul(z, z);
-    const int p = Polynomial(
-        s, {-2.72614225801306e-10f, 2.77068142495902e-08f, -2.10102402082508e-06f,
-            -5.69250639462346e-05f, -7.34990630326855e-04f, -2.95459980854025e-03f,
-            -1.60960333262415e-02f});
-    const int q = Polynomial(s, {-1.45660718464996e-05f, -2.13374055278905e-04f,
-                                 -1.68282697438203e-03f, -7.37332916720468e-03f,
-                                 -1.42647390514189e-02f});
-    return Clamp(Div(Mul(z, p), q), -1.0f, 1.0f);
+    const int p =
+        Polynomial(s, {-2.72614225801306e-10f, 2.77068142495902e-08f, -2.10102402082508e-06f,
+                       -5.69250639462346e-05f, -7.34990630326855e-04f, -2.95459980854025e-03f,
+                       -1.60960333262415e-02f});
+    const int q =
+        Polynomial(s, {-1.45660718464996e-05f, -2.13374055278905e-04f, -1.68282697438203e-03f,
+                       -7.37332916720468e-03f, -1.42647390514189e-02f});
+    return Div(Mul(z, p), q);
   }
+
+  int Erf(int x) { return Clamp(NearlyErf(x), -1.0f, 1.0f); }
 
   int Tanh(int x) {
     const int z = Clamp(x, -9.0f, 9.0f), s = Mul(z, z);
-    const int p = Polynomial(
-        s, {-2.76076847742355e-16f, 2.00018790482477e-13f, -8.60467152213735e-11f,
-            5.12229709037114e-08f, 1.48572235717979e-05f, 6.37261928875436e-04f,
-            4.89352455891786e-03f});
+    const int p =
+        Polynomial(s, {-2.76076847742355e-16f, 2.00018790482477e-13f, -8.60467152213735e-11f,
+                       5.12229709037114e-08f, 1.48572235717979e-05f, 6.37261928875436e-04f,
+                       4.89352455891786e-03f});
     const int q = Polynomial(s, {1.19825839466702e-06f, 1.18534705686654e-04f,
                                  2.26843463243900e-03f, 4.89352518554385e-03f});
     const int y = Clamp(Div(Mul(z, p), q), -1.0f, 1.0f);
@@ -136,10 +137,9 @@ class Maker {
     const int mantissa = Node(Op::kAnd, offset, Bits(0x007fffff));
     const int z = Sub(Node(Op::kAddInt, mantissa, Bits(0x3f3504f3)), Const(1.0f));
     const int s = Mul(z, z);
-    const int p = Polynomial(
-        z, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
-            1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
-            3.3333331174e-1f});
+    const int p = Polynomial(z, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f,
+                                 -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f,
+                                 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f});
     int y = Mul(Mul(p, s), z);
     y = Fma(e, Const(-2.12194440e-4f), y);
     y = Fma(s, Const(-0.5f), y);
@@ -154,7 +154,7 @@ class Maker {
   int Gelu(int x, int form) {
     if (form == 2) return Div(x, OnePlusExpOfMinus(Mul(x, Const(1.702f))));
     const int half = Mul(x, Const(0.5f));
-    if (form == 0) return Fma(half, Erf(Mul(x, Const(0.70710678118654752f))), half);
+    if (form == 0) return Fma(half, NearlyErf(Mul(x, Const(0.70710678118654752f))), half);
     const int cubed = Mul(Mul(x, x), Mul(x, Const(0.044715f)));
     return Fma(half, Tanh(Mul(Add(x, cubed), Const(0.79788456080286536f))), half);
   }

@@ -61,8 +61,8 @@ using Loop = void (*)(const float* x, const float* b, const float* r, float* y, 
                       int64_t n);
 
 [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl")]] void GeluLoop(const float* x, const float* b,
-                                                                   const float* r, float* y,
-                                                                   int64_t rows, int64_t n) {
+                                                                    const float* r, float* y,
+                                                                    int64_t rows, int64_t n) {
   for (int64_t row = 0; row < rows; ++row, x += n, r += n, y += n) {
     for (int64_t i = 0; i < n; i += 16) {
       const __m512 v = _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(b + i));
@@ -74,8 +74,8 @@ using Loop = void (*)(const float* x, const float* b, const float* r, float* y, 
 }
 
 [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl")]] void CheapLoop(const float* x, const float* b,
-                                                                    const float* r, float* y,
-                                                                    int64_t rows, int64_t n) {
+                                                                     const float* r, float* y,
+                                                                     int64_t rows, int64_t n) {
   for (int64_t row = 0; row < rows; ++row, x += n, r += n, y += n) {
     for (int64_t i = 0; i < n; i += 16) {
       __m512 v = _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(b + i));
@@ -89,8 +89,8 @@ using Loop = void (*)(const float* x, const float* b, const float* r, float* y, 
 }
 
 [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl")]] void SwishLoop(const float* x, const float* b,
-                                                                    const float* r, float* y,
-                                                                    int64_t rows, int64_t n) {
+                                                                     const float* r, float* y,
+                                                                     int64_t rows, int64_t n) {
   for (int64_t row = 0; row < rows; ++row, x += n, r += n, y += n) {
     for (int64_t i = 0; i < n; i += 16) {
       const __m512 v = _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(b + i));
@@ -117,8 +117,8 @@ constexpr Chain kChains[] = {
      "%7 = ten.min %6, 2.0; %8 = ten.mul %7, %7; %9 = ten.add %8, 0.25; %10 = ten.mul %9, 0.125; "
      "yield %10",
      CheapLoop},
-    {"silu(x + b) * r",
-     "%3 = ten.add %0, %1; %4 = nn.silu %3; %5 = ten.mul %4, %2; yield %5", SwishLoop},
+    {"silu(x + b) * r", "%3 = ten.add %0, %1; %4 = nn.silu %3; %5 = ten.mul %4, %2; yield %5",
+     SwishLoop},
 };
 
 // Each step a program of its own, results in memory.
@@ -143,8 +143,8 @@ class OneByOne {
       one.results = {one.first_step()};
       const bool last = &step == &body.steps.back();
       if (!last) {
-        buffers_.push_back(std::make_unique<Buffer>(
-            std::vector<int64_t>(out.shape.begin(), out.shape.end())));
+        buffers_.push_back(
+            std::make_unique<Buffer>(std::vector<int64_t>(out.shape.begin(), out.shape.end())));
       }
       values_.push_back(last ? out : buffers_.back()->view());
       programs_.emplace_back(one, operands, out.shape);
@@ -212,11 +212,23 @@ double MicrosecondsToCompile(const Chain& chain) {
   const bool scalar[] = {false, false, false};
   std::vector<double> times;
   for (int i = 0; i < 25; ++i) {
-    times.push_back(SecondsOf(
-        [&] { tenon::kernels::cpu::PointwiseJit::Make(body, scalar, ActiveIsa()); }, 1));
+    times.push_back(
+        SecondsOf([&] { tenon::kernels::cpu::PointwiseJit::Make(body, scalar, ActiveIsa()); }, 1));
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2] * 1e6;
+}
+
+// What a kernel of one op costs on few elements.
+void MeasureSmall(tenon::kernels::ThreadPool& pool) {
+  const Buffer x({16}), row({16}), y({16});
+  const Call neg("cpu.neg", {x.view()}, {y.view()}, nullptr, pool);
+  const Call add("cpu.add", {x.view(), row.view()}, {y.view()}, nullptr, pool);
+  const Call tanh("cpu.tanh", {x.view()}, {y.view()}, nullptr, pool);
+  const std::vector<double> seconds =
+      Interleave({[&] { neg.Run(); }, [&] { add.Run(); }, [&] { tanh.Run(); }});
+  std::printf("16 floats: neg %.1f ns, add %.1f ns, tanh %.1f ns\n", seconds[0] * 1e9,
+              seconds[1] * 1e9, seconds[2] * 1e9);
 }
 
 int Main() {
@@ -225,6 +237,7 @@ int Main() {
     return 0;
   }
   tenon::kernels::ThreadPool pool(1);
+  MeasureSmall(pool);
   std::printf("time by hand; the others relative to it\n");
   for (const Chain& chain : kChains) {
     for (const auto& [rows, n] : {std::pair<int64_t, int64_t>{8, 512}, {128, 3072}, {4096, 4096}}) {
