@@ -42,6 +42,11 @@ bool WorksPerElement(const Operation& op) {
 
 bool IsOne(Type type) { return type.is_static() && type.num_elements() == 1; }
 
+bool IsKnown(Type type) {
+  return std::none_of(type.dims().begin(), type.dims().end(),
+                      [](DimExpr d) { return d.is_unknown(); });
+}
+
 bool IsConstant(Value value) { return bool(DefinedBy<core::ConstantOp>(value)); }
 
 class Propagation {
@@ -230,7 +235,8 @@ class Propagation {
       if (!DimExpr::ProvablyEqual(type.dim(axis), x.type().dim(axis))) return absl::OkStatus();
     }
     std::vector<DimExpr> shape;
-    for (int64_t axis : ChannelsLast(type.rank())) shape.push_back(type.dim(axis));
+    const std::span<const DimExpr> dims = ten::ReshapeOp(op).shape();
+    for (int64_t axis : ChannelsLast(type.rank())) shape.push_back(dims[static_cast<size_t>(axis)]);
     const Attribute slots[] = {Attribute::Dims(op->context(), shape)};
     const Value operands[] = {Find(x)->value};
     return Replace(op, operands, slots, false);
@@ -244,6 +250,9 @@ class Propagation {
     for (OpOperand& operand : op->operands()) {
       const Value value = operand.get();
       if (!value.type().is_tensor() || value.type().rank() > rank) return absl::OkStatus();
+      if (value.type().rank() < rank && !IsOne(value.type()) && !IsKnown(value.type())) {
+        return absl::OkStatus();
+      }
       if (value.type().rank() < rank || IsOne(value.type())) {
         transposed += !IsConstant(value) && !IsOne(value.type());
         continue;
