@@ -29,6 +29,32 @@ absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, x.dtype(), dims);
 }
 
+absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results) {
+  const Type w = c.operand(1), scale = c.operand(4);
+  const int64_t group = InferI64(c, "group");
+  if (group < 0) return c.Error(fmt::format("group is {} (expected 0 or more)", group));
+  const bool quantized = w && w.is_any_tensor() && w.dtype() == DType::kI8;
+  if (quantized && !scale) return c.Error("w of i8 needs a scale");
+  if (!quantized && scale) return c.Error("only w of i8 takes a scale");
+  TENON_RETURN_IF_ERROR(InferFusedLinear(c, results));
+  if (!scale || !scale.is_any_tensor()) return absl::OkStatus();
+  TENON_RETURN_IF_ERROR(CheckRank(c, "scale", scale, 2));
+  if (!scale.is_tensor() || !w.is_tensor()) return absl::OkStatus();
+  const bool transposed = InferBool(c, "transpose_w");
+  const DimExpr k = w.dim(transposed ? 1 : 0), n = w.dim(transposed ? 0 : 1);
+  if (ProvablyDifferent(scale.dim(1), n)) {
+    return c.Error(fmt::format("scale of shape {} has no factor for each of {} columns",
+                               DimsText(scale.dims()), n.text()));
+  }
+  if (!k.is_constant() || !scale.dim(0).is_constant()) return absl::OkStatus();
+  const int64_t groups = group == 0 ? 1 : (k.constant() + group - 1) / group;
+  if (scale.dim(0).constant() != groups) {
+    return c.Error(fmt::format("scale has {} rows, but groups of {} of {} need {}",
+                               scale.dim(0).constant(), group, k.constant(), groups));
+  }
+  return absl::OkStatus();
+}
+
 namespace {
 
 // What an operand of fused.attention says about its extents in a layout.

@@ -69,6 +69,7 @@ absl::Status InferGridSample(const InferContext& c, ResultTypes& results);
 absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 
 // fused
+absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results);

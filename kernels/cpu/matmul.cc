@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/linear_epilogue.h"
 #include "kernels/cpu/support.h"
 #include "kernels/kernel_list.h"
 #include "kernels/matmul_shape.h"
@@ -111,11 +111,7 @@ void RunBatches(const ProductState& s, const GemmArgs& call, const float* a, con
         }
         // A group of panels is a product of its own.
         const int64_t col = unit % groups * s.group * panel;
-        GemmArgs part = g;
-        part.n = std::min(s.n - col, s.group * panel);
-        part.c += col;
-        if (part.epilogue.bias != nullptr) part.epilogue.bias += col;
-        if (part.epilogue.residual != nullptr) part.epilogue.residual += col;
+        GemmArgs part = cpu::ColumnsOf(g, col, s.group * panel);
         if (s.weights != nullptr) {
           const auto* packed = reinterpret_cast<const float*>(s.weights.get());
           part.b = packed + walk[1] / (s.k * s.n) * each + col * s.k;
@@ -211,36 +207,12 @@ KernelStatus PrepareLinear(PrepareArgs& args, std::shared_ptr<KernelState>& out)
   return PrepareProduct(args, s);
 }
 
-// The distance of the residual's rows if every row of the result has a contiguous one at an even
-// distance; otherwise -1.
-int64_t ResidualRow(const TensorView& residual, const TensorView& out) {
-  Dims shape = ToDims(out.shape.first(out.shape.size() - 1));
-  const int64_t n = out.dim(-1);
-  Dims strides = BroadcastStrides(residual.shape, out.shape);
-  if (n > 1 && strides.back() != 1) return -1;
-  strides.pop_back();
-  if (Product(View(shape)) == 1) return n;
-  std::array<Dims, 1> joined = {strides};
-  Coalesce(shape, joined);
-  return shape.size() == 1 ? joined[0][0] : -1;
-}
-
 KernelStatus Linear(const RunArgs& args) {
   const auto& state = *static_cast<const ProductState*>(args.state);
   if (state.reference) return RefFusedLinear().run(args);
-  cpu::GemmEpilogue epilogue;
-  if (cpu::Present(args.inputs, 2)) epilogue.bias = args.inputs[2].as<float>();
-  epilogue.activation = ToActivation(args.get<fused::LinearAttrs>());
-  const TensorView* residual = cpu::Present(args.inputs, 3) ? &args.inputs[3] : nullptr;
-  if (residual != nullptr) {
-    epilogue.residual_row = ResidualRow(*residual, args.outputs[0]);
-    if (epilogue.residual_row >= 0) {
-      epilogue.residual = residual->as<float>();
-      residual = nullptr;
-    }
-  }
-  RunProduct(state, args, epilogue);
-  cpu::Epilogue(args, {}, residual);
+  const cpu::LinearEpilogue epilogue(args, ToActivation(args.get<fused::LinearAttrs>()));
+  RunProduct(state, args, epilogue.fused);
+  epilogue.Rest(args);
   return KernelStatus::Ok();
 }
 

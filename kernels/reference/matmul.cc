@@ -1,4 +1,7 @@
-// Reference kernels of matrix products: ten.matmul and fused.linear.
+// Reference kernels of matrix products: ten.matmul, fused.linear and fused.compressed_linear.
+#include <algorithm>
+
+#include "kernels/half.h"
 #include "kernels/kernel_list.h"
 #include "kernels/matmul_shape.h"
 #include "kernels/op_attrs.h"
@@ -68,7 +71,58 @@ KernelStatus Linear(const RunArgs& args) {
   });
 }
 
+// w in fewer bits: element (p, j) of it as a number.
+struct CompressedWeights {
+  CompressedWeights(const RunArgs& args, int64_t k, int64_t n) : w(args.inputs[1]), columns(n) {
+    const auto& attrs = args.get<fused::CompressedLinearAttrs>();
+    row = attrs.transpose_w ? 1 : n, col = attrs.transpose_w ? k : 1;
+    group = attrs.group == 0 ? std::max<int64_t>(k, 1) : attrs.group;
+    if (w.dtype == DType::kI8) scale = args.inputs[4].as<float>();
+  }
+  double at(int64_t p, int64_t j) const {
+    const int64_t i = p * row + j * col;
+    if (scale == nullptr) return double{static_cast<float>(w.as<BFloat16>()[i])};
+    return static_cast<double>(w.as<int8_t>()[i]) * scale[p / group * columns + j];
+  }
+
+  const TensorView& w;
+  const float* scale = nullptr;
+  int64_t columns, row, col, group;
+};
+
+KernelStatus CompressedLinear(const RunArgs& args) {
+  const Activation activation = ToActivation(args.get<fused::CompressedLinearAttrs>());
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  const bool has_bias = args.inputs.size() > 2 && args.inputs[2].present();
+  const bool has_residual = args.inputs.size() > 3 && args.inputs[3].present();
+  const int64_t n = out.dim(-1), k = x.dim(-1), rows = Product(x.shape.first(x.rank() - 1));
+  const CompressedWeights w(args, k, n);
+  const bool rounds = args.inputs[1].dtype == DType::kBF16;
+  StridedWalk<1> residual_at(out.shape,
+                             {has_residual ? BroadcastStrides(args.inputs[3].shape, out.shape)
+                                           : Dims(out.shape.size(), 0)});
+  auto* result = out.as<float>();
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = x.as<float>() + i * k;
+    for (int64_t j = 0; j < n; ++j, residual_at.Next()) {
+      double sum = has_bias ? args.inputs[2].as<float>()[j] : 0;
+      for (int64_t p = 0; p < k; ++p) {
+        sum += w.at(p, j) * (rounds ? static_cast<float>(BFloat16(row[p])) : row[p]);
+      }
+      double value = Activate(activation, sum);
+      if (has_residual) value += args.inputs[3].as<float>()[residual_at[0]];
+      *result++ = static_cast<float>(value);
+    }
+  }
+  return KernelStatus::Ok();
+}
+
 }  // namespace
+
+Kernel RefCompressedLinear() {
+  return {
+      .op = "fused.compressed_linear", .name = "ref.compressed_linear", .run = CompressedLinear};
+}
 
 Kernel RefFusedLinear() {
   return {.op = "fused.linear", .name = "ref.fused_linear", .run = Linear};

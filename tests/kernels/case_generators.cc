@@ -290,6 +290,39 @@ Case Linear(Random& random) {
               {F32(out)}, MakeAttrs(attrs), constant);
 }
 
+Case CompressedLinear(Random& random) {
+  fused::CompressedLinearAttrs attrs;
+  SetActivation(random, attrs);
+  attrs.transpose_w = random.Chance(40);
+  Shape out = random.RandomShape(0, 2);
+  Shape x = out;
+  const int64_t k = random.Extent(), n = random.Extent();
+  x.push_back(k);
+  out.push_back(n);
+  const Shape shape = attrs.transpose_w ? Shape{n, k} : Shape{k, n};
+  Tensor w, bias, residual, scale;
+  std::vector<size_t> constant = {1};
+  const Tensor values = random.Floats(shape, -1, 1);
+  if (random.Chance(50)) {
+    w = Tensor(DType::kBF16, shape);
+    for (int64_t i = 0; i < w.numel(); ++i)
+      w.data<BFloat16>()[i] = BFloat16(values.data<float>()[i]);
+  } else {
+    attrs.group = random.Chance(40) ? 0 : random.Int(1, 20);
+    w = Tensor(DType::kI8, shape);
+    for (int64_t i = 0; i < w.numel(); ++i) {
+      w.data<int8_t>()[i] = static_cast<int8_t>(127 * values.data<float>()[i]);
+    }
+    const int64_t groups = attrs.group == 0 ? 1 : (k + attrs.group - 1) / attrs.group;
+    scale = random.Floats({groups, n}, 0.001f, 0.01f);
+    constant.push_back(4);
+  }
+  if (random.Chance(60)) bias = random.Floats({n});
+  if (random.Chance(50)) residual = random.Floats(BroadcastInput(random, out));
+  return Make({random.Floats(x, -1, 1), w, bias, residual, scale}, {F32(out)}, MakeAttrs(attrs),
+              constant);
+}
+
 // Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes.
 template <typename Attrs>
 Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
@@ -776,6 +809,7 @@ const std::map<std::string, Generator>& Generators() {
       {"fused.attention", FusedAttention},
       {"fused.conv", FusedConv},
       {"fused.group", Group},
+      {"fused.compressed_linear", CompressedLinear},
       {"fused.linear", Linear},
       {"fused.rotary", Rotary},
       {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},

@@ -33,6 +33,13 @@ const GemmKernels& Kernels() {
   return kernels;
 }
 
+const GemmKernels& KernelsOf(const GemmArgs& g) {
+#if defined(__x86_64__)
+  if (g.bf16) return GemmKernelsAvx512Bf16();
+#endif
+  return Kernels();
+}
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Panels that one tile of so many rows covers: few rows take several panels, or there would be too
@@ -91,16 +98,14 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
     kernels.tile[s.rows][width](t);
   }
   if (!finish) return;
-  kernels.finish[static_cast<int>(e.activation.kind)]({.x = values,
-                                                       .x_row = t.c_row,
-                                                       .y = c,
-                                                       .y_row = g.c_row,
-                                                       .rows = s.rows,
-                                                       .cols = t.cols,
-                                                       .residual = residual,
-                                                       .residual_row = e.residual_row,
-                                                       .alpha = e.activation.alpha,
-                                                       .beta = e.activation.beta});
+  FinishRows(e.activation, {.x = values,
+                            .x_row = t.c_row,
+                            .y = c,
+                            .y_row = g.c_row,
+                            .rows = s.rows,
+                            .cols = t.cols,
+                            .residual = residual,
+                            .residual_row = e.residual_row});
 }
 
 // The largest group of whole panels from `panel` on that one tile may cover, and no further than
@@ -120,7 +125,7 @@ struct Units {
 };
 
 Units Divide(const GemmArgs& g, int threads) {
-  const GemmKernels& kernels = Kernels();
+  const GemmKernels& kernels = KernelsOf(g);
   Units u;
   u.tiles = GemmTiles(g.m);
   u.panels = GemmPanels(g.n);
@@ -140,6 +145,21 @@ int64_t GemmPanels(int64_t n) { return CeilDiv(n, Kernels().panel); }
 int64_t GemmTiles(int64_t m) { return CeilDiv(m, Kernels().max_rows); }
 int64_t GemmTileBegin(int64_t m, int64_t tile) {
   return m * tile / std::max<int64_t>(1, GemmTiles(m));
+}
+
+GemmArgs ColumnsOf(const GemmArgs& args, int64_t first, int64_t count) {
+  GemmArgs part = args;
+  part.n = std::min(args.n - first, count);
+  part.b = nullptr;
+  part.c += first;
+  if (part.epilogue.bias != nullptr) part.epilogue.bias += first;
+  if (part.epilogue.residual != nullptr) part.epilogue.residual += first;
+  return part;
+}
+
+void FinishRows(const Activation& activation, Finish rows) {
+  rows.alpha = activation.alpha, rows.beta = activation.beta;
+  Kernels().finish[static_cast<int>(activation.kind)](rows);
 }
 
 // ---- Packing ------------------------------------------------------------------------------------
@@ -215,7 +235,7 @@ void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor
 
 void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64_t panel_begin,
                int64_t panel_end) {
-  const GemmKernels& kernels = Kernels();
+  const GemmKernels& kernels = KernelsOf(args);
   const int64_t tiles = GemmTiles(args.m), whole = args.n / kernels.panel;
   const int64_t count = tile_end - tile_begin;
   if (tiles == 0) return;

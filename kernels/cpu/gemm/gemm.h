@@ -13,6 +13,7 @@
 #include <string>
 
 #include "kernels/activation.h"
+#include "kernels/cpu/gemm/tile.h"
 #include "kernels/kernel.h"
 
 namespace tenon::kernels::cpu {
@@ -28,6 +29,8 @@ struct GemmEpilogue {
 
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
+  // The elements of a and of packed b are pairs of bfloat16 numbers (see bf16.h); k counts pairs.
+  bool bf16 = false;
   const float* a = nullptr;  // (i, p) at a[i * a_row + p], or what PackA wrote
   int64_t a_row = 0;
   bool a_packed = false;
@@ -41,6 +44,10 @@ struct GemmArgs {
   bool accumulate = false;  // c += a * b; without activation
   GemmEpilogue epilogue = {};
 };
+
+// The product of some columns alone, from `first` on: c and the epilogue are moved there, b is to
+// be set.
+GemmArgs ColumnsOf(const GemmArgs& args, int64_t first, int64_t count);
 
 // A matrix in memory: element (i, j) at data[i * row + j * col].
 struct GemmMatrix {
@@ -77,6 +84,9 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
 // All of it, on the calling thread or on the threads of `parallel`.
 void Gemm(const GemmArgs& args);
 void Gemm(const GemmArgs& args, ParallelFor& parallel);
+
+// What an epilogue does after the sum; alpha and beta of `rows` are set here.
+void FinishRows(const Activation& activation, Finish rows);
 
 }  // namespace tenon::kernels::cpu
 

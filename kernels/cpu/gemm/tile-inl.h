@@ -7,23 +7,17 @@
 #include <cstdint>
 
 #include "kernels/cpu/gemm/activation-inl.h"
+#include "kernels/cpu/gemm/registers-inl.h"
 #include "kernels/cpu/gemm/tile.h"
 
-#ifdef __clang__
-#define TENON_UNROLL _Pragma("unroll")
-#else
-#define TENON_UNROLL _Pragma("GCC unroll 16")
-#endif
+// Rows of b that are fetched ahead of their use.
+constexpr int64_t kAhead = 16;
 
 namespace tenon::kernels::cpu {
 namespace {
 
 // Rows of b that are fetched ahead of their use.
 constexpr int64_t kAhead = 16;
-
-inline int64_t Clamp(int64_t n, int64_t low, int64_t high) {
-  return n < low ? low : n > high ? high : n;
-}
 
 template <int kRows, int kVectors, bool kPacked>
 void RunTile(const Tile& t) {
@@ -33,16 +27,8 @@ void RunTile(const Tile& t) {
   constexpr int kPerPanel = kVectors / kPanels;
   constexpr int kLine = 64 / sizeof(float);
 
-  const bool full = t.cols >= int64_t{kVectors} * kLanes;
   Reg acc[kRows][kVectors];
-  TENON_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    const int64_t left = Clamp(t.cols - int64_t{v} * kLanes, 0, kLanes);
-    const Reg start = t.bias == nullptr ? V::Zero() : V::LoadN(t.bias + v * kLanes, left);
-    TENON_UNROLL
-    for (int i = 0; i < kRows; ++i) acc[i][v] = start;
-  }
-
+  StartTile(t, acc);
   const int64_t b_row = t.b_row;
   const float* b[kPanels];
   TENON_UNROLL
@@ -74,38 +60,13 @@ void RunTile(const Tile& t) {
     for (int i = 0; i < kRows; ++i) {
       const Reg x = V::Set(kPacked ? a[0][i] : a[i / 3 * (kPacked ? 0 : 1)][i % 3 * a_row]);
       TENON_UNROLL
-      for (int v = 0; v < kVectors; ++v) acc[i][v] = V::Fma(x, row[v], acc[i][v]);
+      for (int v = 0; v < kVectors; ++v) acc[i][v] = V::Dot(x, row[v], acc[i][v]);
     }
     TENON_UNROLL
     for (int g = 0; g < kGroups; ++g) a[g] += kPacked ? kRows : 1;
   }
 
-  if (full) {
-    TENON_UNROLL
-    for (int i = 0; i < kRows; ++i) {
-      TENON_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        Reg x = acc[i][v];
-        if (t.addend != nullptr) x = x + V::Load(t.addend + i * t.addend_row + v * kLanes);
-        V::Store(t.c + i * t.c_row + v * kLanes, x);
-      }
-    }
-    return;
-  }
-  alignas(64) float rest[kRows * kVectors * kLanes];
-  TENON_UNROLL
-  for (int i = 0; i < kRows; ++i) {
-    TENON_UNROLL
-    for (int v = 0; v < kVectors; ++v) V::Store(rest + (i * kVectors + v) * kLanes, acc[i][v]);
-  }
-  for (int i = 0; i < kRows; ++i) {
-    for (int64_t j = 0; j < t.cols; j += kLanes) {
-      const int64_t left = Clamp(t.cols - j, 0, kLanes);
-      Reg x = V::Load(rest + i * kVectors * kLanes + j);
-      if (t.addend != nullptr) x = x + V::LoadN(t.addend + i * t.addend_row + j, left);
-      V::StoreN(t.c + i * t.c_row + j, x, left);
-    }
-  }
+  StoreTile(t, acc);
 }
 
 template <ActivationKind kKind>

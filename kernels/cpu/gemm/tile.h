@@ -69,9 +69,42 @@ struct GemmKernels {
   PackRowsFn pack_rows = nullptr;
 };
 
+// A tile whose b is int8: panels of rows of GemmKernels::panel numbers, b_panel bytes apart. Column
+// j of group p / group has the factor scale[p / group * panel + j]; panels of factors are
+// scale_panel apart. The pointers to b in `tile` are not used.
+struct Int8Tile {
+  Tile tile;
+  const int8_t* b = nullptr;
+  int64_t b_panel = 0;
+  const float* scale = nullptr;
+  int64_t scale_panel = 0;
+  int64_t group = 0;
+};
+
+struct Int8Kernels {
+  using TileFn = void (*)(const Int8Tile&);
+  // One panel as numbers of b.
+  using DequantizeFn = void (*)(const int8_t* b, const float* scale, int64_t k, int64_t group,
+                                float* out);
+  static constexpr int kMostRows = 6;
+
+  int panel = 0;
+  int max_rows = 0;  // more than so many rows are better served by dequantised panels
+  TileFn tile[kMostRows + 1][3] = {};  // [rows][log2 of panels]; null: too few registers
+  DequantizeFn dequantize = nullptr;
+};
+
 const GemmKernels& GemmKernelsPortable();
 const GemmKernels& GemmKernelsAvx2();
 const GemmKernels& GemmKernelsAvx512();
+const Int8Kernels& Int8KernelsPortable();
+const Int8Kernels& Int8KernelsAvx2();
+const Int8Kernels& Int8KernelsAvx512();
+
+// Tiles of pairs of bfloat16 numbers, see tile_avx512_bf16.cc.
+const GemmKernels& GemmKernelsAvx512Bf16();
+// n floats as (n + 1) / 2 pairs; a missing last one is 0.
+void ConvertToBf16Avx512Bf16(const float* x, int64_t n, float* pairs);
 
 }  // namespace tenon::kernels::cpu
 

@@ -12,10 +12,18 @@ struct V {
   static constexpr int kMaxRows = 6;
   static constexpr int kRowsOfTwoPanels = 2;
   static constexpr int kRowsOfFourPanels = 1;
+  // Int8 tiles have twice the accumulators.
+  static constexpr int kInt8Rows = 2;
+  static constexpr int kInt8RowsOfTwoPanels = 1;
+  static constexpr int kInt8RowsOfFourPanels = 0;
 
   static Reg Zero() { return _mm256_setzero_ps(); }
   static Reg Set(float x) { return _mm256_set1_ps(x); }
   static Reg Load(const float* p) { return _mm256_loadu_ps(p); }
+  static Reg LoadInt8(const int8_t* p) {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+  }
   static void Store(float* p, Reg x) { _mm256_storeu_ps(p, x); }
   static __m256i First(int64_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
@@ -25,6 +33,8 @@ struct V {
   static Reg LoadN(const float* p, int64_t n) { return _mm256_maskload_ps(p, First(n)); }
   static void StoreN(float* p, Reg x, int64_t n) { _mm256_maskstore_ps(p, First(n), x); }
   static Reg Fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  // What a tile adds for an element of a and a vector of b.
+  static Reg Dot(Reg a, Reg b, Reg sum) { return Fma(a, b, sum); }
   // The instruction returns its second operand where one is NaN.
   static Reg MaxKeepingNan(Reg x, Reg bound) { return _mm256_max_ps(bound, x); }
   static Reg MinKeepingNan(Reg x, Reg bound) { return _mm256_min_ps(bound, x); }
@@ -58,15 +68,18 @@ struct V {
 }  // namespace
 }  // namespace tenon::kernels::cpu
 
+#include "kernels/cpu/gemm/int8_tile-inl.h"
 #include "kernels/cpu/gemm/tile-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
 
 constexpr GemmKernels kKernels = MakeGemmKernels();
+constexpr Int8Kernels kInt8Kernels = MakeInt8Kernels();
 
 }  // namespace
 
 const GemmKernels& GemmKernelsAvx2() { return kKernels; }
+const Int8Kernels& Int8KernelsAvx2() { return kInt8Kernels; }
 
 }  // namespace tenon::kernels::cpu

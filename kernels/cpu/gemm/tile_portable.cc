@@ -13,10 +13,18 @@ struct V {
   static constexpr int kMaxRows = 4;
   static constexpr int kRowsOfTwoPanels = 2;
   static constexpr int kRowsOfFourPanels = 1;
+  // Int8 tiles have twice the accumulators.
+  static constexpr int kInt8Rows = 2;
+  static constexpr int kInt8RowsOfTwoPanels = 1;
+  static constexpr int kInt8RowsOfFourPanels = 0;
 
   static Reg Zero() { return Reg{}; }
   static Reg Set(float x) { return Reg{x, x, x, x}; }
   static Reg Load(const float* p) { return LoadN(p, kLanes); }
+  static Reg LoadInt8(const int8_t* p) {
+    return Reg{static_cast<float>(p[0]), static_cast<float>(p[1]), static_cast<float>(p[2]),
+               static_cast<float>(p[3])};
+  }
   static void Store(float* p, Reg x) { StoreN(p, x, kLanes); }
   // The first n <= kLanes elements, zeros beyond.
   static Reg LoadN(const float* p, int64_t n) {
@@ -28,6 +36,8 @@ struct V {
     std::memcpy(p, &x, static_cast<size_t>(n) * sizeof(float));
   }
   static Reg Fma(Reg a, Reg b, Reg c) { return a * b + c; }
+  // What a tile adds for an element of a and a vector of b.
+  static Reg Dot(Reg a, Reg b, Reg sum) { return Fma(a, b, sum); }
   static Reg Select(Int mask, Reg x, Reg y) {
     return reinterpret_cast<Reg>((mask & reinterpret_cast<Int>(x)) |
                                  (~mask & reinterpret_cast<Int>(y)));
@@ -61,15 +71,18 @@ struct V {
 }  // namespace
 }  // namespace tenon::kernels::cpu
 
+#include "kernels/cpu/gemm/int8_tile-inl.h"
 #include "kernels/cpu/gemm/tile-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
 
 constexpr GemmKernels kKernels = MakeGemmKernels();
+constexpr Int8Kernels kInt8Kernels = MakeInt8Kernels();
 
 }  // namespace
 
 const GemmKernels& GemmKernelsPortable() { return kKernels; }
+const Int8Kernels& Int8KernelsPortable() { return kInt8Kernels; }
 
 }  // namespace tenon::kernels::cpu

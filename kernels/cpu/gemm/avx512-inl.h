@@ -1,0 +1,92 @@
+// Vectors of AVX-512, for the files that are compiled for it (see tile-inl.h).
+#ifndef TENON_KERNELS_CPU_GEMM_AVX512_INL_H_
+#define TENON_KERNELS_CPU_GEMM_AVX512_INL_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace tenon::kernels::cpu {
+namespace {
+
+struct Avx512 {
+  using Reg = __m512;
+  static constexpr int kLanes = 16;
+  static constexpr int kMaxRows = 14;
+  static constexpr int kRowsOfTwoPanels = 6;
+  static constexpr int kRowsOfFourPanels = 3;
+  // Int8 tiles have twice the accumulators.
+  static constexpr int kInt8Rows = 6;
+  static constexpr int kInt8RowsOfTwoPanels = 3;
+  static constexpr int kInt8RowsOfFourPanels = 1;
+
+  static Reg Zero() { return _mm512_setzero_ps(); }
+  static Reg Set(float x) { return _mm512_set1_ps(x); }
+  static Reg Load(const float* p) { return _mm512_loadu_ps(p); }
+  static Reg LoadInt8(const int8_t* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+  }
+  static void Store(float* p, Reg x) { _mm512_storeu_ps(p, x); }
+  static __mmask16 First(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
+  // The first n <= kLanes elements, zeros beyond.
+  static Reg LoadN(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(First(n), p); }
+  static void StoreN(float* p, Reg x, int64_t n) { _mm512_mask_storeu_ps(p, First(n), x); }
+  static Reg Fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+  // The instruction returns its second operand where one is NaN.
+  static Reg MaxKeepingNan(Reg x, Reg bound) { return _mm512_max_ps(bound, x); }
+  static Reg MinKeepingNan(Reg x, Reg bound) { return _mm512_min_ps(bound, x); }
+  static Reg IfLess(Reg a, Reg b, Reg x, Reg y) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
+  }
+  static Reg Round(Reg x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
+  // x * 2^n for integral n.
+  static Reg Scale(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
+
+  // Columns of a matrix as rows: out[q * out_row + i] = in[i * in_row + q] for q < cols, and 0 for
+  // rows <= i < wanted.
+  static void Transpose(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out,
+                        int64_t out_row, int64_t wanted) {
+    __m512 r[16], s[16];
+    const __mmask16 read = First(cols), write = First(wanted);
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+      r[i] = i < rows ? _mm512_maskz_loadu_ps(read, in + i * in_row) : _mm512_setzero_ps();
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      s[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+      s[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512d a = _mm512_castps_pd(s[4 * i]), c = _mm512_castps_pd(s[4 * i + 2]);
+      const __m512d d = _mm512_castps_pd(s[4 * i + 1]), e = _mm512_castps_pd(s[4 * i + 3]);
+      r[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+      r[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+      r[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(d, e));
+      r[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(d, e));
+    }
+    // r[4 i + j] holds, in each quarter q, element 4 q + j of columns 4 i to 4 i + 3.
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const __m512 low01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44);
+      const __m512 high01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee);
+      const __m512 low23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
+      const __m512 high23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xee);
+      s[j] = _mm512_shuffle_f32x4(low01, low23, 0x88);
+      s[4 + j] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+      s[8 + j] = _mm512_shuffle_f32x4(high01, high23, 0x88);
+      s[12 + j] = _mm512_shuffle_f32x4(high01, high23, 0xdd);
+    }
+#pragma GCC unroll 16
+    for (int q = 0; q < 16; ++q) {
+      if (q < cols) _mm512_mask_storeu_ps(out + q * out_row, write, s[q]);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_GEMM_AVX512_INL_H_

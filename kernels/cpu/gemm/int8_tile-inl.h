@@ -1,0 +1,102 @@
+// Tiles whose b is int8 numbers with a factor for each column and group of rows. Included as
+// tile-inl.h is.
+#ifndef TENON_KERNELS_CPU_GEMM_INT8_TILE_INL_H_
+#define TENON_KERNELS_CPU_GEMM_INT8_TILE_INL_H_
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm/registers-inl.h"
+#include "kernels/cpu/gemm/tile.h"
+
+namespace tenon::kernels::cpu {
+namespace {
+
+// Bytes of b that are fetched ahead of their use.
+constexpr int64_t kInt8Ahead = 1024;
+
+template <int kRows, int kVectors>
+void RunInt8Tile(const Int8Tile& u) {
+  using Reg = V::Reg;
+  constexpr int kLanes = V::kLanes;
+  constexpr int kPanels = kVectors / 2;
+  const Tile& t = u.tile;
+  Reg acc[kRows][kVectors];
+  StartTile(t, acc);
+  const int8_t* b[kPanels];
+  TENON_UNROLL
+  for (int p = 0; p < kPanels; ++p) b[p] = u.b + p * u.b_panel;
+  const float* scale = u.scale;
+  const float* a = t.a;
+  const int64_t a_row = t.a_row;
+  for (int64_t begin = 0; begin < t.k; begin += u.group) {
+    Reg part[kRows][kVectors];
+    TENON_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < kVectors; ++v) part[i][v] = V::Zero();
+    }
+    const int64_t depth = t.k - begin < u.group ? t.k - begin : u.group;
+    for (int64_t p = 0; p < depth; ++p) {
+      Reg row[kVectors];
+      TENON_UNROLL
+      for (int v = 0; v < kVectors; ++v) row[v] = V::LoadInt8(b[v / 2] + v % 2 * kLanes);
+      TENON_UNROLL
+      for (int q = 0; q < kPanels; ++q) {
+        __builtin_prefetch(b[q] + kInt8Ahead);
+        b[q] += 2 * kLanes;
+      }
+      TENON_UNROLL
+      for (int i = 0; i < kRows; ++i) {
+        const Reg x = V::Set(a[i * a_row]);
+        TENON_UNROLL
+        for (int v = 0; v < kVectors; ++v) part[i][v] = V::Fma(x, row[v], part[i][v]);
+      }
+      ++a;
+    }
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const Reg factor = V::Load(scale + v / 2 * u.scale_panel + v % 2 * kLanes);
+      TENON_UNROLL
+      for (int i = 0; i < kRows; ++i) acc[i][v] = V::Fma(part[i][v], factor, acc[i][v]);
+    }
+    scale += 2 * kLanes;
+  }
+  StoreTile(t, acc);
+}
+
+void DequantizePanel(const int8_t* b, const float* scale, int64_t k, int64_t group, float* out) {
+  constexpr int kPanel = 2 * V::kLanes;
+  for (int64_t begin = 0; begin < k; begin += group, scale += kPanel) {
+    const V::Reg low = V::Load(scale), high = V::Load(scale + V::kLanes);
+    const int64_t end = k - begin < group ? k : begin + group;
+    for (int64_t p = begin; p < end; ++p, b += kPanel, out += kPanel) {
+      V::Store(out, V::LoadInt8(b) * low);
+      V::Store(out + V::kLanes, V::LoadInt8(b + V::kLanes) * high);
+    }
+  }
+}
+
+template <int kRows>
+constexpr void FillInt8Tiles(Int8Kernels& kernels) {
+  if constexpr (kRows > 0) {
+    kernels.tile[kRows][0] = &RunInt8Tile<kRows, 2>;
+    if constexpr (kRows <= V::kInt8RowsOfTwoPanels) kernels.tile[kRows][1] = &RunInt8Tile<kRows, 4>;
+    if constexpr (kRows <= V::kInt8RowsOfFourPanels)
+      kernels.tile[kRows][2] = &RunInt8Tile<kRows, 8>;
+    FillInt8Tiles<kRows - 1>(kernels);
+  }
+}
+
+constexpr Int8Kernels MakeInt8Kernels() {
+  Int8Kernels kernels;
+  kernels.panel = 2 * V::kLanes;
+  kernels.max_rows = V::kInt8Rows;
+  kernels.dequantize = &DequantizePanel;
+  FillInt8Tiles<V::kInt8Rows>(kernels);
+  return kernels;
+}
+
+}  // namespace
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_GEMM_INT8_TILE_INL_H_
