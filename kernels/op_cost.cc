@@ -60,6 +60,7 @@ struct ProductOp {
 constexpr ProductOp kProducts[] = {
     {"ten.matmul", MatmulFlops},
     {"fused.linear", LinearFlops},
+    {"fused.compressed_linear", LinearFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},

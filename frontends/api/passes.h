@@ -2,12 +2,15 @@
 #ifndef TENON_FRONTENDS_API_PASSES_H_
 #define TENON_FRONTENDS_API_PASSES_H_
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "pass/pass.h"
 
 namespace tenon {
+
+enum class Precision : uint8_t;
 
 // All passes, and the pipelines below under their names.
 void RegisterAllPasses(PassRegistry& registry);
@@ -24,6 +27,9 @@ std::string_view OptPipeline(int level);
 // What turns an optimised module into one that can be compiled to a program; `reference`: with the
 // readable reference kernels alone.
 std::string_view LowerPipeline(bool reference = false);
+
+// What follows the optimisation of a program for this precision; empty for fp32.
+std::string_view PrecisionPipeline(Precision precision);
 
 inline constexpr int kMaxOptLevel = 3;
 

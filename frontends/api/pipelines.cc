@@ -3,6 +3,7 @@
 
 #include "executor/passes.h"
 #include "frontends/api/passes.h"
+#include "frontends/api/tenon.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -42,6 +43,18 @@ std::string_view OptPipeline(int level) {
 
 std::string_view LowerPipeline(bool reference) {
   return reference ? kLowerReference : kPipelines[kMaxOptLevel + 1].text;
+}
+
+std::string_view PrecisionPipeline(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      break;
+    case Precision::kBf16:
+      return "compress-weights{to=bf16},dce";
+    case Precision::kInt8:
+      return "compress-weights{to=i8},dce";
+  }
+  return "";
 }
 
 void RegisterAllPasses(PassRegistry& registry) {

@@ -17,6 +17,7 @@
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
+#include "kernels/cpu/gemm/bf16.h"
 #include "pass/pass_manager.h"
 
 namespace tenon {
@@ -85,6 +86,14 @@ absl::Status RunPipeline(Operation* module, std::string_view text, PassContext& 
   return manager.Run(module, context, options).status();
 }
 
+// What the CPU has of what is wished for; says so where that is less.
+Precision AvailablePrecision(const Model& model, Precision wished) {
+  if (wished != Precision::kBf16 || kernels::cpu::HasBf16()) return wished;
+  EmitWarning(model.context(), model.module()->location(),
+              "this CPU has no bf16 products: the program stays in fp32");
+  return Precision::kFp32;
+}
+
 }  // namespace
 
 Operation* Model::main() const {
@@ -134,6 +143,18 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) 
   return Model(std::move(context), std::move(module), std::move(files));
 }
 
+std::string_view Name(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kInt8:
+      return "int8";
+  }
+  return "fp32";
+}
+
 absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
   if (options.level < 0 || options.level > kMaxOptLevel) {
     return absl::InvalidArgumentError(
@@ -158,6 +179,12 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   TENON_RETURN_IF_ERROR(RunPipeline(model.module(), text, context, options.verify_each));
+  const Precision precision = AvailablePrecision(model, options.precision);
+  if (precision != Precision::kFp32) {
+    TENON_RETURN_IF_ERROR(
+        RunPipeline(model.module(), PrecisionPipeline(precision), context, options.verify_each));
+  }
+  if (report != nullptr) report->precision = precision;
   if (options.explain_rule.empty()) return absl::OkStatus();
   TENON_RETURN_IF_ERROR(ExplainUntried(model.module(), context));
   const std::string told =

@@ -7,6 +7,7 @@
 #ifndef TENON_FRONTENDS_API_TENON_H_
 #define TENON_FRONTENDS_API_TENON_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -72,9 +73,20 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options =
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options = {});
 
+// How numbers of linear layers are kept and multiplied; everything else is computed as the model
+// says.
+enum class Precision : uint8_t {
+  kFp32,  // as the model says
+  kBf16,  // weights and inputs rounded to bf16, where the CPU multiplies it; otherwise a warning
+  kInt8,  // weights of 8 bits with a factor for each 64 of a column; inputs as they are
+};
+// "fp32", "bf16", "int8".
+std::string_view Name(Precision precision);
+
 struct OptimizeOptions {
   int level = 2;           // 0 to 3, see StandardPipelines()
   std::string pipeline{};  // pipeline text instead of a level
+  Precision precision = Precision::kFp32;
   bool verify_each = false;
   std::string
       explain_rule{};  // RULE[@NODE] (see explain.h): where it fired or nearly did, to `report`
@@ -82,6 +94,7 @@ struct OptimizeOptions {
 };
 struct OptimizeReport {
   std::map<std::string, int64_t, std::less<>> rules;  // hits of each rule that fired
+  Precision precision = Precision::kFp32;             // what the program is left in
 };
 
 absl::Status Optimize(Model& model, const OptimizeOptions& options = {},

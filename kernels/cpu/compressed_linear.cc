@@ -58,8 +58,8 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   s.m = Product(x.shape.first(x.shape.size() - 1));
   s.reference = s.m == 0 || s.n == 0 || s.k == 0;
   if (s.reference) return KernelStatus::Ok();
-  const KernelStatus status = w.dtype == DType::kI8 ? PackInt8(args, attrs.transpose_w, s)
-                                                    : PackBf16(args, attrs.transpose_w, s);
+  KernelStatus status = w.dtype == DType::kI8 ? PackInt8(args, attrs.transpose_w, s)
+                                              : PackBf16(args, attrs.transpose_w, s);
   if (status.ok() && s.weights == nullptr) {
     return KernelStatus::Internal("no memory for packed weights");
   }

@@ -1,7 +1,8 @@
 // Matrix products against the peak of the processor and against oneDNN, on one thread.
 //
-//   gemm_bench [--rounds N] [--only SUBSTRING]
+//   gemm_bench [--rounds N] [--only SUBSTRING] [--type fp32|bf16|int8]
 //
+// oneDNN computes in the same type, but for int8 (weights only) in fp32.
 // Everything is measured in turns in one run; each figure is the median over the rounds, and the
 // ratios are medians of the ratios of a round. Products are those of BERT, ViT, Swin, GPT-2 and
 // ResNet-50 with constant weights, packed beforehand on both sides.
@@ -18,11 +19,16 @@
 #include <vector>
 
 #include "dnnl.hpp"
+#include "kernels/cpu/gemm/bf16.h"
 #include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/gemm/int8.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/half.h"
+#include "kernels/thread_pool.h"
 
 namespace {
 
+namespace kernels = tenon::kernels;
 namespace cpu = tenon::kernels::cpu;
 
 struct Shape {
@@ -88,9 +94,28 @@ __attribute__((target("avx2,fma"))) float Peak256() {
   return _mm256_cvtss_f32(sum);
 }
 
+__attribute__((target("avx512f,avx512bf16"))) float PeakOfBf16() {
+  __m512 acc[kPeakChains];
+#pragma GCC unroll 24
+  for (int i = 0; i < kPeakChains; ++i) acc[i] = _mm512_setzero_ps();
+  const __m512bh x = reinterpret_cast<__m512bh>(_mm512_set1_ps(1.0f));
+  for (int64_t s = 0; s < kPeakSteps; ++s) {
+#pragma GCC unroll 24
+    for (int i = 0; i < kPeakChains; ++i) acc[i] = _mm512_dpbf16_ps(acc[i], x, x);
+  }
+  __m512 sum = acc[0];
+#pragma GCC unroll 24
+  for (int i = 1; i < kPeakChains; ++i) sum = _mm512_add_ps(sum, acc[i]);
+  return _mm512_cvtss_f32(sum);
+}
+
 volatile float sink;
 
-double PeakGflops() {
+double PeakGflops(bool bf16) {
+  if (bf16) {
+    const double flops = 2.0 * kPeakSteps * kPeakChains * 32;
+    return flops / Seconds([&] { sink = PeakOfBf16(); }, 1) * 1e-9;
+  }
   const bool wide = cpu::ActiveIsa() >= cpu::Isa::kAvx512;
   const double flops = 2.0 * kPeakSteps * (wide ? kPeakChains * 16 : 12 * 8);
   return flops / Seconds([&] { sink = wide ? Peak512() : Peak256(); }, 1) * 1e-9;
@@ -134,12 +159,13 @@ void Fill(float* data, int64_t n) {
 
 class Onednn {
  public:
-  Onednn(const Shape& s, float* a, float* b, float* c) {
+  // a and b hold numbers of f32 or of bf16, c of f32.
+  Onednn(const Shape& s, bool bf16, void* a, void* b, float* c) {
     using Memory = dnnl::memory;
-    const auto type = Memory::data_type::f32;
+    const auto type = bf16 ? Memory::data_type::bf16 : Memory::data_type::f32;
     const auto rows = Memory::format_tag::ab;
     const Memory::desc a_desc({s.m, s.k}, type, rows), b_desc({s.k, s.n}, type, rows);
-    const Memory::desc c_desc({s.m, s.n}, type, rows);
+    const Memory::desc c_desc({s.m, s.n}, Memory::data_type::f32, rows);
     const Memory::desc any({s.k, s.n}, type, Memory::format_tag::any);
     const dnnl::matmul::primitive_desc made(dnnl::matmul::desc(a_desc, any, c_desc), engine_);
     Memory plain(b_desc, engine_, b);
@@ -169,28 +195,93 @@ double Median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void Measure(const Shape& s, int rounds, const std::vector<float>& memory) {
-  const auto count = [](int64_t n) { return static_cast<size_t>(n); };
-  Aligned a(count(s.m * s.k)), b(count(s.k * s.n)), c(count(s.m * s.n)), expected(count(s.m * s.n));
+size_t Count(int64_t n) { return static_cast<size_t>(n); }
+
+enum class Type : uint8_t { kF32, kBf16, kInt8 };
+
+// Ours, on one thread, with packed weights.
+class Ours {
+ public:
+  Ours(const Shape& s, Type type, const float* a, const float* b, float* c) : s_(s), type_(type) {
+    args_ = {.m = s.m, .n = s.n, .k = s.k, .a = a, .a_row = s.k};
+    args_.c = c, args_.c_row = s.n;
+    if (type == Type::kInt8) {
+      // Any numbers do for the speed.
+      std::vector<int8_t> values(Count(s.k * s.n));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int8_t>(255 * b[i]);
+      const std::vector<float> scale(Count(shape().groups() * s.n), 1.0f / 255);
+      packed_.resize(cpu::PackedBytesOfInt8B(shape()) / 4 + 16);
+      cpu::PackInt8B(shape(), values.data(), s.n, 1, scale.data(), bytes(), one_);
+      plan_ = cpu::PlanInt8Gemm(s.m, shape(), 1);
+      space_.resize(plan_.scratch_bytes / 4 + 16);
+    } else if (type == Type::kBf16) {
+      std::vector<uint16_t> values(Count(s.k * s.n));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = kernels::BFloat16(b[i]).bits;
+      packed_.resize(cpu::PackedBytesOfB(cpu::Bf16Pairs(s.k), s.n) / 4 + 16);
+      cpu::PackBf16B({values.data(), s.n, 1}, s.k, s.n, Start(packed_), one_);
+      space_.resize(Count(s.m * cpu::Bf16RowOfA(s.k)) + 16);
+    } else {
+      packed_.resize(cpu::PackedBytesOfB(s.k, s.n) / 4 + 16);
+      cpu::PackB({b, s.n, 1}, s.k, s.n, Start(packed_), one_);
+      args_.a_packed = cpu::PackingAPays(s.m, s.n, s.k);
+      if (args_.a_packed) space_.resize(Count(s.m * s.k) + 16);
+    }
+  }
+
+  void Run() {
+    cpu::GemmArgs g = args_;
+    if (type_ == Type::kInt8) {
+      cpu::Int8Gemm(g, shape(), bytes(), plan_, Start(space_), one_);
+      return;
+    }
+    g.b = Start(packed_);
+    if (type_ == Type::kBf16) {
+      cpu::ConvertToBf16(g.a, g.m, g.k, Start(space_), one_);
+      g.a = Start(space_), g.a_row = cpu::Bf16RowOfA(g.k);
+      g.k = cpu::Bf16Pairs(g.k), g.bf16 = true;
+    } else if (g.a_packed) {
+      cpu::PackA({g.a, g.a_row, 1}, g.m, g.k, Start(space_), one_);
+      g.a = Start(space_);
+    }
+    cpu::Gemm(g, one_);
+  }
+
+  // Bytes of weights that one product reads.
+  double bytes_read() const {
+    if (type_ == Type::kInt8) return static_cast<double>(cpu::PackedBytesOfInt8B(shape()));
+    const int64_t k = type_ == Type::kBf16 ? cpu::Bf16Pairs(s_.k) : s_.k;
+    return static_cast<double>(cpu::PackedBytesOfB(k, s_.n));
+  }
+
+ private:
+  cpu::Int8Shape shape() const { return {.k = s_.k, .n = s_.n, .group = 64}; }
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(Start(packed_)); }
+  static float* Start(std::vector<float>& v) {
+    return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
+  }
+
+  Shape s_;
+  Type type_;
+  cpu::GemmArgs args_;
+  std::vector<float> packed_, space_;
+  cpu::Int8Plan plan_;
+  kernels::ThreadPool one_{1};
+};
+
+void Measure(const Shape& s, Type type, int rounds, const std::vector<float>& memory) {
+  Aligned a(Count(s.m * s.k)), b(Count(s.k * s.n)), c(Count(s.m * s.n)), expected(Count(s.m * s.n));
   Fill(a.data, s.m * s.k);
   Fill(b.data, s.k * s.n);
-  Aligned packed(cpu::PackedBytesOfB(s.k, s.n) / 4);
-  cpu::PackB({.data = b.data, .row = s.n, .col = 1}, s.k, s.n, packed.data, 0,
-             cpu::GemmPanels(s.n));
-  const bool pack_a = cpu::PackingAPays(s.m, s.n, s.k);
-  Aligned packed_a(pack_a ? count(s.m * s.k) : 1);
-  const auto ours = [&] {
-    cpu::GemmArgs args = {.m = s.m, .n = s.n, .k = s.k, .a = a.data, .a_row = s.k};
-    args.b = packed.data, args.c = c.data, args.c_row = s.n;
-    if (pack_a) {
-      cpu::PackA({.data = a.data, .row = s.k, .col = 1}, s.m, s.k, packed_a.data, 0,
-                 cpu::GemmTiles(s.m));
-      args.a = packed_a.data, args.a_packed = true;
-    }
-    cpu::Gemm(args);
-  };
-  Onednn onednn(s, a.data, b.data, expected.data);
-  ours();
+  Ours ours(s, type, a.data, b.data, c.data);
+  const bool bf16 = type == Type::kBf16;
+  std::vector<kernels::BFloat16> a16, b16;
+  if (bf16) {
+    for (int64_t i = 0; i < s.m * s.k; ++i) a16.emplace_back(a.data[i]);
+    for (int64_t i = 0; i < s.k * s.n; ++i) b16.emplace_back(b.data[i]);
+  }
+  Onednn onednn(s, bf16, bf16 ? static_cast<void*>(a16.data()) : a.data,
+                bf16 ? static_cast<void*>(b16.data()) : b.data, expected.data);
+  ours.Run();
   onednn.Run();
   float error = 0;
   for (int64_t i = 0; i < s.m * s.n; ++i) {
@@ -198,21 +289,25 @@ void Measure(const Shape& s, int rounds, const std::vector<float>& memory) {
   }
   const double flops = 2.0 * static_cast<double>(s.m * s.n) * static_cast<double>(s.k);
   const int repeats = std::max(1, static_cast<int>(3e8 / flops));
-  std::vector<double> gflops, peak, other, to_peak, to_other, read;
+  std::vector<double> gflops, peak, other, to_peak, to_other, read, to_read;
   for (int r = 0; r < rounds; ++r) {
-    peak.push_back(PeakGflops());
-    gflops.push_back(flops / Seconds(ours, repeats) * 1e-9);
+    peak.push_back(PeakGflops(bf16));
+    gflops.push_back(flops / Seconds([&] { ours.Run(); }, repeats) * 1e-9);
     other.push_back(flops / Seconds([&] { onednn.Run(); }, repeats) * 1e-9);
     to_peak.push_back(gflops.back() / peak.back());
     to_other.push_back(gflops.back() / other.back());
-    if (s.m == 1) read.push_back(ReadGbytes(memory));
+    if (s.m > 1) continue;
+    read.push_back(ReadGbytes(memory));
+    to_read.push_back(gflops.back() * ours.bytes_read() / flops / read.back());
   }
-  std::printf("%-14s %5ld x %5ld x %5ld %8.1f %8.1f %6.2f %8.1f %6.2f  %.1e", s.name,
-              static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k),
-              Median(gflops), Median(peak), Median(to_peak), Median(other), Median(to_other),
-              static_cast<double>(error));
+  constexpr const char* kTypes[] = {"fp32", "bf16", "int8"};
+  std::printf("%-14s %s %5ld x %5ld x %5ld %8.1f %8.1f %6.2f %8.1f %6.2f  %.1e", s.name,
+              kTypes[static_cast<int>(type)], static_cast<long>(s.m), static_cast<long>(s.n),
+              static_cast<long>(s.k), Median(gflops), Median(peak), Median(to_peak), Median(other),
+              Median(to_other), static_cast<double>(error));
   if (s.m == 1) {
-    std::printf("  weights %.1f GB/s, memory read %.1f GB/s", Median(gflops) * 2, Median(read));
+    std::printf("  weights %.1f GB/s, memory %.1f GB/s: %.2f",
+                Median(gflops) * ours.bytes_read() / flops, Median(read), Median(to_read));
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -222,18 +317,25 @@ void Measure(const Shape& s, int rounds, const std::vector<float>& memory) {
 
 int main(int argc, char** argv) {
   int rounds = 15;
-  std::string only;
+  std::string only, wanted;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--rounds") == 0) rounds = std::max(1, std::atoi(argv[i + 1]));
     if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+    if (std::strcmp(argv[i], "--type") == 0) wanted = argv[i + 1];
   }
   omp_set_num_threads(1);
   std::printf("instructions: %s\n", cpu::Name(cpu::ActiveIsa()).data());
-  std::printf("%-14s %21s %8s %8s %6s %8s %6s  %s\n", "product", "m x n x k", "GFLOP/s", "peak",
+  std::printf("%-14s %26s %8s %8s %6s %8s %6s  %s\n", "product", "m x n x k", "GFLOP/s", "peak",
               "/peak", "oneDNN", "/oneDNN", "max |difference|");
   const std::vector<float> memory(size_t{64} << 20, 1.0f);
-  for (const Shape& s : kShapes) {
-    if (std::string(s.name).find(only) != std::string::npos) Measure(s, rounds, memory);
-  }
+  const auto all = [&](Type type, std::string_view name) {
+    if (!wanted.empty() && wanted != name) return;
+    for (const Shape& s : kShapes) {
+      if (std::string(s.name).find(only) != std::string::npos) Measure(s, type, rounds, memory);
+    }
+  };
+  all(Type::kF32, "fp32");
+  if (cpu::HasBf16()) all(Type::kBf16, "bf16");
+  all(Type::kInt8, "int8");
   return 0;
 }

@@ -35,6 +35,9 @@ class Parser {
     if (options_.action == Options::Action::kOnnxTest) {
       options_.atol = atol_.value_or(1e-7);
       options_.rtol = rtol_.value_or(1e-3);
+    } else if (options_.precision != Precision::kFp32) {
+      options_.atol = atol_.value_or(3e-2);
+      options_.rtol = rtol_.value_or(3e-2);
     } else {
       options_.atol = atol_.value_or(options_.atol);
       options_.rtol = rtol_.value_or(options_.rtol);
@@ -74,8 +77,8 @@ class Parser {
 
     std::string value;
     static constexpr std::string_view kWithValue[] = {
-        "--check", "--atol",         "--rtol", "--threads", "--json",        "--input",
-        "--shape", "--save-outputs", "--seed", "--runs",    "--weight-cache"};
+        "--check", "--atol",         "--rtol", "--threads", "--json",         "--input",
+        "--shape", "--save-outputs", "--seed", "--runs",    "--weight-cache", "--precision"};
     bool known = false;
     for (std::string_view option : kWithValue) known |= option == name_;
     if (!known) return Wrong(fmt::format("there is no option {} (--help lists them)", name_));
@@ -93,6 +96,7 @@ class Parser {
     if (name_ == "--save-outputs") return Set(options_.save_outputs, value);
     if (name_ == "--atol") return Tolerance(value, atol_);
     if (name_ == "--rtol") return Tolerance(value, rtol_);
+    if (name_ == "--precision") return SetPrecision(value);
     if (name_ == "--threads") return Count(value, 1, 1024, options_.threads);
     if (name_ == "--runs") return Count(value, 1, 1000000, options_.runs);
     if (name_ == "--input") return Input(value);
@@ -121,6 +125,15 @@ class Parser {
   static absl::Status Set(std::string& field, std::string value) {
     field = std::move(value);
     return absl::OkStatus();
+  }
+
+  absl::Status SetPrecision(const std::string& text) {
+    for (Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kInt8}) {
+      if (Name(precision) != text) continue;
+      options_.precision = precision;
+      return absl::OkStatus();
+    }
+    return Wrong(fmt::format("--precision is '{}' (expected fp32, bf16 or int8)", text));
   }
 
   absl::Status Tolerance(const std::string& text, std::optional<double>& field) {
@@ -190,6 +203,8 @@ MODEL is an ONNX file or IR text; "-" is standard input.
                        its folders test_data_set_N
   --atol A, --rtol R   an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element type, NaNs and
                        infinities as expected (1e-5, 1e-4; with --onnx-test 1e-7, 1e-3)
+  --precision P        of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, weights only.
+                       The tolerances are then 3e-2 unless given
   --threads N          threads (one per core)
   --weight-cache DIR   keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)
   --reference          the readable reference kernels alone, as the oracle

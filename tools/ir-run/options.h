@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontends/api/tenon.h"
 
 namespace tenon::ir_run {
 
@@ -16,9 +17,11 @@ struct Options {
   std::string model;
   int level = 2;
   std::string check;  // folder of input_N.pb and output_N.pb; empty: none
-  // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3.
+  // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3; less precision than
+  // fp32 takes 3e-2 for both.
   double atol = 1e-5, rtol = 1e-4;
   int threads = 0;
+  Precision precision = Precision::kFp32;
   bool reference = false;
   std::string json;                                         // file, "-", or empty
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file

@@ -75,9 +75,10 @@ std::string TextReport(const Report& report, const Options& options) {
     }
   }
   text += fmt::format(
-      "\noriginal {:.3f} ms, optimised {:.3f} ms: {:.2f}x faster (-O{}, median of {} runs)\n",
+      "\noriginal {:.3f} ms, optimised {:.3f} ms: {:.2f}x faster (-O{}{}, median of {} runs)\n",
       report.original_ms, report.optimized_ms,
       report.optimized_ms > 0 ? report.original_ms / report.optimized_ms : 0.0, options.level,
+      report.precision == Precision::kFp32 ? "" : fmt::format(", {}", Name(report.precision)),
       report.runs);
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   text += report.pass() ? "PASS\n" : "FAIL\n";
@@ -108,6 +109,7 @@ std::string JsonReport(const Report& report, const Options& options) {
   const Json json = {
       {"model", options.model},
       {"level", options.level},
+      {"precision", Name(report.precision)},
       {"pass", report.pass()},
       {"original", {{"median_ms", report.original_ms}}},
       {"optimized", {{"median_ms", report.optimized_ms}}},

@@ -121,9 +121,11 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   optimize.level = 0;
   TENON_RETURN_IF_ERROR(Optimize(original, optimize));
   optimize.level = options.level;
+  optimize.precision = options.precision;
   OptimizeReport rules;
   TENON_RETURN_IF_ERROR(Optimize(optimized, optimize, &rules));
   report.rules = std::move(rules.rules);
+  report.precision = rules.precision;
   report.ops_after = CountOps(optimized.module());
   if (options.level >= 2) {
     for (std::string& line : AttentionNotes(optimized.module()))

@@ -34,6 +34,7 @@ struct Report {
   OpCounts ops_before, ops_after;
   std::map<std::string, int64_t, std::less<>> rules;
   std::vector<CaseReport> cases;
+  Precision precision = Precision::kFp32;
   double original_ms = 0, optimized_ms = 0;
   int runs = 0;
   std::vector<std::string> notes;

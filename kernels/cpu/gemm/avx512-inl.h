@@ -15,8 +15,9 @@ struct Avx512 {
   static constexpr int kMaxRows = 14;
   static constexpr int kRowsOfTwoPanels = 6;
   static constexpr int kRowsOfFourPanels = 3;
-  // Int8 tiles have twice the accumulators.
-  static constexpr int kInt8Rows = 6;
+  // Int8 tiles have twice the accumulators up to so many rows, and two factors beyond.
+  static constexpr int kInt8SumRows = 6;
+  static constexpr int kInt8Rows = 12;
   static constexpr int kInt8RowsOfTwoPanels = 3;
   static constexpr int kInt8RowsOfFourPanels = 1;
 

@@ -17,8 +17,9 @@ constexpr int64_t kMaxDepth = 4096;
 // second-level cache beside the panel. c passes through.
 constexpr int64_t kBlockOfRows = 160 * 1024;
 constexpr int64_t kFloat = sizeof(float);
-// Operations worth a thread of their own.
-constexpr double kGrainFlops = 2e6;
+// Operations worth a thread of their own, and how many take as long as to read a float from memory.
+constexpr double kGrainOperations = 2e6;
+constexpr double kOperationsPerFloat = 27;
 
 const GemmKernels& ChooseKernels() {
 #if defined(__x86_64__)
@@ -277,10 +278,11 @@ void Gemm(const GemmArgs& args) {
 
 void Gemm(const GemmArgs& args, ParallelFor& parallel) {
   const Units u = Divide(args, parallel.num_threads());
-  const double flops = 2.0 * static_cast<double>(args.m) * static_cast<double>(args.n) *
-                       static_cast<double>(args.k) /
-                       static_cast<double>(std::max<int64_t>(1, u.count()));
-  const auto grain = static_cast<int64_t>(kGrainFlops / std::max(1.0, flops)) + 1;
+  const double operations = 2.0 * static_cast<double>(args.m) * static_cast<double>(args.n) *
+                                static_cast<double>(args.k) +
+                            kOperationsPerFloat * static_cast<double>(args.n * args.k);
+  const double each = operations / static_cast<double>(std::max<int64_t>(1, u.count()));
+  const auto grain = static_cast<int64_t>(kGrainOperations / std::max(1.0, each)) + 1;
   parallel(u.count(), grain, [&](int64_t begin, int64_t end) {
     // Units of one block of rows follow one another.
     while (begin < end) {

@@ -45,9 +45,12 @@ struct PackedInt8 {
   const float* scales;
 };
 
+// More rows than this are better served by panels of floats.
+bool Streams(int64_t m) { return m <= 4 * Kernels().max_rows; }
+
 // The product of at most Int8Kernels::max_rows rows with panels [begin, end).
-void Stream(const GemmArgs& g, const Int8Shape& shape, const PackedInt8& b, int64_t begin,
-            int64_t end) {
+void StreamRows(const GemmArgs& g, const Int8Shape& shape, const PackedInt8& b, int64_t begin,
+                int64_t end) {
   const Int8Kernels& kernels = Kernels();
   const GemmEpilogue& e = g.epilogue;
   const bool activate = e.activation.kind != ActivationKind::kNone;
@@ -91,6 +94,22 @@ void Stream(const GemmArgs& g, const Int8Shape& shape, const PackedInt8& b, int6
   }
 }
 
+void Stream(const GemmArgs& args, const Int8Shape& shape, const PackedInt8& b, int64_t begin,
+            int64_t end) {
+  const int64_t tiles = CeilDiv(args.m, Kernels().max_rows);
+  for (int64_t t = 0; t < tiles; ++t) {
+    const int64_t row = args.m * t / tiles;
+    GemmArgs rows = args;
+    rows.m = args.m * (t + 1) / tiles - row;
+    rows.a += row * args.a_row;
+    rows.c += row * args.c_row;
+    if (rows.epilogue.residual != nullptr) {
+      rows.epilogue.residual += row * rows.epilogue.residual_row;
+    }
+    StreamRows(rows, shape, b, begin, end);
+  }
+}
+
 }  // namespace
 
 std::string PackedLayoutOfInt8B(const Int8Shape& shape) {
@@ -125,7 +144,7 @@ void PackInt8B(const Int8Shape& shape, const int8_t* values, int64_t row, int64_
 
 Int8Plan PlanInt8Gemm(int64_t m, const Int8Shape& shape, int threads) {
   Int8Plan plan;
-  if (m <= Kernels().max_rows) return plan;
+  if (Streams(m)) return plan;
   constexpr int64_t kFloats = 64 * 1024;
   plan.panels_each = std::clamp<int64_t>(kFloats / (shape.k * GemmPanel()), 1, 4);
   const int64_t units = CeilDiv(GemmPanels(shape.n), plan.panels_each);
@@ -138,7 +157,7 @@ Int8Plan PlanInt8Gemm(int64_t m, const Int8Shape& shape, int threads) {
 void Int8Gemm(const GemmArgs& args, const Int8Shape& shape, const std::byte* packed,
               const Int8Plan& plan, float* scratch, ParallelFor& parallel) {
   const PackedInt8 b(shape, packed);
-  if (args.m <= Kernels().max_rows) {
+  if (Streams(args.m)) {
     // Whole groups of panels that a tile covers.
     constexpr int64_t kGroup = 4;
     const int64_t groups = CeilDiv(b.panels, kGroup);

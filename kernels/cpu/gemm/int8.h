@@ -25,8 +25,8 @@ size_t PackedBytesOfInt8B(const Int8Shape& shape);
 void PackInt8B(const Int8Shape& shape, const int8_t* values, int64_t row, int64_t col,
                const float* scale, std::byte* packed, ParallelFor& parallel);
 
-// Few rows stream the int8 numbers. More rows turn some panels of them into floats at a time, in
-// `scratch`; there the work is divided into so many parts.
+// Few rows stream the int8 numbers. More rows than 48 (in AVX-512) turn some panels of them into
+// floats at a time, in `scratch`; there the work is divided into so many parts.
 struct Int8Plan {
   int64_t parts = 1;
   int64_t panels_each = 1;

@@ -20,26 +20,38 @@ void RunInt8Tile(const Int8Tile& u) {
   constexpr int kLanes = V::kLanes;
   constexpr int kPanels = kVectors / 2;
   const Tile& t = u.tile;
+  // Few rows sum each group by itself, and then take its factors. More rows have no registers for
+  // that, and enough to do for each number of b to multiply it first.
+  constexpr bool kSumsGroups = kRows <= V::kInt8SumRows;
   Reg acc[kRows][kVectors];
   StartTile(t, acc);
   const int8_t* b[kPanels];
   TENON_UNROLL
   for (int p = 0; p < kPanels; ++p) b[p] = u.b + p * u.b_panel;
   const float* scale = u.scale;
-  const float* a = t.a;
+  // A pointer for three rows each, as in RunTile.
+  constexpr int kGroups = (kRows + 2) / 3;
   const int64_t a_row = t.a_row;
+  const float* a[kGroups];
+  TENON_UNROLL
+  for (int g = 0; g < kGroups; ++g) a[g] = t.a + 3 * g * a_row;
   for (int64_t begin = 0; begin < t.k; begin += u.group) {
-    Reg part[kRows][kVectors];
+    Reg part[kSumsGroups ? kRows : 1][kVectors];
+    Reg factor[kVectors];
     TENON_UNROLL
-    for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v) {
       TENON_UNROLL
-      for (int v = 0; v < kVectors; ++v) part[i][v] = V::Zero();
+      for (int i = 0; i < (kSumsGroups ? kRows : 0); ++i) part[i][v] = V::Zero();
+      factor[v] = kSumsGroups ? V::Zero() : V::Load(scale + v / 2 * u.scale_panel + v % 2 * kLanes);
     }
     const int64_t depth = t.k - begin < u.group ? t.k - begin : u.group;
     for (int64_t p = 0; p < depth; ++p) {
       Reg row[kVectors];
       TENON_UNROLL
-      for (int v = 0; v < kVectors; ++v) row[v] = V::LoadInt8(b[v / 2] + v % 2 * kLanes);
+      for (int v = 0; v < kVectors; ++v) {
+        row[v] = V::LoadInt8(b[v / 2] + v % 2 * kLanes);
+        if (!kSumsGroups) row[v] = row[v] * factor[v];
+      }
       TENON_UNROLL
       for (int q = 0; q < kPanels; ++q) {
         __builtin_prefetch(b[q] + kInt8Ahead);
@@ -47,17 +59,22 @@ void RunInt8Tile(const Int8Tile& u) {
       }
       TENON_UNROLL
       for (int i = 0; i < kRows; ++i) {
-        const Reg x = V::Set(a[i * a_row]);
+        const Reg x = V::Set(a[i / 3][i % 3 * a_row]);
         TENON_UNROLL
-        for (int v = 0; v < kVectors; ++v) part[i][v] = V::Fma(x, row[v], part[i][v]);
+        for (int v = 0; v < kVectors; ++v) {
+          Reg& sum = kSumsGroups ? part[kSumsGroups ? i : 0][v] : acc[i][v];
+          sum = V::Fma(x, row[v], sum);
+        }
       }
-      ++a;
+      TENON_UNROLL
+      for (int g = 0; g < kGroups; ++g) ++a[g];
     }
     TENON_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      const Reg factor = V::Load(scale + v / 2 * u.scale_panel + v % 2 * kLanes);
+    for (int v = 0; v < (kSumsGroups ? kVectors : 0); ++v) {
+      const Reg last = V::Load(scale + v / 2 * u.scale_panel + v % 2 * kLanes);
       TENON_UNROLL
-      for (int i = 0; i < kRows; ++i) acc[i][v] = V::Fma(part[i][v], factor, acc[i][v]);
+      for (int i = 0; i < kRows; ++i)
+        acc[i][v] = V::Fma(part[kSumsGroups ? i : 0][v], last, acc[i][v]);
     }
     scale += 2 * kLanes;
   }

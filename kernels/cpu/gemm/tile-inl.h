@@ -3,7 +3,7 @@
 // here has internal linkage, so that no copy for one instruction set is used for another.
 //
 // All loops over the registers of a tile are unrolled: an array of vectors that is indexed by a
-// variable would live in memory. tests/kernels/gemm_disassembly_test.py checks that none does.
+// variable would live in memory. tests/kernels/gemm_registers_test.py checks that none does.
 #include <cstdint>
 
 #include "kernels/cpu/gemm/activation-inl.h"

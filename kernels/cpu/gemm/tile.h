@@ -86,10 +86,10 @@ struct Int8Kernels {
   // One panel as numbers of b.
   using DequantizeFn = void (*)(const int8_t* b, const float* scale, int64_t k, int64_t group,
                                 float* out);
-  static constexpr int kMostRows = 6;
+  static constexpr int kMostRows = 12;
 
   int panel = 0;
-  int max_rows = 0;  // more than so many rows are better served by dequantised panels
+  int max_rows = 0;
   TileFn tile[kMostRows + 1][3] = {};  // [rows][log2 of panels]; null: too few registers
   DequantizeFn dequantize = nullptr;
 };

@@ -12,8 +12,9 @@ struct V {
   static constexpr int kMaxRows = 6;
   static constexpr int kRowsOfTwoPanels = 2;
   static constexpr int kRowsOfFourPanels = 1;
-  // Int8 tiles have twice the accumulators.
-  static constexpr int kInt8Rows = 2;
+  // Int8 tiles have twice the accumulators up to so many rows, and two factors beyond.
+  static constexpr int kInt8SumRows = 2;
+  static constexpr int kInt8Rows = 5;
   static constexpr int kInt8RowsOfTwoPanels = 1;
   static constexpr int kInt8RowsOfFourPanels = 0;
 
