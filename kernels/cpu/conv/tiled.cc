@@ -113,7 +113,7 @@ void ChooseSource(TiledState& s, const TileKernels& kernels) {
 }
 
 // Cuts the result into blocks, and the panels of a block where there are too few of them.
-void ChooseBlocks(TiledState& s, int64_t threads) {
+void ChooseBlocks(TiledState& s, int64_t threads, int64_t max_group) {
   const int64_t pixels = s.image.batch * s.image.height * s.image.width;
   const auto size = static_cast<int64_t>(sizeof(float));
   int64_t total = 0, images = 1;  // blocks are cut from so many rows or pixels, so many times
@@ -130,6 +130,9 @@ void ChooseBlocks(TiledState& s, int64_t threads) {
   const int64_t wanted = threads == 1 ? 1 : 2 * threads;
   s.block = std::min(s.block, total);
   s.block = CeilDiv(total, CeilDiv(total, s.block));  // of even size
+  if (s.source == Source::kFlat || s.source == Source::kGather) {
+    s.block = CeilDiv(s.block, 2 * max_group) * 2 * max_group;  // whole tiles
+  }
   s.blocks_per_image = CeilDiv(total, s.block);
   const int64_t blocks = images * s.blocks_per_image;
   s.splits = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, s.panels);
@@ -168,7 +171,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   ChooseSource(s, kernels);
   const double flops =
       2.0 * static_cast<double>(args.outputs[0].numel()) * static_cast<double>(s.depth);
-  ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device));
+  ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device), kernels.max_group);
   args.scratch_bytes = static_cast<size_t>(s.slots * s.slot_bytes);
   const size_t bytes = PackedSize(s, lanes);
   if (w.data == nullptr) {
@@ -278,11 +281,13 @@ void RunPixels(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   }
 }
 
-// The group with which the least is computed twice: the last of a strip is moved back to its end.
+// The group with which a strip takes the least time. The last one is moved back to the strip's end,
+// so that some pixels are computed twice; small groups load weights more often.
 int64_t BestGroup(const TileKernels& kernels, int64_t width) {
+  const auto cost = [&](int64_t group) { return CeilDiv(width, group) * (group + 1); };
   int64_t best = kernels.min_group;
   for (int64_t g = kernels.min_group; g <= std::min<int64_t>(kernels.max_group, width); ++g) {
-    if (CeilDiv(width, g) * g <= CeilDiv(width, best) * best) best = g;
+    if (cost(g) <= cost(best)) best = g;
   }
   return best;
 }
