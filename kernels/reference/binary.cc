@@ -142,13 +142,9 @@ KernelStatus Where(const RunArgs& args) {
     const T* a = args.inputs[1].as<T>();
     const T* b = args.inputs[2].as<T>();
     T* result = out.as<T>();
-    StridedWalk<3> walk(out.shape, {BroadcastStrides(args.inputs[0].shape, out.shape),
-                                    BroadcastStrides(args.inputs[1].shape, out.shape),
-                                    BroadcastStrides(args.inputs[2].shape, out.shape)});
-    const int64_t n = out.numel();
-    for (int64_t i = 0; i < n; ++i, walk.Next()) {
-      result[i] = condition[walk[0]] != 0 ? a[walk[1]] : b[walk[2]];
-    }
+    ForEachBroadcast<3>(args, [&](int64_t i, const auto& at) {
+      result[i] = condition[at[0]] != 0 ? a[at[1]] : b[at[2]];
+    });
     return KernelStatus::Ok();
   });
 }

@@ -2,6 +2,8 @@
 #ifndef TENON_KERNELS_REFERENCE_MAP_H_
 #define TENON_KERNELS_REFERENCE_MAP_H_
 
+#include <array>
+
 #include "kernels/reference/dispatch.h"
 #include "kernels/shape.h"
 
@@ -29,6 +31,29 @@ KernelStatus MapNumber(const RunArgs& args, F f) {
                         [&](auto tag) { return Map<typename decltype(tag)::type>(args, f); });
 }
 
+// Calls f(i, at) for each element i of the first result, in order; at[k] is the element of operand
+// k that broadcasts to it.
+template <size_t N, typename F>
+void ForEachBroadcast(const RunArgs& args, F f) {
+  const DimSpan shape = args.outputs[0].shape;
+  const int64_t n = args.outputs[0].numel();
+  if (n == 0) return;
+  Dims extents = ToDims(shape);
+  std::array<Dims, N> strides;
+  for (size_t k = 0; k < N; ++k) strides[k] = BroadcastStrides(args.inputs[k].shape, shape);
+  Coalesce(extents, strides);
+  const int64_t inner = extents.back();
+  StridedWalk<N> walk(View(extents).first(extents.size() - 1), strides);
+  std::array<int64_t, N> at;
+  for (int64_t i = 0; i < n; walk.Next()) {
+    for (size_t k = 0; k < N; ++k) at[k] = walk[k];
+    for (const int64_t end = i + inner; i < end; ++i) {
+      f(i, at);
+      for (size_t k = 0; k < N; ++k) at[k] += strides[k].back();
+    }
+  }
+}
+
 // out[i] = f(a[i], b[i]) over the broadcast index space; f takes and returns Compute types.
 template <typename In, typename Out, typename F>
 KernelStatus Zip(const RunArgs& args, F f) {
@@ -36,13 +61,10 @@ KernelStatus Zip(const RunArgs& args, F f) {
   const In* a = args.inputs[0].as<In>();
   const In* b = args.inputs[1].as<In>();
   Out* result = out.as<Out>();
-  StridedWalk<2> walk(out.shape, {BroadcastStrides(args.inputs[0].shape, out.shape),
-                                  BroadcastStrides(args.inputs[1].shape, out.shape)});
-  const int64_t n = out.numel();
-  for (int64_t i = 0; i < n; ++i, walk.Next()) {
-    result[i] = static_cast<Out>(
-        f(static_cast<Compute<In>>(a[walk[0]]), static_cast<Compute<In>>(b[walk[1]])));
-  }
+  ForEachBroadcast<2>(args, [&](int64_t i, const auto& at) {
+    result[i] =
+        static_cast<Out>(f(static_cast<Compute<In>>(a[at[0]]), static_cast<Compute<In>>(b[at[1]])));
+  });
   return KernelStatus::Ok();
 }
 
