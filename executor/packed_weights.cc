@@ -218,4 +218,40 @@ kernels::PackedBytes InstructionWeights::Pack(std::span<const int> from, std::st
   return packed;
 }
 
+absl::StatusOr<void*> MisalignedConstant::MakeCopy() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!copy_) {
+    TENON_ASSIGN_OR_RETURN(copy_, Tensor::TryMake(source_.dtype(), source_.shape()));
+    std::memcpy(copy_.data(), source_.data(), source_.num_bytes());
+    copied_.store(copy_.data(), std::memory_order_release);
+  }
+  return copy_.data();
+}
+
+kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string_view layout,
+                                          size_t bytes,
+                                          const std::function<void(std::byte*)>& fill) {
+  for (int input : from) packed_[static_cast<size_t>(input)] = true;
+  bool memory = true;
+  kernels::PackedBytes made = weights_.Pack(from, layout, bytes, [&](std::byte* out) {
+    std::vector<std::shared_ptr<std::byte>> copies;
+    std::vector<std::pair<kernels::TensorView*, void*>> replaced;
+    for (int input : from) {
+      kernels::TensorView& view = inputs_[static_cast<size_t>(input)];
+      if (reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) == 0) continue;
+      absl::StatusOr<std::shared_ptr<std::byte>> copy =
+          AllocateAligned(static_cast<size_t>(view.bytes()));
+      memory = memory && copy.ok();
+      if (!memory) break;
+      std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
+      replaced.emplace_back(&view, view.data);
+      view.data = copy->get();
+      copies.push_back(*std::move(copy));
+    }
+    if (memory) fill(out);
+    for (const auto& [view, data] : replaced) view->data = data;
+  });
+  return memory ? made : nullptr;
+}
+
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #ifndef TENON_EXECUTOR_PACKED_WEIGHTS_H_
 #define TENON_EXECUTOR_PACKED_WEIGHTS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -82,21 +83,56 @@ class PackedWeights {
   Stats stats_;
 };
 
+// A constant that lies in a model's file at a place that does not suit its elements, as most do. No
+// copy is made where kernels only pack it; one is when a kernel wants to read it as it is.
+// Thread-safe.
+class MisalignedConstant {
+ public:
+  explicit MisalignedConstant(Tensor source) : source_(std::move(source)) {}
+  // Null: there is none yet.
+  void* copy() const { return copied_.load(std::memory_order_acquire); }
+  absl::StatusOr<void*> MakeCopy();
+
+ private:
+  const Tensor source_;
+  std::mutex mutex_;
+  Tensor copy_;
+  std::atomic<void*> copied_{nullptr};
+};
+
 // The packed weights of one instruction: keeps what it got for other shapes and sessions.
-class InstructionWeights : public kernels::WeightStore {
+class InstructionWeights {
  public:
   // `constants`: by kernel input; null for those that are not constant.
   InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Tensor> constants)
       : store_(std::move(store)), constants_(std::move(constants)) {}
 
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
-                            const std::function<void(std::byte*)>& fill) override;
+                            const std::function<void(std::byte*)>& fill);
 
  private:
   const std::shared_ptr<PackedWeights> store_;
   const std::vector<Tensor> constants_;
   std::mutex mutex_;
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs
+};
+
+// What one call of a kernel's Prepare sees of them. While bytes are made, misaligned inputs are
+// replaced by aligned copies in `inputs`, the views that the kernel has.
+class PrepareWeights : public kernels::WeightStore {
+ public:
+  PrepareWeights(InstructionWeights& weights, std::span<kernels::TensorView> inputs)
+      : weights_(weights), inputs_(inputs), packed_(inputs.size(), false) {}
+
+  kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                            const std::function<void(std::byte*)>& fill) override;
+  // Was something made of this input? Then the kernel does not read it when it runs.
+  bool packed(size_t input) const { return packed_[input]; }
+
+ private:
+  InstructionWeights& weights_;
+  const std::span<kernels::TensorView> inputs_;
+  std::vector<bool> packed_;
 };
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 #include "executor/program.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "executor/attr_decode.h"
 #include "executor/lowered_op.h"
@@ -109,6 +110,7 @@ class Compiler {
     }
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     AddSets(block, table);
+    TENON_RETURN_IF_ERROR(AlignConstants());
     return table;
   }
 
@@ -178,7 +180,8 @@ class Compiler {
     for (unsigned i = 0; i < op.num_results(); ++i)
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
-      absl::StatusOr<Tensor> tensor = Tensor::FromAttribute(constant.value());
+      absl::StatusOr<Tensor> tensor =
+          Tensor::FromAttribute(constant.value(), /*any_alignment=*/true);
       if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
       program_->values[AddValue(op.result())].constant = *std::move(tensor);
       return absl::OkStatus();
@@ -337,6 +340,32 @@ class Compiler {
     }
     instruction.weights =
         std::make_shared<InstructionWeights>(program_->options.weights, std::move(constants));
+    return absl::OkStatus();
+  }
+
+  // Copies what is read from a place that does not suit it. Large constants that only kernels with
+  // a Prepare read wait: they are most likely packed (Walk::PrepareKernel).
+  absl::Status AlignConstants() {
+    constexpr size_t kLarge = size_t{64} << 10;
+    std::vector<bool> waits(program_->values.size(), true);
+    for (const Instruction& instruction : program_->instructions) {
+      if (instruction.kind == Instruction::Kind::kCall && instruction.kernel.prepare != nullptr)
+        continue;
+      for (int operand : instruction.operands) waits[operand] = false;
+    }
+    for (int output : program_->output_values) waits[output] = false;
+    for (size_t i = 0; i < program_->values.size(); ++i) {
+      ProgramValue& value = program_->values[i];
+      if (!value.constant || value.constant.aligned()) continue;
+      if (waits[i] && value.constant.num_bytes() >= kLarge) {
+        value.misaligned = std::make_shared<MisalignedConstant>(value.constant);
+        continue;
+      }
+      TENON_ASSIGN_OR_RETURN(Tensor copy,
+                             Tensor::TryMake(value.constant.dtype(), value.constant.shape()));
+      if (copy.num_bytes() > 0) std::memcpy(copy.data(), value.constant.data(), copy.num_bytes());
+      value.constant = std::move(copy);
+    }
     return absl::OkStatus();
   }
 

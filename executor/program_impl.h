@@ -54,10 +54,12 @@ struct Instruction {
 };
 
 struct ProgramValue {
-  Type type;          // as declared
-  int set = -1;       // buffer set
-  int input = -1;     // function argument
-  Tensor constant;    // null unless a constant
+  Type type;        // as declared
+  int set = -1;     // buffer set
+  int input = -1;   // function argument
+  Tensor constant;  // null unless a constant
+  // Null unless the constant's place does not suit its elements.
+  std::shared_ptr<MisalignedConstant> misaligned;
   int last_use = -1;  // instruction; num_instructions for function results
 };
 

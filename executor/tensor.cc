@@ -53,7 +53,7 @@ Tensor Tensor::Borrow(DType dtype, std::span<const int64_t> shape, void* data,
   return t;
 }
 
-absl::StatusOr<Tensor> Tensor::FromAttribute(Attribute elements) {
+absl::StatusOr<Tensor> Tensor::FromAttribute(Attribute elements, bool any_alignment) {
   const Type type = elements.type();
   std::vector<int64_t> shape;
   for (DimExpr d : type.dims()) shape.push_back(d.constant());
@@ -65,7 +65,7 @@ absl::StatusOr<Tensor> Tensor::FromAttribute(Attribute elements) {
     return t;
   }
   std::shared_ptr<const Blob> blob = elements.DenseBlob();
-  if (blob->alignment() < SizeOf(type.dtype()))
+  if (!any_alignment && blob->alignment() < SizeOf(type.dtype()))
     return Copy(type.dtype(), shape, blob->bytes().data());
   // Constants are never written: kernels get them as inputs only.
   void* data = const_cast<std::byte*>(blob->bytes().data());

@@ -25,8 +25,9 @@ class Tensor {
   // The same, for sizes that come from a model or a user: too large a tensor is an error.
   static absl::StatusOr<Tensor> TryMake(DType dtype, std::span<const int64_t> shape);
   static Tensor Copy(DType dtype, std::span<const int64_t> shape, const void* data);
-  // Shares the bytes where their alignment allows. REQUIRES: kElements.
-  static absl::StatusOr<Tensor> FromAttribute(Attribute elements);
+  // Shares the bytes where their alignment allows; always with `any_alignment`. REQUIRES:
+  // kElements.
+  static absl::StatusOr<Tensor> FromAttribute(Attribute elements, bool any_alignment = false);
   // Shares memory that lives as long as `owner`.
   static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data,
                        std::shared_ptr<const void> owner);
@@ -44,6 +45,7 @@ class Tensor {
   }
   // Another shape for the same bytes. REQUIRES: they are enough.
   void set_shape(std::span<const int64_t> shape) { shape_.assign(shape.begin(), shape.end()); }
+  bool aligned() const { return reinterpret_cast<uintptr_t>(data_) % SizeOf(dtype_) == 0; }
   kernels::TensorView view() const { return {data_, dtype_, shape_}; }
   explicit operator bool() const { return dtype_ != DType::kInvalid; }
   // "2x3xf32"

@@ -39,6 +39,9 @@ absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
     if (!constant) continue;
     values_[i].shape.assign(constant.shape().begin(), constant.shape().end());
     values_[i].data = constant.data();
+    if (const auto& misaligned = program_.values[i].misaligned; misaligned != nullptr) {
+      if (void* copy = misaligned->copy(); copy != nullptr) values_[i].data = copy;
+    }
   }
   return absl::OkStatus();
 }
@@ -210,29 +213,44 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
                                  std::span<const TensorView> inputs,
                                  std::span<const TensorView> outputs,
                                  std::shared_ptr<kernels::KernelState>& state,
-                                 size_t& scratch_bytes) const {
+                                 size_t& scratch_bytes) {
   scratch_bytes = 0;
   if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
-  // Only what is constant for the life of the program has data here.
-  absl::InlinedVector<TensorView, 8> weights(inputs.begin(), inputs.end());
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const int number = instruction.kernel_inputs[i];
-    if (number >= 0 && !program_.values[number].constant) weights[i].data = nullptr;
+  for (;;) {
+    // Only what is constant for the life of the program has data here.
+    absl::InlinedVector<TensorView, 8> weights(inputs.begin(), inputs.end());
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const int number = instruction.kernel_inputs[i];
+      if (number < 0) continue;
+      weights[i].data = program_.values[number].constant ? values_[number].data : nullptr;
+    }
+    PrepareWeights store(*instruction.weights, std::span(weights.data(), weights.size()));
+    kernels::PrepareArgs args;
+    args.inputs = std::span<const TensorView>(weights.data(), weights.size());
+    args.outputs = outputs;
+    args.attrs = attrs;
+    args.device = &device_;
+    args.weights = &store;
+    // What it makes outlives the run: none of it is left out when that is cancelled.
+    const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
+    device_.parallel->set_cancel_flag(nullptr);
+    const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
+    device_.parallel->set_cancel_flag(cancel);
+    if (!status.ok()) return program_.KernelError(instruction, status);
+    scratch_bytes = args.scratch_bytes;
+    // A kernel may keep the address of what it did not pack: with copies it prepares again.
+    bool copied = false;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const int number = instruction.kernel_inputs[i];
+      if (number < 0 || program_.values[number].misaligned == nullptr || store.packed(i)) continue;
+      const absl::StatusOr<void*> copy = program_.values[number].misaligned->MakeCopy();
+      if (!copy.ok()) return program_.Error(instruction, copy.status());
+      copied = copied || values_[number].data != *copy;
+      values_[number].data = *copy;
+    }
+    if (!copied) return absl::OkStatus();
+    state = nullptr;
   }
-  kernels::PrepareArgs args;
-  args.inputs = std::span<const TensorView>(weights.data(), weights.size());
-  args.outputs = outputs;
-  args.attrs = attrs;
-  args.device = &device_;
-  args.weights = instruction.weights.get();
-  // What it makes outlives the run: none of it is left out when that is cancelled.
-  const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
-  device_.parallel->set_cancel_flag(nullptr);
-  const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
-  device_.parallel->set_cancel_flag(cancel);
-  if (!status.ok()) return program_.KernelError(instruction, status);
-  scratch_bytes = args.scratch_bytes;
-  return absl::OkStatus();
 }
 
 absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) {
@@ -255,6 +273,10 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   size_t scratch_bytes = 0;
   TENON_RETURN_IF_ERROR(
       PrepareKernel(instruction, attrs, args.inputs, args.outputs, state, scratch_bytes));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int number = instruction.kernel_inputs[i];
+    if (number >= 0) inputs[i] = view(number);
+  }
   args.state = state.get();
   std::shared_ptr<std::byte> scratch;
   if (scratch_bytes > 0) {

@@ -40,12 +40,12 @@ class Walk {
   // The decoded attributes of an instruction.
   std::shared_ptr<const void> attrs(size_t instruction) const { return attrs_[instruction]; }
 
-  // Runs the kernel's Prepare.
+  // Runs the kernel's Prepare. Of misaligned constants that it did not pack copies are made, and
+  // values() has them.
   absl::Status PrepareKernel(const Instruction& instruction, const void* attrs,
                              std::span<const kernels::TensorView> inputs,
                              std::span<const kernels::TensorView> outputs,
-                             std::shared_ptr<kernels::KernelState>& state,
-                             size_t& scratch_bytes) const;
+                             std::shared_ptr<kernels::KernelState>& state, size_t& scratch_bytes);
 
  private:
   absl::Status Start(std::span<const kernels::TensorView> inputs, bool with_data);

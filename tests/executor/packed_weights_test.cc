@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "ir/core/blob.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {
@@ -332,6 +333,60 @@ TEST_F(PackedWeightsTest, ProgramsShareAStore) {
   EXPECT_EQ(run(warm).second, first.second);
   EXPECT_EQ(warm->stats().packed, 0);
   EXPECT_EQ(warm->stats().from_disk, 1);
+}
+
+// Weights that lie anywhere in a model's file: packed, read as they are, by several instructions.
+TEST(MisalignedConstants, GiveTheSameResults) {
+  const std::string text =
+      Function("%x: tensor<160x160xf32>, %i: tensor<3xi64>",
+               "(tensor<160x160xf32>, tensor<3xi64>) -> (tensor<160x160xf32>, tensor<160x160xf32>, "
+               "tensor<3x160xf32>)",
+               R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<160x160xf32>}> : () -> tensor<160x160xf32>
+  %v = core.constant() <{value = dense<0.5> : tensor<160x160xf32>}> : () -> tensor<160x160xf32>
+  %u = core.constant() <{value = dense<0.5> : tensor<160x160xf32>}> : () -> tensor<160x160xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<160x160xf32>, tensor<160x160xf32>) -> tensor<160x160xf32>
+  %1 = ten.add(%0, %w) : (tensor<160x160xf32>, tensor<160x160xf32>) -> tensor<160x160xf32>
+  %2 = ten.matmul(%1, %v) : (tensor<160x160xf32>, tensor<160x160xf32>) -> tensor<160x160xf32>
+  %3 = ten.matmul(%v, %x) : (tensor<160x160xf32>, tensor<160x160xf32>) -> tensor<160x160xf32>
+  %4 = ten.gather(%u, %i) <{axis = 0 : i64}> : (tensor<160x160xf32>, tensor<3xi64>) -> tensor<3x160xf32>
+  func.return(%2, %3, %4) : (tensor<160x160xf32>, tensor<160x160xf32>, tensor<3x160xf32>) -> ()
+)ir");
+  const std::vector<Tensor> inputs = {Ramp({160, 160}), Ints({3}, {159, 0, 7})};
+  for (const bool reference : {false, true}) {
+    std::vector<std::vector<float>> expected;
+    for (const size_t misalignment : {size_t{0}, size_t{1}, size_t{2}}) {
+      std::shared_ptr<Context> context = NewTestContext();
+      absl::StatusOr<OwnedOp> module = ParseModule(*context, text);
+      ASSERT_TRUE(module.ok()) << module.status();
+      float first = 0;
+      module->get()->Walk([&](Operation* op) {
+        if (op->name() != "core.constant") return;
+        const Tensor values = Weights(++first, 160 * 160);
+        for (int64_t i = 0; i < values.num_elements(); ++i) values.as<float>()[i] *= 1e-4f;
+        auto memory = std::make_shared<std::vector<std::byte>>(values.num_bytes() + 64);
+        void* start = memory->data();
+        size_t space = memory->size();
+        std::align(32, values.num_bytes() + misalignment, start, space);
+        auto* bytes = static_cast<std::byte*>(start) + misalignment;
+        std::memcpy(bytes, values.data(), values.num_bytes());
+        op->SetAttr("value",
+                    Attribute::Elements(*context, op->result(0).type(),
+                                        Blob::Borrow({bytes, values.num_bytes()}, memory)));
+      });
+      absl::StatusOr<Program> program = CompileModule(context, module->get(), reference);
+      ASSERT_TRUE(program.ok()) << program.status();
+      Session session = program->NewSession(), second = program->NewSession();
+      for (Session* s : {&session, &second, &session}) {
+        absl::StatusOr<std::vector<Tensor>> out = s->Run(inputs);
+        ASSERT_TRUE(out.ok()) << out.status();
+        std::vector<std::vector<float>> values;
+        for (const Tensor& t : *out) values.push_back(ValuesOf<float>(t));
+        if (expected.empty()) expected = values;
+        EXPECT_EQ(values, expected) << misalignment;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -51,12 +51,10 @@ inline std::shared_ptr<Context> NewTestContext() {
 }
 
 // The module's only function, lowered; `lowered` receives its text.
-inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference = true,
-                                           std::string* lowered = nullptr, int threads = 1,
-                                           std::shared_ptr<PackedWeights> weights = nullptr) {
-  std::shared_ptr<Context> context = NewTestContext();
-  absl::StatusOr<OwnedOp> module = ParseModule(*context, text);
-  if (!module.ok()) return module.status();
+inline absl::StatusOr<Program> CompileModule(std::shared_ptr<Context> context, Operation* module,
+                                             bool reference = true, std::string* lowered = nullptr,
+                                             int threads = 1,
+                                             std::shared_ptr<PackedWeights> weights = nullptr) {
   PassRegistry registry;
   RegisterExecutorPasses(registry);
   PassManager manager(registry);
@@ -64,14 +62,23 @@ inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference
       reference ? "lower-to-kernels{reference=true},plan-memory" : "lower-to-kernels,plan-memory");
   if (!status.ok()) return status;
   PassContext pass_context;
-  absl::StatusOr<PassResult> result = manager.Run(module->get(), pass_context);
+  absl::StatusOr<PassResult> result = manager.Run(module, pass_context);
   if (!result.ok()) return result.status();
-  if (lowered != nullptr) *lowered = Print(**module);
+  if (lowered != nullptr) *lowered = Print(*module);
   ProgramOptions options;
   options.threads = threads;
-  options.context = context;
+  options.context = std::move(context);
   options.weights = std::move(weights);
-  return Program::Compile((*module)->region().front().front(), options);
+  return Program::Compile(module->region().front().front(), options);
+}
+
+inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference = true,
+                                           std::string* lowered = nullptr, int threads = 1,
+                                           std::shared_ptr<PackedWeights> weights = nullptr) {
+  std::shared_ptr<Context> context = NewTestContext();
+  absl::StatusOr<OwnedOp> module = ParseModule(*context, text);
+  if (!module.ok()) return module.status();
+  return CompileModule(context, module->get(), reference, lowered, threads, std::move(weights));
 }
 
 template <typename T>
