@@ -290,10 +290,13 @@ PointwiseProgram::PointwiseProgram(const PointwiseBody& body, std::span<const Te
   int64_t cost = 0;
   for (const PointwiseStep& step : body.steps) cost += CostOf(step.op);
   grain_ = std::max<int64_t>(kGrain / std::max<int64_t>(1, cost), kLongestTile);
-  // A single step is as fast by its loop.
-  if (body.steps.size() > 1 && compile >= Isa::kAvx2) {
+  if (compile >= Isa::kAvx2) {
     FindAxes(inputs, shape, kShortCompiledRow);
-    if (Compile(body, compile)) return;
+    // A single step on whole tensors is as fast by its loop.
+    const bool rows = !one_row_ || std::any_of(inputs_.begin(), inputs_.end(), [](const Input& i) {
+      return i.reading == Reading::kExpand;
+    });
+    if ((rows || body.steps.size() > 1) && Compile(body, compile)) return;
   }
   FindAxes(inputs, shape, kShortRow);
   MakeSteps(body);
