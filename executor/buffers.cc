@@ -8,6 +8,7 @@
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/kernel_ops.h"
+#include "kernels/gpu/gpu_kernels.h"
 
 namespace tenon {
 namespace {
@@ -27,6 +28,13 @@ bool SameSize(Type a, Type b) {
 Value ViewRoot(Value value) {
   while (auto view = DefinedBy<kernel::ViewOp>(value)) value = view->operand(0);
   return value;
+}
+
+// Copies of constants to a device are made once, outside of any plan.
+bool IsUploadOfConstant(const Operation& op) {
+  const auto call = DynCast<kernel::CallOp>(const_cast<Operation*>(&op));
+  return call && call.kernel() == kernels::gpu::kToDevice &&
+         static_cast<bool>(DefinedBy<core::ConstantOp>(ViewRoot(op.operand(0))));
 }
 
 // The op of `block` in which `op` lies; null if there is none.
@@ -86,6 +94,8 @@ absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
       const Value result = op.result(r);
       if (Isa<kernel::ViewOp>(op)) {
         table.Join(result, table.set_of(op.operand(0)));
+      } else if (IsUploadOfConstant(op)) {
+        table.NewSet(result, BufferSet::Kind::kPlanTime, position);
       } else if (auto call = DynCast<kernel::CallOp>(&op)) {
         const int64_t inplace = r == 0 ? call.inplace() : -1;
         if (inplace < 0) {
@@ -172,7 +182,8 @@ std::vector<std::pair<Operation*, int>> ChooseInPlace(
       const Value operand = op.operand(i);
       if (((mask >> i) & 1) == 0 || !SameSize(operand.type(), op.result(0).type())) continue;
       const Operation* producer = ViewRoot(operand).defining_op();
-      if (producer == nullptr || producer->block() != &block || !Isa<kernel::CallOp>(producer)) {
+      if (producer == nullptr || producer->block() != &block || !Isa<kernel::CallOp>(producer) ||
+          IsUploadOfConstant(*producer)) {
         continue;
       }
       ValueImpl* set = root_of(operand);

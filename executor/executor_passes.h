@@ -10,6 +10,7 @@
 namespace tenon {
 
 PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> registry);
+PassInfo PlaceTransfersInfo(std::shared_ptr<const kernels::KernelRegistry> registry);
 PassInfo PlanMemoryInfo(std::shared_ptr<const kernels::KernelRegistry> registry);
 
 }  // namespace tenon

@@ -2,6 +2,8 @@
 // kernel.dims.
 #include "executor/buffers.h"
 #include "executor/executor_passes.h"
+#include "executor/gpu/placement.h"
+#include "executor/gpu/transfers.h"
 #include "executor/lowered_op.h"
 #include "fmt/format.h"
 #include "ir/core/builder.h"
@@ -57,8 +59,8 @@ bool ReadsUnknown(const Operation& op) {
 
 class LowerToKernels : public Pass {
  public:
-  LowerToKernels(std::shared_ptr<const kernels::KernelRegistry> registry, bool reference)
-      : registry_(std::move(registry)), reference_(reference) {}
+  LowerToKernels(std::shared_ptr<const kernels::KernelRegistry> registry, bool reference, bool gpu)
+      : registry_(std::move(registry)), reference_(reference), gpu_(gpu) {}
 
   absl::StatusOr<PassResult> Run(Operation* func, PassContext&) override {
     PassResult result;
@@ -68,6 +70,8 @@ class LowerToKernels : public Pass {
       return EmitStatus(func->context(), func->location(), absl::StatusCode::kUnimplemented,
                         "functions of several blocks cannot be run yet (expected one block)");
     }
+    top_ = &block;
+    if (gpu_) host_ops_ = ChooseHostOps(block);
     // All that is unsupported is reported, each kind of operation once; the first is the result.
     absl::Status first;
     std::vector<std::string> reported;
@@ -135,8 +139,19 @@ class LowerToKernels : public Pass {
       if (ReadsUnknown(*op)) return absl::UnimplementedError("");
       return Unsupported(op, reported, "the operation is not known");
     }
-    absl::StatusOr<kernels::KernelRegistry::Choice> choice =
-        ChooseKernel(*registry_, *op, reference_);
+    // Regions of control flow run on the host.
+    const bool wants_gpu = gpu_ && op->block() == top_ && !host_ops_.contains(op);
+    std::string fallback;
+    absl::StatusOr<kernels::KernelRegistry::Choice> choice = kernels::KernelRegistry::Choice();
+    if (wants_gpu) {
+      choice = ChooseKernel(*registry_, *op, reference_, kernels::Backend::kCuda);
+      if (choice.ok() && choice->kernel == nullptr) {
+        fallback = choice->why_not.empty() ? "no kernel" : choice->why_not[0];
+      }
+    }
+    if (choice.ok() && choice->kernel == nullptr) {
+      choice = ChooseKernel(*registry_, *op, reference_);
+    }
     if (!choice.ok()) return Unsupported(op, reported, std::string(choice.status().message()));
     if (choice->kernel == nullptr) {
       std::string reasons;
@@ -150,6 +165,9 @@ class LowerToKernels : public Pass {
                                {.kernel = choice->kernel->name,
                                 .properties = PropertiesOf(*op),
                                 .source = std::string(op->name())}));
+    if (!fallback.empty()) {
+      call.op()->SetAttr(kFallback, Attribute::Str(op->context(), fallback));
+    }
     ReplaceWith(op, call.op());
     return true;
   }
@@ -192,7 +210,9 @@ class LowerToKernels : public Pass {
   }
 
   std::shared_ptr<const kernels::KernelRegistry> registry_;
-  bool reference_;
+  bool reference_, gpu_;
+  const Block* top_ = nullptr;  // the function's
+  absl::flat_hash_set<const Operation*> host_ops_;
 };
 
 }  // namespace
@@ -203,11 +223,14 @@ PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> regis
   info.summary = "chooses a kernel for every operation";
   info.anchor = "func.func";
   info.options = {{"reference", PassOption::Type::kBool, "false",
-                   "consider the readable reference kernels alone"}};
+                   "consider the readable reference kernels alone"},
+                  {"gpu", PassOption::Type::kBool, "false",
+                   "CUDA kernels where there are any; what falls back to the CPU is marked"}};
   info.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.destroys = static_cast<uint32_t>(ModuleProperty::kPlanned);
   info.create = [registry](const PassOptionValues& options) {
-    return std::make_unique<LowerToKernels>(registry, options.GetBool("reference"));
+    return std::make_unique<LowerToKernels>(registry, options.GetBool("reference"),
+                                            options.GetBool("gpu"));
   };
   return info;
 }

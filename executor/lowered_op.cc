@@ -118,14 +118,15 @@ kernels::CallSignature SignatureOf::get() const {
 }
 
 absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(
-    const kernels::KernelRegistry& registry, const Operation& op, bool reference_only) {
+    const kernels::KernelRegistry& registry, const Operation& op, bool reference_only,
+    kernels::Backend backend) {
   std::vector<Value> operands;
   for (unsigned i = 0; i < op.num_operands(); ++i) operands.push_back(op.operand(i));
   std::vector<Type> results;
   for (unsigned i = 0; i < op.num_results(); ++i) results.push_back(op.result(i).type());
   TENON_ASSIGN_OR_RETURN(SignatureOf signature,
                          SignatureOf::Make(op.info(), op.slots(), operands, results));
-  return registry.Choose(op.name(), signature.get(), reference_only);
+  return registry.Choose(op.name(), signature.get(), reference_only, backend);
 }
 
 }  // namespace tenon

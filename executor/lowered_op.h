@@ -54,7 +54,8 @@ class SignatureOf {
 
 // The kernel for an op of the model (not lowered yet); null with reasons in `why_not`.
 absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(
-    const kernels::KernelRegistry& registry, const Operation& op, bool reference_only);
+    const kernels::KernelRegistry& registry, const Operation& op, bool reference_only,
+    kernels::Backend backend = kernels::Backend::kCpu);
 
 }  // namespace tenon
 

@@ -12,7 +12,7 @@ namespace tenon {
 // The kernels of this build. Made once per caller; const methods are thread-safe.
 std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry();
 
-// lower-to-kernels and plan-memory, which share one kernel registry.
+// lower-to-kernels, place-transfers and plan-memory, which share one kernel registry.
 void RegisterExecutorPasses(PassRegistry& registry);
 
 }  // namespace tenon

@@ -49,7 +49,8 @@ uint32_t Prepared::AddView(const ProgramImpl& program, int value) {
   } else if (set.output >= 0) {
     output_patches_.push_back({index, static_cast<uint32_t>(set.output)});
   } else {
-    arena_patches_.push_back({index, plan_->offsets[info.set]});
+    (info.on_device ? device_patches_ : arena_patches_)
+        .push_back({index, plan_->offsets[info.set]});
   }
   return index;
 }
@@ -150,7 +151,13 @@ TensorView Prepared::output(size_t i) const {
   return view;
 }
 
-void Prepared::Resolve(std::byte* arena) {
+void Prepared::Resolve(std::byte* arena, std::byte* device_arena) {
+  if (device_arena_ != device_arena) {
+    device_arena_ = device_arena;
+    for (const ArenaPatch& patch : device_patches_) {
+      views_[patch.view].data = device_arena + patch.offset;
+    }
+  }
   if (arena_ == arena) return;
   arena_ = arena;
   for (const ArenaPatch& patch : arena_patches_) views_[patch.view].data = arena + patch.offset;

@@ -35,9 +35,13 @@ class Prepared {
 
   // Was it made for inputs of these shapes, and these values of outer symbols?
   bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols) const;
-  size_t arena_bytes() const { return scratch_offset_ + scratch_bytes_; }
-  // Moves to another arena; a no-op for the one it has.
-  void Resolve(std::byte* arena);
+  size_t arena_bytes() const {
+    return arena_patches_.empty() && scratch_bytes_ == 0 ? 0 : scratch_offset_ + scratch_bytes_;
+  }
+  // Of the plan's offsets, those of values on a device: device memory has an arena of its own.
+  size_t device_arena_bytes() const { return device_patches_.empty() ? 0 : scratch_offset_; }
+  // Moves to other arenas; a no-op for those it has.
+  void Resolve(std::byte* arena, std::byte* device_arena);
   // No allocation outside of control flow. REQUIRES: Matches(inputs), Resolve done, outputs of the
   // right shapes.
   absl::Status Run(const ProgramImpl& program, ControlRunner& control,
@@ -68,7 +72,7 @@ class Prepared {
     uint32_t view;
     uint32_t index;
   };
-  std::vector<ArenaPatch> arena_patches_;
+  std::vector<ArenaPatch> arena_patches_, device_patches_;
   std::vector<CallerPatch> input_patches_, output_patches_;
   // Results that no kernel writes to the caller's memory: output `index` is copied from a view.
   std::vector<CallerPatch> copies_;
@@ -76,6 +80,7 @@ class Prepared {
   std::shared_ptr<const MemoryPlan> plan_;
   size_t scratch_offset_ = 0, scratch_bytes_ = 0;
   std::byte* arena_ = nullptr;
+  std::byte* device_arena_ = nullptr;
 };
 
 }  // namespace tenon

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "executor/attr_decode.h"
+#include "executor/gpu/device_session.h"
+#include "executor/gpu/transfers.h"
 #include "executor/lowered_op.h"
 #include "executor/passes.h"
 #include "executor/program_impl.h"
@@ -105,6 +107,11 @@ class Compiler {
     Operation* result = block.back();
     for (unsigned i = 0; i < result->num_operands(); ++i) {
       TENON_RETURN_IF_ERROR(CheckTensor(*result, result->operand(i).type()));
+      if (MemoryOf(*program_->options.kernels, result->operand(i)) == Memory::kDevice) {
+        return Reject(*result, fmt::format("operand {} is in device memory (expected it in host "
+                                           "memory; place-transfers copies)",
+                                           i));
+      }
       program_->outputs.push_back(SpecOf(result->operand(i).type(), result_names, i, "result"));
       program_->output_values.push_back(NumberOf(result->operand(i)));
     }
@@ -193,6 +200,7 @@ class Compiler {
     if (IsStructuredControl(op)) TENON_RETURN_IF_ERROR(TranslateRegions(op, instruction));
     for (unsigned i = 0; i < op.num_results(); ++i)
       instruction.results.push_back(AddValue(op.result(i)));
+    TENON_RETURN_IF_ERROR(PlaceValues(op, instruction));
     if (auto dims = DynCast<kernel::DimsOp>(&op)) {
       instruction.kind = Instruction::Kind::kDims;
       instruction.dims.assign(dims.dims().begin(), dims.dims().end());
@@ -218,6 +226,35 @@ class Compiler {
               op.name()));
     }
     program_->instructions.push_back(std::move(instruction));
+    return absl::OkStatus();
+  }
+
+  // In which memory the results are; operands must be where the kernel expects them.
+  absl::Status PlaceValues(Operation& op, const Instruction& instruction) {
+    absl::StatusOr<std::vector<Memory>> expected = OperandMemories(*program_->options.kernels, op);
+    if (!expected.ok()) return Reject(op, std::string(expected.status().message()));
+    for (size_t i = 0; i < expected->size(); ++i) {
+      const bool on_device = program_->values[instruction.operands[i]].on_device;
+      if ((*expected)[i] == Memory::kAny || on_device == ((*expected)[i] == Memory::kDevice)) {
+        continue;
+      }
+      return Reject(op,
+                    fmt::format("operand {} is in {} memory (expected it in {} memory; "
+                                "place-transfers copies)",
+                                i, on_device ? "device" : "host", on_device ? "host" : "device"));
+    }
+    for (size_t i = 0; i < instruction.results.size(); ++i) {
+      const Value result = op.result(static_cast<unsigned>(i));
+      if (MemoryOf(*program_->options.kernels, result) != Memory::kDevice) continue;
+      program_->values[instruction.results[i]].on_device = true;
+      if (program_->device_constants != nullptr) continue;
+      if (program_->options.gpu == nullptr) {
+        return EmitStatus(op.context(), op.location(), absl::StatusCode::kFailedPrecondition,
+                          "a CUDA kernel, but no CUDA device to run it on");
+      }
+      TENON_ASSIGN_OR_RETURN(program_->device_constants,
+                             DeviceConstants::Open(program_->options.gpu));
+    }
     return absl::OkStatus();
   }
 

@@ -13,6 +13,10 @@
 #include "ir/core/operation.h"
 #include "kernels/registry.h"
 
+namespace tenon::kernels::gpu {
+class Device;
+}
+
 namespace tenon {
 
 class PackedWeights;
@@ -25,6 +29,8 @@ struct ProgramOptions {
   std::shared_ptr<const kernels::KernelRegistry> kernels;
   // Where packed forms of constants are kept. Null: a store of the program's own.
   std::shared_ptr<PackedWeights> weights;
+  // Where kernels of Backend::kCuda run; needed if the function has any.
+  std::shared_ptr<kernels::gpu::Device> gpu{};
   // Kept alive by the program. Null: the caller's promise that the function's Context outlives it.
   std::shared_ptr<Context> context;
 };

@@ -19,6 +19,7 @@ namespace tenon {
 absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel);
 
 struct ProgramImpl;
+class DeviceConstants;
 
 // A region of a ctl op. Its program's inputs are the arguments of the region's block, then the
 // values that it reads from around it; its outputs are the operands of its terminator.
@@ -61,6 +62,7 @@ struct ProgramValue {
   // Null unless the constant's place does not suit its elements.
   std::shared_ptr<MisalignedConstant> misaligned;
   int last_use = -1;  // instruction; num_instructions for function results
+  bool on_device = false;  // its data is in device memory
 };
 
 struct ProgramSet {
@@ -83,6 +85,8 @@ struct ProgramImpl {
   // The plan of a function with static shapes, as plan-memory recorded it; one entry per set.
   std::optional<MemoryPlan> static_plan;
   Context* context = nullptr;
+  // Null unless an instruction runs on a GPU.
+  std::shared_ptr<DeviceConstants> device_constants;
 
   // "/node: ten.add: message".
   absl::Status Error(const Instruction& instruction, const absl::Status& status) const;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "executor/gpu/device_session.h"
 #include "executor/lasting_memory.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -58,6 +59,12 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
     TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(made->arena_bytes()));
     stats_.arena_bytes += made->arena_bytes() - arena_bytes_;
     arena_bytes_ = made->arena_bytes();
+  }
+  if (made->device_arena_bytes() > device_arena_bytes_) {
+    TENON_ASSIGN_OR_RETURN(device_arena_,
+                           AllocateOnDevice(*device_.gpu, made->device_arena_bytes()));
+    device_arena_bytes_ = made->device_arena_bytes();
+    stats_.device_arena_bytes = device_arena_bytes_;
   }
   if (prepared_.size() >= kMaxPrepared) prepared_.pop_back();
   prepared_.push_front(std::move(made));
@@ -119,7 +126,7 @@ absl::Status Runner::CheckPlaces(std::span<const TensorView> inputs,
 
 absl::Status Runner::Execute(Prepared& ready, std::span<const TensorView> inputs,
                              std::span<const TensorView> outputs) {
-  ready.Resolve(arena_.get());
+  ready.Resolve(arena_.get(), device_arena_.get());
   return ready.Run(program_, control_, inputs, outputs);
 }
 

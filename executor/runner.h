@@ -69,6 +69,8 @@ class Runner {
   std::map<std::vector<int64_t>, ClassPlan> plans_;  // by the bounds of the symbols
   std::shared_ptr<std::byte> arena_;
   size_t arena_bytes_ = 0;
+  std::shared_ptr<std::byte> device_arena_;  // as large as what needs most of it
+  size_t device_arena_bytes_ = 0;
 };
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 #include "executor/session.h"
 
+#include "executor/gpu/device_session.h"
 #include "executor/io_binding.h"
 #include "executor/program_impl.h"
 #include "executor/runner.h"
@@ -33,12 +34,29 @@ struct Session::Impl {
   explicit Impl(std::shared_ptr<const ProgramImpl> p)
       : program(std::move(p)), pool(program->options.threads), runner(*program, device, stats) {
     device.parallel = &pool;
+    if (program->device_constants == nullptr) return;
+    absl::StatusOr<std::unique_ptr<DeviceSession>> opened =
+        DeviceSession::Open(program->options.gpu);
+    ready = opened.status();
+    if (!ready.ok()) return;
+    gpu = *std::move(opened);
+    gpu->AddTo(device);
+  }
+
+  // Nothing may still read or write the caller's memory when a run returns, also not one that
+  // failed.
+  template <typename Result>
+  Result Done(Result result) {
+    if (gpu != nullptr && !result.ok()) gpu->Abandon();
+    return result;
   }
 
   std::shared_ptr<const ProgramImpl> program;
   kernels::ThreadPool pool;
   kernels::DeviceContext device;
   Stats stats;
+  absl::Status ready;                  // could what the session needs be had?
+  std::unique_ptr<DeviceSession> gpu;  // null: the program runs on the CPU alone
   Runner runner;
 };
 
@@ -56,13 +74,15 @@ const Session::Stats& Session::stats() const { return impl_->stats; }
 absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
   const InRun in_run(impl_->pool, FlagOf(options));
-  return impl_->runner.Run(inputs, {}, /*share=*/false);
+  if (!impl_->ready.ok()) return impl_->ready;
+  return impl_->Done(impl_->runner.Run(inputs, {}, /*share=*/false));
 }
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                           const RunOptions& options) {
   const InRun in_run(impl_->pool, FlagOf(options));
-  return impl_->runner.RunInto(inputs, {}, outputs);
+  if (!impl_->ready.ok()) return impl_->ready;
+  return impl_->Done(impl_->runner.RunInto(inputs, {}, outputs));
 }
 
 absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
@@ -70,11 +90,13 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
     return absl::InvalidArgumentError("the binding was made for another program");
   }
   const InRun in_run(impl_->pool, FlagOf(options));
-  return impl_->runner.RunBound(binding);
+  if (!impl_->ready.ok()) return impl_->ready;
+  return impl_->Done(impl_->runner.RunBound(binding));
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {
-  return impl_->runner.OutputShapes(inputs, {});
+  if (!impl_->ready.ok()) return impl_->ready;
+  return impl_->Done(impl_->runner.OutputShapes(inputs, {}));
 }
 
 Session Program::NewSession() const { return Session(std::make_unique<Session::Impl>(impl_)); }

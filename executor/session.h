@@ -43,6 +43,7 @@ class Session {
         0;  // memory plans: one per shape class, unless sizes do not follow from bounds
     int64_t dynamic_runs = 0;  // runs with shapes that depend on values
     size_t arena_bytes = 0;
+    size_t device_arena_bytes = 0;
   };
   const Stats& stats() const;
 

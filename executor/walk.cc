@@ -1,9 +1,11 @@
 #include "executor/walk.h"
 
 #include "executor/attr_decode.h"
+#include "executor/gpu/device_session.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
+#include "kernels/gpu/gpu_kernels.h"
 
 namespace tenon {
 namespace {
@@ -105,6 +107,7 @@ absl::Status Walk::Step(size_t index, bool run_all) {
     values_[to].owner = values_[from].owner;
     return absl::OkStatus();
   }
+  if (IsUploadOfConstant(instruction)) return UploadConstant(instruction);
   if (!run_all && !IsPlanTime(instruction)) return absl::OkStatus();
   return RunKernel(instruction, attrs_[index].get());
 }
@@ -166,7 +169,7 @@ absl::Status Walk::ComputeDims(const Instruction& instruction) {
 
 absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const Attribute> slots) {
   absl::InlinedVector<TensorView, 8> operands;
-  for (int operand : instruction.operands) operands.push_back(view(operand));
+  for (int operand : instruction.operands) operands.push_back(HostView(operand));
   absl::StatusOr<std::vector<ResultShape>> results =
       ConcreteResults(*instruction.source, instruction.location, slots,
                       std::span<const TensorView>(operands.data(), operands.size()));
@@ -200,7 +203,37 @@ absl::Status Walk::SetShape(const Instruction& instruction, size_t result, DType
   return absl::OkStatus();
 }
 
+// Shape functions read values of the host.
+TensorView Walk::HostView(int value) const {
+  TensorView at = view(value);
+  if (program_.values[value].on_device) at.data = nullptr;
+  return at;
+}
+
+bool Walk::IsUploadOfConstant(const Instruction& instruction) const {
+  if (instruction.kernel.backend != kernels::Backend::kCuda ||
+      instruction.kernel.name != std::string_view(kernels::gpu::kToDevice)) {
+    return false;
+  }
+  const ProgramValue& from = program_.values[instruction.operands[0]];
+  return program_.sets[from.set].kind == BufferSet::Kind::kConstant;
+}
+
+absl::Status Walk::UploadConstant(const Instruction& instruction) {
+  const int from = instruction.operands[0], to = instruction.results[0];
+  absl::StatusOr<void*> memory =
+      program_.device_constants->Get(to, values_[from].data, BytesOf(from));
+  if (!memory.ok()) return program_.Error(instruction, memory.status());
+  values_[to].data = *memory;
+  return absl::OkStatus();
+}
+
 bool Walk::IsPlanTime(const Instruction& instruction) const {
+  // What reads device memory runs with the program; what is known on the host is copied there once.
+  if (instruction.kernel.backend == kernels::Backend::kCuda &&
+      instruction.kernel.name != std::string_view(kernels::gpu::kToDevice)) {
+    return false;
+  }
   for (int operand : instruction.operands) {
     if (values_[operand].data == nullptr && BytesOf(operand) > 0) return false;
   }
@@ -258,7 +291,9 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   for (int number : instruction.kernel_inputs)
     inputs.push_back(number < 0 ? TensorView() : view(number));
   for (int number : instruction.results) {
-    absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateAligned(BytesOf(number));
+    absl::StatusOr<std::shared_ptr<std::byte>> memory =
+        program_.values[number].on_device ? AllocateOnDevice(*device_.gpu, BytesOf(number))
+                                          : AllocateAligned(BytesOf(number));
     if (!memory.ok()) return program_.Error(instruction, memory.status());
     values_[number].data = memory->get();
     values_[number].owner = *std::move(memory);

@@ -57,6 +57,9 @@ class Walk {
   absl::Status ComputeDims(const Instruction& instruction);
   absl::Status RunKernel(const Instruction& instruction, const void* attrs);
   bool IsPlanTime(const Instruction& instruction) const;
+  kernels::TensorView HostView(int value) const;
+  bool IsUploadOfConstant(const Instruction& instruction) const;
+  absl::Status UploadConstant(const Instruction& instruction);
   size_t BytesOf(int value) const;
 
   const ProgramImpl& program_;

@@ -78,9 +78,17 @@ class ParallelFor {
   const std::atomic<bool>* cancel_flag_ = nullptr;
 };
 
+namespace gpu {
+class Queue;
+class Staging;
+}  // namespace gpu
+
 // Per-device services, one per running program. Not thread-safe.
 struct DeviceContext {
   ParallelFor* parallel = nullptr;  // never null
+  // Null: the program has no kernel of Backend::kCuda.
+  gpu::Queue* gpu = nullptr;
+  gpu::Staging* staging = nullptr;
 };
 
 // State a kernel keeps between runs for one instruction and one set of input shapes: primitives,
@@ -163,6 +171,9 @@ struct Kernel {
   SupportsFn supports = nullptr;  // null: always
   // Operand index whose buffer output 0 may share (elementwise kernels): bit i = input i.
   uint32_t inplace_mask = 0;
+  // Backend::kCuda: operands that the kernel reads on the host, as bounds and extents; bit i =
+  // input i. All others, and the results, are in device memory.
+  uint32_t host_inputs = 0;
 };
 
 }  // namespace tenon::kernels

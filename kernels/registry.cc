@@ -33,9 +33,10 @@ const Kernel* KernelRegistry::FindByName(std::string_view name) const {
 }
 
 KernelRegistry::Choice KernelRegistry::Choose(std::string_view op, const CallSignature& call,
-                                              bool reference_only) const {
+                                              bool reference_only, Backend backend) const {
   Choice choice;
   for (const Kernel& kernel : Find(op)) {
+    if (kernel.backend != backend) continue;
     if (reference_only && !std::string_view(kernel.name).starts_with("ref.")) continue;
     std::string reason = kernel.supports == nullptr ? std::string() : kernel.supports(call);
     if (reason.empty()) {

@@ -27,8 +27,9 @@ class KernelRegistry {
     const Kernel* kernel = nullptr;    // null: none supports the call
     std::vector<std::string> why_not;  // "name: reason" for each candidate passed over
   };
-  // reference_only: considers reference kernels ("ref.*") alone.
-  Choice Choose(std::string_view op, const CallSignature& call, bool reference_only = false) const;
+  // Considers the kernels of one backend; reference_only: reference kernels ("ref.*") alone.
+  Choice Choose(std::string_view op, const CallSignature& call, bool reference_only = false,
+                Backend backend = Backend::kCpu) const;
 
   std::vector<std::string> ops() const;  // sorted
 

@@ -20,13 +20,13 @@ struct StandardPipeline {
   std::string_view summary;
   std::string_view text;
 };
-// O0 to O3, and "lower".
+// O0 to O3, "lower" and "lower-cuda".
 std::span<const StandardPipeline> StandardPipelines();
 // Pipeline text of an optimisation level from 0 to kMaxOptLevel.
 std::string_view OptPipeline(int level);
 // What turns an optimised module into one that can be compiled to a program; `reference`: with the
-// readable reference kernels alone.
-std::string_view LowerPipeline(bool reference = false);
+// readable reference kernels alone; `gpu`: with CUDA kernels where there are any.
+std::string_view LowerPipeline(bool reference = false, bool gpu = false);
 
 // What follows the optimisation of a program for this precision; empty for fp32.
 std::string_view PrecisionPipeline(Precision precision);

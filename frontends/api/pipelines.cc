@@ -29,6 +29,8 @@ constexpr StandardPipeline kPipelines[] = {
      "canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      "constant-fold{max-bytes=16777216},lower-to-kernels,plan-memory"},
+    {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
+     "constant-fold{max-bytes=16777216},lower-to-kernels{gpu=true},place-transfers,plan-memory"},
 };
 constexpr std::string_view kLowerReference =
     "constant-fold{max-bytes=16777216},lower-to-kernels{reference=true},plan-memory";
@@ -41,7 +43,8 @@ std::string_view OptPipeline(int level) {
   return kPipelines[std::clamp(level, 0, kMaxOptLevel)].text;
 }
 
-std::string_view LowerPipeline(bool reference) {
+std::string_view LowerPipeline(bool reference, bool gpu) {
+  if (gpu) return kPipelines[kMaxOptLevel + 2].text;
   return reference ? kLowerReference : kPipelines[kMaxOptLevel + 1].text;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "executor/evaluator.h"
+#include "executor/gpu/transfers.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
@@ -216,12 +217,21 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
   ReferenceEvaluator evaluator(MakeKernelRegistry());
   PassContext context;
   context.evaluator = &evaluator;
-  TENON_RETURN_IF_ERROR(
-      RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
+  TENON_RETURN_IF_ERROR(RunPipeline(
+      lowered.module(), LowerPipeline(options.reference, options.gpu != nullptr), context, false));
+  if (options.gpu != nullptr && options.on_fallback) {
+    for (const auto& [op, reason] : FallbacksIn(lowered.module())) {
+      const Attribute source = op->attr("source");
+      const std::string node = DescribeLocation(op->context(), op->location());
+      options.on_fallback(fmt::format("{}{}{} runs on the CPU: {}", node, node.empty() ? "" : ": ",
+                                      source ? source.str() : op->name(), reason));
+    }
+  }
   ProgramOptions program;
   program.threads = options.threads;
   program.weights =
       options.weights != nullptr ? options.weights : MakePackedWeights(model, options.weight_cache);
+  program.gpu = options.gpu;
   program.context = model.shared_context();
   return Program::Compile(main, program);
 }

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "executor/gpu/cuda_plugin.h"
 #include "executor/io_binding.h"
 #include "executor/packed_weights.h"
 #include "executor/program.h"
@@ -109,6 +110,12 @@ struct CompileOptions {
   // Shared by programs whose weights are to be packed once. Null: the program's own. Goes before
   // `weight_cache`.
   std::shared_ptr<PackedWeights> weights{};
+  // On a GPU: what has a CUDA kernel runs on the device, the rest on the CPU, with copies between.
+  // Null: on the CPU. OpenCudaDevice (executor/gpu/cuda_plugin.h) gives the machine's own.
+  std::shared_ptr<kernels::gpu::Device> gpu{};
+  // With `gpu`: told of each operation that no CUDA kernel serves: "/node: nn.conv runs on the CPU:
+  // no kernel".
+  std::function<void(std::string_view line)> on_fallback{};
 };
 
 // A store for CompileOptions::weights, for programs made of this model and its clones.

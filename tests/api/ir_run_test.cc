@@ -77,6 +77,15 @@ TEST_F(IrRun, WritesJsonOnly) {
   EXPECT_FALSE(json["rules"].empty());
 }
 
+TEST_F(IrRun, SaysWhyThereIsNoGpu) {
+  const int status = Run(std::string(kModel) + "/model.onnx --runs=1 --device cuda");
+  if (status == 0) GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(status, 4) << err_;
+  EXPECT_THAT(err_, HasSubstr("--device cuda: "));
+  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --device tpu"), 2);
+  EXPECT_THAT(err_, HasSubstr("expected cpu or cuda"));
+}
+
 TEST_F(IrRun, FindsMismatches) {
   const std::string model = std::string(kModel) + "/model.onnx --runs=1 ";
   const fs::path saved = folder_ / "saved", other = folder_ / "other";

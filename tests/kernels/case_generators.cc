@@ -1,6 +1,7 @@
 #include "tests/kernels/case_generators.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/core/pointwise.h"
 #include "kernels/op_attrs.h"
@@ -84,6 +85,15 @@ Case Binary(Random& random) {
               {F32(Shape(both.begin(), both.end()))});
 }
 
+Case IsNan(Random& random) {
+  const Shape shape = random.RandomShape();
+  Case c = Make({random.Floats(shape)}, {Tensor(DType::kBool, shape)});
+  for (int64_t i = 0; i < c.inputs[0].numel(); ++i) {
+    if (random.Chance(30)) c.inputs[0].data<float>()[i] = std::nanf("");
+  }
+  return c;
+}
+
 Case Pow(Random& random) {
   constexpr float kExponents[] = {1, 2, 3, 0.5f, -1, 1.7f};
   const Shape shape = random.RandomShape(1);
@@ -142,13 +152,14 @@ Tensor OfPointwise(Random& random, DType dtype, const Shape& shape) {
   }
 }
 
-constexpr DType kPointwiseTypes[] = {DType::kF32, DType::kF32, DType::kF32,
+constexpr DType kPointwiseTypes[] = {DType::kF32,  DType::kF32, DType::kF32,
                                      DType::kBool, DType::kI64, DType::kI32};
 
 Case Cast(Random& random) {
   const Shape shape = random.RandomShape();
   const DType from = kPointwiseTypes[random.Int(0, 5)], to = kPointwiseTypes[random.Int(0, 5)];
-  return Make({OfPointwise(random, from, shape)}, {Tensor(to, shape)}, MakeAttrs(ten::CastAttrs{to}));
+  return Make({OfPointwise(random, from, shape)}, {Tensor(to, shape)},
+              MakeAttrs(ten::CastAttrs{to}));
 }
 
 // A random body of ops that keep values small, over inputs that broadcast in all ways.
@@ -163,10 +174,10 @@ PointwiseBody RandomBody(Random& random, std::span<const DType> inputs) {
     PointwiseStep step;
     step.op = static_cast<PointwiseOp>(random.Int(0, kNumOps - 1));
     // Whose results grow, or jump where the argument is off by a rounding.
-    constexpr PointwiseOp kWild[] = {PointwiseOp::kExp,   PointwiseOp::kDiv,  PointwiseOp::kPow,
-                                     PointwiseOp::kLog,   PointwiseOp::kSqrt, PointwiseOp::kReciprocal,
-                                     PointwiseOp::kFloor, PointwiseOp::kCeil, PointwiseOp::kRound,
-                                     PointwiseOp::kSign};
+    constexpr PointwiseOp kWild[] = {
+        PointwiseOp::kExp,   PointwiseOp::kDiv,        PointwiseOp::kPow,   PointwiseOp::kLog,
+        PointwiseOp::kSqrt,  PointwiseOp::kReciprocal, PointwiseOp::kFloor, PointwiseOp::kCeil,
+        PointwiseOp::kRound, PointwiseOp::kSign};
     if (std::find(std::begin(kWild), std::end(kWild), step.op) != std::end(kWild)) continue;
     const int count = InfoOf(step.op).num_operands;
     std::vector<DType> dtypes;
@@ -175,8 +186,8 @@ PointwiseBody RandomBody(Random& random, std::span<const DType> inputs) {
       dtypes.push_back(body.dtype(step.operands[i]));
     }
     // Comparing and truncating computed floats is a jump too; inputs are exact.
-    const bool jumps = InfoOf(step.op).result == PointwiseOpInfo::Result::kBool ||
-                       step.op == PointwiseOp::kCast;
+    const bool jumps =
+        InfoOf(step.op).result == PointwiseOpInfo::Result::kBool || step.op == PointwiseOp::kCast;
     if (jumps && (step.operands[0] >= body.first_step() ||
                   (count > 1 && step.operands[1] >= body.first_step()))) {
       continue;
@@ -839,6 +850,7 @@ const std::map<std::string, Generator>& Generators() {
       {"ten.dynamic_slice", DynamicSlice},
       {"ten.dynamic_tile", Tile},
       {"ten.equal", Compare},
+      {"ten.elu", Unary(ten::EluAttrs{.alpha = 1.3f, .gamma = 1.1f, .width = 0.7f})},
       {"ten.erf", Unary(ten::ErfAttrs())},
       {"ten.exp", Unary(ten::ExpAttrs())},
       {"ten.expand", Expand},
@@ -852,6 +864,7 @@ const std::map<std::string, Generator>& Generators() {
       {"nn.group_norm", GroupNorm},
       {"fused.gated", Gated},
       {"fused.embedding", Embedding},
+      {"ten.is_nan", IsNan},
       {"ten.leaky_relu", Unary(ten::LeakyReluAttrs())},
       {"ten.less", Compare},
       {"ten.less_equal", Compare},
@@ -870,6 +883,7 @@ const std::map<std::string, Generator>& Generators() {
       {"ten.reduce_max", Reduce<ten::ReduceMaxAttrs>()},
       {"ten.reduce_mean", Reduce<ten::ReduceMeanAttrs>()},
       {"ten.reduce_min", Reduce<ten::ReduceMinAttrs>()},
+      {"ten.reduce_prod", Reduce<ten::ReduceProdAttrs>()},
       {"ten.reduce_sum", Reduce<ten::ReduceSumAttrs>()},
       {"ten.relu", Unary(ten::ReluAttrs())},
       {"ten.round", Unary(ten::RoundAttrs())},
@@ -877,6 +891,7 @@ const std::map<std::string, Generator>& Generators() {
       {"ten.sign", Unary(ten::SignAttrs())},
       {"ten.sin", Unary(ten::SinAttrs(), -40, 40)},
       {"ten.slice", Slice},
+      {"ten.softplus", Unary(ten::SoftplusAttrs(), -30, 30)},
       {"ten.split", Split},
       {"ten.sqrt", Unary(ten::SqrtAttrs(), 0)},
       {"ten.sub", Binary},

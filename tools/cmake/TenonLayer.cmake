@@ -1,4 +1,4 @@
-# tenon_layer(<name> FOLDERS <dir>... [CUDA_FOLDERS <dir>...] [GENERATED] [PROTOBUF] [PUBLIC <lib>...] [PRIVATE <lib>...])
+# tenon_layer(<name> FOLDERS <dir>... [GENERATED] [PROTOBUF] [PUBLIC <lib>...] [PRIVATE <lib>...])
 #
 # One static library `tenon_<name>`, alias `tenon::<name>`, from the .cc files lying directly in FOLDERS, from
 # the generated .cc files of the same folders (GENERATED), and from their .proto files (PROTOBUF). A layer
@@ -7,7 +7,7 @@
 set_property(GLOBAL PROPERTY TENON_LIBRARIES "")
 
 function(tenon_layer name)
-  cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;CUDA_FOLDERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;PUBLIC;PRIVATE" ${ARGN})
   set(target tenon_${name})
 
   set(sources "")
@@ -23,14 +23,6 @@ function(tenon_layer name)
       list(APPEND sources ${generated})
     endif()
   endforeach()
-  if(TENON_ENABLE_CUDA)
-    foreach(folder ${LAYER_CUDA_FOLDERS})
-      file(GLOB found CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-           "${PROJECT_SOURCE_DIR}/${folder}/*.cc" "${PROJECT_SOURCE_DIR}/${folder}/*.cu")
-      list(APPEND sources ${found})
-    endforeach()
-  endif()
-
   tenon_isa_sources(sources)
 
   if(sources)
@@ -38,10 +30,6 @@ function(tenon_layer name)
     set(scope PUBLIC)
     tenon_target_options(${target})
     target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE})
-    if(TENON_ENABLE_CUDA AND LAYER_CUDA_FOLDERS)
-      target_compile_definitions(${target} PUBLIC TENON_HAVE_CUDA=1)
-      target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublas CUDA::cublasLt CUDA::nvrtc)
-    endif()
     if(LAYER_GENERATED AND TARGET tenon_codegen)
       add_dependencies(${target} tenon_codegen)
     endif()

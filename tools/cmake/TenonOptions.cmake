@@ -1,7 +1,7 @@
 # Options and compiler settings. Nothing here changes a project that adds Tenon with add_subdirectory.
 
 option(TENON_DEVELOPER_MODE "Build tests and benchmarks; warnings are errors" OFF)
-option(TENON_ENABLE_CUDA "Build the CUDA kernels" OFF)
+option(TENON_ENABLE_CUDA "Build the CUDA plugin (libtenon_cuda.so)" OFF)
 option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined")
 

@@ -12,7 +12,7 @@
 namespace tenon::ir_run {
 namespace {
 
-enum ExitStatus { kOk = 0, kMismatch = 1, kBadInput = 2, kUnsupported = 3 };
+enum ExitStatus { kOk = 0, kMismatch = 1, kBadInput = 2, kUnsupported = 3, kNoDevice = 4 };
 
 // Diagnostics first; the Status only where none of them says the same.
 int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}) {
@@ -25,6 +25,7 @@ int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}
     said |= error.find(core) != std::string::npos;
   }
   if (!said) std::fprintf(stderr, "ir-run: %s\n", message.c_str());
+  if (absl::IsUnavailable(status)) return kNoDevice;
   return absl::IsUnimplemented(status) ? kUnsupported : kBadInput;
 }
 

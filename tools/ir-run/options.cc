@@ -77,8 +77,8 @@ class Parser {
 
     std::string value;
     static constexpr std::string_view kWithValue[] = {
-        "--check", "--atol",         "--rtol", "--threads", "--json",         "--input",
-        "--shape", "--save-outputs", "--seed", "--runs",    "--weight-cache", "--precision"};
+        "--check",        "--atol", "--rtol", "--threads",      "--json",      "--input", "--shape",
+        "--save-outputs", "--seed", "--runs", "--weight-cache", "--precision", "--device"};
     bool known = false;
     for (std::string_view option : kWithValue) known |= option == name_;
     if (!known) return Wrong(fmt::format("there is no option {} (--help lists them)", name_));
@@ -97,6 +97,7 @@ class Parser {
     if (name_ == "--atol") return Tolerance(value, atol_);
     if (name_ == "--rtol") return Tolerance(value, rtol_);
     if (name_ == "--precision") return SetPrecision(value);
+    if (name_ == "--device") return Device(value);
     if (name_ == "--threads") return Count(value, 1, 1024, options_.threads);
     if (name_ == "--runs") return Count(value, 1, 1000000, options_.runs);
     if (name_ == "--input") return Input(value);
@@ -155,6 +156,14 @@ class Parser {
     return absl::OkStatus();
   }
 
+  absl::Status Device(const std::string& text) {
+    if (text != "cpu" && text != "cuda") {
+      return Wrong(fmt::format("--device is '{}' (expected cpu or cuda)", text));
+    }
+    options_.cuda = text == "cuda";
+    return absl::OkStatus();
+  }
+
   absl::Status Input(const std::string& text) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
@@ -207,6 +216,8 @@ MODEL is an ONNX file or IR text; "-" is standard input.
                        The tolerances are then 3e-2 unless given
   --threads N          threads (one per core)
   --weight-cache DIR   keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)
+  --device cpu|cuda    cuda: the optimised program on the first GPU, compared with the original on the CPU; what falls
+                       back to the CPU is named
   --reference          the readable reference kernels alone, as the oracle
   --json FILE          the results as JSON; "-" prints them on standard output, and nothing else
   --input NAME=FILE    an input from a .npy file (or a TensorProto file); repeat for each
@@ -219,7 +230,8 @@ MODEL is an ONNX file or IR text; "-" is standard input.
                        such folders
   --help, --version
 
-Exit status: 0 ok; 1 an output differs; 2 bad input; 3 the model uses what Tenon cannot run (the message names it).
+Exit status: 0 ok; 1 an output differs; 2 bad input; 3 the model uses what Tenon cannot run (the message names it);
+4 the device is not there (the message says what is missing).
 )";
 }
 

@@ -23,6 +23,7 @@ struct Options {
   int threads = 0;
   Precision precision = Precision::kFp32;
   bool reference = false;
+  bool cuda = false;  // the optimised program on a GPU; the original stays on the CPU
   std::string json;                                         // file, "-", or empty
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol

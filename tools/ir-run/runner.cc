@@ -109,6 +109,15 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
       std::fprintf(stderr, "%s\n", text.c_str());
     }
   };
+  std::shared_ptr<kernels::gpu::Device> gpu;
+  if (options.cuda) {
+    absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> opened = OpenCudaDevice();
+    if (!opened.ok()) {
+      return absl::UnavailableError(
+          fmt::format("--device cuda: {}", std::string(opened.status().message())));
+    }
+    gpu = *std::move(opened);
+  }
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {
     return absl::InvalidArgumentError(
@@ -136,6 +145,8 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   compile.reference = options.reference;
   compile.weights = MakePackedWeights(original, options.weight_cache);
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
+  compile.gpu = std::move(gpu);
+  compile.on_fallback = [&](std::string_view op) { report.notes.push_back(std::string(op)); };
   TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
   original.context().diagnostics().SetHandler(nullptr);
   return Programs{std::move(original), std::move(optimized), std::move(original_program),

@@ -1,0 +1,62 @@
+#include "executor/gpu/device_session.h"
+
+namespace tenon {
+
+using kernels::KernelStatus;
+using kernels::gpu::Device;
+using kernels::gpu::Queue;
+
+absl::Status ToStatus(const KernelStatus& status) {
+  const std::string text(status.message());
+  switch (status.code()) {
+    case KernelStatus::Code::kOk:
+      return absl::OkStatus();
+    case KernelStatus::Code::kInvalidArgument:
+      return absl::InvalidArgumentError(text);
+    case KernelStatus::Code::kUnsupported:
+      return absl::UnimplementedError(text);
+    case KernelStatus::Code::kInternal:
+      break;
+  }
+  return absl::InternalError(text);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceSession>> DeviceSession::Open(std::shared_ptr<Device> device) {
+  std::unique_ptr<Queue> queue;
+  const absl::Status status = ToStatus(device->NewQueue(&queue));
+  if (!status.ok()) return status;
+  return std::unique_ptr<DeviceSession>(new DeviceSession(std::move(device), std::move(queue)));
+}
+
+absl::StatusOr<std::shared_ptr<std::byte>> AllocateOnDevice(Queue& queue, size_t bytes) {
+  void* memory = nullptr;
+  const absl::Status status = ToStatus(queue.Allocate(bytes, &memory));
+  if (!status.ok()) return status;
+  return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory),
+                                    [&queue](std::byte* bytes) { queue.Free(bytes); });
+}
+
+absl::StatusOr<std::unique_ptr<DeviceConstants>> DeviceConstants::Open(
+    std::shared_ptr<Device> device) {
+  std::unique_ptr<DeviceConstants> constants(new DeviceConstants(device));
+  const absl::Status status = ToStatus(device->NewQueue(&constants->queue_));
+  if (!status.ok()) return status;
+  return constants;
+}
+
+absl::StatusOr<void*> DeviceConstants::Get(int value, const void* host, size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<std::byte>& memory = memory_[value];
+  if (memory != nullptr) return static_cast<void*>(memory.get());
+  absl::StatusOr<std::shared_ptr<std::byte>> made = AllocateOnDevice(*queue_, bytes);
+  if (!made.ok()) return made.status();
+  absl::Status status;
+  if (bytes > 0) status = ToStatus(queue_->CopyToDevice(made->get(), host, bytes));
+  // Other queues use it from here on.
+  if (status.ok()) status = ToStatus(queue_->Synchronize());
+  if (!status.ok()) return status;
+  memory = *std::move(made);
+  return static_cast<void*>(memory.get());
+}
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+// In which memory the values of a lowered function are.
+#ifndef TENON_EXECUTOR_GPU_TRANSFERS_H_
+#define TENON_EXECUTOR_GPU_TRANSFERS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/core/operation.h"
+#include "kernels/registry.h"
+
+namespace tenon {
+
+enum class Memory : uint8_t { kHost, kDevice, kAny };
+
+// Results of GPU kernels are in device memory, views where their operand is, and everything else,
+// inputs and constants too, in host memory.
+Memory MemoryOf(const kernels::KernelRegistry& registry, Value value);
+// Of the results of a kernel.
+Memory ResultMemory(const kernels::Kernel& kernel);
+
+// Where an operation of a lowered function expects each of its operands. kAny: the first operand of
+// a view.
+absl::StatusOr<std::vector<Memory>> OperandMemories(const kernels::KernelRegistry& registry,
+                                                    const Operation& op);
+
+// Operations of a lowered module that run on the CPU because no GPU kernel serves them, with the
+// reason: what lower-to-kernels has noted.
+inline constexpr char kFallback[] = "kernel.fallback";
+std::vector<std::pair<const Operation*, std::string_view>> FallbacksIn(Operation* module);
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_GPU_TRANSFERS_H_

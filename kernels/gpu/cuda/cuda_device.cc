@@ -1,0 +1,220 @@
+// The CUDA plugin: devices and queues on the runtime API, and the symbol by which the executor
+// opens it.
+#include <cuda_runtime.h>
+
+#include <new>
+
+#include "kernels/gpu/cuda/cuda_status.h"
+#include "kernels/gpu/cuda/products.h"
+#include "kernels/gpu/launch.h"
+#include "kernels/gpu/queue.h"
+
+namespace tenon::kernels::gpu {
+namespace {
+
+class CudaEvent final : public Event {
+ public:
+  ~CudaEvent() override {
+    if (at != nullptr) cudaEventDestroy(at);
+  }
+  cudaEvent_t at = nullptr;
+};
+
+class CudaGraph final : public Graph {
+ public:
+  ~CudaGraph() override {
+    if (at != nullptr) cudaGraphExecDestroy(at);
+  }
+  cudaGraphExec_t at = nullptr;
+};
+
+// Every call names the device, for callers may use several from one thread.
+class CudaQueue final : public Queue {
+ public:
+  explicit CudaQueue(int ordinal) : ordinal_(ordinal) {}
+  ~CudaQueue() override {
+    cudaSetDevice(ordinal_);
+    if (stream_ == nullptr) return;
+    cudaStreamSynchronize(stream_);
+    products_.reset();
+    if (error_ != nullptr) cudaFreeAsync(error_, stream_);
+    cudaStreamDestroy(stream_);
+  }
+
+  KernelStatus Open() {
+    KernelStatus status = Check(cudaSetDevice(ordinal_), "choosing the device");
+    if (!status.ok()) return status;
+    // Does not wait for the default stream, which other libraries of the process may use.
+    status = Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+    if (!status.ok()) return status;
+    status = Allocate(sizeof(DeviceError), reinterpret_cast<void**>(&error_));
+    if (!status.ok()) return status;
+    status = Check(cudaMemsetAsync(error_, 0, sizeof(DeviceError), stream_), "clearing");
+    if (!status.ok()) return status;
+    products_ = std::make_unique<Products>();
+    return products_->Open(stream_);
+  }
+
+  KernelStatus Allocate(size_t bytes, void** memory) override {
+    cudaSetDevice(ordinal_);
+    const cudaError_t error = cudaMallocAsync(memory, bytes == 0 ? 1 : bytes, stream_);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // it does not stick
+      return KernelStatus::Internal("out of device memory: " + std::to_string(bytes) + " bytes");
+    }
+    return Check(error, "allocation");
+  }
+  void Free(void* memory) override {
+    cudaSetDevice(ordinal_);
+    if (memory != nullptr) cudaFreeAsync(memory, stream_);
+  }
+  KernelStatus AllocatePinned(size_t bytes, void** memory) override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaMallocHost(memory, bytes == 0 ? 1 : bytes), "pinned allocation");
+  }
+  void FreePinned(void* memory) override {
+    if (memory != nullptr) cudaFreeHost(memory);
+  }
+
+  KernelStatus CopyToDevice(void* to, const void* from, size_t bytes) override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_),
+                 "copy to the device");
+  }
+  KernelStatus CopyToHost(void* to, const void* from, size_t bytes) override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
+                 "copy to the host");
+  }
+
+  KernelStatus NewEvent(std::unique_ptr<Event>* event) override {
+    cudaSetDevice(ordinal_);
+    auto made = std::make_unique<CudaEvent>();
+    KernelStatus status =
+        Check(cudaEventCreateWithFlags(&made->at, cudaEventDisableTiming), "event");
+    *event = std::move(made);
+    return status;
+  }
+  KernelStatus Record(Event& event) override {
+    return Check(cudaEventRecord(static_cast<CudaEvent&>(event).at, stream_), "event");
+  }
+  KernelStatus WaitFor(const Event& event) override {
+    return Check(cudaEventSynchronize(static_cast<const CudaEvent&>(event).at), "event");
+  }
+  KernelStatus WaitBefore(const Event& event) override {
+    return Check(cudaStreamWaitEvent(stream_, static_cast<const CudaEvent&>(event).at, 0), "event");
+  }
+  KernelStatus Synchronize() override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaStreamSynchronize(stream_), "running");
+  }
+
+  KernelStatus BeginCapture() override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
+  }
+  KernelStatus EndCapture(std::unique_ptr<Graph>* graph) override {
+    cudaGraph_t recorded = nullptr;
+    KernelStatus status = Check(cudaStreamEndCapture(stream_, &recorded), "capture");
+    if (!status.ok()) return status;
+    auto made = std::make_unique<CudaGraph>();
+    status = Check(cudaGraphInstantiate(&made->at, recorded, 0), "graph");
+    cudaGraphDestroy(recorded);
+    *graph = std::move(made);
+    return status;
+  }
+  KernelStatus Replay(const Graph& graph) override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaGraphLaunch(static_cast<const CudaGraph&>(graph).at, stream_), "graph");
+  }
+
+  DeviceError* error_slot() override { return error_; }
+
+  KernelStatus Launch(const MatMulParams& params) override {
+    cudaSetDevice(ordinal_);
+    return products_->Launch(params);
+  }
+#define TENON_GPU_LAUNCH(Name)                               \
+  KernelStatus Launch(const Name##Params& params) override { \
+    cudaSetDevice(ordinal_);                                 \
+    LaunchOn(stream_, params);                               \
+    return Check(cudaGetLastError(), "launching " #Name);    \
+  }
+#include "kernels/gpu/launches.def"
+#undef TENON_GPU_LAUNCH
+
+ private:
+  int ordinal_;
+  cudaStream_t stream_ = nullptr;
+  DeviceError* error_ = nullptr;
+  std::unique_ptr<Products> products_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
+
+  KernelStatus Open() {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaErrorInsufficientDriver) {
+      return KernelStatus::Unsupported(
+          "no CUDA driver, or one older than this build of Tenon needs (CUDA " +
+          std::to_string(CUDART_VERSION / 1000) + ")");
+    }
+    if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+      return KernelStatus::Unsupported("this machine has no CUDA device");
+    }
+    if (error != cudaSuccess) {
+      return KernelStatus::Unsupported(std::string("CUDA cannot be used: ") +
+                                       cudaGetErrorString(error));
+    }
+    if (ordinal_ >= count) {
+      return KernelStatus::Invalid("there is no CUDA device " + std::to_string(ordinal_) + " (" +
+                                   std::to_string(count) + " found)");
+    }
+    KernelStatus status = Check(cudaGetDeviceProperties(&properties_, ordinal_), "properties");
+    if (!status.ok()) return status;
+    if (properties_.major < 8) {
+      return KernelStatus::Unsupported(name() + ": needs compute capability 8.0 or later");
+    }
+    // Freed memory stays in the pool, so that the steady state asks the driver for nothing.
+    cudaMemPool_t pool = nullptr;
+    uint64_t threshold = UINT64_MAX;
+    status = Check(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "memory pool");
+    if (!status.ok()) return status;
+    return Check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+                 "memory pool");
+  }
+
+  std::string name() const override {
+    return std::string(properties_.name) + ", compute capability " +
+           std::to_string(properties_.major) + "." + std::to_string(properties_.minor);
+  }
+  KernelStatus NewQueue(std::unique_ptr<Queue>* queue) override {
+    auto made = std::make_unique<CudaQueue>(ordinal_);
+    KernelStatus status = made->Open();
+    if (status.ok()) *queue = std::move(made);
+    return status;
+  }
+
+ private:
+  int ordinal_;
+  cudaDeviceProp properties_ = {};
+};
+
+}  // namespace
+}  // namespace tenon::kernels::gpu
+
+extern "C" __attribute__((visibility("default"))) void TenonOpenCudaDevice(
+    int interface_version, int ordinal, tenon::kernels::KernelStatus* status,
+    std::shared_ptr<tenon::kernels::gpu::Device>* device) {
+  using namespace tenon::kernels;
+  if (interface_version != gpu::kPluginInterface) {
+    *status = KernelStatus::Unsupported("the CUDA plugin is of another build of Tenon");
+    return;
+  }
+  auto opened = std::make_shared<gpu::CudaDevice>(ordinal);
+  *status = opened->Open();
+  if (status->ok()) *device = std::move(opened);
+}

@@ -1,0 +1,43 @@
+// Matrix products by cuBLASLt.
+#ifndef TENON_KERNELS_GPU_CUDA_PRODUCTS_H_
+#define TENON_KERNELS_GPU_CUDA_PRODUCTS_H_
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <array>
+#include <map>
+#include <memory>
+
+#include "kernels/gpu/params.h"
+#include "kernels/kernel.h"
+
+namespace tenon::kernels::gpu {
+
+// One for a queue. Descriptors and the chosen algorithm are kept for each kind of product.
+class Products {
+ public:
+  Products() = default;
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  ~Products();
+
+  KernelStatus Open(cudaStream_t stream);
+  KernelStatus Launch(const MatMulParams& params);
+
+ private:
+  struct Plan;
+  // What a plan depends on: everything but the addresses, of which the alignment counts.
+  using Key = std::array<int64_t, 13>;
+  static Key KeyOf(const MatMulParams& params);
+  KernelStatus MakePlan(const MatMulParams& params, std::unique_ptr<Plan>& plan);
+
+  cudaStream_t stream_ = nullptr;
+  cublasLtHandle_t handle_ = nullptr;
+  void* workspace_ = nullptr;
+  std::map<Key, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace tenon::kernels::gpu
+
+#endif  // TENON_KERNELS_GPU_CUDA_PRODUCTS_H_

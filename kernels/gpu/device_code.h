@@ -1,0 +1,214 @@
+// What the .cu files share. They are compiled by nvcc for the device, and by the host compiler on
+// top of emulator/emulator.h for tests.
+#ifndef TENON_KERNELS_GPU_DEVICE_CODE_H_
+#define TENON_KERNELS_GPU_DEVICE_CODE_H_
+
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+// TENON_LAUNCH(kernel, blocks, threads, shared bytes, stream, params)
+#define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)     \
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), \
+           static_cast<size_t>(shared), static_cast<cudaStream_t>(stream)>>>(params)
+// The block's dynamic shared memory as an array of floats.
+#define TENON_DYNAMIC_SHARED_FLOATS(name) extern __shared__ float name[]
+#define TENON_GRID_CONSTANT const __grid_constant__
+#else
+#include "kernels/gpu/emulator/emulator.h"
+#endif
+
+#include "kernels/gpu/launch.h"
+#include "kernels/gpu/params.h"
+
+namespace tenon::kernels::gpu {
+
+inline constexpr int kWarp = 32;
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+inline constexpr int64_t kMaxBlocks = 1 << 20;  // kernels loop over what is beyond
+
+// Blocks for n items, `each` per block.
+inline int64_t BlocksFor(int64_t n, int64_t each) {
+  const int64_t blocks = (n + each - 1) / each;
+  return blocks < 1 ? 1 : blocks > kMaxBlocks ? kMaxBlocks : blocks;
+}
+// Threads of a block that works on a row of n elements.
+inline int ThreadsForRow(int64_t n, int most) {
+  int threads = kWarp;
+  while (threads < most && threads < n) threads *= 2;
+  return threads;
+}
+
+#if defined(__CUDACC__)
+using F16 = __half;
+using BF16 = __nv_bfloat16;
+__device__ inline float Widen(F16 v) { return __half2float(v); }
+__device__ inline float Widen(BF16 v) { return __bfloat162float(v); }
+template <typename T>
+__device__ inline T Narrow(float v) {
+  return static_cast<T>(v);
+}
+template <>
+__device__ inline F16 Narrow<F16>(float v) {
+  return __float2half_rn(v);
+}
+template <>
+__device__ inline BF16 Narrow<BF16>(float v) {
+  return __float2bfloat16_rn(v);
+}
+#else
+using F16 = Half;
+using BF16 = BFloat16;
+inline float Widen(F16 v) { return v; }
+inline float Widen(BF16 v) { return v; }
+template <typename T>
+T Narrow(float v) {
+  return T(v);
+}
+#endif
+__device__ inline float Widen(float v) { return v; }
+__device__ inline int64_t Widen(int64_t v) { return v; }
+__device__ inline int64_t Widen(int32_t v) { return v; }
+
+// Calls f.template operator()<T>() for the element type of a float dtype; false for others.
+template <typename F>
+bool DispatchFloats(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kF32:
+      f.template operator()<float>();
+      return true;
+    case DType::kF16:
+      f.template operator()<F16>();
+      return true;
+    case DType::kBF16:
+      f.template operator()<BF16>();
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <typename T>
+__device__ inline const T* As(const void* p) {
+  return static_cast<const T*>(p);
+}
+
+// index -> (index / extent, index % extent); 32-bit division where that is enough.
+__device__ inline int64_t DivMod(int64_t& index, int64_t extent) {
+  int64_t rest;
+  if (((index | extent) >> 32) == 0) {
+    const uint32_t q = static_cast<uint32_t>(index) / static_cast<uint32_t>(extent);
+    rest = static_cast<uint32_t>(index) - q * static_cast<uint32_t>(extent);
+    index = q;
+  } else {
+    rest = index % extent;
+    index /= extent;
+  }
+  return rest;
+}
+
+// Positions of the N operands at an index.
+template <int N>
+struct Positions {
+  int64_t at[N];
+};
+template <int N>
+__device__ inline Positions<N> Locate(const Strided<N>& s, int64_t index) {
+  Positions<N> p;
+  for (int k = 0; k < N; ++k) p.at[k] = 0;
+  for (int axis = s.rank - 1; axis > 0; --axis) {
+    const int64_t i = DivMod(index, s.shape[axis]);
+    for (int k = 0; k < N; ++k) p.at[k] += i * s.strides[k][axis];
+  }
+  for (int k = 0; k < N; ++k) p.at[k] += index * s.strides[k][0];
+  return p;
+}
+
+__device__ inline float WarpMax(float v) {
+  for (int d = kWarp / 2; d > 0; d /= 2) v = fmaxf(v, __shfl_xor_sync(kAllLanes, v, d));
+  return v;
+}
+__device__ inline float WarpSum(float v) {
+  for (int d = kWarp / 2; d > 0; d /= 2) v += __shfl_xor_sync(kAllLanes, v, d);
+  return v;
+}
+// Of the whole block, in every thread. `parts`: kWarp floats of shared memory; may be used again at
+// once.
+__device__ inline float BlockSum(float v, float* parts) {
+  v = WarpSum(v);
+  if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = v;
+  __syncthreads();
+  float total = 0;
+  for (unsigned w = 0; w < blockDim.x / kWarp; ++w) total += parts[w];
+  __syncthreads();
+  return total;
+}
+__device__ inline float BlockMax(float v, float* parts) {
+  v = WarpMax(v);
+  if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = v;
+  __syncthreads();
+  float most = parts[0];
+  for (unsigned w = 1; w < blockDim.x / kWarp; ++w) most = fmaxf(most, parts[w]);
+  __syncthreads();
+  return most;
+}
+
+// A row index in [0, extent) from one that may count from the end; -1, and a report, if it is out
+// of range.
+__device__ inline int64_t CheckedIndex(int64_t index, int64_t extent, DeviceError* error,
+                                       DeviceError::Kind kind) {
+  if (index >= -extent && index < extent) return index < 0 ? index + extent : index;
+  if (atomicCAS(&error->kind, DeviceError::kNone, kind) == DeviceError::kNone) {
+    error->value = index;
+    error->extent = extent;
+  }
+  return -1;
+}
+__device__ inline int64_t LoadIndex(const void* indices, bool wide, int64_t at) {
+  return wide ? As<int64_t>(indices)[at] : As<int32_t>(indices)[at];
+}
+
+__device__ inline float SigmoidOf(float v) { return 1.0f / (1.0f + expf(-v)); }
+__device__ inline float Activate(ActivationKind kind, float alpha, float beta, float v) {
+  switch (kind) {
+    case ActivationKind::kNone:
+      return v;
+    case ActivationKind::kRelu:
+      return v < 0 ? 0.0f : v;
+    case ActivationKind::kGelu:
+      return 0.5f * v * erfcf(-v * 0.70710678118654752440f);
+    case ActivationKind::kGeluTanh:
+      return 0.5f * v * (1 + tanhf(0.79788456080286535588f * (v + 0.044715f * v * v * v)));
+    case ActivationKind::kGeluSigmoid:
+      return v * SigmoidOf(1.702f * v);
+    case ActivationKind::kSilu:
+      return v * SigmoidOf(v);
+    case ActivationKind::kSigmoid:
+      return SigmoidOf(v);
+    case ActivationKind::kTanh:
+      return tanhf(v);
+    case ActivationKind::kClip:
+      if (v < alpha) v = alpha;
+      return v > beta ? beta : v;
+    case ActivationKind::kLeakyRelu:
+      return v >= 0 || v != v ? v : alpha * v;
+    case ActivationKind::kHardSigmoid: {
+      const float y = alpha * v + beta;
+      return y < 0 ? 0.0f : y > 1 ? 1.0f : y;
+    }
+    case ActivationKind::kHardSwish: {
+      const float y = v * (1.0f / 6) + 0.5f;
+      return v * (y < 0 ? 0.0f : y > 1 ? 1.0f : y);
+    }
+    case ActivationKind::kMish: {
+      if (v > 20) return v;
+      const float e = expf(v), n = e * (e + 2);
+      return v * (n / (n + 2));
+    }
+  }
+  return v;
+}
+
+}  // namespace tenon::kernels::gpu
+
+#endif  // TENON_KERNELS_GPU_DEVICE_CODE_H_

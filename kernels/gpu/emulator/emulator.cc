@@ -1,0 +1,208 @@
+#include "kernels/gpu/emulator/emulator.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+
+namespace tenon::kernels::gpu::emulator {
+namespace {
+
+constexpr unsigned kLanes = 32;
+constexpr size_t kStackBytes = 64 << 10;
+
+#if defined(__x86_64__)
+
+// Saves what a call must preserve on the old stack, and returns on the new one.
+extern "C" void TenonSwitchStack(void** save, void* load);
+asm(R"(
+  .text
+  .globl TenonSwitchStack
+  .type TenonSwitchStack, @function
+TenonSwitchStack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+  .size TenonSwitchStack, . - TenonSwitchStack
+)");
+
+class Stack {
+ public:
+  // The next switch to it enters `entry`, which must not return.
+  void Start(void (*entry)()) {
+    if (bytes_ == nullptr) bytes_ = std::make_unique<std::byte[]>(kStackBytes);
+    auto top = reinterpret_cast<uintptr_t>(bytes_.get() + kStackBytes) & ~uintptr_t{15};
+    auto* slots = reinterpret_cast<void**>(top);
+    slots[-2] = reinterpret_cast<void*>(entry);  // aligned as after a call
+    at_ = slots - 8;                             // six registers below the entry
+  }
+  static void Switch(Stack& from, Stack& to) { TenonSwitchStack(&from.at_, to.at_); }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  void* at_ = nullptr;
+};
+
+#else
+
+class Stack {
+ public:
+  void Start(void (*entry)()) {
+    if (bytes_ == nullptr) bytes_ = std::make_unique<std::byte[]>(kStackBytes);
+    getcontext(&context_);
+    context_.uc_stack.ss_sp = bytes_.get();
+    context_.uc_stack.ss_size = kStackBytes;
+    context_.uc_link = nullptr;
+    makecontext(&context_, entry, 0);
+  }
+  static void Switch(Stack& from, Stack& to) { swapcontext(&from.context_, &to.context_); }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  ucontext_t context_ = {};
+};
+
+#endif
+
+[[noreturn]] void Fail(const char* what) {
+  std::fprintf(stderr, "emulated kernel: %s\n", what);
+  std::abort();
+}
+
+struct Barrier {
+  unsigned arrived = 0;
+  unsigned finished = 0;  // threads that have left the kernel
+  uint64_t generation = 0;
+};
+
+struct Warp {
+  Barrier barrier;
+  uint64_t words[2][kLanes] =
+      {};  // by the generation's parity: the last exchange may still be read
+};
+
+// The block that runs. Threads take turns in order; a turn ends at a barrier that is not complete.
+class Block {
+ public:
+  void RunAll(unsigned blocks, unsigned threads, size_t shared_bytes,
+              const std::function<void()>& thread) {
+    if (threads == 0 || threads % kLanes != 0 || threads > 1024) Fail("bad number of threads");
+    size_ = threads;
+    grid_ = blocks;
+    body_ = &thread;
+    if (fibres_.size() < threads) fibres_.resize(threads);
+    warps_.assign(threads / kLanes, Warp());
+    for (block_ = 0; block_ < blocks; ++block_) {
+      shared_.assign((shared_bytes + 3) / 4, std::numeric_limits<float>::quiet_NaN());
+      barrier_ = Barrier();
+      for (Warp& warp : warps_) warp.barrier = Barrier();
+      done_.assign(threads, false);
+      for (unsigned t = 0; t < threads; ++t) fibres_[t].Start(&Entry);
+      idle_ = 0;
+      current_ = 0;
+      Stack::Switch(main_, fibres_[0]);
+    }
+  }
+
+  void Wait(Barrier& barrier, unsigned all) {
+    if (barrier.finished > 0) Fail("a barrier that a finished thread does not reach");
+    const uint64_t generation = barrier.generation;
+    idle_ = 0;
+    if (++barrier.arrived == all) {
+      barrier.arrived = 0;
+      ++barrier.generation;
+      return;
+    }
+    while (barrier.generation == generation) {
+      if (++idle_ > 2 * size_) Fail("a barrier that not all threads reach");
+      Yield();
+    }
+  }
+  const uint64_t* Exchange(uint64_t word) {
+    Warp& warp = warps_[current_ / kLanes];
+    uint64_t* words = warp.words[warp.barrier.generation % 2];
+    words[current_ % kLanes] = word;
+    Wait(warp.barrier, kLanes);
+    return words;
+  }
+  void BlockBarrier() { Wait(barrier_, size_); }
+
+  unsigned size() const { return size_; }
+  unsigned grid() const { return grid_; }
+  unsigned block() const { return block_; }
+  unsigned current() const { return current_; }
+  float* shared() { return shared_.data(); }
+
+  static Block& Get() {
+    static thread_local Block block;
+    return block;
+  }
+
+ private:
+  static void Entry() {
+    Block& block = Get();
+    (*block.body_)();
+    block.done_[block.current_] = true;
+    block.idle_ = 0;
+    ++block.warps_[block.current_ / kLanes].barrier.finished;
+    if (++block.barrier_.finished == block.size_) {
+      Stack::Switch(block.fibres_[block.current_], block.main_);
+    }
+    for (;;) {
+      if (++block.idle_ > 2 * block.size_) Fail("threads wait for one that has finished");
+      block.Yield();
+    }
+  }
+
+  void Yield() {
+    const unsigned from = current_;
+    do {
+      current_ = (current_ + 1) % size_;
+    } while (done_[current_] && current_ != from);
+    if (current_ != from) Stack::Switch(fibres_[from], fibres_[current_]);
+  }
+
+  std::vector<Stack> fibres_;
+  Stack main_;
+  std::vector<Warp> warps_;
+  Barrier barrier_;
+  std::vector<bool> done_;
+  std::vector<float> shared_;
+  const std::function<void()>* body_ = nullptr;
+  unsigned size_ = 0, grid_ = 0, block_ = 0, current_ = 0, idle_ = 0;
+};
+
+}  // namespace
+
+Index ThreadIndex() { return {Block::Get().current()}; }
+Index BlockIndex() { return {Block::Get().block()}; }
+Index BlockSize() { return {Block::Get().size()}; }
+Index GridSize() { return {Block::Get().grid()}; }
+unsigned Lane() { return Block::Get().current() % kLanes; }
+float* DynamicShared() { return Block::Get().shared(); }
+void BlockBarrier() { Block::Get().BlockBarrier(); }
+const uint64_t* Exchange(uint64_t word) { return Block::Get().Exchange(word); }
+
+void Run(unsigned blocks, unsigned threads, size_t shared_bytes,
+         const std::function<void()>& thread) {
+  Block::Get().RunAll(blocks, threads, shared_bytes, thread);
+}
+
+}  // namespace tenon::kernels::gpu::emulator

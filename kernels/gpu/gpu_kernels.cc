@@ -1,0 +1,16 @@
+#include "kernels/gpu/gpu_kernels.h"
+
+namespace tenon::kernels {
+
+void RegisterGpuKernels(KernelRegistry& registry) {
+  gpu::AddAttentionKernels(registry);
+  gpu::AddElementwiseKernels(registry);
+  gpu::AddGroupKernels(registry);
+  gpu::AddMatMulKernels(registry);
+  gpu::AddMovementKernels(registry);
+  gpu::AddReduceKernels(registry);
+  gpu::AddRowKernels(registry);
+  gpu::AddTransferKernels(registry);
+}
+
+}  // namespace tenon::kernels

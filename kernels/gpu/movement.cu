@@ -1,0 +1,109 @@
+// Elements moved unchanged: strided copies, parts of concat and split, gathers.
+#include "kernels/gpu/device_code.h"
+
+namespace tenon::kernels::gpu {
+namespace {
+
+constexpr int kThreads = 256;
+
+struct alignas(16) Bytes16 {
+  uint64_t low, high;
+};
+
+// Calls f.template operator()<T>() for an unsigned type of `size` bytes.
+template <typename F>
+void DispatchSize(int size, F&& f) {
+  switch (size) {
+    case 1:
+      f.template operator()<uint8_t>();
+      break;
+    case 2:
+      f.template operator()<uint16_t>();
+      break;
+    case 4:
+      f.template operator()<uint32_t>();
+      break;
+    case 8:
+      f.template operator()<uint64_t>();
+      break;
+    default:
+      f.template operator()<Bytes16>();
+      break;
+  }
+}
+
+// The largest power of two up to 16 that divides all of them.
+int CommonSize(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+  const uint64_t all = a | b | c | d | 16;
+  return static_cast<int>(all & (0 - all));
+}
+uint64_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) StridedCopy(TENON_GRID_CONSTANT StridedCopyParams p) {
+  const T* in = As<T>(p.in) + p.offset;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    static_cast<T*>(p.out)[i] = in[Locate(p.at, i).at[0]];
+  }
+}
+
+// Widths and pitches are in elements of T here.
+template <typename T>
+__global__ void __launch_bounds__(kThreads) PieceCopy(TENON_GRID_CONSTANT PieceCopyParams p) {
+  const int64_t n = p.rows * p.width;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t row = i;
+    const int64_t column = DivMod(row, p.width);
+    static_cast<T*>(p.out)[row * p.out_pitch + column] = As<T>(p.in)[row * p.in_pitch + column];
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) Gather(TENON_GRID_CONSTANT GatherParams p) {
+  const int64_t n = p.outer * p.count * p.width;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t slice = i;
+    const int64_t column = DivMod(slice, p.width);
+    const int64_t which = DivMod(slice, p.count);
+    const int64_t index = CheckedIndex(LoadIndex(p.indices, p.wide_indices, which), p.extent,
+                                       p.error, DeviceError::kGatherIndex);
+    static_cast<T*>(p.out)[i] =
+        index < 0 ? T{} : As<T>(p.in)[(slice * p.extent + index) * p.width + column];
+  }
+}
+
+}  // namespace
+
+void LaunchOn(StreamHandle stream, const StridedCopyParams& p) {
+  DispatchSize(p.size, [&]<typename T>() {
+    TENON_LAUNCH(StridedCopy<T>, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const PieceCopyParams& params) {
+  PieceCopyParams p = params;
+  const int size =
+      CommonSize(Address(p.in) | Address(p.out), static_cast<uint64_t>(p.width),
+                 static_cast<uint64_t>(p.in_pitch), static_cast<uint64_t>(p.out_pitch));
+  p.width /= size;
+  p.in_pitch /= size;
+  p.out_pitch /= size;
+  DispatchSize(size, [&]<typename T>() {
+    TENON_LAUNCH(PieceCopy<T>, BlocksFor(p.rows * p.width, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const GatherParams& params) {
+  GatherParams p = params;
+  const int size = CommonSize(Address(p.in), Address(p.out), static_cast<uint64_t>(p.width), 16);
+  p.width /= size;
+  DispatchSize(size, [&]<typename T>() {
+    TENON_LAUNCH(Gather<T>, BlocksFor(p.outer * p.count * p.width, kThreads), kThreads, 0, stream,
+                 p);
+  });
+}
+
+}  // namespace tenon::kernels::gpu

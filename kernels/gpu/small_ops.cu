@@ -1,0 +1,161 @@
+// Reductions, rotary embeddings, gated activations, and epilogues of products.
+#include "kernels/gpu/device_code.h"
+
+namespace tenon::kernels::gpu {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <typename C>
+struct Reducer {
+  ReduceKind kind;
+  __device__ C Start() const {
+    if (kind == ReduceKind::kMax) return Lowest();
+    if (kind == ReduceKind::kMin) return Highest();
+    return kind == ReduceKind::kProd ? C(1) : C(0);
+  }
+  __device__ C Take(C v) const { return kind == ReduceKind::kL2 ? v * v : v; }
+  __device__ C Join(C a, C b) const {
+    if (kind == ReduceKind::kMax) return a != a || a > b ? a : b;
+    if (kind == ReduceKind::kMin) return a != a || a < b ? a : b;
+    return kind == ReduceKind::kProd ? a * b : a + b;
+  }
+  __device__ C Finish(C v, int64_t count) const {
+    if (kind == ReduceKind::kMean) return v / static_cast<C>(count);
+    return kind == ReduceKind::kL2 ? static_cast<C>(sqrtf(static_cast<float>(v))) : v;
+  }
+
+ private:
+  __device__ static C Lowest() {
+    if constexpr (sizeof(C) == 4) return -INFINITY;
+    return static_cast<C>(uint64_t{1} << 63);
+  }
+  __device__ static C Highest() {
+    if constexpr (sizeof(C) == 4) return INFINITY;
+    return static_cast<C>(~(uint64_t{1} << 63));
+  }
+};
+
+template <typename T, typename C>
+__device__ inline T FromCompute(C v) {
+  if constexpr (sizeof(C) == 4) {
+    return Narrow<T>(v);
+  } else {
+    return static_cast<T>(v);
+  }
+}
+
+// One thread a result, or one warp a result where there is much to reduce.
+template <typename T, typename C, int kLanes>
+__global__ void __launch_bounds__(kThreads) Reduce(TENON_GRID_CONSTANT ReduceParams p) {
+  const Reducer<C> reduce = {p.kind};
+  constexpr int kResults = kThreads / kLanes;  // of a block at once
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kResults; first < p.n;
+       first += static_cast<int64_t>(gridDim.x) * kResults) {
+    const int64_t i = first + threadIdx.x / kLanes;
+    C v = reduce.Start();
+    if (i < p.n) {
+      const T* in = As<T>(p.in) + Locate(p.kept, i).at[0];
+      for (int64_t j = lane; j < p.count; j += kLanes) {
+        v = reduce.Join(v, reduce.Take(static_cast<C>(Widen(in[Locate(p.reduced, j).at[0]]))));
+      }
+    }
+    for (int d = kLanes / 2; d > 0; d /= 2) v = reduce.Join(v, __shfl_xor_sync(kAllLanes, v, d));
+    if (lane == 0 && i < p.n) {
+      static_cast<T*>(p.out)[i] = FromCompute<T>(reduce.Finish(v, p.count));
+    }
+  }
+}
+
+template <typename T, typename C>
+void LaunchReduce(StreamHandle stream, const ReduceParams& p) {
+  if (p.count < kWarp) {
+    TENON_LAUNCH((Reduce<T, C, 1>), BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
+  } else {
+    TENON_LAUNCH((Reduce<T, C, kWarp>), BlocksFor(p.n, kThreads / kWarp), kThreads, 0, stream, p);
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) Rotary(TENON_GRID_CONSTANT RotaryParams p) {
+  const T* x = As<T>(p.x);
+  const int64_t half = p.rotated / 2, n = p.rows * p.size;
+  for (int64_t at = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; at < n;
+       at += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t row = at;
+    const int64_t i = DivMod(row, p.size);
+    if (i >= p.rotated) {
+      static_cast<T*>(p.out)[at] = x[at];
+      continue;
+    }
+    const Positions<2> table = Locate(p.outer, row);
+    const bool first = p.interleaved ? i % 2 == 0 : i < half;
+    const int64_t distance = p.interleaved ? 1 : half;
+    const float turned = first ? -Widen(x[at + distance]) : Widen(x[at - distance]);
+    static_cast<T*>(p.out)[at] =
+        Narrow<T>(Widen(x[at]) * Widen(As<T>(p.cos)[table.at[0] + i * p.cos_step]) +
+                  turned * Widen(As<T>(p.sin)[table.at[1] + i * p.sin_step]));
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) Gated(TENON_GRID_CONSTANT GatedParams p) {
+  const int64_t n = p.rows * p.n;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t row = i;
+    const int64_t at = DivMod(row, p.n) + row * p.pitch;
+    const float gate = Activate(p.activation, p.alpha, p.beta, Widen(As<T>(p.gate)[at]));
+    static_cast<T*>(p.out)[i] = Narrow<T>(gate * Widen(As<T>(p.up)[at]));
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) Epilogue(TENON_GRID_CONSTANT EpilogueParams p) {
+  const int64_t n = p.rows * p.n;
+  T* out = static_cast<T*>(p.out);
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t row = i;
+    const int64_t column = DivMod(row, p.n);
+    float v = p.from_zero ? 0.0f : Widen(out[i]);
+    if (p.bias != nullptr) v += Widen(As<T>(p.bias)[column]);
+    v = Activate(p.activation, p.alpha, p.beta, v);
+    if (p.residual != nullptr) v += Widen(As<T>(p.residual)[Locate(p.residual_at, i).at[0]]);
+    out[i] = Narrow<T>(v);
+  }
+}
+
+}  // namespace
+
+void LaunchOn(StreamHandle stream, const ReduceParams& p) {
+  const bool floats =
+      DispatchFloats(p.dtype, [&]<typename T>() { LaunchReduce<T, float>(stream, p); });
+  if (floats) return;
+  if (p.dtype == DType::kI64) {
+    LaunchReduce<int64_t, int64_t>(stream, p);
+  } else {
+    LaunchReduce<int32_t, int64_t>(stream, p);
+  }
+}
+
+void LaunchOn(StreamHandle stream, const RotaryParams& p) {
+  DispatchFloats(p.dtype, [&]<typename T>() {
+    TENON_LAUNCH(Rotary<T>, BlocksFor(p.rows * p.size, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const GatedParams& p) {
+  DispatchFloats(p.dtype, [&]<typename T>() {
+    TENON_LAUNCH(Gated<T>, BlocksFor(p.rows * p.n, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const EpilogueParams& p) {
+  DispatchFloats(p.dtype, [&]<typename T>() {
+    TENON_LAUNCH(Epilogue<T>, BlocksFor(p.rows * p.n, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+}  // namespace tenon::kernels::gpu

@@ -1,0 +1,59 @@
+// What the host sides of GPU kernels have in common.
+#ifndef TENON_KERNELS_GPU_SUPPORT_H_
+#define TENON_KERNELS_GPU_SUPPORT_H_
+
+#include <array>
+#include <string>
+
+#include "kernels/gpu/queue.h"
+#include "kernels/kernel.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels::gpu {
+
+inline Queue& QueueOf(const RunArgs& args) { return *args.device->gpu; }
+
+inline TensorView Operand(std::span<const TensorView> views, size_t i) {
+  return i < views.size() ? views[i] : TensorView{};
+}
+
+// Above kernels of the CPU, whose priorities do not compare: only one backend is asked at a time.
+inline constexpr int kPriority = 10;
+
+inline Kernel MakeKernel(const char* op, const char* name, RunFn run, SupportsFn supports,
+                         uint32_t inplace_mask = 0) {
+  return {.op = op,
+          .name = name,
+          .backend = Backend::kCuda,
+          .priority = kPriority,
+          .run = run,
+          .supports = supports,
+          .inplace_mask = inplace_mask};
+}
+
+// Reasons why a call is not served; empty if it is.
+std::string CheckRanks(const CallSignature& call);  // at most kMaxAxes axes each
+// All present operands and results have one dtype: f32, f16 or bf16.
+std::string RequireFloats(const CallSignature& call);
+// The same for some of the operands, and all results.
+std::string RequireFloats(const CallSignature& call, uint32_t operands);
+
+// The strides of a dense `view` read as a tensor of shape `out`; zeros for an absent one.
+Dims StridesIn(const TensorView& view, DimSpan out);
+
+// Joins axes where it can. REQUIRES: at most kMaxAxes axes.
+template <size_t N>
+Strided<static_cast<int>(N)> ToStrided(Dims shape, std::array<Dims, N> strides) {
+  Coalesce(shape, strides);
+  Strided<static_cast<int>(N)> s;
+  s.rank = static_cast<int>(shape.size());
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    s.shape[axis] = shape[axis];
+    for (size_t k = 0; k < N; ++k) s.strides[k][axis] = strides[k][axis];
+  }
+  return s;
+}
+
+}  // namespace tenon::kernels::gpu
+
+#endif  // TENON_KERNELS_GPU_SUPPORT_H_

@@ -1,0 +1,27 @@
+// Copies between host and device memory, as kernels: they are placed by lowering like any other.
+#include "kernels/gpu/gpu_kernels.h"
+#include "kernels/gpu/staging.h"
+#include "kernels/gpu/support.h"
+
+namespace tenon::kernels::gpu {
+namespace {
+
+KernelStatus ToDevice(const RunArgs& args) {
+  const TensorView& x = args.inputs[0];
+  return args.device->staging->ToDevice(args.outputs[0].data, x.data,
+                                        static_cast<size_t>(x.bytes()));
+}
+
+KernelStatus ToHost(const RunArgs& args) {
+  const TensorView& x = args.inputs[0];
+  return args.device->staging->ToHost(args.outputs[0].data, x.data, static_cast<size_t>(x.bytes()));
+}
+
+}  // namespace
+
+void AddTransferKernels(KernelRegistry& registry) {
+  registry.Add(MakeKernel("kernel.copy", kToDevice, ToDevice, nullptr));
+  registry.Add(MakeKernel("kernel.copy", kToHost, ToHost, nullptr));
+}
+
+}  // namespace tenon::kernels::gpu

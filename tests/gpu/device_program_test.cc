@@ -1,0 +1,257 @@
+// Programs on a GPU: transfers, memory, results. The device is emulated; where there is a real one,
+// it runs them too.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "executor/gpu/transfers.h"
+#include "fmt/format.h"
+#include "frontends/api/sample_inputs.h"
+#include "frontends/api/tenon.h"
+#include "tests/executor/run_util.h"
+#include "tests/gpu/emulated_device.h"
+
+namespace tenon {
+namespace {
+
+using kernels::gpu::testing::Call;
+using kernels::gpu::testing::EmulatedDevice;
+
+// A module's text, lowered for a GPU and compiled for `device`.
+absl::StatusOr<Program> CompileForGpu(std::string_view text,
+                                      std::shared_ptr<kernels::gpu::Device> device) {
+  absl::StatusOr<Model> model = LoadFromBytes(text, "test");
+  if (!model.ok()) return model.status();
+  CompileOptions options;
+  options.threads = 1;
+  options.gpu = std::move(device);
+  return Compile(*model, options);
+}
+
+void ExpectClose(const Tensor& actual, const Tensor& expected) {
+  ASSERT_EQ(actual.type_text(), expected.type_text());
+  if (expected.dtype() != DType::kF32) {
+    EXPECT_EQ(std::memcmp(actual.data(), expected.data(), expected.num_bytes()), 0);
+    return;
+  }
+  float largest = 0;
+  for (float v : ValuesOf<float>(expected)) largest = std::max(largest, std::fabs(v));
+  for (int64_t i = 0; i < expected.num_elements(); ++i) {
+    ASSERT_NEAR(actual.as<float>()[i], expected.as<float>()[i], 2e-5f * std::max(1.0f, largest))
+        << "element " << i;
+  }
+}
+
+struct Compiled {
+  Model model;
+  Program program;
+  std::vector<std::string> fallbacks;
+};
+
+absl::StatusOr<Compiled> CompileModel(const std::string& name,
+                                      std::shared_ptr<kernels::gpu::Device> device) {
+  absl::StatusOr<Model> model = Load("tests/models/" + name + "/model.onnx");
+  if (!model.ok()) return model.status();
+  if (absl::Status status = Optimize(*model); !status.ok()) return status;
+  std::vector<std::string> fallbacks;
+  CompileOptions options;
+  options.threads = 1;
+  options.gpu = std::move(device);
+  options.on_fallback = [&](std::string_view line) { fallbacks.emplace_back(line); };
+  absl::StatusOr<Program> program = Compile(*model, options);
+  if (!program.ok()) return program.status();
+  return Compiled{*std::move(model), *std::move(program), std::move(fallbacks)};
+}
+
+class ModelOnDeviceTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void Run(std::shared_ptr<kernels::gpu::Device> device) {
+    absl::StatusOr<Compiled> on_cpu = CompileModel(GetParam(), nullptr);
+    ASSERT_TRUE(on_cpu.ok()) << on_cpu.status();
+    absl::StatusOr<Compiled> on_gpu = CompileModel(GetParam(), std::move(device));
+    ASSERT_TRUE(on_gpu.ok()) << on_gpu.status();
+    for (int kind = 0; kind < 2; ++kind) {
+      const absl::StatusOr<Sample> sample = SampleInputs(on_cpu->model.main(), kind);
+      ASSERT_TRUE(sample.ok()) << sample.status();
+      const absl::StatusOr<std::vector<Tensor>> expected = on_cpu->program.Run(sample->inputs);
+      const absl::StatusOr<std::vector<Tensor>> actual = on_gpu->program.Run(sample->inputs);
+      ASSERT_EQ(actual.ok(), expected.ok()) << actual.status();
+      if (!expected.ok()) continue;
+      SCOPED_TRACE(sample->text);
+      for (size_t i = 0; i < expected->size(); ++i) ExpectClose((*actual)[i], (*expected)[i]);
+    }
+  }
+};
+
+TEST_P(ModelOnDeviceTest, AgreesWithTheCpuWhenEmulated) { Run(std::make_shared<EmulatedDevice>()); }
+
+TEST_P(ModelOnDeviceTest, AgreesWithTheCpuOnADevice) {
+  const auto device = OpenCudaDevice();
+  if (!device.ok()) GTEST_SKIP() << device.status().message();
+  Run(*device);
+}
+
+std::vector<std::string> Models() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(TENON_SOURCE_DIR "/tests/models")) {
+    if (entry.is_directory() && std::filesystem::exists(entry.path() / "model.onnx")) {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModelOnDeviceTest, ::testing::ValuesIn(Models()),
+                         [](const ::testing::TestParamInfo<std::string>& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
+
+TEST(DeviceProgramTest, BertHasNoFallbacksAndCopiesItsInputsAndItsResultOnly) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  EXPECT_TRUE(bert->fallbacks.empty()) << bert->fallbacks[0];
+  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  Session session = bert->program.NewSession();
+  ASSERT_TRUE(session.Run(sample->inputs).ok());
+
+  // Now everything is prepared and uploaded.
+  device->log().calls.clear();
+  const size_t live = device->log().live_bytes;
+  ASSERT_TRUE(session.Run(sample->inputs).ok());
+  EXPECT_EQ(device->log().Count(Call::Kind::kAllocate), 0);
+  EXPECT_EQ(device->log().Count(Call::Kind::kAllocatePinned), 0);
+  EXPECT_EQ(device->log().Count(Call::Kind::kFree), 0);
+  EXPECT_EQ(device->log().live_bytes, live);
+  EXPECT_EQ(device->log().Count(Call::Kind::kToDevice), 2);  // ids and mask
+  EXPECT_EQ(device->log().Count(Call::Kind::kToHost), 2);    // the result, and what kernels report
+  EXPECT_EQ(device->log().Count(Call::Kind::kSynchronize), 1);
+  // Copies in, then kernels, then the copy out.
+  const std::vector<std::string> kernels = device->log().Kernels();
+  EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "Attention"), 2);
+  EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "MatMul"), 8);
+  EXPECT_EQ(device->log().calls.front().kind, Call::Kind::kToDevice);
+  EXPECT_EQ(device->log().calls.back().kind, Call::Kind::kSynchronize);
+}
+
+TEST(DeviceProgramTest, IntermediatesShareOneArena) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  Session session = bert->program.NewSession();
+  ASSERT_TRUE(session.Run(sample->inputs).ok());
+  const size_t arena = session.stats().device_arena_bytes;
+  EXPECT_GT(arena, 0u);
+  int64_t allocations = 0;
+  for (const Call& call : device->log().calls) {
+    allocations += call.kind == Call::Kind::kAllocate && call.bytes == arena ? 1 : 0;
+  }
+  EXPECT_EQ(allocations, 1);
+}
+
+TEST(DeviceProgramTest, ConstantsAreUploadedOnceForAllSessions) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  Session first = bert->program.NewSession();
+  ASSERT_TRUE(first.Run(sample->inputs).ok());
+  device->log().calls.clear();
+  Session second = bert->program.NewSession();
+  ASSERT_TRUE(second.Run(sample->inputs).ok());
+  // The inputs, and what follows from their shapes.
+  EXPECT_LE(device->log().Count(Call::Kind::kToDevice), 4);
+}
+
+constexpr char kFallback[] = R"ir(
+  %0 = ten.add(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = ten.cumsum(%0) <{axis = 0 : i64, exclusive = false, reverse = false}> : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = ten.mul(%1, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return(%2) : (tensor<4xf32>) -> ()
+)ir";
+
+TEST(DeviceProgramTest, WhatNoKernelServesRunsOnTheCpu) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Program> program = CompileForGpu(
+      Function("%a: tensor<4xf32>", "(tensor<4xf32>) -> tensor<4xf32>", kFallback), device);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::vector<Tensor> inputs = {Floats({4}, {1, 2, 3, 4})};
+  const absl::StatusOr<std::vector<Tensor>> outputs = program->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(ValuesOf<float>((*outputs)[0]), (std::vector<float>{4, 24, 72, 160}));
+  EXPECT_EQ(device->log().Count(Call::Kind::kToDevice), 2);
+}
+
+TEST(DeviceProgramTest, AnIndexOutOfRangeIsAnError) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Program> program = CompileForGpu(
+      Function(
+          "%x: tensor<3x2xf32>, %i: tensor<4x4xi64>",
+          "(tensor<3x2xf32>, tensor<4x4xi64>) -> tensor<4x4x2xf32>",
+          "  %0 = ten.gather(%x, %i) <{axis = 0 : i64}> : (tensor<3x2xf32>, tensor<4x4xi64>) -> "
+          "tensor<4x4x2xf32>\n  func.return(%0) : (tensor<4x4x2xf32>) -> ()\n"),
+      device);
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<int64_t> indices(16, 1);
+  indices[7] = 3;
+  const absl::Status status =
+      program->Run(std::vector<Tensor>{Ramp({3, 2}), Ints({4, 4}, indices)}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_NE(status.message().find("index 3 is out of range for 3 rows"), absl::string_view::npos)
+      << status;
+}
+
+TEST(DeviceProgramTest, AShapeThatDependsOnValues) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const std::string text = Function(
+      "%x: tensor<6xf32>, %n: tensor<1xi64>",
+      "(tensor<6xf32>, tensor<1xi64>) -> tensor<?xf32, [\"\"]>",
+      "  %z = core.constant() <{value = dense<0> : tensor<1xi64>}> : () -> tensor<1xi64>\n"
+      "  %0 = ten.add(%x, %x) : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>\n"
+      "  %1 = ten.dynamic_slice(%0, %z, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : "
+      "(tensor<6xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32, [\"\"]>\n"
+      "  func.return(%1) : (tensor<?xf32, [\"\"]>) -> ()\n");
+  const absl::StatusOr<Program> program = CompileForGpu(text, device);
+  ASSERT_TRUE(program.ok()) << program.status();
+  for (int64_t n : {2, 5, 0}) {
+    const absl::StatusOr<std::vector<Tensor>> outputs =
+        program->Run(std::vector<Tensor>{Floats({6}, {1, 2, 3, 4, 5, 6}), Ints({1}, {n})});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_EQ((*outputs)[0].num_elements(), n);
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_EQ((*outputs)[0].as<float>()[i], static_cast<float>(2 * (i + 1)));
+    }
+  }
+}
+
+TEST(DeviceProgramTest, NeedsADevice) {
+  absl::StatusOr<Model> model = LoadFromBytes(AddMul(), "test");
+  ASSERT_TRUE(model.ok());
+  PassRegistry registry;
+  RegisterExecutorPasses(registry);
+  PassManager manager(registry);
+  ASSERT_TRUE(manager.AddPipeline("lower-to-kernels{gpu=true},place-transfers,plan-memory").ok());
+  PassContext context;
+  ASSERT_TRUE(manager.Run(model->module(), context).ok());
+  const absl::Status status = Program::Compile(model->main(), {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+}
+
+TEST(CudaPluginTest, SaysWhatIsMissing) {
+  const auto device = OpenCudaDevice();
+  if (device.ok()) GTEST_SKIP() << "there is a device: " << (*device)->name();
+  EXPECT_EQ(device.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(device.status().message().empty());
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,291 @@
+// Every GPU kernel, its device code emulated on the CPU, against the reference kernel of its op on
+// random calls.
+#include "kernels/gpu/gpu_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "executor/gpu/cuda_plugin.h"
+#include "kernels/gpu/staging.h"
+#include "kernels/op_attrs.h"
+#include "tests/gpu/emulated_device.h"
+#include "tests/kernels/case_generators.h"
+
+namespace tenon::kernels::testing {
+namespace {
+
+constexpr int kCases = 40;
+constexpr int kFewestRun = 10;
+
+const KernelRegistry& GpuRegistry() {
+  static const KernelRegistry* const registry = [] {
+    auto* made = new KernelRegistry;
+    RegisterGpuKernels(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+std::vector<const Kernel*> GpuKernels() {
+  std::vector<const Kernel*> kernels;
+  for (const std::string& op : GpuRegistry().ops()) {
+    if (op == "kernel.copy") continue;  // below
+    for (const Kernel& kernel : GpuRegistry().Find(op)) kernels.push_back(&kernel);
+  }
+  return kernels;
+}
+
+const Kernel* ReferenceOf(std::string_view op) {
+  for (const Kernel& candidate : Registry().Find(op)) {
+    if (std::strncmp(candidate.name, "ref.", 4) == 0) return &candidate;
+  }
+  return nullptr;
+}
+
+// The case with elements of another type in place of f32. Attributes stay: none names an element
+// type but cast's.
+Case WithElements(const Case& c, DType dtype) {
+  const auto convert = [&](const Tensor& t) {
+    if (t.dtype != DType::kF32) return t;
+    Tensor made(dtype, t.shape);
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      const float v = t.data<float>()[i];
+      if (dtype == DType::kF16) {
+        made.data<Half>()[i] = Half(v);
+      } else if (dtype == DType::kBF16) {
+        made.data<BFloat16>()[i] = BFloat16(v);
+      } else if (dtype == DType::kI32) {
+        made.data<int32_t>()[i] = static_cast<int32_t>(4 * v);
+      } else {
+        made.data<int64_t>()[i] = static_cast<int64_t>(4 * v);
+      }
+    }
+    return made;
+  };
+  Case made = c;
+  for (Tensor& t : made.inputs) t = convert(t);
+  for (Tensor& t : made.outputs) t = convert(t);
+  return made;
+}
+
+float FloatAt(const Tensor& t, int64_t i) {
+  if (t.dtype == DType::kF16) return t.data<Half>()[i];
+  if (t.dtype == DType::kBF16) return t.data<BFloat16>()[i];
+  return t.data<float>()[i];
+}
+
+::testing::AssertionResult Same(const Tensor& actual, const Tensor& expected) {
+  const bool floats = expected.dtype == DType::kF32 || expected.dtype == DType::kF16 ||
+                      expected.dtype == DType::kBF16;
+  if (!floats) {
+    if (expected.bytes == 0 ||
+        std::memcmp(actual.data<void>(), expected.data<void>(), expected.bytes) == 0) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure() << "bytes differ";
+  }
+  // Of f16 and bf16: a few units in the last place, as far as the largest value has them.
+  const float step = expected.dtype == DType::kF32   ? 0
+                     : expected.dtype == DType::kF16 ? 0x1p-10f
+                                                     : 0x1p-7f;
+  float largest = 0;
+  for (int64_t i = 0; i < expected.numel(); ++i) {
+    if (std::isfinite(FloatAt(expected, i))) {
+      largest = std::max(largest, std::fabs(FloatAt(expected, i)));
+    }
+  }
+  for (int64_t i = 0; i < expected.numel(); ++i) {
+    const float a = FloatAt(actual, i), b = FloatAt(expected, i);
+    if ((std::isnan(a) && std::isnan(b)) || a == b) continue;
+    if (!(std::fabs(a - b) <= (5e-6f + step) * largest + (3e-5f + 2 * step) * std::fabs(b))) {
+      return ::testing::AssertionFailure() << "element " << i << " is " << a << ", expected " << b;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// A case whose tensors are in the device's memory, but for what the kernel reads on the host.
+class OnDevice {
+ public:
+  OnDevice(gpu::Device& device, const Kernel& kernel, const Case& c) : kernel_(kernel), case_(c) {
+    Expect(device.NewQueue(&queue_));
+    staging_ = std::make_unique<gpu::Staging>(*queue_);
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      TensorView view = c.inputs[i].view();
+      if (view.present() && ((kernel.host_inputs >> i) & 1) == 0) {
+        view.data = Allocate(c.inputs[i]);
+        Expect(staging_->ToDevice(view.data, c.inputs[i].data<void>(), c.inputs[i].bytes));
+      }
+      inputs_.push_back(view);
+    }
+    for (const Tensor& t : c.outputs) {
+      TensorView view = t.view();
+      view.data = Allocate(t);
+      // Elements that the kernel leaves out show.
+      Expect(staging_->ToDevice(view.data, std::string(t.bytes, '\x7f').data(), t.bytes));
+      outputs_.push_back(view);
+    }
+  }
+  ~OnDevice() {
+    staging_.reset();
+    for (void* memory : memory_) queue_->Free(memory);
+  }
+
+  // `share`: the input whose memory the first result takes, or -1. Afterwards the results are in
+  // results().
+  KernelStatus Run(int share = -1) {
+    ThreadPool pool(1);
+    DeviceContext context = {.parallel = &pool, .gpu = queue_.get(), .staging = staging_.get()};
+    std::vector<TensorView> outputs = outputs_;
+    if (share >= 0) outputs[0].data = inputs_[static_cast<size_t>(share)].data;
+    std::shared_ptr<KernelState> state;
+    if (kernel_.prepare != nullptr) {
+      PrepareArgs prepare;
+      prepare.inputs = inputs_;
+      prepare.outputs = outputs;
+      prepare.attrs = case_.attrs.get();
+      prepare.device = &context;
+      Expect(kernel_.prepare(prepare, state));
+    }
+    RunArgs args;
+    args.state = state.get();
+    args.inputs = inputs_;
+    args.outputs = outputs;
+    args.attrs = case_.attrs.get();
+    args.device = &context;
+    KernelStatus status = kernel_.run(args);
+    for (size_t i = 0; i < outputs.size() && status.ok(); ++i) {
+      status =
+          staging_->ToHost(case_.outputs[i].data<void>(), outputs[i].data, case_.outputs[i].bytes);
+    }
+    return status;
+  }
+  const std::vector<Tensor>& results() const { return case_.outputs; }
+
+ private:
+  static void Expect(const KernelStatus& status) { EXPECT_TRUE(status.ok()) << status.message(); }
+  void* Allocate(const Tensor& t) {
+    void* memory = nullptr;
+    Expect(queue_->Allocate(t.bytes, &memory));
+    memory_.push_back(memory);
+    return memory;
+  }
+
+  const Kernel& kernel_;
+  Case case_;
+  std::unique_ptr<gpu::Queue> queue_;
+  std::unique_ptr<gpu::Staging> staging_;
+  std::vector<void*> memory_;
+  std::vector<TensorView> inputs_, outputs_;
+};
+
+class GpuKernelTest : public ::testing::TestWithParam<const Kernel*> {};
+
+void CompareWithReference(gpu::Device& device, const Kernel& kernel) {
+  const Kernel* reference = ReferenceOf(kernel.op);
+  ASSERT_NE(reference, nullptr) << kernel.op << " has no reference kernel";
+  const auto generator = Generators().find(kernel.op);
+  ASSERT_NE(generator, Generators().end())
+      << "no cases for " << kernel.op << ": add a generator to case_generators.cc";
+  int supported = 0;
+  for (uint32_t seed = 0; seed < kCases; ++seed) {
+    Random random(seed);
+    const Case made = generator->second(random);
+    constexpr DType kTypes[] = {DType::kF32,  DType::kF16, DType::kF32,
+                                DType::kBF16, DType::kI64, DType::kI32};
+    const DType dtype = kTypes[seed % 6];
+    Case want = dtype == DType::kF32 ? made : WithElements(made, dtype);
+    if (std::string_view(kernel.op) == "ten.cast") want = made;
+    if (!WhyNot(kernel, want).empty()) continue;
+    ++supported;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + Name(dtype));
+    KernelStatus status = RunCase(*reference, want);
+    ASSERT_TRUE(status.ok()) << status.message();
+    OnDevice run(device, kernel, want);
+    status = run.Run();
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (size_t i = 0; i < want.outputs.size(); ++i) {
+      ASSERT_TRUE(Same(run.results()[i], want.outputs[i])) << "result " << i;
+    }
+    for (size_t i = 0; i < want.inputs.size(); ++i) {
+      if ((kernel.inplace_mask >> i & 1) == 0 || want.inputs[i].bytes != want.outputs[0].bytes) {
+        continue;
+      }
+      OnDevice in_place(device, kernel, want);
+      status = in_place.Run(static_cast<int>(i));
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_TRUE(Same(in_place.results()[0], want.outputs[0])) << "in place of input " << i;
+    }
+  }
+  EXPECT_GE(supported, kFewestRun) << "the generator rarely makes calls that the kernel supports";
+}
+
+TEST_P(GpuKernelTest, AgreesWithTheReferenceWhenEmulated) {
+  gpu::testing::EmulatedDevice device;
+  CompareWithReference(device, *GetParam());
+}
+
+TEST_P(GpuKernelTest, AgreesWithTheReferenceOnADevice) {
+  const auto device = OpenCudaDevice();
+  if (!device.ok()) GTEST_SKIP() << device.status().message();
+  CompareWithReference(**device, *GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuKernelTest, ::testing::ValuesIn(GpuKernels()),
+                         [](const ::testing::TestParamInfo<const Kernel*>& info) {
+                           std::string name = info.param->name;
+                           for (char& c : name) {
+                             if (c == '.') c = '_';
+                           }
+                           return name;
+                         });
+
+TEST(GpuKernelTest, AnIndexOutOfRangeIsReportedAndNotRead) {
+  Case c;
+  c.inputs = {Tensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6}), Tensor::Of<int64_t>({3}, {1, -3, 0})};
+  c.outputs = {Tensor(DType::kF32, {3, 3})};
+  c.attrs = MakeAttrs(ten::GatherAttrs{});
+  gpu::testing::EmulatedDevice device;
+  OnDevice run(device, GpuRegistry().Find("ten.gather")[0], c);
+  const KernelStatus status = run.Run();
+  EXPECT_EQ(status.code(), KernelStatus::Code::kInvalidArgument);
+  EXPECT_EQ(status.message(), "ten.gather: index -3 is out of range for 2 rows");
+  // The report is read once.
+  c.inputs[1] = Tensor::Of<int64_t>({3}, {1, -2, 0});
+  OnDevice right(device, GpuRegistry().Find("ten.gather")[0], c);
+  ASSERT_TRUE(right.Run().ok());
+  EXPECT_EQ(right.results()[0].values<float>(), (std::vector<float>{4, 5, 6, 1, 2, 3, 1, 2, 3}));
+}
+
+TEST(StagingTest, CopiesKeepTheirOrderAndBytes) {
+  gpu::testing::EmulatedDevice device;
+  std::unique_ptr<gpu::Queue> queue;
+  ASSERT_TRUE(device.NewQueue(&queue).ok());
+  gpu::Staging staging(*queue);
+  // More than both halves hold, and one copy beyond a half.
+  constexpr size_t kPiece = gpu::Staging::kHalfBytes / 3 + 5, kPieces = 11;
+  const size_t total = kPiece * kPieces + 2 * gpu::Staging::kHalfBytes;
+  std::string bytes(total, 0);
+  for (size_t i = 0; i < total; ++i) bytes[i] = static_cast<char>(i * 31 + i / 977);
+  void* memory = nullptr;
+  ASSERT_TRUE(queue->Allocate(total, &memory).ok());
+  auto* at = static_cast<char*>(memory);
+  for (size_t i = 0; i < kPieces; ++i) {
+    ASSERT_TRUE(staging.ToDevice(at + i * kPiece, bytes.data() + i * kPiece, kPiece).ok());
+  }
+  const size_t done = kPiece * kPieces;
+  ASSERT_TRUE(staging.ToDevice(at + done, bytes.data() + done, total - done).ok());
+  EXPECT_GT(device.log().Count(gpu::testing::Call::Kind::kWait), 0);
+  std::string back(total, 0);
+  ASSERT_TRUE(staging.ToHost(back.data(), at, total).ok());
+  EXPECT_EQ(back, bytes);
+  std::string part(kPiece, 0);
+  ASSERT_TRUE(staging.ToHost(part.data(), at + kPiece, kPiece).ok());
+  EXPECT_EQ(part, bytes.substr(kPiece, kPiece));
+  queue->Free(memory);
+}
+
+}  // namespace
+}  // namespace tenon::kernels::testing
