@@ -95,6 +95,7 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.causal_offset = call.k_len - call.q_len;
   call.window = a.window;
   call.mask_value = a.mask_value;
+  call.mask_replaces = a.mask_replaces;
   call.nan_guard = a.nan_guard;
   ReadScoreOperands(inputs, call);
   return call;

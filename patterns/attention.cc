@@ -96,6 +96,39 @@ Rule AttentionCore() {
       .RequireKernel();
 }
 
+// The same where hidden keys get a number for a score, before a bias is added.
+Rule AttentionOfReplacedScores() {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<float> scale("scale"), low("mask_value");
+  Dim B("B"), H("H"), G("G"), S("S"), T("T");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val chosen = ten::Where(x.mask, scores, Splat(low));
+  Val masked = AnyOf(Add(chosen, x.bias), chosen).As("masked scores");
+  return Rule("attention-of-replaced-scores")
+      .Summary("softmax(where(keep, q k^T * scale, number) + bias) v")
+      .Match(Matmul(Probabilities(masked, guard), x.v))
+      .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
+      .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
+                G) &&
+             If("the mask does not widen q k^T", SameButLast, masked, product))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, {},
+                                {.num_heads = H,
+                                 .kv_num_heads = G,
+                                 .scale = scale,
+                                 .q_layout = "bhsd",
+                                 .k_layout = Compute(KeyLayout, tk),
+                                 .v_layout = "bhsd",
+                                 .out_layout = "bhsd",
+                                 .mask_value = low,
+                                 .mask_replaces = true,
+                                 .nan_guard = guard}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
 // The same with one head and batches of any kind in the first axis: [N, S, D]. Tried after the
 // views of split heads have been moved away.
 Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __builtin_FILE(),
@@ -502,6 +535,7 @@ RuleSet AttentionRules() {
           AttentionOfWindows("attention-of-windows", WindowMask::kNone),
           AttentionOfWindows("attention-of-windows-one-mask", WindowMask::kShared),
           AttentionOfWindows("attention-of-windows-masked", WindowMask::kEach),
+          AttentionOfReplacedScores(),
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),
           AttentionOfOneHead("attention-of-one-head-one-mask", 2),

@@ -10,7 +10,7 @@ namespace tenon::pattern {
 struct AttentionAttrs {
   Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
   Attr<int64_t> window{"window"};
-  Attr<bool> causal{"causal"}, nan_guard{"nan_guard"};
+  Attr<bool> causal{"causal"}, mask_replaces{"mask_replaces"}, nan_guard{"nan_guard"};
   Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
   Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
       out_layout{"out_layout"};
@@ -25,6 +25,7 @@ struct AttentionAttrs {
             .causal = causal,
             .window = window,
             .mask_value = mask_value,
+            .mask_replaces = mask_replaces,
             .nan_guard = nan_guard,
             .softcap = softcap};
   }

@@ -95,6 +95,50 @@ double MagnitudeOf(Value value) {
   return std::isnan(bound) ? kUnbounded : bound;
 }
 
+bool IsZeroOrOne(Value value) {
+  while (true) {
+    if (value.type().is_any_tensor() && value.type().dtype() == DType::kBool) return true;
+    const Operation* op = value.defining_op();
+    if (op == nullptr) return false;
+    if (op->Has(Trait::kConstantLike)) {
+      const Attribute elements = op->slot(0);
+      const int64_t n = elements.is_splat() ? 1 : elements.type().num_elements();
+      for (int64_t i = 0; i < n; ++i) {
+        const double x = elements.ElementAsDouble(i);
+        if (x != 0 && x != 1) return false;
+      }
+      return true;
+    }
+    if (!OneOf(op->name(),
+               {"ten.cast", "ten.reshape", "ten.transpose", "ten.slice", "ten.split", "ten.expand",
+                "ten.tile", "ten.trilu", "ten.gather", "ten.dynamic_slice"})) {
+      return false;
+    }
+    value = op->operand(0);
+  }
+}
+
+std::optional<double> NumberOfHidden(Value keep, Value rest) {
+  const Operation *a = keep.defining_op(), *b = rest.defining_op();
+  if (a == nullptr || b == nullptr || !a->Has(Trait::kConstantLike) ||
+      !b->Has(Trait::kConstantLike) || keep.type() != rest.type() || !IsZeroOrOne(keep)) {
+    return std::nullopt;
+  }
+  const Attribute kept = a->slot(0), other = b->slot(0);
+  std::optional<double> number;
+  for (int64_t i = 0; i < kept.type().num_elements(); ++i) {
+    const double x = other.ElementAsDouble(i);
+    if (kept.ElementAsDouble(i) != 0) {
+      if (x != 0) return std::nullopt;
+    } else if (x != number.value_or(x)) {
+      return std::nullopt;
+    } else {
+      number = x;
+    }
+  }
+  return number;
+}
+
 bool IsModerate(Value value) { return MagnitudeOf(value) <= kModerate; }
 
 }  // namespace tenon::pattern

@@ -2,6 +2,8 @@
 #ifndef TENON_PATTERNS_MAGNITUDE_H_
 #define TENON_PATTERNS_MAGNITUDE_H_
 
+#include <optional>
+
 #include "ir/core/value.h"
 
 namespace tenon::pattern {
@@ -10,6 +12,12 @@ namespace tenon::pattern {
 // none. Products, convolutions and norms of anything are taken to be at most 1e6: a program whose
 // activations are larger has no meaningful softmax either.
 double MagnitudeOf(Value value);
+
+// Is every element of the value, of whatever dtype, provably 0 or 1?
+bool IsZeroOrOne(Value value);
+
+// The number c, if `rest` is (1 - keep) * c for a constant `keep` of zeros and ones.
+std::optional<double> NumberOfHidden(Value keep, Value rest);
 
 // Does adding 1e30 swallow the value? Masks with the lowest number of f32 then mean the same
 // whether they are added or selected.

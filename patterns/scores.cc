@@ -99,6 +99,36 @@ Rule SelectedScores(const char* name, bool inverted, const char* file = __builti
       .Lowers("selects of scores");
 }
 
+// scores * keep + (1 - keep) * low = where(keep, scores, low) for a table `keep` of zeros and ones.
+Rule SelectedByProduct() {
+  Scores s;
+  Val keep("keep");
+  Attr<float> low("low");
+  return Rule("scores-select-by-product")
+      .Summary("scores * keep + (1 - keep) * low = where(keep, scores, low)")
+      .Match(Add(Mul(s.sum, keep), Mul(Sub(Splat(1), keep), Splat(low))))
+      .Where(IsProductOfActivations(s) &&
+             OnConstants(If("the factor is a table of zeros and ones", IsZeroOrOne, keep)))
+      .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum, Splat(low)))
+      .Lowers("products of scores");
+}
+
+// The same when the tables are numbers already.
+Rule SelectedByTables() {
+  Scores s;
+  Val keep = Const("keep"), rest = Const("rest");
+  return Rule("scores-select-by-tables")
+      .Summary("scores * keep + rest = where(keep, scores, number) if rest is (1 - keep) * number")
+      .Match(Add(Mul(s.sum, keep), rest))
+      .Where(IsProductOfActivations(s) &&
+             OnConstants(If(
+                 "keep is a table of zeros and ones, and rest what it leaves",
+                 [](Value k, Value r) { return NumberOfHidden(k, r).has_value(); }, keep, rest)))
+      .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum,
+                          Splat(Compute(NumberOfHidden, keep, rest))))
+      .Lowers("products of scores");
+}
+
 // Three sums are two.
 Rule ThirdSum() {
   Scores s;
@@ -330,6 +360,8 @@ RuleSet ScoresRules() {
           SubtractedMask(),
           SelectedScores("scores-select", false),
           SelectedScores("scores-select-inverted", true),
+          SelectedByProduct(),
+          SelectedByTables(),
           ClampedScores(),
           ThirdSum(),
           ZeroedProbabilities(),

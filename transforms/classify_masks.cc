@@ -167,6 +167,7 @@ class Classifier {
     if (r.mask_value == 0) return "";
     if (r.key_mask && key_mask) return "keys are masked already";
     if (operand.type().dtype() == DType::kBool) return "";
+    if (attrs.mask_replaces) return "it is added to scores that others replace";
     const bool hides = attrs.causal || attrs.window > 0 || key_mask ||
                        (other && other.type().dtype() == DType::kBool);
     if (!hides) return "";

@@ -182,6 +182,7 @@ class Worker {
     tile.scale = call_.scale;
     tile.softcap = call_.softcap;
     tile.mask_value = call_.mask_value;
+    tile.mask_replaces = call_.mask_replaces;
     tile.nan_guard = call_.nan_guard;
     tile.partial = state_.splits > 1;
     return tile;

@@ -34,11 +34,13 @@ double Score(const AttentionCall& call, const T* q, const T* k, int64_t b, int64
   auto plus = [&](double term) {
     dot = static_cast<double>(static_cast<C>(static_cast<T>(dot + term)));
   };
+  const bool hidden = call.Hides(b, h, i, j);
+  if (hidden && call.mask_replaces) dot = call.mask_value;
   if (call.bias.present()) plus(DoubleAt(call.bias, at(call.bias_strides)));
   if (call.mask.present() && call.mask.dtype != DType::kBool) {
     plus(DoubleAt(call.mask, at(call.mask_strides)));
   }
-  if (call.Hides(b, h, i, j)) {
+  if (hidden && !call.mask_replaces) {
     if (call.mask_value == -kInfinity) return -kInfinity;
     plus(call.mask_value);
   }

@@ -721,6 +721,7 @@ Case FusedAttention(Random& random) {
   attrs.causal = random.Chance(30);
   if (random.Chance(30)) attrs.window = random.Int(1, s.k_len);
   if (random.Chance(30)) attrs.mask_value = random.Chance(50) ? -3.0f : -3.4028235e38f;
+  attrs.mask_replaces = random.Chance(20);
   attrs.nan_guard = random.Chance(50);
   const int q = random.Int(0, 2), k = random.Int(0, 3), v = random.Int(0, 2),
             out = random.Int(0, 2);

@@ -56,11 +56,16 @@ class Wrapped(torch.nn.Module):
         return tuple(tensors(result))
 
 
+def is_mask(value):
+    """A table of zeros and ones, such as the causal mask that some models keep as a buffer called "bias"."""
+    return value.dim() > 1 and value.numel() > 1 and bool(((value == 0) | (value == 1)).all()) and bool(value.any())
+
+
 def randomize(model):
     """Makes biases, norm scales and running statistics matter: their initial zeros and ones hide mistakes."""
     with torch.no_grad():
         for name, value in [*model.named_parameters(), *model.named_buffers()]:
-            if not value.is_floating_point():
+            if not value.is_floating_point() or is_mask(value):
                 continue
             if name.endswith("running_var"):
                 value.copy_(0.5 + torch.rand_like(value))

@@ -89,8 +89,6 @@ struct FewRows {
   // Bias, masks and what hides, for up to kLanes keys of row r. Lanes beyond them get -inf.
   V FinishScores(int r, int64_t key, int64_t keys, V s) const {
     if (t.softcap > 0) s = SoftCap(s, t.softcap);
-    if (t.bias.rows[0] != nullptr) s = Add(s, Term(t.bias, r, key, keys));
-    if (t.mask.rows[0] != nullptr) s = Add(s, Term(t.mask, r, key, keys));
     const V lanes = Load(first_lanes);
     M hidden = None();
     if (t.keep.rows[0] != nullptr) {
@@ -106,7 +104,10 @@ struct FewRows {
     const int64_t first = Clamp64(t.first_key[r] - key, 0, kLanes);
     hidden = Or(hidden, Less(Set(static_cast<float>(last)), lanes));
     hidden = Or(hidden, Less(lanes, Set(static_cast<float>(first))));
-    s = Hide(s, hidden, t.mask_value);
+    if (t.mask_replaces) s = Hide(s, hidden, t.mask_value, true);
+    if (t.bias.rows[0] != nullptr) s = Add(s, Term(t.bias, r, key, keys));
+    if (t.mask.rows[0] != nullptr) s = Add(s, Term(t.mask, r, key, keys));
+    if (!t.mask_replaces) s = Hide(s, hidden, t.mask_value, false);
     if (keys >= kLanes) return s;
     return Select(Less(lanes, Set(static_cast<float>(keys))), s, Set(kMinusInfinity));
   }

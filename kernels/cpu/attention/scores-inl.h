@@ -34,9 +34,10 @@ inline V SoftCap(V x, float cap) {
   return Sub(Set(cap), Div(Set(2 * cap), Add(e, Set(1.0f))));
 }
 
-// Scores that are hidden get `mask_value` more, or -inf if it is that.
-inline V Hide(V score, M hidden, float mask_value) {
-  const V value = mask_value == kMinusInfinity ? Set(kMinusInfinity) : Add(score, Set(mask_value));
+// Scores that are hidden get `mask_value` more, or are it if it is -inf or `replaces`.
+inline V Hide(V score, M hidden, float mask_value, bool replaces) {
+  const bool instead = replaces || mask_value == kMinusInfinity;
+  const V value = instead ? Set(mask_value) : Add(score, Set(mask_value));
   return Select(hidden, value, score);
 }
 

@@ -235,7 +235,8 @@ struct Tile {
           const V position = Set(static_cast<float>(j + c));
           M hidden = Equal(kept[c], Zero());
           hidden = Or(hidden, Or(Less(lasts, position), Less(position, firsts)));
-          Store(at + c * kWidth, Hide(Load(at + c * kWidth), hidden, t.mask_value));
+          Store(at + c * kWidth,
+                Hide(Load(at + c * kWidth), hidden, t.mask_value, t.mask_replaces));
         }
       }
     }
@@ -264,8 +265,9 @@ struct Tile {
         Store(scores + i, SoftCap(Load(scores + i), t.softcap));
       }
     }
+    if (t.mask_replaces) HideKeys(begin, n);
     AddBiasAndMask(begin, n);
-    HideKeys(begin, n);
+    if (!t.mask_replaces) HideKeys(begin, n);
     for (int64_t j = 0; j < n; ++j) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {

@@ -35,7 +35,7 @@ struct AttentionTile {
   const uint8_t* key_keep = nullptr;  // by key, for all rows; null: absent
   int64_t key_keep_step = 1;
   float scale = 1, softcap = 0, mask_value = 0;
-  bool nan_guard = false;
+  bool mask_replaces = false, nan_guard = false;
   bool fresh = false;  // the first tile that reads these keys and values
 
   // Results: row r of out is divided by the row's sum unless `partial`.
