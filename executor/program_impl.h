@@ -61,7 +61,7 @@ struct ProgramValue {
   Tensor constant;  // null unless a constant
   // Null unless the constant's place does not suit its elements.
   std::shared_ptr<MisalignedConstant> misaligned;
-  int last_use = -1;  // instruction; num_instructions for function results
+  int last_use = -1;       // instruction; num_instructions for function results
   bool on_device = false;  // its data is in device memory
 };
 

@@ -1,5 +1,5 @@
-// fuse-elementwise: elementwise operations that read each other become one fused.group, which passes
-// over memory once. Runs after the rules of fusion, which must see the single operations.
+// fuse-elementwise: elementwise operations that read each other become one fused.group, which
+// passes over memory once. Runs after the rules of fusion, which must see the single operations.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -71,9 +71,8 @@ bool IsStep(const Operation& op) {
     dtypes.push_back(operand.get().type().dtype());
   }
   std::array<double, 2> params = {};
-  return ReadParams(op, kind, params) &&
-         PointwiseResult(kind, {dtypes.data(), dtypes.size()}, params) ==
-             op.result().type().dtype();
+  return ReadParams(op, kind, params) && PointwiseResult(kind, {dtypes.data(), dtypes.size()},
+                                                         params) == op.result().type().dtype();
 }
 
 // A constant of one element that becomes a number in the body. Its rank must not add axes.
@@ -173,9 +172,8 @@ class Grouping {
     std::vector<Operation*>& steps = groups_[into].steps;
     for (Operation* op : groups_[from].steps) group_of_[op] = into;
     steps.insert(steps.end(), groups_[from].steps.begin(), groups_[from].steps.end());
-    std::sort(steps.begin(), steps.end(), [this](Operation* a, Operation* b) {
-      return position_.at(a) < position_.at(b);
-    });
+    std::sort(steps.begin(), steps.end(),
+              [this](Operation* a, Operation* b) { return position_.at(a) < position_.at(b); });
     groups_[from].steps.clear();
   }
 
@@ -293,10 +291,9 @@ Description Describe(const Group& group) {
       if (const auto found = value_of.find(value.defining_op()); found != value_of.end()) {
         step.operands[i] = found->second;
       } else if (IsNumber(value, rank, number)) {
-        step.operands[i] =
-            made.body.first_constant() +
-            static_cast<int>(std::find(constants.begin(), constants.end(), number) -
-                             constants.begin());
+        step.operands[i] = made.body.first_constant() +
+                           static_cast<int>(std::find(constants.begin(), constants.end(), number) -
+                                            constants.begin());
       } else {
         step.operands[i] = static_cast<int>(
             std::find(made.inputs.begin(), made.inputs.end(), value) - made.inputs.begin());
@@ -347,10 +344,9 @@ class FuseElementwise : public Pass {
     for (const Operation* op : group.steps) parts.push_back(op->location());
     Operation* last = group.steps.back();
     OpBuilder builder = OpBuilder::Before(last);
-    TENON_ASSIGN_OR_RETURN(
-        const fused::GroupOp fused,
-        fused::GroupOp::Create(builder, Location::Fused(last->context(), parts), made.inputs,
-                               {.body = PointwiseText(made.body)}));
+    TENON_ASSIGN_OR_RETURN(const fused::GroupOp fused,
+                           fused::GroupOp::Create(builder, Location::Fused(last->context(), parts),
+                                                  made.inputs, {.body = PointwiseText(made.body)}));
     bool fits = context.target == nullptr || context.target->WhyNoKernel(*fused.op()).empty();
     for (size_t i = 0; i < made.results.size(); ++i) {
       fits = fits && fused->result(i).type() == made.results[i].type();

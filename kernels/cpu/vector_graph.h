@@ -30,11 +30,11 @@ enum class VectorOp : uint8_t {
   kXor,
   kAddInt,
   kSubInt,
-  kShiftLeft,        // imm
-  kShiftRight,       // imm, arithmetic
-  kToInt,            // to nearest
+  kShiftLeft,   // imm
+  kShiftRight,  // imm, arithmetic
+  kToInt,       // to nearest
   kFromInt,
-  kScale,  // a * 2^b for integral b, rounded once; 512-bit vectors only
+  kScale,    // a * 2^b for integral b, rounded once; 512-bit vectors only
   kCompare,  // imm: the predicate of vcmpps; a mask
   kMaskAnd,
   kMaskOr,
@@ -49,8 +49,7 @@ struct VectorNode {
   uint32_t bits = 0;  // of a constant: its bits; otherwise imm or index
 
   bool is_mask() const {
-    return op == VectorOp::kInputBool ||
-           (op >= VectorOp::kCompare && op <= VectorOp::kMaskNot);
+    return op == VectorOp::kInputBool || (op >= VectorOp::kCompare && op <= VectorOp::kMaskNot);
   }
   bool operator==(const VectorNode&) const = default;
 };

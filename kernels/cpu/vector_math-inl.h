@@ -1,5 +1,5 @@
-// exp, log, erf, tanh, sine and cosine on Highway vectors of floats, within a few units in the last place of the true
-// values. Included once per instruction set, see Highway's foreach_target.h.
+// exp, log, erf, tanh, sine and cosine on Highway vectors of floats, within a few units in the last
+// place of the true values. Included once per instruction set, see Highway's foreach_target.h.
 #if defined(TENON_KERNELS_CPU_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
 #undef TENON_KERNELS_CPU_VECTOR_MATH_INL_H_
@@ -149,12 +149,12 @@ inline V Log(V x) {
   y = hn::MulAdd(e, Const(0.693359375f), hn::Add(z, y));
   y = hn::IfThenElse(hn::Lt(x, infinity), y, x);  // infinity and NaN pass
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), hn::Neg(infinity), y);
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(D())),
-                        Const(std::numeric_limits<float>::quiet_NaN()), y);
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(D())), Const(std::numeric_limits<float>::quiet_NaN()),
+                        y);
 }
 
-// The sine, or the cosine. The reduction to [-pi/4, pi/4] in three parts is exact enough up to 8192;
-// vectors with larger elements go through the library's function.
+// The sine, or the cosine. The reduction to [-pi/4, pi/4] in three parts is exact enough up to
+// 8192; vectors with larger elements go through the library's function.
 template <bool kCosine>
 inline V Sine(V x) {
   const D d;

@@ -21,10 +21,10 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 const std::vector<float>& Edges() {
   static const std::vector<float> values = {
-      0.0f,   -0.0f, 1.0f,   -1.0f,  0.5f,   -0.5f,  1.5f,    -2.5f,   2.5f,    3.0f,  -3.0f,
-      1e-3f,  -1e-3f, 1e-20f, -1e-20f, 1e-40f, 1e20f, -1e20f, 87.0f,  -87.0f, 88.9f, -104.5f, 20.5f,
-      -20.5f, 9.5f,  -9.5f,  4.25f,  -4.25f, 100.0f, -100.0f, 0.7071f, 1.4142f, kInf,  -kInf, kNan,
-      6.0f,   -6.0f, 0.1f,   -0.1f};
+      0.0f,    -0.0f,   1.0f,   -1.0f,  0.5f,    -0.5f,  1.5f,  -2.5f,  2.5f,   3.0f,
+      -3.0f,   1e-3f,   -1e-3f, 1e-20f, -1e-20f, 1e-40f, 1e20f, -1e20f, 87.0f,  -87.0f,
+      88.9f,   -104.5f, 20.5f,  -20.5f, 9.5f,    -9.5f,  4.25f, -4.25f, 100.0f, -100.0f,
+      0.7071f, 1.4142f, kInf,   -kInf,  kNan,    6.0f,   -6.0f, 0.1f,   -0.1f};
   return values;
 }
 
@@ -137,8 +137,10 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
     for (const std::string& param : params) {
       if (name == "ten.where") {
         Check("%2 = ten.less %0, %1; %3 = ten.where %2, %0, %1; yield %3", {x, y}, true);
-        Check("%2 = ten.less %0, %1; %3 = ten.where %2, 1.5, %1; %4 = ten.where %2, %0, -inf; "
-              "yield %3, %4", {x, y}, true);
+        Check(
+            "%2 = ten.less %0, %1; %3 = ten.where %2, 1.5, %1; %4 = ten.where %2, %0, -inf; "
+            "yield %3, %4",
+            {x, y}, true);
         continue;
       }
       // The first step leaves everything as it is, but -0.
@@ -155,25 +157,30 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
 }
 
 TEST(PointwiseProgramTest, BoolsAreMasks) {
-  const Tensor x = Tensor::Of<float>({37}, std::vector<float>(Edges().begin(), Edges().begin() + 37));
+  const Tensor x =
+      Tensor::Of<float>({37}, std::vector<float>(Edges().begin(), Edges().begin() + 37));
   Tensor p(DType::kBool, {37}), q(DType::kBool, {37});
   for (int i = 0; i < 37; ++i) p.data<uint8_t>()[i] = i % 3 == 0, q.data<uint8_t>()[i] = i % 4 < 2;
   for (const char* op : {"ten.and", "ten.or", "ten.xor", "ten.equal"}) {
-    Check(std::string("%3 = ") + op + " %1, %2; %4 = ten.not %3; %5 = ten.where %4, %0, 0.25; "
-          "%6 = ten.cast %3 {to = f32}; yield %3, %5, %6", {x, p, q}, true);
+    Check(std::string("%3 = ") + op +
+              " %1, %2; %4 = ten.not %3; %5 = ten.where %4, %0, 0.25; "
+              "%6 = ten.cast %3 {to = f32}; yield %3, %5, %6",
+          {x, p, q}, true);
   }
 }
 
 TEST(PointwiseProgramTest, EveryWayToBroadcast) {
   // Long and short rows, columns, scalars, axes in the middle.
   for (int64_t n : {5, 16, 63, 64, 129, 1500}) {
-    for (const Shape& other : {Shape{3, 4, n}, Shape{n}, Shape{4, 1}, Shape{3, 1, n}, Shape{3, 1, 1},
-                               Shape{1}, Shape{}}) {
+    for (const Shape& other : {Shape{3, 4, n}, Shape{n}, Shape{4, 1}, Shape{3, 1, n},
+                               Shape{3, 1, 1}, Shape{1}, Shape{}}) {
       Tensor x(DType::kF32, {3, 4, n}), y(DType::kF32, other);
       for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = 0.01f * (i % 100) - 0.5f;
       for (int64_t i = 0; i < y.numel(); ++i) y.data<float>()[i] = 0.02f * (i % 77) - 0.3f;
-      Check("%2 = ten.add %0, %1; %3 = ten.tanh %2; %4 = ten.mul %3, %1; %5 = ten.sub %1, %4; "
-            "yield %5, %3", {x, y}, true);
+      Check(
+          "%2 = ten.add %0, %1; %3 = ten.tanh %2; %4 = ten.mul %3, %1; %5 = ten.sub %1, %4; "
+          "yield %5, %3",
+          {x, y}, true);
       Check("%2 = ten.less %0, %1; %3 = ten.where %2, %0, %1; yield %2, %3", {x, y}, true);
     }
   }
@@ -195,12 +202,12 @@ TEST(PointwiseProgramTest, ManyLiveValuesAreInterpreted) {
 }
 
 TEST(PointwiseTextTest, ReadsWhatItWrites) {
-  for (const char* text : {
-           "%2 = ten.add %0, %1; %3 = nn.gelu %2 {approximate = tanh}; yield %3",
-           "%2 = ten.mul %0, 0.5; %3 = ten.clip %2 {max = 6, min = -inf}; yield %2, %3",
-           "%2 = ten.less %0, 1e-05; %3 = ten.where %2, nan, %1; yield %3",
-           "%2 = ten.cast %0 {to = i64}; %3 = ten.add %2, 7 : i64; yield %3",
-           "%2 = ten.equal %0, %1; %3 = ten.xor %2, true; yield %3"}) {
+  for (const char* text :
+       {"%2 = ten.add %0, %1; %3 = nn.gelu %2 {approximate = tanh}; yield %3",
+        "%2 = ten.mul %0, 0.5; %3 = ten.clip %2 {max = 6, min = -inf}; yield %2, %3",
+        "%2 = ten.less %0, 1e-05; %3 = ten.where %2, nan, %1; yield %3",
+        "%2 = ten.cast %0 {to = i64}; %3 = ten.add %2, 7 : i64; yield %3",
+        "%2 = ten.equal %0, %1; %3 = ten.xor %2, true; yield %3"}) {
     EXPECT_EQ(PointwiseText(Parse(text, {DType::kF32, DType::kF32})), text);
   }
 }
@@ -213,7 +220,8 @@ TEST(PointwiseTextTest, SaysWhatIsWrong) {
     EXPECT_FALSE(ParsePointwise(text, inputs, body, message)) << text;
     return message;
   };
-  EXPECT_NE(error("%2 = ten.softmax %0; yield %2").find("not an elementwise op"), std::string::npos);
+  EXPECT_NE(error("%2 = ten.softmax %0; yield %2").find("not an elementwise op"),
+            std::string::npos);
   EXPECT_NE(error("%2 = ten.add %0, %1; yield %2").find("does not work on f32, i64"),
             std::string::npos);
   EXPECT_NE(error("%2 = ten.neg %3; yield %2").find("%3 is not a value so far"), std::string::npos);

@@ -17,14 +17,14 @@ struct Options {
   std::string model;
   int level = 2;
   std::string check;  // folder of input_N.pb and output_N.pb; empty: none
-  // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3; less precision than
-  // fp32 takes 3e-2 for both.
+  // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3; less precision
+  // than fp32 takes 3e-2 for both.
   double atol = 1e-5, rtol = 1e-4;
   int threads = 0;
   Precision precision = Precision::kFp32;
   bool reference = false;
   bool cuda = false;  // the optimised program on a GPU; the original stays on the CPU
-  std::string json;                                         // file, "-", or empty
+  std::string json;   // file, "-", or empty
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;
