@@ -97,7 +97,7 @@ __attribute__((target("avx2,fma"))) float Peak256() {
 __attribute__((target("avx512f,avx512bf16"))) float PeakOfBf16() {
   __m512 acc[kPeakChains];
 #pragma GCC unroll 24
-  for (int i = 0; i < kPeakChains; ++i) acc[i] = _mm512_setzero_ps();
+  for (int i = 0; i < kPeakChains; ++i) acc[i] = _mm512_set1_ps(static_cast<float>(i));
   const __m512bh x = reinterpret_cast<__m512bh>(_mm512_set1_ps(1.0f));
   for (int64_t s = 0; s < kPeakSteps; ++s) {
 #pragma GCC unroll 24

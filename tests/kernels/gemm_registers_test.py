@@ -15,7 +15,7 @@ import sys
 FUNCTION = re.compile(r'^[0-9a-f]+ <(.*)>:$')
 INSTRUCTION = re.compile(r'^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$')
 # Tiles are called RunTile<rows, vectors, packed> and RunInt8Tile<rows, vectors>.
-TILE = re.compile(r'(?:^|::|\s)(Run(?:Int8)?Tile<[^>]*>)')
+TILE = re.compile(r'(?:^|::|\s)(RunTile<\d+, \d+, (?:true|false)>|RunInt8Tile<\d+, \d+>)')
 MULTIPLIES = re.compile(r'^v(fmadd\w+ps|dpbf16ps)$')
 STACK_VECTOR = re.compile(r'\(%(rsp|rbp)[,)].*%[yz]mm|%[yz]mm.*\(%(rsp|rbp)[,)]')
 
