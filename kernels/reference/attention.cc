@@ -35,7 +35,9 @@ double Score(const AttentionCall& call, const T* q, const T* k, int64_t b, int64
     dot = static_cast<double>(static_cast<C>(static_cast<T>(dot + term)));
   };
   const bool hidden = call.Hides(b, h, i, j);
-  if (hidden && call.mask_replaces) dot = call.mask_value;
+  if (hidden && call.mask_replaces) {
+    dot = static_cast<double>(static_cast<C>(static_cast<T>(call.mask_value)));
+  }
   if (call.bias.present()) plus(DoubleAt(call.bias, at(call.bias_strides)));
   if (call.mask.present() && call.mask.dtype != DType::kBool) {
     plus(DoubleAt(call.mask, at(call.mask_strides)));

@@ -37,7 +37,7 @@ run
 [[ $status == 0 && $output == *done* ]] || fail "apt-get succeeds"
 
 stub dpkg-query 'for name in g++ cmake ninja-build ccache pkg-config libabsl-dev libfmt-dev libxxhash-dev \
-  nlohmann-json3-dev libprotobuf-dev:amd64 protobuf-compiler libdnnl-dev ocl-icd-opencl-dev:amd64 libhwy-dev \
+  nlohmann-json3-dev libprotobuf-dev:amd64 protobuf-compiler libdnnl-dev ocl-icd-opencl-dev:amd64 libhwy-dev libxbyak-dev \
   python3 python3-yaml; do echo "ii  $name"; done'
 stub apt-get 'echo "apt-get was called"; exit 1'
 run

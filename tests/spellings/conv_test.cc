@@ -58,7 +58,7 @@ const Spelling kConvs[] = {
      [](Graph& g) {
        g.Out(g.Op("PRelu", {Conv(g, X(g)), g.Fill({1}, 0.25)}));
      }},
-    {"PReluOfChannels", "nn.conv ten.less ten.mul ten.where",
+    {"PReluOfChannels", "fused.group nn.conv",
      [](Graph& g) {
        g.Out(g.Op("PRelu", {Conv(g, X(g)), g.Param({kM, 1, 1})}));
      }},
