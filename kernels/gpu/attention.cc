@@ -32,6 +32,7 @@ KernelStatus Attention(const RunArgs& args) {
   p.bias = call.bias.data;
   p.key_mask = call.key_mask.as<uint8_t>();
   p.mask_is_bool = call.mask.dtype == DType::kBool;
+  p.mask_replaces = call.mask_replaces;
   p.causal = call.causal;
   p.nan_guard = call.nan_guard;
   std::copy(call.mask_strides.begin(), call.mask_strides.end(), p.mask_strides);

@@ -72,7 +72,7 @@ __device__ inline void LoadTile(const AttentionOperand& x, int64_t base, int64_t
 
 // kColumns: columns of v and of the result for each lane.
 template <typename T, int kColumns>
-__global__ void __launch_bounds__(kThreads) Attention(TENON_GRID_CONSTANT AttentionParams p) {
+__global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT AttentionParams p) {
   TENON_DYNAMIC_SHARED_FLOATS(shared);
   constexpr int kVColumns = kColumns * kWarp;
   float* keys = shared;
@@ -135,9 +135,12 @@ __global__ void __launch_bounds__(kThreads) Attention(TENON_GRID_CONSTANT Attent
         } else {
           bool hidden;
           const float added = scores.Added(first_row + warp_row + r, first_key + lane, hidden);
+          if (hidden && p.mask_replaces) s = p.mask_value;
           // Rounded like a tensor of scores: what f16 cannot hold is infinite.
           s = Widen(Narrow<T>(s + added));
-          if (hidden) s = skips ? -INFINITY : Widen(Narrow<T>(s + p.mask_value));
+          if (hidden && !p.mask_replaces) {
+            s = skips ? -INFINITY : Widen(Narrow<T>(s + p.mask_value));
+          }
           seen[r] |= !(hidden && skips) && added != -INFINITY;
         }
         const float most_now = fmaxf(most[r], WarpMax(s));

@@ -110,8 +110,9 @@ bool FillStep(const PointwiseBody& body, const PointwiseStep& step, GroupStep& o
 }
 
 // Everything of the call but addresses and shapes; empty if it can be served.
-std::string Read(std::span<const TensorView> inputs, size_t num_results, const void* attrs,
-                 GroupParams& p) {
+std::string Read(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                 const void* attrs, GroupParams& p) {
+  const size_t num_results = outputs.size();
   p = {};
   std::vector<DType> dtypes;
   for (const TensorView& input : inputs) dtypes.push_back(input.dtype);
@@ -148,9 +149,15 @@ std::string Read(std::span<const TensorView> inputs, size_t num_results, const v
       return std::string("does not serve ") + InfoOf(body.steps[i].op).name;
     }
   }
+  if (body.results.size() != num_results) {
+    return "yields " + std::to_string(body.results.size()) + " results";
+  }
   for (size_t i = 0; i < num_results; ++i) {
     p.result_values[i] = static_cast<int8_t>(body.results[i]);
     p.result_types[i] = body.dtype(body.results[i]);
+    if (outputs[i].dtype != p.result_types[i]) {
+      return std::string("yields ") + Name(p.result_types[i]) + ", not " + Name(outputs[i].dtype);
+    }
   }
   return {};
 }
@@ -161,14 +168,14 @@ struct GroupState : KernelState {
 
 std::string Supports(const CallSignature& call) {
   GroupParams p;
-  std::string reason = Read(call.inputs, call.outputs.size(), call.attrs, p);
+  std::string reason = Read(call.inputs, call.outputs, call.attrs, p);
   return reason.empty() ? CheckRanks(call) : reason;
 }
 
 KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   auto state = std::make_shared<GroupState>();
   GroupParams& p = state->params;
-  if (std::string error = Read(args.inputs, args.outputs.size(), args.attrs, p); !error.empty()) {
+  if (std::string error = Read(args.inputs, args.outputs, args.attrs, p); !error.empty()) {
     return KernelStatus::Invalid(std::move(error));
   }
   const DimSpan shape = args.outputs[0].shape;

@@ -44,8 +44,10 @@ const Kernel* ReferenceOf(std::string_view op) {
   return nullptr;
 }
 
-// The case with elements of another type in place of f32. Attributes stay: none names an element
-// type but cast's.
+// Do the op's attributes name element types?
+bool NamesElementTypes(std::string_view op) { return op == "ten.cast" || op == "fused.group"; }
+
+// The case with elements of another type in place of f32. REQUIRES: !NamesElementTypes.
 Case WithElements(const Case& c, DType dtype) {
   const auto convert = [&](const Tensor& t) {
     if (t.dtype != DType::kF32) return t;
@@ -197,7 +199,7 @@ void CompareWithReference(gpu::Device& device, const Kernel& kernel) {
                                 DType::kBF16, DType::kI64, DType::kI32};
     const DType dtype = kTypes[seed % 6];
     Case want = dtype == DType::kF32 ? made : WithElements(made, dtype);
-    if (std::string_view(kernel.op) == "ten.cast") want = made;
+    if (NamesElementTypes(kernel.op)) want = made;
     if (!WhyNot(kernel, want).empty()) continue;
     ++supported;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + Name(dtype));

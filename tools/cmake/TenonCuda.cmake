@@ -8,10 +8,11 @@ if(TENON_ENABLE_CUDA)
   tenon_target_options(tenon_cuda)
   # CUDA_RUNTIME_LIBRARY is static: the driver's library is looked for at run time.
   set_target_properties(tenon_cuda PROPERTIES
-    CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF CUDA_RUNTIME_LIBRARY Static
+    CUDA_RUNTIME_LIBRARY Static
     CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
-  target_compile_options(tenon_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  # CMake 3.25 does not know that nvcc takes C++20.
+  target_compile_options(tenon_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
   target_include_directories(tenon_cuda PRIVATE "${PROJECT_SOURCE_DIR}" "${TENON_GENERATED_DIR}")
   target_link_libraries(tenon_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)
   if(TENON_INSTALL)

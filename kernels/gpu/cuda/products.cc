@@ -78,6 +78,8 @@ struct Products::Plan {
   }
 };
 
+Products::Products() = default;
+
 Products::~Products() {
   plans_.clear();
   if (handle_ != nullptr) cublasLtDestroy(handle_);

@@ -17,7 +17,7 @@ namespace tenon::kernels::gpu {
 // One for a queue. Descriptors and the chosen algorithm are kept for each kind of product.
 class Products {
  public:
-  Products() = default;
+  Products();
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   ~Products();
