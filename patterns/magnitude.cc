@@ -121,14 +121,16 @@ bool IsZeroOrOne(Value value) {
 std::optional<double> NumberOfHidden(Value keep, Value rest) {
   const Operation *a = keep.defining_op(), *b = rest.defining_op();
   if (a == nullptr || b == nullptr || !a->Has(Trait::kConstantLike) ||
-      !b->Has(Trait::kConstantLike) || keep.type() != rest.type() || !IsZeroOrOne(keep)) {
+      !b->Has(Trait::kConstantLike) || !IsZeroOrOne(keep)) {
     return std::nullopt;
   }
   const Attribute kept = a->slot(0), other = b->slot(0);
+  const int64_t n = kept.type().num_elements(), m = other.type().num_elements();
+  if (n != 1 && m != 1 && keep.type() != rest.type()) return std::nullopt;
   std::optional<double> number;
-  for (int64_t i = 0; i < kept.type().num_elements(); ++i) {
-    const double x = other.ElementAsDouble(i);
-    if (kept.ElementAsDouble(i) != 0) {
+  for (int64_t i = 0; i < std::max(n, m); ++i) {
+    const double x = other.ElementAsDouble(m == 1 ? 0 : i);
+    if (kept.ElementAsDouble(n == 1 ? 0 : i) != 0) {
       if (x != 0) return std::nullopt;
     } else if (x != number.value_or(x)) {
       return std::nullopt;
@@ -136,7 +138,7 @@ std::optional<double> NumberOfHidden(Value keep, Value rest) {
       number = x;
     }
   }
-  return number;
+  return number.value_or(0);
 }
 
 bool IsModerate(Value value) { return MagnitudeOf(value) <= kModerate; }

@@ -120,7 +120,7 @@ Rule SelectedByTables() {
   return Rule("scores-select-by-tables")
       .Summary("scores * keep + rest = where(keep, scores, number) if rest is (1 - keep) * number")
       .Match(Add(Mul(s.sum, keep), rest))
-      .Where(IsProductOfActivations(s) && SameType(keep, rest) &&
+      .Where(IsProductOfActivations(s) &&
              OnConstants(If(
                  "keep is a table of zeros and ones, and rest what it leaves",
                  [](Value k, Value r) { return NumberOfHidden(k, r).has_value(); }, keep, rest)))

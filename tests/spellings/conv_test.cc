@@ -61,7 +61,8 @@ const Spelling kConvs[] = {
     {"PReluOfChannels", "fused.group nn.conv",
      [](Graph& g) {
        g.Out(g.Op("PRelu", {Conv(g, X(g)), g.Param({kM, 1, 1})}));
-     }},
+     },
+     11, false},
     {"Gelu", "fused.conv",
      [](Graph& g) {
        V y = Conv(g, X(g)), erf = Op(g, "Erf", g.Div(y, 1.4142135623730951));
