@@ -21,13 +21,23 @@ struct Placed {
 
 enum class Fit : uint8_t { kSmallestGap, kLowestGap };
 
-// Places the buffers in the given order, each into a gap between those placed that it meets.
+// Places the buffers in the given order, each into a gap between those placed that it meets. The
+// first ones have `given` places.
 MemoryPlan PlaceInOrder(std::span<const BufferLifetime> buffers, std::span<const size_t> order,
-                        Fit fit) {
+                        Fit fit, std::span<const int64_t> given = {}) {
   MemoryPlan plan;
-  plan.offsets.assign(buffers.size(), 0);
+  plan.offsets.assign(given.begin(), given.end());
+  plan.offsets.resize(buffers.size(), 0);
   std::vector<Placed> placed;  // by begin
-  placed.reserve(order.size());
+  placed.reserve(order.size() + given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (buffers[i].size <= 0) continue;
+    const int64_t end = given[i] + RoundUp(buffers[i].size);
+    placed.push_back({given[i], end, buffers[i].first, buffers[i].last});
+    plan.arena_bytes = std::max(plan.arena_bytes, end);
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
   for (size_t index : order) {
     const BufferLifetime& buffer = buffers[index];
     const int64_t size = RoundUp(buffer.size);
@@ -118,6 +128,8 @@ int64_t ArenaBytes(std::span<const BufferLifetime> buffers, std::span<const int6
 MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanOptions& options) {
   const int64_t bound = MaxLiveBytes(buffers);
   MemoryPlan plan = PlaceGreedily(buffers, bound);
+  plan.live_bytes = bound;
+  plan.sum_bytes = SumOfBytes(buffers);
   if (plan.offsets.empty()) plan.offsets.assign(buffers.size(), 0);
   // The bound itself gets half of the steps. Failing that, the sizes between, by halves.
   int64_t impossible = bound - kArenaAlignment, steps = options.search_steps / 2;
@@ -135,6 +147,22 @@ MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanO
     attempt = RoundUp(impossible + (plan.arena_bytes - impossible) / 2);
   }
   return plan;
+}
+
+MemoryPlan ExtendMemoryPlan(std::span<const BufferLifetime> buffers,
+                            std::span<const int64_t> offsets) {
+  std::vector<size_t> order;
+  for (size_t i = offsets.size(); i < buffers.size(); ++i) {
+    if (buffers[i].size > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return buffers[a].size > buffers[b].size; });
+  MemoryPlan plan = PlaceInOrder(buffers, order, Fit::kSmallestGap, offsets);
+  plan.live_bytes = MaxLiveBytes(buffers);
+  plan.sum_bytes = SumOfBytes(buffers);
+  if (plan.arena_bytes == plan.live_bytes) return plan;
+  MemoryPlan other = PlanMemory(buffers);
+  return other.arena_bytes < plan.arena_bytes ? other : plan;
 }
 
 std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const MemoryPlan& plan) {

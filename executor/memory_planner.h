@@ -22,6 +22,8 @@ struct BufferLifetime {
 struct MemoryPlan {
   std::vector<int64_t> offsets;  // one per buffer, multiples of kArenaAlignment
   int64_t arena_bytes = 0;
+  int64_t live_bytes = 0;  // MaxLiveBytes
+  int64_t sum_bytes = 0;   // SumOfBytes
 };
 
 struct MemoryPlanOptions {
@@ -35,6 +37,11 @@ struct MemoryPlanOptions {
 // (memory_search.h). The same input gives the same plan.
 MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers,
                       const MemoryPlanOptions& options = {});
+
+// A plan of all buffers that keeps the places of the first ones, if that takes no more room than
+// another one; `offsets` are theirs.
+MemoryPlan ExtendMemoryPlan(std::span<const BufferLifetime> buffers,
+                            std::span<const int64_t> offsets);
 
 // Empty if the plan is valid for the buffers; otherwise what is wrong with it.
 std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const MemoryPlan& plan);

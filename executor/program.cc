@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "executor/attr_decode.h"
+#include "executor/file_mappings.h"
 #include "executor/lasting_memory.h"
 #include "executor/lowered_op.h"
 #include "executor/passes.h"
@@ -19,6 +21,9 @@
 
 namespace tenon {
 namespace {
+
+// Smaller constants are copied where they are not aligned.
+constexpr size_t kLargeConstant = 64 << 10;
 
 absl::Status Reject(const Operation& op, std::string message) {
   return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
@@ -81,6 +86,8 @@ class Compiler {
     }
     TENON_ASSIGN_OR_RETURN(const BufferTable table, TranslateBlock(block, res_attrs));
     TENON_RETURN_IF_ERROR(ReadStaticPlan(block, table));
+    // What was read of the files of the model, by passes too, is needed again only to be packed.
+    for (const auto& [begin, file] : model_files_) DropPages(file);
     return std::shared_ptr<const ProgramImpl>(program_);
   }
 
@@ -106,6 +113,7 @@ class Compiler {
       program_->outputs.push_back(SpecOf(result->operand(i).type(), result_names, i, "result"));
       program_->output_values.push_back(NumberOf(result->operand(i)));
     }
+    ConnectConstants();
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     AddSets(block, table);
     return table;
@@ -165,11 +173,91 @@ class Compiler {
     const Tensor& constant = outer_->program_->values[outside].constant;
     if (constant) {
       const int number = AddValue(value);
+      shared_with_outer_.insert(number);
+      outer_->shared_.insert(outside);
       program_->values[number].constant = constant;
+      program_->values[number].constant_bytes = outer_->program_->values[outside].constant_bytes;
       return number;
     }
     captures_.push_back(outside);
     return AddInput(value, "captured");
+  }
+
+  absl::Status AddConstant(Operation& op, Attribute value) {
+    ProgramValue& added = program_->values[AddValue(op.result())];
+    const std::shared_ptr<const Blob> blob = value.is_splat() ? nullptr : value.blob();
+    if (blob == nullptr || blob->size() < kLargeConstant) {
+      absl::StatusOr<Tensor> tensor = Tensor::FromAttribute(value);
+      if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
+      added.constant = *std::move(tensor);
+      return absl::OkStatus();
+    }
+    if (!mappings_) mappings_.emplace();
+    const DType dtype = value.type().dtype();
+    const std::span<const std::byte> mapping = mappings_->Find(blob->bytes());
+    if (!mapping.empty()) model_files_[mapping.data()] = mapping;
+    auto bytes = ConstantBytes::Make(blob, SizeOf(dtype), !mapping.empty());
+    if (!bytes.ok()) return Reject(op, std::string(bytes.status().message()));
+    std::vector<int64_t> shape;
+    for (DimExpr d : value.type().dims()) shape.push_back(d.constant());
+    added.constant_bytes = *std::move(bytes);
+    added.constant =
+        Tensor::Borrow(dtype, shape, added.constant_bytes->data(), added.constant_bytes);
+    return absl::OkStatus();
+  }
+
+  // Large constants are there for kernels that pack them, and then only; other users keep them.
+  void ConnectConstants() {
+    const auto pin = [this](int value) {
+      if (value >= 0 && program_->values[value].constant_bytes != nullptr) {
+        program_->values[value].constant_bytes->Pin();
+      }
+    };
+    for (const Instruction& instruction : program_->instructions) {
+      if (instruction.kind != Instruction::Kind::kCall) {
+        std::for_each(instruction.operands.begin(), instruction.operands.end(), pin);
+      }
+    }
+    std::for_each(program_->output_values.begin(), program_->output_values.end(), pin);
+    UseUnaligned();
+    for (const Instruction& instruction : program_->instructions) {
+      if (instruction.kind != Instruction::Kind::kCall) continue;
+      InstructionWeights& weights = *instruction.weights;
+      weights.once = instruction.kernel.packs_once;
+      for (int number : instruction.kernel_inputs) {
+        weights.sources.push_back(number < 0 ? nullptr : program_->values[number].constant_bytes);
+        if (weights.sources.back() != nullptr) weights.sources.back()->AddUser();
+      }
+    }
+  }
+
+  // Constants that only kernels read that do not ask for alignment are read where they are.
+  void UseUnaligned() {
+    std::vector<bool> needs_alignment(program_->values.size(), false);
+    for (int output : program_->output_values) needs_alignment[static_cast<size_t>(output)] = true;
+    for (const Instruction& instruction : program_->instructions) {
+      if (instruction.kind != Instruction::Kind::kCall) {
+        for (int number : instruction.operands) needs_alignment[static_cast<size_t>(number)] = true;
+      }
+      for (size_t i = 0; i < instruction.kernel_inputs.size(); ++i) {
+        const int number = instruction.kernel_inputs[i];
+        const bool any = i < 32 && ((instruction.kernel.unaligned_inputs >> i) & 1) != 0;
+        if (number >= 0 && !any) needs_alignment[static_cast<size_t>(number)] = true;
+      }
+    }
+    for (size_t v = 0; v < program_->values.size(); ++v) {
+      ProgramValue& value = program_->values[v];
+      // Those of programs around this one are theirs to decide on.
+      const bool own = outer_ == nullptr || !shared_with_outer_.contains(static_cast<int>(v));
+      if (value.constant_bytes == nullptr || needs_alignment[v] ||
+          shared_.contains(static_cast<int>(v)) || !own) {
+        continue;
+      }
+      std::shared_ptr<const Blob> blob = value.constant_bytes->blob();
+      void* data = const_cast<std::byte*>(blob->bytes().data());
+      value.constant = Tensor::Borrow(value.constant.dtype(), value.constant.shape(), data, blob);
+      value.constant_bytes = nullptr;
+    }
   }
 
   absl::Status Translate(Operation& op) {
@@ -177,10 +265,7 @@ class Compiler {
     for (unsigned i = 0; i < op.num_results(); ++i)
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
-      absl::StatusOr<Tensor> tensor = Tensor::FromAttribute(constant.value());
-      if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
-      program_->values[AddValue(op.result())].constant = *std::move(tensor);
-      return absl::OkStatus();
+      return AddConstant(op, constant.value());
     }
     Instruction instruction;
     instruction.location = op.location();
@@ -205,6 +290,10 @@ class Compiler {
       instruction.kind = Instruction::Kind::kCall;
       TENON_RETURN_IF_ERROR(ReadSource(op, call.source(), call.properties(), instruction));
       TENON_RETURN_IF_ERROR(FindKernel(op, call.kernel(), instruction));
+      instruction.inplace = static_cast<int>(call.inplace());
+      instruction.joined.assign(call.joined().begin(), call.joined().end());
+      instruction.parts = call.parts();
+      TENON_RETURN_IF_ERROR(ReadAbsent(op, call.absent(), instruction));
     } else if (!instruction.is_control()) {
       return Reject(
           op,
@@ -311,6 +400,18 @@ class Compiler {
     return absl::OkStatus();
   }
 
+  absl::Status ReadAbsent(Operation& op, std::span<const int64_t> absent,
+                          const Instruction& instruction) {
+    for (int64_t r : absent) {
+      const bool wanted = r < 0 || r >= op.num_results() || r >= 32 ||
+                          ((instruction.kernel.optional_outputs >> r) & 1) == 0 ||
+                          op.result(static_cast<unsigned>(r)).has_uses();
+      if (wanted) return Reject(op, fmt::format("result {} cannot be absent", r));
+      program_->values[instruction.results[static_cast<size_t>(r)]].absent = true;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status FindKernel(Operation& op, std::string_view name, Instruction& instruction) {
     const kernels::Kernel* kernel = program_->options.kernels->FindByName(name);
     if (kernel == nullptr || instruction.source->name() != kernel->op) {
@@ -403,12 +504,16 @@ class Compiler {
   std::shared_ptr<ProgramImpl> program_;
   Compiler* outer_ = nullptr;
   std::vector<int> captures_;
+  std::optional<FileMappings> mappings_;
+  std::map<const std::byte*, std::span<const std::byte>> model_files_;
+  // Constants that programs of regions use too, and that come from the program around.
+  absl::flat_hash_set<int> shared_, shared_with_outer_;
   absl::flat_hash_map<ValueImpl*, int> numbers_;
 };
 
 }  // namespace
 
-kernels::PackedBytes InstructionWeights::Pack(std::span<const int>, std::string_view layout,
+kernels::PackedBytes InstructionWeights::Pack(std::span<const int> from, std::string_view layout,
                                               size_t bytes,
                                               const std::function<void(std::byte*)>& fill) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -416,7 +521,23 @@ kernels::PackedBytes InstructionWeights::Pack(std::span<const int>, std::string_
   if (found != packed_.end()) return found->second;
   absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
   if (!memory.ok()) return nullptr;
-  fill(memory->get());
+  std::vector<ConstantBytes*> held;
+  bool complete = true;
+  for (int input : from) {
+    ConstantBytes* source = sources[static_cast<size_t>(input)].get();
+    if (source == nullptr) continue;
+    complete &= source->Hold();
+    if (complete) held.push_back(source);
+  }
+  if (complete) fill(memory->get());
+  for (int input : from) {
+    const uint64_t bit = uint64_t{1} << input;
+    ConstantBytes* source = sources[static_cast<size_t>(input)].get();
+    if (complete && once && source != nullptr && (packed_inputs_ & bit) == 0) source->RemoveUser();
+    packed_inputs_ |= bit;
+  }
+  for (ConstantBytes* source : held) source->Release();
+  if (!complete) return nullptr;
   return packed_.emplace(layout, *std::move(memory)).first->second;
 }
 

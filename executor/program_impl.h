@@ -12,6 +12,7 @@
 
 #include "executor/buffers.h"
 #include "executor/concrete_shapes.h"
+#include "executor/constant_bytes.h"
 #include "executor/program.h"
 #include "ir/dialect/ctl.h"
 
@@ -20,11 +21,20 @@ namespace tenon {
 // Packed weights of one instruction, shared among shapes and sessions.
 class InstructionWeights : public kernels::WeightStore {
  public:
+  // By input of the kernel; null for those that are always there.
+  std::vector<std::shared_ptr<ConstantBytes>> sources;
+  bool once = false;  // Kernel::packs_once
+
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                             const std::function<void(std::byte*)>& fill) override;
+  bool has_packed(size_t input) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ((packed_inputs_ >> input) & 1) != 0;
+  }
 
  private:
   std::mutex mutex_;
+  uint64_t packed_inputs_ = 0;
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout
 };
 
@@ -55,23 +65,30 @@ struct Instruction {
   kernels::Kernel kernel;
   std::vector<int> kernel_inputs;  // value numbers, -1 for an absent operand
   std::shared_ptr<InstructionWeights> weights;
+  int inplace = -1;         // operand whose buffer result 0 takes over
+  std::vector<int> joined;  // operands that lie in result 0 already (parts.h)
+  bool parts = false;       // the results lie in operand 0
   // kDims
   std::vector<DimExpr> dims;
   // kIf, kFor, kWhile
   std::vector<NestedProgram> regions;
   LoopParts loop;
 
+  bool has_parts() const { return parts || !joined.empty(); }
   bool is_control() const {
     return kind == Kind::kIf || kind == Kind::kFor || kind == Kind::kWhile;
   }
 };
 
 struct ProgramValue {
-  Type type;          // as declared
-  int set = -1;       // buffer set
-  int input = -1;     // function argument
-  Tensor constant;    // null unless a constant
-  int last_use = -1;  // instruction; num_instructions for function results
+  Type type;        // as declared
+  int set = -1;     // buffer set
+  int input = -1;   // function argument
+  Tensor constant;  // null unless a constant
+  // Of a large constant: its bytes are there while somebody holds them. Null: always.
+  std::shared_ptr<ConstantBytes> constant_bytes;
+  int last_use = -1;    // instruction; num_instructions for function results
+  bool absent = false;  // a result that nobody reads and the kernel need not write
 };
 
 struct ProgramSet {
@@ -94,6 +111,8 @@ struct ProgramImpl {
   // The plan of a function with static shapes, as plan-memory recorded it; one entry per set.
   std::optional<MemoryPlan> static_plan;
   Context* context = nullptr;
+
+  bool is_absent(int value) const { return values[value].absent; }
 
   // "/node: ten.add: message".
   absl::Status Error(const Instruction& instruction, const absl::Status& status) const;

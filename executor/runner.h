@@ -12,7 +12,7 @@
 #include "executor/control.h"
 #include "executor/prepared.h"
 #include "executor/program_impl.h"
-#include "executor/session.h"
+#include "executor/session_state.h"
 #include "executor/walk.h"
 
 namespace tenon {
@@ -21,8 +21,8 @@ namespace tenon {
 // values of the program's outer_symbols, kNoValue for those that nothing around it knows.
 class Runner {
  public:
-  Runner(const ProgramImpl& program, kernels::DeviceContext& device, Session::Stats& stats)
-      : program_(program), device_(device), stats_(stats), control_(program, device, stats) {}
+  Runner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state)
+      : program_(program), device_(device), state_(state), control_(program, device, state) {}
 
   // Results are allocated. With `share`, those that are values from around the program share their
   // memory; otherwise all are the caller's alone.
@@ -37,13 +37,16 @@ class Runner {
 
  private:
   struct ClassPlan {
-    std::vector<int64_t> sizes;  // per set; never shrinks
+    std::vector<int64_t> sizes;  // of sets and scratch; never shrink
     std::shared_ptr<const MemoryPlan> plan;
   };
 
   absl::StatusOr<Prepared*> Find(std::span<const kernels::TensorView> inputs,
                                  std::span<const int64_t> symbols);
-  absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk);
+  absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk,
+                                                            std::span<const int64_t> scratch);
+  std::vector<BufferLifetime> Lifetimes(std::span<const int64_t> sizes) const;
+  absl::Status GrowArena(const MemoryPlan& plan);
   int64_t BoundBytes(int set, int64_t exact, const Bindings& bounds) const;
   absl::Status CheckPlaces(std::span<const kernels::TensorView> inputs,
                            std::span<const kernels::TensorView> outputs) const;
@@ -57,13 +60,13 @@ class Runner {
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
-  Session::Stats& stats_;
+  SessionState& state_;
   ControlRunner control_;
   bool dynamic_ = false;                           // some shape depends on values other than shapes
   std::list<std::unique_ptr<Prepared>> prepared_;  // most recently used first
   std::map<std::vector<int64_t>, ClassPlan> plans_;  // by the bounds of the symbols
   std::shared_ptr<std::byte> arena_;
-  size_t arena_bytes_ = 0;
+  MemoryPlan arena_plan_;  // the largest
 };
 
 }  // namespace tenon

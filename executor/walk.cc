@@ -1,5 +1,7 @@
 #include "executor/walk.h"
 
+#include <algorithm>
+
 #include "executor/attr_decode.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -13,6 +15,44 @@ using kernels::TensorView;
 // Values up to this size are computed with the plan when they follow from shapes: shape arithmetic,
 // position ids, causal masks. Larger ones would cost more memory per shape than they save time.
 constexpr size_t kMaxPlanTimeBytes = 64 << 10;
+
+// One preparation of an instruction. Large constants are there for it unless it is known that the
+// kernel reads them only to pack them; those that it does not pack stay for its runs.
+class Packing : public kernels::WeightStore {
+ public:
+  explicit Packing(InstructionWeights& weights) : weights_(weights) {
+    for (size_t i = 0; i < weights.sources.size(); ++i) {
+      if (weights.sources[i] == nullptr || weights.has_packed(i)) continue;
+      if (weights.sources[i]->Hold()) held_.push_back(i);
+    }
+  }
+  ~Packing() override {
+    for (size_t i : held_) weights_.sources[i]->Release();
+  }
+  // What has not been packed stays. False if it is there no more.
+  bool KeepOthers() {
+    bool kept = true;
+    for (size_t i = 0; i < weights_.sources.size(); ++i) {
+      if (weights_.sources[i] != nullptr && ((packed_ >> i) & 1) == 0) {
+        kept &= weights_.sources[i]->Pin();
+      }
+    }
+    return kept;
+  }
+  Packing(const Packing&) = delete;
+  Packing& operator=(const Packing&) = delete;
+
+  kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                            const std::function<void(std::byte*)>& fill) override {
+    for (int input : from) packed_ |= uint64_t{1} << input;
+    return weights_.Pack(from, layout, bytes, fill);
+  }
+
+ private:
+  InstructionWeights& weights_;
+  absl::InlinedVector<size_t, 4> held_;
+  uint64_t packed_ = 0;
+};
 
 }  // namespace
 
@@ -212,7 +252,11 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
                                  std::shared_ptr<kernels::KernelState>& state,
                                  size_t& scratch_bytes) const {
   scratch_bytes = 0;
-  if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
+  Packing packing(*instruction.weights);
+  if (instruction.kernel.prepare == nullptr) {
+    packing.KeepOthers();
+    return absl::OkStatus();
+  }
   // Only what is constant for the life of the program has data here.
   absl::InlinedVector<TensorView, 8> weights(inputs.begin(), inputs.end());
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -224,13 +268,18 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
   args.outputs = outputs;
   args.attrs = attrs;
   args.device = &device_;
-  args.weights = instruction.weights.get();
+  args.weights = &packing;
   // What it makes outlives the run: none of it is left out when that is cancelled.
   const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
   device_.parallel->set_cancel_flag(nullptr);
   const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
   device_.parallel->set_cancel_flag(cancel);
   if (!status.ok()) return program_.KernelError(instruction, status);
+  const bool empty = std::all_of(outputs.begin(), outputs.end(),
+                                 [](const TensorView& out) { return out.numel() == 0; });
+  if (!packing.KeepOthers() && !empty) {
+    return program_.Error(instruction, absl::InternalError("a packed constant is needed again"));
+  }
   scratch_bytes = args.scratch_bytes;
   return absl::OkStatus();
 }
@@ -240,6 +289,10 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   for (int number : instruction.kernel_inputs)
     inputs.push_back(number < 0 ? TensorView() : view(number));
   for (int number : instruction.results) {
+    if (program_.is_absent(number)) {
+      outputs.push_back({});
+      continue;
+    }
     absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateAligned(BytesOf(number));
     if (!memory.ok()) return program_.Error(instruction, memory.status());
     values_[number].data = memory->get();
@@ -261,7 +314,14 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
     TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
   }
   args.scratch = scratch.get();
+  const int64_t start = profiler_ != nullptr ? Profiler::Now() : 0;
   const kernels::KernelStatus status = instruction.kernel.run(args);
+  if (profiler_ != nullptr) {
+    const int64_t end = Profiler::Now();
+    profiler_->Record(
+        profiler_->Find(DescribeCall(program_, instruction, args.inputs, args.outputs, attrs)),
+        start, end);
+  }
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
   return status.ok() ? absl::OkStatus() : program_.KernelError(instruction, status);
 }

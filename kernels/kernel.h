@@ -100,7 +100,8 @@ class WeightStore {
   // `layout` names everything that the bytes depend on besides the values of the inputs `from`,
   // which must be constants: blocking, transposition, instruction set, dtype. `fill` writes all
   // `bytes` bytes. It is called at most once a program for equal constants and layouts, and not at
-  // all when a cache file has the bytes. Null: no memory.
+  // all when a cache file has the bytes. Null: no memory. Inputs that a kernel packs it reads in
+  // `fill` only: large constants are not in memory at other times.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
 };
@@ -163,6 +164,13 @@ struct Kernel {
   SupportsFn supports = nullptr;  // null: always
   // Operand index whose buffer output 0 may share (elementwise kernels): bit i = input i.
   uint32_t inplace_mask = 0;
+  // Outputs that may be absent (views with dtype kInvalid): bit i = output i.
+  uint32_t optional_outputs = 0;
+  // Inputs that are read at any alignment, as slices of model files have it: bit i = input i.
+  uint32_t unaligned_inputs = 0;
+  // The layouts that Prepare packs a constant in follow from the constant alone, and it packs it
+  // whatever the other shapes are: once packed, the constant itself is not needed any more.
+  bool packs_once = false;
 };
 
 }  // namespace tenon::kernels

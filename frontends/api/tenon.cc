@@ -176,6 +176,7 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
       RunPipeline(lowered.module(), LowerPipeline(options.reference), context, false));
   ProgramOptions program;
   program.threads = options.threads;
+  program.check_memory = options.check_memory;
   program.context = model.shared_context();
   return Program::Compile(main, program);
 }

@@ -81,8 +81,9 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
                       OptimizeReport* report = nullptr);
 
 struct CompileOptions {
-  int threads = 0;         // 0: one per core
-  bool reference = false;  // with the readable reference kernels alone
+  int threads = 0;            // 0: one per core
+  bool reference = false;     // with the readable reference kernels alone
+  bool check_memory = false;  // see ProgramOptions
 };
 
 // Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the

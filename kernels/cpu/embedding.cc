@@ -21,6 +21,9 @@ std::string Supports(const CallSignature& call) {
   return "";
 }
 
+// Floats of a row that is not aligned, copied at a time.
+constexpr int64_t kPiece = 1024;
+
 // out = the sum of the row; its first part may be a table's row itself.
 KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float* out) {
   const auto add =
@@ -31,11 +34,28 @@ KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float
     if (sum != nullptr) add(sum, part, out, call.size);
     sum = sum == nullptr ? part : out;
   };
+  auto take_unaligned = [&](const std::byte* part) {
+    float piece[kPiece];
+    for (int64_t begin = 0; begin < call.size; begin += kPiece) {
+      const int64_t count = std::min(kPiece, call.size - begin);
+      float* to = sum == nullptr ? out + begin : piece;
+      std::memcpy(to, part + begin * static_cast<int64_t>(sizeof(float)),
+                  static_cast<size_t>(count) * sizeof(float));
+      if (sum != nullptr) add(sum + begin, piece, out + begin, count);
+    }
+    sum = out;
+  };
   for (size_t i = 0; i < 3; ++i) {
     if (!call.ids[i].present()) continue;
     int64_t index;
     if (KernelStatus status = call.Index(i, walk[i], index); !status.ok()) return status;
-    take(call.tables[i].as<float>() + index * call.size);
+    const TensorView& table = call.tables[i];
+    if (reinterpret_cast<uintptr_t>(table.data) % alignof(float) == 0) {
+      take(table.as<float>() + index * call.size);
+    } else {
+      take_unaligned(table.as<std::byte>() +
+                     index * call.size * static_cast<int64_t>(sizeof(float)));
+    }
   }
   if (call.added.present()) take(call.added.as<float>() + walk[3]);
   if (sum != out) std::memcpy(out, sum, static_cast<size_t>(call.size) * sizeof(float));
@@ -82,7 +102,9 @@ Kernel CpuEmbedding() {
           .name = "cpu.embedding",
           .priority = 10,
           .run = Embedding,
-          .supports = Supports};
+          .supports = Supports,
+          .optional_outputs = 2,
+          .unaligned_inputs = 0b101010};  // the tables
 }
 
 }  // namespace tenon::kernels

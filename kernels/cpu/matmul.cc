@@ -252,7 +252,9 @@ Kernel CpuFusedLinear() {
           .priority = 10,
           .run = Linear,
           .prepare = PrepareLinear,
-          .supports = cpu::RequireF32};
+          .supports = cpu::RequireF32,
+          .inplace_mask = 8,  // the residual
+          .packs_once = true};
 }
 
 Kernel CpuMatMul() {
@@ -261,7 +263,8 @@ Kernel CpuMatMul() {
           .priority = 10,
           .run = MatMul,
           .prepare = PrepareMatMul,
-          .supports = cpu::RequireF32};
+          .supports = cpu::RequireF32,
+          .packs_once = true};
 }
 
 }  // namespace tenon::kernels

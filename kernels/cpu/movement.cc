@@ -130,7 +130,10 @@ void CopyParts(const RunArgs& args, const TensorView& whole, std::span<const Ten
         const int64_t bytes = part.shape[axis] * inner;
         if (bytes == 0) continue;
         char* other = part.as<char>() + o * bytes;
-        std::memcpy(kJoin ? at : other, kJoin ? other : at, static_cast<size_t>(bytes));
+        // The memory plan may have put the part where it belongs.
+        if (at != other) {
+          std::memcpy(kJoin ? at : other, kJoin ? other : at, static_cast<size_t>(bytes));
+        }
         at += bytes;
       }
     }
@@ -185,7 +188,11 @@ Kernel CpuDynamicTile() {
 }
 Kernel CpuExpand() { return StridedKernel<ExpandLayout>("ten.expand", "cpu.expand"); }
 Kernel CpuGather() {
-  return {.op = "ten.gather", .name = "cpu.gather", .priority = 10, .run = Gather};
+  return {.op = "ten.gather",
+          .name = "cpu.gather",
+          .priority = 10,
+          .run = Gather,
+          .unaligned_inputs = 1};
 }
 Kernel CpuSlice() { return StridedKernel<SliceLayout>("ten.slice", "cpu.slice"); }
 Kernel CpuSplit() {

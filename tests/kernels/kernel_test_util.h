@@ -44,6 +44,7 @@ struct Tensor {
   Shape shape;
   std::vector<uint64_t> storage;  // of the right alignment for every element type
   size_t bytes = 0;
+  size_t shift = 0;  // bytes by which a view begins later: of no alignment then
 
   Tensor() = default;
   Tensor(DType type, Shape extents) : dtype(type), shape(std::move(extents)) {
@@ -71,7 +72,12 @@ struct Tensor {
     return std::vector<T>(data<T>(), data<T>() + numel());
   }
   TensorView view() const {
-    return {dtype == DType::kInvalid ? nullptr : data<void>(), dtype, shape};
+    return {dtype == DType::kInvalid ? nullptr : data<char>() + shift, dtype, shape};
+  }
+  void Unalign() {
+    storage.resize(storage.size() + 1);
+    std::memmove(data<char>() + 1, data<char>(), bytes);
+    shift = 1;
   }
 };
 

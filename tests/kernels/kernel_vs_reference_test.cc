@@ -108,6 +108,27 @@ TEST_P(KernelVsReferenceTest, Agrees) {
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_TRUE(Same(got.outputs[0], want.outputs[0])) << "in place of input " << i;
     }
+    for (size_t i = 0; i < want.outputs.size(); ++i) {
+      if ((kernel.optional_outputs >> i & 1) == 0) continue;
+      Case got = want;
+      got.outputs[i] = Tensor();
+      status = RunCase(kernel, got, 3);
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (size_t j = 0; j < want.outputs.size(); ++j) {
+        if (j == i) continue;
+        ASSERT_TRUE(Same(got.outputs[j], want.outputs[j])) << "without result " << i;
+      }
+    }
+    for (size_t i = 0; i < want.inputs.size(); ++i) {
+      if ((kernel.unaligned_inputs >> i & 1) == 0 || !want.inputs[i].view().present()) continue;
+      Case got = want;
+      got.inputs[i].Unalign();
+      status = RunCase(kernel, got, 3);
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (size_t j = 0; j < want.outputs.size(); ++j) {
+        ASSERT_TRUE(Same(got.outputs[j], want.outputs[j])) << "input " << i << " unaligned";
+      }
+    }
   }
   EXPECT_GE(supported, kFewestRun) << "the generator rarely makes calls that the kernel supports";
 }

@@ -36,6 +36,8 @@ struct Report {
   std::vector<CaseReport> cases;
   double original_ms = 0, optimized_ms = 0;
   int runs = 0;
+  Session::Stats memory;  // of the optimised program
+  std::string profile;    // tables
   std::vector<std::string> notes;
   bool pass() const;
 };
