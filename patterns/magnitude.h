@@ -16,7 +16,8 @@ double MagnitudeOf(Value value);
 // Is every element of the value, of whatever dtype, provably 0 or 1?
 bool IsZeroOrOne(Value value);
 
-// The number c, if `rest` is (1 - keep) * c for a constant `keep` of zeros and ones.
+// The number c, if `rest` is (1 - keep) * c for a constant `keep` of zeros and ones; 0 if no
+// element of `keep` is 0. The two have one type, or one of them has a single element.
 std::optional<double> NumberOfHidden(Value keep, Value rest);
 
 // Does adding 1e30 swallow the value? Masks with the lowest number of f32 then mean the same

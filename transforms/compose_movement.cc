@@ -40,7 +40,7 @@ bool IsStaticInside(Type type) {
 
 // Can the op be read as a map of elements within each sample? A sample is what one index of a
 // symbolic outermost extent holds; that axis stays where it is.
-bool IsMovement(const Operation& op) {
+bool IsMovement(Operation& op) {
   if (!IsCopy(op) && op.id() != ten::ReshapeOp::kId) return false;
   for (unsigned i = 0; i < op.num_operands(); ++i) {
     if (!IsStaticInside(op.operand(i).type())) return false;
@@ -51,18 +51,18 @@ bool IsMovement(const Operation& op) {
   const bool outer_moves = op.operand(0).type().dim(0).is_constant();
   switch (op.id()) {
     case ten::TransposeOp::kId:
-      return outer_moves || ten::TransposeOp(const_cast<Operation*>(&op)).perm()[0] == 0;
+      return outer_moves || ten::TransposeOp(&op).perm()[0] == 0;
     case ten::SliceOp::kId: {
-      const ten::SliceOp slice(const_cast<Operation*>(&op));
+      const ten::SliceOp slice(&op);
       if (slice.axes().size() != 1 || slice.steps()[0] < 1) return false;
       return (slice.axes()[0] > 0 || outer_moves) && slice.starts()[0].is_constant();
     }
     case ten::SplitOp::kId: {
-      const ten::SplitOp split(const_cast<Operation*>(&op));
+      const ten::SplitOp split(&op);
       return split.axis() > 0 || outer_moves;
     }
     case ten::ConcatOp::kId:
-      return ten::ConcatOp(const_cast<Operation*>(&op)).axis() > 0 || outer_moves;
+      return ten::ConcatOp(&op).axis() > 0 || outer_moves;
     default:
       return true;
   }
