@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/lowered_op.h"
+#include "executor/parts.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
@@ -22,12 +23,6 @@ bool SameSize(Type a, Type b) {
     if (!DimExpr::ProvablyEqual(a.dim(i), b.dim(i))) return false;
   }
   return true;
-}
-
-// The value whose bytes `value` shows through views.
-Value ViewRoot(Value value) {
-  while (auto view = DefinedBy<kernel::ViewOp>(value)) value = view->operand(0);
-  return value;
 }
 
 // Copies of constants to a device are made once, outside of any plan.
@@ -53,106 +48,256 @@ std::vector<Value> ReadValues(Operation& op) {
   return values;
 }
 
-int BufferTable::NewSet(Value value, BufferSet::Kind kind, int position) {
-  BufferSet set;
-  set.kind = kind;
-  set.first = set.last = position;
-  set.members.push_back(value);
-  sets_.push_back(std::move(set));
-  set_of_[value.impl()] = static_cast<int>(sets_.size()) - 1;
-  return static_cast<int>(sets_.size()) - 1;
+Value ViewRoot(Value value) {
+  while (auto view = DefinedBy<kernel::ViewOp>(value)) value = view->operand(0);
+  return value;
 }
 
-void BufferTable::Join(Value value, int set) {
-  set_of_[value.impl()] = set;
-  sets_[set].members.push_back(value);
-}
+// Bytes of a buffer that values name: all of it, or a part of what another range names.
+struct Range {
+  int whole = -1;  // the range that this one is a part of
+  // The concatenation or cut that made it a part: parts by one operation share no bytes.
+  const Operation* by = nullptr;
+  int set = -1;  // while it is no part
+};
 
-absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
-  BufferTable table;
-  for (unsigned i = 0; i < block.num_arguments(); ++i)
-    table.NewSet(block.argument(i), BufferSet::Kind::kInput, 0);
+class BufferAnalysis {
+ public:
+  struct Problem {
+    Operation* op;
+    std::string message;
+  };
 
+  explicit BufferAnalysis(Block& block) : block_(block) {}
+
+  std::optional<Problem> Run() {
+    for (unsigned i = 0; i < block_.num_arguments(); ++i) {
+      New(block_.argument(i), BufferSet::Kind::kInput, 0);
+    }
+    int position = 0;
+    for (Operation& op : block_) {
+      Read(op, position);
+      if (auto problem = Define(op, position)) return problem;
+      position_of_[&op] = position++;
+    }
+    if (auto problem = CheckTakenOver()) return problem;
+    FindOutputs();
+    DropEmptySets();
+    return std::nullopt;
+  }
+
+  BufferTable Take() {
+    for (const auto& [value, range] : range_of_) table_.set_of_[value] = SetOf(range);
+    return std::move(table_);
+  }
+
+ private:
   struct TakenOver {
     Operation* op;
-    int position, set;
+    int position, range;
     Value value;
   };
-  std::vector<TakenOver> taken_over;
-  int position = 0;
-  for (Operation& op : block) {
+
+  int New(Value value, BufferSet::Kind kind, int position) {
+    BufferSet set;
+    set.kind = kind;
+    set.first = set.last = position;
+    set.members.push_back(value);
+    table_.sets_.push_back(std::move(set));
+    ranges_.push_back({.set = static_cast<int>(table_.sets_.size()) - 1});
+    return range_of_[value.impl()] = static_cast<int>(ranges_.size()) - 1;
+  }
+
+  int RangeOf(Value value) const { return range_of_.at(value.impl()); }
+  int SetOf(int range) const {
+    while (ranges_[range].whole >= 0) range = ranges_[range].whole;
+    return ranges_[range].set;
+  }
+  BufferSet& SetOf(Value value) { return table_.sets_[SetOf(RangeOf(value))]; }
+
+  void Name(Value value, int range) {
+    range_of_[value.impl()] = range;
+    table_.sets_[SetOf(range)].members.push_back(value);
+  }
+
+  void Read(Operation& op, int position) {
     for (const Value value : ReadValues(op)) {
-      if (!table.set_of_.contains(value.impl())) {
+      if (!range_of_.contains(value.impl())) {
         // From around the block.
         const bool constant = static_cast<bool>(DefinedBy<core::ConstantOp>(value));
-        table.NewSet(value, constant ? BufferSet::Kind::kConstant : BufferSet::Kind::kInput, 0);
+        New(value, constant ? BufferSet::Kind::kConstant : BufferSet::Kind::kInput, 0);
       }
-      BufferSet& set = table.sets_[table.set_of(value)];
+      BufferSet& set = SetOf(value);
       set.last = std::max(set.last, position);
     }
+  }
+
+  std::optional<Problem> Define(Operation& op, int position) {
+    const bool uploaded = IsUploadOfConstant(op);
+    if (auto call = DynCast<kernel::CallOp>(&op); call && !uploaded) {
+      return DefineCall(call, position);
+    }
     for (unsigned r = 0; r < op.num_results(); ++r) {
-      const Value result = op.result(r);
       if (Isa<kernel::ViewOp>(op)) {
-        table.Join(result, table.set_of(op.operand(0)));
-      } else if (IsUploadOfConstant(op)) {
-        table.NewSet(result, BufferSet::Kind::kPlanTime, position);
-      } else if (auto call = DynCast<kernel::CallOp>(&op)) {
-        const int64_t inplace = r == 0 ? call.inplace() : -1;
-        if (inplace < 0) {
-          table.NewSet(result, BufferSet::Kind::kArena, position);
-          continue;
+        Name(op.result(r), RangeOf(op.operand(0)));
+        continue;
+      }
+      BufferSet::Kind kind = BufferSet::Kind::kConstant;
+      if (IsStructuredControl(op)) kind = BufferSet::Kind::kArena;
+      if (Isa<kernel::DimsOp>(op) || uploaded) kind = BufferSet::Kind::kPlanTime;
+      New(op.result(r), kind, position);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Problem> DefineCall(kernel::CallOp call, int position) {
+    Operation* op = call.op();
+    if (HasParts(*op)) {
+      if (PartsOf(call) != PartsKind::kCut ||
+          SetOf(op->operand(0)).kind != BufferSet::Kind::kArena) {
+        return Problem{op, "the results are not parts of a buffer that a kernel has written"};
+      }
+      for (unsigned r = 0; r < op->num_results(); ++r) {
+        ranges_.push_back({.whole = RangeOf(op->operand(0)), .by = op});
+        Name(op->result(r), static_cast<int>(ranges_.size()) - 1);
+      }
+      return std::nullopt;
+    }
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      const Value result = op->result(r);
+      const int64_t inplace = r == 0 ? call.inplace() : -1;
+      if (inplace < 0) {
+        New(result, BufferSet::Kind::kArena, position);
+        continue;
+      }
+      const Value operand = inplace < op->num_operands() ? op->operand(inplace) : Value();
+      if (!operand || !SameSize(operand.type(), result.type()) ||
+          SetOf(operand).kind != BufferSet::Kind::kArena) {
+        return Problem{op, fmt::format("result 0 cannot take over the buffer of operand {} "
+                                       "(expected an operand of the result's size that a kernel "
+                                       "has written)",
+                                       inplace)};
+      }
+      taken_over_.push_back({op, position, RangeOf(operand), operand});
+      Name(result, RangeOf(operand));
+    }
+    const std::vector<int64_t> operands = JoinedOf(*op);
+    if (operands.empty()) return std::nullopt;
+    if (PartsOf(call) != PartsKind::kJoin || call.inplace() >= 0) {
+      return Problem{op, "the operands are not parts of the result"};
+    }
+    for (int64_t joined : operands) {
+      if (auto problem = Join(call, joined)) return problem;
+    }
+    return std::nullopt;
+  }
+
+  // Operand `index` lies in the result from its beginning on.
+  std::optional<Problem> Join(kernel::CallOp call, int64_t index) {
+    Operation* op = call.op();
+    const int range = index >= 0 && index < op->num_operands()
+                          ? RangeOf(op->operand(static_cast<unsigned>(index)))
+                          : -1;
+    if (range < 0 || ranges_[range].whole >= 0 ||
+        table_.sets_[ranges_[range].set].kind != BufferSet::Kind::kArena) {
+      return Problem{op, fmt::format("operand {} cannot be a part of the result (expected one with "
+                                     "a buffer of its own that a kernel has written)",
+                                     index)};
+    }
+    const int to = RangeOf(op->result(0));
+    BufferSet& part = table_.sets_[ranges_[range].set];
+    BufferSet& whole = table_.sets_[ranges_[to].set];
+    whole.first = std::min(whole.first, part.first);
+    whole.last = std::max(whole.last, part.last);
+    whole.members.insert(whole.members.end(), part.members.begin(), part.members.end());
+    part.members.clear();
+    ranges_[range].whole = to;
+    ranges_[range].by = op;
+    return std::nullopt;
+  }
+
+  bool Overlap(int a, int b) const {
+    const auto path = [&](int range) {
+      std::vector<int> up;
+      for (; range >= 0; range = ranges_[range].whole) up.push_back(range);
+      return std::vector<int>(up.rbegin(), up.rend());
+    };
+    const std::vector<int> of_a = path(a), of_b = path(b);
+    size_t common = 0;
+    while (common < of_a.size() && common < of_b.size() && of_a[common] == of_b[common]) ++common;
+    if (common == of_a.size() || common == of_b.size()) return true;
+    return common > 0 && ranges_[of_a[common]].by != ranges_[of_b[common]].by;
+  }
+
+  int PositionOf(const Operation* op, int otherwise) const {
+    const auto found = position_of_.find(op);
+    return found == position_of_.end() ? otherwise : found->second;
+  }
+
+  // Bytes that were taken over at some position: no older value in them may be read later.
+  std::optional<Problem> CheckTakenOver() const {
+    const int end = static_cast<int>(position_of_.size());
+    for (const TakenOver& t : taken_over_) {
+      for (Value member : table_.sets_[SetOf(t.range)].members) {
+        const int defined =
+            PositionOf(member.is_block_argument() ? nullptr : member.defining_op(), 0);
+        if (defined >= t.position || !Overlap(RangeOf(member), t.range)) continue;
+        for (OpOperand& use : member.uses()) {
+          const int used = PositionOf(AncestorIn(block_, use.owner()), end);
+          if (used < t.position || (used == t.position && member == t.value)) continue;
+          return Problem{t.op, "result 0 takes over a buffer that is still needed"};
         }
-        const Value operand = inplace < op.num_operands() ? op.operand(inplace) : Value();
-        if (!operand || !SameSize(operand.type(), result.type()) ||
-            table.sets_[table.set_of(operand)].kind != BufferSet::Kind::kArena) {
-          return EmitStatus(
-              op.context(), op.location(), absl::StatusCode::kInvalidArgument,
-              fmt::format(
-                  "result 0 cannot take over the buffer of operand {} (expected an operand of "
-                  "the result's size that a kernel has written)",
-                  inplace));
-        }
-        const int set = table.set_of(operand);
-        taken_over.push_back({&op, position, set, operand});
-        table.Join(result, set);
-      } else if (IsStructuredControl(op)) {
-        table.NewSet(result, BufferSet::Kind::kArena, position);
-      } else {
-        table.NewSet(
-            result,
-            Isa<kernel::DimsOp>(op) ? BufferSet::Kind::kPlanTime : BufferSet::Kind::kConstant,
-            position);
       }
     }
-    ++position;
+    return std::nullopt;
   }
-  // A buffer that was taken over at some position: no older member may be read later.
-  absl::flat_hash_map<const Operation*, int> position_of;
-  position = 0;
-  for (Operation& op : block) position_of[&op] = position++;
-  for (const TakenOver& t : taken_over) {
-    for (Value member : table.sets_[t.set].members) {
-      const auto definition =
-          position_of.find(member.is_block_argument() ? nullptr : member.defining_op());
-      const int defined = definition == position_of.end() ? 0 : definition->second;
-      if (defined >= t.position) continue;
-      for (OpOperand& use : member.uses()) {
-        auto user = position_of.find(AncestorIn(block, use.owner()));
-        const int used = user == position_of.end() ? position : user->second;
-        if (used < t.position || (used == t.position && member == t.value)) continue;
-        return EmitStatus(t.op->context(), t.op->location(), absl::StatusCode::kInvalidArgument,
-                          "result 0 takes over a buffer that is still needed");
-      }
-    }
-  }
+
   // A buffer whose value is returned is written to the caller's memory, when it is returned once.
-  Operation* terminator = block.back();
-  if (terminator == nullptr) return table;
-  for (unsigned i = 0; i < terminator->num_operands(); ++i) {
-    BufferSet& set = table.sets_[table.set_of(terminator->operand(i))];
-    if (set.kind == BufferSet::Kind::kArena && set.output < 0) set.output = static_cast<int>(i);
+  void FindOutputs() {
+    Operation* terminator = block_.back();
+    if (terminator == nullptr) return;
+    for (unsigned i = 0; i < terminator->num_operands(); ++i) {
+      const Value value = terminator->operand(i);
+      BufferSet& set = SetOf(value);
+      const bool whole = ranges_[RangeOf(value)].whole < 0;
+      if (whole && set.kind == BufferSet::Kind::kArena && set.output < 0) {
+        set.output = static_cast<int>(i);
+      }
+    }
   }
-  return table;
+
+  // Those whose members became parts of another set.
+  void DropEmptySets() {
+    std::vector<int> number;
+    int next = 0;
+    for (const BufferSet& set : table_.sets_) number.push_back(set.members.empty() ? -1 : next++);
+    for (Range& range : ranges_) {
+      if (range.set >= 0) range.set = number[range.set];
+    }
+    std::erase_if(table_.sets_, [](const BufferSet& set) { return set.members.empty(); });
+  }
+
+  Block& block_;
+  BufferTable table_;
+  std::vector<Range> ranges_;
+  absl::flat_hash_map<ValueImpl*, int> range_of_;
+  absl::flat_hash_map<const Operation*, int> position_of_;
+  std::vector<TakenOver> taken_over_;
+};
+
+absl::StatusOr<BufferTable> BufferTable::Analyze(Block& block) {
+  BufferAnalysis analysis(block);
+  if (const auto problem = analysis.Run()) {
+    return EmitStatus(problem->op->context(), problem->op->location(),
+                      absl::StatusCode::kInvalidArgument, problem->message);
+  }
+  return analysis.Take();
+}
+
+std::optional<BufferTable> BufferTable::TryAnalyze(Block& block) {
+  BufferAnalysis analysis(block);
+  if (analysis.Run()) return std::nullopt;
+  return analysis.Take();
 }
 
 std::vector<std::pair<Operation*, int>> ChooseInPlace(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@
 
 namespace tenon {
 
-// Values joined by views and by kernels that work in place. All have the same number of bytes.
+// Values joined by views, by kernels that work in place, and as parts of one of them (parts.h).
 struct BufferSet {
   enum class Kind : uint8_t {
     kArena,     // written by kernels and by ctl ops
@@ -27,28 +28,32 @@ struct BufferSet {
   Kind kind = Kind::kArena;
   int first = 0, last = 0;     // positions of operations in the block
   int output = -1;             // kArena: the function result that it is written to directly, or -1
-  std::vector<Value> members;  // in order of definition
+  std::vector<Value> members;  // the first has all the bytes of the buffer
 };
 
 class BufferTable {
  public:
-  // REQUIRES: a block of kernel.*, core.constant, ctl.* and a terminator. Fails on an in-place
-  // decision that would destroy a value that is still needed; the error is located.
+  // REQUIRES: a block of kernel.*, core.constant, ctl.* and a terminator. Fails on a decision
+  // (inplace, joined, parts) that would destroy a value that is still needed; the error is located.
   static absl::StatusOr<BufferTable> Analyze(Block& block);
+  // The same; nothing is said about why it fails.
+  static std::optional<BufferTable> TryAnalyze(Block& block);
 
   std::vector<BufferSet>& sets() { return sets_; }
   const std::vector<BufferSet>& sets() const { return sets_; }
   int set_of(Value value) const { return set_of_.at(value.impl()); }
 
  private:
-  int NewSet(Value value, BufferSet::Kind kind, int position);
-  void Join(Value value, int set);
+  friend class BufferAnalysis;
   std::vector<BufferSet> sets_;
   absl::flat_hash_map<ValueImpl*, int> set_of_;
 };
 
 // What an op reads when it runs: its operands, and what its regions read from around it.
 std::vector<Value> ReadValues(Operation& op);
+
+// The value whose bytes `value` shows through views.
+Value ViewRoot(Value value);
 
 // For each kernel.call of the block, in order, the operand that its first result may replace, or
 // -1: the operand's buffer is needed by nobody afterwards, has the result's type, and the kernel

@@ -48,8 +48,8 @@ absl::StatusOr<Tensor> StackSlices(std::span<const Tensor> slices, const LoopSca
 }  // namespace
 
 ControlRunner::ControlRunner(const ProgramImpl& program, kernels::DeviceContext& device,
-                             Session::Stats& stats)
-    : program_(program), device_(device), stats_(stats) {}
+                             SessionState& state)
+    : program_(program), device_(device), state_(state) {}
 ControlRunner::~ControlRunner() = default;
 
 Runner& ControlRunner::RunnerOf(size_t instruction, size_t region) {
@@ -58,7 +58,7 @@ Runner& ControlRunner::RunnerOf(size_t instruction, size_t region) {
   if (runners_[instruction].empty()) runners_[instruction].resize(regions.size());
   std::unique_ptr<Runner>& runner = runners_[instruction][region];
   if (runner == nullptr) {
-    runner = std::make_unique<Runner>(*regions[region].program, device_, stats_);
+    runner = std::make_unique<Runner>(*regions[region].program, device_, state_);
   }
   return *runner;
 }

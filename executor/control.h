@@ -8,7 +8,7 @@
 
 #include "executor/bindings.h"
 #include "executor/program_impl.h"
-#include "executor/session.h"
+#include "executor/session_state.h"
 
 namespace tenon {
 
@@ -20,7 +20,7 @@ inline constexpr int64_t kNoValue = -1;
 // One for a program in a session; has a runner for each region, made when it first runs.
 class ControlRunner {
  public:
-  ControlRunner(const ProgramImpl& program, kernels::DeviceContext& device, Session::Stats& stats);
+  ControlRunner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state);
   ~ControlRunner();
   ControlRunner(const ControlRunner&) = delete;
   ControlRunner& operator=(const ControlRunner&) = delete;
@@ -48,7 +48,7 @@ class ControlRunner {
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
-  Session::Stats& stats_;
+  SessionState& state_;
   std::vector<std::vector<std::unique_ptr<Runner>>> runners_;  // by instruction and region
 };
 

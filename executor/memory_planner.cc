@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 
 #include "executor/memory_search.h"
 #include "fmt/format.h"
@@ -21,13 +22,23 @@ struct Placed {
 
 enum class Fit : uint8_t { kSmallestGap, kLowestGap };
 
-// Places the buffers in the given order, each into a gap between those placed that it meets.
+// Places the buffers in the given order, each into a gap between those placed that it meets. The
+// first ones have `given` places.
 MemoryPlan PlaceInOrder(std::span<const BufferLifetime> buffers, std::span<const size_t> order,
-                        Fit fit) {
+                        Fit fit, std::span<const int64_t> given = {}) {
   MemoryPlan plan;
-  plan.offsets.assign(buffers.size(), 0);
+  plan.offsets.assign(given.begin(), given.end());
+  plan.offsets.resize(buffers.size(), 0);
   std::vector<Placed> placed;  // by begin
-  placed.reserve(order.size());
+  placed.reserve(order.size() + given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (buffers[i].size <= 0) continue;
+    const int64_t end = given[i] + RoundUp(buffers[i].size);
+    placed.push_back({given[i], end, buffers[i].first, buffers[i].last});
+    plan.arena_bytes = std::max(plan.arena_bytes, end);
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
   for (size_t index : order) {
     const BufferLifetime& buffer = buffers[index];
     const int64_t size = RoundUp(buffer.size);
@@ -105,6 +116,34 @@ MemoryPlan PlaceGreedily(std::span<const BufferLifetime> buffers, int64_t bound)
   return best;
 }
 
+// Greedy again and again, each time with the buffers that ended above the bound, and thus came too
+// late, earlier in the order (squeaky wheel optimisation: Joslin and Clements, JAIR 10, 1999).
+void PlaceAgain(std::span<const BufferLifetime> buffers, int64_t bound, int64_t steps,
+                MemoryPlan& best) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].size > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return buffers[a].size > buffers[b].size; });
+  const auto cost = static_cast<int64_t>(order.size() * order.size() / 4 + 1);
+  std::minstd_rand random(1);  // the same numbers everywhere
+  std::vector<std::pair<double, size_t>> keyed(order.size());
+  for (; steps >= cost && best.arena_bytes > bound; steps -= cost) {
+    MemoryPlan plan = PlaceInOrder(buffers, order, Fit::kSmallestGap);
+    for (size_t place = 0; place < order.size(); ++place) {
+      const size_t i = order[place];
+      const bool late = plan.offsets[i] + RoundUp(buffers[i].size) > bound;
+      const double forward = late ? static_cast<double>(random() % 1024) / 1024 : 0;
+      keyed[place] = {static_cast<double>(place) * (1 - forward), i};
+    }
+    std::stable_sort(keyed.begin(), keyed.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t place = 0; place < order.size(); ++place) order[place] = keyed[place].second;
+    if (plan.arena_bytes < best.arena_bytes) best = std::move(plan);
+  }
+}
+
 int64_t ArenaBytes(std::span<const BufferLifetime> buffers, std::span<const int64_t> offsets) {
   int64_t bytes = 0;
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -119,6 +158,7 @@ MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanO
   const int64_t bound = MaxLiveBytes(buffers);
   MemoryPlan plan = PlaceGreedily(buffers, bound);
   if (plan.offsets.empty()) plan.offsets.assign(buffers.size(), 0);
+  PlaceAgain(buffers, bound, options.search_steps / 8, plan);
   // The bound itself gets half of the steps. Failing that, the sizes between, by halves.
   int64_t impossible = bound - kArenaAlignment, steps = options.search_steps / 2;
   int64_t attempt = bound;
@@ -134,7 +174,25 @@ MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanO
     if (plan.arena_bytes - impossible <= std::max(kArenaAlignment, bound / 1024)) break;
     attempt = RoundUp(impossible + (plan.arena_bytes - impossible) / 2);
   }
+  plan.live_bytes = bound;
+  plan.sum_bytes = SumOfBytes(buffers);
   return plan;
+}
+
+MemoryPlan ExtendMemoryPlan(std::span<const BufferLifetime> buffers,
+                            std::span<const int64_t> offsets) {
+  std::vector<size_t> order;
+  for (size_t i = offsets.size(); i < buffers.size(); ++i) {
+    if (buffers[i].size > 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return buffers[a].size > buffers[b].size; });
+  MemoryPlan plan = PlaceInOrder(buffers, order, Fit::kSmallestGap, offsets);
+  plan.live_bytes = MaxLiveBytes(buffers);
+  plan.sum_bytes = SumOfBytes(buffers);
+  if (plan.arena_bytes == plan.live_bytes) return plan;
+  MemoryPlan other = PlanMemory(buffers);
+  return other.arena_bytes < plan.arena_bytes ? other : plan;
 }
 
 std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const MemoryPlan& plan) {

@@ -22,19 +22,26 @@ struct BufferLifetime {
 struct MemoryPlan {
   std::vector<int64_t> offsets;  // one per buffer, multiples of kArenaAlignment
   int64_t arena_bytes = 0;
+  int64_t live_bytes = 0;  // MaxLiveBytes
+  int64_t sum_bytes = 0;   // SumOfBytes
 };
 
 struct MemoryPlanOptions {
-  // Work of the exact search that runs when no greedy order reaches the bound; 0: greedy alone.
-  // A count and not a time, so that the same buffers have the same plan on every machine. The
-  // default is about a quarter of a second.
+  // Work of what follows when no greedy order reaches the bound; 0: greedy alone. A count and not a
+  // time, so that the same buffers have the same plan on every machine. The default is about a
+  // quarter of a second.
   int64_t search_steps = int64_t{1} << 25;
 };
 
-// Greedy in several orders, then, if none of them reaches MaxLiveBytes, an exact search
-// (memory_search.h). The same input gives the same plan.
+// Greedy in several orders; if none of them reaches MaxLiveBytes, in orders that learn from what
+// came too late, and then an exact search (memory_search.h). The same input gives the same plan.
 MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers,
                       const MemoryPlanOptions& options = {});
+
+// A plan of all buffers that keeps the places of the first ones, if that takes no more room than
+// another one; `offsets` are theirs.
+MemoryPlan ExtendMemoryPlan(std::span<const BufferLifetime> buffers,
+                            std::span<const int64_t> offsets);
 
 // Empty if the plan is valid for the buffers; otherwise what is wrong with it.
 std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const MemoryPlan& plan);

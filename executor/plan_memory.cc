@@ -1,8 +1,10 @@
-// Pass plan-memory: decides which kernels work in place, and places the buffers of a function with
-// static shapes in one arena. For symbolic shapes the program does that per shape class.
+// Pass plan-memory: decides which kernels work in place and which parts of tensors need no copies,
+// and places the buffers of a function with static shapes in one arena. For symbolic shapes the
+// program does that per shape class.
 #include "executor/buffers.h"
 #include "executor/executor_passes.h"
 #include "executor/lowered_op.h"
+#include "executor/parts.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/kernel_ops.h"
@@ -29,7 +31,7 @@ class PlanMemoryPass : public Pass {
   }
 
  private:
-  // The in-place decisions of a block and of those inside of its ops.
+  // The decisions of a block and of those inside of its ops.
   absl::Status Decide(Block& block, bool& changed) {
     for (Operation& op : block) {
       if (op.info().dialect() == "kernel" || op.Has(Trait::kConstantLike) ||
@@ -51,6 +53,7 @@ class PlanMemoryPass : public Pass {
          ChooseInPlace(block, [this](Operation* call) { return InPlaceMask(call); })) {
       changed |= Set(op, "inplace", Attribute::I64(op->context(), operand));
     }
+    changed |= ChooseParts(block);
     return absl::OkStatus();
   }
 
@@ -121,7 +124,8 @@ class PlanMemoryPass : public Pass {
 PassInfo PlanMemoryInfo(std::shared_ptr<const kernels::KernelRegistry> registry) {
   PassInfo info;
   info.name = "plan-memory";
-  info.summary = "decides in-place kernels and places buffers of static shape in one arena";
+  info.summary =
+      "decides in-place kernels and parts, and places buffers of static shape in one arena";
   info.anchor = "func.func";
   info.needs = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.establishes = static_cast<uint32_t>(ModuleProperty::kPlanned);

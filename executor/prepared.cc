@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/parts.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
@@ -16,17 +17,28 @@ const std::vector<int>& ReadsOf(const Instruction& instruction) {
   return instruction.is_control() ? instruction.operands : instruction.kernel_inputs;
 }
 
+// The results are known already, or nothing has to be copied for them.
+bool NothingToDo(const Instruction& instruction, Walk& walk) {
+  const auto known = [&](int value) { return walk.values()[value].data != nullptr; };
+  const std::vector<int>& reads = instruction.operands;
+  if (std::all_of(instruction.results.begin(), instruction.results.end(), known)) return true;
+  if (!instruction.has_parts() || std::any_of(reads.begin(), reads.end(), known)) return false;
+  return instruction.parts || instruction.joined.size() == reads.size();
+}
+
 }  // namespace
 
 std::vector<int64_t> Prepared::ArenaSizes(const ProgramImpl& program, Walk& walk) {
   std::vector<int64_t> sizes(program.sets.size(), 0);
+  const std::vector<int64_t> places = PlacesInSets(program, walk);
   for (const Instruction& instruction : program.instructions) {
     if (instruction.kind != Instruction::Kind::kCall && !instruction.is_control()) continue;
     for (int result : instruction.results) {
       if (walk.values()[result].data != nullptr) continue;
       const int set = program.values[result].set;
       if (program.sets[set].kind == BufferSet::Kind::kArena && program.sets[set].output < 0) {
-        sizes[set] = std::max(sizes[set], walk.view(result).bytes());
+        const int64_t place = places.empty() ? 0 : places[result];
+        sizes[set] = std::max(sizes[set], place + walk.view(result).bytes());
       }
     }
   }
@@ -43,14 +55,15 @@ uint32_t Prepared::AddView(const ProgramImpl& program, int value) {
   views_.push_back({values_[value].data, info.type.dtype(), values_[value].shape});
   if (values_[value].data != nullptr) return index;
   const ProgramSet& set = program.sets[info.set];
+  const int64_t place = places_.empty() ? 0 : places_[value];
   if (set.kind == BufferSet::Kind::kInput) {
     input_patches_.push_back(
         {index, static_cast<uint32_t>(program.values[set.first_member].input)});
   } else if (set.output >= 0) {
-    output_patches_.push_back({index, static_cast<uint32_t>(set.output)});
+    output_patches_.push_back({index, static_cast<uint32_t>(set.output), place});
   } else {
     (info.on_device ? device_patches_ : arena_patches_)
-        .push_back({index, plan_->offsets[info.set]});
+        .push_back({index, plan_->offsets[info.set] + place});
   }
   return index;
 }
@@ -59,16 +72,17 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
                                                          kernels::DeviceContext& device,
                                                          std::span<const TensorView> inputs,
                                                          std::span<const int64_t> symbols,
-                                                         std::shared_ptr<const MemoryPlan> plan) {
+                                                         const PlanFn& plan_for) {
   std::unique_ptr<Prepared> p(new Prepared);
-  p->plan_ = std::move(plan);
   p->parallel_ = device.parallel;
+  p->places_ = PlacesInSets(program, walk);
   p->symbols_.assign(symbols.begin(), symbols.end());
   p->bindings_ = walk.bindings();
   for (const TensorView& input : inputs) {
     p->dtypes_.push_back(input.dtype);
     p->key_.insert(p->key_.end(), input.shape.begin(), input.shape.end());
   }
+  std::vector<int64_t> scratch(program.instructions.size(), 0);
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     if (instruction.is_control()) {
@@ -76,10 +90,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
       continue;
     }
     if (instruction.kind != Instruction::Kind::kCall) continue;
-    const bool done =
-        std::all_of(instruction.results.begin(), instruction.results.end(),
-                    [&](int result) { return walk.values()[result].data != nullptr; });
-    if (done) continue;
+    if (NothingToDo(instruction, walk)) continue;
     std::vector<TensorView> in, out;
     for (int number : instruction.kernel_inputs)
       in.push_back(number < 0 ? TensorView() : walk.view(number));
@@ -90,15 +101,22 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     p->attrs_.push_back(walk.attrs(i));
     step.args.attrs = p->attrs_.back().get();
     std::shared_ptr<kernels::KernelState> state;
-    size_t scratch = 0;
+    size_t scratch_bytes = 0;
     TENON_RETURN_IF_ERROR(
-        walk.PrepareKernel(instruction, step.args.attrs, in, out, state, scratch));
+        walk.PrepareKernel(instruction, step.args.attrs, in, out, state, scratch_bytes));
     step.args.state = state.get();
-    if (scratch > 0) p->with_scratch_.push_back(static_cast<uint32_t>(p->steps_.size()));
-    p->scratch_bytes_ = std::max(p->scratch_bytes_, scratch);
+    scratch[i] = static_cast<int64_t>(scratch_bytes);
     if (state != nullptr) p->states_.push_back(std::move(state));
     p->steps_.push_back(step);
   }
+  TENON_ASSIGN_OR_RETURN(p->plan_, plan_for(scratch));
+  for (size_t s = 0; s < p->steps_.size(); ++s) {
+    const auto instruction = static_cast<size_t>(p->steps_[s].instruction);
+    if (scratch[instruction] == 0) continue;
+    p->scratch_patches_.push_back(
+        {static_cast<uint32_t>(s), p->plan_->offsets[program.sets.size() + instruction]});
+  }
+  if (program.options.check_memory) p->FindDeaths(program, ArenaSizes(program, walk));
   // From here on shapes do not move: views point into them.
   p->values_ = std::move(walk.values());
   for (const RunStep& step : p->steps_) {
@@ -126,7 +144,6 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     view += step.args.outputs.size();
   }
   TENON_CHECK(view == p->views_.data() + of_steps);
-  p->scratch_offset_ = static_cast<size_t>(p->plan_->arena_bytes);
   p->dtypes_.shrink_to_fit();
   return p;
 }
@@ -161,17 +178,54 @@ void Prepared::Resolve(std::byte* arena, std::byte* device_arena) {
   if (arena_ == arena) return;
   arena_ = arena;
   for (const ArenaPatch& patch : arena_patches_) views_[patch.view].data = arena + patch.offset;
-  for (uint32_t step : with_scratch_) steps_[step].args.scratch = arena + scratch_offset_;
+  for (const ArenaPatch& patch : scratch_patches_) {
+    steps_[patch.view].args.scratch = arena + patch.offset;
+  }
+}
+
+// A buffer dies after the last kernel run at or before its last instruction.
+void Prepared::FindDeaths(const ProgramImpl& program, std::span<const int64_t> sizes) {
+  deaths_.resize(steps_.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0 || program.sets[i].last >= static_cast<int>(program.instructions.size())) {
+      continue;
+    }
+    const auto after =
+        std::upper_bound(steps_.begin(), steps_.end(), program.sets[i].last,
+                         [](int last, const RunStep& step) { return last < step.instruction; });
+    if (after == steps_.begin()) continue;
+    deaths_[static_cast<size_t>(after - steps_.begin()) - 1].push_back(
+        {plan_->offsets[i], sizes[i]});
+  }
+}
+
+void Prepared::Describe(const ProgramImpl& program, Profiler& profiler) {
+  if (!described_for_.expired() && described_for_.lock() == profiler.identity()) return;
+  described_for_ = profiler.identity();
+  calls_.clear();
+  for (const RunStep& step : steps_) {
+    calls_.push_back(profiler.Add(
+        DescribeCall(program, program.instructions[static_cast<size_t>(step.instruction)],
+                     step.args.inputs, step.args.outputs, step.args.attrs)));
+  }
+}
+
+void Prepared::Poison(int64_t offset, int64_t bytes) const {
+  // Not a number in every floating-point type, and -1 in every integer.
+  if (bytes > 0) std::memset(arena_ + offset, 0xff, static_cast<size_t>(bytes));
 }
 
 absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
-                           std::span<const TensorView> inputs,
-                           std::span<const TensorView> outputs) {
+                           std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                           Profiler* profiler) {
   for (const CallerPatch& patch : input_patches_)
     views_[patch.view].data = inputs[patch.index].data;
   for (const CallerPatch& patch : output_patches_)
-    views_[patch.view].data = outputs[patch.index].data;
+    views_[patch.view].data = static_cast<std::byte*>(outputs[patch.index].data) + patch.offset;
   const std::atomic<bool>* const cancel = parallel_->cancel_flag();
+  const bool check_memory = !deaths_.empty() && uses_arena();
+  if (check_memory) Poison(0, plan_->arena_bytes);
+  if (profiler != nullptr) Describe(program, *profiler);
   for (const RunStep& step : steps_) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) [[unlikely]]
       break;
@@ -180,10 +234,18 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
                                             bindings_, step.args.outputs));
       continue;
     }
+    const int64_t start = profiler != nullptr ? Profiler::Now() : 0;
     const kernels::KernelStatus status = step.run(step.args);
+    if (profiler != nullptr) [[unlikely]]
+      profiler->Record(calls_[static_cast<size_t>(&step - steps_.data())], start, Profiler::Now());
     if (!status.ok()) [[unlikely]] {
       TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));
       return program.KernelError(program.instructions[step.instruction], status);
+    }
+    if (check_memory) [[unlikely]] {
+      for (const Death& death : deaths_[static_cast<size_t>(&step - steps_.data())]) {
+        Poison(death.offset, death.bytes);
+      }
     }
   }
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));

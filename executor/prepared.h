@@ -2,10 +2,12 @@
 #ifndef TENON_EXECUTOR_PREPARED_H_
 #define TENON_EXECUTOR_PREPARED_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "executor/profiler.h"
 #include "executor/program_impl.h"
 #include "executor/walk.h"
 
@@ -25,33 +27,41 @@ class Prepared {
   // Sizes of the buffer sets at these shapes, 0 for those outside the arena.
   static std::vector<int64_t> ArenaSizes(const ProgramImpl& program, Walk& walk);
 
-  // `walk` has been prepared for `inputs`. `device` runs the kernels later. `plan`: one offset per
-  // buffer set.
+  // Offsets of the buffer sets, then of each instruction's scratch of the given size.
+  using PlanFn = std::function<absl::StatusOr<std::shared_ptr<const MemoryPlan>>(
+      std::span<const int64_t> scratch)>;
+
+  // `walk` has been prepared for `inputs`. `device` runs the kernels later.
   static absl::StatusOr<std::unique_ptr<Prepared>> Make(const ProgramImpl& program, Walk& walk,
                                                         kernels::DeviceContext& device,
                                                         std::span<const kernels::TensorView> inputs,
                                                         std::span<const int64_t> symbols,
-                                                        std::shared_ptr<const MemoryPlan> plan);
+                                                        const PlanFn& plan_for);
 
   // Was it made for inputs of these shapes, and these values of outer symbols?
   bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols) const;
-  size_t arena_bytes() const {
-    return arena_patches_.empty() && scratch_bytes_ == 0 ? 0 : scratch_offset_ + scratch_bytes_;
-  }
+  const MemoryPlan& plan() const { return *plan_; }
+  size_t arena_bytes() const { return uses_arena() ? static_cast<size_t>(plan_->arena_bytes) : 0; }
   // Of the plan's offsets, those of values on a device: device memory has an arena of its own.
-  size_t device_arena_bytes() const { return device_patches_.empty() ? 0 : scratch_offset_; }
+  size_t device_arena_bytes() const {
+    return device_patches_.empty() ? 0 : static_cast<size_t>(plan_->arena_bytes);
+  }
   // Moves to other arenas; a no-op for those it has.
   void Resolve(std::byte* arena, std::byte* device_arena);
   // No allocation outside of control flow. REQUIRES: Matches(inputs), Resolve done, outputs of the
   // right shapes.
   absl::Status Run(const ProgramImpl& program, ControlRunner& control,
                    std::span<const kernels::TensorView> inputs,
-                   std::span<const kernels::TensorView> outputs);
+                   std::span<const kernels::TensorView> outputs, Profiler* profiler);
   kernels::TensorView output(size_t i) const;  // its data is meaningless
 
  private:
   Prepared() = default;
+  bool uses_arena() const { return !arena_patches_.empty() || !scratch_patches_.empty(); }
   uint32_t AddView(const ProgramImpl& program, int value);
+  void FindDeaths(const ProgramImpl& program, std::span<const int64_t> sizes);
+  void Poison(int64_t offset, int64_t bytes) const;
+  void Describe(const ProgramImpl& program, Profiler& profiler);
 
   std::vector<int64_t> key_;  // extents of all inputs
   std::vector<int64_t> symbols_;
@@ -63,7 +73,6 @@ class Prepared {
   std::vector<kernels::TensorView> views_;
   std::vector<RunStep> steps_;
   const kernels::ParallelFor* parallel_ = nullptr;
-  std::vector<uint32_t> with_scratch_;  // steps whose kernels use the scratch
   struct ArenaPatch {
     uint32_t view;
     int64_t offset;
@@ -71,16 +80,26 @@ class Prepared {
   struct CallerPatch {
     uint32_t view;
     uint32_t index;
+    int64_t offset = 0;
   };
   std::vector<ArenaPatch> arena_patches_, device_patches_;
+  std::vector<ArenaPatch> scratch_patches_;  // by step
   std::vector<CallerPatch> input_patches_, output_patches_;
   // Results that no kernel writes to the caller's memory: output `index` is copied from a view.
   std::vector<CallerPatch> copies_;
   std::vector<int> output_values_;
   std::shared_ptr<const MemoryPlan> plan_;
-  size_t scratch_offset_ = 0, scratch_bytes_ = 0;
+  std::vector<int64_t> places_;  // by value: see PlacesInSets
   std::byte* arena_ = nullptr;
   std::byte* device_arena_ = nullptr;
+  // ProgramOptions::check_memory: what dies after each step.
+  struct Death {
+    int64_t offset, bytes;
+  };
+  std::vector<std::vector<Death>> deaths_;
+  // What the last profiler calls each step.
+  std::weak_ptr<const void> described_for_;
+  std::vector<int> calls_;
 };
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 #include "executor/gpu/device_session.h"
 #include "executor/gpu/transfers.h"
 #include "executor/lowered_op.h"
+#include "executor/parts.h"
 #include "executor/passes.h"
 #include "executor/program_impl.h"
 #include "executor/session.h"
@@ -217,6 +218,9 @@ class Compiler {
       instruction.kind = Instruction::Kind::kCall;
       TENON_RETURN_IF_ERROR(ReadSource(op, call.source(), call.properties(), instruction));
       TENON_RETURN_IF_ERROR(FindKernel(op, call.kernel(), instruction));
+      instruction.inplace = static_cast<int>(call.inplace());
+      for (int64_t operand : JoinedOf(op)) instruction.joined.push_back(static_cast<int>(operand));
+      instruction.parts = HasParts(op);
     } else if (!instruction.is_control()) {
       return Reject(
           op,

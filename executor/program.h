@@ -33,6 +33,8 @@ struct ProgramOptions {
   std::shared_ptr<kernels::gpu::Device> gpu{};
   // Kept alive by the program. Null: the caller's promise that the function's Context outlives it.
   std::shared_ptr<Context> context;
+  // To find errors of memory plans: bytes of the arena that hold nothing are filled with NaNs.
+  bool check_memory = false;
 };
 
 // An input or output as the function declares it.

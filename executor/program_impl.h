@@ -43,12 +43,16 @@ struct Instruction {
   kernels::Kernel kernel;
   std::vector<int> kernel_inputs;  // value numbers, -1 for an absent operand
   std::shared_ptr<InstructionWeights> weights;
+  int inplace = -1;         // operand whose buffer result 0 takes over
+  std::vector<int> joined;  // operands that lie in result 0 already (parts.h)
+  bool parts = false;       // the results lie in operand 0
   // kDims
   std::vector<DimExpr> dims;
   // kIf, kFor, kWhile
   std::vector<NestedProgram> regions;
   LoopParts loop;
 
+  bool has_parts() const { return parts || !joined.empty(); }
   bool is_control() const {
     return kind == Kind::kIf || kind == Kind::kFor || kind == Kind::kWhile;
   }

@@ -6,6 +6,8 @@
 
 namespace tenon {
 
+class Profiler;
+
 // Ends runs early, from any thread. Stays cancelled until Reset, so that a run that has not begun
 // ends at once. One token may serve several runs, at the same time too.
 class CancelToken {
@@ -24,6 +26,8 @@ struct RunOptions {
   // in, or within it, where a kernel splits its work. What the outputs hold then is unspecified.
   // The session can be used again. Must outlive the run; may be null.
   const CancelToken* cancel = nullptr;
+  // Receives the times of the run's instructions (profiler.h). Must outlive the run; may be null.
+  Profiler* profiler = nullptr;
 };
 
 }  // namespace tenon

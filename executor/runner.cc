@@ -50,25 +50,40 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
     return static_cast<Prepared*>(nullptr);
   }
   TENON_RETURN_IF_ERROR(status);
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MemoryPlan> plan, PlanFor(walk));
+  const auto plan_for = [&](std::span<const int64_t> scratch) { return PlanFor(walk, scratch); };
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made,
-                         Prepared::Make(program_, walk, device_, inputs, symbols, std::move(plan)));
-  ++stats_.shapes_prepared;
+                         Prepared::Make(program_, walk, device_, inputs, symbols, plan_for));
+  ++state_.stats.shapes_prepared;
   program_.options.weights->Save();
-  if (made->arena_bytes() > arena_bytes_) {
-    TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(made->arena_bytes()));
-    stats_.arena_bytes += made->arena_bytes() - arena_bytes_;
-    arena_bytes_ = made->arena_bytes();
-  }
+  TENON_RETURN_IF_ERROR(GrowArena(*made));
   if (made->device_arena_bytes() > device_arena_bytes_) {
     TENON_ASSIGN_OR_RETURN(device_arena_,
                            AllocateOnDevice(*device_.gpu, made->device_arena_bytes()));
     device_arena_bytes_ = made->device_arena_bytes();
-    stats_.device_arena_bytes = device_arena_bytes_;
+    state_.stats.device_arena_bytes = device_arena_bytes_;
   }
   if (prepared_.size() >= kMaxPrepared) prepared_.pop_back();
   prepared_.push_front(std::move(made));
   return prepared_.front().get();
+}
+
+absl::Status Runner::GrowArena(const Prepared& made) {
+  const MemoryPlan& plan = made.plan();
+  if (static_cast<int64_t>(made.arena_bytes()) <= arena_plan_.arena_bytes) return absl::OkStatus();
+  Session::Stats& stats = state_.stats;
+  const auto count = [&](const MemoryPlan& of, int64_t sign) {
+    stats.arena_bytes += static_cast<size_t>(sign * of.arena_bytes);
+    stats.arena_bound_bytes += static_cast<size_t>(sign * of.live_bytes);
+    stats.buffer_bytes += static_cast<size_t>(sign * of.sum_bytes);
+  };
+  count(arena_plan_, -1);
+  // The old arena goes first, so that there are never two.
+  arena_.reset();
+  arena_plan_ = MemoryPlan();
+  TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(static_cast<size_t>(plan.arena_bytes)));
+  arena_plan_ = plan;
+  count(arena_plan_, 1);
+  return absl::OkStatus();
 }
 
 // Bytes of a set when every symbol has its bound; the exact size if that does not follow.
@@ -84,10 +99,27 @@ int64_t Runner::BoundBytes(int set, int64_t exact, const Bindings& bounds) const
   return std::max(bytes, exact);
 }
 
-absl::StatusOr<std::shared_ptr<const MemoryPlan>> Runner::PlanFor(Walk& walk) {
+std::vector<BufferLifetime> Runner::Lifetimes(std::span<const int64_t> sizes) const {
+  std::vector<BufferLifetime> lifetimes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i < program_.sets.size()) {
+      lifetimes.push_back({sizes[i], program_.sets[i].first, program_.sets[i].last});
+    } else {
+      const int instruction = static_cast<int>(i - program_.sets.size());
+      lifetimes.push_back({sizes[i], instruction, instruction});
+    }
+  }
+  return lifetimes;
+}
+
+// Of the buffer sets, then of the scratch of each instruction.
+absl::StatusOr<std::shared_ptr<const MemoryPlan>> Runner::PlanFor(
+    Walk& walk, std::span<const int64_t> scratch) {
+  std::vector<int64_t> exact = Prepared::ArenaSizes(program_, walk);
+  exact.insert(exact.end(), scratch.begin(), scratch.end());
   if (program_.static_plan) {
-    // Owned by the program, which outlives the plan.
-    return std::shared_ptr<const MemoryPlan>(std::shared_ptr<const void>(), &*program_.static_plan);
+    return std::make_shared<const MemoryPlan>(
+        ExtendMemoryPlan(Lifetimes(exact), program_.static_plan->offsets));
   }
   std::vector<int64_t> key;
   Bindings bounds;
@@ -95,21 +127,20 @@ absl::StatusOr<std::shared_ptr<const MemoryPlan>> Runner::PlanFor(Walk& walk) {
     key.push_back(NextPowerOfTwo(value));
     bounds.Bind(symbol, key.back());
   }
-  const std::vector<int64_t> exact = Prepared::ArenaSizes(program_, walk);
   ClassPlan& entry = plans_[key];
   bool fits = entry.plan != nullptr;
   for (size_t i = 0; fits && i < exact.size(); ++i) fits = exact[i] <= entry.sizes[i];
   if (fits) return entry.plan;
   entry.sizes.resize(exact.size(), 0);
-  std::vector<BufferLifetime> lifetimes;
   for (size_t i = 0; i < exact.size(); ++i) {
-    const ProgramSet& set = program_.sets[i];
-    if (exact[i] > 0)
-      entry.sizes[i] = std::max(entry.sizes[i], BoundBytes(static_cast<int>(i), exact[i], bounds));
-    lifetimes.push_back({entry.sizes[i], set.first, set.last});
+    if (exact[i] == 0) continue;
+    const int64_t bound = i < program_.sets.size()
+                              ? BoundBytes(static_cast<int>(i), exact[i], bounds)
+                              : NextPowerOfTwo(exact[i]);
+    entry.sizes[i] = std::max(entry.sizes[i], bound);
   }
-  entry.plan = std::make_shared<const MemoryPlan>(PlanMemory(lifetimes));
-  ++stats_.plans_made;
+  entry.plan = std::make_shared<const MemoryPlan>(PlanMemory(Lifetimes(entry.sizes)));
+  ++state_.stats.plans_made;
   return entry.plan;
 }
 
@@ -127,15 +158,16 @@ absl::Status Runner::CheckPlaces(std::span<const TensorView> inputs,
 absl::Status Runner::Execute(Prepared& ready, std::span<const TensorView> inputs,
                              std::span<const TensorView> outputs) {
   ready.Resolve(arena_.get(), device_arena_.get());
-  return ready.Run(program_, control_, inputs, outputs);
+  return ready.Run(program_, control_, inputs, outputs, state_.profiler);
 }
 
 absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorView> inputs,
                                                        std::span<const Tensor> owners,
                                                        std::span<const int64_t> symbols,
                                                        bool share) {
-  ++stats_.dynamic_runs;
+  ++state_.stats.dynamic_runs;
   Walk walk(program_, device_, control_, symbols);
+  walk.set_profiler(state_.profiler);
   TENON_RETURN_IF_ERROR(walk.RunAll(inputs, owners));
   program_.options.weights->Save();
   std::vector<Tensor> outputs;

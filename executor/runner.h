@@ -13,7 +13,7 @@
 #include "executor/io_binding.h"
 #include "executor/prepared.h"
 #include "executor/program_impl.h"
-#include "executor/session.h"
+#include "executor/session_state.h"
 #include "executor/walk.h"
 
 namespace tenon {
@@ -22,8 +22,8 @@ namespace tenon {
 // values of the program's outer_symbols, kNoValue for those that nothing around it knows.
 class Runner {
  public:
-  Runner(const ProgramImpl& program, kernels::DeviceContext& device, Session::Stats& stats)
-      : program_(program), device_(device), stats_(stats), control_(program, device, stats) {}
+  Runner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state)
+      : program_(program), device_(device), state_(state), control_(program, device, state) {}
 
   // Results are allocated. With `share`, those that are values from around the program share their
   // memory; otherwise all are the caller's alone.
@@ -40,13 +40,16 @@ class Runner {
 
  private:
   struct ClassPlan {
-    std::vector<int64_t> sizes;  // per set; never shrinks
+    std::vector<int64_t> sizes;  // of sets and scratch; never shrink
     std::shared_ptr<const MemoryPlan> plan;
   };
 
   absl::StatusOr<Prepared*> Find(std::span<const kernels::TensorView> inputs,
                                  std::span<const int64_t> symbols);
-  absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk);
+  absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk,
+                                                            std::span<const int64_t> scratch);
+  std::vector<BufferLifetime> Lifetimes(std::span<const int64_t> sizes) const;
+  absl::Status GrowArena(const Prepared& made);
   int64_t BoundBytes(int set, int64_t exact, const Bindings& bounds) const;
   absl::Status CheckPlaces(std::span<const kernels::TensorView> inputs,
                            std::span<const kernels::TensorView> outputs) const;
@@ -62,13 +65,13 @@ class Runner {
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
-  Session::Stats& stats_;
+  SessionState& state_;
   ControlRunner control_;
   bool dynamic_ = false;                           // some shape depends on values other than shapes
   std::list<std::unique_ptr<Prepared>> prepared_;  // most recently used first
   std::map<std::vector<int64_t>, ClassPlan> plans_;  // by the bounds of the symbols
   std::shared_ptr<std::byte> arena_;
-  size_t arena_bytes_ = 0;
+  MemoryPlan arena_plan_;                    // the largest
   std::shared_ptr<std::byte> device_arena_;  // as large as what needs most of it
   size_t device_arena_bytes_ = 0;
 };

@@ -4,6 +4,7 @@
 #include "executor/io_binding.h"
 #include "executor/program_impl.h"
 #include "executor/runner.h"
+#include "executor/session_state.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon {
@@ -12,27 +13,67 @@ using kernels::TensorView;
 
 namespace {
 
-// The thread takes part in the sharing of cores, and the run can be cancelled.
+// Tells a profiler what each thread does of the work that is shared.
+class SessionPool : public kernels::ThreadPool {
+ public:
+  SessionPool(int num_threads, const SessionState& state)
+      : ThreadPool(num_threads), state_(state) {}
+
+  void Run(int64_t n, int64_t grain, void (*f)(void* arg, int64_t begin, int64_t end),
+           void* arg) override {
+    if (state_.profiler == nullptr) return ThreadPool::Run(n, grain, f, arg);
+    Recorded recorded = {f, arg, state_.profiler};
+    ThreadPool::Run(
+        n, grain,
+        [](void* of, int64_t begin, int64_t end) {
+          const auto& r = *static_cast<const Recorded*>(of);
+          const int64_t start = Profiler::Now();
+          r.f(r.arg, begin, end);
+          r.profiler->RecordChunk(start);
+        },
+        &recorded);
+  }
+
+ private:
+  struct Recorded {
+    void (*f)(void* arg, int64_t begin, int64_t end);
+    void* arg;
+    Profiler* profiler;
+  };
+  const SessionState& state_;
+};
+
+// The thread takes part in the sharing of cores, and the run can be cancelled and profiled.
 class InRun {
  public:
-  InRun(kernels::ThreadPool& pool, const std::atomic<bool>* cancel)
-      : caller_(pool.workers()), pool_(pool) {
+  InRun(kernels::ThreadPool& pool, SessionState& state, const std::atomic<bool>* cancel,
+        Profiler* profiler)
+      : caller_(pool.workers()), pool_(pool), state_(state) {
     pool_.set_cancel_flag(cancel);
+    state_.profiler = profiler;
+    if (profiler != nullptr) profiler->BeginRun();
   }
-  ~InRun() { pool_.set_cancel_flag(nullptr); }
+  ~InRun() {
+    pool_.set_cancel_flag(nullptr);
+    if (state_.profiler != nullptr) state_.profiler->EndRun();
+    state_.profiler = nullptr;
+  }
   InRun(const InRun&) = delete;
   InRun& operator=(const InRun&) = delete;
 
  private:
   kernels::Workers::Caller caller_;
   kernels::ThreadPool& pool_;
+  SessionState& state_;
 };
 
 }  // namespace
 
 struct Session::Impl {
   explicit Impl(std::shared_ptr<const ProgramImpl> p)
-      : program(std::move(p)), pool(program->options.threads), runner(*program, device, stats) {
+      : program(std::move(p)),
+        pool(program->options.threads, state),
+        runner(*program, device, state) {
     device.parallel = &pool;
     if (program->device_constants == nullptr) return;
     absl::StatusOr<std::unique_ptr<DeviceSession>> opened =
@@ -52,9 +93,9 @@ struct Session::Impl {
   }
 
   std::shared_ptr<const ProgramImpl> program;
-  kernels::ThreadPool pool;
+  SessionState state;
+  SessionPool pool;
   kernels::DeviceContext device;
-  Stats stats;
   absl::Status ready;                  // could what the session needs be had?
   std::unique_ptr<DeviceSession> gpu;  // null: the program runs on the CPU alone
   Runner runner;
@@ -69,18 +110,18 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-const Session::Stats& Session::stats() const { return impl_->stats; }
+const Session::Stats& Session::stats() const { return impl_->state.stats; }
 
 absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
-  const InRun in_run(impl_->pool, FlagOf(options));
+  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(impl_->runner.Run(inputs, {}, /*share=*/false));
 }
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                           const RunOptions& options) {
-  const InRun in_run(impl_->pool, FlagOf(options));
+  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(impl_->runner.RunInto(inputs, {}, outputs));
 }
@@ -89,7 +130,7 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
   if (binding.program_.impl_ != impl_->program) {
     return absl::InvalidArgumentError("the binding was made for another program");
   }
-  const InRun in_run(impl_->pool, FlagOf(options));
+  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(impl_->runner.RunBound(binding));
 }

@@ -42,7 +42,9 @@ class Session {
     int64_t plans_made =
         0;  // memory plans: one per shape class, unless sizes do not follow from bounds
     int64_t dynamic_runs = 0;  // runs with shapes that depend on values
-    size_t arena_bytes = 0;
+    // Of the arena, one for each program of control flow that has run. The bound is the most bytes
+    // alive at one time, below which no arena can be; buffer_bytes are those of all buffers.
+    size_t arena_bytes = 0, arena_bound_bytes = 0, buffer_bytes = 0;
     size_t device_arena_bytes = 0;
   };
   const Stats& stats() const;

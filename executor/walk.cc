@@ -318,7 +318,14 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
     TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
   }
   args.scratch = scratch.get();
+  const int64_t start = profiler_ != nullptr ? Profiler::Now() : 0;
   const kernels::KernelStatus status = instruction.kernel.run(args);
+  if (profiler_ != nullptr) {
+    const int64_t end = Profiler::Now();
+    profiler_->Record(
+        profiler_->Find(DescribeCall(program_, instruction, args.inputs, args.outputs, attrs)),
+        start, end);
+  }
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
   return status.ok() ? absl::OkStatus() : program_.KernelError(instruction, status);
 }

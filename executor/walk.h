@@ -9,6 +9,7 @@
 
 #include "executor/bindings.h"
 #include "executor/control.h"
+#include "executor/profiler.h"
 #include "executor/program_impl.h"
 
 namespace tenon {
@@ -26,6 +27,9 @@ class Walk {
   Walk(const ProgramImpl& program, kernels::DeviceContext& device, ControlRunner& control,
        std::span<const int64_t> symbols)
       : program_(program), device_(device), control_(control), symbols_(symbols) {}
+
+  // Records the kernels that RunAll runs.
+  void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
   // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other
   // values.
@@ -66,6 +70,7 @@ class Walk {
   kernels::DeviceContext& device_;
   ControlRunner& control_;
   std::span<const int64_t> symbols_;
+  Profiler* profiler_ = nullptr;
   Bindings bindings_;
   std::vector<WalkedValue> values_;
   std::vector<std::shared_ptr<const void>> attrs_;

@@ -232,6 +232,7 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
   program.weights =
       options.weights != nullptr ? options.weights : MakePackedWeights(model, options.weight_cache);
   program.gpu = options.gpu;
+  program.check_memory = options.check_memory;
   program.context = model.shared_context();
   return Program::Compile(main, program);
 }

@@ -116,6 +116,7 @@ struct CompileOptions {
   // With `gpu`: told of each operation that no CUDA kernel serves: "/node: nn.conv runs on the CPU:
   // no kernel".
   std::function<void(std::string_view line)> on_fallback{};
+  bool check_memory = false;  // see ProgramOptions
 };
 
 // A store for CompileOptions::weights, for programs made of this model and its clones.

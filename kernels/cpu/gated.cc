@@ -55,7 +55,8 @@ Kernel CpuGated() {
           .name = "cpu.gated",
           .priority = 10,
           .run = Gated,
-          .supports = cpu::RequireF32};
+          .supports = cpu::RequireF32,
+          .inplace_mask = 3};
 }
 
 }  // namespace tenon::kernels

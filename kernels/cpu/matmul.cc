@@ -224,7 +224,8 @@ Kernel CpuFusedLinear() {
           .priority = 10,
           .run = Linear,
           .prepare = PrepareLinear,
-          .supports = cpu::RequireF32};
+          .supports = cpu::RequireF32,
+          .inplace_mask = 8};  // the residual
 }
 
 Kernel CpuMatMul() {

@@ -88,7 +88,7 @@ Kernel NormKernel(const char* op, const char* name) {
           .priority = 10,
           .run = Norm<Attrs, kSkip, kMean>,
           .supports = Supports<Attrs, kSkip>,
-          .inplace_mask = kSkip ? 0u : 1u};
+          .inplace_mask = kSkip ? 3u : 1u};
 }
 
 KernelStatus BatchNorm(const RunArgs& args) {

@@ -32,6 +32,11 @@ KernelStatus CopyParts(const RunArgs& args, const TensorView& whole,
       const int64_t bytes = part.shape[axis] * inner;
       if (bytes == 0) continue;
       char *one = at + begin * row, *other = part.as<char>() + begin * bytes;
+      // The memory plan may have put the part where it belongs.
+      if (one == other) {
+        at += bytes;
+        continue;
+      }
       if (kJoin) {
         blocks.rows(other, bytes, one, row, end - begin, bytes);
       } else {
@@ -49,10 +54,12 @@ KernelStatus CopyParts(const RunArgs& args, const TensorView& whole,
   for (const TensorView& part : parts) {
     const int64_t bytes = part.shape[axis] * inner;
     char* other = part.as<char>();
-    parallel(bytes, kGrainBytes, [=](int64_t begin, int64_t end) {
-      std::memcpy((kJoin ? at : other) + begin, (kJoin ? other : at) + begin,
-                  static_cast<size_t>(end - begin));
-    });
+    if (at != other) {
+      parallel(bytes, kGrainBytes, [=](int64_t begin, int64_t end) {
+        std::memcpy((kJoin ? at : other) + begin, (kJoin ? other : at) + begin,
+                    static_cast<size_t>(end - begin));
+      });
+    }
     at += bytes;
   }
   return KernelStatus::Ok();

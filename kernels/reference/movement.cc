@@ -43,7 +43,9 @@ KernelStatus Concat(const RunArgs& args) {
   for (int64_t o = 0; o < outer; ++o) {
     for (const TensorView& input : args.inputs) {
       const int64_t bytes = input.shape[axis] * inner;
-      if (bytes > 0) std::memcpy(to, input.as<char>() + o * bytes, bytes);
+      const char* from = input.as<char>() + o * bytes;
+      // The memory plan may have put the part where it belongs.
+      if (bytes > 0 && from != to) std::memcpy(to, from, bytes);
       to += bytes;
     }
   }
@@ -59,7 +61,8 @@ KernelStatus Split(const RunArgs& args) {
   for (int64_t o = 0; o < outer; ++o) {
     for (const TensorView& output : args.outputs) {
       const int64_t bytes = output.shape[axis] * inner;
-      if (bytes > 0) std::memcpy(output.as<char>() + o * bytes, from, bytes);
+      char* to = output.as<char>() + o * bytes;
+      if (bytes > 0 && from != to) std::memcpy(to, from, bytes);
       from += bytes;
     }
   }

@@ -122,6 +122,20 @@ TEST(MemoryPlanner, SearchReachesTheBoundWhereGreedyDoesNot) {
   EXPECT_GT(greedy_missed, 10) << "the cases are too easy to say anything";
 }
 
+// Swin-T's larger buffers: four units that must be free together, twice, between residuals of one
+// unit that live from one to the other.
+TEST(MemoryPlanner, LearnsFromWhatCameTooLate) {
+  std::vector<BufferLifetime> buffers = {
+      {2, 1, 14},  {2, 3, 5},   {2, 5, 7},   {6, 7, 8},   {2, 8, 9},   {2, 9, 11},  {2, 11, 13},
+      {2, 13, 18}, {8, 14, 15}, {2, 15, 16}, {2, 16, 29}, {2, 18, 20}, {6, 20, 23}, {2, 23, 24},
+      {2, 24, 26}, {2, 26, 28}, {2, 28, 32}, {8, 29, 30}, {2, 32, 35}, {3, 40, 41}, {4, 47, 48}};
+  for (BufferLifetime& b : buffers) b.size *= kArenaAlignment;
+  EXPECT_GT(PlanMemory(buffers, {.search_steps = 0}).arena_bytes, MaxLiveBytes(buffers));
+  const MemoryPlan plan = PlanMemory(buffers);
+  EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
+  EXPECT_EQ(plan.arena_bytes, MaxLiveBytes(buffers));
+}
+
 // The least arena over all orders of stacking: each buffer on top of those that it meets.
 int64_t LeastArena(std::span<const BufferLifetime> buffers) {
   std::vector<size_t> order(buffers.size());

@@ -50,16 +50,26 @@ inline std::shared_ptr<Context> NewTestContext() {
   return context;
 }
 
+struct CompileTextOptions {
+  std::string_view pipeline = {};  // empty: the usual one
+  bool check_memory = false;
+};
+
 // The module's only function, lowered; `lowered` receives its text.
 inline absl::StatusOr<Program> CompileModule(std::shared_ptr<Context> context, Operation* module,
                                              bool reference = true, std::string* lowered = nullptr,
                                              int threads = 1,
-                                             std::shared_ptr<PackedWeights> weights = nullptr) {
+                                             std::shared_ptr<PackedWeights> weights = nullptr,
+                                             const CompileTextOptions& how = {}) {
   PassRegistry registry;
   RegisterExecutorPasses(registry);
   PassManager manager(registry);
-  absl::Status status = manager.AddPipeline(
-      reference ? "lower-to-kernels{reference=true},plan-memory" : "lower-to-kernels,plan-memory");
+  std::string_view pipeline = how.pipeline;
+  if (pipeline.empty()) {
+    pipeline =
+        reference ? "lower-to-kernels{reference=true},plan-memory" : "lower-to-kernels,plan-memory";
+  }
+  absl::Status status = manager.AddPipeline(pipeline);
   if (!status.ok()) return status;
   PassContext pass_context;
   absl::StatusOr<PassResult> result = manager.Run(module, pass_context);
@@ -67,6 +77,7 @@ inline absl::StatusOr<Program> CompileModule(std::shared_ptr<Context> context, O
   if (lowered != nullptr) *lowered = Print(*module);
   ProgramOptions options;
   options.threads = threads;
+  options.check_memory = how.check_memory;
   options.context = std::move(context);
   options.weights = std::move(weights);
   return Program::Compile(module->region().front().front(), options);
@@ -74,11 +85,13 @@ inline absl::StatusOr<Program> CompileModule(std::shared_ptr<Context> context, O
 
 inline absl::StatusOr<Program> CompileText(std::string_view text, bool reference = true,
                                            std::string* lowered = nullptr, int threads = 1,
-                                           std::shared_ptr<PackedWeights> weights = nullptr) {
+                                           std::shared_ptr<PackedWeights> weights = nullptr,
+                                           const CompileTextOptions& how = {}) {
   std::shared_ptr<Context> context = NewTestContext();
   absl::StatusOr<OwnedOp> module = ParseModule(*context, text);
   if (!module.ok()) return module.status();
-  return CompileModule(context, module->get(), reference, lowered, threads, std::move(weights));
+  return CompileModule(context, module->get(), reference, lowered, threads, std::move(weights),
+                       how);
 }
 
 template <typename T>

@@ -46,10 +46,11 @@ class Models(unittest.TestCase):
         self.assertGreaterEqual(len(list(models())), 8)
 
     def check(self, model, *options):
-        result = run(IR_RUN, model, *options, "--check", model.parent, "--runs=1", "--json=-")
+        result = run(IR_RUN, model, *options, "--check", model.parent, "--runs=1", "--check-memory", "--json=-")
         self.assertEqual(result.returncode, 0, f"{options}: {result.stderr or result.stdout}")
         report = json.loads(result.stdout)
         self.assertTrue(report["pass"])
+        self.assertEqual(report["memory"]["arena_to_bound"], 1)
         for output in report["outputs"]:
             self.assertLess(output["max_rel_error"], 1e-4)
         return report

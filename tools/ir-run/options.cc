@@ -74,6 +74,17 @@ class Parser {
     if (name_ == "--version") return Flag([&] { options_.action = Options::Action::kVersion; });
     if (name_ == "--reference") return Flag([&] { options_.reference = true; });
     if (name_ == "--onnx-test") return OnnxTest();
+    if (name_ == "--check-memory") return Flag([&] { options_.check_memory = true; });
+    if (name_ == "--profile") {
+      options_.profile = true;
+      options_.profile_file = inline_value_.value_or("");
+      const bool is_json = options_.profile_file.ends_with(".json");
+      if (inline_value_ && !is_json) {
+        return Wrong(fmt::format("--profile is '{}' (expected FILE.json or FILE.trace.json)",
+                                 options_.profile_file));
+      }
+      return absl::OkStatus();
+    }
 
     std::string value;
     static constexpr std::string_view kWithValue[] = {
@@ -226,6 +237,9 @@ MODEL is an ONNX file or IR text; "-" is standard input.
                        but ones for masks, zeros for token types, and 0, 1, 2, … for positions, told by the name
   --save-outputs DIR   writes input_N.pb and the optimised program's output_N.pb
   --runs N             timed runs of each program (as many as fit a second, at least 3)
+  --profile[=FILE]     where the optimised program's time goes: by node, kernel and layer, with GFLOP/s and GB/s. In FILE.json
+                       all of it; in FILE.trace.json a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open
+  --check-memory       fills memory that holds nothing with NaNs, so that a wrong memory plan shows in the results
   --onnx-test DIR…     runs cases of ONNX's backend test suite: folders of model.onnx and test_data_set_N, or folders of
                        such folders
   --help, --version

@@ -30,7 +30,10 @@ struct Options {
   std::string save_outputs;
   std::string weight_cache;  // folder
   uint64_t seed = 0;
-  int runs = 0;  // 0: as many as fit a second
+  bool profile = false;
+  std::string profile_file;   // .trace.json or .json; empty: the table alone
+  bool check_memory = false;  // ProgramOptions::check_memory
+  int runs = 0;               // 0: as many as fit a second
   std::vector<std::string> onnx_tests;
   enum class Action : uint8_t { kRun, kHelp, kVersion, kOnnxTest } action = Action::kRun;
 };

@@ -36,6 +36,20 @@ std::string OpTable(const Report& report) {
   return text + row("total", fmt::format("{}", before_total), fmt::format("{}", after_total));
 }
 
+double ArenaRatio(const Session::Stats& memory) {
+  return memory.arena_bound_bytes > 0 ? static_cast<double>(memory.arena_bytes) /
+                                            static_cast<double>(memory.arena_bound_bytes)
+                                      : 1.0;
+}
+
+std::string MemoryLine(const Session::Stats& memory) {
+  const auto kib = [](size_t bytes) { return static_cast<double>(bytes) / 1024; };
+  return fmt::format(
+      "memory: arena {:.1f} KiB, {:.3f} of the bound {:.1f} KiB; all buffers {:.1f} KiB\n",
+      kib(memory.arena_bytes), ArenaRatio(memory), kib(memory.arena_bound_bytes),
+      kib(memory.buffer_bytes));
+}
+
 std::string ErrorText(const Difference& d) {
   return fmt::format("{:.2e} abs {:.2e} rel{}", d.max_abs, d.max_rel,
                      d.pass ? "" : fmt::format(" FAIL ({})", d.problem));
@@ -80,6 +94,8 @@ std::string TextReport(const Report& report, const Options& options) {
       report.optimized_ms > 0 ? report.original_ms / report.optimized_ms : 0.0, options.level,
       report.precision == Precision::kFp32 ? "" : fmt::format(", {}", Name(report.precision)),
       report.runs);
+  text += MemoryLine(report.memory);
+  if (!report.profile.empty()) text += "\n" + report.profile + "\n";
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   text += report.pass() ? "PASS\n" : "FAIL\n";
   return text;
@@ -116,6 +132,11 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"speedup",
        report.optimized_ms > 0 ? Json(report.original_ms / report.optimized_ms) : Json(nullptr)},
       {"runs", report.runs},
+      {"memory",
+       {{"arena_bytes", report.memory.arena_bytes},
+        {"bound_bytes", report.memory.arena_bound_bytes},
+        {"arena_to_bound", ArenaRatio(report.memory)},
+        {"buffer_bytes", report.memory.buffer_bytes}}},
       {"outputs", std::move(outputs)},
       {"rules", std::move(rules)},
       {"ops_before", report.ops_before},

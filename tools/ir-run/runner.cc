@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdio>
 
+#include "executor/profile_report.h"
 #include "fmt/format.h"
+#include "frontends/api/write_file.h"
 #include "ir/core/check.h"
 #include "tools/ir-run/attention_note.h"
 
@@ -40,12 +42,13 @@ class Timed {
     for (const Tensor& output : t.outputs_) t.views_.push_back(output.view());
     return t;
   }
-  absl::StatusOr<double> RunMs() {
+  absl::StatusOr<double> RunMs(Profiler* profiler = nullptr) {
     const auto start = std::chrono::steady_clock::now();
-    TENON_RETURN_IF_ERROR(session_.Run(inputs_, views_));
+    TENON_RETURN_IF_ERROR(session_.Run(inputs_, views_, {.cancel = nullptr, .profiler = profiler}));
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
         .count();
   }
+  const Session::Stats& stats() const { return session_.stats(); }
 
  private:
   explicit Timed(Session session) : session_(std::move(session)) {}
@@ -57,7 +60,7 @@ class Timed {
 // Interleaved, so that both programs meet the same disturbances; one run of each is not counted.
 absl::Status Time(const Options& options, const Programs& programs, const Case& c, Report& report) {
   constexpr double kEnoughMs = 1000;
-  constexpr int kLeast = 3, kMost = 200;
+  constexpr int kLeast = 3, kMost = 200, kProfiled = 20;
   TENON_ASSIGN_OR_RETURN(Timed original, Timed::Make(programs.original_program, c.inputs));
   TENON_ASSIGN_OR_RETURN(Timed optimized, Timed::Make(programs.optimized_program, c.inputs));
   std::vector<double> a, b;
@@ -77,7 +80,17 @@ absl::Status Time(const Options& options, const Programs& programs, const Case& 
   report.runs = static_cast<int>(a.size());
   report.original_ms = Median(std::move(a));
   report.optimized_ms = Median(std::move(b));
-  return absl::OkStatus();
+  report.memory = optimized.stats();
+  if (!options.profile) return absl::OkStatus();
+  Profiler profiler;
+  for (int run = 0; run < std::min(report.runs, kProfiled); ++run) {
+    TENON_RETURN_IF_ERROR(optimized.RunMs(&profiler).status());
+  }
+  report.profile = ProfileTable(profiler);
+  if (options.profile_file.empty()) return absl::OkStatus();
+  return WriteFile(options.profile_file, options.profile_file.ends_with(".trace.json")
+                                             ? ProfileTrace(profiler)
+                                             : ProfileJson(profiler));
 }
 
 }  // namespace
@@ -144,6 +157,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   compile.threads = options.threads;
   compile.reference = options.reference;
   compile.weights = MakePackedWeights(original, options.weight_cache);
+  compile.check_memory = options.check_memory;
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
   compile.gpu = std::move(gpu);
   compile.on_fallback = [&](std::string_view op) { report.notes.push_back(std::string(op)); };

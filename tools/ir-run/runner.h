@@ -37,6 +37,8 @@ struct Report {
   Precision precision = Precision::kFp32;
   double original_ms = 0, optimized_ms = 0;
   int runs = 0;
+  Session::Stats memory;  // of the optimised program
+  std::string profile;    // tables
   std::vector<std::string> notes;
   bool pass() const;
 };
