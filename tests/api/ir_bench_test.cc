@@ -176,6 +176,7 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
       {"a.onnx --time=-1", "--time is '-1'"},
       {"a.onnx --atol=nan", "--atol is 'nan'"},
       {"a.onnx --json", "--json needs a value"},
+      {"a.onnx --precision=int4", "--precision is 'int4'"},
       {"a.onnx --pin=yes", "--pin takes no value"},
       {"a.onnx --against=tensorrt", "--against has 'tensorrt'"},
       {"a.onnx --against=openvino,openvino", "openvino twice"},

@@ -337,7 +337,13 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   start = Clock::now();
   OptimizeOptions optimize;
   optimize.level = options.level;
-  TENON_RETURN_IF_ERROR(Optimize(model, optimize));
+  optimize.precision = options.precision;
+  OptimizeReport left;
+  TENON_RETURN_IF_ERROR(Optimize(model, optimize, &left));
+  if (left.precision != options.precision) {
+    report.notes.push_back(fmt::format("--precision={} is not for this processor: {} instead",
+                                       Name(options.precision), Name(left.precision)));
+  }
   report.cost = CostOf(model.main(), inputs);
   CompileOptions compile;
   compile.threads = options.threads;

@@ -48,6 +48,9 @@ class Parser {
       return Wrong("no model (expected ir-bench MODEL; --help lists the options)");
     if (!options_.inputs.empty() && !options_.dims.empty())
       return Wrong("--inputs and --dim both say the sizes (expected one of them)");
+    const bool less = options_.precision != Precision::kFp32;
+    options_.atol = atol_.value_or(less ? 3e-2 : options_.atol);
+    options_.rtol = rtol_.value_or(less ? 3e-2 : options_.rtol);
     return options_;
   }
 
@@ -78,9 +81,9 @@ class Parser {
   }
 
   absl::Status OptionWithValue() {
-    static constexpr std::string_view kNames[] = {"--against", "--python", "--threads", "--dim",
-                                                  "--inputs",  "--rounds", "--time",    "--warmup",
-                                                  "--atol",    "--rtol",   "--json"};
+    static constexpr std::string_view kNames[] = {
+        "--against", "--python", "--threads", "--dim",  "--inputs", "--rounds",
+        "--time",    "--warmup", "--atol",    "--rtol", "--json",   "--precision"};
     if (std::find(std::begin(kNames), std::end(kNames), name_) == std::end(kNames))
       return Wrong(fmt::format("there is no option {} (--help lists them)", name_));
     std::string value;
@@ -100,7 +103,9 @@ class Parser {
     if (name_ == "--rounds") return Count(value, 1, 100000, options_.rounds);
     if (name_ == "--warmup") return Count(value, 1, 100000, options_.warmup);
     if (name_ == "--time") return Real(value, options_.seconds);
-    return Real(value, name_ == "--atol" ? options_.atol : options_.rtol);
+    if (name_ == "--precision") return SetPrecision(value);
+    std::optional<double>& tolerance = name_ == "--atol" ? atol_ : rtol_;
+    return Real(value, tolerance.emplace());
   }
 
   template <typename F>
@@ -133,6 +138,15 @@ class Parser {
     return absl::OkStatus();
   }
 
+  absl::Status SetPrecision(const std::string& text) {
+    for (Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kInt8}) {
+      if (Name(precision) != text) continue;
+      options_.precision = precision;
+      return absl::OkStatus();
+    }
+    return Wrong(fmt::format("--precision is '{}' (expected fp32, bf16 or int8)", text));
+  }
+
   absl::Status Engine(std::string_view name) {
     if (std::find(std::begin(kEngines), std::end(kEngines), name) == std::end(kEngines)) {
       return Wrong(fmt::format("--against has '{}' (expected one or more of {})", name,
@@ -158,6 +172,7 @@ class Parser {
   size_t at_ = 0;
   std::string name_;
   std::optional<std::string> inline_value_;
+  std::optional<double> atol_, rtol_;  // as given
   Options options_;
 };
 
@@ -184,6 +199,8 @@ MODEL is an ONNX file or IR text (ONNX with --against).
   --pin                every engine on the first N of the processors allowed, N being --threads
   --neighbour          with a process that keeps the last of the processors busy
   --atol=A, --rtol=R   outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4, 1e-3)
+  --precision=P        of Tenon's linear layers: fp32; bf16, where the CPU multiplies it; int8, weights only. The others
+                       stay at fp32, and outputs agree within 3e-2 unless --atol and --rtol say otherwise
   --json=FILE          the results as JSON; "-" prints them on standard output, and nothing else
   --help, --version
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontends/api/tenon.h"
 
 namespace tenon::ir_bench {
 
@@ -24,6 +25,8 @@ struct Options {
   int warmup = 3;
   bool pin = false;
   bool neighbour = false;
+  Precision precision = Precision::kFp32;
+  // When not given, less precision than fp32 takes 3e-2 for both.
   double atol = 1e-4, rtol = 1e-3;
   std::string json;  // file, "-", or empty
   enum class Action : uint8_t { kRun, kHelp, kVersion } action = Action::kRun;
