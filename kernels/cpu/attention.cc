@@ -245,15 +245,17 @@ class Worker {
     // in rows that see another key, which in parts of the keys cannot be known.
     const bool swallows = Swallows(call_.mask_value) && state_.splits == 1;
     int64_t begin = 0, end = call_.k_len;
+    const uint8_t* const key_keep = tile.key_keep;
     if (call_.mask_value == kMasked || swallows) {
-      begin = tile.first_key[0];
       end = tile.last_key[rows.count - 1] + 1;
-      begin = std::min(begin, end);
+      begin = std::min(tile.first_key[0], end);
+      SkipHiddenKeys(tile, begin, end);
     }
     tile.begin = begin + (end - begin) * split / state_.splits;
     tile.end = begin + (end - begin) * (split + 1) / state_.splits;
     Run(tile);
     if (swallows && end - begin < call_.k_len && HiddenKeysCount(tile)) {
+      tile.key_keep = key_keep;
       tile.begin = 0;
       tile.end = call_.k_len;
       Run(tile);
@@ -261,6 +263,15 @@ class Worker {
     if (!tile.partial) return;
     std::copy_n(tile.max, rows.count, part.max);
     std::copy_n(tile.sum, rows.count, part.sum);
+  }
+
+  // Takes keys off both ends that the mask of keys hides, and the mask if it hides no other.
+  static void SkipHiddenKeys(AttentionTile& tile, int64_t& begin, int64_t& end) {
+    if (tile.key_keep == nullptr || tile.key_keep_step != 1) return;
+    while (begin < end && tile.key_keep[end - 1] == 0) --end;
+    while (begin < end && tile.key_keep[begin] == 0) ++begin;
+    const auto keys = static_cast<size_t>(end - begin);
+    if (std::memchr(tile.key_keep + begin, 0, keys) == nullptr) tile.key_keep = nullptr;
   }
 
   void Run(AttentionTile& tile) const {

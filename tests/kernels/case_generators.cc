@@ -711,6 +711,19 @@ Shape WithColumns(Random& random, int layout, Shape shape, bool packed, int64_t&
   return shape;
 }
 
+// Which keys are no padding: any, all but some at one of the ends, or all.
+Tensor KeyMask(Random& random, int64_t batch, int64_t keys) {
+  Tensor mask = random.Bools({batch, keys});
+  if (random.Chance(40)) return mask;
+  for (int64_t b = 0; b < batch; ++b) {
+    uint8_t* const row = mask.data<uint8_t>() + b * keys;
+    const int64_t padding = random.Chance(50) ? 0 : random.Int(0, keys);
+    const bool left = random.Chance(50);
+    for (int64_t j = 0; j < keys; ++j) row[j] = left ? j >= padding : j < keys - padding;
+  }
+  return mask;
+}
+
 Case FusedAttention(Random& random) {
   const AttentionSizes s(random);
   fused::AttentionAttrs attrs;
@@ -744,7 +757,7 @@ Case FusedAttention(Random& random) {
   if (random.Chance(40))
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
   Tensor key_mask;
-  if (random.Chance(40)) key_mask = random.Bools({random.Chance(70) ? s.batch : 1, s.k_len});
+  if (random.Chance(40)) key_mask = KeyMask(random, random.Chance(70) ? s.batch : 1, s.k_len);
   return Make({random.Floats(q_shape, -1, 1), random.Floats(k_shape, -1, 1), random.Floats(v_shape),
                s.Mask(random), bias, key_mask},
               {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
