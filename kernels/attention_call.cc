@@ -89,6 +89,16 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.v = Read(inputs[2], static_cast<HeadLayout>(a.v_layout), call.kv_heads, ignored, call.v_dim,
                 {a.v_offset, a.v_head_dim});
   call.out = Read(outputs[0], static_cast<HeadLayout>(a.out_layout), call.heads, ignored, ignored);
+  if (inputs.size() > kPast + 1 && inputs[kPast].present()) {
+    const auto read = [&](const TensorView& t, int64_t& length) {
+      return Read(t, HeadLayout::kBhsd, call.kv_heads, length, ignored);
+    };
+    call.has_past = true;
+    call.past_k = read(inputs[kPast], call.past_len);
+    call.past_v = read(inputs[kPast + 1], ignored);
+    call.present_k = read(outputs[1], call.k_len);
+    call.present_v = read(outputs[2], ignored);
+  }
   call.scale = a.scale;
   call.softcap = a.softcap;
   call.causal = a.causal;

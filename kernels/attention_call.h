@@ -24,6 +24,11 @@ struct AttentionCall {
 
   int64_t batch = 0, heads = 0, kv_heads = 0, q_len = 0, k_len = 0, dim = 0, v_dim = 0;
   Layout q, k, v, out;
+  // Keys and values that stand before those of k and v, and where all of them are to be written;
+  // past_len is 0 and the layouts are empty for a call without.
+  bool has_past = false;
+  int64_t past_len = 0;  // k_len counts them
+  Layout past_k, past_v, present_k, present_v;
   TensorView mask, bias, key_mask;  // may be absent; a bool mask keeps where true
   ScoreStrides mask_strides = {}, bias_strides = {};
   ScoreStrides key_mask_strides = {};  // 0 for heads and queries
@@ -34,6 +39,7 @@ struct AttentionCall {
   float mask_value = -std::numeric_limits<float>::infinity();  // added to a hidden key's score
   bool mask_replaces = false;  // … or its score, before bias and float mask are added
 
+  int64_t new_len() const { return k_len - past_len; }
   int64_t kv_head(int64_t h) const { return h / (heads / kv_heads); }
 
   // Keys [first, end) that causality and the window show to query i; may be empty.
@@ -49,7 +55,9 @@ struct AttentionCall {
   // Is key j hidden from query i by a boolean mask, causality or the window?
   bool Hides(int64_t b, int64_t h, int64_t i, int64_t j) const;
 
-  // Operands 0-2 are q, k, v; shapes must be final.
+  // Operands 0-2 are q, k, v, the operands kPast and kPast + 1 past keys and values; results 1 and
+  // 2 are the present ones. Shapes must be final.
+  static constexpr size_t kPast = 6;
   static AttentionCall OfFused(std::span<const TensorView> inputs,
                                std::span<const TensorView> outputs, const void* attrs);
   static AttentionCall OfNn(std::span<const TensorView> inputs, std::span<const TensorView> outputs,

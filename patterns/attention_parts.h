@@ -6,6 +6,14 @@
 
 namespace tenon::pattern {
 
+namespace fused {
+// Attention without past keys and values.
+inline Val Attention(const Val& q, const Val& k, const Val& v, const OptVal& mask,
+                     const OptVal& bias, const OptVal& key_mask, const AttentionArgs& args) {
+  return Attention(q, k, v, mask, bias, key_mask, {}, {}, args);
+}
+}  // namespace fused
+
 // The attributes of a fused.attention that a rule passes on unchanged.
 struct AttentionAttrs {
   Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};

@@ -38,6 +38,11 @@ std::optional<Scores> ScoresOf(fused::AttentionOp op) {
   };
   Scores s = {q.dim(0), DimExpr::Constant(q.context(), op.num_heads()), length(q, op.q_layout()),
               length(k, op.k_layout())};
+  if (op.past_key()) {
+    const Type past = op.past_key().type();
+    if (!past.is_tensor()) return std::nullopt;
+    s.keys = past.dim(2) + s.keys;
+  }
   for (DimExpr d : s.dims()) {
     if (d.is_unknown()) return std::nullopt;
   }
@@ -184,12 +189,15 @@ class Classifier {
   fused::AttentionOp Replace(fused::AttentionOp op, const Value (&operands)[2], Value key_mask,
                              const fused::AttentionOp::Attrs& attrs) {
     OpBuilder builder = OpBuilder::Before(op.op());
-    const absl::StatusOr<fused::AttentionOp> made = fused::AttentionOp::Create(
-        builder, op->location(), op.q(), op.k(), op.v(), operands[0], operands[1], key_mask, attrs);
+    const absl::StatusOr<fused::AttentionOp> made =
+        fused::AttentionOp::Create(builder, op->location(), op.q(), op.k(), op.v(), operands[0],
+                                   operands[1], key_mask, op.past_key(), op.past_value(), attrs);
     if (!made.ok()) return fused::AttentionOp();
-    made->out().set_type(op.out().type());
     if (const Attribute kept = op->discardable_attrs()) made->op()->SetDiscardableAttrs(kept);
-    op.out().ReplaceAllUsesWith(made->out());
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      made->op()->result(i).set_type(op->result(i).type());
+      op->result(i).ReplaceAllUsesWith(made->op()->result(i));
+    }
     op->Erase();
     changed_ = true;
     return *made;

@@ -119,6 +119,22 @@ absl::StatusOr<View> ReadLayout(const InferContext& c, std::string_view what, Ty
   return view;
 }
 
+// What an attention sees of its keys, or of its values: those of `past`, if given, and then `view`.
+// `present`: their type as a result.
+absl::StatusOr<View> AppendToPast(const InferContext& c, std::string_view what, Type past,
+                                  View view, int64_t kv_heads, Type& present) {
+  if (!past) return view;
+  TENON_ASSIGN_OR_RETURN(const View before, ReadLayout(c, what, past, "bhsd", kv_heads, {0, -1}));
+  TENON_ASSIGN_OR_RETURN(
+      view.batch, MergeEqual(c, view.batch, before.batch, fmt::format("the batch of {}", what)));
+  TENON_ASSIGN_OR_RETURN(
+      view.size, MergeEqual(c, view.size, before.size, fmt::format("the head size of {}", what)));
+  view.sequence = before.sequence + view.sequence;
+  const DimExpr dims[] = {view.batch, view.heads, view.sequence, view.size};
+  present = Type::Tensor(c.context, past.dtype(), dims);
+  return view;
+}
+
 }  // namespace
 
 absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
@@ -132,16 +148,31 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
     return c.Error(fmt::format("q, k and v must have one element type, not {}, {} and {}",
                                Name(q.dtype()), Name(k.dtype()), Name(v.dtype())));
   }
-  if (!q.is_tensor() || !k.is_tensor() || !v.is_tensor()) {
-    return SetResult(results, Type::Unranked(c.context, q.dtype()));
+  const Type past_key = c.operand(6), past_value = c.operand(7);
+  if (!past_key != !past_value) return c.Error("past_key and past_value are given both or neither");
+  for (Type past : {past_key, past_value}) {
+    if (past && past.dtype() != q.dtype()) {
+      return c.Error(fmt::format("past keys and values must have the element type {} of q, not {}",
+                                 Name(q.dtype()), Name(past.dtype())));
+    }
+  }
+  const auto is_tensor = [](Type type) { return type.is_tensor(); };
+  if (!is_tensor(q) || !is_tensor(k) || !is_tensor(v) ||
+      (past_key && (!is_tensor(past_key) || !is_tensor(past_value)))) {
+    results.insert(results.end(), past_key ? 3 : 1, Type::Unranked(c.context, q.dtype()));
+    return absl::OkStatus();
   }
   const int64_t size = InferI64(c, "head_dim"), v_size = InferI64(c, "v_head_dim");
   TENON_ASSIGN_OR_RETURN(const View vq, ReadLayout(c, "q", q, InferStr(c, "q_layout"), heads,
                                                    {InferI64(c, "q_offset"), size}));
-  TENON_ASSIGN_OR_RETURN(const View vk, ReadLayout(c, "k", k, InferStr(c, "k_layout"), kv_heads,
-                                                   {InferI64(c, "k_offset"), size}));
-  TENON_ASSIGN_OR_RETURN(const View vv, ReadLayout(c, "v", v, InferStr(c, "v_layout"), kv_heads,
-                                                   {InferI64(c, "v_offset"), v_size}));
+  TENON_ASSIGN_OR_RETURN(View vk, ReadLayout(c, "k", k, InferStr(c, "k_layout"), kv_heads,
+                                             {InferI64(c, "k_offset"), size}));
+  TENON_ASSIGN_OR_RETURN(View vv, ReadLayout(c, "v", v, InferStr(c, "v_layout"), kv_heads,
+                                             {InferI64(c, "v_offset"), v_size}));
+  Type present_key, present_value;
+  TENON_ASSIGN_OR_RETURN(vk, AppendToPast(c, "past_key", past_key, vk, kv_heads, present_key));
+  TENON_ASSIGN_OR_RETURN(vv,
+                         AppendToPast(c, "past_value", past_value, vv, kv_heads, present_value));
   TENON_ASSIGN_OR_RETURN(DimExpr batch, MergeEqual(c, vq.batch, vk.batch, "the batch of q and k"));
   TENON_ASSIGN_OR_RETURN(batch, MergeEqual(c, batch, vv.batch, "the batch of q and v"));
   TENON_RETURN_IF_ERROR(MergeEqual(c, vq.size, vk.size, "the head size of q and k").status());
@@ -156,14 +187,16 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   const std::string_view out = InferStr(c, "out_layout");
   if (out == "bsh") {
     const DimExpr dims[] = {batch, vq.sequence, vq.heads * vv.size};
-    return SetTensor(c, results, q.dtype(), dims);
-  }
-  if (out == "bshd") {
+    TENON_RETURN_IF_ERROR(SetTensor(c, results, q.dtype(), dims));
+  } else if (out == "bshd") {
     const DimExpr dims[] = {batch, vq.sequence, vq.heads, vv.size};
-    return SetTensor(c, results, q.dtype(), dims);
+    TENON_RETURN_IF_ERROR(SetTensor(c, results, q.dtype(), dims));
+  } else {
+    const DimExpr dims[] = {batch, vq.heads, vq.sequence, vv.size};
+    TENON_RETURN_IF_ERROR(SetTensor(c, results, q.dtype(), dims));
   }
-  const DimExpr dims[] = {batch, vq.heads, vq.sequence, vv.size};
-  return SetTensor(c, results, q.dtype(), dims);
+  if (past_key) results.insert(results.end(), {present_key, present_value});
+  return absl::OkStatus();
 }
 
 absl::Status InferFusedRotary(const InferContext& c, ResultTypes& results) {

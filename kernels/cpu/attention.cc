@@ -44,6 +44,9 @@ struct AttentionState : KernelState {
   int64_t splits = 1;     // parts of a tile's keys
   int64_t slots = 1;      // workers, each with scratch of its own
   int64_t slot_floats = 0;
+
+  // Is a task all of a head, so that no other waits for the keys and values that it appends?
+  bool AppendsInTasks() const { return tiles == 1 && splits == 1; }
 };
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -88,16 +91,41 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   return KernelStatus::Ok();
 }
 
-// The tensors of one call.
+// present = the rows of past and then those of `now`, for one of the heads of all batch elements.
+// past and present are [B, H, rows, dim].
+void AppendRows(const AttentionCall& call, int64_t head, const TensorView& past,
+                const TensorView& now, const AttentionCall::Layout& layout, int64_t dim,
+                const TensorView& present) {
+  const int64_t b = head / call.kv_heads, h = head % call.kv_heads, old = call.past_len * dim;
+  float* to = std::copy_n(past.as<float>() + head * old, old,
+                          present.as<float>() + head * call.k_len * dim);
+  for (int64_t j = 0; j < call.new_len(); ++j, to += dim) {
+    const float* from = now.as<float>() + layout.At(b, h, j);
+    for (int64_t d = 0; d < dim; ++d) to[d] = from[d * layout.element];
+  }
+}
+
+void Append(const AttentionCall& call, const RunArgs& args, int64_t head) {
+  constexpr size_t kPast = AttentionCall::kPast;
+  AppendRows(call, head, args.inputs[kPast], args.inputs[1], call.k, call.dim, args.outputs[1]);
+  AppendRows(call, head, args.inputs[kPast + 1], args.inputs[2], call.v, call.v_dim,
+             args.outputs[2]);
+}
+
+// The tensors of one call. Keys and values behind those of a past are read from the results, where
+// they are put head by head as they are needed, so that attention finds them in the cache.
 class Worker {
  public:
   Worker(const AttentionCall& call, const AttentionState& state, const RunArgs& args)
       : call_(call),
         state_(state),
+        args_(args),
         group_(call.heads / call.kv_heads),
         q_(args.inputs[0].as<float>()),
-        k_(args.inputs[1].as<float>()),
-        v_(args.inputs[2].as<float>()),
+        k_(call.has_past ? args.outputs[1].as<float>() : args.inputs[1].as<float>()),
+        v_(call.has_past ? args.outputs[2].as<float>() : args.inputs[2].as<float>()),
+        k_layout_(call.has_past ? call.present_k : call.k),
+        v_layout_(call.has_past ? call.present_v : call.v),
         out_(args.outputs[0].as<float>()),
         scratch_(static_cast<float*>(args.scratch)),
         parts_(scratch_ + state.slots * state.slot_floats) {}
@@ -174,9 +202,9 @@ class Worker {
 
   AttentionTile SameForAll() const {
     AttentionTile tile;
-    tile.k_row = call_.k.row;
-    tile.k_element = call_.k.element;
-    tile.v_row = call_.v.row;
+    tile.k_row = k_layout_.row;
+    tile.k_element = k_layout_.element;
+    tile.v_row = v_layout_.row;
     tile.dim = call_.dim;
     tile.v_dim = call_.v_dim;
     tile.scale = call_.scale;
@@ -218,8 +246,8 @@ class Worker {
       tile.first_key[r] = tile.first_key[r - 1];
       tile.last_key[r] = tile.last_key[r - 1];
     }
-    tile.k = k_ + call_.k.At(rows.b, rows.kv, 0);
-    tile.v = v_ + call_.v.At(rows.b, rows.kv, 0);
+    tile.k = k_ + k_layout_.At(rows.b, rows.kv, 0);
+    tile.v = v_ + v_layout_.At(rows.b, rows.kv, 0);
     if (call_.bias.present()) SetTerm(call_.bias, call_.bias_strides, rows, tile.bias);
     if (call_.mask.dtype == DType::kBool) {
       SetTerm(call_.mask, call_.mask_strides, rows, tile.keep);
@@ -233,6 +261,7 @@ class Worker {
   }
 
   void Attend(int64_t task, AttentionTile& tile) const {
+    if (call_.has_past && state_.AppendsInTasks()) Append(call_, args_, task);
     const int64_t split = task % state_.splits;
     const Rows rows = RowsOf(task / state_.splits);
     SetRows(rows, tile);
@@ -305,17 +334,28 @@ class Worker {
 
   const AttentionCall& call_;
   const AttentionState& state_;
+  const RunArgs& args_;
   const int64_t group_;
   const float *q_, *k_, *v_;
+  const AttentionCall::Layout &k_layout_, &v_layout_;
   float *out_, *scratch_, *parts_;
 };
 
 template <auto kReadCall>
 KernelStatus Attention(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
-  if (out.numel() == 0) return KernelStatus::Ok();
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   const auto& state = *static_cast<const AttentionState*>(args.state);
+  if (call.has_past && (out.numel() == 0 || !state.AppendsInTasks())) {
+    const int64_t floats = call.k_len * (call.dim + call.v_dim);
+    (*args.device->parallel)(call.batch * call.kv_heads, cpu::RowGrain(floats),
+                             [&](int64_t begin, int64_t end) {
+                               for (int64_t head = begin; head < end; ++head) {
+                                 Append(call, args, head);
+                               }
+                             });
+  }
+  if (out.numel() == 0) return KernelStatus::Ok();
   if (call.k_len == 0) {
     std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
     return KernelStatus::Ok();
@@ -334,7 +374,7 @@ KernelStatus Attention(const RunArgs& args) {
 
 // Floats throughout, but masks may be boolean.
 std::string Supports(const CallSignature& call) {
-  std::array<TensorView, 6> inputs;
+  std::array<TensorView, 8> inputs;
   size_t count = std::min(call.inputs.size(), inputs.size());
   std::copy_n(call.inputs.begin(), count, inputs.begin());
   for (TensorView& input : inputs) {

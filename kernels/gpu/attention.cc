@@ -75,6 +75,7 @@ int64_t ColumnsOf(const TensorView& view, bool heads_joined, int64_t heads) {
 }
 
 std::string SupportsFused(const CallSignature& call) {
+  if (call.outputs.size() > 1) return "does not append keys and values to past ones";
   const auto& attrs = *static_cast<const fused::AttentionAttrs*>(call.attrs);
   const bool q_joined = attrs.q_layout == fused::AttentionQLayout::kBsh;
   const bool v_joined = attrs.v_layout == fused::AttentionVLayout::kBsh;

@@ -15,15 +15,54 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Keys or values: those of the past and then the new ones.
+template <typename T>
+struct Rows {
+  const T *past, *now;
+  const AttentionCall::Layout &past_layout, &layout;
+  int64_t past_len;
+
+  // Elements are `element(j)` apart.
+  const T* At(int64_t b, int64_t h, int64_t j) const {
+    return j < past_len ? past + past_layout.At(b, h, j) : now + layout.At(b, h, j - past_len);
+  }
+  int64_t element(int64_t j) const { return j < past_len ? past_layout.element : layout.element; }
+
+  static Rows Keys(const AttentionCall& call, const RunArgs& args) {
+    const T* past = call.has_past ? args.inputs[AttentionCall::kPast].as<T>() : nullptr;
+    return {past, args.inputs[1].as<T>(), call.past_k, call.k, call.past_len};
+  }
+  static Rows Values(const AttentionCall& call, const RunArgs& args) {
+    const T* past = call.has_past ? args.inputs[AttentionCall::kPast + 1].as<T>() : nullptr;
+    return {past, args.inputs[2].as<T>(), call.past_v, call.v, call.past_len};
+  }
+};
+
+// Writes the keys or values attended to.
+template <typename T>
+void WritePresent(const AttentionCall& call, const Rows<T>& rows,
+                  const AttentionCall::Layout& layout, int64_t dim, T* present) {
+  for (int64_t b = 0; b < call.batch; ++b) {
+    for (int64_t h = 0; h < call.kv_heads; ++h) {
+      for (int64_t j = 0; j < call.k_len; ++j) {
+        const T* from = rows.At(b, h, j);
+        T* to = present + layout.At(b, h, j);
+        for (int64_t d = 0; d < dim; ++d) to[d] = from[d * rows.element(j)];
+      }
+    }
+  }
+}
+
 // The score of one query row against key j, before the softmax.
 template <typename T>
-double Score(const AttentionCall& call, const T* q, const T* k, int64_t b, int64_t h, int64_t i,
-             int64_t j) {
+double Score(const AttentionCall& call, const T* q, const Rows<T>& keys, int64_t b, int64_t h,
+             int64_t i, int64_t j) {
   using C = Compute<T>;
+  const T* k = keys.At(b, call.kv_head(h), j);
   double dot = 0;
   for (int64_t d = 0; d < call.dim; ++d) {
     dot += static_cast<double>(static_cast<C>(q[d * call.q.element])) *
-           static_cast<double>(static_cast<C>(k[d * call.k.element]));
+           static_cast<double>(static_cast<C>(k[d * keys.element(j)]));
   }
   dot *= call.scale;
   if (call.softcap > 0) dot = call.softcap * std::tanh(dot / call.softcap);
@@ -54,12 +93,13 @@ template <typename T>
 void AttendRow(const AttentionCall& call, const RunArgs& args, int64_t b, int64_t h, int64_t i,
                double* scores) {
   const int64_t kv = call.kv_head(h);
+  const Rows<T> keys = Rows<T>::Keys(call, args), values = Rows<T>::Values(call, args);
   const T* q = args.inputs[0].as<T>() + call.q.At(b, h, i);
   T* out = args.outputs[0].as<T>() + call.out.At(b, h, i);
   double max = -kInfinity, sum = 0;
   bool masked = true;  // the softmax of such a row is NaN
   for (int64_t j = 0; j < call.k_len; ++j) {
-    scores[j] = Score(call, q, args.inputs[1].as<T>() + call.k.At(b, kv, j), b, h, i, j);
+    scores[j] = Score(call, q, keys, b, h, i, j);
     max = std::max(max, scores[j]);
     masked &= scores[j] == -kInfinity;
   }
@@ -70,8 +110,8 @@ void AttendRow(const AttentionCall& call, const RunArgs& args, int64_t b, int64_
   for (int64_t d = 0; d < call.v_dim; ++d) {
     double total = 0;
     for (int64_t j = 0; j < call.k_len; ++j) {
-      const T* v = args.inputs[2].as<T>() + call.v.At(b, kv, j);
-      total += scores[j] / sum * static_cast<Compute<T>>(v[d * call.v.element]);
+      const T* v = values.At(b, kv, j);
+      total += scores[j] / sum * static_cast<Compute<T>>(v[d * values.element(j)]);
     }
     out[d * call.out.element] = static_cast<T>(masked && call.nan_guard ? 0.0 : total);
   }
@@ -80,6 +120,12 @@ void AttendRow(const AttentionCall& call, const RunArgs& args, int64_t b, int64_
 KernelStatus Attend(const AttentionCall& call, const RunArgs& args) {
   return DispatchFloat(args.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    if (call.has_past) {
+      WritePresent(call, Rows<T>::Keys(call, args), call.present_k, call.dim,
+                   args.outputs[1].as<T>());
+      WritePresent(call, Rows<T>::Values(call, args), call.present_v, call.v_dim,
+                   args.outputs[2].as<T>());
+    }
     for (int64_t b = 0; b < call.batch; ++b) {
       for (int64_t h = 0; h < call.heads; ++h) {
         for (int64_t i = 0; i < call.q_len; ++i) {

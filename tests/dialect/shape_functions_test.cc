@@ -339,6 +339,37 @@ TEST_F(ShapeFunctions, Attention) {
             "fused.attention: window is a number of keys, not negative");
 }
 
+TEST_F(ShapeFunctions, AttentionBehindPast) {
+  Attrs attrs = {{"num_heads", "12 : i64"}, {"kv_num_heads", "4 : i64"}, {"scale", "0.125 : f32"}};
+  const auto infer = [&](const Texts& past, const Texts& keys = {"BxSx256xf32", "BxSx128xf32"}) {
+    Texts operands = {"BxSx768xf32"};
+    operands.insert(operands.end(), keys.begin(), keys.end());
+    operands.insert(operands.end(), past.begin(), past.end());
+    return Infer("fused.attention", operands, attrs,
+                 {1, 1, 1, 0, 0, 0, 1, past.size() > 1 ? 1 : 0});
+  };
+  EXPECT_EQ(infer({"Bx4xPx64xf32", "Bx4xPx32xf32"}),
+            "BxSx384xf32; Bx4xP + Sx64xf32; Bx4xP + Sx32xf32");
+  attrs["k_layout"] = attrs["out_layout"] = "\"bhsd\"";
+  EXPECT_EQ(infer({"Bx4xPx64xf32", "Bx4xPx32xf32"}, {"Bx4xSx64xf32", "BxSx128xf32"}),
+            "Bx12xSx32xf32; Bx4xP + Sx64xf32; Bx4xP + Sx32xf32");
+  EXPECT_EQ(infer({"Bx4xPx64xf32", "*"}, {"Bx4xSx64xf32", "BxSx128xf32"}),
+            "tensor<*xf32>; tensor<*xf32>; tensor<*xf32>");
+  attrs["k_layout"] = "\"bsh\"";
+  EXPECT_EQ(infer({"Bx4xPx64xf32"}),
+            "fused.attention: past_key and past_value are given both or neither");
+  EXPECT_EQ(infer({"Bx12xPx64xf32", "Bx4xPx32xf32"}),
+            "fused.attention: the number of heads of past_key differs: 12 against 4");
+  EXPECT_EQ(infer({"Bx4xPx64xf32", "Bx4xPx64xf32"}),
+            "fused.attention: the head size of past_value differs: 32 against 64");
+  EXPECT_EQ(infer({"Bx4x6x64xf32", "Bx4x7x32xf32"}, {"Bx3x256xf32", "Bx3x128xf32"}),
+            "fused.attention: the sequence of k and v differs: 9 against 10");
+  EXPECT_EQ(infer({"Bx4xPx64xf16", "Bx4xPx32xf32"}),
+            "fused.attention: past keys and values must have the element type f32 of q, not f16");
+  EXPECT_EQ(infer({"BxPx256xf32", "Bx4xPx32xf32"}),
+            "fused.attention: past_key must be of rank 4, not 3");
+}
+
 TEST_F(ShapeFunctions, Rotary) {
   EXPECT_EQ(Infer("fused.rotary", {"Bx4xSx8xf32", "Sx8xf32", "Bx1xSx8xf32"}), "Bx4xSx8xf32");
   const Attrs part = {{"rotary_dim", "6 : i64"}};

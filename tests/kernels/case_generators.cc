@@ -749,18 +749,31 @@ Case FusedAttention(Random& random) {
   }
   const Shape q_shape = WithColumns(random, q, HeadShape(q, s.batch, s.heads, s.q_len, s.dim),
                                     packed, attrs.q_offset);
-  const Shape k_shape = WithColumns(random, k, HeadShape(k, s.batch, s.kv_heads, s.k_len, s.dim),
+  const bool has_past = random.Chance(40);
+  const int64_t past = has_past ? random.Int(0, s.k_len) : 0, added = s.k_len - past;
+  const Shape k_shape = WithColumns(random, k, HeadShape(k, s.batch, s.kv_heads, added, s.dim),
                                     packed, attrs.k_offset);
-  const Shape v_shape = WithColumns(random, v, HeadShape(v, s.batch, s.kv_heads, s.k_len, s.v_dim),
+  const Shape v_shape = WithColumns(random, v, HeadShape(v, s.batch, s.kv_heads, added, s.v_dim),
                                     packed, attrs.v_offset);
   Tensor bias;
   if (random.Chance(40))
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
   Tensor key_mask;
   if (random.Chance(40)) key_mask = KeyMask(random, random.Chance(70) ? s.batch : 1, s.k_len);
-  return Make({random.Floats(q_shape, -1, 1), random.Floats(k_shape, -1, 1), random.Floats(v_shape),
-               s.Mask(random), bias, key_mask},
-              {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))}, MakeAttrs(attrs));
+  std::vector<Tensor> inputs = {random.Floats(q_shape, -1, 1),
+                                random.Floats(k_shape, -1, 1),
+                                random.Floats(v_shape),
+                                s.Mask(random),
+                                bias,
+                                key_mask};
+  std::vector<Tensor> results = {F32(HeadShape(out, s.batch, s.heads, s.q_len, s.v_dim))};
+  if (has_past) {
+    for (int64_t dim : {s.dim, s.v_dim}) {
+      inputs.push_back(random.Floats({s.batch, s.kv_heads, past, dim}, -1, 1));
+      results.push_back(F32({s.batch, s.kv_heads, s.k_len, dim}));
+    }
+  }
+  return Make(std::move(inputs), std::move(results), MakeAttrs(attrs));
 }
 
 Case Rotary(Random& random) {

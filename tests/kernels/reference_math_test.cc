@@ -277,6 +277,30 @@ TEST(ReferenceAttention, CausalGroupsAndLayouts) {
              {3, 4.5f});
 }
 
+TEST(ReferenceAttention, KeysBehindThoseOfThePast) {
+  fused::AttentionAttrs attrs;
+  attrs.num_heads = attrs.kv_num_heads = 1;
+  attrs.scale = 0;
+  attrs.causal = true;
+  attrs.k_layout = fused::AttentionKLayout::kBhds;
+  // Two new keys after one of the past: query 0 sees two of them, query 1 all three.
+  Case c;
+  c.inputs = {F({1, 2, 2}, Floats(4)),
+              F({1, 1, 2, 2}, {3, 5, 4, 6}),
+              F({1, 2, 1}, {6, 9}),
+              Tensor(),
+              Tensor(),
+              Tensor(),
+              F({1, 1, 1, 2}, {1, 2}),
+              F({1, 1, 1, 1}, {3})};
+  c.outputs = {F({1, 2, 1}, Floats(2)), F({1, 1, 3, 2}, Floats(6)), F({1, 1, 3, 1}, Floats(3))};
+  c.attrs = MakeAttrs(attrs);
+  ASSERT_TRUE(RunCase(*Registry().FindByName("ref.fused_attention"), c).ok());
+  EXPECT_EQ(c.outputs[0].values<float>(), (Floats{4.5f, 6}));
+  EXPECT_EQ(c.outputs[1].values<float>(), (Floats{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(c.outputs[2].values<float>(), (Floats{3, 6, 9}));
+}
+
 TEST(ReferenceRotary, FullTables) {
   const Tensor x = F({1, 5}, {1, 2, 3, 4, 5}), cos = F({4}, {0, 1, 0, 1}),
                sin = F({4}, {1, 0, 1, 0});

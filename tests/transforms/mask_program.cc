@@ -91,7 +91,7 @@ Value MaskProgram::Additive(Value visible, double hidden) {
 }
 
 void MaskProgram::Attend(Value mask, Value bias, bool nan_guard) {
-  const Value out = Make<fused::AttentionOp>(q_, k_, v_, mask, bias, Value(),
+  const Value out = Make<fused::AttentionOp>(q_, k_, v_, mask, bias, Value(), Value(), Value(),
                                              fused::AttentionOp::Attrs{.num_heads = 2,
                                                                        .kv_num_heads = 2,
                                                                        .scale = 0.5f,
