@@ -81,6 +81,7 @@ enum class Precision : uint8_t {
   kBf16,  // weights and inputs rounded to bf16, where the CPU multiplies it; otherwise a warning
   kInt8,  // weights of 8 bits with a factor for each 64 of a column; inputs as they are
 };
+inline constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kBf16, Precision::kInt8};
 // "fp32", "bf16", "int8".
 std::string_view Name(Precision precision);
 

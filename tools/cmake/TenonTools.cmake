@@ -1,19 +1,27 @@
-# Every folder tools/<name> with .cc files is a program <name> in <build>/bin. Scripts tools/<name>/<script>.py that it
-# runs are put beside it as <name>-<script>.py.
+# Every folder tools/<name> with a main.cc is a program <name> in <build>/bin; the .cc files of other folders are linked
+# into all programs. Scripts tools/<name>/<script>.py that a program runs are put beside it as <name>-<script>.py.
 
-file(GLOB _sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}/tools/*/*.cc")
+file(GLOB _mains CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/*/main.cc")
 set(TENON_PROGRAMS "")
-foreach(_source ${_sources})
-  get_filename_component(_name "${_source}" DIRECTORY)
+foreach(_main ${_mains})
+  get_filename_component(_folder "${_main}" DIRECTORY)
+  get_filename_component(_name "${_folder}" NAME)
   list(APPEND TENON_PROGRAMS ${_name})
-  list(APPEND _sources_of_${_name} "${PROJECT_SOURCE_DIR}/tools/${_source}")
 endforeach()
-list(REMOVE_DUPLICATES TENON_PROGRAMS)
+
+file(GLOB _shared_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/*/*.cc")
+foreach(_name ${TENON_PROGRAMS})
+  list(FILTER _shared_sources EXCLUDE REGEX "/tools/${_name}/")
+endforeach()
+add_library(tenon_tools STATIC ${_shared_sources})
+tenon_target_options(tenon_tools)
+target_link_libraries(tenon_tools PUBLIC tenon::tenon)
 
 foreach(_name ${TENON_PROGRAMS})
-  add_executable(${_name} ${_sources_of_${_name}})
+  file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/${_name}/*.cc")
+  add_executable(${_name} ${_sources})
   tenon_target_options(${_name})
-  target_link_libraries(${_name} PRIVATE tenon::tenon nlohmann_json::nlohmann_json)
+  target_link_libraries(${_name} PRIVATE tenon_tools nlohmann_json::nlohmann_json)
   target_compile_definitions(${_name} PRIVATE TENON_VERSION="${PROJECT_VERSION}")
   target_link_options(${_name} PRIVATE -Wl,--as-needed)  # start-up time follows the number of shared libraries
   set_target_properties(${_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

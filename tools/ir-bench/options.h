@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Options {
   Precision precision = Precision::kFp32;
   // When not given, less precision than fp32 takes 3e-2 for both.
   double atol = 1e-4, rtol = 1e-3;
+  std::optional<double> given_atol, given_rtol;
   std::string json;  // file, "-", or empty
   enum class Action : uint8_t { kRun, kHelp, kVersion } action = Action::kRun;
 };

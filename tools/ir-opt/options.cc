@@ -1,157 +1,134 @@
 #include "tools/ir-opt/options.h"
 
-#include <charconv>
-#include <functional>
+#include <limits>
 
 #include "fmt/format.h"
 #include "ir/core/suggest.h"
+#include "tools/command_line/option_table.h"
 
 namespace tenon::ir_opt {
 namespace {
 
-// kFlag: nothing, or =true / =false; kOptional: nothing, or =VALUE
-enum class Takes : uint8_t { kNothing, kValue, kFlag, kOptional };
+using tools::Given;
+using tools::Set;
+using tools::Takes;
+using tools::WithDashes;
 
-struct Flag {
-  const char* name;
-  const char* alias;  // what mlir-opt calls it; may be null
-  Takes takes;
-  const char* value_name;
-  const char* help;
-  void (*apply)(Options& options, std::string_view value, bool on);
-};
-
-void AddNames(std::string_view list, std::vector<std::string>& names) {
-  while (!list.empty()) {
-    const size_t comma = list.find(',');
-    names.emplace_back(list.substr(0, comma));
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-  }
+absl::Status AddNames(const Given& given, std::vector<std::string>& names) {
+  for (std::string_view name : tools::SplitList(given.value)) names.emplace_back(name);
+  return absl::OkStatus();
 }
 
 using Action = Options::Action;
 
-constexpr Flag kFlags[] = {
-    {"o", nullptr, Takes::kValue, "FILE", "write the result there ('-': standard output)",
-     [](Options& o, std::string_view v, bool) { o.output = v == "-" ? "" : std::string(v); }},
-    {"pass-pipeline", nullptr, Takes::kValue, "TEXT",
-     "run this pipeline: 'builtin.module(a,func.func(b,c{option=value}))'",
-     [](Options& o, std::string_view v, bool) {
-       o.steps.push_back({"", std::string(v)});
+constexpr tools::Option<Options> kTable[] = {
+    {{"o", "", Takes::kValue, "FILE", "write the result there ('-': standard output)"},
+     [](Options& o, const Given& g) { return Set(o.output, g.value == "-" ? "" : g.value); }},
+    {{"pass-pipeline", "", Takes::kValue, "TEXT",
+      "run this pipeline: 'builtin.module(a,func.func(b,c{option=value}))'"},
+     [](Options& o, const Given& g) {
+       o.steps.push_back({"", std::string(g.value)});
+       return absl::OkStatus();
      }},
-    {"verify-each", nullptr, Takes::kFlag, "",
-     "verify after every pass that changed something (default: on)",
-     [](Options& o, std::string_view, bool on) { o.passes.verify_each = on; }},
-    {"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error",
-     [](Options& o, std::string_view, bool on) { o.passes.timing = on; }},
-    {"timing-json", nullptr, Takes::kFlag, "", "the same as JSON",
-     [](Options& o, std::string_view, bool on) { o.passes.timing = o.passes.timing_json = on; }},
-    {"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report what passes counted",
-     [](Options& o, std::string_view, bool on) { o.passes.statistics = on; }},
-    {"print-ir-before-all", "mlir-print-ir-before-all", Takes::kFlag, "",
-     "print the IR before every pass",
-     [](Options& o, std::string_view, bool on) { o.passes.print_before_all = on; }},
-    {"print-ir-after-all", "mlir-print-ir-after-all", Takes::kFlag, "",
-     "print the IR after every pass",
-     [](Options& o, std::string_view, bool on) { o.passes.print_after_all = on; }},
-    {"print-ir-after-change", "mlir-print-ir-after-change", Takes::kFlag, "",
-     "print the IR after every pass that changed it",
-     [](Options& o, std::string_view, bool on) { o.passes.print_after_change = on; }},
-    {"print-ir-after-failure", "mlir-print-ir-after-failure", Takes::kFlag, "",
-     "print the IR after a pass that failed",
-     [](Options& o, std::string_view, bool on) { o.passes.print_after_failure = on; }},
-    {"print-ir-before", "mlir-print-ir-before", Takes::kValue, "PASSES",
-     "print the IR before these passes",
-     [](Options& o, std::string_view v, bool) { AddNames(v, o.passes.print_before); }},
-    {"print-ir-after", "mlir-print-ir-after", Takes::kValue, "PASSES",
-     "print the IR after these passes",
-     [](Options& o, std::string_view v, bool) { AddNames(v, o.passes.print_after); }},
-    {"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
-     "print op names in quotes, as mlir-opt --allow-unregistered-dialect reads them",
-     [](Options& o, std::string_view, bool on) { o.print.generic = on; }},
-    {"print-locations", "mlir-print-debuginfo", Takes::kFlag, "",
-     "print where operations came from",
-     [](Options& o, std::string_view, bool on) { o.print.locations = on; }},
-    {"elide-resources", nullptr, Takes::kFlag, "", "leave out the bytes of large constants",
-     [](Options& o, std::string_view, bool on) { o.print.elide_resources = on; }},
-    {"allow-unregistered-dialect", nullptr, Takes::kFlag, "",
-     "accept operations of unknown dialects",
-     [](Options& o, std::string_view, bool on) { o.allow_unregistered_dialect = on; }},
-    {"split-input-file", nullptr, Takes::kFlag, "",
-     "treat the parts between lines '// -----' as inputs of their own",
-     [](Options& o, std::string_view, bool on) { o.split_input_file = on; }},
-    {"verify-diagnostics", nullptr, Takes::kFlag, "",
-     "compare diagnostics with comments like '// expected-error@+1 {{text}}'",
-     [](Options& o, std::string_view, bool on) { o.verify_diagnostics = on; }},
-    {"explain", nullptr, Takes::kValue, "RULE[@NODE]",
-     "say where a rule, or a family of rules, fired, where it nearly did and what stopped it (the "
-     "IR only with -o)",
-     [](Options& o, std::string_view v, bool) { o.explain = std::string(v); }},
-    {"fusion-report", nullptr, Takes::kValue, "FILE",
-     "write the same of all rules there (JSON if it ends in .json)",
-     [](Options& o, std::string_view v, bool) { o.fusion_report = std::string(v); }},
-    {"rules", nullptr, Takes::kValue, "FILE",
-     "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)",
-     [](Options& o, std::string_view v, bool) { o.rules.emplace_back(v); }},
-    {"verify-semantics", nullptr, Takes::kFlag, "",
-     "run each function on sampled inputs before and after every pass; name the pass and the rule "
-     "that changed a result",
-     [](Options& o, std::string_view, bool on) { o.verify_semantics = on; }},
-    {"inputs", nullptr, Takes::kValue, "DIR",
-     "with --verify-semantics: use the input_N.pb or input_N.npy of this folder",
-     [](Options& o, std::string_view v, bool) { o.inputs = std::string(v); }},
-    {"opt-bisect-limit", nullptr, Takes::kValue, "N",
-     "make only the first N rewrites and folds of the rule passes, and name the last",
-     [](Options& o, std::string_view v, bool) {
-       const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), o.bisect_limit);
-       if (error != std::errc() || end != v.data() + v.size() || o.bisect_limit < 0)
-         o.wrong =
-             fmt::format("option '--opt-bisect-limit' has the value '{}' (expected a number)", v);
+    {{"verify-each", "", Takes::kFlag, "",
+      "verify after every pass that changed something (default: on)"},
+     [](Options& o, const Given& g) { return Set(o.passes.verify_each, g.on); }},
+    {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error"},
+     [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
+    {{"timing-json", "", Takes::kFlag, "", "the same as JSON"},
+     [](Options& o, const Given& g) {
+       o.passes.timing = g.on;
+       return Set(o.passes.timing_json, g.on);
      }},
-    {"check-rules", nullptr, Takes::kOptional, "FILE",
-     "check the rules of this file, or the built-in ones, by executing both of their sides",
-     [](Options& o, std::string_view v, bool) {
+    {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report what passes counted"},
+     [](Options& o, const Given& g) { return Set(o.passes.statistics, g.on); }},
+    {{"print-ir-before-all", "mlir-print-ir-before-all", Takes::kFlag, "",
+      "print the IR before every pass"},
+     [](Options& o, const Given& g) { return Set(o.passes.print_before_all, g.on); }},
+    {{"print-ir-after-all", "mlir-print-ir-after-all", Takes::kFlag, "",
+      "print the IR after every pass"},
+     [](Options& o, const Given& g) { return Set(o.passes.print_after_all, g.on); }},
+    {{"print-ir-after-change", "mlir-print-ir-after-change", Takes::kFlag, "",
+      "print the IR after every pass that changed it"},
+     [](Options& o, const Given& g) { return Set(o.passes.print_after_change, g.on); }},
+    {{"print-ir-after-failure", "mlir-print-ir-after-failure", Takes::kFlag, "",
+      "print the IR after a pass that failed"},
+     [](Options& o, const Given& g) { return Set(o.passes.print_after_failure, g.on); }},
+    {{"print-ir-before", "mlir-print-ir-before", Takes::kValue, "PASSES",
+      "print the IR before these passes"},
+     [](Options& o, const Given& g) { return AddNames(g, o.passes.print_before); }},
+    {{"print-ir-after", "mlir-print-ir-after", Takes::kValue, "PASSES",
+      "print the IR after these passes"},
+     [](Options& o, const Given& g) { return AddNames(g, o.passes.print_after); }},
+    {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
+      "print op names in quotes, as mlir-opt --allow-unregistered-dialect reads them"},
+     [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
+    {{"print-locations", "mlir-print-debuginfo", Takes::kFlag, "",
+      "print where operations came from"},
+     [](Options& o, const Given& g) { return Set(o.print.locations, g.on); }},
+    {{"elide-resources", "", Takes::kFlag, "", "leave out the bytes of large constants"},
+     [](Options& o, const Given& g) { return Set(o.print.elide_resources, g.on); }},
+    {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects"},
+     [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
+    {{"split-input-file", "", Takes::kFlag, "",
+      "treat the parts between lines '// -----' as inputs of their own"},
+     [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
+    {{"verify-diagnostics", "", Takes::kFlag, "",
+      "compare diagnostics with comments like '// expected-error@+1 {{text}}'"},
+     [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
+    {{"explain", "", Takes::kValue, "RULE[@NODE]",
+      "say where a rule, or a family of rules, fired, where it nearly did and what stopped it (the "
+      "IR only with -o)"},
+     [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
+    {{"fusion-report", "", Takes::kValue, "FILE",
+      "write the same of all rules there (JSON if it ends in .json)"},
+     [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
+    {{"rules", "", Takes::kValue, "FILE",
+      "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)"},
+     [](Options& o, const Given& g) {
+       o.rules.emplace_back(g.value);
+       return absl::OkStatus();
+     }},
+    {{"verify-semantics", "", Takes::kFlag, "",
+      "run each function on sampled inputs before and after every pass; name the pass and the rule "
+      "that changed a result"},
+     [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
+    {{"inputs", "", Takes::kValue, "DIR",
+      "with --verify-semantics: use the input_N.pb or input_N.npy of this folder"},
+     [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
+    {{"opt-bisect-limit", "", Takes::kValue, "N",
+      "make only the first N rewrites and folds of the rule passes, and name the last"},
+     [](Options& o, const Given& g) {
+       return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
+     }},
+    {{"check-rules", "", Takes::kOptional, "FILE",
+      "check the rules of this file, or the built-in ones, by executing both of their sides"},
+     [](Options& o, const Given& g) {
        o.action = Action::kCheckRules;
-       o.check_rules = std::string(v);
+       return Set(o.check_rules, g.value);
      }},
-    {"dump-pass-pipeline", nullptr, Takes::kFlag, "",
-     "print the pipeline with all options on standard error",
-     [](Options& o, std::string_view, bool on) { o.dump_pass_pipeline = on; }},
-    {"list-passes", nullptr, Takes::kNothing, "", "list passes and pipelines with their options",
-     [](Options& o, std::string_view, bool) { o.action = Action::kListPasses; }},
-    {"list-rules", nullptr, Takes::kNothing, "", "list rewrite rules",
-     [](Options& o, std::string_view, bool) { o.action = Action::kListRules; }},
-    {"list-ops", nullptr, Takes::kNothing, "", "list operations",
-     [](Options& o, std::string_view, bool) { o.action = Action::kListOps; }},
-    {"version", nullptr, Takes::kNothing, "", "print the version",
-     [](Options& o, std::string_view, bool) { o.action = Action::kVersion; }},
-    {"help", "h", Takes::kNothing, "", "print this text",
-     [](Options& o, std::string_view, bool) { o.action = Action::kHelp; }},
+    {{"dump-pass-pipeline", "", Takes::kFlag, "",
+      "print the pipeline with all options on standard error"},
+     [](Options& o, const Given& g) { return Set(o.dump_pass_pipeline, g.on); }},
+    {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
+     [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
+    {{"list-rules", "", Takes::kNothing, "", "list rewrite rules"},
+     [](Options& o, const Given&) { return Set(o.action, Action::kListRules); }},
+    {{"list-ops", "", Takes::kNothing, "", "list operations"},
+     [](Options& o, const Given&) { return Set(o.action, Action::kListOps); }},
+    {{"version", "", Takes::kNothing, "", "print the version"},
+     [](Options& o, const Given&) { return Set(o.action, Action::kVersion); }},
+    {{"help", "h", Takes::kNothing, "", "print this text"},
+     [](Options& o, const Given&) { return Set(o.action, Action::kHelp); }},
 };
 
-const Flag* FindFlag(std::string_view name) {
-  for (const Flag& flag : kFlags) {
-    if (name == flag.name || (flag.alias != nullptr && name == flag.alias)) return &flag;
-  }
-  return nullptr;
-}
-
-// "-O2" and "-o", "--cse".
-std::string WithDashes(std::string_view name) {
-  const bool level = name.size() == 2 && name[0] == 'O';
-  return fmt::format("{}{}", name.size() == 1 || level ? "-" : "--", name);
-}
+constexpr std::span<const tools::Option<Options>> kOptions(kTable);
 
 absl::Status Unknown(std::string_view name, const PassRegistry& registry) {
-  std::vector<std::string> names;
-  for (const Flag& flag : kFlags) names.push_back(flag.name);
+  std::vector<std::string> names = tools::NamesOf(kOptions);
   for (const auto& [pass, info] : registry.passes()) names.push_back(pass);
   for (const auto& [pipeline, row] : registry.pipelines()) names.push_back(pipeline);
-  const std::string_view nearest = Nearest(name, names);
-  return absl::InvalidArgumentError(
-      nearest.empty() ? fmt::format("unknown option '{}' (--help lists all)", WithDashes(name))
-                      : fmt::format("unknown option '{}'; did you mean '{}'?", WithDashes(name),
-                                    WithDashes(nearest)));
+  return tools::UnknownOption(name, names);
 }
 
 absl::Status CheckPassNames(const std::vector<std::string>& names, const PassRegistry& registry) {
@@ -165,71 +142,27 @@ absl::Status CheckPassNames(const std::vector<std::string>& names, const PassReg
   return absl::OkStatus();
 }
 
-// Applies one of kFlags; `next` is the following argument or null, and `used_next` says that it was
-// the value.
-absl::Status Apply(const Flag& flag, bool has_value, std::string_view value,
-                   const std::string* next, bool& used_next, Options& options) {
-  if (flag.takes == Takes::kValue && !has_value) {
-    if (next == nullptr) {
-      return absl::InvalidArgumentError(fmt::format("option '{}{}' needs a value ({})",
-                                                    flag.name[1] == '\0' ? "-" : "--", flag.name,
-                                                    flag.value_name));
-    }
-    value = *next;
-    used_next = true;
-  }
-  if (flag.takes == Takes::kNothing && has_value) {
-    return absl::InvalidArgumentError(fmt::format("option '--{}' takes no value", flag.name));
-  }
-  bool on = true;
-  if (flag.takes == Takes::kFlag && has_value) {
-    on = value == "true" || value == "1";
-    if (!on && value != "false" && value != "0") {
-      return absl::InvalidArgumentError(fmt::format(
-          "option '--{}' has the value '{}' (expected true or false)", flag.name, value));
-    }
-  }
-  flag.apply(options, value, on);
-  return options.wrong.empty() ? absl::OkStatus() : absl::InvalidArgumentError(options.wrong);
-}
-
 }  // namespace
 
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
                                          const PassRegistry& registry) {
   Options options;
-  bool has_input = false, only_inputs = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    std::string_view argument = arguments[i];
-    if (argument == "--") {
-      only_inputs = true;
-      continue;
+  bool has_input = false;
+  const auto input = [&](Options& o, const std::string& argument) {
+    if (has_input) {
+      return absl::InvalidArgumentError(
+          fmt::format("a second input '{}' (the first is '{}')", argument, o.input));
     }
-    if (only_inputs || argument == "-" || argument.empty() || argument[0] != '-') {
-      if (has_input) {
-        return absl::InvalidArgumentError(
-            fmt::format("a second input '{}' (the first is '{}')", argument, options.input));
-      }
-      options.input = std::string(argument);
-      has_input = true;
-      continue;
-    }
-    argument.remove_prefix(argument.size() > 1 && argument[1] == '-' ? 2 : 1);
-    const size_t equals = argument.find('=');
-    const std::string_view name = argument.substr(0, equals);
-    const bool has_value = equals != std::string_view::npos;
-    const std::string_view value = has_value ? argument.substr(equals + 1) : std::string_view();
-    if (const Flag* flag = FindFlag(name)) {
-      bool used_next = false;
-      const std::string* next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
-      TENON_RETURN_IF_ERROR(Apply(*flag, has_value, value, next, used_next, options));
-      i += used_next;
-    } else if (registry.Find(name) != nullptr || registry.pipelines().count(name) != 0) {
-      options.steps.push_back({std::string(name), std::string(value)});
-    } else {
-      return Unknown(name, registry);
-    }
-  }
+    has_input = true;
+    return Set(o.input, argument);
+  };
+  const auto pass = [&](Options& o, const Given& given) {
+    if (registry.Find(given.option) == nullptr && registry.pipelines().count(given.option) == 0)
+      return Unknown(given.option, registry);
+    o.steps.push_back({given.option, std::string(given.value)});
+    return absl::OkStatus();
+  };
+  TENON_RETURN_IF_ERROR(tools::ReadCommandLine(kOptions, arguments, options, input, pass));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_before, registry));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_after, registry));
   options.passes.print = options.print;
@@ -283,17 +216,7 @@ std::string HelpText(const PassRegistry& registry) {
       "--constant-fold='max-bytes=1024'.\n"
       "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, "
       "3 an operation is not supported.\n\nOptions:\n";
-  for (const Flag& flag : kFlags) {
-    std::string left = fmt::format("  {}{}{}{}", WithDashes(flag.name),
-                                   flag.takes == Takes::kValue      ? "="
-                                   : flag.takes == Takes::kOptional ? "[="
-                                                                    : "",
-                                   flag.value_name, flag.takes == Takes::kOptional ? "]" : "");
-    text += fmt::format("{:<32}  {}{}\n", left, flag.help,
-                        flag.alias != nullptr && std::string_view(flag.alias) != "h"
-                            ? fmt::format(" [--{}]", flag.alias)
-                            : "");
-  }
+  text += tools::HelpOf(kOptions);
   return text + "\n" + PassListText(registry);
 }
 

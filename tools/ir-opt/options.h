@@ -18,7 +18,6 @@ struct PipelineStep {
 };
 
 struct Options {
-  std::string wrong;  // what is wrong with a value
   std::string input = "-";
   std::string output;  // empty: standard output
   std::vector<PipelineStep> steps;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct Options {
   // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3; less precision
   // than fp32 takes 3e-2 for both.
   double atol = 1e-5, rtol = 1e-4;
+  std::optional<double> given_atol, given_rtol;
   int threads = 0;
   Precision precision = Precision::kFp32;
   bool reference = false;
@@ -29,7 +31,7 @@ struct Options {
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;
   std::string weight_cache;  // folder
-  uint64_t seed = 0;
+  int64_t seed = 0;
   bool profile = false;
   std::string profile_file;   // .trace.json or .json; empty: the table alone
   bool check_memory = false;  // ProgramOptions::check_memory

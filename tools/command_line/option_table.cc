@@ -1,0 +1,182 @@
+#include "tools/command_line/option_table.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "fmt/format.h"
+#include "frontends/api/passes.h"
+#include "ir/core/suggest.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr size_t kHelpColumn = 34;
+constexpr size_t kHelpWidth = 120;
+
+template <typename T>
+std::optional<T> Number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool IsLevel(std::string_view name) { return name.size() == 2 && name[0] == 'O'; }
+
+absl::Status Expected(const Given& given, std::string_view what) {
+  return absl::InvalidArgumentError(
+      fmt::format("{} is '{}' (expected {})", WithDashes(given.option), given.value, what));
+}
+
+}  // namespace
+
+std::string WithDashes(std::string_view name) {
+  return fmt::format("{}{}", name.size() == 1 || IsLevel(name) ? "-" : "--", name);
+}
+
+Given SplitArgument(std::string_view argument) {
+  argument.remove_prefix(argument.size() > 1 && argument[1] == '-' ? 2 : 1);
+  const size_t equals = argument.find('=');
+  Given given;
+  given.option = std::string(argument.substr(0, equals));
+  given.has_value = equals != std::string_view::npos;
+  if (given.has_value) given.value = argument.substr(equals + 1);
+  return given;
+}
+
+absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& used_next,
+                       Given& given) {
+  used_next = false;
+  switch (form.takes) {
+    case Takes::kOptional:
+      return absl::OkStatus();
+    case Takes::kNothing:
+      if (!given.has_value) return absl::OkStatus();
+      return absl::InvalidArgumentError(fmt::format("{} takes no value", WithDashes(given.option)));
+    case Takes::kFlag:
+      if (!given.has_value) return absl::OkStatus();
+      given.on = given.value == "true" || given.value == "1";
+      if (given.on || given.value == "false" || given.value == "0") return absl::OkStatus();
+      return Expected(given, "true or false");
+    case Takes::kValue:
+      if (!given.has_value && next != nullptr) {
+        given.value = *next;
+        given.has_value = used_next = true;
+      }
+      if (!given.value.empty()) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          fmt::format("{} needs a value ({})", WithDashes(given.option), form.value_name));
+  }
+  return absl::OkStatus();
+}
+
+std::string HelpOf(const OptionForm& form) {
+  std::string text = fmt::format("  {}{}{}{}", WithDashes(form.name),
+                                 form.takes == Takes::kValue      ? "="
+                                 : form.takes == Takes::kOptional ? "[="
+                                                                  : "",
+                                 form.value_name, form.takes == Takes::kOptional ? "]" : "");
+  const std::string indent(kHelpColumn, ' ');
+  text +=
+      text.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - text.size(), ' ') : "\n" + indent;
+  std::string help(form.help);
+  if (form.alias.size() > 1) help += fmt::format(" [--{}]", form.alias);
+  size_t column = kHelpColumn;
+  std::string_view rest = help;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (column > kHelpColumn && column + 1 + word.size() > kHelpWidth) {
+      text += "\n" + indent;
+      column = kHelpColumn;
+    }
+    if (column > kHelpColumn) {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += word.size();
+  }
+  return text + "\n";
+}
+
+absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value) {
+  const std::optional<int64_t> number = Number<int64_t>(given.value);
+  if (!number || *number < least || *number > most)
+    return Expected(given, fmt::format("an integer from {} to {}", least, most));
+  value = *number;
+  return absl::OkStatus();
+}
+
+absl::Status ReadCount(const Given& given, int least, int most, int& value) {
+  int64_t number = 0;
+  const absl::Status status = ReadInteger(given, least, most, number);
+  if (status.ok()) value = static_cast<int>(number);
+  return status;
+}
+
+absl::Status ReadNonNegative(const Given& given, double& value) {
+  const std::optional<double> number = Number<double>(given.value);
+  if (!number || !std::isfinite(*number) || *number < 0)
+    return Expected(given, "a number of at least 0");
+  value = *number;
+  return absl::OkStatus();
+}
+
+absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes) {
+  for (std::string_view entry : SplitList(given.value)) {
+    const size_t equals = entry.rfind('=');
+    const std::optional<int64_t> size =
+        equals == std::string_view::npos ? std::nullopt : Number<int64_t>(entry.substr(equals + 1));
+    if (!size || *size < 0 || equals == 0) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{} has '{}' (expected sizes like batch=1,seq=128)", WithDashes(given.option), entry));
+    }
+    sizes[std::string(entry.substr(0, equals))] = *size;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadPrecision(const Given& given, Precision& value) {
+  std::string names;
+  for (Precision precision : kPrecisions) {
+    if (Name(precision) == given.value) {
+      value = precision;
+      return absl::OkStatus();
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", Name(precision));
+  }
+  return Expected(given, fmt::format("one of {}", names));
+}
+
+absl::Status ReadLevel(const Given& given, const std::vector<std::string>& names, int& level) {
+  if (!IsLevel(given.option) || given.has_value) return UnknownOption(given.option, names);
+  const int number = given.option[1] - '0';
+  if (number < 0 || number > kMaxOptLevel) {
+    return absl::InvalidArgumentError(
+        fmt::format("there is no level -{} (expected -O0 to -O{})", given.option, kMaxOptLevel));
+  }
+  level = number;
+  return absl::OkStatus();
+}
+
+std::vector<std::string_view> SplitList(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+absl::Status UnknownOption(std::string_view name, const std::vector<std::string>& names) {
+  const std::string_view nearest = Nearest(name, names);
+  return absl::InvalidArgumentError(
+      nearest.empty() ? fmt::format("unknown option '{}' (--help lists all)", WithDashes(name))
+                      : fmt::format("unknown option '{}'; did you mean '{}'?", WithDashes(name),
+                                    WithDashes(nearest)));
+}
+
+}  // namespace tenon::tools

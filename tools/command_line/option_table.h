@@ -1,0 +1,153 @@
+// Command lines of the programs as tables: one row an option, from which the line is read and the
+// help is printed.
+#ifndef TENON_TOOLS_COMMAND_LINE_OPTION_TABLE_H_
+#define TENON_TOOLS_COMMAND_LINE_OPTION_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "frontends/api/tenon.h"
+
+namespace tenon::tools {
+
+enum class Takes : uint8_t {
+  kNothing,
+  kValue,     // =VALUE, or the next argument; never an empty one
+  kFlag,      // nothing, or =true, =false
+  kOptional,  // nothing, or =VALUE
+};
+
+// What one option was given. The texts live as long as the arguments.
+struct Given {
+  std::string option;      // its name without dashes
+  std::string_view value;  // empty if there is none
+  bool has_value = false;
+  bool on = true;  // of kFlag
+};
+
+// How an option is written: all of a row but what it does.
+struct OptionForm {
+  std::string_view name;   // without dashes
+  std::string_view alias;  // another name of it, or empty
+  Takes takes = Takes::kNothing;
+  std::string_view value_name;  // in the help
+  std::string_view help;
+};
+
+template <typename Options>
+struct Option {
+  OptionForm form;
+  absl::Status (*apply)(Options& options, const Given& given);
+};
+
+// "--name", or "-n" for names of one letter and levels like "O2".
+std::string WithDashes(std::string_view name);
+
+// Splits an argument that begins with a dash into its name, without dashes, and its value.
+Given SplitArgument(std::string_view argument);
+
+// Takes the value of an option from `next` (the argument behind it, or null) if it needs one and
+// has none, and checks what was given against the form. `used_next` says that the next argument was
+// the value.
+absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& used_next,
+                       Given& given);
+
+// The lines of an option in the help; continued lines are indented as far.
+std::string HelpOf(const OptionForm& form);
+
+// Readers of values. Each returns InvalidArgument with the option, the value and what was expected.
+absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value);
+absl::Status ReadCount(const Given& given, int least, int most, int& value);
+absl::Status ReadNonNegative(const Given& given, double& value);                    // finite
+absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes);  // a=1,b=128
+absl::Status ReadPrecision(const Given& given, Precision& value);
+
+// For options that no table has: one of -O0 to -O<kMaxOptLevel>, or InvalidArgument, with the
+// nearest of `names` for what is no level at all.
+absl::Status ReadLevel(const Given& given, const std::vector<std::string>& names, int& level);
+
+// So that a row can be one expression.
+inline absl::Status Set(std::string& field, std::string_view value) {
+  field = std::string(value);
+  return absl::OkStatus();
+}
+template <typename T>
+absl::Status Set(T& field, T value) {
+  field = value;
+  return absl::OkStatus();
+}
+
+// The parts of a list with commas; one empty part for an empty text.
+std::vector<std::string_view> SplitList(std::string_view text);
+
+template <typename Options>
+const Option<Options>* FindOption(std::span<const Option<Options>> table, std::string_view name) {
+  for (const Option<Options>& option : table) {
+    if (name == option.form.name || (!option.form.alias.empty() && name == option.form.alias))
+      return &option;
+  }
+  return nullptr;
+}
+
+// Reads a whole line: options by the table, in their order. `operand(options, argument)` gets what
+// is no option: "-", what does not begin with a dash, and everything behind "--". `other(options,
+// given)` gets options that the table lacks, by name and value, and refuses those that it does not
+// know either.
+template <typename Options, typename Operand, typename Other>
+absl::Status ReadCommandLine(std::span<const Option<Options>> table,
+                             const std::vector<std::string>& arguments, Options& options,
+                             Operand&& operand, Other&& other) {
+  bool only_operands = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (!only_operands && argument == "--") {
+      only_operands = true;
+      continue;
+    }
+    absl::Status status;
+    if (only_operands || argument == "-" || argument.empty() || argument[0] != '-') {
+      status = operand(options, argument);
+    } else {
+      Given given = SplitArgument(argument);
+      if (const Option<Options>* option = FindOption(table, given.option)) {
+        bool used_next = false;
+        const std::string* next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
+        status = TakeValue(option->form, next, used_next, given);
+        if (status.ok()) status = option->apply(options, given);
+        i += used_next;
+      } else {
+        status = other(options, given);
+      }
+    }
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// What to say of an option that nobody knows; `names` are those that the user may have meant.
+absl::Status UnknownOption(std::string_view name, const std::vector<std::string>& names);
+
+template <typename Options>
+std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
+  std::vector<std::string> names;
+  for (const Option<Options>& option : table) names.emplace_back(option.form.name);
+  return names;
+}
+
+template <typename Options>
+std::string HelpOf(std::span<const Option<Options>> table) {
+  std::string text;
+  for (const Option<Options>& option : table) text += HelpOf(option.form);
+  return text;
+}
+
+}  // namespace tenon::tools
+
+#endif  // TENON_TOOLS_COMMAND_LINE_OPTION_TABLE_H_
