@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "ir/core/dim_expr_rewrite.h"
-#include "ir/dialect/fused_ops.h"
-#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/dim_demands.h"
 
 namespace tenon {
 namespace {
@@ -124,8 +123,8 @@ bool DimFacts::Define(DimExpr term, DimExpr value) {
   value = Resolve(value);
   if (!MayReplace(term, value) || !values_.emplace(term.text(), value).second) return false;
   for (auto& [other, known] : values_) known = Resolve(known);
-  if (term.kind() == Kind::kMin && value.is_constant()) {
-    // min(c, x) = c
+  if (term.kind() == Kind::kMin) {
+    // min(a, b) = a
     if (FirstOperand(term) == value) AssumeNonNegative(SecondOperand(term) - value);
     if (SecondOperand(term) == value) AssumeNonNegative(FirstOperand(term) - value);
   }
@@ -198,11 +197,6 @@ void DimFacts::LearnBroadcast(DimExpr a, DimExpr b) {
   }
 }
 
-void DimFacts::LearnBroadcast(std::span<const DimExpr> a, std::span<const DimExpr> b) {
-  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i)
-    LearnBroadcast(a[a.size() - i], b[b.size() - i]);
-}
-
 void DimFacts::LearnTails(Operation& op) {
   const ten::SliceOp slice(&op);
   const Type x = op.operand(0).type(), out = op.result().type();
@@ -220,77 +214,20 @@ void DimFacts::LearnTails(Operation& op) {
   }
 }
 
-template <typename Conv>
-void DimFacts::LearnWindow(Operation& op) {
-  const Conv conv(&op);
-  const Type x = op.operand(0).type(), w = op.operand(1).type();
-  if (!x.is_tensor() || !w.is_tensor() || x.rank() != w.rank()) return;
-  const bool valid = conv.auto_pad() == "VALID";
-  if (!valid && conv.auto_pad() != "NOTSET") return;
-  const std::span<const int64_t> pads = conv.pads(), dilations = conv.dilations();
-  const size_t spatial = dilations.size();
-  if (static_cast<int64_t>(spatial) != x.rank() - 2 || pads.size() != 2 * spatial) return;
-  for (size_t i = 0; i < spatial; ++i) {
-    const int64_t axis = static_cast<int64_t>(i);
-    const int64_t padding = valid ? 0 : pads[i] + pads[spatial + i];
-    const DimExpr extent = x.dim(axis + (conv.layout() == "nhwc" ? 1 : 2));
-    AssumeNonNegative(extent + padding - (w.dim(axis + 2) - 1) * dilations[i] - 1);
-  }
-}
-
-void DimFacts::LearnEmbedding(Operation& op) {
-  const fused::EmbeddingOp embedding(&op);
-  std::vector<std::span<const DimExpr>> terms;  // without the axis of the rows
-  for (Value ids : {embedding.ids(), embedding.ids1(), embedding.ids2()}) {
-    if (ids && ids.type().is_tensor()) terms.push_back(ids.type().dims());
-  }
-  if (Value added = embedding.added(); added && added.type().is_tensor() && added.type().rank() > 0)
-    terms.push_back(added.type().dims().first(added.type().rank() - 1));
-  for (size_t i = 0; i < terms.size(); ++i) {
-    for (size_t j = i + 1; j < terms.size(); ++j) LearnBroadcast(terms[i], terms[j]);
-  }
-}
-
 void DimFacts::Learn(Operation& op) {
-  const auto type = [&](unsigned i) { return op.operand(i).type(); };
-  if (op.id() == ten::ConcatOp::kId) {
-    const int64_t axis = op.attr("axis").int_value();
-    for (unsigned i = 1; i < op.num_operands(); ++i) {
-      if (!type(0).is_tensor() || !type(i).is_tensor() || type(0).rank() != type(i).rank())
-        continue;
-      for (int64_t k = 0; k < type(0).rank(); ++k) {
-        if (k != axis) Equate(type(0).dim(k), type(i).dim(k));
-      }
+  if (op.id() == ten::SliceOp::kId) LearnTails(op);
+  // A reshape between extents known to be equal is removed, and what it demands would be forgotten.
+  if (op.id() == ten::ReshapeOp::kId) return;
+  ForEachDemand(op, [this](const DimDemand& demand) {
+    switch (demand.kind) {
+      case DimDemand::Kind::kEqual:
+        return Equate(demand.a, demand.b);
+      case DimDemand::Kind::kBroadcast:
+        return LearnBroadcast(demand.a, demand.b);
+      case DimDemand::Kind::kNonNegative:
+        return AssumeNonNegative(demand.a);
     }
-  } else if (op.id() == ten::MatmulOp::kId) {
-    if (!type(0).is_tensor() || !type(1).is_tensor()) return;
-    if (type(0).rank() < 2 || type(1).rank() < 2) return;
-    const ten::MatmulOp matmul(&op);
-    Equate(type(0).dim(matmul.transpose_a() ? -2 : -1),
-           type(1).dim(matmul.transpose_b() ? -1 : -2));
-    LearnBroadcast(type(0).dims().first(type(0).rank() - 2),
-                   type(1).dims().first(type(1).rank() - 2));
-  } else if (op.id() == nn::ConvOp::kId) {
-    LearnWindow<nn::ConvOp>(op);
-  } else if (op.id() == fused::ConvOp::kId) {
-    LearnWindow<fused::ConvOp>(op);
-  } else if (op.id() == fused::EmbeddingOp::kId) {
-    LearnEmbedding(op);
-  } else if (op.id() == fused::SkipLayerNormOp::kId || op.id() == fused::SkipRmsNormOp::kId) {
-    if (type(0).is_tensor() && type(1).is_tensor()) LearnBroadcast(type(0).dims(), type(1).dims());
-  } else if (op.id() == ten::SliceOp::kId) {
-    LearnTails(op);
-  } else if (op.id() == ten::ExpandOp::kId) {
-    if (type(0).is_tensor()) LearnBroadcast(type(0).dims(), ten::ExpandOp(&op).shape());
-  } else if (op.Has(Trait::kElementwise)) {
-    for (unsigned i = 0; i < op.num_operands(); ++i) {
-      for (unsigned j = i + 1; j < op.num_operands(); ++j) {
-        if (type(i).is_tensor() && type(j).is_tensor()) {
-          LearnBroadcast(type(i).dims(), type(j).dims());
-        }
-      }
-    }
-  }
+  });
 }
 
 }  // namespace tenon

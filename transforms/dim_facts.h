@@ -16,10 +16,12 @@ namespace tenon {
 // Facts about extents, all of which hold in every run that succeeds:
 //  - the value of a symbol that named an extent, once the extent is computed: nobody binds the
 //    symbol any more, and types and attributes that mention it must change with it;
-//  - equalities that concat and products demand of their operands, as values of symbols and of min
-//    and broadcast terms;
+//  - equalities that operations demand of their operands (dim_demands.h), as values of symbols and
+//  of
+//    min and broadcast terms;
 //  - bounds that follow where two extents broadcast (both are equal or one is 1), and where a
-//    convolution slides over an axis that its window fits.
+//  window
+//    must fit its axis.
 class DimFacts {
  public:
   // `symbol` is bound by an input: only what inputs bind may replace it.
@@ -46,12 +48,8 @@ class DimFacts {
   bool Define(DimExpr term, DimExpr value);
   bool MayReplace(DimExpr term, DimExpr value) const;
   void Equate(DimExpr a, DimExpr b);
-  void LearnBroadcast(std::span<const DimExpr> a, std::span<const DimExpr> b);
   void LearnBroadcast(DimExpr a, DimExpr b);
   void LearnTails(Operation& op);
-  void LearnEmbedding(Operation& op);
-  template <typename Conv>
-  void LearnWindow(Operation& op);
   void AssumeNonNegative(DimExpr e);
 
   std::map<std::string, size_t, std::less<>> kept_;  // in order

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "frontends/api/npy.h"
 #include "frontends/api/sample_random.h"
+#include "frontends/api/sample_sizes.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -79,38 +80,6 @@ int64_t SizeOfSymbol(std::string_view symbol, size_t position, int kind) {
   return kEqual[static_cast<size_t>(kind)];
 }
 
-std::map<std::string, int64_t> ChooseSizes(Operation* function, int kind,
-                                           const std::map<std::string, int64_t>& given) {
-  std::vector<std::string_view> symbols;
-  Block& entry = function->region().front();
-  for (unsigned i = 0; i < entry.num_arguments(); ++i) {
-    const Type type = entry.argument(i).type();
-    if (!type.is_tensor()) continue;
-    for (DimExpr dim : type.dims()) dim.CollectSymbols(symbols);
-  }
-  std::map<std::string, int64_t> sizes;
-  for (std::string_view symbol : symbols) {
-    const std::string name(symbol);
-    if (sizes.count(name) != 0) continue;
-    const auto found = given.find(name);
-    const int64_t size =
-        found != given.end() ? found->second : SizeOfSymbol(symbol, sizes.size(), kind);
-    sizes[name] = size;
-  }
-  // A total length is what its name says.
-  for (auto& [symbol, size] : sizes) {
-    if (!ContainsIgnoringCase(symbol, "total") || given.count(symbol) != 0) continue;
-    int64_t sum = 0;
-    for (const auto& [part, length] : sizes) {
-      if (part != symbol && !ContainsIgnoringCase(part, "batch") &&
-          !ContainsIgnoringCase(part, "total"))
-        sum += length;
-    }
-    if (sum > 0) size = sum;
-  }
-  return sizes;
-}
-
 void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, SampleRandom& random) {
   const DType dtype = tensor.dtype();
   const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
@@ -168,7 +137,9 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
                                     const std::map<std::string, int64_t>& sizes) {
   const int64_t most = sizes.empty() ? kMaxElements : int64_t{1} << 31;
   Sample sample;
-  sample.sizes = ChooseSizes(function, kind, sizes);
+  sample.sizes = ChooseSizes(function, sizes, [&](std::string_view symbol, size_t number) {
+    return SizeOfSymbol(symbol, number, kind);
+  });
   if (kind > 0 && sample.sizes.empty() && kind > 1)
     return absl::NotFoundError("there are no sizes to choose");
   SampleRandom random(static_cast<uint64_t>(kind) + 1);

@@ -82,6 +82,12 @@ class Models(unittest.TestCase):
             with self.subTest(model=model.parent.name):
                 self.check(model, "-O2", "--reference")
 
+    def test_sizes_that_nobody_gave_are_consistent(self):
+        for model in models():
+            with self.subTest(model=model.parent.name):
+                result = run(IR_RUN, model, "--runs=1")
+                self.assertEqual(result.returncode, 0, result.stderr or result.stdout)
+
     def test_same_bytes_every_time(self):
         for model in models():
             with self.subTest(model=model.parent.name):

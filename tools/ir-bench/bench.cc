@@ -19,6 +19,7 @@
 #include "frontends/api/npy.h"
 #include "frontends/api/sample_inputs.h"
 #include "frontends/api/sample_random.h"
+#include "frontends/api/sample_sizes.h"
 #include "frontends/api/tenon.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -113,28 +114,31 @@ class Ours {
   std::vector<Tensor> outputs_;
 };
 
-// The sizes of all symbols of the inputs but totals, which follow from the others.
-absl::StatusOr<std::map<std::string, int64_t>> ChooseSizes(const Options& options, Operation* main,
-                                                           std::vector<std::string>& notes) {
+absl::StatusOr<std::map<std::string, int64_t>> SizesOf(const Options& options, const Model& model,
+                                                       std::vector<std::string>& notes) {
+  Model inferred = model.Clone();
+  OptimizeOptions optimize;
+  optimize.level = 0;
+  TENON_RETURN_IF_ERROR(Optimize(inferred, optimize));
+  Operation* main = inferred.main();
+  std::map<std::string, int64_t> sizes =
+      ChooseSizes(main, options.dims, [](std::string_view symbol, size_t) -> int64_t {
+        return ContainsIgnoringCase(symbol, "batch") ? 1 : 128;
+      });
   std::vector<std::string_view> symbols;
   Block& entry = main->region().front();
   for (unsigned i = 0; i < entry.num_arguments(); ++i) {
     if (!entry.argument(i).type().is_tensor()) continue;
     for (DimExpr dim : entry.argument(i).type().dims()) dim.CollectSymbols(symbols);
   }
-  for (const auto& [symbol, size] : options.dims) {
-    if (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) continue;
-    return absl::InvalidArgumentError(
-        fmt::format("--dim names '{}', which no input has (there are: {})", symbol,
-                    fmt::join(std::set<std::string_view>(symbols.begin(), symbols.end()), ", ")));
-  }
-  std::map<std::string, int64_t> sizes = options.dims;
-  for (std::string_view symbol : symbols) {
-    const std::string name(symbol);
-    if (sizes.count(name) != 0 || ContainsIgnoringCase(name, "total")) continue;
-    sizes[name] = ContainsIgnoringCase(name, "batch") ? 1 : 128;
-    notes.push_back(
-        fmt::format("dimension '{}' is {} (--dim={}=N sets it)", name, sizes[name], name));
+  for (const auto& [symbol, size] : sizes) {
+    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("--dim names '{}', which no input has (there are: {})", symbol,
+                      fmt::join(std::set<std::string_view>(symbols.begin(), symbols.end()), ", ")));
+    }
+    if (options.dims.count(symbol) != 0) continue;
+    notes.push_back(fmt::format("dimension '{}' is {} (--dim={}=N sets it)", symbol, size, symbol));
   }
   return sizes;
 }
@@ -145,7 +149,7 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const Options& options, const Mod
     TENON_ASSIGN_OR_RETURN(Sample sample, ReadInputs(model.main(), options.inputs));
     return std::move(sample.inputs);
   }
-  TENON_ASSIGN_OR_RETURN(const auto sizes, ChooseSizes(options, model.main(), notes));
+  TENON_ASSIGN_OR_RETURN(const auto sizes, SizesOf(options, model, notes));
   TENON_ASSIGN_OR_RETURN(Sample sample, SampleInputs(model.main(), 0, sizes));
   return std::move(sample.inputs);
 }

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "frontends/api/npy.h"
 #include "frontends/api/sample_random.h"
+#include "frontends/api/sample_sizes.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -91,43 +92,35 @@ void Fill(Tensor& tensor, std::string_view name, SampleRandom& random) {
   }
 }
 
-// Sizes of the model's dimension symbols: what was asked for, what files have, and defaults.
-class Sizes {
- public:
-  Sizes(const Options& options, std::vector<std::string>& notes)
-      : sizes_(options.shape), notes_(notes) {}
+// Sizes of the symbols of the inputs: what was asked for and what files have (`given`), and a note
+// for each other.
+std::map<std::string, int64_t> SizesOf(Operation* function,
+                                       const std::map<std::string, int64_t>& given,
+                                       std::vector<std::string>& notes) {
+  std::map<std::string, int64_t> sizes =
+      ChooseSizes(function, given, [](std::string_view symbol, size_t) -> int64_t {
+        return ContainsIgnoringCase(symbol, "batch") ? 1 : 8;
+      });
+  for (const auto& [symbol, size] : sizes) {
+    if (given.count(symbol) != 0) continue;
+    notes.push_back(
+        fmt::format("dimension '{}' is {} (--shape {}=N sets it)", symbol, size, symbol));
+  }
+  return sizes;
+}
 
-  std::optional<int64_t> Find(std::string_view symbol) const {
-    auto it = sizes_.find(std::string(symbol));
-    return it == sizes_.end() ? std::nullopt : std::optional(it->second);
+absl::StatusOr<int64_t> SizeOf(DimExpr dim, const std::map<std::string, int64_t>& sizes) {
+  if (dim.is_unknown()) return 1;
+  const std::optional<int64_t> extent =
+      dim.Evaluate([&](std::string_view symbol) -> std::optional<int64_t> {
+        const auto it = sizes.find(std::string(symbol));
+        return it == sizes.end() ? std::nullopt : std::optional(it->second);
+      });
+  if (!extent || *extent < 0 || *extent > (int64_t{1} << 31)) {
+    return absl::InvalidArgumentError(fmt::format("--shape gives '{}' no usable size", dim.text()));
   }
-  void Learn(DimExpr dim, int64_t extent) {
-    if (dim.kind() == DimExpr::Kind::kSymbol) sizes_.emplace(std::string(dim.symbol()), extent);
-  }
-  absl::StatusOr<int64_t> Of(DimExpr dim) {
-    if (dim.is_unknown()) return 1;
-    std::vector<std::string_view> symbols;
-    dim.CollectSymbols(symbols);
-    for (std::string_view symbol : symbols) {
-      if (Find(symbol)) continue;
-      const int64_t size = ContainsIgnoringCase(symbol, "batch") ? 1 : 8;
-      notes_.push_back(
-          fmt::format("dimension '{}' is {} (--shape {}=N sets it)", symbol, size, symbol));
-      sizes_[std::string(symbol)] = size;
-    }
-    const std::optional<int64_t> extent =
-        dim.Evaluate([this](std::string_view symbol) { return Find(symbol); });
-    if (!extent || *extent < 0 || *extent > (int64_t{1} << 31)) {
-      return absl::InvalidArgumentError(
-          fmt::format("--shape gives '{}' no usable size", dim.text()));
-    }
-    return *extent;
-  }
-
- private:
-  std::map<std::string, int64_t> sizes_;
-  std::vector<std::string>& notes_;
-};
+  return *extent;
+}
 
 }  // namespace
 
@@ -167,7 +160,7 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
   c.name = "random";
   c.inputs.resize(program.inputs().size());
   Block& entry = model.main()->region().front();
-  Sizes sizes(options, notes);
+  std::map<std::string, int64_t> given = options.shape;
   std::string known;
   std::vector<std::string_view> symbols;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
@@ -200,16 +193,19 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
     const Type type = entry.argument(static_cast<unsigned>(slot)).type();
     for (int64_t axis = 0; axis < std::min<int64_t>(type.rank(), c.inputs[slot].shape().size());
          ++axis) {
-      sizes.Learn(type.dim(axis), c.inputs[slot].shape()[axis]);
+      const DimExpr dim = type.dim(axis);
+      if (dim.kind() == DimExpr::Kind::kSymbol)
+        given.emplace(std::string(dim.symbol()), c.inputs[slot].shape()[axis]);
     }
   }
+  const std::map<std::string, int64_t> sizes = SizesOf(model.main(), given, notes);
   SampleRandom random(options.seed);
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i]) continue;
     const Type type = entry.argument(static_cast<unsigned>(i)).type();
     std::vector<int64_t> shape;
     for (DimExpr dim : type.dims()) {
-      TENON_ASSIGN_OR_RETURN(const int64_t extent, sizes.Of(dim));
+      TENON_ASSIGN_OR_RETURN(const int64_t extent, SizeOf(dim, sizes));
       shape.push_back(extent);
     }
     TENON_ASSIGN_OR_RETURN(c.inputs[i], Tensor::TryMake(type.dtype(), shape));

@@ -1,0 +1,150 @@
+#include "transforms/dim_demands.h"
+
+#include <span>
+#include <vector>
+
+#include "ir/dialect/fused_ops.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/ten_ops.h"
+#include "transforms/value_ranges.h"
+
+namespace tenon {
+namespace {
+
+using Kind = DimDemand::Kind;
+using Dims = std::span<const DimExpr>;
+
+class Demands {
+ public:
+  Demands(Operation& op, const DemandSink& sink) : op_(op), sink_(sink) {}
+
+  void Run() {
+    switch (op_.id()) {
+      case ten::ConcatOp::kId:
+        return Concat();
+      case ten::MatmulOp::kId:
+        return Matmul();
+      case ten::ReshapeOp::kId:
+        return Equal(Count(type(0)), Product(op_.context(), ten::ReshapeOp(&op_).shape()));
+      case ten::ExpandOp::kId:
+        if (type(0).is_tensor()) Broadcast(type(0).dims(), ten::ExpandOp(&op_).shape());
+        return;
+      case nn::ConvOp::kId:
+        return Window<nn::ConvOp>();
+      case fused::ConvOp::kId:
+        return Window<fused::ConvOp>();
+      case fused::EmbeddingOp::kId:
+        return Embedding();
+      case fused::SkipLayerNormOp::kId:
+      case fused::SkipRmsNormOp::kId:
+        if (type(0).is_tensor() && type(1).is_tensor()) Broadcast(type(0).dims(), type(1).dims());
+        return;
+      default:
+        if (op_.Has(Trait::kElementwise)) Elementwise();
+    }
+  }
+
+ private:
+  Type type(unsigned i) const { return op_.operand(i).type(); }
+
+  static bool Known(DimExpr e) { return e && !e.is_unknown(); }
+  DimExpr Count(Type t) const {
+    return t.is_tensor() ? Product(op_.context(), t.dims()) : DimExpr::Unknown(op_.context());
+  }
+
+  void Equal(DimExpr a, DimExpr b) {
+    if (Known(a) && Known(b) && a != b) sink_({Kind::kEqual, a, b});
+  }
+  void Broadcast(DimExpr a, DimExpr b) {
+    if (!Known(a) || !Known(b) || a == b || a.is_constant(1) || b.is_constant(1)) return;
+    sink_({Kind::kBroadcast, a, b});
+  }
+  void Broadcast(Dims a, Dims b) {
+    for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i)
+      Broadcast(a[a.size() - i], b[b.size() - i]);
+  }
+  void NonNegative(DimExpr a) {
+    if (Known(a)) sink_({Kind::kNonNegative, a, DimExpr()});
+  }
+
+  void Concat() {
+    const int64_t axis = op_.attr("axis").int_value();
+    for (unsigned i = 1; i < op_.num_operands(); ++i) {
+      if (!type(0).is_tensor() || !type(i).is_tensor() || type(0).rank() != type(i).rank())
+        continue;
+      for (int64_t k = 0; k < type(0).rank(); ++k) {
+        if (k != axis) Equal(type(0).dim(k), type(i).dim(k));
+      }
+    }
+  }
+
+  void Matmul() {
+    if (!type(0).is_tensor() || !type(1).is_tensor()) return;
+    if (type(0).rank() < 2 || type(1).rank() < 2) return;
+    const ten::MatmulOp matmul(&op_);
+    Equal(type(0).dim(matmul.transpose_a() ? -2 : -1), type(1).dim(matmul.transpose_b() ? -1 : -2));
+    Broadcast(type(0).dims().first(type(0).rank() - 2), type(1).dims().first(type(1).rank() - 2));
+  }
+
+  // The window fits the padded axis.
+  template <typename Conv>
+  void Window() {
+    const Conv conv(&op_);
+    const Type x = type(0), w = type(1);
+    if (!x.is_tensor() || !w.is_tensor() || x.rank() != w.rank()) return;
+    const bool valid = conv.auto_pad() == "VALID";
+    if (!valid && conv.auto_pad() != "NOTSET") return;
+    const std::span<const int64_t> pads = conv.pads(), dilations = conv.dilations();
+    const size_t spatial = dilations.size();
+    if (static_cast<int64_t>(spatial) != x.rank() - 2 || pads.size() != 2 * spatial) return;
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t axis = static_cast<int64_t>(i);
+      const int64_t padding = valid ? 0 : pads[i] + pads[spatial + i];
+      const DimExpr extent = x.dim(axis + (conv.layout() == "nhwc" ? 1 : 2));
+      NonNegative(extent + padding - (w.dim(axis + 2) - 1) * dilations[i] - 1);
+    }
+  }
+
+  void Embedding() {
+    const fused::EmbeddingOp embedding(&op_);
+    std::vector<Dims> terms;  // without the axis of the rows
+    for (Value ids : {embedding.ids(), embedding.ids1(), embedding.ids2()}) {
+      if (ids && ids.type().is_tensor()) terms.push_back(ids.type().dims());
+    }
+    if (Value added = embedding.added();
+        added && added.type().is_tensor() && added.type().rank() > 0)
+      terms.push_back(added.type().dims().first(added.type().rank() - 1));
+    for (size_t i = 0; i < terms.size(); ++i) {
+      for (size_t j = i + 1; j < terms.size(); ++j) Broadcast(terms[i], terms[j]);
+    }
+  }
+
+  void Elementwise() {
+    for (unsigned i = 0; i < op_.num_operands(); ++i) {
+      for (unsigned j = i + 1; j < op_.num_operands(); ++j) {
+        if (type(i).is_tensor() && type(j).is_tensor()) Broadcast(type(i).dims(), type(j).dims());
+      }
+    }
+  }
+
+  Operation& op_;
+  const DemandSink& sink_;
+};
+
+}  // namespace
+
+void ForEachDemand(Operation& op, const DemandSink& sink) { Demands(op, sink).Run(); }
+
+void ForEachIndexDemand(Operation& op, const ShapeData& data, const DemandSink& sink) {
+  if (op.id() != ten::GatherOp::kId) return;
+  const ten::GatherOp gather(&op);
+  const Type x = gather.x().type();
+  if (!x.is_tensor() || gather.axis() >= x.rank()) return;
+  const DimExpr extent = x.dim(gather.axis());
+  const std::optional<ValueRange> range = RangeOfValues(gather.indices(), data);
+  if (!range || extent.is_unknown()) return;
+  sink({Kind::kNonNegative, extent - 1 - range->greatest, DimExpr()});
+  sink({Kind::kNonNegative, extent + range->least, DimExpr()});
+}
+
+}  // namespace tenon
