@@ -98,7 +98,8 @@ class Ours {
     attrs_.layout = decltype(attrs_.layout)::kNhwc;
     inputs_ = {View(0, x_), View(1, w_), View(2, bias_)};
     outputs_ = {View(3, out_)};
-    const CallSignature call = {inputs_, outputs_, {}, &attrs_};
+    const bool constant[] = {false, true, true};
+    const CallSignature call = {inputs_, outputs_, constant, &attrs_};
     for (const Kernel& kernel : registry.Find("fused.conv")) {
       if (kernel.backend != Backend::kCpu || (kernel.supports && !kernel.supports(call).empty())) {
         continue;

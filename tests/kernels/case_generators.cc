@@ -64,7 +64,7 @@ Shape BroadcastInput(Random& random, const Shape& out) {
 
 Case Make(std::vector<Tensor> inputs, std::vector<Tensor> outputs,
           std::shared_ptr<const void> attrs = nullptr, std::vector<size_t> constant = {}) {
-  return {std::move(inputs), std::move(outputs), std::move(attrs), std::move(constant)};
+  return {std::move(inputs), std::move(outputs), std::move(attrs), std::move(constant), 0};
 }
 
 Tensor F32(Shape shape) { return Tensor(DType::kF32, std::move(shape)); }
@@ -334,24 +334,30 @@ Case CompressedLinear(Random& random) {
               constant);
 }
 
-// Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes.
+// Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes. A third of
+// them are windows of 3 x 3 over enough channels for Winograd's method.
 template <typename Attrs>
 Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
-  const bool channels_last = random.Chance(85);
-  const size_t axes = random.Chance(70) ? 2 : random.Chance(50) ? 1 : 3;
-  const bool depthwise = random.Chance(42), wide = random.Chance(30);
-  attrs.group = depthwise ? random.Int(1, 40) : random.Chance(20) ? random.Int(2, 4) : 1;
-  const int64_t per_group = depthwise || random.Chance(30) ? 1 : random.Int(2, wide ? 40 : 9);
-  const int64_t filters = attrs.group * (depthwise ? 1 : random.Int(1, wide ? 90 : 9));
+  const bool deep = random.Chance(33);
+  const bool channels_last = deep || random.Chance(85);
+  const size_t axes = deep || random.Chance(70) ? 2 : random.Chance(50) ? 1 : 3;
+  const bool depthwise = !deep && random.Chance(57), wide = random.Chance(30);
+  attrs.group = depthwise ? random.Int(1, 40) : !deep && random.Chance(20) ? random.Int(2, 4) : 1;
+  const int64_t per_group = deep                             ? random.Int(32, 70)
+                            : depthwise || random.Chance(30) ? 1
+                                                             : random.Int(2, wide ? 40 : 9);
+  const int64_t filters = attrs.group * (deep        ? random.Int(32, 90)
+                                         : depthwise ? 1
+                                                     : random.Int(1, wide ? 90 : 9));
   Shape x = {random.Chance(4) ? 0 : random.Int(1, 3), attrs.group * per_group};
   Shape w = {filters, per_group}, out = {x[0], filters};
-  const bool pointwise = random.Chance(25);
+  const bool pointwise = !deep && random.Chance(25);
   const bool automatic = random.Chance(25);
   Shape begins, ends;
   for (size_t i = 0; i < axes; ++i) {
-    const int64_t kernel = pointwise ? 1 : random.Int(1, 4),
-                  stride = pointwise ? 1 : random.Int(1, 3);
-    const int64_t dilation = random.Int(1, 2), span = (kernel - 1) * dilation + 1;
+    const int64_t kernel = pointwise ? 1 : deep ? 3 : random.Int(1, 4);
+    const int64_t stride = pointwise || deep ? 1 : random.Int(1, 3);
+    const int64_t dilation = deep ? 1 : random.Int(1, 2), span = (kernel - 1) * dilation + 1;
     const int64_t in = random.Int(span, axes < 3 ? 24 : 10);
     const int64_t begin = pointwise ? 0 : random.Int(0, span - 1);
     const int64_t end = pointwise ? 0 : random.Int(0, span - 1);
@@ -378,8 +384,12 @@ Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
   std::vector<Tensor> inputs = {random.Floats(x, -1, 1), random.Floats(w, -1, 1), bias};
   if (with_residual) inputs.push_back(residual);
   std::vector<size_t> constant;
-  if (random.Chance(70)) constant = {1};
-  return Make(std::move(inputs), {F32(out)}, MakeAttrs(attrs), constant);
+  if (deep || random.Chance(70)) constant = {1};
+  int64_t depth = 1;  // of the sums
+  for (size_t i = 1; i < w.size(); ++i) depth *= w[i];
+  Case result = Make(std::move(inputs), {F32(out)}, MakeAttrs(attrs), constant);
+  result.magnitude = std::sqrt(static_cast<float>(depth));
+  return result;
 }
 
 Case Conv(Random& random) { return ConvCase(random, nn::ConvAttrs(), false); }

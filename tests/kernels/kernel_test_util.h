@@ -80,6 +80,9 @@ struct Case {
   std::vector<Tensor> outputs;          // of the right dtype and shape; filled by RunCase
   std::shared_ptr<const void> attrs;    // the op's attribute struct, or null
   std::vector<size_t> constant_inputs;  // inputs whose data Prepare sees
+  // Of the sums that an activation makes results of, where it may shrink them: rounding errors are
+  // in proportion to the larger of this and the largest result.
+  float magnitude = 0;
 };
 
 template <typename Attrs>

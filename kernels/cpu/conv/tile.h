@@ -50,6 +50,11 @@ struct TileKernels {
 // For the active instruction set.
 const TileKernels& Tiles();
 
+// The group with which a strip of `width` pixels takes the least time. The last one is moved back
+// to the strip's end, so that some pixels are computed twice; small groups load weights more often.
+// REQUIRES: width >= min_group.
+int64_t BestGroup(const TileKernels& kernels, int64_t width);
+
 const TileKernels& TilesAvx2();
 const TileKernels& TilesAvx512();
 

@@ -281,22 +281,11 @@ void RunPixels(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   }
 }
 
-// The group with which a strip takes the least time. The last one is moved back to the strip's end,
-// so that some pixels are computed twice; small groups load weights more often.
-int64_t BestGroup(const TileKernels& kernels, int64_t width) {
-  const auto cost = [&](int64_t group) { return CeilDiv(width, group) * (group + 1); };
-  int64_t best = kernels.min_group;
-  for (int64_t g = kernels.min_group; g <= std::min<int64_t>(kernels.max_group, width); ++g) {
-    if (cost(g) <= cost(best)) best = g;
-  }
-  return best;
-}
-
 // Panels [first, last) of strips that begin at `pixel` of the result.
 void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t first, int64_t last) {
   const TileKernels& kernels = *job.kernels;
   if (strips.width < kernels.min_group) return RunPixels(job, strips, pixel, first, last);
-  const int64_t group = BestGroup(kernels, strips.width);
+  const int64_t group = cpu::BestGroup(kernels, strips.width);
   const auto& tiles = kernels.tiles[group - kernels.min_group];
   // While one panel is used, the next comes into the second-level cache.
   const int64_t tiles_of_panel = CeilDiv(strips.count * CeilDiv(strips.width, group), 2);
