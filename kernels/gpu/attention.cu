@@ -40,22 +40,26 @@ struct Scores {
   __device__ int64_t At(const int64_t (&strides)[4], int64_t i, int64_t j) const {
     return b * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
   }
-  // What mask and bias add to the score of key j for query i, and whether something hides it.
-  __device__ float Added(int64_t i, int64_t j, bool& hidden) const {
+  __device__ bool Hidden(int64_t i, int64_t j) const {
     const Keys visible = VisibleTo(p, i);
-    hidden = j < visible.first || j >= visible.end;
-    float added = 0;
-    if (p.bias != nullptr) added += Widen(As<T>(p.bias)[At(p.bias_strides, i, j)]);
-    if (p.mask != nullptr) {
-      const int64_t at = At(p.mask_strides, i, j);
-      if (p.mask_is_bool) {
-        hidden |= As<uint8_t>(p.mask)[at] == 0;
-      } else {
-        added += Widen(As<T>(p.mask)[at]);
-      }
-    }
-    if (p.key_mask != nullptr) hidden |= p.key_mask[At(p.key_mask_strides, i, j)] == 0;
-    return added;
+    if (j < visible.first || j >= visible.end) return true;
+    if (p.mask != nullptr && p.mask_is_bool && As<uint8_t>(p.mask)[At(p.mask_strides, i, j)] == 0)
+      return true;
+    return p.key_mask != nullptr && p.key_mask[At(p.key_mask_strides, i, j)] == 0;
+  }
+  // Adds bias and mask to the score `s` of key j for query i. Each sum is rounded like a tensor of
+  // scores: what f16 cannot hold is infinite. `excluded` is set if one of them is negative
+  // infinity.
+  __device__ float PlusTerms(float s, int64_t i, int64_t j, bool& excluded) const {
+    if (p.bias != nullptr) s = Plus(s, As<T>(p.bias)[At(p.bias_strides, i, j)], excluded);
+    if (p.mask != nullptr && !p.mask_is_bool)
+      s = Plus(s, As<T>(p.mask)[At(p.mask_strides, i, j)], excluded);
+    return s;
+  }
+  __device__ static float Plus(float s, T term, bool& excluded) {
+    const float added = Widen(term);
+    excluded |= added == -INFINITY;
+    return Widen(Narrow<T>(s + added));
   }
 };
 
@@ -133,15 +137,15 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
         if (lane >= count || warp_row + r >= rows) {
           s = -INFINITY;
         } else {
-          bool hidden;
-          const float added = scores.Added(first_row + warp_row + r, first_key + lane, hidden);
-          if (hidden && p.mask_replaces) s = p.mask_value;
-          // Rounded like a tensor of scores: what f16 cannot hold is infinite.
-          s = Widen(Narrow<T>(s + added));
+          const int64_t i = first_row + warp_row + r, j = first_key + lane;
+          const bool hidden = scores.Hidden(i, j);
+          bool excluded = hidden && skips;
+          if (hidden && p.mask_replaces) s = Widen(Narrow<T>(p.mask_value));
+          s = scores.PlusTerms(s, i, j, excluded);
           if (hidden && !p.mask_replaces) {
             s = skips ? -INFINITY : Widen(Narrow<T>(s + p.mask_value));
           }
-          seen[r] |= !(hidden && skips) && added != -INFINITY;
+          seen[r] |= !excluded;
         }
         const float most_now = fmaxf(most[r], WarpMax(s));
         // Without any score yet, only NaN counts.

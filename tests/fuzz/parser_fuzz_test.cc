@@ -172,7 +172,7 @@ TEST(ParserFuzzTest, MutatedFilesNeverCrash) {
     valid += verified;
   }
   // Mutations that break everything would test little.
-  EXPECT_GT(valid, rounds / 50);
+  EXPECT_GT(valid, rounds / 100);
 }
 
 TEST(ParserFuzzTest, EveryPrefixIsAnError) {
