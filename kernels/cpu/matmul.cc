@@ -87,7 +87,7 @@ void RunBatches(const ProductState& s, const GemmArgs& call, const float* a, con
                 std::byte* scratch, ParallelFor& parallel) {
   const int64_t panel = cpu::GemmPanel();
   const int64_t groups = (cpu::GemmPanels(s.n) + s.group - 1) / s.group;
-  const int64_t units = s.batch_count() * groups, tiles = cpu::GemmTiles(s.m);
+  const int64_t units = s.batch_count() * groups;
   const auto each = static_cast<int64_t>(cpu::PackedBytesOfB(s.k, s.n) / sizeof(float));
   parallel(s.slots, 1, [&](int64_t slot, int64_t slot_end) {
     for (; slot < slot_end; ++slot) {
@@ -105,7 +105,7 @@ void RunBatches(const ProductState& s, const GemmArgs& call, const float* a, con
           g.a = a + walk[0];
           g.c = call.c + batch * s.m * s.n;
           if (s.pack_a) {
-            cpu::PackA({g.a, s.a_row, s.a_col}, s.m, s.k, a_space, 0, tiles);
+            cpu::PackA({g.a, s.a_row, s.a_col}, s.m, s.k, a_space);
             g.a = a_space;
           }
         }
@@ -122,7 +122,7 @@ void RunBatches(const ProductState& s, const GemmArgs& call, const float* a, con
           cpu::PackB(columns, s.k, part.n, b_space, 0, cpu::GemmPanels(part.n));
           part.b = b_space;
         }
-        cpu::GemmBlock(part, 0, tiles, 0, cpu::GemmPanels(part.n));
+        cpu::GemmBlock(part, 0, cpu::GemmTiles(part), 0, cpu::GemmPanels(part.n));
       }
     }
   });

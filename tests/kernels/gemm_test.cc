@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 
+#include "kernels/cpu/isa.h"
 #include "kernels/reference/activation.h"
 #include "kernels/thread_pool.h"
 
@@ -135,6 +136,42 @@ TEST_F(GemmTest, Epilogues) {
     Check(3, 140, 6, {.bias = true, .residual = true, .activation = activation});
     Check(17, 50, 6, {.residual = true, .residual_in_c = true, .activation = activation});
     Check(17, 50, 6, {.residual = true, .shared_residual = true, .activation = activation});
+  }
+}
+
+// More rows than stay in the cache: blocks of panels do, the last of them incomplete.
+TEST_F(GemmTest, ManyRows) {
+  Check(700, 300, 500, {.bias = true, .residual = true});
+  Check(2600, 1100, 70, {.bias = true, .activation = ActivationKind::kGelu});
+  Check(2600, 100, 70, {.pack_a = true}, 3);
+}
+
+// Rows a multiple of 4 KiB apart make lower tiles.
+TEST_F(GemmTest, CollidingRows) {
+  for (int64_t m : {1, 7, 12, 13, 14, 40}) Check(m, 70, 1024, {.bias = true});
+}
+
+TEST_F(GemmTest, GeluIsAccurate) {
+  // Tables are more accurate than the quotient that takes their place elsewhere.
+  const double near_zero = ActiveIsa() >= Isa::kAvx512 ? 4e-7 : 1.2e-6;
+  constexpr int64_t kCount = 40001;
+  Buffer x(kCount), b(static_cast<size_t>(GemmPanel()), 0.0f), y(kCount);
+  for (int64_t i = 0; i < kCount; ++i) {
+    x[static_cast<size_t>(i)] = -10 + 20 * static_cast<float>(i) / (kCount - 1);
+  }
+  b[0] = 1;
+  Gemm({.m = kCount,
+        .n = 1,
+        .k = 1,
+        .a = x.data(),
+        .a_row = 1,
+        .b = b.data(),
+        .c = y.data(),
+        .c_row = 1,
+        .epilogue = {.activation = {ActivationKind::kGelu}}});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double expected = 0.5 * x[i] * std::erfc(-x[i] * std::sqrt(0.5));
+    ASSERT_NEAR(y[i], expected, near_zero + 3e-7 * std::fabs(expected)) << "x = " << x[i];
   }
 }
 

@@ -4,6 +4,7 @@
 #define TENON_KERNELS_CPU_GEMM_ACTIVATION_INL_H_
 
 #include "kernels/activation.h"
+#include "kernels/cpu/gemm/registers-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -58,11 +59,49 @@ inline Reg Tanh(Reg x) {
 
 inline Reg Sigmoid(Reg x) { return V::Set(1.0f) / (V::Set(1.0f) + Exp(V::Zero() - x)); }
 
+// The upper tail of the normal distribution at 0.4 (i + t), |t| <= 1/2, as polynomials in t: row d
+// has the coefficients of t^(5 - d), column i those of piece i. They are within 7e-9 of it; the
+// last piece, beyond 5.8, is 0.
+alignas(64) constexpr float kTail[6][16] = {
+    {-1.01282385e-4f, -6.44861357e-5f, 1.03158936e-5f, 5.85012058e-5f, 5.46646552e-5f,
+     2.31192516e-5f, -2.89352943e-6f, -1.16550027e-5f, -9.42491806e-6f, -4.88603564e-6f,
+     -1.87975297e-6f, -5.65755727e-7f, -1.36722306e-7f, -2.69335541e-8f, -4.3672701e-9f, 0},
+    {0, -4.42049262e-4f, -5.78964711e-4f, -3.86419328e-4f, -8.48126583e-5f, 1.13115719e-4f,
+     1.57149887e-4f, 1.14326525e-4f, 5.91988428e-5f, 2.36534397e-5f, 7.55015935e-6f, 1.96134988e-6f,
+     4.19358827e-7f, 7.43500763e-8f, 1.0987721e-8f, 0},
+    {4.2552785e-3f, 3.29964724e-3f, 1.11245597e-3f, -9.11305484e-4f, -1.84568588e-3f,
+     -1.7277213e-3f, -1.13706966e-3f, -5.7752576e-4f, -2.34978041e-4f, -7.80599439e-5f,
+     -2.14105548e-5f, -4.88362593e-6f, -9.30899716e-7f, -1.48811637e-7f, -2.00022665e-8f, 0},
+    {0, 1.17842518e-2f, 1.85398441e-2f, 1.86417364e-2f, 1.41980089e-2f, 8.63874797e-3f,
+     4.29985113e-3f, 1.77307019e-3f, 6.10300223e-4f, 1.76204296e-4f, 4.28137537e-5f, 8.77541152e-6f,
+     1.51992492e-6f, 2.22749364e-7f, 2.76496799e-8f, 0},
+    {-1.59576908e-1f, -1.47308052e-1f, -1.15876622e-1f, -7.76744261e-2f, -4.43683341e-2f,
+     -2.1596387e-2f, -8.95781163e-3f, -3.1661801e-3f, -9.53635201e-4f, -2.44760857e-4f,
+     -5.35321633e-5f, -9.97702318e-6f, -1.58453133e-6f, -2.14444427e-7f, -2.47310936e-8f, 0},
+    {0.5f, 3.44578266e-1f, 2.11855412e-1f, 1.15069672e-1f, 5.47992885e-2f, 2.27501299e-2f,
+     8.19753483e-3f, 2.55513028e-3f, 6.87138294e-4f, 1.59108909e-4f, 3.16714068e-5f, 5.41260442e-6f,
+     7.93345009e-7f, 9.96480196e-8f, 1.07182654e-8f, 0}};
+
+// x times the distribution, from tables: less than half the time of a division and the rest.
+template <class T>
+inline Reg GeluOfTables(Reg x) {
+  const Reg size = V::MinKeepingNan(T::Abs(x), V::Set(6.0f));
+  // The sum has the nearest integer in its lowest bits.
+  const Reg shift = V::Set(12582912.0f), bits = V::Fma(size, V::Set(2.5f), shift);
+  const Reg t = V::Fma(size, V::Set(2.5f), shift - bits);
+  Reg p = T::Lookup(kTail[0], bits);
+  TENON_UNROLL
+  for (int d = 1; d < 6; ++d) p = V::Fma(p, t, T::Lookup(kTail[d], bits));
+  return V::MaxKeepingNan(x, V::Zero()) - size * p;
+}
+
 template <ActivationKind kKind>
 inline Reg Activated(Reg x, Reg alpha, Reg beta) {
   using Kind = ActivationKind;
   if constexpr (kKind == Kind::kRelu) return V::MaxKeepingNan(x, V::Zero());
-  if constexpr (kKind == Kind::kGelu) {
+  if constexpr (kKind == Kind::kGelu && V::kLookups) {
+    return GeluOfTables<V>(x);
+  } else if constexpr (kKind == Kind::kGelu) {
     const Reg half = x * V::Set(0.5f);
     return V::Fma(half, Erf(x * V::Set(0.70710678118654752f)), half);
   }

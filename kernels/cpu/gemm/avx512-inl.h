@@ -40,6 +40,12 @@ struct Avx512 {
   static Reg IfLess(Reg a, Reg b, Reg x, Reg y) {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
   }
+  static Reg Abs(Reg x) { return _mm512_abs_ps(x); }
+  // table[the lowest four bits of index].
+  static constexpr bool kLookups = true;
+  static Reg Lookup(const float (&table)[16], Reg index) {
+    return _mm512_permutexvar_ps(_mm512_castps_si512(index), _mm512_load_ps(table));
+  }
   static Reg Round(Reg x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
   // x * 2^n for integral n.
   static Reg Scale(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }

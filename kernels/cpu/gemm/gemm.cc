@@ -1,5 +1,7 @@
 #include "kernels/cpu/gemm/gemm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -13,9 +15,11 @@ namespace {
 // Depths of more than this are summed in parts, so that a panel of b stays in the second-level
 // cache.
 constexpr int64_t kMaxDepth = 4096;
-// Floats of the rows of a that are multiplied with one panel after the other: what stays in the
-// second-level cache beside the panel. c passes through.
-constexpr int64_t kBlockOfRows = 160 * 1024;
+// Floats of the rows of a that stay in the second-level cache while the panels of b pass, and,
+// where there are more rows, of the panels that stay there while the rows pass. c passes in both
+// cases.
+constexpr int64_t kRowsThatStay = 160 * 1024;
+constexpr int64_t kPanelsThatStay = 96 * 1024;
 constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own, and how many take as long as to read a float from memory.
 constexpr double kGrainOperations = 2e6;
@@ -49,37 +53,87 @@ int64_t PanelsOfTile(const GemmKernels& kernels, int64_t rows) {
   return kernels.tile[rows][3] != nullptr ? 4 : kernels.tile[rows][2] != nullptr ? 2 : 1;
 }
 
+// Lines of the first-level cache that may fall into the same set.
+int64_t CacheWays() {
+  static const long ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+  return ways > 0 ? ways : 8;
+}
+
+// Rows a multiple of 4 KiB apart fall into the same set.
+bool RowsCollide(int64_t a_row) {
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  return a_row % kPage == 0;
+}
+
+// The rows of a product, in tiles of nearly equal height.
+struct RowTiles {
+  RowTiles(int64_t rows, int64_t most) : m(rows), count(CeilDiv(rows, most)) {}
+
+  int64_t Begin(int64_t tile) const { return m * tile / std::max<int64_t>(1, count); }
+  int64_t highest() const { return count == 0 ? 0 : CeilDiv(m, count); }
+
+  int64_t m, count;
+};
+
+RowTiles TilesOfPackedA(int64_t m) { return {m, Kernels().max_rows}; }
+
+RowTiles TilesOf(const GemmArgs& g) {
+  int64_t most = Kernels().max_rows;
+  if (!g.a_packed && RowsCollide(g.a_row)) most = std::min(most, CacheWays());
+  return {g.m, most};
+}
+
+// What is fetched into the second-level cache during a step.
+struct Fetch {
+  const float* at = nullptr;
+  int64_t bytes = 0;
+};
+
 // One panel or group of panels times the rows of one tile, over depth [p, p + depth).
 struct Step {
   int64_t row = 0, rows = 0;
   int64_t panel = 0, panels = 0;
   int64_t p = 0, depth = 0;
-  // The part of the panels after these that is fetched meanwhile.
-  int64_t next_begin = 0, next_bytes = 0;
+  Fetch fetch;
 };
+
+const float* TileOfA(const GemmArgs& g, int64_t row, int64_t rows, int64_t p) {
+  return g.a_packed ? g.a + row * g.k + p * rows : g.a + row * g.a_row + p;
+}
+
+const float* PanelOfB(const GemmArgs& g, int64_t panel_columns, int64_t panel, int64_t p) {
+  const int64_t col = panel * panel_columns;
+  return g.b_row > 0 ? g.b + p * g.b_row + col : g.b + col * g.k + p * panel_columns;
+}
+
+// What a step fetches of a tile of a that all `panels` of a block fetch together; the panels before
+// its own, `done`, have done so.
+Fetch RowsMeanwhile(const GemmArgs& g, const RowTiles& tiles, int64_t tile, const Step& s,
+                    int64_t done, int64_t panels) {
+  const int64_t a_row = g.a_packed ? s.depth : g.a_row;
+  if (a_row > 2 * s.depth) return {};  // mostly what is not needed
+  const int64_t row = tiles.Begin(tile), rows = tiles.Begin(tile + 1) - row;
+  const int64_t floats = rows * a_row;
+  return {TileOfA(g, row, rows, s.p) + floats * done / panels, floats * s.panels / panels * kFloat};
+}
 
 void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
   const int64_t col = s.panel * kernels.panel;
   const GemmEpilogue& e = g.epilogue;
   const bool activate = e.activation.kind != ActivationKind::kNone;
   float* c = g.c + s.row * g.c_row + col;
-  Tile t = {.a = g.a_packed ? g.a + s.row * g.k + s.p * s.rows : g.a + s.row * g.a_row + s.p,
+  Tile t = {.a = TileOfA(g, s.row, s.rows, s.p),
             .a_row = g.a_row,
+            .b = PanelOfB(g, kernels.panel, s.panel, s.p),
             .c = c,
             .c_row = g.c_row,
             .k = s.depth,
             .cols = std::min<int64_t>(s.panels * kernels.panel, g.n - col)};
-  if (g.b_row > 0) {
-    t.b = g.b + s.p * g.b_row + col, t.b_row = g.b_row, t.b_panel = kernels.panel;
-  } else {
-    t.b = g.b + col * g.k + s.p * kernels.panel, t.b_row = kernels.panel;
-    t.b_panel = g.k * kernels.panel;
-  }
-  t.next = &t;
-  if (s.next_bytes > 0) {
-    t.next = reinterpret_cast<const std::byte*>(t.b + s.panels * t.b_panel) + s.next_begin;
-    t.next_step = CeilDiv(s.next_bytes, s.depth);
-  }
+  t.b_row = g.b_row > 0 ? g.b_row : kernels.panel;
+  t.b_panel = g.b_row > 0 ? kernels.panel : g.k * kernels.panel;
+  t.out = c, t.out_row = g.c_row;
+  t.next = s.fetch.bytes > 0 ? s.fetch.at : t.a;
+  t.next_step = CeilDiv(s.fetch.bytes, s.depth);
   if (s.p == 0 && e.bias != nullptr) t.bias = e.bias + col;
   const float* residual =
       e.residual == nullptr ? nullptr : e.residual + s.row * e.residual_row + col;
@@ -128,13 +182,13 @@ struct Units {
 Units Divide(const GemmArgs& g, int threads) {
   const GemmKernels& kernels = KernelsOf(g);
   Units u;
-  u.tiles = GemmTiles(g.m);
+  const RowTiles tiles = TilesOf(g);
+  u.tiles = tiles.count;
   u.panels = GemmPanels(g.n);
-  u.panels_each = g.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(g.m, u.tiles));
+  u.panels_each = g.a_packed ? 1 : PanelsOfTile(kernels, tiles.highest());
   u.columns = CeilDiv(u.panels, u.panels_each);
-  u.blocks = std::clamp<int64_t>(CeilDiv(g.m * g.k, kBlockOfRows), 1, u.tiles);
   if (threads > 1 && u.count() < 4 * threads) {
-    u.blocks = std::clamp<int64_t>(CeilDiv(int64_t{4} * threads, u.columns), u.blocks, u.tiles);
+    u.blocks = std::clamp<int64_t>(CeilDiv(int64_t{4} * threads, u.columns), 1, u.tiles);
   }
   return u;
 }
@@ -143,10 +197,7 @@ Units Divide(const GemmArgs& g, int threads) {
 
 int64_t GemmPanel() { return Kernels().panel; }
 int64_t GemmPanels(int64_t n) { return CeilDiv(n, Kernels().panel); }
-int64_t GemmTiles(int64_t m) { return CeilDiv(m, Kernels().max_rows); }
-int64_t GemmTileBegin(int64_t m, int64_t tile) {
-  return m * tile / std::max<int64_t>(1, GemmTiles(m));
-}
+int64_t GemmTiles(const GemmArgs& args) { return TilesOf(args).count; }
 
 GemmArgs ColumnsOf(const GemmArgs& args, int64_t first, int64_t count) {
   GemmArgs part = args;
@@ -204,16 +255,20 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor
 }
 
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {
-  constexpr int64_t kPage = 4096 / sizeof(float);
-  return a_row % kPage == 0 && m > 6 && n > 4 * GemmPanel();
+  // Lower tiles are the better way while they are not much lower.
+  const int64_t most = Kernels().max_rows;
+  return RowsCollide(a_row) && 4 * CacheWays() < 3 * most && m > CacheWays() && n > 4 * GemmPanel();
 }
 
 size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) * sizeof(float); }
 
-void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t tile_begin,
-           int64_t tile_end) {
-  for (int64_t t = tile_begin; t < tile_end; ++t) {
-    const int64_t row = GemmTileBegin(m, t), rows = GemmTileBegin(m, t + 1) - row;
+namespace {
+
+void PackTilesOfA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t begin,
+                  int64_t end) {
+  const RowTiles tiles = TilesOfPackedA(m);
+  for (int64_t t = begin; t < end; ++t) {
+    const int64_t row = tiles.Begin(t), rows = tiles.Begin(t + 1) - row;
     const float* in = a.data + row * a.row;
     float* out = packed + row * k;
     if (a.col == 1) {
@@ -226,10 +281,16 @@ void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t til
   }
 }
 
+}  // namespace
+
+void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed) {
+  PackTilesOfA(a, m, k, packed, 0, TilesOfPackedA(m).count);
+}
+
 void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor& parallel) {
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, k * 14));
-  parallel(GemmTiles(m), grain,
-           [&](int64_t begin, int64_t end) { PackA(a, m, k, packed, begin, end); });
+  parallel(TilesOfPackedA(m).count, grain,
+           [&](int64_t begin, int64_t end) { PackTilesOfA(a, m, k, packed, begin, end); });
 }
 
 // ---- Products -----------------------------------------------------------------------------------
@@ -237,34 +298,42 @@ void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor
 void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64_t panel_begin,
                int64_t panel_end) {
   const GemmKernels& kernels = KernelsOf(args);
-  const int64_t tiles = GemmTiles(args.m), whole = args.n / kernels.panel;
-  const int64_t count = tile_end - tile_begin;
-  if (tiles == 0) return;
-  const int64_t most = args.a_packed ? 1 : PanelsOfTile(kernels, CeilDiv(args.m, tiles));
+  const RowTiles tiles = TilesOf(args);
+  const int64_t whole = args.n / kernels.panel, count = tile_end - tile_begin;
+  if (count <= 0) return;
+  const int64_t most = args.a_packed ? 1 : PanelsOfTile(kernels, tiles.highest());
   // Partial sums go to c, which may be where a residual lies that is added after an activation.
   const bool whole_depth =
       args.epilogue.residual != nullptr && args.epilogue.activation.kind != ActivationKind::kNone;
   const int64_t depth = whole_depth ? args.k : CeilDiv(args.k, CeilDiv(args.k, kMaxDepth));
+  const bool rows_stay = count * tiles.highest() * std::min(depth, args.k) <= kRowsThatStay;
   for (int64_t p = 0; p < args.k; p += depth) {
-    const int64_t end = std::min(args.k, p + depth);
-    for (int64_t panel = panel_begin; panel < panel_end;) {
-      const int64_t group = GroupAt(panel, panel_end, whole, most);
-      // Each tile fetches its share of the next panel. One tile alone reads on into it by itself.
-      const bool fetch = args.b_row == 0 && count > 1 && panel + group < panel_end;
-      const int64_t share = fetch ? group * kernels.panel * (end - p) * kFloat / count : 0;
+    const int64_t end = std::min(args.k, p + depth), panel_floats = kernels.panel * (end - p);
+    const int64_t stay = std::max(most, kPanelsThatStay / panel_floats);
+    for (int64_t first = panel_begin, last; first < panel_end; first = last) {
+      last = rows_stay ? first + GroupAt(first, panel_end, whole, most)
+                       : std::min(panel_end, first + stay);
       for (int64_t t = tile_begin; t < tile_end; ++t) {
-        const int64_t row = GemmTileBegin(args.m, t);
-        RunStep(kernels, args,
-                {.row = row,
-                 .rows = GemmTileBegin(args.m, t + 1) - row,
-                 .panel = panel,
-                 .panels = group,
-                 .p = p,
-                 .depth = end - p,
-                 .next_begin = share * (t - tile_begin),
-                 .next_bytes = share});
+        Step step;
+        step.row = tiles.Begin(t), step.rows = tiles.Begin(t + 1) - step.row;
+        step.p = p, step.depth = end - p;
+        for (step.panel = first; step.panel < last; step.panel += step.panels) {
+          step.panels = GroupAt(step.panel, last, whole, most);
+          if (!rows_stay) {
+            const int64_t done = step.panel - first;
+            if (t + 1 < tile_end) {
+              step.fetch = RowsMeanwhile(args, tiles, t + 1, step, done, last - first);
+            }
+          } else if (last < panel_end && args.b_row == 0 && count > 1) {
+            // Each tile fetches its share of the next panels. One tile alone reads on into them by
+            // itself.
+            const int64_t share = (last - first) * panel_floats / count;
+            step.fetch = {PanelOfB(args, kernels.panel, last, p) + share * (t - tile_begin),
+                          share * kFloat};
+          }
+          RunStep(kernels, args, step);
+        }
       }
-      panel += group;
     }
   }
 }

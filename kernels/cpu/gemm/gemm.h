@@ -58,9 +58,8 @@ struct GemmMatrix {
 // Columns of a panel: b is packed, and c computed, in groups of so many columns.
 int64_t GemmPanel();
 int64_t GemmPanels(int64_t n);  // how many panels n columns make
-// Rows are computed in tiles of up to 14 of nearly equal height: tile t begins at this row.
-int64_t GemmTiles(int64_t m);
-int64_t GemmTileBegin(int64_t m, int64_t tile);
+// Rows are computed in tiles of up to 14 of nearly equal height: how many.
+int64_t GemmTiles(const GemmArgs& args);
 
 // Names the layout for PrepareArgs::Pack; `transposed` and the like are the caller's to add.
 std::string PackedLayoutOfB(int64_t k, int64_t n);
@@ -70,12 +69,12 @@ size_t PackedBytesOfB(int64_t k, int64_t n);
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end);
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel);
 
-// Packing a pays where its rows are a multiple of 4 KiB apart, because they fall into the same sets
-// of the cache; it is needed where its columns are not contiguous.
+// Rows of a that are a multiple of 4 KiB apart fall into the same set of the cache. Where it has
+// not nearly as many ways as a tile has rows, packing pays. It is needed where the columns of a are
+// not contiguous.
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row);
 size_t PackedBytesOfA(int64_t m, int64_t k);
-void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t tile_begin,
-           int64_t tile_end);
+void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed);
 void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor& parallel);
 
 // Tiles [tile_begin, tile_end) of rows by panels [panel_begin, panel_end) of columns.

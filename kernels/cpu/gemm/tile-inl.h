@@ -10,9 +10,6 @@
 #include "kernels/cpu/gemm/registers-inl.h"
 #include "kernels/cpu/gemm/tile.h"
 
-// Rows of b that are fetched ahead of their use.
-constexpr int64_t kAhead = 16;
-
 namespace tenon::kernels::cpu {
 namespace {
 
@@ -40,6 +37,12 @@ void RunTile(const Tile& t) {
   TENON_UNROLL
   for (int g = 0; g < kGroups; ++g) a[g] = t.a + 3 * g * a_row;
 
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors * kLanes; v += kLine) {
+      __builtin_prefetch(t.out + i * t.out_row + v, 1);
+      if (t.addend != nullptr) __builtin_prefetch(t.addend + i * t.addend_row + v);
+    }
+  }
   const char* next = reinterpret_cast<const char*>(t.next);
   const int64_t next_step = t.next_step;
   for (int64_t p = 0; p < t.k; ++p) {

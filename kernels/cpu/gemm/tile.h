@@ -29,6 +29,9 @@ struct Tile {
   // next_step bytes with each row of b.
   const void* next = nullptr;
   int64_t next_step = 0;
+  // Where the rows of the result will be written in the end: fetched for that before the sums.
+  float* out = nullptr;
+  int64_t out_row = 0;
 };
 
 // Rows of a matrix on which an activation works and to which a residual is added.

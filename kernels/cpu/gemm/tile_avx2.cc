@@ -18,6 +18,8 @@ struct V {
   static constexpr int kInt8RowsOfTwoPanels = 1;
   static constexpr int kInt8RowsOfFourPanels = 0;
 
+  static constexpr bool kLookups = false;
+
   static Reg Zero() { return _mm256_setzero_ps(); }
   static Reg Set(float x) { return _mm256_set1_ps(x); }
   static Reg Load(const float* p) { return _mm256_loadu_ps(p); }

@@ -19,6 +19,8 @@ struct V {
   static constexpr int kInt8RowsOfTwoPanels = 1;
   static constexpr int kInt8RowsOfFourPanels = 0;
 
+  static constexpr bool kLookups = false;
+
   static Reg Zero() { return Reg{}; }
   static Reg Set(float x) { return Reg{x, x, x, x}; }
   static Reg Load(const float* p) { return LoadN(p, kLanes); }
