@@ -18,8 +18,8 @@ constexpr int64_t kMaxDepth = 4096;
 // Floats of the rows of a that stay in the second-level cache while the panels of b pass, and,
 // where there are more rows, of the panels that stay there while the rows pass. c passes in both
 // cases.
-constexpr int64_t kRowsThatStay = 160 * 1024;
-constexpr int64_t kPanelsThatStay = 96 * 1024;
+constexpr int64_t kRowsThatStay = int64_t{160} * 1024;
+constexpr int64_t kPanelsThatStay = int64_t{96} * 1024;
 constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own, and how many take as long as to read a float from memory.
 constexpr double kGrainOperations = 2e6;
@@ -187,7 +187,7 @@ Units Divide(const GemmArgs& g, int threads) {
   u.panels = GemmPanels(g.n);
   u.panels_each = g.a_packed ? 1 : PanelsOfTile(kernels, tiles.highest());
   u.columns = CeilDiv(u.panels, u.panels_each);
-  if (threads > 1 && u.count() < 4 * threads) {
+  if (threads > 1 && u.count() < int64_t{4} * threads) {
     u.blocks = std::clamp<int64_t>(CeilDiv(int64_t{4} * threads, u.columns), 1, u.tiles);
   }
   return u;
