@@ -33,23 +33,43 @@ struct Shape {
   const char* name;
   int64_t size, channels, filters, kernel, stride;
   bool depthwise = false;
+  bool residual = false;
 };
 
 constexpr Shape kShapes[] = {
-    {"resnet stem", 224, 3, 64, 7, 2},           {"resnet 3x3", 56, 64, 64, 3, 1},
-    {"resnet 1x1", 56, 64, 256, 1, 1},           {"resnet 1x1", 56, 256, 64, 1, 1},
-    {"resnet 3x3/2", 56, 128, 128, 3, 2},        {"resnet 3x3", 28, 128, 128, 3, 1},
-    {"resnet 1x1", 28, 512, 128, 1, 1},          {"resnet 1x1/2", 56, 256, 512, 1, 2},
-    {"resnet 3x3", 14, 256, 256, 3, 1},          {"resnet 1x1", 14, 256, 1024, 1, 1},
-    {"resnet 1x1", 14, 1024, 256, 1, 1},         {"resnet 3x3", 7, 512, 512, 3, 1},
-    {"resnet 1x1", 7, 512, 2048, 1, 1},          {"resnet 1x1", 7, 2048, 512, 1, 1},
-    {"mobilenet stem", 224, 3, 16, 3, 2},        {"mobilenet 1x1", 112, 16, 64, 1, 1},
-    {"mobilenet 1x1", 56, 24, 72, 1, 1},         {"mobilenet 1x1", 28, 40, 120, 1, 1},
-    {"mobilenet 1x1", 14, 480, 112, 1, 1},       {"mobilenet 1x1", 7, 160, 960, 1, 1},
-    {"squeeze 1x1", 1, 960, 240, 1, 1},          {"odd width", 20, 96, 96, 3, 1},
-    {"depthwise 3x3", 112, 96, 96, 3, 1, true},  {"depthwise 3x3/2", 112, 64, 64, 3, 2, true},
-    {"depthwise 5x5", 28, 120, 120, 5, 1, true}, {"depthwise 5x5", 14, 672, 672, 5, 1, true},
-    {"depthwise 3x3", 14, 480, 480, 3, 1, true}, {"depthwise 5x5", 7, 960, 960, 5, 1, true},
+    {"resnet stem", 224, 3, 64, 7, 2},
+    {"resnet 3x3", 56, 64, 64, 3, 1},
+    {"resnet 1x1", 56, 64, 256, 1, 1},
+    {"resnet 1x1", 56, 256, 64, 1, 1},
+    {"resnet 3x3/2", 56, 128, 128, 3, 2},
+    {"resnet 3x3", 28, 128, 128, 3, 1},
+    {"resnet 1x1", 28, 512, 128, 1, 1},
+    {"resnet 1x1/2", 56, 256, 512, 1, 2},
+    {"resnet 3x3", 14, 256, 256, 3, 1},
+    {"resnet 1x1", 14, 256, 1024, 1, 1},
+    {"resnet 1x1", 14, 1024, 256, 1, 1},
+    {"resnet 3x3", 7, 512, 512, 3, 1},
+    {"resnet 1x1", 7, 512, 2048, 1, 1},
+    {"resnet 1x1", 7, 2048, 512, 1, 1},
+    {"resnet 1x1 sum", 56, 64, 256, 1, 1, false, true},
+    {"resnet 1x1 sum", 28, 128, 512, 1, 1, false, true},
+    {"resnet 1x1 sum", 14, 256, 1024, 1, 1, false, true},
+    {"resnet 3x3/2", 14, 512, 512, 3, 2},
+    {"resnet 1x1/2", 14, 1024, 2048, 1, 2},
+    {"mobilenet stem", 224, 3, 16, 3, 2},
+    {"mobilenet 1x1", 112, 16, 64, 1, 1},
+    {"mobilenet 1x1", 56, 24, 72, 1, 1},
+    {"mobilenet 1x1", 28, 40, 120, 1, 1},
+    {"mobilenet 1x1", 14, 480, 112, 1, 1},
+    {"mobilenet 1x1", 7, 160, 960, 1, 1},
+    {"squeeze 1x1", 1, 960, 240, 1, 1},
+    {"odd width", 20, 96, 96, 3, 1},
+    {"depthwise 3x3", 112, 96, 96, 3, 1, true},
+    {"depthwise 3x3/2", 112, 64, 64, 3, 2, true},
+    {"depthwise 5x5", 28, 120, 120, 5, 1, true},
+    {"depthwise 5x5", 14, 672, 672, 5, 1, true},
+    {"depthwise 3x3", 14, 480, 480, 3, 1, true},
+    {"depthwise 5x5", 7, 960, 960, 5, 1, true},
     {"depthwise 7x7", 14, 384, 384, 7, 1, true},
 };
 
@@ -88,7 +108,8 @@ class Ours {
         w_({s.filters, s.depthwise ? 1 : s.channels, s.kernel, s.kernel}),
         bias_({s.filters}),
         out_({1, OutSize(s), OutSize(s), s.filters}),
-        buffers_{Buffer(Size(x_)), Buffer(Size(w_)), Buffer(Size(bias_)), Buffer(Size(out_))} {
+        buffers_{Buffer(Size(x_)), Buffer(Size(w_)), Buffer(Size(bias_)), Buffer(Size(out_)),
+                 Buffer(Size(out_))} {
     const int64_t pad = s.kernel / 2;
     attrs_.strides = {s.stride, s.stride};
     attrs_.pads = {pad, pad, pad, pad};
@@ -97,8 +118,9 @@ class Ours {
     attrs_.activation = decltype(attrs_.activation)::kRelu;
     attrs_.layout = decltype(attrs_.layout)::kNhwc;
     inputs_ = {View(0, x_), View(1, w_), View(2, bias_)};
+    if (s.residual) inputs_.push_back(View(4, out_));
     outputs_ = {View(3, out_)};
-    const bool constant[] = {false, true, true};
+    const bool constant[] = {false, true, true, false};
     const CallSignature call = {inputs_, outputs_, constant, &attrs_};
     for (const Kernel& kernel : registry.Find("fused.conv")) {
       if (kernel.backend != Backend::kCpu || (kernel.supports && !kernel.supports(call).empty())) {
@@ -139,7 +161,7 @@ class Ours {
   }
 
   std::vector<int64_t> x_, w_, bias_, out_;
-  Buffer buffers_[4];
+  Buffer buffers_[5];
   tenon::fused::ConvAttrs attrs_;
   std::vector<TensorView> inputs_, outputs_;
   const Kernel* kernel_ = nullptr;
@@ -161,6 +183,7 @@ class Onednn {
         s.depthwise ? dnnl::memory::dims{s.channels, 1, 1, s.kernel, s.kernel}
                     : dnnl::memory::dims{s.filters, s.channels, s.kernel, s.kernel};
     dnnl::post_ops relu;
+    if (s.residual) relu.append_sum(1);
     relu.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
     dnnl::primitive_attr attr;
     attr.set_post_ops(relu);

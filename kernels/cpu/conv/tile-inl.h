@@ -56,6 +56,17 @@ void RunTile(const TileCall& call, const Tile& tile) {
 #pragma GCC unroll 16
       for (int p = 0; p < kPixels; ++p) sum[p][v] = bias;
     }
+    // What the sums are added to comes while they are computed.
+    if (tile.residual[0] != nullptr) {
+#pragma GCC unroll 16
+      for (int p = 0; p < kPixels; ++p) {
+        const int64_t at = (first + p % kGroup) * call.out_step;
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          __builtin_prefetch(tile.residual[p / kGroup] + at + v * kLanes);
+        }
+      }
+    }
     const float* w = tile.weights;
     for (int64_t r = 0; r < call.num_runs; ++r) {
       const int64_t at = first * call.pixel_step + call.runs[r];

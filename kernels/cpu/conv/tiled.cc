@@ -22,12 +22,17 @@ enum class Source : uint8_t {
   kFlat,    // window of one element: all pixels of the batch are one strip of the image
   kImage,   // each row of the result is a strip of the image
   kPadded,  // each row of the result is a strip of a padded copy of the rows of a block
-  kGather,  // rows are too short for a group: the windows of a block are copied behind each other
+  kGather,  // the windows of a block are copied behind each other: rows are too short for a group,
+            // or pixels too far apart
 };
 
 constexpr int64_t kBlockBytes = 256 * 1024;  // of the input that a block reads, with its weights in
                                              // the second-level cache
 constexpr int64_t kLeastPixels = 56;         // of a block, where there are so many
+constexpr int64_t kLine = 64 / sizeof(float);
+// Pixels of a tile at multiples of this fall into one set of the first-level cache, which has fewer
+// ways than a tile has pixels. Copies have pixels a line further apart.
+constexpr int64_t kPage = 4096 / sizeof(float);
 
 struct TiledState : KernelState {
   cpu::ImageGeometry image;
@@ -39,6 +44,7 @@ struct TiledState : KernelState {
   int64_t panels;   // of filters; the last may be narrow
   bool has_narrow;
   int64_t padded_width;             // kPadded
+  int64_t copied_pixel;             // kPadded: elements from a pixel of the copy to the next
   int64_t block, blocks_per_image;  // rows, or pixels, of a block; kFlat, kGather: one image
   int64_t splits;                   // of the panels of a block among tasks
   int64_t slots, slot_bytes;        // tasks at a time, and what each needs for its copy
@@ -83,29 +89,34 @@ void ChooseSource(TiledState& s, const TileKernels& kernels) {
   const bool fits = FitsImage(rows, s.image.height) && FitsImage(columns, s.image.width);
   const bool is_point = rows.kernel == 1 && columns.kernel == 1;
   const bool is_same = rows.in == s.image.height && columns.in == s.image.width;
-  s.padded_width = (s.image.width - 1) * columns.stride + Reach(columns);
-  if (is_point && fits && is_same) {
-    s.source = Source::kFlat;
-  } else if (s.image.width < kernels.min_group) {
-    s.source = Source::kGather;
-  } else {
-    s.source = fits ? Source::kImage : Source::kPadded;
-  }
   const int64_t channels = s.image.channels;
+  const bool collides = columns.stride * channels % kPage == 0;
+  s.padded_width = (s.image.width - 1) * columns.stride + Reach(columns);
+  s.copied_pixel = collides ? channels + kLine : channels;
+  if (s.image.width < kernels.min_group && !(is_point && fits && is_same)) {
+    s.source = Source::kGather;
+  } else if (is_point && fits) {
+    s.source = collides ? Source::kGather : is_same ? Source::kFlat : Source::kImage;
+  } else {
+    s.source = fits && !collides ? Source::kImage : Source::kPadded;
+  }
   if (s.source == Source::kFlat || s.source == Source::kGather) {
     s.runs = {0};
     s.call.run_size = s.depth;
     s.call.pixel_step = s.depth;
+    if (s.source == Source::kGather && s.depth % kPage == 0) s.call.pixel_step += kLine;
   } else {
-    const int64_t width = s.source == Source::kPadded ? s.padded_width : columns.in;
-    const bool is_dense = columns.dilation == 1;
+    const bool is_copy = s.source == Source::kPadded;
+    const int64_t width = is_copy ? s.padded_width : columns.in;
+    const int64_t pixel = is_copy ? s.copied_pixel : channels;
+    const bool is_dense = columns.dilation == 1 && pixel == channels;
     for (int64_t i = 0; i < rows.kernel; ++i) {
       for (int64_t j = 0; j < (is_dense ? 1 : columns.kernel); ++j) {
-        s.runs.push_back((i * rows.dilation * width + j * columns.dilation) * channels);
+        s.runs.push_back((i * rows.dilation * width + j * columns.dilation) * pixel);
       }
     }
     s.call.run_size = is_dense ? columns.kernel * channels : channels;
-    s.call.pixel_step = columns.stride * channels;
+    s.call.pixel_step = columns.stride * pixel;
   }
   s.call.runs = s.runs.data();
   s.call.num_runs = static_cast<int64_t>(s.runs.size());
@@ -140,10 +151,10 @@ void ChooseBlocks(TiledState& s, int64_t threads, int64_t max_group) {
   if (threads == 1) s.slots = 1;
   s.slot_bytes = 0;
   if (s.source == Source::kGather) {
-    s.slot_bytes = s.block * s.depth * size;
+    s.slot_bytes = s.block * s.call.pixel_step * size;
   } else if (s.source == Source::kPadded) {
     const int64_t in_rows = (s.block - 1) * s.image.rows.stride + Reach(s.image.rows);
-    s.slot_bytes = in_rows * s.padded_width * s.image.channels * size;
+    s.slot_bytes = in_rows * s.padded_width * s.copied_pixel * size;
   }
   s.slot_bytes = CeilDiv(s.slot_bytes, 64) * 64;
 }
@@ -190,38 +201,41 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   return KernelStatus::Ok();
 }
 
-// `columns` elements of row `row` of the image from column `first` on, which may lie outside;
-// those are 0.
+// `columns` pixels of row `row` of the image from column `first` on, which may lie outside; those
+// are 0. They go to `to`, `step` elements apart.
 void CopyRow(const cpu::ImageGeometry& image, const float* x, int64_t row, int64_t first,
-             int64_t columns, float* to) {
+             int64_t columns, float* to, int64_t step) {
   const int64_t channels = image.channels;
-  const auto fill = [&](int64_t n) {
-    if (n > 0) std::memset(to, 0, static_cast<size_t>(n * channels) * sizeof(float));
-    to += std::max<int64_t>(n, 0) * channels;
-  };
-  if (row < 0 || row >= image.rows.in) return fill(columns);
-  const int64_t begin = std::clamp<int64_t>(first, 0, image.columns.in);
-  const int64_t end = std::clamp<int64_t>(first + columns, begin, image.columns.in);
-  const int64_t before = std::clamp<int64_t>(begin - first, 0, columns);
-  fill(before);
-  std::memcpy(to, x + (row * image.columns.in + begin) * channels,
-              static_cast<size_t>((end - begin) * channels) * sizeof(float));
-  to += (end - begin) * channels;
-  fill(columns - before - (end - begin));
+  const auto bytes = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
+  const bool has_row = row >= 0 && row < image.rows.in;
+  const int64_t begin = has_row ? std::clamp<int64_t>(-first, 0, columns) : columns;
+  const int64_t end = std::clamp<int64_t>(image.columns.in - first, begin, columns);
+  std::memset(to, 0, bytes(begin * step));
+  std::memset(to + end * step, 0, bytes((columns - end) * step));
+  const float* from = x + (row * image.columns.in + first + begin) * channels;
+  to += begin * step;
+  if (step == channels) {
+    if (begin < end) std::memcpy(to, from, bytes((end - begin) * channels));
+    return;
+  }
+  for (int64_t i = begin; i < end; ++i, to += step, from += channels) {
+    std::memcpy(to, from, bytes(channels));
+  }
 }
 
 // The windows of pixels [first, first + count) of the batch behind each other.
 void GatherWindows(const TiledState& s, const float* x, int64_t first, int64_t count, float* to) {
   const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
-  const int64_t plane = s.image.height * s.image.width;
-  const int64_t in_size = rows.in * columns.in * s.image.channels;
-  for (int64_t p = first; p < first + count; ++p) {
+  const int64_t plane = s.image.height * s.image.width, channels = s.image.channels;
+  const int64_t in_size = rows.in * columns.in * channels;
+  for (int64_t p = first; p < first + count; ++p, to += s.call.pixel_step) {
     const float* from = x + p / plane * in_size;
     const int64_t row = p % plane / s.image.width * rows.stride - rows.pad_begin;
     const int64_t column = p % s.image.width * columns.stride - columns.pad_begin;
     for (int64_t i = 0; i < rows.kernel; ++i) {
-      for (int64_t j = 0; j < columns.kernel; ++j, to += s.image.channels) {
-        CopyRow(s.image, from, row + i * rows.dilation, column + j * columns.dilation, 1, to);
+      for (int64_t j = 0; j < columns.kernel; ++j) {
+        CopyRow(s.image, from, row + i * rows.dilation, column + j * columns.dilation, 1,
+                to + (i * columns.kernel + j) * channels, channels);
       }
     }
   }
@@ -351,10 +365,10 @@ void RunTask(const Job& job, const float* x, int64_t task, float* copy) {
       strips = {image + row * step, step, count, s.image.width};
     } else {
       const int64_t in_rows = (count - 1) * rows.stride + Reach(rows);
-      const int64_t size = s.padded_width * s.image.channels;
+      const int64_t size = s.padded_width * s.copied_pixel;
       for (int64_t i = 0; i < in_rows; ++i) {
         CopyRow(s.image, image, row * rows.stride - rows.pad_begin + i, -columns.pad_begin,
-                s.padded_width, copy + i * size);
+                s.padded_width, copy + i * size, s.copied_pixel);
       }
       strips = {copy, rows.stride * size, count, s.image.width};
     }
