@@ -279,7 +279,7 @@ double Median(std::vector<double> v) {
 
 }  // namespace
 
-// Arguments: a part of the names of shapes to measure; the number of rounds.
+// Arguments: a part of the lines to measure, as "3x3 56 64"; the number of rounds.
 int main(int argc, char** argv) {
   const std::string only = argc > 1 ? argv[1] : "";
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 15;
@@ -293,7 +293,9 @@ int main(int argc, char** argv) {
   double log_ratio = 0;
   int count = 0;
   for (const Shape& s : kShapes) {
-    if (std::string(s.name).find(only) == std::string::npos) continue;
+    char dims[64];
+    std::snprintf(dims, sizeof(dims), "%ld %ld %ld", s.size, s.channels, s.filters);
+    if ((std::string(s.name) + " " + dims).find(only) == std::string::npos) continue;
     Ours ours(registry, s);
     Onednn onednn(s);
     ours(), onednn();
@@ -307,8 +309,6 @@ int main(int argc, char** argv) {
     }
     const double mine = flops / *std::min_element(a.begin(), a.end()) / 1e9;
     const double other = flops / *std::min_element(b.begin(), b.end()) / 1e9;
-    char dims[64];
-    std::snprintf(dims, sizeof(dims), "%ld %ld %ld", s.size, s.channels, s.filters);
     std::printf("%-17s %22s %8.0f %5.0f%% %8.0f %7.2f  %s\n", s.name, dims, mine, 100 * mine / peak,
                 other, Median(ratio), ours.name());
     log_ratio += std::log(Median(ratio));

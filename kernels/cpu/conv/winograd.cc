@@ -276,6 +276,7 @@ struct Job {
     const int64_t filters = s.image.filters, begin = panel * 2 * kernels.lanes;
     cpu::WinogradOutput tile = {};
     tile.step = s.sums_step;
+    tile.next = s.call.out_step;
     tile.filters = std::min<int64_t>(2 * kernels.lanes, filters - begin);
     if (bias != nullptr) tile.bias = bias + begin;
     tile.row = s.image.width * filters;

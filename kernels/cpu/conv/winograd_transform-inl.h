@@ -57,29 +57,35 @@ __attribute__((always_inline)) inline void TransformOutput(const Vec (&s)[6], Ve
   y[3] = Fma(difference_b, Set(b * b * b), Fma(difference_a, Set(a * a * a), s[5]));
 }
 
-// kLanes channels from c on, or the first n of them (kPart).
+// kLanes channels from c on, or the first n of them (kPart). What stores might change is read
+// before.
 template <int kSize, bool kPart>
 __attribute__((always_inline)) inline void InputAt(const WinogradInput& tile, int64_t c,
                                                    int64_t n) {
   constexpr int kPoints = kSize + 2;
+  const float* const* pixels = tile.pixels;
+  const int64_t next = kSize * tile.channels, step = tile.step;
+  float* out = tile.out + c;
   Vec columns[kPoints][kPoints];
-  for (int i = 0; i < kPoints; ++i) {
+  for (int i = 0; i < kPoints; ++i, pixels += kPoints) {
     Vec d[kPoints], t[kPoints];
 #pragma GCC unroll 6
     for (int j = 0; j < kPoints; ++j) {
-      const float* from = tile.pixels[i * kPoints + j] + c;
+      const float* from = pixels[j] + c;
       d[j] = kPart ? LoadPart(from, n) : Load(from);
+      // What the next tile does not share with this one.
+      if (j >= 2) __builtin_prefetch(from + next);
     }
     TransformInput(d, t);
 #pragma GCC unroll 6
     for (int j = 0; j < kPoints; ++j) columns[j][i] = t[j];
   }
-  for (int j = 0; j < kPoints; ++j) {
+  for (int j = 0; j < kPoints; ++j, out += step) {
     Vec t[kPoints];
     TransformInput(columns[j], t);
+    float* to = out;
 #pragma GCC unroll 6
-    for (int i = 0; i < kPoints; ++i) {
-      float* to = tile.out + (i * kPoints + j) * tile.step + c;
+    for (int i = 0; i < kPoints; ++i, to += kPoints * step) {
       if constexpr (kPart) {
         StorePart(to, t[i], n);
       } else {
@@ -102,29 +108,37 @@ __attribute__((always_inline)) inline void OutputAt(const WinogradOutput& tile, 
                                                     int64_t n, Activate activate) {
   constexpr int kPoints = kSize + 2;
   const auto load = [n](const float* p) { return kPart ? LoadPart(p, n) : Load(p); };
+  const int64_t step = tile.step, next = tile.next, row = tile.row;
   Vec columns[kSize][kPoints];
+  const float* sums = tile.sums + f;
   for (int i = 0; i < kPoints; ++i) {
     Vec s[kPoints], y[kSize];
 #pragma GCC unroll 6
-    for (int j = 0; j < kPoints; ++j) s[j] = Load(tile.sums + (i * kPoints + j) * tile.step + f);
+    for (int j = 0; j < kPoints; ++j, sums += step) {
+      s[j] = Load(sums);
+      __builtin_prefetch(sums + next);
+    }
     TransformOutput(s, y);
 #pragma GCC unroll 6
     for (int j = 0; j < kSize; ++j) columns[j][i] = y[j];
   }
   const Vec bias = tile.bias == nullptr ? Vec{} : load(tile.bias + f);
-  for (int64_t j = 0; j < tile.columns; ++j) {
+  const bool adds = tile.residual != nullptr;
+  const float* residual = adds ? tile.residual + f : nullptr;
+  float* out = tile.out + f;
+  const int64_t rows = tile.rows, width = tile.columns, pixel = tile.pixel;
+  for (int64_t j = 0; j < width; ++j, out += pixel) {
     Vec y[kSize];
     TransformOutput(columns[j], y);
 #pragma GCC unroll 4
     for (int i = 0; i < kSize; ++i) {
-      if (i >= tile.rows) break;
-      const int64_t at = i * tile.row + j * tile.pixel + f;
+      if (i >= rows) break;
       Vec sum = y[i] + bias;
-      if (tile.residual != nullptr) sum = sum + load(tile.residual + at);
+      if (adds) sum = sum + load(residual + j * pixel + i * row);
       if constexpr (kPart) {
-        StorePart(tile.out + at, activate(sum), n);
+        StorePart(out + i * row, activate(sum), n);
       } else {
-        Store(tile.out + at, activate(sum));
+        Store(out + i * row, activate(sum));
       }
     }
   }

@@ -34,6 +34,7 @@ struct WinogradInput {
 struct WinogradOutput {
   const float* sums;  // element (i, j) of filter f at sums[(i * (m + 2) + j) * step + f]
   int64_t step;
+  int64_t next;  // to the sums of the next tile, which are fetched
   int64_t filters;
   const float *bias, *residual;  // null: none; residual lies as out does
   float* out;                    // pixel (i, j) of filter f at out[i * row + j * pixel + f]
