@@ -36,15 +36,13 @@ AttentionOps ChooseOps() {
 // could use, the keys are cut too, and the parts of a tile are merged at the end.
 struct AttentionState : KernelState {
   AttentionOps ops = {};
-  int64_t rows = 0;       // that share keys
-  int64_t tile_rows = 0;  // at most
-  int64_t vectors = 0;    // of rows; a few rows that would leave one nearly empty
-  int64_t rest = 0;       // are a tile of their own
-  int64_t tiles = 0;      // per head of k
-  int64_t splits = 1;     // parts of a tile's keys
-  int64_t slots = 1;      // workers, each with scratch of its own
+  int64_t rows = 0;    // that share keys
+  int64_t tiles = 0;   // per head of k
+  int64_t splits = 1;  // parts of a tile's keys
+  int64_t slots = 1;   // workers, each with scratch of its own
   int64_t slot_floats = 0;
 
+  int64_t tile_rows() const { return (rows + tiles - 1) / tiles; }  // at most
   // Is a task all of a head, so that no other waits for the keys and values that it appends?
   bool AppendsInTasks() const { return tiles == 1 && splits == 1; }
 };
@@ -53,7 +51,7 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Floats that a part of a tile leaves behind: its rows of results, their maxima and sums.
 int64_t PartFloats(const AttentionState& state, int64_t v_dim) {
-  return state.splits == 1 ? 0 : state.tile_rows * (v_dim + 2);
+  return state.splits == 1 ? 0 : state.tile_rows() * (v_dim + 2);
 }
 
 template <auto kReadCall>
@@ -63,19 +61,18 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   state->ops = ChooseOps();
   const int64_t heads = call.batch * call.kv_heads;
   state->rows = call.q_len * (call.heads / std::max<int64_t>(call.kv_heads, 1));
-  const int64_t lanes = state->ops.lanes;
-  const int64_t most = state->rows <= state->ops.few_rows ? state->ops.few_rows : 2 * lanes;
-  state->tile_rows = std::clamp<int64_t>(state->rows, 1, most);
-  state->rest = state->rows % lanes;
-  if (state->rest > (state->rows < lanes ? state->ops.few_rows : lanes / 4)) state->rest = 0;
-  state->vectors = CeilDiv(state->rows - state->rest, lanes);
-  state->tiles = CeilDiv(state->vectors, 2) + (state->rest > 0 ? 1 : 0);
-
   const double keys = static_cast<double>(heads) * static_cast<double>(call.k_len) *
                       static_cast<double>(call.dim + call.v_dim);
   // Reading a float of k or v takes as long as sixteen operations on it.
   const double work = keys * (2 * static_cast<double>(state->rows) + 16);
   const int64_t threads = cpu::ThreadsFor(work, *args.device);
+  // Every tile transposes the keys that it sees, which takes as long as multiplying some six rows.
+  const int64_t fewest = 4 * state->ops.strip_rows;
+  state->tiles = CeilDiv(std::max<int64_t>(state->rows, 1), cpu::kMaxTileRows);
+  if (threads > 1 && heads * state->tiles < 4 * threads) {
+    state->tiles =
+        std::clamp<int64_t>(state->rows / fewest, state->tiles, CeilDiv(4 * threads, heads));
+  }
   const int64_t tiles = std::max<int64_t>(heads * state->tiles, 1);
   if (tiles < 2 * threads && threads > 1) {
     state->splits =
@@ -134,14 +131,23 @@ class Worker {
 
   // Takes tasks from the common counter until none is left.
   void Run(int64_t slot, std::atomic<int64_t>& next) const {
-    const int64_t chunk = std::max<int64_t>(1, tasks() / (state_.slots * 16));
-    AttentionTile tile = SameForAll();
-    tile.scratch = scratch_ + slot * state_.slot_floats;
+    const int64_t chunk =
+        state_.slots == 1 ? tasks() : std::max<int64_t>(1, tasks() / (state_.slots * 16));
+    AttentionTile tiles[2] = {SameForAll(), SameForAll()};
+    for (AttentionTile& tile : tiles) tile.scratch = scratch_ + slot * state_.slot_floats;
     for (;;) {
       const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= tasks()) return;
       const int64_t end = std::min(tasks(), begin + chunk);
-      for (int64_t task = begin; task < end; ++task) Attend(task, tile);
+      SetTask(begin, tiles[begin % 2]);
+      tiles[begin % 2].fetched = false;
+      for (int64_t task = begin; task < end; ++task) {
+        AttentionTile &tile = tiles[task % 2], &after = tiles[(task + 1) % 2];
+        tile.next = task + 1 < end ? &after : nullptr;
+        if (tile.next != nullptr) SetTask(task + 1, after);
+        Attend(task, tile);
+        after.fetched = true;
+      }
     }
   }
 
@@ -167,13 +173,9 @@ class Worker {
   };
 
   Rows RowsOf(int64_t tile) const {
-    const int64_t head = tile / state_.tiles;
-    const int64_t i = tile % state_.tiles, full = CeilDiv(state_.vectors, 2);
-    // Tiles of vectors are of about equal size.
-    const int64_t lanes = state_.ops.lanes;
-    const int64_t first = i == full ? state_.vectors * lanes : state_.vectors * i / full * lanes;
-    const int64_t end =
-        i == full ? state_.rows : std::min(state_.vectors * (i + 1) / full * lanes, state_.rows);
+    const int64_t head = tile / state_.tiles, i = tile % state_.tiles;
+    const int64_t first = state_.rows * i / state_.tiles;
+    const int64_t end = state_.rows * (i + 1) / state_.tiles;
     return {head / call_.kv_heads, head % call_.kv_heads, first, end - first};
   }
 
@@ -189,15 +191,10 @@ class Worker {
     return {group_, rows.kv * group_, rows.first / group_, rows.first % group_};
   }
 
-  // Rows of a tile, filled up with the last one.
-  int64_t Filled(const Rows& rows) const {
-    return CeilDiv(rows.count, state_.ops.lanes) * state_.ops.lanes;
-  }
-
   Part PartOf(int64_t task) const {
     float* at = parts_ + task * PartFloats(state_, call_.v_dim);
-    float* max = at + state_.tile_rows * call_.v_dim;
-    return {at, max, max + state_.tile_rows};
+    float* max = at + state_.tile_rows() * call_.v_dim;
+    return {at, max, max + state_.tile_rows()};
   }
 
   AttentionTile SameForAll() const {
@@ -212,40 +209,34 @@ class Worker {
     tile.mask_value = call_.mask_value;
     tile.mask_replaces = call_.mask_replaces;
     tile.nan_guard = call_.nan_guard;
-    tile.partial = state_.splits > 1;
+    tile.group = group_;
+    tile.by_position = call_.causal || call_.window > 0;
+    tile.last_seen = call_.causal ? call_.causal_offset : call_.k_len;
+    tile.first_seen = call_.window > 0 ? call_.causal_offset - call_.window + 1 : -call_.q_len;
     return tile;
+  }
+
+  // What belongs to the rows that share head `kv` of batch element b.
+  template <typename T>
+  static cpu::RowsAt<T> RowsIn(T* base, const AttentionCall::Layout& layout, int64_t b,
+                               int64_t first_head) {
+    return {base + layout.At(b, first_head, 0), layout.row, layout.head};
   }
 
   template <typename T>
   void SetTerm(const TensorView& tensor, const AttentionCall::ScoreStrides& strides,
                const Rows& rows, cpu::ScoreTerm<T>& term) const {
-    const T* base = tensor.as<T>() + rows.b * strides[0];
-    Walk at = WalkOver(rows);
-    for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
-      term.rows[r] = base + at.head() * strides[1] + at.i * strides[2];
-    }
-    for (int64_t r = rows.count; r < Filled(rows); ++r) term.rows[r] = term.rows[r - 1];
+    const int64_t first_head = rows.kv * group_;
+    const T* base = tensor.as<T>() + rows.b * strides[0] + first_head * strides[1];
+    term.rows = {base, strides[2], strides[1]};
     term.step = strides[3];
-    term.same_rows = rows.count == 1 || (strides[2] == 0 && (group_ == 1 || strides[1] == 0));
   }
 
   void SetRows(const Rows& rows, AttentionTile& tile) const {
-    tile.rows = static_cast<int>(rows.count);
-    Walk at = WalkOver(rows);
-    const bool by_position = call_.causal || call_.window > 0;
-    AttentionCall::Range visible = {0, call_.k_len};
-    for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
-      if (by_position) visible = call_.VisibleTo(at.i);
-      tile.q[r] = q_ + call_.q.At(rows.b, at.head(), at.i);
-      tile.out[r] = out_ + call_.out.At(rows.b, at.head(), at.i);
-      tile.first_key[r] = visible.first;
-      tile.last_key[r] = visible.end - 1;
-    }
-    for (int64_t r = rows.count; r < Filled(rows); ++r) {
-      tile.q[r] = tile.q[r - 1];
-      tile.first_key[r] = tile.first_key[r - 1];
-      tile.last_key[r] = tile.last_key[r - 1];
-    }
+    tile.first = rows.first;
+    tile.rows = rows.count;
+    tile.q = RowsIn(q_, call_.q, rows.b, rows.kv * group_);
+    tile.out = RowsIn(out_, call_.out, rows.b, rows.kv * group_);
     tile.k = k_ + k_layout_.At(rows.b, rows.kv, 0);
     tile.v = v_ + v_layout_.At(rows.b, rows.kv, 0);
     if (call_.bias.present()) SetTerm(call_.bias, call_.bias_strides, rows, tile.bias);
@@ -260,38 +251,40 @@ class Worker {
     }
   }
 
-  void Attend(int64_t task, AttentionTile& tile) const {
-    if (call_.has_past && state_.AppendsInTasks()) Append(call_, args_, task);
+  // A finite mask value gives hidden keys a weight; only a very low one does not, and then only
+  // in rows that see another key, which in parts of the keys cannot be known.
+  bool Swallowed() const { return Swallows(call_.mask_value) && state_.splits == 1; }
+
+  void SetTask(int64_t task, AttentionTile& tile) const {
     const int64_t split = task % state_.splits;
     const Rows rows = RowsOf(task / state_.splits);
     SetRows(rows, tile);
-    tile.fresh = rows.first == 0;
-    const Part part = PartOf(task);
-    for (int64_t r = 0; tile.partial && r < rows.count; ++r) {
-      tile.out[r] = part.rows + r * call_.v_dim;
-    }
-    // A finite mask value gives hidden keys a weight; only a very low one does not, and then only
-    // in rows that see another key, which in parts of the keys cannot be known.
-    const bool swallows = Swallows(call_.mask_value) && state_.splits == 1;
+    if (state_.splits > 1) tile.part = PartOf(task).rows;
     int64_t begin = 0, end = call_.k_len;
-    const uint8_t* const key_keep = tile.key_keep;
-    if (call_.mask_value == kMasked || swallows) {
-      end = tile.last_key[rows.count - 1] + 1;
-      begin = std::min(tile.first_key[0], end);
+    tile.skip_hidden = call_.mask_value == kMasked || Swallowed();
+    if (tile.skip_hidden) {
+      end = call_.VisibleTo((rows.first + rows.count - 1) / group_).end;
+      begin = std::min(call_.VisibleTo(rows.first / group_).first, end);
       SkipHiddenKeys(tile, begin, end);
     }
     tile.begin = begin + (end - begin) * split / state_.splits;
     tile.end = begin + (end - begin) * (split + 1) / state_.splits;
+  }
+
+  void Attend(int64_t task, AttentionTile& tile) const {
+    if (call_.has_past && state_.AppendsInTasks()) Append(call_, args_, task);
     Run(tile);
-    if (swallows && end - begin < call_.k_len && HiddenKeysCount(tile)) {
-      tile.key_keep = key_keep;
+    if (Swallowed() && HiddenKeysCount(tile)) {
+      SetRows(RowsOf(task), tile);
+      tile.skip_hidden = false;
       tile.begin = 0;
       tile.end = call_.k_len;
       Run(tile);
     }
-    if (!tile.partial) return;
-    std::copy_n(tile.max, rows.count, part.max);
-    std::copy_n(tile.sum, rows.count, part.sum);
+    if (state_.splits == 1) return;
+    const Part part = PartOf(task);
+    std::copy_n(tile.max, tile.rows, part.max);
+    std::copy_n(tile.sum, tile.rows, part.sum);
   }
 
   // Takes keys off both ends that the mask of keys hides, and the mask if it hides no other.
@@ -367,7 +360,7 @@ KernelStatus Attention(const RunArgs& args) {
   });
   if (state.splits == 1) return KernelStatus::Ok();
   const int64_t tiles = call.batch * call.kv_heads * state.tiles;
-  (*args.device->parallel)(tiles, cpu::RowGrain(state.tile_rows * call.v_dim * state.splits),
+  (*args.device->parallel)(tiles, cpu::RowGrain(state.tile_rows() * call.v_dim * state.splits),
                            [&](int64_t begin, int64_t end) { worker.Merge(begin, end); });
   return KernelStatus::Ok();
 }

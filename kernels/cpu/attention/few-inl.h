@@ -17,16 +17,23 @@ struct FewRows {
   float* scores;       // kFewRows x kKeyBlock
   float* result;       // kFewRows x padded v_dim
   int64_t result_row;  // elements from row to row
-  float first_lanes[kLanes];
+  const V indices;
+  const float* q[kFewRows];
+  float* out[kFewRows];
+  RowTerms terms[kFewRows];
   float correction[kFewRows];
 
   explicit FewRows(AttentionTile& tile)
       : t(tile),
         scores(tile.scratch),
         result(scores + kFewRows * kKeyBlock),
-        result_row((tile.v_dim + kLanes - 1) / kLanes * kLanes) {
-    for (int i = 0; i < kLanes; ++i) first_lanes[i] = static_cast<float>(i);
-    for (int r = 0; r < t.rows; ++r) {
+        result_row((tile.v_dim + kLanes - 1) / kLanes * kLanes),
+        indices(Indices()) {
+    RowWalk at(t, 0);
+    for (int r = 0; r < t.rows; ++r, at.Next()) {
+      q[r] = t.q.At(at.i, at.g);
+      out[r] = t.part != nullptr ? t.part + r * t.v_dim : t.out.At(at.i, at.g);
+      terms[r] = RowTerms(t, at);
       t.max[r] = kMinusInfinity;
       t.sum[r] = 0;
     }
@@ -49,24 +56,18 @@ struct FewRows {
       for (int j = 0; j < kLanes; ++j) acc[j] = Zero();
       int64_t d = 0;
       for (; d + kLanes <= t.dim; d += kLanes) {
-        const V q = Load(t.q[r] + d);
+        const V elements = Load(q[r] + d);
 #pragma GCC unroll 16
-        for (int j = 0; j < kLanes; ++j) acc[j] = MulAdd(q, Load(rows[j] + d), acc[j]);
+        for (int j = 0; j < kLanes; ++j) acc[j] = MulAdd(elements, Load(rows[j] + d), acc[j]);
       }
       if (d < t.dim) {
-        const V q = LoadPart(t.q[r] + d, t.dim - d);
+        const V elements = LoadPart(q[r] + d, t.dim - d);
 #pragma GCC unroll 16
         for (int j = 0; j < kLanes; ++j) {
-          acc[j] = MulAdd(q, LoadPart(rows[j] + d, t.dim - d), acc[j]);
+          acc[j] = MulAdd(elements, LoadPart(rows[j] + d, t.dim - d), acc[j]);
         }
       }
-      Transpose(acc);
-#pragma GCC unroll 16
-      for (int step = 1; step < kLanes; step *= 2) {
-#pragma GCC unroll 16
-        for (int j = 0; j + step < kLanes; j += 2 * step) acc[j] = Add(acc[j], acc[j + step]);
-      }
-      Store(to + r * kKeyBlock, Mul(acc[0], Set(t.scale)));
+      Store(to + r * kKeyBlock, Mul(SumsOf(acc), Set(t.scale)));
     }
   }
 
@@ -76,40 +77,10 @@ struct FewRows {
       V acc = Zero();
       const float* k = t.k + key;
       for (int64_t d = 0; d < t.dim; ++d, k += t.k_element) {
-        acc = MulAdd(Set(t.q[r][d]), LoadUpTo(k, keys), acc);
+        acc = MulAdd(Set(q[r][d]), LoadUpTo(k, keys), acc);
       }
       Store(to + r * kKeyBlock, Mul(acc, Set(t.scale)));
     }
-  }
-
-  V Term(const ScoreTerm<float>& term, int r, int64_t key, int64_t keys) const {
-    return term.step == 0 ? Set(term.rows[r][0]) : LoadUpTo(term.rows[r] + key, keys);
-  }
-
-  // Bias, masks and what hides, for up to kLanes keys of row r. Lanes beyond them get -inf.
-  V FinishScores(int r, int64_t key, int64_t keys, V s) const {
-    if (t.softcap > 0) s = SoftCap(s, t.softcap);
-    const V lanes = Load(first_lanes);
-    M hidden = None();
-    if (t.keep.rows[0] != nullptr) {
-      const uint8_t* row = t.keep.rows[r];
-      const V kept = t.keep.step == 0 ? Set(*row) : LoadUpTo(row + key, keys);
-      hidden = Or(hidden, Equal(kept, Zero()));
-    }
-    if (t.key_keep != nullptr) {
-      const V kept = t.key_keep_step == 0 ? Set(*t.key_keep) : LoadUpTo(t.key_keep + key, keys);
-      hidden = Or(hidden, Equal(kept, Zero()));
-    }
-    const int64_t last = Clamp64(t.last_key[r] - key, -1, kLanes);
-    const int64_t first = Clamp64(t.first_key[r] - key, 0, kLanes);
-    hidden = Or(hidden, Less(Set(static_cast<float>(last)), lanes));
-    hidden = Or(hidden, Less(lanes, Set(static_cast<float>(first))));
-    if (t.mask_replaces) s = Hide(s, hidden, t.mask_value, true);
-    if (t.bias.rows[0] != nullptr) s = Add(s, Term(t.bias, r, key, keys));
-    if (t.mask.rows[0] != nullptr) s = Add(s, Term(t.mask, r, key, keys));
-    if (!t.mask_replaces) s = Hide(s, hidden, t.mask_value, false);
-    if (keys >= kLanes) return s;
-    return Select(Less(lanes, Set(static_cast<float>(keys))), s, Set(kMinusInfinity));
   }
 
   // Turns the scores of row r into weights.
@@ -209,7 +180,7 @@ struct FewRows {
       }
       for (int r = 0; r < t.rows; ++r) {
         float* at = to + r * kKeyBlock;
-        Store(at, FinishScores(r, begin + j, keys, Load(at)));
+        Store(at, FinishScores(t, terms[r], indices, begin + j, keys, Load(at)));
       }
     }
     for (int r = 0; r < t.rows; ++r) Softmax(r, n);
@@ -227,10 +198,10 @@ struct FewRows {
       AddBlock(begin, Min64(size, t.end - begin));
     }
     for (int r = 0; r < t.rows; ++r) {
-      float factor = t.partial ? 1 : 1 / t.sum[r];
-      if (t.nan_guard && !t.partial && t.sum[r] == 0) factor = 0;
+      float factor = t.part != nullptr ? 1 : 1 / t.sum[r];
+      if (t.nan_guard && t.part == nullptr && t.sum[r] == 0) factor = 0;
       for (int64_t d = 0; d < t.v_dim; d += kLanes) {
-        StoreUpTo(t.out[r] + d, Mul(Load(result + r * result_row + d), Set(factor)), t.v_dim - d);
+        StoreUpTo(out[r] + d, Mul(Load(result + r * result_row + d), Set(factor)), t.v_dim - d);
       }
     }
   }

@@ -1,4 +1,4 @@
-// Attention of a few query rows over a range of keys: the unit of work of cpu.fused_attention, in
+// Attention of some query rows over a range of keys: the unit of work of cpu.fused_attention, in
 // plain data, since what computes it is compiled once per instruction set.
 #ifndef TENON_KERNELS_CPU_ATTENTION_TILE_H_
 #define TENON_KERNELS_CPU_ATTENTION_TILE_H_
@@ -7,55 +7,74 @@
 
 namespace tenon::kernels::cpu {
 
-inline constexpr int kMaxTileRows = 32;
+inline constexpr int64_t kMaxTileRows = 128;
 inline constexpr int64_t kKeyBlock = 128;  // keys whose scores are held at once
 
-// Values over the scores of the rows: what is added to them (float), or which are kept (bytes).
+// What belongs to the rows of a tile: of position i and head g of the group, at
+// base + i * position + g * head. A null base: nothing.
+template <typename T>
+struct RowsAt {
+  T* base = nullptr;
+  int64_t position = 0, head = 0;
+  T* At(int64_t i, int64_t g) const { return base + i * position + g * head; }
+};
+
+// Values over the scores of the rows, from key 0 on: what is added (float), or which are kept
+// (bytes).
 template <typename T>
 struct ScoreTerm {
-  const T* rows[kMaxTileRows] = {};  // of each row, the value at key 0; null throughout: absent
-  int64_t step = 1;                  // from key to key; 0: one value for all keys of a row
-  bool same_rows = false;            // all rows are at one address
+  RowsAt<const T> rows;
+  int64_t step = 1;  // from key to key; 0: one value for all keys of a row
 };
 
 struct AttentionTile {
-  // Operands. The rows share the head of k and v; rows' positions do not decrease. What is said of
-  // each row is also filled in up to the next multiple of the lanes, by repeating the last row.
-  int rows = 0;
-  const float* q[kMaxTileRows] = {};
-  int64_t last_key[kMaxTileRows] = {};   // the last key that causality shows
-  int64_t first_key[kMaxTileRows] = {};  // the first key that the window shows
+  // Operands. The rows share the head of k and v; they are counted over the query heads that do,
+  // `group` of them, and then over positions.
+  int64_t first = 0, rows = 0, group = 1;
+  RowsAt<const float> q;
   const float* k = nullptr;
   const float* v = nullptr;
   int64_t k_row = 0, k_element = 1, v_row = 0;
   int64_t dim = 0, v_dim = 0;
   int64_t begin = 0, end = 0;  // the keys
+  // Position i sees keys [i + first_seen, i + last_seen], as far as there are such.
+  bool by_position = false;
+  int64_t first_seen = 0, last_seen = 0;
+  // Keys that all rows of a strip are kept from by their positions have no weight and are passed
+  // over.
+  bool skip_hidden = false;
   ScoreTerm<float> bias, mask;
   ScoreTerm<uint8_t> keep;
   const uint8_t* key_keep = nullptr;  // by key, for all rows; null: absent
   int64_t key_keep_step = 1;
   float scale = 1, softcap = 0, mask_value = 0;
   bool mask_replaces = false, nan_guard = false;
-  bool fresh = false;  // the first tile that reads these keys and values
 
-  // Results: row r of out is divided by the row's sum unless `partial`.
-  bool partial = false;
-  float* out[kMaxTileRows] = {};
+  // Results: row r of out is divided by the row's sum. With `part` the tile's rows go there
+  // instead, one after the other and undivided.
+  RowsAt<float> out;
+  float* part = nullptr;
   float max[kMaxTileRows];  // of the scores; -inf if all are
   float sum[kMaxTileRows];  // of exp(score - max), or exp(score) if max is -inf
 
+  const AttentionTile* next =
+      nullptr;               // what comes next and is to be fetched meanwhile; may be null
+  bool fetched = false;      // this one has been somebody's next
   float* scratch = nullptr;  // TileScratchFloats(dim, v_dim), on a cache line's boundary
 };
 
+// Queries, results, scores, and a block of keys and values, with elements of rows filled up to
+// vectors.
 constexpr int64_t TileScratchFloats(int64_t dim, int64_t v_dim) {
-  return kMaxTileRows * (dim + v_dim + kKeyBlock + 16);
+  return (kMaxTileRows + kKeyBlock) * (dim + v_dim + 64) + 16 * kKeyBlock;
 }
 
 struct AttentionOps {
-  int lanes;  // rows of a tile are best a multiple of it, at most twice as many
   // Up to `few_rows` rows: keys and values are read once, in the order they lie in memory.
   int few_rows;
   void (*attend_few)(AttentionTile& tile);
+  // Any number of rows up to kMaxTileRows; multiples of strip_rows are best.
+  int strip_rows;
   void (*attend)(AttentionTile& tile);
 };
 

@@ -6,6 +6,6 @@
 
 namespace tenon::kernels::cpu {
 
-AttentionOps AttentionOpsAvx2() { return {kLanes, kFewRows, AttendFew, AttendTile}; }
+AttentionOps AttentionOpsAvx2() { return {kFewRows, AttendFew, kStripRows, AttendTile}; }
 
 }  // namespace tenon::kernels::cpu

@@ -6,6 +6,6 @@
 
 namespace tenon::kernels::cpu {
 
-AttentionOps AttentionOpsAvx512() { return {kLanes, kFewRows, AttendFew, AttendTile}; }
+AttentionOps AttentionOpsAvx512() { return {kFewRows, AttendFew, kStripRows, AttendTile}; }
 
 }  // namespace tenon::kernels::cpu

@@ -6,6 +6,6 @@
 
 namespace tenon::kernels::cpu {
 
-AttentionOps AttentionOpsPortable() { return {kLanes, kFewRows, AttendFew, AttendTile}; }
+AttentionOps AttentionOpsPortable() { return {kFewRows, AttendFew, kStripRows, AttendTile}; }
 
 }  // namespace tenon::kernels::cpu

@@ -9,7 +9,7 @@ namespace tenon::kernels::cpu {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int kTileRows[2] = {10, 6};
+constexpr int kStripRows = 6;
 
 using V = __m256;
 using M = __m256;  // all bits of a lane alike
@@ -22,6 +22,7 @@ inline __m256i FirstN(int64_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
+inline M FirstLanes(int64_t n) { return _mm256_castsi256_ps(FirstN(n)); }
 inline V LoadPart(const float* p, int64_t n) { return _mm256_maskload_ps(p, FirstN(n)); }
 inline void StorePart(float* p, V x, int64_t n) { _mm256_maskstore_ps(p, FirstN(n), x); }
 inline V LoadBytes(const uint8_t* p) {
@@ -75,6 +76,24 @@ inline __attribute__((always_inline)) void Transpose(V (&v)[kLanes]) {
 #pragma GCC unroll 8
   for (int i = 0; i < kLanes; ++i) v[i] = t[i];
 }
+
+template <V (*op)(V, V)>
+inline __attribute__((always_inline)) V Across(const V (&v)[kLanes]) {
+  V a[4], b[2];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    a[i] =
+        op(_mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 2; ++i) {
+    b[i] = op(_mm256_shuffle_ps(a[2 * i], a[2 * i + 1], 0x44),
+              _mm256_shuffle_ps(a[2 * i], a[2 * i + 1], 0xee));
+  }
+  return op(_mm256_permute2f128_ps(b[0], b[1], 0x20), _mm256_permute2f128_ps(b[0], b[1], 0x31));
+}
+inline V SumsOf(const V (&v)[kLanes]) { return Across<Add>(v); }
+inline V MaximaOf(const V (&v)[kLanes]) { return Across<Max>(v); }
 
 inline float SumOfLanes(V x) {
   __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));

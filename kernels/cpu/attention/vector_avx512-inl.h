@@ -1,4 +1,4 @@
-// Vectors of 16 floats: what tile-inl.h and row-inl.h are written in. Everything has internal
+// Vectors of 16 floats: what tile-inl.h and few-inl.h are written in. Everything has internal
 // linkage, since the including files are compiled for different instruction sets.
 #ifndef TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX512_INL_H_
 #define TENON_KERNELS_CPU_ATTENTION_VECTOR_AVX512_INL_H_
@@ -10,8 +10,8 @@ namespace tenon::kernels::cpu {
 namespace {
 
 constexpr int kLanes = 16;
-// Rows of an accumulator tile of one and of two vectors: as many as there are registers for.
-constexpr int kTileRows[2] = {14, 14};
+// Rows that two vectors each of registers hold.
+constexpr int kStripRows = 14;
 
 using V = __m512;
 using M = __mmask16;
@@ -20,10 +20,10 @@ inline V Zero() { return _mm512_setzero_ps(); }
 inline V Set(float x) { return _mm512_set1_ps(x); }
 inline V Load(const float* p) { return _mm512_loadu_ps(p); }
 inline void Store(float* p, V x) { _mm512_storeu_ps(p, x); }
+inline M FirstLanes(int64_t n) { return static_cast<M>((1u << n) - 1); }
 // The first n < kLanes elements; the others read as zero and are not written.
-inline M FirstN(int64_t n) { return static_cast<M>((1u << n) - 1); }
-inline V LoadPart(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(FirstN(n), p); }
-inline void StorePart(float* p, V x, int64_t n) { _mm512_mask_storeu_ps(p, FirstN(n), x); }
+inline V LoadPart(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(FirstLanes(n), p); }
+inline void StorePart(float* p, V x, int64_t n) { _mm512_mask_storeu_ps(p, FirstLanes(n), x); }
 // kLanes bytes as numbers.
 inline V LoadBytes(const uint8_t* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -82,6 +82,31 @@ inline __attribute__((always_inline)) void Transpose(V (&v)[kLanes]) {
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) v[i] = t[i];
 }
+
+// Lane j: all lanes of v[j] put together by op.
+template <V (*op)(V, V)>
+inline __attribute__((always_inline)) V Across(const V (&v)[kLanes]) {
+  V a[8], b[4];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    a[i] =
+        op(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < 4; ++i) {  // in each quarter: a lane of v[4 * i], …, v[4 * i + 3]
+    const __m512d x = _mm512_castps_pd(a[2 * i]), y = _mm512_castps_pd(a[2 * i + 1]);
+    b[i] =
+        op(_mm512_castpd_ps(_mm512_unpacklo_pd(x, y)), _mm512_castpd_ps(_mm512_unpackhi_pd(x, y)));
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < 2; ++i) {
+    a[i] = op(_mm512_shuffle_f32x4(b[2 * i], b[2 * i + 1], 0x88),
+              _mm512_shuffle_f32x4(b[2 * i], b[2 * i + 1], 0xdd));
+  }
+  return op(_mm512_shuffle_f32x4(a[0], a[1], 0x88), _mm512_shuffle_f32x4(a[0], a[1], 0xdd));
+}
+inline V SumsOf(const V (&v)[kLanes]) { return Across<Add>(v); }
+inline V MaximaOf(const V (&v)[kLanes]) { return Across<Max>(v); }
 
 inline float SumOfLanes(V x) { return _mm512_reduce_add_ps(x); }
 

@@ -9,7 +9,7 @@ namespace tenon::kernels::cpu {
 namespace {
 
 constexpr int kLanes = 4;
-constexpr int kTileRows[2] = {10, 6};
+constexpr int kStripRows = 6;
 
 typedef float V __attribute__((vector_size(16)));
 typedef int32_t M __attribute__((vector_size(16)));  // all bits of a lane alike
@@ -22,6 +22,10 @@ inline V Load(const float* p) {
   return x;
 }
 inline void Store(float* p, V x) { memcpy(p, &x, sizeof(x)); }
+inline M FirstLanes(int64_t n) {
+  const auto count = static_cast<int32_t>(n);
+  return M{0, 1, 2, 3} < M{count, count, count, count};
+}
 inline V LoadPart(const float* p, int64_t n) {
   V x = Zero();
   for (int64_t i = 0; i < n; ++i) x[i] = p[i];
@@ -74,6 +78,16 @@ inline void Transpose(V (&v)[kLanes]) {
     }
   }
 }
+
+template <V (*op)(V, V)>
+inline V Across(const V (&v)[kLanes]) {
+  V t[kLanes];
+  memcpy(t, v, sizeof(t));
+  Transpose(t);
+  return op(op(t[0], t[1]), op(t[2], t[3]));
+}
+inline V SumsOf(const V (&v)[kLanes]) { return Across<Add>(v); }
+inline V MaximaOf(const V (&v)[kLanes]) { return Across<Max>(v); }
 
 inline float SumOfLanes(V x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
