@@ -19,7 +19,6 @@ struct Avx512 {
   static constexpr int kInt8SumRows = 6;
   static constexpr int kInt8Rows = 12;
   static constexpr int kInt8RowsOfTwoPanels = 3;
-  static constexpr int kInt8RowsOfFourPanels = 1;
 
   static Reg Zero() { return _mm512_setzero_ps(); }
   static Reg Set(float x) { return _mm512_set1_ps(x); }

@@ -25,11 +25,11 @@ size_t PackedBytesOfInt8B(const Int8Shape& shape);
 void PackInt8B(const Int8Shape& shape, const int8_t* values, int64_t row, int64_t col,
                const float* scale, std::byte* packed, ParallelFor& parallel);
 
-// Few rows stream the int8 numbers. More rows than 48 (in AVX-512) turn some panels of them into
+// Few rows stream the int8 numbers. More rows than 48 (in AVX-512) turn some strips of them into
 // floats at a time, in `scratch`; there the work is divided into so many parts.
 struct Int8Plan {
   int64_t parts = 1;
-  int64_t panels_each = 1;
+  int64_t strips_each = 1;
   size_t scratch_bytes = 0;
 };
 Int8Plan PlanInt8Gemm(int64_t m, const Int8Shape& shape, int threads);

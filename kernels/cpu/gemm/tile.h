@@ -4,6 +4,7 @@
 #ifndef TENON_KERNELS_CPU_GEMM_TILE_H_
 #define TENON_KERNELS_CPU_GEMM_TILE_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/activation.h"
@@ -72,28 +73,28 @@ struct GemmKernels {
   PackRowsFn pack_rows = nullptr;
 };
 
-// A tile whose b is int8: panels of rows of GemmKernels::panel numbers, b_panel bytes apart. Column
-// j of group p / group has the factor scale[p / group * panel + j]; panels of factors are
-// scale_panel apart. The pointers to b in `tile` are not used.
+// Columns of a strip of an int8 matrix b, whose rows follow one another as one stream: each group
+// of rows has its factors, a float for each column, and then the rows, a byte for each column.
+inline constexpr int64_t kInt8Strip = 64;
+
+// A tile whose b is columns of a strip, from `col` on. The pointers to b in `tile` are not used.
 struct Int8Tile {
   Tile tile;
-  const int8_t* b = nullptr;
-  int64_t b_panel = 0;
-  const float* scale = nullptr;
-  int64_t scale_panel = 0;
-  int64_t group = 0;
+  const std::byte* strip = nullptr;
+  int64_t col = 0;
+  int64_t group = 0;  // rows that share their factors
 };
 
 struct Int8Kernels {
   using TileFn = void (*)(const Int8Tile&);
-  // One panel as numbers of b.
-  using DequantizeFn = void (*)(const int8_t* b, const float* scale, int64_t k, int64_t group,
+  // The columns of one panel, from `col` on, as numbers of b.
+  using DequantizeFn = void (*)(const std::byte* strip, int64_t col, int64_t k, int64_t group,
                                 float* out);
   static constexpr int kMostRows = 12;
 
   int panel = 0;
   int max_rows = 0;
-  TileFn tile[kMostRows + 1][3] = {};  // [rows][log2 of panels]; null: too few registers
+  TileFn tile[kMostRows + 1][2] = {};  // [rows][0: one panel, 1: two]; null: too few registers
   DequantizeFn dequantize = nullptr;
 };
 

@@ -16,7 +16,6 @@ struct V {
   static constexpr int kInt8SumRows = 2;
   static constexpr int kInt8Rows = 5;
   static constexpr int kInt8RowsOfTwoPanels = 1;
-  static constexpr int kInt8RowsOfFourPanels = 0;
 
   static constexpr bool kLookups = false;
 
