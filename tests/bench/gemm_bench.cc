@@ -338,7 +338,7 @@ class Ours {
   }
 
  private:
-  cpu::Int8Shape shape() const { return {.k = s_.k, .n = s_.n, .group = 64}; }
+  cpu::Int8Shape shape() const { return {.k = s_.k, .n = s_.n, .group = 32}; }
   static std::byte* Bytes(std::vector<float>& v) { return reinterpret_cast<std::byte*>(Start(v)); }
   static float* Start(std::vector<float>& v) {
     return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
