@@ -35,6 +35,10 @@ class Demands {
         return Window<fused::ConvOp>();
       case fused::EmbeddingOp::kId:
         return Embedding();
+      case fused::AttentionOp::kId:
+        return Attention();
+      case fused::GroupOp::kId:
+        return Elementwise();
       case fused::SkipLayerNormOp::kId:
       case fused::SkipRmsNormOp::kId:
         if (type(0).is_tensor() && type(1).is_tensor()) Broadcast(type(0).dims(), type(1).dims());
@@ -117,6 +121,36 @@ class Demands {
     for (size_t i = 0; i < terms.size(); ++i) {
       for (size_t j = i + 1; j < terms.size(); ++j) Broadcast(terms[i], terms[j]);
     }
+  }
+
+  static int64_t SequenceAxis(std::string_view layout) {
+    return layout == "bhds" ? 3 : layout == "bhsd" ? 2 : 1;
+  }
+
+  // One batch and one sequence of keys; what is added to scores broadcasts to them.
+  void Attention() {
+    const fused::AttentionOp attention(&op_);
+    const Type q = attention.q().type(), k = attention.k().type(), v = attention.v().type();
+    if (!q.is_tensor() || !k.is_tensor() || !v.is_tensor()) return;
+    const int64_t keys_axis = SequenceAxis(attention.k_layout());
+    const int64_t values_axis = SequenceAxis(attention.v_layout());
+    if (q.rank() < 3 || k.rank() <= keys_axis || v.rank() <= values_axis) return;
+    const DimExpr batch = q.dim(0);
+    Equal(batch, k.dim(0));
+    Equal(batch, v.dim(0));
+    DimExpr keys = k.dim(keys_axis);
+    Equal(keys, v.dim(values_axis));
+    if (const Value past = attention.past_key()) {
+      keys = past.type().is_tensor() ? keys + past.type().dim(2) : DimExpr::Unknown(op_.context());
+    }
+    const DimExpr heads = DimExpr::Constant(op_.context(), attention.num_heads());
+    const DimExpr scores[] = {batch, heads, q.dim(SequenceAxis(attention.q_layout())), keys};
+    for (Value added : {attention.mask(), attention.bias()}) {
+      if (added && added.type().is_tensor()) Broadcast(added.type().dims(), scores);
+    }
+    const DimExpr positions[] = {batch, keys};
+    if (const Value mask = attention.key_mask(); mask && mask.type().is_tensor())
+      Broadcast(mask.type().dims(), positions);
   }
 
   void Elementwise() {

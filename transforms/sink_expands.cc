@@ -26,6 +26,16 @@ bool WorksPerElement(const Operation& op) {
   return op.Has(Trait::kElementwise) || op.id() == ten::CastOp::kId;
 }
 
+// A product over one element, which multiplies elements as ten.mul does.
+bool IsOuterProduct(Operation* op) {
+  const ten::MatmulOp matmul = DynCast<ten::MatmulOp>(op);
+  if (!matmul) return false;
+  const Type a = matmul.a().type(), b = matmul.b().type();
+  return a.is_tensor() && b.is_tensor() && a.rank() > 1 && b.rank() > 1 &&
+         a.dim(matmul.transpose_a() ? -2 : -1).is_constant(1) &&
+         b.dim(matmul.transpose_b() ? -1 : -2).is_constant(1);
+}
+
 ten::ExpandOp ExpandOf(Value value) { return DefinedBy<ten::ExpandOp>(value); }
 
 std::vector<DimExpr> DimsOf(Type type) { return {type.dims().begin(), type.dims().end()}; }
@@ -44,7 +54,8 @@ class Sinking {
   void Visit(Operation* op) {
     if (!op->info().is_registered() || op->num_results() != 1 || op->num_operands() == 0) return;
     if (!IsKnownTensor(op->result().type()) || !op->has_uses()) return;
-    if (WorksPerElement(*op)) return VisitElementwise(op);
+    if (WorksPerElement(*op)) return VisitElementwise(op, 0);
+    if (IsOuterProduct(op)) return VisitElementwise(op, 2);
     // What follows changes the first operand alone, or, for gather, the indices alone.
     const unsigned moved = op->id() == ten::GatherOp::kId ? 1 : 0;
     const ten::ExpandOp expand = ExpandOf(op->operand(moved));
@@ -62,13 +73,15 @@ class Sinking {
     context_.statistics->Add(statistic);
   }
 
-  void VisitElementwise(Operation* op) {
+  // Operands keep `least` axes.
+  void VisitElementwise(Operation* op, int64_t least) {
     absl::InlinedVector<Value, 3> operands;
     absl::InlinedVector<Type, 3> types;
     bool any = false;
     for (OpOperand& operand : op->operands()) {
       const ten::ExpandOp expand = ExpandOf(operand.get());
-      const bool strip = expand && IsKnownTensor(expand.x().type());
+      const bool strip =
+          expand && IsKnownTensor(expand.x().type()) && expand.x().type().rank() >= least;
       operands.push_back(strip ? expand.x() : operand.get());
       types.push_back(operands.back().type());
       any |= strip;

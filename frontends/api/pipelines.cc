@@ -18,15 +18,15 @@ constexpr StandardPipeline kPipelines[] = {
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,fuse,canonicalize,"
      "fuse{rules=attention,packing},classify-masks,propagate-layout,"
-     "canonicalize,fuse{rules=skip,epilogue},compose-movement,"
-     "canonicalize,constant-fold,cse,fuse-elementwise,dce"},
+     "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
+     "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,fuse,canonicalize,"
      "fuse{rules=attention,packing},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
-     "canonicalize,fuse{rules=skip,epilogue},compose-movement,"
-     "canonicalize,constant-fold,cse,fuse-elementwise,dce"},
+     "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
+     "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      "constant-fold{max-bytes=16777216},lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",

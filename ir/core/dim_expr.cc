@@ -305,6 +305,32 @@ DimExpr operator+(DimExpr a, int64_t b) { return a + DimExpr::Constant(a.context
 DimExpr operator-(DimExpr a, int64_t b) { return a - DimExpr::Constant(a.context(), b); }
 DimExpr operator*(DimExpr a, int64_t b) { return a * DimExpr::Constant(a.context(), b); }
 
+namespace {
+
+// min(1, e) says whether e > 0, and so does this: for a sum of terms that are not negative neither
+// coefficients, powers nor min(k, x) in the place of x matter.
+DimExpr PositiveWith(DimExpr e) {
+  Sum sum;
+  for (DimTerm term : ToTerms(e)) {
+    for (DimExpr& factor : term.factors) {
+      if (!dims::NonNegative(factor)) return e;
+      if (factor.kind() != Kind::kMin) continue;
+      DimExpr bound = factor.storage()->a, x = factor.storage()->b;
+      if (x.is_constant()) std::swap(bound, x);
+      if (bound.is_constant() && bound.constant() > 0 && x.kind() == Kind::kSymbol) factor = x;
+    }
+    std::sort(term.factors.begin(), term.factors.end(),
+              [](DimExpr l, DimExpr r) { return l.text() < r.text(); });
+    term.factors.erase(std::unique(term.factors.begin(), term.factors.end()), term.factors.end());
+    term.coefficient = 0;  // adding a term again changes nothing
+    AddTerm(sum, term);
+  }
+  for (auto& [text, term] : sum) term.coefficient = 1;
+  return FromSum(e.context(), sum);
+}
+
+}  // namespace
+
 // min(a, b) = r + g * min(p, n), where g * (p - n) = a - b, p and n have positive coefficients
 // without a common divisor, and no term in common: expressions that are equal get one form.
 DimExpr Min(DimExpr a, DimExpr b) {
@@ -325,6 +351,8 @@ DimExpr Min(DimExpr a, DimExpr b) {
     side = side + dims::FromTerm(context, term);
   }
   const DimExpr rest = a - p * divisor;
+  if (p.is_constant(1)) n = PositiveWith(n);
+  if (n.is_constant(1)) p = PositiveWith(p);
   if (n.text() < p.text()) std::swap(p, n);
   return rest + MakeBinary(Kind::kMin, p, n) * divisor;
 }

@@ -72,6 +72,11 @@ TEST_F(DimExprTest, MinAndMaxHaveOneForm) {
   EXPECT_EQ(P("min(4 * S, 64)"), P("4 * min(S, 16)"));
   EXPECT_EQ(P("64 - max(64 - S, 0)"), P("min(S, 64)"));
   EXPECT_EQ(P("max(S - 1, 0) + min(S, 1)"), S("S"));
+  EXPECT_EQ(P("min(1, 3 * S * S + min(S, 4))"), P("min(1, S)"));
+  EXPECT_EQ(P("min(1, S + min(S, 1)) + min(1, T + S)"), P("min(1, S) + min(1, S + T)"));
+  EXPECT_EQ(P("min(2, S + min(S, 2))"), P("min(2, S + min(S, 2))"));
+  EXPECT_NE(P("min(2, S + min(S, 2))"), P("min(2, S)"));
+  EXPECT_EQ(Eval(P("min(1, 2 * S * T)"), {{"S", 3}, {"T", 0}}), 0);
   EXPECT_EQ(Eval(P("max(S - T, T - S)"), {{"S", 3}, {"T", 8}}), 5);
   EXPECT_EQ(Eval(P("min(2 * S - 4, 3 * T)"), {{"S", 3}, {"T", 8}}), 2);
 }
