@@ -250,6 +250,15 @@ struct Tile {
     return t.part != nullptr ? t.part + row * t.v_dim : t.out.At(at.i, at.g);
   }
 
+  // Asks for the lines of the results of a strip, so that storing need not wait for them.
+  void FetchOutput(const Strip& strip) const {
+    RowWalk at = strip.begin;
+    for (int64_t r = 0; r < strip.count; ++r, at.Next()) {
+      const float* const row = OutputOf(strip.first + r, at);
+      for (int64_t i = 0; i < t.v_dim; i += 16) __builtin_prefetch(row + i, 1);
+    }
+  }
+
   // What rows of a strip are multiplied with in the end.
   void LastFactors(const Strip& strip, float* factors) const {
     for (int64_t i = 0; i < strip.count; i += kLanes) {
@@ -300,11 +309,13 @@ struct Tile {
       from = Clamp64(strip.begin.i + t.first_seen - begin, 0, n) / kPanel * kPanel;
       if (from >= n) return;
     }
+    const bool last = begin + n >= end;
+    if (last) FetchOutput(strip);
     alignas(64) float max[kStripRows * kLanes], factors[kStripRows + kLanes];
     Scores(strip, begin, from, n, max);
     if (unusual || t.by_position) HideKeys(strip, begin, from, n, max);
     Softmax(strip, from, n, max, factors);
-    AddValues(strip, begin, from, n, factors, begin + n >= end);
+    AddValues(strip, begin, from, n, factors, last);
   }
 
   // Writes what rows are that have seen no key.
