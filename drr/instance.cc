@@ -77,7 +77,10 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
       auto it = values.find(edge.node);
       return it == values.end() ? Value() : it->second;
     }
-    if (auto it = made.find(edge.node); it != made.end()) return it->second->result(edge.result);
+    const auto result_of = [&](Operation* op) {
+      return edge.result < op->num_results() ? op->result(edge.result) : Value();
+    };
+    if (auto it = made.find(edge.node); it != made.end()) return result_of(it->second);
     std::vector<Value> operands;
     std::vector<int64_t> segments;
     for (size_t g = 0; g < node.operands.size(); ++g) {
@@ -113,11 +116,12 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
     Operation* op =
         builder.Insert(Operation::Create(*node.info, Location(), types, operands, filled));
     made[edge.node] = op;
-    return edge.result < op->num_results() ? op->result(edge.result) : Value();
+    return result_of(op);
   };
   std::vector<Value> results;
   for (const Edge& root : rule_->roots) {
     Value value = build(root);
+    if (!value && !results.empty() && made.count(root.node) > 0) continue;  // the op has it not
     if (!value || !value.type().is_static()) return std::nullopt;
     results.push_back(value);
   }

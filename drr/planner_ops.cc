@@ -518,17 +518,28 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   }
   if (!fused && !joined && (Value(g) == 0 || Value(h) % Value(g) != 0)) return false;
   if (!UnifyAll(shape, shape_of(layout_of("out_layout"), h, rows, value_depth))) return false;
+  Unknown keys = columns;  // with those of the past
+  const Edge *past_key = Operand(n, 6), *past_value = Operand(n, 7);
+  if ((past_key == nullptr) != (past_value == nullptr)) return false;
+  if (past_key != nullptr) {
+    const Unknown before = Fresh();
+    if (!Demand(*past_key, {batch, g, before, depth}) ||
+        !Demand(*past_value, {batch, g, before, value_depth})) {
+      return false;
+    }
+    keys = Number(Value(before) + Value(columns));
+  }
   for (size_t group : {size_t{3}, size_t{4}}) {
     const Edge* mask = Operand(n, group);
     if (mask == nullptr) continue;
-    Shape full = {batch, h, rows, columns}, actual;
+    Shape full = {batch, h, rows, keys}, actual;
     if (group == 3 && Chance(0.4)) boolean_[Through(*mask).node] = true;
     if (shapes_.count(Through(*mask).node) == 0 && Chance(0.5)) full[1] = Number(1);
     if (!DemandBroadcast(*mask, full, actual)) return false;
   }
-  if (const Edge* keys = Operand(n, 5); keys != nullptr) {
-    boolean_[Through(*keys).node] = true;
-    if (!Demand(*keys, {batch, columns})) return false;
+  if (const Edge* mask = Operand(n, 5); mask != nullptr) {
+    boolean_[Through(*mask).node] = true;
+    if (!Demand(*mask, {batch, keys})) return false;
   }
   return true;
 }

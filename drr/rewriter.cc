@@ -62,7 +62,8 @@ class Application {
   void EraseMatched();
   Value ResultOf(const Edge& edge) const {
     if (rule_.nodes[edge.node].in_source) return match_.ValueOf(edge);
-    return made_for_[edge.node]->result(edge.result);
+    Operation* op = made_for_[edge.node];
+    return edge.result < op->num_results() ? op->result(edge.result) : Value();
   }
 
   const Matcher& match_;
@@ -82,6 +83,7 @@ class Application {
 std::string Application::FindPlace() {
   Block* block = nullptr;
   for (const Edge& root : rule_.roots) {
+    if (!match_.ValueOf(root)) continue;
     Operation* op = match_.ValueOf(root).defining_op();
     if (block != nullptr && op->block() != block)
       return "the matched values lie in different blocks";
@@ -90,7 +92,9 @@ std::string Application::FindPlace() {
   }
   if (rule_.roots.size() > 1) {
     for (const Edge& root : rule_.roots) {
-      for (OpOperand& use : match_.ValueOf(root).uses()) {
+      const Value value = match_.ValueOf(root);
+      if (!value) continue;
+      for (OpOperand& use : value.uses()) {
         Operation* user = AncestorIn(block, use.owner());
         if (user == nullptr || match_.IsMatched(user)) continue;
         if (user->IsBeforeInBlock(before_)) before_ = user;
@@ -249,6 +253,10 @@ std::string Application::Build() {
 std::string Application::CheckResults() {
   for (size_t i = 0; i < rule_.roots.size(); ++i) {
     Value was = match_.ValueOf(rule_.roots[i]), now = ResultOf(rule_.results[i]);
+    if (!was) {
+      types_.push_back(Type());
+      continue;
+    }
     if (!now) return "the result is absent";
     std::optional<Type> type = MergeTypes(was.type(), now.type());
     bool made = !rule_.nodes[rule_.results[i].node].in_source;
@@ -272,6 +280,7 @@ void Application::Commit() {
   std::vector<std::pair<Value, Value>> replacements;
   for (size_t i = 0; i < rule_.roots.size(); ++i) {
     Value was = match_.ValueOf(rule_.roots[i]), now = ResultOf(rule_.results[i]);
+    if (!was) continue;
     now.set_type(types_[i]);
     replacements.emplace_back(was, now);
   }

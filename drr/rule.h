@@ -19,7 +19,8 @@ class Rule {
                 int line = __builtin_LINE());
 
   // The value whose operation anchors the match. With several, the first is the anchor; all are
-  // replaced.
+  // replaced. Of the others, one that the matched operation does not have (a variadic result) is
+  // left out, with what would replace it.
   Rule Match(const Val& root) && { return std::move(*this).Match({root}); }
   Rule Match(std::initializer_list<Val> roots) &&;
   // All conditions given must hold.

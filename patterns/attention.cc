@@ -347,15 +347,14 @@ Rule AttentionScaleOfQ() {
   Val q = TimesNumber(x.q, factor);
   fused::AttentionArgs made = a.args();
   made.scale = Compute(Times, a.scale, factor);
-  return Rule("attention-scale-q")
-      .Summary("a scale on the queries is one on the scores")
-      .Match(
-          fused::Attention(q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
-      .Keep(q)
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
-      .Lowers("scales beside attention");
+  return Replacing(Rule("attention-scale-q")
+                       .Summary("a scale on the queries is one on the scores")
+                       .Keep(q)
+                       .Lowers("scales beside attention"),
+                   x.Matched(q, x.k, x.v, a.args()), x.Made(x.q, x.k, x.v, made));
 }
 
+// Not behind a past, whose keys have no such scale.
 Rule AttentionScaleOfK() {
   AttentionAttrs a;
   AttentionVals x;
@@ -392,12 +391,11 @@ Rule AbsorbTranspose(const char* name, Side side, const char* from,
             &v = side == Side::kV ? transposed : x.v;
   const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k,
             &v2 = side == Side::kV ? y : x.v;
-  return Rule(name, file, line)
-      .Summary("a transpose of heads is a layout of attention")
-      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
-      .Keep(transposed)
-      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, x.key_mask, made))
-      .Lowers("transposes beside attention");
+  return Replacing(Rule(name, file, line)
+                       .Summary("a transpose of heads is a layout of attention")
+                       .Keep(transposed)
+                       .Lowers("transposes beside attention"),
+                   x.Matched(q, k, v, match), x.Made(q2, k2, v2, made));
 }
 
 // An operand that is y [B, S, H * D] with its heads split.
@@ -417,13 +415,12 @@ Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(
             &v = side == Side::kV ? split : x.v;
   const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k,
             &v2 = side == Side::kV ? y : x.v;
-  return Rule(name, file, line)
-      .Summary("a split of heads is a layout of attention")
-      .Match(fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
-      .Where(ShapeIs(y, {B, S, H * D}))
-      .Keep(split)
-      .Replace(fused::Attention(q2, k2, v2, x.mask, x.bias, x.key_mask, made))
-      .Lowers("reshapes beside attention");
+  return Replacing(Rule(name, file, line)
+                       .Summary("a split of heads is a layout of attention")
+                       .Where(ShapeIs(y, {B, S, H * D}))
+                       .Keep(split)
+                       .Lowers("reshapes beside attention"),
+                   x.Matched(q, k, v, match), x.Made(q2, k2, v2, made));
 }
 
 // Keys and values repeated for groups of query heads: attention shares them by itself. Each of
@@ -470,12 +467,10 @@ Rule AttentionMergeTranspose() {
   fused::AttentionArgs match = a.args(), made = a.args();
   match.out_layout = "bhsd";
   made.out_layout = "bshd";
-  return Rule("attention-merge-transpose")
-      .Summary("the transpose of the result is a layout of attention")
-      .Match(Transpose(
-          fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match),
-          {.perm = {0, 2, 1, 3}}))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made));
+  Val out = x.Matched(x.q, x.k, x.v, match), merged = x.Made(x.q, x.k, x.v, made);
+  return Replacing(Rule("attention-merge-transpose")
+                       .Summary("the transpose of the result is a layout of attention"),
+                   Transpose(out, {.perm = {0, 2, 1, 3}}), out, merged, merged);
 }
 
 Rule AttentionMergeReshape() {
@@ -485,12 +480,11 @@ Rule AttentionMergeReshape() {
   fused::AttentionArgs match = a.args(), made = a.args();
   match.out_layout = "bshd";
   made.out_layout = "bsh";
-  Val out = fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match);
-  return Rule("attention-merge-reshape")
-      .Summary("the merge of heads is a layout of attention")
-      .Match(Reshape(out, {.shape = {B, S, H * D}}))
-      .Where(ShapeIs(out, {B, S, H, D}))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made));
+  Val out = x.Matched(x.q, x.k, x.v, match), merged = x.Made(x.q, x.k, x.v, made);
+  return Replacing(Rule("attention-merge-reshape")
+                       .Summary("the merge of heads is a layout of attention")
+                       .Where(ShapeIs(out, {B, S, H, D})),
+                   Reshape(out, {.shape = {B, S, H * D}}), out, merged, merged);
 }
 
 // The same where the rows are joined at once, as exporters write a product of matrices.
@@ -501,14 +495,59 @@ Rule AttentionMergeRows() {
   fused::AttentionArgs match = a.args(), made = a.args();
   match.out_layout = "bshd";
   made.out_layout = "bsh";
-  Val out = fused::Attention(x.q, x.k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match);
-  return Rule("attention-merge-rows")
-      .Summary("the merge of heads into rows is a layout of attention and a reshape of rows")
-      .Match(Reshape(out, {.shape = {R, H * D}}))
-      .Where(ShapeIs(out, {B, S, H, D}))
-      .Replace(Reshape(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made),
-                       {.shape = {R, H * D}}))
-      .Lowers("attention with split heads");
+  Val out = x.Matched(x.q, x.k, x.v, match), merged = x.Made(x.q, x.k, x.v, made);
+  return Replacing(
+      Rule("attention-merge-rows")
+          .Summary("the merge of heads into rows is a layout of attention and a reshape of rows")
+          .Where(ShapeIs(out, {B, S, H, D}))
+          .Lowers("attention with split heads"),
+      Reshape(out, {.shape = {R, H * D}}), out, Reshape(merged, {.shape = {R, H * D}}), merged);
+}
+
+// ---- past
+// ----------------------------------------------------------------------------------------------
+
+// Keys and values put behind those of the past, as decoders do it: attention appends them itself,
+// and what it attends to is a result.
+Rule AttentionAppend() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Dim B("B"), G("G"), P("P"), S("S"), D("D"), E("E");
+  Val keys = Concat({x.past_key, x.k}, {.axis = 2}).As("present keys");
+  Val values = Concat({x.past_value, x.v}, {.axis = 2}).As("present values");
+  fused::AttentionArgs args = a.args();
+  args.k_layout = args.v_layout = "bhsd";
+  args.kv_num_heads = G;
+  Val attention =
+      fused::Attention(x.q, keys, values, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), args);
+  Val made = x.Made(x.q, x.k, x.v, args);
+  return Rule("attention-append")
+      .Summary("attention appends its keys and values to those of the past")
+      .Match({attention, keys, values})
+      .Where(ShapeIs(x.past_key, {B, G, P, D}) && ShapeIs(x.k, {B, G, S, D}) &&
+             ShapeIs(x.past_value, {B, G, P, E}) && ShapeIs(x.v, {B, G, S, E}))
+      .Replace({made, made.result(1), made.result(2)})
+      .RequireKernel();
+}
+
+// Keys of the past that are transposed before new ones are put behind them are appended first.
+Rule AttentionAppendTransposed() {
+  AttentionAttrs a;
+  AttentionVals x;
+  auto swapped = [](const Val& v) { return Transpose(v, {.perm = {0, 1, 3, 2}}); };
+  Val keys = Concat({swapped(x.past_key), swapped(x.k)}, {.axis = 3});
+  Val appended = Concat({x.past_key, x.k}, {.axis = 2});
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.k_layout = "bhds";
+  made.k_layout = "bhsd";
+  return Rule("attention-append-transposed")
+      .Summary("keys are put behind those of the past before they are transposed")
+      .Match(
+          {fused::Attention(x.q, keys, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match),
+           keys})
+      .Replace({fused::Attention(x.q, appended, x.v, x.mask, x.bias, x.key_mask, made),
+                swapped(appended)})
+      .Lowers("keys appended after their transpose");
 }
 
 bool IsNoSoftmax(Value v) {
@@ -559,6 +598,8 @@ RuleSet AttentionRules() {
           AttentionMergeTranspose(),
           AttentionMergeReshape(),
           AttentionMergeRows(),
+          AttentionAppendTransposed(),
+          AttentionAppend(),
           OuterProduct()};
 }
 

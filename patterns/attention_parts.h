@@ -41,7 +41,31 @@ struct AttentionAttrs {
 
 struct AttentionVals {
   Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
+  Val past_key{"past_key"}, past_value{"past_value"};
+
+  // An attention of these operands in a match, whatever its masks, behind a past or without, …
+  Val Matched(const Val& of_q, const Val& of_k, const Val& of_v,
+              const fused::AttentionArgs& args) const {
+    return fused::Attention(of_q, of_k, of_v, Maybe(mask), Maybe(bias), Maybe(key_mask),
+                            Maybe(past_key), Maybe(past_value), args);
+  }
+  // … and in a result.
+  Val Made(const Val& of_q, const Val& of_k, const Val& of_v,
+           const fused::AttentionArgs& args) const {
+    return fused::Attention(of_q, of_k, of_v, mask, bias, key_mask, past_key, past_value, args);
+  }
 };
+
+// The rule with `from`, what is computed of the results of attention `a`, replaced by `to`, which
+// is computed of `made`. The keys and values attended to are those of `made` then, if `a` has them.
+inline Rule Replacing(Rule rule, const Val& from, const Val& a, const Val& to, const Val& made) {
+  return std::move(rule)
+      .Match({from, a.result(1), a.result(2)})
+      .Replace({to, made.result(1), made.result(2)});
+}
+inline Rule Replacing(Rule rule, const Val& a, const Val& made) {
+  return Replacing(std::move(rule), a, a, made, made);
+}
 
 }  // namespace tenon::pattern
 

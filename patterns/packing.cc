@@ -31,12 +31,6 @@ struct WholeAttention : AttentionAttrs {
     made.v_offset = with_q ? P + Q : Q;
     return made;
   }
-  Val Of(const Val& q, const Val& k, const Val& v, const fused::AttentionArgs& args) const {
-    return fused::Attention(q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), args);
-  }
-  Val Made(const Val& q, const Val& k, const Val& v, const fused::AttentionArgs& args) const {
-    return fused::Attention(q, k, v, x.mask, x.bias, x.key_mask, args);
-  }
 };
 
 // linear(x, wq), linear(x, wk), linear(x, wv) with the heads of q, k and v
@@ -53,14 +47,15 @@ Rule PackProjections(const char* name, bool biased, const char* file = __builtin
   Val w = Concat({wq, wk, wv}, {.axis = 1});
   Val packed = biased ? fused::Linear(x, w, Concat({bq, bk, bv}, {.axis = 0}), {})
                       : fused::Linear(x, w, {}, {});
-  return Rule(name, file, line)
-      .Summary(biased ? "q, k and v from one product, with biases" : "q, k and v from one product")
-      .Match(a.Of(q, k, v, a.whole()))
-      .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wq, {K, a.P}) && ShapeIs(wk, {K, a.Q}) &&
-             ShapeIs(wv, {K, a.R}))
-      .Replace(a.Made(packed, packed, packed, a.packed(true)))
-      .Lowers("products that attention reads")
-      .RequireKernel();
+  return Replacing(Rule(name, file, line)
+                       .Summary(biased ? "q, k and v from one product, with biases"
+                                       : "q, k and v from one product")
+                       .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wq, {K, a.P}) &&
+                              ShapeIs(wk, {K, a.Q}) && ShapeIs(wv, {K, a.R}))
+                       .Lowers("products that attention reads")
+                       .RequireKernel(),
+                   a.x.Matched(q, k, v, a.whole()),
+                   a.x.Made(packed, packed, packed, a.packed(true)));
 }
 
 // The same for k and v alone: in cross attention q comes from elsewhere.
@@ -76,13 +71,13 @@ Rule PackKeysAndValues(const char* name, bool biased, const char* file = __built
   Val w = Concat({wk, wv}, {.axis = 1});
   Val packed =
       biased ? fused::Linear(x, w, Concat({bk, bv}, {.axis = 0}), {}) : fused::Linear(x, w, {}, {});
-  return Rule(name, file, line)
-      .Summary(biased ? "k and v from one product, with biases" : "k and v from one product")
-      .Match(a.Of(q, k, v, a.whole(false)))
-      .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wk, {K, a.Q}) && ShapeIs(wv, {K, a.R}))
-      .Replace(a.Made(q, packed, packed, a.packed(false)))
-      .Lowers("products that attention reads")
-      .RequireKernel();
+  return Replacing(
+      Rule(name, file, line)
+          .Summary(biased ? "k and v from one product, with biases" : "k and v from one product")
+          .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wk, {K, a.Q}) && ShapeIs(wv, {K, a.R}))
+          .Lowers("products that attention reads")
+          .RequireKernel(),
+      a.x.Matched(q, k, v, a.whole(false)), a.x.Made(q, packed, packed, a.packed(false)));
 }
 
 // q, k and v split from one tensor: attention reads its columns.
@@ -91,14 +86,14 @@ Rule ReadPackedHeads() {
   Val packed("packed");
   Dim B("B"), S("S");
   Val parts = Split(packed, {.axis = -1, .sizes = {a.P, a.Q, a.R}});
-  return Rule("read-packed-heads")
-      .Summary("q, k and v are columns of one tensor")
-      .Match(a.Of(parts, parts.result(1), parts.result(2), a.whole()))
-      .Where(ShapeIs(packed, {B, S, AnyDim()}))
-      .Keep(parts)
-      .Replace(a.Made(packed, packed, packed, a.packed(true)))
-      .Lowers("splits beside attention")
-      .RequireKernel();
+  return Replacing(Rule("read-packed-heads")
+                       .Summary("q, k and v are columns of one tensor")
+                       .Where(ShapeIs(packed, {B, S, AnyDim()}))
+                       .Keep(parts)
+                       .Lowers("splits beside attention")
+                       .RequireKernel(),
+                   a.x.Matched(parts, parts.result(1), parts.result(2), a.whole()),
+                   a.x.Made(packed, packed, packed, a.packed(true)));
 }
 
 }  // namespace

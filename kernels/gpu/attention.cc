@@ -13,10 +13,53 @@ AttentionOperand OperandOf(const TensorView& view, const AttentionCall::Layout& 
   return {view.data, layout.batch, layout.head, layout.row, layout.element, layout.offset};
 }
 
+// present = the rows of past and then those of `now`, whose elements lie side by side. past and
+// present are [B, H, rows, dim].
+KernelStatus AppendRows(const RunArgs& args, const AttentionCall& call, const TensorView& past,
+                        const TensorView& now, const AttentionCall::Layout& layout, int64_t dim,
+                        const TensorView& present) {
+  const auto size = static_cast<int64_t>(SizeOf(present.dtype));
+  const auto at = [&](const TensorView& view, int64_t element) {
+    return view.as<std::byte>() + element * size;
+  };
+  const auto copy = [&](PieceCopyParams p) {
+    return p.rows * p.width == 0 ? KernelStatus::Ok() : QueueOf(args).Launch(p);
+  };
+  const int64_t row = dim * size, pitch = call.k_len * row, old = call.past_len * row;
+  KernelStatus status =
+      copy({past.data, present.data, call.batch * call.kv_heads, old, old, pitch});
+  const int64_t first = call.past_len * dim, head = call.k_len * dim;
+  // A piece is the new row of all heads, as in decoding, or all new rows of a head.
+  const bool by_row = call.new_len() < call.kv_heads;
+  for (int64_t b = 0; b < call.batch; ++b) {
+    for (int64_t i = 0; status.ok() && i < (by_row ? call.new_len() : call.kv_heads); ++i) {
+      const int64_t h = by_row ? 0 : i, j = by_row ? i : 0;
+      status = copy({at(now, layout.At(b, h, j)),
+                     at(present, (b * call.kv_heads + h) * head + first + j * dim),
+                     by_row ? call.kv_heads : call.new_len(), row,
+                     (by_row ? layout.head : layout.row) * size, by_row ? pitch : row});
+    }
+  }
+  return status;
+}
+
+// Afterwards the results are the keys and values to attend to.
+KernelStatus Append(const RunArgs& args, const AttentionCall& call) {
+  constexpr size_t kPast = AttentionCall::kPast;
+  KernelStatus status =
+      AppendRows(args, call, args.inputs[kPast], args.inputs[1], call.k, call.dim, args.outputs[1]);
+  if (!status.ok()) return status;
+  return AppendRows(args, call, args.inputs[kPast + 1], args.inputs[2], call.v, call.v_dim,
+                    args.outputs[2]);
+}
+
 template <auto kReadCall>
 KernelStatus Attention(const RunArgs& args) {
-  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
+  if (call.has_past) {
+    if (KernelStatus status = Append(args, call); !status.ok()) return status;
+  }
+  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   if (call.dim > kMostColumns || call.v_dim > kMostColumns) {
     return KernelStatus::Unsupported("heads have " +
                                      std::to_string(std::max(call.dim, call.v_dim)) +
@@ -25,8 +68,10 @@ KernelStatus Attention(const RunArgs& args) {
   AttentionParams p = {};
   p.dtype = args.outputs[0].dtype;
   p.q = OperandOf(args.inputs[0], call.q);
-  p.k = OperandOf(args.inputs[1], call.k);
-  p.v = OperandOf(args.inputs[2], call.v);
+  p.k = call.has_past ? OperandOf(args.outputs[1], call.present_k)
+                      : OperandOf(args.inputs[1], call.k);
+  p.v = call.has_past ? OperandOf(args.outputs[2], call.present_v)
+                      : OperandOf(args.inputs[2], call.v);
   p.out = OperandOf(args.outputs[0], call.out);
   p.mask = call.mask.data;
   p.bias = call.bias.data;
@@ -75,7 +120,10 @@ int64_t ColumnsOf(const TensorView& view, bool heads_joined, int64_t heads) {
 }
 
 std::string SupportsFused(const CallSignature& call) {
-  if (call.outputs.size() > 1) return "does not append keys and values to past ones";
+  if (call.outputs.size() > 1 && static_cast<const fused::AttentionAttrs*>(call.attrs)->k_layout ==
+                                     fused::AttentionKLayout::kBhds) {
+    return "appends keys of the layouts bsh, bshd and bhsd to past ones, got bhds";
+  }
   const auto& attrs = *static_cast<const fused::AttentionAttrs*>(call.attrs);
   const bool q_joined = attrs.q_layout == fused::AttentionQLayout::kBsh;
   const bool v_joined = attrs.v_layout == fused::AttentionVLayout::kBsh;
