@@ -461,6 +461,27 @@ Rule RepeatedHeads(const char* name, const char* layout, const char* file = __bu
       .Lowers("repeated heads");
 }
 
+// The same where there is one head for all, made as many as the queries have.
+Rule ExpandedHead() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Dim B("B"), H("H"), T("T"), D("D"), E("E");
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.k_layout = match.v_layout = made.k_layout = made.v_layout = "bhsd";
+  match.kv_num_heads = kAny;
+  made.kv_num_heads = 1;
+  Val k = Expand(x.k, {.shape = kAny}), v = Expand(x.v, {.shape = kAny});
+  return Rule("attention-expanded-head")
+      .Summary("a head of keys and values made as many as the queries have is shared")
+      .Match(fused::Attention(x.q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
+      .Keep(k)
+      .Keep(v)
+      .Where(ShapeIs(x.k, {B, 1, T, D}) && ShapeIs(x.v, {B, 1, T, E}) && ShapeIs(k, {B, H, T, D}) &&
+             ShapeIs(v, {B, H, T, E}))
+      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
+      .Lowers("repeated heads");
+}
+
 Rule AttentionMergeTranspose() {
   AttentionAttrs a;
   AttentionVals x;
@@ -535,8 +556,8 @@ Rule AttentionAppendTransposed() {
   AttentionAttrs a;
   AttentionVals x;
   auto swapped = [](const Val& v) { return Transpose(v, {.perm = {0, 1, 3, 2}}); };
-  Val keys = Concat({swapped(x.past_key), swapped(x.k)}, {.axis = 3});
-  Val appended = Concat({x.past_key, x.k}, {.axis = 2});
+  Val keys = Concat({swapped(x.past_key), x.k}, {.axis = 3});
+  Val appended = Concat({x.past_key, swapped(x.k)}, {.axis = 2});
   fused::AttentionArgs match = a.args(), made = a.args();
   match.k_layout = "bhds";
   made.k_layout = "bhsd";
@@ -547,7 +568,7 @@ Rule AttentionAppendTransposed() {
            keys})
       .Replace({fused::Attention(x.q, appended, x.v, x.mask, x.bias, x.key_mask, made),
                 swapped(appended)})
-      .Lowers("keys appended after their transpose");
+      .Lowers("keys of the past that are transposed");
 }
 
 bool IsNoSoftmax(Value v) {
@@ -595,6 +616,7 @@ RuleSet AttentionRules() {
           AbsorbSplit("attention-split-v", Side::kV),
           RepeatedHeads("attention-repeated-heads", "bhsd"),
           RepeatedHeads("attention-repeated-heads-inner", "bshd"),
+          ExpandedHead(),
           AttentionMergeTranspose(),
           AttentionMergeReshape(),
           AttentionMergeRows(),

@@ -139,8 +139,9 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
         } else {
           const int64_t i = first_row + warp_row + r, j = first_key + lane;
           const bool hidden = scores.Hidden(i, j);
-          bool excluded = hidden && skips;
-          if (hidden && p.mask_replaces) s = Widen(Narrow<T>(p.mask_value));
+          const float hiding = Widen(Narrow<T>(p.mask_value));  // -inf where T cannot hold it
+          bool excluded = hidden && hiding == -INFINITY;
+          if (hidden && p.mask_replaces) s = hiding;
           s = scores.PlusTerms(s, i, j, excluded);
           if (hidden && !p.mask_replaces) {
             s = skips ? -INFINITY : Widen(Narrow<T>(s + p.mask_value));
