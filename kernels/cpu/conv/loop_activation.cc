@@ -17,7 +17,11 @@ SplitActivation Split(const Activation& activation) {
     case ActivationKind::kHardSigmoid:
       return {{Kind::kHardSigmoid, activation.alpha, activation.beta}, {}};
     case ActivationKind::kHardSwish:
-      return {{Kind::kHardSwish, 1.0f / 6, 0.5f}, {}};
+      return {{Kind::kHardSwish, 0, 0}, {}};
+    case ActivationKind::kSigmoid:
+      return {{Kind::kSigmoid, 0, 0}, {}};
+    case ActivationKind::kSilu:
+      return {{Kind::kSilu, 0, 0}, {}};
     default:
       return {{Kind::kClamp, -kInfinity, kInfinity}, activation};
   }

@@ -12,8 +12,10 @@ struct LoopActivation {
   enum class Kind : uint8_t {
     kClamp,        // to [a, b]: also no activation and ReLU
     kHardSigmoid,  // a x + b, clamped to [0, 1]
-    kHardSwish,    // x times the hard sigmoid of a = 1/6 and b = 1/2
+    kHardSwish,    // x times the hard sigmoid of 1/6 and 1/2
     kLeaky,        // a x for negative x
+    kSigmoid,      // 1 / (1 + e^-x)
+    kSilu,         // x times that
   };
   Kind kind;
   float a, b;

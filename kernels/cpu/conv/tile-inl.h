@@ -41,7 +41,7 @@ inline Vec LoadBias(const float* bias, int64_t columns, int v) {
 // The inner loop addresses the pixels of a group by one base and the multiples 1, 3 and 5 of the
 // step, so that all addresses stay in registers.
 template <int kGroup, int kGroups, int kVectors>
-void RunTile(const TileCall& call, const Tile& tile) {
+void RunTile(const TileCall& call, const ConvTile& tile) {
   constexpr int kPixels = kGroup * kGroups;
   static_assert(kGroup <= 7);
   const int64_t step = call.pixel_step * static_cast<int64_t>(sizeof(float));
@@ -115,7 +115,7 @@ void RunTile(const TileCall& call, const Tile& tile) {
 
 // One pixel and kPanels panels: several keep the multipliers busy.
 template <int kPanels, int kVectors>
-void RunPanels(const TileCall& call, const Tile& tile) {
+void RunPanels(const TileCall& call, const ConvTile& tile) {
   constexpr int64_t kColumns = kVectors * kLanes;
   const int64_t panel = call.num_runs * call.run_size * kColumns;
   Vec sum[kPanels][kVectors];

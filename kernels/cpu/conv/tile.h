@@ -20,7 +20,7 @@ struct TileCall {
 };
 
 // Two groups of neighbouring pixels (or one), and one panel of filters.
-struct Tile {
+struct ConvTile {
   // Two groups that follow each other may go on for so many tiles, each where the last has ended.
   int64_t repeat;
   const float* x[2];
@@ -34,7 +34,7 @@ struct Tile {
   int64_t next_step;
 };
 
-using TileFn = void (*)(const TileCall& call, const Tile& tile);
+using TileFn = void (*)(const TileCall& call, const ConvTile& tile);
 
 // The loops of one instruction set.
 struct TileKernels {

@@ -13,7 +13,7 @@
 namespace tenon::kernels {
 namespace {
 
-using cpu::Tile;
+using cpu::ConvTile;
 using cpu::TileCall;
 using cpu::TileKernels;
 
@@ -255,9 +255,9 @@ struct Job {
   const float *weights, *bias, *residual;
   float* out;
 
-  Tile Panel(int64_t p) const {
+  ConvTile Panel(int64_t p) const {
     const int64_t width = 2 * kernels->lanes;
-    Tile tile = {};
+    ConvTile tile = {};
     tile.weights = weights + p * s->depth * width;
     tile.bias = bias == nullptr ? nullptr : bias + p * width;
     tile.columns = std::min(width, s->image.filters - p * width);
@@ -265,7 +265,7 @@ struct Job {
   }
   bool IsNarrow(int64_t p) const { return s->has_narrow && p == s->panels - 1; }
 
-  void Place(Tile& tile, int group, const float* x, int64_t pixel, int64_t panel) const {
+  void Place(ConvTile& tile, int group, const float* x, int64_t pixel, int64_t panel) const {
     const int64_t at = pixel * s->image.filters + panel * 2 * kernels->lanes;
     tile.x[group] = x;
     tile.out[group] = out + at;
@@ -280,7 +280,7 @@ void RunPixels(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
     const float* x =
         strips.x + i / strips.width * strips.stride + i % strips.width * job.s->call.pixel_step;
     for (int64_t p = first; p < last;) {
-      Tile tile = job.Panel(p);
+      ConvTile tile = job.Panel(p);
       job.Place(tile, 0, x, pixel + i, p);
       if (job.IsNarrow(p)) {
         kernels.narrow_row(job.s->call, tile), ++p;
@@ -304,7 +304,7 @@ void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   // While one panel is used, the next comes into the second-level cache.
   const int64_t tiles_of_panel = CeilDiv(strips.count * CeilDiv(strips.width, group), 2);
   for (int64_t p = first; p < last; ++p) {
-    Tile tile = job.Panel(p);
+    ConvTile tile = job.Panel(p);
     const int vectors = job.IsNarrow(p) ? 0 : 1;
     tile.next = reinterpret_cast<const char*>(job.Panel(std::min(p + 1, last - 1)).weights);
     tile.next_step =

@@ -38,6 +38,9 @@ inline void StorePart(float* p, Vec v, int64_t n) {
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
 }
 inline Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+inline Vec Round(Vec x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
+// x * 2^n for integral n.
+inline Vec Scale(Vec x, Vec n) { return _mm512_scalef_ps(x, n); }
 #elif defined(__AVX2__)
 inline __m256i LaneMask(int64_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
@@ -60,9 +63,53 @@ inline void StorePart(float* p, Vec v, int64_t n) {
 inline Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
 #endif
 
+#if !defined(__AVX512F__)
+using IntVec = int32_t __attribute__((vector_size(4 * kLanes)));
+// For |x| < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
+inline Vec Round(Vec x) { return x + Set(12582912.0f) - Set(12582912.0f); }
+inline Vec PowerOfTwo(IntVec n) { return reinterpret_cast<Vec>((n + 127) << 23); }
+// x * 2^n for integral n; two factors, because 2^n itself may not be representable. NaN has no
+// integer, and stays NaN whatever it is multiplied with.
+inline Vec Scale(Vec x, Vec n) {
+  const IntVec exponent = __builtin_convertvector(n == n ? n : Vec{}, IntVec);
+  const IntVec half = exponent >> 1;
+  return x * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+}
+#endif
+
 // A NaN in x stays.
 inline Vec AtLeast(Vec x, Vec low) { return x < low ? low : x; }
 inline Vec AtMost(Vec x, Vec high) { return x > high ? high : x; }
+
+// The operations for what is written over a struct of them (kernels/cpu/gemm/activation-inl.h).
+struct V {
+  using Reg = Vec;
+  static constexpr int kLanes = cpu::kLanes;
+
+  static Reg Zero() { return Vec{}; }
+  static Reg Set(float x) { return cpu::Set(x); }
+  static Reg Load(const float* p) { return cpu::Load(p); }
+  static Reg LoadN(const float* p, int64_t n) { return LoadPart(p, n); }
+  static void Store(float* p, Reg x) { cpu::Store(p, x); }
+  static void StoreN(float* p, Reg x, int64_t n) { StorePart(p, x, n); }
+  static Reg Fma(Reg a, Reg b, Reg c) { return cpu::Fma(a, b, c); }
+  static Reg MaxKeepingNan(Reg x, Reg bound) { return AtLeast(x, bound); }
+  static Reg MinKeepingNan(Reg x, Reg bound) { return AtMost(x, bound); }
+  static Reg IfLess(Reg a, Reg b, Reg x, Reg y) { return a < b ? x : y; }
+  static Reg Round(Reg x) { return cpu::Round(x); }
+  static Reg Scale(Reg x, Reg n) { return cpu::Scale(x, n); }
+#if defined(__AVX512F__)
+  static constexpr bool kLookups = true;
+  static Reg Abs(Reg x) { return _mm512_abs_ps(x); }
+  static Reg ScaleFloor(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
+  // table[the lowest four bits of index].
+  static Reg Lookup(const float (&table)[16], Reg index) {
+    return _mm512_permutexvar_ps(_mm512_castps_si512(index), _mm512_load_ps(table));
+  }
+#else
+  static constexpr bool kLookups = false;
+#endif
+};
 
 }  // namespace
 }  // namespace tenon::kernels::cpu

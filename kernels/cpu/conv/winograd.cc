@@ -236,7 +236,7 @@ struct Job {
     const bool is_narrow = s.has_narrow && panel == s.panels - 1;
     const auto& tiles = kernels.tiles[group - kernels.min_group];
     const int vectors = is_narrow ? 0 : 1;
-    cpu::Tile tile = {};
+    cpu::ConvTile tile = {};
     tile.columns = (is_narrow ? 1 : 2) * kernels.lanes;
     // While the weights of one product are used, those of the next come into the second-level
     // cache.

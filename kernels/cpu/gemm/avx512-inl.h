@@ -48,6 +48,8 @@ struct Avx512 {
   static Reg Round(Reg x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
   // x * 2^n for integral n.
   static Reg Scale(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
+  // x * 2^floor(n).
+  static Reg ScaleFloor(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
 
   // Columns of a matrix as rows: out[q * out_row + i] = in[i * in_row + q] for q < cols, and 0 for
   // rows <= i < wanted.
