@@ -20,6 +20,8 @@ constexpr int64_t kMaxDepth = 4096;
 // cases.
 constexpr int64_t kRowsThatStay = int64_t{160} * 1024;
 constexpr int64_t kPanelsThatStay = int64_t{96} * 1024;
+// Where panels stay, the ones after them are fetched during so many tiles, the last.
+constexpr int64_t kTilesThatFetch = 4;
 constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own, and how many take as long as to read a float from memory.
 constexpr double kGrainOperations = 2e6;
@@ -106,15 +108,40 @@ const float* PanelOfB(const GemmArgs& g, int64_t panel_columns, int64_t panel, i
   return g.b_row > 0 ? g.b + p * g.b_row + col : g.b + col * g.k + p * panel_columns;
 }
 
-// What a step fetches of a tile of a that all `panels` of a block fetch together; the panels before
-// its own, `done`, have done so.
-Fetch RowsMeanwhile(const GemmArgs& g, const RowTiles& tiles, int64_t tile, const Step& s,
-                    int64_t done, int64_t panels) {
+// The product of some tiles with a block of panels, [first, last) of those before panel_end.
+struct Pass {
+  int64_t tile_begin, tile_end;
+  int64_t first, last, panel_end;
+  bool rows_stay;
+};
+
+// What a step fetches of the panels after these. All tiles do, or, where that would take the place
+// of the panels that stay, the last of them.
+Fetch PanelsMeanwhile(const GemmArgs& g, int64_t panel_columns, const Pass& pass, int64_t tile,
+                      const Step& s) {
+  const int64_t tiles = pass.tile_end - pass.tile_begin, panels = pass.last - pass.first;
+  if (g.b_row > 0 || pass.last == pass.panel_end) return {};
+  if (pass.rows_stay && tiles == 1) return {};  // reads on into them by itself
+  const int64_t fetching = pass.rows_stay ? tiles : std::min(tiles, kTilesThatFetch);
+  const int64_t turn = tile - (pass.tile_end - fetching);
+  if (turn < 0) return {};
+  const int64_t after = std::min(pass.panel_end - pass.last, panels);
+  const int64_t share = after * panel_columns * s.depth / (panels * fetching);
+  const int64_t done = turn * panels + s.panel - pass.first;
+  return {PanelOfB(g, panel_columns, pass.last, s.p) + share * done, share * s.panels * kFloat};
+}
+
+// What a step fetches of the rows of the next tile, which the panels of a pass share; after the
+// last tile the next pass begins.
+Fetch RowsMeanwhile(const GemmArgs& g, const RowTiles& tiles, const Pass& pass, int64_t tile,
+                    const Step& s) {
   const int64_t a_row = g.a_packed ? s.depth : g.a_row;
   if (a_row > 2 * s.depth) return {};  // mostly what is not needed
-  const int64_t row = tiles.Begin(tile), rows = tiles.Begin(tile + 1) - row;
-  const int64_t floats = rows * a_row;
-  return {TileOfA(g, row, rows, s.p) + floats * done / panels, floats * s.panels / panels * kFloat};
+  const int64_t next = tile + 1 < pass.tile_end ? tile + 1 : pass.tile_begin;
+  const int64_t row = tiles.Begin(next), rows = tiles.Begin(next + 1) - row;
+  const int64_t floats = rows * a_row, panels = pass.last - pass.first;
+  return {TileOfA(g, row, rows, s.p) + floats * (s.panel - pass.first) / panels,
+          floats * s.panels / panels * kFloat};
 }
 
 void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
@@ -313,23 +340,16 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
     for (int64_t first = panel_begin, last; first < panel_end; first = last) {
       last = rows_stay ? first + GroupAt(first, panel_end, whole, most)
                        : std::min(panel_end, first + stay);
+      const Pass pass = {tile_begin, tile_end, first, last, panel_end, rows_stay};
       for (int64_t t = tile_begin; t < tile_end; ++t) {
         Step step;
         step.row = tiles.Begin(t), step.rows = tiles.Begin(t + 1) - step.row;
         step.p = p, step.depth = end - p;
         for (step.panel = first; step.panel < last; step.panel += step.panels) {
           step.panels = GroupAt(step.panel, last, whole, most);
-          if (!rows_stay) {
-            const int64_t done = step.panel - first;
-            if (t + 1 < tile_end) {
-              step.fetch = RowsMeanwhile(args, tiles, t + 1, step, done, last - first);
-            }
-          } else if (last < panel_end && args.b_row == 0 && count > 1) {
-            // Each tile fetches its share of the next panels. One tile alone reads on into them by
-            // itself.
-            const int64_t share = (last - first) * panel_floats / count;
-            step.fetch = {PanelOfB(args, kernels.panel, last, p) + share * (t - tile_begin),
-                          share * kFloat};
+          step.fetch = PanelsMeanwhile(args, kernels.panel, pass, t, step);
+          if (!rows_stay && step.fetch.bytes == 0) {
+            step.fetch = RowsMeanwhile(args, tiles, pass, t, step);
           }
           RunStep(kernels, args, step);
         }

@@ -39,7 +39,7 @@ void RunTile(const Tile& t) {
 
   for (int i = 0; i < kRows; ++i) {
     for (int v = 0; v < kVectors * kLanes; v += kLine) {
-      __builtin_prefetch(t.out + i * t.out_row + v, 1);
+      __builtin_prefetch(t.out + i * t.out_row + v, 1, 2);
       if (t.addend != nullptr) __builtin_prefetch(t.addend + i * t.addend_row + v);
     }
   }
