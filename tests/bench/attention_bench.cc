@@ -27,6 +27,7 @@ constexpr Shape kShapes[] = {
     {"grouped causal S=512", 1, 12, 4, 512, 512, 64, false, true, false, false},
     {"ViT-B", 1, 12, 12, 197, 197, 64, true, false, false, false},
     {"Swin 7x7, bias, mask", 64, 3, 3, 49, 49, 32, true, false, true, true},
+    {"Swin, last stage, bias", 1, 24, 24, 49, 49, 32, true, false, true, false},
     {"T5 bias S=128", 1, 8, 8, 128, 128, 64, false, false, true, false},
     {"decode, past 1023", 1, 12, 12, 1, 1024, 64, false, false, false, false},
     {"decode, past 127", 1, 12, 12, 1, 128, 64, false, false, false, false},

@@ -690,9 +690,9 @@ struct AttentionSizes {
         kv_heads(random.Int(1, 3)),
         heads(kv_heads * random.Int(1, random.Chance(20) ? 9 : 2)),
         q_len(random.Chance(20)   ? 1
-              : random.Chance(10) ? 130
-                                  : random.Int(2, 40)),
-        k_len(random.Chance(10) ? 200 : random.Int(1, 40)),
+              : random.Chance(15) ? random.Int(100, 150)
+                                  : random.Int(2, 60)),
+        k_len(random.Chance(20) ? random.Int(100, 300) : random.Int(1, 60)),
         dim(random.Int(1, 40)),
         v_dim(random.Chance(50) ? dim : random.Int(1, 40)) {
     if (!random.Chance(15)) return;

@@ -81,9 +81,18 @@ struct Tile {
   };
 
   // n keys from `begin` on, element by element and scaled. Beyond the last one: that one again, or
+  // Keys behind the last whole vector, if they are so few that sums along their elements take less
+  // time than a vector that is nearly empty.
+  int64_t FewLeft(int64_t n) const {
+    const int64_t left = n % kLanes;
+    const bool few = n > kLanes && left <= kLanes / 8 && kStripRows <= kLanes;
+    return few && t.k_element == 1 ? left : 0;
+  }
+
   // zeros.
   void PackKeys(int64_t begin, int64_t n) {
     const V scale = Set(t.scale);
+    n -= FewLeft(n);
     for (int64_t j = 0; j < n; j += kLanes) {
       float* to = keys + j / kPanel * kPanel * t.dim + j % kPanel;
       if (t.k_element != 1) {
@@ -170,13 +179,52 @@ struct Tile {
     x.b_row = kPanel;
     x.depth = t.dim;
     x.c_row = kKeyBlock;
-    for (int64_t j = from; j < n; j += kPanel) {
+    const int64_t left = FewLeft(n);
+    for (int64_t j = from; j < n - left; j += kPanel) {
       x.b = keys + j * t.dim;
       x.c = scores + j;
       x.column = begin + j;
-      x.columns = n - j;
+      x.columns = n - left - j;
       x.first = j == from;
       MultiplyPanel(strip.count, x);
+    }
+    if (left > 0) ScoresOfFew(strip, x, begin, n - left, left, n - left <= from);
+  }
+
+  // Scores of keys [at, at + left) of the block at `begin`; the vector is filled up with -inf.
+  void ScoresOfFew(const Strip& strip, const ProductArgs& x, int64_t begin, int64_t at,
+                   int64_t left, bool first) {
+    alignas(64) float sums[kLanes / 8 + 1][kLanes];  // by key and row
+    for (int64_t j = 0; j < left; ++j) {
+      const float* const key = t.k + (begin + at + j) * t.k_row;
+      // Rows beyond the last one: that one again.
+      const float* rows[kLanes];
+      V dots[kLanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) {
+        rows[r] = x.a + Min64(r, strip.count - 1) * x.a_row;
+        dots[r] = Zero();
+      }
+      for (int64_t d = 0; d < t.dim; d += kLanes) {
+        const V elements = LoadUpTo(key + d, t.dim - d);
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) {
+          dots[r] = MulAdd(elements, LoadUpTo(rows[r] + d, t.dim - d), dots[r]);
+        }
+      }
+      Store(sums[j], Mul(SumsOf(dots), Set(t.scale)));
+    }
+    for (int64_t r = 0; r < strip.count; ++r) {
+      V row = Set(kMinusInfinity);
+      for (int64_t j = left - 1; j >= 0; --j) {
+        float score = sums[j][r];
+        if (x.bias != nullptr) score += x.bias[r][begin + at + j];
+        if (x.mask != nullptr) score += x.mask[r][begin + at + j];
+        row = Select(FirstLanes(j + 1), Set(score), row);
+      }
+      Store(scores + r * kKeyBlock + at, row);
+      const V max = first ? Set(kMinusInfinity) : Load(x.max + r * kLanes);
+      Store(x.max + r * kLanes, Max(row, max));
     }
   }
 
