@@ -16,6 +16,7 @@
 namespace tenon::pattern {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class EngineTest : public ::testing::Test {
@@ -161,6 +162,31 @@ TEST_F(EngineTest, SeveralResultsAreReplaced) {
   std::string out = Apply(RulesOf(*skip), text);
   EXPECT_THAT(out, HasSubstr("fused.skip_layer_norm")) << out;
   EXPECT_EQ(counts_["skip-layer-norm"], 1);
+}
+
+TEST_F(EngineTest, ResultsThatAnOpDoesNotHaveAreLeftOut) {
+  Val x("x");
+  Attr<Dims> sizes("sizes");
+  Val from = Split(Relu(x), {.axis = 1, .sizes = sizes});
+  Val to = Split(x, {.axis = 1, .sizes = sizes});
+  const Rule rule = Rule("r")
+                        .Match({from, from.result(1), from.result(2)})
+                        .Replace({to, to.result(1), to.result(2)});
+  const auto split = [](const std::string& parts, const std::string& extents,
+                        const std::string& values, const std::string& types) {
+    return One(Unary("%r", "ten.relu", "%x") + "  %s:" + parts +
+               " = \"ten.split\"(%r) <{axis = 1 : i64, sizes = #core.dims<" + extents + ">}> : (" +
+               kT + ") -> (" + types + ")\n  %c = \"ten.concat\"(" + values +
+               ") <{axis = 1 : i64}> : (" + types + ") -> " + kT + "\n" + Return("%c"));
+  };
+  const std::string one = "tensor<2x1xf32>", rest = "tensor<2x2xf32>";
+  EXPECT_THAT(Apply({rule}, split("2", "1, 2", "%s#0, %s#1", one + ", " + rest)),
+              HasSubstr(":2 = ten.split(%arg0)"));
+  EXPECT_EQ(counts_["r"], 1);
+  EXPECT_THAT(
+      Apply({rule}, split("3", "1, 1, 1", "%s#2, %s#1, %s#0", one + ", " + one + ", " + one)),
+      AllOf(HasSubstr(":3 = ten.split(%arg0)"), HasSubstr("ten.concat(%0#2, %0#1, %0#0)")));
+  EXPECT_EQ(counts_["r"], 1);
 }
 
 TEST_F(EngineTest, DimensionsUnifyAndAreSolved) {
