@@ -22,6 +22,8 @@ constexpr int64_t kRowsThatStay = int64_t{160} * 1024;
 constexpr int64_t kPanelsThatStay = int64_t{96} * 1024;
 // Where panels stay, the ones after them are fetched during so many tiles, the last.
 constexpr int64_t kTilesThatFetch = 4;
+// Rows of b that are fetched into the first-level cache ahead of their use.
+constexpr int64_t kAhead = 16, kFarAhead = 64;
 constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own, and how many take as long as to read a float from memory.
 constexpr double kGrainOperations = 2e6;
@@ -158,6 +160,8 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
             .cols = std::min<int64_t>(s.panels * kernels.panel, g.n - col)};
   t.b_row = g.b_row > 0 ? g.b_row : kernels.panel;
   t.b_panel = g.b_row > 0 ? kernels.panel : g.k * kernels.panel;
+  // One tile alone reads panels of b from memory, and one after the other.
+  t.ahead = s.rows == g.m && s.panels == 1 ? kFarAhead : kAhead;
   t.out = c, t.out_row = g.c_row;
   t.next = s.fetch.bytes > 0 ? s.fetch.at : t.a;
   t.next_step = CeilDiv(s.fetch.bytes, s.depth);

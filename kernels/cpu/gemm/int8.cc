@@ -9,7 +9,7 @@ namespace tenon::kernels::cpu {
 namespace {
 
 // Bytes worth a thread of their own where b is streamed.
-constexpr int64_t kGrainBytes = 256 * 1024;
+constexpr int64_t kGrainBytes = int64_t{256} * 1024;
 
 const Int8Kernels& ChooseKernels() {
 #if defined(__x86_64__)
@@ -33,7 +33,7 @@ int64_t BytesOfStrip(const Int8Shape& shape) {
 }
 
 // More rows than this are better served by panels of floats.
-bool Streams(int64_t m) { return m <= 4 * Kernels().max_rows; }
+bool Streams(int64_t m) { return m <= int64_t{4} * Kernels().max_rows; }
 
 // The product of at most Int8Kernels::max_rows rows with one strip: all columns of `g`.
 void StreamRows(const GemmArgs& g, const Int8Shape& shape, const std::byte* strip) {
@@ -43,7 +43,7 @@ void StreamRows(const GemmArgs& g, const Int8Shape& shape, const std::byte* stri
   alignas(64) float values[kMaxTileSize];
   for (int64_t col = 0; col < g.n;) {
     const int width = kernels.tile[g.m][1] != nullptr && g.n - col > kernels.panel ? 1 : 0;
-    const int64_t columns = (width + 1) * kernels.panel;
+    const int64_t columns = int64_t{width + 1} * kernels.panel;
     Int8Tile u = {.tile = {.a = g.a,
                            .a_row = g.a_row,
                            .c = g.c + col,

@@ -13,9 +13,6 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-// Rows of b that are fetched ahead of their use.
-constexpr int64_t kAhead = 16;
-
 template <int kRows, int kVectors, bool kPacked>
 void RunTile(const Tile& t) {
   using Reg = V::Reg;
@@ -26,7 +23,7 @@ void RunTile(const Tile& t) {
 
   Reg acc[kRows][kVectors];
   StartTile(t, acc);
-  const int64_t b_row = t.b_row;
+  const int64_t b_row = t.b_row, ahead = t.ahead * b_row;
   const float* b[kPanels];
   TENON_UNROLL
   for (int p = 0; p < kPanels; ++p) b[p] = t.b + p * t.b_panel;
@@ -55,7 +52,7 @@ void RunTile(const Tile& t) {
     for (int q = 0; q < kPanels; ++q) {
       TENON_UNROLL
       for (int line = 0; line < kPerPanel * kLanes; line += kLine) {
-        __builtin_prefetch(b[q] + kAhead * b_row + line);
+        __builtin_prefetch(b[q] + ahead + line);
       }
       b[q] += b_row;
     }

@@ -19,6 +19,7 @@ struct Tile {
   const float* b = nullptr;
   int64_t b_row = 0;
   int64_t b_panel = 0;
+  int64_t ahead = 0;  // rows of b that are fetched ahead of their use
   float* c = nullptr;
   int64_t c_row = 0;
   int64_t k = 0;
