@@ -27,9 +27,24 @@ inline void FetchKeys(const AttentionTile& t, int64_t begin, int64_t end, int64_
   }
 }
 
+// Asks for part i of n of what is added to the scores of a tile's rows with keys [begin, end).
+inline void FetchTerms(const AttentionTile& t, int64_t begin, int64_t end, int64_t i, int64_t n) {
+  const ScoreTerm<float>* const terms[2] = {&t.bias, &t.mask};
+  for (const ScoreTerm<float>* term : terms) {
+    if (term->rows.base == nullptr || term->step == 0) continue;
+    const int64_t first = t.rows * i / n, last = t.rows * (i + 1) / n;
+    RowWalk at(t, first);
+    for (int64_t r = first; r < last; ++r, at.Next()) {
+      FetchRow(term->rows.At(at.i, at.g) + begin, end - begin);
+    }
+  }
+}
+
 // Asks for part i of n of what a tile reads first.
 inline void FetchTile(const AttentionTile& t, int64_t i, int64_t n) {
-  FetchKeys(t, t.begin, Min64(t.end, t.begin + kKeyBlock), i, n);
+  const int64_t end = Min64(t.end, t.begin + kKeyBlock);
+  FetchKeys(t, t.begin, end, i, n);
+  FetchTerms(t, t.begin, end, i, n);
   const int64_t first = t.rows * i / n, last = t.rows * (i + 1) / n;
   RowWalk at(t, first);
   for (int64_t r = first; r < last; ++r, at.Next()) FetchRow(t.q.At(at.i, at.g), t.dim);
@@ -390,6 +405,7 @@ struct Tile {
         const int64_t count = (t.rows - first) / (strips - s);
         if (after < t.end) {
           FetchKeys(t, after, Min64(t.end, after + size), s, strips);
+          FetchTerms(t, after, Min64(t.end, after + size), s, strips);
         } else if (t.next != nullptr) {
           FetchTile(*t.next, s, strips);
         }
