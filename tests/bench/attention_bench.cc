@@ -151,6 +151,39 @@ void Measure(const Shape& s, tenon::kernels::ThreadPool& pool) {
   }
 }
 
+// Decoding with a past: attention that appends the new keys and values itself, against two kernels
+// that put them behind those of the past (q and the new k and v lie alike for one position) and
+// attention on what they have made.
+void MeasureAppend(const Shape& s, tenon::kernels::ThreadPool& pool) {
+  fused::AttentionAttrs attrs;
+  attrs.num_heads = s.heads;
+  attrs.kv_num_heads = s.kv_heads;
+  attrs.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(s.dim)));
+  attrs.causal = true;
+  attrs.k_layout = fused::AttentionKLayout::kBhsd;
+  attrs.v_layout = fused::AttentionVLayout::kBhsd;
+  Buffer q({s.batch, 1, s.heads * s.dim}), out({s.batch, 1, s.heads * s.dim});
+  Buffer k({s.batch, s.kv_heads, 1, s.dim}), v({s.batch, s.kv_heads, 1, s.dim});
+  Buffer past_k({s.batch, s.kv_heads, s.k_len - 1, s.dim});
+  Buffer past_v({s.batch, s.kv_heads, s.k_len - 1, s.dim});
+  Buffer all_k({s.batch, s.kv_heads, s.k_len, s.dim}), all_v({s.batch, s.kv_heads, s.k_len, s.dim});
+  const Call one("cpu.fused_attention",
+                 {q.view(), k.view(), v.view(), {}, {}, {}, past_k.view(), past_v.view()},
+                 {out.view(), all_k.view(), all_v.view()}, &attrs, pool);
+  const tenon::ten::ConcatAttrs append{.axis = 2};
+  const Call keys("cpu.concat", {past_k.view(), k.view()}, {all_k.view()}, &append, pool);
+  const Call values("cpu.concat", {past_v.view(), v.view()}, {all_v.view()}, &append, pool);
+  const Call attention("cpu.fused_attention", {q.view(), all_k.view(), all_v.view()}, {out.view()},
+                       &attrs, pool);
+  const std::vector<double> t = Interleave({[&] { one.Run(); },
+                                            [&] {
+                                              keys.Run();
+                                              values.Run();
+                                              attention.Run();
+                                            }});
+  std::printf("%-26s %9.1f us  appended apart / inside %5.2f\n", s.name, t[0] * 1e6, t[1] / t[0]);
+}
+
 }  // namespace
 }  // namespace bench
 
@@ -158,6 +191,8 @@ int main(int argc, char** argv) {
   const char* filter = argc > 1 ? argv[1] : "";
   tenon::kernels::ThreadPool pool(argc > 2 ? std::atoi(argv[2]) : 1);
   for (const auto& shape : bench::kShapes) {
-    if (std::strstr(shape.name, filter) != nullptr) bench::Measure(shape, pool);
+    if (std::strstr(shape.name, filter) == nullptr) continue;
+    bench::Measure(shape, pool);
+    if (shape.q_len == 1) bench::MeasureAppend(shape, pool);
   }
 }

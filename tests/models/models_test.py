@@ -22,7 +22,7 @@ CONVOLUTIONAL = ("squeezenet", "resnet", "tv_squeezenet")
 FUSED_AWAY = {
     TRANSFORMERS: ("nn.softmax", "nn.attention", "ten.matmul", "ten.erf", "ten.tanh", "nn.gelu",
                    "ten.reduce_mean", "ten.shape", "ten.dynamic_reshape", "ten.dynamic_expand", "ten.dynamic_slice"),
-    MERGED: ("nn.softmax", "nn.attention", "onnx.If"),
+    MERGED: ("nn.softmax", "nn.attention", "ten.concat", "onnx.If"),
     CONVOLUTIONAL: ("nn.batch_norm", "ten.relu", "ten.clip", "ten.shape"),
 }
 
