@@ -23,6 +23,7 @@ namespace {
 using cpu::TileKernels;
 
 constexpr int64_t kBlockBytes = 512 * 1024;  // of the transformed image of a block
+constexpr int64_t kMostBytes = 3 << 20;      // of one that each panel reads from further away
 constexpr int64_t kMaxPoints = 36;
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kLine = 64 / kFloat;
@@ -126,13 +127,20 @@ void PackPanels(const WinogradState& s, const float* w, int64_t lanes, float* pa
   }
 }
 
-// Cuts the tiles into blocks, and the work among threads.
+// Cuts the tiles into blocks, and the work among threads. Every block reads all weights. Where they
+// are many, larger blocks are better, although each panel then reads the transformed image anew.
 void ChooseBlocks(WinogradState& s, int64_t threads, const TileKernels& kernels) {
-  const int64_t most = kBlockBytes / (s.points * s.call.pixel_step * kFloat);
   const int64_t pair = 2 * kernels.max_group;
   const int64_t wanted = threads == 1 ? 1 : 2 * threads;
-  const int64_t fewest = CeilDiv(s.tiles, std::max(most, pair));
-  s.blocks = std::clamp<int64_t>(s.tiles / pair, 1, std::max(fewest, wanted));
+  const int64_t tile_bytes = s.points * s.call.pixel_step * kFloat;
+  const int64_t weights = s.points * s.image.channels * s.image.filters * kFloat;
+  const auto blocks_of = [&](int64_t bytes) {
+    const int64_t fewest = CeilDiv(s.tiles, std::max(bytes / tile_bytes, pair));
+    return std::clamp<int64_t>(s.tiles / pair, 1, fewest);
+  };
+  const int64_t near = blocks_of(kBlockBytes), far = blocks_of(kMostBytes);
+  const bool is_far = near * weights > far * weights + s.panels * s.tiles * tile_bytes;
+  s.blocks = std::clamp<int64_t>(s.tiles / pair, 1, std::max(is_far ? far : near, wanted));
   s.most_tiles = 0;
   for (int64_t b = 0; b < s.blocks; ++b) {
     s.most_tiles = std::max(
