@@ -333,10 +333,12 @@ std::vector<std::pair<Operation*, int>> ChooseInPlace(
       }
       ValueImpl* set = root_of(operand);
       if (last_use[set] != at) continue;
-      // Another operand may be the same value, but not another view of the same bytes.
+      // Another operand may be the same value if the kernel allows either, but not another view of
+      // the same bytes.
       bool clash = false;
       for (unsigned j = 0; j < op.num_operands(); ++j) {
-        clash |= op.operand(j) != operand && root_of(op.operand(j)) == set;
+        const bool is_same = op.operand(j) == operand && j < 32 && ((mask >> j) & 1) != 0;
+        clash |= !is_same && root_of(op.operand(j)) == set;
       }
       if (!clash) chosen = static_cast<int>(i);
     }

@@ -189,6 +189,31 @@ TEST(Program, InPlaceLeavesWhatIsStillNeeded) {
   EXPECT_THAT(lowered, HasSubstr("inplace = 0")) << lowered;
 }
 
+TEST(Program, WhatIsReadAsAWholeIsNotOverwritten) {
+  // A product may take the place of what is added to it, but not of its own factor.
+  const auto lowered_with = [](const std::string& added) {
+    std::string lowered;
+    absl::StatusOr<Program> program = CompileText(
+        Function(
+            "%a: tensor<2x2xf32>", "(tensor<2x2xf32>) -> tensor<2x2xf32>",
+            R"ir(
+  %w = core.constant() <{value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
+  %x = ten.add(%a, %a) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %y = ten.mul(%a, %a) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = fused.linear(%x, %w, )ir" +
+                added +
+                R"ir() <{operandSegmentSizes = array<i32: 1, 1, 0, 1>}> : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = ten.mul(%a, %1) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return(%2) : (tensor<2x2xf32>) -> ()
+)ir"),
+        false, &lowered);
+    EXPECT_TRUE(program.ok()) << program.status();
+    return lowered;
+  };
+  EXPECT_THAT(lowered_with("%y"), HasSubstr("inplace = 2 : i64, kernel = \"cpu.fused_linear"));
+  EXPECT_THAT(lowered_with("%x"), HasSubstr("inplace = -1 : i64, kernel = \"cpu.fused_linear"));
+}
+
 TEST(Program, SolvesSymbolsInSums) {
   // total = past + S: past follows from the other two.
   absl::StatusOr<Program> program = CompileText(

@@ -295,12 +295,38 @@ void RunPixels(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   }
 }
 
+// A group from `pixel` on whose first `done` pixels have been computed in the place of the
+// residual, which they no longer find there.
+void RunAgain(const Job& job, const ConvTile& like, int group, int vectors, const float* x,
+              int64_t pixel, int64_t done, int64_t panel) {
+  constexpr int64_t kMostLanes = 16, kMostPixels = 7;
+  float sums[kMostPixels * 2 * kMostLanes];
+  const int64_t step = 2 * job.kernels->lanes;
+  TileCall call = job.s->call;
+  call.out_step = step;
+  ConvTile tile = like;
+  job.Place(tile, 0, x, pixel, panel);
+  const float* residual = tile.residual[0];
+  float* out = tile.out[0];
+  const auto bytes = static_cast<size_t>(tile.columns) * sizeof(float);
+  for (int64_t i = 0; i < group; ++i) {
+    std::memcpy(sums + i * step, residual + i * job.s->call.out_step, bytes);
+  }
+  tile.repeat = 1;
+  tile.residual[0] = tile.out[0] = sums;
+  job.kernels->tiles[group - job.kernels->min_group][0][vectors](call, tile);
+  for (int64_t i = done; i < group; ++i) {
+    std::memcpy(out + i * job.s->call.out_step, sums + i * step, bytes);
+  }
+}
+
 // Panels [first, last) of strips that begin at `pixel` of the result.
 void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t first, int64_t last) {
   const TileKernels& kernels = *job.kernels;
   if (strips.width < kernels.min_group) return RunPixels(job, strips, pixel, first, last);
   const int64_t group = cpu::BestGroup(kernels, strips.width);
   const auto& tiles = kernels.tiles[group - kernels.min_group];
+  const bool is_in_place = job.residual == job.out;
   // While one panel is used, the next comes into the second-level cache.
   const int64_t tiles_of_panel = CeilDiv(strips.count * CeilDiv(strips.width, group), 2);
   for (int64_t p = first; p < last; ++p) {
@@ -328,6 +354,11 @@ void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
       }
       for (; column < strips.width; column += group) {
         const int64_t at = std::min(column, strips.width - group);
+        if (at < column && is_in_place) {
+          RunAgain(job, tile, static_cast<int>(group), vectors, x + at * step, first_pixel + at,
+                   column - at, p);
+          break;
+        }
         job.Place(tile, filled, x + at * step, first_pixel + at, p);
         if (++filled == 2) {
           run(2, 1);
@@ -446,7 +477,8 @@ Kernel CpuFusedConvTiled() {
           .priority = 20,
           .run = FusedConv,
           .prepare = Prepare<fused::ConvAttrs>,
-          .supports = Supports<fused::ConvAttrs>};
+          .supports = Supports<fused::ConvAttrs>,
+          .inplace_mask = 8};  // the residual
 }
 
 }  // namespace tenon::kernels

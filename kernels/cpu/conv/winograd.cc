@@ -413,7 +413,8 @@ Kernel CpuFusedConvWinograd() {
           .priority = 25,
           .run = Run<fused::ConvAttrs>,
           .prepare = Prepare<fused::ConvAttrs>,
-          .supports = Supports<fused::ConvAttrs>};
+          .supports = Supports<fused::ConvAttrs>,
+          .inplace_mask = 8};  // the residual
 }
 
 }  // namespace tenon::kernels
