@@ -129,6 +129,29 @@ absl::StatusOr<StaticForm> FormOfTile(Operation& op, const ShapeData& data,
   return form;
 }
 
+// Is `bound` a symbol less a small number, and for each size of the symbol that makes it negative
+// not closer to the end than the axis is long?
+bool FewNegativesAreFar(DimExpr bound, DimExpr extent) {
+  constexpr int64_t kFew = 4;
+  std::vector<std::string_view> symbols;
+  bound.CollectSymbols(symbols);
+  if (symbols.size() != 1) return false;
+  Context& context = bound.context();
+  const DimExpr less = DimExpr::Symbol(context, symbols[0]) - bound;
+  if (!less.is_constant() || less.constant() < 1 || less.constant() > kFew) return false;
+  for (int64_t size = 0; size < less.constant(); ++size) {
+    const auto at_size = [&](DimExpr e) {
+      return e.Substitute([&](std::string_view symbol) -> std::optional<DimExpr> {
+        if (symbol != symbols[0]) return std::nullopt;
+        return DimExpr::Constant(context, size);
+      });
+    };
+    if (!DimExpr::ProvablyLessEqual(at_size(extent + bound), DimExpr::Constant(context, 0)))
+      return false;
+  }
+  return true;
+}
+
 // A symbolic bound counted from the start of the axis, if its sign can be told; as it is otherwise.
 DimExpr FromStart(DimExpr bound, DimExpr extent, int64_t step) {
   if (bound.is_unknown() || bound.is_constant() || extent.is_unknown() || step < 0) return bound;
@@ -139,6 +162,7 @@ DimExpr FromStart(DimExpr bound, DimExpr extent, int64_t step) {
   if (DimExpr::ProvablyLessEqual(extent + bound, zero)) return zero;
   // Negative on an empty axis only.
   if (DimExpr::ProvablyLessEqual(extent - 1, bound)) return Max(bound, zero);
+  if (FewNegativesAreFar(bound, extent)) return Max(bound, zero);
   return bound;
 }
 
@@ -207,11 +231,48 @@ absl::StatusOr<StaticForm> FormOfSlice(Operation& op, const ShapeData& data,
   return form;
 }
 
+absl::StatusOr<StaticForm> FormOfResize(Operation& op, const ShapeData& data,
+                                        const MayMention& may_mention) {
+  StaticForm form;
+  const ten::DynamicResizeOp resize(&op);
+  const Type x = resize.x().type();
+  if (!resize.sizes() || resize.roi() || !x.is_tensor() || resize.policy() != "stretch")
+    return form;
+  const ShapeElements* sizes = data.Find(resize.sizes());
+  const std::span<const int64_t> axes = resize.axes();
+  const size_t count = axes.empty() ? static_cast<size_t>(x.rank()) : axes.size();
+  if (sizes == nullptr || sizes->size() != count) return form;
+  form.dims.assign(x.dims().begin(), x.dims().end());
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
+    if (axis < 0 || axis >= x.rank()) return StaticForm();
+    form.dims[axis] = (*sizes)[i];
+  }
+  if (!AllKnown(form.dims) || !may_mention(op, form.dims)) return form;
+  OpBuilder builder = OpBuilder::Before(&op);
+  TENON_ASSIGN_OR_RETURN(
+      const ten::ResizeOp result,
+      ten::ResizeOp::Create(builder, op.location(), resize.x(),
+                            {.sizes = ToVector(form.dims),
+                             .scales = {},
+                             .mode = std::string(resize.mode()),
+                             .coordinate_mode = std::string(resize.coordinate_mode()),
+                             .nearest_mode = std::string(resize.nearest_mode()),
+                             .cubic_coeff_a = resize.cubic_coeff_a(),
+                             .exclude_outside = resize.exclude_outside(),
+                             .antialias = resize.antialias(),
+                             .extrapolation_value = resize.extrapolation_value(),
+                             .roi = {}}));
+  form.replacement = result.op();
+  return form;
+}
+
 StaticForm FormOfRange(Operation& op, const ShapeData& data) {
   StaticForm form;
   DimExpr bounds[3];
   for (unsigned i = 0; i < 3; ++i) {
-    const ShapeElements* e = data.FindKnown(op.operand(i));
+    // The unit in which floats are kept cancels.
+    const ShapeElements* e = data.FindWithFloats(op.operand(i));
     if (e == nullptr || e->size() != 1) return form;
     bounds[i] = (*e)[0];
   }
@@ -273,6 +334,8 @@ absl::StatusOr<StaticForm> FindStaticForm(Operation& op, const ShapeData& data,
       return FormOfTile(op, data, may_mention);
     case ten::DynamicSliceOp::kId:
       return FormOfSlice(op, data, may_mention);
+    case ten::DynamicResizeOp::kId:
+      return FormOfResize(op, data, may_mention);
     case ten::RangeOp::kId:
       return FormOfRange(op, data);
     default:

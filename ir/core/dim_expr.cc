@@ -307,6 +307,14 @@ DimExpr operator*(DimExpr a, int64_t b) { return a * DimExpr::Constant(a.context
 
 namespace {
 
+// x for (x + k - 1) floordiv k, which is positive where x is; the quotient itself otherwise.
+DimExpr RoundedUp(DimExpr quotient) {
+  const DimExpr k = quotient.storage()->b;
+  if (!k.is_constant() || k.constant() < 1) return quotient;
+  const DimExpr x = quotient.storage()->a - (k.constant() - 1);
+  return x.kind() == Kind::kSymbol ? x : quotient;
+}
+
 // min(1, e) says whether e > 0, and so does this: for a sum of terms that are not negative neither
 // coefficients, powers nor min(k, x) in the place of x matter.
 DimExpr PositiveWith(DimExpr e) {
@@ -314,6 +322,7 @@ DimExpr PositiveWith(DimExpr e) {
   for (DimTerm term : ToTerms(e)) {
     for (DimExpr& factor : term.factors) {
       if (!dims::NonNegative(factor)) return e;
+      if (factor.kind() == Kind::kFloorDiv) factor = RoundedUp(factor);
       if (factor.kind() != Kind::kMin) continue;
       DimExpr bound = factor.storage()->a, x = factor.storage()->b;
       if (x.is_constant()) std::swap(bound, x);

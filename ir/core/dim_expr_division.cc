@@ -73,6 +73,20 @@ void Divide(DimExpr a, DimExpr b, Sum& whole, Sum& rest) {
   }
 }
 
+// (g * x + c) floordiv (g * k) does not depend on c mod g.
+DimExpr WithoutRemainder(DimExpr a, DimExpr b) {
+  if (!b.is_constant()) return a;
+  int64_t divisor = b.constant(), constant = 0;
+  for (const DimTerm& term : ToTerms(a)) {
+    if (term.factors.empty()) {
+      constant = term.coefficient;
+    } else {
+      divisor = std::gcd(divisor, term.coefficient);
+    }
+  }
+  return a - (constant - FloorDivide(constant, divisor) * divisor);
+}
+
 }  // namespace
 
 std::optional<DimExpr> DimExpr::ExactDiv(DimExpr a, DimExpr b) {
@@ -123,7 +137,7 @@ DimExpr FloorDiv(DimExpr a, DimExpr b) {
   // (k * b + r) floordiv b = k + r floordiv b, term by term.
   Sum whole, rest;
   Divide(a, b, whole, rest);
-  const DimExpr r = FromSum(context, rest);
+  const DimExpr r = WithoutRemainder(FromSum(context, rest), b);
   DimExpr quotient;
   if (NonNegative(r) && NonNegative(b - 1 - r)) {
     quotient = DimExpr::Constant(context, 0);

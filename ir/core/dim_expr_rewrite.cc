@@ -9,6 +9,10 @@ using Kind = DimExpr::Kind;
 DimExpr FirstOperand(DimExpr term) { return term.storage()->a; }
 DimExpr SecondOperand(DimExpr term) { return term.storage()->b; }
 
+void ForEachTerm(DimExpr e, const std::function<void(int64_t, std::span<const DimExpr>)>& visit) {
+  for (const DimTerm& term : dims::ToTerms(e)) visit(term.coefficient, term.factors);
+}
+
 DimExpr Rewrite(DimExpr e, const std::function<std::optional<DimExpr>(DimExpr)>& replace) {
   switch (e.kind()) {
     case Kind::kConstant:

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "ir/core/dim_expr.h"
 
@@ -12,6 +13,11 @@ namespace tenon {
 // Replaces symbols and floordiv, mod, min and broadcast terms for which `replace` gives an
 // expression, from the inside out. What it gives is not looked at again.
 DimExpr Rewrite(DimExpr e, const std::function<std::optional<DimExpr>(DimExpr term)>& replace);
+
+// Visits the summands of a known expression: coefficient * the product of factors, none for a
+// number.
+void ForEachTerm(DimExpr e,
+                 const std::function<void(int64_t coefficient, std::span<const DimExpr>)>& visit);
 
 // The operands of a floordiv, mod, min or broadcast term.
 DimExpr FirstOperand(DimExpr term);

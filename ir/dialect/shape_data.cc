@@ -42,7 +42,7 @@ void ShapeData::Visit(Operation& op) {
   if (!op.info().is_registered()) return;
   if (op.id() == ten::SplitOp::kId) {
     // The only op with several results: parts of a vector of known sizes.
-    const ShapeElements* x = Find(op.operand(0));
+    const ShapeElements* x = FindWithFloats(op.operand(0));
     if (x == nullptr || op.operand(0).type().rank() != 1) return;
     const ShapeElements all = *x;
     size_t begin = 0;
@@ -71,6 +71,10 @@ void ShapeData::Visit(Operation& op) {
 }
 
 const ShapeElements* ShapeData::Find(Value value) const {
+  return IsFloat(value.type().dtype()) ? nullptr : FindWithFloats(value);
+}
+
+const ShapeElements* ShapeData::FindWithFloats(Value value) const {
   const auto it = elements_.find(value.impl());
   return it == elements_.end() ? nullptr : &it->second;
 }

@@ -1,5 +1,5 @@
-// What small integer tensors hold, as dimension expressions: exporters compute shapes with tensor
-// ops, and this evaluates them.
+// What small integer tensors hold, and floats on the way to them, as dimension expressions:
+// exporters compute shapes with tensor ops, and this evaluates them.
 #ifndef TENON_IR_DIALECT_SHAPE_DATA_H_
 #define TENON_IR_DIALECT_SHAPE_DATA_H_
 
@@ -29,8 +29,10 @@ class ShapeData {
 
   // Derives what the results of `op` hold from what its operands hold.
   void Visit(Operation& op);
-  // Null when nothing is known.
+  // Null when nothing is known, and for floats.
   const ShapeElements* Find(Value value) const;
+  // The same for floats too, which are kept as shape_floats.h says.
+  const ShapeElements* FindWithFloats(Value value) const;
   // All elements, or null if one of them is unknown.
   const ShapeElements* FindKnown(Value value) const;
   // The numbers that `value` holds; nullopt unless all are known and constant.

@@ -4,6 +4,7 @@
 
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/shape_floats.h"
 #include "ir/dialect/shape_support.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -13,14 +14,16 @@ namespace {
 using Shape = absl::InlinedVector<int64_t, 4>;
 
 bool Tracked(DType dtype) {
-  return dtype == DType::kI64 || dtype == DType::kI32 || dtype == DType::kBool;
+  return dtype == DType::kI64 || dtype == DType::kI32 || dtype == DType::kBool ||
+         IsShapeFloat(dtype);
 }
 
 // Extents of a tracked tensor that is small enough; nullopt for all other types.
 std::optional<Shape> SmallShape(Type type) {
   if (!type.is_tensor() || !Tracked(type.dtype()) || !type.is_static()) return std::nullopt;
   const int64_t n = type.num_elements();
-  if (n < 0 || n > ShapeData::kMaxElements) return std::nullopt;
+  const int64_t most = IsFloat(type.dtype()) ? kMaxFloats : ShapeData::kMaxElements;
+  if (n < 0 || n > most) return std::nullopt;
   Shape shape;
   for (DimExpr d : type.dims()) shape.push_back(d.constant());
   return shape;
@@ -124,7 +127,7 @@ class Evaluation {
   // Elements and extents of operand i.
   bool Load(unsigned i, ShapeElements& elements, Shape& shape) const {
     if (i >= op_.num_operands()) return false;
-    const ShapeElements* found = data_.Find(op_.operand(i));
+    const ShapeElements* found = data_.FindWithFloats(op_.operand(i));
     const std::optional<Shape> extents = SmallShape(op_.operand(i).type());
     if (found == nullptr || !extents) return false;
     elements = *found;
@@ -165,6 +168,8 @@ class Evaluation {
   std::optional<ShapeElements> Slice() const;
   std::optional<ShapeElements> Concat() const;
   std::optional<ShapeElements> Range() const;
+  std::optional<ShapeElements> Cast() const;
+  std::optional<ShapeElements> SumOfEqual() const;
 
   const ShapeData& data_;
   Operation& op_;
@@ -176,8 +181,10 @@ std::optional<ShapeElements> Evaluation::Constant() const {
   if (!value || value.kind() != Attribute::Kind::kElements) return std::nullopt;
   ShapeElements elements;
   const int64_t n = value.type().num_elements();
+  const bool floats = IsFloat(value.type().dtype());
   for (int64_t i = 0; i < n; ++i) {
-    elements.push_back(DimExpr::Constant(context_, value.ElementAsInt(i)));
+    elements.push_back(floats ? FloatConstant(context_, value.ElementAsDouble(i))
+                              : DimExpr::Constant(context_, value.ElementAsInt(i)));
   }
   return elements;
 }
@@ -339,8 +346,8 @@ std::optional<ShapeElements> Evaluation::Concat() const {
 std::optional<ShapeElements> Evaluation::Range() const {
   DimExpr bounds[2];
   for (unsigned i : {0u, 2u}) {
-    const ShapeElements* e = data_.FindKnown(op_.operand(i));
-    if (e == nullptr || e->size() != 1) return std::nullopt;
+    const ShapeElements* e = data_.FindWithFloats(op_.operand(i));
+    if (e == nullptr || e->size() != 1 || e->front().is_unknown()) return std::nullopt;
     bounds[i / 2] = (*e)[0];
   }
   ShapeElements result;
@@ -349,9 +356,27 @@ std::optional<ShapeElements> Evaluation::Range() const {
   return result;
 }
 
+std::optional<ShapeElements> Evaluation::Cast() const {
+  const DType from = op_.operand(0).type().dtype(), to = op_.result().type().dtype();
+  if (to == DType::kBool) return Unary([&](DimExpr x) { return Truth(context_, AsBool(x)); });
+  if (IsFloat(to) && !IsFloat(from)) return Unary(FloatFromInt);
+  if (IsFloat(from) && !IsFloat(to)) return Unary(IntFromFloat);
+  return Unary([](DimExpr x) { return x; });
+}
+
+// The sum of all elements of an expanded number.
+std::optional<ShapeElements> Evaluation::SumOfEqual() const {
+  const ten::ExpandOp expand = DefinedBy<ten::ExpandOp>(op_.operand(0));
+  const Type x = op_.operand(0).type();
+  if (!expand || !x.is_tensor() || op_.result().type().num_elements() != 1) return std::nullopt;
+  const ShapeElements* one = data_.FindWithFloats(expand.x());
+  if (one == nullptr || one->size() != 1 || one->front().is_unknown()) return std::nullopt;
+  return ShapeElements{one->front() * Product(context_, x.dims())};
+}
+
 std::optional<ShapeElements> Evaluation::Run() {
   if (!SmallShape(op_.result().type())) return std::nullopt;
-  const auto same = [](DimExpr x) { return x; };
+  const bool floats = IsFloat(op_.result().type().dtype());
   switch (op_.id()) {
     case core::ConstantOp::kId:
       return Constant();
@@ -389,8 +414,7 @@ std::optional<ShapeElements> Evaluation::Run() {
     case ten::RangeOp::kId:
       return Range();
     case ten::CastOp::kId:
-      if (op_.result().type().dtype() != DType::kBool) return Unary(same);
-      return Unary([&](DimExpr x) { return Truth(context_, AsBool(x)); });
+      return Cast();
     case ten::AbsOp::kId:
       return Unary(Abs);
     case ten::NegOp::kId:
@@ -404,10 +428,18 @@ std::optional<ShapeElements> Evaluation::Run() {
     case ten::SubOp::kId:
       return Binary([](DimExpr a, DimExpr b) { return a - b; });
     case ten::MulOp::kId:
+      if (floats) return Binary(FloatProduct);
       return Binary([](DimExpr a, DimExpr b) { return a * b; });
     case ten::DivOp::kId:
-      return Binary(Divide);
+      return Binary(floats ? FloatQuotient : Divide);
+    case ten::FloorOp::kId:
+      return Unary(FloatFloor);
+    case ten::CeilOp::kId:
+      return Unary(FloatCeil);
+    case ten::RoundOp::kId:
+      return Unary(FloatRound);
     case ten::ModOp::kId: {
+      if (floats) return std::nullopt;
       const bool fmod = ten::ModOp(&op_).fmod();
       return Binary([&](DimExpr a, DimExpr b) { return Remainder(a, b, fmod); });
     }
@@ -434,8 +466,10 @@ std::optional<ShapeElements> Evaluation::Run() {
     case ten::WhereOp::kId:
       return Elementwise([](std::span<const DimExpr> v) { return Select(v[0], v[1], v[2]); });
     case ten::ReduceSumOp::kId:
+      if (!SmallShape(op_.operand(0).type())) return SumOfEqual();
       return Reduce(DimExpr::Constant(context_, 0), [](DimExpr a, DimExpr b) { return a + b; });
     case ten::ReduceProdOp::kId:
+      if (floats) return std::nullopt;
       return Reduce(DimExpr::Constant(context_, 1), [](DimExpr a, DimExpr b) { return a * b; });
     case ten::ReduceMaxOp::kId:
       return Reduce(DimExpr(), [](DimExpr a, DimExpr b) { return Max(a, b); });
@@ -449,7 +483,11 @@ std::optional<ShapeElements> Evaluation::Run() {
 }  // namespace
 
 std::optional<ShapeElements> EvaluateElements(const ShapeData& data, Operation& op) {
-  return Evaluation(data, op).Run();
+  std::optional<ShapeElements> elements = Evaluation(data, op).Run();
+  if (elements && IsFloat(op.result().type().dtype())) {
+    for (DimExpr& e : *elements) e = IfExact(e);
+  }
+  return elements;
 }
 
 }  // namespace tenon

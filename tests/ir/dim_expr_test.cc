@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
 #include <map>
+#include <random>
 
 #include "ir/core/context.h"
 #include "ir/core/dim_expr_rewrite.h"
@@ -76,6 +79,8 @@ TEST_F(DimExprTest, MinAndMaxHaveOneForm) {
   EXPECT_EQ(P("min(1, S + min(S, 1)) + min(1, T + S)"), P("min(1, S) + min(1, S + T)"));
   EXPECT_EQ(P("min(2, S + min(S, 2))"), P("min(2, S + min(S, 2))"));
   EXPECT_NE(P("min(2, S + min(S, 2))"), P("min(2, S)"));
+  EXPECT_EQ(P("min((S + 1) floordiv 2, 1)"), P("min(1, S)"));
+  EXPECT_NE(P("min(S floordiv 2, 1)"), P("min(1, S)"));
   EXPECT_EQ(Eval(P("min(1, 2 * S * T)"), {{"S", 3}, {"T", 0}}), 0);
   EXPECT_EQ(Eval(P("max(S - T, T - S)"), {{"S", 3}, {"T", 8}}), 5);
   EXPECT_EQ(Eval(P("min(2 * S - 4, 3 * T)"), {{"S", 3}, {"T", 8}}), 2);
@@ -100,6 +105,12 @@ TEST_F(DimExprTest, DivisionCancelsAndNests) {
   EXPECT_EQ(P("(a * b + a) floordiv a"), P("b + 1"));
   EXPECT_EQ(P("(a * b + c) floordiv a"), P("b + (c floordiv a)"));
   EXPECT_EQ(P("(a mod 4) floordiv 4"), N(0));
+  EXPECT_EQ(P("(8 * a + 15) floordiv 16"), P("(a + 1) floordiv 2"));
+  EXPECT_EQ(P("(6 * a - 1) floordiv 4"), P("(3 * a - 1) floordiv 2"));
+  EXPECT_EQ(P("(3 * a + 1) floordiv 4").text(), "(3 * a + 1) floordiv 4");
+  for (int64_t a = 0; a < 5; ++a) {
+    EXPECT_EQ(Eval(P("(6 * a + 5) floordiv 4"), {{"a", a}}), (6 * a + 5) / 4);
+  }
   // Padding to a multiple of a window.
   EXPECT_EQ(P("(7 - (S mod 7)) mod 7"), P("(-S) mod 7"));
   EXPECT_EQ(P("(S + (7 - (S mod 7)) mod 7) floordiv 7"), P("-((-S) floordiv 7)"));
@@ -195,6 +206,61 @@ TEST_F(DimExprTest, NegativeExtentsOfConstantsAreClampedByMax) {
   EXPECT_EQ(Max(N(-3), N(0)), N(0));
   EXPECT_EQ(Min(N(5), N(3)), N(3));
   EXPECT_EQ(Mod(N(7), N(4)), N(3));
+}
+
+// Random expressions, beside what they come to by plain arithmetic at several sizes.
+TEST_F(DimExprTest, NormalFormsKeepTheirValue) {
+  constexpr size_t kBindings = 6;
+  constexpr int64_t kSizes[kBindings][2] = {{0, 0}, {0, 5}, {1, 1}, {1, 7}, {4, 3}, {64, 9}};
+  struct Made {
+    DimExpr e;
+    std::array<int64_t, kBindings> values;
+  };
+  const auto floor_div = [](int64_t a, int64_t b) { return (a - ((a % b) + b) % b) / b; };
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const std::function<Made(int)> make = [&](int depth) -> Made {
+    Made made;
+    const int kind = depth == 0 ? below(2) : below(8);
+    const int64_t number = below(9);
+    if (kind == 0) {
+      made.e = N(number);
+      made.values.fill(number);
+      return made;
+    }
+    if (kind == 1) {
+      const int symbol = below(2);
+      made.e = S(symbol == 0 ? "S" : "T");
+      for (size_t i = 0; i < kBindings; ++i) made.values[i] = kSizes[i][symbol];
+      return made;
+    }
+    const Made a = make(depth - 1), b = make(depth - 1);
+    const int64_t divisor = number + 1;
+    made.e = kind == 2   ? a.e + b.e
+             : kind == 3 ? a.e - b.e
+             : kind == 4 ? a.e * number
+             : kind == 5 ? FloorDiv(a.e, divisor)
+             : kind == 6 ? Min(a.e, b.e)
+                         : Min(N(1), a.e);
+    for (size_t i = 0; i < kBindings; ++i) {
+      const int64_t x = a.values[i], y = b.values[i];
+      made.values[i] = kind == 2   ? x + y
+                       : kind == 3 ? x - y
+                       : kind == 4 ? x * number
+                       : kind == 5 ? floor_div(x, divisor)
+                       : kind == 6 ? std::min(x, y)
+                                   : std::min<int64_t>(1, x);
+    }
+    return made;
+  };
+  for (int round = 0; round < 4000; ++round) {
+    const Made made = make(4);
+    ASSERT_FALSE(made.e.is_unknown());
+    for (size_t i = 0; i < kBindings; ++i) {
+      ASSERT_EQ(Eval(made.e, {{"S", kSizes[i][0]}, {"T", kSizes[i][1]}}), made.values[i])
+          << made.e.text() << " at S = " << kSizes[i][0] << ", T = " << kSizes[i][1];
+    }
+  }
 }
 
 }  // namespace
