@@ -193,7 +193,7 @@ struct FewRows {
   }
 
   void Run() {
-    const int64_t keys = t.end - t.begin, size = keys > 0 ? KeyBlockSize(keys) : 1;
+    const int64_t keys = t.end - t.begin, size = keys > 0 ? KeyBlockSize(keys, kKeyBlock) : 1;
     for (int64_t begin = t.begin; begin < t.end; begin += size) {
       AddBlock(begin, Min64(size, t.end - begin));
     }

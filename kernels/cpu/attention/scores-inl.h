@@ -125,9 +125,9 @@ inline V FinishScores(const AttentionTile& t, const RowTerms& row, V indices, in
   return Select(FirstLanes(keys), s, Set(kMinusInfinity));
 }
 
-// Blocks of keys of about equal size, so that none is much smaller than the others.
-inline int64_t KeyBlockSize(int64_t keys) {
-  const int64_t blocks = (keys + kKeyBlock - 1) / kKeyBlock;
+// Blocks of at most `most` keys and of about equal size, so that none is much smaller than others.
+inline int64_t KeyBlockSize(int64_t keys, int64_t most) {
+  const int64_t blocks = (keys + most - 1) / most;
   const int64_t even = (keys + blocks - 1) / blocks;
   return (even + kLanes - 1) / kLanes * kLanes;
 }

@@ -395,7 +395,10 @@ struct Tile {
   void Run() {
     for (int64_t r = 0; r < t.rows; ++r) t.max[r] = kMinusInfinity, t.sum[r] = 0;
     if (!t.fetched) FetchTile(t, 0, 1);
-    const int64_t all = t.end - t.begin, size = all > 0 ? KeyBlockSize(all) : 1;
+    // Fewer keys at a time where heads are wide: a block is used by all strips.
+    const int64_t all = t.end - t.begin;
+    const int64_t most = t.dim + t.v_dim <= 256 ? kKeyBlock : kKeyBlock / 2;
+    const int64_t size = all > 0 ? KeyBlockSize(all, most) : 1;
     const int64_t strips = (t.rows + kStripRows - 1) / kStripRows;
     for (int64_t begin = t.begin; begin < t.end; begin += size) {
       const int64_t n = Min64(size, t.end - begin), after = begin + n;

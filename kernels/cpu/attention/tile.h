@@ -8,7 +8,7 @@
 namespace tenon::kernels::cpu {
 
 inline constexpr int64_t kMaxTileRows = 128;
-inline constexpr int64_t kKeyBlock = 128;  // keys whose scores are held at once
+inline constexpr int64_t kKeyBlock = 256;  // keys whose scores are held at once
 
 // What belongs to the rows of a tile: of position i and head g of the group, at
 // base + i * position + g * head. A null base: nothing.
