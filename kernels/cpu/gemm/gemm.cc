@@ -87,10 +87,12 @@ RowTiles TilesOf(const GemmArgs& g) {
   return {g.m, most};
 }
 
-// What is fetched into the second-level cache during a step.
+// What the steps of a tile fetch into the second-level cache: so many floats for each panel, by so
+// many bytes with each row of it.
 struct Fetch {
   const float* at = nullptr;
-  int64_t bytes = 0;
+  int64_t floats = 0;
+  int64_t step = 0;
 };
 
 // One panel or group of panels times the rows of one tile, over depth [p, p + depth).
@@ -98,7 +100,9 @@ struct Step {
   int64_t row = 0, rows = 0;
   int64_t panel = 0, panels = 0;
   int64_t p = 0, depth = 0;
-  Fetch fetch;
+  // What is fetched meanwhile, as Tile has it.
+  const float* next = nullptr;
+  int64_t next_step = 0;
 };
 
 const float* TileOfA(const GemmArgs& g, int64_t row, int64_t rows, int64_t p) {
@@ -117,10 +121,10 @@ struct Pass {
   bool rows_stay;
 };
 
-// What a step fetches of the panels after these. All tiles do, or, where that would take the place
+// What a tile fetches of the panels after these. All tiles do, or, where that would take the place
 // of the panels that stay, the last of them.
 Fetch PanelsMeanwhile(const GemmArgs& g, int64_t panel_columns, const Pass& pass, int64_t tile,
-                      const Step& s) {
+                      int64_t p, int64_t depth) {
   const int64_t tiles = pass.tile_end - pass.tile_begin, panels = pass.last - pass.first;
   if (g.b_row > 0 || pass.last == pass.panel_end) return {};
   if (pass.rows_stay && tiles == 1) return {};  // reads on into them by itself
@@ -128,22 +132,21 @@ Fetch PanelsMeanwhile(const GemmArgs& g, int64_t panel_columns, const Pass& pass
   const int64_t turn = tile - (pass.tile_end - fetching);
   if (turn < 0) return {};
   const int64_t after = std::min(pass.panel_end - pass.last, panels);
-  const int64_t share = after * panel_columns * s.depth / (panels * fetching);
-  const int64_t done = turn * panels + s.panel - pass.first;
-  return {PanelOfB(g, panel_columns, pass.last, s.p) + share * done, share * s.panels * kFloat};
+  const int64_t share = after * panel_columns * depth / (panels * fetching);
+  return {PanelOfB(g, panel_columns, pass.last, p) + share * turn * panels, share,
+          CeilDiv(share * kFloat, depth)};
 }
 
-// What a step fetches of the rows of the next tile, which the panels of a pass share; after the
-// last tile the next pass begins.
+// What a tile fetches of the rows of the next one, of which each panel of a pass has a share; after
+// the last tile the next pass begins.
 Fetch RowsMeanwhile(const GemmArgs& g, const RowTiles& tiles, const Pass& pass, int64_t tile,
-                    const Step& s) {
-  const int64_t a_row = g.a_packed ? s.depth : g.a_row;
-  if (a_row > 2 * s.depth) return {};  // mostly what is not needed
+                    int64_t p, int64_t depth) {
+  const int64_t a_row = g.a_packed ? depth : g.a_row;
+  if (a_row > 2 * depth) return {};  // mostly what is not needed
   const int64_t next = tile + 1 < pass.tile_end ? tile + 1 : pass.tile_begin;
   const int64_t row = tiles.Begin(next), rows = tiles.Begin(next + 1) - row;
-  const int64_t floats = rows * a_row, panels = pass.last - pass.first;
-  return {TileOfA(g, row, rows, s.p) + floats * (s.panel - pass.first) / panels,
-          floats * s.panels / panels * kFloat};
+  const int64_t share = CeilDiv(rows * a_row, pass.last - pass.first);
+  return {TileOfA(g, row, rows, p), share, CeilDiv(share * kFloat, depth)};
 }
 
 void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
@@ -163,8 +166,8 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
   // One tile alone reads panels of b from memory, and one after the other.
   t.ahead = s.rows == g.m && s.panels == 1 ? kFarAhead : kAhead;
   t.out = c, t.out_row = g.c_row;
-  t.next = s.fetch.bytes > 0 ? s.fetch.at : t.a;
-  t.next_step = CeilDiv(s.fetch.bytes, s.depth);
+  t.next = s.next_step > 0 ? s.next : t.a;
+  t.next_step = s.next_step;
   if (s.p == 0 && e.bias != nullptr) t.bias = e.bias + col;
   const float* residual =
       e.residual == nullptr ? nullptr : e.residual + s.row * e.residual_row + col;
@@ -346,15 +349,17 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
                        : std::min(panel_end, first + stay);
       const Pass pass = {tile_begin, tile_end, first, last, panel_end, rows_stay};
       for (int64_t t = tile_begin; t < tile_end; ++t) {
+        Fetch fetch = PanelsMeanwhile(args, kernels.panel, pass, t, p, end - p);
+        if (!rows_stay && fetch.step == 0) {
+          fetch = RowsMeanwhile(args, tiles, pass, t, p, end - p);
+        }
         Step step;
         step.row = tiles.Begin(t), step.rows = tiles.Begin(t + 1) - step.row;
         step.p = p, step.depth = end - p;
         for (step.panel = first; step.panel < last; step.panel += step.panels) {
           step.panels = GroupAt(step.panel, last, whole, most);
-          step.fetch = PanelsMeanwhile(args, kernels.panel, pass, t, step);
-          if (!rows_stay && step.fetch.bytes == 0) {
-            step.fetch = RowsMeanwhile(args, tiles, pass, t, step);
-          }
+          step.next = fetch.at + (step.panel - first) * fetch.floats;
+          step.next_step = fetch.step * step.panels;
           RunStep(kernels, args, step);
         }
       }
