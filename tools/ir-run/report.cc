@@ -50,9 +50,9 @@ std::string MemoryLine(const Session::Stats& memory) {
       kib(memory.buffer_bytes));
 }
 
-std::string ErrorText(const Difference& d) {
+std::string ErrorText(const Difference& d, bool judged = true) {
   return fmt::format("{:.2e} abs {:.2e} rel{}", d.max_abs, d.max_rel,
-                     d.pass ? "" : fmt::format(" FAIL ({})", d.problem));
+                     d.pass || !judged ? "" : fmt::format(" FAIL ({})", d.problem));
 }
 
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -85,7 +85,8 @@ std::string TextReport(const Report& report, const Options& options) {
         text += "  original  against expected  " + ErrorText(output.original) + "\n";
         text += "  optimised against expected  " + ErrorText(output.optimized) + "\n";
       }
-      text += "  optimised against original  " + ErrorText(output.between) + "\n";
+      text +=
+          "  optimised against original  " + ErrorText(output.between, !output.has_expected) + "\n";
     }
   }
   text += fmt::format(
