@@ -98,6 +98,10 @@ void AppendRows(const AttentionCall& call, int64_t head, const TensorView& past,
                           present.as<float>() + head * call.k_len * dim);
   for (int64_t j = 0; j < call.new_len(); ++j, to += dim) {
     const float* from = now.as<float>() + layout.At(b, h, j);
+    if (layout.element == 1) {
+      std::copy_n(from, dim, to);
+      continue;
+    }
     for (int64_t d = 0; d < dim; ++d) to[d] = from[d * layout.element];
   }
 }
