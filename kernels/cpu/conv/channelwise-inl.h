@@ -167,6 +167,104 @@ inline void BorderOf(const Channelwise& call, const float* x, int64_t left, Span
   }
 }
 
+// A convolution at kShared neighbouring outputs for windows of a width and step known here: what
+// neighbouring windows share is read once and stays in registers. `at(i, q)` points to the first
+// channel of pixel q of row i.
+constexpr int kShared = 7;
+constexpr int64_t kMaxSharedRows = 7;
+
+template <int kWidth, int kStride, bool kPart, typename At, typename Activate>
+__attribute__((always_inline)) inline void SharedAt(const Channelwise& call, At at, Span rows,
+                                                    int64_t c, int64_t n, Activate activate,
+                                                    float* out) {
+  constexpr int kPixels = (kShared - 1) * kStride + kWidth;
+  const auto load = [n](const float* p) { return kPart ? LoadPart(p, n) : Load(p); };
+  Vec sum[kShared];
+  const Vec first = call.bias != nullptr ? load(call.bias + c) : Vec{};
+#pragma GCC unroll 8
+  for (int p = 0; p < kShared; ++p) sum[p] = first;
+  const float* weights = call.weights + rows.begin * kWidth * call.channels + c;
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    Vec pixels[kPixels];
+#pragma GCC unroll 32
+    for (int q = 0; q < kPixels; ++q) pixels[q] = load(at(i, q) + c);
+#pragma GCC unroll 8
+    for (int j = 0; j < kWidth; ++j, weights += call.channels) {
+      const Vec w = load(weights);
+#pragma GCC unroll 8
+      for (int p = 0; p < kShared; ++p) sum[p] = Fma(pixels[p * kStride + j], w, sum[p]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < kShared; ++p) {
+    float* to = out + p * call.channels + c;
+    if constexpr (kPart) {
+      StorePart(to, activate(sum[p]), n);
+    } else {
+      Store(to, activate(sum[p]));
+    }
+  }
+}
+
+template <int kWidth, int kStride, typename At, typename Activate>
+inline void Shared(const Channelwise& call, At at, Span rows, Activate activate, float* out) {
+  int64_t c = 0;
+  for (; c + kLanes <= call.channels; c += kLanes) {
+    SharedAt<kWidth, kStride, false>(call, at, rows, c, kLanes, activate, out);
+  }
+  if (c < call.channels) {
+    SharedAt<kWidth, kStride, true>(call, at, rows, c, call.channels - c, activate, out);
+  }
+}
+
+// `x` is the row of the image where the windows start, inside or not. The last outputs are computed
+// together with some before them.
+template <int kWidth, int kStride, typename Activate>
+inline void SharedRow(const Channelwise& call, const float* x, Span rows, Activate activate,
+                      float* out) {
+  constexpr int kPixels = (kShared - 1) * kStride + kWidth;
+  const int64_t channels = call.channels, in = call.columns.in;
+  const int64_t row_step = call.rows.dilation * in * channels, last = call.out_width - kShared;
+  for (int64_t o = 0; o < call.out_width; o += kShared) {
+    const int64_t first = o < last ? o : last, left = first * kStride - call.columns.pad_begin;
+    float* to = out + first * channels;
+    if (left >= 0 && left + kPixels <= in) {
+      const float* from = x + left * channels;
+      Shared<kWidth, kStride>(
+          call, [=](int64_t i, int q) { return from + i * row_step + q * channels; }, rows,
+          activate, to);
+      continue;
+    }
+    const float* table[kMaxSharedRows][kPixels];
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int q = 0; q < kPixels; ++q) {
+        const int64_t column = left + q;
+        table[i][q] =
+            column >= 0 && column < in ? x + i * row_step + column * channels : call.zeros;
+      }
+    }
+    Shared<kWidth, kStride>(
+        call, [&](int64_t i, int q) { return table[i][q]; }, rows, activate, to);
+  }
+}
+
+// Whether a row was of a shape that is known here, with registers for what windows share.
+template <typename Activate>
+inline bool TrySharedRow(const Channelwise& call, const float* x, Span rows, Activate activate,
+                         float* out) {
+  if (kLanes < 16 || call.out_width < kShared || call.columns.dilation != 1 ||
+      call.rows.kernel > kMaxSharedRows) {
+    return false;
+  }
+  const int64_t width = call.columns.kernel, stride = call.columns.stride;
+  if (width == 3 && stride == 1) return SharedRow<3, 1>(call, x, rows, activate, out), true;
+  if (width == 3 && stride == 2) return SharedRow<3, 2>(call, x, rows, activate, out), true;
+  if (width == 5 && stride == 1) return SharedRow<5, 1>(call, x, rows, activate, out), true;
+  if (width == 5 && stride == 2) return SharedRow<5, 2>(call, x, rows, activate, out), true;
+  if (width == 7 && stride == 1) return SharedRow<7, 1>(call, x, rows, activate, out), true;
+  return false;
+}
+
 template <ChannelwiseOp kOp, typename Activate>
 inline void Row(const Channelwise& call, const float* x, int64_t row, Activate activate,
                 float* out) {
@@ -175,6 +273,9 @@ inline void Row(const Channelwise& call, const float* x, int64_t row, Activate a
   const Span inside_rows = Inside(rows, top, 0, rows.in);
   const Span padded_rows = Inside(rows, top, -rows.pad_begin, rows.in + rows.pad_end);
   const float* window_row = x + top * columns.in * call.channels;
+  if constexpr (kOp == ChannelwiseOp::kConvolve) {
+    if (TrySharedRow(call, window_row, inside_rows, activate, out)) return;
+  }
   for (int64_t o = 0; o < call.out_width;) {
     const int64_t left = o * columns.stride - columns.pad_begin;
     const Span inside = Inside(columns, left, 0, columns.in);
