@@ -286,7 +286,8 @@ class Ours {
     }
     const auto* b = static_cast<float*>(x.b);
     copies_.resize(Count(CopiesOfWeights(bytes_read())));
-    for (std::vector<float>& copy : copies_) copy.resize(static_cast<size_t>(bytes_read() / 4) + 16);
+    for (std::vector<float>& copy : copies_)
+      copy.resize(static_cast<size_t>(bytes_read() / 4) + 16);
     if (type == Type::kInt8) {
       // Any numbers do for the speed.
       std::vector<int8_t> values(Count(s.k * s.n));
