@@ -135,23 +135,14 @@ class Worker {
 
   // Takes tasks from the common counter until none is left.
   void Run(int64_t slot, std::atomic<int64_t>& next) const {
-    const int64_t chunk =
-        state_.slots == 1 ? tasks() : std::max<int64_t>(1, tasks() / (state_.slots * 16));
-    AttentionTile tiles[2] = {SameForAll(), SameForAll()};
-    for (AttentionTile& tile : tiles) tile.scratch = scratch_ + slot * state_.slot_floats;
+    const int64_t chunk = std::max<int64_t>(1, tasks() / (state_.slots * 16));
+    AttentionTile tile = SameForAll();
+    tile.scratch = scratch_ + slot * state_.slot_floats;
     for (;;) {
       const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= tasks()) return;
       const int64_t end = std::min(tasks(), begin + chunk);
-      SetTask(begin, tiles[begin % 2]);
-      tiles[begin % 2].fetched = false;
-      for (int64_t task = begin; task < end; ++task) {
-        AttentionTile &tile = tiles[task % 2], &after = tiles[(task + 1) % 2];
-        tile.next = task + 1 < end ? &after : nullptr;
-        if (tile.next != nullptr) SetTask(task + 1, after);
-        Attend(task, tile);
-        after.fetched = true;
-      }
+      for (int64_t task = begin; task < end; ++task) Attend(task, tile);
     }
   }
 
@@ -277,6 +268,7 @@ class Worker {
 
   void Attend(int64_t task, AttentionTile& tile) const {
     if (call_.has_past && state_.AppendsInTasks()) Append(call_, args_, task);
+    SetTask(task, tile);
     Run(tile);
     if (Swallowed() && HiddenKeysCount(tile)) {
       SetRows(RowsOf(task), tile);

@@ -12,44 +12,6 @@ namespace {
 
 inline int64_t WholeVectors(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// Asks for a row of n values, which come closer.
-inline void FetchRow(const float* row, int64_t n) {
-  for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(row + i, 0, 2);
-}
-
-// Asks for part i of n of the keys [begin, end) of a tile and of their values: the latencies of
-// rows in many places would add up otherwise.
-inline void FetchKeys(const AttentionTile& t, int64_t begin, int64_t end, int64_t i, int64_t n) {
-  const int64_t keys = end - begin;
-  for (int64_t j = begin + keys * i / n; j < begin + keys * (i + 1) / n; ++j) {
-    if (t.k_element == 1) FetchRow(t.k + j * t.k_row, t.dim);
-    FetchRow(t.v + j * t.v_row, t.v_dim);
-  }
-}
-
-// Asks for part i of n of what is added to the scores of a tile's rows with keys [begin, end).
-inline void FetchTerms(const AttentionTile& t, int64_t begin, int64_t end, int64_t i, int64_t n) {
-  const ScoreTerm<float>* const terms[2] = {&t.bias, &t.mask};
-  for (const ScoreTerm<float>* term : terms) {
-    if (term->rows.base == nullptr || term->step == 0) continue;
-    const int64_t first = t.rows * i / n, last = t.rows * (i + 1) / n;
-    RowWalk at(t, first);
-    for (int64_t r = first; r < last; ++r, at.Next()) {
-      FetchRow(term->rows.At(at.i, at.g) + begin, end - begin);
-    }
-  }
-}
-
-// Asks for part i of n of what a tile reads first.
-inline void FetchTile(const AttentionTile& t, int64_t i, int64_t n) {
-  const int64_t end = Min64(t.end, t.begin + kKeyBlock);
-  FetchKeys(t, t.begin, end, i, n);
-  FetchTerms(t, t.begin, end, i, n);
-  const int64_t first = t.rows * i / n, last = t.rows * (i + 1) / n;
-  RowWalk at(t, first);
-  for (int64_t r = first; r < last; ++r, at.Next()) FetchRow(t.q.At(at.i, at.g), t.dim);
-}
-
 struct Tile {
   AttentionTile& t;
   const int64_t v_padded;  // elements of a row of results
@@ -313,15 +275,6 @@ struct Tile {
     return t.part != nullptr ? t.part + row * t.v_dim : t.out.At(at.i, at.g);
   }
 
-  // Asks for the lines of the results of a strip, so that storing need not wait for them.
-  void FetchOutput(const Strip& strip) const {
-    RowWalk at = strip.begin;
-    for (int64_t r = 0; r < strip.count; ++r, at.Next()) {
-      const float* const row = OutputOf(strip.first + r, at);
-      for (int64_t i = 0; i < t.v_dim; i += 16) __builtin_prefetch(row + i, 1);
-    }
-  }
-
   // What rows of a strip are multiplied with in the end.
   void LastFactors(const Strip& strip, float* factors) const {
     for (int64_t i = 0; i < strip.count; i += kLanes) {
@@ -372,13 +325,11 @@ struct Tile {
       from = Clamp64(strip.begin.i + t.first_seen - begin, 0, n) / kPanel * kPanel;
       if (from >= n) return;
     }
-    const bool last = begin + n >= end;
-    if (last) FetchOutput(strip);
     alignas(64) float max[kStripRows * kLanes], factors[kStripRows + kLanes];
     Scores(strip, begin, from, n, max);
     if (unusual || t.by_position) HideKeys(strip, begin, from, n, max);
     Softmax(strip, from, n, max, factors);
-    AddValues(strip, begin, from, n, factors, last);
+    AddValues(strip, begin, from, n, factors, begin + n >= end);
   }
 
   // Writes what rows are that have seen no key.
@@ -394,24 +345,17 @@ struct Tile {
 
   void Run() {
     for (int64_t r = 0; r < t.rows; ++r) t.max[r] = kMinusInfinity, t.sum[r] = 0;
-    if (!t.fetched) FetchTile(t, 0, 1);
     // Fewer keys at a time where heads are wide: a block is used by all strips.
     const int64_t all = t.end - t.begin;
     const int64_t most = t.dim + t.v_dim <= 256 ? kKeyBlock : kKeyBlock / 2;
     const int64_t size = all > 0 ? KeyBlockSize(all, most) : 1;
     const int64_t strips = (t.rows + kStripRows - 1) / kStripRows;
     for (int64_t begin = t.begin; begin < t.end; begin += size) {
-      const int64_t n = Min64(size, t.end - begin), after = begin + n;
+      const int64_t n = Min64(size, t.end - begin);
       PackKeys(begin, n);
       if (!values_in_place) PackValues(begin, n);
       for (int64_t s = 0, first = 0; s < strips; ++s) {
         const int64_t count = (t.rows - first) / (strips - s);
-        if (after < t.end) {
-          FetchKeys(t, after, Min64(t.end, after + size), s, strips);
-          FetchTerms(t, after, Min64(t.end, after + size), s, strips);
-        } else if (t.next != nullptr) {
-          FetchTile(*t.next, s, strips);
-        }
         Strip strip(t, s, first, count);
         AddBlock(strip, begin, n);
         first += count;

@@ -57,9 +57,6 @@ struct AttentionTile {
   float max[kMaxTileRows];  // of the scores; -inf if all are
   float sum[kMaxTileRows];  // of exp(score - max), or exp(score) if max is -inf
 
-  const AttentionTile* next =
-      nullptr;               // what comes next and is to be fetched meanwhile; may be null
-  bool fetched = false;      // this one has been somebody's next
   float* scratch = nullptr;  // TileScratchFloats(dim, v_dim), on a cache line's boundary
 };
 
