@@ -4,6 +4,8 @@
 
 #include "executor/attr_decode.h"
 #include "executor/concrete_shapes.h"
+#include "executor/large_constant.h"
+#include "executor/lasting_memory.h"
 #include "executor/lowered_op.h"
 #include "executor/tensor.h"
 #include "fmt/format.h"
@@ -37,6 +39,18 @@ Attribute ToElements(Context& context, const Tensor& tensor) {
   return Attribute::Elements(context, type, Blob::Borrow(bytes, tensor.owner()));
 }
 
+// Weights in a model's file, say: read where they are if the kernel can, and not left in memory.
+bool IsLarge(Attribute elements) {
+  return elements.blob() != nullptr && elements.blob()->size() >= LargeConstant::kBytes;
+}
+
+absl::StatusOr<Tensor> MakeLasting(const ResultShape& shape) {
+  Tensor tensor = Tensor::Borrow(shape.dtype, shape.shape, nullptr, nullptr);
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<std::byte> memory,
+                         AllocateLasting(tensor.num_bytes()));
+  return Tensor::Borrow(shape.dtype, shape.shape, memory.get(), memory);
+}
+
 Attribute IntVector(Context& context, std::span<const int64_t> values, bool scalar) {
   const auto length = static_cast<int64_t>(values.size());
   const Type type = Type::Tensor(context, DType::kI64,
@@ -62,7 +76,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
       return absl::InvalidArgumentError(
           fmt::format("an operand of {} is not constant", info.name()));
     }
-    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), Tensor::FromAttribute(operand));
+    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), Tensor::FromAttribute(operand, IsLarge(operand)));
   }
   for (const Tensor& input : inputs) operand_views.push_back(input.view());
   const SymbolLookup lookup =
@@ -94,7 +108,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   std::vector<Tensor> results;
   std::vector<TensorView> outputs;
   for (const ResultShape& shape : *shapes) {
-    TENON_ASSIGN_OR_RETURN(results.emplace_back(), Tensor::TryMake(shape.dtype, shape.shape));
+    TENON_ASSIGN_OR_RETURN(results.emplace_back(), MakeLasting(shape));
   }
   for (const Tensor& result : results) outputs.push_back(result.view());
 
@@ -107,7 +121,13 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   TENON_ASSIGN_OR_RETURN(const std::vector<int> kernel_inputs,
                          KernelInputs(info, static_cast<int>(operands.size()), slots));
   std::vector<TensorView> in;
-  for (int input : kernel_inputs) in.push_back(input < 0 ? TensorView() : operand_views[input]);
+  for (int input : kernel_inputs) {
+    if (input >= 0 && !inputs[input].aligned() && !kernel->reads_unaligned(in.size())) {
+      TENON_ASSIGN_OR_RETURN(inputs[input], Tensor::FromAttribute(operands[input]));
+      operand_views[input] = inputs[input].view();
+    }
+    in.push_back(input < 0 ? TensorView() : operand_views[input]);
+  }
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
 
   Serial serial;
@@ -139,6 +159,9 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
     return absl::Status(
         unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInvalidArgument,
         fmt::format("{}: {}", info.name(), status.message()));
+  }
+  for (Attribute operand : operands) {
+    if (IsLarge(operand)) operand.blob()->DropPages();
   }
   std::vector<Attribute> attributes;
   for (const Tensor& result : results) attributes.push_back(ToElements(context, result));

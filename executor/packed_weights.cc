@@ -1,8 +1,5 @@
 #include "executor/packed_weights.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -129,15 +126,6 @@ WeightCacheFile& PackedWeights::CacheFor(const WeightKey& first) {
       options_.warn);
 }
 
-void PackedWeights::DropPages(const Tensor& constant) const {
-  if (FileOf(constant) == nullptr) return;
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(constant.data());
-  const uintptr_t first = (begin + page - 1) / page * page;
-  const uintptr_t last = (begin + constant.num_bytes()) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-}
-
 kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::string_view layout,
                                          size_t bytes,
                                          const std::function<void(std::byte*)>& fill) {
@@ -168,7 +156,7 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
   Known known{std::string(layout), bytes, {}, packed};
   for (const Tensor& tensor : from) {
     known.from.push_back({tensor.data(), tensor.num_bytes(), tensor.owner()});
-    DropPages(tensor);
+    if (FileOf(tensor) != nullptr) DropPages(BytesOf(tensor));
   }
   known_.emplace(hash, std::move(known));
   if (key) {
@@ -205,27 +193,25 @@ kernels::PackedBytes InstructionWeights::Pack(std::span<const int> from, std::st
                                               size_t bytes,
                                               const std::function<void(std::byte*)>& fill) {
   std::string name(layout);
-  std::vector<Tensor> constants;
-  for (int input : from) {
-    TENON_CHECK(static_cast<size_t>(input) < constants_.size() && constants_[input]);
-    name += fmt::format("\n{}", input);
-    constants.push_back(constants_[input]);
-  }
+  for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = packed_.find(name); found != packed_.end()) return found->second;
+  std::vector<Tensor> constants;
+  for (int input : from) {
+    TENON_CHECK(static_cast<size_t>(input) < constants_.size());
+    const Constant& constant = constants_[static_cast<size_t>(input)];
+    constants.push_back(constant.large != nullptr ? constant.large->Hold() : constant.tensor);
+    TENON_CHECK_MSG(constants.back(), "a kernel packs what is not constant, or not once");
+  }
   kernels::PackedBytes packed = store_->Pack(constants, layout, bytes, fill);
   if (packed != nullptr) packed_.emplace(std::move(name), packed);
   return packed;
 }
 
-absl::StatusOr<void*> MisalignedConstant::MakeCopy() {
+void InstructionWeights::Done(int input) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!copy_) {
-    TENON_ASSIGN_OR_RETURN(copy_, Tensor::TryMake(source_.dtype(), source_.shape()));
-    std::memcpy(copy_.data(), source_.data(), source_.num_bytes());
-    copied_.store(copy_.data(), std::memory_order_release);
-  }
-  return copy_.data();
+  Constant& constant = constants_[static_cast<size_t>(input)];
+  if (constant.large != nullptr) std::exchange(constant.large, nullptr)->Done();
 }
 
 kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string_view layout,
@@ -238,7 +224,10 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
     std::vector<std::pair<kernels::TensorView*, void*>> replaced;
     for (int input : from) {
       kernels::TensorView& view = inputs_[static_cast<size_t>(input)];
-      if (reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) == 0) continue;
+      if (kernel_.reads_unaligned(static_cast<size_t>(input)) ||
+          reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) == 0) {
+        continue;
+      }
       absl::StatusOr<std::shared_ptr<std::byte>> copy =
           AllocateAligned(static_cast<size_t>(view.bytes()));
       memory = memory && copy.ok();

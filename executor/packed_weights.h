@@ -2,7 +2,6 @@
 #ifndef TENON_EXECUTOR_PACKED_WEIGHTS_H_
 #define TENON_EXECUTOR_PACKED_WEIGHTS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "executor/large_constant.h"
 #include "executor/tensor.h"
 #include "executor/weight_cache.h"
 #include "ir/core/source_file.h"
@@ -71,7 +71,6 @@ class PackedWeights {
                                     std::string_view layout, size_t bytes);
   WeightKey KeyOf(std::span<const Tensor> from, std::string_view layout, size_t bytes);
   WeightCacheFile& CacheFor(const WeightKey& first);
-  void DropPages(const Tensor& constant) const;
 
   const Options options_;
   mutable std::mutex mutex_;
@@ -83,46 +82,37 @@ class PackedWeights {
   Stats stats_;
 };
 
-// A constant that lies in a model's file at a place that does not suit its elements, as most do. No
-// copy is made where kernels only pack it; one is when a kernel wants to read it as it is.
-// Thread-safe.
-class MisalignedConstant {
- public:
-  explicit MisalignedConstant(Tensor source) : source_(std::move(source)) {}
-  // Null: there is none yet.
-  void* copy() const { return copied_.load(std::memory_order_acquire); }
-  absl::StatusOr<void*> MakeCopy();
-
- private:
-  const Tensor source_;
-  std::mutex mutex_;
-  Tensor copy_;
-  std::atomic<void*> copied_{nullptr};
-};
-
 // The packed weights of one instruction: keeps what it got for other shapes and sessions.
 class InstructionWeights {
  public:
-  // `constants`: by kernel input; null for those that are not constant.
-  InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Tensor> constants)
+  struct Constant {
+    Tensor tensor;                         // null: the input is not constant
+    std::shared_ptr<LargeConstant> large;  // if set, it has the bytes
+  };
+  // `constants`: by kernel input.
+  InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants)
       : store_(std::move(store)), constants_(std::move(constants)) {}
 
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                             const std::function<void(std::byte*)>& fill);
+  // No Pack of this input will need its bytes any more (Kernel::packs_once).
+  void Done(int input);
 
  private:
   const std::shared_ptr<PackedWeights> store_;
-  const std::vector<Tensor> constants_;
   std::mutex mutex_;
+  std::vector<Constant> constants_;
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs
 };
 
 // What one call of a kernel's Prepare sees of them. While bytes are made, misaligned inputs are
-// replaced by aligned copies in `inputs`, the views that the kernel has.
+// replaced by aligned copies in `inputs`, the views that the kernel has, unless it reads them
+// anywhere.
 class PrepareWeights : public kernels::WeightStore {
  public:
-  PrepareWeights(InstructionWeights& weights, std::span<kernels::TensorView> inputs)
-      : weights_(weights), inputs_(inputs), packed_(inputs.size(), false) {}
+  PrepareWeights(const kernels::Kernel& kernel, InstructionWeights& weights,
+                 std::span<kernels::TensorView> inputs)
+      : kernel_(kernel), weights_(weights), inputs_(inputs), packed_(inputs.size(), false) {}
 
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                             const std::function<void(std::byte*)>& fill) override;
@@ -130,6 +120,7 @@ class PrepareWeights : public kernels::WeightStore {
   bool packed(size_t input) const { return packed_[input]; }
 
  private:
+  const kernels::Kernel& kernel_;
   InstructionWeights& weights_;
   const std::span<kernels::TensorView> inputs_;
   std::vector<bool> packed_;

@@ -118,7 +118,7 @@ class Compiler {
     }
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     AddSets(block, table);
-    TENON_RETURN_IF_ERROR(AlignConstants());
+    TENON_RETURN_IF_ERROR(PlaceConstants());
     return table;
   }
 
@@ -375,37 +375,66 @@ class Compiler {
     if (!reason.empty())
       return Reject(op, fmt::format("kernel '{}' cannot run this: {}", name, reason));
     instruction.kernel = *kernel;
-    std::vector<Tensor> constants;
-    for (int input : instruction.kernel_inputs) {
-      constants.push_back(input < 0 ? Tensor() : program_->values[input].constant);
-    }
-    instruction.weights =
-        std::make_shared<InstructionWeights>(program_->options.weights, std::move(constants));
+    const auto is_static = [](const Value& value) { return value.type().is_static(); };
+    instruction.packs_once =
+        kernel->packs_once || (std::all_of(operands.begin(), operands.end(), is_static) &&
+                               std::all_of(results.begin(), results.end(),
+                                           [](const Type& type) { return type.is_static(); }));
     return absl::OkStatus();
   }
 
-  // Copies what is read from a place that does not suit it. Large constants that only kernels with
-  // a Prepare read wait: they are most likely packed (Walk::PrepareKernel).
-  absl::Status AlignConstants() {
-    constexpr size_t kLarge = size_t{64} << 10;
-    std::vector<bool> waits(program_->values.size(), true);
+  // By value: how many kernel inputs show it that kernels may pack, or read at any address. -1: it
+  // is read in other ways too.
+  std::vector<int> CountPackers() const {
+    std::vector<int> count(program_->values.size(), 0);
+    for (int output : program_->output_values) count[output] = -1;
     for (const Instruction& instruction : program_->instructions) {
-      if (instruction.kind == Instruction::Kind::kCall && instruction.kernel.prepare != nullptr)
-        continue;
-      for (int operand : instruction.operands) waits[operand] = false;
+      std::vector<int> others = instruction.operands;
+      if (instruction.kind == Instruction::Kind::kCall) {
+        for (size_t i = 0; i < instruction.kernel_inputs.size(); ++i) {
+          const int value = instruction.kernel_inputs[i];
+          if (value < 0) continue;
+          std::erase(others, value);
+          if (instruction.kernel.prepare == nullptr && !instruction.kernel.reads_unaligned(i)) {
+            count[value] = -1;
+          } else if (count[value] >= 0) {
+            ++count[value];
+          }
+        }
+      }
+      for (int value : others) count[value] = -1;
     }
-    for (int output : program_->output_values) waits[output] = false;
+    return count;
+  }
+
+  // What is large and most likely packed waits for that (Walk::PrepareKernel). Of the rest, what
+  // lies where it does not suit its readers is copied.
+  absl::Status PlaceConstants() {
+    const std::vector<int> packers = CountPackers();
     for (size_t i = 0; i < program_->values.size(); ++i) {
       ProgramValue& value = program_->values[i];
-      if (!value.constant || value.constant.aligned()) continue;
-      if (waits[i] && value.constant.num_bytes() >= kLarge) {
-        value.misaligned = std::make_shared<MisalignedConstant>(value.constant);
-        continue;
+      if (!value.constant) continue;
+      if (packers[i] >= 0 && value.constant.num_bytes() >= LargeConstant::kBytes) {
+        const Tensor source = std::move(value.constant);
+        value.large = std::make_shared<LargeConstant>(source, packers[i]);
+        value.constant = Tensor::Borrow(source.dtype(), source.shape(), source.data(), nullptr);
+      } else if (!value.constant.aligned()) {
+        TENON_ASSIGN_OR_RETURN(Tensor copy,
+                               Tensor::TryMake(value.constant.dtype(), value.constant.shape()));
+        if (copy.num_bytes() > 0) std::memcpy(copy.data(), value.constant.data(), copy.num_bytes());
+        value.constant = std::move(copy);
       }
-      TENON_ASSIGN_OR_RETURN(Tensor copy,
-                             Tensor::TryMake(value.constant.dtype(), value.constant.shape()));
-      if (copy.num_bytes() > 0) std::memcpy(copy.data(), value.constant.data(), copy.num_bytes());
-      value.constant = std::move(copy);
+    }
+    for (Instruction& instruction : program_->instructions) {
+      if (instruction.kernel.prepare == nullptr) continue;
+      std::vector<InstructionWeights::Constant> constants;
+      for (int input : instruction.kernel_inputs) {
+        constants.emplace_back();
+        if (input < 0) continue;
+        constants.back() = {program_->values[input].constant, program_->values[input].large};
+      }
+      instruction.weights =
+          std::make_shared<InstructionWeights>(program_->options.weights, std::move(constants));
     }
     return absl::OkStatus();
   }

@@ -41,11 +41,12 @@ struct Instruction {
   std::shared_ptr<const void> attrs;
   // kCall
   kernels::Kernel kernel;
-  std::vector<int> kernel_inputs;  // value numbers, -1 for an absent operand
-  std::shared_ptr<InstructionWeights> weights;
-  int inplace = -1;         // operand whose buffer result 0 takes over
-  std::vector<int> joined;  // operands that lie in result 0 already (parts.h)
-  bool parts = false;       // the results lie in operand 0
+  std::vector<int> kernel_inputs;               // value numbers, -1 for an absent operand
+  std::shared_ptr<InstructionWeights> weights;  // null unless the kernel has a Prepare
+  bool packs_once = false;                      // all Prepares of it pack the same
+  int inplace = -1;                             // operand whose buffer result 0 takes over
+  std::vector<int> joined;                      // operands that lie in result 0 already (parts.h)
+  bool parts = false;                           // the results lie in operand 0
   // kDims
   std::vector<DimExpr> dims;
   // kIf, kFor, kWhile
@@ -63,8 +64,8 @@ struct ProgramValue {
   int set = -1;     // buffer set
   int input = -1;   // function argument
   Tensor constant;  // null unless a constant
-  // Null unless the constant's place does not suit its elements.
-  std::shared_ptr<MisalignedConstant> misaligned;
+  // If set, it has the bytes of the constant, and `constant` only its shape.
+  std::shared_ptr<LargeConstant> large;
   int last_use = -1;       // instruction; num_instructions for function results
   bool on_device = false;  // its data is in device memory
 };

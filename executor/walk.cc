@@ -40,10 +40,8 @@ absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
     const Tensor& constant = program_.values[i].constant;
     if (!constant) continue;
     values_[i].shape.assign(constant.shape().begin(), constant.shape().end());
-    values_[i].data = constant.data();
-    if (const auto& misaligned = program_.values[i].misaligned; misaligned != nullptr) {
-      if (void* copy = misaligned->copy(); copy != nullptr) values_[i].data = copy;
-    }
+    const LargeConstant* large = program_.values[i].large.get();
+    values_[i].data = large != nullptr ? large->data() : constant.data();
   }
   return absl::OkStatus();
 }
@@ -257,7 +255,8 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
       if (number < 0) continue;
       weights[i].data = program_.values[number].constant ? values_[number].data : nullptr;
     }
-    PrepareWeights store(*instruction.weights, std::span(weights.data(), weights.size()));
+    PrepareWeights store(instruction.kernel, *instruction.weights,
+                         std::span(weights.data(), weights.size()));
     kernels::PrepareArgs args;
     args.inputs = std::span<const TensorView>(weights.data(), weights.size());
     args.outputs = outputs;
@@ -275,11 +274,16 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
     bool copied = false;
     for (size_t i = 0; i < weights.size(); ++i) {
       const int number = instruction.kernel_inputs[i];
-      if (number < 0 || program_.values[number].misaligned == nullptr || store.packed(i)) continue;
-      const absl::StatusOr<void*> copy = program_.values[number].misaligned->MakeCopy();
-      if (!copy.ok()) return program_.Error(instruction, copy.status());
-      copied = copied || values_[number].data != *copy;
-      values_[number].data = *copy;
+      if (number < 0 || program_.values[number].large == nullptr) continue;
+      if (store.packed(i)) {
+        if (instruction.packs_once) instruction.weights->Done(static_cast<int>(i));
+        continue;
+      }
+      if (instruction.kernel.reads_unaligned(i)) continue;
+      const absl::StatusOr<void*> data = program_.values[number].large->MakeAligned();
+      if (!data.ok()) return program_.Error(instruction, data.status());
+      copied = copied || values_[number].data != *data;
+      values_[number].data = *data;
     }
     if (!copied) return absl::OkStatus();
     state = nullptr;

@@ -44,8 +44,8 @@ class Walk {
   // The decoded attributes of an instruction.
   std::shared_ptr<const void> attrs(size_t instruction) const { return attrs_[instruction]; }
 
-  // Runs the kernel's Prepare. Of misaligned constants that it did not pack copies are made, and
-  // values() has them.
+  // Runs the kernel's Prepare. Of misaligned constants that it did not pack and cannot read where
+  // they are copies are made, and values() has them.
   absl::Status PrepareKernel(const Instruction& instruction, const void* attrs,
                              std::span<const kernels::TensorView> inputs,
                              std::span<const kernels::TensorView> outputs,

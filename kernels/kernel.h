@@ -109,6 +109,7 @@ class WeightStore {
   // which must be constants: blocking, transposition, instruction set, dtype. `fill` writes all
   // `bytes` bytes. It is called at most once a program for equal constants and layouts, and not at
   // all when a cache file has the bytes. Null: no memory.
+  // Only `fill` reads inputs `from`: at other times their bytes need not be in memory.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
 };
@@ -174,6 +175,16 @@ struct Kernel {
   // Backend::kCuda: operands that the kernel reads on the host, as bounds and extents; bit i =
   // input i. All others, and the results, are in device memory.
   uint32_t host_inputs = 0;
+  // Constants that may lie at any address, as they do in model files: bit i = input i. All else is
+  // aligned to its elements.
+  uint32_t unaligned_inputs = 0;
+  // Whatever the shapes of its other operands are, unless a result is empty: Prepare packs the same
+  // constants in the same layouts. Once it has, they are not needed any more.
+  bool packs_once = false;
+
+  bool reads_unaligned(size_t input) const {
+    return input < 32 && ((unaligned_inputs >> input) & 1) != 0;
+  }
 };
 
 }  // namespace tenon::kernels

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/cleanup/cleanup.h"
 #include "executor/evaluator.h"
 #include "executor/gpu/transfers.h"
 #include "executor/passes.h"
@@ -208,7 +209,14 @@ std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
 }
 
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {
-  const Model lowered = model.Clone();
+  return Compile(model.Clone(), options);
+}
+
+absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
+  const std::shared_ptr<Context> shared_context = model.shared_context();
+  // Behind the module: what only its constants hold goes.
+  const absl::Cleanup release = [&] { shared_context->ReleaseUnusedBlobs(); };
+  const Model lowered = std::move(model);
   Operation* main = lowered.main();
   if (main == nullptr) {
     return absl::InvalidArgumentError(
@@ -229,11 +237,11 @@ absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& option
   }
   ProgramOptions program;
   program.threads = options.threads;
-  program.weights =
-      options.weights != nullptr ? options.weights : MakePackedWeights(model, options.weight_cache);
+  program.weights = options.weights != nullptr ? options.weights
+                                               : MakePackedWeights(lowered, options.weight_cache);
   program.gpu = options.gpu;
   program.check_memory = options.check_memory;
-  program.context = model.shared_context();
+  program.context = shared_context;
   return Program::Compile(main, program);
 }
 

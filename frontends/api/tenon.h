@@ -127,6 +127,9 @@ std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
 // Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the
 // operation and its node, if no kernel runs it.
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options = {});
+// The same of a model that is not needed any more, also if this fails: the program alone holds the
+// constants then, and gives up what it has packed.
+absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options = {});
 
 // Programs are run by Program::Run, or by a Session per thread; an IoBinding keeps inputs and
 // outputs bound from run to run.

@@ -114,7 +114,8 @@ absl::StatusOr<FileBytes> ExternalData::Read(const onnxpb::TensorProto& tensor, 
     return Refuse(location, fmt::format("has {} bytes; {} at offset {} are needed",
                                         file.bytes.size(), size, offset));
   }
-  return FileBytes{.bytes = file.bytes.subspan(offset, size), .owner = file.owner};
+  file.bytes = file.bytes.subspan(offset, size);
+  return file;
 }
 
 }  // namespace tenon::onnx

@@ -51,6 +51,7 @@ absl::StatusOr<FileBytes> MapDescriptor(int fd, const std::string& path) {
   SourceFile source = {
       .path = path,
       .bytes = bytes,
+      .owner = owner,
       .device = info.st_dev,
       .inode = info.st_ino,
       .modified_ns = info.st_mtim.tv_sec * kNanosecondsPerSecond + info.st_mtim.tv_nsec};

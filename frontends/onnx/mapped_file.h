@@ -16,7 +16,7 @@ namespace tenon::onnx {
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
-  SourceFile source{};  // if it is a regular file
+  SourceFile source{};  // if it is a regular file, or a part of one
 };
 
 // Maps a regular file; "-" reads standard input, other kinds of file are read to their end.

@@ -72,11 +72,16 @@ absl::StatusOr<std::shared_ptr<const Blob>> CopyTyped(
   });
 }
 
+std::shared_ptr<const Blob> Share(const FileBytes& file) {
+  return file.source.bytes.empty() ? Blob::Borrow(file.bytes, file.owner)
+                                   : Blob::OfFile(file.bytes, file.owner);
+}
+
 // True is one byte of value 1 in the IR, and any byte but 0 in some files.
 std::shared_ptr<const Blob> NormalizeBool(FileBytes file) {
   bool normal = true;
   for (std::byte b : file.bytes) normal = normal && static_cast<unsigned char>(b) <= 1;
-  if (normal) return Blob::Borrow(file.bytes, file.owner);
+  if (normal) return Share(file);
   return Blob::Make(file.bytes.size(), [&](std::byte* out) {
     for (std::byte b : file.bytes) *out++ = std::byte{b != std::byte{0}};
   });
@@ -96,7 +101,9 @@ absl::StatusOr<FileBytes> RawBytes(const TensorProto& tensor, const TensorSource
     return absl::InvalidArgumentError(
         fmt::format("has {} bytes, its dimensions need {}", length, size));
   }
-  return FileBytes{source.file.bytes.subspan(offset, length), source.file.owner};
+  FileBytes slice = source.file;
+  slice.bytes = slice.bytes.subspan(offset, length);
+  return slice;
 }
 
 absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DType dtype,
@@ -104,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DTy
   if (tensor.has_segment()) return absl::UnimplementedError("is a segment of a larger tensor");
   if (tensor.data_location() == TensorProto::EXTERNAL || tensor.has_raw_slice()) {
     TENON_ASSIGN_OR_RETURN(const FileBytes raw, RawBytes(tensor, source, size));
-    return dtype == DType::kBool ? NormalizeBool(raw) : Blob::Borrow(raw.bytes, raw.owner);
+    return dtype == DType::kBool ? NormalizeBool(raw) : Share(raw);
   }
   if (tensor.has_raw_data()) return absl::InternalError("has raw data outside of the file");
   const size_t count = size / SizeOf(dtype);

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "fmt/format.h"
+#include "ir/core/source_file.h"
 
 #define XXH_INLINE_ALL
 #include "xxhash.h"
@@ -27,6 +28,15 @@ std::shared_ptr<const Blob> Blob::Copy(std::span<const std::byte> bytes) {
 std::shared_ptr<const Blob> Blob::Borrow(std::span<const std::byte> bytes,
                                          std::shared_ptr<const void> owner) {
   return std::make_shared<const Blob>(bytes, std::move(owner));
+}
+
+std::shared_ptr<const Blob> Blob::OfFile(std::span<const std::byte> bytes,
+                                         std::shared_ptr<const void> owner) {
+  return std::make_shared<const Blob>(bytes, std::move(owner), /*of_file=*/true);
+}
+
+void Blob::DropPages() const {
+  if (of_file_) tenon::DropPages(bytes_);
 }
 
 size_t Blob::alignment() const {

@@ -24,6 +24,9 @@ class Blob {
   // Borrowed bytes, valid as long as `owner`. Their alignment is what the address has.
   static std::shared_ptr<const Blob> Borrow(std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner);
+  // The same, of a read-only mapping of a file.
+  static std::shared_ptr<const Blob> OfFile(std::span<const std::byte> bytes,
+                                            std::shared_ptr<const void> owner);
 
   std::span<const std::byte> bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
@@ -31,13 +34,17 @@ class Blob {
   size_t alignment() const;
   // 32 hex digits of XXH3-128 over the bytes.
   const std::string& content_hash() const;
+  // For who has read all of it and does not expect to soon again: bytes of a file leave the memory
+  // until somebody reads them.
+  void DropPages() const;
 
-  Blob(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
-      : bytes_(bytes), owner_(std::move(owner)) {}
+  Blob(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, bool of_file = false)
+      : bytes_(bytes), owner_(std::move(owner)), of_file_(of_file) {}
 
  private:
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
+  const bool of_file_;
   mutable std::once_flag hash_once_;
   mutable std::string hash_;
 };

@@ -104,7 +104,8 @@ Kernel CpuCompressedLinear() {
           .priority = 10,
           .run = Run,
           .prepare = Prepare,
-          .supports = Supports};
+          .supports = Supports,
+          .packs_once = true};
 }
 
 }  // namespace tenon::kernels

@@ -1,4 +1,5 @@
 // Sums of embeddings of floats and their norm, row by row.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -21,6 +22,21 @@ std::string Supports(const CallSignature& call) {
   return "";
 }
 
+// out += row, which lies at any address.
+void AddUnaligned(const std::byte* row, int64_t size, float* out) {
+  constexpr int64_t kPiece = 1024;
+  float piece[kPiece];
+  const auto add =
+      cpu::GetVectorOps()
+          .binary[static_cast<int>(cpu::BinaryOp::kAdd)][static_cast<int>(cpu::BinaryForm::kVV)];
+  for (int64_t i = 0; i < size; i += kPiece) {
+    const int64_t count = std::min(kPiece, size - i);
+    std::memcpy(piece, row + i * static_cast<int64_t>(sizeof(float)),
+                static_cast<size_t>(count) * sizeof(float));
+    add(out + i, piece, out + i, count);
+  }
+}
+
 // out = the sum of the row; its first part may be a table's row itself.
 KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float* out) {
   const auto add =
@@ -35,7 +51,20 @@ KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float
     if (!call.ids[i].present()) continue;
     int64_t index;
     if (KernelStatus status = call.Index(i, walk[i], index); !status.ok()) return status;
-    take(call.tables[i].as<float>() + index * call.size);
+    const TensorView& table = call.tables[i];
+    if (reinterpret_cast<uintptr_t>(table.data) % alignof(float) == 0) {
+      take(table.as<float>() + index * call.size);
+      continue;
+    }
+    const int64_t row_bytes = call.size * static_cast<int64_t>(sizeof(float));
+    const std::byte* row = table.as<std::byte>() + index * row_bytes;
+    if (sum != nullptr && sum != out) std::memcpy(out, sum, static_cast<size_t>(row_bytes));
+    if (sum != nullptr) {
+      AddUnaligned(row, call.size, out);
+    } else {
+      std::memcpy(out, row, static_cast<size_t>(row_bytes));
+    }
+    sum = out;
   }
   if (call.added.present()) take(call.added.as<float>() + walk[3]);
   if (sum != out) std::memcpy(out, sum, static_cast<size_t>(call.size) * sizeof(float));
@@ -82,7 +111,8 @@ Kernel CpuEmbedding() {
           .name = "cpu.embedding",
           .priority = 10,
           .run = Embedding,
-          .supports = Supports};
+          .supports = Supports,
+          .unaligned_inputs = 0b101010};  // the tables
 }
 
 }  // namespace tenon::kernels

@@ -225,7 +225,9 @@ Kernel CpuFusedLinear() {
           .run = Linear,
           .prepare = PrepareLinear,
           .supports = cpu::RequireF32,
-          .inplace_mask = 8};  // the residual
+          .inplace_mask = 8,  // the residual
+          .unaligned_inputs = 2,
+          .packs_once = true};
 }
 
 Kernel CpuMatMul() {
@@ -234,7 +236,9 @@ Kernel CpuMatMul() {
           .priority = 10,
           .run = MatMul,
           .prepare = PrepareMatMul,
-          .supports = cpu::RequireF32};
+          .supports = cpu::RequireF32,
+          .unaligned_inputs = 2,
+          .packs_once = true};
 }
 
 }  // namespace tenon::kernels

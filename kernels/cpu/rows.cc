@@ -155,7 +155,8 @@ Kernel CpuGather() {
           .name = "cpu.gather",
           .priority = 10,
           .run = Gather,
-          .prepare = PrepareGather};
+          .prepare = PrepareGather,
+          .unaligned_inputs = 1};
 }
 Kernel CpuSplit() { return {.op = "ten.split", .name = "cpu.split", .priority = 10, .run = Split}; }
 

@@ -178,7 +178,9 @@ KernelStatus ScatterElements(const RunArgs& args) {
 
 }  // namespace
 
-Kernel RefGather() { return {.op = "ten.gather", .name = "ref.gather", .run = Gather}; }
+Kernel RefGather() {
+  return {.op = "ten.gather", .name = "ref.gather", .run = Gather, .unaligned_inputs = 1};
+}
 
 Kernel RefGatherElements() {
   return {.op = "ten.gather_elements", .name = "ref.gather_elements", .run = GatherElements};

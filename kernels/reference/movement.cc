@@ -25,11 +25,15 @@ KernelStatus StridedCopy(const RunArgs& args) {
   if (KernelStatus status = kLayout(args, layout); !status.ok()) return status;
   return DispatchSize(args.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T* x = args.inputs[0].as<T>() + layout.offset;
+    const auto at = [&](int64_t i) {
+      return args.inputs[0].as<char>() + i * static_cast<int64_t>(sizeof(T));
+    };
     T* out = args.outputs[0].as<T>();
     const int64_t n = args.outputs[0].numel();
     StridedWalk<1> walk(View(layout.shape), {layout.strides});
-    for (int64_t i = 0; i < n; ++i, walk.Next()) out[i] = x[walk[0]];
+    for (int64_t i = 0; i < n; ++i, walk.Next()) {
+      std::memcpy(out + i, at(layout.offset + walk[0]), sizeof(T));
+    }
     return KernelStatus::Ok();
   });
 }
@@ -196,7 +200,9 @@ KernelStatus Range(const RunArgs& args) {
 
 }  // namespace
 
-Kernel RefConcat() { return {.op = "ten.concat", .name = "ref.concat", .run = Concat}; }
+Kernel RefConcat() {
+  return {.op = "ten.concat", .name = "ref.concat", .run = Concat, .unaligned_inputs = ~0u};
+}
 
 Kernel RefDynamicExpand() {
   return {
@@ -239,7 +245,10 @@ Kernel RefDynamicUnsqueeze() {
 }
 
 Kernel RefExpand() {
-  return {.op = "ten.expand", .name = "ref.expand", .run = StridedCopy<ExpandLayout>};
+  return {.op = "ten.expand",
+          .name = "ref.expand",
+          .run = StridedCopy<ExpandLayout>,
+          .unaligned_inputs = 1};
 }
 
 Kernel RefPad() { return {.op = "ten.pad", .name = "ref.pad", .run = Pad}; }
@@ -247,19 +256,34 @@ Kernel RefPad() { return {.op = "ten.pad", .name = "ref.pad", .run = Pad}; }
 Kernel RefRange() { return {.op = "ten.range", .name = "ref.range", .run = Range}; }
 
 Kernel RefReshape() {
-  return {.op = "ten.reshape", .name = "ref.copy", .run = Copy, .inplace_mask = 1};
+  return {.op = "ten.reshape",
+          .name = "ref.copy",
+          .run = Copy,
+          .inplace_mask = 1,
+          .unaligned_inputs = 1};
 }
 
 Kernel RefSlice() {
-  return {.op = "ten.slice", .name = "ref.slice", .run = StridedCopy<SliceLayout>};
+  return {.op = "ten.slice",
+          .name = "ref.slice",
+          .run = StridedCopy<SliceLayout>,
+          .unaligned_inputs = 1};
 }
 
-Kernel RefSplit() { return {.op = "ten.split", .name = "ref.split", .run = Split}; }
+Kernel RefSplit() {
+  return {.op = "ten.split", .name = "ref.split", .run = Split, .unaligned_inputs = 1};
+}
 
-Kernel RefTile() { return {.op = "ten.tile", .name = "ref.tile", .run = StridedCopy<TileLayout>}; }
+Kernel RefTile() {
+  return {
+      .op = "ten.tile", .name = "ref.tile", .run = StridedCopy<TileLayout>, .unaligned_inputs = 1};
+}
 
 Kernel RefTranspose() {
-  return {.op = "ten.transpose", .name = "ref.transpose", .run = StridedCopy<TransposeLayout>};
+  return {.op = "ten.transpose",
+          .name = "ref.transpose",
+          .run = StridedCopy<TransposeLayout>,
+          .unaligned_inputs = 1};
 }
 
 Kernel RefTrilu() { return {.op = "ten.trilu", .name = "ref.trilu", .run = Trilu}; }

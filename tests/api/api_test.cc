@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "frontends/api/passes.h"
@@ -65,6 +66,32 @@ TEST(Api, OptimisesCompilesAndRuns) {
     for (int64_t i = 0; i < (*x)[0].num_elements(); ++i) {
       ASSERT_NEAR((*x)[0].as<float>()[i], (*y)[0].as<float>()[i], 1e-4) << i;
     }
+  }
+}
+
+// A program holds what it needs of a model that is given up, and no more.
+TEST(Api, CompilesModelsThatAreGivenUp) {
+  absl::StatusOr<Model> model = Load(kModel);
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE(Optimize(*model).ok());
+  const std::shared_ptr<Context> context = model->shared_context();
+  absl::StatusOr<Program> kept = Compile(*model, {.threads = 1});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_GT(context->live_blob_bytes(), 0u);
+  absl::StatusOr<Program> alone = Compile(*std::move(model), {.threads = 1});
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(context->live_blob_bytes(), 0u);
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 2; ++i) {
+    inputs.push_back(Tensor::Make(DType::kI64, std::vector<int64_t>{2, 9}));
+    for (int64_t j = 0; j < 18; ++j) inputs[i].as<int64_t>()[j] = i == 0 ? j % 5 : 1;
+  }
+  for (int run = 0; run < 2; ++run) {
+    absl::StatusOr<std::vector<Tensor>> x = kept->Run(inputs), y = alone->Run(inputs);
+    ASSERT_TRUE(x.ok()) << x.status();
+    ASSERT_TRUE(y.ok()) << y.status();
+    ASSERT_EQ((*x)[0].num_bytes(), (*y)[0].num_bytes());
+    EXPECT_EQ(std::memcmp((*x)[0].data(), (*y)[0].data(), (*x)[0].num_bytes()), 0);
   }
 }
 

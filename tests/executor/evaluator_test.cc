@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/core/blob.h"
+#include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {
@@ -45,6 +47,59 @@ TEST_F(EvaluatorTest, RunsAnOpOnConstants) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ((*result)[0].ElementAsDouble(0), 6);
   EXPECT_EQ((*result)[0].ElementAsDouble(1), 15);
+}
+
+// Weights at an odd place of a file: read there, and not left in memory; also by kernels that need
+// them aligned.
+TEST_F(EvaluatorTest, ReadsFilesWithoutKeepingThem) {
+  const std::filesystem::path path =
+      std::filesystem::path(::testing::TempDir()) / ("evaluator_" + std::to_string(getpid()));
+  WriteWeights(path, 1);
+  {
+    const MappedWeights mapped(path);
+    // 200 x 400 elements of what is written from element 0 on, from its second byte on.
+    const std::span<const std::byte> bytes(mapped.weights.as<const std::byte>() + 1, 320'000);
+    const auto at = [&](int64_t row, int64_t column) {
+      float value;
+      std::memcpy(&value, bytes.data() + (row * 400 + column) * 4, sizeof(value));
+      return value;
+    };
+    const Type type = Type::Tensor(*context_, DType::kF32, std::vector<int64_t>{200, 400});
+    const Attribute w = Attribute::Elements(*context_, type, Blob::OfFile(bytes, nullptr));
+    const auto run = [&](std::string_view text, size_t operands) {
+      absl::StatusOr<OwnedOp> module =
+          ParseModule(*context_, Function("%x: tensor<200x400xf32>", "(tensor<200x400xf32>) -> ()",
+                                          std::string(text) + "\n  func.return() : () -> ()\n"));
+      EXPECT_TRUE(module.ok()) << module.status();
+      Operation* op = module->get()->region().front().front()->region().front().front();
+      EXPECT_EQ(at(1, 1), at(1, 1));
+      EXPECT_GT(mapped.resident_pages(), 0u);
+      absl::StatusOr<std::vector<Attribute>> result =
+          evaluator_.Evaluate(*op, std::vector<Attribute>(operands, w));
+      EXPECT_TRUE(result.ok()) << result.status();
+      // Of 79 pages.
+      EXPECT_LE(mapped.resident_pages(), 32u);
+      return result.ok() ? (*result)[0] : Attribute();
+    };
+    const Attribute joined = run(
+        "%0 = ten.concat(%x, %x) <{axis = 1 : i64}> : (tensor<200x400xf32>, tensor<200x400xf32>) "
+        "-> tensor<200x800xf32>",
+        2);
+    const Attribute turned =
+        run("%0 = ten.transpose(%x) <{perm = array<i64: 1, 0>}> : (tensor<200x400xf32>) -> "
+            "tensor<400x200xf32>",
+            1);
+    const Attribute negated =
+        run("%0 = ten.neg(%x) : (tensor<200x400xf32>) -> tensor<200x400xf32>", 1);
+    for (int64_t i : {0, 7, 199}) {
+      for (int64_t j : {0, 3, 399}) {
+        EXPECT_EQ(joined.ElementAsDouble(i * 800 + 400 + j), at(i, j));
+        EXPECT_EQ(turned.ElementAsDouble(j * 200 + i), at(i, j));
+        EXPECT_EQ(negated.ElementAsDouble(i * 400 + j), -at(i, j));
+      }
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_F(EvaluatorTest, BindsSymbols) {

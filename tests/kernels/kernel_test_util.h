@@ -7,7 +7,10 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/half.h"
@@ -44,6 +47,7 @@ struct Tensor {
   Shape shape;
   std::vector<uint64_t> storage;  // of the right alignment for every element type
   size_t bytes = 0;
+  size_t shift = 0;  // see Misalign
 
   Tensor() = default;
   Tensor(DType type, Shape extents) : dtype(type), shape(std::move(extents)) {
@@ -71,7 +75,13 @@ struct Tensor {
     return std::vector<T>(data<T>(), data<T>() + numel());
   }
   TensorView view() const {
-    return {dtype == DType::kInvalid ? nullptr : data<void>(), dtype, shape};
+    return {dtype == DType::kInvalid ? nullptr : data<char>() + shift, dtype, shape};
+  }
+  // Views begin at an odd address from now on.
+  void Misalign() {
+    storage.resize((bytes + 1 + 7) / 8);
+    std::memmove(data<char>() + 1, data<char>(), bytes);
+    shift = 1;
   }
 };
 
@@ -107,8 +117,20 @@ inline std::string WhyNot(const Kernel& kernel, const Case& c) {
   return kernel.supports({inputs, outputs, {constant.get(), inputs.size()}, c.attrs.get()});
 }
 
-// Prepares and runs twice (state must be reusable); results land in c.outputs. `share`: the input
-// whose buffer the first output uses, or -1.
+// Keeps what a kernel packs, and which inputs of.
+class TestWeightStore final : public WeightStore {
+ public:
+  PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
+                   const std::function<void(std::byte*)>& fill) override {
+    packed.insert(from.begin(), from.end());
+    return PrepareArgs().Pack(from, layout, bytes, fill);
+  }
+  std::set<int> packed;
+};
+
+// Prepares and runs twice (state must be reusable); results land in c.outputs. Inputs that
+// were packed are destroyed before the runs. `share`: the input whose buffer the first output uses,
+// or -1.
 inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int share = -1) {
   // Help whether it pays or not, so that kernels are cut up as on an idle machine.
   ThreadPool pool(
@@ -121,10 +143,16 @@ inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int 
   for (TensorView& v : no_data) v.data = nullptr;
   PrepareArgs prepare = {
       .inputs = seen, .outputs = no_data, .attrs = c.attrs.get(), .device = &device};
+  TestWeightStore weights;
+  prepare.weights = &weights;
   std::shared_ptr<KernelState> state;
   if (kernel.prepare != nullptr) {
     KernelStatus status = kernel.prepare(prepare, state);
     if (!status.ok()) return status;
+    for (int i : weights.packed) {
+      std::memset(inputs[static_cast<size_t>(i)].data, 0xff,
+                  c.inputs[static_cast<size_t>(i)].bytes);
+    }
   }
   const std::unique_ptr<void, void (*)(void*)> scratch(
       std::aligned_alloc(64, (prepare.scratch_bytes + 127) / 64 * 64), std::free);

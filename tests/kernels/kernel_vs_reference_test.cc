@@ -81,7 +81,7 @@ TEST_P(KernelVsReferenceTest, Agrees) {
   const auto generator = Generators().find(kernel.op);
   ASSERT_NE(generator, Generators().end())
       << "no cases for " << kernel.op << ": add a generator to case_generators.cc";
-  int supported = 0;
+  int supported = 0, misaligned = 0;
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     Random random(seed);
     Case want = generator->second(random);
@@ -112,6 +112,23 @@ TEST_P(KernelVsReferenceTest, Agrees) {
       ASSERT_TRUE(Same(got.outputs[0], want.outputs[0], want.magnitude))
           << "in place of input " << i;
     }
+    for (size_t i = 0; i < want.inputs.size(); ++i) {
+      if (!kernel.reads_unaligned(i) || !want.inputs[i].view().present()) continue;
+      Case got = want;
+      got.inputs[i].Misalign();
+      got.constant_inputs.push_back(i);
+      if (!WhyNot(kernel, got).empty()) continue;
+      status = RunCase(kernel, got, 3);
+      ASSERT_TRUE(status.ok()) << status.message();
+      ++misaligned;
+      for (size_t j = 0; j < want.outputs.size(); ++j) {
+        ASSERT_TRUE(Same(got.outputs[j], want.outputs[j], want.magnitude))
+            << "input " << i << " misaligned";
+      }
+    }
+  }
+  if (kernel.unaligned_inputs != 0) {
+    EXPECT_GE(misaligned, kFewestRun) << "the generator rarely makes these inputs constant";
   }
   EXPECT_GE(supported, kFewestRun) << "the generator rarely makes calls that the kernel supports";
 }

@@ -351,13 +351,14 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   report.cost = CostOf(model.main(), inputs);
   CompileOptions compile;
   compile.threads = options.threads;
-  TENON_ASSIGN_OR_RETURN(const Program program, Compile(model, compile));
+  const std::shared_ptr<Context> context = model.shared_context();
+  TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(model), compile));
   TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Ours> ours, Ours::Make(program, inputs));
   tenon.load_ms = load_ms + MsSince(start);
   for (size_t i = 0; i < inputs.size(); ++i)
     report.inputs.push_back(fmt::format("{}: {}", program.inputs()[i].name, inputs[i].type_text()));
   TENON_RETURN_IF_ERROR(Match(options, program, *ours, report).Run(std::move(tenon), inputs));
-  model.context().diagnostics().SetHandler(nullptr);
+  context->diagnostics().SetHandler(nullptr);
   return report;
 }
 

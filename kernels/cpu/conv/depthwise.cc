@@ -114,7 +114,8 @@ Kernel CpuConvDepthwise() {
           .priority = 30,
           .run = Run,
           .prepare = Prepare<nn::ConvAttrs>,
-          .supports = Supports<nn::ConvAttrs>};
+          .supports = Supports<nn::ConvAttrs>,
+          .packs_once = true};
 }
 
 Kernel CpuFusedConvDepthwise() {
@@ -123,7 +124,8 @@ Kernel CpuFusedConvDepthwise() {
           .priority = 30,
           .run = Run,
           .prepare = Prepare<fused::ConvAttrs>,
-          .supports = Supports<fused::ConvAttrs>};
+          .supports = Supports<fused::ConvAttrs>,
+          .packs_once = true};
 }
 
 }  // namespace tenon::kernels

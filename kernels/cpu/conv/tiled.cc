@@ -468,7 +468,8 @@ Kernel CpuConvTiled() {
           .priority = 20,
           .run = Conv,
           .prepare = Prepare<nn::ConvAttrs>,
-          .supports = Supports<nn::ConvAttrs>};
+          .supports = Supports<nn::ConvAttrs>,
+          .packs_once = true};
 }
 
 Kernel CpuFusedConvTiled() {
@@ -478,7 +479,8 @@ Kernel CpuFusedConvTiled() {
           .run = FusedConv,
           .prepare = Prepare<fused::ConvAttrs>,
           .supports = Supports<fused::ConvAttrs>,
-          .inplace_mask = 8};  // the residual
+          .inplace_mask = 8,  // the residual
+          .packs_once = true};
 }
 
 }  // namespace tenon::kernels

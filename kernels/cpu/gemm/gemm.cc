@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "kernels/cpu/gemm/tile.h"
 #include "kernels/cpu/isa.h"
@@ -262,6 +263,8 @@ size_t PackedBytesOfB(int64_t k, int64_t n) {
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end) {
   const GemmKernels& kernels = Kernels();
   const int64_t panel = kernels.panel;
+  const bool aligned = reinterpret_cast<uintptr_t>(b.data) % alignof(float) == 0;
+  std::vector<float> columns;  // of a panel, where they are not aligned
   for (int64_t i = begin; i < end; ++i) {
     const int64_t cols = std::min(panel, n - i * panel);
     float* out = packed + i * panel * k;
@@ -272,10 +275,20 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t beg
         std::fill(out + cols, out + panel, 0.0f);
       }
     } else if (b.row == 1) {
-      kernels.pack_columns(in, b.col, k, cols, out);
+      if (aligned) {
+        kernels.pack_columns(in, b.col, k, cols, out);
+        continue;
+      }
+      columns.resize(static_cast<size_t>(panel * k));
+      for (int64_t j = 0; j < cols; ++j) {
+        std::memcpy(columns.data() + j * k, in + j * b.col, static_cast<size_t>(k) * sizeof(float));
+      }
+      kernels.pack_columns(columns.data(), k, k, cols, out);
     } else {
       for (int64_t p = 0; p < k; ++p, out += panel) {
-        for (int64_t j = 0; j < cols; ++j) out[j] = in[p * b.row + j * b.col];
+        for (int64_t j = 0; j < cols; ++j) {
+          std::memcpy(out + j, in + p * b.row + j * b.col, sizeof(float));
+        }
         std::fill(out + cols, out + panel, 0.0f);
       }
     }

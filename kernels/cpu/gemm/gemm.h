@@ -65,7 +65,7 @@ int64_t GemmTiles(const GemmArgs& args);
 std::string PackedLayoutOfB(int64_t k, int64_t n);
 size_t PackedBytesOfB(int64_t k, int64_t n);
 // Packs panels [begin, end) of b (k rows, n columns); `packed` is where panel 0 would lie, 64-byte
-// aligned.
+// aligned. The elements of b may lie at any address.
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end);
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel);
 

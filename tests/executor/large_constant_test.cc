@@ -1,0 +1,251 @@
+// Constants that programs hold only until they are packed.
+#include "executor/large_constant.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "executor/packed_weights.h"
+#include "ir/core/blob.h"
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+// Values that tell rows and columns apart.
+float ValueAt(int64_t i) { return static_cast<float>(i % 23 - 11) * 0.03125f; }
+
+// A module whose i-th large constant lies in memory of the test's own.
+class Constants {
+ public:
+  // `misalignment`: in bytes.
+  Constants(std::string_view text, size_t misalignment) {
+    absl::StatusOr<OwnedOp> parsed = ParseModule(*context, text);
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    if (!parsed.ok()) return;
+    module = *std::move(parsed);
+    module->Walk([&](Operation* op) {
+      if (op->name() != "core.constant") return;
+      const auto n = op->result(0).type().num_elements();
+      auto memory = std::make_shared<std::vector<float>>(static_cast<size_t>(n) + 1);
+      auto* bytes = reinterpret_cast<std::byte*>(memory->data()) + misalignment;
+      for (int64_t i = 0; i < n; ++i) {
+        const float value = ValueAt(i);
+        std::memcpy(bytes + i * 4, &value, sizeof(value));
+      }
+      op->SetAttr("value",
+                  Attribute::Elements(*context, op->result(0).type(),
+                                      Blob::Borrow({bytes, static_cast<size_t>(n) * 4}, memory)));
+      memory_.push_back(memory);
+    });
+    context->ReleaseUnusedBlobs();
+  }
+  bool alive(size_t i) const { return !memory_.at(i).expired(); }
+  void DestroyModule() {
+    module = nullptr;
+    context->ReleaseUnusedBlobs();
+  }
+
+  std::shared_ptr<Context> context = NewTestContext();
+  OwnedOp module;
+
+ private:
+  std::vector<std::weak_ptr<const void>> memory_;
+};
+
+// x * w, with a number of rows that is not known before the run.
+std::string Product() {
+  return Function(R"(%x: tensor<?x160xf32, ["M", ""]>)",
+                  R"((tensor<?x160xf32, ["M", ""]>) -> tensor<?x192xf32, ["M", ""]>)", R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<160x192xf32>}> : () -> tensor<160x192xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<?x160xf32, ["M", ""]>, tensor<160x192xf32>) -> tensor<?x192xf32, ["M", ""]>
+  func.return(%0) : (tensor<?x192xf32, ["M", ""]>) -> ()
+)ir");
+}
+
+// Row 0 of x picks row `row` of w.
+void ExpectProduct(absl::StatusOr<std::vector<Tensor>> out, int64_t row) {
+  ASSERT_TRUE(out.ok()) << out.status();
+  const float* y = out->at(0).as<float>();
+  for (int64_t j = 0; j < 192; ++j) ASSERT_EQ(y[j], ValueAt(row * 192 + j)) << j;
+}
+Tensor Pick(int64_t rows, int64_t row) {
+  Tensor x = Tensor::Make(DType::kF32, std::vector<int64_t>{rows, 160});
+  std::memset(x.data(), 0, x.num_bytes());
+  x.as<float>()[row] = 1;
+  return x;
+}
+
+TEST(LargeConstant, IsGivenUpByItsLastReader) {
+  auto memory = std::make_shared<std::vector<float>>(100, 1.0f);
+  const std::weak_ptr<const void> alive = memory;
+  float* const data = memory->data();
+  const std::vector<int64_t> shape = {100};
+  LargeConstant constant(Tensor::Borrow(DType::kF32, shape, data, std::move(memory)), 2);
+  EXPECT_EQ(constant.data(), data);
+  constant.Done();
+  Tensor held = constant.Hold();
+  ASSERT_TRUE(held);
+  constant.Done();
+  EXPECT_FALSE(constant.Hold());
+  EXPECT_EQ(held.as<float>()[99], 1.0f);
+  EXPECT_FALSE(alive.expired());
+  held = Tensor();
+  EXPECT_TRUE(alive.expired());
+  // The address stays: it says that there is a constant.
+  EXPECT_EQ(constant.data(), data);
+}
+
+class LargeConstantsOfPrograms : public ::testing::TestWithParam<size_t> {};
+
+TEST_P(LargeConstantsOfPrograms, AreGivenUpOncePacked) {
+  Constants constants(Product(), GetParam());
+  absl::StatusOr<Program> program = CompileModule(constants.context, constants.module.get(), false);
+  ASSERT_TRUE(program.ok()) << program.status();
+  constants.DestroyModule();
+  EXPECT_TRUE(constants.alive(0));
+  Session first = program->NewSession(), second = program->NewSession();
+  // Nothing is packed for no rows.
+  EXPECT_TRUE(first.Run(std::vector{Tensor::Make(DType::kF32, std::vector<int64_t>{0, 160})}).ok());
+  EXPECT_TRUE(constants.alive(0));
+  ExpectProduct(first.Run(std::vector{Pick(3, 17)}), 17);
+  EXPECT_FALSE(constants.alive(0));
+  // Other shapes and sessions have what is packed.
+  for (const int64_t rows : {1, 3, 40, 200}) {
+    ExpectProduct(first.Run(std::vector{Pick(rows, 159)}), 159);
+    ExpectProduct(second.Run(std::vector{Pick(rows, 5)}), 5);
+  }
+  EXPECT_TRUE(first.Run(std::vector{Tensor::Make(DType::kF32, std::vector<int64_t>{0, 160})}).ok());
+}
+
+TEST_P(LargeConstantsOfPrograms, StayWithTheModule) {
+  Constants constants(Product(), GetParam());
+  const OwnedOp copy(Clone(*constants.module));
+  absl::StatusOr<Program> first = CompileModule(constants.context, constants.module.get(), false);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ExpectProduct(first->Run(std::vector{Pick(3, 17)}), 17);
+  EXPECT_TRUE(constants.alive(0));
+  // Another program of the same constants, now that the first has given them up.
+  absl::StatusOr<Program> second = CompileModule(constants.context, copy.get(), false);
+  ASSERT_TRUE(second.ok()) << second.status();
+  ExpectProduct(second->Run(std::vector{Pick(3, 18)}), 18);
+  ExpectProduct(first->Run(std::vector{Pick(4, 19)}), 19);
+}
+
+// Programs that share a store, one of which gives the constant up before the other packs it.
+TEST_P(LargeConstantsOfPrograms, ArePackedAgainForAnotherProgram) {
+  Constants constants(Product(), GetParam()), equal(Product(), GetParam());
+  const auto store = std::make_shared<PackedWeights>(PackedWeights::Options());
+  const auto compile = [&](Constants& of) {
+    absl::StatusOr<Program> program =
+        CompileModule(of.context, of.module.get(), false, nullptr, 1, store);
+    EXPECT_TRUE(program.ok()) << program.status();
+    of.DestroyModule();
+    return *std::move(program);
+  };
+  const Program first = compile(constants), second = compile(equal);
+  ExpectProduct(first.Run(std::vector{Pick(3, 17)}), 17);
+  EXPECT_FALSE(constants.alive(0));
+  EXPECT_TRUE(equal.alive(0));
+  ExpectProduct(second.Run(std::vector{Pick(3, 18)}), 18);
+  EXPECT_FALSE(equal.alive(0));
+}
+
+TEST_P(LargeConstantsOfPrograms, AreGivenUpWhileOthersRun) {
+  for (int round = 0; round < 20; ++round) {
+    Constants constants(Product(), GetParam());
+    absl::StatusOr<Program> program =
+        CompileModule(constants.context, constants.module.get(), false);
+    ASSERT_TRUE(program.ok()) << program.status();
+    constants.DestroyModule();
+    std::vector<std::thread> threads;
+    for (int64_t t = 1; t <= 4; ++t) {
+      threads.emplace_back([&, t] { ExpectProduct(program->Run(std::vector{Pick(t, t)}), t); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_FALSE(constants.alive(0));
+  }
+}
+
+// Packed by one instruction, read as it is by others: by address, by rows, as a result.
+TEST_P(LargeConstantsOfPrograms, StayForThoseWhoReadThem) {
+  const auto with = [](std::string_view type, std::string_view body, std::string_view results) {
+    return Function(
+        "%x: tensor<3x160xf32>, %i: tensor<2xi64>",
+        "(tensor<3x160xf32>, tensor<2xi64>) -> (tensor<3x160xf32>, " + std::string(type) + ")",
+        R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<160x160xf32>}> : () -> tensor<160x160xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<3x160xf32>, tensor<160x160xf32>) -> tensor<3x160xf32>
+)ir" + std::string(body) +
+            "  func.return(" + std::string(results) + ") : (tensor<3x160xf32>, " +
+            std::string(type) + ") -> ()\n");
+  };
+  const std::string texts[] = {
+      with("tensor<160x160xf32>",
+           "%1 = ten.neg(%w) : (tensor<160x160xf32>) -> tensor<160x160xf32>\n", "%0, %1"),
+      with("tensor<2x160xf32>",
+           "%1 = ten.gather(%w, %i) <{axis = 0 : i64}> : (tensor<160x160xf32>, tensor<2xi64>) -> "
+           "tensor<2x160xf32>\n",
+           "%0, %1"),
+      with("tensor<160x160xf32>", "", "%0, %w"),
+  };
+  for (const std::string& text : texts) {
+    Constants constants(text, GetParam());
+    absl::StatusOr<Program> program =
+        CompileModule(constants.context, constants.module.get(), false);
+    ASSERT_TRUE(program.ok()) << program.status();
+    constants.DestroyModule();
+    const std::vector<Tensor> inputs = {Pick(3, 17), Ints({2}, {2, 0})};
+    for (int run = 0; run < 2; ++run) {
+      absl::StatusOr<std::vector<Tensor>> out = program->NewSession().Run(inputs);
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_EQ((*out)[0].as<float>()[1], ValueAt(17 * 160 + 1));
+      const int64_t row = (*out)[1].shape()[0] == 2 ? 2 : 0;
+      const float sign = text.find("ten.neg") != std::string::npos ? -1.0f : 1.0f;
+      EXPECT_EQ((*out)[1].as<float>()[3], sign * ValueAt(row * 160 + 3));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Misalignment, LargeConstantsOfPrograms, ::testing::Values(0, 1));
+
+// A constant that is packed in a loop's body belongs to the program around as well.
+TEST(LargeConstant, OfRegions) {
+  Constants constants(Function("%x: tensor<3x160xf32>, %n: tensor<i64>, %c: tensor<i1>",
+                               "(tensor<3x160xf32>, tensor<i64>, tensor<i1>) -> tensor<3x160xf32>",
+                               R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<160x160xf32>}> : () -> tensor<160x160xf32>
+  %0 = ctl.if(%c) ({
+    %1 = ten.matmul(%x, %w) : (tensor<3x160xf32>, tensor<160x160xf32>) -> tensor<3x160xf32>
+    ctl.yield(%1) : (tensor<3x160xf32>) -> ()
+  }, {
+    ctl.yield(%x) : (tensor<3x160xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<3x160xf32>
+  func.return(%0) : (tensor<3x160xf32>) -> ()
+)ir"),
+                      0);
+  absl::StatusOr<Program> program = CompileModule(constants.context, constants.module.get(), false);
+  ASSERT_TRUE(program.ok()) << program.status();
+  constants.DestroyModule();
+  const bool yes = true, no = false;
+  const std::vector<int64_t> scalar;
+  const Tensor n = Tensor::Make(DType::kI64, scalar);
+  const auto run = [&](bool condition) {
+    return program->Run(
+        std::vector{Pick(3, 7), n, Tensor::Copy(DType::kBool, scalar, condition ? &yes : &no)});
+  };
+  EXPECT_TRUE(run(false).ok());
+  EXPECT_TRUE(constants.alive(0));
+  for (int i = 0; i < 2; ++i) {
+    absl::StatusOr<std::vector<Tensor>> out = run(true);
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].as<float>()[1], ValueAt(7 * 160 + 1));
+    EXPECT_FALSE(constants.alive(0));
+  }
+}
+
+}  // namespace
+}  // namespace tenon
