@@ -256,13 +256,14 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
   const int64_t own_end = Now();
   const uint32_t foreign = static_cast<uint32_t>(count) - own;
   auto finished = [&] { return region->finished.load(std::memory_order_acquire); };
-  while (!Spin(options_.spin, [&] { return finished() == foreign; })) {
+  while (!Spin(options_.caller_spin, [&] { return finished() == foreign; })) {
     const uint32_t now = finished();
     if (now != foreign) region->finished.wait(now, std::memory_order_acquire);
   }
   region->reserved.store(false, std::memory_order_release);
   if (own == 0) return;
-  const int64_t end = foreign > 0 ? Now() : own_end;
+  if (foreign == 0) return governor_.ReportUnhelped(own_end, own_end - start);
+  const int64_t end = Now();
   governor_.Report(end, end - start, own_end - own_start,
                    static_cast<double>(own) / static_cast<double>(count));
 }

@@ -29,9 +29,11 @@ class Workers {
  public:
   struct Options {
     int threads = 0;  // the caller's included; 0: one per core that this process may use
-    // How long an idle worker, and a caller whose last chunks others are finishing, look out for
-    // work before they sleep. To wake a sleeping thread takes tens of microseconds.
+    // How long an idle worker looks out for work before it sleeps. To wake a sleeping thread takes
+    // tens of microseconds, and hundreds where the host of a virtual machine wakes its processor.
     std::chrono::nanoseconds spin = std::chrono::microseconds(30);
+    // How long a caller does so whose last chunks others are finishing.
+    std::chrono::nanoseconds caller_spin = std::chrono::milliseconds(1);
     bool adaptive = true;  // callers work alone for a while when help does not pay
   };
 

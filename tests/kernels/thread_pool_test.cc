@@ -213,6 +213,24 @@ TEST(PoolGovernor, PausesWhileHelpDoesNotPay) {
   EXPECT_FALSE(governor.MayHelp(now));  // the running one goes on
 }
 
+TEST(PoolGovernor, PausesWhenNobodyComesForLong) {
+  PoolGovernor governor;
+  int64_t now = 0;
+  // Late now and then, as sleepers are when they are called: no pause, however often.
+  for (int i = 0; i < 100; ++i) {
+    now += PoolGovernor::kUnhelped / 2;
+    governor.ReportUnhelped(now, PoolGovernor::kUnhelped / 2);
+    EXPECT_TRUE(governor.MayHelp(now));
+    governor.Report(now, 1000, 1000, 0.5);
+  }
+  EXPECT_EQ(governor.pause(), 0);
+  governor.ReportUnhelped(now, PoolGovernor::kUnhelped - 1);
+  EXPECT_TRUE(governor.MayHelp(now));
+  governor.ReportUnhelped(now, 1);
+  EXPECT_FALSE(governor.MayHelp(now));
+  EXPECT_TRUE(governor.MayHelp(now + PoolGovernor::kFirstPause));
+}
+
 TEST(PoolGovernor, JudgesAWhile) {
   PoolGovernor governor;
   int64_t now = 0;
