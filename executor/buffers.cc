@@ -153,7 +153,7 @@ class BufferAnalysis {
   std::optional<Problem> DefineCall(kernel::CallOp call, int position) {
     Operation* op = call.op();
     if (HasParts(*op)) {
-      if (PartsOf(call) != PartsKind::kCut ||
+      if (PartsOf(call) != PartsKind::kCut || call.inplace() >= 0 ||
           SetOf(op->operand(0)).kind != BufferSet::Kind::kArena) {
         return Problem{op, "the results are not parts of a buffer that a kernel has written"};
       }

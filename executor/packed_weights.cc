@@ -128,7 +128,7 @@ WeightCacheFile& PackedWeights::CacheFor(const WeightKey& first) {
 
 kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::string_view layout,
                                          size_t bytes,
-                                         const std::function<void(std::byte*)>& fill) {
+                                         const std::function<bool(std::byte*)>& fill) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::optional<WeightKey> key;
   if (!options_.cache_folder.empty()) {
@@ -149,7 +149,7 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
   }
   absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
   if (!memory.ok()) return nullptr;
-  fill(memory->get());
+  if (!fill(memory->get())) return nullptr;
   const kernels::PackedBytes packed = *std::move(memory);
   ++stats_.packed;
   stats_.packed_bytes += bytes;
@@ -191,7 +191,7 @@ PackedWeights::Stats PackedWeights::stats() const {
 
 kernels::PackedBytes InstructionWeights::Pack(std::span<const int> from, std::string_view layout,
                                               size_t bytes,
-                                              const std::function<void(std::byte*)>& fill) {
+                                              const std::function<bool(std::byte*)>& fill) {
   std::string name(layout);
   for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -218,8 +218,8 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
                                           size_t bytes,
                                           const std::function<void(std::byte*)>& fill) {
   for (int input : from) packed_[static_cast<size_t>(input)] = true;
-  bool memory = true;
-  kernels::PackedBytes made = weights_.Pack(from, layout, bytes, [&](std::byte* out) {
+  return weights_.Pack(from, layout, bytes, [&](std::byte* out) {
+    bool memory = true;
     std::vector<std::shared_ptr<std::byte>> copies;
     std::vector<std::pair<kernels::TensorView*, void*>> replaced;
     for (int input : from) {
@@ -230,7 +230,7 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
       }
       absl::StatusOr<std::shared_ptr<std::byte>> copy =
           AllocateAligned(static_cast<size_t>(view.bytes()));
-      memory = memory && copy.ok();
+      memory = copy.ok();
       if (!memory) break;
       std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
       replaced.emplace_back(&view, view.data);
@@ -239,8 +239,8 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
     }
     if (memory) fill(out);
     for (const auto& [view, data] : replaced) view->data = data;
+    return memory;
   });
-  return memory ? made : nullptr;
 }
 
 }  // namespace tenon

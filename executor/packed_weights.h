@@ -38,9 +38,10 @@ class PackedWeights {
   };
   explicit PackedWeights(Options options);
 
-  // The constants from which something is made. Calls `fill` unless it is known.
+  // The constants from which something is made. Calls `fill` unless it is known. Null if there is
+  // no memory, for this or for `fill`, which then returns false.
   kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
-                            const std::function<void(std::byte*)>& fill);
+                            const std::function<bool(std::byte*)>& fill);
   // Writes what was packed since the last call, if there is a cache folder.
   void Save();
 
@@ -94,7 +95,7 @@ class InstructionWeights {
       : store_(std::move(store)), constants_(std::move(constants)) {}
 
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
-                            const std::function<void(std::byte*)>& fill);
+                            const std::function<bool(std::byte*)>& fill);
   // No Pack of this input will need its bytes any more (Kernel::packs_once).
   void Done(int input);
 

@@ -41,6 +41,8 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   for (auto it = prepared_.begin(); it != prepared_.end(); ++it) {
     if (!(*it)->Matches(inputs, symbols)) continue;
     if (it != prepared_.begin()) prepared_.splice(prepared_.begin(), prepared_, it);
+    // There is none after sizes for which there was no memory.
+    TENON_RETURN_IF_ERROR(GrowArena(*prepared_.front()));
     return prepared_.front().get();
   }
   Walk walk(program_, device_, control_, symbols);

@@ -337,8 +337,7 @@ Rule AttentionOfOnnxJoined(const char* name, bool causal, const char* file = __b
       .RequireKernel();
 }
 
-// ---- scales
-// --------------------------------------------------------------------------------------------
+// ---- scales ------------------------------------------------------------------------------------
 
 Rule AttentionScaleOfQ() {
   AttentionAttrs a;
@@ -371,8 +370,7 @@ Rule AttentionScaleOfK() {
       .Lowers("scales beside attention");
 }
 
-// ---- heads
-// ---------------------------------------------------------------------------------------------
+// ---- heads -------------------------------------------------------------------------------------
 
 enum class Side { kQ, kK, kV };
 
@@ -525,8 +523,7 @@ Rule AttentionMergeRows() {
       Reshape(out, {.shape = {R, H * D}}), out, Reshape(merged, {.shape = {R, H * D}}), merged);
 }
 
-// ---- past
-// ----------------------------------------------------------------------------------------------
+// ---- past --------------------------------------------------------------------------------------
 
 // Keys and values put behind those of the past, as decoders do it: attention appends them itself,
 // and what it attends to is a result.

@@ -46,6 +46,9 @@ class Bounds {
       return type.dtype() == DType::kBool ? 1 : kInteger;
     }
     Operation* op = value.defining_op();
+    // Keys or values of the past, and the new ones behind them: what they were before.
+    if (op != nullptr && op->name() == "fused.attention" && value.result_index() > 0)
+      return Largest(*op, 1);
     return op == nullptr ? kUnbounded : OfOp(*op);
   }
 

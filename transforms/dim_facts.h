@@ -17,11 +17,9 @@ namespace tenon {
 //  - the value of a symbol that named an extent, once the extent is computed: nobody binds the
 //    symbol any more, and types and attributes that mention it must change with it;
 //  - equalities that operations demand of their operands (dim_demands.h), as values of symbols and
-//  of
-//    min and broadcast terms;
+//    of min and broadcast terms;
 //  - bounds that follow where two extents broadcast (both are equal or one is 1), and where a
-//  window
-//    must fit its axis.
+//    window must fit its axis.
 class DimFacts {
  public:
   // `symbol` is bound by an input: only what inputs bind may replace it.

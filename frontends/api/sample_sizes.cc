@@ -98,7 +98,7 @@ class Search {
 
   void CollectDemands() {
     const std::set<std::string, std::less<>> known(symbols_.begin(), symbols_.end());
-    std::set<std::pair<std::string, std::string>> seen;
+    std::set<std::tuple<std::string, std::string, DimDemand::Kind, bool>> seen;
     ShapeData data;
     function_->WalkPreOrder([&](Operation* op) {
       if (op == function_ || !op->info().is_registered()) return true;
@@ -110,7 +110,8 @@ class Search {
         const bool ours = std::all_of(symbols.begin(), symbols.end(),
                                       [&](std::string_view s) { return known.count(s) > 0; });
         if (symbols.empty() || !ours) return;
-        if (seen.emplace(demand.a.text(), demand.b ? demand.b.text() : "").second)
+        if (seen.emplace(demand.a.text(), demand.b ? demand.b.text() : "", demand.kind, always)
+                .second)
           demands_.push_back({demand, always});
       };
       data.Visit(*op);

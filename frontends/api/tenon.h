@@ -79,7 +79,7 @@ absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& n
 enum class Precision : uint8_t {
   kFp32,  // as the model says
   kBf16,  // weights and inputs rounded to bf16, where the CPU multiplies it; otherwise a warning
-  kInt8,  // weights of 8 bits with a factor for each 64 of a column; inputs as they are
+  kInt8,  // weights of 8 bits with a factor for each 32 of a column; inputs as they are
 };
 inline constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kBf16, Precision::kInt8};
 // "fp32", "bf16", "int8".

@@ -55,6 +55,7 @@ class PackedWeightsTest : public ::testing::Test {
         const float value = -w.as<float>()[i];
         std::memcpy(bytes + i * static_cast<int64_t>(sizeof(value)), &value, sizeof(value));
       }
+      return true;
     });
   }
   static void ExpectNegated(const kernels::PackedBytes& packed, const Tensor& w) {
@@ -95,6 +96,17 @@ TEST_F(PackedWeightsTest, EqualConstantsAreOne) {
   ExpectNegated(Negated(*store, nearly), nearly);
   EXPECT_NE(Negated(*store, a, "another layout"), packed);
   EXPECT_EQ(store->stats().shared, 2);
+}
+
+TEST_F(PackedWeightsTest, WhatCouldNotBeFilledIsNotKept) {
+  const std::unique_ptr<PackedWeights> store = Make({}, true);
+  const Tensor w = Weights(1);
+  EXPECT_EQ(
+      store->Pack(std::span(&w, 1), "negated", w.num_bytes(), [](std::byte*) { return false; }),
+      nullptr);
+  store->Save();
+  EXPECT_TRUE(Files().empty());
+  ExpectNegated(Negated(*store, w), w);
 }
 
 TEST_F(PackedWeightsTest, NothingIsKeptThatNobodyHas) {

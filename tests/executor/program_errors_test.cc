@@ -66,6 +66,32 @@ TEST(ProgramErrors, ProductThatDoesNotFit) {
               HasSubstr("ten.matmul"));
 }
 
+TEST(ProgramErrors, SizesSeenBeforeRunAfterSizesThatNoMemoryHolds) {
+  absl::StatusOr<Program> program = CompileText(
+      Function("%a: tensor<?x1xf32, [\"A\", \"\"]>, %b: tensor<1x?xf32, [\"\", \"B\"]>, "
+               "%c: tensor<?x1xf32, [\"B\", \"\"]>",
+               "(tensor<?x1xf32, [\"A\", \"\"]>, tensor<1x?xf32, [\"\", \"B\"]>, "
+               "tensor<?x1xf32, [\"B\", \"\"]>) -> tensor<?x1xf32, [\"A\", \"\"]>",
+               R"ir(
+  %0 = ten.mul(%a, %b) : (tensor<?x1xf32, ["A", ""]>, tensor<1x?xf32, ["", "B"]>) -> tensor<?x?xf32, ["A", "B"]>
+  %1 = ten.matmul(%0, %c) : (tensor<?x?xf32, ["A", "B"]>, tensor<?x1xf32, ["B", ""]>) -> tensor<?x1xf32, ["A", ""]>
+  func.return(%1) : (tensor<?x1xf32, ["A", ""]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  const std::vector<Tensor> small = {Ramp({3, 1}), Ramp({1, 4}), Ramp({4, 1})};
+  const absl::StatusOr<std::vector<Tensor>> before = session.Run(small);
+  ASSERT_TRUE(before.ok()) << before.status();
+  constexpr int64_t kMany = int64_t{1} << 23;  // the product would take 256 TiB
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      session.Run(std::vector{Ramp({kMany, 1}), Ramp({1, kMany}), Ramp({kMany, 1})}).status()));
+  const absl::StatusOr<std::vector<Tensor>> after = session.Run(small);
+  ASSERT_TRUE(after.ok()) << after.status();
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*after)[0].as<float>()[i], (*before)[0].as<float>()[i]);
+  }
+}
+
 TEST(ProgramErrors, CallerMemoryIsChecked) {
   absl::StatusOr<Program> program = CompileText(AddMul());
   ASSERT_TRUE(program.ok());

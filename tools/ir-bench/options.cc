@@ -40,7 +40,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"threads", "", Takes::kValue, "N", "threads of each engine (1)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1024, o.threads); }},
     {{"dim", "", Takes::kValue, "B=1,S=128",
-      "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise)"},
+      "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise, or "
+      "what operations demand)"},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
     {{"inputs", "", Takes::kValue, "DIR",
       "inputs from DIR/input_N.pb or .npy, as in ONNX's test data"},

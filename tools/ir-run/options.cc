@@ -81,7 +81,8 @@ constexpr tools::Option<Options> kTable[] = {
       "an input from a .npy file (or a TensorProto file); repeat for each"},
      [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
     {{"shape", "", Takes::kValue, "a=1,b=128",
-      "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 8 otherwise)"},
+      "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 8 otherwise, or "
+      "what operations demand)"},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},
     {{"seed", "", Takes::kValue, "N",
       "of the random values of inputs that are not given (0): floats from -1 to 1; integers from 0 "

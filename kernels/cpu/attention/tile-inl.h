@@ -57,7 +57,6 @@ struct Tile {
         : index(index), first(first), count(count), begin(t, first), last(t, first + count - 1) {}
   };
 
-  // n keys from `begin` on, element by element and scaled. Beyond the last one: that one again, or
   // Keys behind the last whole vector, if they are so few that sums along their elements take less
   // time than a vector that is nearly empty.
   int64_t FewLeft(int64_t n) const {
@@ -66,6 +65,7 @@ struct Tile {
     return few && t.k_element == 1 ? left : 0;
   }
 
+  // n keys from `begin` on, element by element and scaled. Beyond the last one: that one again, or
   // zeros.
   void PackKeys(int64_t begin, int64_t n) {
     const V scale = Set(t.scale);
