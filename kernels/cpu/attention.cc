@@ -7,6 +7,7 @@
 
 #include "kernels/attention_call.h"
 #include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/support.h"
 #include "kernels/kernel_list.h"
@@ -16,6 +17,7 @@ namespace {
 
 using cpu::AttentionOps;
 using cpu::AttentionTile;
+using cpu::CeilDiv;
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 constexpr int64_t kSmallestSplit = 256;  // keys; below, putting parts together costs too much
@@ -46,8 +48,6 @@ struct AttentionState : KernelState {
   // Is a task all of a head, so that no other waits for the keys and values that it appends?
   bool AppendsInTasks() const { return tiles == 1 && splits == 1; }
 };
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Floats that a part of a tile leaves behind: its rows of results, their maxima and sums.
 int64_t PartFloats(const AttentionState& state, int64_t v_dim) {

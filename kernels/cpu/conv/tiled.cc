@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
 #include "kernels/cpu/epilogue.h"
@@ -13,6 +14,7 @@
 namespace tenon::kernels {
 namespace {
 
+using cpu::CeilDiv;
 using cpu::ConvTile;
 using cpu::TileCall;
 using cpu::TileKernels;
@@ -52,8 +54,6 @@ struct TiledState : KernelState {
   PackedBytes packed;               // null: the weights are not constant
   bool reference = false;           // nothing to compute, or no channels
 };
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Reach(const cpu::WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
 

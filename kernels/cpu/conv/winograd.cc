@@ -9,6 +9,7 @@
 // An infinity or a NaN of the image becomes a NaN in the whole tile of the result that reads it.
 #include <vector>
 
+#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
 #include "kernels/cpu/conv/winograd_choice.h"
@@ -20,6 +21,7 @@
 namespace tenon::kernels {
 namespace {
 
+using cpu::CeilDiv;
 using cpu::TileKernels;
 
 constexpr int64_t kBlockBytes = 512 * 1024;  // of the transformed image of a block
@@ -54,8 +56,6 @@ struct WinogradState : KernelState {
     return block == blocks ? tiles : tiles * block / blocks / max_group * max_group;
   }
 };
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // So many elements, in an odd number of cache lines: multiples of it fall into different sets.
 int64_t OddLines(int64_t n) { return (CeilDiv(n, kLine) | 1) * kLine; }

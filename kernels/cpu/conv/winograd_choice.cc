@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/ceil_div.h"
+
 namespace tenon::kernels::cpu {
 namespace {
 
@@ -12,8 +14,6 @@ constexpr double kTransformCost = 12;  // of an element of the transformed image
 constexpr double kGain = 0.85;         // of the direct cost that is to be left at most
 constexpr int64_t kFewest = 32;        // channels and filters, for products of a fair depth
 constexpr int64_t kFewestTiles = 4;    // a group of them reads weights together
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 double Cost(const ImageGeometry& image, double products, double weights) {
   const auto size = static_cast<double>(image.channels * image.filters);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/gemm/tile.h"
 #include "kernels/cpu/isa.h"
 
@@ -49,8 +50,6 @@ const GemmKernels& KernelsOf(const GemmArgs& g) {
 #endif
   return Kernels();
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Panels that one tile of so many rows covers: few rows take several panels, or there would be too
 // few accumulators to hide the latency of an addition.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/gemm/tile.h"
 #include "kernels/cpu/isa.h"
 
@@ -23,8 +24,6 @@ const Int8Kernels& Kernels() {
   static const Int8Kernels& kernels = ChooseKernels();
   return kernels;
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Strips(const Int8Shape& shape) { return CeilDiv(shape.n, kInt8Strip); }
 
