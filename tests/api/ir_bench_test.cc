@@ -2,21 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "tests/api/program_fixture.h"
 
 namespace tenon {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-namespace fs = std::filesystem;
 
 constexpr char kNegation[] = R"ir(
 func.func() <{function_type = (tensor<?x3xf32, ["N", ""]>) -> tensor<?x3xf32, ["N", ""]>, sym_name = "main"}> ({
@@ -26,42 +22,22 @@ func.func() <{function_type = (tensor<?x3xf32, ["N", ""]>) -> tensor<?x3xf32, ["
 }) : () -> ()
 )ir";
 
-class IrBench : public ::testing::Test {
+class IrBench : public ProgramFixture {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "ir_bench_test.XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
+    ProgramFixture::SetUp();
     model_ = Write("negation.ir", kNegation);
     // A Python that runs another script than the one it is given, and one without packages.
     fake_ = Script("fake", "exec python3 -B " TENON_SOURCE_DIR "/tests/api/fake_peer.py \"$@\"");
     bare_ = Script("bare", "exec python3 -I -S -B \"$@\"");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
-  // Exit status; -1 for a signal.
   int Run(const std::string& arguments, const std::string& environment = "") {
-    const std::string command = environment + " " TENON_BINARY_DIR "/bin/ir-bench --warmup=1 " +
-                                arguments + " > " + (folder_ / "out").string() + " 2> " +
-                                (folder_ / "err").string();
-    const int status = std::system(command.c_str());
-    out_ = ReadFile(folder_ / "out");
-    err_ = ReadFile(folder_ / "err");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return RunProgram("ir-bench --warmup=1 " + arguments, environment);
   }
   int RunFake(const std::string& arguments, const std::string& environment = "") {
     return Run(model_ + " --against=onnxruntime --rounds=2 --python=" + fake_ + " " + arguments,
                environment);
-  }
-  static std::string ReadFile(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-  std::string Write(const std::string& name, std::string_view text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return (folder_ / name).string();
   }
   std::string Script(const std::string& name, const std::string& command) {
     std::string path = Write(name, "#!/bin/sh\n" + command + "\n");
@@ -69,8 +45,7 @@ class IrBench : public ::testing::Test {
     return path;
   }
 
-  fs::path folder_;
-  std::string model_, fake_, bare_, out_, err_;
+  std::string model_, fake_, bare_;
 };
 
 TEST_F(IrBench, TimesAModel) {

@@ -1,14 +1,11 @@
 // The program ir-run: exit status, reports, files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "tests/api/program_fixture.h"
 
 namespace tenon {
 namespace {
@@ -18,39 +15,9 @@ namespace fs = std::filesystem;
 
 constexpr char kModel[] = "tests/models/bert.eager.ts17";
 
-std::string ReadFile(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-class IrRun : public ::testing::Test {
+class IrRun : public ProgramFixture {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "ir_run_test.XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  // Exit status; -1 for a signal.
-  int Run(const std::string& arguments) {
-    const std::string command = std::string(TENON_BINARY_DIR "/bin/ir-run --threads=1 ") +
-                                arguments + " > " + (folder_ / "out").string() + " 2> " +
-                                (folder_ / "err").string();
-    const int status = std::system(command.c_str());
-    out_ = ReadFile(folder_ / "out");
-    err_ = ReadFile(folder_ / "err");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  std::string Write(const std::string& name, std::string_view text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return (folder_ / name).string();
-  }
-
-  fs::path folder_;
-  std::string out_, err_;
+  int Run(const std::string& arguments) { return RunProgram("ir-run --threads=1 " + arguments); }
 };
 
 TEST_F(IrRun, ChecksAModel) {

@@ -84,6 +84,18 @@ absl::Status Set(T& field, T value) {
   return absl::OkStatus();
 }
 
+// Rows that every program has: --help and --version are actions of it.
+template <typename Options>
+constexpr Option<Options> HelpRow() {
+  return {{"help", "h", Takes::kNothing, "", "print this text"},
+          [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }};
+}
+template <typename Options>
+constexpr Option<Options> VersionRow() {
+  return {{"version", "", Takes::kNothing, "", "print the version"},
+          [](Options& o, const Given&) { return Set(o.action, Options::Action::kVersion); }};
+}
+
 // The parts of a list with commas; one empty part for an empty text.
 std::vector<std::string_view> SplitList(std::string_view text);
 

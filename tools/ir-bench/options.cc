@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
+#include "ir/core/check.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::ir_bench {
@@ -37,8 +38,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
     {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
-    {{"threads", "", Takes::kValue, "N", "threads of each engine (1)"},
-     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1024, o.threads); }},
+    tools::ThreadsRow<Options>("threads of each engine (1)"),
     {{"dim", "", Takes::kValue, "B=1,S=128",
       "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise, or "
       "what operations demand)"},
@@ -58,48 +58,30 @@ constexpr tools::Option<Options> kTable[] = {
     {{"neighbour", "", Takes::kNothing, "",
       "with a process that keeps the last of the processors busy"},
      [](Options& o, const Given&) { return Set(o.neighbour, true); }},
-    {{"atol", "", Takes::kValue, "A",
-      "outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4)"},
-     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.given_atol.emplace()); }},
-    {{"rtol", "", Takes::kValue, "R", "the R of --atol (1e-3)"},
-     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.given_rtol.emplace()); }},
-    {{"precision", "", Takes::kValue, "P",
-      "of Tenon's linear layers: fp32; bf16, where the CPU multiplies it; int8, weights only. The "
-      "others stay at fp32, and outputs agree within 3e-2 unless --atol and --rtol say otherwise"},
-     [](Options& o, const Given& g) { return tools::ReadPrecision(g, o.precision); }},
-    {{"json", "", Takes::kValue, "FILE",
-      "the results as JSON; \"-\" prints them on standard output, and nothing else"},
-     [](Options& o, const Given& g) { return Set(o.json, g.value); }},
-    {{"help", "h", Takes::kNothing, "", "print this text"},
-     [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }},
-    {{"version", "", Takes::kNothing, "", "print the version"},
-     [](Options& o, const Given&) { return Set(o.action, Options::Action::kVersion); }},
+    tools::AtolRow<Options>("outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4)"),
+    tools::RtolRow<Options>("the R of --atol (1e-3)"),
+    tools::PrecisionRow<Options>("of Tenon's linear layers: fp32; bf16, where the CPU multiplies "
+                                 "it; int8, weights only. The "
+                                 "others stay at fp32, and outputs agree within 3e-2 unless --atol "
+                                 "and --rtol say otherwise"),
+    tools::JsonRow<Options>(),
+    tools::HelpRow<Options>(),
+    tools::VersionRow<Options>(),
 };
 constexpr std::span<const tools::Option<Options>> kOptions(kTable);
-
-absl::Status Operand(Options& options, const std::string& argument) {
-  if (!options.model.empty())
-    return Wrong(fmt::format("two models: {} and {} (expected one)", options.model, argument));
-  return Set(options.model, argument);
-}
 
 }  // namespace
 
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments) {
   Options options;
-  const auto level = [](Options& o, const Given& given) {
-    return tools::ReadLevel(given, tools::NamesOf(kOptions), o.level);
-  };
-  const absl::Status status = tools::ReadCommandLine(kOptions, arguments, options, Operand, level);
-  if (!status.ok()) return status;
+  TENON_RETURN_IF_ERROR(
+      tools::ReadModelCommandLine(kOptions, arguments, options, tools::TakeModel));
   if (options.action != Options::Action::kRun) return options;
   if (options.model.empty())
     return Wrong("no model (expected ir-bench MODEL; --help lists the options)");
   if (!options.inputs.empty() && !options.dims.empty())
     return Wrong("--inputs and --dim both say the sizes (expected one of them)");
-  const bool less = options.precision != Precision::kFp32;
-  options.atol = options.given_atol.value_or(less ? 3e-2 : options.atol);
-  options.rtol = options.given_rtol.value_or(less ? 3e-2 : options.rtol);
+  tools::ChooseTolerances(1e-4, 1e-3, options);
   return options;
 }
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/passes.h"
+#include "tools/command_line/program.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
 #include "tools/ir-opt/options.h"
@@ -15,16 +15,15 @@
 namespace tenon::ir_opt {
 namespace {
 
-void PrintText(std::FILE* stream, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stream);
-}
+using tools::kBadInput;
+using tools::kDone;
+using tools::kFailed;
+using tools::PrintText;
 
-int Fail(int status, std::string_view message) {
-  PrintText(stderr, fmt::format("ir-opt: {}\n", message));
-  return status;
-}
-int Fail(int status, const absl::Status& error) {
-  return Fail(status, std::string(error.message()));
+// With the exit status that the place of the error says.
+int Fail(int exit_status, const absl::Status& status) {
+  tools::Fail("ir-opt", status);
+  return exit_status;
 }
 
 // The input in one go, or part by part.
@@ -62,11 +61,12 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
-                "no input (give a file, or '-' with something piped in; --help shows more)");
+                absl::InvalidArgumentError(
+                    "no input (give a file, or '-' with something piped in; --help shows more)"));
   }
   absl::StatusOr<Outcome> outcome = ProcessInput(options, registry);
   if (!outcome.ok()) return Fail(kBadInput, outcome.status());
-  PrintText(stdout, outcome->report);
+  PrintText(outcome->report);
   std::fflush(stdout);
   if (!options.fusion_report.empty() && !outcome->fusion_report.empty()) {
     const absl::Status written = WriteOutput(options.fusion_report, outcome->fusion_report);
@@ -81,7 +81,7 @@ int RunOn(const Options& options, const PassRegistry& registry) {
 int PrintRuleList() {
   const absl::StatusOr<std::string> text = RuleListText();
   if (!text.ok()) return Fail(kFailed, text.status());
-  PrintText(stdout, *text);
+  PrintText(*text);
   return kDone;
 }
 
@@ -92,23 +92,23 @@ int Main(const std::vector<std::string>& arguments) {
   if (!options.ok()) return Fail(kBadInput, options.status());
   switch (options->action) {
     case Options::Action::kHelp:
-      PrintText(stdout, HelpText(registry));
+      PrintText(HelpText(registry));
       return kDone;
     case Options::Action::kVersion:
-      PrintText(stdout, "ir-opt (Tenon) " TENON_VERSION "\n");
+      PrintText("ir-opt (Tenon) " TENON_VERSION "\n");
       return kDone;
     case Options::Action::kListPasses:
-      PrintText(stdout, PassListText(registry));
+      PrintText(PassListText(registry));
       return kDone;
     case Options::Action::kListRules:
       return PrintRuleList();
     case Options::Action::kListOps:
-      PrintText(stdout, OpListText());
+      PrintText(OpListText());
       return kDone;
     case Options::Action::kCheckRules: {
       const absl::StatusOr<RuleCheckOutcome> outcome = CheckRules(options->check_rules);
       if (!outcome.ok()) return Fail(kBadInput, outcome.status());
-      PrintText(stdout, outcome->text);
+      PrintText(outcome->text);
       return outcome->wrong == 0 ? kDone : kFailed;
     }
     case Options::Action::kRun:

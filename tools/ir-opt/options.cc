@@ -116,10 +116,8 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given&) { return Set(o.action, Action::kListRules); }},
     {{"list-ops", "", Takes::kNothing, "", "list operations"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListOps); }},
-    {{"version", "", Takes::kNothing, "", "print the version"},
-     [](Options& o, const Given&) { return Set(o.action, Action::kVersion); }},
-    {{"help", "h", Takes::kNothing, "", "print this text"},
-     [](Options& o, const Given&) { return Set(o.action, Action::kHelp); }},
+    tools::VersionRow<Options>(),
+    tools::HelpRow<Options>(),
 };
 
 constexpr std::span<const tools::Option<Options>> kOptions(kTable);

@@ -16,6 +16,11 @@
 namespace tenon::ir_opt {
 namespace {
 
+using tools::kBadInput;
+using tools::kDone;
+using tools::kFailed;
+using tools::kUnsupported;
+
 void PrintError(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fputc('\n', stderr);

@@ -6,17 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "tools/command_line/program.h"
 #include "tools/ir-opt/options.h"
 
 namespace tenon::ir_opt {
 
-// Exit statuses.
-inline constexpr int kDone = 0, kFailed = 1, kBadInput = 2, kUnsupported = 3;
-
 struct Outcome {
-  int status = kDone;
-  std::string text;    // the resulting IR
-  std::string report;  // what --explain found
+  int status = tools::kDone;  // exit status
+  std::string text;           // the resulting IR
+  std::string report;         // what --explain found
   std::string fusion_report;
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
+#include "ir/core/check.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::ir_run {
@@ -53,18 +54,14 @@ constexpr tools::Option<Options> kTable[] = {
       "inputs and expected outputs: input_N.pb and output_N.pb as in ONNX's test data, in DIR or "
       "in its folders test_data_set_N"},
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
-    {{"atol", "", Takes::kValue, "A",
-      "an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element type, "
-      "NaNs and infinities as expected (1e-5; with --onnx-test 1e-7)"},
-     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.given_atol.emplace()); }},
-    {{"rtol", "", Takes::kValue, "R", "the R of --atol (1e-4; with --onnx-test 1e-3)"},
-     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.given_rtol.emplace()); }},
-    {{"precision", "", Takes::kValue, "P",
-      "of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, "
-      "weights only. The tolerances are then 3e-2 unless given"},
-     [](Options& o, const Given& g) { return tools::ReadPrecision(g, o.precision); }},
-    {{"threads", "", Takes::kValue, "N", "threads (one per core)"},
-     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1024, o.threads); }},
+    tools::AtolRow<Options>(
+        "an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element "
+        "type, NaNs and infinities as expected (1e-5; with --onnx-test 1e-7)"),
+    tools::RtolRow<Options>("the R of --atol (1e-4; with --onnx-test 1e-3)"),
+    tools::PrecisionRow<Options>(
+        "of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, "
+        "weights only. The tolerances are then 3e-2 unless given"),
+    tools::ThreadsRow<Options>("threads (one per core)"),
     {{"weight-cache", "", Takes::kValue, "DIR",
       "keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)"},
      [](Options& o, const Given& g) { return Set(o.weight_cache, g.value); }},
@@ -74,9 +71,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return ReadDevice(g, o.cuda); }},
     {{"reference", "", Takes::kNothing, "", "the readable reference kernels alone, as the oracle"},
      [](Options& o, const Given&) { return Set(o.reference, true); }},
-    {{"json", "", Takes::kValue, "FILE",
-      "the results as JSON; \"-\" prints them on standard output, and nothing else"},
-     [](Options& o, const Given& g) { return Set(o.json, g.value); }},
+    tools::JsonRow<Options>(),
     {{"input", "", Takes::kValue, "NAME=FILE",
       "an input from a .npy file (or a TensorProto file); repeat for each"},
      [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
@@ -110,10 +105,8 @@ constexpr tools::Option<Options> kTable[] = {
       "the models named are cases of ONNX's backend test suite: folders of model.onnx and "
       "test_data_set_N, or folders of such folders"},
      [](Options& o, const Given& g) { return ReadOnnxTest(g, o); }},
-    {{"help", "h", Takes::kNothing, "", "print this text"},
-     [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }},
-    {{"version", "", Takes::kNothing, "", "print the version"},
-     [](Options& o, const Given&) { return Set(o.action, Options::Action::kVersion); }},
+    tools::HelpRow<Options>(),
+    tools::VersionRow<Options>(),
 };
 constexpr std::span<const tools::Option<Options>> kOptions(kTable);
 
@@ -122,30 +115,21 @@ absl::Status Operand(Options& options, const std::string& argument) {
     options.onnx_tests.push_back(argument);
     return absl::OkStatus();
   }
-  if (!options.model.empty())
-    return Wrong(fmt::format("two models: {} and {} (expected one)", options.model, argument));
-  return Set(options.model, argument);
+  return tools::TakeModel(options, argument);
 }
 
 }  // namespace
 
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments) {
   Options options;
-  const auto level = [](Options& o, const Given& given) {
-    return tools::ReadLevel(given, tools::NamesOf(kOptions), o.level);
-  };
-  const absl::Status status = tools::ReadCommandLine(kOptions, arguments, options, Operand, level);
-  if (!status.ok()) return status;
+  TENON_RETURN_IF_ERROR(tools::ReadModelCommandLine(kOptions, arguments, options, Operand));
   if (options.action == Options::Action::kRun && options.model.empty())
     return Wrong("no model (expected ir-run MODEL.onnx; --help lists the options)");
   if (options.action == Options::Action::kOnnxTest) {
-    options.atol = 1e-7;
-    options.rtol = 1e-3;
-  } else if (options.precision != Precision::kFp32) {
-    options.atol = options.rtol = 3e-2;
+    tools::ChooseTolerances(1e-7, 1e-3, options);  // of ONNX's own runner
+  } else {
+    tools::ChooseTolerances(1e-5, 1e-4, options);
   }
-  options.atol = options.given_atol.value_or(options.atol);
-  options.rtol = options.given_rtol.value_or(options.rtol);
   return options;
 }
 

@@ -4,29 +4,19 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/tenon.h"
+#include "tools/command_line/model_options.h"
 
 namespace tenon::ir_run {
 
-struct Options {
-  std::string model;
-  int level = 2;
+struct Options : tools::ModelOptions {
   std::string check;  // folder of input_N.pb and output_N.pb; empty: none
-  // When not given, --onnx-test takes those of ONNX's own runner: 1e-7 and 1e-3; less precision
-  // than fp32 takes 3e-2 for both.
-  double atol = 1e-5, rtol = 1e-4;
-  std::optional<double> given_atol, given_rtol;
-  int threads = 0;
-  Precision precision = Precision::kFp32;
   bool reference = false;
   bool cuda = false;  // the optimised program on a GPU; the original stays on the CPU
-  std::string json;   // file, "-", or empty
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;

@@ -1,0 +1,74 @@
+// What the command lines of programs that run a model share: fields, rows of the table, checks.
+#ifndef TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
+#define TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "frontends/api/tenon.h"
+#include "tools/command_line/option_table.h"
+
+namespace tenon::tools {
+
+// A program derives its options from these.
+struct ModelOptions {
+  std::string model;
+  int level = 2;
+  int threads = 0;  // 0: one per core
+  Precision precision = Precision::kFp32;
+  std::optional<double> given_atol, given_rtol;
+  double atol = 0, rtol = 0;  // what holds: ChooseTolerances
+  std::string json;           // file, "-", or empty
+};
+
+// What was given; else 3e-2 for less precision than fp32, else these.
+void ChooseTolerances(double atol, double rtol, ModelOptions& options);
+
+// An argument that is no option; the second one is an error.
+absl::Status TakeModel(ModelOptions& options, const std::string& argument);
+
+// Reads a line whose options are the table's and the levels -O0 to -O<kMaxOptLevel>.
+template <typename Options, typename Operand>
+absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
+                                  const std::vector<std::string>& arguments, Options& options,
+                                  Operand&& operand) {
+  const auto level = [table](Options& o, const Given& given) {
+    return ReadLevel(given, NamesOf(table), o.level);
+  };
+  return ReadCommandLine(table, arguments, options, operand, level);
+}
+
+// Rows that say the same in every program but for their help.
+template <typename Options>
+constexpr Option<Options> AtolRow(std::string_view help) {
+  return {{"atol", "", Takes::kValue, "A", help},
+          [](Options& o, const Given& g) { return ReadNonNegative(g, o.given_atol.emplace()); }};
+}
+template <typename Options>
+constexpr Option<Options> RtolRow(std::string_view help) {
+  return {{"rtol", "", Takes::kValue, "R", help},
+          [](Options& o, const Given& g) { return ReadNonNegative(g, o.given_rtol.emplace()); }};
+}
+template <typename Options>
+constexpr Option<Options> PrecisionRow(std::string_view help) {
+  return {{"precision", "", Takes::kValue, "P", help},
+          [](Options& o, const Given& g) { return ReadPrecision(g, o.precision); }};
+}
+template <typename Options>
+constexpr Option<Options> ThreadsRow(std::string_view help) {
+  return {{"threads", "", Takes::kValue, "N", help},
+          [](Options& o, const Given& g) { return ReadCount(g, 1, 1024, o.threads); }};
+}
+template <typename Options>
+constexpr Option<Options> JsonRow() {
+  return {{"json", "", Takes::kValue, "FILE",
+           "the results as JSON; \"-\" prints them on standard output, and nothing else"},
+          [](Options& o, const Given& g) { return Set(o.json, g.value); }};
+}
+
+}  // namespace tenon::tools
+
+#endif  // TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_

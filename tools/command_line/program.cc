@@ -1,0 +1,34 @@
+#include "tools/command_line/program.h"
+
+#include <cstdio>
+
+#include "fmt/format.h"
+#include "frontends/api/write_file.h"
+
+namespace tenon::tools {
+
+void PrintText(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int Fail(std::string_view program, const absl::Status& status,
+         const std::vector<std::string>& errors) {
+  const std::string message(status.message());
+  // Without the place, which diagnostics write in their own way.
+  const size_t place = message.rfind(": ");
+  const std::string core = message.substr(place == std::string::npos ? 0 : place);
+  bool said = false;
+  for (const std::string& error : errors) {
+    fmt::print(stderr, "{}\n", error);
+    said |= error.find(core) != std::string::npos;
+  }
+  if (!said) fmt::print(stderr, "{}: {}\n", program, message);
+  return absl::IsUnimplemented(status) ? kUnsupported : kBadInput;
+}
+
+absl::Status PrintReport(std::string_view text, std::string_view json,
+                         const std::string& json_file) {
+  PrintText(json_file == "-" ? json : text);
+  if (json_file.empty() || json_file == "-") return absl::OkStatus();
+  return WriteFile(json_file, json);
+}
+
+}  // namespace tenon::tools
