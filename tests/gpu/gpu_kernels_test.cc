@@ -190,7 +190,7 @@ void CompareWithReference(gpu::Device& device, const Kernel& kernel) {
   ASSERT_NE(reference, nullptr) << kernel.op << " has no reference kernel";
   const auto generator = Generators().find(kernel.op);
   ASSERT_NE(generator, Generators().end())
-      << "no cases for " << kernel.op << ": add a generator to case_generators.cc";
+      << "no cases for " << kernel.op << ": add a generator to a *_cases.cc of tests/kernels";
   int supported = 0;
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     Random random(seed);

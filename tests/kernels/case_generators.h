@@ -42,8 +42,10 @@ class Random {
 // Makes one call of an op; outputs have their dtype and shape.
 using Generator = std::function<Case(Random&)>;
 
-// By op. A fast kernel whose op is not here fails its test.
-const std::map<std::string, Generator>& Generators();
+using GeneratorsByOp = std::map<std::string, Generator>;
+
+// Of all families. A fast kernel whose op is not here fails its test.
+const GeneratorsByOp& Generators();
 
 }  // namespace tenon::kernels::testing
 

@@ -1,0 +1,134 @@
+// Convolutions, pooling and what else works on images.
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/op_attrs.h"
+#include "tests/kernels/cases.h"
+
+namespace tenon::kernels::testing {
+namespace {
+
+// Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes. A third of
+// them are windows of 3 x 3 over enough channels for Winograd's method.
+template <typename Attrs>
+Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
+  const bool deep = random.Chance(33);
+  const bool channels_last = deep || random.Chance(85);
+  const size_t axes = deep || random.Chance(70) ? 2 : random.Chance(50) ? 1 : 3;
+  const bool depthwise = !deep && random.Chance(57), wide = random.Chance(30);
+  attrs.group = depthwise ? random.Int(1, 40) : !deep && random.Chance(20) ? random.Int(2, 4) : 1;
+  const int64_t per_group = deep                             ? random.Int(32, 70)
+                            : depthwise || random.Chance(30) ? 1
+                                                             : random.Int(2, wide ? 40 : 9);
+  const int64_t filters = attrs.group * (deep        ? random.Int(32, 90)
+                                         : depthwise ? 1
+                                                     : random.Int(1, wide ? 90 : 9));
+  Shape x = {random.Chance(4) ? 0 : random.Int(1, 3), attrs.group * per_group};
+  Shape w = {filters, per_group}, out = {x[0], filters};
+  const bool pointwise = !deep && random.Chance(25);
+  const bool automatic = random.Chance(25);
+  Shape begins, ends;
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t kernel = pointwise ? 1 : deep ? 3 : random.Int(1, 4);
+    const int64_t stride = pointwise || deep ? 1 : random.Int(1, 3);
+    const int64_t dilation = deep ? 1 : random.Int(1, 2), span = (kernel - 1) * dilation + 1;
+    const int64_t in = random.Int(span, axes < 3 ? 24 : 10);
+    const int64_t begin = pointwise ? 0 : random.Int(0, span - 1);
+    const int64_t end = pointwise ? 0 : random.Int(0, span - 1);
+    attrs.strides.push_back(stride);
+    attrs.dilations.push_back(dilation);
+    begins.push_back(begin);
+    ends.push_back(end);
+    x.push_back(in);
+    w.push_back(kernel);
+    out.push_back(automatic ? (in + stride - 1) / stride : (in + begin + end - span) / stride + 1);
+  }
+  attrs.pads = begins;
+  attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
+  using AutoPad = decltype(attrs.auto_pad);
+  if (automatic) attrs.auto_pad = random.Chance(50) ? AutoPad::kSameUpper : AutoPad::kSameLower;
+  if (channels_last) {
+    attrs.layout = decltype(attrs.layout)::kNhwc;
+    std::rotate(x.begin() + 1, x.begin() + 2, x.end());
+    std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+  }
+  Tensor bias, residual;
+  if (random.Chance(60)) bias = random.Floats({filters});
+  if (with_residual && random.Chance(50)) residual = random.Floats(out);
+  std::vector<Tensor> inputs = {random.Floats(x, -1, 1), random.Floats(w, -1, 1), bias};
+  if (with_residual) inputs.push_back(residual);
+  std::vector<size_t> constant;
+  if (deep || random.Chance(70)) constant = {1};
+  int64_t depth = 1;  // of the sums
+  for (size_t i = 1; i < w.size(); ++i) depth *= w[i];
+  Case result = Make(std::move(inputs), {F32(out)}, MakeAttrs(attrs), constant);
+  result.magnitude = std::sqrt(static_cast<float>(depth));
+  return result;
+}
+
+Case Conv(Random& random) { return ConvCase(random, nn::ConvAttrs(), false); }
+
+Case FusedConv(Random& random) {
+  fused::ConvAttrs attrs;
+  SetActivation(random, attrs);
+  return ConvCase(random, attrs, true);
+}
+
+template <typename Attrs>
+Generator Pool() {
+  return [](Random& random) {
+    Attrs attrs;
+    Shape x = {random.Int(1, 2), random.Int(1, 5)}, out = x;
+    attrs.ceil_mode = random.Chance(40);
+    if constexpr (std::is_same_v<Attrs, nn::AveragePoolAttrs>) {
+      attrs.count_include_pad = random.Chance(50);
+    }
+    Shape ends;
+    for (int axis = 0; axis < 2; ++axis) {
+      const int64_t kernel = random.Int(1, 4), stride = random.Int(1, 3),
+                    dilation = random.Int(1, 2);
+      const int64_t span = (kernel - 1) * dilation + 1, in = random.Int(span, 20);
+      // Less padding than a window's reach, so that each window sees an element.
+      const int64_t begin = random.Int(0, (kernel - 1) / 2), end = random.Int(0, (kernel - 1) / 2);
+      const int64_t room = in + begin + end - span;
+      int64_t count = (attrs.ceil_mode ? (room + stride - 1) / stride : room / stride) + 1;
+      if ((count - 1) * stride >= in + begin) --count;
+      attrs.kernel.push_back(kernel);
+      attrs.strides.push_back(stride);
+      attrs.dilations.push_back(dilation);
+      attrs.pads.push_back(begin);
+      ends.push_back(end);
+      x.push_back(in);
+      out.push_back(count);
+    }
+    attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
+    if (random.Chance(50)) {
+      attrs.layout = decltype(attrs.layout)::kNhwc;
+      std::rotate(x.begin() + 1, x.begin() + 2, x.end());
+      std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+    }
+    return Make({random.Floats(x)}, {F32(out)}, MakeAttrs(attrs));
+  };
+}
+
+Case BatchNorm(Random& random) {
+  const Shape shape = random.RandomShape(2);
+  const Shape c = {shape[1]};
+  return Make({random.Floats(shape), random.Floats(c), random.Floats(c), random.Floats(c),
+               random.Floats(c, 0.1f, 2)},
+              {F32(shape)}, MakeAttrs(nn::BatchNormAttrs()));
+}
+
+}  // namespace
+
+GeneratorsByOp ConvCases() {
+  return {
+      {"fused.conv", FusedConv},
+      {"nn.average_pool", Pool<nn::AveragePoolAttrs>()},
+      {"nn.batch_norm", BatchNorm},
+      {"nn.conv", Conv},
+      {"nn.max_pool", Pool<nn::MaxPoolAttrs>()},
+  };
+}
+
+}  // namespace tenon::kernels::testing

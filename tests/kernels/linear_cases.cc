@@ -1,0 +1,102 @@
+// Matrix products and linear layers.
+#include <algorithm>
+
+#include "kernels/op_attrs.h"
+#include "kernels/shape.h"
+#include "tests/kernels/cases.h"
+
+namespace tenon::kernels::testing {
+namespace {
+
+Case MatMul(Random& random) {
+  ten::MatmulAttrs attrs;
+  attrs.transpose_a = random.Chance(30);
+  attrs.transpose_b = random.Chance(30);
+  int64_t m = random.Extent(), n = random.Extent(), k = random.Extent();
+  Shape batch = random.RandomShape(0, 2);
+  for (int64_t& d : batch) d = std::min<int64_t>(d, 5);
+  Shape a = BroadcastInput(random, batch), b = BroadcastInput(random, batch);
+  const Dims both = BroadcastShape(a, b);
+  Shape out(both.begin(), both.end());
+  const bool a_vector = a.empty() && random.Chance(15), b_vector = b.empty() && random.Chance(15);
+  if (a_vector) {
+    a = {k};
+  } else {
+    a.insert(a.end(), {attrs.transpose_a ? k : m, attrs.transpose_a ? m : k});
+    out.push_back(m);
+  }
+  if (b_vector) {
+    b = {k};
+  } else {
+    b.insert(b.end(), {attrs.transpose_b ? n : k, attrs.transpose_b ? k : n});
+    out.push_back(n);
+  }
+  std::vector<size_t> constant;
+  if (random.Chance(50)) constant = {1};
+  return Make({random.Floats(a), random.Floats(b)}, {F32(out)}, MakeAttrs(attrs), constant);
+}
+
+Case Linear(Random& random) {
+  fused::LinearAttrs attrs;
+  SetActivation(random, attrs);
+  attrs.transpose_w = random.Chance(40);
+  Shape out = random.RandomShape(0, 2);
+  Shape x = out;
+  const int64_t k = random.Extent(), n = random.Extent();
+  x.push_back(k);
+  out.push_back(n);
+  Tensor bias, residual;
+  if (random.Chance(60)) bias = random.Floats({n});
+  if (random.Chance(50)) residual = random.Floats(BroadcastInput(random, out));
+  std::vector<size_t> constant;
+  if (random.Chance(60)) constant = {1, 2};
+  if (bias.dtype == DType::kInvalid && !constant.empty()) constant = {1};
+  return Make({random.Floats(x, -1, 1),
+               random.Floats(attrs.transpose_w ? Shape{n, k} : Shape{k, n}, -1, 1), bias, residual},
+              {F32(out)}, MakeAttrs(attrs), constant);
+}
+
+Case CompressedLinear(Random& random) {
+  fused::CompressedLinearAttrs attrs;
+  SetActivation(random, attrs);
+  attrs.transpose_w = random.Chance(40);
+  Shape out = random.RandomShape(0, 2);
+  Shape x = out;
+  const int64_t k = random.Extent(), n = random.Extent();
+  x.push_back(k);
+  out.push_back(n);
+  const Shape shape = attrs.transpose_w ? Shape{n, k} : Shape{k, n};
+  Tensor w, bias, residual, scale;
+  std::vector<size_t> constant = {1};
+  const Tensor values = random.Floats(shape, -1, 1);
+  if (random.Chance(50)) {
+    w = Tensor(DType::kBF16, shape);
+    for (int64_t i = 0; i < w.numel(); ++i)
+      w.data<BFloat16>()[i] = BFloat16(values.data<float>()[i]);
+  } else {
+    attrs.group = random.Chance(40) ? 0 : random.Int(1, 20);
+    w = Tensor(DType::kI8, shape);
+    for (int64_t i = 0; i < w.numel(); ++i) {
+      w.data<int8_t>()[i] = static_cast<int8_t>(127 * values.data<float>()[i]);
+    }
+    const int64_t groups = attrs.group == 0 ? 1 : (k + attrs.group - 1) / attrs.group;
+    scale = random.Floats({groups, n}, 0.001f, 0.01f);
+    constant.push_back(4);
+  }
+  if (random.Chance(60)) bias = random.Floats({n});
+  if (random.Chance(50)) residual = random.Floats(BroadcastInput(random, out));
+  return Make({random.Floats(x, -1, 1), w, bias, residual, scale}, {F32(out)}, MakeAttrs(attrs),
+              constant);
+}
+
+}  // namespace
+
+GeneratorsByOp LinearCases() {
+  return {
+      {"fused.compressed_linear", CompressedLinear},
+      {"fused.linear", Linear},
+      {"ten.matmul", MatMul},
+  };
+}
+
+}  // namespace tenon::kernels::testing

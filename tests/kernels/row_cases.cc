@@ -1,0 +1,114 @@
+// Softmax, norms, reductions, embeddings: ops over rows.
+#include "kernels/op_attrs.h"
+#include "tests/kernels/cases.h"
+
+namespace tenon::kernels::testing {
+namespace {
+
+template <typename Attrs>
+Generator Softmax() {
+  return [](Random& random) {
+    const Shape shape = random.RandomShape(1);
+    Attrs attrs;
+    attrs.axis = random.Chance(70) ? static_cast<int64_t>(shape.size()) - 1
+                                   : random.Int(0, shape.size() - 1);
+    return Make({random.Floats(shape, -20, 20)}, {F32(shape)}, MakeAttrs(attrs));
+  };
+}
+
+template <typename Attrs, bool kSkip, bool kBias>
+Generator Norm() {
+  return [](Random& random) {
+    Shape shape = random.RandomShape(1);
+    Attrs attrs;
+    attrs.axis = random.Int(0, shape.size() - 1);
+    const Shape row(shape.begin() + attrs.axis, shape.end());
+    std::vector<Tensor> inputs = {random.Floats(shape)};
+    if (kSkip) {
+      Shape skip = shape;
+      for (int64_t i = 0; i < attrs.axis; ++i) {
+        if (random.Chance(30)) skip[static_cast<size_t>(i)] = 1;
+      }
+      inputs.push_back(random.Floats(skip));
+    }
+    inputs.push_back(random.Chance(75) ? random.Floats(row) : Tensor());
+    if (kBias) inputs.push_back(random.Chance(75) ? random.Floats(row) : Tensor());
+    std::vector<Tensor> outputs = {F32(shape)};
+    if (kSkip) outputs.push_back(F32(shape));
+    return Make(std::move(inputs), std::move(outputs), MakeAttrs(attrs));
+  };
+}
+
+Case GroupNorm(Random& random) {
+  Shape shape = random.RandomShape(2);
+  nn::GroupNormAttrs attrs;
+  attrs.groups = random.Int(1, 3);
+  shape[1] = attrs.groups * random.Int(1, 4);
+  const Shape c = {shape[1]};
+  return Make({random.Floats(shape), random.Chance(70) ? random.Floats(c) : Tensor(),
+               random.Chance(70) ? random.Floats(c) : Tensor()},
+              {F32(shape)}, MakeAttrs(attrs));
+}
+
+Case Embedding(Random& random) {
+  fused::EmbeddingAttrs attrs;
+  attrs.norm = static_cast<fused::EmbeddingNorm>(random.Int(0, 2));
+  const Shape outer = random.RandomShape(0, 2);
+  const int64_t size = random.Extent();
+  Shape out = outer;
+  out.push_back(size);
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t rows = random.Int(1, 9);
+    const bool there = i == 0 || random.Chance(50);
+    const Shape ids = i == 0 ? outer : BroadcastInput(random, outer);
+    inputs.push_back(there ? random.Ints(ids, -rows, rows - 1) : Tensor());
+    inputs.push_back(there ? random.Floats({rows, size}) : Tensor());
+  }
+  Shape added = BroadcastInput(random, outer);
+  added.push_back(size);
+  inputs.push_back(random.Chance(50) ? random.Floats(added) : Tensor());
+  for (int i = 0; i < 2; ++i)
+    inputs.push_back(random.Chance(60) ? random.Floats({size}) : Tensor());
+  return Make(std::move(inputs), {F32(out), F32(out)}, MakeAttrs(attrs));
+}
+
+template <typename Attrs>
+Generator Reduce() {
+  return [](Random& random) {
+    const Shape shape = random.RandomShape(1);
+    Attrs attrs;
+    attrs.keepdims = random.Chance(50);
+    Shape out;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const bool reduced = random.Chance(50);
+      if (reduced) attrs.axes.push_back(static_cast<int64_t>(axis));
+      if (!reduced) out.push_back(shape[axis]);
+      if (reduced && attrs.keepdims) out.push_back(1);
+    }
+    return Make({random.Floats(shape)}, {F32(out)}, MakeAttrs(attrs));
+  };
+}
+
+}  // namespace
+
+GeneratorsByOp RowCases() {
+  return {
+      {"fused.embedding", Embedding},
+      {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},
+      {"fused.skip_rms_norm", Norm<fused::SkipRmsNormAttrs, true, false>()},
+      {"nn.group_norm", GroupNorm},
+      {"nn.layer_norm", Norm<nn::LayerNormAttrs, false, true>()},
+      {"nn.log_softmax", Softmax<nn::LogSoftmaxAttrs>()},
+      {"nn.rms_norm", Norm<nn::RmsNormAttrs, false, false>()},
+      {"nn.softmax", Softmax<nn::SoftmaxAttrs>()},
+      {"ten.reduce_l2", Reduce<ten::ReduceL2Attrs>()},
+      {"ten.reduce_max", Reduce<ten::ReduceMaxAttrs>()},
+      {"ten.reduce_mean", Reduce<ten::ReduceMeanAttrs>()},
+      {"ten.reduce_min", Reduce<ten::ReduceMinAttrs>()},
+      {"ten.reduce_prod", Reduce<ten::ReduceProdAttrs>()},
+      {"ten.reduce_sum", Reduce<ten::ReduceSumAttrs>()},
+  };
+}
+
+}  // namespace tenon::kernels::testing
