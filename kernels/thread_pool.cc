@@ -17,6 +17,9 @@ namespace {
 // Chunks per thread: enough to even out unequal speeds, few enough to stay cheap.
 constexpr int64_t kChunksPerThread = 4;
 
+// Workers are moved at most so often (nanoseconds): a system call for each of them.
+constexpr int64_t kMoveInterval = 200'000;
+
 // Whether the thread executes a chunk.
 bool& InRegion() {
   thread_local bool in_region = false;
@@ -159,13 +162,14 @@ Workers::~Workers() {
   stop_.store(true, std::memory_order_relaxed);
   news_.fetch_add(1, std::memory_order_release);
   news_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (WorkerThread& worker : threads_) worker.Join();
 }
 
 void Workers::Ensure(int threads) {
-  const std::lock_guard<std::mutex> lock(grow_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   while (static_cast<int>(threads_.size()) + 1 < threads) {
     threads_.emplace_back([this] { Work(); });
+    kept_off_.store(-1, std::memory_order_relaxed);
   }
   num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
 }
@@ -201,6 +205,18 @@ Workers::Region* Workers::Reserve() {
   return nullptr;
 }
 
+// With several callers workers go wherever the scheduler finds room.
+void Workers::KeepOff(int core, int64_t now) {
+  if (core == kept_off_.load(std::memory_order_relaxed)) return;
+  if (callers_.load(std::memory_order_relaxed) > 1) return;
+  if (now - moved_.load(std::memory_order_relaxed) < kMoveInterval) return;
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  for (WorkerThread& worker : threads_) worker.KeepOff(core);
+  kept_off_.store(core, std::memory_order_relaxed);
+  moved_.store(now, std::memory_order_relaxed);
+}
+
 // Wakes sleepers, if there are any; without a system call otherwise.
 void Workers::Announce(int64_t wanted) {
   news_.fetch_add(1, std::memory_order_seq_cst);
@@ -234,7 +250,9 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
   region->chunks = Chunks(n, count);
   region->float_mode = FloatMode();
   region->cancelled = cancelled;
-  region->core.store(sched_getcpu(), std::memory_order_relaxed);
+  const int core = sched_getcpu();
+  region->core.store(core, std::memory_order_relaxed);
+  if (options_.adaptive) KeepOff(core, start);
   region->finished.store(0, std::memory_order_relaxed);
   const uint32_t serial =
       (Progress::Unpack(region->progress.load(std::memory_order_relaxed)).serial + 1) & 0xffff;

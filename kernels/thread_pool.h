@@ -13,6 +13,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/pool_governor.h"
+#include "kernels/worker_thread.h"
 
 namespace tenon::kernels {
 
@@ -25,6 +26,9 @@ namespace tenon::kernels {
 // caller counts as one (see Caller), and is helped by what the others leave. A call from inside a
 // region runs on its thread alone. Workers compute in the caller's floating-point mode (rounding,
 // flushing of subnormals), so that results do not depend on the thread.
+//
+// Workers may not run on the core of the caller: the scheduler may wake one behind it, where it
+// waits for longer than most regions last while another core is idle.
 class Workers {
  public:
   struct Options {
@@ -34,7 +38,8 @@ class Workers {
     std::chrono::nanoseconds spin = std::chrono::microseconds(30);
     // How long a caller does so whose last chunks others are finishing.
     std::chrono::nanoseconds caller_spin = std::chrono::milliseconds(1);
-    bool adaptive = true;  // callers work alone for a while when help does not pay
+    // Callers work alone for a while when help does not pay, and keep workers off their core.
+    bool adaptive = true;
   };
 
   explicit Workers(const Options& options);
@@ -79,6 +84,7 @@ class Workers {
   Help HelpAny();
   int HelpersFor(int threads) const;
   Region* Reserve();
+  void KeepOff(int core, int64_t now);
   void Announce(int64_t wanted);
 
   const Options options_;
@@ -87,8 +93,10 @@ class Workers {
   std::atomic<int> callers_{0};
   std::atomic<bool> stop_{false};
   alignas(64) std::atomic<uint32_t> news_{0};  // changes with each region
-  std::mutex grow_;
-  std::vector<std::thread> threads_;
+  std::atomic<int> kept_off_{-1};              // the core that workers may not run on
+  std::atomic<int64_t> moved_{0};              // when it was changed
+  std::mutex mutex_;                           // of threads_
+  std::vector<WorkerThread> threads_;
   std::atomic<int> num_workers_{0};
 };
 

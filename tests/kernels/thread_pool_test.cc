@@ -1,6 +1,8 @@
 #include "kernels/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cfenv>
@@ -176,6 +178,70 @@ TEST(ThreadPool, ResultsDoNotDependOnTheThread) {
   _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_OFF);
 }
 #endif
+
+std::vector<int> CoresOf(pthread_t thread) {
+  cpu_set_t set;
+  std::vector<int> cores;
+  if (pthread_getaffinity_np(thread, sizeof(set), &set) != 0) return cores;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) cores.push_back(i);
+  }
+  return cores;
+}
+
+void Restrict(pthread_t thread, const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) CPU_SET(core, &set);
+  ASSERT_EQ(pthread_setaffinity_np(thread, sizeof(set), &set), 0);
+}
+
+TEST(ThreadPool, WorkersLeaveTheCallersCore) {
+  const std::vector<int> cores = CoresOf(pthread_self());
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  std::thread([&] {
+    ThreadPool pool(2, std::make_shared<Workers>(Workers::Options{.threads = 2}));
+    for (int core : cores) {
+      Restrict(pthread_self(), {core});
+      const std::thread::id caller = std::this_thread::get_id();
+      std::atomic<int> helped_on = -1;
+      // Late, or in a pause because this did not pay: that ends.
+      while (helped_on < 0) {
+        pool(8, 1, [&](int64_t, int64_t) {
+          if (std::this_thread::get_id() != caller) helped_on = sched_getcpu();
+          std::this_thread::sleep_for(microseconds(200));
+        });
+      }
+      EXPECT_NE(helped_on, core);
+    }
+  }).join();
+}
+
+TEST(WorkerThread, IsKeptOffOneCoreAtATime) {
+  const std::vector<int> cores = CoresOf(pthread_self());
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  std::atomic<bool> stop = false;
+  WorkerThread worker([&] {
+    while (!stop) std::this_thread::sleep_for(microseconds(100));
+  });
+  const std::vector<int> but_first(cores.begin() + 1, cores.end());
+  const std::vector<int> but_last(cores.begin(), cores.end() - 1);
+  worker.KeepOff(cores.front());
+  EXPECT_EQ(CoresOf(worker.handle()), but_first);
+  worker.KeepOff(cores.back());
+  EXPECT_EQ(CoresOf(worker.handle()), but_last);
+  // What others say counts, and one core is left to it.
+  Restrict(worker.handle(), {cores.back()});
+  worker.KeepOff(cores.front());
+  EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{cores.back()});
+  worker.KeepOff(cores.back());
+  EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{cores.back()});
+  worker.KeepOff(-1);
+  worker.KeepOff(CPU_SETSIZE);
+  EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{cores.back()});
+  stop = true;
+  worker.Join();
+}
 
 TEST(ThreadPool, GrowsOnRequest) {
   const std::shared_ptr<Workers> workers = Make(1);

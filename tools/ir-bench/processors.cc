@@ -71,11 +71,14 @@ Neighbour::~Neighbour() {
 
 bool WaitUntilIdle(clockid_t clock) {
   constexpr double kIdleShare = 0.05;
-  constexpr int kTries = 1000;
+  // The kernel may add the time of a thread that goes on running at its ticks only, which are as
+  // far as 10 ms apart.
+  constexpr auto kWindow = std::chrono::milliseconds(15);
+  constexpr auto kLongest = std::chrono::seconds(2);
   double used = ProcessorSeconds(clock);
-  auto since = std::chrono::steady_clock::now();
-  for (int i = 0; i < kTries; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const auto start = std::chrono::steady_clock::now();
+  for (auto since = start; since - start < kLongest;) {
+    std::this_thread::sleep_for(kWindow);
     const double now_used = ProcessorSeconds(clock);
     const auto now = std::chrono::steady_clock::now();
     if (now_used - used < kIdleShare * std::chrono::duration<double>(now - since).count())
