@@ -12,7 +12,7 @@
 
 #include "ir/core/pointwise.h"
 #include "kernels/cpu/isa.h"
-#include "kernels/cpu/pointwise_jit.h"
+#include "kernels/cpu/jit/pointwise_jit.h"
 #include "kernels/cpu/pointwise_loops.h"
 #include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel.h"

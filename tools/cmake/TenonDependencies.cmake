@@ -43,7 +43,8 @@ target_include_directories(tenon_xxhash SYSTEM INTERFACE
 # The assembler of fused.group's machine code. Without it such groups are interpreted.
 find_path(TENON_XBYAK_INCLUDE_DIR xbyak/xbyak.h)
 if(TENON_XBYAK_INCLUDE_DIR)
-  set_source_files_properties(kernels/cpu/pointwise_jit.cc PROPERTIES
+  set_source_files_properties(kernels/cpu/jit/pointwise_jit.cc kernels/cpu/jit/emit_function.cc
+                              kernels/cpu/jit/emit_node.cc PROPERTIES
                               COMPILE_DEFINITIONS TENON_HAVE_XBYAK
                               COMPILE_OPTIONS "-idirafter;${TENON_XBYAK_INCLUDE_DIR}")
 endif()

@@ -1,7 +1,7 @@
 // A body of elementwise ops on floats and bools as instructions of vector units: what the just-in-
 // time compiler emits. Mathematical functions are written here once for all instruction sets.
-#ifndef TENON_KERNELS_CPU_VECTOR_GRAPH_H_
-#define TENON_KERNELS_CPU_VECTOR_GRAPH_H_
+#ifndef TENON_KERNELS_CPU_JIT_VECTOR_GRAPH_H_
+#define TENON_KERNELS_CPU_JIT_VECTOR_GRAPH_H_
 
 #include <array>
 #include <cstdint>
@@ -65,4 +65,4 @@ std::optional<VectorGraph> MakeVectorGraph(const PointwiseBody& body, bool wide)
 
 }  // namespace tenon::kernels::cpu
 
-#endif  // TENON_KERNELS_CPU_VECTOR_GRAPH_H_
+#endif  // TENON_KERNELS_CPU_JIT_VECTOR_GRAPH_H_

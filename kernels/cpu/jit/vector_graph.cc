@@ -1,4 +1,4 @@
-#include "kernels/cpu/vector_graph.h"
+#include "kernels/cpu/jit/vector_graph.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // Machine code for bodies of elementwise ops, made when a kernel is prepared: everything between
 // loading the inputs and storing the results happens in vector registers.
-#ifndef TENON_KERNELS_CPU_POINTWISE_JIT_H_
-#define TENON_KERNELS_CPU_POINTWISE_JIT_H_
+#ifndef TENON_KERNELS_CPU_JIT_POINTWISE_JIT_H_
+#define TENON_KERNELS_CPU_JIT_POINTWISE_JIT_H_
 
 #include <cstdint>
 #include <memory>
@@ -37,4 +37,4 @@ class PointwiseJit {
 
 }  // namespace tenon::kernels::cpu
 
-#endif  // TENON_KERNELS_CPU_POINTWISE_JIT_H_
+#endif  // TENON_KERNELS_CPU_JIT_POINTWISE_JIT_H_
