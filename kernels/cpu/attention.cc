@@ -1,5 +1,6 @@
 // Attention on floats: tiles of query rows against blocks of keys with an online softmax, so that
 // no more than a block of scores exists at a time. All layouts are read in place.
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -136,13 +137,22 @@ class Worker {
   // Takes tasks from the common counter until none is left.
   void Run(int64_t slot, std::atomic<int64_t>& next) const {
     const int64_t chunk = std::max<int64_t>(1, tasks() / (state_.slots * 16));
-    AttentionTile tile = SameForAll();
-    tile.scratch = scratch_ + slot * state_.slot_floats;
+    std::array<AttentionTile, 2> tiles = {SameForAll(), SameForAll()};
+    AttentionTile *now = &tiles[0], *after = &tiles[1];
+    now->scratch = after->scratch = scratch_ + slot * state_.slot_floats;
+    int64_t set = -1;  // the task that `now` describes
     for (;;) {
       const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= tasks()) return;
       const int64_t end = std::min(tasks(), begin + chunk);
-      for (int64_t task = begin; task < end; ++task) Attend(task, tile);
+      for (int64_t task = begin; task < end; ++task) {
+        if (set != task) SetTask(task, *now);
+        set = task + 1 < (state_.slots == 1 ? tasks() : end) ? task + 1 : -1;
+        if (set > 0) SetTask(set, *after);
+        now->next = set > 0 && !call_.has_past ? after : nullptr;
+        Attend(task, *now);
+        std::swap(now, after);
+      }
     }
   }
 
@@ -268,7 +278,6 @@ class Worker {
 
   void Attend(int64_t task, AttentionTile& tile) const {
     if (call_.has_past && state_.AppendsInTasks()) Append(call_, args_, task);
-    SetTask(task, tile);
     Run(tile);
     if (Swallowed() && HiddenKeysCount(tile)) {
       SetRows(RowsOf(task), tile);

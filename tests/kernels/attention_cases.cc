@@ -1,4 +1,6 @@
 // Attention and rotary embeddings.
+#include <limits>
+
 #include "kernels/op_attrs.h"
 #include "tests/kernels/cases.h"
 
@@ -39,13 +41,33 @@ struct AttentionSizes {
     k_len = random.Int(500, 1100);
     dim = v_dim = random.Int(1, 150);
   }
+  // Windows of an image: about as many rows as keys, which are few, for every head.
+  static AttentionSizes OfWindows(Random& random) {
+    AttentionSizes s(random);
+    s.heads = s.kv_heads;
+    s.q_len = random.Int(9, 70);
+    s.k_len = random.Int(30, 70);
+    s.dim = random.Chance(50) ? 32 : random.Int(1, 70);
+    s.v_dim = random.Chance(50) ? 32 : random.Int(1, 70);
+    return s;
+  }
   Tensor Mask(Random& random) const {
     Shape shape = {batch, heads, q_len, k_len};
     if (random.Chance(30)) return Tensor();
     shape = BroadcastInput(random, shape);
     if (shape.empty()) shape = {1, 1};
     if (random.Chance(50)) return random.Bools(shape);
-    return random.Floats(shape);
+    return Floats(random, shape);
+  }
+  // Some of them so low that they hide keys.
+  static Tensor Floats(Random& random, const Shape& shape) {
+    Tensor mask = random.Floats(shape);
+    if (random.Chance(50)) return mask;
+    const float low = random.Chance(50) ? -std::numeric_limits<float>::infinity() : -3.4028235e38f;
+    for (int64_t i = 0; i < mask.numel(); ++i) {
+      if (random.Chance(30)) mask.data<float>()[i] = low;
+    }
+    return mask;
   }
 };
 
@@ -71,14 +93,15 @@ Tensor KeyMask(Random& random, int64_t batch, int64_t keys) {
 }
 
 Case FusedAttention(Random& random) {
-  const AttentionSizes s(random);
+  const bool windows = random.Chance(30), usual = windows && random.Chance(80);
+  const AttentionSizes s = windows ? AttentionSizes::OfWindows(random) : AttentionSizes(random);
   fused::AttentionAttrs attrs;
   attrs.num_heads = s.heads;
   attrs.kv_num_heads = s.kv_heads;
   attrs.scale = 0.3f;
-  attrs.softcap = random.Chance(20) ? 2.0f : 0.0f;
-  attrs.causal = random.Chance(30);
-  if (random.Chance(30)) attrs.window = random.Int(1, s.k_len);
+  attrs.softcap = !usual && random.Chance(20) ? 2.0f : 0.0f;
+  attrs.causal = !usual && random.Chance(30);
+  if (!usual && random.Chance(30)) attrs.window = random.Int(1, s.k_len);
   if (random.Chance(30)) attrs.mask_value = random.Chance(50) ? -3.0f : -3.4028235e38f;
   attrs.mask_replaces = random.Chance(20);
   attrs.nan_guard = random.Chance(50);
@@ -105,7 +128,8 @@ Case FusedAttention(Random& random) {
   if (random.Chance(40))
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
   Tensor key_mask;
-  if (random.Chance(40)) key_mask = KeyMask(random, random.Chance(70) ? s.batch : 1, s.k_len);
+  if (!usual && random.Chance(40))
+    key_mask = KeyMask(random, random.Chance(70) ? s.batch : 1, s.k_len);
   std::vector<Tensor> inputs = {random.Floats(q_shape, -1, 1),
                                 random.Floats(k_shape, -1, 1),
                                 random.Floats(v_shape),

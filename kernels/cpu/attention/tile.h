@@ -57,6 +57,9 @@ struct AttentionTile {
   float max[kMaxTileRows];  // of the scores; -inf if all are
   float sum[kMaxTileRows];  // of exp(score - max), or exp(score) if max is -inf
 
+  // What the same thread computes next, if known: its operands are fetched meanwhile.
+  const AttentionTile* next = nullptr;
+
   float* scratch = nullptr;  // TileScratchFloats(dim, v_dim), on a cache line's boundary
 };
 

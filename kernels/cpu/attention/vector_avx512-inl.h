@@ -108,6 +108,26 @@ inline __attribute__((always_inline)) V Across(const V (&v)[kLanes]) {
 inline V SumsOf(const V (&v)[kLanes]) { return Across<Add>(v); }
 inline V MaximaOf(const V (&v)[kLanes]) { return Across<Max>(v); }
 
+// The same for eight vectors; the upper lanes repeat the lower ones.
+template <V (*op)(V, V)>
+inline __attribute__((always_inline)) V AcrossEight(const V (&v)[8]) {
+  V a[4], b[2];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    a[i] =
+        op(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {  // in each quarter: a lane of v[4 * i], …, v[4 * i + 3]
+    const __m512d x = _mm512_castps_pd(a[2 * i]), y = _mm512_castps_pd(a[2 * i + 1]);
+    b[i] =
+        op(_mm512_castpd_ps(_mm512_unpacklo_pd(x, y)), _mm512_castpd_ps(_mm512_unpackhi_pd(x, y)));
+  }
+  // Quarters of b[0], b[1], b[0], b[1]; then each with the other of its kind.
+  const V c = op(_mm512_shuffle_f32x4(b[0], b[1], 0x44), _mm512_shuffle_f32x4(b[0], b[1], 0xee));
+  return op(_mm512_shuffle_f32x4(c, c, 0x88), _mm512_shuffle_f32x4(c, c, 0xdd));
+}
+
 inline float SumOfLanes(V x) { return _mm512_reduce_add_ps(x); }
 
 }  // namespace
