@@ -188,9 +188,8 @@ class LowerToKernels : public Pass {
         DynCast<core::ParameterOp>(module == nullptr ? nullptr : LookupSymbol(module, get.name()));
     const Attribute value = parameter ? parameter.value() : Attribute();
     if (!value || value.kind() != Attribute::Kind::kElements || value.type() != get.out().type()) {
-      return EmitStatus(get->context(), get->location(), absl::StatusCode::kInvalidArgument,
-                        fmt::format("parameter @{} has no value of type {}", get.name(),
-                                    get.out().type().text()));
+      return Reject(*get.op(), fmt::format("parameter @{} has no value of type {}", get.name(),
+                                           get.out().type().text()));
     }
     OpBuilder builder = OpBuilder::Before(get.op());
     TENON_ASSIGN_OR_RETURN(core::ConstantOp constant,

@@ -13,6 +13,11 @@ absl::Status EmitStatus(Context& context, Location location, absl::StatusCode co
   return absl::Status(code, emitted.message());
 }
 
+absl::Status Reject(const Operation& op, std::string message) {
+  return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
+                    std::move(message));
+}
+
 Attribute PropertiesOf(const Operation& op) {
   std::vector<NamedAttribute> entries;
   for (unsigned i = 0; i < op.num_slots(); ++i) {

@@ -22,6 +22,8 @@ using Slots = absl::InlinedVector<Attribute, 6>;
 // A "/node/name: message" status of the given code, emitted as a diagnostic too.
 absl::Status EmitStatus(Context& context, Location location, absl::StatusCode code,
                         std::string message);
+// InvalidArgument at the operation.
+absl::Status Reject(const Operation& op, std::string message);
 
 // The inherent attributes of an op as a dictionary, and back. Absent ones are left out.
 Attribute PropertiesOf(const Operation& op);

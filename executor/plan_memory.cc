@@ -45,8 +45,7 @@ class PlanMemoryPass : public Pass {
         }
         continue;
       }
-      return EmitStatus(op.context(), op.location(), absl::StatusCode::kInvalidArgument,
-                        std::string(op.name()) +
+      return Reject(op, std::string(op.name()) +
                             " is not lowered (expected lower-to-kernels before plan-memory)");
     }
     for (const auto& [op, operand] :

@@ -1,0 +1,19 @@
+// From a lowered function to a program. Internal to the executor.
+#ifndef TENON_EXECUTOR_COMPILER_H_
+#define TENON_EXECUTOR_COMPILER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "executor/program_impl.h"
+#include "ir/core/operation.h"
+
+namespace tenon {
+
+// What Program::Compile does; regions of control flow become programs of their own inside.
+absl::StatusOr<std::shared_ptr<const ProgramImpl>> CompileFunction(Operation* func,
+                                                                   const ProgramOptions& options);
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_COMPILER_H_

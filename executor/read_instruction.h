@@ -1,0 +1,19 @@
+// From an operation of a lowered function to an instruction. Internal to the executor.
+#ifndef TENON_EXECUTOR_READ_INSTRUCTION_H_
+#define TENON_EXECUTOR_READ_INSTRUCTION_H_
+
+#include "absl/status/status.h"
+#include "executor/program_impl.h"
+#include "ir/core/operation.h"
+#include "kernels/registry.h"
+
+namespace tenon {
+
+// Reads a kernel.call, kernel.view or kernel.dims; `instruction` has its operands already. Nothing
+// that the text says is trusted: the error says what is wrong with the operation.
+absl::Status ReadInstruction(Operation& op, const kernels::KernelRegistry& registry,
+                             Instruction& instruction);
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_READ_INSTRUCTION_H_
