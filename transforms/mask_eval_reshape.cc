@@ -14,6 +14,14 @@ Affine Linear(std::span<const DimExpr> dims, std::span<const Affine> index) {
   return at;
 }
 
+// Does a variable of this extent leave an axis of that one, as one that counts through several
+// does?
+bool CountsThrough(DimExpr extent, DimExpr axis) {
+  if (extent.is_constant() && axis.is_constant()) return extent.constant() > axis.constant();
+  const std::optional<DimExpr> times = DimExpr::ExactDiv(extent, axis);
+  return times && !times->is_constant(1);
+}
+
 // The inverse: one position an axis; null if a position cannot be told apart. A variable that may
 // leave its axis is taken not to: `assumed` gets what must hold.
 std::optional<Index> Delinearized(const Ranges& ranges, Affine at, std::span<const DimExpr> dims,
@@ -35,7 +43,9 @@ std::optional<Index> Delinearized(const Ranges& ranges, Affine at, std::span<con
     if (!ranges.InRange(rest, dims[axis])) {
       const std::optional<Var> variable = rest.variable();
       if (!variable) return std::nullopt;
-      assumed.emplace_back(Min(dims[axis], ranges.extent(*variable)), ranges.extent(*variable));
+      const DimExpr extent = ranges.extent(*variable);
+      if (CountsThrough(extent, dims[axis])) return std::nullopt;
+      assumed.emplace_back(Min(dims[axis], extent), extent);
     }
     index[axis] = rest;
     at = quotient;
