@@ -30,7 +30,6 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
 }
 
 // ---- unknowns
-// ------------------------------------------------------------------------------------------
 
 Unknown Planner::Fresh() {
   parents_.push_back(static_cast<Unknown>(parents_.size()));
@@ -97,7 +96,6 @@ double Planner::Real() {
 }
 
 // ---- the graph
-// ---------------------------------------------------------------------------------------------
 
 Edge Planner::Through(Edge edge) const {
   while (true) {
@@ -210,7 +208,7 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   if (node.kind != ValNode::Kind::kOp) return true;
   if (std::find(live_ops_.begin(), live_ops_.end(), n) != live_ops_.end()) return true;
   live_ops_.push_back(n);
-  return DemandOp(n, edge.result, shape);
+  return DemandOp(n, shape);
 }
 
 bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape& actual) {
@@ -296,7 +294,6 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
 }
 
 // ---- the whole
-// ---------------------------------------------------------------------------------------------
 
 void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   alternatives_.assign(rule_.nodes.size(), 0);

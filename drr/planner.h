@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drr/instance.h"
@@ -14,6 +15,8 @@ namespace tenon::drr {
 // An unknown extent, by number.
 using Unknown = int;
 using Shape = std::vector<Unknown>;
+
+bool IsReduction(std::string_view op);
 
 class Planner {
  public:
@@ -46,16 +49,31 @@ class Planner {
   bool Demand(const Edge& edge, const Shape& shape);
   // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.
   bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
-  bool DemandOp(uint16_t n, int result, const Shape& shape);
+  // What the op's operands must be for a result of this shape; planner_*ops.cc.
+  struct OpDemand;
+  bool DemandOp(uint16_t n, const Shape& shape);
   bool Elementwise(uint16_t n, const Shape& shape);
-  bool SliceOperand(uint16_t n, const Shape& shape);
-  bool MatmulOperands(uint16_t n, const Shape& shape);
+  bool SameOperand(uint16_t n, const Shape& shape);
   bool ReshapeOperand(uint16_t n, const Shape& shape);
-  bool NormOperands(uint16_t n, const Shape& shape);
-  bool LookupOperands(uint16_t n, const Shape& shape);
-  bool LinearOperands(uint16_t n, const Shape& shape);
-  bool ConvOperands(uint16_t n, const Shape& shape);
+  bool TransposeOperand(uint16_t n, const Shape& shape);
+  bool ExpandOperand(uint16_t n, const Shape& shape);
+  bool PadOperands(uint16_t n, const Shape& shape);
+  bool SliceOperand(uint16_t n, const Shape& shape);
+  bool HalfOperand(uint16_t n, const Shape& shape);
+  bool ConcatOperands(uint16_t n, const Shape& shape);
   bool SplitOperand(uint16_t n, int result, const Shape& shape);
+  bool LookupOperands(uint16_t n, const Shape& shape);
+  bool MatmulOperands(uint16_t n, const Shape& shape);
+  bool LinearOperands(uint16_t n, const Shape& shape);
+  bool ReduceOperand(uint16_t n, const Shape& shape);
+  bool AxisOperand(uint16_t n, const Shape& shape);
+  bool NormOperands(uint16_t n, const Shape& shape);
+  bool GroupNormOperands(uint16_t n, const Shape& shape);
+  bool BatchNormOperands(uint16_t n, const Shape& shape);
+  bool GatedOperands(uint16_t n, const Shape& shape);
+  bool ConvOperands(uint16_t n, const Shape& shape);
+  bool ConvTransposeOperands(uint16_t n, const Shape& shape);
+  bool RotaryOperands(uint16_t n, const Shape& shape);
   bool AttentionOperands(uint16_t n, const Shape& shape);
   bool CanShrink(const Edge& edge) const;
   Shape Broadcastable(const Shape& shape, int rank);

@@ -13,7 +13,6 @@ namespace {
 using Kind = Attribute::Kind;
 
 // ---- attributes
-// ------------------------------------------------------------------------------------
 
 bool HasType(Attribute value, Kind kind, DType dtype) {
   return value.kind() == kind && value.type().dtype() == dtype;
@@ -108,7 +107,6 @@ std::string CheckSlots(const Operation& op) {
 }
 
 // ---- operands and results
-// --------------------------------------------------------------------------
 
 std::string CheckGroup(const OperandDef& def, Value value, const char* what) {
   if (!value) return fmt::format("{} '{}' is null", what, def.name);
@@ -177,7 +175,6 @@ std::string CheckResults(const Operation& op) {
 }
 
 // ---- traits
-// ----------------------------------------------------------------------------------------
 
 std::string CheckDtypes(const Operation& op) {
   bool results = op.Has(Trait::kSameDtype);
@@ -213,7 +210,6 @@ bool IsPlainElementwise(const Operation& op) {
 }
 
 // ---- result types
-// ----------------------------------------------------------------------------------
 
 bool Contradict(Type inferred, Type given) {
   if (inferred == given) return false;
@@ -260,7 +256,6 @@ std::string CheckInferred(const Operation& op, std::span<const int32_t> segments
 }
 
 // ---- structure
-// -------------------------------------------------------------------------------------
 
 std::string CheckShape(const Operation& op) {
   const OpDef& def = op.info().def();

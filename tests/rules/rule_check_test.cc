@@ -59,7 +59,6 @@ INSTANTIATE_TEST_SUITE_P(Rules, EveryRule, ::testing::ValuesIn(Names()), [](cons
 });
 
 // ---- planted mistakes
-// --------------------------------------------------------------------------------------
 
 TEST(WrongRules, InversePermutationIsCaught) {
   Val x("x");

@@ -1,0 +1,213 @@
+// What ops that move data demand of their operands.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "drr/planner.h"
+
+namespace tenon::drr {
+namespace {
+
+Shape Front(const Shape& shape, size_t n) {
+  return Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(n));
+}
+
+}  // namespace
+
+bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const AttrCode& code = node.attrs[0];
+  if (code.kind == AttrCode::Kind::kDims) {
+    for (size_t i = 0; i < code.dims.size(); ++i) {
+      if (i >= shape.size() || !Unify(shape[i], DimUnknown(code.dims[i]))) return false;
+    }
+  }
+  const Edge& from = node.operands[0][0];
+  if (int rank = KnownRank(from); rank >= 0) {
+    auto it = shapes_.find(Through(from).node);
+    return Demand(from, it != shapes_.end() ? it->second : FreshShape(rank));
+  }
+  std::vector<int64_t> extents = Values(shape);
+  int64_t size = std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  Shape regrouped;
+  // Rows, the shape of the root with this last axis, or factors in any grouping.
+  int64_t last = extents.empty() ? 1 : extents.back();
+  int64_t root_rows = 1;
+  for (size_t i = 0; i + 1 < root_shape_.size(); ++i)
+    root_rows *= Known(root_shape_[i]) ? Value(root_shape_[i]) : 0;
+  if (!root_shape_.empty() && root_rows * last == size && Chance(0.5)) {
+    regrouped = Front(root_shape_, root_shape_.size() - 1);
+    regrouped.push_back(Number(last));
+  } else if (last == 1 && extents.size() > 1 && Chance(0.4)) {  // without an axis of 1
+    for (size_t i = 0; i + 1 < extents.size(); ++i) regrouped.push_back(Number(extents[i]));
+  } else if (Chance(0.4)) {
+    regrouped = {Number(last == 0 ? 0 : size / last), Number(last)};
+  } else {
+    int64_t group = 1;
+    for (int64_t extent : extents) {
+      if (Chance(0.5)) {
+        regrouped.push_back(Number(group));
+        group = 1;
+      }
+      group *= extent;
+    }
+    regrouped.push_back(Number(group));
+  }
+  return Demand(from, regrouped);
+}
+
+bool Planner::TransposeOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  AttrValue perm = AttrOf(n, "perm", rank);
+  const I64s* axes = std::get_if<I64s>(&perm);
+  if (axes == nullptr || axes->size() != shape.size()) return false;
+  Shape from(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) from[static_cast<size_t>((*axes)[i])] = shape[i];
+  return Demand(node.operands[0][0], from);
+}
+
+bool Planner::ExpandOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  const Edge& from = node.operands[0][0];
+  auto it = shapes_.find(Through(from).node);
+  return Demand(from, it != shapes_.end() ? it->second : Broadcastable(shape, rank));
+}
+
+bool Planner::PadOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  AttrValue value = AttrOf(n, "pads", rank);
+  const I64s* pads = std::get_if<I64s>(&value);
+  if (pads == nullptr || pads->size() != 2 * shape.size()) return false;
+  Shape from = shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t extent = Value(shape[i]) - (*pads)[i] - (*pads)[i + shape.size()];
+    if (extent < 1) return false;
+    if (extent != Value(shape[i])) from[i] = Number(extent);
+  }
+  const Edge* fill = Operand(n, 1);
+  return Demand(node.operands[0][0], from) && (fill == nullptr || Demand(*fill, {}));
+}
+
+// A slice of one axis from the front.
+bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
+  const std::vector<AttrCode>& codes = rule_.nodes[n].attrs;
+  const bool open = std::all_of(codes.begin(), codes.end(), [](const AttrCode& code) {
+    return code.kind == AttrCode::Kind::kVariable;
+  });
+  if (open) return HalfOperand(n, shape);
+  const int rank = static_cast<int>(shape.size());
+  AttrValue axes = AttrOf(n, "axes", rank), steps = AttrOf(n, "steps", rank),
+            starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
+  const I64s *axis = std::get_if<I64s>(&axes), *step = std::get_if<I64s>(&steps),
+             *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
+  if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != 1 || rank == 0) {
+    return false;
+  }
+  const Unknown out = shape[static_cast<size_t>((*axis)[0])];
+  Shape from = shape;
+  if (end != nullptr) {  // of what may be longer
+    const int64_t length = ((*end)[0] - (*start)[0] + (*step)[0] - 1) / (*step)[0];
+    if (length < 0 || !Unify(out, Number(length))) return false;
+    from[static_cast<size_t>((*axis)[0])] = Fresh();
+  } else {
+    const int64_t length = (*start)[0] + Value(out) * (*step)[0];
+    // Strided slices from 0 and from 1 take turns.
+    from[static_cast<size_t>((*axis)[0])] =
+        Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length);
+    any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = I64s{length};
+  }
+  return Demand(rule_.nodes[n].operands[0][0], from);
+}
+
+// Slices of which the rule says nothing: halves of the last axis.
+bool Planner::HalfOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  const int64_t half = Value(shape.back()), start = Chance(0.5) ? half : 0;
+  for (const AttrCode& code : node.attrs) {
+    const std::string_view name = node.info->slot_name(code.slot).str();
+    attrs_[code.variable] = I64s{name == "axes"     ? rank - 1
+                                 : name == "starts" ? start
+                                 : name == "ends"   ? start + half
+                                                    : 1};
+  }
+  Shape whole = shape;
+  whole.back() = Number(2 * half);
+  return Demand(node.operands[0][0], whole);
+}
+
+bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  int64_t sum = 0;
+  for (const Edge& edge : node.operands[0]) {
+    Shape part = shape;
+    part[axis] = Fresh();
+    if (!Demand(edge, part)) return false;
+    sum += Value(part[axis]);
+  }
+  return Unify(shape[axis], Number(sum));
+}
+
+bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  if (std::find(live_ops_.begin(), live_ops_.end(), n) == live_ops_.end()) live_ops_.push_back(n);
+  const auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  const AttrCode* sizes = nullptr;
+  for (const AttrCode& code : node.attrs) {
+    if (code.kind == AttrCode::Kind::kDims) sizes = &code;
+  }
+  if (sizes == nullptr || axis >= shape.size() ||
+      static_cast<size_t>(result) >= sizes->dims.size()) {
+    why_ = "a split whose sizes are not written out cannot be planned";
+    return false;
+  }
+  if (!Unify(shape[axis], DimUnknown(sizes->dims[static_cast<size_t>(result)]))) return false;
+  // The sum waits for FinishSplits: other results may still say how large their parts are.
+  auto [whole, inserted] = splits_.emplace(n, Split{sizes, -1});
+  if (inserted) whole->second.whole = Fresh();
+  Shape from = shape;
+  from[axis] = whole->second.whole;
+  return Demand(node.operands[0][0], from);
+}
+
+bool Planner::FinishSplits() {
+  for (auto& [n, split] : splits_) {
+    int64_t sum = 0;
+    for (uint16_t size : split.sizes->dims) sum += Value(DimUnknown(size));
+    if (!Unify(split.whole, Number(sum))) return false;
+  }
+  return true;
+}
+
+// Rows of tables [rows, size], picked by ids; what else is added has the shape of the result.
+bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  if (shape.empty()) return false;
+  const bool embedding = node.info->name() == "fused.embedding";
+  const Shape outer(shape.begin(), shape.end() - 1);
+  for (size_t pair = 0; pair < (embedding ? 6u : 2u); pair += 2) {
+    const Edge* ids = Operand(n, embedding ? pair : 1);
+    const Edge* table = Operand(n, embedding ? pair + 1 : 0);
+    if ((ids == nullptr) != (table == nullptr)) return false;
+    if (ids == nullptr) continue;
+    const int64_t rows = Pick(1, 4);
+    index_[Through(*ids).node] = rows;
+    if (!Demand(*table, {Number(rows), shape.back()}) || !Demand(*ids, outer)) return false;
+  }
+  for (size_t g = 6; embedding && g < 9; ++g) {
+    const Edge* operand = Operand(n, g);
+    if (operand != nullptr && !Demand(*operand, g == 6 ? shape : Shape{shape.back()})) return false;
+  }
+  return true;
+}
+
+}  // namespace tenon::drr
