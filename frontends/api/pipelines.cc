@@ -9,6 +9,10 @@
 namespace tenon {
 namespace {
 
+// How every lowering begins: what is left on constants is evaluated once, up to 16 MiB a value. A
+// macro, for literals are joined before there are values.
+#define TENON_LOWERING_FOLDS "constant-fold{max-bytes=16777216}"
+
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
@@ -28,12 +32,12 @@ constexpr StandardPipeline kPipelines[] = {
      "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
      "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
-     "constant-fold{max-bytes=16777216},lower-to-kernels,plan-memory"},
+     TENON_LOWERING_FOLDS ",lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
-     "constant-fold{max-bytes=16777216},lower-to-kernels{gpu=true},place-transfers,plan-memory"},
+     TENON_LOWERING_FOLDS ",lower-to-kernels{gpu=true},place-transfers,plan-memory"},
 };
 constexpr std::string_view kLowerReference =
-    "constant-fold{max-bytes=16777216},lower-to-kernels{reference=true},plan-memory";
+    TENON_LOWERING_FOLDS ",lower-to-kernels{reference=true},plan-memory";
 
 }  // namespace
 
