@@ -17,13 +17,15 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
   if (tolerance_ == 0) return Fail(goal.parent, wanted);
   auto skip = [&] {
     lost_ += Alignment::kLost * sizes_[goal.edge.node];
-    return Fail(goal.parent, wanted);
+    if (!Fail(goal.parent, wanted)) return false;
+    mismatches_.back().found = op;
+    return true;
   };
   if (op == nullptr || op->num_regions() > 0) return skip();
   // An op that stands in between.
   if (std::find(passed_.begin(), passed_.end(), op) == passed_.end()) {
     for (OpOperand& operand : op->operands()) {
-      if (!Likely(goal.edge, operand.get())) continue;
+      if (!LikelyBelow(goal.edge, operand.get(), tolerance_ - mismatches_.size())) continue;
       if (!Fail(op, [&] {
             return fmt::format("{} stands between {} and {}, where the rule wants nothing",
                                op->name(), DescribeOp(operand.get().defining_op()),
@@ -56,6 +58,7 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
   if (!fits) return skip();
   if (!Fail(goal.parent, wanted)) return false;
   mismatches_.back().kind = Mismatch::Kind::kInstead;
+  mismatches_.back().found = op;
   lost_ += Alignment::kLost + Alignment::CostOf(Mismatch::Kind::kInstead) - Alignment::CostOf({});
   passed_.push_back(op);
   for (unsigned i = op->num_operands(); i-- > 0;) {
@@ -67,6 +70,15 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
     Push(next);
   }
   return true;
+}
+
+bool Matcher::LikelyBelow(const Edge& edge, Value value, size_t depth) const {
+  if (Likely(edge, value)) return true;
+  const Operation* op = value.defining_op();
+  if (depth <= 1 || op == nullptr || op->num_regions() > 0) return false;
+  return std::any_of(op->operands().begin(), op->operands().end(), [&](const OpOperand& operand) {
+    return LikelyBelow(edge, operand.get(), depth - 1);
+  });
 }
 
 // Ops of the smallest way through a part of the source graph.
@@ -177,7 +189,7 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
   std::optional<Alignment> best;
   for (bool more = true; more && Run(); more = Backtrack()) {
     Alignment found = Aligned(start);
-    if (!best || found.cost() < best->cost()) {
+    if (!best || found.IsNearerThan(*best)) {
       best = std::move(found);
       best_cost_ = best->cost();
     } else if (found.cost() == best->cost() && best->alternatives.size() < 2 &&

@@ -99,14 +99,17 @@ class Explainer {
           static_cast<int>(matcher_.matched_ops().size());
       alignment.ops = matcher_.matched_ops();
       alignment.mismatches = {
-          {op, refused.empty() ? "nothing: the rule fires here when it is applied" : refused, {}}};
+          {op,
+           refused.empty() ? "nothing: the rule fires here when it is applied" : refused,
+           {},
+           nullptr}};
       return Add(std::move(alignment));
     }
     std::optional<Alignment> best;
     for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
       std::optional<Alignment> found =
           matcher_.Align(rule_, rule_.roots[0], op, tolerance, kBudget);
-      if (found && (!best || found->cost() < best->cost())) best = std::move(found);
+      if (found && (!best || found->IsNearerThan(*best))) best = std::move(found);
       if (best && best->cost() <= 6 * tolerance) break;
     }
     if (best) Add(*std::move(best));
@@ -168,6 +171,15 @@ class Explainer {
       }
       return false;
     };
+    // What is in the place of another op, or what that is computed from.
+    auto reads_one = [&](const auto& self, const Operation* op, int depth) -> bool {
+      return is_one(op) ||
+             (depth > 0 && std::any_of(op->operands().begin(), op->operands().end(),
+                                       [&](const OpOperand& operand) {
+                                         const Operation* def = operand.get().defining_op();
+                                         return def != nullptr && self(self, def, depth - 1);
+                                       }));
+    };
     auto is_near = [&](Operation* op) {
       if (is_one(op)) return true;
       for (OpOperand& operand : op->operands()) {
@@ -177,8 +189,10 @@ class Explainer {
       return false;
     };
     return std::any_of(alignment.ops.begin(), alignment.ops.end(), is_near) ||
-           std::any_of(alignment.mismatches.begin(), alignment.mismatches.end(),
-                       [&](const Mismatch& m) { return is_near(m.at); });
+           std::any_of(
+               alignment.mismatches.begin(), alignment.mismatches.end(), [&](const Mismatch& m) {
+                 return is_near(m.at) || (m.found != nullptr && reads_one(reads_one, m.found, 2));
+               });
   }
 
   static bool SamePlace(const Alignment& a, const Alignment& b) {
@@ -220,7 +234,11 @@ class Explainer {
     miss.cost = static_cast<double>(alignment.cost()) / alignment.wanted_ops;
     miss.near = Meaningful(alignment);
     miss.nodes = NodesOf(alignment.ops);
-    for (const Mismatch& m : alignment.mismatches) miss.stops.push_back({NodeOf(m.at), Reason(m)});
+    for (const Mismatch& m : alignment.mismatches) {
+      RuleMiss::Stop stop = {NodeOf(m.at), Reason(m)};
+      if (std::find(miss.stops.begin(), miss.stops.end(), stop) == miss.stops.end())
+        miss.stops.push_back(std::move(stop));
+    }
     for (const Mismatch& m : alignment.alternatives)
       miss.alternatives.push_back({NodeOf(m.at), Reason(m)});
     return miss;
@@ -245,7 +263,9 @@ void FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* t
       log.tried.push_back(name);
     log.places[name] = rule.rule->place();
     if (!log.wanted || !log.wanted(name)) continue;
-    log.misses[{std::string(SymbolName(*top)), name}] = Explainer(rule, top, target, log).Run();
+    std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
+    misses = Explainer(rule, top, target, log).Run();
+    for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }
 }
 

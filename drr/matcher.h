@@ -25,6 +25,7 @@ struct Mismatch {
   Operation* at = nullptr;
   std::string reason;
   enum class Kind : uint8_t { kWrong, kBetween, kInstead } kind = Kind::kWrong;
+  const Operation* found = nullptr;  // the op that is there instead of another, if it is one
   bool operator==(const Mismatch&) const = default;
 };
 
@@ -44,6 +45,11 @@ struct Alignment {
     int cost = kLost * (wanted_ops - matched_ops);
     for (const Mismatch& m : mismatches) cost += CostOf(m.kind);
     return cost;
+  }
+  // What would cost the same says more when more of the rule has been found.
+  bool IsNearerThan(const Alignment& other) const {
+    return cost() != other.cost() ? cost() < other.cost()
+                                  : wanted_ops - matched_ops < other.wanted_ops - other.matched_ops;
   }
 };
 
@@ -117,8 +123,9 @@ class Matcher {
   struct Equation {
     uint16_t code;
     DimExpr actual;
-    Operation* op;
-    std::string_view what{};  // the value whose dimension it is, if it has a name
+    Operation* op = nullptr;  // whose attribute says so; null: it is a dimension of `value`
+    Value value{};
+    std::string_view what{};  // the name of `value` in the rule, if it has one
   };
   struct AttrBinding {
     BoundArg arg;
@@ -149,6 +156,7 @@ class Matcher {
   bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op);
   bool BindValue(uint16_t node, Value value);
   bool EarlyConditions(uint16_t node, Operation* op);
+  // `op`: where it is checked; null: MatchedOpOf says.
   bool CheckCondition(const ConditionCode& condition, Operation* op);
   bool FinishLets();
   bool SolveDims();
@@ -157,6 +165,12 @@ class Matcher {
   bool LateConditions();
   bool UsesInside();
   bool Likely(const Edge& edge, Value value) const;
+  // … or what it is computed from, up to `depth` ops below.
+  bool LikelyBelow(const Edge& edge, Value value, size_t depth) const;
+  // The matched op that a message about the value names: the one that makes it, or else reads it.
+  // Null while nobody listens.
+  Operation* MatchedOpOf(Value value) const;
+  Operation* MatchedOpOf(const ConditionCode& condition) const;
   void Push(Goal goal);
   Choice Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal);
   void Undo(const Choice& choice);
@@ -172,7 +186,7 @@ class Matcher {
     if (tolerance_ > 0) {
       if (mismatches_.size() >= tolerance_ || lost_ + Alignment::CostOf({}) > best_cost_)
         return false;
-      mismatches_.push_back({op, reason(), {}});
+      mismatches_.push_back({op, reason(), {}, nullptr});
       lost_ += Alignment::CostOf({});
       return true;
     }

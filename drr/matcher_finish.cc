@@ -66,6 +66,7 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
     if (!bound) return true;
   }
   if (condition.source->holds(args)) return true;
+  if (op == nullptr) op = MatchedOpOf(condition);
   return Fail(op, [&] {
     const bool told = condition.source->why != nullptr;
     const std::string why = told ? condition.source->why(args) : Particulars(condition);
@@ -184,7 +185,7 @@ bool Matcher::SolveDims() {
     if (!value) continue;
     Type type = value.type();
     if (!type.is_tensor() || type.rank() != static_cast<int64_t>(condition.shape.size())) {
-      Operation* op = value.defining_op() != nullptr ? value.defining_op() : matched_[0];
+      Operation* op = MatchedOpOf(value);
       // What follows from another mismatch says nothing new.
       if (mismatches_.empty() && !Fail(op, [&] {
             return fmt::format("the rule wants {}, and it is {}", condition.source->text,
@@ -195,8 +196,7 @@ bool Matcher::SolveDims() {
       continue;
     }
     for (size_t i = 0; i < condition.shape.size(); ++i) {
-      equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)),
-                            value.defining_op() != nullptr ? value.defining_op() : matched_[0],
+      equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)), nullptr, value,
                             NameOf(condition.args[0].edge)});
     }
   }
@@ -210,7 +210,8 @@ bool Matcher::SolveDims() {
       Solved solved = Solve(equation.code, equation.actual);
       if (solved == Solved::kNotYet) continue;
       if (solved == Solved::kNo) {
-        if (mismatches_.empty() && !Fail(equation.op, [&] {
+        Operation* op = equation.op != nullptr ? equation.op : MatchedOpOf(equation.value);
+        if (mismatches_.empty() && !Fail(op, [&] {
               std::optional<DimExpr> value = EvaluateDim(equation.code);
               const std::string want = value ? value->text() : DimText(equation.code);
               const std::string name = DimText(equation.code, true);
@@ -254,7 +255,7 @@ bool Matcher::LateConditions() {
   for (const ConditionCode& condition : rule_->conditions) {
     if (!mismatches_.empty()) break;
     if (condition.early || condition.source->kind == ConditionNode::Kind::kShape) continue;
-    if (!CheckCondition(condition, matched_[0])) return false;
+    if (!CheckCondition(condition, nullptr)) return false;
   }
   return true;
 }
@@ -282,7 +283,12 @@ bool Matcher::UsesInside() {
         if (IsMatched(user) || std::find(passed_.begin(), passed_.end(), user) != passed_.end())
           continue;
         if (!Fail(op, [&] {
-              return fmt::format("its result is also used by {} outside the match",
+              // An op made of several is named after the first of them, its result after the last.
+              const std::vector<std::string> nodes =
+                  DescribeAllLocations(*context_, op->location());
+              const bool several = nodes.size() > 1 && nodes.size() < Location::kMaxFused;
+              return fmt::format("its result{} is also used by {} outside the match",
+                                 several ? fmt::format(" (that of {})", nodes.back()) : "",
                                  DescribeOp(user));
             })) {
           return false;

@@ -60,6 +60,49 @@ std::string Matcher::OperandOf(const Goal& goal) {
   return "an operand";
 }
 
+Operation* Matcher::MatchedOpOf(Value value) const {
+  if (tolerance_ == 0 && miss_ == nullptr) return nullptr;
+  if (Operation* def = value.defining_op(); def != nullptr && IsMatched(def)) return def;
+  for (Operation* op : matched_) {
+    for (const OpOperand& operand : op->operands()) {
+      if (operand.get() == value) return op;
+    }
+  }
+  return matched_[0];
+}
+
+// The first op that one of the condition's arguments belongs to.
+Operation* Matcher::MatchedOpOf(const ConditionCode& condition) const {
+  if (tolerance_ == 0 && miss_ == nullptr) return nullptr;
+  auto is_variable = [](const AttrCode& code, uint16_t variable) {
+    return code.kind == AttrCode::Kind::kVariable && code.variable == variable;
+  };
+  for (const ArgCode& arg : condition.args) {
+    for (size_t n = 0; n < rule_->nodes.size() && arg.attr != kNone; ++n) {
+      const Node& node = rule_->nodes[n];
+      if (!node.in_source || !bound_[n].bound) continue;
+      if (node.kind == ValNode::Kind::kSplat && is_variable(node.splat, arg.attr))
+        return MatchedOpOf(bound_[n].value);
+      const bool has = std::any_of(node.attrs.begin(), node.attrs.end(), [&](const AttrCode& code) {
+        return is_variable(code, arg.attr);
+      });
+      if (has) return bound_[n].op;
+    }
+    if (arg.edge.node != kNone && ValueOf(arg.edge)) return MatchedOpOf(ValueOf(arg.edge));
+    if (arg.dim == kNone) continue;
+    for (const ConditionCode& shape : rule_->conditions) {
+      if (shape.source->kind != ConditionNode::Kind::kShape || !ValueOf(shape.args[0].edge))
+        continue;
+      for (uint16_t dim : shape.shape) {
+        if (rule_->dims[dim].kind == DimNode::Kind::kVariable &&
+            rule_->dims[dim].variable == rule_->dims[arg.dim].variable)
+          return MatchedOpOf(ValueOf(shape.args[0].edge));
+      }
+    }
+  }
+  return matched_[0];
+}
+
 std::string Matcher::Particulars(const ConditionCode& condition) const {
   std::string text;
   for (size_t i = 0; i < condition.args.size() && i < condition.source->args.size(); ++i) {

@@ -23,8 +23,16 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
              std::find(ops.begin(), ops.end(), node.info->name()) != ops.end();
     });
   };
-  // NaN matters where the graph compares; where it asks for NaN, masks make them.
-  has_nan_ = has({"ten.less", "ten.less_equal", "ten.greater", "ten.greater_equal", "ten.equal"}) &&
+  // NaN matters where the graph compares or asks an input for it; where it asks what it has
+  // computed, masks make them.
+  const bool asks_of_input =
+      std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
+        return node.in_source && node.kind == ValNode::Kind::kOp &&
+               node.info->name() == "ten.is_nan" &&
+               rule.nodes[node.operands[0][0].node].kind == ValNode::Kind::kVariable;
+      });
+  has_nan_ = (asks_of_input || has({"ten.less", "ten.less_equal", "ten.greater",
+                                    "ten.greater_equal", "ten.equal"})) &&
              Chance(0.25);
   masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
 }

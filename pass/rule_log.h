@@ -25,6 +25,7 @@ struct RuleMiss {
   struct Stop {
     std::string node;
     std::string reason;
+    bool operator==(const Stop&) const = default;
   };
   std::string rule;
   int matched_ops = 0, wanted_ops = 0;
@@ -34,6 +35,7 @@ struct RuleMiss {
   std::vector<Stop> stops;         // what does not fit, first met first; never empty
   std::vector<Stop> alternatives;  // what could change instead of the first stop
   std::string taken_by;            // the rule that has taken a part of it since
+  size_t hits_before = 0;          // length of RuleLog::hits when it was found
 };
 
 struct RuleLog {
@@ -46,8 +48,10 @@ struct RuleLog {
 
   std::vector<RuleHit> hits;
   std::vector<std::string> tried;  // rules that some pass has applied, in order
-  // By function and rule, in the state in which the rule was tried last; best first.
-  std::map<std::pair<std::string, std::string>, std::vector<RuleMiss>> misses;
+  // By function and rule, best first: in the state in which the rule was tried last, and what was
+  // found earlier and still stands.
+  using Misses = std::map<std::pair<std::string, std::string>, std::vector<RuleMiss>>;
+  Misses misses;
   std::map<std::string, std::string> places;  // of the rules: "patterns/norm.cc:12"
 };
 

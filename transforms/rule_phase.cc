@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
+#include "drr/matcher.h"
 #include "drr/text.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -40,7 +42,35 @@ void AddTaken(const RuleLog& before, size_t first, RuleLog& log) {
       }
       if (settled || taker == nullptr) continue;
       miss.taken_by = taker->rule;
+      miss.hits_before = first;
       now.push_back(std::move(miss));
+    }
+  }
+}
+
+// Near misses that an earlier application of the family has found, and this one has not because
+// rules since then have changed what is beside them. They stay as long as what is wrong does.
+void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
+  std::set<std::string> there;
+  top->Walk([&](Operation* op) {
+    for (std::string& node : drr::DescribeAllLocations(op->context(), op->location()))
+      there.insert(std::move(node));
+  });
+  for (const auto& [key, misses] : earlier) {
+    std::vector<RuleMiss>& now = log.misses[key];
+    for (const RuleMiss& miss : misses) {
+      if (!miss.near || miss.nodes.empty() || there.count(miss.nodes[0]) == 0 ||
+          there.count(miss.stops[0].node) == 0)
+        continue;
+      bool settled = std::any_of(now.begin(), now.end(), [&](const RuleMiss& other) {
+        return other.near && Common(miss.nodes, other.nodes) > 0;
+      });
+      // What was wrong is a part of something else now.
+      for (size_t h = miss.hits_before; h < log.hits.size() && !settled; ++h) {
+        const std::vector<std::string>& nodes = log.hits[h].nodes;
+        settled = std::find(nodes.begin(), nodes.end(), miss.stops[0].node) != nodes.end();
+      }
+      if (!settled) now.push_back(miss);
     }
   }
 }
@@ -94,11 +124,14 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
       before.hits.clear();
     }
     const size_t hits = context.rule_log != nullptr ? context.rule_log->hits.size() : 0;
+    const RuleLog::Misses earlier =
+        context.rule_log != nullptr ? context.rule_log->misses : RuleLog::Misses();
     TENON_ASSIGN_OR_RETURN(drr::DriverResult applied, drr::ApplyRules(rules, op, context));
     result.changed |= applied.changed;
     if (context.rule_log != nullptr) {
       drr::FindMisses(rules, op, context.target, *context.rule_log);
       AddTaken(before, hits, *context.rule_log);
+      AddEarlier(earlier, op, *context.rule_log);
     }
   }
   return result;

@@ -36,13 +36,29 @@ std::string NameOf(Operation* function, unsigned argument) {
 struct Use {
   int64_t below = std::numeric_limits<int64_t>::max();  // exclusive bound of an index
   bool mask = false;                                    // compared, or taken for a bool
+  std::set<int64_t> compared;                           // numbers that it is compared with
 };
+
+// The numbers of a small constant that `op` compares `value` with.
+void AddCompared(Operation* op, Value value, Use& use) {
+  const std::string_view name = op->name();
+  if (name != "ten.equal" && !name.starts_with("ten.less") && !name.starts_with("ten.greater"))
+    return;
+  const Value other = op->operand(op->operand(0) == value ? 1 : 0);
+  const Operation* def = other.defining_op();
+  if (def == nullptr || !def->Has(Trait::kConstantLike)) return;
+  const Attribute elements = def->slot(0);
+  if (elements && elements.kind() == Attribute::Kind::kElements &&
+      elements.type().num_elements() == 1)
+    use.compared.insert(static_cast<int64_t>(elements.ElementAsDouble(0)));
+}
 
 void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
   if (hops == 0 || !seen.insert(value.impl()).second) return;
   for (OpOperand& operand : value.uses()) {
     Operation* op = operand.owner();
     const std::string_view name = op->name();
+    AddCompared(op, value, use);
     if (name == "ten.gather" || name == "ten.gather_elements") {
       const Type table = op->operand(0).type();
       const Attribute axis = op->attr("axis");
@@ -76,27 +92,39 @@ int64_t SizeOfSymbol(std::string_view symbol, size_t position, int kind) {
   static constexpr int64_t kDistinct[] = {5, 7, 3, 6, 9, 4};
   static constexpr int64_t kEqual[] = {0, 1, 4, 8, 16, 32, 64, 224};
   if (ContainsIgnoringCase(symbol, "batch")) return kind == 1 ? 1 : 2;
+  if (kind == kEdgeSample) return 4;  // equal extents suit most programs
   if (kind == 0) return kDistinct[position % std::size(kDistinct)];
   return kEqual[static_cast<size_t>(kind)];
 }
 
 void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, SampleRandom& random) {
+  const bool edge = kind == kEdgeSample;
+  const std::vector<int64_t> compared(use.compared.begin(), use.compared.end());
   const DType dtype = tensor.dtype();
   const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
   const bool mask = dtype == DType::kBool || ContainsIgnoringCase(name, "mask") ||
-                    (use.mask && use.below == std::numeric_limits<int64_t>::max());
+                    (use.mask && use.below == std::numeric_limits<int64_t>::max() &&
+                     std::all_of(compared.begin(), compared.end(),
+                                 [](int64_t number) { return number == 0 || number == 1; }));
   int64_t ones = last;
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
     double value = 0;
     if (IsFloat(dtype)) {
-      value = (2 * random.Uniform() - 1) * (kind % 2 == 1 ? 4 : 1);
+      value = (2 * random.Uniform() - 1) * (edge ? 1e-3 : kind % 2 == 1 ? 4 : 1);
     } else if (mask) {
       // Rows end in zeros, and have a one.
       if (i % last == 0) ones = 1 + random.Below(last);
+      if (edge && i + last >= tensor.num_elements()) ones = 0;
       value = i % last < ones ? 1 : 0;
     } else if (use.below == std::numeric_limits<int64_t>::max() &&
                ContainsIgnoringCase(name, "position")) {
       value = static_cast<double>(i % last);
+    } else if (edge && !compared.empty() && random.Below(3) == 0) {
+      const int64_t near =
+          compared[static_cast<size_t>(random.Below(static_cast<int64_t>(compared.size())))] +
+          random.Below(3) - 1;
+      value = static_cast<double>(
+          std::clamp<int64_t>(near, 0, std::clamp<int64_t>(use.below, 1, 1 << 30) - 1));
     } else {
       value = static_cast<double>(
           random.Below(std::clamp<int64_t>(use.below, 1, use.below > 1 << 30 ? 8 : use.below)));
@@ -140,7 +168,7 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
   sample.sizes = ChooseSizes(function, sizes, [&](std::string_view symbol, size_t number) {
     return SizeOfSymbol(symbol, number, kind);
   });
-  if (kind > 0 && sample.sizes.empty() && kind > 1)
+  if (kind > 1 && kind != kEdgeSample && sample.sizes.empty())
     return absl::NotFoundError("there are no sizes to choose");
   SampleRandom random(static_cast<uint64_t>(kind) + 1);
   Block& entry = function->region().front();

@@ -22,9 +22,12 @@ struct Sample {
 // How samples differ; some do not suit a function (sizes that must divide each other), so several
 // are tried.
 inline constexpr int kSampleKinds = 8;
+// One kind more, for what samples of the others rarely meet: a row of a mask that hides everything,
+// integers that the program compares its input with, floats close to zero.
+inline constexpr int kEdgeSample = kSampleKinds;
 
 // The same sample for the same function and kind, everywhere. Integers respect what they are used
-// for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row.
+// for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row (but one of kEdgeSample).
 // `sizes` says the size of some symbols, and then inputs may be large.
 absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
                                     const std::map<std::string, int64_t>& sizes = {});

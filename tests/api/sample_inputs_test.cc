@@ -1,7 +1,10 @@
 // Samples: the same everywhere, within what their uses allow.
 #include "frontends/api/sample_inputs.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "frontends/api/tenon.h"
 #include "gmock/gmock.h"
@@ -44,6 +47,32 @@ TEST(SampleInputsTest, RespectUses) {
                           sample->inputs[2].num_bytes()),
               0);
   }
+}
+
+// What an ordinary sample rarely meets: a hidden row, numbers that the program asks for.
+TEST(SampleInputsTest, EdgesAreHit) {
+  constexpr std::string_view kPadding = R"(
+func.func() <{arg_attrs = [{core.name = "ids"}, {core.name = "attention_mask"}, {core.name = "x"}], function_type = (tensor<?x?xi64, ["batch", "seq"]>, tensor<?x?xi64, ["batch", "seq"]>, tensor<?xf32, ["seq"]>) -> tensor<?x?xi1, ["batch", "seq"]>, sym_name = "main"}> ({
+^bb0(%ids: tensor<?x?xi64, ["batch", "seq"]>, %m: tensor<?x?xi64, ["batch", "seq"]>, %x: tensor<?xf32, ["seq"]>):
+  %c = core.constant() <{value = dense<1000000> : tensor<i64>}> : () -> tensor<i64>
+  %e = ten.equal(%ids, %c) : (tensor<?x?xi64, ["batch", "seq"]>, tensor<i64>) -> tensor<?x?xi1, ["batch", "seq"]>
+  func.return(%e) : (tensor<?x?xi1, ["batch", "seq"]>) -> ()
+}) : () -> ()
+)";
+  absl::StatusOr<Model> model = LoadFromBytes(kPadding, "t");
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Sample> sample = SampleInputs(model->main(), kEdgeSample);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  const Tensor &ids = sample->inputs[0], &mask = sample->inputs[1], &x = sample->inputs[2];
+  const int64_t seq = sample->sizes.at("seq"), all = mask.num_elements();
+  const std::vector<int64_t> last(mask.as<int64_t>() + all - seq, mask.as<int64_t>() + all);
+  EXPECT_THAT(last, ::testing::Each(0));
+  EXPECT_EQ(mask.as<int64_t>()[0], 1);
+  int64_t near = 0;
+  for (int64_t i = 0; i < all; ++i) near += std::abs(ids.as<int64_t>()[i] - 1000000) <= 1 ? 1 : 0;
+  EXPECT_GT(near, 0);
+  EXPECT_LT(near, all);
+  for (int64_t i = 0; i < seq; ++i) EXPECT_LE(std::abs(x.as<float>()[i]), 1e-3F);
 }
 
 TEST(SampleInputsTest, FolderMustBeComplete) {

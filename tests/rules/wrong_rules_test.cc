@@ -40,6 +40,7 @@ constexpr Planted kWrong[] = {
     {"clip_below", "match clip(x) {min = -7, max = 7} replace x"},
     {"min_of_max", "match min(max(x, y), y) replace x"},
     {"not_less", "match not(less(x, y)) replace greater(x, y)"},
+    {"guard_lost", "match where(is_nan(x), _z, x) replace x"},
     {"not_less_of_nan", "match not(less(x, y)) replace greater_equal(x, y)"},
     {"self_quotient", "match mul(div(x, x), y) replace y"},
     // Constants.

@@ -203,11 +203,42 @@ class IrOptTest(unittest.TestCase):
     status, out, err = ir_opt(MODEL, '-O2', '--lower', '--verify-semantics')
     self.assertEqual(status, 0, err)
     self.assertIn('kernel.', out)
-    self.assertRegex(err, r'verify-semantics: @\w+: \d+ passes keep the results on 3 inputs')
+    self.assertRegex(err, r'verify-semantics: @\w+: \d+ passes keep the results on 4 inputs')
     data = os.path.join(os.path.dirname(MODEL), 'test_data_set_0')
     status, _, err = ir_opt(MODEL, '-O2', '--verify-semantics', '--inputs=' + data)
     self.assertEqual(status, 0, err)
     self.assertIn('on 1 inputs', err)
+
+  def test_verify_semantics_finds_wrong_rules(self):
+    """Rules that are wrong in what ordinary inputs rarely show."""
+    decoder, padded = (os.path.join(os.path.dirname(os.path.dirname(MODEL)), name, 'model.onnx')
+                       for name in ('llama_past.sdpa.ts17', 'roberta.sdpa.ts14'))
+    cases = [
+        ('scale', MODEL, 'match softmax(add(mul(m, splat(0.35355338)), k)) {axis = -1} replace softmax(add(m, k)) {axis = -1}'),
+        ('scale-off', MODEL, 'match softmax(add(mul(m, splat(0.35355338)), k)) {axis = -1} '
+         'replace softmax(add(mul(m, splat(0.3535)), k)) {axis = -1} lowers "x"'),
+        ('axis', MODEL, 'match softmax(x) {axis = -1} replace softmax(x) {axis = 2} lowers "x"'),
+        ('mask', MODEL, 'match softmax(add(x, _k)) {axis = -1} replace softmax(x) {axis = -1}'),
+        ('function', MODEL, 'match mul(mul(x, add(erf(div(x, splat(1.41421356))), splat(1))), splat(0.5)) '
+         'replace gelu(x) {approximate = "tanh"}'),
+        ('epsilon', MODEL, 'match layer_norm(x, w, b) {axis = -1, epsilon = 1e-12} '
+         'replace layer_norm(x, w, b) {axis = -1, epsilon = 1e-7} lowers "x"'),
+        ('epsilon-outside', decoder, 'match div(x, sqrt(add(v, splat(e)))) replace div(x, add(sqrt(v), splat(e))) lowers "x"'),
+        ('guard', decoder, 'match where(is_nan(x), _z, x) replace x'),
+        ('bound', decoder, 'match less_equal(x, y) replace less(x, y) lowers "x"'),
+        ('sign', decoder, 'match mul(x, sigmoid(x)) replace mul(abs(x), sigmoid(x)) lowers "x"'),
+        ('padding', padded, 'match equal(x, y) replace less(x, y) lowers "x"'),
+        ('own-element', padded, 'match cumsum(x) {axis = a} replace cumsum(x) {axis = a, exclusive = true} lowers "x"'),
+    ]
+    for name, model, body in cases:
+      with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'wrong.drr')
+        with open(path, 'w', encoding='utf-8') as f:
+          f.write(f'rule {name} {{ {body} }}\n')
+        status, _, err = ir_opt(model, '-O2', '--rules=' + path, '--verify-semantics')
+        self.assertEqual(status, 1, err)
+        self.assertIn("pass 'fuse' on 'func.func' operation", err)
+        self.assertIn(f'first by rule {name}, applied to ', err)
 
   def test_bisect_limit(self):
     status, out, err = ir_opt(MODEL, '-O2', '--opt-bisect-limit=0')
