@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "kernels/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {
@@ -20,10 +23,14 @@ constexpr int64_t kChunksPerThread = 4;
 // Workers are moved at most so often (nanoseconds): a system call for each of them.
 constexpr int64_t kMoveInterval = 200'000;
 
-// Whether the thread executes a chunk.
-bool& InRegion() {
-  thread_local bool in_region = false;
-  return in_region;
+struct ThisThread {
+  bool in_region = false;  // executes a chunk
+  int slot = 0;            // see CurrentSlot
+};
+
+ThisThread& Self() {
+  thread_local ThisThread self;
+  return self;
 }
 
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -99,13 +106,21 @@ std::chrono::nanoseconds SpinFromEnvironment(std::chrono::nanoseconds otherwise)
   return std::chrono::microseconds(std::min<int64_t>(value, 1'000'000));
 }
 
-// The range as chunks of nearly equal size.
+// A range as chunks that become smaller from the first to the last, down to `grain` where there are
+// enough: late ones even out what others took longer for. Each has at least one element.
 struct Chunks {
-  int64_t size = 0, longer = 0;  // the first `longer` have one more than `size`
+  int64_t n = 0, count = 1, least = 0;
 
   Chunks() = default;
-  Chunks(int64_t n, int64_t count) : size(n / count), longer(n % count) {}
-  int64_t begin(int64_t i) const { return i * size + std::min(i, longer); }
+  // REQUIRES: 0 < count <= n
+  Chunks(int64_t size, int64_t number, int64_t grain)
+      : n(size), count(number), least(std::clamp<int64_t>(grain, 1, size / number)) {}
+  // What is left once each has its least is given out in shares of count, count - 1, … 1.
+  int64_t begin(int64_t i) const {
+    const int64_t rest = n - count * least, shares = i * (2 * count - i + 1);
+    const int64_t all = count * (count + 1);
+    return i * least + rest / all * shares + (rest % all * shares + all - 1) / all;
+  }
 };
 
 }  // namespace
@@ -120,6 +135,7 @@ struct Workers::Region {
   void (*f)(void*, int64_t, int64_t) = nullptr;
   void* arg = nullptr;
   Chunks chunks;
+  uint32_t helpers = 0;  // that may join: there were so many tickets
   uint32_t float_mode = 0;
   const std::atomic<bool>* cancelled = nullptr;
   alignas(64) std::atomic<uint32_t> finished{0};  // by workers
@@ -168,7 +184,7 @@ Workers::~Workers() {
 void Workers::Ensure(int threads) {
   const std::lock_guard<std::mutex> lock(mutex_);
   while (static_cast<int>(threads_.size()) + 1 < threads) {
-    threads_.emplace_back([this] { Work(); });
+    threads_.emplace_back(std::thread([this] { Work(); }));
     kept_off_.store(-1, std::memory_order_relaxed);
   }
   num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
@@ -227,27 +243,32 @@ void Workers::Announce(int64_t wanted) {
   for (int64_t i = 0; i < wanted; ++i) news_.notify_one();
 }
 
+void Workers::RunAlone(int64_t n, int64_t count, int64_t grain, void (*f)(void*, int64_t, int64_t),
+                       void* arg, const std::atomic<bool>* cancelled) {
+  const int outer = std::exchange(Self().slot, 0);
+  const Chunks chunks(n, cancelled == nullptr ? 1 : count, grain);
+  for (int64_t i = 0; i < chunks.count; ++i) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) break;
+    f(arg, chunks.begin(i), chunks.begin(i + 1));
+  }
+  Self().slot = outer;
+}
+
 void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_t, int64_t),
                   void* arg, const std::atomic<bool>* cancelled) {
   if (n <= 0) return;
-  const int helpers = InRegion() ? 0 : HelpersFor(threads);
+  const int helpers = Self().in_region ? 0 : HelpersFor(threads);
   const int64_t most = (n - 1) / std::max<int64_t>(grain, 1) + 1;
   const int64_t count = std::min({(std::max(helpers, 0) + 1) * kChunksPerThread, most,
                                   static_cast<int64_t>(Progress::kMaxChunks)});
   const int64_t start = helpers > 0 && count > 1 ? Now() : 0;
   Region* region =
       start != 0 && (!options_.adaptive || governor_.MayHelp(start)) ? Reserve() : nullptr;
-  if (region == nullptr) {
-    if (cancelled == nullptr) return f(arg, 0, n);
-    const Chunks chunks(n, count);
-    for (int64_t i = 0; i < count && !cancelled->load(std::memory_order_relaxed); ++i) {
-      f(arg, chunks.begin(i), chunks.begin(i + 1));
-    }
-    return;
-  }
+  if (region == nullptr) return RunAlone(n, count, grain, f, arg, cancelled);
   region->f = f;
   region->arg = arg;
-  region->chunks = Chunks(n, count);
+  region->chunks = Chunks(n, count, grain);
+  region->helpers = static_cast<uint32_t>(helpers);
   region->float_mode = FloatMode();
   region->cancelled = cancelled;
   const int core = sched_getcpu();
@@ -264,13 +285,15 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
   Announce(std::min<int64_t>(helpers, count - 1));
 
   const int64_t own_start = Now();
-  uint32_t own = 0;
-  InRegion() = true;
+  uint32_t own = 0;      // chunks
+  int64_t own_work = 0;  // elements
+  Self().in_region = true;
   while (const std::optional<Progress> claim = region->Claim(serial)) {
     region->Execute(claim->next);
+    own_work += region->chunks.begin(claim->next + 1) - region->chunks.begin(claim->next);
     ++own;
   }
-  InRegion() = false;
+  Self().in_region = false;
   const int64_t own_end = Now();
   const uint32_t foreign = static_cast<uint32_t>(count) - own;
   auto finished = [&] { return region->finished.load(std::memory_order_acquire); };
@@ -283,7 +306,7 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
   if (foreign == 0) return governor_.ReportUnhelped(own_end, own_end - start);
   const int64_t end = Now();
   governor_.Report(end, end - start, own_end - own_start,
-                   static_cast<double>(own) / static_cast<double>(count));
+                   static_cast<double>(own_work) / static_cast<double>(n));
 }
 
 // Works on open regions until there is none.
@@ -298,8 +321,11 @@ Workers::Help Workers::HelpAny() {
     }
     std::optional<uint32_t> joined;
     while (const std::optional<Progress> claim = region.Claim(joined)) {
-      joined = claim->serial;
-      SetFloatMode(region.float_mode);
+      if (!joined.has_value()) {
+        joined = claim->serial;
+        Self().slot = static_cast<int>(region.helpers - claim->tickets + 1);
+        SetFloatMode(region.float_mode);
+      }
       region.Execute(claim->next);
       region.finished.fetch_add(1, std::memory_order_seq_cst);
       region.finished.notify_one();
@@ -310,7 +336,7 @@ Workers::Help Workers::HelpAny() {
 }
 
 void Workers::Work() {
-  InRegion() = true;
+  Self().in_region = true;
   for (;;) {
     const uint32_t seen = news_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
@@ -322,6 +348,8 @@ void Workers::Work() {
     }
   }
 }
+
+int CurrentSlot() { return Self().slot; }
 
 ThreadPool::ThreadPool(int num_threads, std::shared_ptr<Workers> workers)
     : workers_(workers != nullptr ? std::move(workers) : Workers::OfProcess()),

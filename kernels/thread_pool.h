@@ -84,6 +84,9 @@ class Workers {
   Help HelpAny();
   int HelpersFor(int threads) const;
   Region* Reserve();
+  static void RunAlone(int64_t n, int64_t count, int64_t grain,
+                       void (*f)(void* arg, int64_t begin, int64_t end), void* arg,
+                       const std::atomic<bool>* cancelled);
   void KeepOff(int core, int64_t now);
   void Announce(int64_t wanted);
 

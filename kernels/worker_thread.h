@@ -12,8 +12,7 @@ namespace tenon::kernels {
 
 class WorkerThread {
  public:
-  template <typename F>
-  explicit WorkerThread(F&& work) : thread_(std::forward<F>(work)) {
+  explicit WorkerThread(std::thread thread) : thread_(std::move(thread)) {
     CPU_ZERO(&allowed_);
     CPU_ZERO(&set_);
   }

@@ -4,17 +4,23 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <array>
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "kernels/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {
@@ -43,6 +49,54 @@ TEST(ThreadPool, CoversTheRangeOnce) {
       for (int64_t grain : {0, 1, 10, 5000}) ExpectEachOnce(pool, n, grain);
     }
   }
+}
+
+TEST(ThreadPool, LateChunksAreSmaller) {
+  ThreadPool pool(2, Make(2));
+  for (const auto& [n, grain] :
+       {std::pair<int64_t, int64_t>{1000, 1}, {1000, 100}, {int64_t{1} << 40, 1}, {11, 1}}) {
+    std::mutex mutex;
+    std::map<int64_t, int64_t> sizes;  // by begin
+    pool(n, grain, [&](int64_t begin, int64_t end) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      sizes[begin] = end - begin;
+    });
+    ASSERT_GT(sizes.size(), 4) << n;
+    int64_t next = 0, last = n;
+    for (const auto& [begin, size] : sizes) {
+      EXPECT_EQ(begin, next) << n;
+      EXPECT_LE(size, last + 1) << n;  // rounded
+      EXPECT_GE(size, std::min(grain, n / static_cast<int64_t>(sizes.size()))) << n;
+      last = size;
+      next = begin + size;
+    }
+    EXPECT_EQ(next, n);
+    EXPECT_TRUE(grain > 1 || last * 4 <= std::max<int64_t>(sizes[0], 4)) << n;
+  }
+}
+
+TEST(ThreadPool, SlotsAreNotShared) {
+  ThreadPool pool(3, Make(3)), other(3, Make(3));
+  std::array<std::atomic<int>, 3> inside = {};
+  for (int i = 0; i < 60; ++i) {
+    ForRangesInSlots(pool, 3, 30, 1, [&](int64_t slot, int64_t, int64_t) {
+      ASSERT_LT(slot, 3);
+      EXPECT_EQ(++inside[static_cast<size_t>(slot)], 1);
+      // Calls from inside are the only ones with their memory.
+      ForRangesInSlots(other, 3, 4, 1, [&](int64_t s, int64_t, int64_t) { EXPECT_EQ(s, 0); });
+      EXPECT_EQ(CurrentSlot(), slot);
+      std::this_thread::yield();
+      --inside[static_cast<size_t>(slot)];
+    });
+    EXPECT_EQ(CurrentSlot(), 0);
+  }
+  int calls = 0;  // without a lock: one slot
+  ForRangesInSlots(pool, 1, 30, 1, [&](int64_t slot, int64_t begin, int64_t end) {
+    EXPECT_EQ(slot, 0);
+    EXPECT_EQ(end - begin, 30);
+    ++calls;
+  });
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(ThreadPool, RepeatedRegionsWithAndWithoutSpinning) {
@@ -221,9 +275,9 @@ TEST(WorkerThread, IsKeptOffOneCoreAtATime) {
   const std::vector<int> cores = CoresOf(pthread_self());
   if (cores.size() < 2) GTEST_SKIP() << "one core";
   std::atomic<bool> stop = false;
-  WorkerThread worker([&] {
+  WorkerThread worker(std::thread([&] {
     while (!stop) std::this_thread::sleep_for(microseconds(100));
-  });
+  }));
   const std::vector<int> but_first(cores.begin() + 1, cores.end());
   const std::vector<int> but_last(cores.begin(), cores.end() - 1);
   worker.KeepOff(cores.front());

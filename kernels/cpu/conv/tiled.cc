@@ -2,6 +2,7 @@
 // copying windows where they lie in the image (or in a padded copy of some of its rows) with a
 // fixed step between neighbouring pixels: nn.conv and fused.conv of one group.
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/ceil_div.h"
@@ -10,6 +11,7 @@
 #include "kernels/cpu/epilogue.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
+#include "kernels/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {
@@ -31,6 +33,8 @@ enum class Source : uint8_t {
 constexpr int64_t kBlockBytes = 256 * 1024;  // of the input that a block reads, with its weights in
                                              // the second-level cache
 constexpr int64_t kLeastPixels = 56;         // of a block, where there are so many
+constexpr double kLeastFlops = 500e3;        // of a task: a few microseconds
+constexpr int64_t kTasksPerThread = 16;      // at most
 constexpr int64_t kLine = 64 / sizeof(float);
 // Pixels of a tile at multiples of this fall into one set of the first-level cache, which has fewer
 // ways than a tile has pixels. Copies have pixels a line further apart.
@@ -49,7 +53,7 @@ struct TiledState : KernelState {
   int64_t copied_pixel;             // kPadded: elements from a pixel of the copy to the next
   int64_t block, blocks_per_image;  // rows, or pixels, of a block; kFlat, kGather: one image
   int64_t splits;                   // of the panels of a block among tasks
-  int64_t slots, slot_bytes;        // tasks at a time, and what each needs for its copy
+  int64_t slots, slot_bytes;        // threads, and what each needs for its copy
   size_t weights_at = 0;            // in the scratch; where packed is null
   PackedBytes packed;               // null: the weights are not constant
   bool reference = false;           // nothing to compute, or no channels
@@ -123,11 +127,18 @@ void ChooseSource(TiledState& s, const TileKernels& kernels) {
   s.call.out_step = s.image.filters;
 }
 
-// Cuts the result into blocks, and the panels of a block where there are too few of them.
-void ChooseBlocks(TiledState& s, int64_t threads, int64_t max_group) {
+// A slot: which block is copied, then the copy.
+constexpr int64_t kCopyAt = 64;
+
+bool Copies(Source source) { return source == Source::kPadded || source == Source::kGather; }
+
+// Cuts the result into blocks, and the panels of a block where there are too few of them for
+// `threads`. Blocks that are copied remain large: every thread that works on one copies it.
+void ChooseBlocks(TiledState& s, int64_t threads, double flops, int64_t max_group) {
   const int64_t pixels = s.image.batch * s.image.height * s.image.width;
   const auto size = static_cast<int64_t>(sizeof(float));
   int64_t total = 0, images = 1;  // blocks are cut from so many rows or pixels, so many times
+  int64_t least = kLeastPixels;
   if (s.source == Source::kFlat || s.source == Source::kGather) {
     total = pixels;
     s.block = std::max(kLeastPixels, kBlockBytes / (s.depth * size));
@@ -136,9 +147,16 @@ void ChooseBlocks(TiledState& s, int64_t threads, int64_t max_group) {
     images = s.image.batch;
     const int64_t row_bytes = s.padded_width * s.image.channels * size;
     const int64_t in_rows = kBlockBytes / row_bytes - Reach(s.image.rows);
-    s.block = std::max(in_rows / s.image.rows.stride, CeilDiv(kLeastPixels, s.image.width));
+    least = CeilDiv(kLeastPixels, s.image.width);
+    s.block = std::max(in_rows / s.image.rows.stride, least);
   }
-  const int64_t wanted = threads == 1 ? 1 : 2 * threads;
+  int64_t wanted = 1;
+  if (threads > 1) wanted = 2 * threads;
+  if (threads > 1 && !Copies(s.source)) {
+    const auto most = static_cast<int64_t>(flops / kLeastFlops);
+    wanted = std::clamp(most, wanted, kTasksPerThread * threads);
+    s.block = std::min(s.block, std::max(least, total / CeilDiv(wanted, images * s.panels)));
+  }
   s.block = std::min(s.block, total);
   s.block = CeilDiv(total, CeilDiv(total, s.block));  // of even size
   if (s.source == Source::kFlat || s.source == Source::kGather) {
@@ -147,8 +165,7 @@ void ChooseBlocks(TiledState& s, int64_t threads, int64_t max_group) {
   s.blocks_per_image = CeilDiv(total, s.block);
   const int64_t blocks = images * s.blocks_per_image;
   s.splits = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, s.panels);
-  s.slots = std::min(2 * wanted, blocks * s.splits);
-  if (threads == 1) s.slots = 1;
+  s.slots = threads;
   s.slot_bytes = 0;
   if (s.source == Source::kGather) {
     s.slot_bytes = s.block * s.call.pixel_step * size;
@@ -156,7 +173,7 @@ void ChooseBlocks(TiledState& s, int64_t threads, int64_t max_group) {
     const int64_t in_rows = (s.block - 1) * s.image.rows.stride + Reach(s.image.rows);
     s.slot_bytes = in_rows * s.padded_width * s.copied_pixel * size;
   }
-  s.slot_bytes = CeilDiv(s.slot_bytes, 64) * 64;
+  if (s.slot_bytes > 0) s.slot_bytes = kCopyAt + CeilDiv(s.slot_bytes, 64) * 64;
 }
 
 template <typename Attrs>
@@ -182,7 +199,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   ChooseSource(s, kernels);
   const double flops =
       2.0 * static_cast<double>(args.outputs[0].numel()) * static_cast<double>(s.depth);
-  ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device), kernels.max_group);
+  ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device), flops, kernels.max_group);
   args.scratch_bytes = static_cast<size_t>(s.slots * s.slot_bytes);
   const size_t bytes = PackedSize(s, lanes);
   if (w.data == nullptr) {
@@ -332,7 +349,8 @@ void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   for (int64_t p = first; p < last; ++p) {
     ConvTile tile = job.Panel(p);
     const int vectors = job.IsNarrow(p) ? 0 : 1;
-    tile.next = reinterpret_cast<const char*>(job.Panel(std::min(p + 1, last - 1)).weights);
+    tile.next =
+        reinterpret_cast<const char*>(job.Panel(std::min(p + 1, job.s->panels - 1)).weights);
     tile.next_step =
         CeilDiv(2 * kernels.lanes * static_cast<int64_t>(sizeof(float)), tiles_of_panel);
     int filled = 0;
@@ -370,9 +388,17 @@ void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   }
 }
 
-void RunTask(const Job& job, const float* x, int64_t task, float* copy) {
+// `slot`: null where nothing is copied.
+void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
   const TiledState& s = *job.s;
   const int64_t block = task / s.splits, split = task % s.splits;
+  bool is_copied = true;
+  float* copy = nullptr;
+  if (slot != nullptr) {
+    auto& copied = *reinterpret_cast<int64_t*>(slot);
+    is_copied = std::exchange(copied, block) == block;
+    copy = reinterpret_cast<float*>(slot + kCopyAt);
+  }
   const int64_t first = s.panels * split / s.splits, last = s.panels * (split + 1) / s.splits;
   const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
   int64_t pixel = 0;
@@ -382,7 +408,7 @@ void RunTask(const Job& job, const float* x, int64_t task, float* copy) {
     const int64_t total = s.image.batch * s.image.height * s.image.width;
     strips = {x + pixel * s.depth, 0, 1, std::min(s.block, total - pixel)};
     if (s.source == Source::kGather) {
-      GatherWindows(s, x, pixel, strips.width, copy);
+      if (!is_copied) GatherWindows(s, x, pixel, strips.width, copy);
       strips.x = copy;
     }
   } else {
@@ -397,7 +423,7 @@ void RunTask(const Job& job, const float* x, int64_t task, float* copy) {
     } else {
       const int64_t in_rows = (count - 1) * rows.stride + Reach(rows);
       const int64_t size = s.padded_width * s.copied_pixel;
-      for (int64_t i = 0; i < in_rows; ++i) {
+      for (int64_t i = 0; i < in_rows && !is_copied; ++i) {
         CopyRow(s.image, image, row * rows.stride - rows.pad_begin + i, -columns.pad_begin,
                 s.padded_width, copy + i * size, s.copied_pixel);
       }
@@ -436,13 +462,18 @@ KernelStatus Run(const RunArgs& args) {
   const float* x = args.inputs[0].as<float>();
   const bool is_flat = s.source == Source::kFlat || s.source == Source::kGather;
   const int64_t tasks = (is_flat ? 1 : s.image.batch) * s.blocks_per_image * s.splits;
-  (*args.device->parallel)(s.slots, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      auto* copy = reinterpret_cast<float*>(scratch + slot * s.slot_bytes);
-      const int64_t stop = tasks * (slot + 1) / s.slots;
-      for (int64_t task = tasks * slot / s.slots; task < stop; ++task) RunTask(job, x, task, copy);
-    }
-  });
+  const auto slot_at = [&](int64_t slot) {
+    return s.slot_bytes == 0 ? nullptr : scratch + slot * s.slot_bytes;
+  };
+  for (int64_t slot = 0; slot < s.slots && s.slot_bytes > 0; ++slot) {
+    *reinterpret_cast<int64_t*>(slot_at(slot)) = -1;
+  }
+  ForRangesInSlots(*args.device->parallel, s.slots, tasks, 1,
+                   [&](int64_t slot, int64_t begin, int64_t end) {
+                     for (int64_t task = begin; task < end; ++task) {
+                       RunTask(job, x, task, slot_at(slot));
+                     }
+                   });
   return KernelStatus::Ok();
 }
 

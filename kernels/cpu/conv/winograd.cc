@@ -17,6 +17,7 @@
 #include "kernels/cpu/epilogue.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
+#include "kernels/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {
@@ -147,7 +148,7 @@ void ChooseBlocks(WinogradState& s, int64_t threads, const TileKernels& kernels)
         s.most_tiles, s.BlockBegin(b + 1, kernels.max_group) - s.BlockBegin(b, kernels.max_group));
   }
   s.shares_images = s.blocks < wanted;
-  s.slots = std::min(wanted, s.shares_images ? s.blocks * s.panels : s.blocks);
+  s.slots = threads;
   s.image_step = OddLines(s.most_tiles * s.call.pixel_step);
   s.sums_step = OddLines(s.most_tiles * s.call.out_step);
   s.image_bytes = s.points * s.image_step * kFloat;
@@ -346,11 +347,11 @@ KernelStatus Run(const RunArgs& args) {
   };
   ParallelFor& parallel = *args.device->parallel;
   if (!s.shares_images) {
-    parallel(s.slots, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot) {
-        for (int64_t b = s.blocks * slot / s.slots; b < s.blocks * (slot + 1) / s.slots; ++b) {
-          job.TransformImage(s.BlockBegin(b, group), s.BlockBegin(b + 1, group), image_of(slot));
-          for (int64_t p = 0; p < s.panels; ++p) job.RunPanel(b, p, image_of(slot), sums_of(slot));
+    ForRangesInSlots(parallel, s.slots, s.blocks, 1, [&](int64_t slot, int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        job.TransformImage(s.BlockBegin(b, group), s.BlockBegin(b + 1, group), image_of(slot));
+        for (int64_t p = 0; p < s.panels; ++p) {
+          job.RunPanel(b, p, image_of(slot), sums_of(slot));
         }
       }
     });
@@ -362,14 +363,13 @@ KernelStatus Run(const RunArgs& args) {
       job.TransformImage(first + begin, first + end, image_of(b) + begin * s.call.pixel_step);
     });
   }
-  const int64_t tasks = s.blocks * s.panels;
-  parallel(s.slots, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t slot = begin; slot < end; ++slot) {
-      for (int64_t task = tasks * slot / s.slots; task < tasks * (slot + 1) / s.slots; ++task) {
-        job.RunPanel(task / s.panels, task % s.panels, image_of(task / s.panels), sums_of(slot));
-      }
-    }
-  });
+  ForRangesInSlots(parallel, s.slots, s.blocks * s.panels, 1,
+                   [&](int64_t slot, int64_t begin, int64_t end) {
+                     for (int64_t task = begin; task < end; ++task) {
+                       const int64_t b = task / s.panels;
+                       job.RunPanel(b, task % s.panels, image_of(b), sums_of(slot));
+                     }
+                   });
   return KernelStatus::Ok();
 }
 
