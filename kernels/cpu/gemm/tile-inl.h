@@ -23,7 +23,8 @@ void RunTile(const Tile& t) {
 
   Reg acc[kRows][kVectors];
   StartTile(t, acc);
-  const int64_t b_row = t.b_row, ahead = t.ahead * b_row;
+  const int64_t b_row = t.b_row;
+  const float* fetch = t.b + t.ahead * b_row;
   const float* b[kPanels];
   TENON_UNROLL
   for (int p = 0; p < kPanels; ++p) b[p] = t.b + p * t.b_panel;
@@ -52,10 +53,11 @@ void RunTile(const Tile& t) {
     for (int q = 0; q < kPanels; ++q) {
       TENON_UNROLL
       for (int line = 0; line < kPerPanel * kLanes; line += kLine) {
-        __builtin_prefetch(b[q] + ahead + line);
+        __builtin_prefetch(fetch + q * t.b_panel + line);
       }
       b[q] += b_row;
     }
+    fetch += b_row;
     TENON_UNROLL
     for (int i = 0; i < kRows; ++i) {
       const Reg x = V::Set(kPacked ? a[0][i] : a[i / 3 * (kPacked ? 0 : 1)][i % 3 * a_row]);
