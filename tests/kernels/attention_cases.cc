@@ -28,7 +28,7 @@ struct AttentionSizes {
         kv_heads(random.Int(1, 3)),
         heads(kv_heads * random.Int(1, random.Chance(20) ? 9 : 2)),
         q_len(random.Chance(20)   ? 1
-              : random.Chance(15) ? random.Int(100, 150)
+              : random.Chance(15) ? random.Int(100, 300)
                                   : random.Int(2, 60)),
         k_len(random.Chance(20) ? random.Int(100, 300) : random.Int(1, 60)),
         dim(random.Int(1, 40)),

@@ -7,7 +7,7 @@
 
 namespace tenon::kernels::cpu {
 
-inline constexpr int64_t kMaxTileRows = 128;
+inline constexpr int64_t kMaxTileRows = 256;
 inline constexpr int64_t kKeyBlock = 256;  // keys whose scores are held at once
 
 // What belongs to the rows of a tile: of position i and head g of the group, at
@@ -63,10 +63,10 @@ struct AttentionTile {
   float* scratch = nullptr;  // TileScratchFloats(dim, v_dim), on a cache line's boundary
 };
 
-// Queries, results, scores, and a block of keys and values, with elements of rows filled up to
-// vectors.
+// A block of keys and values, results, and a strip's scores and queries, up to 16 rows; elements of
+// rows are filled up to vectors.
 constexpr int64_t TileScratchFloats(int64_t dim, int64_t v_dim) {
-  return (kMaxTileRows + kKeyBlock) * (dim + v_dim + 64) + 16 * kKeyBlock;
+  return kKeyBlock * (dim + v_dim + 16) + kMaxTileRows * (v_dim + 16) + 16 * (kKeyBlock + dim);
 }
 
 struct AttentionOps {
