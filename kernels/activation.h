@@ -31,9 +31,14 @@ struct Activation {
   float beta = 0;
 };
 
-template <typename FusedAttrs>
-Activation ToActivation(const FusedAttrs& attrs) {
-  return {static_cast<ActivationKind>(attrs.activation), attrs.alpha, attrs.beta};
+// None for ops whose attributes have none.
+template <typename Attrs>
+Activation ToActivation(const Attrs& attrs) {
+  if constexpr (requires { attrs.activation; }) {
+    return {static_cast<ActivationKind>(attrs.activation), attrs.alpha, attrs.beta};
+  } else {
+    return {};
+  }
 }
 
 }  // namespace tenon::kernels

@@ -34,10 +34,8 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const TensorView& w = args.inputs[1];
   auto state = std::make_shared<DepthwiseState>();
   out = state;
-  state->image =
-      cpu::GeometryOf(attrs, w.shape.subspan(2), args.inputs[0].shape, args.outputs[0].shape);
-  Activation activation;
-  if constexpr (requires { attrs.activation; }) activation = ToActivation(attrs);
+  state->image = cpu::GeometryOf(attrs, args);
+  const Activation activation = ToActivation(attrs);
   // What is added comes before the activation.
   const bool adds = cpu::Present(args.inputs, 3);
   const cpu::SplitActivation split = cpu::Split(adds ? Activation{} : activation);

@@ -49,6 +49,13 @@ ImageGeometry GeometryOf(const Attrs& attrs, DimSpan kernel, DimSpan x, DimSpan 
           .columns = axis(last)};
 }
 
+// Of a convolution.
+template <typename Attrs>
+ImageGeometry GeometryOf(const Attrs& attrs, const PrepareArgs& args) {
+  return GeometryOf(attrs, args.inputs[1].shape.subspan(2), args.inputs[0].shape,
+                    args.outputs[0].shape);
+}
+
 }  // namespace tenon::kernels::cpu
 
 #endif  // TENON_KERNELS_CPU_CONV_GEOMETRY_H_

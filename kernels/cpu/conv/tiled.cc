@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/ceil_div.h"
+#include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
 #include "kernels/cpu/epilogue.h"
@@ -18,6 +19,7 @@ namespace {
 
 using cpu::CeilDiv;
 using cpu::ConvTile;
+using cpu::FilterPanels;
 using cpu::TileCall;
 using cpu::TileKernels;
 
@@ -47,8 +49,7 @@ struct TiledState : KernelState {
   TileCall call;
   Activation rest;  // applied to the finished block
   int64_t depth;    // elements of a window
-  int64_t panels;   // of filters; the last may be narrow
-  bool has_narrow;
+  FilterPanels panels;
   int64_t padded_width;             // kPadded
   int64_t copied_pixel;             // kPadded: elements from a pixel of the copy to the next
   int64_t block, blocks_per_image;  // rows, or pixels, of a block; kFlat, kGather: one image
@@ -65,22 +66,21 @@ bool FitsImage(const cpu::WindowAxis& axis, int64_t out) {
   return axis.pad_begin == 0 && (out - 1) * axis.stride + Reach(axis) <= axis.in;
 }
 
-size_t PackedSize(const TiledState& s, int64_t lanes) {
-  return static_cast<size_t>(s.depth * (2 * s.panels - (s.has_narrow ? 1 : 0)) * lanes) *
-         sizeof(float);
+size_t PackedSize(const TiledState& s) {
+  return static_cast<size_t>(s.depth * s.panels.Columns()) * sizeof(float);
 }
 
 // From [filters, channels, window…] to panels [window…, channels, columns], columns past the last
 // filter 0.
-void PackPanels(const TiledState& s, const float* w, int64_t lanes, float* packed) {
+void PackPanels(const TiledState& s, const float* w, float* packed) {
   const int64_t channels = s.image.channels;
   const int64_t window = s.image.rows.kernel * s.image.columns.kernel;
-  for (int64_t p = 0; p < s.panels; ++p) {
-    const int64_t columns = s.has_narrow && p == s.panels - 1 ? lanes : 2 * lanes;
+  for (int64_t p = 0; p < s.panels.count; ++p) {
+    const int64_t columns = s.panels.ColumnsOf(p);
     for (int64_t i = 0; i < window; ++i) {
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t j = 0; j < columns; ++j) {
-          const int64_t filter = p * 2 * lanes + j;
+          const int64_t filter = s.panels.FirstOf(p) + j;
           *packed++ = filter < s.image.filters ? w[(filter * channels + c) * window + i] : 0;
         }
       }
@@ -155,7 +155,7 @@ void ChooseBlocks(TiledState& s, int64_t threads, double flops, int64_t max_grou
   if (threads > 1 && !Copies(s.source)) {
     const auto most = static_cast<int64_t>(flops / kLeastFlops);
     wanted = std::clamp(most, wanted, kTasksPerThread * threads);
-    s.block = std::min(s.block, std::max(least, total / CeilDiv(wanted, images * s.panels)));
+    s.block = std::min(s.block, std::max(least, total / CeilDiv(wanted, images * s.panels.count)));
   }
   s.block = std::min(s.block, total);
   s.block = CeilDiv(total, CeilDiv(total, s.block));  // of even size
@@ -164,7 +164,7 @@ void ChooseBlocks(TiledState& s, int64_t threads, double flops, int64_t max_grou
   }
   s.blocks_per_image = CeilDiv(total, s.block);
   const int64_t blocks = images * s.blocks_per_image;
-  s.splits = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, s.panels);
+  s.splits = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, s.panels.count);
   s.slots = threads;
   s.slot_bytes = 0;
   if (s.source == Source::kGather) {
@@ -185,34 +185,27 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   TiledState& s = *state;
   s.reference = args.outputs[0].numel() == 0 || w.numel() == 0;
   if (s.reference) return KernelStatus::Ok();
-  s.image = cpu::GeometryOf(attrs, w.shape.subspan(2), args.inputs[0].shape, args.outputs[0].shape);
-  Activation activation;
-  if constexpr (requires { attrs.activation; }) activation = ToActivation(attrs);
-  const cpu::SplitActivation split = cpu::Split(activation);
+  s.image = cpu::GeometryOf(attrs, args);
+  const cpu::SplitActivation split = cpu::Split(ToActivation(attrs));
   s.call.activation = split.loop;
   s.rest = split.rest;
   const TileKernels& kernels = cpu::Tiles();
   s.depth = w.numel() / w.shape[0];
-  const int64_t lanes = kernels.lanes, left = s.image.filters % (2 * lanes);
-  s.panels = CeilDiv(s.image.filters, 2 * lanes);
-  s.has_narrow = left > 0 && left <= lanes;
+  s.panels = FilterPanels::Of(s.image.filters, s.image.channels, kernels.lanes);
   ChooseSource(s, kernels);
   const double flops =
       2.0 * static_cast<double>(args.outputs[0].numel()) * static_cast<double>(s.depth);
   ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device), flops, kernels.max_group);
   args.scratch_bytes = static_cast<size_t>(s.slots * s.slot_bytes);
-  const size_t bytes = PackedSize(s, lanes);
+  const size_t bytes = PackedSize(s);
   if (w.data == nullptr) {
     s.weights_at = args.scratch_bytes;
     args.scratch_bytes += bytes;
     return KernelStatus::Ok();
   }
   const int inputs[] = {1};
-  const std::string layout = "conv.tiled:" + std::to_string(lanes) + ":" +
-                             std::to_string(s.image.filters) + "x" +
-                             std::to_string(s.image.channels);
-  s.packed = args.Pack(inputs, layout, bytes, [&](std::byte* to) {
-    PackPanels(s, w.as<float>(), lanes, reinterpret_cast<float*>(to));
+  s.packed = args.Pack(inputs, s.panels.Layout("conv.tiled"), bytes, [&](std::byte* to) {
+    PackPanels(s, w.as<float>(), reinterpret_cast<float*>(to));
   });
   if (s.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
   return KernelStatus::Ok();
@@ -280,7 +273,6 @@ struct Job {
     tile.columns = std::min(width, s->image.filters - p * width);
     return tile;
   }
-  bool IsNarrow(int64_t p) const { return s->has_narrow && p == s->panels - 1; }
 
   void Place(ConvTile& tile, int group, const float* x, int64_t pixel, int64_t panel) const {
     const int64_t at = pixel * s->image.filters + panel * 2 * kernels->lanes;
@@ -299,9 +291,9 @@ void RunPixels(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
     for (int64_t p = first; p < last;) {
       ConvTile tile = job.Panel(p);
       job.Place(tile, 0, x, pixel + i, p);
-      if (job.IsNarrow(p)) {
+      if (job.s->panels.IsNarrow(p)) {
         kernels.narrow_row(job.s->call, tile), ++p;
-      } else if (p + 4 <= last && !job.IsNarrow(p + 3)) {
+      } else if (p + 4 <= last && !job.s->panels.IsNarrow(p + 3)) {
         tile.columns =
             std::min<int64_t>(8 * kernels.lanes, job.s->image.filters - p * 2 * kernels.lanes);
         kernels.four_wide_rows(job.s->call, tile), p += 4;
@@ -348,9 +340,9 @@ void RunStrips(const Job& job, const Strips& strips, int64_t pixel, int64_t firs
   const int64_t tiles_of_panel = CeilDiv(strips.count * CeilDiv(strips.width, group), 2);
   for (int64_t p = first; p < last; ++p) {
     ConvTile tile = job.Panel(p);
-    const int vectors = job.IsNarrow(p) ? 0 : 1;
+    const int vectors = job.s->panels.IsNarrow(p) ? 0 : 1;
     tile.next =
-        reinterpret_cast<const char*>(job.Panel(std::min(p + 1, job.s->panels - 1)).weights);
+        reinterpret_cast<const char*>(job.Panel(std::min(p + 1, job.s->panels.count - 1)).weights);
     tile.next_step =
         CeilDiv(2 * kernels.lanes * static_cast<int64_t>(sizeof(float)), tiles_of_panel);
     int filled = 0;
@@ -399,7 +391,8 @@ void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
     is_copied = std::exchange(copied, block) == block;
     copy = reinterpret_cast<float*>(slot + kCopyAt);
   }
-  const int64_t first = s.panels * split / s.splits, last = s.panels * (split + 1) / s.splits;
+  const int64_t first = s.panels.count * split / s.splits,
+                last = s.panels.count * (split + 1) / s.splits;
   const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
   int64_t pixel = 0;
   Strips strips = {};
@@ -456,7 +449,7 @@ KernelStatus Run(const RunArgs& args) {
     job.weights = reinterpret_cast<const float*>(s.packed.get());
   } else {
     auto* packed = reinterpret_cast<float*>(scratch + s.weights_at);
-    PackPanels(s, args.inputs[1].as<float>(), kernels.lanes, packed);
+    PackPanels(s, args.inputs[1].as<float>(), packed);
     job.weights = packed;
   }
   const float* x = args.inputs[0].as<float>();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cpu/ceil_div.h"
+#include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
 #include "kernels/cpu/conv/winograd_choice.h"
@@ -23,6 +24,7 @@ namespace tenon::kernels {
 namespace {
 
 using cpu::CeilDiv;
+using cpu::FilterPanels;
 using cpu::TileKernels;
 
 constexpr int64_t kBlockBytes = 512 * 1024;  // of the transformed image of a block
@@ -40,8 +42,7 @@ struct WinogradState : KernelState {
   int64_t size, points;
   int64_t tiles_down, tiles_across, tiles, blocks;
   int64_t most_tiles;  // of a block
-  int64_t panels;      // of filters; the last may be narrow
-  bool has_narrow;
+  FilterPanels panels;
   // Elements of the transformed image from an element of a tile to the next, and of the sums.
   int64_t image_step, sums_step;
   // Each slot has the sums of a block by a panel. Blocks are transformed by the slot that needs
@@ -101,21 +102,20 @@ class WindowTransform {
   double matrix_[6][3] = {};  // G
 };
 
-size_t PackedSize(const WinogradState& s, int64_t lanes) {
-  return static_cast<size_t>(s.points * s.image.channels * lanes *
-                             (2 * s.panels - (s.has_narrow ? 1 : 0)) * kFloat);
+size_t PackedSize(const WinogradState& s) {
+  return static_cast<size_t>(s.points * s.image.channels * s.panels.Columns() * kFloat);
 }
 
 // From [filters, channels, 3, 3] to panels [points, channels, columns], columns past the last
 // filter 0.
-void PackPanels(const WinogradState& s, const float* w, int64_t lanes, float* packed) {
+void PackPanels(const WinogradState& s, const float* w, float* packed) {
   const int64_t channels = s.image.channels;
   const WindowTransform transform(s.size);
-  for (int64_t p = 0; p < s.panels; ++p) {
-    const int64_t columns = s.has_narrow && p == s.panels - 1 ? lanes : 2 * lanes;
+  for (int64_t p = 0; p < s.panels.count; ++p) {
+    const int64_t columns = s.panels.ColumnsOf(p);
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t j = 0; j < columns; ++j) {
-        const int64_t filter = p * 2 * lanes + j;
+        const int64_t filter = s.panels.FirstOf(p) + j;
         float* to = packed + c * columns + j;
         if (filter < s.image.filters) {
           transform(w + (filter * channels + c) * 9, to, channels * columns);
@@ -140,7 +140,7 @@ void ChooseBlocks(WinogradState& s, int64_t threads, const TileKernels& kernels)
     return std::clamp<int64_t>(s.tiles / pair, 1, fewest);
   };
   const int64_t near = blocks_of(kBlockBytes), far = blocks_of(kMostBytes);
-  const bool is_far = near * weights > far * weights + s.panels * s.tiles * tile_bytes;
+  const bool is_far = near * weights > far * weights + s.panels.count * s.tiles * tile_bytes;
   s.blocks = std::clamp<int64_t>(s.tiles / pair, 1, std::max(is_far ? far : near, wanted));
   s.most_tiles = 0;
   for (int64_t b = 0; b < s.blocks; ++b) {
@@ -167,27 +167,23 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   auto state = std::make_shared<WinogradState>();
   out = state;
   WinogradState& s = *state;
-  s.image = cpu::GeometryOf(attrs, w.shape.subspan(2), args.inputs[0].shape, args.outputs[0].shape);
+  s.image = cpu::GeometryOf(attrs, args);
   s.size = w.data == nullptr ? 0 : cpu::WinogradTileSize(s.image);
   if (s.size == 0) return Direct<Attrs>().prepare(args, s.direct);
-  Activation activation;
-  if constexpr (requires { attrs.activation; }) activation = ToActivation(attrs);
-  const cpu::SplitActivation split = cpu::Split(activation);
+  const cpu::SplitActivation split = cpu::Split(ToActivation(attrs));
   s.activation = split.loop;
   s.rest = split.rest;
   const TileKernels& kernels = cpu::Tiles();
-  const int64_t lanes = kernels.lanes, left = s.image.filters % (2 * lanes);
   s.points = (s.size + 2) * (s.size + 2);
   s.tiles_down = CeilDiv(s.image.height, s.size);
   s.tiles_across = CeilDiv(s.image.width, s.size);
   s.tiles = s.image.batch * s.tiles_down * s.tiles_across;
-  s.panels = CeilDiv(s.image.filters, 2 * lanes);
-  s.has_narrow = left > 0 && left <= lanes;
+  s.panels = FilterPanels::Of(s.image.filters, s.image.channels, kernels.lanes);
   s.call = {.runs = s.runs.data(),
             .num_runs = 1,
             .run_size = s.image.channels,
             .pixel_step = s.image.channels % 512 == 0 ? s.image.channels + kLine : s.image.channels,
-            .out_step = 2 * lanes,
+            .out_step = 2 * kernels.lanes,
             .activation = cpu::Split(Activation{}).loop};
   s.zeros.resize(static_cast<size_t>(s.image.channels));
   const double flops = 2.0 * static_cast<double>(s.points * s.tiles) *
@@ -196,11 +192,9 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   args.scratch_bytes = static_cast<size_t>(s.slots * s.sums_bytes +
                                            (s.shares_images ? s.blocks : s.slots) * s.image_bytes);
   const int inputs[] = {1};
-  const std::string layout = "conv.winograd" + std::to_string(s.size) + ":" +
-                             std::to_string(lanes) + ":" + std::to_string(s.image.filters) + "x" +
-                             std::to_string(s.image.channels);
-  s.packed = args.Pack(inputs, layout, PackedSize(s, lanes), [&](std::byte* to) {
-    PackPanels(s, w.as<float>(), lanes, reinterpret_cast<float*>(to));
+  const std::string layout = s.panels.Layout("conv.winograd" + std::to_string(s.size));
+  s.packed = args.Pack(inputs, layout, PackedSize(s), [&](std::byte* to) {
+    PackPanels(s, w.as<float>(), reinterpret_cast<float*>(to));
   });
   if (s.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
   return KernelStatus::Ok();
@@ -242,11 +236,10 @@ struct Job {
   // The products of `count` transformed tiles and a panel of filters.
   void Multiply(const float* image, int64_t count, int64_t panel, float* sums) const {
     const int64_t group = cpu::BestGroup(kernels, count), pairs = count / (2 * group);
-    const bool is_narrow = s.has_narrow && panel == s.panels - 1;
     const auto& tiles = kernels.tiles[group - kernels.min_group];
-    const int vectors = is_narrow ? 0 : 1;
+    const int vectors = s.panels.IsNarrow(panel) ? 0 : 1;
     cpu::ConvTile tile = {};
-    tile.columns = (is_narrow ? 1 : 2) * kernels.lanes;
+    tile.columns = s.panels.ColumnsOf(panel);
     // While the weights of one product are used, those of the next come into the second-level
     // cache.
     const int64_t size = s.image.channels * tile.columns;
@@ -282,7 +275,7 @@ struct Job {
   }
 
   void TransformSums(int64_t first, int64_t last, int64_t panel, const float* sums) const {
-    const int64_t filters = s.image.filters, begin = panel * 2 * kernels.lanes;
+    const int64_t filters = s.image.filters, begin = s.panels.FirstOf(panel);
     cpu::WinogradOutput tile = {};
     tile.step = s.sums_step;
     tile.next = s.call.out_step;
@@ -350,7 +343,7 @@ KernelStatus Run(const RunArgs& args) {
     ForRangesInSlots(parallel, s.slots, s.blocks, 1, [&](int64_t slot, int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         job.TransformImage(s.BlockBegin(b, group), s.BlockBegin(b + 1, group), image_of(slot));
-        for (int64_t p = 0; p < s.panels; ++p) {
+        for (int64_t p = 0; p < s.panels.count; ++p) {
           job.RunPanel(b, p, image_of(slot), sums_of(slot));
         }
       }
@@ -363,11 +356,11 @@ KernelStatus Run(const RunArgs& args) {
       job.TransformImage(first + begin, first + end, image_of(b) + begin * s.call.pixel_step);
     });
   }
-  ForRangesInSlots(parallel, s.slots, s.blocks * s.panels, 1,
+  ForRangesInSlots(parallel, s.slots, s.blocks * s.panels.count, 1,
                    [&](int64_t slot, int64_t begin, int64_t end) {
                      for (int64_t task = begin; task < end; ++task) {
-                       const int64_t b = task / s.panels;
-                       job.RunPanel(b, task % s.panels, image_of(b), sums_of(slot));
+                       const int64_t b = task / s.panels.count;
+                       job.RunPanel(b, task % s.panels.count, image_of(b), sums_of(slot));
                      }
                    });
   return KernelStatus::Ok();
