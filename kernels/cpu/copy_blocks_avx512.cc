@@ -76,12 +76,71 @@ void Block(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_r
   }
 }
 
+// Which of 16 elements of kColumns rows make the vector at element `first` of their columns, one
+// behind the other: its lane l is element at[l] of row j, for the j that of[j] has l for.
+template <int kColumns>
+struct Interleaving {
+  alignas(64) int32_t at[16] = {};
+  __mmask16 of[kColumns] = {};
+  constexpr explicit Interleaving(int first) {
+    for (int l = 0; l < 16; ++l) {
+      at[l] = (first + l) / kColumns;
+      of[(first + l) % kColumns] |= static_cast<__mmask16>(1u << l);
+    }
+  }
+};
+
+// A few columns without a gap, such as the colours of an image, in whole vectors of the result;
+// `rows` is a multiple of 16.
+template <int kColumns>
+void Interleave(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t rows) {
+  static constexpr Interleaving<kColumns> kParts[4] = {
+      Interleaving<kColumns>(0), Interleaving<kColumns>(16), Interleaving<kColumns>(32),
+      Interleaving<kColumns>(48)};
+  for (int64_t i = 0; i < rows; i += 16, to += 16 * kColumns) {
+    __m512i columns[kColumns];
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) columns[j] = _mm512_loadu_si512(from + i + j * from_column);
+#pragma GCC unroll 4
+    for (int v = 0; v < kColumns; ++v) {
+      const __m512i at = _mm512_load_si512(kParts[v].at);
+      __m512i part = _mm512_permutexvar_epi32(at, columns[0]);
+#pragma GCC unroll 4
+      for (int j = 1; j < kColumns; ++j) {
+        part = _mm512_mask_permutexvar_epi32(part, kParts[v].of[j], at, columns[j]);
+      }
+      _mm512_storeu_si512(to + 16 * v, part);
+    }
+  }
+}
+
+// Returns how many rows it has moved.
+int64_t InterleaveWhole(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t rows,
+                        int64_t columns) {
+  const int64_t whole = rows / 16 * 16;
+  switch (columns) {
+    case 2:
+      Interleave<2>(from, from_column, to, whole);
+      return whole;
+    case 3:
+      Interleave<3>(from, from_column, to, whole);
+      return whole;
+    case 4:
+      Interleave<4>(from, from_column, to, whole);
+      return whole;
+    default:
+      return 0;
+  }
+}
+
 // Source rows are far apart, so four lines of each are used while they are at hand, and those of
 // the next columns are on their way.
 void Transpose(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,
                int64_t rows, int64_t columns) {
   constexpr int64_t kRows = 64;
-  for (int64_t i0 = 0; i0 < rows; i0 += kRows) {
+  const int64_t done =
+      to_row == columns ? InterleaveWhole(from, from_column, to, rows, columns) : 0;
+  for (int64_t i0 = done; i0 < rows; i0 += kRows) {
     const int64_t i1 = i0 + kRows < rows ? i0 + kRows : rows;
     for (int64_t j = 0; j < columns; j += 16) {
       for (int64_t k = j + 16; k < j + 32 && k < columns; ++k) {

@@ -81,6 +81,7 @@ int Main() {
   Transpose("windows [1,2,7,2,7,384] 013245", {1, 2, 7, 2, 7, 384}, {0, 1, 3, 2, 4, 5}, pool);
   Transpose("Swin heads [64,49,3,3,32] 20314", {64, 49, 3, 3, 32}, {2, 0, 3, 1, 4}, pool);
   Transpose("to NHWC [1,96,56,56] 0231", {1, 96, 56, 56}, {0, 2, 3, 1}, pool);
+  Transpose("image to NHWC [1,3,224,224] 0231", {1, 3, 224, 224}, {0, 2, 3, 1}, pool);
   Transpose("to NCHW [1,56,56,96] 0312", {1, 56, 56, 96}, {0, 3, 1, 2}, pool);
   Transpose("matrix [768,3072] 10", {768, 3072}, {1, 0}, pool);
   Transpose("matrix [197,768] 10", {197, 768}, {1, 0}, pool);

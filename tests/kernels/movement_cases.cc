@@ -31,6 +31,11 @@ Case Transpose(Random& random) {
   ten::TransposeAttrs attrs;
   for (size_t i = 0; i < shape.size(); ++i) attrs.perm.push_back(static_cast<int64_t>(i));
   for (size_t i = shape.size(); i-- > 1;) std::swap(attrs.perm[i], attrs.perm[random.Int(0, i)]);
+  if (random.Chance(30)) {  // colours of images, first or last
+    shape = {random.Int(1, 2), random.Int(1, 5), random.Int(1, 200)};
+    if (random.Chance(30)) std::swap(shape[1], shape[2]);
+    attrs.perm = {0, 2, 1};
+  }
   for (int64_t axis : attrs.perm) out.push_back(shape[static_cast<size_t>(axis)]);
   const DType dtype = random.AnyDtype();
   return Make({random.Any(dtype, shape)}, {Tensor(dtype, out)}, MakeAttrs(attrs));
