@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/copy_blocks.h"
+#include "kernels/cpu/transpose_avx2-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -39,22 +40,12 @@ void Pick(const char* from, const int64_t* rows, char* to, int64_t count, int64_
 
 // 8 x 8: row i of the result is column i of the source's 8 rows.
 void Block(const float* from, int64_t from_column, float* to, int64_t to_row) {
-  __m256 r[8], t[8];
+  __m256 r[8];
+#pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) r[k] = _mm256_loadu_ps(from + k * from_column);
-  for (int k = 0; k < 4; ++k) {
-    t[2 * k] = _mm256_unpacklo_ps(r[2 * k], r[2 * k + 1]);
-    t[2 * k + 1] = _mm256_unpackhi_ps(r[2 * k], r[2 * k + 1]);
-  }
-  for (int k = 0; k < 2; ++k) {
-    r[4 * k + 0] = _mm256_shuffle_ps(t[4 * k], t[4 * k + 2], 0x44);
-    r[4 * k + 1] = _mm256_shuffle_ps(t[4 * k], t[4 * k + 2], 0xee);
-    r[4 * k + 2] = _mm256_shuffle_ps(t[4 * k + 1], t[4 * k + 3], 0x44);
-    r[4 * k + 3] = _mm256_shuffle_ps(t[4 * k + 1], t[4 * k + 3], 0xee);
-  }
-  for (int k = 0; k < 4; ++k) {
-    _mm256_storeu_ps(to + k * to_row, _mm256_permute2f128_ps(r[k], r[4 + k], 0x20));
-    _mm256_storeu_ps(to + (k + 4) * to_row, _mm256_permute2f128_ps(r[k], r[4 + k], 0x31));
-  }
+  TransposeRegisters(r);
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) _mm256_storeu_ps(to + k * to_row, r[k]);
 }
 
 void Transpose(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,

@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/copy_blocks.h"
+#include "kernels/cpu/transpose_avx512-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -40,39 +41,16 @@ void Pick(const char* from, const int64_t* rows, char* to, int64_t count, int64_
 void Block(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row, int64_t rows,
            int64_t columns) {
   const __mmask16 wanted = First(rows), kept = First(columns);
-  __m512 r[16], t[16];
+  __m512 r[16];
 #pragma GCC unroll 16
   for (int k = 0; k < 16; ++k) {
     r[k] =
         k < columns ? _mm512_maskz_loadu_ps(wanted, from + k * from_column) : _mm512_setzero_ps();
   }
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) {
-    t[2 * k] = _mm512_unpacklo_ps(r[2 * k], r[2 * k + 1]);
-    t[2 * k + 1] = _mm512_unpackhi_ps(r[2 * k], r[2 * k + 1]);
-  }
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
-    r[4 * k + 0] = _mm512_shuffle_ps(t[4 * k], t[4 * k + 2], 0x44);
-    r[4 * k + 1] = _mm512_shuffle_ps(t[4 * k], t[4 * k + 2], 0xee);
-    r[4 * k + 2] = _mm512_shuffle_ps(t[4 * k + 1], t[4 * k + 3], 0x44);
-    r[4 * k + 3] = _mm512_shuffle_ps(t[4 * k + 1], t[4 * k + 3], 0xee);
-  }
-  // Now r[4 k + c] has, in quarter q, elements 4 q + c of the source rows 4 k to 4 k + 3.
-#pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
-    const __m512 low0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x44);
-    const __m512 low1 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xee);
-    const __m512 high0 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x44);
-    const __m512 high1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xee);
-    t[c] = _mm512_shuffle_f32x4(low0, high0, 0x88);
-    t[4 + c] = _mm512_shuffle_f32x4(low0, high0, 0xdd);
-    t[8 + c] = _mm512_shuffle_f32x4(low1, high1, 0x88);
-    t[12 + c] = _mm512_shuffle_f32x4(low1, high1, 0xdd);
-  }
+  TransposeRegisters(r);
 #pragma GCC unroll 16
   for (int k = 0; k < 16; ++k) {
-    if (k < rows) _mm512_mask_storeu_ps(to + k * to_row, kept, t[k]);
+    if (k < rows) _mm512_mask_storeu_ps(to + k * to_row, kept, r[k]);
   }
 }
 
