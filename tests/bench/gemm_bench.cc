@@ -174,7 +174,7 @@ __attribute__((target("avx2"))) double ReadGbytes(const std::vector<float>& memo
     for (int i = 0; i < 8; ++i) acc[i] = _mm256_setzero_ps();
     for (size_t i = 0; i + 64 <= memory.size(); i += 64) {
 #pragma GCC unroll 8
-      for (int j = 0; j < 8; ++j) {
+      for (size_t j = 0; j < 8; ++j) {
         acc[j] = _mm256_or_ps(acc[j], _mm256_loadu_ps(memory.data() + i + 8 * j));
       }
     }
@@ -342,7 +342,8 @@ class Ours {
   cpu::Int8Shape shape() const { return {.k = s_.k, .n = s_.n, .group = 32}; }
   static std::byte* Bytes(std::vector<float>& v) { return reinterpret_cast<std::byte*>(Start(v)); }
   static float* Start(std::vector<float>& v) {
-    return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
+    const size_t past = reinterpret_cast<uintptr_t>(v.data()) % 64;
+    return v.data() + (past == 0 ? 0 : (64 - past) / sizeof(float));
   }
 
   Shape s_;
@@ -406,11 +407,9 @@ void Measure(const Shape& s, Type type, int rounds, const std::vector<float>& me
   std::fflush(stdout);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+void MeasureAll(int argc, char** argv) {
   int rounds = 15;
-  std::string only, wanted;
+  std::string_view only, wanted;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--rounds") == 0) rounds = std::max(1, std::atoi(argv[i + 1]));
     if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
@@ -424,11 +423,23 @@ int main(int argc, char** argv) {
   const auto all = [&](Type type, std::string_view name) {
     if (!wanted.empty() && wanted != name) return;
     for (const Shape& s : kShapes) {
-      if (std::string(s.name).find(only) != std::string::npos) Measure(s, type, rounds, memory);
+      if (std::string_view(s.name).find(only) != std::string_view::npos)
+        Measure(s, type, rounds, memory);
     }
   };
   all(Type::kF32, "fp32");
   if (cpu::HasBf16()) all(Type::kBf16, "bf16");
   all(Type::kInt8, "int8");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    MeasureAll(argc, argv);
+  } catch (const dnnl::error& error) {
+    std::fprintf(stderr, "oneDNN: %s\n", error.what());
+    return 1;
+  }
   return 0;
 }
