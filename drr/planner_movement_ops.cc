@@ -114,9 +114,10 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
     from[static_cast<size_t>((*axis)[0])] = Fresh();
   } else {
     const int64_t length = (*start)[0] + Value(out) * (*step)[0];
-    // Strided slices from 0 and from 1 take turns.
+    // Strided slices from 0 and from 1 take turns; a plain one from 0 may leave elements behind it.
+    const int64_t rest = (*step)[0] == 1 && (*start)[0] == 0 ? Pick(0, 1) : 0;
     from[static_cast<size_t>((*axis)[0])] =
-        Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length);
+        Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length + rest);
     any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = I64s{length};
   }
   return Demand(rule_.nodes[n].operands[0][0], from);

@@ -8,17 +8,7 @@
 namespace tenon::pattern {
 namespace {
 
-double Same(double x) { return x; }
-double Magnitude(double x) { return std::abs(x); }
-double Inverse(double x) { return 1 / x; }
 double Times(double a, double b) { return a * b; }
-
-// x * factor or x / divisor, for numbers; binds the factor.
-Val TimesNumber(const Val& x, const Attr<float>& factor) {
-  Attr<float> multiplier("multiplier"), divisor("divisor");
-  return AnyOf(Mul(x, Splat(multiplier)).Let(factor, Compute(Same, multiplier)),
-               Div(x, Splat(divisor)).Let(factor, Compute(Inverse, divisor)));
-}
 
 // Equal dimensions, except for the last one: that of the weights must be the length of v, or the
 // program is wrong.
@@ -34,22 +24,6 @@ bool SameButLast(Value a, Value b) {
   return true;
 }
 
-// What happens to q · k^T before the softmax: a number, a cap, then sums.
-struct MaskedScores {
-  Attr<float> scale{"scale"}, softcap{"softcap"};
-  Val scores{"_scores"}, masked{"_masked"};
-
-  MaskedScores(const Val& product, const AttentionVals& x) {
-    Attr<float> inner("inner"), cap("cap");
-    Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
-    scores =
-        AnyOf(capped.Let(softcap, Compute(Magnitude, cap)).Let(scale, Compute(Times, inner, cap)),
-              TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
-    masked =
-        AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
-  }
-};
-
 // The softmax, perhaps guarded against rows that are masked completely.
 Val Probabilities(const Val& masked, const Attr<bool>& guard) {
   Val weights = Softmax(masked, {.axis = -1});
@@ -58,7 +32,6 @@ Val Probabilities(const Val& masked, const Attr<bool>& guard) {
 }
 
 I64s SwapIf(bool swaps) { return swaps ? I64s{0, 1, 3, 2} : I64s{0, 1, 2, 3}; }
-std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
 
 // Keys and values have as many heads as the queries, or one for all.
 bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {

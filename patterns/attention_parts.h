@@ -56,6 +56,35 @@ struct AttentionVals {
   }
 };
 
+// x * factor or x / divisor, for numbers; binds the factor.
+inline Val TimesNumber(const Val& x, const Attr<float>& factor) {
+  Attr<float> multiplier("multiplier"), divisor("divisor");
+  return AnyOf(
+      Mul(x, Splat(multiplier)).Let(factor, Compute([](double m) { return m; }, multiplier)),
+      Div(x, Splat(divisor)).Let(factor, Compute([](double d) { return 1 / d; }, divisor)));
+}
+
+// What happens to q · k^T before the softmax: a number, a cap, then sums.
+struct MaskedScores {
+  Attr<float> scale{"scale"}, softcap{"softcap"};
+  Val scores{"_scores"}, masked{"_masked"};
+
+  MaskedScores(const Val& product, const AttentionVals& x) {
+    Attr<float> inner("inner"), cap("cap");
+    const auto times = [](double a, double b) { return a * b; };
+    const auto magnitude = [](double a) { return std::abs(a); };
+    Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
+    scores =
+        AnyOf(capped.Let(softcap, Compute(magnitude, cap)).Let(scale, Compute(times, inner, cap)),
+              TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
+    masked =
+        AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
+  }
+};
+
+// The layout of keys in a product that transposes them or not.
+inline std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
+
 // The rule with `from`, what is computed of the results of attention `a`, replaced by `to`, which
 // is computed of `made`. The keys and values attended to are those of `made` then, if `a` has them.
 inline Rule Replacing(Rule rule, const Val& from, const Val& a, const Val& to, const Val& made) {

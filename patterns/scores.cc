@@ -322,6 +322,15 @@ Rule WindowMask() {
 // ---- other spellings
 // ------------------------------------------------------------------------------
 
+// A positive factor that takes no finite score to infinity.
+bool StaysFinite(Value x, double factor) {
+  if (!(factor > 0)) return false;
+  const double largest = x.type().dtype() == DType::kF16   ? 65504
+                         : x.type().dtype() == DType::kF64 ? std::numeric_limits<double>::max()
+                                                           : -kLowest;
+  return factor <= 1 || MagnitudeOf(x) * factor <= largest;
+}
+
 // exp(x - max(x)) / sum(exp(x - max(x)))
 Rule SoftmaxFromExp() {
   Val x("x");
@@ -336,6 +345,42 @@ Rule SoftmaxFromExp() {
       .Match(AnyOf(Div(e, ReduceSum(e, {.axes = axes})),
                    Mul(e, Reciprocal(ReduceSum(e, {.axes = axes})))))
       .Replace(Softmax(x, {.axis = Compute(axis, axes)}));
+}
+
+// How scores are lowered by their largest before a softmax, which it does by itself.
+enum class Lowered { kDifference, kScaledDifference, kScaledParts };
+
+// CogView and LayoutLMv3 do so to keep half precision in range.
+Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<int64_t> axis("axis");
+  Attr<float> c("c");
+  Val largest = ReduceMax(x, {.axes = axes, .keepdims = true});
+  Val difference = AnyOf(Sub(x, largest), Add(x, Neg(largest)));
+  Val lowered = form == Lowered::kDifference ? difference
+                : form == Lowered::kScaledDifference
+                    ? Mul(difference, Splat(c))
+                    : Add(Mul(x, Splat(c)), Mul(Neg(largest), Splat(c)));
+  Condition fits = If(
+      "the largest is that of the row",
+      [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
+  if (form != Lowered::kDifference) {
+    // Rows of the lowest number stay finite.
+    fits = fits && IsFloat(x) &&
+           If("the scale is positive and leaves the scores finite", StaysFinite, x, c);
+  }
+  return Rule(name, file, line)
+      .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"
+               : form == Lowered::kScaledDifference
+                   ? "softmax((x - max(x)) * c) = softmax(x * c) for positive c"
+                   : "softmax(x * c - max(x) * c) = softmax(x * c) for positive c")
+      .Match(Softmax(lowered, {.axis = axis}))
+      .Where(fits)
+      .Replace(form == Lowered::kDifference ? Softmax(x, {.axis = axis})
+                                            : Softmax(Mul(x, Splat(c)), {.axis = axis}))
+      .Lowers("differences of scores");
 }
 
 // A softmax in f32 of f16 scores.
@@ -354,6 +399,9 @@ Rule SoftmaxInF32() {
 RuleSet ScoresRules() {
   return {SoftmaxFromExp(),
           SoftmaxInF32(),
+          SoftmaxOfLowered("softmax-of-difference", Lowered::kDifference),
+          SoftmaxOfLowered("softmax-of-scaled-difference", Lowered::kScaledDifference),
+          SoftmaxOfLowered("softmax-of-scaled-parts", Lowered::kScaledParts),
           NumberOfNumber(),
           ScaleOfSum("scores-scale-of-sum", false),
           ScaleOfSum("scores-quotient-of-sum", true),
