@@ -35,7 +35,7 @@ class Workers {
     int threads = 0;  // the caller's included; 0: one per core that this process may use
     // How long an idle worker looks out for work before it sleeps. To wake a sleeping thread takes
     // tens of microseconds, and hundreds where the host of a virtual machine wakes its processor.
-    std::chrono::nanoseconds spin = std::chrono::microseconds(30);
+    std::chrono::nanoseconds spin = std::chrono::microseconds(200);
     // How long a caller does so whose last chunks others are finishing.
     std::chrono::nanoseconds caller_spin = std::chrono::milliseconds(1);
     // Callers work alone for a while when help does not pay, and keep workers off their core.

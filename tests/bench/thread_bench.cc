@@ -55,7 +55,7 @@ double TimeRegions(ThreadPool& pool, int64_t region_us, int64_t total_us) {
 
 void ForkJoin() {
   fmt::print("{:>10} {:>16} {:>16}\n", "spin", "back to back", "after 1 ms");
-  for (int spin_us : {30, 0}) {
+  for (int spin_us : {200, 0}) {
     ThreadPool pool(
         2, std::make_shared<Workers>(Workers::Options{
                .threads = 2, .spin = std::chrono::microseconds(spin_us), .adaptive = false}));
