@@ -350,12 +350,15 @@ KernelStatus Run(const RunArgs& args) {
     });
     return KernelStatus::Ok();
   }
-  for (int64_t b = 0; b < s.blocks; ++b) {
-    const int64_t first = s.BlockBegin(b, group);
-    parallel(s.BlockBegin(b + 1, group) - first, 4, [&](int64_t begin, int64_t end) {
-      job.TransformImage(first + begin, first + end, image_of(b) + begin * s.call.pixel_step);
-    });
-  }
+  parallel(s.tiles, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t b = 0; b < s.blocks; ++b) {
+      const int64_t block = s.BlockBegin(b, group);
+      const int64_t first = std::max(begin, block);
+      const int64_t last = std::min(end, s.BlockBegin(b + 1, group));
+      if (first >= last) continue;
+      job.TransformImage(first, last, image_of(b) + (first - block) * s.call.pixel_step);
+    }
+  });
   ForRangesInSlots(parallel, s.slots, s.blocks * s.panels.count, 1,
                    [&](int64_t slot, int64_t begin, int64_t end) {
                      for (int64_t task = begin; task < end; ++task) {
