@@ -231,20 +231,28 @@ class Classifier {
   using Guess = std::optional<std::pair<DimExpr, DimExpr>>;
 
   static Guess LengthOfLeaves(const mask::TermStore& store, mask::Ref function) {
-    const DimExpr keys = store.ranges.extent(mask::kKey);
-    std::vector<std::string_view> symbols;
-    keys.CollectSymbols(symbols);
     for (mask::AtomId a : store.AtomsOf(function)) {
       const mask::Atom& atom = store.atom(a);
       if (atom.kind != mask::Atom::Kind::kNonZero) continue;
-      const mask::Term& leaf = store.term(atom.term);
-      for (size_t axis = 0; axis < leaf.index.size(); ++axis) {
-        const DimExpr own = leaf.leaf.type().dim(static_cast<int64_t>(axis));
-        const bool is_other =
-            own.kind() == DimExpr::Kind::kSymbol &&
-            std::find(symbols.begin(), symbols.end(), own.symbol()) == symbols.end();
-        if (leaf.index[axis].variable() == mask::kKey && is_other) return std::pair(own, keys);
-      }
+      if (const Guess length = LengthOfLeaf(store, atom.term)) return length;
+    }
+    return std::nullopt;
+  }
+
+  static Guess LengthOfLeaf(const mask::TermStore& store, mask::Ref end) {
+    const mask::Term& term = store.term(end);
+    for (mask::Ref argument : term.arguments) {
+      if (const Guess length = LengthOfLeaf(store, argument)) return length;
+    }
+    const DimExpr keys = store.ranges.extent(mask::kKey);
+    std::vector<std::string_view> symbols;
+    keys.CollectSymbols(symbols);
+    for (size_t axis = 0; axis < term.index.size(); ++axis) {
+      const DimExpr own = term.leaf.type().dim(static_cast<int64_t>(axis));
+      const bool is_other =
+          own.kind() == DimExpr::Kind::kSymbol &&
+          std::find(symbols.begin(), symbols.end(), own.symbol()) == symbols.end();
+      if (term.index[axis].variable() == mask::kKey && is_other) return std::pair(own, keys);
     }
     return std::nullopt;
   }
@@ -272,13 +280,7 @@ class Classifier {
     mask::TermStore store(dims);
     mask::Evaluator evaluator(store, tables_);
     if (guess) evaluator.Assume(guess->first, guess->second);
-    mask::Index index;
-    for (mask::Var v = 0; v < mask::kScoreVars; ++v) {
-      // The position along one element is known.
-      index.push_back(dims[v].is_constant(1) ? mask::Affine::Of(op->context(), 0)
-                                             : mask::Affine::Of(op->context(), v, 1));
-    }
-    const mask::Ref function = evaluator.BroadcastElement(operand, dims, index);
+    const mask::Ref function = evaluator.BroadcastElement(operand, dims, Positions(dims));
     const auto new_emitter = [&] {
       return mask::Emitter(store, OpBuilder::Before(op.op()), operand.location(),
                            evaluator.assumptions(), guess ? 1 : 0, inputs_);
@@ -287,6 +289,10 @@ class Classifier {
     mask::MaskClass c = mask::Classify(store, function);
     r.name = c.Name();
     if (c.known) {
+      if (const Guess own = c.all_keys ? std::nullopt : LengthOfLeaves(store, c.keys);
+          own && HoldsAtOne(operand, dims, store, c, own->first)) {
+        emitter.MayBeOne(own->first, own->second);
+      }
       if (!c.all_keys) r.key_mask = emitter.Emit(c.keys);
       r.flags = (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
     } else if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
@@ -325,6 +331,30 @@ class Classifier {
       r.reason = fmt::format("mask of {}: it has no form as a tensor of keys", where);
     }
     return r;
+  }
+
+  // Is the class right where `own`, the length of a leaf, is 1, so that the leaf broadcasts?
+  bool HoldsAtOne(Value operand, std::span<const DimExpr> dims, const mask::TermStore& store,
+                  const mask::MaskClass& c, DimExpr own) {
+    mask::TermStore at_one({dims.begin(), dims.end()});
+    mask::Evaluator evaluator(at_one, tables_);
+    evaluator.TakeForOne(own);
+    const mask::Ref function = evaluator.BroadcastElement(operand, dims, Positions(dims));
+    const mask::MaskClass one = mask::Classify(at_one, function);
+    return evaluator.assumptions().empty() && one.known && !one.all_keys &&
+           one.causal == c.causal && one.window == c.window && one.mask_value == c.mask_value &&
+           mask::SameAtOne(store, c.keys, at_one, one.keys, own);
+  }
+
+  // The position of a score, as far as it is not known.
+  static mask::Index Positions(std::span<const DimExpr> dims) {
+    mask::Index index;
+    for (mask::Var v = 0; v < mask::kScoreVars; ++v) {
+      Context& context = dims[v].context();
+      index.push_back(dims[v].is_constant(1) ? mask::Affine::Of(context, 0)
+                                             : mask::Affine::Of(context, v, 1));
+    }
+    return index;
   }
 
   void Keep(const mask::Emitter& emitter) {

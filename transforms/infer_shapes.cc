@@ -2,6 +2,7 @@
 // computations symbolically, and gives operations with run-time shapes their static form. What then
 // computes a known small integer tensor is replaced by core.constant or core.dims.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -134,7 +135,10 @@ class Inference {
       std::vector<std::string_view> symbols;
       for (DimExpr d : argument.type().dims()) d.CollectSymbols(symbols);
       input_symbols_.insert(symbols.begin(), symbols.end());
-      for (std::string_view s : symbols) facts_.Keep(s);
+      for (std::string_view s : symbols) {
+        facts_.Keep(s);
+        if (std::find(kept_.begin(), kept_.end(), s) == kept_.end()) kept_.emplace_back(s);
+      }
     }
   }
 
@@ -195,6 +199,8 @@ class Inference {
     if (!Isa<ctl::IfOp>(op)) RefineCarried(*op);
     for (unsigned r = 0; r < op->num_regions(); ++r) {
       TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
+      if (Isa<ctl::IfOp>(op) && RefineBranch(op->region(r)))
+        TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
     }
     const DimExpr runs =
         Isa<ctl::ForOp>(op) ? RunsOfLoop(*op, data_) : DimExpr::Unknown(op->context());
@@ -204,6 +210,43 @@ class Inference {
     }
     NameResults(op);
     return absl::OkStatus();
+  }
+
+  // What a branch demands of extents that inputs bind holds in that branch only, so the types of
+  // what it reads from outside stay. It reads a reshape instead, which fails where the demand does.
+  bool RefineBranch(Region& branch) {
+    DimFacts facts;
+    for (const std::string& symbol : kept_) facts.Keep(symbol);
+    for (Operation& op : branch.front()) facts.Learn(op);
+    bool changed = false;
+    std::vector<OpOperand*> captured;
+    const auto visit = [&](Operation* op) {
+      changed |= facts.Resolve(*op);
+      for (OpOperand& operand : op->operands()) {
+        const Type type = operand.get().type();
+        if (type.is_tensor() && facts.Resolve(type) != type &&
+            !branch.parent()->IsAncestorOf(operand.get().parent_block()->parent_op()))
+          captured.push_back(&operand);
+      }
+    };
+    for (Operation& op : branch.front()) op.Walk(visit);
+    std::map<ValueImpl*, Value> refined;
+    for (OpOperand* operand : captured) {
+      const Value value = operand->get();
+      Value& made = refined[value.impl()];
+      if (!made) {
+        const Type type = facts.Resolve(value.type());
+        OpBuilder builder = OpBuilder::Before(branch.front().front());
+        const absl::StatusOr<ten::ReshapeOp> reshape =
+            ten::ReshapeOp::Create(builder, operand->owner()->location(), value,
+                                   {.shape = {type.dims().begin(), type.dims().end()}});
+        if (!reshape.ok()) continue;
+        made = reshape->out();
+        Changed("captures-refined");
+      }
+      operand->set(made);
+    }
+    return changed || !refined.empty();
   }
 
   void RefineCarried(Operation& loop) {
@@ -390,6 +433,7 @@ class Inference {
   DimNamer namer_;
   DimFacts facts_;
   std::set<std::string_view> input_symbols_;
+  std::vector<std::string> kept_;  // the same in their order
 };
 
 class InferShapes : public Pass {

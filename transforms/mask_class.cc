@@ -216,6 +216,39 @@ std::string MaskClass::Name() const {
   return parts.empty() ? "none" : absl::StrJoin(parts, " + ");
 }
 
+bool SameAtOne(const TermStore& a, Ref r, const TermStore& b, Ref s, DimExpr one) {
+  const Term &x = a.term(r), &y = b.term(s);
+  if (x.kind != y.kind || x.dtype != y.dtype) return false;
+  switch (x.kind) {
+    case Term::Kind::kNumber:
+      return x.number == y.number || (std::isnan(x.number) && std::isnan(y.number));
+    case Term::Kind::kAffine:
+      return x.affine == y.affine;
+    case Term::Kind::kLeaf:
+      if (x.leaf != y.leaf || x.index.size() != y.index.size()) return false;
+      for (size_t axis = 0; axis < x.index.size(); ++axis) {
+        const bool is_one = x.leaf.type().dim(static_cast<int64_t>(axis)) == one;
+        if (is_one ? !y.index[axis].is_constant(0) : !(x.index[axis] == y.index[axis]))
+          return false;
+      }
+      return true;
+    case Term::Kind::kApply:
+      if (x.op != y.op || x.arguments.size() != y.arguments.size()) return false;
+      for (size_t i = 0; i < x.arguments.size(); ++i) {
+        if (!SameAtOne(a, x.arguments[i], b, y.arguments[i], one)) return false;
+      }
+      return true;
+    case Term::Kind::kChoice: {
+      const Atom &p = a.atom(x.atom), &q = b.atom(y.atom);
+      if (p.kind != q.kind) return false;
+      const bool same = p.kind == Atom::Kind::kAtLeastZero ? p.affine == q.affine
+                                                           : SameAtOne(a, p.term, b, q.term, one);
+      return same && SameAtOne(a, x.hi, b, y.hi, one) && SameAtOne(a, x.lo, b, y.lo, one);
+    }
+  }
+  return false;
+}
+
 std::string Describe(const TermStore& store, Ref end) {
   const Term& t = store.term(end);
   if (t.kind == Term::Kind::kNumber) return fmt::format("{}", t.number);

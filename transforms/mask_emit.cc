@@ -99,9 +99,11 @@ Value Emitter::Leaf(const struct Term& t) {
   for (size_t axis = 0; axis < t.index.size(); ++axis) {
     const std::optional<Var> v = t.index[axis].variable();
     const DimExpr own = x.type().dim(static_cast<int64_t>(axis));
-    if (v && !DimExpr::ProvablyEqual(own, extent(*v))) ++unproven;
+    const bool one = may_be_one_ && own == may_be_one_->first;
+    if (v && !one && !DimExpr::ProvablyEqual(own, extent(*v))) ++unproven;
   }
   std::vector<std::pair<DimExpr, DimExpr>> checks;
+  std::optional<DimExpr> short_keys;
   for (size_t axis = 0; axis < t.index.size(); ++axis) {
     const Affine& at = t.index[axis];
     const DimExpr own = x.type().dim(static_cast<int64_t>(axis));
@@ -119,6 +121,11 @@ Value Emitter::Leaf(const struct Term& t) {
       count = extent(v);
       if (at.constant.is_constant(0)) {
         if (DimExpr::ProvablyEqual(own, count)) continue;
+        if (v == kKey && may_be_one_ && may_be_one_->first == own && may_be_one_->second == count) {
+          checks.emplace_back(own, count);
+          short_keys = own;
+          continue;
+        }
         // The reshape below fails unless all elements are there. Of two axes both are cut first, so
         // that neither makes up for the other. (An axis that is longer than the one it broadcasts
         // to is no program; that of a guess may be longer.)
@@ -149,7 +156,15 @@ Value Emitter::Leaf(const struct Term& t) {
     if (!x) return Value();
   }
   checked_.insert(checked_.end(), checks.begin(), checks.end());
-  return Reshaped(x, {batch_axis >= 0 ? extent(kBatch) : one, key_axis >= 0 ? extent(kKey) : one});
+  const DimExpr batch = batch_axis >= 0 ? extent(kBatch) : one;
+  const DimExpr keys = key_axis >= 0 ? extent(kKey) : one;
+  if (short_keys) {
+    x = Reshaped(x, {batch, *short_keys});
+    if (!x || !Computable({&keys, 1}, x)) return Value();
+    x = Note(ten::ExpandOp::Create(builder_, location_, x, {.shape = {batch, keys}}));
+  }
+  // Fails where the extents of keys differ in another way: an expand may also lengthen `keys`.
+  return x ? Reshaped(x, {batch, keys}) : Value();
 }
 
 Value Emitter::Question(AtomId a) {

@@ -256,12 +256,20 @@ Ref Evaluator::Derive(Value value, const Index& index) {
   return made ? *made : store_.Leaf(value, index);
 }
 
+DimExpr Evaluator::Known(DimExpr extent) const {
+  if (!one_ || extent.is_unknown()) return extent;
+  return extent.Substitute([&](std::string_view symbol) {
+    return symbol == one_.symbol() ? std::optional(DimExpr::Constant(extent.context(), 1))
+                                   : std::nullopt;
+  });
+}
+
 Ref Evaluator::BroadcastElement(Value value, std::span<const DimExpr> dims, const Index& index) {
   const Type type = value.type();
   Index at;
   const size_t skipped = dims.size() - type.rank();
   for (int64_t axis = 0; axis < type.rank(); ++axis) {
-    const DimExpr own = type.dim(axis), out = dims[skipped + axis];
+    const DimExpr own = Known(type.dim(axis)), out = Known(dims[skipped + axis]);
     if (own.is_constant(1)) {
       at.push_back(Affine::Of(own.context(), 0));
       continue;

@@ -33,6 +33,8 @@ class Evaluator {
     store_.ranges.Assume(symbol, extent);
     assumptions_.emplace_back(symbol, extent);
   }
+  // From now on this symbol is 1: what has such an extent broadcasts.
+  void TakeForOne(DimExpr symbol) { one_ = symbol; }
   // Extents taken to be equal that are not provably so.
   const std::vector<std::pair<DimExpr, DimExpr>>& assumptions() const { return assumptions_; }
 
@@ -65,8 +67,11 @@ class Evaluator {
   bool IsPlain(const Index& index) const;
   bool HasPlainLeaves(Ref r) const;
 
+  DimExpr Known(DimExpr extent) const;  // with 1 for the symbol that is taken for it
+
   TermStore& store_;
   TableCache& tables_;
+  DimExpr one_;
   std::map<std::string, Ref> done_;
   std::vector<std::pair<DimExpr, DimExpr>> assumptions_;
   int depth_ = 0;

@@ -503,6 +503,28 @@ TEST(ClassifyMasks, LengthsThatAreChecked) {
   p.Attend(p.Additive(p.And(causal, padding), kLowest));
   EXPECT_EQ(p.Classified(), "causal + padding");
   EXPECT_THAT(p.text(), HasSubstr("ten.reshape"));
+  // A mask of one element is one column of the triangle, too.
+  EXPECT_FALSE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, PaddingOfLengthOneBroadcasts) {
+  for (Keys keys : {Keys::kAsQueries, Keys::kWithPast}) {
+    for (bool causal : {false, true}) {
+      MaskProgram p(keys, {"B", "T"});
+      // 1 - am, as models write it: an operation on the leaf.
+      const Value am = p.Reshape(p.Cast(p.am(), DType::kF32), {"B", "1", "1", "T"});
+      const Value hidden = p.Make<ten::SubOp>(p.Number(1), am);
+      Value mask = p.Additive(p.Make<ten::NotOp>(p.Cast(hidden, DType::kBool)), kLowest);
+      if (causal) {
+        const Value triangle = p.Make<ten::LessEqualOp>(p.Key(), p.Query());
+        mask = p.Make<ten::WhereOp>(triangle, mask, p.Number(kLowest));
+      }
+      p.Attend(mask);
+      EXPECT_EQ(p.Classified(), causal ? "causal + padding" : "padding");
+      EXPECT_THAT(p.text(), HasSubstr("ten.expand"));
+      EXPECT_TRUE(p.accepts_one());
+    }
+  }
 }
 
 TEST(ClassifyMasks, StartsThatMayBeNegativeCountFromTheEnd) {

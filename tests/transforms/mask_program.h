@@ -59,6 +59,9 @@ class MaskProgram {
   // "causal + padding", or "general: mask of …: …". Programs are compared at several sizes.
   std::string Classified();
   std::string text() const;  // after Classified
+  // After Classified: does the new program run where the old one does when `am` has length 1? Where
+  // both run their results are compared.
+  bool accepts_one() const { return accepts_one_; }
 
  private:
   void Compare(const Model& before, const Model& after);
@@ -71,6 +74,7 @@ class MaskProgram {
   Value q_, k_, v_, am_;
   std::vector<std::string> am_dims_;
   std::string text_;
+  bool accepts_one_ = true;
 };
 
 constexpr double kLowest = -3.4028234663852886e38;
