@@ -145,6 +145,7 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
   const uint64_t hash = SampleHash(from, layout, bytes);
   if (kernels::PackedBytes found = FindInMemory(hash, from, layout, bytes)) {
     ++stats_.shared;
+    if (key) Use(*key, bytes, found);
     return found;
   }
   absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
@@ -159,11 +160,12 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
     if (FileOf(tensor) != nullptr) DropPages(BytesOf(tensor));
   }
   known_.emplace(hash, std::move(known));
-  if (key) {
-    used_[*key] = {bytes, packed};
-    unsaved_ = true;
-  }
+  if (key) Use(*key, bytes, packed);
   return packed;
+}
+
+void PackedWeights::Use(const WeightKey& key, size_t bytes, kernels::PackedBytes packed) {
+  if (used_.emplace(key, WeightCacheFile::Entry{bytes, std::move(packed)}).second) unsaved_ = true;
 }
 
 void PackedWeights::Save() {

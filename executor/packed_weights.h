@@ -72,6 +72,8 @@ class PackedWeights {
                                     std::string_view layout, size_t bytes);
   WeightKey KeyOf(std::span<const Tensor> from, std::string_view layout, size_t bytes);
   WeightCacheFile& CacheFor(const WeightKey& first);
+  // The next Save writes it.
+  void Use(const WeightKey& key, size_t bytes, kernels::PackedBytes packed);
 
   const Options options_;
   mutable std::mutex mutex_;

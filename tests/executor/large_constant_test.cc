@@ -2,18 +2,49 @@
 #include "executor/large_constant.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "executor/packed_weights.h"
 #include "ir/core/blob.h"
+#include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {
 namespace {
+
+namespace fs = std::filesystem;
+
+// A folder for a cache of packed weights.
+class CacheFolder {
+ public:
+  CacheFolder()
+      : path_(fs::path(::testing::TempDir()) / ("large_constants_" + std::to_string(getpid()))) {
+    fs::remove_all(path_);
+  }
+  ~CacheFolder() { fs::remove_all(path_); }
+  CacheFolder(const CacheFolder&) = delete;
+  CacheFolder& operator=(const CacheFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+  std::shared_ptr<PackedWeights> Start(std::vector<SourceFile> files = {}) const {
+    PackedWeights::Options options;
+    options.files = std::move(files);
+    options.cache_folder = path_ / "cache";
+    options.warn = [](const std::string& message) { ADD_FAILURE() << message; };
+    return std::make_shared<PackedWeights>(std::move(options));
+  }
+
+ private:
+  fs::path path_;
+};
 
 // Values that tell rows and columns apart.
 float ValueAt(int64_t i) { return static_cast<float>(i % 23 - 11) * 0.03125f; }
@@ -154,6 +185,29 @@ TEST_P(LargeConstantsOfPrograms, ArePackedAgainForAnotherProgram) {
   EXPECT_FALSE(equal.alive(0));
 }
 
+// What an earlier start has packed is mapped; nobody will read the constant then either.
+TEST_P(LargeConstantsOfPrograms, AreGivenUpForWhatACacheHas) {
+  const CacheFolder folder;
+  const auto start = [&](int64_t packed, int64_t from_disk) {
+    Constants constants(Product(), GetParam());
+    const std::shared_ptr<PackedWeights> store = folder.Start();
+    absl::StatusOr<Program> program =
+        CompileModule(constants.context, constants.module.get(), false, nullptr, 1, store);
+    ASSERT_TRUE(program.ok()) << program.status();
+    constants.DestroyModule();
+    EXPECT_TRUE(constants.alive(0));
+    ExpectProduct(program->Run(std::vector{Pick(3, 17)}), 17);
+    EXPECT_FALSE(constants.alive(0));
+    ExpectProduct(program->Run(std::vector{Pick(40, 159)}), 159);
+    EXPECT_EQ(store->stats().packed, packed);
+    EXPECT_EQ(store->stats().from_disk, from_disk);
+  };
+  start(1, 0);
+  start(0, 1);
+  fs::remove_all(folder.path());
+  start(1, 0);
+}
+
 TEST_P(LargeConstantsOfPrograms, AreGivenUpWhileOthersRun) {
   for (int round = 0; round < 20; ++round) {
     Constants constants(Product(), GetParam());
@@ -211,6 +265,51 @@ TEST_P(LargeConstantsOfPrograms, StayForThoseWhoReadThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Misalignment, LargeConstantsOfPrograms, ::testing::Values(0, 1));
+
+// A program whose weights are part of a file, started twice: the second run does not read them.
+TEST(LargeConstant, OfAFileIsNotReadWhereACacheHasIt) {
+  const CacheFolder folder;
+  const fs::path path = folder.path() / "weights";
+  WriteWeights(path, 1);
+  // Files that were just written are read, to be sure of their contents.
+  fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  for (const bool cached : {false, true}) {
+    const MappedWeights mapped(path);
+    std::shared_ptr<Context> context = NewTestContext();
+    absl::StatusOr<OwnedOp> module = ParseModule(
+        *context,
+        Function("%x: tensor<1x250xf32>", "(tensor<1x250xf32>) -> tensor<1x400xf32>", R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<250x400xf32>}> : () -> tensor<250x400xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<1x250xf32>, tensor<250x400xf32>) -> tensor<1x400xf32>
+  func.return(%0) : (tensor<1x400xf32>) -> ()
+)ir"));
+    ASSERT_TRUE(module.ok()) << module.status();
+    auto owner = std::make_shared<int>();
+    const std::weak_ptr<const void> alive = owner;
+    const std::span<const std::byte> bytes = mapped.source.bytes.subspan(64);
+    module->get()->Walk([&](Operation* op) {
+      if (op->name() != "core.constant") return;
+      op->SetAttr("value", Attribute::Elements(*context, op->result(0).type(),
+                                               Blob::Borrow(bytes, std::move(owner))));
+    });
+    const std::shared_ptr<PackedWeights> store = folder.Start({mapped.source});
+    absl::StatusOr<Program> program =
+        CompileModule(context, module->get(), false, nullptr, 1, store);
+    ASSERT_TRUE(program.ok()) << program.status();
+    *module = nullptr;
+    context->ReleaseUnusedBlobs();
+    const size_t pages = mapped.resident_pages();
+    Tensor x = Tensor::Make(DType::kF32, std::vector<int64_t>{1, 250});
+    std::memset(x.data(), 0, x.num_bytes());
+    x.as<float>()[249] = 1;
+    absl::StatusOr<std::vector<Tensor>> out = program->Run(std::vector{x});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ(store->stats().from_disk, cached ? 1 : 0);
+    EXPECT_TRUE(alive.expired());
+    EXPECT_LE(mapped.resident_pages(), pages);
+    EXPECT_EQ((*out)[0].as<float>()[399], 100'000.0f);
+  }
+}
 
 // A constant that is packed in a loop's body belongs to the program around as well.
 TEST(LargeConstant, OfRegions) {

@@ -257,6 +257,34 @@ TEST_F(PackedWeightsTest, SourceFilesAreKnownByTheirIdentity) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is damaged or of another version")));
 }
 
+// Equal constants at two places of a file, as tied weights are: packed once, known by both.
+TEST_F(PackedWeightsTest, EqualConstantsOfAFile) {
+  const fs::path path = folder_ / "model.onnx";
+  WriteWeights(path, 5);
+  {
+    std::ofstream out(path, std::ios::binary | std::ios::app);
+    const Tensor again = Weights(5);
+    out.write(again.as<char>(), static_cast<std::streamsize>(again.num_bytes()));
+  }
+  SetTime(path, 1'000'000'000);
+  for (const bool cached : {false, true}) {
+    const MappedWeights mapped(path);
+    const auto part = [&](int64_t first) {
+      return Tensor::Borrow(DType::kF32, std::vector<int64_t>{100'000},
+                            mapped.weights.as<float>() + first, std::make_shared<int>());
+    };
+    const Tensor a = part(0), b = part(100'000);
+    const std::unique_ptr<PackedWeights> store = Make({mapped.source});
+    const kernels::PackedBytes packed = Negated(*store, a), other = Negated(*store, b);
+    store->Save();
+    ExpectNegated(packed, a);
+    ExpectNegated(other, b);
+    EXPECT_EQ(store->stats().packed, cached ? 0 : 1);
+    EXPECT_EQ(store->stats().from_disk, cached ? 2 : 0);
+  }
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
 // Two products with equal weights, in programs that share a store.
 TEST_F(PackedWeightsTest, ProgramsShareAStore) {
   const std::string text =
