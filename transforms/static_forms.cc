@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/core/check.h"
+#include "ir/dialect/shape_floats.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon {
@@ -231,11 +232,34 @@ absl::StatusOr<StaticForm> FormOfSlice(Operation& op, const ShapeData& data,
   return form;
 }
 
+// Axes whose scale is a known number; what runs decides about the others.
+StaticForm FormOfScales(const ten::DynamicResizeOp& resize, const ShapeData& data) {
+  StaticForm form;
+  const Type x = resize.x().type();
+  const std::span<const int64_t> axes = resize.axes();
+  if (!x.is_tensor()) return form;
+  const size_t count = axes.empty() ? static_cast<size_t>(x.rank()) : axes.size();
+  const ShapeElements* scales = data.FindWithFloats(resize.scales());
+  if (scales == nullptr || scales->size() != count) return form;
+  form.dims.assign(x.dims().begin(), x.dims().end());
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
+    if (axis < 0 || axis >= x.rank()) return StaticForm();
+    DimExpr& dim = form.dims[axis];
+    if ((*scales)[i].is_constant(kFloatUnit)) continue;
+    dim = (*scales)[i].is_constant()
+              ? IntFromFloat(FloatFloor(FloatProduct(FloatFromInt(dim), (*scales)[i])))
+              : DimExpr::Unknown(x.context());
+  }
+  return form;
+}
+
 absl::StatusOr<StaticForm> FormOfResize(Operation& op, const ShapeData& data,
                                         const MayMention& may_mention) {
   StaticForm form;
   const ten::DynamicResizeOp resize(&op);
   const Type x = resize.x().type();
+  if (resize.scales() && !resize.roi()) return FormOfScales(resize, data);
   if (!resize.sizes() || resize.roi() || !x.is_tensor() || resize.policy() != "stretch")
     return form;
   const ShapeElements* sizes = data.Find(resize.sizes());
