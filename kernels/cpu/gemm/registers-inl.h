@@ -35,14 +35,24 @@ template <int kRows, int kVectors>
 [[gnu::always_inline]] inline void StoreTile(const Tile& t, V::Reg (&acc)[kRows][kVectors]) {
   using Reg = V::Reg;
   constexpr int kLanes = V::kLanes;
+  // Copies of what the compiler must take to be overwritten by the vectors that are stored.
+  float* c = t.c;
+  const float* addend = t.addend;
+  const int64_t c_row = t.c_row, addend_row = t.addend_row;
   if (t.cols >= int64_t{kVectors} * kLanes) {
+    if (addend == nullptr) {
+      TENON_UNROLL
+      for (int i = 0; i < kRows; ++i, c += c_row) {
+        TENON_UNROLL
+        for (int v = 0; v < kVectors; ++v) V::Store(c + v * kLanes, acc[i][v]);
+      }
+      return;
+    }
     TENON_UNROLL
-    for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < kRows; ++i, c += c_row, addend += addend_row) {
       TENON_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        Reg x = acc[i][v];
-        if (t.addend != nullptr) x = x + V::Load(t.addend + i * t.addend_row + v * kLanes);
-        V::Store(t.c + i * t.c_row + v * kLanes, x);
+        V::Store(c + v * kLanes, acc[i][v] + V::Load(addend + v * kLanes));
       }
     }
     return;

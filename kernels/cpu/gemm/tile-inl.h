@@ -35,10 +35,22 @@ void RunTile(const Tile& t) {
   TENON_UNROLL
   for (int g = 0; g < kGroups; ++g) a[g] = t.a + 3 * g * a_row;
 
-  for (int i = 0; i < kRows; ++i) {
-    for (int v = 0; v < kVectors * kLanes; v += kLine) {
-      __builtin_prefetch(t.out + i * t.out_row + v, 1, 2);
-      if (t.addend != nullptr) __builtin_prefetch(t.addend + i * t.addend_row + v);
+  const float* out = t.out;
+  const float* addend = t.addend;
+  const int64_t out_row = t.out_row, addend_row = t.addend_row;
+  if (addend == nullptr) {
+    TENON_UNROLL
+    for (int i = 0; i < kRows; ++i, out += out_row) {
+      TENON_UNROLL
+      for (int v = 0; v < kVectors * kLanes; v += kLine) __builtin_prefetch(out + v, 1, 2);
+    }
+  } else {
+    for (int i = 0; i < kRows; ++i, out += out_row, addend += addend_row) {
+      TENON_UNROLL
+      for (int v = 0; v < kVectors * kLanes; v += kLine) {
+        __builtin_prefetch(out + v, 1, 2);
+        __builtin_prefetch(addend + v);
+      }
     }
   }
   const char* next = reinterpret_cast<const char*>(t.next);
