@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/gpu/device_session.h"
 #include "executor/parts.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "kernels/gpu/gpu_kernels.h"
 
 namespace tenon {
 
@@ -15,6 +17,13 @@ namespace {
 
 const std::vector<int>& ReadsOf(const Instruction& instruction) {
   return instruction.is_control() ? instruction.operands : instruction.kernel_inputs;
+}
+
+// Everything but kernels that find all they need on a device, and copies from there.
+bool ReadsHost(const Instruction& instruction) {
+  return instruction.kernel.backend != kernels::Backend::kCuda ||
+         instruction.kernel.host_inputs != 0 ||
+         instruction.kernel.name == std::string_view(kernels::gpu::kToDevice);
 }
 
 // The results are known already, or nothing has to be copied for them.
@@ -75,6 +84,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
                                                          const PlanFn& plan_for) {
   std::unique_ptr<Prepared> p(new Prepared);
   p->parallel_ = device.parallel;
+  p->staging_ = device.staging;
   p->places_ = PlacesInSets(program, walk);
   p->symbols_.assign(symbols.begin(), symbols.end());
   p->bindings_ = walk.bindings();
@@ -113,8 +123,11 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (size_t s = 0; s < p->steps_.size(); ++s) {
     const auto instruction = static_cast<size_t>(p->steps_[s].instruction);
     if (scratch[instruction] == 0) continue;
-    p->scratch_patches_.push_back(
-        {static_cast<uint32_t>(s), p->plan_->offsets[program.sets.size() + instruction]});
+    const bool on_device =
+        program.instructions[instruction].kernel.backend == kernels::Backend::kCuda;
+    (on_device ? p->device_scratch_patches_ : p->scratch_patches_)
+        .push_back(
+            {static_cast<uint32_t>(s), p->plan_->offsets[program.sets.size() + instruction]});
   }
   if (program.options.check_memory) p->FindDeaths(program, ArenaSizes(program, walk));
   // From here on shapes do not move: views point into them.
@@ -138,6 +151,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (RunStep& step : p->steps_) {
     const Instruction& instruction = program.instructions[step.instruction];
     step.args.device = &device;
+    step.reads_host = p->staging_ != nullptr && ReadsHost(instruction);
     step.args.inputs = {view, ReadsOf(instruction).size()};
     view += step.args.inputs.size();
     step.args.outputs = {view, instruction.results.size()};
@@ -173,6 +187,9 @@ void Prepared::Resolve(std::byte* arena, std::byte* device_arena) {
     device_arena_ = device_arena;
     for (const ArenaPatch& patch : device_patches_) {
       views_[patch.view].data = device_arena + patch.offset;
+    }
+    for (const ArenaPatch& patch : device_scratch_patches_) {
+      steps_[patch.view].args.scratch = device_arena + patch.offset;
     }
   }
   if (arena_ == arena) return;
@@ -210,6 +227,21 @@ void Prepared::Describe(const ProgramImpl& program, Profiler& profiler) {
   }
 }
 
+kernels::KernelStatus Prepared::RunProfiled(const ProgramImpl& program, const RunStep& step,
+                                            Profiler& profiler) {
+  const int call = calls_[static_cast<size_t>(&step - steps_.data())];
+  const Instruction& instruction = program.instructions[static_cast<size_t>(step.instruction)];
+  if (instruction.kernel.backend == kernels::Backend::kCuda) {
+    kernels::KernelStatus status = device_times_.Before(*step.args.device->gpu);
+    if (status.ok()) status = step.run(step.args);
+    return status.ok() ? device_times_.After(call) : std::move(status);
+  }
+  const int64_t start = Profiler::Now();
+  kernels::KernelStatus status = step.run(step.args);
+  profiler.Record(call, start, Profiler::Now());
+  return status;
+}
+
 void Prepared::Poison(int64_t offset, int64_t bytes) const {
   // Not a number in every floating-point type, and -1 in every integer.
   if (bytes > 0) std::memset(arena_ + offset, 0xff, static_cast<size_t>(bytes));
@@ -225,19 +257,24 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
   const std::atomic<bool>* const cancel = parallel_->cancel_flag();
   const bool check_memory = !deaths_.empty() && uses_arena();
   if (check_memory) Poison(0, plan_->arena_bytes);
-  if (profiler != nullptr) Describe(program, *profiler);
+  if (profiler != nullptr) {
+    Describe(program, *profiler);
+    device_times_.Clear();
+  }
   for (const RunStep& step : steps_) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) [[unlikely]]
       break;
+    if (step.reads_host) [[unlikely]] {
+      const kernels::KernelStatus status = staging_->Finish();
+      if (!status.ok()) return program.KernelError(program.instructions[step.instruction], status);
+    }
     if (step.run == nullptr) [[unlikely]] {
       TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), step.args.inputs,
                                             bindings_, step.args.outputs));
       continue;
     }
-    const int64_t start = profiler != nullptr ? Profiler::Now() : 0;
-    const kernels::KernelStatus status = step.run(step.args);
-    if (profiler != nullptr) [[unlikely]]
-      profiler->Record(calls_[static_cast<size_t>(&step - steps_.data())], start, Profiler::Now());
+    const kernels::KernelStatus status =
+        profiler == nullptr ? step.run(step.args) : RunProfiled(program, step, *profiler);
     if (!status.ok()) [[unlikely]] {
       TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));
       return program.KernelError(program.instructions[step.instruction], status);
@@ -249,6 +286,10 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
     }
   }
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));
+  if (staging_ != nullptr) TENON_RETURN_IF_ERROR(ToStatus(staging_->Finish()));
+  if (profiler != nullptr) {
+    TENON_RETURN_IF_ERROR(ToStatus(device_times_.Report(*profiler)));
+  }
   for (const CallerPatch& copy : copies_) {
     const TensorView& from = views_[copy.view];
     const int64_t bytes = from.bytes();

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "executor/gpu/device_times.h"
 #include "executor/profiler.h"
 #include "executor/program_impl.h"
 #include "executor/walk.h"
@@ -18,6 +19,7 @@ struct RunStep {
   kernels::RunFn run = nullptr;  // null: a ctl op
   kernels::RunArgs args;         // the spans lie in the views of Prepared
   int instruction = 0;
+  bool reads_host = false;  // what copies from a device may not have brought yet
 };
 
 // Steps refer to views; addresses of the arena and of the caller's tensors are filled in by Resolve
@@ -42,9 +44,12 @@ class Prepared {
   bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols) const;
   const MemoryPlan& plan() const { return *plan_; }
   size_t arena_bytes() const { return uses_arena() ? static_cast<size_t>(plan_->arena_bytes) : 0; }
-  // Of the plan's offsets, those of values on a device: device memory has an arena of its own.
+  // Values on a device, and the scratch of kernels there, have their offsets in an arena of device
+  // memory.
   size_t device_arena_bytes() const {
-    return device_patches_.empty() ? 0 : static_cast<size_t>(plan_->arena_bytes);
+    return device_patches_.empty() && device_scratch_patches_.empty()
+               ? 0
+               : static_cast<size_t>(plan_->arena_bytes);
   }
   // Moves to other arenas; a no-op for those it has.
   void Resolve(std::byte* arena, std::byte* device_arena);
@@ -62,6 +67,8 @@ class Prepared {
   void FindDeaths(const ProgramImpl& program, std::span<const int64_t> sizes);
   void Poison(int64_t offset, int64_t bytes) const;
   void Describe(const ProgramImpl& program, Profiler& profiler);
+  kernels::KernelStatus RunProfiled(const ProgramImpl& program, const RunStep& step,
+                                    Profiler& profiler);
 
   std::vector<int64_t> key_;  // extents of all inputs
   std::vector<int64_t> symbols_;
@@ -73,6 +80,7 @@ class Prepared {
   std::vector<kernels::TensorView> views_;
   std::vector<RunStep> steps_;
   const kernels::ParallelFor* parallel_ = nullptr;
+  kernels::gpu::Staging* staging_ = nullptr;  // null: on the CPU alone
   struct ArenaPatch {
     uint32_t view;
     int64_t offset;
@@ -83,7 +91,7 @@ class Prepared {
     int64_t offset = 0;
   };
   std::vector<ArenaPatch> arena_patches_, device_patches_;
-  std::vector<ArenaPatch> scratch_patches_;  // by step
+  std::vector<ArenaPatch> scratch_patches_, device_scratch_patches_;  // by step
   std::vector<CallerPatch> input_patches_, output_patches_;
   // Results that no kernel writes to the caller's memory: output `index` is copied from a view.
   std::vector<CallerPatch> copies_;
@@ -100,6 +108,7 @@ class Prepared {
   // What the last profiler calls each step.
   std::weak_ptr<const void> described_for_;
   std::vector<int> calls_;
+  DeviceTimes device_times_;
 };
 
 }  // namespace tenon

@@ -43,6 +43,7 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
     if (it != prepared_.begin()) prepared_.splice(prepared_.begin(), prepared_, it);
     // There is none after sizes for which there was no memory.
     TENON_RETURN_IF_ERROR(GrowArena(*prepared_.front()));
+    TENON_RETURN_IF_ERROR(GrowDeviceArena(*prepared_.front()));
     return prepared_.front().get();
   }
   Walk walk(program_, device_, control_, symbols);
@@ -58,12 +59,7 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   ++state_.stats.shapes_prepared;
   program_.options.weights->Save();
   TENON_RETURN_IF_ERROR(GrowArena(*made));
-  if (made->device_arena_bytes() > device_arena_bytes_) {
-    TENON_ASSIGN_OR_RETURN(device_arena_,
-                           AllocateOnDevice(*device_.gpu, made->device_arena_bytes()));
-    device_arena_bytes_ = made->device_arena_bytes();
-    state_.stats.device_arena_bytes = device_arena_bytes_;
-  }
+  TENON_RETURN_IF_ERROR(GrowDeviceArena(*made));
   if (prepared_.size() >= kMaxPrepared) prepared_.pop_back();
   prepared_.push_front(std::move(made));
   return prepared_.front().get();
@@ -85,6 +81,17 @@ absl::Status Runner::GrowArena(const Prepared& made) {
   TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(static_cast<size_t>(plan.arena_bytes)));
   arena_plan_ = plan;
   count(arena_plan_, 1);
+  return absl::OkStatus();
+}
+
+absl::Status Runner::GrowDeviceArena(const Prepared& made) {
+  const size_t bytes = made.device_arena_bytes();
+  if (bytes <= device_arena_bytes_) return absl::OkStatus();
+  // As above.
+  device_arena_.reset();
+  device_arena_bytes_ = state_.stats.device_arena_bytes = 0;
+  TENON_ASSIGN_OR_RETURN(device_arena_, AllocateOnDevice(*device_.gpu, bytes));
+  device_arena_bytes_ = state_.stats.device_arena_bytes = bytes;
   return absl::OkStatus();
 }
 

@@ -50,6 +50,7 @@ class Runner {
                                                             std::span<const int64_t> scratch);
   std::vector<BufferLifetime> Lifetimes(std::span<const int64_t> sizes) const;
   absl::Status GrowArena(const Prepared& made);
+  absl::Status GrowDeviceArena(const Prepared& made);
   int64_t BoundBytes(int set, int64_t exact, const Bindings& bounds) const;
   absl::Status CheckPlaces(std::span<const kernels::TensorView> inputs,
                            std::span<const kernels::TensorView> outputs) const;

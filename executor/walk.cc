@@ -219,9 +219,13 @@ bool Walk::IsUploadOfConstant(const Instruction& instruction) const {
 
 absl::Status Walk::UploadConstant(const Instruction& instruction) {
   const int from = instruction.operands[0], to = instruction.results[0];
+  bool uploaded = false;
   absl::StatusOr<void*> memory =
-      program_.device_constants->Get(to, values_[from].data, BytesOf(from));
+      program_.device_constants->Get(to, values_[from].data, BytesOf(from), uploaded);
   if (!memory.ok()) return program_.Error(instruction, memory.status());
+  // Nobody reads the host's bytes for this instruction again.
+  LargeConstant* large = program_.values[from].large.get();
+  if (uploaded && large != nullptr) large->Done();
   values_[to].data = *memory;
   return absl::OkStatus();
 }
@@ -317,13 +321,20 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
     if (number >= 0) inputs[i] = view(number);
   }
   args.state = state.get();
+  const bool on_device = instruction.kernel.backend == kernels::Backend::kCuda;
   std::shared_ptr<std::byte> scratch;
   if (scratch_bytes > 0) {
-    TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
+    if (on_device) {
+      TENON_ASSIGN_OR_RETURN(scratch, AllocateOnDevice(*device_.gpu, scratch_bytes));
+    } else {
+      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
+    }
   }
   args.scratch = scratch.get();
   const int64_t start = profiler_ != nullptr ? Profiler::Now() : 0;
-  const kernels::KernelStatus status = instruction.kernel.run(args);
+  kernels::KernelStatus status = instruction.kernel.run(args);
+  if (on_device && status.ok()) status = device_.staging->Finish();
+  if (profiler_ != nullptr && on_device && status.ok()) status = device_.gpu->Synchronize();
   if (profiler_ != nullptr) {
     const int64_t end = Profiler::Now();
     profiler_->Record(

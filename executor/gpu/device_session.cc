@@ -44,7 +44,9 @@ absl::StatusOr<std::unique_ptr<DeviceConstants>> DeviceConstants::Open(
   return constants;
 }
 
-absl::StatusOr<void*> DeviceConstants::Get(int value, const void* host, size_t bytes) {
+absl::StatusOr<void*> DeviceConstants::Get(int value, const void* host, size_t bytes,
+                                           bool& uploaded) {
+  uploaded = false;
   const std::lock_guard<std::mutex> lock(mutex_);
   std::shared_ptr<std::byte>& memory = memory_[value];
   if (memory != nullptr) return static_cast<void*>(memory.get());
@@ -56,6 +58,7 @@ absl::StatusOr<void*> DeviceConstants::Get(int value, const void* host, size_t b
   if (status.ok()) status = ToStatus(queue_->Synchronize());
   if (!status.ok()) return status;
   memory = *std::move(made);
+  uploaded = true;
   return static_cast<void*>(memory.get());
 }
 

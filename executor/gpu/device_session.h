@@ -27,7 +27,7 @@ class DeviceSession {
     context.staging = &staging_;
   }
   // After a run that failed half-way: nothing that was put in still runs when it returns.
-  void Abandon() { static_cast<void>(queue_->Synchronize()); }
+  void Abandon() { staging_.Abandon(); }
 
  private:
   DeviceSession(std::shared_ptr<kernels::gpu::Device> device,
@@ -48,8 +48,9 @@ class DeviceConstants {
  public:
   static absl::StatusOr<std::unique_ptr<DeviceConstants>> Open(
       std::shared_ptr<kernels::gpu::Device> device);
-  // `value`: its number in the program. The memory lives as long as this object.
-  absl::StatusOr<void*> Get(int value, const void* host, size_t bytes);
+  // `value`: its number in the program. The memory lives as long as this object. `uploaded` says
+  // whether it was this call that read the bytes.
+  absl::StatusOr<void*> Get(int value, const void* host, size_t bytes, bool& uploaded);
 
  private:
   explicit DeviceConstants(std::shared_ptr<kernels::gpu::Device> device)

@@ -191,13 +191,7 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
 template <typename T, int kColumns>
 void LaunchAttention(StreamHandle stream, const AttentionParams& p) {
   const size_t shared = static_cast<size_t>(SharedFloats(p.dim, kColumns * kWarp)) * sizeof(float);
-#if defined(__CUDACC__)
-  // Beyond what every kernel may use; a failure shows at the launch.
-  if (shared > 48 * 1024) {
-    cudaFuncSetAttribute(Attention<T, kColumns>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         static_cast<int>(shared));
-  }
-#endif
+  if (shared > kUsualShared) TENON_ALLOW_SHARED((Attention<T, kColumns>), shared);
   const int64_t tiles = (p.q_len + kRows - 1) / kRows;
   TENON_LAUNCH((Attention<T, kColumns>), BlocksFor(p.batch * p.heads * tiles, 1), kThreads, shared,
                stream, p);

@@ -11,8 +11,12 @@
 #define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)     \
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), \
            static_cast<size_t>(shared), static_cast<cudaStream_t>(stream)>>>(params)
-// The block's dynamic shared memory as an array of floats.
-#define TENON_DYNAMIC_SHARED_FLOATS(name) extern __shared__ float name[]
+// The block's dynamic shared memory as an array of floats, aligned for everything.
+#define TENON_DYNAMIC_SHARED_FLOATS(name) extern __shared__ __align__(16) float name[]
+// Before a launch with more dynamic shared memory than every kernel may use. A failure shows at the
+// launch.
+#define TENON_ALLOW_SHARED(kernel, bytes) \
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes))
 #define TENON_GRID_CONSTANT const __grid_constant__
 #else
 #include "kernels/gpu/emulator/emulator.h"
@@ -25,7 +29,8 @@ namespace tenon::kernels::gpu {
 
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
-inline constexpr int64_t kMaxBlocks = 1 << 20;  // kernels loop over what is beyond
+inline constexpr int64_t kMaxBlocks = 1 << 20;    // kernels loop over what is beyond
+inline constexpr size_t kUsualShared = 48 << 10;  // bytes that every kernel may use
 
 // Blocks for n items, `each` per block.
 inline int64_t BlocksFor(int64_t n, int64_t each) {
@@ -153,15 +158,20 @@ __device__ inline float BlockMax(float v, float* parts) {
   return most;
 }
 
+// The first report stays.
+__device__ inline void Report(DeviceError* error, DeviceError::Kind kind, int64_t value,
+                              int64_t extent) {
+  if (atomicCAS(&error->kind, DeviceError::kNone, kind) == DeviceError::kNone) {
+    error->value = value;
+    error->extent = extent;
+  }
+}
 // A row index in [0, extent) from one that may count from the end; -1, and a report, if it is out
 // of range.
 __device__ inline int64_t CheckedIndex(int64_t index, int64_t extent, DeviceError* error,
                                        DeviceError::Kind kind) {
   if (index >= -extent && index < extent) return index < 0 ? index + extent : index;
-  if (atomicCAS(&error->kind, DeviceError::kNone, kind) == DeviceError::kNone) {
-    error->value = index;
-    error->extent = extent;
-  }
+  Report(error, kind, index, extent);
   return -1;
 }
 __device__ inline int64_t LoadIndex(const void* indices, bool wide, int64_t at) {

@@ -12,6 +12,8 @@ using StreamHandle = void*;  // a cudaStream_t
 #define TENON_GPU_LAUNCH(Name) void LaunchOn(StreamHandle stream, const Name##Params& params);
 #include "kernels/gpu/launches.def"
 #undef TENON_GPU_LAUNCH
+// Of products, for what the library does not do.
+void LaunchOn(StreamHandle stream, const MatMulParams& params);
 
 }  // namespace tenon::kernels::gpu
 

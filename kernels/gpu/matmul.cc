@@ -105,12 +105,44 @@ KernelStatus Linear(const RunArgs& args) {
   return QueueOf(args).Launch(e);
 }
 
+KernelStatus CompressedLinear(const RunArgs& args) {
+  const auto& attrs = args.get<fused::CompressedLinearAttrs>();
+  const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  const TensorView residual = Operand(args.inputs, 3);
+  if (out.numel() == 0) return KernelStatus::Ok();
+  const Activation activation = ToActivation(attrs);
+  CompressedParams p = {};
+  p.transpose_w = attrs.transpose_w;
+  p.activation = activation.kind;
+  p.alpha = activation.alpha;
+  p.beta = activation.beta;
+  p.x = x.data;
+  p.w = args.inputs[1].data;
+  if (args.inputs[1].dtype == DType::kI8) p.scale = args.inputs[4].as<float>();
+  p.bias = Operand(args.inputs, 2).as<float>();
+  p.residual = residual.as<float>();
+  p.out = out.as<float>();
+  p.n = out.dim(-1);
+  p.k = x.dim(-1);
+  p.rows = out.numel() / p.n;
+  p.group = attrs.group == 0 ? std::max<int64_t>(p.k, 1) : attrs.group;
+  p.residual_at = ToStrided<1>(ToDims(out.shape), {StridesIn(residual, out.shape)});
+  return QueueOf(args).Launch(p);
+}
+
+std::string SupportsCompressed(const CallSignature& call) {
+  const DType dtype = call.outputs[0].dtype;
+  return dtype == DType::kF32 ? CheckRanks(call) : std::string("needs f32, got ") + Name(dtype);
+}
+
 }  // namespace
 
 void AddMatMulKernels(KernelRegistry& registry) {
   const auto floats = [](const CallSignature& call) { return RequireFloats(call); };
   registry.Add(MakeKernel("ten.matmul", "cuda.matmul", MatMul, floats));
   registry.Add(MakeKernel("fused.linear", "cuda.fused_linear", Linear, floats));
+  registry.Add(MakeKernel("fused.compressed_linear", "cuda.compressed_linear", CompressedLinear,
+                          SupportsCompressed));
 }
 
 }  // namespace tenon::kernels::gpu

@@ -1,4 +1,6 @@
-// Host side of copies: transpose, expand, slice, tile, concat, split, gather.
+// Host side of copies: transpose, expand, slice, tile, concat, split, gathers, padding.
+#include <utility>
+
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
 #include "kernels/op_attrs.h"
@@ -100,6 +102,66 @@ std::string SupportsGather(const CallSignature& call) {
              : std::string("needs indices of i32 or i64, got ") + Name(index);
 }
 
+KernelStatus GatherElements(const RunArgs& args) {
+  const TensorView &in = args.inputs[0], &indices = args.inputs[1];
+  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
+  const int64_t axis = NormalizeAxis(args.get<ten::GatherElementsAttrs>().axis, in.rank());
+  for (int64_t d = 0; d < in.rank(); ++d) {
+    const auto at = static_cast<size_t>(d);
+    if (d != axis && indices.shape[at] > in.shape[at]) {
+      return KernelStatus::Invalid("indices have " + std::to_string(indices.shape[at]) +
+                                   " elements on axis " + std::to_string(d) + ", x has " +
+                                   std::to_string(in.shape[at]));
+    }
+  }
+  Dims strides = RowMajorStrides(in.shape);
+  GatherElementsParams p = {};
+  p.size = static_cast<int>(SizeOf(in.dtype));
+  p.wide_indices = indices.dtype == DType::kI64;
+  p.in = in.data;
+  p.indices = indices.data;
+  p.out = args.outputs[0].data;
+  p.n = indices.numel();
+  p.extent = in.shape[static_cast<size_t>(axis)];
+  p.step = std::exchange(strides[static_cast<size_t>(axis)], 0);
+  p.at = ToStrided<1>(ToDims(indices.shape), {std::move(strides)});
+  p.error = QueueOf(args).error_slot();
+  return QueueOf(args).Launch(p);
+}
+
+std::string SupportsGatherElements(const CallSignature& call) {
+  std::string reason = SupportsGather(call);
+  return reason.empty() ? CheckRanks(call) : reason;
+}
+
+KernelStatus RunPad(const RunArgs& args) {
+  const auto& attrs = args.get<ten::PadAttrs>();
+  const TensorView &in = args.inputs[0], &out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
+  if (in.numel() == 0 && attrs.mode != ten::PadMode::kConstant) {
+    return KernelStatus::Invalid("an empty axis can be padded with a constant only");
+  }
+  const Dims strides = RowMajorStrides(in.shape);
+  PadParams p = {};
+  p.size = static_cast<int>(SizeOf(in.dtype));
+  p.mode = attrs.mode == ten::PadMode::kConstant  ? PadMode::kConstant
+           : attrs.mode == ten::PadMode::kReflect ? PadMode::kReflect
+           : attrs.mode == ten::PadMode::kEdge    ? PadMode::kEdge
+                                                  : PadMode::kWrap;
+  p.in = in.data;
+  p.value = Operand(args.inputs, 1).data;
+  p.out = out.data;
+  p.n = out.numel();
+  p.rank = static_cast<int>(in.rank());
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    p.out_shape[axis] = out.shape[axis];
+    p.in_shape[axis] = in.shape[axis];
+    p.strides[axis] = strides[axis];
+    p.begins[axis] = attrs.pads[axis];
+  }
+  return QueueOf(args).Launch(p);
+}
+
 }  // namespace
 
 void AddMovementKernels(KernelRegistry& registry) {
@@ -120,6 +182,9 @@ void AddMovementKernels(KernelRegistry& registry) {
   registry.Add(MakeKernel("ten.concat", "cuda.concat", Concat, nullptr));
   registry.Add(MakeKernel("ten.split", "cuda.split", Split, nullptr));
   registry.Add(MakeKernel("ten.gather", "cuda.gather", Gather, SupportsGather));
+  registry.Add(MakeKernel("ten.gather_elements", "cuda.gather_elements", GatherElements,
+                          SupportsGatherElements));
+  registry.Add(MakeKernel("ten.pad", "cuda.pad", RunPad, CheckRanks));
 }
 
 }  // namespace tenon::kernels::gpu

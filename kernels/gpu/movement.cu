@@ -1,4 +1,4 @@
-// Elements moved unchanged: strided copies, parts of concat and split, gathers.
+// Elements moved unchanged: strided copies, parts of concat and split, gathers, padding.
 #include "kernels/gpu/device_code.h"
 
 namespace tenon::kernels::gpu {
@@ -75,6 +75,46 @@ __global__ void __launch_bounds__(kThreads) Gather(TENON_GRID_CONSTANT GatherPar
   }
 }
 
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    GatherElements(TENON_GRID_CONSTANT GatherElementsParams p) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const int64_t index = CheckedIndex(LoadIndex(p.indices, p.wide_indices, i), p.extent, p.error,
+                                       DeviceError::kGatherElementsIndex);
+    static_cast<T*>(p.out)[i] =
+        index < 0 ? T{} : As<T>(p.in)[Locate(p.at, i).at[0] + index * p.step];
+  }
+}
+
+// Where position `at` of a padded axis comes from; -1: from the constant.
+__device__ inline int64_t PadSource(int64_t at, int64_t extent, PadMode mode) {
+  if (at >= 0 && at < extent) return at;
+  if (mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kEdge) return at < 0 ? 0 : extent - 1;
+  const int64_t period = mode == PadMode::kWrap ? extent : 2 * (extent - 1);
+  if (period == 0) return 0;
+  const int64_t rest = (at % period + period) % period;
+  return rest < extent ? rest : period - rest;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) Pad(TENON_GRID_CONSTANT PadParams p) {
+  const T value = p.value != nullptr ? *As<T>(p.value) : T{};
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t rest = i, from = 0;
+    bool inside = true;
+    for (int axis = p.rank - 1; axis >= 0; --axis) {
+      const int64_t at =
+          PadSource(DivMod(rest, p.out_shape[axis]) - p.begins[axis], p.in_shape[axis], p.mode);
+      inside = inside && at >= 0;
+      from += at * p.strides[axis];
+    }
+    static_cast<T*>(p.out)[i] = inside ? As<T>(p.in)[from] : value;
+  }
+}
+
 }  // namespace
 
 void LaunchOn(StreamHandle stream, const StridedCopyParams& p) {
@@ -103,6 +143,18 @@ void LaunchOn(StreamHandle stream, const GatherParams& params) {
   DispatchSize(size, [&]<typename T>() {
     TENON_LAUNCH(Gather<T>, BlocksFor(p.outer * p.count * p.width, kThreads), kThreads, 0, stream,
                  p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const GatherElementsParams& p) {
+  DispatchSize(p.size, [&]<typename T>() {
+    TENON_LAUNCH(GatherElements<T>, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const PadParams& p) {
+  DispatchSize(p.size, [&]<typename T>() {
+    TENON_LAUNCH(Pad<T>, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
   });
 }
 

@@ -23,7 +23,7 @@ struct Strided {
 // What a kernel found wrong with values that the host cannot see; the first finding stays. In
 // device memory.
 struct DeviceError {
-  enum Kind : int32_t { kNone, kGatherIndex, kEmbeddingIndex };
+  enum Kind : int32_t { kNone, kGatherIndex, kEmbeddingIndex, kGatherElementsIndex, kPosition };
   int32_t kind = kNone;
   int64_t value = 0, extent = 0;
 };
@@ -106,6 +106,7 @@ struct GroupParams {
   int64_t n;
   Strided<kMaxGroupInputs> at;
 };
+static_assert(sizeof(GroupParams) <= 4096, "what drivers take as a kernel's arguments");
 
 struct CastParams {
   DType from, to;
@@ -149,6 +150,51 @@ struct GatherParams {
   int64_t outer, extent, count, width;
   bool wide_indices;  // i64, not i32
   DeviceError* error;
+};
+
+// out[i] = in at the place of i but for the axis, where the index at i says where. Elements of
+// `size` bytes.
+struct GatherElementsParams {
+  int size;
+  bool wide_indices;
+  const void* in;
+  const void* indices;
+  void* out;
+  int64_t n, extent, step;  // of the axis in `in`
+  Strided<1> at;            // with a step of 0 along the axis
+  DeviceError* error;
+};
+
+// out[i] = in at the place of i, moved by what was padded; outside of it `value`, or what the mode
+// says. Elements of `size` bytes.
+enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
+struct PadParams {
+  int size;
+  PadMode mode;
+  const void* in;
+  const void* value;  // one element, or null: zero
+  void* out;
+  int64_t n;
+  int rank;
+  int64_t out_shape[kMaxAxes], in_shape[kMaxAxes], strides[kMaxAxes], begins[kMaxAxes];
+};
+
+// Running sums along an axis of n elements that are `inner` apart.
+struct CumSumParams {
+  DType dtype;
+  bool exclusive, reverse;
+  const void* in;
+  void* out;
+  int64_t outer, n, inner;
+};
+
+// The index of the largest or smallest of n elements that are `inner` apart; a NaN wins.
+struct ArgReduceParams {
+  DType dtype;
+  bool max, last;  // last: of equal ones
+  const void* in;
+  int64_t* out;
+  int64_t outer, n, inner;
 };
 
 // Softmax over an axis of n elements that are `inner` apart.
@@ -218,6 +264,40 @@ struct RotaryParams {
   Strided<2> outer;
 };
 
+// nn.rotary_embedding: x as [batch, heads, length, dim] by its strides; out like x.
+struct RotaryEmbeddingParams {
+  DType dtype;
+  bool interleaved;
+  const void* x;
+  const void* cos;
+  const void* sin;
+  const int64_t* positions;  // or null
+  void* out;
+  int64_t batch, heads, length, dim, half, batch_stride, head_stride, row_stride;
+  // Without positions, of the tables over [batch, length, half].
+  int64_t angle_strides[3];
+  int64_t position_strides[2];  // over [batch, length]
+  int64_t table_rows;
+  DeviceError* error;
+};
+
+// fused.compressed_linear: out = activation(x * w + bias) + residual, of f32. w is of i8 with a
+// factor for `group` elements of a column, or of bf16 where `scale` is null; x is rounded to bf16
+// then.
+struct CompressedParams {
+  bool transpose_w;
+  ActivationKind activation;
+  float alpha, beta;
+  const void* x;
+  const void* w;
+  const float* scale;
+  const float* bias;      // or null
+  const float* residual;  // or null
+  float* out;
+  int64_t rows, n, k, group;
+  Strided<1> residual_at;
+};
+
 // out = activation(gate) * up, rows of n elements.
 struct GatedParams {
   DType dtype;
@@ -230,17 +310,67 @@ struct GatedParams {
 };
 
 // out = activation(out + bias) + residual: what a product's own epilogue does not cover.
-// `from_zero`: in place of a product of nothing.
+// `from_zero`: in place of a product of nothing. The bias is per column, or, with `bias_rows`, of
+// so many rows that repeat.
 struct EpilogueParams {
   DType dtype;
   bool from_zero;
   ActivationKind activation;
   float alpha, beta;
-  const void* bias;      // per column, or null
+  const void* bias;      // or null
   const void* residual;  // or null
   void* out;
-  int64_t rows, n;
+  int64_t rows, n, bias_rows;
   Strided<1> residual_at;
+};
+
+// The windows of convolution and pooling (kernels/window.h) over images.
+inline constexpr int kMaxSpatial = 3;
+struct WindowParams {
+  int rank;
+  int64_t in[kMaxSpatial], out[kMaxSpatial], kernel[kMaxSpatial], strides[kMaxSpatial],
+      dilations[kMaxSpatial], pads_begin[kMaxSpatial], pads_end[kMaxSpatial];
+  int64_t size, out_positions;  // products of kernel and out
+};
+// Elements from one image, channel and position to the next.
+struct ImageSteps {
+  int64_t image, channel, position;
+};
+
+// out = activation(conv(x, w) + bias + residual), out and residual dense in the layout of x.
+struct ConvParams {
+  DType dtype;
+  bool channels_last;
+  ActivationKind activation;
+  float alpha, beta;
+  const void* x;
+  const void* w;         // [filters, channels of a group, window]
+  const void* bias;      // [filters], or null
+  const void* residual;  // or null
+  void* out;
+  int64_t batch, filters, filters_per_group, channels_per_group;
+  ImageSteps x_steps;
+  WindowParams window;
+};
+
+// out[image, position, channel, window element] = what the window at that position sees.
+struct UnfoldParams {
+  DType dtype;
+  const void* x;
+  void* out;
+  int64_t batch, channels;
+  ImageSteps x_steps;
+  WindowParams window;
+};
+
+struct PoolParams {
+  DType dtype;
+  bool channels_last, max, count_padding;
+  const void* x;
+  void* out;
+  int64_t batch, channels;
+  ImageSteps x_steps;
+  WindowParams window;
 };
 
 struct AttentionOperand {

@@ -44,13 +44,16 @@ class Queue {
   virtual KernelStatus CopyToDevice(void* to, const void* from, size_t bytes) = 0;
   virtual KernelStatus CopyToHost(void* to, const void* from, size_t bytes) = 0;
 
-  virtual KernelStatus NewEvent(std::unique_ptr<Event>* event) = 0;
+  // `timed`: for Elapsed.
+  virtual KernelStatus NewEvent(std::unique_ptr<Event>* event, bool timed = false) = 0;
   virtual KernelStatus Record(Event& event) = 0;
   // Waits on the host.
   virtual KernelStatus WaitFor(const Event& event) = 0;
   // What is put in later waits on the device, also for an event of another queue.
   virtual KernelStatus WaitBefore(const Event& event) = 0;
   virtual KernelStatus Synchronize() = 0;
+  // The device's time between two timed events, both of which have been reached.
+  virtual KernelStatus Elapsed(const Event& from, const Event& to, int64_t* nanoseconds) = 0;
 
   // Between the two nothing is allocated or waited for, and nothing runs.
   virtual KernelStatus BeginCapture() = 0;
@@ -75,7 +78,7 @@ class Device {
 
 // The plugin's only symbol, `TenonOpenCudaDevice`. On failure *device is null and the status says
 // what is missing. `interface_version` must be the plugin's own: both come from one build.
-inline constexpr int kPluginInterface = 1;
+inline constexpr int kPluginInterface = 2;
 inline constexpr char kPluginSymbol[] = "TenonOpenCudaDevice";
 using OpenDeviceFn = void (*)(int interface_version, int ordinal, KernelStatus* status,
                               std::shared_ptr<Device>* device);

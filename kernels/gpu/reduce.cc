@@ -1,4 +1,4 @@
-// Host side of reductions.
+// Host side of reductions, running sums, and positions of extremes.
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
 #include "kernels/op_attrs.h"
@@ -43,6 +43,37 @@ std::string SupportsSum(const CallSignature& call) {
   return SupportsWords(call);
 }
 
+KernelStatus CumSum(const RunArgs& args) {
+  const auto& attrs = args.get<ten::CumsumAttrs>();
+  const TensorView& x = args.inputs[0];
+  if (x.numel() == 0) return KernelStatus::Ok();
+  const auto axis = static_cast<size_t>(NormalizeAxis(attrs.axis, x.rank()));
+  return QueueOf(args).Launch(CumSumParams{x.dtype, attrs.exclusive, attrs.reverse, x.data,
+                                           args.outputs[0].data, Product(x.shape.first(axis)),
+                                           x.shape[axis], Product(x.shape.subspan(axis + 1))});
+}
+
+template <typename Attrs, bool kMax>
+KernelStatus ArgReduce(const RunArgs& args) {
+  const auto& attrs = args.get<Attrs>();
+  const TensorView& x = args.inputs[0];
+  if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
+  const auto axis = static_cast<size_t>(NormalizeAxis(attrs.axis, x.rank()));
+  if (x.shape[axis] == 0) {
+    return KernelStatus::Invalid("the axis has no elements to choose from");
+  }
+  return QueueOf(args).Launch(ArgReduceParams{
+      x.dtype, kMax, attrs.select_last_index, x.data, args.outputs[0].as<int64_t>(),
+      Product(x.shape.first(axis)), x.shape[axis], Product(x.shape.subspan(axis + 1))});
+}
+
+std::string SupportsNumbers(const CallSignature& call) {
+  const DType dtype = call.inputs[0].dtype;
+  const bool served = dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 ||
+                      dtype == DType::kI32 || dtype == DType::kI64;
+  return served ? std::string() : std::string("does not serve ") + Name(dtype);
+}
+
 }  // namespace
 
 void AddReduceKernels(KernelRegistry& registry) {
@@ -58,6 +89,11 @@ void AddReduceKernels(KernelRegistry& registry) {
                           Reduce<ten::ReduceProdAttrs, ReduceKind::kProd>, SupportsSum));
   registry.Add(MakeKernel("ten.reduce_l2", "cuda.reduce_l2",
                           Reduce<ten::ReduceL2Attrs, ReduceKind::kL2>, SupportsFloats));
+  registry.Add(MakeKernel("ten.cumsum", "cuda.cumsum", CumSum, SupportsNumbers, 1));
+  registry.Add(
+      MakeKernel("ten.argmax", "cuda.argmax", ArgReduce<ten::ArgmaxAttrs, true>, SupportsNumbers));
+  registry.Add(
+      MakeKernel("ten.argmin", "cuda.argmin", ArgReduce<ten::ArgminAttrs, false>, SupportsNumbers));
 }
 
 }  // namespace tenon::kernels::gpu

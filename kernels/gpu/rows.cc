@@ -112,6 +112,39 @@ KernelStatus Rotary(const RunArgs& args) {
   return QueueOf(args).Launch(p);
 }
 
+KernelStatus RotaryEmbedding(const RunArgs& args) {
+  const auto& attrs = args.get<nn::RotaryEmbeddingAttrs>();
+  const TensorView& x = args.inputs[0];
+  if (x.numel() == 0) return KernelStatus::Ok();
+  const RotaryEmbeddingCall call = RotaryEmbeddingCall::Of(args.inputs, attrs);
+  RotaryEmbeddingParams p = {};
+  p.dtype = x.dtype;
+  p.interleaved = attrs.interleaved;
+  p.x = x.data;
+  p.cos = args.inputs[1].data;
+  p.sin = args.inputs[2].data;
+  p.positions = call.positions.as<int64_t>();
+  p.out = args.outputs[0].data;
+  p.batch = call.batch;
+  p.heads = call.heads;
+  p.length = call.length;
+  p.dim = call.dim;
+  p.half = call.half;
+  p.batch_stride = call.batch_stride;
+  p.head_stride = call.head_stride;
+  p.row_stride = call.row_stride;
+  std::copy(call.angle_strides.begin(), call.angle_strides.end(), p.angle_strides);
+  std::copy(call.position_strides.begin(), call.position_strides.end(), p.position_strides);
+  p.table_rows = call.table_rows;
+  p.error = QueueOf(args).error_slot();
+  return QueueOf(args).Launch(p);
+}
+
+// Positions are integers.
+std::string SupportsRotaryEmbedding(const CallSignature& call) {
+  return RequireFloats(call, 0b111);
+}
+
 KernelStatus Gated(const RunArgs& args) {
   const auto& attrs = args.get<fused::GatedAttrs>();
   const TensorView &x = args.inputs[0], up = Operand(args.inputs, 1), &out = args.outputs[0];
@@ -155,6 +188,8 @@ void AddRowKernels(KernelRegistry& registry) {
                           Norm<fused::SkipRmsNormAttrs, true, NormKind::kRms>, floats));
   registry.Add(MakeKernel("fused.embedding", "cuda.embedding", Embedding, SupportsEmbedding));
   registry.Add(MakeKernel("fused.rotary", "cuda.rotary", Rotary, floats));
+  registry.Add(MakeKernel("nn.rotary_embedding", "cuda.rotary_embedding", RotaryEmbedding,
+                          SupportsRotaryEmbedding));
   registry.Add(MakeKernel("fused.gated", "cuda.gated", Gated, floats));
 }
 

@@ -99,6 +99,40 @@ __global__ void __launch_bounds__(kThreads) Rotary(TENON_GRID_CONSTANT RotaryPar
   }
 }
 
+// One element a thread.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    RotaryEmbedding(TENON_GRID_CONSTANT RotaryEmbeddingParams p) {
+  const T* x = As<T>(p.x);
+  const int64_t n = p.batch * p.heads * p.length * p.dim;
+  for (int64_t at = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; at < n;
+       at += static_cast<int64_t>(gridDim.x) * kThreads) {
+    int64_t b = at;
+    const int64_t d = DivMod(b, p.dim), i = DivMod(b, p.length), h = DivMod(b, p.heads);
+    const int64_t row = b * p.batch_stride + h * p.head_stride + i * p.row_stride;
+    T* out = static_cast<T*>(p.out) + row;
+    if (d >= 2 * p.half) {
+      out[d] = x[row + d];
+      continue;
+    }
+    const int64_t pair = p.interleaved ? d / 2 : d % p.half;
+    int64_t angle = b * p.angle_strides[0] + i * p.angle_strides[1] + pair * p.angle_strides[2];
+    if (p.positions != nullptr) {
+      const int64_t position = p.positions[b * p.position_strides[0] + i * p.position_strides[1]];
+      if (position < 0 || position >= p.table_rows) {
+        Report(p.error, DeviceError::kPosition, position, p.table_rows);
+        continue;
+      }
+      angle = position * p.half + pair;
+    }
+    const bool first = p.interleaved ? d % 2 == 0 : d < p.half;
+    const int64_t distance = p.interleaved ? 1 : p.half;
+    const float turned = first ? -Widen(x[row + d + distance]) : Widen(x[row + d - distance]);
+    out[d] = Narrow<T>(Widen(x[row + d]) * Widen(As<T>(p.cos)[angle]) +
+                       turned * Widen(As<T>(p.sin)[angle]));
+  }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads) Gated(TENON_GRID_CONSTANT GatedParams p) {
   const int64_t n = p.rows * p.n;
@@ -120,7 +154,9 @@ __global__ void __launch_bounds__(kThreads) Epilogue(TENON_GRID_CONSTANT Epilogu
     int64_t row = i;
     const int64_t column = DivMod(row, p.n);
     float v = p.from_zero ? 0.0f : Widen(out[i]);
-    if (p.bias != nullptr) v += Widen(As<T>(p.bias)[column]);
+    if (p.bias != nullptr) {
+      v += Widen(As<T>(p.bias)[p.bias_rows == 0 ? column : DivMod(row, p.bias_rows)]);
+    }
     v = Activate(p.activation, p.alpha, p.beta, v);
     if (p.residual != nullptr) v += Widen(As<T>(p.residual)[Locate(p.residual_at, i).at[0]]);
     out[i] = Narrow<T>(v);
@@ -143,6 +179,13 @@ void LaunchOn(StreamHandle stream, const ReduceParams& p) {
 void LaunchOn(StreamHandle stream, const RotaryParams& p) {
   DispatchFloats(p.dtype, [&]<typename T>() {
     TENON_LAUNCH(Rotary<T>, BlocksFor(p.rows * p.size, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const RotaryEmbeddingParams& p) {
+  DispatchFloats(p.dtype, [&]<typename T>() {
+    TENON_LAUNCH(RotaryEmbedding<T>, BlocksFor(p.batch * p.heads * p.length * p.dim, kThreads),
+                 kThreads, 0, stream, p);
   });
 }
 

@@ -10,10 +10,19 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 std::string Describe(const DeviceError& error) {
-  return (error.kind == DeviceError::kEmbeddingIndex ? "fused.embedding: index "
-                                                     : "ten.gather: index ") +
-         std::to_string(error.value) + " is out of range for " + std::to_string(error.extent) +
-         " rows";
+  const char* what = "ten.gather: index ";
+  const char* of = " rows";
+  if (error.kind == DeviceError::kEmbeddingIndex) what = "fused.embedding: index ";
+  if (error.kind == DeviceError::kGatherElementsIndex) {
+    what = "ten.gather_elements: index ";
+    of = " elements";
+  }
+  if (error.kind == DeviceError::kPosition) {
+    what = "nn.rotary_embedding: position ";
+    of = " rows of the table";
+  }
+  return what + std::to_string(error.value) + " is out of range for " +
+         std::to_string(error.extent) + of;
 }
 
 }  // namespace
@@ -27,11 +36,12 @@ Staging::~Staging() {
 
 KernelStatus Staging::Prepare() {
   if (pinned_ != nullptr) return KernelStatus::Ok();
-  KernelStatus status = queue_.AllocatePinned(3 * kHalfBytes + sizeof(DeviceError), &pinned_);
+  KernelStatus status = queue_.AllocatePinned(4 * kHalfBytes + sizeof(DeviceError), &pinned_);
   if (!status.ok()) return status;
   for (size_t i = 0; i < halves_.size(); ++i) {
     halves_[i].bytes = static_cast<std::byte*>(pinned_) + i * kHalfBytes;
     status = queue_.NewEvent(&halves_[i].read);
+    if (status.ok()) status = queue_.NewEvent(&arrived_[i]);
     if (!status.ok()) return status;
   }
   return KernelStatus::Ok();
@@ -52,10 +62,19 @@ KernelStatus Staging::Turn() {
 
 KernelStatus Staging::ToDevice(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return KernelStatus::Ok();
-  if (bytes > kHalfBytes) return queue_.CopyToDevice(to, from, bytes);
   KernelStatus status = Prepare();
-  if (status.ok() && halves_[current_].used + bytes > kHalfBytes) status = Turn();
-  if (!status.ok()) return status;
+  for (size_t done = 0; status.ok() && done < bytes; done += kHalfBytes) {
+    status = PieceToDevice(static_cast<std::byte*>(to) + done,
+                           static_cast<const std::byte*>(from) + done,
+                           std::min(bytes - done, kHalfBytes));
+  }
+  return status;
+}
+
+KernelStatus Staging::PieceToDevice(void* to, const void* from, size_t bytes) {
+  if (halves_[current_].used + bytes > kHalfBytes) {
+    if (KernelStatus status = Turn(); !status.ok()) return status;
+  }
   Half& half = halves_[current_];
   std::byte* at = half.bytes + half.used;
   half.used = std::min(kHalfBytes, (half.used + bytes + kAlignment - 1) / kAlignment * kAlignment);
@@ -66,22 +85,73 @@ KernelStatus Staging::ToDevice(void* to, const void* from, size_t bytes) {
 KernelStatus Staging::ToHost(void* to, const void* from, size_t bytes) {
   KernelStatus status = Prepare();
   if (!status.ok()) return status;
-  auto* pinned = static_cast<std::byte*>(pinned_) + 2 * kHalfBytes;
-  auto* error = reinterpret_cast<DeviceError*>(pinned + kHalfBytes);
-  const bool through = bytes <= kHalfBytes;
-  if (bytes > 0) status = queue_.CopyToHost(through ? pinned : to, from, bytes);
-  if (status.ok()) status = queue_.CopyToHost(error, queue_.error_slot(), sizeof(DeviceError));
+  unfinished_ = true;
+  if (bytes == 0) return status;
+  if (bytes > 2 * kHalfBytes - back_used_) {
+    status = Finish();
+    unfinished_ = true;
+  }
+  if (!status.ok()) return status;
+  if (bytes > 2 * kHalfBytes) {
+    return StreamToHost(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+  }
+  waiting_.push_back({to, back_used_, bytes});
+  back_used_ =
+      std::min(2 * kHalfBytes, (back_used_ + bytes + kAlignment - 1) / kAlignment * kAlignment);
+  return queue_.CopyToHost(back() + waiting_.back().at, from, bytes);
+}
+
+// In pieces of a half, of which one arrives while the other is taken.
+KernelStatus Staging::StreamToHost(std::byte* to, const std::byte* from, size_t bytes) {
+  const auto slot = [](size_t at) { return at / kHalfBytes % 2; };
+  const auto piece = [&](size_t at) { return std::min(bytes - at, kHalfBytes); };
+  size_t sent = 0;
+  for (size_t taken = 0; taken < bytes; taken += piece(taken)) {
+    for (; sent < bytes && sent < taken + 2 * kHalfBytes; sent += piece(sent)) {
+      KernelStatus status =
+          queue_.CopyToHost(back() + slot(sent) * kHalfBytes, from + sent, piece(sent));
+      if (status.ok()) status = queue_.Record(*arrived_[slot(sent)]);
+      if (!status.ok()) return status;
+    }
+    if (KernelStatus status = queue_.WaitFor(*arrived_[slot(taken)]); !status.ok()) return status;
+    std::memcpy(to + taken, back() + slot(taken) * kHalfBytes, piece(taken));
+  }
+  return KernelStatus::Ok();
+}
+
+KernelStatus Staging::Finish() {
+  if (!unfinished_) return KernelStatus::Ok();
+  if (KernelStatus status = TakeReport(); !status.ok()) return status;
+  for (const Waiting& copy : waiting_) std::memcpy(copy.to, back() + copy.at, copy.bytes);
+  waiting_.clear();
+  back_used_ = 0;
+  unfinished_ = false;
+  return KernelStatus::Ok();
+}
+
+// Waits for the queue.
+KernelStatus Staging::TakeReport() {
+  auto* error = reinterpret_cast<DeviceError*>(back() + 2 * kHalfBytes);
+  KernelStatus status = queue_.CopyToHost(error, queue_.error_slot(), sizeof(DeviceError));
   if (status.ok()) status = queue_.Synchronize();
   if (!status.ok()) return status;
   for (Half& half : halves_) half.pending = false;
   halves_[current_].used = 0;
-  if (error->kind != DeviceError::kNone) {
-    const DeviceError none, found = *error;
-    status = ToDevice(queue_.error_slot(), &none, sizeof(none));
-    return status.ok() ? KernelStatus::Invalid(Describe(found)) : std::move(status);
+  if (error->kind == DeviceError::kNone) return status;
+  const DeviceError none, found = *error;
+  status = ToDevice(queue_.error_slot(), &none, sizeof(none));
+  return status.ok() ? KernelStatus::Invalid(Describe(found)) : std::move(status);
+}
+
+void Staging::Abandon() {
+  waiting_.clear();
+  back_used_ = 0;
+  unfinished_ = false;
+  if (pinned_ == nullptr) {
+    static_cast<void>(queue_.Synchronize());
+  } else {
+    static_cast<void>(TakeReport());
   }
-  if (bytes > 0 && through) std::memcpy(to, pinned, bytes);
-  return status;
 }
 
 }  // namespace tenon::kernels::gpu

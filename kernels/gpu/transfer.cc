@@ -20,7 +20,9 @@ KernelStatus ToHost(const RunArgs& args) {
 }  // namespace
 
 void AddTransferKernels(KernelRegistry& registry) {
-  registry.Add(MakeKernel("kernel.copy", kToDevice, ToDevice, nullptr));
+  Kernel to_device = MakeKernel("kernel.copy", kToDevice, ToDevice, nullptr);
+  to_device.unaligned_inputs = 0b1;
+  registry.Add(to_device);
   registry.Add(MakeKernel("kernel.copy", kToHost, ToHost, nullptr));
 }
 

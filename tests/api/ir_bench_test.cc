@@ -177,5 +177,12 @@ TEST_F(IrBench, ExplainsItself) {
   EXPECT_THAT(out_, HasSubstr("ir-bench"));
 }
 
+TEST_F(IrBench, SaysWhyThereIsNoGpu) {
+  const int status = Run(model_ + " --rounds=1 --dim=N=2 --device=cuda");
+  if (status == 0) GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(status, 4) << err_;
+  EXPECT_THAT(err_, HasSubstr("--device cuda: "));
+}
+
 }  // namespace
 }  // namespace tenon

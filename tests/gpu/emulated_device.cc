@@ -1,6 +1,9 @@
 #include "tests/gpu/emulated_device.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -13,7 +16,13 @@ namespace {
 
 using Kind = Call::Kind;
 
-class EmulatedEvent : public Event {};
+constexpr uint8_t kFill = 0x7f;
+constexpr size_t kGuardBytes = 64;  // behind each allocation
+
+class EmulatedEvent : public Event {
+ public:
+  std::chrono::steady_clock::time_point at;
+};
 
 class EmulatedGraph : public Graph {
  public:
@@ -71,10 +80,11 @@ class EmulatedQueue : public Queue {
   KernelStatus Allocate(size_t bytes, void** memory) override {
     if (capturing_ != nullptr) return KernelStatus::Internal("an allocation while capturing");
     constexpr size_t kAlignment = 256;
-    auto block = std::make_unique<std::byte[]>(bytes + kAlignment + 1);
+    auto block = std::make_unique<std::byte[]>(bytes + kAlignment + kGuardBytes);
     auto* begin = reinterpret_cast<std::byte*>(
         (reinterpret_cast<uintptr_t>(block.get()) + kAlignment - 1) / kAlignment * kAlignment);
-    std::memset(begin, 0x7f, bytes);  // large numbers where nothing has been written
+    // Large numbers where nothing has been written.
+    std::memset(begin, kFill, bytes + kGuardBytes);
     log_->sizes[begin] = bytes;
     log_->blocks[begin] = std::move(block);
     log_->live_bytes += bytes;
@@ -85,6 +95,7 @@ class EmulatedQueue : public Queue {
   void Free(void* memory) override {
     if (memory == nullptr) return;
     auto* begin = static_cast<const std::byte*>(memory);
+    CheckGuard(begin);
     log_->live_bytes -= log_->sizes.at(begin);
     log_->calls.push_back({.kind = Kind::kFree, .bytes = log_->sizes.at(begin)});
     log_->sizes.erase(begin);
@@ -116,11 +127,20 @@ class EmulatedQueue : public Queue {
     });
   }
 
-  KernelStatus NewEvent(std::unique_ptr<Event>* event) override {
+  KernelStatus NewEvent(std::unique_ptr<Event>* event, bool) override {
     *event = std::make_unique<EmulatedEvent>();
     return KernelStatus::Ok();
   }
-  KernelStatus Record(Event&) override { return Note(Kind::kRecord); }
+  KernelStatus Record(Event& event) override {
+    static_cast<EmulatedEvent&>(event).at = std::chrono::steady_clock::now();
+    return Note(Kind::kRecord);
+  }
+  KernelStatus Elapsed(const Event& from, const Event& to, int64_t* nanoseconds) override {
+    const auto time =
+        static_cast<const EmulatedEvent&>(to).at - static_cast<const EmulatedEvent&>(from).at;
+    *nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    return KernelStatus::Ok();
+  }
   KernelStatus WaitFor(const Event&) override { return Note(Kind::kWait); }
   KernelStatus WaitBefore(const Event&) override { return Note(Kind::kWait); }
   KernelStatus Synchronize() override {
@@ -168,6 +188,15 @@ class EmulatedQueue : public Queue {
   KernelStatus Note(Kind kind) {
     log_->calls.push_back({.kind = kind});
     return KernelStatus::Ok();
+  }
+  // Kernels must not write behind what was allocated.
+  void CheckGuard(const std::byte* begin) const {
+    const std::byte* end = begin + log_->sizes.at(begin);
+    if (std::all_of(end, end + kGuardBytes, [](std::byte b) { return b == std::byte{kFill}; }))
+      return;
+    std::fprintf(stderr, "emulated device: something was written behind %zu bytes of memory\n",
+                 log_->sizes.at(begin));
+    std::abort();
   }
   KernelStatus Do(std::function<KernelStatus()> work) {
     if (capturing_ != nullptr) {

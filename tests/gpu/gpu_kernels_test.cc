@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "executor/gpu/cuda_plugin.h"
+#include "kernels/gpu/launch.h"
 #include "kernels/gpu/staging.h"
 #include "kernels/op_attrs.h"
 #include "tests/gpu/emulated_device.h"
@@ -47,28 +48,29 @@ const Kernel* ReferenceOf(std::string_view op) {
 // Do the op's attributes name element types?
 bool NamesElementTypes(std::string_view op) { return op == "ten.cast" || op == "fused.group"; }
 
+// A tensor of f32 with elements of another type; others as they are.
+Tensor WithElements(const Tensor& t, DType dtype) {
+  if (t.dtype != DType::kF32 || dtype == DType::kF32) return t;
+  Tensor made(dtype, t.shape);
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    const float v = t.data<float>()[i];
+    if (dtype == DType::kF16) {
+      made.data<Half>()[i] = Half(v);
+    } else if (dtype == DType::kBF16) {
+      made.data<BFloat16>()[i] = BFloat16(v);
+    } else if (dtype == DType::kI32) {
+      made.data<int32_t>()[i] = static_cast<int32_t>(4 * v);
+    } else {
+      made.data<int64_t>()[i] = static_cast<int64_t>(4 * v);
+    }
+  }
+  return made;
+}
 // The case with elements of another type in place of f32. REQUIRES: !NamesElementTypes.
 Case WithElements(const Case& c, DType dtype) {
-  const auto convert = [&](const Tensor& t) {
-    if (t.dtype != DType::kF32) return t;
-    Tensor made(dtype, t.shape);
-    for (int64_t i = 0; i < t.numel(); ++i) {
-      const float v = t.data<float>()[i];
-      if (dtype == DType::kF16) {
-        made.data<Half>()[i] = Half(v);
-      } else if (dtype == DType::kBF16) {
-        made.data<BFloat16>()[i] = BFloat16(v);
-      } else if (dtype == DType::kI32) {
-        made.data<int32_t>()[i] = static_cast<int32_t>(4 * v);
-      } else {
-        made.data<int64_t>()[i] = static_cast<int64_t>(4 * v);
-      }
-    }
-    return made;
-  };
   Case made = c;
-  for (Tensor& t : made.inputs) t = convert(t);
-  for (Tensor& t : made.outputs) t = convert(t);
+  for (Tensor& t : made.inputs) t = WithElements(t, dtype);
+  for (Tensor& t : made.outputs) t = WithElements(t, dtype);
   return made;
 }
 
@@ -143,6 +145,7 @@ class OnDevice {
     std::vector<TensorView> outputs = outputs_;
     if (share >= 0) outputs[0].data = inputs_[static_cast<size_t>(share)].data;
     std::shared_ptr<KernelState> state;
+    size_t scratch_bytes = 0;
     if (kernel_.prepare != nullptr) {
       PrepareArgs prepare;
       prepare.inputs = inputs_;
@@ -150,8 +153,10 @@ class OnDevice {
       prepare.attrs = case_.attrs.get();
       prepare.device = &context;
       Expect(kernel_.prepare(prepare, state));
+      scratch_bytes = prepare.scratch_bytes;
     }
     RunArgs args;
+    if (scratch_bytes > 0) args.scratch = Allocate(scratch_bytes);
     args.state = state.get();
     args.inputs = inputs_;
     args.outputs = outputs;
@@ -162,15 +167,16 @@ class OnDevice {
       status =
           staging_->ToHost(case_.outputs[i].data<void>(), outputs[i].data, case_.outputs[i].bytes);
     }
-    return status;
+    return status.ok() ? staging_->Finish() : std::move(status);
   }
   const std::vector<Tensor>& results() const { return case_.outputs; }
 
  private:
   static void Expect(const KernelStatus& status) { EXPECT_TRUE(status.ok()) << status.message(); }
-  void* Allocate(const Tensor& t) {
+  void* Allocate(const Tensor& t) { return Allocate(t.bytes); }
+  void* Allocate(size_t bytes) {
     void* memory = nullptr;
-    Expect(queue_->Allocate(t.bytes, &memory));
+    Expect(queue_->Allocate(bytes, &memory));
     memory_.push_back(memory);
     return memory;
   }
@@ -261,6 +267,53 @@ TEST(GpuKernelTest, AnIndexOutOfRangeIsReportedAndNotRead) {
   EXPECT_EQ(right.results()[0].values<float>(), (std::vector<float>{4, 5, 6, 1, 2, 3, 1, 2, 3}));
 }
 
+// The kernel for products that the library does not do, against the loops of the emulated device.
+TEST(MatMulTest, AgreesWithLoops) {
+  gpu::testing::EmulatedDevice device;
+  std::unique_ptr<gpu::Queue> queue;
+  ASSERT_TRUE(device.NewQueue(&queue).ok());
+  gpu::Staging staging(*queue);
+  for (uint32_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    gpu::MatMulParams p = {};
+    p.dtype = seed % 3 == 0 ? DType::kF32 : seed % 3 == 1 ? DType::kF16 : DType::kBF16;
+    p.transpose_a = random.Chance(50);
+    p.transpose_b = random.Chance(50);
+    p.m = random.Int(1, 130);
+    p.n = random.Int(1, 130);
+    p.k = random.Int(1, 40);
+    p.batch = random.Int(1, 3);
+    p.a_stride = random.Chance(50) ? p.m * p.k : 0;
+    p.b_stride = random.Chance(50) ? p.k * p.n : 0;
+    p.out_stride = p.m * p.n;
+    p.activation = random.Chance(50) ? ActivationKind::kRelu : ActivationKind::kNone;
+    std::vector<void*> memory;
+    const auto make = [&](int64_t n) {
+      const Tensor t = WithElements(random.Floats({n}), p.dtype);
+      memory.push_back(nullptr);
+      EXPECT_TRUE(queue->Allocate(t.bytes, &memory.back()).ok());
+      EXPECT_TRUE(staging.ToDevice(memory.back(), t.data<void>(), t.bytes).ok());
+      return memory.back();
+    };
+    p.a = make(p.batch * p.m * p.k);
+    p.b = make(p.batch * p.k * p.n);
+    p.out = make(p.batch * p.m * p.n);
+    if (random.Chance(50)) p.bias = make(p.n);
+    if (random.Chance(50)) p.residual = make(p.batch * p.m * p.n);
+    ASSERT_TRUE(queue->Launch(p).ok());
+    Tensor expected(p.dtype, {p.batch, p.m, p.n}), actual(p.dtype, {p.batch, p.m, p.n});
+    ASSERT_TRUE(staging.ToHost(expected.data<void>(), p.out, expected.bytes).ok());
+    ASSERT_TRUE(staging.Finish().ok());
+    p.out = make(p.batch * p.m * p.n);
+    gpu::LaunchOn(nullptr, p);
+    ASSERT_TRUE(staging.ToHost(actual.data<void>(), p.out, actual.bytes).ok());
+    ASSERT_TRUE(staging.Finish().ok());
+    EXPECT_TRUE(Same(actual, expected));
+    for (void* at : memory) queue->Free(at);
+  }
+}
+
 TEST(StagingTest, CopiesKeepTheirOrderAndBytes) {
   gpu::testing::EmulatedDevice device;
   std::unique_ptr<gpu::Queue> queue;
@@ -283,9 +336,26 @@ TEST(StagingTest, CopiesKeepTheirOrderAndBytes) {
   std::string back(total, 0);
   ASSERT_TRUE(staging.ToHost(back.data(), at, total).ok());
   EXPECT_EQ(back, bytes);
-  std::string part(kPiece, 0);
-  ASSERT_TRUE(staging.ToHost(part.data(), at + kPiece, kPiece).ok());
-  EXPECT_EQ(part, bytes.substr(kPiece, kPiece));
+  // Small ones are there together, after one wait.
+  const int64_t waits = device.log().Count(gpu::testing::Call::Kind::kSynchronize);
+  std::vector<std::string> parts(4, std::string(kPiece, 0));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    ASSERT_TRUE(staging.ToHost(parts[i].data(), at + i * kPiece, kPiece).ok());
+  }
+  ASSERT_TRUE(staging.Finish().ok());
+  ASSERT_TRUE(staging.Finish().ok());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    EXPECT_EQ(parts[i], bytes.substr(i * kPiece, kPiece)) << i;
+  }
+  EXPECT_EQ(device.log().Count(gpu::testing::Call::Kind::kSynchronize), waits + 1);
+  // What is abandoned does not arrive, nor what kernels have said before.
+  std::string never(kPiece, 'x');
+  ASSERT_TRUE(staging.ToHost(never.data(), at, kPiece).ok());
+  queue->error_slot()->kind = gpu::DeviceError::kGatherIndex;
+  staging.Abandon();
+  ASSERT_TRUE(staging.ToHost(parts[0].data(), at, kPiece).ok());
+  ASSERT_TRUE(staging.Finish().ok());
+  EXPECT_EQ(never, std::string(kPiece, 'x'));
   queue->Free(memory);
 }
 

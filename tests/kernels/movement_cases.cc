@@ -157,6 +157,20 @@ Case Gather(Random& random) {
               {Tensor(dtype, out)}, MakeAttrs(attrs));
 }
 
+Case GatherElements(Random& random) {
+  Shape x = random.RandomShape(1), out = x;
+  ten::GatherElementsAttrs attrs;
+  attrs.axis = random.Int(0, static_cast<int64_t>(x.size()) - 1);
+  auto& extent = x[static_cast<size_t>(attrs.axis)];
+  extent = std::max<int64_t>(extent, 1);
+  out[static_cast<size_t>(attrs.axis)] = random.Extent();
+  for (int64_t& size : out) {
+    if (random.Chance(20)) size = std::min<int64_t>(size, random.Int(1, 4));
+  }
+  return Make({random.Floats(x), random.Ints(out, -extent, extent - 1)}, {F32(out)},
+              MakeAttrs(attrs));
+}
+
 }  // namespace
 
 GeneratorsByOp MovementCases() {
@@ -167,6 +181,7 @@ GeneratorsByOp MovementCases() {
       {"ten.dynamic_tile", Tile},
       {"ten.expand", Expand},
       {"ten.gather", Gather},
+      {"ten.gather_elements", GatherElements},
       {"ten.pad", Pad},
       {"ten.slice", Slice},
       {"ten.split", Split},

@@ -1,4 +1,6 @@
 // Softmax, norms, reductions, embeddings: ops over rows.
+#include <cmath>
+
 #include "kernels/op_attrs.h"
 #include "tests/kernels/cases.h"
 
@@ -90,6 +92,35 @@ Generator Reduce() {
   };
 }
 
+template <typename Attrs>
+Generator ArgReduce() {
+  return [](Random& random) {
+    Shape shape = random.RandomShape(1);
+    Attrs attrs;
+    attrs.axis = random.Int(0, static_cast<int64_t>(shape.size()) - 1);
+    attrs.keepdims = true;
+    attrs.select_last_index = random.Chance(50);
+    auto& extent = shape[static_cast<size_t>(attrs.axis)];
+    extent = std::max<int64_t>(extent, 1);
+    // Whole numbers, so that some are equal.
+    Tensor x = random.Floats(shape);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      x.data<float>()[i] = random.Chance(2) ? std::nanf("") : std::floor(x.data<float>()[i]);
+    }
+    extent = 1;
+    return Make({x}, {Tensor(DType::kI64, shape)}, MakeAttrs(attrs));
+  };
+}
+
+Case CumSum(Random& random) {
+  const Shape shape = random.RandomShape(1);
+  ten::CumsumAttrs attrs;
+  attrs.axis = random.Int(0, static_cast<int64_t>(shape.size()) - 1);
+  attrs.exclusive = random.Chance(50);
+  attrs.reverse = random.Chance(50);
+  return Make({random.Floats(shape)}, {F32(shape)}, MakeAttrs(attrs));
+}
+
 }  // namespace
 
 GeneratorsByOp RowCases() {
@@ -102,6 +133,9 @@ GeneratorsByOp RowCases() {
       {"nn.log_softmax", Softmax<nn::LogSoftmaxAttrs>()},
       {"nn.rms_norm", Norm<nn::RmsNormAttrs, false, false>()},
       {"nn.softmax", Softmax<nn::SoftmaxAttrs>()},
+      {"ten.argmax", ArgReduce<ten::ArgmaxAttrs>()},
+      {"ten.argmin", ArgReduce<ten::ArgminAttrs>()},
+      {"ten.cumsum", CumSum},
       {"ten.reduce_l2", Reduce<ten::ReduceL2Attrs>()},
       {"ten.reduce_max", Reduce<ten::ReduceMaxAttrs>()},
       {"ten.reduce_mean", Reduce<ten::ReduceMeanAttrs>()},

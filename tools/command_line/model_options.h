@@ -17,7 +17,8 @@ namespace tenon::tools {
 struct ModelOptions {
   std::string model;
   int level = 2;
-  int threads = 0;  // 0: one per core
+  int threads = 0;    // 0: one per core
+  bool cuda = false;  // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;
   std::optional<double> given_atol, given_rtol;
   double atol = 0, rtol = 0;  // what holds: ChooseTolerances
@@ -61,6 +62,11 @@ template <typename Options>
 constexpr Option<Options> ThreadsRow(std::string_view help) {
   return {{"threads", "", Takes::kValue, "N", help},
           [](Options& o, const Given& g) { return ReadCount(g, 1, 1024, o.threads); }};
+}
+template <typename Options>
+constexpr Option<Options> DeviceRow(std::string_view help) {
+  return {{"device", "", Takes::kValue, "cpu|cuda", help},
+          [](Options& o, const Given& g) { return ReadDevice(g, o.cuda); }};
 }
 template <typename Options>
 constexpr Option<Options> JsonRow() {

@@ -116,6 +116,11 @@ absl::Status ReadCount(const Given& given, int least, int most, int& value) {
   return status;
 }
 
+absl::Status ReadDevice(const Given& given, bool& cuda) {
+  if (given.value != "cpu" && given.value != "cuda") return Expected(given, "cpu or cuda");
+  return Set(cuda, given.value == "cuda");
+}
+
 absl::Status ReadNonNegative(const Given& given, double& value) {
   const std::optional<double> number = Number<double>(given.value);
   if (!number || !std::isfinite(*number) || *number < 0)

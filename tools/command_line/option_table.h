@@ -68,6 +68,7 @@ absl::Status ReadCount(const Given& given, int least, int most, int& value);
 absl::Status ReadNonNegative(const Given& given, double& value);                    // finite
 absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes);  // a=1,b=128
 absl::Status ReadPrecision(const Given& given, Precision& value);
+absl::Status ReadDevice(const Given& given, bool& cuda);  // cpu or cuda
 
 // For options that no table has: one of -O0 to -O<kMaxOptLevel>, or InvalidArgument, with the
 // nearest of `names` for what is no level at all.

@@ -23,6 +23,8 @@
 #include "frontends/api/tenon.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
+#include "kernels/gpu/queue.h"
+#include "tools/command_line/device.h"
 #include "tools/ir-bench/peer.h"
 #include "tools/ir-bench/processors.h"
 
@@ -325,6 +327,14 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   };
   Report report;
   report.processor = ProcessorName();
+  CompileOptions compile;
+  compile.threads = options.threads;
+  if (options.cuda) {
+    TENON_ASSIGN_OR_RETURN(compile.gpu, tools::OpenDevice());
+    report.notes.push_back(
+        fmt::format("Tenon runs on {}; the rates are those of the processor", compile.gpu->name()));
+    compile.on_fallback = [&report](std::string_view line) { report.notes.emplace_back(line); };
+  }
   EngineReport tenon;
   tenon.name = "tenon";
   tenon.version = TENON_VERSION;
@@ -349,8 +359,6 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
                                        Name(options.precision), Name(left.precision)));
   }
   report.cost = CostOf(model.main(), inputs);
-  CompileOptions compile;
-  compile.threads = options.threads;
   const std::shared_ptr<Context> context = model.shared_context();
   TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(model), compile));
   TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Ours> ours, Ours::Make(program, inputs));

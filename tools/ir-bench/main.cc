@@ -11,10 +11,11 @@
 namespace tenon::ir_bench {
 namespace {
 
-constexpr int kNoPeer = 4;
+constexpr int kNotThere = 4;  // another engine, or the device
 
 int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}) {
-  return tools::Fail("ir-bench", status, errors);
+  const int failed = tools::Fail("ir-bench", status, errors);
+  return absl::IsUnavailable(status) ? kNotThere : failed;
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -40,7 +41,7 @@ int Main(const std::vector<std::string>& arguments) {
     if (!engine.failure.empty()) std::fprintf(stderr, "ir-bench: %s\n", engine.failure.c_str());
   }
   if (!report->agree()) return tools::kFailed;
-  return report->complete() ? tools::kDone : kNoPeer;
+  return report->complete() ? tools::kDone : kNotThere;
 }
 
 }  // namespace

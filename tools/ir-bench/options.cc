@@ -39,6 +39,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
     tools::ThreadsRow<Options>("threads of each engine (1)"),
+    tools::DeviceRow<Options>(
+        "cuda: Tenon on the first GPU, from inputs in the host's memory to results there; what "
+        "falls back to the CPU is named"),
     {{"dim", "", Takes::kValue, "B=1,S=128",
       "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise, or "
       "what operations demand)"},
@@ -97,7 +100,7 @@ all threads of the one before sleep. Ratios are medians over rounds of (median o
 95 % interval.
 
 Exit status: 0 ok; 1 an output differs; 2 bad input; 3 the model uses what Tenon cannot run; 4 another engine is not
-installed or does not run the model.
+installed or does not run the model, or the device is not there.
 )",
       tools::HelpOf(kOptions));
 }

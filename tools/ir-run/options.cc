@@ -17,12 +17,6 @@ using tools::Takes;
 
 absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
-absl::Status ReadDevice(const Given& given, bool& cuda) {
-  if (given.value != "cpu" && given.value != "cuda")
-    return Wrong(fmt::format("--device is '{}' (expected cpu or cuda)", given.value));
-  return Set(cuda, given.value == "cuda");
-}
-
 absl::Status ReadProfile(const Given& given, Options& options) {
   if (given.has_value && !given.value.ends_with(".json")) {
     return Wrong(
@@ -65,10 +59,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"weight-cache", "", Takes::kValue, "DIR",
       "keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)"},
      [](Options& o, const Given& g) { return Set(o.weight_cache, g.value); }},
-    {{"device", "", Takes::kValue, "cpu|cuda",
-      "cuda: the optimised program on the first GPU, compared with the original on the CPU; what "
-      "falls back to the CPU is named"},
-     [](Options& o, const Given& g) { return ReadDevice(g, o.cuda); }},
+    tools::DeviceRow<Options>(
+        "cuda: the optimised program on the first GPU, compared with the original on the CPU; what "
+        "falls back to the CPU is named"),
     {{"reference", "", Takes::kNothing, "", "the readable reference kernels alone, as the oracle"},
      [](Options& o, const Given&) { return Set(o.reference, true); }},
     tools::JsonRow<Options>(),

@@ -16,7 +16,6 @@ namespace tenon::ir_run {
 struct Options : tools::ModelOptions {
   std::string check;  // folder of input_N.pb and output_N.pb; empty: none
   bool reference = false;
-  bool cuda = false;  // the optimised program on a GPU; the original stays on the CPU
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;

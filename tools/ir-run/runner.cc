@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "frontends/api/write_file.h"
 #include "ir/core/check.h"
+#include "tools/command_line/device.h"
 #include "tools/ir-run/attention_note.h"
 
 namespace tenon::ir_run {
@@ -124,12 +125,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   };
   std::shared_ptr<kernels::gpu::Device> gpu;
   if (options.cuda) {
-    absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> opened = OpenCudaDevice();
-    if (!opened.ok()) {
-      return absl::UnavailableError(
-          fmt::format("--device cuda: {}", std::string(opened.status().message())));
-    }
-    gpu = *std::move(opened);
+    TENON_ASSIGN_OR_RETURN(gpu, tools::OpenDevice());
   }
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {

@@ -51,8 +51,8 @@ class CudaQueue final : public Queue {
     if (!status.ok()) return status;
     status = Check(cudaMemsetAsync(error_, 0, sizeof(DeviceError), stream_), "clearing");
     if (!status.ok()) return status;
-    products_ = std::make_unique<Products>();
-    return products_->Open(stream_);
+    products_ = std::make_unique<Products>(stream_);
+    return status;
   }
 
   KernelStatus Allocate(size_t bytes, void** memory) override {
@@ -60,7 +60,11 @@ class CudaQueue final : public Queue {
     const cudaError_t error = cudaMallocAsync(memory, bytes == 0 ? 1 : bytes, stream_);
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // it does not stick
-      return KernelStatus::Internal("out of device memory: " + std::to_string(bytes) + " bytes");
+      size_t free = 0, total = 0;
+      cudaMemGetInfo(&free, &total);
+      return KernelStatus::Internal("out of device memory: " + std::to_string(bytes) +
+                                    " bytes are needed, " + std::to_string(free) + " of " +
+                                    std::to_string(total) + " are free");
     }
     return Check(error, "allocation");
   }
@@ -87,11 +91,12 @@ class CudaQueue final : public Queue {
                  "copy to the host");
   }
 
-  KernelStatus NewEvent(std::unique_ptr<Event>* event) override {
+  KernelStatus NewEvent(std::unique_ptr<Event>* event, bool timed) override {
     cudaSetDevice(ordinal_);
     auto made = std::make_unique<CudaEvent>();
-    KernelStatus status =
-        Check(cudaEventCreateWithFlags(&made->at, cudaEventDisableTiming), "event");
+    KernelStatus status = Check(
+        cudaEventCreateWithFlags(&made->at, timed ? cudaEventDefault : cudaEventDisableTiming),
+        "event");
     *event = std::move(made);
     return status;
   }
@@ -108,12 +113,22 @@ class CudaQueue final : public Queue {
     cudaSetDevice(ordinal_);
     return Check(cudaStreamSynchronize(stream_), "running");
   }
+  KernelStatus Elapsed(const Event& from, const Event& to, int64_t* nanoseconds) override {
+    float milliseconds = 0;
+    KernelStatus status =
+        Check(cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(from).at,
+                                   static_cast<const CudaEvent&>(to).at),
+              "event");
+    *nanoseconds = static_cast<int64_t>(milliseconds * 1e6);
+    return status;
+  }
 
   KernelStatus BeginCapture() override {
     cudaSetDevice(ordinal_);
     return Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
   }
   KernelStatus EndCapture(std::unique_ptr<Graph>* graph) override {
+    cudaSetDevice(ordinal_);
     cudaGraph_t recorded = nullptr;
     KernelStatus status = Check(cudaStreamEndCapture(stream_, &recorded), "capture");
     if (!status.ok()) return status;
@@ -177,6 +192,13 @@ class CudaDevice final : public Device {
     if (!status.ok()) return status;
     if (properties_.major < 8) {
       return KernelStatus::Unsupported(name() + ": needs compute capability 8.0 or later");
+    }
+    int has_pools = 0;
+    status = Check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, ordinal_),
+                   "properties");
+    if (!status.ok()) return status;
+    if (has_pools == 0) {
+      return KernelStatus::Unsupported(name() + ": needs memory pools, which its driver lacks");
     }
     // Freed memory stays in the pool, so that the steady state asks the driver for nothing.
     cudaMemPool_t pool = nullptr;

@@ -1,14 +1,18 @@
 #include "kernels/gpu/cuda/products.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "kernels/gpu/cuda/cuda_status.h"
+#include "kernels/gpu/launch.h"
 
 namespace tenon::kernels::gpu {
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA recommends for Hopper
+constexpr int64_t kMaxBatch = 65535;                  // as far as a grid's third axis goes
 
 KernelStatus Check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return KernelStatus::Ok();
@@ -16,11 +20,20 @@ KernelStatus Check(cublasStatus_t status, const char* what) {
                                 cublasLtGetStatusString(status));
 }
 
+// The library does not do this, though nothing is wrong with the queue.
+bool IsRefusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
 // The largest power of two up to 256 that divides all addresses that are present.
-uint32_t AlignmentOf(const void* a, const void* b) {
-  const auto all = reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) | 256;
+uint32_t AlignmentOf(std::initializer_list<const void*> addresses) {
+  uintptr_t all = 256;
+  for (const void* address : addresses) all |= reinterpret_cast<uintptr_t>(address);
   return static_cast<uint32_t>(all & (0 - all));
 }
+// What is read and written in the epilogue; the library knows no alignment of the bias alone.
+uint32_t OutAlignment(const MatMulParams& p) { return AlignmentOf({p.out, p.residual, p.bias}); }
 
 cudaDataType_t TypeOf(DType dtype) {
   return dtype == DType::kF16 ? CUDA_R_16F : dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
@@ -73,12 +86,13 @@ struct Products::Plan {
   cublasLtMatmulDesc_t product = nullptr;
   Layout b, a, out;
   cublasLtMatmulAlgo_t algorithm = {};
+  bool found = false;  // an algorithm
   ~Plan() {
     if (product != nullptr) cublasLtMatmulDescDestroy(product);
   }
 };
 
-Products::Products() = default;
+Products::Products(cudaStream_t stream) : stream_(stream) {}
 
 Products::~Products() {
   plans_.clear();
@@ -86,11 +100,15 @@ Products::~Products() {
   if (workspace_ != nullptr) cudaFreeAsync(workspace_, stream_);
 }
 
-KernelStatus Products::Open(cudaStream_t stream) {
-  stream_ = stream;
-  KernelStatus status = Check(cublasLtCreate(&handle_), "opening");
-  if (!status.ok()) return status;
-  return gpu::Check(cudaMallocAsync(&workspace_, kWorkspaceBytes, stream), "workspace");
+KernelStatus Products::Open() {
+  if (handle_ == nullptr) {
+    if (KernelStatus status = Check(cublasLtCreate(&handle_), "opening"); !status.ok()) {
+      handle_ = nullptr;
+      return status;
+    }
+  }
+  if (workspace_ != nullptr) return KernelStatus::Ok();
+  return gpu::Check(cudaMallocAsync(&workspace_, kWorkspaceBytes, stream_), "workspace");
 }
 
 Products::Key Products::KeyOf(const MatMulParams& p) {
@@ -105,9 +123,9 @@ Products::Key Products::KeyOf(const MatMulParams& p) {
           p.a_stride,
           p.b_stride,
           p.out_stride,
-          AlignmentOf(p.a, nullptr),
-          AlignmentOf(p.b, nullptr),
-          AlignmentOf(p.out, p.residual)};
+          AlignmentOf({p.a}),
+          AlignmentOf({p.b}),
+          OutAlignment(p)};
 }
 
 KernelStatus Products::MakePlan(const MatMulParams& p, std::unique_ptr<Plan>& made) {
@@ -145,42 +163,95 @@ KernelStatus Products::MakePlan(const MatMulParams& p, std::unique_ptr<Plan>& ma
           cublasLtMatmulPreferenceSetAttribute(preference.at, attribute, &value, sizeof(value));
     }
   };
-  const uint32_t out_alignment = AlignmentOf(p.out, p.residual);
+  const uint32_t out_alignment = OutAlignment(p);
+  // Parts of a sum are never added in f16 or bf16.
+  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf(p.b, nullptr));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf(p.a, nullptr));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf({p.b}));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf({p.a}));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, out_alignment);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, out_alignment);
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
+  if (status = Check(result, "preferences"); !status.ok()) return status;
   cublasLtMatmulHeuristicResult_t best = {};
-  int found = 0;
-  if (result == CUBLAS_STATUS_SUCCESS) {
-    result =
-        cublasLtMatmulAlgoGetHeuristic(handle_, plan->product, plan->b.at, plan->a.at, plan->out.at,
-                                       plan->out.at, preference.at, 1, &best, &found);
+  int count = 0;
+  result =
+      cublasLtMatmulAlgoGetHeuristic(handle_, plan->product, plan->b.at, plan->a.at, plan->out.at,
+                                     plan->out.at, preference.at, 1, &best, &count);
+  if (!IsRefusal(result)) {
+    if (status = Check(result, "choosing an algorithm"); !status.ok()) return status;
+    plan->found = count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
+    plan->algorithm = best.algo;
   }
-  status = Check(result, "choosing an algorithm");
-  if (!status.ok()) return status;
-  if (found == 0) return KernelStatus::Unsupported("cuBLASLt has no algorithm for this product");
-  plan->algorithm = best.algo;
   made = std::move(plan);
   return KernelStatus::Ok();
 }
 
-KernelStatus Products::Launch(const MatMulParams& p) {
-  std::unique_ptr<Plan>& plan = plans_[KeyOf(p)];
-  if (plan == nullptr) {
-    if (KernelStatus status = MakePlan(p, plan); !status.ok()) return status;
-  } else if (p.bias != nullptr) {
+KernelStatus Products::Multiply(const MatMulParams& p, Plan& plan, bool& done) {
+  if (p.bias != nullptr) {
     const cublasStatus_t set = cublasLtMatmulDescSetAttribute(
-        plan->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias, sizeof(p.bias));
+        plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias, sizeof(p.bias));
     if (set != CUBLAS_STATUS_SUCCESS) return Check(set, "bias");
   }
   const float one = 1, beta = p.residual != nullptr ? 1 : 0;
   const void* added = p.residual != nullptr ? p.residual : p.out;
-  return Check(cublasLtMatmul(handle_, plan->product, &one, p.b, plan->b.at, p.a, plan->a.at, &beta,
-                              added, plan->out.at, p.out, plan->out.at, &plan->algorithm,
-                              workspace_, kWorkspaceBytes, stream_),
-               "product");
+  const cublasStatus_t result = cublasLtMatmul(
+      handle_, plan.product, &one, p.b, plan.b.at, p.a, plan.a.at, &beta, added, plan.out.at, p.out,
+      plan.out.at, &plan.algorithm, workspace_, kWorkspaceBytes, stream_);
+  done = !IsRefusal(result);
+  return done ? Check(result, "product") : KernelStatus::Ok();
+}
+
+KernelStatus Products::LaunchWithoutLibrary(const MatMulParams& p) {
+  const bool dense = p.batch == 1 || p.out_stride == p.m * p.n;
+  if (!dense || (p.bias == nullptr && p.activation == ActivationKind::kNone)) {
+    LaunchOn(stream_, p);
+    return gpu::Check(cudaGetLastError(), "launching MatMul");
+  }
+  MatMulParams product = p;
+  product.bias = nullptr;
+  product.activation = ActivationKind::kNone;
+  if (KernelStatus status = LaunchBatches(product); !status.ok()) return status;
+  EpilogueParams epilogue = {};
+  epilogue.dtype = p.dtype;
+  epilogue.activation = p.activation;
+  epilogue.bias = p.bias;
+  epilogue.out = p.out;
+  epilogue.rows = p.batch * p.m;
+  epilogue.n = p.n;
+  LaunchOn(stream_, epilogue);
+  return gpu::Check(cudaGetLastError(), "launching Epilogue");
+}
+
+KernelStatus Products::LaunchBatches(const MatMulParams& p) {
+  if (KernelStatus status = Open(); !status.ok()) return status;
+  std::unique_ptr<Plan>& plan = plans_[KeyOf(p)];
+  if (plan == nullptr) {
+    if (KernelStatus status = MakePlan(p, plan); !status.ok()) return status;
+  }
+  if (plan->found) {
+    if (KernelStatus status = Multiply(p, *plan, plan->found); !status.ok() || plan->found) {
+      return status;
+    }
+  }
+  return LaunchWithoutLibrary(p);
+}
+
+KernelStatus Products::Launch(const MatMulParams& params) {
+  const auto size = static_cast<int64_t>(SizeOf(params.dtype));
+  for (int64_t first = 0; first < params.batch; first += kMaxBatch) {
+    MatMulParams p = params;
+    p.batch = std::min(params.batch - first, kMaxBatch);
+    p.a = static_cast<const std::byte*>(params.a) + first * params.a_stride * size;
+    p.b = static_cast<const std::byte*>(params.b) + first * params.b_stride * size;
+    p.out = static_cast<std::byte*>(params.out) + first * params.out_stride * size;
+    if (params.residual != nullptr) {
+      p.residual =
+          static_cast<const std::byte*>(params.residual) + first * params.out_stride * size;
+    }
+    if (KernelStatus status = LaunchBatches(p); !status.ok()) return status;
+  }
+  return KernelStatus::Ok();
 }
 
 }  // namespace tenon::kernels::gpu

@@ -14,15 +14,16 @@
 
 namespace tenon::kernels::gpu {
 
-// One for a queue. Descriptors and the chosen algorithm are kept for each kind of product.
+// One for a queue, which it serves from its first product on. Descriptors and the chosen algorithm
+// are kept for each kind of product. What the library has no algorithm for is multiplied without
+// the epilogue, which follows as a kernel, or by a kernel of our own.
 class Products {
  public:
-  Products();
+  explicit Products(cudaStream_t stream);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   ~Products();
 
-  KernelStatus Open(cudaStream_t stream);
   KernelStatus Launch(const MatMulParams& params);
 
  private:
@@ -30,9 +31,14 @@ class Products {
   // What a plan depends on: everything but the addresses, of which the alignment counts.
   using Key = std::array<int64_t, 13>;
   static Key KeyOf(const MatMulParams& params);
+  KernelStatus Open();
   KernelStatus MakePlan(const MatMulParams& params, std::unique_ptr<Plan>& plan);
+  // Sets `done` unless the library turns out not to do it.
+  KernelStatus Multiply(const MatMulParams& params, Plan& plan, bool& done);
+  KernelStatus LaunchBatches(const MatMulParams& params);
+  KernelStatus LaunchWithoutLibrary(const MatMulParams& params);
 
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans_;

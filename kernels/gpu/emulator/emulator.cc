@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace {
 
 constexpr unsigned kLanes = 32;
 constexpr size_t kStackBytes = 64 << 10;
+// Of compute capability 8.0 and later.
+constexpr int64_t kMostBlocks = 0x7fffffff, kMostThreads = 1024;
+constexpr size_t kUsualShared = 48 << 10, kMostShared = 99 << 10;
 
 #if defined(__x86_64__)
 
@@ -103,7 +107,6 @@ class Block {
  public:
   void RunAll(unsigned blocks, unsigned threads, size_t shared_bytes,
               const std::function<void()>& thread) {
-    if (threads == 0 || threads % kLanes != 0 || threads > 1024) Fail("bad number of threads");
     size_ = threads;
     grid_ = blocks;
     body_ = &thread;
@@ -116,8 +119,8 @@ class Block {
       done_.assign(threads, false);
       for (unsigned t = 0; t < threads; ++t) fibres_[t].Start(&Entry);
       idle_ = 0;
-      current_ = 0;
-      Stack::Switch(main_, fibres_[0]);
+      current_ = block_ % 2 == 0 ? 0 : size_ - 1;
+      Stack::Switch(main_, fibres_[current_]);
     }
   }
 
@@ -174,7 +177,7 @@ class Block {
   void Yield() {
     const unsigned from = current_;
     do {
-      current_ = (current_ + 1) % size_;
+      current_ = (current_ + (block_ % 2 == 0 ? 1 : size_ - 1)) % size_;
     } while (done_[current_] && current_ != from);
     if (current_ != from) Stack::Switch(fibres_[from], fibres_[current_]);
   }
@@ -189,6 +192,11 @@ class Block {
   unsigned size_ = 0, grid_ = 0, block_ = 0, current_ = 0, idle_ = 0;
 };
 
+std::map<const void*, size_t>& AllowedShared() {
+  static thread_local std::map<const void*, size_t> allowed;
+  return allowed;
+}
+
 }  // namespace
 
 Index ThreadIndex() { return {Block::Get().current()}; }
@@ -200,9 +208,25 @@ float* DynamicShared() { return Block::Get().shared(); }
 void BlockBarrier() { Block::Get().BlockBarrier(); }
 const uint64_t* Exchange(uint64_t word) { return Block::Get().Exchange(word); }
 
-void Run(unsigned blocks, unsigned threads, size_t shared_bytes,
+void AllowShared(const void* kernel, size_t bytes) {
+  if (bytes > kMostShared) Fail("more shared memory than a block may have");
+  AllowedShared()[kernel] = bytes;
+}
+
+void Run(const void* kernel, int64_t blocks, int64_t threads, size_t shared_bytes,
          const std::function<void()>& thread) {
-  Block::Get().RunAll(blocks, threads, shared_bytes, thread);
+  if (blocks < 1 || blocks > kMostBlocks) Fail("a bad number of blocks");
+  if (threads < 1 || threads % kLanes != 0 || threads > kMostThreads) {
+    Fail("a bad number of threads");
+  }
+  if (shared_bytes > kUsualShared) {
+    const auto allowed = AllowedShared().find(kernel);
+    if (allowed == AllowedShared().end() || allowed->second < shared_bytes) {
+      Fail("more shared memory than the kernel has been allowed");
+    }
+  }
+  Block::Get().RunAll(static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes,
+                      thread);
 }
 
 }  // namespace tenon::kernels::gpu::emulator

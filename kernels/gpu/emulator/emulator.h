@@ -1,7 +1,9 @@
 // Runs device code on the host, so that kernels can be compared with the reference kernels without
 // a GPU: each thread of a block is a fibre, blocks run one after the other. Barriers and shuffles
 // that not all threads reach, which hang a GPU or give wrong results there, end the program with a
-// message. Included by device_code.h where the compiler is not nvcc; for tests, on one host thread.
+// message, and so do launches beyond a GPU's limits. Threads take turns in order in one block and
+// in the opposite order in the next, so that a barrier that is missing shows in the results.
+// Included by device_code.h where the compiler is not nvcc; for tests, on one host thread.
 #ifndef TENON_KERNELS_GPU_EMULATOR_EMULATOR_H_
 #define TENON_KERNELS_GPU_EMULATOR_EMULATOR_H_
 
@@ -20,10 +22,14 @@
 #define TENON_GRID_CONSTANT const
 #define TENON_DYNAMIC_SHARED_FLOATS(name) \
   float* name = ::tenon::kernels::gpu::emulator::DynamicShared()
-#define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)                            \
-  (static_cast<void>(stream), ::tenon::kernels::gpu::emulator::Run(                              \
-                                  static_cast<unsigned>(blocks), static_cast<unsigned>(threads), \
-                                  static_cast<size_t>(shared), [&] { kernel(params); }))
+#define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)       \
+  (static_cast<void>(stream),                                               \
+   ::tenon::kernels::gpu::emulator::Run(                                    \
+       reinterpret_cast<const void*>(kernel), static_cast<int64_t>(blocks), \
+       static_cast<int64_t>(threads), static_cast<size_t>(shared), [&] { (kernel)(params); }))
+#define TENON_ALLOW_SHARED(kernel, bytes)                                             \
+  ::tenon::kernels::gpu::emulator::AllowShared(reinterpret_cast<const void*>(kernel), \
+                                               static_cast<size_t>(bytes))
 #define threadIdx (::tenon::kernels::gpu::emulator::ThreadIndex())
 #define blockIdx (::tenon::kernels::gpu::emulator::BlockIndex())
 #define blockDim (::tenon::kernels::gpu::emulator::BlockSize())
@@ -40,8 +46,10 @@ Index BlockSize();
 Index GridSize();
 
 // Calls `thread` for every thread of every block. `threads` is a multiple of 32.
-void Run(unsigned blocks, unsigned threads, size_t shared_bytes,
+void Run(const void* kernel, int64_t blocks, int64_t threads, size_t shared_bytes,
          const std::function<void()>& thread);
+// As cudaFuncSetAttribute: launches of the kernel may take so much dynamic shared memory.
+void AllowShared(const void* kernel, size_t bytes);
 float* DynamicShared();  // filled with NaN before each block
 void BlockBarrier();
 // Gives every lane of the warp the words that all lanes bring.

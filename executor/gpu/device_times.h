@@ -1,0 +1,39 @@
+// When a device ran the kernels of a run that is profiled. Internal to the executor.
+#ifndef TENON_EXECUTOR_GPU_DEVICE_TIMES_H_
+#define TENON_EXECUTOR_GPU_DEVICE_TIMES_H_
+
+#include <memory>
+#include <vector>
+
+#include "executor/profiler.h"
+#include "kernels/gpu/queue.h"
+
+namespace tenon {
+
+// Kernels of a GPU run later than the calls that put them into the queue: events before and behind
+// each tell when. A kernel that is put into an empty queue is charged with the time that it takes
+// to get there.
+class DeviceTimes {
+ public:
+  // Forgets what a run that failed has left.
+  void Clear() { used_ = 0; }
+  // Put around the call of a kernel of `queue`.
+  kernels::KernelStatus Before(kernels::gpu::Queue& queue);
+  kernels::KernelStatus After(int call);
+  // Waits, gives the profiler the times of all kernels since the last call, and forgets them.
+  kernels::KernelStatus Report(Profiler& profiler);
+
+ private:
+  struct Span {
+    std::unique_ptr<kernels::gpu::Event> before, after;
+    int call = 0;
+  };
+  std::vector<Span> spans_;  // the first used_ of them belong to the run in progress
+  size_t used_ = 0;
+  int64_t first_ns_ = 0;  // on the host, when the first event was put in
+  kernels::gpu::Queue* queue_ = nullptr;
+};
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_GPU_DEVICE_TIMES_H_
