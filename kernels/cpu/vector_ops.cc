@@ -395,11 +395,19 @@ HWY_INLINE void ApplyNorm(const float* x, float* out, int64_t n, const float* sc
   }
 }
 
+HWY_INLINE void Fetch(const float* x, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(x + i);
+}
+
 template <bool kMean, bool kScale, bool kBias>
 void NormEach(const NormRows& rows) {
   const int64_t n = rows.n;
   const float *scale = rows.scale, *bias = rows.bias;
   const float over_n = 1 / static_cast<float>(n), epsilon = rows.epsilon;
+  // A residual comes from far away: fetch its next row while this one's second and third pass leave
+  // memory idle. Of shorter rows several are under way anyway, of longer ones the processor fetches
+  // enough by itself.
+  const bool fetch = rows.skip != nullptr && n >= 128 && n <= 2048;
   for (int64_t r = 0; r < rows.rows; ++r) {
     const float* x = rows.x + r * rows.x_step;
     float* out = rows.out + r * n;
@@ -410,6 +418,10 @@ void NormEach(const NormRows& rows) {
       x = sum;
     } else if (kMean) {
       total = Sum(x, n);
+    }
+    if (fetch && r + 1 < rows.rows) {
+      Fetch(rows.x + (r + 1) * rows.x_step, n);
+      Fetch(rows.skip + (r + 1) * rows.skip_step, n);
     }
     const float mean = kMean ? total * over_n : 0;
     const float squares = kMean ? SquaredDistance(x, n, mean) : SumOfSquares(x, n);

@@ -83,7 +83,7 @@ struct ShortTile : Tile {
       const float* at = TermRow(t, term, first) + key;
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r, at += term.rows.position) {
-        dots[r] = Add(dots[r], LoadPart(at, 1));
+        dots[r] = Add(dots[r], LoadOne(at));
       }
     };
     if (t.bias.rows.base != nullptr) add_term(t.bias);

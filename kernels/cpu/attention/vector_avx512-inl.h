@@ -23,6 +23,8 @@ inline void Store(float* p, V x) { _mm512_storeu_ps(p, x); }
 inline M FirstLanes(int64_t n) { return static_cast<M>((1u << n) - 1); }
 // The first n < kLanes elements; the others read as zero and are not written.
 inline V LoadPart(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(FirstLanes(n), p); }
+// One element, and zeros.
+inline V LoadOne(const float* p) { return _mm512_zextps128_ps512(_mm_load_ss(p)); }
 inline void StorePart(float* p, V x, int64_t n) { _mm512_mask_storeu_ps(p, FirstLanes(n), x); }
 // kLanes bytes as numbers.
 inline V LoadBytes(const uint8_t* p) {
