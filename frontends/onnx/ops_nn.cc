@@ -240,6 +240,71 @@ absl::StatusOr<Blocks> ReadBlocks(const Node& node) {
   return blocks;
 }
 
+// ---- Col2Im: blocks of an image, a column each, added up where they overlap
+
+using Numbers = std::vector<int64_t>;
+
+int64_t Product(const Numbers& numbers) {
+  int64_t product = 1;
+  for (int64_t n : numbers) product *= n;
+  return product;
+}
+
+// How columns lie in the image; one number for each of its axes.
+struct Columns {
+  Numbers image, block, dilations, strides, pads;  // pads: those in front
+  Numbers counts;                                  // of blocks along each axis
+  bool tiles = true;                               // the blocks are all of the image, once
+
+  // The place of column `column` under element `element` of its block, in row-major order;
+  // Product(image) for one in the padding.
+  int64_t Place(int64_t element, int64_t column) const {
+    int64_t place = 0, weight = 1;
+    for (size_t i = image.size(); i-- > 0;) {
+      const int64_t at =
+          column % counts[i] * strides[i] + element % block[i] * dilations[i] - pads[i];
+      column /= counts[i];
+      element /= block[i];
+      if (at < 0 || at >= image[i]) return Product(image);
+      place += at * weight;
+      weight *= image[i];
+    }
+    return place;
+  }
+};
+
+// Where the sizes are known; nullopt otherwise.
+absl::StatusOr<std::optional<Columns>> ReadColumns(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 3));
+  TENON_ASSIGN_OR_RETURN(const auto image, node.ConstantInts(1));
+  TENON_ASSIGN_OR_RETURN(const auto block, node.ConstantInts(2));
+  const Type type = node.input(0).type();
+  if (!image || !block || !type.is_tensor() || type.rank() != 3) return std::nullopt;
+  const size_t axes = image->size();
+  if (axes == 0 || block->size() != axes) {
+    return node.Error(
+        fmt::format("Col2Im has an image of {} axes and blocks of {}", axes, block->size()));
+  }
+  Columns b;
+  b.image = *image;
+  b.block = *block;
+  TENON_ASSIGN_OR_RETURN(b.dilations, SpatialList(node, "dilations", axes, 1, 1));
+  TENON_ASSIGN_OR_RETURN(b.strides, SpatialList(node, "strides", axes, 1, 1));
+  TENON_ASSIGN_OR_RETURN(b.pads, SpatialList(node, "pads", 2 * axes, 0, 0));
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t padded = b.image[i] + b.pads[i] + b.pads[axes + i];
+    const int64_t reach = b.dilations[i] * (b.block[i] - 1) + 1;
+    if (b.block[i] < 1 || b.image[i] < 1 || reach > padded) {
+      return node.Error(fmt::format("Col2Im has blocks of {} in an image of {} along axis {}",
+                                    b.block[i], b.image[i], i));
+    }
+    b.counts.push_back((padded - reach) / b.strides[i] + 1);
+    b.tiles = b.tiles && b.pads[i] == 0 && b.dilations[i] == 1 && b.strides[i] == b.block[i] &&
+              b.counts[i] * b.block[i] == b.image[i];
+  }
+  return b;
+}
+
 }  // namespace
 
 absl::Status ImportDepthToSpace(Node& node) {
@@ -261,6 +326,46 @@ absl::Status ImportSpaceToDepth(Node& node) {
   const Value split = f.Reshape(node.input(0), {b.dims[0], b.dims[1], h, b.size, w, b.size});
   return f.Return(f.Reshape(f.Transpose(split, {0, 3, 5, 1, 2, 4}),
                             {b.dims[0], b.dims[1] * b.size * b.size, h, w}));
+}
+
+absl::Status ImportCol2Im(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const auto blocks, ReadColumns(node));
+  if (!blocks) return node.Unsupported("Col2Im needs constant sizes of the image and its blocks");
+  const Columns& b = *blocks;
+  const size_t axes = b.image.size();
+  const int64_t elements = Product(b.block), columns = Product(b.counts);
+  const Value x = node.input(0);
+  const DimExpr batch = x.type().dim(0), depth = FloorDiv(x.type().dim(1), node.Dim(elements));
+  Formula f(node);
+  Formula::Dims image = {batch, depth};
+  for (int64_t extent : b.image) image.push_back(node.Dim(extent));
+  if (b.tiles) {
+    Formula::Dims split = {batch, depth};
+    Numbers perm = {0, 1};
+    for (int64_t extent : b.block) split.push_back(node.Dim(extent));
+    for (int64_t count : b.counts) split.push_back(node.Dim(count));
+    for (size_t i = 0; i < axes; ++i) {
+      perm.push_back(static_cast<int64_t>(2 + axes + i));
+      perm.push_back(static_cast<int64_t>(2 + i));
+    }
+    return f.Return(f.Reshape(f.Transpose(f.Reshape(x, split), perm), image));
+  }
+  // Elements are added to rows of places; the last row takes what lies in the padding.
+  Numbers places;
+  for (int64_t element = 0; element < elements; ++element) {
+    for (int64_t column = 0; column < columns; ++column) {
+      places.push_back(b.Place(element, column));
+    }
+  }
+  const DimExpr count = node.Dim(elements * columns), area = node.Dim(Product(b.image));
+  const Value updates = f.Transpose(f.Reshape(x, {batch, depth, count}), {2, 0, 1});
+  const Value zeros = f.Expand(f.Scalar(x.type().dtype(), 0), {area + f.One(), batch, depth});
+  const Value sums = f.Make<ten::ScatterNdOp>(zeros, f.Reshape(f.Ints(places), {count, f.One()}),
+                                              updates, ten::ScatterNdOp::Attrs{.reduction = "add"});
+  const Value kept = f.Make<ten::SliceOp>(
+      sums,
+      ten::SliceOp::Attrs{.axes = {0}, .starts = {node.Dim(0)}, .ends = {area}, .steps = {1}});
+  return f.Return(f.Reshape(f.Transpose(kept, {1, 2, 0}), image));
 }
 
 absl::Status ImportAveragePool(Node& node) {

@@ -329,6 +329,33 @@ TEST(Adapters, ScatterAndGather) {
   EXPECT_EQ(ImportModel(elements).ResultType(), "tensor<2x3xf32>");
 }
 
+TEST(Adapters, Col2Im) {
+  auto columns = [](int depth, int count, int64_t height, int64_t width, int64_t block,
+                    const NamedValues& attributes) {
+    ModelBuilder model(18);
+    model.Input("x", {2, depth, count})
+        .Ints("image", {2}, {height, width})
+        .Ints("block", {2}, {1, block});
+    model.Node("Col2Im", {"x", "image", "block"}, {"out"}, attributes, "the_node").Output("out");
+    return ImportModel(model);
+  };
+  // Blocks side by side are moved.
+  const Imported tiles = columns(6, 8, 2, 12, 3, {{"strides", std::vector<int64_t>{1, 3}}});
+  EXPECT_EQ(tiles.Ops(), "ten.reshape ten.transpose ten.reshape");
+  EXPECT_EQ(tiles.ResultType(), "tensor<2x2x2x12xf32>");
+  // Those that overlap are added up: where element e of column c goes, (0, 0), (0, 1), (1, 0), …
+  const Imported overlap = columns(6, 2, 1, 3, 2, {});
+  EXPECT_EQ(overlap.ResultType(), "tensor<2x3x1x3xf32>");
+  EXPECT_EQ(ten::ScatterNdOp(overlap.Only("ten.scatter_nd")).reduction(), "add");
+  EXPECT_NE(overlap.Text().find("dense<[0, 1, 1, 2]>"), std::string::npos) << overlap.Text();
+  // What lies in the padding goes behind the image.
+  const Imported padded = columns(6, 2, 1, 2, 2, {{"pads", std::vector<int64_t>{0, 1, 0, 0}}});
+  EXPECT_NE(padded.Text().find("dense<[2, 0, 0, 1]>"), std::string::npos) << padded.Text();
+  EXPECT_TRUE(
+      columns(6, 2, 1, 3, 5, {})
+          .HasDiagnostic("the_node: error: Col2Im has blocks of 5 in an image of 3 along axis 1"));
+}
+
 TEST(Adapters, Constants) {
   ModelBuilder model(13);
   model.Node("Constant", {}, {"a"}, {{"value_float", 2.5f}}).Output("a");
