@@ -9,6 +9,7 @@
 // with what follows the sums there: a bias, and GELU or a residual.
 #include <immintrin.h>
 #include <omp.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dnnl.hpp"
@@ -185,12 +187,22 @@ __attribute__((target("avx2"))) double ReadGbytes(const std::vector<float>& memo
   return static_cast<double>(memory.size()) * 4 / Seconds(read, 1) * 1e-9;
 }
 
+// In huge pages where there are some, as the executor has weights and what kernels compute.
 struct Aligned {
-  explicit Aligned(size_t floats)
-      : data(static_cast<float*>(std::aligned_alloc(64, (floats * 4 + 127) / 64 * 64))) {}
+  static constexpr size_t kHugePage = size_t{2} << 20;
+
+  explicit Aligned(size_t floats) {
+    const size_t unit = 4 * floats < kHugePage ? 64 : kHugePage;
+    const size_t bytes = (4 * floats + 64 + unit - 1) / unit * unit;
+    data = static_cast<float*>(std::aligned_alloc(unit, bytes));
+    if (unit == kHugePage) madvise(data, bytes, MADV_HUGEPAGE);
+  }
   ~Aligned() { std::free(data); }
+  Aligned(Aligned&& other) noexcept : data(std::exchange(other.data, nullptr)) {}
   Aligned(const Aligned&) = delete;
   Aligned& operator=(const Aligned&) = delete;
+  Aligned& operator=(Aligned&&) = delete;
+
   float* data;
 };
 
@@ -235,7 +247,8 @@ class Onednn {
     Memory plain(b_desc, engine_, x.b);
     const auto bytes = static_cast<double>(made.weights_desc().get_size());
     for (int64_t i = CopiesOfWeights(bytes); i > 0; --i) {
-      packed_.emplace_back(made.weights_desc(), engine_);
+      space_.emplace_back(made.weights_desc().get_size() / sizeof(float) + 1);
+      packed_.emplace_back(made.weights_desc(), engine_, space_.back().data);
       dnnl::reorder(plain, packed_.back()).execute(stream_, plain, packed_.back());
     }
     stream_.wait();
@@ -257,6 +270,7 @@ class Onednn {
  private:
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
+  std::vector<Aligned> space_;
   std::vector<dnnl::memory> packed_;
   size_t calls_ = 0;
   dnnl::matmul matmul_;
@@ -285,28 +299,28 @@ class Ours {
       args_.epilogue.residual = x.residual, args_.epilogue.residual_row = s.n;
     }
     const auto* b = static_cast<float*>(x.b);
-    copies_.resize(Count(CopiesOfWeights(bytes_read())));
-    for (std::vector<float>& copy : copies_)
-      copy.resize(static_cast<size_t>(bytes_read() / 4) + 16);
+    for (int64_t i = CopiesOfWeights(bytes_read()); i > 0; --i) {
+      copies_.emplace_back(static_cast<size_t>(bytes_read() / 4) + 16);
+    }
     if (type == Type::kInt8) {
       // Any numbers do for the speed.
       std::vector<int8_t> values(Count(s.k * s.n));
       for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int8_t>(255 * b[i]);
       const std::vector<float> scale(Count(shape().groups() * s.n), 1.0f / 255);
-      for (std::vector<float>& copy : copies_) {
-        cpu::PackInt8B(shape(), values.data(), s.n, 1, scale.data(), Bytes(copy), one_);
+      for (Aligned& copy : copies_) {
+        cpu::PackInt8B(shape(), values.data(), s.n, 1, scale.data(), Bytes(copy.data), one_);
       }
       plan_ = cpu::PlanInt8Gemm(s.m, shape(), 1);
       space_.resize(plan_.scratch_bytes / 4 + 16);
     } else if (type == Type::kBf16) {
       std::vector<uint16_t> values(Count(s.k * s.n));
       for (size_t i = 0; i < values.size(); ++i) values[i] = kernels::BFloat16(b[i]).bits;
-      for (std::vector<float>& copy : copies_) {
-        cpu::PackBf16B({values.data(), s.n, 1}, s.k, s.n, Start(copy), one_);
+      for (Aligned& copy : copies_) {
+        cpu::PackBf16B({values.data(), s.n, 1}, s.k, s.n, copy.data, one_);
       }
       space_.resize(Count(s.m * cpu::Bf16RowOfA(s.k)) + 16);
     } else {
-      for (std::vector<float>& copy : copies_) cpu::PackB({b, s.n, 1}, s.k, s.n, Start(copy), one_);
+      for (Aligned& copy : copies_) cpu::PackB({b, s.n, 1}, s.k, s.n, copy.data, one_);
       args_.a_packed = cpu::PackingAPays(s.m, s.n, s.k);
       if (args_.a_packed) space_.resize(Count(s.m * s.k) + 16);
     }
@@ -314,12 +328,12 @@ class Ours {
 
   void Run() {
     cpu::GemmArgs g = args_;
-    std::vector<float>& packed = copies_[++calls_ % copies_.size()];
+    float* packed = copies_[++calls_ % copies_.size()].data;
     if (type_ == Type::kInt8) {
       cpu::Int8Gemm(g, shape(), Bytes(packed), plan_, Start(space_), one_);
       return;
     }
-    g.b = Start(packed);
+    g.b = packed;
     if (type_ == Type::kBf16) {
       cpu::ConvertToBf16(g.a, g.m, g.k, Start(space_), one_);
       g.a = Start(space_), g.a_row = cpu::Bf16RowOfA(g.k);
@@ -340,7 +354,7 @@ class Ours {
 
  private:
   cpu::Int8Shape shape() const { return {.k = s_.k, .n = s_.n, .group = 32}; }
-  static std::byte* Bytes(std::vector<float>& v) { return reinterpret_cast<std::byte*>(Start(v)); }
+  static std::byte* Bytes(float* data) { return reinterpret_cast<std::byte*>(data); }
   static float* Start(std::vector<float>& v) {
     const size_t past = reinterpret_cast<uintptr_t>(v.data()) % 64;
     return v.data() + (past == 0 ? 0 : (64 - past) / sizeof(float));
@@ -349,7 +363,7 @@ class Ours {
   Shape s_;
   Type type_;
   cpu::GemmArgs args_;
-  std::vector<std::vector<float>> copies_;
+  std::vector<Aligned> copies_;
   size_t calls_ = 0;
   std::vector<float> space_;
   cpu::Int8Plan plan_;

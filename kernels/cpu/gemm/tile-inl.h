@@ -84,13 +84,27 @@ void RunTile(const Tile& t) {
 }
 
 template <ActivationKind kKind>
-void RunFinish(const Finish& f) {
+void RunFinish(const Finish& finish) {
+  const Finish f = finish;  // the compiler knows that what is stored does not change it
   const Reg alpha = V::Set(f.alpha), beta = V::Set(f.beta);
   for (int64_t i = 0; i < f.rows; ++i) {
     const float* x = f.x + i * f.x_row;
     const float* add = f.residual == nullptr ? nullptr : f.residual + i * f.residual_row;
     float* y = f.y + i * f.y_row;
     int64_t j = 0;
+    for (; j + 2 * V::kLanes <= f.cols; j += 2 * V::kLanes) {
+      Reg value[2];
+      TENON_UNROLL
+      for (int v = 0; v < 2; ++v) {
+        value[v] = Activated<kKind>(V::Load(x + j + v * V::kLanes), alpha, beta);
+      }
+      if (add != nullptr) {
+        TENON_UNROLL
+        for (int v = 0; v < 2; ++v) value[v] = value[v] + V::Load(add + j + v * V::kLanes);
+      }
+      TENON_UNROLL
+      for (int v = 0; v < 2; ++v) V::Store(y + j + v * V::kLanes, value[v]);
+    }
     for (; j + V::kLanes <= f.cols; j += V::kLanes) {
       Reg value = Activated<kKind>(V::Load(x + j), alpha, beta);
       if (add != nullptr) value = value + V::Load(add + j);
