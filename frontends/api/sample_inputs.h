@@ -27,8 +27,8 @@ inline constexpr int kSampleKinds = 8;
 inline constexpr int kEdgeSample = kSampleKinds;
 
 // The same sample for the same function and kind, everywhere. Integers respect what they are used
-// for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row (but one of kEdgeSample).
-// `sizes` says the size of some symbols, and then inputs may be large.
+// for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row
+// (but one of kEdgeSample). `sizes` says the size of some symbols, and then inputs may be large.
 absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
                                     const std::map<std::string, int64_t>& sizes = {});
 // Inputs from input_N.pb or input_N.npy in a folder; a .pb that names an input goes there.

@@ -5,16 +5,6 @@
 #include "ir/core/asm_parser.h"
 
 namespace tenon {
-namespace {
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
 
 bool AsmParser::ParseStaticTensorType(Type& type, const char* what) {
   if (!Expect(TokenKind::kColon, "':' and a tensor type")) return false;

@@ -90,6 +90,8 @@ class Lexer {
 
 // The contents of a string token: quotes and escapes removed. nullopt if an escape is malformed.
 std::optional<std::string> Unescape(std::string_view quoted);
+// Of a digit in either case; -1 for any other character.
+int HexValue(char c);
 // Does the text read back as one kBareId token?
 bool IsBareIdentifier(std::string_view text);
 
