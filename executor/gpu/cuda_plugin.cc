@@ -51,7 +51,12 @@ absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenCudaDevice(int ordinal
     // Stays open: code of the plugin may run as long as the process does.
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      if (why.empty()) why = dlerror();
+      const char* const error = dlerror();
+      std::error_code ignored;
+      if (fs::exists(path, ignored)) {
+        return absl::UnavailableError(fmt::format("the CUDA kernels cannot be loaded: {}", error));
+      }
+      if (why.empty()) why = error;
       continue;
     }
     auto open =

@@ -9,6 +9,18 @@ namespace {
 
 constexpr int64_t kMostColumns = 256;  // of a head
 
+// The multiprocessors of a large GPU. Where there are fewer blocks, several share the keys of a
+// row, so many at least for each.
+constexpr int64_t kEnoughBlocks = 132;
+constexpr int64_t kRowsOfBlock = 16;
+constexpr int64_t kFewestKeys = 64;
+
+int64_t SplitsOf(const AttentionCall& call) {
+  const int64_t blocks = call.batch * call.heads * ((call.q_len + kRowsOfBlock - 1) / kRowsOfBlock);
+  if (blocks == 0) return 1;
+  return std::clamp<int64_t>(std::min(kEnoughBlocks / blocks, call.k_len / kFewestKeys), 1, 64);
+}
+
 AttentionOperand OperandOf(const TensorView& view, const AttentionCall::Layout& layout) {
   return {view.data, layout.batch, layout.head, layout.row, layout.element, layout.offset};
 }
@@ -95,7 +107,23 @@ KernelStatus Attention(const RunArgs& args) {
   p.scale = call.scale;
   p.softcap = call.softcap;
   p.mask_value = call.mask_value;
-  return QueueOf(args).Launch(p);
+  p.splits = SplitsOf(call);
+  p.parts = static_cast<float*>(args.scratch);
+  if (KernelStatus status = QueueOf(args).Launch(p); !status.ok() || p.splits == 1) return status;
+  return QueueOf(args).Launch(JoinAttentionParams{p.dtype, p.out, p.parts, p.batch, p.heads,
+                                                  p.q_len, p.splits, p.v_dim, p.nan_guard});
+}
+
+template <auto kReadCall>
+KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>&) {
+  const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
+  const int64_t splits = SplitsOf(call);
+  if (splits > 1) {
+    args.scratch_bytes = static_cast<size_t>(call.batch * call.heads * call.q_len * splits *
+                                             PartFloats(static_cast<int>(call.v_dim))) *
+                         sizeof(float);
+  }
+  return KernelStatus::Ok();
 }
 
 // Masks may be boolean. `head_columns`: an upper bound, or -1.
@@ -152,10 +180,14 @@ std::string SupportsNn(const CallSignature& call) {
 }  // namespace
 
 void AddAttentionKernels(KernelRegistry& registry) {
-  registry.Add(MakeKernel("fused.attention", "cuda.fused_attention",
-                          Attention<&AttentionCall::OfFused>, SupportsFused));
-  registry.Add(
-      MakeKernel("nn.attention", "cuda.attention", Attention<&AttentionCall::OfNn>, SupportsNn));
+  Kernel fused = MakeKernel("fused.attention", "cuda.fused_attention",
+                            Attention<&AttentionCall::OfFused>, SupportsFused);
+  fused.prepare = PrepareAttention<&AttentionCall::OfFused>;
+  registry.Add(fused);
+  Kernel nn =
+      MakeKernel("nn.attention", "cuda.attention", Attention<&AttentionCall::OfNn>, SupportsNn);
+  nn.prepare = PrepareAttention<&AttentionCall::OfNn>;
+  registry.Add(nn);
 }
 
 }  // namespace tenon::kernels::gpu

@@ -1,6 +1,7 @@
 // Attention with a running softmax: scores of a tile of keys live in registers, so memory grows
 // with the sequence and not with its square. A block has kRows query rows of one head; each warp
-// kRowsPerWarp of them, each lane one key of the tile, and then a column of v.
+// kRowsPerWarp of them, each lane one key of the tile, and then a column of v. Where there are few
+// rows, as in decoding, several blocks share their keys.
 #include "kernels/gpu/device_code.h"
 
 namespace tenon::kernels::gpu {
@@ -74,6 +75,11 @@ __device__ inline void LoadTile(const AttentionOperand& x, int64_t base, int64_t
   }
 }
 
+// Of sums whose scores were lowered by `most`, where all are lowered by `most_of_all`.
+__device__ inline float Weight(float most, float most_of_all) {
+  return most_of_all == -INFINITY ? 1.0f : expf(most - most_of_all);
+}
+
 // kColumns: columns of v and of the result for each lane.
 template <typename T, int kColumns>
 __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT AttentionParams p) {
@@ -86,9 +92,10 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
   const int warp_row = static_cast<int>(threadIdx.x) / kWarp * kRowsPerWarp;
 
   const int64_t tiles = (p.q_len + kRows - 1) / kRows;
-  for (int64_t task = blockIdx.x; task < p.batch * p.heads * tiles; task += gridDim.x) {
+  for (int64_t task = blockIdx.x; task < p.batch * p.heads * tiles * p.splits; task += gridDim.x) {
     int64_t rest = task;
-    const int64_t tile = DivMod(rest, tiles), h = DivMod(rest, p.heads), b = rest;
+    const int64_t split = DivMod(rest, p.splits), tile = DivMod(rest, tiles),
+                  h = DivMod(rest, p.heads), b = rest;
     const int64_t kv = h / p.heads_per_kv, first_row = tile * kRows;
     const int64_t rows = Clamp(p.q_len - first_row, 0, kRows);
     const Scores<T> scores = {p, b, h};
@@ -114,6 +121,11 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
     if (skips) {
       range.first = VisibleTo(p, first_row).first;
       range.end = VisibleTo(p, first_row + rows - 1).end;
+    }
+    if (p.splits > 1) {
+      const int64_t share = (range.end - range.first + p.splits - 1) / p.splits;
+      range.first += split * share;
+      range.end = Clamp(range.first + share, range.first, range.end);
     }
     for (int64_t first_key = range.first; first_key < range.end; first_key += kKeys) {
       const int64_t count = Clamp(range.end - first_key, 0, kKeys);
@@ -175,6 +187,23 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
     for (int r = 0; r < kRowsPerWarp; ++r) {
       const bool any = __any_sync(kAllLanes, seen[r]) != 0;
       if (warp_row + r >= rows) continue;
+      if (p.splits > 1) {
+        float* part =
+            p.parts +
+            (((b * p.heads + h) * p.q_len + first_row + warp_row + r) * p.splits + split) *
+                PartFloats(p.v_dim);
+        if (lane == 0) {
+          part[0] = most[r];
+          part[1] = total[r];
+          part[2] = any ? 1.0f : 0.0f;
+        }
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+          const int column = c * kWarp + lane;
+          if (column < p.v_dim) part[3 + column] = out[r][c];
+        }
+        continue;
+      }
       const int64_t at =
           p.out.offset + b * p.out.batch + h * p.out.head + (first_row + warp_row + r) * p.out.row;
       T* to = static_cast<T*>(const_cast<void*>(p.out.data)) + at;
@@ -188,13 +217,45 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
   }
 }
 
+// One warp a row.
+template <typename T>
+__global__ void __launch_bounds__(kThreads) Join(TENON_GRID_CONSTANT JoinAttentionParams p) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int64_t rows = p.batch * p.heads * p.q_len;
+  for (int64_t row = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp; row < rows;
+       row += static_cast<int64_t>(gridDim.x) * kWarps) {
+    const int size = PartFloats(p.v_dim);
+    const float* parts = p.parts + row * p.splits * size;
+    float most = -INFINITY, total = 0;
+    bool any = false;
+    for (int64_t s = 0; s < p.splits; ++s) {
+      most = fmaxf(most, parts[s * size]);
+      any = any || parts[s * size + 2] != 0;
+    }
+    // A part without any score has nothing to add, or NaN.
+    for (int64_t s = 0; s < p.splits; ++s)
+      total += parts[s * size + 1] * Weight(parts[s * size], most);
+    int64_t b = row;
+    const int64_t i = DivMod(b, p.q_len), h = DivMod(b, p.heads);
+    T* to = static_cast<T*>(const_cast<void*>(p.out.data)) + p.out.offset + b * p.out.batch +
+            h * p.out.head + i * p.out.row;
+    for (int column = lane; column < p.v_dim; column += kWarp) {
+      float sum = 0;
+      for (int64_t s = 0; s < p.splits; ++s) {
+        sum += parts[s * size + 3 + column] * Weight(parts[s * size], most);
+      }
+      to[column * p.out.element] = Narrow<T>(!any && p.nan_guard ? 0.0f : sum / total);
+    }
+  }
+}
+
 template <typename T, int kColumns>
 void LaunchAttention(StreamHandle stream, const AttentionParams& p) {
   const size_t shared = static_cast<size_t>(SharedFloats(p.dim, kColumns * kWarp)) * sizeof(float);
   if (shared > kUsualShared) TENON_ALLOW_SHARED((Attention<T, kColumns>), shared);
   const int64_t tiles = (p.q_len + kRows - 1) / kRows;
-  TENON_LAUNCH((Attention<T, kColumns>), BlocksFor(p.batch * p.heads * tiles, 1), kThreads, shared,
-               stream, p);
+  TENON_LAUNCH((Attention<T, kColumns>), BlocksFor(p.batch * p.heads * tiles * p.splits, 1),
+               kThreads, shared, stream, p);
 }
 
 }  // namespace
@@ -208,6 +269,12 @@ void LaunchOn(StreamHandle stream, const AttentionParams& p) {
     } else {
       LaunchAttention<T, 8>(stream, p);
     }
+  });
+}
+
+void LaunchOn(StreamHandle stream, const JoinAttentionParams& p) {
+  DispatchFloats(p.dtype, [&]<typename T>() {
+    TENON_LAUNCH(Join<T>, BlocksFor(p.batch * p.heads * p.q_len, kWarps), kThreads, 0, stream, p);
   });
 }
 

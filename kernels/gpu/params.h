@@ -391,6 +391,21 @@ struct AttentionParams {
   int dim, v_dim;
   int64_t window, causal_offset;
   float scale, softcap, mask_value;
+  // Into how many parts the keys of a row are divided, each with a block of its own; then `parts`
+  // takes what they find, PartFloats(v_dim) for each row and part, and JoinAttention the rest.
+  int64_t splits;
+  float* parts;
+};
+constexpr int PartFloats(int v_dim) { return v_dim + 3; }
+
+// The parts of an AttentionParams, joined: its rows in the order [batch, head, query].
+struct JoinAttentionParams {
+  DType dtype;
+  AttentionOperand out;
+  const float* parts;
+  int64_t batch, heads, q_len, splits;
+  int v_dim;
+  bool nan_guard;
 };
 
 // out[i] (m x n) = a[i] (m x k) * b[i] (k x n) for `batch` matrices, then the epilogue:

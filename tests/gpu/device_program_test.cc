@@ -10,6 +10,7 @@
 #include "executor/evaluator.h"
 #include "executor/gpu/transfers.h"
 #include "executor/passes.h"
+#include "executor/profiler.h"
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/sample_inputs.h"
@@ -199,6 +200,46 @@ TEST(DeviceProgramTest, BertHasNoFallbacksAndCopiesItsInputsAndItsResultOnly) {
   EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "MatMul"), 8);
   EXPECT_EQ(device->log().calls.front().kind, Call::Kind::kToDevice);
   EXPECT_EQ(device->log().calls.back().kind, Call::Kind::kSynchronize);
+}
+
+TEST(DeviceProgramTest, ResultsAreWaitedForOnce) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Compiled> llama = CompileModel("llama_past.sdpa.ts17", device);
+  ASSERT_TRUE(llama.ok()) << llama.status();
+  ASSERT_GT(llama->program.outputs().size(), 2u);
+  const absl::StatusOr<Sample> sample = SampleInputs(llama->model.main(), 0);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  Session session = llama->program.NewSession();
+  ASSERT_TRUE(session.Run(sample->inputs).ok());
+  device->log().calls.clear();
+  ASSERT_TRUE(session.Run(sample->inputs).ok());
+  EXPECT_GT(device->log().Count(Call::Kind::kToHost), 3);
+  EXPECT_EQ(device->log().Count(Call::Kind::kSynchronize), 1);
+}
+
+TEST(DeviceProgramTest, ProfilesHoldTheDevicesTimes) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  Session session = bert->program.NewSession();
+  ASSERT_TRUE(session.Run(sample->inputs).ok());
+  for (int run = 0; run < 2; ++run) {
+    Profiler profiler;
+    device->log().calls.clear();
+    ASSERT_TRUE(session.Run(sample->inputs, {.cancel = nullptr, .profiler = &profiler}).ok());
+    // An event before and one behind each kernel, copies too.
+    const auto events = static_cast<int64_t>(profiler.events().size());
+    EXPECT_GE(events, device->log().Launches("Attention") + 3);
+    EXPECT_EQ(device->log().Count(Call::Kind::kRecord), 2 * events);
+    int64_t end = 0;
+    for (const Profiler::Event& event : profiler.events()) {
+      EXPECT_GE(event.begin_ns, end);
+      EXPECT_GE(event.end_ns, event.begin_ns);
+      end = event.end_ns;
+    }
+  }
 }
 
 TEST(DeviceProgramTest, IntermediatesShareOneArena) {

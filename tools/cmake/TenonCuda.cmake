@@ -15,6 +15,7 @@ if(TENON_ENABLE_CUDA)
   target_compile_options(tenon_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
   target_include_directories(tenon_cuda PRIVATE "${PROJECT_SOURCE_DIR}" "${TENON_GENERATED_DIR}")
   target_link_libraries(tenon_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)
+  target_link_options(tenon_cuda PRIVATE -Wl,-z,defs)  # what is missing shows here, not on the machine with the device
   if(TENON_INSTALL)
     include(GNUInstallDirs)
     install(TARGETS tenon_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
