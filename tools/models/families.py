@@ -11,6 +11,7 @@ import transformers
 
 import families_decoder
 import families_encdec
+import families_more
 import families_past
 import families_text
 import families_torchvision
@@ -168,6 +169,7 @@ FAMILIES: dict[str, Callable[[str, str], Case]] = {
     **families_past.FAMILIES,
     **families_encdec.FAMILIES,
     **families_vision.FAMILIES,
+    **families_more.FAMILIES,
     **families_torchvision.FAMILIES,
     "bert": text(T.BertModel, T.BertConfig),
     "bert_pooled": text(T.BertModel, T.BertConfig, outputs=("last_hidden_state", "pooler_output"),
