@@ -133,7 +133,8 @@ FAMILIES = {
         "mixtral", "olmoe", "flex_olmo", "qwen2_moe", "qwen3_moe", "phimoe", "granitemoe", "granitemoeshared",
         "glm4_moe", "dots1")},
     **{kind.replace("-", "_"): encoder_decoder(kind, BART) for kind in (
-        "bigbird_pegasus", "pegasus_x", "mvp", "fsmt", "nllb-moe")},
+        "bigbird_pegasus", "mvp", "fsmt", "nllb-moe")},
+    "pegasus_x": encoder_decoder("pegasus_x", BART, block_size=8, num_global_tokens=4),
     **{kind: encoder_decoder(kind, T5) for kind in ("longt5", "switch_transformers", "umt5")},
     "dinov3_vit": image("dinov3_vit"),
     "dinov3_convnext": image("dinov3_convnext", hidden_sizes=[16, 24, 32, 48], depths=[1, 1, 1, 1]),
