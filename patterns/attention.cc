@@ -433,22 +433,27 @@ Rule RepeatedHeads(const char* name, const char* layout, const char* file = __bu
 }
 
 // The same where there is one head for all, made as many as the queries have.
-Rule ExpandedHead() {
+Rule ExpandedHead(const char* name, const char* k_layout, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
   AttentionAttrs a;
   AttentionVals x;
   Dim B("B"), H("H"), T("T"), D("D"), E("E");
+  const bool swapped = std::string(k_layout) == "bhds";
   fused::AttentionArgs match = a.args(), made = a.args();
-  match.k_layout = match.v_layout = made.k_layout = made.v_layout = "bhsd";
+  match.k_layout = made.k_layout = k_layout;
+  match.v_layout = made.v_layout = "bhsd";
   match.kv_num_heads = kAny;
   made.kv_num_heads = 1;
   Val k = Expand(x.k, {.shape = kAny}), v = Expand(x.v, {.shape = kAny});
-  return Rule("attention-expanded-head")
-      .Summary("a head of keys and values made as many as the queries have is shared")
+  return Rule(name, file, line)
+      .Summary(swapped ? "… with its keys transposed"
+                       : "a head of keys and values made as many as the queries have is shared")
       .Match(fused::Attention(x.q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
       .Keep(k)
       .Keep(v)
-      .Where(ShapeIs(x.k, {B, 1, T, D}) && ShapeIs(x.v, {B, 1, T, E}) && ShapeIs(k, {B, H, T, D}) &&
-             ShapeIs(v, {B, H, T, E}))
+      .Where(ShapeIs(x.k, swapped ? std::vector<Dim>{B, 1, D, T} : std::vector<Dim>{B, 1, T, D}) &&
+             ShapeIs(k, swapped ? std::vector<Dim>{B, H, D, T} : std::vector<Dim>{B, H, T, D}) &&
+             ShapeIs(x.v, {B, 1, T, E}) && ShapeIs(v, {B, H, T, E}))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
       .Lowers("repeated heads");
 }
@@ -511,12 +516,17 @@ Rule AttentionAppend() {
   args.kv_num_heads = G;
   Val attention =
       fused::Attention(x.q, keys, values, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), args);
-  Val made = x.Made(x.q, x.k, x.v, args);
+  // The present keys and values are equally long, and so are the past ones, whatever their types
+  // say.
+  Val past_value = Reshape(x.past_value, {.shape = {B, G, P, E}});
+  Val made =
+      fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, x.past_key, past_value, args);
   return Rule("attention-append")
       .Summary("attention appends its keys and values to those of the past")
       .Match({attention, keys, values})
       .Where(ShapeIs(x.past_key, {B, G, P, D}) && ShapeIs(x.k, {B, G, S, D}) &&
-             ShapeIs(x.past_value, {B, G, P, E}) && ShapeIs(x.v, {B, G, S, E}))
+             ShapeIs(x.past_value, {B, G, AnyDim(), E}) && ShapeIs(x.v, {B, G, S, E}) &&
+             ShapeIs(values, {B, G, P + S, E}))
       .Replace({made, made.result(1), made.result(2)})
       .RequireKernel();
 }
@@ -586,7 +596,8 @@ RuleSet AttentionRules() {
           AbsorbSplit("attention-split-v", Side::kV),
           RepeatedHeads("attention-repeated-heads", "bhsd"),
           RepeatedHeads("attention-repeated-heads-inner", "bshd"),
-          ExpandedHead(),
+          ExpandedHead("attention-expanded-head", "bhsd"),
+          ExpandedHead("attention-expanded-head-swapped", "bhds"),
           AttentionMergeTranspose(),
           AttentionMergeReshape(),
           AttentionMergeRows(),

@@ -207,6 +207,35 @@ Rule JoinProduct() {
       .Lowers("views before products");
 }
 
+// The same where only one factor is such a view: the other one's batches are split, too.
+Rule JoinProductOfOne(const char* name, bool first, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  Val a("a"), b("b");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Dim B("B"), H("H"), P("P"), Q("Q"), U("U"), V("V");
+  auto joined = [&](const Val& v, const Dim& rows, const Dim& columns) {
+    return Reshape(v, {.shape = {B * H, rows, columns}});
+  };
+  auto split = [&](const Val& v, const Dim& rows, const Dim& columns) {
+    return Reshape(v, {.shape = {B, H, rows, columns}});
+  };
+  Val product = Matmul(first ? a : split(a, P, Q), first ? split(b, U, V) : b,
+                       {.transpose_a = ta, .transpose_b = tb});
+  auto shape = [](bool t, bool u, DimExpr batches, DimExpr p, DimExpr q, DimExpr x, DimExpr y) {
+    return Dims{batches, t ? q : p, u ? x : y};
+  };
+  return Rule(name, file, line)
+      .Summary(first ? "… also when only its first factor is such a view"
+                     : "… also when only its second factor is such a view")
+      .Match(Matmul(first ? joined(a, P, Q) : a, first ? b : joined(b, U, V),
+                    {.transpose_a = ta, .transpose_b = tb}))
+      .Where(first ? ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B * H, U, V})
+                   : ShapeIs(b, {B, H, U, AnyDim()}) && ShapeIs(a, {B * H, P, Q}))
+      .Where(IsFloat(a) && !IsConstant(first ? b : a))
+      .Replace(Reshape(product, {.shape = Compute(shape, ta, tb, B * H, P, Q, U, V)}))
+      .Lowers("views before products");
+}
+
 Rule JoinScale(const char* name, bool divides, const char* file = __builtin_FILE(),
                int line = __builtin_LINE()) {
   Scores s;
@@ -414,6 +443,8 @@ RuleSet ScoresRules() {
           ThirdSum(),
           ZeroedProbabilities(),
           JoinProduct(),
+          JoinProductOfOne("join-product-of-first", true),
+          JoinProductOfOne("join-product-of-second", false),
           JoinScale("join-scale", false),
           JoinScale("join-quotient", true),
           JoinSum("join-sum", true),
