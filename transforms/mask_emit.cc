@@ -158,13 +158,8 @@ Value Emitter::Leaf(const struct Term& t) {
   checked_.insert(checked_.end(), checks.begin(), checks.end());
   const DimExpr batch = batch_axis >= 0 ? extent(kBatch) : one;
   const DimExpr keys = key_axis >= 0 ? extent(kKey) : one;
-  if (short_keys) {
-    x = Reshaped(x, {batch, *short_keys});
-    if (!x || !Computable({&keys, 1}, x)) return Value();
-    x = Note(ten::ExpandOp::Create(builder_, location_, x, {.shape = {batch, keys}}));
-  }
-  // Fails where the extents of keys differ in another way: an expand may also lengthen `keys`.
-  return x ? Reshaped(x, {batch, keys}) : Value();
+  // Attention broadcasts it, and fails where it does not fit.
+  return Reshaped(x, {batch, short_keys ? *short_keys : keys});
 }
 
 Value Emitter::Question(AtomId a) {

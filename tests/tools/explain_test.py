@@ -221,7 +221,7 @@ LLAMA_CASES = [
     ('values changed behind the past, asked at the node', lambda t: insert_after(t, ATTN + 'Concat_6', 'ten.abs'),
      f'attention-append@{ATTN}Concat_6', [f'stopped at planted: ten.abs stands between ten.concat at {ATTN}Concat_6']),
     ('the past behind the keys', lambda t: swap_operands(t, ATTN + 'Concat_5'), 'attention-append',
-     [f'stopped at {ATTN}Concat_6: a dimension of \'past_value\' is past, the rule wants seq (its P)']),
+     [f'stopped at {ATTN}Concat_6: a dimension of \'v\' is seq, the rule wants past (its S)']),
 ]
 
 
