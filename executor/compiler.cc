@@ -49,10 +49,10 @@ class Compiler {
       program_->options.weights = std::make_shared<PackedWeights>(PackedWeights::Options());
     program_->context = &func->context();
   }
-  explicit Compiler(Compiler& outer)
-      : func_(outer.func_), program_(std::make_shared<ProgramImpl>()), outer_(&outer) {
-    program_->options = outer.program_->options;
-    program_->context = outer.program_->context;
+  explicit Compiler(Compiler* outer)
+      : func_(outer->func_), program_(std::make_shared<ProgramImpl>()), outer_(outer) {
+    program_->options = outer->program_->options;
+    program_->context = outer->program_->context;
   }
 
   absl::StatusOr<std::shared_ptr<const ProgramImpl>> Run() {
@@ -246,7 +246,7 @@ class Compiler {
     }
     if (instruction.kind != Instruction::Kind::kIf) instruction.loop = PartsOfLoop(op);
     for (unsigned r = 0; r < op.num_regions(); ++r) {
-      Compiler inner(*this);
+      Compiler inner(this);
       NestedProgram nested;
       TENON_ASSIGN_OR_RETURN(nested.program, inner.RunRegion(op, op.region(r).front()));
       for (int number : inner.captures()) {
