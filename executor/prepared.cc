@@ -265,8 +265,8 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) [[unlikely]]
       break;
     if (step.reads_host) [[unlikely]] {
-      const kernels::KernelStatus status = staging_->Finish();
-      if (!status.ok()) return program.KernelError(program.instructions[step.instruction], status);
+      // An earlier operation's error, which names it.
+      TENON_RETURN_IF_ERROR(ToStatus(staging_->Finish()));
     }
     if (step.run == nullptr) [[unlikely]] {
       TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), step.args.inputs,

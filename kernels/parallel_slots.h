@@ -17,7 +17,9 @@ int CurrentSlot();
 template <typename F>
 void ForRangesInSlots(ParallelFor& parallel, int64_t slots, int64_t n, int64_t grain, F&& f) {
   if (n <= 0) return;
-  if (slots < parallel.num_threads()) return f(int64_t{0}, int64_t{0}, n);
+  if (n <= grain || slots == 1 || slots < parallel.num_threads()) {
+    return f(int64_t{0}, int64_t{0}, n);
+  }
   parallel(n, grain, [&](int64_t begin, int64_t end) { f(int64_t{CurrentSlot()}, begin, end); });
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/thread_pool.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,6 +23,9 @@ constexpr int64_t kChunksPerThread = 4;
 
 // Workers are moved at most so often (nanoseconds): a system call for each of them.
 constexpr int64_t kMoveInterval = 200'000;
+
+// Of more threads than cores those that look out for work take time from those that have some.
+constexpr std::chrono::nanoseconds kCrowdedSpin = std::chrono::microseconds(20);
 
 struct ThisThread {
   bool in_region = false;  // executes a chunk
@@ -140,13 +144,14 @@ struct Workers::Region {
   const std::atomic<bool>* cancelled = nullptr;
   alignas(64) std::atomic<uint32_t> finished{0};  // by workers
 
-  // `serial`: of the region that the claimant has joined; none: it joins now.
+  // `serial`: of the region that the claimant has joined, which may be over, with another in its
+  // place; none: it joins now.
   std::optional<Progress> Claim(std::optional<uint32_t> serial) {
     uint64_t word = progress.load(std::memory_order_acquire);
     for (;;) {
       const Progress p = Progress::Unpack(word);
-      const bool joins = serial != p.serial;
-      if (p.next >= p.chunks || (joins && p.tickets == 0)) return std::nullopt;
+      const bool joins = !serial.has_value();
+      if (p.next >= p.chunks || (joins ? p.tickets == 0 : *serial != p.serial)) return std::nullopt;
       Progress after = p;
       ++after.next;
       if (joins) --after.tickets;
@@ -169,7 +174,10 @@ struct Workers::Region {
 };
 
 Workers::Workers(const Options& options)
-    : options_(options), regions_(std::make_unique<std::array<Region, kMaxRegions>>()) {
+    : options_(options),
+      process_(getpid()),
+      cores_(static_cast<int>(std::thread::hardware_concurrency())),
+      regions_(std::make_unique<std::array<Region, kMaxRegions>>()) {
   Ensure(options.threads > 0 ? options.threads
                              : static_cast<int>(std::thread::hardware_concurrency()));
 }
@@ -223,14 +231,21 @@ Workers::Region* Workers::Reserve() {
 
 // With several callers workers go wherever the scheduler finds room.
 void Workers::KeepOff(int core, int64_t now) {
+  if (callers_.load(std::memory_order_relaxed) > 1) core = -1;
   if (core == kept_off_.load(std::memory_order_relaxed)) return;
-  if (callers_.load(std::memory_order_relaxed) > 1) return;
   if (now - moved_.load(std::memory_order_relaxed) < kMoveInterval) return;
+  // A child made by fork() has no workers; their handles may stand for the calling thread there.
+  if (getpid() != process_) return;
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  for (WorkerThread& worker : threads_) worker.KeepOff(core);
+  // Of the calling thread, and of the process's first one.
+  cpu_set_t callers, first;
+  if (sched_getaffinity(0, sizeof(callers), &callers) != 0) CPU_ZERO(&callers);
+  if (sched_getaffinity(process_, sizeof(first), &first) != 0) CPU_ZERO(&first);
+  CPU_OR(&callers, &callers, &first);
+  for (WorkerThread& worker : threads_) worker.KeepOff(core, callers);
   kept_off_.store(core, std::memory_order_relaxed);
-  moved_.store(now, std::memory_order_relaxed);
+  moved_.store(Now(), std::memory_order_relaxed);
 }
 
 // Wakes sleepers, if there are any; without a system call otherwise.
@@ -315,7 +330,8 @@ Workers::Help Workers::HelpAny() {
   for (Region& region : *regions_) {
     if (!region.open()) continue;
     // On the caller's own core a worker would take from it what it adds.
-    if (options_.adaptive && region.core.load(std::memory_order_relaxed) == sched_getcpu()) {
+    const int core = region.core.load(std::memory_order_relaxed);
+    if (options_.adaptive && core >= 0 && core == sched_getcpu()) {
       if (help == Help::kNone) help = Help::kWrongCore;
       continue;
     }
@@ -342,7 +358,10 @@ void Workers::Work() {
     if (stop_.load(std::memory_order_relaxed)) return;
     const Help help = HelpAny();
     if (help == Help::kGiven) continue;
-    const auto spin = help == Help::kWrongCore ? std::chrono::nanoseconds(0) : options_.spin;
+    const bool crowded = num_workers_.load(std::memory_order_relaxed) >= cores_;
+    const auto spin = help == Help::kWrongCore ? std::chrono::nanoseconds(0)
+                      : crowded                ? std::min(options_.spin, kCrowdedSpin)
+                                               : options_.spin;
     if (!Spin(spin, [&] { return news_.load(std::memory_order_acquire) != seen; })) {
       news_.wait(seen, std::memory_order_acquire);
     }

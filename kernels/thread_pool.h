@@ -2,6 +2,8 @@
 #ifndef TENON_KERNELS_THREAD_POOL_H_
 #define TENON_KERNELS_THREAD_POOL_H_
 
+#include <sys/types.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -35,6 +37,7 @@ class Workers {
     int threads = 0;  // the caller's included; 0: one per core that this process may use
     // How long an idle worker looks out for work before it sleeps. To wake a sleeping thread takes
     // tens of microseconds, and hundreds where the host of a virtual machine wakes its processor.
+    // At most 20 us where there are more threads than cores.
     std::chrono::nanoseconds spin = std::chrono::microseconds(200);
     // How long a caller does so whose last chunks others are finishing.
     std::chrono::nanoseconds caller_spin = std::chrono::milliseconds(1);
@@ -91,6 +94,8 @@ class Workers {
   void Announce(int64_t wanted);
 
   const Options options_;
+  const pid_t process_;  // that has the workers
+  const int cores_;
   const std::unique_ptr<std::array<Region, kMaxRegions>> regions_;
   PoolGovernor governor_;
   std::atomic<int> callers_{0};

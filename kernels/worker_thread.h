@@ -20,19 +20,22 @@ class WorkerThread {
   void Join() { thread_.join(); }
   pthread_t handle() { return thread_.native_handle(); }
 
-  // From now on it may run on all cores that it was allowed to run on, but for this one. It leaves
-  // that at once, also where it waits for its turn there. No effect on a thread that may run on no
-  // other core. What others allowed it in the meantime counts.
-  void KeepOff(int core) {
+  // From now on it may run on all cores that it was allowed to run on, but for this one (-1: on
+  // all). It leaves that at once, also where it waits for its turn there. No effect on a thread
+  // that may run on no other core. What somebody else has set in the meantime counts. `others`:
+  // where other threads of the process may run, its callers for one. It is not allowed more than
+  // these and what it may use now: so a mask that is given to all threads of the process is kept
+  // to, even where it is what this thread had.
+  void KeepOff(int core, const cpu_set_t& others) {
     const pthread_t thread = handle();
     cpu_set_t now;
-    if (core < 0 || core >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof(now), &now) != 0) {
-      return;
-    }
+    if (core >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof(now), &now) != 0) return;
     if (!CPU_EQUAL(&now, &set_)) allowed_ = now;
-    set_ = allowed_;
-    CPU_CLR(core, &set_);
-    if (CPU_COUNT(&set_) == 0) set_ = allowed_;
+    CPU_OR(&set_, &now, &others);
+    CPU_AND(&set_, &set_, &allowed_);
+    const cpu_set_t all = set_;
+    if (core >= 0) CPU_CLR(core, &set_);
+    if (CPU_COUNT(&set_) == 0) set_ = all;
     if (!CPU_EQUAL(&now, &set_)) pthread_setaffinity_np(thread, sizeof(set_), &set_);
   }
 

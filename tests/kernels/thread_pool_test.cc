@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -97,6 +99,22 @@ TEST(ThreadPool, SlotsAreNotShared) {
     ++calls;
   });
   EXPECT_EQ(calls, 1);
+}
+
+// A worker that comes late to the end of a region finds the next one, of another size, in its
+// place.
+TEST(ThreadPool, SlotsAreThoseOfTheRegion) {
+  const std::shared_ptr<Workers> workers = Make(4);
+  ThreadPool four(4, workers), two(2, workers);
+  std::array<std::atomic<int>, 4> inside = {};
+  for (int i = 0; i < 20000; ++i) {
+    ThreadPool& pool = i % 3 == 2 ? two : four;
+    ForRangesInSlots(pool, pool.num_threads(), 5, 1, [&](int64_t slot, int64_t, int64_t) {
+      ASSERT_LT(slot, pool.num_threads());
+      EXPECT_EQ(++inside[static_cast<size_t>(slot)], 1);
+      --inside[static_cast<size_t>(slot)];
+    });
+  }
 }
 
 TEST(ThreadPool, RepeatedRegionsWithAndWithoutSpinning) {
@@ -243,10 +261,15 @@ std::vector<int> CoresOf(pthread_t thread) {
   return cores;
 }
 
-void Restrict(pthread_t thread, const std::vector<int>& cores) {
+cpu_set_t SetOf(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (int core : cores) CPU_SET(core, &set);
+  return set;
+}
+
+void Restrict(pthread_t thread, const std::vector<int>& cores) {
+  const cpu_set_t set = SetOf(cores);
   ASSERT_EQ(pthread_setaffinity_np(thread, sizeof(set), &set), 0);
 }
 
@@ -280,21 +303,61 @@ TEST(WorkerThread, IsKeptOffOneCoreAtATime) {
   }));
   const std::vector<int> but_first(cores.begin() + 1, cores.end());
   const std::vector<int> but_last(cores.begin(), cores.end() - 1);
-  worker.KeepOff(cores.front());
+  const cpu_set_t others = SetOf(cores);
+  worker.KeepOff(cores.front(), others);
   EXPECT_EQ(CoresOf(worker.handle()), but_first);
-  worker.KeepOff(cores.back());
+  worker.KeepOff(cores.back(), others);
   EXPECT_EQ(CoresOf(worker.handle()), but_last);
+  worker.KeepOff(-1, others);
+  EXPECT_EQ(CoresOf(worker.handle()), cores);
   // What others say counts, and one core is left to it.
   Restrict(worker.handle(), {cores.back()});
-  worker.KeepOff(cores.front());
+  worker.KeepOff(cores.front(), others);
   EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{cores.back()});
-  worker.KeepOff(cores.back());
+  worker.KeepOff(cores.back(), others);
   EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{cores.back()});
-  worker.KeepOff(-1);
-  worker.KeepOff(CPU_SETSIZE);
+  worker.KeepOff(-1, others);
+  worker.KeepOff(CPU_SETSIZE, others);
   EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{cores.back()});
+  // Also where it is what the thread had, if all others were given it.
+  Restrict(worker.handle(), cores);
+  worker.KeepOff(cores.front(), others);
+  worker.KeepOff(cores.back(), SetOf(but_first));
+  for (int core : CoresOf(worker.handle())) EXPECT_NE(core, cores.front());
   stop = true;
   worker.Join();
+}
+
+// Workers are gone there, and what they were may stand for the thread that calls.
+TEST(ThreadPool, ChildrenOfAForkKeepTheirCores) {
+  const std::vector<int> cores = CoresOf(pthread_self());
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  ThreadPool pool(2, std::make_shared<Workers>(Workers::Options{.threads = 2}));
+  std::atomic<int64_t> sum = 0;
+  const auto run = [&] { pool(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; }); };
+  run();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // From core to core, so that there is something to be kept off.
+    bool kept = true;
+    for (int core : cores) {
+      Restrict(pthread_self(), {core});
+      std::this_thread::sleep_for(microseconds(300));
+      run();
+      kept = kept && CoresOf(pthread_self()) == std::vector<int>{core};
+    }
+    Restrict(pthread_self(), cores);
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(microseconds(300));
+      run();
+    }
+    _exit(kept && CoresOf(pthread_self()) == cores ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(ThreadPool, GrowsOnRequest) {
