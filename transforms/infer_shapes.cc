@@ -214,18 +214,25 @@ class Inference {
 
   // What a branch demands of extents that inputs bind holds in that branch only, so the types of
   // what it reads from outside stay. It reads a reshape instead, which fails where the demand does.
+  // A demand that no such reshape checks is not believed: what the branch computes from it would be
+  // wrong before the operation that demands it runs, or where none is left.
   bool RefineBranch(Region& branch) {
-    DimFacts facts;
-    for (const std::string& symbol : kept_) facts.Keep(symbol);
-    for (Operation& op : branch.front()) facts.Learn(op);
+    DimFacts demanded, checked;
+    for (const std::string& symbol : kept_) demanded.Keep(symbol);
+    for (Operation& op : branch.front()) demanded.Learn(op);
+    for (Operation* op : ReadersOfElements(branch.front())) {
+      for (OpOperand& operand : op->operands()) {
+        const Type type = operand.get().type();
+        if (IsCaptured(operand, branch) && ChangesOneExtent(demanded, type))
+          checked.Define(type, demanded.Resolve(type));
+      }
+    }
     bool changed = false;
     std::vector<OpOperand*> captured;
     const auto visit = [&](Operation* op) {
-      changed |= facts.Resolve(*op);
+      changed |= checked.Resolve(*op);
       for (OpOperand& operand : op->operands()) {
-        const Type type = operand.get().type();
-        if (type.is_tensor() && facts.Resolve(type) != type &&
-            !branch.parent()->IsAncestorOf(operand.get().parent_block()->parent_op()))
+        if (IsCaptured(operand, branch) && ChangesOneExtent(checked, operand.get().type()))
           captured.push_back(&operand);
       }
     };
@@ -235,7 +242,7 @@ class Inference {
       const Value value = operand->get();
       Value& made = refined[value.impl()];
       if (!made) {
-        const Type type = facts.Resolve(value.type());
+        const Type type = checked.Resolve(value.type());
         OpBuilder builder = OpBuilder::Before(branch.front().front());
         const absl::StatusOr<ten::ReshapeOp> reshape =
             ten::ReshapeOp::Create(builder, operand->owner()->location(), value,
@@ -247,6 +254,39 @@ class Inference {
       operand->set(made);
     }
     return changed || !refined.empty();
+  }
+
+  static bool IsCaptured(const OpOperand& operand, Region& branch) {
+    return !branch.parent()->IsAncestorOf(operand.get().parent_block()->parent_op());
+  }
+
+  // Do the facts give one extent of `type`, a symbol, another name? Then a reshape, which counts
+  // elements, checks it; with two, another shape of as many elements would pass.
+  static bool ChangesOneExtent(const DimFacts& facts, Type type) {
+    if (!type.is_tensor()) return false;
+    int changed = 0;
+    for (DimExpr d : type.dims()) {
+      if (facts.Resolve(d) != d) changed += d.kind() == DimExpr::Kind::kSymbol ? 1 : 2;
+    }
+    return changed == 1;
+  }
+
+  // Operations of the block, in its order, that stay when what only computes shapes is gone.
+  std::vector<Operation*> ReadersOfElements(Block& block) const {
+    std::set<const Operation*> needed;
+    std::vector<Operation*> found;
+    for (Operation* op = block.back(); op != nullptr; op = op->prev()) {
+      const bool stays = op == block.back() || !op->Has(Trait::kPure) || needed.count(op) > 0;
+      if (!stays || Isa<ten::ShapeOp>(op)) continue;
+      found.push_back(op);
+      op->Walk([&](Operation* inner) {
+        for (OpOperand& operand : inner->operands()) {
+          if (data_.FindKnown(operand.get()) == nullptr) needed.insert(operand.get().defining_op());
+        }
+      });
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
   }
 
   void RefineCarried(Operation& loop) {
