@@ -231,18 +231,22 @@ class Classifier {
   using Guess = std::optional<std::pair<DimExpr, DimExpr>>;
 
   static Guess LengthOfLeaves(const mask::TermStore& store, mask::Ref function) {
+    std::set<mask::Ref> seen;
     for (mask::AtomId a : store.AtomsOf(function)) {
       const mask::Atom& atom = store.atom(a);
       if (atom.kind != mask::Atom::Kind::kNonZero) continue;
-      if (const Guess length = LengthOfLeaf(store, atom.term)) return length;
+      if (const Guess length = LengthOfLeaf(store, atom.term, seen)) return length;
     }
     return std::nullopt;
   }
 
-  static Guess LengthOfLeaf(const mask::TermStore& store, mask::Ref end) {
+  // `seen`: terms without one; terms share their arguments.
+  static Guess LengthOfLeaf(const mask::TermStore& store, mask::Ref end,
+                            std::set<mask::Ref>& seen) {
+    if (!seen.insert(end).second) return std::nullopt;
     const mask::Term& term = store.term(end);
     for (mask::Ref argument : term.arguments) {
-      if (const Guess length = LengthOfLeaf(store, argument)) return length;
+      if (const Guess length = LengthOfLeaf(store, argument, seen)) return length;
     }
     const DimExpr keys = store.ranges.extent(mask::kKey);
     std::vector<std::string_view> symbols;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_join.h"
 #include "fmt/format.h"
@@ -205,6 +207,54 @@ MaskClass Prover::Run() {
   return made;
 }
 
+// Walks two functions together.
+class Comparison {
+ public:
+  Comparison(const TermStore& a, const TermStore& b, DimExpr one) : a_(a), b_(b), one_(one) {}
+
+  bool Same(Ref r, Ref s) {
+    // Terms share their arguments. After the first difference nobody asks again.
+    if (!seen_.emplace(r, s).second) return true;
+    const Term &x = a_.term(r), &y = b_.term(s);
+    if (x.kind != y.kind || x.dtype != y.dtype) return false;
+    switch (x.kind) {
+      case Term::Kind::kNumber:
+        return x.number == y.number || (std::isnan(x.number) && std::isnan(y.number));
+      case Term::Kind::kAffine:
+        return x.affine == y.affine;
+      case Term::Kind::kLeaf:
+        return SameLeaf(x, y);
+      case Term::Kind::kApply:
+        return x.op == y.op &&
+               std::equal(x.arguments.begin(), x.arguments.end(), y.arguments.begin(),
+                          y.arguments.end(), [this](Ref p, Ref q) { return Same(p, q); });
+      case Term::Kind::kChoice: {
+        const Atom &p = a_.atom(x.atom), &q = b_.atom(y.atom);
+        if (p.kind != q.kind) return false;
+        const bool same =
+            p.kind == Atom::Kind::kAtLeastZero ? p.affine == q.affine : Same(p.term, q.term);
+        return same && Same(x.hi, y.hi) && Same(x.lo, y.lo);
+      }
+    }
+    return false;
+  }
+
+ private:
+  bool SameLeaf(const Term& x, const Term& y) const {
+    if (x.leaf != y.leaf || x.index.size() != y.index.size()) return false;
+    for (size_t axis = 0; axis < x.index.size(); ++axis) {
+      const bool is_one = x.leaf.type().dim(static_cast<int64_t>(axis)) == one_;
+      if (is_one ? !y.index[axis].is_constant(0) : !(x.index[axis] == y.index[axis])) return false;
+    }
+    return true;
+  }
+
+  const TermStore& a_;
+  const TermStore& b_;
+  DimExpr one_;
+  std::set<std::pair<Ref, Ref>> seen_;
+};
+
 }  // namespace
 
 std::string MaskClass::Name() const {
@@ -217,36 +267,7 @@ std::string MaskClass::Name() const {
 }
 
 bool SameAtOne(const TermStore& a, Ref r, const TermStore& b, Ref s, DimExpr one) {
-  const Term &x = a.term(r), &y = b.term(s);
-  if (x.kind != y.kind || x.dtype != y.dtype) return false;
-  switch (x.kind) {
-    case Term::Kind::kNumber:
-      return x.number == y.number || (std::isnan(x.number) && std::isnan(y.number));
-    case Term::Kind::kAffine:
-      return x.affine == y.affine;
-    case Term::Kind::kLeaf:
-      if (x.leaf != y.leaf || x.index.size() != y.index.size()) return false;
-      for (size_t axis = 0; axis < x.index.size(); ++axis) {
-        const bool is_one = x.leaf.type().dim(static_cast<int64_t>(axis)) == one;
-        if (is_one ? !y.index[axis].is_constant(0) : !(x.index[axis] == y.index[axis]))
-          return false;
-      }
-      return true;
-    case Term::Kind::kApply:
-      if (x.op != y.op || x.arguments.size() != y.arguments.size()) return false;
-      for (size_t i = 0; i < x.arguments.size(); ++i) {
-        if (!SameAtOne(a, x.arguments[i], b, y.arguments[i], one)) return false;
-      }
-      return true;
-    case Term::Kind::kChoice: {
-      const Atom &p = a.atom(x.atom), &q = b.atom(y.atom);
-      if (p.kind != q.kind) return false;
-      const bool same = p.kind == Atom::Kind::kAtLeastZero ? p.affine == q.affine
-                                                           : SameAtOne(a, p.term, b, q.term, one);
-      return same && SameAtOne(a, x.hi, b, y.hi, one) && SameAtOne(a, x.lo, b, y.lo, one);
-    }
-  }
-  return false;
+  return Comparison(a, b, one).Same(r, s);
 }
 
 std::string Describe(const TermStore& store, Ref end) {

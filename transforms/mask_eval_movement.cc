@@ -147,7 +147,9 @@ bool Evaluator::IsPlain(const Index& index) const {
 }
 
 bool Evaluator::HasPlainLeaves(Ref r) const {
+  std::set<Ref> seen;  // terms share their arguments
   const auto plain = [&](const auto& self, Ref terminal) -> bool {
+    if (!seen.insert(terminal).second) return true;
     const Term& t = store_.term(terminal);
     return (t.kind != Kind::kLeaf || IsPlain(t.index)) &&
            std::all_of(t.arguments.begin(), t.arguments.end(),

@@ -526,6 +526,18 @@ TEST(ClassifyMasks, PaddingOfLengthOneBroadcasts) {
   }
 }
 
+TEST(ClassifyMasks, TermsThatShareTheirArgumentsAreWalkedOnce) {
+  // A walk over all paths would take 2^60 steps.
+  for (const char* length : {"S", "T"}) {
+    MaskProgram p(Keys::kAsQueries, {"B", length});
+    Value shared = p.Reshape(p.Cast(p.am(), DType::kF32), {"B", "1", "1", length});
+    for (int i = 0; i < 60; ++i) shared = p.Make<ten::MulOp>(shared, shared);
+    p.Attend(p.Make<ten::GreaterOp>(shared, p.Number(0.5)));
+    EXPECT_EQ(p.Classified(), "padding");
+    EXPECT_TRUE(p.accepts_one());
+  }
+}
+
 TEST(ClassifyMasks, StartsThatMayBeNegativeCountFromTheEnd) {
   MaskProgram p(Keys::kAsQueries, {"B", "S"});
   const Value keys = p.Range("0", "S + 4");
