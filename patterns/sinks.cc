@@ -1,10 +1,16 @@
 // Attention with sinks: a score of each head without a key or value takes its share of the softmax.
 // A key and a value of zeros stand for it, and a bias for its score, so that the rest is attention
 // as any other.
+#include <limits>
+
 #include "patterns/attention_parts.h"
+#include "patterns/magnitude.h"
 
 namespace tenon::pattern {
 namespace {
+
+// Then no score that the mask is added to becomes -infinity.
+bool IsFinite(Value mask) { return MagnitudeOf(mask) <= std::numeric_limits<float>::max(); }
 
 // Queries, keys and values of split heads, and their scores.
 struct SinkParts {
@@ -70,7 +76,8 @@ Rule SinkColumn(const char* name, bool with_mask, const char* file = __builtin_F
       .RequireKernel();
 }
 
-// softmax(s) * sigmoid(log(sum(e^s))) = e^s / (1 + sum(e^s)): a sink of score 0.
+// softmax(s) * sigmoid(log(sum(e^s))) = e^s / (1 + sum(e^s)): a sink of score 0. A mask of
+// -infinity may hide all keys of a row: its softmax is NaN, attention with a sink is 0.
 Rule SinkGate(const char* name, bool with_mask, const char* file = __builtin_FILE(),
               int line = __builtin_LINE()) {
   SinkParts p;
@@ -78,12 +85,15 @@ Rule SinkGate(const char* name, bool with_mask, const char* file = __builtin_FIL
   Val sum = ReduceLogSumExp(masked, {.axes = {3}, .keepdims = false});
   Val gate = Reshape(Sigmoid(sum), {.shape = kAny});
   Val out = Matmul(Softmax(masked, {.axis = 3}), p.x.v);
+  Condition finite = DTypeIs(p.product, DType::kF32) &&
+                     OnConstants(If("the mask hides with finite numbers", IsFinite, p.x.mask));
   return Rule(name, file, line)
-      .Summary(with_mask ? "… where the share of the sink is a gate and scores are masked"
-                         : "… where the share of the sink is a gate")
+      .Summary(with_mask
+                   ? "… where the share of the sink is a gate and a mask of finite numbers is added"
+                   : "… where the share of the sink is a gate")
       .Match(Mul(out, gate))
       .Where(p.Fits(with_mask) && ShapeIs(sum, {p.B, p.H, p.S}) &&
-             ShapeIs(gate, {p.B, p.H, p.S, 1}))
+             ShapeIs(gate, {p.B, p.H, p.S, 1}) && (with_mask ? finite : Condition()))
       .Replace(p.Made(with_mask, Expand(Splat(0), {.shape = {1, p.H, 1, 1}})))
       .Lowers("products with probabilities")
       .RequireKernel();
