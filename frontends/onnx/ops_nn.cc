@@ -244,9 +244,15 @@ absl::StatusOr<Blocks> ReadBlocks(const Node& node) {
 
 using Numbers = std::vector<int64_t>;
 
-int64_t Product(const Numbers& numbers) {
+// What is laid out by a constant with a number for each element of each column is not larger.
+constexpr int64_t kMaxPlaces = int64_t{1} << 24;
+
+// nullopt where it does not fit; the numbers are positive.
+std::optional<int64_t> Product(const Numbers& numbers) {
   int64_t product = 1;
-  for (int64_t n : numbers) product *= n;
+  for (int64_t n : numbers) {
+    if (__builtin_mul_overflow(product, n, &product)) return std::nullopt;
+  }
   return product;
 }
 
@@ -254,10 +260,11 @@ int64_t Product(const Numbers& numbers) {
 struct Columns {
   Numbers image, block, dilations, strides, pads;  // pads: those in front
   Numbers counts;                                  // of blocks along each axis
+  int64_t area = 0, elements = 0, columns = 0;     // products of image, block and counts
   bool tiles = true;                               // the blocks are all of the image, once
 
   // The place of column `column` under element `element` of its block, in row-major order;
-  // Product(image) for one in the padding.
+  // `area` for one in the padding.
   int64_t Place(int64_t element, int64_t column) const {
     int64_t place = 0, weight = 1;
     for (size_t i = image.size(); i-- > 0;) {
@@ -265,7 +272,7 @@ struct Columns {
           column % counts[i] * strides[i] + element % block[i] * dilations[i] - pads[i];
       column /= counts[i];
       element /= block[i];
-      if (at < 0 || at >= image[i]) return Product(image);
+      if (at < 0 || at >= image[i]) return area;
       place += at * weight;
       weight *= image[i];
     }
@@ -292,16 +299,26 @@ absl::StatusOr<std::optional<Columns>> ReadColumns(Node& node) {
   TENON_ASSIGN_OR_RETURN(b.strides, SpatialList(node, "strides", axes, 1, 1));
   TENON_ASSIGN_OR_RETURN(b.pads, SpatialList(node, "pads", 2 * axes, 0, 0));
   for (size_t i = 0; i < axes; ++i) {
-    const int64_t padded = b.image[i] + b.pads[i] + b.pads[axes + i];
-    const int64_t reach = b.dilations[i] * (b.block[i] - 1) + 1;
-    if (b.block[i] < 1 || b.image[i] < 1 || reach > padded) {
+    int64_t padded = 0, last = 0;  // the extent with its padding, the last place of the first block
+    if (b.block[i] < 1 || b.image[i] < 1 ||
+        __builtin_add_overflow(b.image[i], b.pads[i], &padded) ||
+        __builtin_add_overflow(padded, b.pads[axes + i], &padded) ||
+        __builtin_mul_overflow(b.dilations[i], b.block[i] - 1, &last) || last >= padded) {
       return node.Error(fmt::format("Col2Im has blocks of {} in an image of {} along axis {}",
                                     b.block[i], b.image[i], i));
     }
-    b.counts.push_back((padded - reach) / b.strides[i] + 1);
+    b.counts.push_back((padded - 1 - last) / b.strides[i] + 1);
     b.tiles = b.tiles && b.pads[i] == 0 && b.dilations[i] == 1 && b.strides[i] == b.block[i] &&
               b.counts[i] * b.block[i] == b.image[i];
   }
+  const std::optional<int64_t> area = Product(b.image), elements = Product(b.block),
+                               columns = Product(b.counts);
+  if (!area || !elements || !columns) {
+    return node.Unsupported("an image of Col2Im has more elements than 64 bits can count");
+  }
+  b.area = *area;
+  b.elements = *elements;
+  b.columns = *columns;
   return b;
 }
 
@@ -333,9 +350,8 @@ absl::Status ImportCol2Im(Node& node) {
   if (!blocks) return node.Unsupported("Col2Im needs constant sizes of the image and its blocks");
   const Columns& b = *blocks;
   const size_t axes = b.image.size();
-  const int64_t elements = Product(b.block), columns = Product(b.counts);
   const Value x = node.input(0);
-  const DimExpr batch = x.type().dim(0), depth = FloorDiv(x.type().dim(1), node.Dim(elements));
+  const DimExpr batch = x.type().dim(0), depth = FloorDiv(x.type().dim(1), node.Dim(b.elements));
   Formula f(node);
   Formula::Dims image = {batch, depth};
   for (int64_t extent : b.image) image.push_back(node.Dim(extent));
@@ -351,13 +367,19 @@ absl::Status ImportCol2Im(Node& node) {
     return f.Return(f.Reshape(f.Transpose(f.Reshape(x, split), perm), image));
   }
   // Elements are added to rows of places; the last row takes what lies in the padding.
+  int64_t num_places = 0;
+  if (__builtin_mul_overflow(b.elements, b.columns, &num_places) || num_places > kMaxPlaces) {
+    return node.Unsupported(fmt::format("Col2Im has {} columns of {} elements: more than {}",
+                                        b.columns, b.elements, kMaxPlaces));
+  }
   Numbers places;
-  for (int64_t element = 0; element < elements; ++element) {
-    for (int64_t column = 0; column < columns; ++column) {
+  places.reserve(static_cast<size_t>(num_places));
+  for (int64_t element = 0; element < b.elements; ++element) {
+    for (int64_t column = 0; column < b.columns; ++column) {
       places.push_back(b.Place(element, column));
     }
   }
-  const DimExpr count = node.Dim(elements * columns), area = node.Dim(Product(b.image));
+  const DimExpr count = node.Dim(num_places), area = node.Dim(b.area);
   const Value updates = f.Transpose(f.Reshape(x, {batch, depth, count}), {2, 0, 1});
   const Value zeros = f.Expand(f.Scalar(x.type().dtype(), 0), {area + f.One(), batch, depth});
   const Value sums = f.Make<ten::ScatterNdOp>(zeros, f.Reshape(f.Ints(places), {count, f.One()}),

@@ -1,7 +1,11 @@
 // What each ONNX op becomes, in the versions that differ.
 #include "frontends/onnx/adapters.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <limits>
+#include <tuple>
 
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -329,31 +333,67 @@ TEST(Adapters, ScatterAndGather) {
   EXPECT_EQ(ImportModel(elements).ResultType(), "tensor<2x3xf32>");
 }
 
+// Col2Im of x [2, depth, count] to images [height, width] with blocks [1, block].
+Imported Columns(int depth, int count, int64_t height, int64_t width, int64_t block,
+                 const NamedValues& attributes) {
+  ModelBuilder model(18);
+  model.Input("x", {2, depth, count})
+      .Ints("image", {2}, {height, width})
+      .Ints("block", {2}, {1, block});
+  model.Node("Col2Im", {"x", "image", "block"}, {"out"}, attributes, "the_node").Output("out");
+  return ImportModel(model);
+}
+
 TEST(Adapters, Col2Im) {
-  auto columns = [](int depth, int count, int64_t height, int64_t width, int64_t block,
-                    const NamedValues& attributes) {
-    ModelBuilder model(18);
-    model.Input("x", {2, depth, count})
-        .Ints("image", {2}, {height, width})
-        .Ints("block", {2}, {1, block});
-    model.Node("Col2Im", {"x", "image", "block"}, {"out"}, attributes, "the_node").Output("out");
-    return ImportModel(model);
-  };
   // Blocks side by side are moved.
-  const Imported tiles = columns(6, 8, 2, 12, 3, {{"strides", std::vector<int64_t>{1, 3}}});
+  const Imported tiles = Columns(6, 8, 2, 12, 3, {{"strides", std::vector<int64_t>{1, 3}}});
   EXPECT_EQ(tiles.Ops(), "ten.reshape ten.transpose ten.reshape");
   EXPECT_EQ(tiles.ResultType(), "tensor<2x2x2x12xf32>");
   // Those that overlap are added up: where element e of column c goes, (0, 0), (0, 1), (1, 0), …
-  const Imported overlap = columns(6, 2, 1, 3, 2, {});
+  const Imported overlap = Columns(6, 2, 1, 3, 2, {});
   EXPECT_EQ(overlap.ResultType(), "tensor<2x3x1x3xf32>");
   EXPECT_EQ(ten::ScatterNdOp(overlap.Only("ten.scatter_nd")).reduction(), "add");
   EXPECT_NE(overlap.Text().find("dense<[0, 1, 1, 2]>"), std::string::npos) << overlap.Text();
   // What lies in the padding goes behind the image.
-  const Imported padded = columns(6, 2, 1, 2, 2, {{"pads", std::vector<int64_t>{0, 1, 0, 0}}});
+  const Imported padded = Columns(6, 2, 1, 2, 2, {{"pads", std::vector<int64_t>{0, 1, 0, 0}}});
   EXPECT_NE(padded.Text().find("dense<[2, 0, 0, 1]>"), std::string::npos) << padded.Text();
   EXPECT_TRUE(
-      columns(6, 2, 1, 3, 5, {})
+      Columns(6, 2, 1, 3, 5, {})
           .HasDiagnostic("the_node: error: Col2Im has blocks of 5 in an image of 3 along axis 1"));
+}
+
+TEST(Adapters, Col2ImOfHugeNumbers) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  const auto list = [](int64_t a, int64_t b) { return std::vector<int64_t>{a, b}; };
+  for (const auto& [width, block, attributes] :
+       std::vector<std::tuple<int64_t, int64_t, NamedValues>>{
+           {10, 3, {{"dilations", list(1, kHuge + 5)}}},
+           {10, kHuge + 1, {{"dilations", list(1, 4)}}},
+           {10, std::numeric_limits<int64_t>::min(), {}},
+           {10, 2, {{"pads", std::vector<int64_t>{0, kHuge, 0, kHuge}}}}}) {
+    const Imported result = Columns(4, 4, 1, width, block, attributes);
+    EXPECT_TRUE(result.HasDiagnostic(
+        fmt::format("error: Col2Im has blocks of {} in an image of {} along axis 1", block, width)))
+        << result.status;
+  }
+  for (const auto& [height, width, block, attributes] :
+       std::vector<std::tuple<int64_t, int64_t, int64_t, NamedValues>>{
+           {1 << 12, 1 << 12, 2, {}},
+           {1, 10, 2, {{"pads", std::vector<int64_t>{0, int64_t{1} << 40, 0, 0}}}},
+           {1, kHuge, 2, {}},
+           {1, kHuge, kHuge - 1, {}}}) {
+    const Imported result = Columns(4, 4, height, width, block, attributes);
+    EXPECT_EQ(result.Ops(), "onnx.Col2Im");
+    EXPECT_TRUE(result.HasDiagnostic("more than 16777216")) << result.status;
+  }
+  // Tiles are moved, however many there are.
+  constexpr int kMany = 1 << 15;
+  const Imported tiles =
+      Columns(kMany, kMany, 1, kMany * kMany, kMany, {{"strides", list(1, kMany)}});
+  EXPECT_EQ(tiles.Ops(), "ten.reshape ten.transpose ten.reshape") << tiles.status;
+  const Imported area = Columns(4, 4, 4, kHuge, kHuge, {{"strides", list(1, kHuge)}});
+  EXPECT_EQ(area.Ops(), "onnx.Col2Im");
+  EXPECT_TRUE(area.HasDiagnostic("more elements than 64 bits can count"));
 }
 
 TEST(Adapters, Constants) {
