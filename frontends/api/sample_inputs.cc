@@ -1,6 +1,7 @@
 #include "frontends/api/sample_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int kMaxHops = 24;  // from an input to what says its range
 constexpr int64_t kMaxElements = 1 << 22;
-constexpr int64_t kShown = 16;  // elements of an input in a message
+constexpr double kMostCompared = 9007199254740992;  // 2^53: integers up to it are doubles
+constexpr int64_t kShown = 16;                      // elements of an input in a message
 
 std::string NameOf(Operation* function, unsigned argument) {
   const Attribute attrs = function->attr("arg_attrs");
@@ -36,7 +38,7 @@ std::string NameOf(Operation* function, unsigned argument) {
 struct Use {
   int64_t below = std::numeric_limits<int64_t>::max();  // exclusive bound of an index
   bool mask = false;                                    // compared, or taken for a bool
-  std::set<int64_t> compared;                           // numbers that it is compared with
+  std::set<int64_t> compared;  // numbers that it is compared with, within 2^53
 };
 
 // The numbers of a small constant that `op` compares `value` with.
@@ -48,9 +50,12 @@ void AddCompared(Operation* op, Value value, Use& use) {
   const Operation* def = other.defining_op();
   if (def == nullptr || !def->Has(Trait::kConstantLike)) return;
   const Attribute elements = def->slot(0);
-  if (elements && elements.kind() == Attribute::Kind::kElements &&
-      elements.type().num_elements() == 1)
-    use.compared.insert(static_cast<int64_t>(elements.ElementAsDouble(0)));
+  if (!elements || elements.kind() != Attribute::Kind::kElements ||
+      elements.type().num_elements() != 1)
+    return;
+  const double number = elements.ElementAsDouble(0);
+  if (std::isnan(number)) return;
+  use.compared.insert(static_cast<int64_t>(std::clamp(number, -kMostCompared, kMostCompared)));
 }
 
 void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {

@@ -75,6 +75,32 @@ func.func() <{arg_attrs = [{core.name = "ids"}, {core.name = "attention_mask"}, 
   for (int64_t i = 0; i < seq; ++i) EXPECT_LE(std::abs(x.as<float>()[i]), 1e-3F);
 }
 
+// Numbers that an integer input is compared with may be next to the end of their type, or none.
+TEST(SampleInputsTest, ComparedWithAnyNumber) {
+  constexpr std::string_view kComparisons = R"(
+func.func() <{arg_attrs = [{core.name = "ids"}, {core.name = "x"}], function_type = (tensor<?x?x?xi64, ["a", "b", "c"]>, tensor<?xf32, ["a"]>) -> (tensor<?x?x?xi1, ["a", "b", "c"]>, tensor<?xi1, ["a"]>, tensor<?xi1, ["a"]>, tensor<?xi1, ["a"]>), sym_name = "main"}> ({
+^bb0(%ids: tensor<?x?x?xi64, ["a", "b", "c"]>, %x: tensor<?xf32, ["a"]>):
+  %lowest = core.constant() <{value = dense<-9223372036854775808> : tensor<i64>}> : () -> tensor<i64>
+  %nan = core.constant() <{value = dense<0x7FC00000> : tensor<f32>}> : () -> tensor<f32>
+  %infinity = core.constant() <{value = dense<0x7F800000> : tensor<f32>}> : () -> tensor<f32>
+  %huge = core.constant() <{value = dense<-3.0e38> : tensor<f32>}> : () -> tensor<f32>
+  %0 = ten.equal(%ids, %lowest) : (tensor<?x?x?xi64, ["a", "b", "c"]>, tensor<i64>) -> tensor<?x?x?xi1, ["a", "b", "c"]>
+  %1 = ten.equal(%x, %nan) : (tensor<?xf32, ["a"]>, tensor<f32>) -> tensor<?xi1, ["a"]>
+  %2 = ten.less(%x, %infinity) : (tensor<?xf32, ["a"]>, tensor<f32>) -> tensor<?xi1, ["a"]>
+  %3 = ten.less(%x, %huge) : (tensor<?xf32, ["a"]>, tensor<f32>) -> tensor<?xi1, ["a"]>
+  func.return(%0, %1, %2, %3) : (tensor<?x?x?xi1, ["a", "b", "c"]>, tensor<?xi1, ["a"]>, tensor<?xi1, ["a"]>, tensor<?xi1, ["a"]>) -> ()
+}) : () -> ()
+)";
+  absl::StatusOr<Model> model = LoadFromBytes(kComparisons, "t");
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Sample> sample = SampleInputs(model->main(), kEdgeSample);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  const Tensor& ids = sample->inputs[0];
+  const std::vector<int64_t> all(ids.as<int64_t>(), ids.as<int64_t>() + ids.num_elements());
+  EXPECT_THAT(all, ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(8))));
+  EXPECT_THAT(all, ::testing::Contains(::testing::Gt(1)));  // not taken for a mask
+}
+
 TEST(SampleInputsTest, FolderMustBeComplete) {
   absl::StatusOr<Model> model = LoadFromBytes(kText, "t");
   ASSERT_TRUE(model.ok());
