@@ -1,9 +1,17 @@
 // The program ir-bench: exit status, JSON, other engines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/api/program_fixture.h"
@@ -168,6 +176,32 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
   EXPECT_THAT(err_, HasSubstr("(there are: N)"));
   EXPECT_EQ(Run(model_ + " --threads=1024 --pin"), 2);
   EXPECT_THAT(err_, HasSubstr("processors for 1024 threads"));
+}
+
+// From now on sched_getaffinity fails in this process and those that it starts, as it does where
+// there are more processors than a cpu_set_t has bits.
+bool HideProcessors() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getaffinity, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {.len = static_cast<unsigned short>(std::size(filter)),  // NOLINT
+                              .filter = filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_F(IrBench, PinSaysWhyProcessorsAreNotKnown) {
+  EXPECT_EXIT(
+      {
+        if (!HideProcessors()) std::exit(1);
+        const int status = Run(model_ + " --threads=1 --pin");
+        std::fputs(err_.c_str(), stderr);
+        std::exit(status);
+      },
+      ::testing::ExitedWithCode(2), "--pin: the system does not say .*: Invalid argument");
 }
 
 TEST_F(IrBench, ExplainsItself) {

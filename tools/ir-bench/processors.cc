@@ -17,6 +17,7 @@
 namespace tenon::ir_bench {
 namespace {
 
+// Empty, with errno set, where the system does not say.
 std::vector<int> AllowedProcessors() {
   cpu_set_t set;
   std::vector<int> processors;
@@ -44,6 +45,10 @@ double ProcessorSeconds(clockid_t clock) {
 
 absl::Status PinToFirst(int count) {
   std::vector<int> processors = AllowedProcessors();
+  if (processors.empty()) {
+    return absl::InternalError(fmt::format(
+        "--pin: the system does not say which processors there are: {}", std::strerror(errno)));
+  }
   if (static_cast<size_t>(count) > processors.size()) {
     return absl::InvalidArgumentError(
         fmt::format("--pin: there are {} processors for {} threads", processors.size(), count));
