@@ -5,7 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$1
+results=""
 export TENON_CUDA_PLUGIN=$2
+tool=$PWD/tools/test-gpu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 smi() {
@@ -15,7 +17,8 @@ smi() {
 # expect STATUS TEXT ARGUMENT...
 expect() {
   local status=0
-  PATH=$folder:$PATH TENON_TEST_GPU_RESULTS=$folder/results tools/test-gpu "${@:3}" > "$folder/out" 2>&1 || status=$?
+  PATH=$folder:$PATH TENON_TEST_GPU_RESULTS=${results:-$folder/results} "$tool" "${@:3}" > "$folder/out" 2>&1 \
+    || status=$?
   if [[ $status != "$1" ]] || ! grep -q -e "$2" "$folder/out"; then
     cat "$folder/out"
     echo "exit status $status (expected $1) of: test-gpu ${*:3}; expected in the output: $2"
@@ -44,3 +47,25 @@ mkdir "$folder/wrong"
 cp -r tests/models/bert.eager.ts17/. "$folder/wrong"
 cp "$folder/wrong/test_data_set_1/output_0.pb" "$folder/wrong/test_data_set_0/output_0.pb"
 expect 1 '^wrong  *FAIL' "${few[@]}" "$folder/wrong/model.onnx"
+# Paths are the caller's; models in folders of one name keep their results apart.
+mkdir -p "$folder/caller/one" "$folder/caller/two"
+cp -r tests/models/bert.eager.ts17 "$folder/caller/one/model"
+cp -r tests/models/bert.eager.ts17 "$folder/caller/two/model"
+ln -s "$build" "$folder/caller/build"
+cd "$folder/caller"
+results=results expect 0 '^PASS' "${few[@]}" --prebuilt build one/model/model.onnx two/model/model.onnx
+grep -q '^model  *ok' "$folder/out"
+grep -q '^model.2  *ok' "$folder/out"
+[[ -s results/model.cuda.json && -s results/model.2.cuda.json ]]
+expect 0 'packed.tar.gz: ' --prebuilt build --pack packed.tar.gz
+[[ -s packed.tar.gz ]]
+# The folder of results is emptied if it is one, and left alone if it is not.
+touch results/old.txt
+mkdir results/kept
+touch results/kept/mine results/mine.onnx
+results=results expect 0 '^PASS' "${few[@]}"
+[[ ! -e results/old.txt && ! -e results/model.json && -s results/summary.txt ]]
+[[ -e results/kept/mine && -e results/mine.onnx ]]
+touch one/summary.txt
+results=one expect 2 'has no summary.txt of earlier results' "${few[@]}"
+[[ -s one/model/model.onnx ]]
