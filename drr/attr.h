@@ -37,8 +37,7 @@ using DimRef = std::shared_ptr<const DimNode>;
 using AttrRef = std::shared_ptr<const AttrNode>;
 using ValPtr = std::shared_ptr<const ValNode>;
 
-// ---- dimensions
-// ------------------------------------------------------------------------------------
+// ---- dimensions ---------------------------------------------------------------------------------
 
 // A named dimension, a number, or an expression over them.
 struct DimNode {
@@ -69,8 +68,7 @@ Dim operator*(const Dim& a, const Dim& b);
 Dim AnyDim();
 std::string ToString(const DimNode& dim);
 
-// ---- arguments of conditions and computed attributes
-// ------------------------------------------------
+// ---- arguments of conditions and computed attributes --------------------------------------------
 
 // What a pure function of a rule reads: a value of the program, an attribute or a dimension.
 struct ArgRef {
@@ -97,8 +95,7 @@ double ToNumber(const BoundArg& arg);  // integers, floats, bools
 Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value);
 std::string ToString(const AttrValue& value);
 
-// ---- attributes
-// -----------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------------------
 
 struct AttrNode {
   enum class Kind : uint8_t { kLiteral, kVariable, kCompute, kAny, kDim, kDims };

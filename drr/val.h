@@ -134,8 +134,7 @@ inline std::vector<OperandPattern> One(const Val& val) { return {{val.ref(), fal
 Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
            const std::vector<std::pair<std::string, AttrRef>>& attrs);
 
-// ---- pure functions over what a match binds
-// ------------------------------------------------------------
+// ---- pure functions over what a match binds -----------------------------------------------------
 
 template <typename T>
 struct ArgTraits;

@@ -179,8 +179,7 @@ Rule RmsNormScale() {
       .Lowers("products");
 }
 
-// ---- a second scale or bias
-// ----------------------------------------------------------------------
+// ---- a second scale or bias ---------------------------------------------------------------------
 
 enum class Second { kRmsScale, kLayerScale, kLayerScaleAndBias, kLayerBias };
 

@@ -171,8 +171,7 @@ Rule ClampedScores() {
       .Lowers("bounds of scores");
 }
 
-// ---- reshapes
-// -------------------------------------------------------------------------------------
+// ---- reshapes -----------------------------------------------------------------------------------
 
 // A view of [B * H, S, T] as [B, H, S, T], taken of the factors instead.
 Rule SplitProduct() {
@@ -348,8 +347,7 @@ Rule WindowMask() {
       .Lowers("masks of windows");
 }
 
-// ---- other spellings
-// ------------------------------------------------------------------------------
+// ---- other spellings ----------------------------------------------------------------------------
 
 // A positive factor that takes no finite score to infinity.
 bool StaysFinite(Value x, double factor) {
