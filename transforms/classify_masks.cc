@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/dim_expr_rewrite.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/mask_class.h"
@@ -23,6 +24,8 @@ namespace tenon {
 namespace {
 
 constexpr std::string_view kName = "classify-masks";
+// Lengths of leaves that may be 1, each by itself: all combinations are tried.
+constexpr size_t kMaxLengths = 3;
 
 // Extents of the scores of an attention.
 struct Scores {
@@ -227,6 +230,12 @@ class Classifier {
     return it->second;
   }
 
+  static bool Mentions(DimExpr extent, DimExpr symbol) {
+    std::vector<std::string_view> symbols;
+    extent.CollectSymbols(symbols);
+    return std::find(symbols.begin(), symbols.end(), symbol.symbol()) != symbols.end();
+  }
+
   // An extent of the keys' axis of some leaf that would have to be the number of keys.
   using Guess = std::optional<std::pair<DimExpr, DimExpr>>;
 
@@ -249,13 +258,9 @@ class Classifier {
       if (const Guess length = LengthOfLeaf(store, argument, seen)) return length;
     }
     const DimExpr keys = store.ranges.extent(mask::kKey);
-    std::vector<std::string_view> symbols;
-    keys.CollectSymbols(symbols);
     for (size_t axis = 0; axis < term.index.size(); ++axis) {
       const DimExpr own = term.leaf.type().dim(static_cast<int64_t>(axis));
-      const bool is_other =
-          own.kind() == DimExpr::Kind::kSymbol &&
-          std::find(symbols.begin(), symbols.end(), own.symbol()) == symbols.end();
+      const bool is_other = own.kind() == DimExpr::Kind::kSymbol && !Mentions(keys, own);
       if (term.index[axis].variable() == mask::kKey && is_other) return std::pair(own, keys);
     }
     return std::nullopt;
@@ -293,12 +298,15 @@ class Classifier {
     mask::MaskClass c = mask::Classify(store, function);
     r.name = c.Name();
     if (c.known) {
-      if (const Guess own = c.all_keys ? std::nullopt : LengthOfLeaves(store, c.keys);
-          own && HoldsAtOne(operand, dims, store, c, own->first)) {
-        emitter.MayBeOne(own->first, own->second);
-      }
+      const mask::Emitter::Extents lengths = UnprovenLengths(store, c.keys);
+      const bool at_one = HoldsAtOne(operand, dims, store, c, lengths);
+      if (at_one) emitter.MayBeOne(lengths);
       if (!c.all_keys) r.key_mask = emitter.Emit(c.keys);
-      r.flags = (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
+      // Else a check would refuse length 1, which broadcasts. Decoders with a past never mean that.
+      const bool has_past = scores.keys.kind() == DimExpr::Kind::kSum;
+      r.flags =
+          (at_one || has_past) && (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
+      if (!at_one && !has_past) c.reason = "of length 1 it would hide other keys";
     } else if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
       c = split->positions;
       r.name = c.Name() + " + values of keys";
@@ -337,17 +345,90 @@ class Classifier {
     return r;
   }
 
-  // Is the class right where `own`, the length of a leaf, is 1, so that the leaf broadcasts?
+  // n, of an extent min(n, scores).
+  static DimExpr Uncut(DimExpr own, DimExpr scores) {
+    if (own.kind() != DimExpr::Kind::kMin) return own;
+    return FirstOperand(own) == scores ? SecondOperand(own) : FirstOperand(own);
+  }
+
+  // Extents of leaves, and those of the scores that they are not provably equal to but are read by.
+  static mask::Emitter::Extents UnprovenLengths(const mask::TermStore& store, mask::Ref function) {
+    mask::Emitter::Extents found;
+    std::set<mask::Ref> seen;
+    const auto visit = [&](const auto& self, mask::Ref end) -> void {
+      if (!seen.insert(end).second) return;
+      const mask::Term& term = store.term(end);
+      for (mask::Ref argument : term.arguments) self(self, argument);
+      for (size_t axis = 0; axis < term.index.size(); ++axis) {
+        const mask::Affine& at = term.index[axis];
+        const DimExpr own = term.leaf.type().dim(static_cast<int64_t>(axis));
+        if (!at.known() || at.terms.size() != 1) continue;
+        const std::pair extents(own, store.ranges.extent(at.terms[0].first));
+        const DimExpr symbol = Uncut(own, extents.second);
+        if (symbol.kind() == DimExpr::Kind::kSymbol && !Mentions(extents.second, symbol) &&
+            std::find(found.begin(), found.end(), extents) == found.end()) {
+          found.push_back(extents);
+        }
+      }
+    };
+    for (mask::AtomId a : store.AtomsOf(function)) {
+      const mask::Atom& atom = store.atom(a);
+      if (atom.kind == mask::Atom::Kind::kNonZero) visit(visit, atom.term);
+    }
+    return found;
+  }
+
+  // Is the class right wherever some of `lengths`, extents of leaves and of scores, are 1, so that
+  // these leaves broadcast?
   bool HoldsAtOne(Value operand, std::span<const DimExpr> dims, const mask::TermStore& store,
-                  const mask::MaskClass& c, DimExpr own) {
+                  const mask::MaskClass& c, const mask::Emitter::Extents& lengths) {
+    std::vector<DimExpr> symbols;
+    for (const auto& [own, scores] : lengths) {
+      const DimExpr symbol = Uncut(own, scores);
+      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+        symbols.push_back(symbol);
+    }
+    if (symbols.size() > kMaxLengths) return false;
+    for (uint32_t chosen = 1; chosen < (1u << symbols.size()); ++chosen) {
+      std::vector<DimExpr> ones;
+      for (size_t i = 0; i < symbols.size(); ++i) {
+        if ((chosen >> i & 1) != 0) ones.push_back(symbols[i]);
+      }
+      if (!HoldsWith(ones, operand, dims, store, c, lengths)) return false;
+    }
+    return true;
+  }
+
+  bool HoldsWith(const std::vector<DimExpr>& ones, Value operand, std::span<const DimExpr> dims,
+                 const mask::TermStore& store, const mask::MaskClass& c,
+                 const mask::Emitter::Extents& lengths) {
     mask::TermStore at_one({dims.begin(), dims.end()});
     mask::Evaluator evaluator(at_one, tables_);
-    evaluator.TakeForOne(own);
+    evaluator.TakeForOne(ones);
     const mask::Ref function = evaluator.BroadcastElement(operand, dims, Positions(dims));
     const mask::MaskClass one = mask::Classify(at_one, function);
-    return evaluator.assumptions().empty() && one.known && !one.all_keys &&
+    // The others have the lengths of the scores; attention checks that.
+    const auto full = [&](DimExpr e) {
+      return e.Substitute([&](std::string_view symbol) -> std::optional<DimExpr> {
+        const auto it = std::find_if(lengths.begin(), lengths.end(), [&](const auto& extents) {
+          return Uncut(extents.first, extents.second).symbol() == symbol;
+        });
+        return it == lengths.end() ? std::nullopt : std::optional(it->second);
+      });
+    };
+    const auto holds = [&](const auto& pair) {
+      return !pair.first.is_unknown() && !pair.second.is_unknown() &&
+             DimExpr::ProvablyEqual(full(pair.first), full(pair.second));
+    };
+    std::vector<DimExpr> short_axes;
+    for (const auto& [own, scores] : lengths) {
+      if (std::find(ones.begin(), ones.end(), Uncut(own, scores)) != ones.end())
+        short_axes.push_back(own);
+    }
+    const auto& assumed = evaluator.assumptions();
+    return std::all_of(assumed.begin(), assumed.end(), holds) && one.known && !one.all_keys &&
            one.causal == c.causal && one.window == c.window && one.mask_value == c.mask_value &&
-           mask::SameAtOne(store, c.keys, at_one, one.keys, own);
+           mask::SameAtOne(store, c.keys, at_one, one.keys, short_axes);
   }
 
   // The position of a score, as far as it is not known.

@@ -210,7 +210,8 @@ MaskClass Prover::Run() {
 // Walks two functions together.
 class Comparison {
  public:
-  Comparison(const TermStore& a, const TermStore& b, DimExpr one) : a_(a), b_(b), one_(one) {}
+  Comparison(const TermStore& a, const TermStore& b, std::span<const DimExpr> ones)
+      : a_(a), b_(b), ones_(ones) {}
 
   bool Same(Ref r, Ref s) {
     // Terms share their arguments. After the first difference nobody asks again.
@@ -243,7 +244,8 @@ class Comparison {
   bool SameLeaf(const Term& x, const Term& y) const {
     if (x.leaf != y.leaf || x.index.size() != y.index.size()) return false;
     for (size_t axis = 0; axis < x.index.size(); ++axis) {
-      const bool is_one = x.leaf.type().dim(static_cast<int64_t>(axis)) == one_;
+      const DimExpr own = x.leaf.type().dim(static_cast<int64_t>(axis));
+      const bool is_one = std::find(ones_.begin(), ones_.end(), own) != ones_.end();
       if (is_one ? !y.index[axis].is_constant(0) : !(x.index[axis] == y.index[axis])) return false;
     }
     return true;
@@ -251,7 +253,7 @@ class Comparison {
 
   const TermStore& a_;
   const TermStore& b_;
-  DimExpr one_;
+  std::span<const DimExpr> ones_;
   std::set<std::pair<Ref, Ref>> seen_;
 };
 
@@ -266,8 +268,9 @@ std::string MaskClass::Name() const {
   return parts.empty() ? "none" : absl::StrJoin(parts, " + ");
 }
 
-bool SameAtOne(const TermStore& a, Ref r, const TermStore& b, Ref s, DimExpr one) {
-  return Comparison(a, b, one).Same(r, s);
+bool SameAtOne(const TermStore& a, Ref r, const TermStore& b, Ref s,
+               std::span<const DimExpr> ones) {
+  return Comparison(a, b, ones).Same(r, s);
 }
 
 std::string Describe(const TermStore& store, Ref end) {

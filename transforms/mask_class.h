@@ -2,6 +2,7 @@
 #ifndef TENON_TRANSFORMS_MASK_CLASS_H_
 #define TENON_TRANSFORMS_MASK_CLASS_H_
 
+#include <span>
 #include <string>
 
 #include "transforms/mask_terms.h"
@@ -29,10 +30,10 @@ struct MaskClass {
 // -inf then). The extents of the scores are those of `store.ranges`.
 MaskClass Classify(TermStore& store, Ref mask);
 
-// Are r of store a and s of store b the same function where the symbol `one` is 1, when a leaf's
-// axis of that extent is read at position 0 in s? False for functions that are merely put together
-// in another order.
-bool SameAtOne(const TermStore& a, Ref r, const TermStore& b, Ref s, DimExpr one);
+// Are r of store a and s of store b the same function where the extents `ones` are 1, when a leaf's
+// axis of such an extent is read at position 0 in s? False for functions that are merely put
+// together in another order.
+bool SameAtOne(const TermStore& a, Ref r, const TermStore& b, Ref s, std::span<const DimExpr> ones);
 
 // The tensor that a leaf or an application comes from, for messages: "cumsum at /model/CumSum".
 std::string Describe(const TermStore& store, Ref end);

@@ -95,15 +95,18 @@ Value Emitter::Leaf(const struct Term& t) {
   const DimExpr one = DimExpr::Constant(context, 1);
   Value x = t.leaf;
   ten::SliceOp::Attrs window;
+  const auto may_be_one = [&](DimExpr own, DimExpr scores) {
+    return std::find(may_be_one_.begin(), may_be_one_.end(), std::pair(own, scores)) !=
+           may_be_one_.end();
+  };
   int batch_axis = -1, key_axis = -1, unproven = 0;
   for (size_t axis = 0; axis < t.index.size(); ++axis) {
     const std::optional<Var> v = t.index[axis].variable();
     const DimExpr own = x.type().dim(static_cast<int64_t>(axis));
-    const bool one = may_be_one_ && own == may_be_one_->first;
-    if (v && !one && !DimExpr::ProvablyEqual(own, extent(*v))) ++unproven;
+    if (v && !may_be_one(own, extent(*v)) && !DimExpr::ProvablyEqual(own, extent(*v))) ++unproven;
   }
   std::vector<std::pair<DimExpr, DimExpr>> checks;
-  std::optional<DimExpr> short_keys;
+  std::optional<DimExpr> short_batch, short_keys;
   for (size_t axis = 0; axis < t.index.size(); ++axis) {
     const Affine& at = t.index[axis];
     const DimExpr own = x.type().dim(static_cast<int64_t>(axis));
@@ -121,18 +124,16 @@ Value Emitter::Leaf(const struct Term& t) {
       count = extent(v);
       if (at.constant.is_constant(0)) {
         if (DimExpr::ProvablyEqual(own, count)) continue;
-        if (v == kKey && may_be_one_ && may_be_one_->first == own && may_be_one_->second == count) {
-          checks.emplace_back(own, count);
-          short_keys = own;
-          continue;
-        }
         // The reshape below fails unless all elements are there. Of two axes both are cut first, so
         // that neither makes up for the other. (An axis that is longer than the one it broadcasts
         // to is no program; that of a guess may be longer.)
         const bool assumed = Connected(assumed_, own, count);
-        const bool exact = assumed && (unproven == 1 || given_ == 0);
-        checks.emplace_back(exact ? own : Min(own, count), count);
-        if (assumed && unproven == 1) continue;
+        const bool broadcasts = may_be_one(own, count);
+        const bool exact = assumed && (broadcasts || unproven == 1 || given_ == 0);
+        const DimExpr length = exact ? own : Min(own, count);
+        checks.emplace_back(length, count);
+        if (broadcasts) (v == kKey ? short_keys : short_batch) = length;
+        if (assumed && (broadcasts || unproven == 1)) continue;
       }
     } else if (own.is_constant(1)) {
       continue;
@@ -156,10 +157,10 @@ Value Emitter::Leaf(const struct Term& t) {
     if (!x) return Value();
   }
   checked_.insert(checked_.end(), checks.begin(), checks.end());
-  const DimExpr batch = batch_axis >= 0 ? extent(kBatch) : one;
-  const DimExpr keys = key_axis >= 0 ? extent(kKey) : one;
-  // Attention broadcasts it, and fails where it does not fit.
-  return Reshaped(x, {batch, short_keys ? *short_keys : keys});
+  // Attention broadcasts what may be 1, and fails where it does not fit.
+  const DimExpr batch = batch_axis >= 0 ? short_batch.value_or(extent(kBatch)) : one;
+  const DimExpr keys = key_axis >= 0 ? short_keys.value_or(extent(kKey)) : one;
+  return Reshaped(x, {batch, keys});
 }
 
 Value Emitter::Question(AtomId a) {

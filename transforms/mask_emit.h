@@ -32,9 +32,9 @@ class Emitter {
         given_(given),
         inputs_(inputs) {}
 
-  // The function holds as well where the first extent, of leaves, is 1 and the second, of the
-  // scores, is not.
-  void MayBeOne(DimExpr own, DimExpr scores) { may_be_one_ = {own, scores}; }
+  // The function holds as well where a first extent, of leaves, is 1 and the second, of the scores,
+  // is not.
+  void MayBeOne(Extents extents) { may_be_one_ = std::move(extents); }
   // Null if a part has no tensor form; `made` holds what was built until then.
   Value Emit(Ref r);
   // What Emit gave, as [B, 1, 1, Sk].
@@ -67,7 +67,7 @@ class Emitter {
   const Extents& assumed_;
   size_t given_;
   const std::set<std::string_view>& inputs_;
-  std::optional<std::pair<DimExpr, DimExpr>> may_be_one_;
+  Extents may_be_one_;
   Extents checked_;
   std::vector<Operation*> made_;
   std::map<Ref, Value> terms_;

@@ -1,6 +1,7 @@
 // Elements of constants and of elementwise operations.
 #include "transforms/mask_eval.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "fmt/format.h"
@@ -257,11 +258,18 @@ Ref Evaluator::Derive(Value value, const Index& index) {
 }
 
 DimExpr Evaluator::Known(DimExpr extent) const {
-  if (!one_ || extent.is_unknown()) return extent;
-  return extent.Substitute([&](std::string_view symbol) {
-    return symbol == one_.symbol() ? std::optional(DimExpr::Constant(extent.context(), 1))
-                                   : std::nullopt;
+  if (ones_.empty() || extent.is_unknown()) return extent;
+  const DimExpr one = DimExpr::Constant(extent.context(), 1);
+  const DimExpr known = extent.Substitute([&](std::string_view symbol) {
+    const bool is_one = std::any_of(ones_.begin(), ones_.end(),
+                                    [&](DimExpr taken) { return taken.symbol() == symbol; });
+    return is_one ? std::optional(one) : std::nullopt;
   });
+  // Cut to the scores, of which there is one at least.
+  for (Var v = 0; v < kScoreVars; ++v) {
+    if (!(known == extent) && known == Min(one, store_.ranges.extent(v))) return one;
+  }
+  return known;
 }
 
 Ref Evaluator::BroadcastElement(Value value, std::span<const DimExpr> dims, const Index& index) {

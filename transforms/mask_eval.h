@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +34,10 @@ class Evaluator {
     store_.ranges.Assume(symbol, extent);
     assumptions_.emplace_back(symbol, extent);
   }
-  // From now on this symbol is 1: what has such an extent broadcasts.
-  void TakeForOne(DimExpr symbol) { one_ = symbol; }
+  // From now on these symbols are 1: what has such an extent broadcasts.
+  void TakeForOne(std::span<const DimExpr> symbols) {
+    ones_.assign(symbols.begin(), symbols.end());
+  }
   // Extents taken to be equal that are not provably so.
   const std::vector<std::pair<DimExpr, DimExpr>>& assumptions() const { return assumptions_; }
 
@@ -67,11 +70,11 @@ class Evaluator {
   bool IsPlain(const Index& index) const;
   bool HasPlainLeaves(Ref r) const;
 
-  DimExpr Known(DimExpr extent) const;  // with 1 for the symbol that is taken for it
+  DimExpr Known(DimExpr extent) const;  // with 1 for the symbols that are taken for it
 
   TermStore& store_;
   TableCache& tables_;
-  DimExpr one_;
+  std::vector<DimExpr> ones_;
   std::map<std::string, Ref> done_;
   std::vector<std::pair<DimExpr, DimExpr>> assumptions_;
   int depth_ = 0;

@@ -11,6 +11,7 @@ namespace tenon {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Keys = MaskProgram::Keys;
 
@@ -215,7 +216,7 @@ TEST(ClassifyMasks, NumbersOfKeysStay) {
   EXPECT_EQ(p.Classified(), "values of keys: mask of ten.mul: ten.mul may be any number");
   // … with as few elements as they depend on.
   EXPECT_THAT(p.text(), HasSubstr("-> tensor<?x1x1x?xf32, [\"B\", \"\", \"\", \"S\"]>"));
-  EXPECT_THAT(p.text(), ::testing::Not(HasSubstr("[\"B\", \"\", \"S\", \"S\"]")));
+  EXPECT_THAT(p.text(), Not(HasSubstr("[\"B\", \"\", \"S\", \"S\"]")));
 }
 
 TEST(ClassifyMasks, PaddingOfAnotherAxisOrder) {
@@ -286,7 +287,7 @@ TEST(ClassifyMasks, GatheredPadding) {
     const Value causal = p.Make<ten::LessEqualOp>(p.Key(), p.Query());
     p.Attend(p.Additive(p.And(causal, GatheredPadding(p)), kLowest));
     EXPECT_EQ(p.Classified(), "causal + padding");
-    EXPECT_THAT(p.text(), ::testing::Not(HasSubstr("gather")));
+    EXPECT_THAT(p.text(), Not(HasSubstr("gather")));
   }
 }
 
@@ -303,7 +304,7 @@ TEST(ClassifyMasks, PaddingGatheredFromFlatMask) {
   MaskProgram p;
   p.Attend(p.Additive(FlatPadding(p, "S"), kLowest));
   EXPECT_EQ(p.Classified(), "padding");
-  EXPECT_THAT(p.text(), ::testing::Not(HasSubstr("gather")));
+  EXPECT_THAT(p.text(), Not(HasSubstr("gather")));
 }
 
 TEST(ClassifyMasks, RowsOfAnotherLengthAreGathered) {
@@ -482,7 +483,7 @@ TEST(ClassifyMasks, TwoMasksByFiniteNumbers) {
   p.Attend(padding, causal);
   EXPECT_EQ(p.Classified(),
             "causal + values of keys: keys are hidden by -3.4028235e+38 otherwise, too");
-  EXPECT_THAT(p.text(), ::testing::Not(HasSubstr("[\"B\", \"\", \"S\", \"S\"]")));
+  EXPECT_THAT(p.text(), Not(HasSubstr("[\"B\", \"\", \"S\", \"S\"]")));
 }
 
 // ---- extents
@@ -496,15 +497,58 @@ TEST(ClassifyMasks, LengthsThatMayDiffer) {
 }
 
 TEST(ClassifyMasks, LengthsThatAreChecked) {
-  MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  MaskProgram p(Keys::kWithPast, {"B", "T"});
   const Value key = p.Reshape(p.Range("0", "T"), {"1", "T"});
   const Value causal = p.Make<ten::LessEqualOp>(key, p.Query());
   const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
   p.Attend(p.Additive(p.And(causal, padding), kLowest));
   EXPECT_EQ(p.Classified(), "causal + padding");
   EXPECT_THAT(p.text(), HasSubstr("ten.reshape"));
-  // A mask of one element is one column of the triangle, too.
+  // A mask of one element is one column of the triangle, too, but no decoder with a past means
+  // that.
   EXPECT_FALSE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, ColumnsOfTheirOwnLengthAreNoTriangle) {
+  // A mask of one element is one column of the triangle, which broadcasts.
+  MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  const Value key = p.Reshape(p.Range("0", "T"), {"1", "T"});
+  const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
+  p.Attend(p.Additive(p.And(p.Make<ten::LessEqualOp>(key, p.Query()), padding), kLowest));
+  EXPECT_THAT(p.Classified(), HasSubstr("of length 1 it would hide other keys"));
+  EXPECT_TRUE(p.accepts_one());
+}
+
+// A part of the keys of the attention mask [B, T], as [B, 1, 1, `length`].
+Value Window(MaskProgram& p, const std::string& start, const std::string& end,
+             const std::string& length) {
+  const Value part = p.Make<ten::SliceOp>(
+      p.am(), ten::SliceOp::Attrs{
+                  .axes = {1}, .starts = p.Dims({start}), .ends = p.Dims({end}), .steps = {1}});
+  return p.Reshape(p.Cast(part, DType::kBool), {"B", "1", "1", length});
+}
+
+TEST(ClassifyMasks, FirstElementsOfAMaskThatMayBeOne) {
+  MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  p.Attend(Window(p, "0", "S", "min(S, T)"));
+  EXPECT_EQ(p.Classified(), "padding");
+  EXPECT_TRUE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, LastElementsOfAMaskThatMayBeOne) {
+  MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  p.Attend(Window(p, "-S", "T", "min(S, T)"));
+  EXPECT_EQ(p.Classified(), "padding");
+  EXPECT_TRUE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, BatchesThatMayBeOneBroadcast) {
+  // No reshape counts the batches of the scores.
+  MaskProgram p(Keys::kAsQueries, {"A", "T"});
+  p.Attend(p.Reshape(p.Cast(p.am(), DType::kBool), {"A", "1", "1", "T"}));
+  EXPECT_EQ(p.Classified(), "padding");
+  EXPECT_TRUE(p.accepts_one());
+  EXPECT_THAT(p.text(), Not(HasSubstr("#core.dims<\"B\", \"S\">")));
 }
 
 TEST(ClassifyMasks, PaddingOfLengthOneBroadcasts) {
@@ -552,7 +596,7 @@ TEST(ClassifyMasks, StartsThatMayBeNegativeCountFromTheEnd) {
 TEST(ClassifyMasks, BatchesAndLengthsThatMayDiffer) {
   // Neither axis of the attention mask is provably one of the scores: both are cut before they are
   // counted.
-  MaskProgram p(Keys::kAsQueries, {"A", "T"});
+  MaskProgram p(Keys::kWithPast, {"A", "T"});
   const Value causal =
       p.Make<ten::LessEqualOp>(p.Reshape(p.Range("0", "T"), {"1", "T"}), p.Query());
   const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"A", "1", "1", "T"});
