@@ -88,14 +88,14 @@ struct Tile {
       for (; d + kLanes <= t.dim; d += kLanes, to += kLanes * kPanel) {
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) block[i] = Mul(Load(rows[i] + d), scale);
-        Transpose(block);
+        TransposeRegisters(block);
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) Store(to + i * kPanel, block[i]);
       }
       if (d == t.dim) continue;
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) block[i] = Mul(LoadPart(rows[i] + d, t.dim - d), scale);
-      Transpose(block);
+      TransposeRegisters(block);
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) {
         if (d + i < t.dim) Store(to + i * kPanel, block[i]);

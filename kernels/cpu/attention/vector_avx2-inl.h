@@ -5,6 +5,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "kernels/cpu/transpose_avx2-inl.h"
+
 namespace tenon::kernels::cpu {
 namespace {
 
@@ -52,29 +54,6 @@ inline V Scale2(V p, V n) {
   const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
   const V power = _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
   return Select(Less(n, Set(-126.0f)), Zero(), Mul(p, power));
-}
-
-inline __attribute__((always_inline)) void Transpose(V (&v)[kLanes]) {
-  V t[kLanes];
-#pragma GCC unroll 8
-  for (int i = 0; i < 4; ++i) {
-    t[2 * i] = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]);
-    t[2 * i + 1] = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < 2; ++i) {
-    v[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
-    v[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
-    v[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
-    v[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
-  }
-#pragma GCC unroll 8
-  for (int c = 0; c < 4; ++c) {
-    t[c] = _mm256_permute2f128_ps(v[c], v[4 + c], 0x20);
-    t[4 + c] = _mm256_permute2f128_ps(v[c], v[4 + c], 0x31);
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kLanes; ++i) v[i] = t[i];
 }
 
 template <V (*op)(V, V)>

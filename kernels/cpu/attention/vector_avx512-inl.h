@@ -6,6 +6,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "kernels/cpu/transpose_avx512-inl.h"
+
 namespace tenon::kernels::cpu {
 namespace {
 
@@ -52,38 +54,6 @@ inline M None() { return 0; }
 inline M All() { return 0xffff; }
 // yes where m holds, else no.
 inline V Select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
-
-// v[i] lane j <-> v[j] lane i.
-inline __attribute__((always_inline)) void Transpose(V (&v)[kLanes]) {
-  V t[kLanes];
-#pragma GCC unroll 16
-  for (int i = 0; i < 8; ++i) {  // pairs of rows
-    t[2 * i] = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]);
-    t[2 * i + 1] = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < 4; ++i) {  // groups of four rows: columns c, c + 4, c + 8, c + 12
-    const __m512d a = _mm512_castps_pd(t[4 * i]), b = _mm512_castps_pd(t[4 * i + 1]);
-    const __m512d c = _mm512_castps_pd(t[4 * i + 2]), d = _mm512_castps_pd(t[4 * i + 3]);
-    v[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
-    v[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
-    v[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
-    v[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
-  }
-#pragma GCC unroll 16
-  for (int c = 0; c < 4; ++c) {  // quarters of registers
-    const V low_even = _mm512_shuffle_f32x4(v[c], v[4 + c], 0x88);
-    const V low_odd = _mm512_shuffle_f32x4(v[c], v[4 + c], 0xdd);
-    const V high_even = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0x88);
-    const V high_odd = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0xdd);
-    t[c] = _mm512_shuffle_f32x4(low_even, high_even, 0x88);
-    t[8 + c] = _mm512_shuffle_f32x4(low_even, high_even, 0xdd);
-    t[4 + c] = _mm512_shuffle_f32x4(low_odd, high_odd, 0x88);
-    t[12 + c] = _mm512_shuffle_f32x4(low_odd, high_odd, 0xdd);
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) v[i] = t[i];
-}
 
 // Lane j: all lanes of v[j] put together by op.
 template <V (*op)(V, V)>

@@ -69,7 +69,7 @@ inline V Scale2(V p, V n) {
   return Select(n < Set(-126.0f), Zero(), p * power);
 }
 
-inline void Transpose(V (&v)[kLanes]) {
+inline void TransposeRegisters(V (&v)[kLanes]) {
   for (int i = 0; i < kLanes; ++i) {
     for (int j = 0; j < i; ++j) {
       const float x = v[i][j];
@@ -83,7 +83,7 @@ template <V (*op)(V, V)>
 inline V Across(const V (&v)[kLanes]) {
   V t[kLanes];
   memcpy(t, v, sizeof(t));
-  Transpose(t);
+  TransposeRegisters(t);
   return op(op(t[0], t[1]), op(t[2], t[3]));
 }
 inline V SumsOf(const V (&v)[kLanes]) { return Across<Add>(v); }

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/transpose_avx512-inl.h"
+
 namespace tenon::kernels::cpu {
 namespace {
 
@@ -55,41 +57,16 @@ struct Avx512 {
   // rows <= i < wanted.
   static void Transpose(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out,
                         int64_t out_row, int64_t wanted) {
-    __m512 r[16], s[16];
+    __m512 r[16];
     const __mmask16 read = First(cols), write = First(wanted);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
       r[i] = i < rows ? _mm512_maskz_loadu_ps(read, in + i * in_row) : _mm512_setzero_ps();
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
-      s[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-      s[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      const __m512d a = _mm512_castps_pd(s[4 * i]), c = _mm512_castps_pd(s[4 * i + 2]);
-      const __m512d d = _mm512_castps_pd(s[4 * i + 1]), e = _mm512_castps_pd(s[4 * i + 3]);
-      r[4 * i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
-      r[4 * i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
-      r[4 * i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(d, e));
-      r[4 * i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(d, e));
-    }
-    // r[4 i + j] holds, in each quarter q, element 4 q + j of columns 4 i to 4 i + 3.
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      const __m512 low01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44);
-      const __m512 high01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee);
-      const __m512 low23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
-      const __m512 high23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xee);
-      s[j] = _mm512_shuffle_f32x4(low01, low23, 0x88);
-      s[4 + j] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
-      s[8 + j] = _mm512_shuffle_f32x4(high01, high23, 0x88);
-      s[12 + j] = _mm512_shuffle_f32x4(high01, high23, 0xdd);
-    }
+    TransposeRegisters(r);
 #pragma GCC unroll 16
     for (int q = 0; q < 16; ++q) {
-      if (q < cols) _mm512_mask_storeu_ps(out + q * out_row, write, s[q]);
+      if (q < cols) _mm512_mask_storeu_ps(out + q * out_row, write, r[q]);
     }
   }
 };

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/transpose_avx2-inl.h"
+
 namespace tenon::kernels::cpu {
 namespace {
 
@@ -59,10 +61,16 @@ struct V {
   // rows <= i < wanted.
   static void Transpose(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out,
                         int64_t out_row, int64_t wanted) {
-    for (int64_t q = 0; q < cols; ++q) {
-      for (int64_t i = 0; i < wanted; ++i) {
-        out[q * out_row + i] = i < rows ? in[i * in_row + q] : 0.0f;
-      }
+    __m256 r[8];
+    const __m256i read = First(cols), write = First(wanted);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      r[i] = i < rows ? _mm256_maskload_ps(in + i * in_row, read) : _mm256_setzero_ps();
+    }
+    TransposeRegisters(r);
+#pragma GCC unroll 8
+    for (int q = 0; q < 8; ++q) {
+      if (q < cols) _mm256_maskstore_ps(out + q * out_row, write, r[q]);
     }
   }
 };
