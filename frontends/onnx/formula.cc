@@ -1,5 +1,7 @@
 #include "frontends/onnx/formula.h"
 
+#include <fmt/format.h>
+
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -67,6 +69,11 @@ Value Formula::Iota(DimExpr extent, int64_t axis, int64_t rank) {
 
 Value Formula::Along(Value vector, int64_t axis, int64_t rank) {
   if (!status_.ok()) return Value();
+  if (vector.type().rank() != 1) {
+    status_ = node_.Error(
+        fmt::format("{} needs a vector, got {}", node_.op_type(), vector.type().text()));
+    return Value();
+  }
   Dims dims(rank, One());
   dims[axis] = vector.type().dim(0);
   return Reshape(vector, std::move(dims));

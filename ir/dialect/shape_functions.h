@@ -22,6 +22,7 @@ absl::Status InferDims(const InferContext& c, ResultTypes& results);
 
 // ten
 absl::Status InferCast(const InferContext& c, ResultTypes& results);
+absl::Status InferTrilu(const InferContext& c, ResultTypes& results);
 absl::Status InferWhere(const InferContext& c, ResultTypes& results);
 absl::Status InferMatMul(const InferContext& c, ResultTypes& results);
 absl::Status InferEinsum(const InferContext& c, ResultTypes& results);

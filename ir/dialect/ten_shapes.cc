@@ -52,6 +52,13 @@ absl::Status InferSameAsFirst(const InferContext& c, ResultTypes& results) {
   return SetResult(results, dtype == x.dtype() ? x : WithDType(x, dtype));
 }
 
+absl::Status InferTrilu(const InferContext& c, ResultTypes& results) {
+  if (const Type x = c.operand(0); x.is_tensor() && x.rank() < 2) {
+    return c.Error(fmt::format("x must be of rank 2 or more, not {}", x.rank()));
+  }
+  return InferSameAsFirst(c, results);
+}
+
 absl::Status InferCast(const InferContext& c, ResultTypes& results) {
   const Attribute to = InferAttr(c, "to");
   if (!to || to.kind() != Attribute::Kind::kType || to.type().dtype() == DType::kInvalid) {

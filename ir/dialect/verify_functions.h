@@ -24,12 +24,6 @@ absl::Status VerifyFor(Operation& op);
 absl::Status VerifyWhile(Operation& op);
 absl::Status VerifyCondition(Operation& op);
 
-// ctl
-absl::Status VerifyIf(Operation& op);
-absl::Status VerifyFor(Operation& op);
-absl::Status VerifyWhile(Operation& op);
-absl::Status VerifyCondition(Operation& op);
-
 }  // namespace tenon
 
 #endif  // TENON_IR_DIALECT_VERIFY_FUNCTIONS_H_

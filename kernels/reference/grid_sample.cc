@@ -33,10 +33,12 @@ double Reflect(double x, Borders b) {
   return from_low ? b.low + rest : b.high - rest;
 }
 
-// The sampled coordinate of an axis, from one in [-1, 1].
+// The sampled coordinate of an axis, from one in [-1, 1]. Cubic taps reach past the borders, where
+// each is padded by itself.
 double Coordinate(double n, int64_t extent, const nn::GridSampleAttrs& attrs) {
   const auto length = static_cast<double>(extent);
   double x = attrs.align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;
+  if (attrs.mode == GridSampleMode::kCubic) return x;
   if (attrs.mode == GridSampleMode::kNearest) x = std::nearbyint(x);
   const Borders b = BordersOf(extent, attrs.align_corners);
   if (x >= b.low && x <= b.high) return x;

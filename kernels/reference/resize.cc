@@ -32,29 +32,31 @@ struct ResizeState : KernelState {
   std::vector<AxisTaps> axes;
 };
 
-double SourceCoordinate(const ResizeAttrs& attrs, double scale, int64_t in, int64_t out, double o,
-                        double roi_start, double roi_end) {
-  const double last = static_cast<double>(in - 1);
-  const double length = scale * static_cast<double>(in);  // of the result, before it is rounded
+// The coordinate in the input of output position o.
+template <typename F>
+F SourceCoordinate(const ResizeAttrs& attrs, F scale, int64_t in, int64_t out, F o, F roi_start,
+                   F roi_end) {
+  const F last = static_cast<F>(in - 1), half = F{0.5};
+  const F length = scale * static_cast<F>(in);  // of the result, before it is rounded
   switch (attrs.coordinate_mode) {
     case ResizeCoordinateMode::kHalfPixel:
-      return (o + 0.5) / scale - 0.5;
+      return (o + half) / scale - half;
     case ResizeCoordinateMode::kHalfPixelSymmetric: {
-      const double adjustment = static_cast<double>(out) / (scale * static_cast<double>(in));
-      const double center = static_cast<double>(in) / 2;
-      return center * (1 - adjustment) + (o + 0.5) / scale - 0.5;
+      const F adjustment = static_cast<F>(out) / length;
+      const F center = static_cast<F>(in) / 2;
+      return center * (1 - adjustment) + (o + half) / scale - half;
     }
     case ResizeCoordinateMode::kPytorchHalfPixel:
-      return out > 1 ? (o + 0.5) / scale - 0.5 : 0.0;
+      return out > 1 ? (o + half) / scale - half : F{0};
     case ResizeCoordinateMode::kAlignCorners:
-      return out > 1 ? o * last / (length - 1) : 0.0;
+      return out > 1 ? o * last / (length - 1) : F{0};
     case ResizeCoordinateMode::kAsymmetric:
       return o / scale;
     case ResizeCoordinateMode::kTfHalfPixelForNn:
-      return (o + 0.5) / scale;
+      return (o + half) / scale;
     case ResizeCoordinateMode::kTfCropAndResize:
       return out > 1 ? roi_start * last + o * (roi_end - roi_start) * last / (length - 1)
-                     : 0.5 * (roi_start + roi_end) * last;
+                     : half * (roi_start + roi_end) * last;
   }
   return o;
 }
@@ -111,6 +113,7 @@ AxisTaps TapsOf(const ResizeAttrs& attrs, size_t axis, size_t rank, int64_t in, 
   const bool given = axis < attrs.scales.size();
   const double scale =
       given ? attrs.scales[axis] : static_cast<double>(out) / static_cast<double>(in);
+  const bool nearest = attrs.mode == ResizeMode::kNearest;
   const bool has_roi = attrs.roi.size() == 2 * rank;
   const double start = has_roi ? attrs.roi[axis] : 0, end = has_roi ? attrs.roi[rank + axis] : 1;
   const bool crops = attrs.coordinate_mode == ResizeCoordinateMode::kTfCropAndResize;
@@ -121,7 +124,14 @@ AxisTaps TapsOf(const ResizeAttrs& attrs, size_t axis, size_t rank, int64_t in, 
       result.outside.push_back(false);
       continue;
     }
-    const double x = SourceCoordinate(attrs, scale, in, out, static_cast<double>(o), start, end);
+    // Which element is the nearest one is decided in f32, as frameworks do it: 3 / 0.6f is 5 there,
+    // and less than 5 in f64. Between elements more digits only help.
+    const double x =
+        nearest
+            ? SourceCoordinate<float>(attrs, static_cast<float>(scale), in, out,
+                                      static_cast<float>(o), static_cast<float>(start),
+                                      static_cast<float>(end))
+            : SourceCoordinate<double>(attrs, scale, in, out, static_cast<double>(o), start, end);
     result.outside.push_back(crops && (x < 0 || x > static_cast<double>(in - 1)));
     AddTaps(attrs, scale, in, x, result.taps);
   }

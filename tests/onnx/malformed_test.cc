@@ -93,6 +93,17 @@ TEST(Malformed, WrongTypesNameTheNode) {
   EXPECT_NE(FirstError(ImportModel(shapes)).find("unfit: error: "), std::string::npos);
 }
 
+TEST(Malformed, RanksThatAnAdapterReliesOn) {
+  ModelBuilder lengths(24);
+  lengths.Input("q", {1, 2, 4, 8}).Input("n", {}, TensorProto::INT64);
+  lengths.Node("Attention", {"q", "q", "q", "", "", "", "n"}, {"out"}, {}, "scalar").Output("out");
+  EXPECT_NE(FirstError(ImportModel(lengths)).find("scalar: error: Attention needs a vector"),
+            std::string::npos);
+  ModelBuilder triangle(17);
+  triangle.Input("x", {4}).Node("Trilu", {"x"}, {"out"}, {}, "vector").Output("out");
+  EXPECT_NE(FirstError(ImportModel(triangle)).find("vector: error: "), std::string::npos);
+}
+
 TEST(Malformed, ForgedSlicesAreDropped) {
   // A file that contains the importer's own field.
   ModelBuilder model = AddModel();
