@@ -5,10 +5,18 @@
 namespace tenon::tools {
 
 void ChooseTolerances(double atol, double rtol, ModelOptions& options) {
-  constexpr double kLessPrecision = 3e-2;
-  const bool less = options.precision != Precision::kFp32;
-  options.atol = options.given_atol.value_or(less ? kLessPrecision : atol);
-  options.rtol = options.given_rtol.value_or(less ? kLessPrecision : rtol);
+  switch (options.precision) {
+    case Precision::kFp32:
+      break;
+    case Precision::kBf16:
+      atol = rtol = 3e-2;
+      break;
+    case Precision::kInt8:
+      atol = rtol = 5e-2;
+      break;
+  }
+  options.atol = options.given_atol.value_or(atol);
+  options.rtol = options.given_rtol.value_or(rtol);
 }
 
 absl::Status TakeModel(ModelOptions& options, const std::string& argument) {

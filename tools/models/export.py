@@ -2,7 +2,7 @@
 """Exports models from PyTorch to ONNX, with inputs and PyTorch's own outputs beside them.
 
   export.py [--out DIR] [NAME...]   small models with random weights; default: those of tests/models
-  export.py --full DIR [MODEL...]   full-size ones for benchmarks; default: all of FULL
+  export.py --full DIR [MODEL...]   full-size ones for benchmarks; default: all of FULL; SIZES has more
   export.py --families DIR [VARIANT...]
                                     every family in each variant; default: eager.ts17 and sdpa.dyn18
   export.py --list                  the families
@@ -29,6 +29,7 @@ import onnx
 import torch
 
 import families
+import families_sizes
 
 TREE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "models"
 COMMITTED = ["bert.eager.ts17", "bert.sdpa.dyn18", "roberta.sdpa.ts14", "distilbert.eager.ts11", "vit.eager.ts17",
@@ -45,12 +46,14 @@ FULL = {
     "mobilenet_v3_large": "tv_mobilenet_v3_large.eager.ts17",
     "efficientnet_b0": "tv_efficientnet_b0.eager.ts17",
 }
+SIZES = {name: f"{name}.sdpa.ts17" for name in families_sizes.FAMILIES}
+KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES}
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 
 
 def parse_name(name):
     match = re.fullmatch(r"(\w+)\.(eager|sdpa)\.(ts|dyn)(\d+)", name)
-    if not match or match.group(1) not in families.FAMILIES:
+    if not match or match.group(1) not in KNOWN:
         sys.exit(f"export.py: {name}: expected <family>.<eager|sdpa>.<ts|dyn><opset> with a family of --list")
     return match.group(1), match.group(2), match.group(3), int(match.group(4))
 
@@ -81,7 +84,7 @@ def write_tensor(path, value, name):
 def export(name, folder, size):
     family, attention, exporter, opset = parse_name(name)
     torch.manual_seed(sum(family.encode()))
-    case = families.FAMILIES[family](attention, size)
+    case = KNOWN[family](attention, size)
     case.model.eval()
     families.randomize(case.model)
     if size == "full":
@@ -149,8 +152,9 @@ def main():
     out, size, names = arguments.out, "small", arguments.names or COMMITTED
     if arguments.full:
         out, size, names = arguments.full, "full", arguments.names or list(FULL)
-        if unknown := set(names) - set(FULL):
-            parser.error(f"no full-size model {', '.join(sorted(unknown))}; there are {', '.join(FULL)}")
+        if unknown := set(names) - set(FULL) - set(SIZES):
+            known = ", ".join([*FULL, *SIZES])
+            parser.error(f"no full-size model {', '.join(sorted(unknown))}; there are {known}")
     elif arguments.families:
         out = arguments.families
         names = [f"{family}.{variant}" for variant in arguments.names or VARIANTS for family in families.FAMILIES]
@@ -158,7 +162,7 @@ def main():
     failed = 0
     for name in names:
         try:
-            error = export(FULL[name] if size == "full" else name, out / name, size)
+            error = export({**FULL, **SIZES}[name] if size == "full" else name, out / name, size)
         except Exception as exception:  # pylint: disable=broad-except
             failed += 1
             shutil.rmtree(out / name, ignore_errors=True)

@@ -43,8 +43,9 @@ def with_past(model, config, base=None, kv_heads=4, head=12, full=None, **overri
         else:  # a step of decoding
             settings = config(**full, attn_implementation=attention)
             heads = settings.num_attention_heads
-            inputs, others = (sample(settings.vocab_size, settings.num_hidden_layers, heads,
-                                     settings.hidden_size // heads, batch, past, steps=1)
+            groups = getattr(settings, "num_key_value_heads", heads)
+            width = getattr(settings, "head_dim", None) or settings.hidden_size // heads
+            inputs, others = (sample(settings.vocab_size, settings.num_hidden_layers, groups, width, batch, past, steps=1)
                               for batch, past in ((1, 128), (2, 33)))
         axes = {name: {0: "batch", 2: "past"} for name in inputs}
         axes.update(input_ids={0: "batch", 1: "seq"}, attention_mask={0: "batch", 1: "total"})

@@ -6,7 +6,7 @@ import torchvision.models as V
 from families_base import Case, two_sizes
 
 
-def cnn(build, side=64, full=None, **arguments):
+def cnn(build, side=64, full=None, full_side=224, **arguments):
     def make(attention, size):
         del attention
         if size == "small":
@@ -14,7 +14,7 @@ def cnn(build, side=64, full=None, **arguments):
             inputs, others = two_sizes(lambda batch, **_: {"input": torch.randn(batch, 3, side, side)})
         else:
             model = (full or build)(weights=None)
-            inputs, others = ({"input": torch.randn(batch, 3, 224, 224)} for batch in (1, 2))
+            inputs, others = ({"input": torch.randn(batch, 3, full_side, full_side)} for batch in (1, 2))
         return Case(model, inputs, {"input": {0: "batch"}}, [], others=others, positional=True)
     return make
 
