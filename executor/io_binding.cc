@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/lasting_memory.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
@@ -14,6 +15,9 @@ namespace {
 size_t Grown(size_t bytes, size_t capacity) {
   return capacity == 0 ? bytes : std::max(bytes, capacity + capacity / 2);
 }
+
+// Rows that there is room for in memory that grows.
+int64_t Roomy(int64_t rows) { return rows + std::max<int64_t>(rows / 2, 64); }
 
 bool Overlap(const Tensor& a, const Tensor& b) {
   if (!a || !b || a.num_bytes() == 0 || b.num_bytes() == 0) return false;
@@ -57,6 +61,7 @@ absl::Status IoBinding::BindInput(PortRef input, Tensor tensor) {
   }
   inputs_[i].tensor = std::move(tensor);
   inputs_[i].capacity = 0;
+  inputs_[i].pitch = 0;
   checked_ = false;
   return absl::OkStatus();
 }
@@ -100,12 +105,12 @@ absl::Status IoBinding::Carry(PortRef output, PortRef input) {
 absl::StatusOr<Tensor> IoBinding::output(PortRef output) const {
   TENON_ASSIGN_OR_RETURN(const size_t i, output.Find(program_.outputs(), "output"));
   const Port& port = outputs_[i];
-  return port.partner == kNone ? port.tensor : inputs_[port.partner].tensor;
+  return port.partner == kNone ? port.tensor : Dense(inputs_[port.partner]);
 }
 
 absl::StatusOr<Tensor> IoBinding::input(PortRef input) const {
   TENON_ASSIGN_OR_RETURN(const size_t i, input.Find(program_.inputs(), "input"));
-  return inputs_[i].tensor;
+  return Dense(inputs_[i]);
 }
 
 absl::Status IoBinding::Check() {
@@ -118,6 +123,7 @@ absl::Status IoBinding::Check() {
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const std::string& name = program_.outputs()[o].name;
     for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (outputs_[o].pitch != 0 && outputs_[o].partner == static_cast<int>(i)) continue;
       if (!Overlap(outputs_[o].tensor, inputs_[i].tensor)) continue;
       if (!outputs_[o].fixed) {  // somebody bound a result as an input: it keeps the memory
         outputs_[o].tensor = Tensor();
@@ -155,6 +161,59 @@ absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape) {
   return absl::OkStatus();
 }
 
+absl::Status IoBinding::Grow(size_t input, size_t output, std::span<const int64_t> shape) {
+  const Port& from = inputs_[input];
+  Port& to = outputs_[output];
+  const DType dtype = program_.outputs()[output].dtype;
+  const int64_t rows = shape[2];
+  const size_t row_bytes = static_cast<size_t>(shape[0] * shape[1] * shape[3]) * SizeOf(dtype);
+  // Memory that no input lies in has room for other numbers of rows when other extents change.
+  if (from.pitch == 0) {
+    to.pitch = row_bytes == 0 ? 0 : static_cast<int64_t>(to.capacity / row_bytes);
+  }
+  if (to.pitch >= rows && to.pitch > 0) {
+    to.tensor.set_shape(shape);
+    return absl::OkStatus();
+  }
+  const int64_t pitch = Roomy(rows);
+  const size_t capacity = std::max<size_t>(static_cast<size_t>(pitch) * row_bytes, 1);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateLasting(capacity));
+  void* data = memory.get();
+  to.tensor = Tensor::Borrow(dtype, shape, data, std::move(memory));
+  to.capacity = capacity;
+  to.pitch = pitch;
+  return absl::OkStatus();
+}
+
+absl::Status IoBinding::StopGrowing(size_t input) {
+  Port& port = inputs_[input];
+  TENON_ASSIGN_OR_RETURN(port.tensor, Dense(port));
+  port.capacity = port.tensor.num_bytes();
+  port.pitch = 0;
+  if (port.partner == kNone) return absl::OkStatus();
+  Port& output = outputs_[port.partner];
+  output.tensor = Tensor();
+  output.capacity = 0;
+  output.pitch = 0;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> IoBinding::Dense(const Port& port) const {
+  if (port.pitch == 0) return port.tensor;
+  const std::span<const int64_t> shape = port.tensor.shape();
+  TENON_ASSIGN_OR_RETURN(Tensor dense, Tensor::TryMake(port.tensor.dtype(), shape));
+  if (dense.num_bytes() == 0) return dense;
+  const int64_t heads = shape[0] * shape[1];
+  const size_t head_bytes = dense.num_bytes() / static_cast<size_t>(heads);
+  const size_t row_bytes = head_bytes / static_cast<size_t>(shape[2]);
+  for (size_t head = 0; head < static_cast<size_t>(heads); ++head) {
+    std::memcpy(dense.as<std::byte>() + head * head_bytes,
+                port.tensor.as<std::byte>() + head * static_cast<size_t>(port.pitch) * row_bytes,
+                head_bytes);
+  }
+  return dense;
+}
+
 void IoBinding::SetViews() {
   for (size_t i = 0; i < inputs_.size(); ++i) input_views_[i] = inputs_[i].tensor.view();
   for (size_t i = 0; i < outputs_.size(); ++i) output_views_[i] = outputs_[i].tensor.view();
@@ -166,6 +225,15 @@ void IoBinding::CarryOver() {
     Port& input = inputs_[output.partner];
     std::swap(output.tensor, input.tensor);
     std::swap(output.capacity, input.capacity);
+    std::swap(output.pitch, input.pitch);
+    if (input.pitch == 0) {
+      // What the next run writes is what somebody may have bound as another input.
+      checked_ = false;
+      continue;
+    }
+    output.tensor = input.tensor;
+    output.capacity = input.capacity;
+    output.pitch = input.pitch;
   }
 }
 

@@ -53,11 +53,13 @@ class IoBinding {
   // Results are written to memory of the binding's own, which grows when they do. The default.
   absl::Status BindOutput(PortRef output);
   // After each run its result becomes that input, and the input's memory is written by the next run
-  // if it is the binding's own. Bind the input's first value with BindInput.
+  // if it is the binding's own. Bind the input's first value with BindInput. Where all that the
+  // program does with the two is to put new rows behind those of the input, as attention does with
+  // keys and values, the rows stay where they are: the binding keeps room for more.
   absl::Status Carry(PortRef output, PortRef input);
 
   // As of the last run; null before the first. The next run writes over memory of the binding's
-  // own, also of copies of these.
+  // own, also of copies of these. Of what grows where it is these are copies.
   absl::StatusOr<Tensor> output(PortRef output) const;
   absl::StatusOr<Tensor> input(PortRef input) const;
 
@@ -71,12 +73,22 @@ class IoBinding {
     size_t capacity = 0;  // bytes of the binding's own; 0: the memory is somebody else's
     bool fixed = false;   // an output bound to a tensor
     int partner = kNone;  // output: the input that it becomes; input: the output it comes from
+    // Not 0: it grows, and the heads of [B, H, rows, D] lie as many rows apart. The memory, which
+    // nobody else has, is that of the partner too, except in runs that move it to a larger one.
+    int64_t pitch = 0;
   };
 
   // Every input is bound, and nothing that is written overlaps anything else.
   absl::Status Check();
   // Makes output `i` a tensor of this shape.
   absl::Status Fit(size_t i, std::span<const int64_t> shape);
+  // The same for one that is `input` and new rows behind, and becomes it. Both then have pitches,
+  // which the kernel must be told; that of the input is 0 if it is dense.
+  absl::Status Grow(size_t input, size_t output, std::span<const int64_t> shape);
+  // Makes an input dense that grew.
+  absl::Status StopGrowing(size_t input);
+  // The tensor of a port, dense.
+  absl::StatusOr<Tensor> Dense(const Port& port) const;
   void SetViews();
   // After a run.
   void CarryOver();

@@ -90,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   p->bindings_ = walk.bindings();
   for (const TensorView& input : inputs) {
     p->dtypes_.push_back(input.dtype);
+    p->ranks_.push_back(input.shape.size());
     p->key_.insert(p->key_.end(), input.shape.begin(), input.shape.end());
   }
   std::vector<int64_t> scratch(program.instructions.size(), 0);
@@ -158,8 +159,44 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     view += step.args.outputs.size();
   }
   TENON_CHECK(view == p->views_.data() + of_steps);
+  p->FindGrowing(program);
   p->dtypes_.shrink_to_fit();
   return p;
+}
+
+void Prepared::FindGrowing(const ProgramImpl& program) {
+  // The only patch of views that a port has, whole; null: none, or several.
+  const auto only = [](std::span<const CallerPatch> patches, const TensorView& view,
+                       std::span<const TensorView> views) -> const CallerPatch* {
+    const auto at = static_cast<uint32_t>(&view - views.data());
+    const auto of_view = [&](const CallerPatch& patch) { return patch.view == at; };
+    const auto found = std::find_if(patches.begin(), patches.end(), of_view);
+    if (found == patches.end() || found->offset != 0) return nullptr;
+    const auto of_port = [&](const CallerPatch& patch) { return patch.index == found->index; };
+    return std::count_if(patches.begin(), patches.end(), of_port) == 1 ? &*found : nullptr;
+  };
+  for (const RunStep& step : steps_) {
+    kernels::GrowingState* const state = kernels::GrowingStateOf(
+        program.instructions[static_cast<size_t>(step.instruction)].kernel, step.args.state);
+    if (state == nullptr) continue;
+    for (kernels::GrowingState::Growth& growth : state->growths()) {
+      const TensorView& from = step.args.inputs[static_cast<size_t>(growth.from)];
+      const TensorView& to = step.args.outputs[static_cast<size_t>(growth.to)];
+      const CallerPatch* const input = only(input_patches_, from, views_);
+      const CallerPatch* const output = only(output_patches_, to, views_);
+      if (input == nullptr || output == nullptr) continue;
+      // The ports have the shapes that the kernel sees.
+      const TensorView result = this->output(output->index);
+      size_t at = 0;  // of the input's extents in the key
+      for (uint32_t i = 0; i < input->index; ++i) at += ranks_[i];
+      const std::span<const int64_t> given = std::span(key_).subspan(at, ranks_[input->index]);
+      if (!std::equal(given.begin(), given.end(), from.shape.begin(), from.shape.end()) ||
+          !std::equal(result.shape.begin(), result.shape.end(), to.shape.begin(), to.shape.end())) {
+        continue;
+      }
+      growing_.push_back({input->index, output->index, &growth});
+    }
+  }
 }
 
 bool Prepared::Matches(std::span<const TensorView> inputs, std::span<const int64_t> symbols) const {

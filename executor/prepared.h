@@ -11,6 +11,7 @@
 #include "executor/profiler.h"
 #include "executor/program_impl.h"
 #include "executor/walk.h"
+#include "kernels/growing_state.h"
 
 namespace tenon {
 
@@ -60,10 +61,19 @@ class Prepared {
                    std::span<const kernels::TensorView> outputs, Profiler* profiler);
   kernels::TensorView output(size_t i) const;  // its data is meaningless
 
+  // An output that is an input with new rows behind, both of which one kernel alone sees: memory
+  // may be kept for more rows. Whoever sets pitches resets them to 0 after the run.
+  struct Growing {
+    uint32_t input = 0, output = 0;
+    kernels::GrowingState::Growth* growth = nullptr;
+  };
+  std::span<const Growing> growing() const { return growing_; }
+
  private:
   Prepared() = default;
   bool uses_arena() const { return !arena_patches_.empty() || !scratch_patches_.empty(); }
   uint32_t AddView(const ProgramImpl& program, int value);
+  void FindGrowing(const ProgramImpl& program);
   void FindDeaths(const ProgramImpl& program, std::span<const int64_t> sizes);
   void Poison(int64_t offset, int64_t bytes) const;
   void Describe(const ProgramImpl& program, Profiler& profiler);
@@ -74,6 +84,7 @@ class Prepared {
   std::vector<int64_t> symbols_;
   Bindings bindings_;  // for control flow
   std::vector<DType> dtypes_;
+  std::vector<size_t> ranks_;
   std::vector<WalkedValue> values_;  // shapes, and plan-time data
   std::vector<std::shared_ptr<const void>> attrs_;
   std::vector<std::shared_ptr<kernels::KernelState>> states_;
@@ -96,6 +107,7 @@ class Prepared {
   // Results that no kernel writes to the caller's memory: output `index` is copied from a view.
   std::vector<CallerPatch> copies_;
   std::vector<int> output_values_;
+  std::vector<Growing> growing_;
   std::shared_ptr<const MemoryPlan> plan_;
   std::vector<int64_t> places_;  // by value: see PlacesInSets
   std::byte* arena_ = nullptr;

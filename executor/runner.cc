@@ -257,6 +257,20 @@ absl::Status Runner::RunBound(IoBinding& binding) {
   if (!dynamic_) {
     TENON_ASSIGN_OR_RETURN(ready, Find(binding.input_views_, {}));
   }
+  // What grows in this run: with other shapes another kernel might read it.
+  const auto growing = [&](size_t input) -> const Prepared::Growing* {
+    if (ready == nullptr) return nullptr;
+    for (const Prepared::Growing& pair : ready->growing()) {
+      const bool carried = binding.inputs_[pair.input].partner == static_cast<int>(pair.output);
+      if (pair.input == input) return carried ? &pair : nullptr;
+    }
+    return nullptr;
+  };
+  for (size_t i = 0; i < program_.inputs.size(); ++i) {
+    if (binding.inputs_[i].pitch == 0 || growing(i) != nullptr) continue;
+    TENON_RETURN_IF_ERROR(binding.StopGrowing(i));
+    binding.SetViews();
+  }
   if (ready == nullptr) {
     TENON_RETURN_IF_ERROR(CheckPlaces(binding.input_views_, {}));
     TENON_ASSIGN_OR_RETURN(std::vector<Tensor> made,
@@ -277,12 +291,25 @@ absl::Status Runner::RunBound(IoBinding& binding) {
   }
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const std::span<const int64_t> shape = ready->output(i).shape;
-    TENON_RETURN_IF_ERROR(binding.Fit(i, shape));
+    const int input = binding.outputs_[i].partner;
+    if (input != IoBinding::kNone && growing(static_cast<size_t>(input)) != nullptr) {
+      TENON_RETURN_IF_ERROR(binding.Grow(static_cast<size_t>(input), i, shape));
+    } else {
+      TENON_RETURN_IF_ERROR(binding.Fit(i, shape));
+    }
     TENON_RETURN_IF_ERROR(CheckOutput(i, binding.outputs_[i].tensor.view(), shape));
   }
   binding.SetViews();
   TENON_RETURN_IF_ERROR(CheckPlaces(binding.input_views_, binding.output_views_));
-  TENON_RETURN_IF_ERROR(Execute(*ready, binding.input_views_, binding.output_views_));
+  for (const Prepared::Growing& pair : ready->growing()) {
+    if (growing(pair.input) == nullptr) continue;
+    pair.growth->from_pitch = binding.inputs_[pair.input].pitch;
+    pair.growth->to_pitch = binding.outputs_[pair.output].pitch;
+  }
+  const absl::Status status = Execute(*ready, binding.input_views_, binding.output_views_);
+  for (const Prepared::Growing& pair : ready->growing())
+    pair.growth->from_pitch = pair.growth->to_pitch = 0;
+  TENON_RETURN_IF_ERROR(status);
   binding.CarryOver();
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/support.h"
+#include "kernels/growing_state.h"
 #include "kernels/kernel_list.h"
 
 namespace tenon::kernels {
@@ -37,8 +38,10 @@ AttentionOps ChooseOps() {
 // How the work is divided. The query rows that share a head of k and v - those of all query heads
 // of its group, heads innermost - are cut into tiles; where there are fewer tiles than threads
 // could use, the keys are cut too, and the parts of a tile are merged at the end.
-struct AttentionState : KernelState {
+struct AttentionState : GrowingState {
   AttentionOps ops = {};
+  std::array<Growth, 2> grown = {};  // keys and values
+  bool has_past = false;
   int64_t rows = 0;    // that share keys
   int64_t tiles = 0;   // per head of k
   int64_t splits = 1;  // parts of a tile's keys
@@ -48,6 +51,7 @@ struct AttentionState : KernelState {
   int64_t tile_rows() const { return (rows + tiles - 1) / tiles; }  // at most
   // Is a task all of a head, so that no other waits for the keys and values that it appends?
   bool AppendsInTasks() const { return tiles == 1 && splits == 1; }
+  std::span<Growth> growths() override { return std::span(grown).first(has_past ? 2 : 0); }
 };
 
 // Floats that a part of a tile leaves behind: its rows of results, their maxima and sums.
@@ -60,6 +64,9 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   auto state = std::make_shared<AttentionState>();
   state->ops = ChooseOps();
+  state->has_past = call.has_past;
+  constexpr int kPast = AttentionCall::kPast;
+  state->grown = {{{.from = kPast, .to = 1}, {.from = kPast + 1, .to = 2}}};
   const int64_t heads = call.batch * call.kv_heads;
   state->rows = call.q_len * (call.heads / std::max<int64_t>(call.kv_heads, 1));
   const double keys = static_cast<double>(heads) * static_cast<double>(call.k_len) *
@@ -89,14 +96,24 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   return KernelStatus::Ok();
 }
 
+// Heads that lie `pitch` rows apart, if it is not 0.
+void SetPitch(AttentionCall::Layout& layout, int64_t kv_heads, int64_t pitch) {
+  if (pitch == 0) return;
+  layout.head = pitch * layout.row;
+  layout.batch = kv_heads * layout.head;
+}
+
 // present = the rows of past and then those of `now`, for one of the heads of all batch elements.
 // past and present are [B, H, rows, dim].
 void AppendRows(const AttentionCall& call, int64_t head, const TensorView& past,
-                const TensorView& now, const AttentionCall::Layout& layout, int64_t dim,
-                const TensorView& present) {
+                const AttentionCall::Layout& past_layout, const TensorView& now,
+                const AttentionCall::Layout& layout, int64_t dim, const TensorView& present,
+                const AttentionCall::Layout& present_layout) {
   const int64_t b = head / call.kv_heads, h = head % call.kv_heads, old = call.past_len * dim;
-  float* to = std::copy_n(past.as<float>() + head * old, old,
-                          present.as<float>() + head * call.k_len * dim);
+  const float* const before = past.as<float>() + past_layout.At(b, h, 0);
+  float* to = present.as<float>() + present_layout.At(b, h, 0);
+  if (to != before) std::copy_n(before, old, to);
+  to += old;
   for (int64_t j = 0; j < call.new_len(); ++j, to += dim) {
     const float* from = now.as<float>() + layout.At(b, h, j);
     if (layout.element == 1) {
@@ -109,9 +126,10 @@ void AppendRows(const AttentionCall& call, int64_t head, const TensorView& past,
 
 void Append(const AttentionCall& call, const RunArgs& args, int64_t head) {
   constexpr size_t kPast = AttentionCall::kPast;
-  AppendRows(call, head, args.inputs[kPast], args.inputs[1], call.k, call.dim, args.outputs[1]);
-  AppendRows(call, head, args.inputs[kPast + 1], args.inputs[2], call.v, call.v_dim,
-             args.outputs[2]);
+  AppendRows(call, head, args.inputs[kPast], call.past_k, args.inputs[1], call.k, call.dim,
+             args.outputs[1], call.present_k);
+  AppendRows(call, head, args.inputs[kPast + 1], call.past_v, args.inputs[2], call.v, call.v_dim,
+             args.outputs[2], call.present_v);
 }
 
 // The tensors of one call. Keys and values behind those of a past are read from the results, where
@@ -342,8 +360,15 @@ class Worker {
 template <auto kReadCall>
 KernelStatus Attention(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
-  const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
+  AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   const auto& state = *static_cast<const AttentionState*>(args.state);
+  if (call.has_past) {
+    const auto& [keys, values] = state.grown;
+    SetPitch(call.past_k, call.kv_heads, keys.from_pitch);
+    SetPitch(call.present_k, call.kv_heads, keys.to_pitch);
+    SetPitch(call.past_v, call.kv_heads, values.from_pitch);
+    SetPitch(call.present_v, call.kv_heads, values.to_pitch);
+  }
   if (call.has_past && (out.numel() == 0 || !state.AppendsInTasks())) {
     const int64_t floats = call.k_len * (call.dim + call.v_dim);
     (*args.device->parallel)(call.batch * call.kv_heads, cpu::RowGrain(floats),
@@ -384,6 +409,12 @@ std::string Supports(const CallSignature& call) {
 }
 
 }  // namespace
+
+GrowingState* GrowingStateOf(const Kernel& kernel, KernelState* state) {
+  return kernel.prepare == PrepareAttention<&AttentionCall::OfFused>
+             ? static_cast<AttentionState*>(state)
+             : nullptr;
+}
 
 Kernel CpuAttention() {
   return {.op = "nn.attention",

@@ -194,6 +194,43 @@ TEST_P(Allocation, BoundWithChangingShapes) {
   });
 }
 
+// A decoder whose past grows, over lengths seen before.
+TEST_P(Allocation, CarriedAndGrowing) {
+  if (GetParam()) GTEST_SKIP() << "reference kernels move the past";
+  const std::string q = R"(tensor<1x?x16xf32, ["", "S", ""]>)";
+  const std::string past = R"(tensor<1x2x?x8xf32, ["", "", "P", ""]>)";
+  const std::string present = R"(tensor<1x2x?x8xf32, ["", "", "P + S", ""]>)";
+  const std::string types = q + ", " + present + ", " + present;
+  absl::StatusOr<Program> program = CompileText(
+      Function("%q: " + q + ", %pk: " + past + ", %pv: " + past,
+               "(" + q + ", " + past + ", " + past + ") -> (" + types + ")",
+               "%0:3 = fused.attention(%q, %q, %q, %pk, %pv) <{causal = true, kv_num_heads = 2 : "
+               "i64, num_heads = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, "
+               "1>, scale = 0.5 : f32}> : (" +
+                   q + ", " + q + ", " + q + ", " + past + ", " + past + ") -> (" + types +
+                   ")\nfunc.return(%0#0, %0#1, %0#2) : (" + types + ") -> ()\n"),
+      GetParam(), nullptr, 2);
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  IoBinding binding(*program);
+  ASSERT_TRUE(binding.BindInput(0, Ramp({1, 1, 16})).ok());
+  ASSERT_TRUE(binding.Carry(1, 1).ok());
+  ASSERT_TRUE(binding.Carry(2, 2).ok());
+  const Tensor empty = Ramp({1, 2, 0, 8});
+  ExpectNone([&] {
+    const bool counted = counting.exchange(false);
+    for (size_t i : {1, 2}) {
+      if (absl::Status status = binding.BindInput(i, empty); !status.ok()) return status;
+    }
+    counting = counted;
+    for (int step = 0; step < 10; ++step) {
+      if (absl::Status status = session.Run(binding); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(session.stats().shapes_prepared, 10);
+}
+
 TEST_P(Allocation, TheCounterCounts) {
   ours = 0;
   counting = true;
