@@ -25,6 +25,7 @@ class Case:
     oracle: str = ""
     outputs: list = None
     tolerance: str = "float"  # "half" where values have few digits
+    first: str = "onnxruntime"  # the oracle that is asked first
 
 
 class Random:
@@ -158,7 +159,7 @@ def solve(case, oracles):
     """Fills in expected outputs and the types of the model's outputs. Returns what was said by oracles
     that refused."""
     said = []
-    for name, oracle in oracles:
+    for name, oracle in sorted(oracles, key=lambda o: o[0] != case.first):
         results = apart(oracle, case)
         if isinstance(results, str):
             said.append(f"{name}: {results}")
