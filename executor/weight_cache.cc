@@ -20,7 +20,7 @@ namespace tenon {
 namespace {
 
 constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'W', '\n'};
-constexpr uint32_t kVersion = 1;  // also tells byte orders apart
+constexpr uint32_t kVersion = 2;  // also tells byte orders apart
 constexpr size_t kAlignment = 64;
 
 struct Header {
@@ -29,12 +29,17 @@ struct Header {
   uint32_t num_entries;
   uint64_t file_bytes;
   uint64_t checksum;  // of header and index, with 0 in its place
+  // The boot of the system in which somebody saw all that the file should be; 0: it is on the disk.
+  // After a crash some of it may be missing.
+  WeightKey boot;
+  uint64_t contents;  // checksum of the entries
+  uint64_t unused;
 };
 struct IndexEntry {
   WeightKey key;
   uint64_t offset, bytes;
 };
-static_assert(sizeof(Header) == 32 && sizeof(IndexEntry) == 32);
+static_assert(sizeof(Header) == 64 && sizeof(IndexEntry) == 32);
 
 // What is noted of a source file.
 struct Note {
@@ -80,8 +85,37 @@ absl::Status WriteAll(int fd, const void* data, size_t bytes) {
   return absl::OkStatus();
 }
 
-// Writes a file under a name of its own, and renames it when all is on the disk.
-absl::Status Replace(const std::string& path,
+// Of this boot of the system; 0 if it has no name.
+WeightKey ThisBoot() {
+  const UniqueFile file("/proc/sys/kernel/random/boot_id", O_RDONLY);
+  char text[64];
+  const ssize_t size = file.get() < 0 ? 0 : read(file.get(), text, sizeof(text));
+  return size <= 0 ? WeightKey()
+                   : HashOf(std::as_bytes(std::span(text, static_cast<size_t>(size))));
+}
+
+// Of the entries in the order of the index, each with its size.
+uint64_t ContentsChecksum(const std::map<WeightKey, WeightCacheFile::Entry>& entries) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (const auto& [key, entry] : entries) {
+    XXH3_64bits_update(&state, &entry.bytes, sizeof(entry.bytes));
+    XXH3_64bits_update(&state, entry.data.get(), entry.bytes);
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+// With the checksum that belongs to it; `start`: header and index.
+void SetHeader(Header header, std::span<std::byte> start) {
+  header.checksum = 0;
+  std::memcpy(start.data(), &header, sizeof(header));
+  header.checksum = Checksum(start);
+  std::memcpy(start.data(), &header, sizeof(header));
+}
+
+// Writes a file under a name of its own, and renames it. `sync`: when all is on the disk, which
+// other files that are being written may delay by seconds.
+absl::Status Replace(const std::string& path, bool sync,
                      const std::function<absl::Status(int fd)>& write_contents) {
   static std::atomic<uint32_t> counter{0};
   const std::string temporary =
@@ -91,8 +125,8 @@ absl::Status Replace(const std::string& path,
     const UniqueFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
     if (file.get() < 0) return absl::UnavailableError(fmt::format("{}: {}", temporary, Reason()));
     status = write_contents(file.get());
-    // Without it a crash of the machine could leave the new name on old blocks.
-    if (status.ok() && fdatasync(file.get()) != 0) status = absl::UnavailableError(Reason());
+    if (status.ok() && sync && fdatasync(file.get()) != 0)
+      status = absl::UnavailableError(Reason());
   }
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
     status = absl::UnavailableError(Reason());
@@ -151,8 +185,9 @@ WeightKey ContentOf(const SourceFile& file, const std::string& folder, const War
   note.unused = 0;
   note.content = content;
   note.checksum = checksum();
+  // Its checksum says whether a crash of the machine has left all of it.
   const absl::Status written =
-      Replace(path, [&](int fd) { return WriteAll(fd, &note, sizeof(note)); });
+      Replace(path, /*sync=*/false, [&](int fd) { return WriteAll(fd, &note, sizeof(note)); });
   if (!written.ok()) warn(std::string(written.message()));
   return content;
 }
@@ -197,6 +232,19 @@ std::string WeightCacheFile::Read() {
     entries_[entry.key] = {entry.bytes,
                            kernels::PackedBytes(mapping, mapping.get() + entry.offset)};
   }
+  const WeightKey boot = ThisBoot();
+  if (header.boot == WeightKey() || header.boot == boot) return {};
+  if (ContentsChecksum(entries_) != header.contents)
+    return "is damaged: its contents have another checksum";
+  // So that the next start need not read all of it. If it cannot be noted, it will.
+  header.boot = boot;
+  SetHeader(header, start);
+  const UniqueFile out(path_, O_WRONLY);
+  struct stat same = {};
+  if (boot != WeightKey() && out.get() >= 0 && fstat(out.get(), &same) == 0 &&
+      same.st_ino == info.st_ino && same.st_dev == info.st_dev) {
+    static_cast<void>(WriteAll(out.get(), start.data(), sizeof(header)).ok());
+  }
   return {};
 }
 
@@ -218,14 +266,14 @@ absl::Status WeightCacheFile::Write(const std::map<WeightKey, Entry>& entries) c
     at = Align(at + entry.bytes);
   }
   header.file_bytes = at;
+  header.boot = ThisBoot();
+  header.contents = ContentsChecksum(entries);
   std::vector<std::byte> start(payload);
-  std::memcpy(start.data(), &header, sizeof(header));
   if (!index.empty())
     std::memcpy(start.data() + sizeof(header), index.data(), index.size() * sizeof(IndexEntry));
-  header.checksum =
-      Checksum(std::span(start).first(sizeof(header) + index.size() * sizeof(IndexEntry)));
-  std::memcpy(start.data(), &header, sizeof(header));
-  return Replace(path_, [&](int fd) -> absl::Status {
+  SetHeader(header, std::span(start).first(sizeof(header) + index.size() * sizeof(IndexEntry)));
+  const bool sync = header.boot == WeightKey();
+  return Replace(path_, sync, [&](int fd) -> absl::Status {
     TENON_RETURN_IF_ERROR(WriteAll(fd, start.data(), start.size()));
     constexpr std::byte kZeros[kAlignment] = {};
     for (const auto& [key, entry] : entries) {

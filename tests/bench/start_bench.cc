@@ -1,4 +1,4 @@
-// What one start of a model costs, phase by phase, in a process of its own; start_time.py compares.
+// What one start of a model costs, phase by phase, in a process of its own. start_time.py compares.
 //
 //   start_bench MODEL INPUTS [CACHE] [--threads N]
 //

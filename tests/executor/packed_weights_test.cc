@@ -9,13 +9,17 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <vector>
 
 #include "ir/core/blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
+#define XXH_INLINE_ALL
+#include "xxhash.h"
 
 namespace tenon {
 namespace {
@@ -157,7 +161,7 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   ASSERT_EQ(start(), 0);
   const fs::path file = Files()[0];
   const auto size = static_cast<std::streamoff>(fs::file_size(file));
-  const std::streamoff index_end = 32 + 32;
+  const std::streamoff index_end = 64 + 32;
   for (std::streamoff at = 0; at < index_end; at += 4) {
     std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
     stream.seekp(at);
@@ -178,6 +182,45 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   std::ofstream(file) << "something else entirely, long enough to have a header in it .........";
   EXPECT_EQ(start(), 1);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is no cache of packed weights")));
+}
+
+// A file of an earlier boot may lack what a crash has lost: its contents are checked, once.
+TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
+  const Tensor a = Weights(1, 1000);
+  const auto start = [&] {
+    const std::unique_ptr<PackedWeights> store = Make();
+    ExpectNegated(Negated(*store, a), a);
+    store->Save();
+    return store->stats().packed;
+  };
+  constexpr size_t kChecksum = 24, kBoot = 32, kIndexEnd = 64 + 32;
+  const auto change = [&](const std::function<void(std::string&)>& how) {
+    const fs::path file = Files()[0];
+    std::stringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    std::string bytes = text.str();
+    how(bytes);
+    std::memset(bytes.data() + kChecksum, 0, 8);
+    const uint64_t checksum = XXH3_64bits(bytes.data(), kIndexEnd);
+    std::memcpy(bytes.data() + kChecksum, &checksum, sizeof(checksum));
+    std::ofstream(file, std::ios::binary) << bytes;
+  };
+  ASSERT_EQ(start(), 1);
+  std::string boot;
+  change([&](std::string& bytes) { boot = bytes.substr(kBoot, 16); });
+  if (boot == std::string(16, '\0')) GTEST_SKIP() << "boots have no names here";
+  const auto restart = [&](std::string& bytes) { bytes[kBoot] ^= 1; };
+  change(restart);
+  EXPECT_EQ(start(), 0);
+  change([&](std::string& bytes) { EXPECT_EQ(bytes.substr(kBoot, 16), boot); });
+  EXPECT_THAT(warnings_, IsEmpty());
+  change([&](std::string& bytes) {
+    restart(bytes);
+    bytes[bytes.size() - 100] ^= 1;
+  });
+  EXPECT_EQ(start(), 1);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("its contents have another checksum")));
+  EXPECT_EQ(start(), 0);
 }
 
 TEST_F(PackedWeightsTest, WritersAtOnce) {

@@ -81,18 +81,27 @@ class WindowTransform {
     matrix_[points_ - 1][2] = 1;
   }
 
-  // G g G^T: element i at out[i * step].
-  void operator()(const float* g, float* out, int64_t step) const {
+  // G g G^T of windows side by side: element k of window j is g[k * count + j], and element i of
+  // its result goes to out[i * step + j].
+  void operator()(const float* g, int64_t count, float* out, int64_t step) {
+    const auto n = static_cast<size_t>(count);
+    sums_.resize(3 * n);
+    double* const sums[3] = {sums_.data(), sums_.data() + n, sums_.data() + 2 * n};
     for (size_t i = 0; i < points_; ++i) {
       const double* row = matrix_[i];
-      double sum[3];
       for (size_t k = 0; k < 3; ++k) {
-        sum[k] = row[0] * static_cast<double>(g[k]) + row[1] * static_cast<double>(g[3 + k]) +
-                 row[2] * static_cast<double>(g[6 + k]);
+        const float *g0 = g + k * n, *g1 = g + (3 + k) * n, *g2 = g + (6 + k) * n;
+        for (size_t j = 0; j < n; ++j) {
+          sums[k][j] = row[0] * static_cast<double>(g0[j]) + row[1] * static_cast<double>(g1[j]) +
+                       row[2] * static_cast<double>(g2[j]);
+        }
       }
-      for (size_t j = 0; j < points_; ++j, out += step) {
-        const double* column = matrix_[j];
-        *out = static_cast<float>(sum[0] * column[0] + sum[1] * column[1] + sum[2] * column[2]);
+      for (size_t p = 0; p < points_; ++p, out += step) {
+        const double* column = matrix_[p];
+        for (size_t j = 0; j < n; ++j) {
+          out[j] = static_cast<float>(sums[0][j] * column[0] + sums[1][j] * column[1] +
+                                      sums[2][j] * column[2]);
+        }
       }
     }
   }
@@ -100,6 +109,7 @@ class WindowTransform {
  private:
   size_t points_;
   double matrix_[6][3] = {};  // G
+  std::vector<double> sums_;
 };
 
 size_t PackedSize(const WinogradState& s) {
@@ -110,19 +120,17 @@ size_t PackedSize(const WinogradState& s) {
 // filter 0.
 void PackPanels(const WinogradState& s, const float* w, float* packed) {
   const int64_t channels = s.image.channels;
-  const WindowTransform transform(s.size);
+  WindowTransform transform(s.size);
+  std::vector<float> windows;  // of one channel and the filters of a panel
   for (int64_t p = 0; p < s.panels.count; ++p) {
-    const int64_t columns = s.panels.ColumnsOf(p);
+    const int64_t columns = s.panels.ColumnsOf(p), first = s.panels.FirstOf(p);
+    windows.assign(static_cast<size_t>(9 * columns), 0);
     for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t j = 0; j < columns; ++j) {
-        const int64_t filter = s.panels.FirstOf(p) + j;
-        float* to = packed + c * columns + j;
-        if (filter < s.image.filters) {
-          transform(w + (filter * channels + c) * 9, to, channels * columns);
-        } else {
-          for (int64_t i = 0; i < s.points; ++i) to[i * channels * columns] = 0;
-        }
+      for (int64_t j = 0; j < std::min(columns, s.image.filters - first); ++j) {
+        const float* from = w + ((first + j) * channels + c) * 9;
+        for (int64_t k = 0; k < 9; ++k) windows[static_cast<size_t>(k * columns + j)] = from[k];
       }
+      transform(windows.data(), columns, packed + c * columns, channels * columns);
     }
     packed += s.points * channels * columns;
   }

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""From a file to the first results: Tenon, with weights to pack and with weights mapped from the cache, and others.
+
+  start_time.py START_BENCH MODEL INPUTS [--against onnxruntime,openvino] [--rounds 3] [--python PYTHON]
+
+INPUTS: a folder with input_N.pb or .npy. Every start has a process of its own, all take turns on one thread, and the file lies in
+the system's cache: a round without a clock comes first, in which the weights' cache is filled too. Counted are loading,
+optimising, compiling, packing or mapping, and the first run; of the others making the session and its first run. Not
+counted: starting the process, importing packages and reading the inputs. `packing` is what mapping does instead.
+PYTHON is one that has numpy, onnx and the others.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PEER = r"""
+import json, os, sys, time
+import numpy, onnx
+from onnx import numpy_helper
+engine, model, folder = sys.argv[1:]
+files = sorted((f for f in os.listdir(folder) if f.startswith("input_")), key=lambda f: int(f[6:].split(".")[0]))
+arrays = [numpy.load(os.path.join(folder, f)) if f.endswith(".npy")
+          else numpy_helper.to_array(onnx.load_tensor(os.path.join(folder, f))) for f in files]
+if engine == "onnxruntime":
+    import onnxruntime
+    start = time.perf_counter()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session.run(None, {given.name: array for given, array in zip(session.get_inputs(), arrays)})
+else:
+    import openvino
+    start = time.perf_counter()
+    core = openvino.Core()
+    network = core.read_model(model)
+    network.reshape({port: list(array.shape) for port, array in zip(network.inputs, arrays)})
+    compiled = core.compile_model(network, "CPU", {
+        "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+    compiled.create_infer_request().infer(arrays)
+print(json.dumps({"start": (time.perf_counter() - start) * 1e3}))
+"""
+
+
+def report(command):
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("start_bench")
+    parser.add_argument("model")
+    parser.add_argument("inputs")
+    parser.add_argument("--against", default="onnxruntime,openvino")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--python", default=sys.executable)
+    args = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as cache:
+        commands = {"pack": [args.start_bench, args.model, args.inputs],
+                    "map": [args.start_bench, args.model, args.inputs, cache]}
+        for engine in filter(None, args.against.split(",")):
+            commands[engine] = [args.python, "-c", PEER, engine, args.model, args.inputs]
+        for round_ in range(args.rounds + 1):
+            row = {name: report(command) for name, command in commands.items()}
+            if round_ > 0:
+                rows.append(row)
+
+    def median(name, phase="start"):
+        return statistics.median(row[name][phase] for row in rows)
+
+    phases = ["load", "optimize", "compile", "prepare", "first_run"]
+    for name in ("pack", "map"):
+        detail = ", ".join(f"{phase} {median(name, phase):.1f}" for phase in phases)
+        print(f"tenon, {name:4}     {median(name):9.1f} ms  ({detail})")
+    packing = statistics.median(row["pack"]["prepare"] / row["map"]["prepare"] for row in rows)
+    print(f"packing / mapping {packing:8.1f}")
+    for name in list(commands)[2:]:
+        ratio = statistics.median(row[name]["start"] / row["pack"]["start"] for row in rows)
+        mapped = statistics.median(row[name]["start"] / row["map"]["start"] for row in rows)
+        print(f"{name:15} {median(name):9.1f} ms  / ours {ratio:.2f}, with the cache {mapped:.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
