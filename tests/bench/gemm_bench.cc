@@ -82,8 +82,6 @@ constexpr Shape kShapes[] = {
     {"small.m12", 12, 3072, 768},
     {"small.m16", 16, 3072, 768},
     {"square", 1024, 1024, 1024},
-    {"short.m16", 16, 768, 3072, Then::kResidual},
-    {"short.m32", 32, 768, 3072, Then::kResidual},
     {"gpt2.mlp.m1", 1, 3072, 768},
     {"gpt2.head.m1", 1, 50257, 768},
 };

@@ -139,15 +139,6 @@ TEST_F(GemmTest, Epilogues) {
   }
 }
 
-// Depths that are summed in parts because there are few rows, but more than a tile's.
-TEST_F(GemmTest, FewRowsOfGreatDepth) {
-  for (int64_t k : {2048, 3073}) {
-    Check(16, 70, k, {.bias = true, .activation = ActivationKind::kGelu});
-    Check(33, 70, k, {.bias = true, .residual = true, .residual_in_c = true}, 3);
-    Check(20, 40, k, {.accumulate = true});
-  }
-}
-
 // More rows than stay in the cache: blocks of panels do, the last of them incomplete.
 TEST_F(GemmTest, ManyRows) {
   Check(700, 300, 500, {.bias = true, .residual = true});

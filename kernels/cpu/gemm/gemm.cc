@@ -17,11 +17,6 @@ namespace {
 // Depths of more than this are summed in parts, so that a panel of b stays in the second-level
 // cache.
 constexpr int64_t kMaxDepth = 4096;
-// Few rows, whose tiles multiply a panel faster than it comes from beyond that cache, have half of
-// it for themselves, the panel and the next one: so many floats. Their parts are no shorter than
-// kLeastDepth, as sums have to be read again.
-constexpr int64_t kRowsAndPanels = int64_t{128} * 1024;
-constexpr int64_t kLeastDepth = 1024;
 // Floats of the rows of a that stay in the second-level cache while the panels of b pass, and,
 // where there are more rows, of the panels that stay there while the rows pass. c passes in both
 // cases.
@@ -210,18 +205,6 @@ int64_t GroupAt(int64_t panel, int64_t end, int64_t whole, int64_t most) {
   return group;
 }
 
-// How deep sums are before they are stored: by the whole product, not by the share of a thread, so
-// that threads do not change the result.
-int64_t DepthOfPart(const GemmArgs& g, int64_t panel_columns, int64_t tiles) {
-  // Partial sums go to c, which may be where a residual lies that is added after an activation.
-  const GemmEpilogue& e = g.epilogue;
-  if (e.residual != nullptr && e.activation.kind != ActivationKind::kNone) return g.k;
-  const int64_t most = CeilDiv(g.k, CeilDiv(g.k, kMaxDepth));
-  if (tiles == 1 || g.b_row > 0) return most;  // a panel is read once, or is no stream
-  const int64_t parts = CeilDiv((g.m + 2 * panel_columns) * g.k, kRowsAndPanels);
-  return g.k >= parts * kLeastDepth ? std::min(most, CeilDiv(g.k, parts)) : most;
-}
-
 // How Gemm divides the work: `blocks` groups of tiles by groups of panels.
 struct Units {
   int64_t tiles = 0, blocks = 1;
@@ -365,7 +348,10 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
   const int64_t whole = args.n / kernels.panel, count = tile_end - tile_begin;
   if (count <= 0) return;
   const int64_t most = args.a_packed ? 1 : PanelsOfTile(kernels, tiles.highest());
-  const int64_t depth = DepthOfPart(args, kernels.panel, tiles.count);
+  // Partial sums go to c, which may be where a residual lies that is added after an activation.
+  const bool whole_depth =
+      args.epilogue.residual != nullptr && args.epilogue.activation.kind != ActivationKind::kNone;
+  const int64_t depth = whole_depth ? args.k : CeilDiv(args.k, CeilDiv(args.k, kMaxDepth));
   const bool rows_stay = count * tiles.highest() * std::min(depth, args.k) <= kRowsThatStay;
   for (int64_t p = 0; p < args.k; p += depth) {
     const int64_t end = std::min(args.k, p + depth), panel_floats = kernels.panel * (end - p);
