@@ -27,6 +27,9 @@ using dims::ToTerms;
 // Products beyond this are given up as Unknown: their size would grow exponentially with their
 // depth.
 constexpr size_t kMaxTerms = 256;
+// So are products of more extents and expressions of longer text: what computes with its own
+// results can double them each time.
+constexpr size_t kMaxFactors = 64, kMaxText = size_t{1} << 14;
 
 bool IsPlainSymbol(std::string_view name) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -99,6 +102,7 @@ DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
       text = fmt::format("broadcast({}, {})", a.text(), b.text());
       break;
   }
+  if (text.size() > kMaxText) return DimExpr::Unknown(a.context());
   return Intern(a.context(), kind, std::move(text), [&](DimExprStorage& s) { s.a = a, s.b = b; });
 }
 
@@ -143,6 +147,7 @@ DimExpr FromSum(Context& context, const Sum& sum) {
       text += FactorsText(term);
     }
   }
+  if (text.size() > kMaxText) return DimExpr::Unknown(context);
   return Intern(context, Kind::kSum, std::move(text),
                 [&](DimExprStorage& s) { s.terms = std::move(terms); });
 }
@@ -291,6 +296,7 @@ DimExpr operator*(DimExpr a, DimExpr b) {
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &product.coefficient)) {
         return DimExpr::Unknown(a.context());
       }
+      if (x.factors.size() + y.factors.size() > kMaxFactors) return DimExpr::Unknown(a.context());
       product.factors = x.factors;
       product.factors.insert(product.factors.end(), y.factors.begin(), y.factors.end());
       std::sort(product.factors.begin(), product.factors.end(),

@@ -150,6 +150,17 @@ TEST_F(DimExprTest, Evaluates) {
   EXPECT_FALSE(Eval(S("S") * S("S"), {{"S", int64_t{1} << 40}}).has_value());
 }
 
+TEST_F(DimExprTest, WhatDoublesIsGivenUp) {
+  DimExpr square = DimExpr::Symbol(context_, "S");
+  DimExpr least = square;
+  for (int i = 0; i < 60; ++i) {
+    square = square * square;
+    least = Min(least * 2, least + DimExpr::Symbol(context_, "S" + std::to_string(i)));
+  }
+  EXPECT_TRUE(square.is_unknown());
+  EXPECT_TRUE(least.is_unknown());
+}
+
 TEST_F(DimExprTest, UnknownEqualsNothing) {
   DimExpr u = DimExpr::Unknown(context_);
   EXPECT_FALSE(DimExpr::ProvablyEqual(u, u));
