@@ -99,7 +99,7 @@ struct V {
   static Reg Round(Reg x) { return cpu::Round(x); }
   static Reg Scale(Reg x, Reg n) { return cpu::Scale(x, n); }
 #if defined(__AVX512F__)
-  static constexpr bool kLookups = true;
+  static constexpr int kLookups = 16;
   static Reg Abs(Reg x) { return _mm512_abs_ps(x); }
   static Reg ScaleFloor(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
   // table[the lowest four bits of index].
@@ -107,7 +107,7 @@ struct V {
     return _mm512_permutexvar_ps(_mm512_castps_si512(index), _mm512_load_ps(table));
   }
 #else
-  static constexpr bool kLookups = false;
+  static constexpr int kLookups = 0;
 #endif
 };
 

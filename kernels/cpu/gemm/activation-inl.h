@@ -45,7 +45,7 @@ inline Reg ExpOfTable(Reg x) {
 // Overflows to infinity, underflows gradually to 0, keeps NaN.
 template <class T = V>
 inline Reg Exp(Reg x) {
-  if constexpr (T::kLookups) return ExpOfTable<T>(x);
+  if constexpr (T::kLookups == 16) return ExpOfTable<T>(x);
   constexpr float kP[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
                           4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
   x = Clamped(x, -104.0f, 89.5f);
@@ -81,10 +81,10 @@ inline Reg Tanh(Reg x) {
 
 inline Reg Sigmoid(Reg x) { return V::Set(1.0f) / (V::Set(1.0f) + Exp(V::Zero() - x)); }
 
-// The upper tail of the normal distribution at 0.4 (i + t), |t| <= 1/2, as polynomials in t: row d
-// has the coefficients of t^(5 - d), column i those of piece i. They are within 7e-9 of it; the
-// last piece, beyond 5.8, is 0.
-alignas(64) constexpr float kTail[6][16] = {
+// The upper tail of the normal distribution as polynomials: with 16 pieces at 0.4 (i + t), with 8
+// at (i + t) / 1.125, |t| <= 1/2. Each row has the coefficients of one power of t, the highest
+// first, column i those of piece i. They are within 7e-9 of it; the last piece, from 5.8 on, is 0.
+alignas(64) constexpr float kTailOf16[6][16] = {
     {-1.01282385e-4f, -6.44861357e-5f, 1.03158936e-5f, 5.85012058e-5f, 5.46646552e-5f,
      2.31192516e-5f, -2.89352943e-6f, -1.16550027e-5f, -9.42491806e-6f, -4.88603564e-6f,
      -1.87975297e-6f, -5.65755727e-7f, -1.36722306e-7f, -2.69335541e-8f, -4.3672701e-9f, 0},
@@ -103,25 +103,54 @@ alignas(64) constexpr float kTail[6][16] = {
     {0.5f, 3.44578266e-1f, 2.11855412e-1f, 1.15069672e-1f, 5.47992885e-2f, 2.27501299e-2f,
      8.19753483e-3f, 2.55513028e-3f, 6.87138294e-4f, 1.59108909e-4f, 3.16714068e-5f, 5.41260442e-6f,
      7.93345009e-7f, 9.96480196e-8f, 1.07182654e-8f, 0}};
+alignas(32) constexpr float kTailOf8[8][8] = {
+    {0.0004491114f, -0.00025952002f, -6.7445006e-5f, 9.184864e-5f, -1.0134785e-5f, -4.9606956e-6f,
+     -3.0233153e-7f, 0},
+    {6.468912e-5f, 0.0012245115f, -0.00062828313f, -0.00012400573f, 8.311329e-5f, 1.3606709e-5f,
+     5.867498e-7f, 0},
+    {-0.005559149f, 0.0013853753f, 0.0022701612f, -0.0005742915f, -0.0002886481f, -2.6013171e-5f,
+     -7.844953e-7f, 0},
+    {4.5295474e-6f, -0.013725782f, 0.0006044845f, 0.0032511426f, 0.0006399548f, 3.958779e-5f,
+     9.2772586e-7f, 0},
+    {0.04669793f, 0.006602356f, -0.020776019f, -0.008151993f, -0.0009775853f, -4.4983473e-5f,
+     -8.535129e-7f, 0},
+    {1.2314628e-8f, 0.09437305f, 0.057698157f, 0.0120055815f, 0.0010076447f, 3.598533e-5f,
+     5.6018064e-7f, 0},
+    {-0.35461536f, -0.23888254f, -0.0730239f, -0.010129766f, -0.0006376576f, -1.8215e-5f,
+     -2.3611439e-7f, 0},
+    {0.5f, 0.1870314f, 0.037720177f, 0.003830381f, 0.00018859071f, 4.4059243e-6f, 4.8209134e-8f,
+     0}};
 
-// x times the distribution, from tables: less than half the time of a division and the rest.
+template <class T, int kRows, int kPieces>
+inline Reg TailOfPieces(const float (&rows)[kRows][kPieces], Reg pieces, Reg t) {
+  Reg p = T::Lookup(rows[0], pieces);
+  TENON_UNROLL
+  for (int d = 1; d < kRows; ++d) p = V::Fma(p, t, T::Lookup(rows[d], pieces));
+  return p;
+}
+
+// x times the distribution, from tables: half the time of a division and the rest.
 template <class T>
 inline Reg GeluOfTables(Reg x) {
   const Reg size = V::MinKeepingNan(T::Abs(x), V::Set(6.0f));
+  const Reg pieces_a_unit = V::Set(T::kLookups == 16 ? 2.5f : 1.125f);
   // The sum has the nearest integer in its lowest bits.
-  const Reg shift = V::Set(12582912.0f), bits = V::Fma(size, V::Set(2.5f), shift);
-  const Reg t = V::Fma(size, V::Set(2.5f), shift - bits);
-  Reg p = T::Lookup(kTail[0], bits);
-  TENON_UNROLL
-  for (int d = 1; d < 6; ++d) p = V::Fma(p, t, T::Lookup(kTail[d], bits));
-  return V::MaxKeepingNan(x, V::Zero()) - size * p;
+  const Reg shift = V::Set(12582912.0f), bits = V::Fma(size, pieces_a_unit, shift);
+  const Reg t = V::Fma(size, pieces_a_unit, shift - bits);
+  Reg tail;
+  if constexpr (T::kLookups == 16) {
+    tail = TailOfPieces<T>(kTailOf16, bits, t);
+  } else {
+    tail = TailOfPieces<T>(kTailOf8, bits, t);
+  }
+  return V::MaxKeepingNan(x, V::Zero()) - size * tail;
 }
 
 template <ActivationKind kKind>
 inline Reg Activated(Reg x, Reg alpha, Reg beta) {
   using Kind = ActivationKind;
   if constexpr (kKind == Kind::kRelu) return V::MaxKeepingNan(x, V::Zero());
-  if constexpr (kKind == Kind::kGelu && V::kLookups) {
+  if constexpr (kKind == Kind::kGelu && V::kLookups > 0) {
     return GeluOfTables<V>(x);
   } else if constexpr (kKind == Kind::kGelu) {
     const Reg half = x * V::Set(0.5f);

@@ -42,8 +42,8 @@ struct Avx512 {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
   }
   static Reg Abs(Reg x) { return _mm512_abs_ps(x); }
-  // table[the lowest four bits of index].
-  static constexpr bool kLookups = true;
+  // table[the lowest four bits of index]. So many entries has a table; 0: there are no lookups.
+  static constexpr int kLookups = 16;
   static Reg Lookup(const float (&table)[16], Reg index) {
     return _mm512_permutexvar_ps(_mm512_castps_si512(index), _mm512_load_ps(table));
   }

@@ -19,7 +19,12 @@ struct V {
   static constexpr int kInt8Rows = 5;
   static constexpr int kInt8RowsOfTwoPanels = 1;
 
-  static constexpr bool kLookups = false;
+  // table[the lowest three bits of index].
+  static constexpr int kLookups = 8;
+  static Reg Lookup(const float (&table)[8], Reg index) {
+    return _mm256_permutevar8x32_ps(_mm256_load_ps(table), _mm256_castps_si256(index));
+  }
+  static Reg Abs(Reg x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
 
   static Reg Zero() { return _mm256_setzero_ps(); }
   static Reg Set(float x) { return _mm256_set1_ps(x); }

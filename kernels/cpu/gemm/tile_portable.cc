@@ -18,7 +18,7 @@ struct V {
   static constexpr int kInt8Rows = 4;
   static constexpr int kInt8RowsOfTwoPanels = 1;
 
-  static constexpr bool kLookups = false;
+  static constexpr int kLookups = 0;
 
   static Reg Zero() { return Reg{}; }
   static Reg Set(float x) { return Reg{x, x, x, x}; }
