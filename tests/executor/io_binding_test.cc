@@ -95,6 +95,28 @@ TEST(IoBinding, OutputsMayBeBoundAsInputs) {
   }
 }
 
+// What was carried over and is bound as another input, too, keeps its memory.
+TEST(IoBinding, CarriedResultsMayBeBoundAsOtherInputs) {
+  const Program program = Compiled(AddMul());
+  Session session = program.NewSession();
+  IoBinding binding(program);
+  ASSERT_TRUE(binding.BindInput(0, Ramp({2, 2})).ok());
+  ASSERT_TRUE(binding.BindInput(1, Floats({2, 2}, {1, 1, 1, 1})).ok());
+  ASSERT_TRUE(binding.Carry(1, 0).ok());
+  ASSERT_TRUE(session.Run(binding).ok());
+  const Tensor first = *binding.output(1);
+  const std::vector<float> values = ValuesOf<float>(first);
+  ASSERT_TRUE(binding.BindInput(1, first).ok());
+  for (int step = 0; step < 3; ++step) {
+    const Tensor before = Tensor::Copy(DType::kF32, first.shape(), binding.input(0)->data());
+    ASSERT_TRUE(session.Run(binding).ok());
+    EXPECT_EQ(ValuesOf<float>(first), values) << step;
+    absl::StatusOr<std::vector<Tensor>> expected = program.Run(std::vector{before, first});
+    ASSERT_TRUE(expected.ok());
+    EXPECT_EQ(ValuesOf<float>(*binding.output(1)), ValuesOf<float>((*expected)[1])) << step;
+  }
+}
+
 // Results whose shape depends on values.
 TEST(IoBinding, DynamicPrograms) {
   const Program program =
