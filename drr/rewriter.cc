@@ -32,6 +32,8 @@ std::optional<Type> MergeTypes(Type was, Type now) {
   return WithDims(was, dims);
 }
 
+constexpr size_t kMostMoved = 64;  // operations that a rewrite moves to its place
+
 class Application {
  public:
   Application(const Matcher& match, const TargetQuery* target, RewriteListener& listener)
@@ -74,7 +76,8 @@ class Application {
   Location location_;
   std::vector<Operation*> made_for_;  // by node
   std::vector<Operation*> made_;
-  std::vector<Type> types_;  // of the results
+  std::vector<Operation*> moved_;  // what computes operands too late, each after what it needs
+  std::vector<Type> types_;        // of the results
   std::string error_;
 };
 
@@ -108,15 +111,28 @@ std::string Application::FindPlace() {
   return "";
 }
 
-// Is the value computed before the place of insertion? Constants are moved there if they are not.
+// Is the value computed before the place of insertion, or can it be? What computes it then moves
+// there with the result: pure operations that need nothing of what is replaced.
 bool Application::MakeAvailable(Value value) {
   Operation* op = value.defining_op();
-  if (op == nullptr || op->block() != before_->block() || op->IsBeforeInBlock(before_)) return true;
-  if (op != before_ && op->Has(Trait::kConstantLike)) {
-    op->MoveBefore(before_);
+  if (op == nullptr || op->block() != before_->block() || op->IsBeforeInBlock(before_) ||
+      std::find(moved_.begin(), moved_.end(), op) != moved_.end()) {
     return true;
   }
-  return false;
+  if (op == before_ || moved_.size() >= kMostMoved) return false;
+  if (!op->Has(Trait::kConstantLike) && (match_.IsMatched(op) || op->num_regions() > 0 ||
+                                         !op->info().is_registered() || !EffectsOf(*op).pure())) {
+    return false;
+  }
+  auto is_replaced = [&](Value operand) {
+    return std::any_of(rule_.roots.begin(), rule_.roots.end(),
+                       [&](const Edge& root) { return match_.ValueOf(root) == operand; });
+  };
+  for (OpOperand& operand : op->operands()) {
+    if (is_replaced(operand.get()) || !MakeAvailable(operand.get())) return false;
+  }
+  moved_.push_back(op);
+  return true;
 }
 
 Value Application::BuildSplat(const Node& node, DType dtype) {
@@ -276,6 +292,8 @@ std::string Application::CheckResults() {
 }
 
 void Application::Commit() {
+  Operation* place = made_.empty() ? before_ : made_.front();
+  for (Operation* op : moved_) op->MoveBefore(place);
   for (Operation* op : made_) listener_.Created(op);
   std::vector<std::pair<Value, Value>> replacements;
   for (size_t i = 0; i < rule_.roots.size(); ++i) {
