@@ -32,13 +32,56 @@ bool IsDistinct(std::string_view labels) {
   return true;
 }
 
-// "a,b->c" without spaces; empty when the notation says more than that.
-std::vector<std::string> Parse(std::string_view equation) {
+constexpr std::string_view kEllipsis = "...";
+
+// Letters for the axes of an ellipsis that the equation does not use; the last ones are those of
+// the last axes.
+std::string FreeLetters(std::string_view equation) {
+  std::string letters;
+  for (char c = 'A'; c <= 'Z'; ++c) {
+    if (!Has(equation, c)) letters += c;
+  }
+  return letters;
+}
+
+// Names the axes that the ellipses of the factors and of the result stand for, from the last one
+// on. False where the result has none, or where axes of the factors might broadcast.
+bool NameEllipses(std::vector<std::string>& parts, const Type* types) {
+  const std::string letters = FreeLetters(parts[0] + parts[1] + parts[2]);
+  std::vector<DimExpr> extents;  // of both factors, from the last axis on
+  for (size_t i = 0; i < 2; ++i) {
+    const size_t place = parts[i].find(kEllipsis);
+    if (place == std::string::npos) continue;
+    parts[i].erase(place, kEllipsis.size());
+    if (!types[i].is_tensor() || types[i].rank() < static_cast<int64_t>(parts[i].size())) {
+      return false;
+    }
+    const size_t count = static_cast<size_t>(types[i].rank()) - parts[i].size();
+    if (count > letters.size()) return false;
+    for (size_t axis = 0; axis < count; ++axis) {
+      const DimExpr extent = types[i].dim(static_cast<int64_t>(place + count - 1 - axis));
+      if (axis == extents.size()) {
+        extents.push_back(extent);
+      } else if (!DimExpr::ProvablyEqual(extents[axis], extent)) {
+        return false;
+      }
+    }
+    parts[i].insert(place, letters.substr(letters.size() - count));
+  }
+  const size_t place = parts[2].find(kEllipsis);
+  if (place == std::string::npos) return false;
+  parts[2].replace(place, kEllipsis.size(), letters.substr(letters.size() - extents.size()));
+  return true;
+}
+
+// "a,b->c" without spaces and ellipses; empty when the notation says more than that.
+std::vector<std::string> Parse(std::string_view equation, const Type* types) {
   std::string text = Filter(equation, [](char c) { return c != ' '; });
   const size_t comma = text.find(','), arrow = text.find("->");
   if (comma == std::string::npos || arrow == std::string::npos || comma > arrow) return {};
   std::vector<std::string> parts = {
       text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
+  if (text.find(kEllipsis) != std::string::npos && !NameEllipses(parts, types)) return {};
   if (!std::all_of(parts.begin(), parts.end(), [](const auto& p) { return IsDistinct(p); })) {
     return {};
   }
@@ -157,7 +200,8 @@ class ExpandEinsum : public Pass {
     });
     int64_t expanded = 0;
     for (Operation* einsum : found) {
-      std::vector<std::string> labels = Parse(ten::EinsumOp(einsum).equation());
+      const Type types[] = {einsum->operand(0).type(), einsum->operand(1).type()};
+      std::vector<std::string> labels = Parse(ten::EinsumOp(einsum).equation(), types);
       if (labels.empty() || !einsum->result().type().is_tensor()) continue;
       TENON_ASSIGN_OR_RETURN(const Value value, Expansion(*einsum, std::move(labels)).Make());
       if (!value || value.type().rank() != einsum->result().type().rank()) continue;
