@@ -52,6 +52,29 @@ Rule RotaryHalves(const char* name, bool split, const char* file = __builtin_FIL
       .RequireKernel();
 }
 
+// The halves turned with tables for one half: concat(x1 * cos - x2 * sin, x2 * cos + x1 * sin).
+Rule RotaryOfHalfTables(const char* name, bool split, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  Val x("x"), cos("cos"), sin("sin");
+  Dim half("half");
+  const Parts parts = Halves(x, split, half);
+  Val turned = Concat({Sub(Mul(parts.first, cos), Mul(parts.second, sin)),
+                       Add(Mul(parts.second, cos), Mul(parts.first, sin))},
+                      {.axis = -1});
+  return Rule(name, file, line)
+      .Summary(split ? "… with the halves made by a split"
+                     : "concat(x1 * cos - x2 * sin, x2 * cos + x1 * sin)")
+      .Match(turned)
+      .Where(If("the halves are equal", SameLast, parts.first, parts.second) &&
+             If("the halves are all of x", SameLast, turned, x) &&
+             If("cos broadcasts to a half of x", BroadcastsTo, parts.first, cos) &&
+             If("sin broadcasts to a half of x", BroadcastsTo, parts.first, sin) &&
+             If("cos has an element for each pair", SameLast, parts.first, cos) &&
+             If("sin has an element for each pair", SameLast, parts.first, sin))
+      .Replace(fused::Rotary(x, Concat({cos, cos}, {.axis = -1}), Concat({sin, sin}, {.axis = -1})))
+      .RequireKernel();
+}
+
 // x * cos + interleave(-x_odd, x_even) * sin
 Rule RotaryPairs() {
   Val x("x"), cos("cos"), sin("sin");
@@ -128,6 +151,8 @@ Rule RotaryOfTranspose() {
 RuleSet RotaryRules() {
   return {RotaryHalves("rotary-halves", false),
           RotaryHalves("rotary-halves-split", true),
+          RotaryOfHalfTables("rotary-of-half-tables", false),
+          RotaryOfHalfTables("rotary-of-half-tables-split", true),
           RotaryPairs(),
           RotaryPartial("rotary-partial", false),
           RotaryPartial("rotary-partial-split", true),

@@ -141,6 +141,37 @@ Rule ThirdSum() {
       .Lowers("sums after scores");
 }
 
+// Two sums are one where there are two axes of batches: windows or blocks, each with a mask, and a
+// bias for all of them.
+Rule SecondSumOfWindows() {
+  Scores s;
+  Val x("x"), y("y");
+  return Rule("scores-second-sum-of-windows")
+      .Summary("scores + x + y = scores + (x + y) for scores of two axes of batches")
+      .Match(Add(Add(s.scaled, x), y))
+      .Where(IsScaledModerately(s) && Rank(s.product, 5))
+      .Replace(Add(s.scaled, Add(x, y)))
+      .Lowers("sums after scores");
+}
+
+// Images with their channels first: the values stand before the probabilities, both transposed.
+Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  Val x("x"), v("v");
+  Attr<bool> transposed("transposed_v");
+  Val weights = Softmax(x, {.axis = -1});
+  Val shared = AnyOf(ten::Where(IsNan(weights), Splat(0), weights), weights);
+  auto inverse = [](bool t) { return !t; };
+  Val weighed = Matmul(shared, v, {.transpose_b = Compute(inverse, transposed)});
+  return Rule(name, file, line)
+      .Summary(rank == 4 ? "v^T softmax(x)^T = (softmax(x) v)^T" : "… of three axes")
+      .Match(Matmul(v, shared, {.transpose_a = transposed, .transpose_b = true}))
+      .Where(Rank(x, rank) && Rank(v, rank))
+      .Replace(rank == 4 ? Transpose(weighed, {.perm = {0, 1, 3, 2}})
+                         : Transpose(weighed, {.perm = {0, 2, 1}}))
+      .Lowers("values before probabilities");
+}
+
 // Probabilities of hidden keys set to zero: those of rows that see no key at all.
 Rule ZeroedProbabilities() {
   Scores s;
@@ -188,6 +219,14 @@ Rule SplitProduct() {
       .Lowers("rank of joined batches");
 }
 
+// A view of [1, H, S, D] as [H, S, D] with any number of H joins nothing: these are no heads of one
+// batch.
+Condition JoinsHeads(const Dim& batches, const Dim& heads) {
+  return If(
+      "the view joins heads with batches",
+      [](DimExpr b, DimExpr h) { return h.is_constant() || !b.is_constant(1); }, batches, heads);
+}
+
 // Views of split heads as batches [B * H, S, D], made before the product: made after it instead.
 Rule JoinProduct() {
   Val a("a"), b("b");
@@ -202,6 +241,7 @@ Rule JoinProduct() {
       .Match(Matmul(Reshape(a, {.shape = {B * H, P, Q}}), Reshape(b, {.shape = {B * H, U, V}}),
                     {.transpose_a = ta, .transpose_b = tb}))
       .Where(ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B, H, U, AnyDim()}) && IsFloat(a))
+      .Where(JoinsHeads(B, H))
       .Replace(Reshape(product, {.shape = Compute(shape, ta, tb, B * H, P, Q, U, V)}))
       .Lowers("views before products");
 }
@@ -230,7 +270,7 @@ Rule JoinProductOfOne(const char* name, bool first, const char* file = __builtin
                     {.transpose_a = ta, .transpose_b = tb}))
       .Where(first ? ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B * H, U, V})
                    : ShapeIs(b, {B, H, U, AnyDim()}) && ShapeIs(a, {B * H, P, Q}))
-      .Where(IsFloat(a) && !IsConstant(first ? b : a))
+      .Where(IsFloat(a) && !IsConstant(first ? b : a) && JoinsHeads(B, H))
       .Replace(Reshape(product, {.shape = Compute(shape, ta, tb, B * H, P, Q, U, V)}))
       .Lowers("views before products");
 }
@@ -439,6 +479,9 @@ RuleSet ScoresRules() {
           SelectedByTables(),
           ClampedScores(),
           ThirdSum(),
+          SecondSumOfWindows(),
+          ValuesFirst("scores-values-first", 4),
+          ValuesFirst("scores-values-first-joined", 3),
           ZeroedProbabilities(),
           JoinProduct(),
           JoinProductOfOne("join-product-of-first", true),

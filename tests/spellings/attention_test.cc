@@ -1,0 +1,96 @@
+// Attention whose scores or values are several things beside each other, and attention of blocks.
+#include "tests/spellings/spelling.h"
+
+namespace tenon::spellings {
+namespace {
+
+constexpr int64_t kHeads = 2;
+
+Extent T() { return {"keys", 6}; }
+Extent Blocks() { return {"blocks", 3}; }
+
+V Queries(Graph& g, int64_t size) { return g.In({B(), kHeads, S(), size}); }
+V Keys(Graph& g, int64_t size) { return g.In({B(), kHeads, T(), size}); }
+V Product(Graph& g, const V& q, const V& k) {
+  return g.Op("MatMul", {q, g.Transpose(k, {0, 1, 3, 2})});
+}
+V Probabilities(Graph& g, const V& scores, int64_t rank = 4) {
+  return g.Op("Softmax", {scores}, {{"axis", g.style().positive_axes ? rank - 1 : int64_t{-1}}});
+}
+V Mask(Graph& g) { return g.In({B(), 1, 1, T()}); }
+// Of text and of its layout.
+V SumOfScores(Graph& g) {
+  V text = g.Div(Product(g, Queries(g, 4), Keys(g, 4)), 2);
+  return g.Add(text, g.Mul(Product(g, Queries(g, 3), Keys(g, 3)), 0.5));
+}
+V BlockQueries(Graph& g) { return g.In({B(), Blocks(), 4, kHeads, 4}); }
+V BlockKeys(Graph& g) { return g.In({B(), Blocks(), 8, kHeads, 4}); }
+V BlockScores(Graph& g) {
+  return g.Op("Einsum", {BlockQueries(g), BlockKeys(g)},
+              {{"equation", std::string("...qhd,...khd->...hqk")}});
+}
+void WeighBlocks(Graph& g, const V& scores) {
+  g.Out(g.Op("Einsum", {Probabilities(g, scores, 5), BlockKeys(g)},
+             {{"equation", std::string("...hqk,...khd->...qhd")}}));
+}
+
+const Spelling kAttention[] = {
+    {"TwoKeys", "fused.attention ten.concat ten.concat ten.mul ten.mul",
+     [](Graph& g) {
+       g.Out(g.Op("MatMul", {Probabilities(g, SumOfScores(g)), Keys(g, 4)}));
+     }},
+    {"TwoKeysMasked", "fused.attention ten.concat ten.concat ten.mul ten.mul",
+     [](Graph& g) {
+       V masked = g.Add(SumOfScores(g), Mask(g));
+       g.Out(g.Op("MatMul", {Probabilities(g, masked), Keys(g, 4)}));
+     }},
+    {"TwoValues", "fused.attention ten.concat ten.concat ten.concat ten.mul ten.mul ten.split",
+     [](Graph& g) {
+       V weights = Probabilities(g, g.Add(SumOfScores(g), Mask(g)));
+       g.Out(g.Op("MatMul", {weights, Keys(g, 4)}));
+       g.Out(g.Op("MatMul", {weights, Keys(g, 3)}));
+     }},
+    {"Blocks",
+     "fused.attention ten.reshape ten.reshape ten.reshape ten.reshape ten.transpose ten.transpose "
+     "ten.transpose ten.transpose",
+     [](Graph& g) { WeighBlocks(g, BlockScores(g)); }, 12},
+    {"BlocksWithBiasAndMask",
+     "fused.attention ten.add ten.reshape ten.reshape ten.reshape ten.reshape ten.reshape "
+     "ten.transpose ten.transpose ten.transpose ten.transpose",
+     [](Graph& g) {
+       V biased = g.Add(BlockScores(g), g.Param({1, 1, kHeads, 4, 8}));
+       WeighBlocks(g, g.Add(biased, g.In({B(), Blocks(), 1, 4, 8})));
+     },
+     12},
+    {"ValuesFirst", "fused.attention ten.transpose ten.transpose",
+     [](Graph& g) {
+       V weights = Probabilities(g, g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), 0.5));
+       V values = g.In({B(), kHeads, 4, T()});
+       g.Out(g.Op("MatMul", {values, g.Transpose(weights, {0, 1, 3, 2})}));
+     }},
+
+    // Near misses.
+    {"SumOfProbabilities", "nn.softmax nn.softmax ten.add ten.matmul ten.matmul ten.matmul",
+     [](Graph& g) {
+       V text = Probabilities(g, Product(g, Queries(g, 4), Keys(g, 4)));
+       V layout = Probabilities(g, Product(g, Queries(g, 3), Keys(g, 3)));
+       g.Out(g.Op("MatMul", {g.Add(text, layout), Keys(g, 4)}));
+     }},
+    {"ProductOfScores", "nn.softmax ten.matmul ten.matmul ten.matmul ten.mul",
+     [](Graph& g) {
+       V scores =
+           g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), Product(g, Queries(g, 3), Keys(g, 3)));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
+     }},
+    {"ValuesOfTheFirst", "nn.softmax ten.matmul ten.matmul ten.matmul ten.relu",
+     [](Graph& g) {
+       V weights = Probabilities(g, Product(g, g.In({B(), kHeads, T(), 4}), Keys(g, 4)));
+       V once = g.Op("Relu", {g.Op("MatMul", {weights, Keys(g, 4)})});
+       g.Out(g.Op("MatMul", {weights, once}));
+     }},
+};
+
+TENON_SPELLINGS(AttentionSpelling, kAttention);
+
+}  // namespace
+}  // namespace tenon::spellings
