@@ -2,6 +2,7 @@
 #ifndef TENON_KERNELS_ROTARY_CALL_H_
 #define TENON_KERNELS_ROTARY_CALL_H_
 
+#include <algorithm>
 #include <string>
 
 #include "kernels/kernel.h"
@@ -47,6 +48,38 @@ struct RotaryEmbeddingCall {
   Dims angle_strides, position_strides;
   TensorView positions;
   int64_t table_rows = 0;
+
+  // Do the shapes fit each other? Of may be called only then.
+  static KernelStatus Check(std::span<const TensorView> inputs,
+                            const nn::RotaryEmbeddingAttrs& attrs) {
+    const TensorView &x = inputs[0], &cos = inputs[1], &sin = inputs[2];
+    if (x.rank() != 3 && x.rank() != 4) return KernelStatus::Invalid("x must be of rank 3 or 4");
+    const int64_t heads = x.rank() == 3 && attrs.num_heads > 0 ? attrs.num_heads : 1;
+    const int64_t dim = x.dim(-1) / heads, rotated = attrs.rotary_dim > 0 ? attrs.rotary_dim : dim;
+    if (x.dim(-1) % heads != 0 || rotated > dim) {
+      return KernelStatus::Invalid(std::to_string(x.dim(-1)) + " elements are not " +
+                                   std::to_string(heads) + " heads of at least " +
+                                   std::to_string(rotated));
+    }
+    const bool has_positions = inputs.size() > 3 && inputs[3].present();
+    const int64_t rows[3] = {x.shape[0], x.shape[x.rank() - 2], rotated / 2};
+    const auto fits = [&rows](DimSpan shape, size_t rank) {
+      if (shape.size() > rank) return false;
+      for (size_t i = 0; i < shape.size(); ++i) {
+        const int64_t extent = shape[i];
+        if (extent != 1 && extent != rows[rank - shape.size() + i]) return false;
+      }
+      return true;
+    };
+    const bool equal =
+        std::equal(cos.shape.begin(), cos.shape.end(), sin.shape.begin(), sin.shape.end());
+    const bool tables = equal && cos.rank() > 0 && cos.dim(-1) == rows[2] &&
+                        (has_positions ? cos.rank() == 2 : fits(cos.shape, 3));
+    if (!tables || (has_positions && !fits(inputs[3].shape, 2))) {
+      return KernelStatus::Invalid("the tables or positions do not fit x");
+    }
+    return KernelStatus::Ok();
+  }
 
   static RotaryEmbeddingCall Of(std::span<const TensorView> inputs,
                                 const nn::RotaryEmbeddingAttrs& attrs) {

@@ -46,6 +46,9 @@ constexpr int64_t kMostRotated = 1024;
 // All heads of one position share their angles, which are first spread over both halves or pairs.
 KernelStatus RotaryEmbedding(const RunArgs& args) {
   const auto& attrs = args.get<nn::RotaryEmbeddingAttrs>();
+  if (KernelStatus status = RotaryEmbeddingCall::Check(args.inputs, attrs); !status.ok()) {
+    return status;
+  }
   const auto call = RotaryEmbeddingCall::Of(args.inputs, attrs);
   const cpu::VectorOps& ops = cpu::GetVectorOps();
   const float *x = args.inputs[0].as<float>(), *cos = args.inputs[1].as<float>();

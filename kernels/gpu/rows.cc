@@ -116,6 +116,9 @@ KernelStatus RotaryEmbedding(const RunArgs& args) {
   const auto& attrs = args.get<nn::RotaryEmbeddingAttrs>();
   const TensorView& x = args.inputs[0];
   if (x.numel() == 0) return KernelStatus::Ok();
+  if (KernelStatus status = RotaryEmbeddingCall::Check(args.inputs, attrs); !status.ok()) {
+    return status;
+  }
   const RotaryEmbeddingCall call = RotaryEmbeddingCall::Of(args.inputs, attrs);
   RotaryEmbeddingParams p = {};
   p.dtype = x.dtype;

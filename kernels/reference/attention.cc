@@ -152,6 +152,9 @@ KernelStatus RunAttention(const RunArgs& args) {
 KernelStatus RotaryEmbedding(const RunArgs& args) {
   const auto& attrs = args.get<nn::RotaryEmbeddingAttrs>();
   const TensorView &x = args.inputs[0], &cos = args.inputs[1], &sin = args.inputs[2];
+  if (KernelStatus status = RotaryEmbeddingCall::Check(args.inputs, attrs); !status.ok()) {
+    return status;
+  }
   const auto call = RotaryEmbeddingCall::Of(args.inputs, attrs);
   const int64_t half = call.half;
   return DispatchFloat(x.dtype, [&](auto tag) {

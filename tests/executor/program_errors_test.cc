@@ -53,6 +53,27 @@ TEST(ProgramErrors, BroadcastThatDoesNotFitNamesTheNode) {
   EXPECT_THAT(error, HasSubstr("ten.add"));
 }
 
+TEST(ProgramErrors, RotaryTablesThatDoNotFit) {
+  for (bool reference : {false, true}) {
+    absl::StatusOr<Program> program =
+        CompileText(Function("%x: tensor<1x2x?x4xf32, [\"\", \"\", \"S\", \"\"]>, "
+                             "%t: tensor<1x?x2xf32, [\"\", \"T\", \"\"]>",
+                             "(tensor<1x2x?x4xf32, [\"\", \"\", \"S\", \"\"]>, "
+                             "tensor<1x?x2xf32, [\"\", \"T\", \"\"]>) -> "
+                             "tensor<1x2x?x4xf32, [\"\", \"\", \"S\", \"\"]>",
+                             R"ir(
+  %0 = nn.rotary_embedding(%x, %t, %t) : (tensor<1x2x?x4xf32, ["", "", "S", ""]>, tensor<1x?x2xf32, ["", "T", ""]>, tensor<1x?x2xf32, ["", "T", ""]>) -> tensor<1x2x?x4xf32, ["", "", "S", ""]>
+  func.return(%0) : (tensor<1x2x?x4xf32, ["", "", "S", ""]>) -> ()
+)ir"),
+                    reference);
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_TRUE(program->Run(std::vector{Ramp({1, 2, 9, 4}), Ramp({1, 9, 2})}).ok());
+    EXPECT_TRUE(program->Run(std::vector{Ramp({1, 2, 9, 4}), Ramp({1, 1, 2})}).ok());
+    EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({1, 2, 9, 4}), Ramp({1, 3, 2})})),
+                HasSubstr("do not fit x"));
+  }
+}
+
 TEST(ProgramErrors, ProductThatDoesNotFit) {
   absl::StatusOr<Program> program = CompileText(Function(
       "%a: tensor<2x?xf32, [\"\", \"K\"]>, %b: tensor<?x2xf32, [\"L\", \"\"]>",
