@@ -34,8 +34,9 @@ struct AttentionCall {
   ScoreStrides key_mask_strides = {};  // 0 for heads and queries
   float scale = 1, softcap = 0;
   bool causal = false, nan_guard = false;
-  int64_t window = 0;         // 0: none
-  int64_t causal_offset = 0;  // key j is visible to query i when j <= i + causal_offset
+  bool repeats_first_key = false;  // what causal and window say of key 0 holds for all keys
+  int64_t window = 0;              // 0: none
+  int64_t causal_offset = 0;       // key j is visible to query i when j <= i + causal_offset
   float mask_value = -std::numeric_limits<float>::infinity();  // added to a hidden key's score
   bool mask_replaces = false;  // … or its score, before bias and float mask are added
 
@@ -48,6 +49,11 @@ struct AttentionCall {
   };
   Range VisibleTo(int64_t i) const {
     Range keys = {0, k_len};
+    if (repeats_first_key) {
+      const bool hidden =
+          (causal && i + causal_offset < 0) || (window > 0 && i + causal_offset - window >= 0);
+      return hidden ? Range{} : keys;
+    }
     if (causal) keys.end = std::clamp<int64_t>(i + causal_offset + 1, 0, k_len);
     if (window > 0) keys.first = std::clamp<int64_t>(i + causal_offset - window + 1, 0, keys.end);
     return keys;

@@ -11,9 +11,9 @@
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/dim_expr_rewrite.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/mask_broadcast.h"
 #include "transforms/mask_class.h"
 #include "transforms/mask_emit.h"
 #include "transforms/mask_eval.h"
@@ -24,8 +24,6 @@ namespace tenon {
 namespace {
 
 constexpr std::string_view kName = "classify-masks";
-// Lengths of leaves that may be 1, each by itself: all combinations are tried.
-constexpr size_t kMaxLengths = 3;
 
 // Extents of the scores of an attention.
 struct Scores {
@@ -57,6 +55,7 @@ struct Replacement {
   bool flags = false;  // the mask is known: it is in the four below, and in `mask` what is left
   bool causal = false;
   int64_t window = 0;
+  bool repeat_first_key = false;
   double mask_value = 0;  // 0: hides nothing
   Value key_mask;         // may be null
   Value mask;             // instead of the operand; may be null
@@ -137,6 +136,7 @@ class Classifier {
         attrs.window = attrs.window > 0 ? std::min(attrs.window, r.window) : r.window;
       }
       if (r.key_mask) key_mask = r.key_mask;
+      attrs.repeat_first_key |= r.repeat_first_key;
       operands[i] = r.mask;
     }
     if (changed) {
@@ -174,10 +174,13 @@ class Classifier {
                               Value other, const Replacement& r) {
     if (r.mask_value == 0) return "";
     if (r.key_mask && key_mask) return "keys are masked already";
+    const bool by_position = attrs.causal || attrs.window > 0;
+    if (r.repeat_first_key ? by_position : attrs.repeat_first_key && (r.causal || r.window > 0)) {
+      return "of length 1 it hides other keys than those that are hidden by position";
+    }
     if (operand.type().dtype() == DType::kBool) return "";
     if (attrs.mask_replaces) return "it is added to scores that others replace";
-    const bool hides = attrs.causal || attrs.window > 0 || key_mask ||
-                       (other && other.type().dtype() == DType::kBool);
+    const bool hides = by_position || key_mask || (other && other.type().dtype() == DType::kBool);
     if (!hides) return "";
     if (static_cast<double>(attrs.mask_value) != r.mask_value) {
       return fmt::format("keys hidden otherwise get {}, not {}", attrs.mask_value, r.mask_value);
@@ -289,7 +292,7 @@ class Classifier {
     mask::TermStore store(dims);
     mask::Evaluator evaluator(store, tables_);
     if (guess) evaluator.Assume(guess->first, guess->second);
-    const mask::Ref function = evaluator.BroadcastElement(operand, dims, Positions(dims));
+    const mask::Ref function = evaluator.BroadcastElement(operand, dims, mask::PositionsOf(dims));
     const auto new_emitter = [&] {
       return mask::Emitter(store, OpBuilder::Before(op.op()), operand.location(),
                            evaluator.assumptions(), guess ? 1 : 0, inputs_);
@@ -298,20 +301,23 @@ class Classifier {
     mask::MaskClass c = mask::Classify(store, function);
     r.name = c.Name();
     if (c.known) {
-      const mask::Emitter::Extents lengths = UnprovenLengths(store, c.keys);
-      const bool at_one = HoldsAtOne(operand, dims, store, c, lengths);
-      if (at_one) emitter.MayBeOne(lengths);
+      const mask::ShortMask short_mask(operand, dims, tables_, store, c.keys);
+      const mask::AtOne at_one = short_mask.OfClass(c);
+      emitter.MayBeOne(short_mask.extents());
       if (!c.all_keys) r.key_mask = emitter.Emit(c.keys);
-      // Else a check would refuse length 1, which broadcasts. Decoders with a past never mean that.
-      const bool has_past = scores.keys.kind() == DimExpr::Kind::kSum;
-      r.flags =
-          (at_one || has_past) && (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
-      if (!at_one && !has_past) c.reason = "of length 1 it would hide other keys";
+      r.repeat_first_key = at_one == mask::AtOne::kRepeatsFirstKey;
+      // Else a check would refuse length 1, which broadcasts.
+      const bool holds = r.repeat_first_key ? IsColumn(r.key_mask, short_mask, scores.keys)
+                                            : at_one == mask::AtOne::kSame;
+      r.flags = holds && (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
+      if (!holds) c.reason = "of length 1 it would hide other keys";
     } else if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
       c = split->positions;
       r.name = c.Name() + " + values of keys";
+      const mask::ShortMask short_mask(operand, dims, tables_, store, split->keys);
+      emitter.MayBeOne(short_mask.extents());
       r.mask = ForScores(emitter, emitter.Emit(split->keys));
-      r.flags = r.mask && emitter.Unchecked() == nullptr;
+      r.flags = short_mask.IsSameSum(c) && r.mask && emitter.Unchecked() == nullptr;
     }
     Keep(emitter);
     const mask::VarSet variables = store.term(function).variables;
@@ -321,8 +327,11 @@ class Classifier {
                       (type.rank() > 2 && !type.dim(-3).is_constant(1));
     if (wide && of_keys) {
       mask::Emitter narrow_emitter = new_emitter();
+      const mask::ShortMask short_mask(operand, dims, tables_, store, function);
+      narrow_emitter.MayBeOne(short_mask.extents());
       const Value narrow = ForScores(narrow_emitter, narrow_emitter.Emit(function));
-      if (narrow && narrow_emitter.Unchecked() == nullptr) r.narrower = narrow;
+      if (narrow && short_mask.IsSame() && narrow_emitter.Unchecked() == nullptr)
+        r.narrower = narrow;
       Keep(narrow_emitter);
     }
     if (r.flags) {
@@ -345,101 +354,14 @@ class Classifier {
     return r;
   }
 
-  // n, of an extent min(n, scores).
-  static DimExpr Uncut(DimExpr own, DimExpr scores) {
-    if (own.kind() != DimExpr::Kind::kMin) return own;
-    return FirstOperand(own) == scores ? SecondOperand(own) : FirstOperand(own);
-  }
-
-  // Extents of leaves, and those of the scores that they are not provably equal to but are read by.
-  static mask::Emitter::Extents UnprovenLengths(const mask::TermStore& store, mask::Ref function) {
-    mask::Emitter::Extents found;
-    std::set<mask::Ref> seen;
-    const auto visit = [&](const auto& self, mask::Ref end) -> void {
-      if (!seen.insert(end).second) return;
-      const mask::Term& term = store.term(end);
-      for (mask::Ref argument : term.arguments) self(self, argument);
-      for (size_t axis = 0; axis < term.index.size(); ++axis) {
-        const mask::Affine& at = term.index[axis];
-        const DimExpr own = term.leaf.type().dim(static_cast<int64_t>(axis));
-        if (!at.known() || at.terms.size() != 1) continue;
-        const std::pair extents(own, store.ranges.extent(at.terms[0].first));
-        const DimExpr symbol = Uncut(own, extents.second);
-        if (symbol.kind() == DimExpr::Kind::kSymbol && !Mentions(extents.second, symbol) &&
-            std::find(found.begin(), found.end(), extents) == found.end()) {
-          found.push_back(extents);
-        }
-      }
-    };
-    for (mask::AtomId a : store.AtomsOf(function)) {
-      const mask::Atom& atom = store.atom(a);
-      if (atom.kind == mask::Atom::Kind::kNonZero) visit(visit, atom.term);
-    }
-    return found;
-  }
-
-  // Is the class right wherever some of `lengths`, extents of leaves and of scores, are 1, so that
-  // these leaves broadcast?
-  bool HoldsAtOne(Value operand, std::span<const DimExpr> dims, const mask::TermStore& store,
-                  const mask::MaskClass& c, const mask::Emitter::Extents& lengths) {
-    std::vector<DimExpr> symbols;
-    for (const auto& [own, scores] : lengths) {
-      const DimExpr symbol = Uncut(own, scores);
-      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
-        symbols.push_back(symbol);
-    }
-    if (symbols.size() > kMaxLengths) return false;
-    for (uint32_t chosen = 1; chosen < (1u << symbols.size()); ++chosen) {
-      std::vector<DimExpr> ones;
-      for (size_t i = 0; i < symbols.size(); ++i) {
-        if ((chosen >> i & 1) != 0) ones.push_back(symbols[i]);
-      }
-      if (!HoldsWith(ones, operand, dims, store, c, lengths)) return false;
-    }
-    return true;
-  }
-
-  bool HoldsWith(const std::vector<DimExpr>& ones, Value operand, std::span<const DimExpr> dims,
-                 const mask::TermStore& store, const mask::MaskClass& c,
-                 const mask::Emitter::Extents& lengths) {
-    mask::TermStore at_one({dims.begin(), dims.end()});
-    mask::Evaluator evaluator(at_one, tables_);
-    evaluator.TakeForOne(ones);
-    const mask::Ref function = evaluator.BroadcastElement(operand, dims, Positions(dims));
-    const mask::MaskClass one = mask::Classify(at_one, function);
-    // The others have the lengths of the scores; attention checks that.
-    const auto full = [&](DimExpr e) {
-      return e.Substitute([&](std::string_view symbol) -> std::optional<DimExpr> {
-        const auto it = std::find_if(lengths.begin(), lengths.end(), [&](const auto& extents) {
-          return Uncut(extents.first, extents.second).symbol() == symbol;
+  // Has the tensor of keys one column where they are read from a tensor with one?
+  static bool IsColumn(Value key_mask, const mask::ShortMask& short_mask, DimExpr keys) {
+    if (!key_mask) return false;
+    const DimExpr columns = mask::ShortMask::Uncut(key_mask.type().dim(1), keys);
+    return std::any_of(
+        short_mask.extents().begin(), short_mask.extents().end(), [&](const auto& pair) {
+          return pair.second == keys && mask::ShortMask::Uncut(pair.first, keys) == columns;
         });
-        return it == lengths.end() ? std::nullopt : std::optional(it->second);
-      });
-    };
-    const auto holds = [&](const auto& pair) {
-      return !pair.first.is_unknown() && !pair.second.is_unknown() &&
-             DimExpr::ProvablyEqual(full(pair.first), full(pair.second));
-    };
-    std::vector<DimExpr> short_axes;
-    for (const auto& [own, scores] : lengths) {
-      if (std::find(ones.begin(), ones.end(), Uncut(own, scores)) != ones.end())
-        short_axes.push_back(own);
-    }
-    const auto& assumed = evaluator.assumptions();
-    return std::all_of(assumed.begin(), assumed.end(), holds) && one.known && !one.all_keys &&
-           one.causal == c.causal && one.window == c.window && one.mask_value == c.mask_value &&
-           mask::SameAtOne(store, c.keys, at_one, one.keys, short_axes);
-  }
-
-  // The position of a score, as far as it is not known.
-  static mask::Index Positions(std::span<const DimExpr> dims) {
-    mask::Index index;
-    for (mask::Var v = 0; v < mask::kScoreVars; ++v) {
-      Context& context = dims[v].context();
-      index.push_back(dims[v].is_constant(1) ? mask::Affine::Of(context, 0)
-                                             : mask::Affine::Of(context, v, 1));
-    }
-    return index;
   }
 
   void Keep(const mask::Emitter& emitter) {

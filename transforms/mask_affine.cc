@@ -115,10 +115,12 @@ DimExpr Ranges::Shifted(DimExpr e) const {
 }
 
 DimExpr Ranges::Known(DimExpr e) const {
-  if (!assumed_) return e;
+  if (assumed_.empty()) return e;
   return e.Substitute([&](std::string_view symbol) -> std::optional<DimExpr> {
-    if (symbol != assumed_->first.symbol()) return std::nullopt;
-    return assumed_->second;
+    for (const auto& [known, extent] : assumed_) {
+      if (symbol == known.symbol()) return extent;
+    }
+    return std::nullopt;
   });
 }
 

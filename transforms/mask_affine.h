@@ -64,7 +64,7 @@ class Ranges {
   bool Negative(const Affine& a) const;  // < 0
   bool InRange(const Affine& a, DimExpr extent) const;
   // Takes an extent that is a symbol to be equal to another from now on.
-  void Assume(DimExpr symbol, DimExpr extent) { assumed_ = {symbol, extent}; }
+  void Assume(DimExpr symbol, DimExpr extent) { assumed_.emplace_back(symbol, extent); }
   bool Equal(DimExpr a, DimExpr b) const;
 
  private:
@@ -74,7 +74,7 @@ class Ranges {
   std::optional<DimExpr> LowerBound(const Affine& a) const;
   DimExpr Known(DimExpr e) const;  // with what is assumed put in
   std::vector<DimExpr> extents_;
-  std::optional<std::pair<DimExpr, DimExpr>> assumed_;
+  std::vector<std::pair<DimExpr, DimExpr>> assumed_;
 };
 
 }  // namespace tenon::mask

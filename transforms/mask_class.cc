@@ -211,7 +211,13 @@ MaskClass Prover::Run() {
 class Comparison {
  public:
   Comparison(const TermStore& a, const TermStore& b, std::span<const DimExpr> ones)
-      : a_(a), b_(b), ones_(ones) {}
+      : a_(a), b_(b), ones_(ones) {
+    std::vector<std::string_view> short_symbols, scores;
+    for (DimExpr one : ones) one.CollectSymbols(short_symbols);
+    for (Var v = 0; v < kScoreVars; ++v) a.ranges.extent(v).CollectSymbols(scores);
+    short_symbols_.insert(short_symbols.begin(), short_symbols.end());
+    for (std::string_view s : scores) short_symbols_.erase(s);
+  }
 
   bool Same(Ref r, Ref s) {
     // Terms share their arguments. After the first difference nobody asks again.
@@ -222,7 +228,7 @@ class Comparison {
       case Term::Kind::kNumber:
         return x.number == y.number || (std::isnan(x.number) && std::isnan(y.number));
       case Term::Kind::kAffine:
-        return x.affine == y.affine;
+        return SameAffine(x.affine, y.affine);
       case Term::Kind::kLeaf:
         return SameLeaf(x, y);
       case Term::Kind::kApply:
@@ -232,8 +238,8 @@ class Comparison {
       case Term::Kind::kChoice: {
         const Atom &p = a_.atom(x.atom), &q = b_.atom(y.atom);
         if (p.kind != q.kind) return false;
-        const bool same =
-            p.kind == Atom::Kind::kAtLeastZero ? p.affine == q.affine : Same(p.term, q.term);
+        const bool same = p.kind == Atom::Kind::kAtLeastZero ? SameAffine(p.affine, q.affine)
+                                                             : Same(p.term, q.term);
         return same && Same(x.hi, y.hi) && Same(x.lo, y.lo);
       }
     }
@@ -241,6 +247,15 @@ class Comparison {
   }
 
  private:
+  // What is 1 in one of them is another number in the other.
+  bool SameAffine(const Affine& x, const Affine& y) const {
+    std::vector<std::string_view> symbols;
+    x.constant.CollectSymbols(symbols);
+    for (const auto& [variable, coefficient] : x.terms) coefficient.CollectSymbols(symbols);
+    return x == y && std::none_of(symbols.begin(), symbols.end(), [this](std::string_view s) {
+             return short_symbols_.count(s) > 0;
+           });
+  }
   bool SameLeaf(const Term& x, const Term& y) const {
     if (x.leaf != y.leaf || x.index.size() != y.index.size()) return false;
     for (size_t axis = 0; axis < x.index.size(); ++axis) {
@@ -254,6 +269,7 @@ class Comparison {
   const TermStore& a_;
   const TermStore& b_;
   std::span<const DimExpr> ones_;
+  std::set<std::string_view> short_symbols_;  // of them alone
   std::set<std::pair<Ref, Ref>> seen_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/dim_expr_rewrite.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -254,9 +255,11 @@ const std::pair<DimExpr, DimExpr>* Emitter::Unchecked() const {
   const auto holds = [&](const auto& pair) {
     const auto [a, b] = pair;
     if (a.is_unknown() || b.is_unknown()) return false;
-    // min(S, n) broadcasts to S only if it is S: it is 1 only when S is.
+    // min(S, 64) broadcasts to S only if it is S: it is 1 only when S is.
     const auto clamped = [](DimExpr x, DimExpr y) {
-      return x.kind() == DimExpr::Kind::kMin && !y.is_constant() && Broadcast(x, y) == y;
+      if (x.kind() != DimExpr::Kind::kMin || y.is_constant()) return false;
+      const DimExpr n = FirstOperand(x) == y ? SecondOperand(x) : FirstOperand(x);
+      return (FirstOperand(x) == y || SecondOperand(x) == y) && n.is_constant() && n.constant() > 1;
     };
     if (Connected(checked_, a, b)) return true;
     if (&pair < assumed_.data() + given_) return false;

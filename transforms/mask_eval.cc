@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "fmt/format.h"
+#include "ir/core/dim_expr_rewrite.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -227,6 +228,15 @@ Ref ApplyElementwise(TermStore& store, Operation* op, std::span<const Ref> argum
   return made ? *made : store.Apply(op, arguments);
 }
 
+Index PositionsOf(std::span<const DimExpr> dims) {
+  Index index;
+  for (Var v = 0; v < kScoreVars; ++v) {
+    Context& context = dims[v].context();
+    index.push_back(dims[v].is_constant(1) ? Affine::Of(context, 0) : Affine::Of(context, v, 1));
+  }
+  return index;
+}
+
 Ref Evaluator::Element(Value value, const Index& index) {
   std::string key = fmt::format("{}", static_cast<const void*>(value.impl()));
   for (const Affine& a : index) {
@@ -257,19 +267,28 @@ Ref Evaluator::Derive(Value value, const Index& index) {
   return made ? *made : store_.Leaf(value, index);
 }
 
+void Evaluator::TakeForOne(std::span<const DimExpr> extents) {
+  ones_.assign(extents.begin(), extents.end());
+  for (DimExpr e : extents) {
+    if (e.kind() == DimExpr::Kind::kSymbol)
+      store_.ranges.Assume(e, DimExpr::Constant(e.context(), 1));
+  }
+}
+
 DimExpr Evaluator::Known(DimExpr extent) const {
   if (ones_.empty() || extent.is_unknown()) return extent;
   const DimExpr one = DimExpr::Constant(extent.context(), 1);
-  const DimExpr known = extent.Substitute([&](std::string_view symbol) {
-    const bool is_one = std::any_of(ones_.begin(), ones_.end(),
-                                    [&](DimExpr taken) { return taken.symbol() == symbol; });
-    return is_one ? std::optional(one) : std::nullopt;
-  });
+  const auto known = [&](DimExpr e) {
+    return std::find(ones_.begin(), ones_.end(), e) != ones_.end() ? std::optional(one)
+                                                                   : std::nullopt;
+  };
+  if (known(extent)) return one;
+  const DimExpr found = Rewrite(extent, known);
   // Cut to the scores, of which there is one at least.
   for (Var v = 0; v < kScoreVars; ++v) {
-    if (!(known == extent) && known == Min(one, store_.ranges.extent(v))) return one;
+    if (!(found == extent) && found == Min(one, store_.ranges.extent(v))) return one;
   }
-  return known;
+  return found;
 }
 
 Ref Evaluator::BroadcastElement(Value value, std::span<const DimExpr> dims, const Index& index) {

@@ -17,6 +17,9 @@ namespace tenon::mask {
 
 using Index = std::vector<Affine>;
 
+// The position of a score, as far as it is not known.
+Index PositionsOf(std::span<const DimExpr> dims);
+
 // Looks through operations that move elements or compute with numbers and positions; everything
 // else is a leaf. Index arithmetic is taken not to overflow, f32 to hold positions exactly, and
 // extents that meet in a broadcast to be equal (`assumptions`), unless one is the number 1.
@@ -34,10 +37,8 @@ class Evaluator {
     store_.ranges.Assume(symbol, extent);
     assumptions_.emplace_back(symbol, extent);
   }
-  // From now on these symbols are 1: what has such an extent broadcasts.
-  void TakeForOne(std::span<const DimExpr> symbols) {
-    ones_.assign(symbols.begin(), symbols.end());
-  }
+  // From now on these extents are 1: what has such an extent broadcasts.
+  void TakeForOne(std::span<const DimExpr> extents);
   // Extents taken to be equal that are not provably so.
   const std::vector<std::pair<DimExpr, DimExpr>>& assumptions() const { return assumptions_; }
 
@@ -70,7 +71,7 @@ class Evaluator {
   bool IsPlain(const Index& index) const;
   bool HasPlainLeaves(Ref r) const;
 
-  DimExpr Known(DimExpr extent) const;  // with 1 for the symbols that are taken for it
+  DimExpr Known(DimExpr extent) const;  // with 1 for the extents that are taken for it
 
   TermStore& store_;
   TableCache& tables_;

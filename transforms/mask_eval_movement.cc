@@ -271,7 +271,7 @@ std::optional<Ref> Evaluator::ScatterNd(Operation* op, const Index& index) {
   if (depth.constant() != outer) return std::nullopt;
   Index tuple;
   for (int64_t k = 0; k < outer; ++k) {
-    const bool unit = updates.dim(k).is_constant(1);
+    const bool unit = Known(updates.dim(k)).is_constant(1);
     tuple.push_back(unit ? Affine::Of(op->context(), 0)
                          : Affine::Of(op->context(), store_.ranges.Add(updates.dim(k)), 1));
   }

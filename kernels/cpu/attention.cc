@@ -47,6 +47,7 @@ struct AttentionState : GrowingState {
   int64_t splits = 1;  // parts of a tile's keys
   int64_t slots = 1;   // workers, each with scratch of its own
   int64_t slot_floats = 0;
+  bool reference = false;  // left to the reference kernel: all keys hidden as the first one is
 
   int64_t tile_rows() const { return (rows + tiles - 1) / tiles; }  // at most
   // Is a task all of a head, so that no other waits for the keys and values that it appends?
@@ -63,6 +64,12 @@ template <auto kReadCall>
 KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   auto state = std::make_shared<AttentionState>();
+  if (call.repeats_first_key) {
+    state->reference = true;
+    args.scratch_bytes = static_cast<size_t>(call.k_len) * sizeof(double);
+    out = std::move(state);
+    return KernelStatus::Ok();
+  }
   state->ops = ChooseOps();
   state->has_past = call.has_past;
   constexpr int kPast = AttentionCall::kPast;
@@ -362,6 +369,7 @@ KernelStatus Attention(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
   AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   const auto& state = *static_cast<const AttentionState*>(args.state);
+  if (state.reference) return RefFusedAttention().run(args);
   if (call.has_past) {
     const auto& [keys, values] = state.grown;
     SetPitch(call.past_k, call.kv_heads, keys.from_pitch);

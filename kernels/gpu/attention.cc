@@ -91,6 +91,7 @@ KernelStatus Attention(const RunArgs& args) {
   p.mask_is_bool = call.mask.dtype == DType::kBool;
   p.mask_replaces = call.mask_replaces;
   p.causal = call.causal;
+  p.repeats_first_key = call.repeats_first_key;
   p.nan_guard = call.nan_guard;
   std::copy(call.mask_strides.begin(), call.mask_strides.end(), p.mask_strides);
   std::copy(call.bias_strides.begin(), call.bias_strides.end(), p.bias_strides);

@@ -28,6 +28,11 @@ __device__ inline int64_t Clamp(int64_t v, int64_t low, int64_t high) {
 // Keys that causality and the window show to query i.
 __device__ inline Keys VisibleTo(const AttentionParams& p, int64_t i) {
   Keys keys = {0, p.k_len};
+  if (p.repeats_first_key) {
+    const bool hidden = (p.causal && i + p.causal_offset < 0) ||
+                        (p.window > 0 && i + p.causal_offset - p.window >= 0);
+    return hidden ? Keys{0, 0} : keys;
+  }
   if (p.causal) keys.end = Clamp(i + p.causal_offset + 1, 0, p.k_len);
   if (p.window > 0) keys.first = Clamp(i + p.causal_offset - p.window + 1, 0, keys.end);
   return keys;
@@ -118,7 +123,7 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
     // Hidden keys count where what they are given is finite.
     const bool skips = p.mask_value == -INFINITY;
     Keys range = {0, p.k_len};
-    if (skips) {
+    if (skips && !p.repeats_first_key) {
       range.first = VisibleTo(p, first_row).first;
       range.end = VisibleTo(p, first_row + rows - 1).end;
     }

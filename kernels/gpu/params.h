@@ -385,7 +385,7 @@ struct AttentionParams {
   const void* mask;
   const void* bias;
   const uint8_t* key_mask;
-  bool mask_is_bool, mask_replaces, causal, nan_guard;
+  bool mask_is_bool, mask_replaces, causal, repeats_first_key, nan_guard;
   int64_t mask_strides[4], bias_strides[4], key_mask_strides[4];
   int64_t batch, heads, heads_per_kv, q_len, k_len;
   int dim, v_dim;

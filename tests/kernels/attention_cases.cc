@@ -104,6 +104,7 @@ Case FusedAttention(Random& random) {
   if (!usual && random.Chance(30)) attrs.window = random.Int(1, s.k_len);
   if (random.Chance(30)) attrs.mask_value = random.Chance(50) ? -3.0f : -3.4028235e38f;
   attrs.mask_replaces = random.Chance(20);
+  attrs.repeat_first_key = random.Chance(30);
   attrs.nan_guard = random.Chance(50);
   const int q = random.Int(0, 2), k = random.Int(0, 3), v = random.Int(0, 2),
             out = random.Int(0, 2);
@@ -129,7 +130,7 @@ Case FusedAttention(Random& random) {
     bias = random.Floats(BroadcastInput(random, {s.batch, s.heads, s.q_len, s.k_len}));
   Tensor key_mask;
   if (!usual && random.Chance(40))
-    key_mask = KeyMask(random, random.Chance(70) ? s.batch : 1, s.k_len);
+    key_mask = KeyMask(random, random.Chance(70) ? s.batch : 1, random.Chance(80) ? s.k_len : 1);
   std::vector<Tensor> inputs = {random.Floats(q_shape, -1, 1),
                                 random.Floats(k_shape, -1, 1),
                                 random.Floats(v_shape),

@@ -254,6 +254,35 @@ TEST(ReferenceAttention, HiddenKeys) {
   }
 }
 
+TEST(ReferenceAttention, OneColumnForAllKeys) {
+  fused::AttentionAttrs attrs;
+  attrs.num_heads = attrs.kv_num_heads = 1;
+  attrs.scale = 0;
+  attrs.causal = true;
+  attrs.mask_value = -10000;
+  const Tensor q = F({1, 3, 1}, {0, 0, 0}), k = F({1, 4, 1}, {0, 0, 0, 0}),
+               v = F({1, 4, 1}, {3, 6, 9, 12}), bias = F({4}, {0, 0, 0, 10000});
+  auto attend = [&](Tensor key_mask) {
+    return Eval("ref.fused_attention", {q, k, v, Tensor(), bias, std::move(key_mask)}, {1, 3, 1},
+                attrs);
+  };
+  const Tensor shown = Tensor::Of<bool>({1, 1}, {true}), hidden = Tensor::Of<bool>({1, 1}, {false});
+  // Query 0 is at position 1. The bias of the last key makes up for its being hidden.
+  ExpectNear(attend(shown), {7, 7.5, 12});
+  attrs.repeat_first_key = true;
+  ExpectNear(attend(shown), {12, 12, 12});
+  ExpectNear(attend(hidden), {12, 12, 12});
+  attrs.mask_replaces = true;
+  attrs.window = 2;  // the first key is beyond that of queries 1 and 2
+  attrs.mask_value = -std::numeric_limits<float>::infinity();
+  const Floats rows = attend(shown);
+  EXPECT_FLOAT_EQ(rows[0], 12);
+  EXPECT_TRUE(std::isnan(rows[1]) && std::isnan(rows[2]));
+  // A column for each key is a mask as any other.
+  attrs.window = 0;
+  ExpectNear(attend(Tensor::Of<bool>({1, 4}, {true, true, true, true})), {4.5, 6, 12});
+}
+
 TEST(ReferenceAttention, CausalGroupsAndLayouts) {
   fused::AttentionAttrs attrs;
   attrs.num_heads = 2;

@@ -503,20 +503,83 @@ TEST(ClassifyMasks, LengthsThatAreChecked) {
   const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
   p.Attend(p.Additive(p.And(causal, padding), kLowest));
   EXPECT_EQ(p.Classified(), "causal + padding");
-  EXPECT_THAT(p.text(), HasSubstr("ten.reshape"));
-  // A mask of one element is one column of the triangle, too, but no decoder with a past means
-  // that.
-  EXPECT_FALSE(p.accepts_one());
+  // A mask of one element is one column of the triangle, which broadcasts, too.
+  EXPECT_THAT(p.text(), HasSubstr("repeat_first_key = true"));
+  EXPECT_TRUE(p.accepts_one());
 }
 
-TEST(ClassifyMasks, ColumnsOfTheirOwnLengthAreNoTriangle) {
-  // A mask of one element is one column of the triangle, which broadcasts.
+TEST(ClassifyMasks, ColumnsOfTheirOwnLength) {
+  for (Keys keys : {Keys::kAsQueries, Keys::kWithPast}) {
+    for (bool window : {false, true}) {
+      MaskProgram p(keys, {"B", "T"});
+      const Value key = p.Reshape(p.Range("0", "T"), {"1", "T"});
+      Value visible = p.Make<ten::LessEqualOp>(key, p.Query());
+      if (window) {
+        // Where the columns are one, it is outside of the window of the last queries.
+        const Value distance = p.Make<ten::SubOp>(p.Query(), key);
+        visible = p.And(visible, p.Make<ten::LessOp>(distance, p.Number(2, DType::kI64)));
+      }
+      const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
+      p.Attend(p.Additive(p.And(visible, padding), kLowest));
+      EXPECT_EQ(p.Classified(), window ? "window + padding" : "causal + padding");
+      EXPECT_THAT(p.text(), HasSubstr("repeat_first_key = true"));
+      EXPECT_TRUE(p.accepts_one());
+    }
+  }
+}
+
+TEST(ClassifyMasks, ColumnsOfAnotherLengthThanThePadding) {
+  // Of one column of padding all keys have the triangle of their own.
   MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  const Value triangle = p.Make<ten::LessEqualOp>(p.Key(), p.Query());
+  const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
+  p.Attend(p.Additive(p.And(triangle, padding), kLowest));
+  EXPECT_EQ(p.Classified(), "causal + padding");
+  EXPECT_THAT(p.text(), HasSubstr("repeat_first_key = false"));
+  EXPECT_TRUE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, TriangleBesideColumnsOfTheirOwnLength) {
+  // Of one column the first mask hides later keys still.
+  MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  const Value triangle = p.Make<ten::LessEqualOp>(p.Key(), p.Query());
   const Value key = p.Reshape(p.Range("0", "T"), {"1", "T"});
   const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
-  p.Attend(p.Additive(p.And(p.Make<ten::LessEqualOp>(key, p.Query()), padding), kLowest));
-  EXPECT_THAT(p.Classified(), HasSubstr("of length 1 it would hide other keys"));
+  p.Attend(p.Additive(triangle, -kInfinity),
+           p.Additive(p.And(p.Make<ten::LessEqualOp>(key, p.Query()), padding), -kInfinity));
+  EXPECT_THAT(p.Classified(), HasSubstr("other keys than those that are hidden by position"));
   EXPECT_TRUE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, ColumnsOfATriangleAlone) {
+  // No tensor of keys says how many columns there were.
+  MaskProgram p(Keys::kAsQueries, {"B", "T"});
+  const Value key = p.Reshape(p.Range("0", "T"), {"1", "T"});
+  const Value triangle = p.Additive(p.Make<ten::LessEqualOp>(key, p.Query()), kLowest);
+  p.Attend(p.Make<ten::SliceOp>(
+      triangle, ten::SliceOp::Attrs{
+                    .axes = {1}, .starts = p.Dims({"0"}), .ends = p.Dims({"S"}), .steps = {1}}));
+  EXPECT_THAT(p.Classified(), StartsWith("general: "));
+  EXPECT_TRUE(p.accepts_one());
+}
+
+TEST(ClassifyMasks, NumbersOfKeysThatMayBeOne) {
+  // Narrowed, and split from a triangle.
+  for (bool split : {false, true}) {
+    MaskProgram p(Keys::kWithPast, {"B", "T"});
+    const Value bias = p.Make<ten::MulOp>(p.Cast(p.am(), DType::kF32), p.Number(-1.5));
+    Value mask = p.Reshape(bias, {"B", "1", "1", "T"});
+    if (split) {
+      const Value triangle = p.Make<ten::LessEqualOp>(p.Key(), p.Query());
+      mask = p.Make<ten::AddOp>(mask, p.Additive(triangle, kLowest));
+    } else {
+      mask = p.Expand(mask, {"B", "1", "S", "T"});
+    }
+    p.Attend(mask);
+    EXPECT_THAT(p.Classified(), HasSubstr("values of keys"));
+    EXPECT_THAT(p.text(), Not(HasSubstr("#core.dims<\"B\", 1, \"S\", \"T\">")));
+    EXPECT_TRUE(p.accepts_one());
+  }
 }
 
 // A part of the keys of the attention mask [B, T], as [B, 1, 1, `length`].
@@ -594,26 +657,27 @@ TEST(ClassifyMasks, StartsThatMayBeNegativeCountFromTheEnd) {
 }
 
 TEST(ClassifyMasks, BatchesAndLengthsThatMayDiffer) {
-  // Neither axis of the attention mask is provably one of the scores: both are cut before they are
-  // counted.
+  // Neither axis of the attention mask is provably one of the scores, or both may be 1: attention
+  // checks them.
   MaskProgram p(Keys::kWithPast, {"A", "T"});
   const Value causal =
       p.Make<ten::LessEqualOp>(p.Reshape(p.Range("0", "T"), {"1", "T"}), p.Query());
   const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"A", "1", "1", "T"});
   p.Attend(p.Additive(p.And(causal, padding), kLowest));
   EXPECT_EQ(p.Classified(), "causal + padding");
-  EXPECT_THAT(p.text(), HasSubstr("ten.slice"));
+  EXPECT_TRUE(p.accepts_one());
 }
 
 TEST(ClassifyMasks, PositionsCountedFromTheEndOfTheMask) {
-  // Queries are the last positions of an attention mask of length T, which must be P + S.
+  // Queries are the last positions of an attention mask of length T, which is P + S or 1: then only
+  // the last query sees any key.
   MaskProgram p(Keys::kWithPast, {"B", "T"});
   const Value query = p.Reshape(p.Range("T - S", "T"), {"S", "1"});
   const Value causal = p.Make<ten::LessEqualOp>(p.Reshape(p.Range("0", "T"), {"1", "T"}), query);
   const Value padding = p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", "T"});
   p.Attend(p.Additive(p.And(causal, padding), kLowest));
-  EXPECT_EQ(p.Classified(), "causal + padding");
-  EXPECT_THAT(p.text(), HasSubstr("(%arg5) <{shape = #core.dims<\"B\", \"P + S\">"));
+  EXPECT_THAT(p.Classified(), HasSubstr("keys are visible up to j = i + T - S"));
+  EXPECT_TRUE(p.accepts_one());
 }
 
 TEST(ClassifyMasks, PositionsFromAnExtentThatNothingChecks) {
