@@ -115,6 +115,10 @@ std::string GroupNormSupports(const CallSignature& call) {
   const int64_t groups = static_cast<const nn::GroupNormAttrs*>(call.attrs)->groups;
   if (x.rank() < 2 || groups < 1 || x.dim(1) < 0 || x.dim(1) % groups != 0)
     return "needs channels in equal groups";
+  for (size_t i = 1; i < 3; ++i) {
+    if (cpu::Present(call.inputs, i) && call.inputs[i].numel() != x.dim(1))
+      return "needs scale and bias of an element for each channel";
+  }
   return cpu::RequireF32(call);
 }
 

@@ -115,6 +115,11 @@ KernelStatus GroupNorm(const RunArgs& args) {
     return KernelStatus::Invalid(std::to_string(channels) + " channels are not " +
                                  std::to_string(attrs.groups) + " equal groups");
   }
+  for (const TensorView& factors : {scale, bias}) {
+    if (factors.present() && factors.numel() != channels) {
+      return KernelStatus::Invalid("scale and bias must have an element for each channel");
+    }
+  }
   if (x.numel() == 0) return KernelStatus::Ok();
   const int64_t n = channels / attrs.groups * inner;
   return DispatchFloat(x.dtype, [&](auto tag) {

@@ -57,6 +57,9 @@ KernelStatus ReverseSequence(const RunArgs& args) {
   const auto& attrs = args.get<ten::ReverseSequenceAttrs>();
   const TensorView &x = args.inputs[0], &lengths = args.inputs[1], &out = args.outputs[0];
   const int64_t batch_axis = attrs.batch_axis, time_axis = attrs.time_axis, n = x.numel();
+  if (batch_axis < 0 || batch_axis >= x.rank() || time_axis < 0 || time_axis >= x.rank()) {
+    return KernelStatus::Invalid("batch_axis and time_axis must be axes of x");
+  }
   if (lengths.numel() != x.shape[batch_axis]) {
     return KernelStatus::Invalid("lengths has " + std::to_string(lengths.numel()) +
                                  " elements for a batch of " + std::to_string(x.shape[batch_axis]));
