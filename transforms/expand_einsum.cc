@@ -129,7 +129,8 @@ class Expansion {
     TENON_ASSIGN_OR_RETURN(auto product,
                            ten::MatmulOp::Create(builder_, op_.location(), x.value, y.value,
                                                  {.transpose_a = false, .transpose_b = true}));
-    return Restore(product.out(), before + shared + rows + columns);
+    const bool joined = rows.size() != 1 || columns.size() != 1;
+    return Restore(product.out(), joined, before + shared + rows + columns);
   }
 
  private:
@@ -173,10 +174,10 @@ class Expansion {
     return Labelled{value, labels};
   }
 
-  // The product, whose axes are `labels` with rows and columns joined, as the result.
-  absl::StatusOr<Value> Restore(Value product, const std::string& labels) {
-    if (product.type().rank() != static_cast<int64_t>(labels.size()) ||
-        op_.result().type().rank() != product.type().rank()) {
+  // The product as the result. Its axes are `labels`; with `joined`, all rows are one axis and all
+  // columns one, also where there are none.
+  absl::StatusOr<Value> Restore(Value product, bool joined, const std::string& labels) {
+    if (joined) {
       std::vector<DimExpr> dims;
       for (char label : labels) dims.push_back(Extent(label));
       TENON_ASSIGN_OR_RETURN(

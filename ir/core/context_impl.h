@@ -32,6 +32,7 @@ struct DimExprStorage {
   std::string symbol;          // symbol
   std::vector<DimTerm> terms;  // sum: by text, the constant last
   DimExpr a, b;                // floordiv, mod, min, max, broadcast
+  int depth = 0;               // parentheses in the text that lie in each other
   std::string text;
 };
 

@@ -44,17 +44,16 @@ bool IsPlainSymbol(std::string_view name) {
   return true;
 }
 
-// Text of an operand of * floordiv mod: sums and binary forms in parentheses.
-std::string AtomText(DimExpr e) {
-  switch (e.kind()) {
-    case Kind::kSum:
-    case Kind::kFloorDiv:
-    case Kind::kMod:
-      return fmt::format("({})", e.text());
-    default:
-      return e.text();
-  }
+// Is it written in parentheses as an operand of * floordiv mod?
+bool NeedsParentheses(DimExpr e) {
+  return e.kind() == Kind::kSum || e.kind() == Kind::kFloorDiv || e.kind() == Kind::kMod;
 }
+
+std::string AtomText(DimExpr e) {
+  return NeedsParentheses(e) ? fmt::format("({})", e.text()) : e.text();
+}
+
+int AtomDepth(DimExpr e) { return e.storage()->depth + (NeedsParentheses(e) ? 1 : 0); }
 
 std::string FactorsText(const DimTerm& term) {
   std::string out;
@@ -87,6 +86,10 @@ bool Contains(DimExpr broadcast, DimExpr part) {
 namespace dims {
 
 DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
+  const bool call = kind != Kind::kFloorDiv && kind != Kind::kMod;
+  const int depth = call ? 1 + std::max(a.storage()->depth, b.storage()->depth)
+                         : std::max(AtomDepth(a), AtomDepth(b));
+  if (depth > kMaxDepth) return DimExpr::Unknown(a.context());
   std::string text;
   switch (kind) {
     case Kind::kFloorDiv:
@@ -103,7 +106,8 @@ DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
       break;
   }
   if (text.size() > kMaxText) return DimExpr::Unknown(a.context());
-  return Intern(a.context(), kind, std::move(text), [&](DimExprStorage& s) { s.a = a, s.b = b; });
+  return Intern(a.context(), kind, std::move(text),
+                [&](DimExprStorage& s) { s.a = a, s.b = b, s.depth = depth; });
 }
 
 Terms ToTerms(DimExpr e) {
@@ -132,7 +136,9 @@ DimExpr FromSum(Context& context, const Sum& sum) {
   if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].factors.size() == 1)
     return terms[0].factors[0];
   std::string text;
+  int depth = 0;
   for (const DimTerm& term : terms) {
+    for (DimExpr factor : term.factors) depth = std::max(depth, AtomDepth(factor));
     uint64_t magnitude = term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient)
                                               : static_cast<uint64_t>(term.coefficient);
     if (text.empty()) {
@@ -147,9 +153,9 @@ DimExpr FromSum(Context& context, const Sum& sum) {
       text += FactorsText(term);
     }
   }
-  if (text.size() > kMaxText) return DimExpr::Unknown(context);
+  if (text.size() > kMaxText || depth > kMaxDepth) return DimExpr::Unknown(context);
   return Intern(context, Kind::kSum, std::move(text),
-                [&](DimExprStorage& s) { s.terms = std::move(terms); });
+                [&](DimExprStorage& s) { s.terms = std::move(terms), s.depth = depth; });
 }
 
 bool AddTerm(Sum& sum, const DimTerm& term) {

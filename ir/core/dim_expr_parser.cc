@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ir/core/dim_expr.h"
+#include "ir/core/dim_expr_terms.h"
 
 namespace tenon {
 namespace {
@@ -21,8 +22,6 @@ class Reader {
   }
 
  private:
-  static constexpr int kMaxDepth = 64;
-
   void SkipSpace() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
@@ -41,7 +40,7 @@ class Reader {
   }
 
   std::optional<DimExpr> Sum() {
-    if (++depth_ > kMaxDepth) return std::nullopt;
+    if (depth_++ > dims::kMaxDepth) return std::nullopt;
     std::optional<DimExpr> left = Term();
     while (left) {
       bool plus = Eat("+");

@@ -11,6 +11,10 @@
 
 namespace tenon::dims {
 
+// Parentheses in each other that the text of an expression may have. Deeper ones are Unknown, and
+// are not read, so that what is printed can be read.
+constexpr int kMaxDepth = 63;
+
 using Terms = std::vector<DimTerm>;
 // Terms by the text of their factors: equal ones meet.
 using Sum = std::map<std::string, DimTerm>;

@@ -328,13 +328,13 @@ def gemm(r):
 
 
 def einsum(r):
-    letters = "ijkl"
-    sizes = {l: r.int(1, 4) for l in letters}
+    letters = "aZklmn"
+    sizes = {l: r.int(1, 3) for l in letters}
     terms, shapes = [], []
     ellipsis = r.shape(0, 2, zero=0) if r.chance(0.4) else None
     for _ in range(r.pick((1, 2, 2, 2, 3))):
         term = "".join(
-            letters[int(i)] for i in r.rng.permutation(4)[: r.int(0 if ellipsis is not None else 1, 3)]
+            letters[int(i)] for i in r.rng.permutation(6)[: r.int(0 if ellipsis is not None else 1, 4)]
         )
         if r.chance(0.15) and term:
             term += term[0]

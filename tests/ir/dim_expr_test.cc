@@ -161,6 +161,21 @@ TEST_F(DimExprTest, WhatDoublesIsGivenUp) {
   EXPECT_TRUE(least.is_unknown());
 }
 
+TEST_F(DimExprTest, WhatIsPrintedCanBeRead) {
+  DimExpr calls = S("S"), quotients = S("S");
+  int levels = 0;
+  for (; levels < 200 && !calls.is_unknown(); ++levels) {
+    EXPECT_EQ(DimExpr::Parse(context_, calls.text()), calls) << levels;
+    calls = Min(calls + N(1), DimExpr::Symbol(context_, "T" + std::to_string(levels)));
+  }
+  EXPECT_EQ(levels, 64);
+  for (levels = 0; levels < 200 && !quotients.is_unknown(); ++levels) {
+    EXPECT_EQ(DimExpr::Parse(context_, quotients.text()), quotients) << levels;
+    quotients = FloorDiv(quotients + S("T"), N(3));
+  }
+  EXPECT_LT(levels, 64);
+}
+
 TEST_F(DimExprTest, UnknownEqualsNothing) {
   DimExpr u = DimExpr::Unknown(context_);
   EXPECT_FALSE(DimExpr::ProvablyEqual(u, u));
