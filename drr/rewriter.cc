@@ -27,6 +27,8 @@ std::optional<Type> MergeTypes(Type was, Type now) {
   for (int64_t i = 0; i < was.rank(); ++i) {
     DimExpr a = was.dim(i), b = now.dim(i);
     if (a.is_constant() && b.is_constant() && a != b) return std::nullopt;
+    if (a.kind() == DimExpr::Kind::kSymbol && b.kind() == DimExpr::Kind::kSymbol && a != b)
+      return std::nullopt;
     dims.push_back(a.is_unknown() ? b : a);
   }
   return WithDims(was, dims);
@@ -54,7 +56,9 @@ class Application {
 
  private:
   std::string FindPlace();
-  bool MakeAvailable(Value value);
+  bool IsReplaced(Value value) const;
+  bool MakeAvailable(Value value, size_t depth = 0);
+  std::string Provide(Value value);
   std::string Build();
   std::string BuildOp(uint16_t n);
   Value Operand(const Edge& edge, DType splat_dtype);
@@ -111,28 +115,36 @@ std::string Application::FindPlace() {
   return "";
 }
 
+bool Application::IsReplaced(Value value) const {
+  return std::any_of(rule_.roots.begin(), rule_.roots.end(),
+                     [&](const Edge& root) { return match_.ValueOf(root) == value; });
+}
+
 // Is the value computed before the place of insertion, or can it be? What computes it then moves
-// there with the result: pure operations that need nothing of what is replaced.
-bool Application::MakeAvailable(Value value) {
+// there with the result: pure operations that need nothing of what is replaced. `depth`: the
+// operations that are on their way to `moved_`.
+bool Application::MakeAvailable(Value value, size_t depth) {
   Operation* op = value.defining_op();
   if (op == nullptr || op->block() != before_->block() || op->IsBeforeInBlock(before_) ||
       std::find(moved_.begin(), moved_.end(), op) != moved_.end()) {
     return true;
   }
-  if (op == before_ || moved_.size() >= kMostMoved) return false;
+  if (op == before_ || moved_.size() + depth >= kMostMoved) return false;
   if (!op->Has(Trait::kConstantLike) && (match_.IsMatched(op) || op->num_regions() > 0 ||
                                          !op->info().is_registered() || !EffectsOf(*op).pure())) {
     return false;
   }
-  auto is_replaced = [&](Value operand) {
-    return std::any_of(rule_.roots.begin(), rule_.roots.end(),
-                       [&](const Edge& root) { return match_.ValueOf(root) == operand; });
-  };
   for (OpOperand& operand : op->operands()) {
-    if (is_replaced(operand.get()) || !MakeAvailable(operand.get())) return false;
+    if (IsReplaced(operand.get()) || !MakeAvailable(operand.get(), depth + 1)) return false;
   }
   moved_.push_back(op);
   return true;
+}
+
+// Makes an existing value one that the result may be or read; says why it cannot be that.
+std::string Application::Provide(Value value) {
+  if (IsReplaced(value)) return "a value that the result needs is replaced";
+  return MakeAvailable(value) ? "" : "a value that the result needs is computed too late";
 }
 
 Value Application::BuildSplat(const Node& node, DType dtype) {
@@ -156,11 +168,8 @@ Value Application::Operand(const Edge& edge, DType splat_dtype) {
   const Node& node = rule_.nodes[edge.node];
   if (!node.in_source && node.kind == ValNode::Kind::kSplat) return BuildSplat(node, splat_dtype);
   Value value = ResultOf(edge);
-  if (value && node.in_source && !MakeAvailable(value)) {
-    error_ = "a value that the result needs is computed too late";
-    return Value();
-  }
-  return value;
+  if (value && node.in_source) error_ = Provide(value);
+  return error_.empty() ? value : Value();
 }
 
 std::string Application::BuildOp(uint16_t n) {
@@ -186,7 +195,7 @@ std::string Application::BuildOp(uint16_t n) {
     for (const Edge& edge : group) {
       if (rule_.nodes[edge.node].kind == ValNode::Kind::kEach) {
         for (Value value : match_.EachOf(edge.node)) {
-          if (!MakeAvailable(value)) return "a value that the result needs is computed too late";
+          if (std::string reason = Provide(value); !reason.empty()) return reason;
           operands.push_back(value);
         }
         continue;
@@ -274,8 +283,11 @@ std::string Application::CheckResults() {
       continue;
     }
     if (!now) return "the result is absent";
-    std::optional<Type> type = MergeTypes(was.type(), now.type());
     bool made = !rule_.nodes[rule_.results[i].node].in_source;
+    if (!made) {
+      if (std::string reason = Provide(now); !reason.empty()) return reason;
+    }
+    std::optional<Type> type = MergeTypes(was.type(), now.type());
     if (type && !made && *type != now.type()) {
       // An existing value keeps its type, so it must be no less exact.
       for (int64_t d = 0; type && d < was.type().rank(); ++d) {

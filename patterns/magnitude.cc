@@ -144,6 +144,8 @@ std::optional<double> NumberOfHidden(Value keep, Value rest) {
   return number.value_or(0);
 }
 
+bool IsModerateScale(double scale) { return std::abs(scale) >= 1e-4 && std::abs(scale) <= 1e4; }
+
 bool IsModerate(Value value) { return MagnitudeOf(value) <= kModerate; }
 
 }  // namespace tenon::pattern

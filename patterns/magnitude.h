@@ -24,6 +24,10 @@ std::optional<double> NumberOfHidden(Value keep, Value rest);
 // whether they are added or selected.
 bool IsModerate(Value value);
 
+// Can a number move from the scores to what they are products of? Beyond these bounds the products
+// of what is scaled might overflow or vanish where the scores did not.
+bool IsModerateScale(double scale);
+
 }  // namespace tenon::pattern
 
 #endif  // TENON_PATTERNS_MAGNITUDE_H_

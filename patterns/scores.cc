@@ -28,9 +28,8 @@ Condition Moderate(const Val& val) {
 }
 
 Condition IsScaledModerately(const Scores& s) {
-  auto moderate = [](double v) { return std::abs(v) >= 1e-4 && std::abs(v) <= 1e4; };
   return IsFloat(s.product) && !IsConstant(s.b) &&
-         If("the scale is a moderate number", moderate, s.factor);
+         If("the scale is a moderate number", IsModerateScale, s.factor);
 }
 
 Condition IsProductOfActivations(const Scores& s) {

@@ -1,5 +1,6 @@
 // Wider heads: scores that are sums of two products, and probabilities that weigh two kinds of
 // values, as one product each of what stands beside each other. Attention is as any other then.
+#include "patterns/magnitude.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -42,6 +43,8 @@ Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE
              ShapeIs(two, {B, H, S, T}) && ShapeIs(b, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(d, {B, H, AnyDim(), AnyDim()}))
       .Where(IsFloat(a) && !IsConstant(b) && !IsConstant(d))
+      .Where(If("the scale is a moderate number", IsModerateScale, first) &&
+             If("the second scale is a moderate number", IsModerateScale, second))
       .Replace(Softmax(with_mask ? Add(made, mask) : made, {.axis = 3}))
       .Lowers("sums of products");
 }
@@ -58,7 +61,7 @@ Rule TwoValues() {
   return Rule("wide-values")
       .Summary("products of the same probabilities with two values are one with both")
       .Match({first, second})
-      .Where(ShapeIs(v, {B, H, T, D}) && ShapeIs(u, {B, H, T, E}))
+      .Where(ShapeIs(v, {B, H, T, D}) && ShapeIs(u, {B, H, T, E}) && Rank(weights, 4))
       .Where(If(
           "the values are two", [](Value a, Value b) { return a != b; }, v, u))
       .Replace({both, both.result(1)})

@@ -349,6 +349,84 @@ TEST_F(EngineTest, RootsBesideEachOther) {
   EXPECT_THAT(out, ::testing::Not(HasSubstr("ten.relu")));
 }
 
+TEST_F(EngineTest, TheResultReadsNothingThatItReplaces) {
+  const std::string args = "%x: tensor<2x3xf32>, %a: tensor<2x3xf32>";
+  const std::string types = "tensor<2x3xf32>, tensor<2x3xf32>";
+  Val x("x"), a("a"), b("b");
+  Rule rule =
+      Rule("pair").Match({Mul(x, a), Sub(x, b)}).Replace({Relu(a), Div(b, x)}).Lowers("both");
+  // The difference is to the product.
+  const std::string text = Wrap(
+      args, types,
+      Binary("%m", "ten.mul", "%x", "%a") + Binary("%n", "ten.sub", "%x", "%m") + Return("%n"));
+  const std::string out = Apply({rule}, text);
+  EXPECT_EQ(counts_["pair"], 0) << out;
+  EXPECT_THAT(WhyNot({rule}, text), HasSubstr("a value that the result needs is replaced"));
+
+  // One of several operands is.
+  Val rest = Each("rest");
+  Rule each = Rule("each")
+                  .Match({Relu(x), Concat({x, rest}, {.axis = 0})})
+                  .Replace({Neg(x), Concat({Neg(x), rest}, {.axis = 0})})
+                  .Lowers("relu");
+  const auto join = [&](const std::string& second) {
+    return "\"func.func\"() <{function_type = (" + types +
+           ") -> (tensor<4x3xf32>, tensor<2x3xf32>), sym_name = \"f\"}> ({\n^bb0(" + args + "):\n" +
+           Unary("%r", "ten.relu", "%x") + "  %c = \"ten.concat\"(%x, " + second +
+           ") <{axis = 0 : i64}> : (" + types +
+           ") -> tensor<4x3xf32>\n  \"func.return\"(%c, %r) : (tensor<4x3xf32>, tensor<2x3xf32>) "
+           "-> ()\n}) : () -> ()\n";
+  };
+  EXPECT_THAT(Apply({each}, join("%a")), HasSubstr("ten.neg"));
+  EXPECT_EQ(counts_["each"], 1);
+  EXPECT_THAT(Apply({each}, join("%r")), HasSubstr("ten.relu"));
+  EXPECT_EQ(counts_["each"], 0);
+}
+
+TEST_F(EngineTest, WhatIsComputedTooLateMoves) {
+  Val x("x"), b("b"), e = Exp(x);
+  const auto chain = [](int length) {
+    std::string ops = Unary("%c0", "ten.sin", "%x");
+    for (int i = 1; i < length; ++i) {
+      ops += Unary("%c" + std::to_string(i), "ten.sin", "%c" + std::to_string(i - 1));
+    }
+    return One(Unary("%e", "ten.exp", "%x") + Unary("%u", "ten.abs", "%e") + ops +
+               Binary("%s", "ten.sub", "%e", "%c" + std::to_string(length - 1)) +
+               Binary("%d", "ten.div", "%u", "%s") + Return("%d"));
+  };
+  Rule made = Rule("made").Match({e, Sub(e, b)}).Replace({Cos(x), Add(x, b)}).Lowers("exp");
+  Val f = Exp(Val("_x"));
+  Rule existing = Rule("existing").Match({f, Sub(f, b)}).Replace({b, b}).Lowers("exp");
+  for (const Rule& rule : {made, existing}) {
+    EXPECT_THAT(Apply({rule}, chain(2)),
+                AllOf(HasSubstr("func.return"), ::testing::Not(HasSubstr("ten.exp"))));
+    EXPECT_EQ(counts_[rule.name()], 1);
+    // Not without a bound, by which the memory of the stack is bounded as well.
+    EXPECT_THAT(Apply({rule}, chain(70)), HasSubstr("ten.exp"));
+    EXPECT_EQ(counts_[rule.name()], 0);
+    EXPECT_THAT(WhyNot({rule}, chain(70)),
+                HasSubstr("a value that the result needs is computed too late"));
+  }
+}
+
+TEST_F(EngineTest, ResultsOfOtherSymbolsAreRefused) {
+  Val x("_x"), y("y");
+  Rule rule = Rule("sum").Match(Relu(Add(x, y))).Replace(Relu(y)).Lowers("a sum");
+  const auto text = [](const std::string& symbol) {
+    const std::string s = "tensor<?xf32, [\"S\"]>", t = "tensor<?xf32, [\"" + symbol + "\"]>";
+    return "\"func.func\"() <{function_type = (" + s + ", " + t + ") -> " + s +
+           ", sym_name = \"f\"}> ({\n^bb0(%x: " + s + ", %y: " + t +
+           "):\n  %a = \"ten.add\"(%x, %y) : (" + s + ", " + t + ") -> " + s +
+           "\n  %r = \"ten.relu\"(%a) : (" + s + ") -> " + s + "\n  \"func.return\"(%r) : (" + s +
+           ") -> ()\n}) : () -> ()\n";
+  };
+  Apply({rule}, text("S"));
+  EXPECT_EQ(counts_["sum"], 1);
+  Apply({rule}, text("T"));
+  EXPECT_EQ(counts_["sum"], 0);
+  EXPECT_THAT(WhyNot({rule}, text("T")), HasSubstr("the result would be"));
+}
+
 TEST_F(EngineTest, AllRulesRegister) {
   for (const Family& family : Families()) {
     auto set = CompiledRules::Create(RulesOf(family), context_);
