@@ -19,13 +19,6 @@ size_t Grown(size_t bytes, size_t capacity) {
 // Rows that there is room for in memory that grows.
 int64_t Roomy(int64_t rows) { return rows + std::max<int64_t>(rows / 2, 64); }
 
-bool Overlap(const Tensor& a, const Tensor& b) {
-  if (!a || !b || a.num_bytes() == 0 || b.num_bytes() == 0) return false;
-  const auto* from_a = static_cast<const std::byte*>(a.data());
-  const auto* from_b = static_cast<const std::byte*>(b.data());
-  return from_a < from_b + b.num_bytes() && from_b < from_a + a.num_bytes();
-}
-
 }  // namespace
 
 absl::StatusOr<size_t> PortRef::Find(std::span<const TensorSpec> ports,
@@ -59,10 +52,9 @@ absl::Status IoBinding::BindInput(PortRef input, Tensor tensor) {
                                                   tensor ? tensor.type_text() : "null",
                                                   Name(spec.dtype)));
   }
+  inputs_[i].Release();
   inputs_[i].tensor = std::move(tensor);
-  inputs_[i].capacity = 0;
-  inputs_[i].pitch = 0;
-  checked_ = false;
+  inputs_[i].checked = false;
   return absl::OkStatus();
 }
 
@@ -78,7 +70,6 @@ absl::Status IoBinding::BindOutput(PortRef output) {
   TENON_ASSIGN_OR_RETURN(const size_t i, output.Find(program_.outputs(), "output"));
   if (outputs_[i].partner != kNone) inputs_[outputs_[i].partner].partner = kNone;
   outputs_[i] = Port();
-  checked_ = false;
   return absl::OkStatus();
 }
 
@@ -113,39 +104,70 @@ absl::StatusOr<Tensor> IoBinding::input(PortRef input) const {
   return Dense(inputs_[i]);
 }
 
+void IoBinding::Port::Release() {
+  tensor = Tensor();
+  capacity = 0;
+  pitch = 0;
+}
+
+// With all of the memory that either may come to fill.
+bool IoBinding::Port::Overlaps(const Port& other) const {
+  if (!tensor || !other.tensor) return false;
+  const size_t bytes = std::max(capacity, tensor.num_bytes());
+  const size_t other_bytes = std::max(other.capacity, other.tensor.num_bytes());
+  if (bytes == 0 || other_bytes == 0) return false;
+  const auto* const from = static_cast<const std::byte*>(tensor.data());
+  const auto* const other_from = static_cast<const std::byte*>(other.tensor.data());
+  return from < other_from + other_bytes && other_from < from + bytes;
+}
+
+absl::Status IoBinding::CheckAgainstInput(size_t output, size_t input) {
+  Port& to = outputs_[output];
+  const Port& from = inputs_[input];
+  const bool grows = to.partner == static_cast<int>(input) && to.pitch != 0 && from.pitch != 0;
+  if (grows || !to.Overlaps(from)) return absl::OkStatus();
+  if (!to.fixed) {  // somebody bound a result as an input: it keeps the memory
+    to.Release();
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(fmt::format("output '{}' overlaps input '{}'",
+                                                program_.outputs()[output].name,
+                                                program_.inputs()[input].name));
+}
+
 absl::Status IoBinding::Check() {
-  if (checked_) return absl::OkStatus();
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].tensor) continue;
-    return absl::FailedPreconditionError(
-        fmt::format("input '{}' is not bound", program_.inputs()[i].name));
+    if (!inputs_[i].tensor) {
+      return absl::FailedPreconditionError(
+          fmt::format("input '{}' is not bound", program_.inputs()[i].name));
+    }
+    if (inputs_[i].checked) continue;
+    for (size_t o = 0; o < outputs_.size(); ++o) TENON_RETURN_IF_ERROR(CheckAgainstInput(o, i));
+    // The same for a result that is an input now, and would be written to by the run after.
+    for (Port& other : inputs_) {
+      if (other.capacity != 0 && other.Overlaps(inputs_[i])) other.capacity = 0;
+    }
   }
   for (size_t o = 0; o < outputs_.size(); ++o) {
-    const std::string& name = program_.outputs()[o].name;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (outputs_[o].pitch != 0 && outputs_[o].partner == static_cast<int>(i)) continue;
-      if (!Overlap(outputs_[o].tensor, inputs_[i].tensor)) continue;
-      if (!outputs_[o].fixed) {  // somebody bound a result as an input: it keeps the memory
-        outputs_[o].tensor = Tensor();
-        outputs_[o].capacity = 0;
-        break;
-      }
-      return absl::InvalidArgumentError(
-          fmt::format("output '{}' overlaps input '{}'", name, program_.inputs()[i].name));
-    }
-    for (size_t other = 0; other < o; ++other) {
-      if (!Overlap(outputs_[o].tensor, outputs_[other].tensor)) continue;
-      return absl::InvalidArgumentError(
-          fmt::format("output '{}' overlaps output '{}'", name, program_.outputs()[other].name));
+    if (outputs_[o].checked) continue;
+    for (size_t i = 0; i < inputs_.size(); ++i) TENON_RETURN_IF_ERROR(CheckAgainstInput(o, i));
+    for (size_t other = 0; other < outputs_.size(); ++other) {
+      if (other == o || !outputs_[o].Overlaps(outputs_[other])) continue;
+      return absl::InvalidArgumentError(fmt::format("output '{}' overlaps output '{}'",
+                                                    program_.outputs()[std::max(o, other)].name,
+                                                    program_.outputs()[std::min(o, other)].name));
     }
   }
-  checked_ = true;
+  for (Port& input : inputs_) input.checked = true;
+  for (Port& output : outputs_) output.checked = true;
   return absl::OkStatus();
 }
 
 absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape) {
   Port& port = outputs_[i];
   if (port.fixed) return absl::OkStatus();
+  // Memory that grows is the binding's alone; users get at what this run writes.
+  if (port.pitch != 0) port.Release();
   const DType dtype = program_.outputs()[i].dtype;
   size_t bytes = SizeOf(dtype);
   for (int64_t extent : shape) bytes *= static_cast<size_t>(extent);
@@ -168,13 +190,14 @@ absl::Status IoBinding::Grow(size_t input, size_t output, std::span<const int64_
   const int64_t rows = shape[2];
   const size_t row_bytes = static_cast<size_t>(shape[0] * shape[1] * shape[3]) * SizeOf(dtype);
   // Memory that no input lies in has room for other numbers of rows when other extents change.
-  if (from.pitch == 0) {
+  if (from.pitch == 0 && to.pitch != 0) {
     to.pitch = row_bytes == 0 ? 0 : static_cast<int64_t>(to.capacity / row_bytes);
   }
   if (to.pitch >= rows && to.pitch > 0) {
     to.tensor.set_shape(shape);
     return absl::OkStatus();
   }
+  to.Release();
   const int64_t pitch = Roomy(rows);
   const size_t capacity = std::max<size_t>(static_cast<size_t>(pitch) * row_bytes, 1);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateLasting(capacity));
@@ -191,10 +214,7 @@ absl::Status IoBinding::StopGrowing(size_t input) {
   port.capacity = port.tensor.num_bytes();
   port.pitch = 0;
   if (port.partner == kNone) return absl::OkStatus();
-  Port& output = outputs_[port.partner];
-  output.tensor = Tensor();
-  output.capacity = 0;
-  output.pitch = 0;
+  outputs_[port.partner].Release();
   return absl::OkStatus();
 }
 
@@ -227,8 +247,7 @@ void IoBinding::CarryOver() {
     std::swap(output.capacity, input.capacity);
     std::swap(output.pitch, input.pitch);
     if (input.pitch == 0) {
-      // What the next run writes is what somebody may have bound as another input.
-      checked_ = false;
+      if (output.capacity == 0) output.Release();  // somebody else's, and not to be written to
       continue;
     }
     output.tensor = input.tensor;

@@ -44,6 +44,11 @@ class PortRef {
 class IoBinding {
  public:
   explicit IoBinding(const Program& program);
+  // Its memory is written by its runs: two bindings cannot share it.
+  IoBinding(const IoBinding&) = delete;
+  IoBinding& operator=(const IoBinding&) = delete;
+  IoBinding(IoBinding&&) = default;
+  IoBinding& operator=(IoBinding&&) = default;
 
   // The tensor is read by every run from now on; its bytes may change between runs.
   absl::Status BindInput(PortRef input, Tensor tensor);
@@ -72,14 +77,24 @@ class IoBinding {
     Tensor tensor;
     size_t capacity = 0;  // bytes of the binding's own; 0: the memory is somebody else's
     bool fixed = false;   // an output bound to a tensor
+    bool checked = false;
     int partner = kNone;  // output: the input that it becomes; input: the output it comes from
     // Not 0: it grows, and the heads of [B, H, rows, D] lie as many rows apart. The memory, which
     // nobody else has, is that of the partner too, except in runs that move it to a larger one.
+    // Of an output: 0 if users may have the memory, as they do after a run that did not grow.
     int64_t pitch = 0;
+
+    // Leaves the memory to whoever else has it.
+    void Release();
+    bool Overlaps(const Port& other) const;
   };
 
-  // Every input is bound, and nothing that is written overlaps anything else.
+  // Every input is bound, and nothing that this run or a later one writes overlaps anything else.
+  // Looks at what has been bound since the last time: runs exchange the memory of partners, and
+  // otherwise write to new memory.
   absl::Status Check();
+  // An output of the binding's own gives up memory that the input lies in.
+  absl::Status CheckAgainstInput(size_t output, size_t input);
   // Makes output `i` a tensor of this shape.
   absl::Status Fit(size_t i, std::span<const int64_t> shape);
   // The same for one that is `input` and new rows behind, and becomes it. Both then have pitches,
@@ -96,7 +111,6 @@ class IoBinding {
   Program program_;
   std::vector<Port> inputs_, outputs_;
   std::vector<kernels::TensorView> input_views_, output_views_;
-  bool checked_ = false;
 };
 
 }  // namespace tenon

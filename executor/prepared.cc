@@ -165,6 +165,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
 }
 
 void Prepared::FindGrowing(const ProgramImpl& program) {
+  growing_.resize(ranks_.size());
   // The only patch of views that a port has, whole; null: none, or several.
   const auto only = [](std::span<const CallerPatch> patches, const TensorView& view,
                        std::span<const TensorView> views) -> const CallerPatch* {
@@ -194,7 +195,7 @@ void Prepared::FindGrowing(const ProgramImpl& program) {
           !std::equal(result.shape.begin(), result.shape.end(), to.shape.begin(), to.shape.end())) {
         continue;
       }
-      growing_.push_back({input->index, output->index, &growth});
+      growing_[input->index] = {static_cast<int>(output->index), &growth};
     }
   }
 }

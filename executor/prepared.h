@@ -64,10 +64,10 @@ class Prepared {
   // An output that is an input with new rows behind, both of which one kernel alone sees: memory
   // may be kept for more rows. Whoever sets pitches resets them to 0 after the run.
   struct Growing {
-    uint32_t input = 0, output = 0;
-    kernels::GrowingState::Growth* growth = nullptr;
+    int output = -1;
+    kernels::GrowingState::Growth* growth = nullptr;  // null: the input does not grow
   };
-  std::span<const Growing> growing() const { return growing_; }
+  std::span<const Growing> growing() const { return growing_; }  // by input
 
  private:
   Prepared() = default;

@@ -258,16 +258,14 @@ absl::Status Runner::RunBound(IoBinding& binding) {
     TENON_ASSIGN_OR_RETURN(ready, Find(binding.input_views_, {}));
   }
   // What grows in this run: with other shapes another kernel might read it.
-  const auto growing = [&](size_t input) -> const Prepared::Growing* {
-    if (ready == nullptr) return nullptr;
-    for (const Prepared::Growing& pair : ready->growing()) {
-      const bool carried = binding.inputs_[pair.input].partner == static_cast<int>(pair.output);
-      if (pair.input == input) return carried ? &pair : nullptr;
-    }
-    return nullptr;
+  std::span<const Prepared::Growing> growing;  // by input
+  if (ready != nullptr) growing = ready->growing();
+  const auto grows = [&](size_t input) {
+    return !growing.empty() && growing[input].growth != nullptr &&
+           binding.inputs_[input].partner == growing[input].output;
   };
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
-    if (binding.inputs_[i].pitch == 0 || growing(i) != nullptr) continue;
+    if (binding.inputs_[i].pitch == 0 || grows(i)) continue;
     TENON_RETURN_IF_ERROR(binding.StopGrowing(i));
     binding.SetViews();
   }
@@ -278,8 +276,8 @@ absl::Status Runner::RunBound(IoBinding& binding) {
     for (size_t i = 0; i < made.size(); ++i) {
       IoBinding::Port& port = binding.outputs_[i];
       if (!port.fixed) {
+        port.Release();
         port.tensor = std::move(made[i]);
-        port.capacity = 0;
         continue;
       }
       TENON_RETURN_IF_ERROR(CheckOutput(i, port.tensor.view(), made[i].shape()));
@@ -292,7 +290,7 @@ absl::Status Runner::RunBound(IoBinding& binding) {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const std::span<const int64_t> shape = ready->output(i).shape;
     const int input = binding.outputs_[i].partner;
-    if (input != IoBinding::kNone && growing(static_cast<size_t>(input)) != nullptr) {
+    if (input != IoBinding::kNone && grows(static_cast<size_t>(input))) {
       TENON_RETURN_IF_ERROR(binding.Grow(static_cast<size_t>(input), i, shape));
     } else {
       TENON_RETURN_IF_ERROR(binding.Fit(i, shape));
@@ -301,14 +299,15 @@ absl::Status Runner::RunBound(IoBinding& binding) {
   }
   binding.SetViews();
   TENON_RETURN_IF_ERROR(CheckPlaces(binding.input_views_, binding.output_views_));
-  for (const Prepared::Growing& pair : ready->growing()) {
-    if (growing(pair.input) == nullptr) continue;
-    pair.growth->from_pitch = binding.inputs_[pair.input].pitch;
-    pair.growth->to_pitch = binding.outputs_[pair.output].pitch;
+  for (size_t i = 0; i < growing.size(); ++i) {
+    if (!grows(i)) continue;
+    growing[i].growth->from_pitch = binding.inputs_[i].pitch;
+    growing[i].growth->to_pitch = binding.outputs_[growing[i].output].pitch;
   }
   const absl::Status status = Execute(*ready, binding.input_views_, binding.output_views_);
-  for (const Prepared::Growing& pair : ready->growing())
-    pair.growth->from_pitch = pair.growth->to_pitch = 0;
+  for (const Prepared::Growing& pair : growing) {
+    if (pair.growth != nullptr) pair.growth->from_pitch = pair.growth->to_pitch = 0;
+  }
   TENON_RETURN_IF_ERROR(status);
   binding.CarryOver();
   return absl::OkStatus();

@@ -64,7 +64,7 @@ template <auto kReadCall>
 KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   auto state = std::make_shared<AttentionState>();
-  if (call.repeats_first_key) {
+  if (call.repeats_first_key) {  // of fused.attention alone
     state->reference = true;
     args.scratch_bytes = static_cast<size_t>(call.k_len) * sizeof(double);
     out = std::move(state);
@@ -369,7 +369,9 @@ KernelStatus Attention(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
   AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   const auto& state = *static_cast<const AttentionState*>(args.state);
-  if (state.reference) return RefFusedAttention().run(args);
+  if constexpr (kReadCall == &AttentionCall::OfFused) {
+    if (state.reference) return RefFusedAttention().run(args);
+  }
   if (call.has_past) {
     const auto& [keys, values] = state.grown;
     SetPitch(call.past_k, call.kv_heads, keys.from_pitch);
