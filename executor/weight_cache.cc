@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -20,7 +21,7 @@ namespace tenon {
 namespace {
 
 constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'W', '\n'};
-constexpr uint32_t kVersion = 2;  // also tells byte orders apart
+constexpr uint32_t kVersion = 3;  // also tells byte orders apart
 constexpr size_t kAlignment = 64;
 
 struct Header {
@@ -28,9 +29,12 @@ struct Header {
   uint32_t version;
   uint32_t num_entries;
   uint64_t file_bytes;
-  uint64_t checksum;  // of header and index, with 0 in its place
+  uint64_t checksum;  // of header and index, with 0 in its place and in that of `boot`
   // The boot of the system in which somebody saw all that the file should be; 0: it is on the disk.
-  // After a crash some of it may be missing.
+  // In another boot the contents are compared with their checksum, for a crash may have lost some
+  // of them. Within one boot they are not: what an error of the disk loses behind the writer's
+  // back, when the system writes pages or reads them again, is not noticed. Changed in place: a
+  // reader that sees half of a change sees neither its boot nor 0, and compares.
   WeightKey boot;
   uint64_t contents;  // checksum of the entries
   uint64_t unused;
@@ -54,12 +58,12 @@ class UniqueFile {
  public:
   UniqueFile(const std::string& path, int flags)
       : fd_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~UniqueFile() {
-    if (fd_ >= 0) close(fd_);
-  }
+  ~UniqueFile() { Close(); }
   UniqueFile(const UniqueFile&) = delete;
   UniqueFile& operator=(const UniqueFile&) = delete;
   int get() const { return fd_; }
+  // False, with errno: what was written may be lost. A full disk may say so only here.
+  bool Close() { return fd_ < 0 || close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
@@ -105,12 +109,14 @@ uint64_t ContentsChecksum(const std::map<WeightKey, WeightCacheFile::Entry>& ent
   return XXH3_64bits_digest(&state);
 }
 
-// With the checksum that belongs to it; `start`: header and index.
-void SetHeader(Header header, std::span<std::byte> start) {
+uint64_t StartChecksum(Header header, std::span<const std::byte> index) {
   header.checksum = 0;
-  std::memcpy(start.data(), &header, sizeof(header));
-  header.checksum = Checksum(start);
-  std::memcpy(start.data(), &header, sizeof(header));
+  header.boot = {};
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, &header, sizeof(header));
+  XXH3_64bits_update(&state, index.data(), index.size());
+  return XXH3_64bits_digest(&state);
 }
 
 // Writes a file under a name of its own, and renames it. `sync`: when all is on the disk, which
@@ -122,11 +128,12 @@ absl::Status Replace(const std::string& path, bool sync,
       fmt::format("{}.{}-{}.tmp", path, getpid(), counter.fetch_add(1, std::memory_order_relaxed));
   absl::Status status;
   {
-    const UniqueFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
+    UniqueFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
     if (file.get() < 0) return absl::UnavailableError(fmt::format("{}: {}", temporary, Reason()));
     status = write_contents(file.get());
     if (status.ok() && sync && fdatasync(file.get()) != 0)
       status = absl::UnavailableError(Reason());
+    if (!file.Close() && status.ok()) status = absl::UnavailableError(Reason());
   }
   if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
     status = absl::UnavailableError(Reason());
@@ -220,13 +227,12 @@ std::string WeightCacheFile::Read() {
   if (header.file_bytes != size ||
       header.num_entries > (size - sizeof(Header)) / sizeof(IndexEntry))
     return "is damaged: its size is not what it says";
-  const size_t index_bytes = header.num_entries * sizeof(IndexEntry);
-  std::vector<std::byte> start(mapping.get(), mapping.get() + sizeof(Header) + index_bytes);
-  std::memset(start.data() + offsetof(Header, checksum), 0, sizeof(header.checksum));
-  if (Checksum(start) != header.checksum) return "is damaged: its index has another checksum";
-  for (uint32_t i = 0; i < header.num_entries; ++i) {
-    IndexEntry entry;
-    std::memcpy(&entry, start.data() + sizeof(Header) + i * sizeof(entry), sizeof(entry));
+  std::vector<IndexEntry> index(header.num_entries);
+  if (!index.empty())
+    std::memcpy(index.data(), mapping.get() + sizeof(Header), index.size() * sizeof(IndexEntry));
+  if (StartChecksum(header, std::as_bytes(std::span(index))) != header.checksum)
+    return "is damaged: its index has another checksum";
+  for (const IndexEntry& entry : index) {
     if (entry.offset % kAlignment != 0 || entry.offset > size || entry.bytes > size - entry.offset)
       return "is damaged: an entry lies outside of it";
     entries_[entry.key] = {entry.bytes,
@@ -237,13 +243,11 @@ std::string WeightCacheFile::Read() {
   if (ContentsChecksum(entries_) != header.contents)
     return "is damaged: its contents have another checksum";
   // So that the next start need not read all of it. If it cannot be noted, it will.
-  header.boot = boot;
-  SetHeader(header, start);
   const UniqueFile out(path_, O_WRONLY);
   struct stat same = {};
   if (boot != WeightKey() && out.get() >= 0 && fstat(out.get(), &same) == 0 &&
       same.st_ino == info.st_ino && same.st_dev == info.st_dev) {
-    static_cast<void>(WriteAll(out.get(), start.data(), sizeof(header)).ok());
+    static_cast<void>(pwrite(out.get(), &boot, sizeof(boot), offsetof(Header, boot)) > 0);
   }
   return {};
 }
@@ -268,10 +272,11 @@ absl::Status WeightCacheFile::Write(const std::map<WeightKey, Entry>& entries) c
   header.file_bytes = at;
   header.boot = ThisBoot();
   header.contents = ContentsChecksum(entries);
+  const std::span<const std::byte> index_bytes = std::as_bytes(std::span(index));
+  header.checksum = StartChecksum(header, index_bytes);
   std::vector<std::byte> start(payload);
-  if (!index.empty())
-    std::memcpy(start.data() + sizeof(header), index.data(), index.size() * sizeof(IndexEntry));
-  SetHeader(header, std::span(start).first(sizeof(header) + index.size() * sizeof(IndexEntry)));
+  std::memcpy(start.data(), &header, sizeof(header));
+  std::copy(index_bytes.begin(), index_bytes.end(), start.begin() + sizeof(header));
   const bool sync = header.boot == WeightKey();
   return Replace(path_, sync, [&](int fd) -> absl::Status {
     TENON_RETURN_IF_ERROR(WriteAll(fd, start.data(), start.size()));

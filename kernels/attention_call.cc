@@ -108,8 +108,8 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.mask_replaces = a.mask_replaces;
   call.nan_guard = a.nan_guard;
   ReadScoreOperands(inputs, call);
-  if (a.repeat_first_key && call.key_mask.present() && call.key_mask.shape[1] == 1 &&
-      call.k_len != 1) {
+  const bool one_column = call.key_mask.present() && call.key_mask_strides[3] == 0;
+  if (a.repeat_first_key && one_column && call.k_len != 1) {
     // Where every query sees the first key, nothing is hidden by position.
     const bool seen = call.window == 0 && (!call.causal || call.causal_offset >= 0);
     call.repeats_first_key = !seen;

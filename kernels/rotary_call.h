@@ -71,11 +71,20 @@ struct RotaryEmbeddingCall {
       }
       return true;
     };
-    const bool equal =
-        std::equal(cos.shape.begin(), cos.shape.end(), sin.shape.begin(), sin.shape.end());
-    const bool tables = equal && cos.rank() > 0 && cos.dim(-1) == rows[2] &&
-                        (has_positions ? cos.rank() == 2 : fits(cos.shape, 3));
-    if (!tables || (has_positions && !fits(inputs[3].shape, 2))) {
+    const auto is_table = [&](const TensorView& t) {
+      return t.rank() > 0 && t.dim(-1) == rows[2] &&
+             (has_positions ? t.rank() == 2 : fits(t.shape, 3));
+    };
+    // The angles of a position lie at one place in both tables, whatever axes of one element they
+    // have; where positions are given, at a row that both have.
+    const auto same_places = [&] {
+      const Dims cos_strides = BroadcastStrides(cos.shape, rows);
+      const Dims sin_strides = BroadcastStrides(sin.shape, rows);
+      return std::equal(cos_strides.begin(), cos_strides.end(), sin_strides.begin(),
+                        sin_strides.end());
+    };
+    if (!is_table(cos) || !is_table(sin) || (!has_positions && !same_places()) ||
+        (has_positions && !fits(inputs[3].shape, 2))) {
       return KernelStatus::Invalid("the tables or positions do not fit x");
     }
     return KernelStatus::Ok();
@@ -103,7 +112,7 @@ struct RotaryEmbeddingCall {
     call.angle_strides = BroadcastStrides(cos.shape, angles);
     call.position_strides =
         call.positions.present() ? BroadcastStrides(call.positions.shape, rows) : Dims(2, 0);
-    call.table_rows = cos.shape.empty() ? 0 : cos.shape[0];
+    if (call.positions.present()) call.table_rows = std::min(cos.shape[0], inputs[2].shape[0]);
     return call;
   }
 

@@ -115,16 +115,16 @@ std::string GroupNormSupports(const CallSignature& call) {
   const int64_t groups = static_cast<const nn::GroupNormAttrs*>(call.attrs)->groups;
   if (x.rank() < 2 || groups < 1 || x.dim(1) < 0 || x.dim(1) % groups != 0)
     return "needs channels in equal groups";
-  for (size_t i = 1; i < 3; ++i) {
-    if (cpu::Present(call.inputs, i) && call.inputs[i].numel() != x.dim(1))
-      return "needs scale and bias of an element for each channel";
-  }
   return cpu::RequireF32(call);
 }
 
 // Groups are rows of memory; scale and bias follow, channel by channel.
 KernelStatus GroupNorm(const RunArgs& args) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
+  for (size_t i = 1; i < 3; ++i) {  // their extents may be known only now
+    if (cpu::Present(args.inputs, i) && args.inputs[i].numel() != x.shape[1])
+      return KernelStatus::Invalid("scale and bias must have an element for each channel");
+  }
   if (x.numel() == 0) return KernelStatus::Ok();
   const auto& attrs = args.get<nn::GroupNormAttrs>();
   const int64_t per_group = x.shape[1] / attrs.groups, inner = Product(x.shape.subspan(2));

@@ -32,17 +32,17 @@ struct ResizeState : KernelState {
   std::vector<AxisTaps> axes;
 };
 
-// The coordinate in the input of output position o.
+// The coordinate in the input of output position o. `length`: of the result; where a scale is
+// given, scale * in, which is not rounded.
 template <typename F>
-F SourceCoordinate(const ResizeAttrs& attrs, F scale, int64_t in, int64_t out, F o, F roi_start,
-                   F roi_end) {
+F SourceCoordinate(const ResizeAttrs& attrs, F scale, F length, int64_t in, int64_t out, F o,
+                   F roi_start, F roi_end) {
   const F last = static_cast<F>(in - 1), half = F{0.5};
-  const F length = scale * static_cast<F>(in);  // of the result, before it is rounded
   switch (attrs.coordinate_mode) {
     case ResizeCoordinateMode::kHalfPixel:
       return (o + half) / scale - half;
     case ResizeCoordinateMode::kHalfPixelSymmetric: {
-      const F adjustment = static_cast<F>(out) / length;
+      const F adjustment = static_cast<F>(out) / (scale * static_cast<F>(in));
       const F center = static_cast<F>(in) / 2;
       return center * (1 - adjustment) + (o + half) / scale - half;
     }
@@ -113,6 +113,7 @@ AxisTaps TapsOf(const ResizeAttrs& attrs, size_t axis, size_t rank, int64_t in, 
   const bool given = axis < attrs.scales.size();
   const double scale =
       given ? attrs.scales[axis] : static_cast<double>(out) / static_cast<double>(in);
+  const double length = given ? scale * static_cast<double>(in) : static_cast<double>(out);
   const bool nearest = attrs.mode == ResizeMode::kNearest;
   const bool has_roi = attrs.roi.size() == 2 * rank;
   const double start = has_roi ? attrs.roi[axis] : 0, end = has_roi ? attrs.roi[rank + axis] : 1;
@@ -127,11 +128,11 @@ AxisTaps TapsOf(const ResizeAttrs& attrs, size_t axis, size_t rank, int64_t in, 
     // Which element is the nearest one is decided in f32, as frameworks do it: 3 / 0.6f is 5 there,
     // and less than 5 in f64. Between elements more digits only help.
     const double x =
-        nearest
-            ? SourceCoordinate<float>(attrs, static_cast<float>(scale), in, out,
-                                      static_cast<float>(o), static_cast<float>(start),
-                                      static_cast<float>(end))
-            : SourceCoordinate<double>(attrs, scale, in, out, static_cast<double>(o), start, end);
+        nearest ? SourceCoordinate<float>(
+                      attrs, static_cast<float>(scale), static_cast<float>(length), in, out,
+                      static_cast<float>(o), static_cast<float>(start), static_cast<float>(end))
+                : SourceCoordinate<double>(attrs, scale, length, in, out, static_cast<double>(o),
+                                           start, end);
     result.outside.push_back(crops && (x < 0 || x > static_cast<double>(in - 1)));
     AddTaps(attrs, scale, in, x, result.taps);
   }

@@ -4,9 +4,10 @@
 //   decode_bench MODEL PAST TOKENS [THREADS]
 //
 // The model's inputs are token ids, masks over past and new positions, and pasts; an output
-// "present*" becomes the input of that name with "past" or "past_key_values". Prints one JSON
-// object a loop, of which there is one for each line of standard input: milliseconds of each step
-// of the loop, from PAST positions on, and of as many runs whose lengths are all the last step's.
+// "present*" becomes the input of that name with "past" or "past_key_values". Pasts are f32, all
+// other inputs i64; a model with others is refused. Prints one JSON object a loop, of which there
+// is one for each line of standard input: milliseconds of each step of the loop, from PAST
+// positions on, and of as many runs whose lengths are all the last step's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -52,7 +53,11 @@ struct Decoder {
   // An input of integers counts the new position, or, if its last axis is longer, all of them.
   absl::Status Bind(int64_t past, bool with_past) {
     for (const tenon::TensorSpec& input : program.inputs()) {
-      if (tenon::IsFloat(input.dtype)) {
+      if (input.dtype != DType::kF32 && input.dtype != DType::kI64) {
+        return absl::UnimplementedError(fmt::format("input {} is {}; only f32 and i64 are fed",
+                                                    input.name, tenon::Name(input.dtype)));
+      }
+      if (input.dtype == DType::kF32) {
         if (!with_past) continue;
         std::vector<int64_t> shape(input.dims.size());
         for (size_t i = 0; i < shape.size(); ++i) {

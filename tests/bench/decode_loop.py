@@ -32,7 +32,10 @@ class Peer:
         names = {given.name for given in self.inputs}
         candidates = {name: [name.replace("present", past, 1) for past in ("past", "past_key_values")]
                       for name in self.outputs if name.startswith("present")}
-        self.pasts = {name: next(c for c in given if c in names) for name, given in candidates.items()}
+        self.pasts = {name: next((c for c in given if c in names), None) for name, given in candidates.items()}
+        for name, past in self.pasts.items():
+            if past is None:
+                sys.exit(f"decode_loop.py: {model}: no input takes {name}; expected {' or '.join(candidates[name])}")
 
     def value(self, given, past):
         if "float" in given.type:
@@ -91,7 +94,10 @@ def main():
         for round_ in range(args.rounds + 1):
             ours.stdin.write("\n")
             ours.stdin.flush()
-            mine = json.loads(ours.stdout.readline())
+            line = ours.stdout.readline()
+            if not line:  # it has said why
+                return 1
+            mine = json.loads(line)
             theirs = peer.run(args.past, args.tokens)
             if round_ > 0:  # the first packs weights
                 rows.append([statistics.median(t) for t in (mine["steps"], mine["fixed"], *theirs)])

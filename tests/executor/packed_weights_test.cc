@@ -18,8 +18,6 @@
 #include "ir/core/blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
-#define XXH_INLINE_ALL
-#include "xxhash.h"
 
 namespace tenon {
 namespace {
@@ -161,8 +159,9 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   ASSERT_EQ(start(), 0);
   const fs::path file = Files()[0];
   const auto size = static_cast<std::streamoff>(fs::file_size(file));
-  const std::streamoff index_end = 64 + 32;
+  const std::streamoff boot = 32, boot_end = 48, index_end = 64 + 32;
   for (std::streamoff at = 0; at < index_end; at += 4) {
+    if (at >= boot && at < boot_end) continue;  // FilesOfAnEarlierBootAreChecked
     std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
     stream.seekp(at);
     stream.write("\xa5\x5a", 2);
@@ -184,7 +183,8 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is no cache of packed weights")));
 }
 
-// A file of an earlier boot may lack what a crash has lost: its contents are checked, once.
+// A file of an earlier boot may lack what a crash has lost: its contents are checked. Its boot is
+// replaced in place, where others may read at any time: half of a boot is another one, no damage.
 TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
   const Tensor a = Weights(1, 1000);
   const auto start = [&] {
@@ -193,29 +193,27 @@ TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
     store->Save();
     return store->stats().packed;
   };
-  constexpr size_t kChecksum = 24, kBoot = 32, kIndexEnd = 64 + 32;
+  constexpr size_t kBoot = 32;
   const auto change = [&](const std::function<void(std::string&)>& how) {
     const fs::path file = Files()[0];
     std::stringstream text;
     text << std::ifstream(file, std::ios::binary).rdbuf();
     std::string bytes = text.str();
     how(bytes);
-    std::memset(bytes.data() + kChecksum, 0, 8);
-    const uint64_t checksum = XXH3_64bits(bytes.data(), kIndexEnd);
-    std::memcpy(bytes.data() + kChecksum, &checksum, sizeof(checksum));
     std::ofstream(file, std::ios::binary) << bytes;
   };
   ASSERT_EQ(start(), 1);
   std::string boot;
   change([&](std::string& bytes) { boot = bytes.substr(kBoot, 16); });
   if (boot == std::string(16, '\0')) GTEST_SKIP() << "boots have no names here";
-  const auto restart = [&](std::string& bytes) { bytes[kBoot] ^= 1; };
-  change(restart);
-  EXPECT_EQ(start(), 0);
-  change([&](std::string& bytes) { EXPECT_EQ(bytes.substr(kBoot, 16), boot); });
+  for (size_t at = kBoot; at < kBoot + 16; ++at) {
+    change([&](std::string& bytes) { bytes[at] ^= 1; });
+    EXPECT_EQ(start(), 0);
+    change([&](std::string& bytes) { EXPECT_EQ(bytes.substr(kBoot, 16), boot); });
+  }
   EXPECT_THAT(warnings_, IsEmpty());
   change([&](std::string& bytes) {
-    restart(bytes);
+    bytes[kBoot] ^= 1;
     bytes[bytes.size() - 100] ^= 1;
   });
   EXPECT_EQ(start(), 1);

@@ -74,6 +74,26 @@ TEST(ProgramErrors, RotaryTablesThatDoNotFit) {
   }
 }
 
+// That the factors have an extent of their own sends nothing to the reference kernel.
+TEST(ProgramErrors, FactorsOfGroupNormThatDoNotFit) {
+  for (bool reference : {false, true}) {
+    std::string lowered;
+    absl::StatusOr<Program> program =
+        CompileText(Function("%x: tensor<1x4x3xf32>, %s: tensor<?xf32, [\"C\"]>",
+                             "(tensor<1x4x3xf32>, tensor<?xf32, [\"C\"]>) -> tensor<1x4x3xf32>",
+                             R"ir(
+  %0 = nn.group_norm(%x, %s, %s) <{groups = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<1x4x3xf32>, tensor<?xf32, ["C"]>, tensor<?xf32, ["C"]>) -> tensor<1x4x3xf32>
+  func.return(%0) : (tensor<1x4x3xf32>) -> ()
+)ir"),
+                    reference, &lowered);
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_THAT(lowered, HasSubstr(reference ? "\"ref.group_norm" : "\"cpu.group_norm"));
+    EXPECT_TRUE(program->Run(std::vector{Ramp({1, 4, 3}), Ramp({4})}).ok());
+    EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({1, 4, 3}), Ramp({3})})),
+                HasSubstr("an element for each channel"));
+  }
+}
+
 TEST(ProgramErrors, ProductThatDoesNotFit) {
   absl::StatusOr<Program> program = CompileText(Function(
       "%a: tensor<2x?xf32, [\"\", \"K\"]>, %b: tensor<?x2xf32, [\"L\", \"\"]>",

@@ -79,9 +79,12 @@ Shape WithColumns(Random& random, int layout, Shape shape, bool packed, int64_t&
   return shape;
 }
 
-// Which keys are no padding: any, all but some at one of the ends, or all.
+// Which keys are no padding: any, all but some at one of the ends, or all; for all batches alike
+// also of rank 1, or 0.
 Tensor KeyMask(Random& random, int64_t batch, int64_t keys) {
-  Tensor mask = random.Bools({batch, keys});
+  Shape shape = {batch, keys};
+  while (!shape.empty() && shape.front() == 1 && random.Chance(50)) shape.erase(shape.begin());
+  Tensor mask = random.Bools(shape);
   if (random.Chance(40)) return mask;
   for (int64_t b = 0; b < batch; ++b) {
     uint8_t* const row = mask.data<uint8_t>() + b * keys;

@@ -1,9 +1,11 @@
 // Reference kernels of products, reductions, normalisations, windows and attention against values
 // computed by hand.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kernels/op_attrs.h"
 #include "tests/kernels/reference_test_util.h"
@@ -11,6 +13,7 @@
 namespace tenon::kernels::testing {
 namespace {
 
+using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -278,9 +281,17 @@ TEST(ReferenceAttention, OneColumnForAllKeys) {
   const Floats rows = attend(shown);
   EXPECT_FLOAT_EQ(rows[0], 12);
   EXPECT_TRUE(std::isnan(rows[1]) && std::isnan(rows[2]));
-  // A column for each key is a mask as any other.
+  // One column is one of whatever rank.
   attrs.window = 0;
+  attrs.mask_replaces = false;
+  attrs.mask_value = -10000;
+  ExpectNear(attend(Tensor::Of<bool>({1}, {true})), {12, 12, 12});
+  ExpectNear(attend(Tensor::Of<bool>({}, {false})), {12, 12, 12});
+  attrs.mask_replaces = true;
+  attrs.mask_value = -std::numeric_limits<float>::infinity();
+  // A column for each key is a mask as any other.
   ExpectNear(attend(Tensor::Of<bool>({1, 4}, {true, true, true, true})), {4.5, 6, 12});
+  ExpectNear(attend(Tensor::Of<bool>({4}, {true, true, true, true})), {4.5, 6, 12});
 }
 
 TEST(ReferenceAttention, CausalGroupsAndLayouts) {
@@ -359,6 +370,24 @@ TEST(ReferenceRotary, HalvesAndPairs) {
           Tensor(DType::kF32, {1, 1, 4}), MakeAttrs(attrs));
 }
 
+// Tables may have axes of one element that the other has not; a row that one of them lacks is none.
+TEST(ReferenceRotary, TablesOfTwoShapes) {
+  const Tensor x = F({1, 2, 2}, {1, 2, 3, 4}), cos = F({2, 1}, {1, 0}), sin = F({1, 2, 1}, {0, 1});
+  const Tensor first = Tensor::Of<int64_t>({1, 2}, {0, 0}),
+               second = Tensor::Of<int64_t>({1, 2}, {0, 1}), one = F({1, 1}, {0});
+  const nn::RotaryEmbeddingAttrs attrs{.num_heads = 1};
+  for (const char* name : {"ref.rotary_embedding", "cpu.rotary_embedding"}) {
+    EXPECT_EQ(Eval(name, {x, cos, sin, Tensor()}, {1, 2, 2}, attrs), (Floats{1, 2, -4, 3})) << name;
+    EXPECT_EQ(Eval(name, {x, sin, cos, Tensor()}, {1, 2, 2}, attrs), (Floats{-2, 1, 3, 4})) << name;
+    EXPECT_EQ(Eval(name, {x, cos, one, first}, {1, 2, 2}, attrs), (Floats{1, 2, 3, 4})) << name;
+    const Tensor out(DType::kF32, {1, 2, 2});
+    EXPECT_THAT(Refusal(name, {x, cos, one, second}, out, MakeAttrs(attrs)),
+                HasSubstr("out of range"));
+    EXPECT_THAT(Refusal(name, {x, cos, one, Tensor()}, out, MakeAttrs(attrs)),
+                HasSubstr("do not fit x"));
+  }
+}
+
 TEST(ReferenceResize, Modes) {
   ten::ResizeAttrs attrs;
   auto resize = [&](int64_t out) {
@@ -379,6 +408,33 @@ TEST(ReferenceResize, Modes) {
   ExpectNear(Eval("ref.resize", {F({4}, {1, 2, 3, 4})}, {8}, attrs),
              {0.8945312f, 1.1914062f, 1.6679688f, 2.296875f, 2.703125f, 3.3320312f, 3.8085938f,
               4.1054688f});
+}
+
+// Corners fall on corners: which element is the nearest one follows from whole numbers.
+TEST(ReferenceResize, NearestOfAlignedCorners) {
+  ten::ResizeAttrs attrs;
+  attrs.coordinate_mode = ten::ResizeCoordinateMode::kAlignCorners;
+  for (int64_t in = 2; in <= 40; ++in) {
+    Tensor x(DType::kF32, {in});
+    std::iota(x.data<float>(), x.data<float>() + in, 0.0f);
+    for (int64_t out = 2; out <= 128; ++out) {
+      const int64_t n = in - 1, d = out - 1;  // output o is at o * n / d
+      const auto expect = [&](ten::ResizeNearestMode mode, auto nearest) {
+        attrs.nearest_mode = mode;
+        const Floats y = Eval("ref.resize", {x}, {out}, attrs);
+        for (int64_t o = 0; o < out; ++o) {
+          EXPECT_EQ(y[static_cast<size_t>(o)], static_cast<float>(nearest(o)))
+              << in << " to " << out << " at " << o << ", mode " << static_cast<int>(mode);
+        }
+      };
+      expect(ten::ResizeNearestMode::kFloor, [&](int64_t o) { return o * n / d; });
+      expect(ten::ResizeNearestMode::kCeil, [&](int64_t o) { return (o * n + d - 1) / d; });
+      expect(ten::ResizeNearestMode::kRoundPreferCeil,
+             [&](int64_t o) { return (2 * o * n + d) / (2 * d); });
+      expect(ten::ResizeNearestMode::kRoundPreferFloor,
+             [&](int64_t o) { return (2 * o * n + d - 1) / (2 * d); });
+    }
+  }
 }
 
 }  // namespace
