@@ -57,6 +57,7 @@ class Application {
  private:
   std::string FindPlace();
   bool IsReplaced(Value value) const;
+  std::vector<Operation*> Staying() const;
   bool MakeAvailable(Value value, size_t depth = 0);
   std::string Provide(Value value);
   std::string Build();
@@ -85,7 +86,40 @@ class Application {
   std::string error_;
 };
 
-// New operations go before the first outside user of a replaced value, at the latest before the
+// The matched operations that the rewrite leaves: the result reads them, or others outside do.
+std::vector<Operation*> Application::Staying() const {
+  std::vector<Operation*> staying;
+  auto stays = [&](const Operation* op) {
+    return !match_.IsMatched(op) || std::find(staying.begin(), staying.end(), op) != staying.end();
+  };
+  for (uint16_t n : rule_.creation_order) {
+    for (const auto& group : rule_.nodes[n].operands) {
+      for (const Edge& edge : group) {
+        if (!rule_.nodes[edge.node].in_source) continue;
+        const Value value = match_.ValueOf(edge);
+        Operation* op = value ? value.defining_op() : nullptr;
+        if (op != nullptr && !stays(op)) staying.push_back(op);
+      }
+    }
+  }
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (Operation* op : match_.matched_ops()) {
+      if (stays(op)) continue;
+      bool is_read = false;
+      for (unsigned i = 0; i < op->num_results() && !is_read; ++i) {
+        const Value value = op->result(i);
+        if (IsReplaced(value)) continue;
+        for (OpOperand& use : value.uses()) is_read = is_read || stays(use.owner());
+      }
+      if (is_read) staying.push_back(op);
+      progress = progress || is_read;
+    }
+  }
+  return staying;
+}
+
+// New operations go before the first user of a replaced value that stays, at the latest before the
 // last root.
 std::string Application::FindPlace() {
   Block* block = nullptr;
@@ -98,12 +132,17 @@ std::string Application::FindPlace() {
     if (before_ == nullptr || before_->IsBeforeInBlock(op)) before_ = op;
   }
   if (rule_.roots.size() > 1) {
+    const std::vector<Operation*> staying = Staying();
     for (const Edge& root : rule_.roots) {
       const Value value = match_.ValueOf(root);
       if (!value) continue;
       for (OpOperand& use : value.uses()) {
         Operation* user = AncestorIn(block, use.owner());
-        if (user == nullptr || match_.IsMatched(user)) continue;
+        if (user == nullptr) continue;
+        if (match_.IsMatched(user) &&
+            std::find(staying.begin(), staying.end(), user) == staying.end()) {
+          continue;
+        }
         if (user->IsBeforeInBlock(before_)) before_ = user;
       }
     }

@@ -383,6 +383,18 @@ TEST_F(EngineTest, TheResultReadsNothingThatItReplaces) {
   EXPECT_EQ(counts_["each"], 0);
 }
 
+TEST_F(EngineTest, WhatTheResultReadsStaysBehindWhatItReads) {
+  // The sine reads what the cosine replaces, and is read by the result.
+  Val x("x"), e = Exp(x), s = Sin(e);
+  Rule rule = Rule("kept").Match({e, Mul(s, s)}).Replace({Cos(x), Relu(s)}).Lowers("exp");
+  const std::string text =
+      One(Unary("%e", "ten.exp", "%x") + Unary("%s", "ten.sin", "%e") +
+          Binary("%m", "ten.mul", "%s", "%s") + Binary("%d", "ten.sub", "%e", "%m") + Return("%d"));
+  EXPECT_THAT(Apply({rule}, text), HasSubstr("ten.exp"));
+  EXPECT_THAT(WhyNot({rule}, text),
+              HasSubstr("a value that the result needs is computed too late"));
+}
+
 TEST_F(EngineTest, WhatIsComputedTooLateMoves) {
   Val x("x"), b("b"), e = Exp(x);
   const auto chain = [](int length) {
