@@ -369,9 +369,6 @@ KernelStatus Attention(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
   AttentionCall call = kReadCall(args.inputs, args.outputs, args.attrs);
   const auto& state = *static_cast<const AttentionState*>(args.state);
-  if constexpr (kReadCall == &AttentionCall::OfFused) {
-    if (state.reference) return RefFusedAttention().run(args);
-  }
   if (call.has_past) {
     const auto& [keys, values] = state.grown;
     SetPitch(call.past_k, call.kv_heads, keys.from_pitch);
@@ -403,6 +400,12 @@ KernelStatus Attention(const RunArgs& args) {
   (*args.device->parallel)(tiles, cpu::RowGrain(state.tile_rows() * call.v_dim * state.splits),
                            [&](int64_t begin, int64_t end) { worker.Merge(begin, end); });
   return KernelStatus::Ok();
+}
+
+KernelStatus FusedAttention(const RunArgs& args) {
+  if (static_cast<const AttentionState*>(args.state)->reference)
+    return RefFusedAttention().run(args);
+  return Attention<&AttentionCall::OfFused>(args);
 }
 
 // Floats throughout, but masks may be boolean.
@@ -439,7 +442,7 @@ Kernel CpuFusedAttention() {
   return {.op = "fused.attention",
           .name = "cpu.fused_attention",
           .priority = 10,
-          .run = Attention<&AttentionCall::OfFused>,
+          .run = FusedAttention,
           .prepare = PrepareAttention<&AttentionCall::OfFused>,
           .supports = Supports};
 }
