@@ -69,6 +69,13 @@ class PackedWeightsTest : public ::testing::Test {
       ASSERT_EQ(value, -w.as<float>()[i]) << i;
     }
   }
+  // A start with one constant: how many were packed for it.
+  int64_t Start(const Tensor& w) {
+    const std::unique_ptr<PackedWeights> store = Make();
+    ExpectNegated(Negated(*store, w), w);
+    store->Save();
+    return store->stats().packed;
+  }
   // The cache files, without the notes on source files.
   std::vector<fs::path> Files() const {
     std::vector<fs::path> files;
@@ -149,14 +156,8 @@ TEST_F(PackedWeightsTest, TheNextStartMapsThem) {
 // Bytes at any place of the file are changed, and the file is cut off and lengthened.
 TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   const Tensor a = Weights(1, 1000);
-  const auto start = [&] {
-    const std::unique_ptr<PackedWeights> store = Make();
-    ExpectNegated(Negated(*store, a), a);
-    store->Save();
-    return store->stats().packed;
-  };
-  ASSERT_EQ(start(), 1);
-  ASSERT_EQ(start(), 0);
+  ASSERT_EQ(Start(a), 1);
+  ASSERT_EQ(Start(a), 0);
   const fs::path file = Files()[0];
   const auto size = static_cast<std::streamoff>(fs::file_size(file));
   const std::streamoff boot = 32, boot_end = 48, index_end = 64 + 32;
@@ -166,20 +167,20 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
     stream.seekp(at);
     stream.write("\xa5\x5a", 2);
     stream.close();
-    EXPECT_EQ(start(), 1) << at;
-    EXPECT_EQ(start(), 0) << at;
+    EXPECT_EQ(Start(a), 1) << at;
+    EXPECT_EQ(Start(a), 0) << at;
     EXPECT_EQ(warnings_.size(), 1u) << at;
     warnings_.clear();
   }
   for (const std::streamoff length : {std::streamoff{0}, std::streamoff{10}, size / 2, size + 1}) {
     fs::resize_file(file, static_cast<uintmax_t>(length));
-    EXPECT_EQ(start(), 1) << length;
-    EXPECT_EQ(start(), 0) << length;
+    EXPECT_EQ(Start(a), 1) << length;
+    EXPECT_EQ(Start(a), 0) << length;
     EXPECT_EQ(warnings_.size(), 1u) << length;
     warnings_.clear();
   }
   std::ofstream(file) << "something else entirely, long enough to have a header in it .........";
-  EXPECT_EQ(start(), 1);
+  EXPECT_EQ(Start(a), 1);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is no cache of packed weights")));
 }
 
@@ -187,12 +188,6 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
 // replaced in place, where others may read at any time: half of a boot is another one, no damage.
 TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
   const Tensor a = Weights(1, 1000);
-  const auto start = [&] {
-    const std::unique_ptr<PackedWeights> store = Make();
-    ExpectNegated(Negated(*store, a), a);
-    store->Save();
-    return store->stats().packed;
-  };
   constexpr size_t kBoot = 32;
   const auto change = [&](const std::function<void(std::string&)>& how) {
     const fs::path file = Files()[0];
@@ -202,13 +197,13 @@ TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
     how(bytes);
     std::ofstream(file, std::ios::binary) << bytes;
   };
-  ASSERT_EQ(start(), 1);
+  ASSERT_EQ(Start(a), 1);
   std::string boot;
   change([&](std::string& bytes) { boot = bytes.substr(kBoot, 16); });
   if (boot == std::string(16, '\0')) GTEST_SKIP() << "boots have no names here";
   for (size_t at = kBoot; at < kBoot + 16; ++at) {
     change([&](std::string& bytes) { bytes[at] ^= 1; });
-    EXPECT_EQ(start(), 0);
+    EXPECT_EQ(Start(a), 0);
     change([&](std::string& bytes) { EXPECT_EQ(bytes.substr(kBoot, 16), boot); });
   }
   EXPECT_THAT(warnings_, IsEmpty());
@@ -216,9 +211,9 @@ TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
     bytes[kBoot] ^= 1;
     bytes[bytes.size() - 100] ^= 1;
   });
-  EXPECT_EQ(start(), 1);
+  EXPECT_EQ(Start(a), 1);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("its contents have another checksum")));
-  EXPECT_EQ(start(), 0);
+  EXPECT_EQ(Start(a), 0);
 }
 
 TEST_F(PackedWeightsTest, WritersAtOnce) {
