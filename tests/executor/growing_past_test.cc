@@ -99,6 +99,14 @@ class GrowingPast : public ::testing::TestWithParam<int> {
     ASSERT_TRUE(binding.BindInput(4, values_).ok());
   }
 
+  // Keys and values are carried.
+  IoBinding Carrying() const {
+    IoBinding binding(program_);
+    EXPECT_TRUE(binding.Carry(1, 3).ok());
+    EXPECT_TRUE(binding.Carry(2, 4).ok());
+    return binding;
+  }
+
   const Program program_ = Compiled(Decoder(), false, GetParam());
   const Program reference_ = Compiled(Decoder(), true, 1);
   Tensor keys_, values_;
@@ -106,11 +114,8 @@ class GrowingPast : public ::testing::TestWithParam<int> {
 
 TEST_P(GrowingPast, StepByStep) {
   Session session = program_.NewSession();
-  IoBinding binding(program_);
-  ASSERT_TRUE(binding.Carry(1, 3).ok());
-  ASSERT_TRUE(binding.Carry(2, 4).ok());
+  IoBinding binding = Carrying();
   Begin(binding, 2, 0);
-  const Tensor first = keys_;
   // Past the first room, and the one after.
   int64_t rows = 0;
   for (int step = 0; step < 60; ++step) {
@@ -134,9 +139,7 @@ TEST_P(GrowingPast, StepByStep) {
 // What the binding gives is the caller's, also after further runs.
 TEST_P(GrowingPast, CopiesStay) {
   Session session = program_.NewSession();
-  IoBinding binding(program_);
-  ASSERT_TRUE(binding.Carry(1, 3).ok());
-  ASSERT_TRUE(binding.Carry(2, 4).ok());
+  IoBinding binding = Carrying();
   Begin(binding, 1, 3);
   ASSERT_NO_FATAL_FAILURE(Run(binding, session, NewStep(1, 1, 5)));
   const Tensor kept = *binding.output(1);
@@ -206,9 +209,7 @@ TEST_P(GrowingPast, BesideOtherRuns) {
 // A run that fails changes nothing that the next one reads.
 TEST_P(GrowingPast, AfterACancelledRun) {
   Session session = program_.NewSession();
-  IoBinding binding(program_);
-  ASSERT_TRUE(binding.Carry(1, 3).ok());
-  ASSERT_TRUE(binding.Carry(2, 4).ok());
+  IoBinding binding = Carrying();
   Begin(binding, 1, 60);
   for (int step = 0; step < 40; ++step) {  // room for 64 more
     ASSERT_NO_FATAL_FAILURE(Run(binding, session, NewStep(1, 1, step)));
