@@ -159,12 +159,12 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     view += step.args.outputs.size();
   }
   TENON_CHECK(view == p->views_.data() + of_steps);
-  p->FindGrowing(program);
+  p->FindGrowing();
   p->dtypes_.shrink_to_fit();
   return p;
 }
 
-void Prepared::FindGrowing(const ProgramImpl& program) {
+void Prepared::FindGrowing() {
   growing_.resize(ranks_.size());
   // The only patch of views that a port has, whole; null: none, or several.
   const auto only = [](std::span<const CallerPatch> patches, const TensorView& view,
@@ -177,8 +177,8 @@ void Prepared::FindGrowing(const ProgramImpl& program) {
     return std::count_if(patches.begin(), patches.end(), of_port) == 1 ? &*found : nullptr;
   };
   for (const RunStep& step : steps_) {
-    kernels::GrowingState* const state = kernels::GrowingStateOf(
-        program.instructions[static_cast<size_t>(step.instruction)].kernel, step.args.state);
+    kernels::GrowingState* const state =
+        step.args.state == nullptr ? nullptr : step.args.state->growing();
     if (state == nullptr) continue;
     for (kernels::GrowingState::Growth& growth : state->growths()) {
       const TensorView& from = step.args.inputs[static_cast<size_t>(growth.from)];

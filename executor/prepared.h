@@ -73,7 +73,7 @@ class Prepared {
   Prepared() = default;
   bool uses_arena() const { return !arena_patches_.empty() || !scratch_patches_.empty(); }
   uint32_t AddView(const ProgramImpl& program, int value);
-  void FindGrowing(const ProgramImpl& program);
+  void FindGrowing();
   void FindDeaths(const ProgramImpl& program, std::span<const int64_t> sizes);
   void Poison(int64_t offset, int64_t bytes) const;
   void Describe(const ProgramImpl& program, Profiler& profiler);

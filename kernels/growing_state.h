@@ -23,10 +23,8 @@ class GrowingState : public KernelState {
     int64_t from_pitch = 0, to_pitch = 0;
   };
   virtual std::span<Growth> growths() = 0;
+  GrowingState* growing() final { return this; }
 };
-
-// `state`, which a Prepare of `kernel` made, if it is one. Null: it is not.
-GrowingState* GrowingStateOf(const Kernel& kernel, KernelState* state);
 
 }  // namespace tenon::kernels
 

@@ -91,11 +91,15 @@ struct DeviceContext {
   gpu::Staging* staging = nullptr;
 };
 
+class GrowingState;
+
 // State a kernel keeps between runs for one instruction and one set of input shapes: primitives,
 // packed weights, blocking decisions. Made by Prepare, owned by the executor.
 class KernelState {
  public:
   virtual ~KernelState() = default;
+  // This state, if results grow where they are (growing_state.h); else null.
+  virtual GrowingState* growing() { return nullptr; }
 };
 
 // Read-only, 64-byte aligned.

@@ -423,12 +423,6 @@ std::string Supports(const CallSignature& call) {
 
 }  // namespace
 
-GrowingState* GrowingStateOf(const Kernel& kernel, KernelState* state) {
-  return kernel.prepare == PrepareAttention<&AttentionCall::OfFused>
-             ? static_cast<AttentionState*>(state)
-             : nullptr;
-}
-
 Kernel CpuAttention() {
   return {.op = "nn.attention",
           .name = "cpu.attention",
