@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/gpu/device_session.h"
 #include "executor/lasting_memory.h"
+#include "executor/program_impl.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
@@ -108,6 +110,7 @@ void IoBinding::Port::Release() {
   tensor = Tensor();
   capacity = 0;
   pitch = 0;
+  on_device = false;
 }
 
 // With all of the memory that either may come to fill.
@@ -163,20 +166,29 @@ absl::Status IoBinding::Check() {
   return absl::OkStatus();
 }
 
-absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape) {
+absl::StatusOr<std::shared_ptr<std::byte>> IoBinding::AllocateOnDevice(size_t bytes) {
+  if (device_ == nullptr) {
+    TENON_ASSIGN_OR_RETURN(device_, DeviceSession::Open(program_.impl_->options.gpu));
+  }
+  return DeviceSession::Allocate(device_, bytes);
+}
+
+absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape, bool on_device) {
   Port& port = outputs_[i];
   if (port.fixed) return absl::OkStatus();
   // Memory that grows is the binding's alone; users get at what this run writes.
-  if (port.pitch != 0) port.Release();
+  if (port.pitch != 0 || port.on_device != on_device) port.Release();
   const DType dtype = program_.outputs()[i].dtype;
   size_t bytes = SizeOf(dtype);
   for (int64_t extent : shape) bytes *= static_cast<size_t>(extent);
   if (port.capacity == 0 || bytes > port.capacity) {
     const size_t capacity = Grown(std::max<size_t>(bytes, 1), port.capacity);
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateAligned(capacity));
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
+                           on_device ? AllocateOnDevice(capacity) : AllocateAligned(capacity));
     void* data = memory.get();
     port.tensor = Tensor::Borrow(dtype, shape, data, std::move(memory));
     port.capacity = capacity;
+    port.on_device = on_device;
   } else {
     port.tensor.set_shape(shape);
   }
@@ -208,21 +220,26 @@ absl::Status IoBinding::Grow(size_t input, size_t output, std::span<const int64_
   return absl::OkStatus();
 }
 
-absl::Status IoBinding::StopGrowing(size_t input) {
+absl::Status IoBinding::MakeDense(size_t input) {
   Port& port = inputs_[input];
   TENON_ASSIGN_OR_RETURN(port.tensor, Dense(port));
   port.capacity = port.tensor.num_bytes();
   port.pitch = 0;
+  port.on_device = false;
   if (port.partner == kNone) return absl::OkStatus();
   outputs_[port.partner].Release();
   return absl::OkStatus();
 }
 
 absl::StatusOr<Tensor> IoBinding::Dense(const Port& port) const {
-  if (port.pitch == 0) return port.tensor;
+  if (port.pitch == 0 && !port.on_device) return port.tensor;
   const std::span<const int64_t> shape = port.tensor.shape();
   TENON_ASSIGN_OR_RETURN(Tensor dense, Tensor::TryMake(port.tensor.dtype(), shape));
   if (dense.num_bytes() == 0) return dense;
+  if (port.on_device) {
+    TENON_RETURN_IF_ERROR(device_->Read(dense.data(), port.tensor.data(), dense.num_bytes()));
+    return dense;
+  }
   const int64_t heads = shape[0] * shape[1];
   const size_t head_bytes = dense.num_bytes() / static_cast<size_t>(heads);
   const size_t row_bytes = head_bytes / static_cast<size_t>(shape[2]);
@@ -246,6 +263,7 @@ void IoBinding::CarryOver() {
     std::swap(output.tensor, input.tensor);
     std::swap(output.capacity, input.capacity);
     std::swap(output.pitch, input.pitch);
+    std::swap(output.on_device, input.on_device);
     if (input.pitch == 0) {
       if (output.capacity == 0) output.Release();  // somebody else's, and not to be written to
       continue;

@@ -2,6 +2,7 @@
 #ifndef TENON_EXECUTOR_IO_BINDING_H_
 #define TENON_EXECUTOR_IO_BINDING_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@
 #include "executor/tensor.h"
 
 namespace tenon {
+
+class DeviceSession;
 
 // An input or output of a program: its position or its name.
 class PortRef {
@@ -60,11 +63,14 @@ class IoBinding {
   // After each run its result becomes that input, and the input's memory is written by the next run
   // if it is the binding's own. Bind the input's first value with BindInput. Where all that the
   // program does with the two is to put new rows behind those of the input, as attention does with
-  // keys and values, the rows stay where they are: the binding keeps room for more.
+  // keys and values, the rows stay where they are: the binding keeps room for more. Where the
+  // program runs on a GPU and nothing on the host reads the input or makes the output, both stay in
+  // the GPU's memory.
   absl::Status Carry(PortRef output, PortRef input);
 
   // As of the last run; null before the first. The next run writes over memory of the binding's
-  // own, also of copies of these. Of what grows where it is these are copies.
+  // own, also of copies of these. Of what grows where it is, or is in a GPU's memory, these are
+  // copies, made by each call.
   absl::StatusOr<Tensor> output(PortRef output) const;
   absl::StatusOr<Tensor> input(PortRef input) const;
 
@@ -83,6 +89,7 @@ class IoBinding {
     // nobody else has, is that of the partner too, except in runs that move it to a larger one.
     // Of an output: 0 if users may have the memory, as they do after a run that did not grow.
     int64_t pitch = 0;
+    bool on_device = false;  // the binding's own memory, of the device
 
     // Leaves the memory to whoever else has it.
     void Release();
@@ -95,20 +102,24 @@ class IoBinding {
   absl::Status Check();
   // An output of the binding's own gives up memory that the input lies in.
   absl::Status CheckAgainstInput(size_t output, size_t input);
-  // Makes output `i` a tensor of this shape.
-  absl::Status Fit(size_t i, std::span<const int64_t> shape);
+  // Makes output `i` a tensor of this shape, on_device: in the device's memory.
+  absl::Status Fit(size_t i, std::span<const int64_t> shape, bool on_device);
+  absl::StatusOr<std::shared_ptr<std::byte>> AllocateOnDevice(size_t bytes);
   // The same for one that is `input` and new rows behind, and becomes it. Both then have pitches,
   // which the kernel must be told; that of the input is 0 if it is dense.
   absl::Status Grow(size_t input, size_t output, std::span<const int64_t> shape);
-  // Makes an input dense that grew.
-  absl::Status StopGrowing(size_t input);
-  // The tensor of a port, dense.
+  // Makes an input that grew, or is in the device's memory, dense and in the host's.
+  absl::Status MakeDense(size_t input);
+  // The tensor of a port, dense, in host memory.
   absl::StatusOr<Tensor> Dense(const Port& port) const;
   void SetViews();
   // After a run.
   void CarryOver();
 
   Program program_;
+  // For memory of the device: the sessions that run may be of other threads by then. Null until it
+  // is needed.
+  std::shared_ptr<DeviceSession> device_;
   std::vector<Port> inputs_, outputs_;
   std::vector<kernels::TensorView> input_views_, output_views_;
 };

@@ -160,22 +160,23 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   }
   TENON_CHECK(view == p->views_.data() + of_steps);
   p->FindGrowing();
+  p->FindDeviceCopies(program);
   p->dtypes_.shrink_to_fit();
   return p;
 }
 
+const Prepared::CallerPatch* Prepared::OnlyPatch(std::span<const CallerPatch> patches,
+                                                 const TensorView& view) const {
+  const auto at = static_cast<uint32_t>(&view - views_.data());
+  const auto of_view = [&](const CallerPatch& patch) { return patch.view == at; };
+  const auto found = std::find_if(patches.begin(), patches.end(), of_view);
+  if (found == patches.end() || found->offset != 0) return nullptr;
+  const auto of_port = [&](const CallerPatch& patch) { return patch.index == found->index; };
+  return std::count_if(patches.begin(), patches.end(), of_port) == 1 ? &*found : nullptr;
+}
+
 void Prepared::FindGrowing() {
   growing_.resize(ranks_.size());
-  // The only patch of views that a port has, whole; null: none, or several.
-  const auto only = [](std::span<const CallerPatch> patches, const TensorView& view,
-                       std::span<const TensorView> views) -> const CallerPatch* {
-    const auto at = static_cast<uint32_t>(&view - views.data());
-    const auto of_view = [&](const CallerPatch& patch) { return patch.view == at; };
-    const auto found = std::find_if(patches.begin(), patches.end(), of_view);
-    if (found == patches.end() || found->offset != 0) return nullptr;
-    const auto of_port = [&](const CallerPatch& patch) { return patch.index == found->index; };
-    return std::count_if(patches.begin(), patches.end(), of_port) == 1 ? &*found : nullptr;
-  };
   for (const RunStep& step : steps_) {
     kernels::GrowingState* const state =
         step.args.state == nullptr ? nullptr : step.args.state->growing();
@@ -183,8 +184,8 @@ void Prepared::FindGrowing() {
     for (kernels::GrowingState::Growth& growth : state->growths()) {
       const TensorView& from = step.args.inputs[static_cast<size_t>(growth.from)];
       const TensorView& to = step.args.outputs[static_cast<size_t>(growth.to)];
-      const CallerPatch* const input = only(input_patches_, from, views_);
-      const CallerPatch* const output = only(output_patches_, to, views_);
+      const CallerPatch* const input = OnlyPatch(input_patches_, from);
+      const CallerPatch* const output = OnlyPatch(output_patches_, to);
       if (input == nullptr || output == nullptr) continue;
       // The ports have the shapes that the kernel sees.
       const TensorView result = this->output(output->index);
@@ -198,6 +199,46 @@ void Prepared::FindGrowing() {
       growing_[input->index] = {static_cast<int>(output->index), &growth};
     }
   }
+}
+
+void Prepared::FindDeviceCopies(const ProgramImpl& program) {
+  if (staging_ == nullptr) return;
+  auto& [inputs, outputs] = device_copies_;
+  inputs.resize(ranks_.size());
+  outputs.resize(output_values_.size());
+  auto extent = key_.begin();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto end = extent + static_cast<int64_t>(ranks_[i]);
+    inputs[i].possible = std::find(extent, end, 0) != end;
+    extent = end;
+  }
+  for (RunStep& step : steps_) {
+    if (step.run == nullptr) continue;
+    const std::string_view kernel =
+        program.instructions[static_cast<size_t>(step.instruction)].kernel.name;
+    const CallerPatch* patch = nullptr;
+    if (kernel == kernels::gpu::kToDevice) {
+      patch = OnlyPatch(input_patches_, step.args.inputs[0]);
+      if (patch == nullptr) continue;
+      inputs[patch->index] = {true, &step, step.run};
+      step.reads_host = false;  // the caller's bytes are there
+    } else if (kernel == kernels::gpu::kToHost) {
+      patch = OnlyPatch(output_patches_, step.args.outputs[0]);
+      if (patch != nullptr) outputs[patch->index] = {true, &step, step.run};
+    }
+  }
+}
+
+bool Prepared::MayBeOnDevice(Port port, size_t i) const {
+  const std::vector<DeviceCopy>& copies = device_copies_[static_cast<size_t>(port)];
+  return !copies.empty() && copies[i].possible;
+}
+
+void Prepared::SetOnDevice(Port port, size_t i, bool on_device) {
+  if (!MayBeOnDevice(port, i)) return;
+  const DeviceCopy& copy = device_copies_[static_cast<size_t>(port)][i];
+  if (copy.step == nullptr) return;
+  copy.step->run = on_device ? kernels::gpu::CopyOnDevice : copy.host;
 }
 
 bool Prepared::Matches(std::span<const TensorView> inputs, std::span<const int64_t> symbols) const {

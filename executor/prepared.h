@@ -2,6 +2,7 @@
 #ifndef TENON_EXECUTOR_PREPARED_H_
 #define TENON_EXECUTOR_PREPARED_H_
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,6 +34,8 @@ class Prepared {
   // Offsets of the buffer sets, then of each instruction's scratch of the given size.
   using PlanFn = std::function<absl::StatusOr<std::shared_ptr<const MemoryPlan>>(
       std::span<const int64_t> scratch)>;
+
+  enum class Port : uint8_t { kInput, kOutput };
 
   // `walk` has been prepared for `inputs`. `device` runs the kernels later.
   static absl::StatusOr<std::unique_ptr<Prepared>> Make(const ProgramImpl& program, Walk& walk,
@@ -69,11 +72,27 @@ class Prepared {
   };
   std::span<const Growing> growing() const { return growing_; }  // by input
 
+  // May the tensor of a port be in device memory? So it is where nothing but one copy from or to
+  // the device touches it, and where it is empty.
+  bool MayBeOnDevice(Port port, size_t i) const;
+  // For the runs that follow. REQUIRES: MayBeOnDevice if it is.
+  void SetOnDevice(Port port, size_t i, bool on_device);
+
  private:
   Prepared() = default;
   bool uses_arena() const { return !arena_patches_.empty() || !scratch_patches_.empty(); }
   uint32_t AddView(const ProgramImpl& program, int value);
+  struct CallerPatch {
+    uint32_t view;
+    uint32_t index;
+    int64_t offset = 0;
+  };
+  // The only patch of views that the port of `view`, one of the views, has, and whole; null if
+  // there is none, or several.
+  const CallerPatch* OnlyPatch(std::span<const CallerPatch> patches,
+                               const kernels::TensorView& view) const;
   void FindGrowing();
+  void FindDeviceCopies(const ProgramImpl& program);
   void FindDeaths(const ProgramImpl& program, std::span<const int64_t> sizes);
   void Poison(int64_t offset, int64_t bytes) const;
   void Describe(const ProgramImpl& program, Profiler& profiler);
@@ -96,11 +115,6 @@ class Prepared {
     uint32_t view;
     int64_t offset;
   };
-  struct CallerPatch {
-    uint32_t view;
-    uint32_t index;
-    int64_t offset = 0;
-  };
   std::vector<ArenaPatch> arena_patches_, device_patches_;
   std::vector<ArenaPatch> scratch_patches_, device_scratch_patches_;  // by step
   std::vector<CallerPatch> input_patches_, output_patches_;
@@ -108,6 +122,13 @@ class Prepared {
   std::vector<CallerPatch> copies_;
   std::vector<int> output_values_;
   std::vector<Growing> growing_;
+  // The step that alone touches a port, and copies it; by port. Empty: on the CPU alone.
+  struct DeviceCopy {
+    bool possible = false;
+    RunStep* step = nullptr;        // null: no bytes to copy
+    kernels::RunFn host = nullptr;  // what the step does where the port is in host memory
+  };
+  std::array<std::vector<DeviceCopy>, 2> device_copies_;  // of inputs, of outputs
   std::shared_ptr<const MemoryPlan> plan_;
   std::vector<int64_t> places_;  // by value: see PlacesInSets
   std::byte* arena_ = nullptr;

@@ -63,6 +63,7 @@ class Program {
                                           const RunOptions& options = {}) const;
 
  private:
+  friend class IoBinding;
   friend class Session;
   struct SessionPool;
   explicit Program(std::shared_ptr<const ProgramImpl> impl);

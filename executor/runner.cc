@@ -250,6 +250,22 @@ absl::Status Runner::CheckOutput(size_t i, const TensorView& given,
       ShapeText(given.dtype, given.shape), ShapeText(program_.outputs[i].dtype, shape)));
 }
 
+void Runner::TellPlaces(Prepared& ready, const IoBinding* binding) const {
+  using enum Prepared::Port;
+  for (const Prepared::Growing& pair : ready.growing()) {
+    if (pair.growth == nullptr) continue;
+    const auto input = static_cast<size_t>(&pair - ready.growing().data());
+    pair.growth->from_pitch = binding == nullptr ? 0 : binding->inputs_[input].pitch;
+    pair.growth->to_pitch = binding == nullptr ? 0 : binding->outputs_[pair.output].pitch;
+  }
+  for (size_t i = 0; i < program_.inputs.size(); ++i) {
+    ready.SetOnDevice(kInput, i, binding != nullptr && binding->inputs_[i].on_device);
+  }
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    ready.SetOnDevice(kOutput, i, binding != nullptr && binding->outputs_[i].on_device);
+  }
+}
+
 absl::Status Runner::RunBound(IoBinding& binding) {
   TENON_RETURN_IF_ERROR(binding.Check());
   binding.SetViews();
@@ -264,9 +280,12 @@ absl::Status Runner::RunBound(IoBinding& binding) {
     return !growing.empty() && growing[input].growth != nullptr &&
            binding.inputs_[input].partner == growing[input].output;
   };
+  using enum Prepared::Port;
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
-    if (binding.inputs_[i].pitch == 0 || grows(i)) continue;
-    TENON_RETURN_IF_ERROR(binding.StopGrowing(i));
+    const IoBinding::Port& input = binding.inputs_[i];
+    const bool stays_on_device = ready != nullptr && ready->MayBeOnDevice(kInput, i);
+    if ((input.pitch == 0 || grows(i)) && (!input.on_device || stays_on_device)) continue;
+    TENON_RETURN_IF_ERROR(binding.MakeDense(i));
     binding.SetViews();
   }
   if (ready == nullptr) {
@@ -293,21 +312,17 @@ absl::Status Runner::RunBound(IoBinding& binding) {
     if (input != IoBinding::kNone && grows(static_cast<size_t>(input))) {
       TENON_RETURN_IF_ERROR(binding.Grow(static_cast<size_t>(input), i, shape));
     } else {
-      TENON_RETURN_IF_ERROR(binding.Fit(i, shape));
+      const bool on_device = input != IoBinding::kNone && ready->MayBeOnDevice(kOutput, i) &&
+                             ready->MayBeOnDevice(kInput, static_cast<size_t>(input));
+      TENON_RETURN_IF_ERROR(binding.Fit(i, shape, on_device));
     }
     TENON_RETURN_IF_ERROR(CheckOutput(i, binding.outputs_[i].tensor.view(), shape));
   }
   binding.SetViews();
   TENON_RETURN_IF_ERROR(CheckPlaces(binding.input_views_, binding.output_views_));
-  for (size_t i = 0; i < growing.size(); ++i) {
-    if (!grows(i)) continue;
-    growing[i].growth->from_pitch = binding.inputs_[i].pitch;
-    growing[i].growth->to_pitch = binding.outputs_[growing[i].output].pitch;
-  }
+  TellPlaces(*ready, &binding);
   const absl::Status status = Execute(*ready, binding.input_views_, binding.output_views_);
-  for (const Prepared::Growing& pair : growing) {
-    if (pair.growth != nullptr) pair.growth->from_pitch = pair.growth->to_pitch = 0;
-  }
+  TellPlaces(*ready, nullptr);
   TENON_RETURN_IF_ERROR(status);
   binding.CarryOver();
   return absl::OkStatus();

@@ -61,6 +61,8 @@ class Runner {
   absl::StatusOr<std::vector<Tensor>> RunDynamic(std::span<const kernels::TensorView> inputs,
                                                  std::span<const Tensor> owners,
                                                  std::span<const int64_t> symbols, bool share);
+  // Where the ports of the binding are; null: dense and in host memory, as without one.
+  void TellPlaces(Prepared& ready, const IoBinding* binding) const;
   // What output i shows without being computed: an input or a constant. Null if it is computed.
   Tensor Passed(size_t i, std::span<const Tensor> inputs, std::span<const int64_t> shape) const;
 

@@ -28,6 +28,26 @@ absl::StatusOr<std::unique_ptr<DeviceSession>> DeviceSession::Open(std::shared_p
   return std::unique_ptr<DeviceSession>(new DeviceSession(std::move(device), std::move(queue)));
 }
 
+absl::StatusOr<std::shared_ptr<std::byte>> DeviceSession::Allocate(
+    const std::shared_ptr<DeviceSession>& session, size_t bytes) {
+  Queue& queue = *session->queue_;
+  void* memory = nullptr;
+  absl::Status status = ToStatus(queue.Allocate(bytes, &memory));
+  if (!status.ok()) return status;
+  std::shared_ptr<std::byte> made(static_cast<std::byte*>(memory),
+                                  [session](std::byte* bytes) { session->queue_->Free(bytes); });
+  // Other queues use it from here on.
+  status = ToStatus(queue.Synchronize());
+  if (!status.ok()) return status;
+  return made;
+}
+
+absl::Status DeviceSession::Read(void* to, const void* from, size_t bytes) {
+  KernelStatus status = staging_.ToHost(to, from, bytes);
+  if (status.ok()) status = staging_.Finish();
+  return ToStatus(status);
+}
+
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateOnDevice(Queue& queue, size_t bytes) {
   void* memory = nullptr;
   const absl::Status status = ToStatus(queue.Allocate(bytes, &memory));

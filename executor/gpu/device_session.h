@@ -26,6 +26,12 @@ class DeviceSession {
     context.gpu = queue_.get();
     context.staging = &staging_;
   }
+  // Memory that keeps the session, for use by any queue of the device. Not while another thread
+  // uses the session. Never null.
+  static absl::StatusOr<std::shared_ptr<std::byte>> Allocate(
+      const std::shared_ptr<DeviceSession>& session, size_t bytes);
+  // From device memory that no queue writes at the time.
+  absl::Status Read(void* to, const void* from, size_t bytes);
   // After a run that failed half-way: nothing that was put in still runs when it returns.
   void Abandon() { staging_.Abandon(); }
 

@@ -24,6 +24,8 @@ void AddTransferKernels(KernelRegistry& registry);
 // The kernels that move a value between host and device memory. They serve kernel.copy.
 inline constexpr char kToDevice[] = "cuda.to_device";
 inline constexpr char kToHost[] = "cuda.to_host";
+// What either does when the other side is device memory too.
+KernelStatus CopyOnDevice(const RunArgs& args);
 
 }  // namespace gpu
 }  // namespace tenon::kernels

@@ -43,6 +43,7 @@ class Queue {
   // From host memory that is not pinned: returns once the bytes have been read.
   virtual KernelStatus CopyToDevice(void* to, const void* from, size_t bytes) = 0;
   virtual KernelStatus CopyToHost(void* to, const void* from, size_t bytes) = 0;
+  virtual KernelStatus CopyOnDevice(void* to, const void* from, size_t bytes) = 0;
 
   // `timed`: for Elapsed.
   virtual KernelStatus NewEvent(std::unique_ptr<Event>* event, bool timed = false) = 0;
@@ -78,7 +79,7 @@ class Device {
 
 // The plugin's only symbol, `TenonOpenCudaDevice`. On failure *device is null and the status says
 // what is missing. `interface_version` must be the plugin's own: both come from one build.
-inline constexpr int kPluginInterface = 2;
+inline constexpr int kPluginInterface = 3;
 inline constexpr char kPluginSymbol[] = "TenonOpenCudaDevice";
 using OpenDeviceFn = void (*)(int interface_version, int ordinal, KernelStatus* status,
                               std::shared_ptr<Device>* device);

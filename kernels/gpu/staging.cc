@@ -101,6 +101,13 @@ KernelStatus Staging::ToHost(void* to, const void* from, size_t bytes) {
   return queue_.CopyToHost(back() + waiting_.back().at, from, bytes);
 }
 
+KernelStatus Staging::OnDevice(void* to, const void* from, size_t bytes) {
+  KernelStatus status = Prepare();
+  if (!status.ok()) return status;
+  unfinished_ = true;
+  return bytes == 0 ? std::move(status) : queue_.CopyOnDevice(to, from, bytes);
+}
+
 // In pieces of a half, of which one arrives while the other is taken.
 KernelStatus Staging::StreamToHost(std::byte* to, const std::byte* from, size_t bytes) {
   const auto slot = [](size_t at) { return at / kHalfBytes % 2; };

@@ -24,8 +24,10 @@ class Staging {
 
   KernelStatus ToDevice(void* to, const void* from, size_t bytes);
   KernelStatus ToHost(void* to, const void* from, size_t bytes);
-  // Waits for all work put in so far if there are copies to the host. What kernels found wrong with
-  // values is the status.
+  // Both are device memory. Is waited for like a copy to the host.
+  KernelStatus OnDevice(void* to, const void* from, size_t bytes);
+  // Waits for all work put in so far if there are copies that are waited for. What kernels found
+  // wrong with values is the status.
   KernelStatus Finish();
   // Waits, and forgets copies to the host that are not finished and what kernels have found.
   void Abandon();
@@ -56,7 +58,7 @@ class Staging {
   std::array<std::unique_ptr<Event>, 2> arrived_;  // in the two for copies to the host
   std::vector<Waiting> waiting_;
   size_t back_used_ = 0;
-  bool unfinished_ = false;  // copies to the host since the last Finish
+  bool unfinished_ = false;  // copies that Finish waits for
 };
 
 }  // namespace tenon::kernels::gpu

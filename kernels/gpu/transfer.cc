@@ -19,6 +19,12 @@ KernelStatus ToHost(const RunArgs& args) {
 
 }  // namespace
 
+KernelStatus CopyOnDevice(const RunArgs& args) {
+  const TensorView& x = args.inputs[0];
+  return args.device->staging->OnDevice(args.outputs[0].data, x.data,
+                                        static_cast<size_t>(x.bytes()));
+}
+
 void AddTransferKernels(KernelRegistry& registry) {
   Kernel to_device = MakeKernel("kernel.copy", kToDevice, ToDevice, nullptr);
   to_device.unaligned_inputs = 0b1;

@@ -126,6 +126,16 @@ class EmulatedQueue : public Queue {
       return KernelStatus::Ok();
     });
   }
+  KernelStatus CopyOnDevice(void* to, const void* from, size_t bytes) override {
+    log_->calls.push_back({.kind = Kind::kOnDevice, .to = to, .from = from, .bytes = bytes});
+    if (!log_->Holds(from, bytes) || !log_->Holds(to, bytes)) {
+      return KernelStatus::Internal("a copy beyond device memory");
+    }
+    return Do([=] {
+      std::memcpy(to, from, bytes);
+      return KernelStatus::Ok();
+    });
+  }
 
   KernelStatus NewEvent(std::unique_ptr<Event>* event, bool) override {
     *event = std::make_unique<EmulatedEvent>();

@@ -21,6 +21,7 @@ struct Call {
     kAllocatePinned,
     kToDevice,
     kToHost,
+    kOnDevice,
     kLaunch,
     kRecord,
     kWait,

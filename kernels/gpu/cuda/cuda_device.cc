@@ -90,6 +90,11 @@ class CudaQueue final : public Queue {
     return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
                  "copy to the host");
   }
+  KernelStatus CopyOnDevice(void* to, const void* from, size_t bytes) override {
+    cudaSetDevice(ordinal_);
+    return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_),
+                 "copy on the device");
+  }
 
   KernelStatus NewEvent(std::unique_ptr<Event>* event, bool timed) override {
     cudaSetDevice(ordinal_);

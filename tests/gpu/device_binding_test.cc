@@ -1,0 +1,208 @@
+// Carried pairs of programs on a GPU: which stay in its memory, and that they hold what they would
+// hold on the host. The device is emulated.
+#include <gtest/gtest.h>
+
+#include "executor/io_binding.h"
+#include "frontends/api/tenon.h"
+#include "tests/executor/run_util.h"
+#include "tests/gpu/emulated_device.h"
+
+namespace tenon {
+namespace {
+
+using kernels::gpu::testing::Call;
+using kernels::gpu::testing::EmulatedDevice;
+
+// present = past and a new row behind; out = present * present. `op` makes of the past what it is
+// joined from, and is the past's only reader.
+std::string Step(const std::string& op) {
+  const std::string past = R"(tensor<?x4xf32, ["P", ""]>)";
+  const std::string present = R"(tensor<?x4xf32, ["P + 1", ""]>)";
+  return Function("%past: " + past + ", %new: tensor<1x4xf32>",
+                  "(" + past + ", tensor<1x4xf32>) -> (" + present + ", " + present + ")",
+                  "  %0 = " + op + " : (" + past + ") -> " + past + "\n" +
+                      "  %1 = ten.concat(%0, %new) <{axis = 0 : i64}> : (" + past +
+                      ", tensor<1x4xf32>) -> " + present + "\n" + "  %2 = ten.mul(%1, %1) : (" +
+                      present + ", " + present + ") -> " + present + "\n" +
+                      "  func.return(%1, %2) : (" + present + ", " + present + ") -> ()\n");
+}
+
+class DeviceBindingTest : public ::testing::Test {
+ protected:
+  Program Compiled(const std::string& text) {
+    absl::StatusOr<Model> model = LoadFromBytes(text, "test");
+    EXPECT_TRUE(model.ok()) << model.status();
+    CompileOptions options;
+    options.threads = 1;
+    options.gpu = device_;
+    absl::StatusOr<Program> program = Compile(*model, options);
+    EXPECT_TRUE(program.ok()) << program.status();
+    return *std::move(program);
+  }
+  int64_t Count(Call::Kind kind) const { return device_->log().Count(kind); }
+  // Runs with a new row of `value`s.
+  static void Run(Session& session, IoBinding& binding, float value) {
+    ASSERT_TRUE(binding.BindInput(1, Floats({1, 4}, std::vector<float>(4, value))).ok());
+    const absl::Status status = session.Run(binding);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  static std::vector<float> FirstColumn(const absl::StatusOr<Tensor>& tensor) {
+    EXPECT_TRUE(tensor.ok()) << tensor.status();
+    std::vector<float> values;
+    for (int64_t i = 0; tensor.ok() && i < tensor->num_elements(); i += 4)
+      values.push_back(tensor->as<float>()[i]);
+    return values;
+  }
+
+  std::shared_ptr<EmulatedDevice> device_ = std::make_shared<EmulatedDevice>();
+};
+
+TEST_F(DeviceBindingTest, ACarriedPairStaysInTheDevicesMemory) {
+  const Program program = Compiled(Step("ten.neg(%past)"));
+  IoBinding binding(program);
+  ASSERT_TRUE(binding.BindInput(0, Floats({2, 4}, {1, 1, 1, 1, 2, 2, 2, 2})).ok());
+  ASSERT_TRUE(binding.Carry(0, 0).ok());
+  Session session = program.NewSession();
+  Run(session, binding, 3);
+  EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{-1, -2, 3}));
+
+  for (const float value : {4.0f, 5.0f, 6.0f}) {
+    device_->log().calls.clear();
+    Run(session, binding, value);
+    EXPECT_EQ(Count(Call::Kind::kOnDevice), 2);
+    EXPECT_EQ(Count(Call::Kind::kToDevice), 1);  // the new row
+    EXPECT_EQ(Count(Call::Kind::kToHost), 2);    // the other result, and what kernels report
+  }
+  EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{1, 2, -3, 4, -5, 6}));
+  EXPECT_EQ(FirstColumn(binding.input(0)), (std::vector<float>{1, 2, -3, 4, -5, 6}));
+  EXPECT_EQ(FirstColumn(binding.output(1)), (std::vector<float>{1, 4, 9, 16, 25, 36}));
+}
+
+TEST_F(DeviceBindingTest, ASteadyStepAllocatesNothing) {
+  const std::string type = "tensor<4xf32>";
+  const Program program =
+      Compiled(Function("%state: " + type, "(" + type + ") -> " + type,
+                        "  %0 = ten.add(%state, %state) : (" + type + ", " + type + ") -> " + type +
+                            "\n  func.return(%0) : (" + type + ") -> ()\n"));
+  IoBinding binding(program);
+  ASSERT_TRUE(binding.BindInput(0, Floats({4}, {1, 2, 3, 4})).ok());
+  ASSERT_TRUE(binding.Carry(0, 0).ok());
+  Session session = program.NewSession();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(session.Run(binding).ok());
+  device_->log().calls.clear();
+  ASSERT_TRUE(session.Run(binding).ok());
+  EXPECT_EQ(Count(Call::Kind::kAllocate), 0);
+  EXPECT_EQ(Count(Call::Kind::kFree), 0);
+  EXPECT_EQ(Count(Call::Kind::kToDevice), 0);
+  EXPECT_EQ(Count(Call::Kind::kSynchronize), 1);  // errors of kernels are known when it returns
+  EXPECT_EQ(ValuesOf<float>(*binding.output(0)), (std::vector<float>{16, 32, 48, 64}));
+}
+
+TEST_F(DeviceBindingTest, WhatTheHostReadsIsInItsMemory) {
+  const Program program = Compiled(Step("ten.thresholded_relu(%past) <{alpha = 0.5 : f32}>"));
+  IoBinding binding(program);
+  ASSERT_TRUE(binding.BindInput(0, Floats({1, 4}, {1, 1, 1, 1})).ok());
+  ASSERT_TRUE(binding.Carry(0, 0).ok());
+  Session session = program.NewSession();
+  for (const float value : {0.25f, 2.0f, 3.0f}) Run(session, binding, value);
+  EXPECT_EQ(Count(Call::Kind::kOnDevice), 0);
+  EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{1, 0, 2, 3}));
+}
+
+TEST_F(DeviceBindingTest, SequencesBeginAnewAndCopiesAreTheUsers) {
+  const Program program = Compiled(Step("ten.neg(%past)"));
+  IoBinding binding(program);
+  ASSERT_TRUE(binding.BindInput(0, Floats({0, 4}, {})).ok());
+  ASSERT_TRUE(binding.Carry(0, 0).ok());
+  Session session = program.NewSession();
+  Run(session, binding, 1);
+  Run(session, binding, 2);
+  const absl::StatusOr<Tensor> held = binding.output(0);
+  ASSERT_TRUE(held.ok());
+  Run(session, binding, 3);
+  EXPECT_EQ(FirstColumn(held), (std::vector<float>{-1, 2}));
+  // The sequence goes on from what the user holds, in another session.
+  ASSERT_TRUE(binding.BindInput(0, *held).ok());
+  Session other = program.NewSession();
+  Run(other, binding, 4);
+  Run(session, binding, 5);
+  EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{-1, 2, -4, 5}));
+  EXPECT_EQ(FirstColumn(held), (std::vector<float>{-1, 2}));
+}
+
+// Nothing is on the device any more, also where the binding goes last.
+TEST_F(DeviceBindingTest, MemoryGoesWithTheBinding) {
+  size_t live = 0;
+  {
+    const Program program = Compiled(Step("ten.neg(%past)"));
+    IoBinding binding(program);
+    ASSERT_TRUE(binding.BindInput(0, Floats({1, 4}, {1, 1, 1, 1})).ok());
+    ASSERT_TRUE(binding.Carry(0, 0).ok());
+    Session session = program.NewSession();
+    Run(session, binding, 2);
+    Run(session, binding, 3);
+    live = device_->log().live_bytes;
+    IoBinding moved = std::move(binding);
+    Run(session, moved, 4);
+    EXPECT_EQ(FirstColumn(moved.output(0)), (std::vector<float>{-1, 2, -3, 4}));
+  }
+  EXPECT_GT(live, 0u);
+  EXPECT_EQ(device_->log().live_bytes, 0u);
+}
+
+TEST_F(DeviceBindingTest, ADecodersStepsAgreeWithTheCpus) {
+  absl::StatusOr<Model> model = Load("tests/models/llama_past.sdpa.ts17/model.onnx");
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE(Optimize(*model).ok());
+  CompileOptions options;
+  options.threads = 1;
+  const absl::StatusOr<Program> on_cpu = Compile(*model, options);
+  options.gpu = device_;
+  const absl::StatusOr<Program> on_gpu = Compile(*model, options);
+  ASSERT_TRUE(on_cpu.ok() && on_gpu.ok()) << on_cpu.status() << on_gpu.status();
+
+  IoBinding cpu(*on_cpu), gpu(*on_gpu);
+  Session cpu_session = on_cpu->NewSession(), gpu_session = on_gpu->NewSession();
+  constexpr int64_t kPrompt = 3;
+  int64_t pairs = 0;
+  for (size_t i = 0; i < on_cpu->inputs().size(); ++i) {
+    const TensorSpec& spec = on_cpu->inputs()[i];
+    if (spec.dtype != DType::kF32) continue;
+    Tensor empty = Tensor::Make(DType::kF32, std::vector<int64_t>{1, std::stoll(spec.dims[1]), 0,
+                                                                  std::stoll(spec.dims[3])});
+    const size_t present = 1 + static_cast<size_t>(pairs++);
+    for (IoBinding* binding : {&cpu, &gpu}) {
+      ASSERT_TRUE(binding->BindInput(i, empty).ok());
+      ASSERT_TRUE(binding->Carry(present, i).ok());
+    }
+  }
+  ASSERT_GT(pairs, 1);
+  for (int64_t step = 0; step < 4; ++step) {
+    const int64_t rows = step == 0 ? kPrompt : 1, all = kPrompt + step;
+    for (size_t i = 0; i < on_cpu->inputs().size(); ++i) {
+      const TensorSpec& spec = on_cpu->inputs()[i];
+      if (spec.dtype == DType::kF32) continue;
+      const int64_t extent = spec.name == "attention_mask" ? all : rows;
+      std::vector<int64_t> values(static_cast<size_t>(extent), 1);
+      for (size_t j = 0; spec.name == "input_ids" && j < values.size(); ++j)
+        values[j] = 2 + step + static_cast<int64_t>(j);
+      for (IoBinding* binding : {&cpu, &gpu})
+        ASSERT_TRUE(binding->BindInput(i, Ints({1, extent}, values)).ok());
+    }
+    device_->log().calls.clear();
+    ASSERT_TRUE(cpu_session.Run(cpu).ok());
+    const absl::Status status = gpu_session.Run(gpu);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(Count(Call::Kind::kOnDevice), (step == 0 ? 1 : 2) * pairs);
+    for (size_t o = 0; o < on_cpu->outputs().size(); ++o) {
+      const absl::StatusOr<Tensor> expected = cpu.output(o), actual = gpu.output(o);
+      ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
+      ASSERT_EQ(actual->type_text(), expected->type_text());
+      for (int64_t i = 0; i < expected->num_elements(); ++i)
+        ASSERT_NEAR(actual->as<float>()[i], expected->as<float>()[i], 1e-4f) << "element " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon
