@@ -41,12 +41,14 @@ struct AttentionSizes {
     k_len = random.Int(500, 1100);
     dim = v_dim = random.Int(1, 150);
   }
-  // Windows of an image: about as many rows as keys, which are few, for every head.
+  // Windows of an image: about as many rows as keys, rarely more than a block of them, for every
+  // head.
   static AttentionSizes OfWindows(Random& random) {
     AttentionSizes s(random);
     s.heads = s.kv_heads;
-    s.q_len = random.Int(9, 70);
-    s.k_len = random.Int(30, 70);
+    const bool few = random.Chance(60);
+    s.q_len = few ? random.Int(9, 70) : random.Int(64, 150);
+    s.k_len = few ? random.Int(30, 70) : random.Int(64, 260);
     s.dim = random.Chance(50) ? 32 : random.Int(1, 70);
     s.v_dim = random.Chance(50) ? 32 : random.Int(1, 70);
     return s;

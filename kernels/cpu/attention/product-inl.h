@@ -3,6 +3,7 @@
 #ifndef TENON_KERNELS_CPU_ATTENTION_PRODUCT_INL_H_
 #define TENON_KERNELS_CPU_ATTENTION_PRODUCT_INL_H_
 
+#include "kernels/cpu/attention/fetch-inl.h"
 #include "kernels/cpu/attention/scores-inl.h"
 
 namespace tenon::kernels::cpu {
@@ -32,6 +33,8 @@ struct ProductArgs {
   // Results, if not null: rows for the sum times `scale` of the row instead of c.
   float* const* out = nullptr;
   const float* scale = nullptr;
+
+  FetchSteps fetch;  // at most `depth`
 };
 
 template <int kRows, int kVectors>
@@ -98,7 +101,7 @@ void Multiply(const ProductArgs& x) {
   const float* rows[3] = {x.a, x.a + 5 * x.a_row, x.a + 10 * x.a_row};
   const int64_t one_row = x.a_row, three_rows = 3 * x.a_row, b_row = x.b_row;
   const float* b = x.b;
-  for (int64_t p = x.depth; p > 0; --p, b += b_row) {
+  const auto step = [&]() __attribute__((always_inline)) {
     V vb[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) vb[v] = Load(b + v * kLanes);
@@ -109,7 +112,14 @@ void Multiply(const ProductArgs& x) {
       for (int v = 0; v < kVectors; ++v) acc[r][v] = MulAdd(va, vb[v], acc[r][v]);
     }
     ++rows[0], ++rows[1], ++rows[2];
+    b += b_row;
+  };
+  FetchSteps fetch = x.fetch;
+  for (int64_t p = 0; p < x.fetch.count; ++p) {
+    fetch.Next();
+    step();
   }
+  for (int64_t p = x.fetch.count; p < x.depth; ++p) step();
   if (x.max != nullptr) {
     StoreScores(x, acc);
   } else if (x.out != nullptr) {

@@ -35,8 +35,7 @@ struct ShortTile : Tile {
   }
 
   template <int kRows, int kVectors>
-  inline __attribute__((always_inline)) void Multiply(const float* a,
-                                                      V (&acc)[kRows][kVectors]) const {
+  inline __attribute__((always_inline)) void Multiply(const float* a, V (&acc)[kRows][kVectors]) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -44,7 +43,7 @@ struct ShortTile : Tile {
     }
     const int64_t a_row = t.q.position, three_rows = 3 * a_row, next_panel = t.dim * kPanel;
     const float *b = keys, *rows[2] = {a, a + 5 * a_row};
-    for (int64_t p = t.dim; p > 0; --p, b += kPanel) {
+    const auto step = [&]() __attribute__((always_inline)) {
       V vb[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) vb[v] = Load(b + v / 2 * next_panel + v % 2 * kLanes);
@@ -55,7 +54,14 @@ struct ShortTile : Tile {
         for (int v = 0; v < kVectors; ++v) acc[r][v] = MulAdd(va, vb[v], acc[r][v]);
       }
       ++rows[0], ++rows[1];
+      b += kPanel;
+    };
+    FetchSteps fetch = ahead.Take(t.dim);
+    for (int64_t p = 0; p < fetch.count; ++p) {
+      fetch.Next();
+      step();
     }
+    for (int64_t p = fetch.count; p < t.dim; ++p) step();
   }
 
   template <int kRows, int kVectors>
@@ -166,7 +172,7 @@ struct ShortTile : Tile {
 
   // Writes weights times values.
   template <int kRows>
-  void WriteRows(int64_t first, V sum) const {
+  void WriteRows(int64_t first, V sum) {
     V factor = Div(Set(1.0f), sum);  // 0 * inf is NaN where every key is hidden
     if (t.nan_guard) factor = Select(Equal(sum, Zero()), Zero(), factor);
     alignas(64) float factors[kLanes];
@@ -185,6 +191,7 @@ struct ShortTile : Tile {
       x.b = v + d;
       x.column = d;
       x.columns = t.v_dim - d;
+      x.fetch = ahead.Take(n);
       if (x.columns > kLanes) {
         cpu::Multiply<kRows, 2>(x);
       } else {
@@ -207,12 +214,13 @@ struct ShortTile : Tile {
   void AttendStrips() {
     constexpr int kRows = ShortRows(kVectors);
     const int64_t strips = (t.rows + kRows - 1) / kRows;
+    FetchNext();
     for (int64_t s = 0, first = 0; s < strips; ++s) {
       const int64_t count = (t.rows - first) / (strips - s);
-      FetchNext(s, strips);
       AttendStrip<kRows, kVectors>(first, count);
       first += count;
     }
+    ahead.FetchRest();
   }
 
   void Run() {

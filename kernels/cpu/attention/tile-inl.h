@@ -27,6 +27,7 @@ struct Tile {
   bool add_terms;                   // to scores as they are stored?
   bool unusual;                     // are scores changed further, but for what positions hide?
   bool started[kMaxTileRows] = {};  // by strip: has it results?
+  FetchQueue ahead;                 // what the next tile reads
 
   explicit Tile(AttentionTile& tile)
       : t(tile),
@@ -165,6 +166,7 @@ struct Tile {
       x.column = begin + j;
       x.columns = n - left - j;
       x.first = j == from;
+      x.fetch = ahead.Take(t.dim);
       MultiplyPanel(strip.count, x);
     }
     if (left > 0) ScoresOfFew(strip, x, begin, n - left, left, n - left <= from);
@@ -313,44 +315,30 @@ struct Tile {
       x.c = result + strip.first * v_padded + d;
       x.column = d;
       x.columns = t.v_dim - d;
+      x.fetch = ahead.Take(x.depth);
       MultiplyPanel(strip.count, x);
     }
     started[strip.index] = true;
   }
 
-  // Fetches the lines of rows [first, end).
-  static void Fetch(const float* at, int64_t row, int64_t first, int64_t end, int64_t floats) {
-    constexpr uintptr_t kLine = 64;
-    for (at += first * row; first < end; ++first, at += row) {
-      const uintptr_t last = reinterpret_cast<uintptr_t>(at + floats) - 1;
-      for (uintptr_t line = reinterpret_cast<uintptr_t>(at) / kLine * kLine; line <= last;
-           line += kLine) {
-        __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
-      }
-    }
-  }
-
-  // Fetches a share of what the next tile reads and this one does not.
-  void FetchNext(int64_t share, int64_t shares) const {
+  // Has fetched meanwhile what the next tile reads and this one does not.
+  void FetchNext() {
     if (t.next == nullptr || t.group != 1) return;
     const AttentionTile& n = *t.next;
-    const auto fetch = [&](const float* at, int64_t row, int64_t rows, int64_t floats) {
-      Fetch(at, row, rows * share / shares, rows * (share + 1) / shares, floats);
-    };
-    fetch(n.q.At(n.first, 0), n.q.position, n.rows, n.dim);
     const int64_t count = n.end - n.begin;
     if (n.k != t.k && n.k_element == 1 && count * (n.dim + n.v_dim) <= kMostFetched) {
-      fetch(n.k + n.begin * n.k_row, n.k_row, count, n.dim);
-      fetch(n.v + n.begin * n.v_row, n.v_row, count, n.v_dim);
+      ahead.Add(n.k + n.begin * n.k_row, n.k_row, count, n.dim);
+      ahead.Add(n.v + n.begin * n.v_row, n.v_row, count, n.v_dim);
     }
-    const auto fetch_term = [&](const ScoreTerm<float>& now, const ScoreTerm<float>& next) {
+    ahead.Add(n.q.At(n.first, 0), n.q.position, n.rows, n.dim);
+    const auto add_term = [&](const ScoreTerm<float>& now, const ScoreTerm<float>& next) {
       if (next.rows.base == nullptr || next.step == 0) return;
       const float* const at = next.rows.At(n.first, 0);
       if (at == now.rows.At(t.first, 0)) return;
-      fetch(at + n.begin, next.rows.position, n.rows, Min64(count, kKeyBlock));
+      ahead.Add(at + n.begin, next.rows.position, n.rows, Min64(count, kKeyBlock));
     };
-    fetch_term(t.bias, n.bias);
-    fetch_term(t.mask, n.mask);
+    add_term(t.bias, n.bias);
+    add_term(t.mask, n.mask);
   }
 
   // Adds the block of n keys at `begin` to what a strip has.
@@ -391,14 +379,15 @@ struct Tile {
       const int64_t n = Min64(size, t.end - begin);
       PackKeys(begin, n);
       if (!values_in_place) PackValues(begin, n);
+      if (begin + size >= t.end) FetchNext();
       for (int64_t s = 0, first = 0; s < strips; ++s) {
         const int64_t count = (t.rows - first) / (strips - s);
         Strip strip(t, s, first, count);
-        if (begin + size >= t.end) FetchNext(s, strips);
         AddBlock(strip, begin, n);
         first += count;
       }
     }
+    ahead.FetchRest();
     for (int64_t s = 0, first = 0; s < strips; ++s) {
       const int64_t count = (t.rows - first) / (strips - s);
       if (!started[s]) WriteEmpty(Strip(t, s, first, count));
