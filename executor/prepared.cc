@@ -161,6 +161,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   TENON_CHECK(view == p->views_.data() + of_steps);
   p->FindGrowing();
   p->FindDeviceCopies(program);
+  if (p->staging_ != nullptr) p->device_graphs_.Find(program, p->steps_);
   p->dtypes_.shrink_to_fit();
   return p;
 }
@@ -264,6 +265,7 @@ TensorView Prepared::output(size_t i) const {
 void Prepared::Resolve(std::byte* arena, std::byte* device_arena) {
   if (device_arena_ != device_arena) {
     device_arena_ = device_arena;
+    device_graphs_.Forget();
     for (const ArenaPatch& patch : device_patches_) {
       views_[patch.view].data = device_arena + patch.offset;
     }
@@ -340,12 +342,21 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
     Describe(program, *profiler);
     device_times_.Clear();
   }
-  for (const RunStep& step : steps_) {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const RunStep& step = steps_[s];
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) [[unlikely]]
       break;
     if (step.reads_host) [[unlikely]] {
       // An earlier operation's error, which names it.
       TENON_RETURN_IF_ERROR(ToStatus(staging_->Finish()));
+    }
+    if (step.begins_stretch && profiler == nullptr && !check_memory) [[unlikely]] {
+      TENON_ASSIGN_OR_RETURN(const size_t done, device_graphs_.Run(std::span(steps_).subspan(s),
+                                                                   *step.args.device->gpu));
+      if (done > 0) {
+        s += done - 1;
+        continue;
+      }
     }
     if (step.run == nullptr) [[unlikely]] {
       TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), step.args.inputs,
@@ -359,7 +370,7 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
       return program.KernelError(program.instructions[step.instruction], status);
     }
     if (check_memory) [[unlikely]] {
-      for (const Death& death : deaths_[static_cast<size_t>(&step - steps_.data())]) {
+      for (const Death& death : deaths_[s]) {
         Poison(death.offset, death.bytes);
       }
     }

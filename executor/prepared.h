@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "executor/gpu/device_graphs.h"
 #include "executor/gpu/device_times.h"
 #include "executor/profiler.h"
 #include "executor/program_impl.h"
@@ -21,7 +22,8 @@ struct RunStep {
   kernels::RunFn run = nullptr;  // null: a ctl op
   kernels::RunArgs args;         // the spans lie in the views of Prepared
   int instruction = 0;
-  bool reads_host = false;  // what copies from a device may not have brought yet
+  bool reads_host = false;      // what copies from a device may not have brought yet
+  bool begins_stretch = false;  // of DeviceGraphs
 };
 
 // Steps refer to views; addresses of the arena and of the caller's tensors are filled in by Resolve
@@ -142,6 +144,7 @@ class Prepared {
   std::weak_ptr<const void> described_for_;
   std::vector<int> calls_;
   DeviceTimes device_times_;
+  DeviceGraphs device_graphs_;
 };
 
 }  // namespace tenon

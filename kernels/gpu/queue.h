@@ -56,7 +56,8 @@ class Queue {
   // The device's time between two timed events, both of which have been reached.
   virtual KernelStatus Elapsed(const Event& from, const Event& to, int64_t* nanoseconds) = 0;
 
-  // Between the two nothing is allocated or waited for, and nothing runs.
+  // Between the two nothing is allocated or waited for, and nothing runs. EndCapture ends what has
+  // begun even if it fails.
   virtual KernelStatus BeginCapture() = 0;
   virtual KernelStatus EndCapture(std::unique_ptr<Graph>* graph) = 0;
   virtual KernelStatus Replay(const Graph& graph) = 0;

@@ -158,6 +158,7 @@ class EmulatedQueue : public Queue {
     return Note(Kind::kSynchronize);
   }
   KernelStatus BeginCapture() override {
+    if (log_->refuses_capture) return KernelStatus::Unsupported("nothing is recorded");
     capturing_ = std::make_unique<EmulatedGraph>();
     return Note(Kind::kBeginCapture);
   }
@@ -166,6 +167,7 @@ class EmulatedQueue : public Queue {
     return Note(Kind::kEndCapture);
   }
   KernelStatus Replay(const Graph& graph) override {
+    if (!compute_) return Note(Kind::kReplay);
     for (const auto& step : static_cast<const EmulatedGraph&>(graph).work) {
       if (KernelStatus status = step(); !status.ok()) return status;
     }

@@ -43,6 +43,7 @@ struct Log {
   std::map<const std::byte*, std::unique_ptr<std::byte[]>> blocks;  // by their first byte
   std::map<const std::byte*, size_t> sizes;
   size_t live_bytes = 0;
+  bool refuses_capture = false;
 
   int64_t Count(Call::Kind kind) const;
   int64_t Launches(std::string_view kernel) const;
