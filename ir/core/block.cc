@@ -98,7 +98,13 @@ void Block::Renumber() const {
   order_valid_ = true;
 }
 
+// Blocks of regions inside come to the end first, so that no nesting is too deep.
 Region::~Region() {
+  for (Block& block : *this) {
+    for (Operation& op : block) {
+      for (unsigned i = 0; i < op.num_regions(); ++i) TakeBody(op.region(i));
+    }
+  }
   while (last_ != nullptr) Remove(last_);
 }
 

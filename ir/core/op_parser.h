@@ -2,6 +2,7 @@
 #ifndef TENON_IR_CORE_OP_PARSER_H_
 #define TENON_IR_CORE_OP_PARSER_H_
 
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -39,7 +40,6 @@ class OpParser : public AsmParser {
   };
   // A value used before its definition; `placeholder` stands in for it.
   struct ForwardUse {
-    uint32_t number = 0;
     Value placeholder;
     size_t offset = 0;
   };
@@ -52,7 +52,7 @@ class OpParser : public AsmParser {
     const Definition* Define(std::string_view name, const Definition& definition);
     void Forget(std::string_view name);
 
-    absl::flat_hash_map<Key, std::vector<ForwardUse>> forward;
+    absl::flat_hash_map<Key, std::map<uint32_t, ForwardUse>> forward;  // by name, then number
     std::vector<Key>
         names;  // in order of definition inside nested regions, to be forgotten at their end
     int nesting = 0;

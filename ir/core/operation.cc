@@ -151,6 +151,23 @@ void Operation::set_slot(unsigned i, Attribute value) {
   slot_storage()[i] = value;
 }
 
+namespace {
+
+// The dictionary with another value for `name`, or without it; null if nothing is in it then.
+Attribute WithEntry(Context& context, Attribute dictionary, std::string_view name,
+                    Attribute value) {
+  std::vector<NamedAttribute> entries;
+  if (dictionary) {
+    for (const NamedAttribute& e : dictionary.entries()) {
+      if (e.name.str() != name) entries.push_back(e);
+    }
+  }
+  if (value) entries.push_back({context.Intern(name), value});
+  return entries.empty() ? Attribute() : Attribute::Dictionary(context, entries);
+}
+
+}  // namespace
+
 Attribute Operation::attr(std::string_view name) const {
   if (int i = info_->FindSlot(name); i >= 0) return slot(i);
   if (!info_->is_registered() && slot(0)) {
@@ -165,14 +182,11 @@ void Operation::SetAttr(std::string_view name, Attribute value) {
     set_slot(i, value);
     return;
   }
-  std::vector<NamedAttribute> entries;
-  if (Attribute old = discardable_attrs()) {
-    for (const NamedAttribute& e : old.entries()) {
-      if (e.name.str() != name) entries.push_back(e);
-    }
+  if (!info_->is_registered() && slot(0) && slot(0).Get(name)) {
+    set_slot(0, WithEntry(context(), slot(0), name, value));
+  } else {
+    SetDiscardableAttrs(WithEntry(context(), discardable_attrs(), name, value));
   }
-  if (value) entries.push_back({context().Intern(name), value});
-  SetDiscardableAttrs(entries.empty() ? Attribute() : Attribute::Dictionary(context(), entries));
 }
 
 Attribute Operation::discardable_attrs() const {

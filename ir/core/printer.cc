@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "fmt/format.h"
 #include "ir/core/asm_text.h"
 #include "ir/core/block.h"
 #include "ir/core/context.h"
 #include "ir/core/lexer.h"
+#include "ir/core/verifier.h"
 
 namespace tenon {
 namespace {
@@ -159,7 +161,7 @@ class Printer {
   Context& context_;
   const Numbering numbering_;
   std::string out_;
-  int depth_ = 0;
+  int depth_ = 0, nesting_ = 0;
   absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
   Type last_type_;
   const std::string* last_type_text_ = nullptr;
@@ -308,6 +310,14 @@ void Printer::PrintOperation(const Operation& op) {
 
 void Printer::PrintRegion(const Region& region) {
   out_ += "{\n";
+  if (nesting_ == kMaxNesting) {
+    Indent();
+    out_ += fmt::format("// nested deeper than {} levels\n", kMaxNesting);
+    Indent();
+    out_ += '}';
+    return;
+  }
+  ++nesting_;
   for (const Block& block : region) {
     bool entry = &block == &region.front();
     if (!entry || block.empty() || block.num_arguments() > 0 || block.has_predecessors())
@@ -320,6 +330,7 @@ void Printer::PrintRegion(const Region& region) {
     }
     --depth_;
   }
+  --nesting_;
   Indent();
   out_ += '}';
 }

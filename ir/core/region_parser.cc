@@ -193,13 +193,13 @@ bool OpParser::ResolveForwardUses(Key name, const Definition& definition) {
   ValueScope& scope = *scopes_.back();
   auto it = scope.forward.find(name);
   if (it == scope.forward.end()) return true;
-  for (ForwardUse& use : it->second) {
-    if (use.number >= definition.count) {
+  for (auto& [number, use] : it->second) {
+    if (number >= definition.count) {
       return ErrorAt(use.offset, fmt::format("'{}#{}' is out of range: there are {} results",
-                                             std::string_view(name.data(), name.size()), use.number,
+                                             std::string_view(name.data(), name.size()), number,
                                              definition.count));
     }
-    Value value = definition.Get(use.number);
+    Value value = definition.Get(number);
     if (value.type() != use.placeholder.type()) {
       return ErrorAt(definition.offset,
                      fmt::format("value '{}' has type {}, but a use before expects {}",
@@ -230,22 +230,18 @@ bool OpParser::Resolve(const Use& use, Type type, Value& value) {
     return value.type() == type ||
            mismatch(value.type(), definition->offset, "the definition is here");
   }
-  std::vector<ForwardUse>& uses = scope.forward[ToKey(use.name)];
-  for (const ForwardUse& earlier : uses) {
-    if (earlier.number != use.number) continue;
-    value = earlier.placeholder;
-    return value.type() == type || mismatch(value.type(), earlier.offset, "an earlier use is here");
-  }
-  value = placeholders_.AddArgument(type);
-  uses.push_back({use.number, value, use.offset});
-  return true;
+  auto [it, first] = scope.forward[ToKey(use.name)].try_emplace(use.number);
+  ForwardUse& earlier = it->second;
+  if (first) earlier = {placeholders_.AddArgument(type), use.offset};
+  value = earlier.placeholder;
+  return value.type() == type || mismatch(value.type(), earlier.offset, "an earlier use is here");
 }
 
 bool OpParser::CheckNoForwardUses(const ValueScope& scope) {
   size_t first = std::string_view::npos;
   std::string_view name;
   for (const auto& [key, uses] : scope.forward) {
-    for (const ForwardUse& use : uses) {
+    for (const auto& [number, use] : uses) {
       if (use.offset >= first) continue;
       first = use.offset;
       name = std::string_view(key.data(), key.size());

@@ -12,10 +12,13 @@ Operation* Value::owner_op() const {
 }
 
 unsigned Value::result_index() const {
-  // Saturated indices count on from the first one that is not saturated, towards higher addresses.
+  // A result of a saturated index has at least kMaxIndex others before it, at higher addresses.
   unsigned beyond = 0;
   const ValueImpl* at = impl_;
-  while (at->stored_index() == ValueImpl::kMaxIndex) ++at, ++beyond;
+  while (at->stored_index() == ValueImpl::kMaxIndex) {
+    at += ValueImpl::kMaxIndex;
+    beyond += ValueImpl::kMaxIndex;
+  }
   return at->stored_index() + beyond;
 }
 
@@ -61,9 +64,10 @@ Operation* OpOperand::owner() const {
 }
 
 unsigned OpOperand::index() const {
+  // As for results, in the other direction.
   unsigned beyond = 0;
   const OpOperand* at = this;
-  while ((at->back_and_index_ >> 48) == kMaxIndex) --at, ++beyond;
+  while ((at->back_and_index_ >> 48) == kMaxIndex) at -= kMaxIndex, beyond += kMaxIndex;
   return static_cast<unsigned>(at->back_and_index_ >> 48) + beyond;
 }
 

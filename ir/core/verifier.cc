@@ -45,7 +45,13 @@ class Verifier {
       if (std::string message = CheckOperation(op); !message.empty()) Fail(op, message);
     }
     if (op.num_successors() > 0) CheckSuccessors(op);
+    if (op.num_regions() > 0 && nesting_ == kMaxNesting) {
+      Fail(op, fmt::format("is nested deeper than {} levels", kMaxNesting));
+      return;
+    }
+    ++nesting_;
     for (unsigned i = 0; i < op.num_regions() && !Full(); ++i) VisitRegion(op, op.region(i));
+    --nesting_;
     if (op.Has(Trait::kSymbolTable)) CheckSymbols(op);
 #ifndef NDEBUG
     CheckUseLists(op);
@@ -161,6 +167,7 @@ class Verifier {
 
   DominanceInfo dominance_;
   int errors_ = 0;
+  int nesting_ = 0;
   absl::Status status_;
 };
 

@@ -7,10 +7,13 @@
 
 namespace tenon {
 
+// Levels of regions in each other. Valid IR has no more, so that what walks it may recurse.
+inline constexpr int kMaxNesting = 256;
+
 // Checks `op` and everything below it: operand and attribute kinds, traits, types against shape
 // functions' dtype and rank, terminators and successors, symbol uniqueness, use lists, dominance,
-// isolation, and each op's own rules. Emits a diagnostic per defect (at most 20) and returns the
-// first as Status.
+// isolation, nesting, and each op's own rules. Emits a diagnostic per defect (at most 20) and
+// returns the first as Status.
 absl::Status Verify(Operation* op);
 
 }  // namespace tenon

@@ -72,6 +72,22 @@ TEST(OperationTest, SlotsAndDiscardableAttributes) {
   EXPECT_FALSE(op->discardable_attrs());
 }
 
+// What an unregistered op has among its properties is set there, not beside it.
+TEST(OperationTest, PropertiesOfUnregisteredOps) {
+  TestIr ir;
+  Context& context = ir.context;
+  Operation* op = ir.Add(ir.body, "x.op", {}, {});
+  const NamedAttribute axis{context.Intern("axis"), Attribute::I64(context, 1)};
+  op->set_slot(0, Attribute::Dictionary(context, {{axis}}));
+  op->SetAttr("axis", Attribute::I64(context, 2));
+  EXPECT_EQ(op->attr("axis"), Attribute::I64(context, 2));
+  EXPECT_FALSE(op->discardable_attrs());
+  op->SetAttr("x.note", Attribute::Unit(context));
+  EXPECT_EQ(op->discardable_attrs().text(), "{x.note}");
+  op->SetAttr("axis", Attribute());
+  EXPECT_FALSE(op->attr("axis"));
+}
+
 TEST(OperationTest, OperandGroups) {
   TestIr ir;
   Operation* a = ir.Add(ir.body, "t.source", {}, {ir.f32()});

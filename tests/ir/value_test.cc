@@ -119,5 +119,23 @@ TEST(ValueTest, RandomChangesKeepListsWhole) {
   EXPECT_EQ(linked, users.size() * 3);
 }
 
+// Far beyond what the index in an operand or a result holds, by steps that are counted in time: a
+// search from neighbour to neighbour would take minutes.
+TEST(ValueTest, IndicesOfManyOperandsAndResults) {
+  TestIr ir;
+  Value v = ir.Add(ir.body, "t.source", {}, {ir.f32()})->result();
+  Operation* user = ir.Add(ir.body, "x.use", std::vector<Value>(kMaxOperands, v), {});
+  unsigned expected = kMaxOperands;
+  for (OpOperand& use : v.uses()) {
+    ASSERT_EQ(use.index(), --expected);
+    ASSERT_EQ(use.owner(), user);
+  }
+  Operation* many = ir.Add(ir.body, "x.make", {}, std::vector<Type>(kMaxResults, ir.f32()));
+  for (unsigned i = 0; i < kMaxResults; ++i) {
+    ASSERT_EQ(many->result(i).result_index(), i);
+    ASSERT_EQ(many->result(i).defining_op(), many);
+  }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -32,6 +32,19 @@ TEST(VerifierTest, NullOperandsAndSuccessors) {
               HasSubstr("successor 'dest' is null"));
 }
 
+TEST(VerifierTest, NestingIsBounded) {
+  TestIr ir;
+  Block* block = ir.body;
+  for (int i = 0; i < 100000; ++i) {
+    block = ir.Add(block, "x.region", {}, {}, 1)->region().AddBlock();
+  }
+  EXPECT_THAT(std::string(Verify(ir.module.get()).message()),
+              HasSubstr("x.region: is nested deeper than 256 levels"));
+  EXPECT_EQ(ir.messages.size(), 1u);
+  // What cannot be valid can be printed for a message, and destroyed.
+  EXPECT_THAT(ir.module->text(), HasSubstr("// nested deeper than 256 levels"));
+}
+
 TEST(VerifierTest, DetachedDefinitions) {
   TestIr ir;
   Operation* detached = ir.Make("t.source", {}, {ir.f32()});
