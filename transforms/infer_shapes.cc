@@ -18,6 +18,7 @@
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/shape_data.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/branch_facts.h"
 #include "transforms/control_types.h"
 #include "transforms/dim_facts.h"
 #include "transforms/passes.h"
@@ -199,8 +200,10 @@ class Inference {
     if (!Isa<ctl::IfOp>(op)) RefineCarried(*op);
     for (unsigned r = 0; r < op->num_regions(); ++r) {
       TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
-      if (Isa<ctl::IfOp>(op) && RefineBranch(op->region(r)))
-        TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
+      if (!Isa<ctl::IfOp>(op)) continue;
+      const RefinedBranch refined = RefineBranch(op->region(r), kept_, data_);
+      if (refined.captures > 0) context_.statistics->Add("captures-refined", refined.captures);
+      if (refined.changed) TENON_RETURN_IF_ERROR(VisitRegion(op->region(r)));
     }
     const DimExpr runs =
         Isa<ctl::ForOp>(op) ? RunsOfLoop(*op, data_) : DimExpr::Unknown(op->context());
@@ -210,83 +213,6 @@ class Inference {
     }
     NameResults(op);
     return absl::OkStatus();
-  }
-
-  // What a branch demands of extents that inputs bind holds in that branch only, so the types of
-  // what it reads from outside stay. It reads a reshape instead, which fails where the demand does.
-  // A demand that no such reshape checks is not believed: what the branch computes from it would be
-  // wrong before the operation that demands it runs, or where none is left.
-  bool RefineBranch(Region& branch) {
-    DimFacts demanded, checked;
-    for (const std::string& symbol : kept_) demanded.Keep(symbol);
-    for (Operation& op : branch.front()) demanded.Learn(op);
-    for (Operation* op : ReadersOfElements(branch.front())) {
-      for (OpOperand& operand : op->operands()) {
-        const Type type = operand.get().type();
-        if (IsCaptured(operand, branch) && ChangesOneExtent(demanded, type))
-          checked.Define(type, demanded.Resolve(type));
-      }
-    }
-    bool changed = false;
-    std::vector<OpOperand*> captured;
-    const auto visit = [&](Operation* op) {
-      changed |= checked.Resolve(*op);
-      for (OpOperand& operand : op->operands()) {
-        if (IsCaptured(operand, branch) && ChangesOneExtent(checked, operand.get().type()))
-          captured.push_back(&operand);
-      }
-    };
-    for (Operation& op : branch.front()) op.Walk(visit);
-    std::map<ValueImpl*, Value> refined;
-    for (OpOperand* operand : captured) {
-      const Value value = operand->get();
-      Value& made = refined[value.impl()];
-      if (!made) {
-        const Type type = checked.Resolve(value.type());
-        OpBuilder builder = OpBuilder::Before(branch.front().front());
-        const absl::StatusOr<ten::ReshapeOp> reshape =
-            ten::ReshapeOp::Create(builder, operand->owner()->location(), value,
-                                   {.shape = {type.dims().begin(), type.dims().end()}});
-        if (!reshape.ok()) continue;
-        made = reshape->out();
-        Changed("captures-refined");
-      }
-      operand->set(made);
-    }
-    return changed || !refined.empty();
-  }
-
-  static bool IsCaptured(const OpOperand& operand, Region& branch) {
-    return !branch.parent()->IsAncestorOf(operand.get().parent_block()->parent_op());
-  }
-
-  // Do the facts give one extent of `type`, a symbol, another name? Then a reshape, which counts
-  // elements, checks it; with two, another shape of as many elements would pass.
-  static bool ChangesOneExtent(const DimFacts& facts, Type type) {
-    if (!type.is_tensor()) return false;
-    int changed = 0;
-    for (DimExpr d : type.dims()) {
-      if (facts.Resolve(d) != d) changed += d.kind() == DimExpr::Kind::kSymbol ? 1 : 2;
-    }
-    return changed == 1;
-  }
-
-  // Operations of the block, in its order, that stay when what only computes shapes is gone.
-  std::vector<Operation*> ReadersOfElements(Block& block) const {
-    std::set<const Operation*> needed;
-    std::vector<Operation*> found;
-    for (Operation* op = block.back(); op != nullptr; op = op->prev()) {
-      const bool stays = op == block.back() || !op->Has(Trait::kPure) || needed.count(op) > 0;
-      if (!stays || Isa<ten::ShapeOp>(op)) continue;
-      found.push_back(op);
-      op->Walk([&](Operation* inner) {
-        for (OpOperand& operand : inner->operands()) {
-          if (data_.FindKnown(operand.get()) == nullptr) needed.insert(operand.get().defining_op());
-        }
-      });
-    }
-    std::reverse(found.begin(), found.end());
-    return found;
   }
 
   void RefineCarried(Operation& loop) {
