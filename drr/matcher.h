@@ -114,6 +114,7 @@ class Matcher {
     Kind kind;
     uint16_t node = 0;
     uint32_t alternative = 0;  // the next one to try
+    OpOperand* use = nullptr;  // kUse: likewise
     int goals = -1;            // pending goals, without the chosen one
     Goal goal;                 // the goal that was chosen for
     size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
@@ -232,6 +233,8 @@ class Matcher {
   std::vector<Mismatch> mismatches_;
   std::vector<const Operation*> passed_;  // ops that stand in between
   static constexpr uint32_t kAttrBit = 1u << 31;
+  // Uses of a value that are looked through for a further root, most recent first.
+  static constexpr uint32_t kMaxUses = 256;
 };
 
 }  // namespace tenon::drr

@@ -28,6 +28,7 @@ bool Matcher::Finish() {
       return Fail(matched_[0], [] { return std::string("a value shared by the roots is absent"); });
     }
     Choice choice = Snapshot(Choice::Kind::kUse, climb.from, goal);
+    choice.use = goal.value.uses().first;
     return Resume(choice);
   }
   finished_ = SolveDims() && FinishLets() && LateConditions() && (!whole || UsesInside());

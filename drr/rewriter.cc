@@ -2,23 +2,44 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "absl/container/inlined_vector.h"
+#include "drr/placement.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/dim_expr_rewrite.h"
 
 namespace tenon::drr {
 namespace {
 
-// The op of `block` in which `op` lies; null if it lies elsewhere.
-Operation* AncestorIn(const Block* block, Operation* op) {
-  while (op != nullptr && op->block() != block) op = op->parent_op();
-  return op;
+// Is it made of numbers and symbols by sums and products alone? Collects the symbols.
+bool IsPolynomial(DimExpr e, std::set<std::string_view>& symbols) {
+  if (e.is_unknown()) return false;
+  bool is = true;
+  ForEachTerm(e, [&](int64_t, std::span<const DimExpr> factors) {
+    for (DimExpr factor : factors) {
+      is = is && factor.kind() == DimExpr::Kind::kSymbol;
+      if (is) symbols.insert(factor.symbol());
+    }
+  });
+  return is;
+}
+
+// Can't two extents be one? A rule that takes S for T, or S for 2 * S, is wrong. A sum of other
+// symbols may be the same extent by another name, and divisions, bounds and broadcasts may be equal
+// without a proof.
+bool Contradict(DimExpr was, DimExpr now) {
+  std::set<std::string_view> before, after;
+  if (was == now || !IsPolynomial(was, before) || !IsPolynomial(now, after)) return false;
+  const bool symbols = was.kind() == DimExpr::Kind::kSymbol && now.kind() == DimExpr::Kind::kSymbol;
+  return symbols || before == after;
 }
 
 // The dimensions that a new value takes over: what was known of the old one, else what is known of
-// the new.
+// the new. Nothing if the two contradict each other.
 std::optional<Type> MergeTypes(Type was, Type now) {
   if (was.kind() != now.kind() || was.dtype() != now.dtype()) return std::nullopt;
   if (!was.is_tensor()) return was == now ? std::optional<Type>(was) : std::nullopt;
@@ -26,25 +47,28 @@ std::optional<Type> MergeTypes(Type was, Type now) {
   absl::InlinedVector<DimExpr, 6> dims;
   for (int64_t i = 0; i < was.rank(); ++i) {
     DimExpr a = was.dim(i), b = now.dim(i);
-    if (a.is_constant() && b.is_constant() && a != b) return std::nullopt;
-    if (a.kind() == DimExpr::Kind::kSymbol && b.kind() == DimExpr::Kind::kSymbol && a != b)
-      return std::nullopt;
+    if (Contradict(a, b)) return std::nullopt;
     dims.push_back(a.is_unknown() ? b : a);
   }
   return WithDims(was, dims);
 }
 
-constexpr size_t kMostMoved = 64;  // operations that a rewrite moves to its place
-
 class Application {
  public:
   Application(const Matcher& match, const TargetQuery* target, RewriteListener& listener)
-      : match_(match), rule_(match.rule()), target_(target), listener_(listener) {}
+      : match_(match),
+        rule_(match.rule()),
+        target_(target),
+        listener_(listener),
+        placement_(match) {}
 
   // `commit`: puts the result in place; without it, and on refusal, what was made is erased again.
   std::string Run(bool commit) {
-    std::string reason = FindPlace();
-    if (reason.empty()) reason = Build();
+    std::string reason = placement_.Find();
+    if (reason.empty()) {
+      location_ = FusedLocation();
+      reason = Build();
+    }
     if (reason.empty()) reason = CheckResults();
     if (reason.empty() && commit) {
       Commit();
@@ -55,11 +79,7 @@ class Application {
   }
 
  private:
-  std::string FindPlace();
-  bool IsReplaced(Value value) const;
-  std::vector<Operation*> Staying() const;
-  bool MakeAvailable(Value value, size_t depth = 0);
-  std::string Provide(Value value);
+  Location FusedLocation() const;
   std::string Build();
   std::string BuildOp(uint16_t n);
   Value Operand(const Edge& edge, DType splat_dtype);
@@ -77,118 +97,25 @@ class Application {
   const CompiledRule& rule_;
   const TargetQuery* target_;
   RewriteListener& listener_;
-  Operation* before_ = nullptr;  // new operations are inserted here
+  Placement placement_;
   Location location_;
   std::vector<Operation*> made_for_;  // by node
   std::vector<Operation*> made_;
-  std::vector<Operation*> moved_;  // what computes operands too late, each after what it needs
-  std::vector<Type> types_;        // of the results
+  std::vector<Type> types_;  // of the results
   std::string error_;
 };
 
-// The matched operations that the rewrite leaves: the result reads them, or others outside do.
-std::vector<Operation*> Application::Staying() const {
-  std::vector<Operation*> staying;
-  auto stays = [&](const Operation* op) {
-    return !match_.IsMatched(op) || std::find(staying.begin(), staying.end(), op) != staying.end();
-  };
-  for (uint16_t n : rule_.creation_order) {
-    for (const auto& group : rule_.nodes[n].operands) {
-      for (const Edge& edge : group) {
-        if (!rule_.nodes[edge.node].in_source) continue;
-        const Value value = match_.ValueOf(edge);
-        Operation* op = value ? value.defining_op() : nullptr;
-        if (op != nullptr && !stays(op)) staying.push_back(op);
-      }
-    }
-  }
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (Operation* op : match_.matched_ops()) {
-      if (stays(op)) continue;
-      bool is_read = false;
-      for (unsigned i = 0; i < op->num_results() && !is_read; ++i) {
-        const Value value = op->result(i);
-        if (IsReplaced(value)) continue;
-        for (OpOperand& use : value.uses()) is_read = is_read || stays(use.owner());
-      }
-      if (is_read) staying.push_back(op);
-      progress = progress || is_read;
-    }
-  }
-  return staying;
-}
-
-// New operations go before the first user of a replaced value that stays, at the latest before the
-// last root.
-std::string Application::FindPlace() {
-  Block* block = nullptr;
-  for (const Edge& root : rule_.roots) {
-    if (!match_.ValueOf(root)) continue;
-    Operation* op = match_.ValueOf(root).defining_op();
-    if (block != nullptr && op->block() != block)
-      return "the matched values lie in different blocks";
-    block = op->block();
-    if (before_ == nullptr || before_->IsBeforeInBlock(op)) before_ = op;
-  }
-  if (rule_.roots.size() > 1) {
-    const std::vector<Operation*> staying = Staying();
-    for (const Edge& root : rule_.roots) {
-      const Value value = match_.ValueOf(root);
-      if (!value) continue;
-      for (OpOperand& use : value.uses()) {
-        Operation* user = AncestorIn(block, use.owner());
-        if (user == nullptr) continue;
-        if (match_.IsMatched(user) &&
-            std::find(staying.begin(), staying.end(), user) == staying.end()) {
-          continue;
-        }
-        if (user->IsBeforeInBlock(before_)) before_ = user;
-      }
-    }
-  }
+// Of all that was matched, the operation at the root last.
+Location Application::FusedLocation() const {
   std::vector<Location> parts;
   for (Operation* op : match_.matched_ops()) parts.push_back(op->location());
   std::reverse(parts.begin(), parts.end());
-  location_ = Location::Fused(before_->context(), parts);
-  return "";
-}
-
-bool Application::IsReplaced(Value value) const {
-  return std::any_of(rule_.roots.begin(), rule_.roots.end(),
-                     [&](const Edge& root) { return match_.ValueOf(root) == value; });
-}
-
-// Is the value computed before the place of insertion, or can it be? What computes it then moves
-// there with the result: pure operations that need nothing of what is replaced. `depth`: the
-// operations that are on their way to `moved_`.
-bool Application::MakeAvailable(Value value, size_t depth) {
-  Operation* op = value.defining_op();
-  if (op == nullptr || op->block() != before_->block() || op->IsBeforeInBlock(before_) ||
-      std::find(moved_.begin(), moved_.end(), op) != moved_.end()) {
-    return true;
-  }
-  if (op == before_ || moved_.size() + depth >= kMostMoved) return false;
-  if (!op->Has(Trait::kConstantLike) && (match_.IsMatched(op) || op->num_regions() > 0 ||
-                                         !op->info().is_registered() || !EffectsOf(*op).pure())) {
-    return false;
-  }
-  for (OpOperand& operand : op->operands()) {
-    if (IsReplaced(operand.get()) || !MakeAvailable(operand.get(), depth + 1)) return false;
-  }
-  moved_.push_back(op);
-  return true;
-}
-
-// Makes an existing value one that the result may be or read; says why it cannot be that.
-std::string Application::Provide(Value value) {
-  if (IsReplaced(value)) return "a value that the result needs is replaced";
-  return MakeAvailable(value) ? "" : "a value that the result needs is computed too late";
+  return Location::Fused(placement_.before()->context(), parts);
 }
 
 Value Application::BuildSplat(const Node& node, DType dtype) {
   std::optional<AttrValue> value = match_.Evaluate(node.splat, 0, &error_);
-  Context& context = before_->context();
+  Context& context = placement_.before()->context();
   const OpInfo* info = context.FindOp("core.constant");
   if (!value || info == nullptr) return Value();
   Attribute number = ToAttribute(context, AttrType::kF64, *value);
@@ -198,7 +125,7 @@ Value Application::BuildSplat(const Node& node, DType dtype) {
   Type type = Type::Tensor(context, dtype, std::span<const int64_t>());
   Attribute slot = Attribute::Splat(context, type, {element, SizeOf(dtype)});
   Operation* op = Operation::Create(*info, location_, {{type}}, {}, {{slot}});
-  before_->block()->Insert(op, before_);
+  placement_.before()->block()->Insert(op, placement_.before());
   made_.push_back(op);
   return op->result();
 }
@@ -207,13 +134,13 @@ Value Application::Operand(const Edge& edge, DType splat_dtype) {
   const Node& node = rule_.nodes[edge.node];
   if (!node.in_source && node.kind == ValNode::Kind::kSplat) return BuildSplat(node, splat_dtype);
   Value value = ResultOf(edge);
-  if (value && node.in_source) error_ = Provide(value);
+  if (value && node.in_source) error_ = placement_.Provide(value);
   return error_.empty() ? value : Value();
 }
 
 std::string Application::BuildOp(uint16_t n) {
   const Node& node = rule_.nodes[n];
-  Context& context = before_->context();
+  Context& context = placement_.before()->context();
   // A new constant has the element type of the operands beside it.
   DType dtype = match_.ValueOf(rule_.roots[0]).type().dtype();
   for (const auto& group : node.operands) {
@@ -234,7 +161,7 @@ std::string Application::BuildOp(uint16_t n) {
     for (const Edge& edge : group) {
       if (rule_.nodes[edge.node].kind == ValNode::Kind::kEach) {
         for (Value value : match_.EachOf(edge.node)) {
-          if (std::string reason = Provide(value); !reason.empty()) return reason;
+          if (std::string reason = placement_.Provide(value); !reason.empty()) return reason;
           operands.push_back(value);
         }
         continue;
@@ -286,7 +213,7 @@ std::string Application::BuildOp(uint16_t n) {
       InferResultTypes(*node.info, location_, std::span<const Value>(operands), slots, types);
   if (!status.ok()) return std::string(status.message());
   Operation* op = Operation::Create(*node.info, location_, types, operands, slots);
-  before_->block()->Insert(op, before_);
+  placement_.before()->block()->Insert(op, placement_.before());
   made_.push_back(op);
   made_for_[n] = op;
   if (target_ != nullptr && rule_.rule->requires_kernel()) {
@@ -324,7 +251,7 @@ std::string Application::CheckResults() {
     if (!now) return "the result is absent";
     bool made = !rule_.nodes[rule_.results[i].node].in_source;
     if (!made) {
-      if (std::string reason = Provide(now); !reason.empty()) return reason;
+      if (std::string reason = placement_.Provide(now); !reason.empty()) return reason;
     }
     std::optional<Type> type = MergeTypes(was.type(), now.type());
     if (type && !made && *type != now.type()) {
@@ -343,8 +270,8 @@ std::string Application::CheckResults() {
 }
 
 void Application::Commit() {
-  Operation* place = made_.empty() ? before_ : made_.front();
-  for (Operation* op : moved_) op->MoveBefore(place);
+  Operation* place = made_.empty() ? placement_.before() : made_.front();
+  for (Operation* op : placement_.moved()) op->MoveBefore(place);
   for (Operation* op : made_) listener_.Created(op);
   std::vector<std::pair<Value, Value>> replacements;
   for (size_t i = 0; i < rule_.roots.size(); ++i) {

@@ -7,126 +7,13 @@
 #include <map>
 #include <optional>
 
-#include "drr/text_lexer.h"
+#include "drr/text_parser.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
 namespace tenon::drr {
-namespace {
 
-class Parser {
- public:
-  Parser(std::string_view text, const std::string& file, Context& context)
-      : file_(file), context_(context), lexer_(text) {
-    Next();
-  }
-
-  absl::StatusOr<std::vector<Rule>> Run() {
-    std::vector<Rule> rules;
-    while (token_.kind != Token::Kind::kEnd) {
-      TENON_ASSIGN_OR_RETURN(Rule rule, ParseRule());
-      rules.push_back(std::move(rule));
-    }
-    return rules;
-  }
-
- private:
-  // ---- tokens
-  void Next() { token_ = lexer_.Next(); }
-  absl::Status Error(const std::string& message) const {
-    return absl::InvalidArgumentError(
-        fmt::format("{}:{}:{}: {}", file_, token_.line, token_.column, message));
-  }
-  absl::Status Expected(std::string_view what) const {
-    return Error(token_.kind == Token::Kind::kEnd
-                     ? fmt::format("expected {} before the end", what)
-                     : fmt::format("expected {}, got '{}'", what, token_.text));
-  }
-  bool Is(std::string_view sign) const {
-    return token_.kind != Token::Kind::kString && token_.kind != Token::Kind::kEnd &&
-           token_.text == sign;
-  }
-  bool Take(std::string_view sign) {
-    if (!Is(sign)) return false;
-    Next();
-    return true;
-  }
-  absl::Status Require(std::string_view sign) {
-    return Take(sign) ? absl::OkStatus() : Expected(fmt::format("'{}'", sign));
-  }
-  absl::StatusOr<std::string> Name(std::string_view what) {
-    if (token_.kind != Token::Kind::kName) return Expected(what);
-    std::string name(token_.text);
-    Next();
-    return name;
-  }
-  absl::StatusOr<double> Number();
-  absl::StatusOr<int64_t> Integer();
-
-  // ---- grammar
-  absl::StatusOr<Rule> ParseRule();
-  absl::StatusOr<Val> ParseVal();
-  absl::StatusOr<Val> ParseValHere();
-  absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
-  absl::StatusOr<OperandPattern> ParseOperand();
-  absl::StatusOr<AttrRef> ParseAttr(AttrType type);
-  absl::StatusOr<Dim> ParseDim();
-  absl::StatusOr<Dim> ParseFactor();
-  absl::StatusOr<std::vector<Dim>> ParseDims();
-  absl::StatusOr<Condition> ParseConditions();
-  absl::StatusOr<Condition> ParseCondition();
-  absl::StatusOr<Val> ParenthesizedVal();
-  const OpInfo* FindOp(const std::string& name) const;
-
-  Val Variable(const std::string& name, bool constant = false) {
-    auto it = vals_.find(name);
-    if (it != vals_.end()) return it->second;
-    return vals_.emplace(name, constant ? Const(name.c_str()) : Val(name.c_str())).first->second;
-  }
-  AttrRef AttrVariable(const std::string& name) {
-    AttrRef& attr = attrs_[name];
-    if (attr == nullptr) attr = Attr<double>(name.c_str()).node();
-    return attr;
-  }
-
-  std::string file_;
-  Context& context_;
-  TextLexer lexer_;
-  Token token_;
-  int depth_ = 0;
-  static constexpr int kMaxDepth = 200;
-  std::map<std::string, Val> vals_;
-  std::map<std::string, AttrRef> attrs_;
-  std::map<std::string, Dim> dims_;
-};
-
-absl::StatusOr<double> Parser::Number() {
-  double sign = 1;
-  std::string_view text = token_.text;
-  if (text.starts_with('-')) sign = -1, text.remove_prefix(1);
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (token_.kind == Token::Kind::kString || error != std::errc() ||
-      end != text.data() + text.size()) {
-    return Expected("a number");
-  }
-  Next();
-  return sign * value;
-}
-
-absl::StatusOr<int64_t> Parser::Integer() {
-  int64_t value = 0;
-  auto [end, error] =
-      std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
-  if (token_.kind != Token::Kind::kNumber || error != std::errc() ||
-      end != token_.text.data() + token_.text.size()) {
-    return Expected("a whole number");
-  }
-  Next();
-  return value;
-}
-
-const OpInfo* Parser::FindOp(const std::string& name) const {
+const OpInfo* RuleTextParser::FindOp(const std::string& name) const {
   if (name.find('.') != std::string::npos) return context_.FindOp(name);
   for (const char* dialect : {"ten.", "nn.", "core."}) {
     if (const OpInfo* info = context_.FindOp(dialect + name)) return info;
@@ -134,107 +21,7 @@ const OpInfo* Parser::FindOp(const std::string& name) const {
   return nullptr;
 }
 
-absl::StatusOr<Dim> Parser::ParseFactor() {
-  if (Is("(")) {
-    if (depth_ >= kMaxDepth) return Error("nested too deeply");
-    Next();
-    ++depth_;
-    TENON_ASSIGN_OR_RETURN(Dim dim, ParseDim());
-    --depth_;
-    TENON_RETURN_IF_ERROR(Require(")"));
-    return dim;
-  }
-  if (Take("?")) return AnyDim();
-  if (token_.kind == Token::Kind::kNumber) {
-    TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
-    return Dim(value);
-  }
-  TENON_ASSIGN_OR_RETURN(std::string name, Name("a dimension"));
-  return dims_.try_emplace(name, name.c_str()).first->second;
-}
-
-absl::StatusOr<Dim> Parser::ParseDim() {
-  auto product = [&]() -> absl::StatusOr<Dim> {
-    TENON_ASSIGN_OR_RETURN(Dim left, ParseFactor());
-    while (Take("*")) {
-      TENON_ASSIGN_OR_RETURN(Dim right, ParseFactor());
-      left = left * right;
-    }
-    return left;
-  };
-  TENON_ASSIGN_OR_RETURN(Dim left, product());
-  while (Is("+") || Is("-")) {
-    const bool plus = Is("+");
-    Next();
-    TENON_ASSIGN_OR_RETURN(Dim right, product());
-    left = plus ? left + right : left - right;
-  }
-  return left;
-}
-
-absl::StatusOr<std::vector<Dim>> Parser::ParseDims() {
-  std::vector<Dim> dims;
-  TENON_RETURN_IF_ERROR(Require("{"));
-  while (!Is("}")) {
-    if (!dims.empty()) TENON_RETURN_IF_ERROR(Require(","));
-    TENON_ASSIGN_OR_RETURN(Dim dim, ParseDim());
-    dims.push_back(dim);
-  }
-  Next();
-  return dims;
-}
-
-absl::StatusOr<AttrRef> Parser::ParseAttr(AttrType type) {
-  if (token_.kind == Token::Kind::kString) {
-    AttrRef attr = MakeLiteral(std::string(token_.text));
-    Next();
-    return attr;
-  }
-  if (Take("any")) return MakeAnyAttr();
-  if (Take("true")) return MakeLiteral(true);
-  if (Take("false")) return MakeLiteral(false);
-  if (Is("{") && type == AttrType::kDims) {
-    TENON_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims());
-    return MakeDimsAttr(dims);
-  }
-  if (Take("{")) {
-    I64s ints;
-    F32s floats;
-    while (!Is("}")) {
-      if (!ints.empty() || !floats.empty()) TENON_RETURN_IF_ERROR(Require(","));
-      if (type == AttrType::kF32s) {
-        TENON_ASSIGN_OR_RETURN(double value, Number());
-        floats.push_back(static_cast<float>(value));
-      } else {
-        TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
-        ints.push_back(value);
-      }
-    }
-    Next();
-    return type == AttrType::kF32s ? MakeLiteral(floats) : MakeLiteral(ints);
-  }
-  if (token_.kind == Token::Kind::kNumber || Is("inf")) {
-    const bool whole = token_.text.find_first_of(".ein") == std::string_view::npos;
-    if (type == AttrType::kI64 || (type == AttrType::kAny && whole)) {
-      TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
-      return MakeLiteral(value);
-    }
-    TENON_ASSIGN_OR_RETURN(double value, Number());
-    return MakeLiteral(value);
-  }
-  if (type == AttrType::kType) {
-    for (int d = 1; d < kNumDTypes; ++d) {
-      if (Take(tenon::Name(static_cast<DType>(d)))) return MakeLiteral(static_cast<DType>(d));
-    }
-  }
-  TENON_ASSIGN_OR_RETURN(std::string name, Name("a value"));
-  if (std::isupper(static_cast<unsigned char>(name[0]))) {
-    return MakeDimAttr(dims_.try_emplace(name, name.c_str()).first->second);
-  }
-  return AttrVariable(name);
-}
-
-absl::StatusOr<OperandPattern> Parser::ParseOperand() {
+absl::StatusOr<OperandPattern> RuleTextParser::ParseOperand() {
   if (Take("maybe")) {
     TENON_ASSIGN_OR_RETURN(Val val, ParenthesizedVal());
     return OperandPattern{val.ref(), true};
@@ -243,14 +30,14 @@ absl::StatusOr<OperandPattern> Parser::ParseOperand() {
   return OperandPattern{val.ref(), false};
 }
 
-absl::StatusOr<Val> Parser::ParenthesizedVal() {
+absl::StatusOr<Val> RuleTextParser::ParenthesizedVal() {
   TENON_RETURN_IF_ERROR(Require("("));
   TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
   TENON_RETURN_IF_ERROR(Require(")"));
   return val;
 }
 
-absl::StatusOr<Val> Parser::ParseOp(const std::string& name, Token at) {
+absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
   const OpInfo* info = FindOp(name);
   if (info == nullptr) {
     token_ = at;
@@ -295,7 +82,7 @@ absl::StatusOr<Val> Parser::ParseOp(const std::string& name, Token at) {
   return MakeOp(info->name(), std::move(groups), attrs);
 }
 
-absl::StatusOr<Val> Parser::ParseVal() {
+absl::StatusOr<Val> RuleTextParser::ParseVal() {
   if (depth_ >= kMaxDepth) return Error("nested too deeply");
   ++depth_;
   absl::StatusOr<Val> val = ParseValHere();
@@ -303,7 +90,7 @@ absl::StatusOr<Val> Parser::ParseVal() {
   return val;
 }
 
-absl::StatusOr<Val> Parser::ParseValHere() {
+absl::StatusOr<Val> RuleTextParser::ParseValHere() {
   const Token at = token_;
   if (Take("(")) {
     TENON_ASSIGN_OR_RETURN(Val inner, ParseVal());
@@ -351,7 +138,7 @@ absl::StatusOr<Val> Parser::ParseValHere() {
   return val;
 }
 
-absl::StatusOr<Condition> Parser::ParseCondition() {
+absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
   if (Take("!")) {
     if (Is("!")) return Error("a condition is negated once");
     TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
@@ -407,7 +194,7 @@ absl::StatusOr<Condition> Parser::ParseCondition() {
   return Error(fmt::format("there is no condition '{}'", name));
 }
 
-absl::StatusOr<Condition> Parser::ParseConditions() {
+absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
   TENON_ASSIGN_OR_RETURN(Condition all, ParseCondition());
   while (Take("&&")) {
     TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
@@ -416,7 +203,7 @@ absl::StatusOr<Condition> Parser::ParseConditions() {
   return all;
 }
 
-absl::StatusOr<Rule> Parser::ParseRule() {
+absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   vals_.clear();
   attrs_.clear();
   dims_.clear();
@@ -468,11 +255,9 @@ absl::StatusOr<Rule> Parser::ParseRule() {
   return rule;
 }
 
-}  // namespace
-
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context) {
-  return Parser(text, file, context).Run();
+  return RuleTextParser(text, file, context).Run();
 }
 
 }  // namespace tenon::drr

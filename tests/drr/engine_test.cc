@@ -437,6 +437,31 @@ TEST_F(EngineTest, ResultsOfOtherSymbolsAreRefused) {
   Apply({rule}, text("T"));
   EXPECT_EQ(counts_["sum"], 0);
   EXPECT_THAT(WhyNot({rule}, text("T")), HasSubstr("the result would be"));
+  // Nor is twice an extent the extent. What is made of other symbols may be.
+  Apply({rule}, text("2 * S"));
+  EXPECT_EQ(counts_["sum"], 0);
+  Apply({rule}, text("past + new"));
+  EXPECT_EQ(counts_["sum"], 1);
+}
+
+TEST_F(EngineTest, WhatOneOfSeveralOperandsReadsStays) {
+  // The tangent is matched, and read by the result as one of `rest`: it stays, and reads the sine.
+  Val x("x"), rest = Each("rest"), s = Sin(x), t = Tan(s);
+  Rule rule = Rule("each")
+                  .Match({s, Concat({t, rest}, {.axis = 0})})
+                  .Replace({Neg(x), Concat({Neg(x), rest}, {.axis = 0})})
+                  .Lowers("sines");
+  const std::string type = "tensor<2x3xf32>";
+  const std::string text =
+      "\"func.func\"() <{function_type = (" + type +
+      ") -> tensor<4x3xf32>, sym_name = \"f\"}> ({\n^bb0(%x: " + type + "):\n" +
+      Unary("%s", "ten.sin", "%x") + Unary("%t", "ten.tan", "%s") +
+      "  %c = \"ten.concat\"(%t, %t) <{axis = 0 : i64}> : (" + type + ", " + type +
+      ") -> tensor<4x3xf32>\n  \"func.return\"(%c) : (tensor<4x3xf32>) -> ()\n}) : () -> ()\n";
+  EXPECT_THAT(Apply({rule}, text), HasSubstr("ten.sin"));
+  EXPECT_EQ(counts_["each"], 0);
+  EXPECT_THAT(WhyNot({rule}, text),
+              HasSubstr("a value that the result needs is computed too late"));
 }
 
 TEST_F(EngineTest, AllRulesRegister) {
