@@ -1,5 +1,6 @@
 // Wider heads: scores that are sums of two products, and probabilities that weigh two kinds of
 // values, as one product each of what stands beside each other. Attention is as any other then.
+#include "ir/core/operation.h"
 #include "patterns/magnitude.h"
 #include "patterns/prelude.h"
 
@@ -49,6 +50,12 @@ Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE
       .Lowers("sums of products");
 }
 
+// Of values that are two already: a third beside them would copy the first two again.
+bool IsOne(Value value) {
+  const Operation* op = value.defining_op();
+  return op == nullptr || op->name() != "ten.concat" || op->attr("axis").int_value() != 3;
+}
+
 // Two kinds of values, of text and of its layout, with the same probabilities: one attention to
 // both beside each other.
 Rule TwoValues() {
@@ -64,6 +71,8 @@ Rule TwoValues() {
       .Where(ShapeIs(v, {B, H, T, D}) && ShapeIs(u, {B, H, T, E}) && Rank(weights, 4))
       .Where(If(
           "the values are two", [](Value a, Value b) { return a != b; }, v, u))
+      .Where(If("the first are values of one kind", IsOne, v) &&
+             If("the second are values of one kind", IsOne, u))
       .Replace({both, both.result(1)})
       .Lowers("products with the same probabilities");
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
@@ -208,11 +209,14 @@ class CanonicalizeSplits : public Pass {
  public:
   absl::StatusOr<PassResult> Run(Operation* func, PassContext& context) override {
     packed_.clear();
+    places_.clear();
     absl::flat_hash_set<ValueImpl*> seen;
     func->Walk([&](Operation* op) {
       if (!Isa<ten::SliceOp>(op) && !Isa<ten::GatherOp>(op) && !Isa<ten::SplitOp>(op)) return;
       const Value x = op->operand(0);
-      if (!HasUnknown(x.type()) && seen.insert(x.impl()).second) packed_.push_back(x);
+      if (HasUnknown(x.type()) || !seen.insert(x.impl()).second) return;
+      places_[x.impl()] = {packed_.size()};
+      packed_.push_back(x);
     });
     int64_t made = 0;
     for (size_t i = 0; i < packed_.size(); ++i) {
@@ -247,20 +251,24 @@ class CanonicalizeSplits : public Pass {
     Dims sizes;
     std::vector<std::vector<Piece>> tiles;
     size_t placed = 0;
-    while (!DimExpr::ProvablyEqual(at, extent)) {
-      std::vector<Piece> tile;
-      for (const Piece& piece : pieces) {
-        if (!DimExpr::ProvablyEqual(piece.start, at) || DimExpr::ProvablyEqual(piece.end, at)) {
-          continue;
-        }
-        if (!tile.empty() && !DimExpr::ProvablyEqual(piece.end, tile[0].end)) return false;
-        tile.push_back(piece);
+    absl::flat_hash_map<const DimExprStorage*, std::vector<Piece>> from;  // what is not empty
+    for (const Piece& piece : pieces) {
+      if (!DimExpr::ProvablyEqual(piece.start, piece.end)) {
+        from[piece.start.storage()].push_back(piece);
       }
-      if (tile.empty()) return false;
+    }
+    while (!DimExpr::ProvablyEqual(at, extent)) {
+      const auto found = from.find(at.storage());
+      if (found == from.end()) return false;
+      std::vector<Piece>& tile = found->second;
+      for (const Piece& piece : tile) {
+        if (!DimExpr::ProvablyEqual(piece.end, tile[0].end)) return false;
+      }
       placed += tile.size();
       sizes.push_back(tile[0].end - at);
       at = tile[0].end;
       tiles.push_back(std::move(tile));
+      from.erase(found);
     }
     if (placed != pieces.size() || tiles.size() < 2) return false;
     const bool drop = std::all_of(pieces.begin(), pieces.end(),
@@ -317,10 +325,18 @@ class CanonicalizeSplits : public Pass {
   // A part that is cut again is looked at in its new form.
   void Replace(Value from, Value to) {
     from.ReplaceAllUsesWith(to);
-    std::replace(packed_.begin(), packed_.end(), from, to);
+    const auto found = places_.find(from.impl());
+    if (found == places_.end()) return;
+    const std::vector<size_t> places = std::move(found->second);
+    places_.erase(found);
+    for (const size_t place : places) {
+      packed_[place] = to;
+      places_[to.impl()].push_back(place);
+    }
   }
 
   std::vector<Value> packed_;  // in order of their first cut
+  absl::flat_hash_map<const ValueImpl*, std::vector<size_t>> places_;  // in packed_
 };
 
 }  // namespace

@@ -146,9 +146,12 @@ class Simplifier {
     if (const Attribute attrs = op->discardable_attrs()) made->SetDiscardableAttrs(attrs);
     for (unsigned r = 0; r < 2; ++r) {
       Operation* yield = op->region(r).front().back();
-      for (unsigned i = op->num_results(); i-- > 0;) {
-        if (!op->result(i).has_uses()) yield->EraseOperand(i);
-      }
+      std::vector<Value> yielded;
+      for (unsigned i : kept) yielded.push_back(yield->operand(i));
+      Operation* fewer = Operation::Create(yield->info(), yield->location(), {}, yielded, {});
+      yield->block()->Insert(fewer, yield);
+      if (const Attribute attrs = yield->discardable_attrs()) fewer->SetDiscardableAttrs(attrs);
+      yield->Erase();
       made->region(r).TakeBody(op->region(r));
     }
     for (unsigned i = 0; i < kept.size(); ++i) {
