@@ -10,33 +10,7 @@ namespace {
 
 double Times(double a, double b) { return a * b; }
 
-// Equal dimensions, except for the last one: that of the weights must be the length of v, or the
-// program is wrong.
-bool SameButLast(Value a, Value b) {
-  Type s = a.type(), t = b.type();
-  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
-  for (int64_t i = 0; i + 1 < s.rank(); ++i) {
-    const DimExpr wide = s.dim(i), own = t.dim(i);
-    if (DimExpr::ProvablyEqual(wide, own)) continue;
-    // broadcast(own, x): x is 1 or own, or the program is wrong, as long as own is not 1 itself.
-    if (own.is_constant() || !DimExpr::ProvablyEqual(wide, Broadcast(wide, own))) return false;
-  }
-  return true;
-}
-
-// The softmax, perhaps guarded against rows that are masked completely.
-Val Probabilities(const Val& masked, const Attr<bool>& guard) {
-  Val weights = Softmax(masked, {.axis = -1});
-  return AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
-               weights.Let(guard, false));
-}
-
 I64s SwapIf(bool swaps) { return swaps ? I64s{0, 1, 3, 2} : I64s{0, 1, 2, 3}; }
-
-// Keys and values have as many heads as the queries, or one for all.
-bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
-  return kv_heads.is_constant(1) || DimExpr::ProvablyEqual(heads, kv_heads);
-}
 
 // softmax(q · k^T * scale + bias + mask) · v with the heads split. Queries and values that are
 // stored transposed are transposed first.
@@ -579,6 +553,9 @@ RuleSet AttentionRules() {
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),
           AttentionOfOneHead("attention-of-one-head-one-mask", 2),
+          AttentionOfBlocks("attention-of-blocks", false),
+          AttentionOfBlocks("attention-of-blocks-masked", true),
+          AttentionOfBroadcastBatches(),
           AttentionOfOnnx("attention-of-onnx", Causality::kNone),
           AttentionOfOnnx("attention-of-onnx-causal", Causality::kSquare),
           AttentionOfOnnx("attention-of-onnx-past", Causality::kPast),

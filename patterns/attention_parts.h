@@ -84,8 +84,39 @@ struct MaskedScores {
   }
 };
 
+// Equal dimensions, except for the last one: that of the weights must be the length of v, or the
+// program is wrong.
+inline bool SameButLast(Value a, Value b) {
+  Type s = a.type(), t = b.type();
+  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
+  for (int64_t i = 0; i + 1 < s.rank(); ++i) {
+    const DimExpr wide = s.dim(i), own = t.dim(i);
+    if (DimExpr::ProvablyEqual(wide, own)) continue;
+    // broadcast(own, x): x is 1 or own, or the program is wrong, as long as own is not 1 itself.
+    if (own.is_constant() || !DimExpr::ProvablyEqual(wide, Broadcast(wide, own))) return false;
+  }
+  return true;
+}
+
+// The softmax, perhaps guarded against rows that are masked completely.
+inline Val Probabilities(const Val& masked, const Attr<bool>& guard) {
+  Val weights = Softmax(masked, {.axis = -1});
+  return AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
+               weights.Let(guard, false));
+}
+
+// Keys and values have as many heads as the queries, or one for all.
+inline bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
+  return kv_heads.is_constant(1) || DimExpr::ProvablyEqual(heads, kv_heads);
+}
+
 // The layout of keys in a product that transposes them or not.
 inline std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
+
+// Rules of attention_batches.cc.
+Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file = __builtin_FILE(),
+                       int line = __builtin_LINE());
+Rule AttentionOfBroadcastBatches();
 
 // The rule with `from`, what is computed of the results of attention `a`, replaced by `to`, which
 // is computed of `made`. The keys and values attended to are those of `made` then, if `a` has them.

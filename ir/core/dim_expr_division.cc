@@ -20,8 +20,6 @@ using dims::Sum;
 using dims::Terms;
 using dims::ToTerms;
 
-bool Divides(int64_t b, int64_t a) { return b != 0 && b != -1 && a % b == 0; }
-
 // The largest term that divides all terms of `a` and the single term `b`: a positive number times
 // factors.
 DimTerm CommonTerm(const Terms& a, const DimTerm& b) {
@@ -161,28 +159,9 @@ DimExpr Mod(DimExpr a, DimExpr b) {
   Context& context = a.context();
   if (AnyUnknown(a, b) || b.is_constant(0)) return DimExpr::Unknown(context);
   if (DimExpr::ExactDiv(a, b)) return DimExpr::Constant(context, 0);
-  if (b.is_constant() && b.constant() > 0) {
-    Sum rest;
-    for (DimTerm term : ToTerms(a)) {
-      if (term.factors.empty()) {
-        term.coefficient -= FloorDivide(term.coefficient, b.constant()) * b.constant();
-        if (term.coefficient != 0) AddTerm(rest, term);
-        continue;
-      }
-      if (Divides(b.constant(), term.coefficient)) continue;
-      // k * (y mod c) is k * y, up to a multiple of b, when b divides c.
-      if (term.factors.size() == 1 && term.factors[0].kind() == Kind::kMod &&
-          DimExpr::ExactDiv(term.factors[0].storage()->b, b)) {
-        const DimExpr y = term.factors[0].storage()->a * term.coefficient;
-        for (const DimTerm& part : ToTerms(y)) AddTerm(rest, part);
-        continue;
-      }
-      AddTerm(rest, term);
-    }
-    const DimExpr reduced = FromSum(context, rest);
-    if (!(reduced == a)) return Mod(reduced, b);
-    if (NonNegative(a) && NonNegative(b - 1 - a)) return a;
-  }
+  // One form for what is left by a division and for its multiples: 8 * (S floordiv 8) is what
+  // S - (S mod 8) must be, too.
+  if (b.is_constant() && b.constant() > 0) return a - FloorDiv(a, b) * b;
   if (a.is_constant() && b.is_constant()) {
     if (b.constant() == -1) return DimExpr::Constant(context, 0);
     return DimExpr::Constant(context,

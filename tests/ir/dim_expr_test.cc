@@ -116,6 +116,9 @@ TEST_F(DimExprTest, DivisionCancelsAndNests) {
   EXPECT_EQ(P("(S + (7 - (S mod 7)) mod 7) floordiv 7"), P("-((-S) floordiv 7)"));
   EXPECT_EQ(P("(a mod 12) mod 4"), P("a mod 4"));
   EXPECT_EQ(P("(a mod 4) mod 12"), P("a mod 4"));
+  // Padding by what a division leaves.
+  EXPECT_EQ(P("S + (8 - (S mod 8))"), P("8 * ((S floordiv 8) + 1)"));
+  EXPECT_EQ(P("B * (S - (S mod 8))"), P("8 * B * (S floordiv 8)"));
 }
 
 TEST_F(DimExprTest, TextReadsBack) {

@@ -1,0 +1,124 @@
+// Attention whose batches are not those of one axis: blocks, as many as the sequence has, and
+// operands whose batches broadcast. Tried where the rules for a batch and heads do not match.
+#include "patterns/attention_parts.h"
+
+namespace tenon::pattern {
+namespace {
+
+// Three axes of batches as one, each with a single head.
+Dims OneHead(Value v) {
+  const Type type = v.type();
+  return {type.dim(0) * type.dim(1) * type.dim(2), DimExpr::Constant(type.context(), 1),
+          type.dim(3), type.dim(4)};
+}
+
+// The same of a mask that has been expanded to these batches.
+Dims MaskOfOneHead(Value mask, DimExpr batches, DimExpr heads, DimExpr blocks) {
+  const Type type = mask.type();
+  const DimExpr one = DimExpr::Constant(type.context(), 1);
+  auto extent = [&](int64_t from_end) {
+    return type.rank() >= from_end ? type.dim(-from_end) : one;
+  };
+  return {batches * heads * blocks, one, extent(2), extent(1)};
+}
+
+bool AtMostFiveAxes(Value v) { return v.type().is_tensor() && v.type().rank() <= 5; }
+
+}  // namespace
+
+// Attention in blocks of rows, [B, H, N, L, D], where N depends on the sequence and is no number of
+// heads.
+Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int line) {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<float> scale("scale");
+  Dim B("B"), H("H"), N("N");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val masked = with_mask ? Add(scores, x.mask) : scores;
+  Val result = Matmul(Probabilities(masked, guard), x.v);
+  auto joined = [](const Val& v) { return Reshape(v, {.shape = Compute(OneHead, v)}); };
+  fused::AttentionArgs args = {.num_heads = 1,
+                               .kv_num_heads = 1,
+                               .scale = scale,
+                               .q_layout = "bhsd",
+                               .k_layout = Compute(KeyLayout, tk),
+                               .v_layout = "bhsd",
+                               .out_layout = "bhsd",
+                               .nan_guard = guard};
+  Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
+  Val mask = Reshape(Expand(x.mask, {.shape = {B, H, N, 1, 1}}),
+                     {.shape = Compute(MaskOfOneHead, x.mask, B, H, N)});
+  Condition fits = ShapeIs(x.q, {B, H, N, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.k, {B, H, N, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.v, {B, H, N, AnyDim(), AnyDim()});
+  if (with_mask) {
+    fits = fits && If("the mask does not widen q k^T", SameButLast, masked, product) &&
+           If("the mask has at most five axes", AtMostFiveAxes, x.mask);
+  }
+  return Rule(name, file, line)
+      .Summary(with_mask ? "… with a mask" : "attention in blocks, as many as the sequence has")
+      .Match(result)
+      .Where(fits)
+      .Replace(Reshape(with_mask ? fused::Attention(q, k, v, mask, {}, {}, args)
+                                 : fused::Attention(q, k, v, {}, {}, {}, args),
+                       {.shape = ShapeOf(result)}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
+namespace {
+
+// The batches of the scores with the other axes of an operand.
+Dims WithBatchesOf(Value scores, Value operand) {
+  const Type type = operand.type();
+  return {scores.type().dim(0), type.dim(1), type.dim(2), type.dim(3)};
+}
+
+bool BatchesBroadcast(Value scores, Value q, Value k, Value v) {
+  const DimExpr batches = scores.type().dim(0);
+  for (Value x : {q, k, v}) {
+    if (!DimExpr::ProvablyEqual(batches, Broadcast(batches, x.type().dim(0)))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Queries and keys of batches that are only known to fit: two names, or one batch for all.
+Rule AttentionOfBroadcastBatches() {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Dim H("H"), G("G"), S("S"), T("T");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  MaskedScores s(product, x);
+  auto widened = [&](const Val& v) {
+    return Expand(v, {.shape = Compute(WithBatchesOf, product, v)});
+  };
+  return Rule("attention-of-broadcast-batches")
+      .Summary("attention whose queries, keys and values have batches that broadcast")
+      .Match(Matmul(Probabilities(s.masked, guard), x.v))
+      .Where(ShapeIs(product, {AnyDim(), H, S, T}) &&
+             ShapeIs(x.q, {AnyDim(), H, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.k, {AnyDim(), G, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.v, {AnyDim(), G, AnyDim(), AnyDim()}))
+      .Where(
+          If("the batches broadcast to those of q k^T", BatchesBroadcast, product, x.q, x.k, x.v) &&
+          If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
+             G) &&
+          If("the mask does not widen q k^T", SameButLast, s.masked, product))
+      .Replace(fused::Attention(widened(x.q), widened(x.k), widened(x.v), x.mask, x.bias, {},
+                                {.num_heads = H,
+                                 .kv_num_heads = G,
+                                 .scale = s.scale,
+                                 .q_layout = "bhsd",
+                                 .k_layout = Compute(KeyLayout, tk),
+                                 .v_layout = "bhsd",
+                                 .out_layout = "bhsd",
+                                 .nan_guard = guard,
+                                 .softcap = s.softcap}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
+}  // namespace tenon::pattern

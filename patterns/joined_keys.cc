@@ -1,0 +1,134 @@
+// Attention to two groups of keys under one softmax, to global tokens and to those of a block:
+// scores beside each other are one product with the keys of both behind each other, and what the
+// two groups of values contribute is one product, too. Scales, masks and the softmax between them
+// stay.
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+// Which of two products has the rows of all blocks, [B, H, N * L, D], where the other one has those
+// of each, [B, H, N, L, D]: its keys and values are the same for all blocks.
+enum class WithoutBlocks { kNeither, kFirst, kSecond };
+
+// The batches of `like`, then rows and columns of a factor [..., rows, columns], or transposed.
+Dims OfGroup(Value like, Value factor, bool upright) {
+  const Type batches = like.type(), own = factor.type();
+  Dims dims;
+  for (int64_t i = 0; i + 2 < batches.rank(); ++i) dims.push_back(batches.dim(i));
+  dims.push_back(own.dim(upright ? -2 : -1));
+  dims.push_back(own.dim(upright ? -1 : -2));
+  return dims;
+}
+
+// … of one that is the same for all blocks: their axis has the extent 1.
+Dims OfAllBlocks(Value factor, bool upright) {
+  const Type own = factor.type();
+  return {own.dim(0), own.dim(1), DimExpr::Constant(own.context(), 1), own.dim(upright ? -2 : -1),
+          own.dim(upright ? -1 : -2)};
+}
+
+// The last two axes swapped, or not.
+I64s SwapLast(Value v, bool upright) {
+  I64s perm;
+  for (int64_t i = 0; i < v.type().rank(); ++i) perm.push_back(i);
+  if (!upright) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return perm;
+}
+
+// The right factor of a product as [..., rows, columns] with the batches of `like`.
+Val Upright(const Val& factor, const Attr<bool>& upright, const Val& like, bool of_all_blocks) {
+  Val rows = Transpose(factor, {.perm = Compute(SwapLast, factor, upright)});
+  if (of_all_blocks) rows = Reshape(rows, {.shape = Compute(OfAllBlocks, factor, upright)});
+  return Expand(rows, {.shape = Compute(OfGroup, like, factor, upright)});
+}
+
+// Batches of a factor are those of what it stands beside, or 1.
+bool BatchesFit(Value factor, Value like, bool of_all_blocks) {
+  const Type own = factor.type(), wide = like.type();
+  for (int64_t i = 0; i + 2 < own.rank(); ++i) {
+    if (own.dim(i).is_constant(1)) continue;
+    if (!DimExpr::ProvablyEqual(own.dim(i), wide.dim(i))) return false;
+  }
+  return own.rank() + (of_all_blocks ? 1 : 0) == wide.rank();
+}
+
+Condition Fits(const Val& factor, const Val& like, bool of_all_blocks) {
+  auto fits = [](Value f, Value l) { return BatchesFit(f, l, false); };
+  auto fits_all = [](Value f, Value l) { return BatchesFit(f, l, true); };
+  return of_all_blocks ? If("the factor has the batches of all blocks", fits_all, factor, like)
+                       : If("the factor has the batches of the rows", fits, factor, like);
+}
+
+// [q k1^T, q k2^T] = q [k1, k2]^T
+Rule JoinedScores(const char* name, WithoutBlocks which, int rank,
+                  const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val rows("rows"), k("k"), l("l");
+  Attr<bool> tk("transposed_k"), tl("transposed_l");
+  const bool first = which == WithoutBlocks::kFirst, second = which == WithoutBlocks::kSecond;
+  Dim B("B"), H("H"), N("N"), L("L"), D("D"), T("T");
+  Val q = first || second ? Reshape(rows, {.shape = {B, H, N, L, D}}) : rows;
+  auto product = [&](bool of_all_blocks, const Val& b, const Attr<bool>& transposed) {
+    Val made = Matmul(of_all_blocks ? rows : q, b, {.transpose_b = transposed});
+    return of_all_blocks ? Reshape(made, {.shape = {B, H, N, L, T}}) : made;
+  };
+  Val keys = Concat({Upright(k, tk, q, first), Upright(l, tl, q, second)}, {.axis = rank - 2});
+  Condition fits = Rank(rows, first || second ? 4 : rank);
+  if (first || second) fits = fits && ShapeIs(rows, {B, H, N * L, D});
+  return Rule(name, file, line)
+      .Summary(which == WithoutBlocks::kNeither ? "[q k1^T, q k2^T] = q [k1, k2]^T"
+               : first                          ? "… where the first keys are those of all blocks"
+                       : "… where the second keys are those of all blocks")
+      .Match(Concat({product(first, k, tk), product(second, l, tl)}, {.axis = rank - 1}))
+      .Where(fits && IsFloat(rows) && !IsConstant(k) && !IsConstant(l))
+      .Where(Fits(k, q, first) && Fits(l, q, second))
+      .Replace(Matmul(q, keys, {.transpose_b = true}))
+      .Lowers("products beside each other");
+}
+
+// p1 v1 + p2 v2 = [p1, p2] [v1, v2]
+Rule JoinedValues(const char* name, WithoutBlocks which, int rank,
+                  const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val p("p"), v("v"), u("u");
+  const bool first = which == WithoutBlocks::kFirst, second = which == WithoutBlocks::kSecond;
+  Dim B("B"), H("H"), N("N"), L("L"), T("T"), U("U"), E("E");
+  Val weights = Split(p, {.axis = rank - 1, .sizes = {T, U}});
+  auto product = [&](bool of_all_blocks, const Val& part, const Dim& keys, const Val& values) {
+    if (!of_all_blocks) return Matmul(part, values);
+    Val made = Matmul(Reshape(part, {.shape = {B, H, N * L, keys}}), values);
+    return Reshape(made, {.shape = {B, H, N, L, E}});
+  };
+  auto values = [&](const Val& x, bool of_all_blocks) {
+    Val blocks = x;
+    if (of_all_blocks)
+      blocks = Reshape(x, {.shape = Compute([](Value f) { return OfAllBlocks(f, true); }, x)});
+    return Expand(blocks,
+                  {.shape = Compute([](Value l, Value f) { return OfGroup(l, f, true); }, p, x)});
+  };
+  Condition fits = Rank(p, rank);
+  if (first || second) fits = fits && ShapeIs(p, {B, H, N, L, T + U});
+  return Rule(name, file, line)
+      .Summary(which == WithoutBlocks::kNeither ? "p1 v1 + p2 v2 = [p1, p2] [v1, v2]"
+               : first ? "… where the first values are those of all blocks"
+                       : "… where the second values are those of all blocks")
+      .Match(Add(product(first, weights, T, v), product(second, weights.result(1), U, u)))
+      .Where(fits && IsFloat(p) && !IsConstant(v) && !IsConstant(u))
+      .Where(Fits(v, p, first) && Fits(u, p, second))
+      .Replace(Matmul(p, Concat({values(v, first), values(u, second)}, {.axis = rank - 2})))
+      .Lowers("sums of products");
+}
+
+}  // namespace
+
+RuleSet JoinedKeysRules() {
+  return {JoinedScores("joined-scores", WithoutBlocks::kNeither, 4),
+          JoinedScores("joined-scores-of-blocks", WithoutBlocks::kNeither, 5),
+          JoinedScores("joined-scores-first-of-all", WithoutBlocks::kFirst, 5),
+          JoinedScores("joined-scores-second-of-all", WithoutBlocks::kSecond, 5),
+          JoinedValues("joined-values", WithoutBlocks::kNeither, 4),
+          JoinedValues("joined-values-of-blocks", WithoutBlocks::kNeither, 5),
+          JoinedValues("joined-values-first-of-all", WithoutBlocks::kFirst, 5),
+          JoinedValues("joined-values-second-of-all", WithoutBlocks::kSecond, 5)};
+}
+
+}  // namespace tenon::pattern
