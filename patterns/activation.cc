@@ -16,7 +16,8 @@ Val HalfProduct(const Val& x, const Val& f) {
   Val y = Add(f, Splat(1)), half = Splat(0.5);
   return AnyOf(Mul(Mul(x, y), half), Mul(Mul(x, half), y), Mul(x, Mul(y, half)),
                Mul(x, Add(Mul(f, half), half)), Div(Mul(x, y), Splat(2)), Mul(Div(x, Splat(2)), y),
-               Mul(x, Div(y, Splat(2))));
+               Mul(x, Div(y, Splat(2))), Mul(Add(Mul(x, f), x), half),
+               Add(Mul(Mul(x, half), f), Mul(x, half)));
 }
 
 // x * (1 + erf(x / sqrt(2))) / 2
@@ -102,7 +103,10 @@ Rule SigmoidFromTanh() {
 
 Rule SiluFromSigmoid() {
   Val x("x");
-  return Rule("silu").Summary("x * sigmoid(x)").Match(Mul(x, Sigmoid(x))).Replace(Silu(x));
+  return Rule("silu")
+      .Summary("x * sigmoid(x), also as x * (1 + tanh(x / 2)) / 2")
+      .Match(AnyOf(Mul(x, Sigmoid(x)), HalfProduct(x, Tanh(Mul(x, Splat(0.5))))))
+      .Replace(Silu(x));
 }
 
 // x * tanh(softplus(x))

@@ -178,6 +178,15 @@ Rule SquareOfNorm() {
       .Lowers("norms");
 }
 
+Rule SquareOfAbs() {
+  Val x("x");
+  Val magnitude = Abs(x);
+  return Rule("square-of-abs")
+      .Summary("|x| * |x| = x * x")
+      .Match(Mul(magnitude, magnitude))
+      .Replace(Mul(x, x));
+}
+
 // Is `y` the shape of x with 1 in place of `axes`?
 bool KeepsAxes(Value x, const I64s& axes, Value y) {
   Type a = x.type(), b = y.type();
@@ -201,6 +210,45 @@ Rule ReductionKeepsAxes(const char* name, Val (*reduce)(const Val&, const Args&)
       .Match(root)
       .Where(If("the reduced axes come back as 1", KeepsAxes, x, axes, root))
       .Replace(reduce(x, {.axes = axes}));
+}
+
+// The same behind the root of a mean and a number.
+Rule RootKeepsAxes() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<float> number("number");
+  Val mean = ReduceMean(x, {.axes = axes, .keepdims = false});
+  Val root = Reshape(Sqrt(AnyOf(Add(mean, Splat(number)), mean.Let(number, 0))), {.shape = kAny});
+  return Rule("root-keeps-axes")
+      .Summary("the root of a mean whose axes come back as 1 keeps them")
+      .Match(root)
+      .Where(IsFloat(x) && If("the reduced axes come back as 1", KeepsAxes, x, axes, root))
+      .Replace(Sqrt(Add(ReduceMean(x, {.axes = axes}), Splat(Compute(Same, number)))))
+      .Lowers("views behind roots");
+}
+
+// x - mean(x) has no mean to take off.
+Rule CenteredTwice() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
+  return Rule("centered-twice")
+      .Summary("y - mean(y) = y for y = x - mean(x)")
+      .Match(Sub(centered, ReduceMean(centered, {.axes = axes})))
+      .Where(IsFloat(x))
+      .Keep(centered)
+      .Replace(centered)
+      .Lowers("means");
+}
+
+Rule BoundedMeanOfSquares() {
+  Val x("x");
+  Val mean = ReduceMean(Mul(x, x), {.axes = kAny, .keepdims = kAny});
+  return Rule("bounded-mean-of-squares")
+      .Summary("max(mean(x^2), 0) = mean(x^2)")
+      .Match(AnyOf(Relu(mean), Clip(mean, {.min = 0})))
+      .Where(IsFloat(x))
+      .Replace(mean);
 }
 
 // mean(x^2) - mean(x)^2 cancels; mean((x - mean(x))^2) does not.
@@ -297,11 +345,15 @@ RuleSet ArithmeticRules() {
           OddFunction("tanh-of-negative", "tanh(-a x) = -tanh(a x)", Tanh, true),
           MeanFromSum(),
           SquareOfNorm(),
+          SquareOfAbs(),
           ReductionKeepsAxes<ReduceMeanArgs>("mean-keeps-axes", ReduceMean),
           ReductionKeepsAxes<ReduceSumArgs>("sum-keeps-axes", ReduceSum),
           ReductionKeepsAxes<ReduceMaxArgs>("max-keeps-axes", ReduceMax),
           ReductionKeepsAxes<ReduceL2Args>("norm-keeps-axes", ReduceL2),
+          RootKeepsAxes(),
+          CenteredTwice(),
           VarianceOfSquares(),
+          BoundedMeanOfSquares(),
           ClipFromMax(),
           ClipFromMin(),
           ClipOfClip(),

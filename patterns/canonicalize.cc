@@ -2,6 +2,7 @@
 // fold instead.
 #include <utility>
 
+#include "ir/core/operation.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -21,6 +22,13 @@ bool SwapsLast(const I64s& perm) {
 I64s SwapLast(I64s perm) {
   if (perm.size() >= 2) std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
   return perm;
+}
+
+// A swap of the last two axes that moves no other.
+bool OnlySwapsLast(const I64s& perm) {
+  if (!SwapsLast(perm)) return false;
+  const I64s rest = SwapLast(perm);
+  return std::is_sorted(rest.begin(), rest.end());
 }
 
 bool Flip(bool flag) { return !flag; }
@@ -103,16 +111,30 @@ Rule MatmulTransposedA() {
       .Summary("a swap of the first factor's last axes becomes transpose_a")
       .Match(Matmul(transposed, b, {.transpose_a = ta, .transpose_b = tb}))
       .Keep(transposed)
-      .Where(RankAtLeast(b, 2) && If(
-                                      "the permutation is a swap of the last axes",
-                                      [](const I64s& p) {
-                                        if (!SwapsLast(p)) return false;
-                                        I64s swapped = SwapLast(p);
-                                        return std::is_sorted(swapped.begin(), swapped.end());
-                                      },
-                                      perm))
+      .Where(RankAtLeast(b, 2) &&
+             If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
       .Replace(Matmul(a, b, {.transpose_a = Compute(Flip, ta), .transpose_b = tb}))
       .Lowers("products of swapped axes");
+}
+
+// Probabilities, also guarded against rows of NaN, stay the first factor: `scores` puts them there.
+bool AreProbabilities(Value x) {
+  const Operation* op = x.defining_op();
+  return op != nullptr && (op->name() == "nn.softmax" || op->name() == "ten.where");
+}
+
+// (a · b)^T = b^T · a^T, for products of activations: weights stay second.
+Rule TransposedProduct() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  return Rule("transposed-product")
+      .Summary("a product whose last axes change places is the product of the exchanged factors")
+      .Match(Transpose(Matmul(a, b, {.transpose_a = ta, .transpose_b = tb}), {.perm = perm}))
+      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && !IsConstant(a) && !IsConstant(b) &&
+             !If("the first factor are probabilities", AreProbabilities, a) &&
+             If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
+      .Replace(Matmul(b, a, {.transpose_a = Compute(Flip, tb), .transpose_b = Compute(Flip, ta)}));
 }
 
 // The same when the transposed factor is scaled by a number.
@@ -219,6 +241,7 @@ RuleSet CanonicalizeRules() {
           TransposeOfOnes(),
           MatmulTransposedB(),
           MatmulTransposedA(),
+          TransposedProduct(),
           MatmulScaledTransposedB(),
           TransposeInThreeAxes(),
           ScaleOfScale(),

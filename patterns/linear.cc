@@ -97,6 +97,38 @@ Rule LinearBias() {
       .RequireKernel();
 }
 
+// Is `view` x with its last axis cut in two, and b a number for each element of these?
+bool IsRowOfSplit(Value b, Value x, Value view) {
+  const Type row = b.type(), from = x.type(), to = view.type();
+  if (!row.is_tensor() || !from.is_tensor() || !to.is_tensor() || to.rank() != from.rank() + 1 ||
+      row.rank() < 2 || row.rank() > to.rank()) {
+    return false;
+  }
+  for (int64_t i = 0; i + 1 < from.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(from.dim(i), to.dim(i))) return false;
+  }
+  for (int64_t i = 1; i <= row.rank(); ++i) {
+    if (i <= 2 ? !DimExpr::ProvablyEqual(row.dim(-i), to.dim(-i)) : !row.dim(-i).is_constant(1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Rule LinearBiasOfHeads() {
+  Val x("_x"), w("_w"), b = Const("b");
+  Attr<Dims> shape("shape");
+  Val product = fused::Linear(x, w, {}, {}, {.transpose_w = kAny});
+  Val heads = Reshape(product, {.shape = shape});
+  return Rule("linear-bias-of-heads")
+      .Summary("a bias behind the split of heads is one before it")
+      .Match(Add(heads, b))
+      .Where(If("b has an element for each column", IsRowOfSplit, b, product, heads))
+      .Replace(
+          Reshape(Add(product, Reshape(b, {.shape = Compute(Columns, product)})), {.shape = shape}))
+      .Lowers("views before biases");
+}
+
 Rule LinearSecondBias() {
   Val x("x"), w("w"), b("b"), c = Const("c");
   Attr<bool> transpose("transpose");
@@ -265,6 +297,7 @@ RuleSet LinearRules() {
   return {LinearFromMatmul(),
           LinearOfTransposed(),
           LinearBias(),
+          LinearBiasOfHeads(),
           LinearSecondBias(),
           LinearBiasOfSum(),
           LinearAlpha(),

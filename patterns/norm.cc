@@ -47,8 +47,7 @@ Val InNormalizedShape(const Val& w, const Val& x, const Attr<int64_t>& axis) {
 // sqrt(mean(x^2) + eps); without an epsilon it is 0.
 Val RootMeanSquare(const Val& square, const AttrArg<I64s>& axes, const Attr<float>& epsilon) {
   Val mean = ReduceMean(square, {.axes = axes});
-  return Sqrt(
-      AnyOf(Add(AnyOf(mean, Clip(mean, {.min = 0})), Splat(epsilon)), mean.Let(epsilon, 0)));
+  return Sqrt(AnyOf(Add(mean, Splat(epsilon)), mean.Let(epsilon, 0)));
 }
 
 bool IsPositive(double epsilon) { return epsilon > 0; }
@@ -141,6 +140,19 @@ Rule LayerNormFromRmsNorm() {
       .Match(RmsNorm(centered, Maybe(w), {.axis = axis, .epsilon = epsilon}))
       .Where(If("the means are of the normalised axes", StartAt, axes, axis, x))
       .Replace(LayerNorm(x, w, {}, {.axis = axis, .epsilon = epsilon}));
+}
+
+Rule LayerNormOfCentered() {
+  Val x("x"), w("w"), b("b");
+  Attr<I64s> axes("axes");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
+  return Rule("layer-norm-of-centered")
+      .Summary("layer_norm(x - mean(x)) = layer_norm(x)")
+      .Match(LayerNorm(centered, Maybe(w), Maybe(b), {.axis = axis, .epsilon = epsilon}))
+      .Where(If("the means are of the normalised axes", StartAt, axes, axis, x))
+      .Replace(LayerNorm(x, w, b, {.axis = axis, .epsilon = epsilon}));
 }
 
 Rule LayerNormScale() {
@@ -465,6 +477,7 @@ RuleSet NormRules() {
           RmsNormFromParts(),
           RmsNormOfDifference(),
           LayerNormFromRmsNorm(),
+          LayerNormOfCentered(),
           LayerNormScale(),
           LayerNormBias(),
           RmsNormScale(),

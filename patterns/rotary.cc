@@ -95,6 +95,58 @@ Rule RotaryPairs() {
       .RequireKernel();
 }
 
+// A table's axes and one more, …
+std::optional<Dims> WithOne(Value table) {
+  const Type t = table.type();
+  if (!t.is_tensor() || t.rank() < 1) return std::nullopt;
+  Dims dims(t.dims().begin(), t.dims().end());
+  dims.push_back(DimExpr::Constant(t.context(), 1));
+  return dims;
+}
+
+// … and with each element twice.
+std::optional<Dims> WithTwice(Value table) {
+  std::optional<Dims> dims = WithOne(table);
+  if (!dims) return std::nullopt;
+  dims->pop_back();
+  dims->back() = dims->back() + dims->back();
+  return dims;
+}
+
+// A table of both elements of each pair, from one for pairs.
+Val ForPairs(const Val& table) {
+  Val column = Reshape(table, {.shape = Compute(WithOne, table)});
+  return Reshape(Concat({column, column}, {.axis = -1}), {.shape = Compute(WithTwice, table)});
+}
+
+// The pairs turned with tables for pairs: (x0 * cos - x1 * sin, x1 * cos + x0 * sin), and so on.
+Rule RotaryOfPairTables(const char* name, bool split, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  Val x("x"), cos("cos"), sin("sin");
+  Dim P("P"), Q("Q"), R("R"), half("half");
+  Val parts = Split(Reshape(x, {.shape = {P, Q, R, half, 2}}), {.axis = -1, .sizes = {1, 1}});
+  auto part = [&](int64_t i) {
+    if (split) return Reshape(parts.result(static_cast<int>(i)), {.shape = {P, Q, R, half}});
+    return Slice(x, {.axes = {-1}, .starts = {i}, .ends = kAny, .steps = {2}});
+  };
+  auto column = [&](const Val& v) { return Reshape(v, {.shape = {P, Q, R, half, 1}}); };
+  Val even = part(0), odd = part(1);
+  Val turned = Concat(
+      {column(Sub(Mul(even, cos), Mul(odd, sin))), column(Add(Mul(odd, cos), Mul(even, sin)))},
+      {.axis = -1});
+  return Rule(name, file, line)
+      .Summary(split ? "(x0 * cos - x1 * sin, x1 * cos + x0 * sin) for pairs made by a split"
+                     : "… with the pairs made by slices")
+      .Match(Reshape(turned, {.shape = {P, Q, R, half + half}}))
+      .Where(ShapeIs(x, {P, Q, R, half + half}) &&
+             If("cos broadcasts to a half of x", BroadcastsTo, even, cos) &&
+             If("sin broadcasts to a half of x", BroadcastsTo, even, sin) &&
+             If("cos has an element for each pair", SameLast, even, cos) &&
+             If("sin has an element for each pair", SameLast, even, sin))
+      .Replace(fused::Rotary(x, ForPairs(cos), ForPairs(sin), {.interleaved = true}))
+      .RequireKernel();
+}
+
 // Only the first elements are rotated.
 Rule RotaryPartial(const char* name, bool split, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
@@ -154,6 +206,8 @@ RuleSet RotaryRules() {
           RotaryOfHalfTables("rotary-of-half-tables", false),
           RotaryOfHalfTables("rotary-of-half-tables-split", true),
           RotaryPairs(),
+          RotaryOfPairTables("rotary-of-pair-tables", true),
+          RotaryOfPairTables("rotary-of-pair-tables-sliced", false),
           RotaryPartial("rotary-partial", false),
           RotaryPartial("rotary-partial-split", true),
           RotaryOfTranspose()};

@@ -60,9 +60,10 @@ Rule NumberOfNumber() {
   Val inner = AnyOf(Mul(s.product, Splat(s.multiplier)).Let(s.factor, Compute(Same, s.multiplier)),
                     Div(s.product, Splat(s.divisor)).Let(s.factor, Compute(Inverse, s.divisor)));
   return Rule("scores-number-of-number")
-      .Summary("product * a * b = product * (a * b), and so for quotients")
+      .Summary("product * a * b = product * (a * b), and so for quotients and signs")
       .Match(AnyOf(Mul(inner, Splat(second)).Let(outer, Compute(Same, second)),
-                   Div(inner, Splat(again)).Let(outer, Compute(Inverse, again))))
+                   Div(inner, Splat(again)).Let(outer, Compute(Inverse, again)),
+                   Neg(inner).Let(outer, -1)))
       .Where(IsProductOfActivations(s))
       .Replace(Mul(s.product,
                    Splat(Compute([](double p, double q) { return p * q; }, s.factor, outer))));
@@ -102,10 +103,15 @@ Rule SelectedScores(const char* name, bool inverted, const char* file = __builti
 Rule SelectedByProduct() {
   Scores s;
   Val keep("keep");
-  Attr<float> low("low");
+  Attr<float> low("low"), high("high");
+  Val kept = Mul(s.sum, keep);
+  const auto negated = [](double x) { return -x; };
   return Rule("scores-select-by-product")
       .Summary("scores * keep + (1 - keep) * low = where(keep, scores, low)")
-      .Match(Add(Mul(s.sum, keep), Mul(Sub(Splat(1), keep), Splat(low))))
+      .Match(
+          AnyOf(Add(kept, Mul(Sub(Splat(1), keep), Splat(low))),
+                Sub(kept, Mul(Sub(Splat(1), keep), Splat(high))).Let(low, Compute(negated, high)),
+                Add(kept, Mul(Add(keep, Splat(-1)), Splat(high))).Let(low, Compute(negated, high))))
       .Where(IsProductOfActivations(s) &&
              OnConstants(If("the factor is a table of zeros and ones", IsZeroOrOne, keep)))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum, Splat(low)))
@@ -386,89 +392,77 @@ Rule WindowMask() {
       .Lowers("masks of windows");
 }
 
-// ---- other spellings ----------------------------------------------------------------------------
+// ---- transposed scores
+// ---------------------------------------------------------------------------
 
-// A positive factor that takes no finite score to infinity.
-bool StaysFinite(Value x, double factor) {
-  if (!(factor > 0)) return false;
-  const double largest = x.type().dtype() == DType::kF16   ? 65504
-                         : x.type().dtype() == DType::kF64 ? std::numeric_limits<double>::max()
-                                                           : -kLowest;
-  return factor <= 1 || MagnitudeOf(x) * factor <= largest;
-}
-
-// exp(x - max(x)) / sum(exp(x - max(x)))
-Rule SoftmaxFromExp() {
-  Val x("x");
-  Attr<I64s> axes("axes");
-  Val e = Exp(Sub(x, ReduceMax(x, {.axes = axes})));
-  auto axis = [](const I64s& list) -> std::optional<int64_t> {
-    if (list.size() != 1) return std::nullopt;
-    return list[0];
-  };
-  return Rule("softmax-from-exp")
-      .Summary("exp(x - max(x)) / sum(exp(x - max(x)))")
-      .Match(AnyOf(Div(e, ReduceSum(e, {.axes = axes})),
-                   Mul(e, Reciprocal(ReduceSum(e, {.axes = axes})))))
-      .Replace(Softmax(x, {.axis = Compute(axis, axes)}));
-}
-
-// How scores are lowered by their largest before a softmax, which it does by itself.
-enum class Lowered { kDifference, kScaledDifference, kScaledParts };
-
-// CogView and LayoutLMv3 do so to keep half precision in range.
-Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __builtin_FILE(),
-                      int line = __builtin_LINE()) {
-  Val x("x");
-  Attr<I64s> axes("axes");
-  Attr<int64_t> axis("axis");
-  Attr<float> c("c");
-  Val largest = ReduceMax(x, {.axes = axes, .keepdims = true});
-  Val difference = AnyOf(Sub(x, largest), Add(x, Neg(largest)));
-  Val lowered = form == Lowered::kDifference ? difference
-                : form == Lowered::kScaledDifference
-                    ? Mul(difference, Splat(c))
-                    : Add(Mul(x, Splat(c)), Mul(Neg(largest), Splat(c)));
-  Condition fits = If(
-      "the largest is that of the row",
-      [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
-  if (form != Lowered::kDifference) {
-    // Rows of the lowest number stay finite.
-    fits = fits && IsFloat(x) &&
-           If("the scale is positive and leaves the scores finite", StaysFinite, x, c);
+// The two last axes change places.
+bool SwapsLastTwo(const I64s& perm) {
+  const auto rank = static_cast<int64_t>(perm.size());
+  for (int64_t i = 0; i + 2 < rank; ++i) {
+    if (perm[static_cast<size_t>(i)] != i) return false;
   }
-  return Rule(name, file, line)
-      .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"
-               : form == Lowered::kScaledDifference
-                   ? "softmax((x - max(x)) * c) = softmax(x * c) for positive c"
-                   : "softmax(x * c - max(x) * c) = softmax(x * c) for positive c")
-      .Match(Softmax(lowered, {.axis = axis}))
-      .Where(fits)
-      .Replace(form == Lowered::kDifference ? Softmax(x, {.axis = axis})
-                                            : Softmax(Mul(x, Splat(c)), {.axis = axis}))
-      .Lowers("differences of scores");
+  return rank >= 2 && perm[static_cast<size_t>(rank - 2)] == rank - 1;
 }
 
-// A softmax in f32 of f16 scores.
-Rule SoftmaxInF32() {
-  Val x("x");
-  Attr<int64_t> axis("axis");
-  return Rule("softmax-in-f32")
-      .Summary("the softmax of scores cast to f32 and back is that of the scores")
-      .Match(Cast(Softmax(Cast(x, {.to = DType::kF32}), {.axis = axis}), {.to = kAny}))
-      .Where(DTypeIs(x, DType::kF16) || DTypeIs(x, DType::kBF16))
-      .Replace(Softmax(x, {.axis = axis}));
+bool HaveSameRank(Value a, Value b) {
+  return a.type().is_tensor() && b.type().is_tensor() && a.type().rank() == b.type().rank();
+}
+
+// Scores of each key for all queries, rows of keys: a softmax over the last axis but one.
+Rule SoftmaxOverQueries(const char* name, int rank, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  Scores s;
+  const ten::TransposeArgs swap =
+      rank == 4 ? ten::TransposeArgs{.perm = {0, 1, 3, 2}} : ten::TransposeArgs{.perm = {0, 2, 1}};
+  return Rule(name, file, line)
+      .Summary(rank == 4 ? "a softmax over the rows of scores is one over the columns of their "
+                           "transpose"
+                         : "… of three axes")
+      .Match(Softmax(s.sum, {.axis = -2}))
+      .Where(IsScaledModerately(s) && Rank(s.product, rank))
+      .Replace(Transpose(Softmax(Transpose(s.sum, swap), {.axis = -1}), swap))
+      .Lowers("softmaxes over the last axis but one");
+}
+
+Rule TransposedScale(const char* name, bool divides, const char* file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
+  Scores s;
+  Attr<float> c("c");
+  Attr<I64s> perm("perm");
+  Val swapped = Transpose(s.product, {.perm = perm});
+  return Rule(name, file, line)
+      .Summary("the transpose of scaled scores is a scale of the transpose")
+      .Match(
+          Transpose(divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c)), {.perm = perm}))
+      .Where(IsFloat(s.product) && !IsConstant(s.b) &&
+             If("the permutation swaps the last axes", SwapsLastTwo, perm))
+      .Replace(divides ? Div(swapped, Splat(c)) : Mul(swapped, Splat(c)))
+      .Lowers("operations under transposes of scores");
+}
+
+Rule TransposedSum() {
+  Scores s;
+  Val m("m");
+  Attr<I64s> perm("perm");
+  return Rule("transposed-sum")
+      .Summary("the transpose of a sum of scores and a mask is a sum of transposes")
+      .Match(Transpose(Add(s.sum, m), {.perm = perm}))
+      .Where(IsScaledModerately(s) && RankAtLeast(s.product, 3) &&
+             If("the mask has as many axes", HaveSameRank, s.product, m) &&
+             If("the permutation swaps the last axes", SwapsLastTwo, perm))
+      .Replace(Add(Transpose(s.sum, {.perm = perm}), Transpose(m, {.perm = perm})))
+      .Lowers("operations under transposes of scores");
 }
 
 }  // namespace
 
 RuleSet ScoresRules() {
-  return {SoftmaxFromExp(),
-          SoftmaxInF32(),
-          SoftmaxOfLowered("softmax-of-difference", Lowered::kDifference),
-          SoftmaxOfLowered("softmax-of-scaled-difference", Lowered::kScaledDifference),
-          SoftmaxOfLowered("softmax-of-scaled-parts", Lowered::kScaledParts),
-          NumberOfNumber(),
+  return {NumberOfNumber(),
+          SoftmaxOverQueries("softmax-over-queries", 4),
+          SoftmaxOverQueries("softmax-over-queries-joined", 3),
+          TransposedScale("transposed-scale", false),
+          TransposedScale("transposed-quotient", true),
+          TransposedSum(),
           ScaleOfSum("scores-scale-of-sum", false),
           ScaleOfSum("scores-quotient-of-sum", true),
           SubtractedMask(),

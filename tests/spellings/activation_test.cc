@@ -121,6 +121,14 @@ std::vector<Spelling> Gelus() {
     V phi = g.Add(0.5, g.Mul(0.5, Erf(g, g.Div(x, kSqrt2))));
     g.Out(g.Mul(phi, x));
   });
+  add("GeluDistributed", [](Graph& g) {  // (x + x * erf) / 2
+    V x = X(g);
+    g.Out(g.Mul(g.Add(x, g.Mul(x, Erf(g, g.Div(x, kSqrt2)))), 0.5));
+  });
+  add("GeluOfHalf", [](Graph& g) {  // h + h * erf
+    V x = X(g), half = g.Mul(x, 0.5);
+    g.Out(g.Add(half, g.Mul(half, Erf(g, g.Div(x, kSqrt2)))));
+  });
   add("GeluTanhAsSigmoid", [](Graph& g) {  // x * sigmoid(2 u)
     V x = X(g);
     V u = TanhArgument(g, x, 0);

@@ -107,6 +107,45 @@ std::vector<Spelling> LayerNorms() {
       },
       "nn.layer_norm");
   add(
+      "LayerCenteredTwice",
+      [](Graph& g) {
+        V x = X(g), centered = g.Sub(x, g.Mean(x));
+        V again = g.Sub(centered, g.Mean(centered));
+        g.Out(Affine(g, Divided(g, centered, WithEps(g, g.Mean(Power(g, again))))));
+      },
+      "nn.layer_norm");
+  add(
+      "LayerOfCentered",
+      [](Graph& g) {
+        V x = X(g), centered = g.Sub(x, g.Mean(x));
+        g.Out(g.Op("LayerNormalization", {centered, Scale(g), Bias(g)}));
+      },
+      "nn.layer_norm", 17);
+  add(
+      "LayerBoundedVariance",
+      [](Graph& g) {
+        V x = X(g), mean = g.Mean(x);
+        V variance = g.Sub(g.Mean(Product(g, x)), Product(g, mean));
+        V r = WithEps(g, g.Op("Max", {0.0, variance}));
+        V factor = g.Mul(g.Op("Reciprocal", {g.Op("Sqrt", {r})}), Scale(g));
+        g.Out(g.Add(g.Mul(g.Sub(x, mean), factor), Bias(g)));
+      },
+      "nn.layer_norm", 12);
+  add(
+      "RmsOfMagnitude",
+      [](Graph& g) {
+        V x = X(g);
+        g.Out(Divided(g, x, WithEps(g, g.Mean(Power(g, g.Op("Abs", {x}))))));
+      },
+      "nn.rms_norm");
+  add(
+      "RmsUnsqueezedRoot",
+      [](Graph& g) {
+        V x = X(g), mean = g.Reduce("ReduceMean", Power(g, x), {-1}, 3, false);
+        g.Out(g.Div(x, g.Unsqueeze(g.Op("Sqrt", {WithEps(g, mean)}), {-1})));
+      },
+      "nn.rms_norm");
+  add(
       "LayerNegatedSub",
       [](Graph& g) {
         V x = X(g), mean = g.Mean(x);

@@ -1,0 +1,150 @@
+// The softmax in one form, over the last axis: from exponentials, in more bits, of lowered scores,
+// of transposes and views.
+#include "patterns/magnitude.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+constexpr double kLargest = 3.4028234663852886e38;  // of f32
+
+// A positive factor that takes no finite score to infinity.
+bool StaysFinite(Value x, double factor) {
+  if (!(factor > 0)) return false;
+  const double largest = x.type().dtype() == DType::kF16   ? 65504
+                         : x.type().dtype() == DType::kF64 ? std::numeric_limits<double>::max()
+                                                           : kLargest;
+  return factor <= 1 || MagnitudeOf(x) * factor <= largest;
+}
+
+std::optional<int64_t> OnlyAxis(const I64s& axes) {
+  if (axes.size() != 1) return std::nullopt;
+  return axes[0];
+}
+
+// a - b, also as a sum: what is taken off scores becomes a mask that is added.
+Val Difference(const Val& a, const Val& b) { return AnyOf(Sub(a, b), Add(a, Neg(b))); }
+
+// exp(x) / sum(exp(x)), mostly of x - max(x)
+Rule SoftmaxFromExp() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val e = Exp(AnyOf(Difference(x, ReduceMax(x, {.axes = axes})), x));
+  Val sum = ReduceSum(e, {.axes = axes});
+  return Rule("softmax-from-exp")
+      .Summary("exp(x - max(x)) / sum(exp(x - max(x))), also without the maximum")
+      .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
+      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+}
+
+Rule SoftmaxFromLog() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<int64_t> axis("axis");
+  Val sum = ReduceLogSumExp(x, {.axes = axes});
+  return Rule("softmax-from-log")
+      .Summary("exp(log_softmax(x)) and exp(x - log(sum(exp(x))))")
+      .Match(Exp(AnyOf(LogSoftmax(x, {.axis = axis}),
+                       Difference(x, sum).Let(axis, Compute(OnlyAxis, axes)))))
+      .Replace(Softmax(x, {.axis = axis}));
+}
+
+// How scores are lowered by their largest before a softmax, which it does by itself.
+enum class Lowered { kDifference, kScaledDifference, kScaledParts };
+
+// CogView and LayoutLMv3 do so to keep half precision in range.
+Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<int64_t> axis("axis");
+  Attr<float> c("c");
+  Val largest = ReduceMax(x, {.axes = axes, .keepdims = true});
+  Val difference = Difference(x, largest);
+  Val lowered = form == Lowered::kDifference ? difference
+                : form == Lowered::kScaledDifference
+                    ? Mul(difference, Splat(c))
+                    : Add(Mul(x, Splat(c)), Mul(Neg(largest), Splat(c)));
+  Condition fits = If(
+      "the largest is that of the row",
+      [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
+  if (form != Lowered::kDifference) {
+    // Rows of the lowest number stay finite.
+    fits = fits && IsFloat(x) &&
+           If("the scale is positive and leaves the scores finite", StaysFinite, x, c);
+  }
+  return Rule(name, file, line)
+      .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"
+               : form == Lowered::kScaledDifference
+                   ? "softmax((x - max(x)) * c) = softmax(x * c) for positive c"
+                   : "softmax(x * c - max(x) * c) = softmax(x * c) for positive c")
+      .Match(Softmax(lowered, {.axis = axis}))
+      .Where(fits)
+      .Replace(form == Lowered::kDifference ? Softmax(x, {.axis = axis})
+                                            : Softmax(Mul(x, Splat(c)), {.axis = axis}))
+      .Lowers("differences of scores");
+}
+
+// Scores take part in a softmax in more bits than they have.
+Rule SoftmaxInMoreBits() {
+  Val x("x");
+  Attr<int64_t> axis("axis");
+  Val wide = AnyOf(Cast(x, {.to = DType::kF32}), Cast(x, {.to = DType::kF64}));
+  return Rule("softmax-in-more-bits")
+      .Summary("the softmax of scores cast to f32 or f64 and back is that of the scores")
+      .Match(Cast(Softmax(wide, {.axis = axis}), {.to = kAny}))
+      .Where(DTypeIs(x, DType::kF16) || DTypeIs(x, DType::kBF16) || DTypeIs(x, DType::kF32))
+      .Replace(Softmax(x, {.axis = axis}));
+}
+
+// ---- other axes ---------------------------------------------------------------------------------
+
+// Does the axis of the transposed tensor come from the last one?
+bool IsLastBefore(const I64s& perm, int64_t axis) {
+  return axis >= 0 && axis < static_cast<int64_t>(perm.size()) &&
+         perm[static_cast<size_t>(axis)] + 1 == static_cast<int64_t>(perm.size());
+}
+
+Rule SoftmaxOfTranspose() {
+  Val x("x");
+  Attr<I64s> perm("perm");
+  Attr<int64_t> axis("axis");
+  return Rule("softmax-of-transpose")
+      .Summary("a softmax over what was the last axis comes before the transpose")
+      .Match(Softmax(Transpose(x, {.perm = perm}), {.axis = axis}))
+      .Where(If("the softmax is over what was the last axis", IsLastBefore, perm, axis))
+      .Replace(Transpose(Softmax(x, {.axis = -1}), {.perm = perm}))
+      .Lowers("transposes before a softmax");
+}
+
+bool SameLastAxis(Value a, Value b) {
+  const Type s = a.type(), t = b.type();
+  return s.is_tensor() && t.is_tensor() && s.rank() >= 1 && t.rank() >= 1 &&
+         DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1));
+}
+
+Rule SoftmaxOfRows() {
+  Val x("x");
+  Val rows = Reshape(x, {.shape = kAny});
+  Val root = Reshape(Softmax(rows, {.axis = -1}), {.shape = kAny});
+  return Rule("softmax-of-rows")
+      .Summary("the softmax of a view of the same rows, viewed as before")
+      .Match(root)
+      .Where(SameShape(root, x) && If("the view has the same rows", SameLastAxis, rows, x))
+      .Replace(Softmax(x, {.axis = -1}));
+}
+
+}  // namespace
+
+RuleSet SoftmaxRules() {
+  return {SoftmaxFromExp(),
+          SoftmaxFromLog(),
+          SoftmaxInMoreBits(),
+          SoftmaxOfLowered("softmax-of-difference", Lowered::kDifference),
+          SoftmaxOfLowered("softmax-of-scaled-difference", Lowered::kScaledDifference),
+          SoftmaxOfLowered("softmax-of-scaled-parts", Lowered::kScaledParts),
+          SoftmaxOfTranspose(),
+          SoftmaxOfRows()};
+}
+
+}  // namespace tenon::pattern
