@@ -68,6 +68,44 @@ absl::Status IoBinding::BindOutput(PortRef output, Tensor tensor) {
   return absl::OkStatus();
 }
 
+absl::Status IoBinding::OpenDevice() {
+  if (device_ != nullptr) return absl::OkStatus();
+  if (program_.impl_->options.gpu == nullptr) {
+    return absl::FailedPreconditionError(
+        "the program was compiled for the CPU (expected CompileOptions::gpu)");
+  }
+  TENON_ASSIGN_OR_RETURN(device_, DeviceSession::Open(program_.impl_->options.gpu));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<IoBinding::Port> IoBinding::PortOf(const TensorSpec& spec, std::string_view what,
+                                                  DeviceTensor tensor) {
+  TENON_RETURN_IF_ERROR(OpenDevice());
+  Port port;
+  port.on_device = true;
+  port.tensor = Tensor::Borrow(tensor.dtype, tensor.shape, tensor.data, std::move(tensor.owner));
+  if (tensor.dtype == spec.dtype) return port;
+  return absl::InvalidArgumentError(fmt::format("{} '{}' is {} (expected {})", what, spec.name,
+                                                port.tensor.type_text(), Name(spec.dtype)));
+}
+
+absl::Status IoBinding::BindInput(PortRef input, DeviceTensor tensor) {
+  TENON_ASSIGN_OR_RETURN(const size_t i, input.Find(program_.inputs(), "input"));
+  TENON_ASSIGN_OR_RETURN(Port port, PortOf(program_.inputs()[i], "input", std::move(tensor)));
+  port.partner = inputs_[i].partner;
+  inputs_[i] = std::move(port);
+  return absl::OkStatus();
+}
+
+absl::Status IoBinding::BindOutput(PortRef output, DeviceTensor tensor) {
+  TENON_ASSIGN_OR_RETURN(const size_t i, output.Find(program_.outputs(), "output"));
+  TENON_ASSIGN_OR_RETURN(Port port, PortOf(program_.outputs()[i], "output", std::move(tensor)));
+  TENON_RETURN_IF_ERROR(BindOutput(i));
+  outputs_[i] = std::move(port);
+  outputs_[i].fixed = true;
+  return absl::OkStatus();
+}
+
 absl::Status IoBinding::BindOutput(PortRef output) {
   TENON_ASSIGN_OR_RETURN(const size_t i, output.Find(program_.outputs(), "output"));
   if (outputs_[i].partner != kNone) inputs_[outputs_[i].partner].partner = kNone;
@@ -166,13 +204,6 @@ absl::Status IoBinding::Check() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<std::byte>> IoBinding::AllocateOnDevice(size_t bytes) {
-  if (device_ == nullptr) {
-    TENON_ASSIGN_OR_RETURN(device_, DeviceSession::Open(program_.impl_->options.gpu));
-  }
-  return DeviceSession::Allocate(device_, bytes);
-}
-
 absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape, bool on_device) {
   Port& port = outputs_[i];
   if (port.fixed) return absl::OkStatus();
@@ -183,8 +214,10 @@ absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape, bool on_de
   for (int64_t extent : shape) bytes *= static_cast<size_t>(extent);
   if (port.capacity == 0 || bytes > port.capacity) {
     const size_t capacity = Grown(std::max<size_t>(bytes, 1), port.capacity);
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
-                           on_device ? AllocateOnDevice(capacity) : AllocateAligned(capacity));
+    if (on_device) TENON_RETURN_IF_ERROR(OpenDevice());
+    TENON_ASSIGN_OR_RETURN(
+        std::shared_ptr<std::byte> memory,
+        on_device ? DeviceSession::Allocate(device_, capacity) : AllocateAligned(capacity));
     void* data = memory.get();
     port.tensor = Tensor::Borrow(dtype, shape, data, std::move(memory));
     port.capacity = capacity;

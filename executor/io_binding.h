@@ -34,6 +34,14 @@ class PortRef {
   std::string_view name_;  // empty: by position
 };
 
+// A dense tensor in the memory of the device that a program was compiled for.
+struct DeviceTensor {
+  DType dtype = DType::kF32;
+  std::vector<int64_t> shape;
+  void* data = nullptr;
+  std::shared_ptr<const void> owner;  // of the memory; null: it outlives the binding
+};
+
 // Run by Session::Run(binding). Bound once, a run copies nothing that need not be copied and
 // allocates nothing, also when shapes change to others seen before. One thread at a time.
 //
@@ -58,6 +66,11 @@ class IoBinding {
   // Results are written to this tensor, whose shape must be theirs. It must overlap no input and no
   // other output.
   absl::Status BindOutput(PortRef output, Tensor tensor);
+  // The same in device memory. Inputs must be there when a run begins, and results are when it
+  // returns. FailedPrecondition if the program is for the CPU; so says Run if an operation on the
+  // host reads the input or makes the output.
+  absl::Status BindInput(PortRef input, DeviceTensor tensor);
+  absl::Status BindOutput(PortRef output, DeviceTensor tensor);
   // Results are written to memory of the binding's own, which grows when they do. The default.
   absl::Status BindOutput(PortRef output);
   // After each run its result becomes that input, and the input's memory is written by the next run
@@ -89,7 +102,7 @@ class IoBinding {
     // nobody else has, is that of the partner too, except in runs that move it to a larger one.
     // Of an output: 0 if users may have the memory, as they do after a run that did not grow.
     int64_t pitch = 0;
-    bool on_device = false;  // the binding's own memory, of the device
+    bool on_device = false;  // the memory is the device's
 
     // Leaves the memory to whoever else has it.
     void Release();
@@ -104,7 +117,9 @@ class IoBinding {
   absl::Status CheckAgainstInput(size_t output, size_t input);
   // Makes output `i` a tensor of this shape, on_device: in the device's memory.
   absl::Status Fit(size_t i, std::span<const int64_t> shape, bool on_device);
-  absl::StatusOr<std::shared_ptr<std::byte>> AllocateOnDevice(size_t bytes);
+  absl::Status OpenDevice();
+  // The tensor, if the port has its element type.
+  absl::StatusOr<Port> PortOf(const TensorSpec& spec, std::string_view what, DeviceTensor tensor);
   // The same for one that is `input` and new rows behind, and becomes it. Both then have pitches,
   // which the kernel must be told; that of the input is 0 if it is dense.
   absl::Status Grow(size_t input, size_t output, std::span<const int64_t> shape);

@@ -61,6 +61,9 @@ class Runner {
   absl::StatusOr<std::vector<Tensor>> RunDynamic(std::span<const kernels::TensorView> inputs,
                                                  std::span<const Tensor> owners,
                                                  std::span<const int64_t> symbols, bool share);
+  // Those of users are where the program, with the shapes of `ready`, can have them.
+  absl::Status CheckDeviceTensors(const IoBinding& binding, const Prepared* ready) const;
+  absl::Status RunBoundDynamic(IoBinding& binding);
   // Where the ports of the binding are; null: dense and in host memory, as without one.
   void TellPlaces(Prepared& ready, const IoBinding* binding) const;
   // What output i shows without being computed: an input or a constant. Null if it is computed.

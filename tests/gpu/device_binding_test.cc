@@ -150,6 +150,76 @@ TEST_F(DeviceBindingTest, MemoryGoesWithTheBinding) {
   EXPECT_EQ(device_->log().live_bytes, 0u);
 }
 
+TEST_F(DeviceBindingTest, TensorsOfTheUsersInTheDevicesMemory) {
+  const Program program = Compiled(Step("ten.neg(%past)"));
+  std::unique_ptr<kernels::gpu::Queue> queue;
+  ASSERT_TRUE(device_->NewQueue(&queue).ok());
+  void *past = nullptr, *squares = nullptr;
+  ASSERT_TRUE(queue->Allocate(4 * sizeof(float), &past).ok());
+  ASSERT_TRUE(queue->Allocate(8 * sizeof(float), &squares).ok());
+  const std::vector<float> values = {1, 2, 3, 4};
+  ASSERT_TRUE(queue->CopyToDevice(past, values.data(), 4 * sizeof(float)).ok());
+  {
+    IoBinding binding(program);
+    ASSERT_TRUE(binding.BindInput(0, DeviceTensor{DType::kF32, {1, 4}, past, nullptr}).ok());
+    ASSERT_TRUE(binding.BindOutput(1, DeviceTensor{DType::kF32, {2, 4}, squares, nullptr}).ok());
+    Session session = program.NewSession();
+    device_->log().calls.clear();
+    for (int i = 0; i < 2; ++i) Run(session, binding, 5);
+    EXPECT_EQ(Count(Call::Kind::kOnDevice), 4);
+    std::vector<float> result(8);
+    ASSERT_TRUE(queue->CopyToHost(result.data(), squares, 8 * sizeof(float)).ok());
+    EXPECT_EQ(result, (std::vector<float>{1, 4, 9, 16, 25, 25, 25, 25}));
+    EXPECT_EQ(ValuesOf<float>(*binding.output(1)), result);
+    EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{-1, 5}));
+
+    // Handed on, it is read and left alone.
+    ASSERT_TRUE(binding.BindOutput(1).ok());
+    ASSERT_TRUE(binding.Carry(0, 0).ok());
+    for (int i = 0; i < 3; ++i) Run(session, binding, 6);
+    EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{-1, 6, -6, 6}));
+    std::vector<float> given(4);
+    ASSERT_TRUE(queue->CopyToHost(given.data(), past, 4 * sizeof(float)).ok());
+    EXPECT_EQ(given, values);
+  }
+  queue->Free(past);
+  queue->Free(squares);
+}
+
+TEST_F(DeviceBindingTest, DeviceTensorsThatCannotBeBound) {
+  float data[8] = {};
+  const DeviceTensor tensor = {DType::kF32, {1, 4}, data, nullptr};
+  const Program on_host = Compiled(Step("ten.thresholded_relu(%past) <{alpha = 0.5 : f32}>"));
+  IoBinding reads(on_host);
+  ASSERT_TRUE(reads.BindInput(0, tensor).ok());
+  ASSERT_TRUE(reads.BindInput(1, Floats({1, 4}, {1, 1, 1, 1})).ok());
+  Session session = on_host.NewSession();
+  absl::Status status = session.Run(reads);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "input 'arg0' is read on the host (expected a tensor in host memory)");
+
+  const std::string type = "tensor<1x4xf32>";
+  const Program made_on_host =
+      Compiled(Function("%x: " + type, "(" + type + ") -> " + type,
+                        "  %0 = ten.thresholded_relu(%x) <{alpha = 0.5 : f32}> : (" + type +
+                            ") -> " + type + "\n  func.return(%0) : (" + type + ") -> ()\n"));
+  IoBinding makes(made_on_host);
+  ASSERT_TRUE(makes.BindInput(0, Floats({1, 4}, {1, 1, 1, 1})).ok());
+  ASSERT_TRUE(makes.BindOutput(0, tensor).ok());
+  Session other = made_on_host.NewSession();
+  status = other.Run(makes);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+
+  DeviceTensor ints = tensor;
+  ints.dtype = DType::kI32;
+  EXPECT_EQ(reads.BindInput(0, ints).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(reads.BindInput("pasta", tensor).code(), absl::StatusCode::kNotFound);
+  device_ = nullptr;
+  const Program on_cpu = Compiled(Step("ten.neg(%past)"));
+  EXPECT_EQ(IoBinding(on_cpu).BindInput(0, tensor).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(DeviceBindingTest, ADecodersStepsAgreeWithTheCpus) {
   absl::StatusOr<Model> model = Load("tests/models/llama_past.sdpa.ts17/model.onnx");
   ASSERT_TRUE(model.ok()) << model.status();
