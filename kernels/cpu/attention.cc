@@ -154,6 +154,7 @@ class Worker {
         k_layout_(call.has_past ? call.present_k : call.k),
         v_layout_(call.has_past ? call.present_v : call.v),
         out_(args.outputs[0].as<float>()),
+        in_place_(!call.has_past || k_ == args.inputs[AttentionCall::kPast].data),
         scratch_(static_cast<float*>(args.scratch)),
         parts_(scratch_ + state.slots * state.slot_floats) {}
 
@@ -174,7 +175,7 @@ class Worker {
         if (set != task) SetTask(task, *now);
         set = task + 1 < (state_.slots == 1 ? tasks() : end) ? task + 1 : -1;
         if (set > 0) SetTask(set, *after);
-        now->next = set > 0 && !call_.has_past ? after : nullptr;
+        now->next = set > 0 && in_place_ ? after : nullptr;
         Attend(task, *now);
         std::swap(now, after);
       }
@@ -361,7 +362,9 @@ class Worker {
   const int64_t group_;
   const float *q_, *k_, *v_;
   const AttentionCall::Layout &k_layout_, &v_layout_;
-  float *out_, *scratch_, *parts_;
+  float* out_;
+  bool in_place_;  // do keys lie where they are read from before their tile begins?
+  float *scratch_, *parts_;
 };
 
 template <auto kReadCall>
