@@ -56,6 +56,10 @@ Operation* Block::terminator() const {
   return last_->Has(Trait::kTerminator) || !last_->info().is_registered() ? last_ : nullptr;
 }
 
+// Where there is no number between the neighbours, the ops around the new one are spread over the
+// smallest range of numbers, a power of two, that has room for them. The larger the range, the
+// sparser it must be, so that an insertion costs a logarithm on average, wherever it is (Bender and
+// others, "Two simplified algorithms for maintaining order in a list").
 void Block::Insert(Operation* op, Operation* before) {
   TENON_CHECK(op->block_ == nullptr);
   Operation* prev = before == nullptr ? last_ : before->prev_;
@@ -65,18 +69,36 @@ void Block::Insert(Operation* op, Operation* before) {
   (prev != nullptr ? prev->next_ : first_) = op;
   (before != nullptr ? before->prev_ : last_) = op;
   if (!order_valid_) return;
-  uint32_t low = prev != nullptr ? prev->order_ : 0;
+  const uint32_t low = prev != nullptr ? prev->order_ : 0;
   if (before == nullptr) {
     if (low > std::numeric_limits<uint32_t>::max() - 2 * kOrderStride) {
       order_valid_ = false;
     } else {
       op->order_ = low + kOrderStride;
     }
-  } else if (before->order_ > low + 1) {
-    op->order_ = low + (before->order_ - low) / 2;
-  } else {
-    order_valid_ = false;
+    return;
   }
+  if (before->order_ > low + 1) {
+    op->order_ = low + (before->order_ - low) / 2;
+    return;
+  }
+  Operation *first = op, *last = op;
+  uint64_t count = 1;
+  double sparseness = 1;
+  for (uint64_t range = 2; range <= uint64_t{1} << 32; range *= 2) {
+    sparseness *= 1.25;
+    const uint64_t begin = low & ~(range - 1), end = begin + range;
+    for (; first->prev_ != nullptr && first->prev_->order_ >= begin; ++count) first = first->prev_;
+    for (; last->next_ != nullptr && last->next_->order_ < end; ++count) last = last->next_;
+    if (static_cast<double>(count + 1) * sparseness > static_cast<double>(range)) continue;
+    const uint64_t stride = range / (count + 1);
+    uint64_t order = begin;
+    for (Operation* at = first;; at = at->next_) {
+      at->order_ = static_cast<uint32_t>(order += stride);
+      if (at == last) return;
+    }
+  }
+  order_valid_ = false;
 }
 
 Operation* Block::parent_op() const { return parent_ == nullptr ? nullptr : parent_->parent(); }

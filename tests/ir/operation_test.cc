@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "ir/core/block.h"
 #include "tests/ir/test_ir.h"
 
@@ -163,6 +165,31 @@ TEST(OperationTest, OrderSurvivesInsertionsAnywhere) {
   ops[0]->MoveAfter(last);
   EXPECT_TRUE(last->IsBeforeInBlock(ops[0]));
   EXPECT_EQ(ir.body->back(), ops[0]);
+}
+
+// A hundred thousand insertions at one place and at many, each asked for at once: numbering the
+// block anew for each would take minutes.
+TEST(OperationTest, OrderIsKeptInALargeBlock) {
+  TestIr ir;
+  std::vector<Operation*> ops;
+  for (int i = 0; i < 50000; ++i) ops.push_back(ir.Add(ir.body, "x.op", {}, {}));
+  Operation* middle = ops[ops.size() / 2];
+  for (int i = 0; i < 50000; ++i) {
+    Operation* op = ir.Make("x.op", {}, {});
+    ir.body->Insert(op, middle);
+    ASSERT_TRUE(op->IsBeforeInBlock(middle));
+    ASSERT_TRUE(op->prev()->IsBeforeInBlock(op));
+  }
+  std::mt19937 random(5);
+  for (int i = 0; i < 50000; ++i) {
+    Operation* before = ops[random() % ops.size()];
+    Operation* op = ir.Make("x.op", {}, {});
+    ir.body->Insert(op, before);
+    ASSERT_TRUE(op->IsBeforeInBlock(before));
+  }
+  for (Operation* op = ir.body->front(); op->next() != nullptr; op = op->next()) {
+    ASSERT_TRUE(op->IsBeforeInBlock(op->next()));
+  }
 }
 
 TEST(OperationTest, AncestorsAndParents) {
