@@ -135,9 +135,9 @@ absl::Status Compiler::CheckVariables() {
           fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));
     }
     if (!used_attrs_.count(v)) {
-      return Error(
-          fmt::format("attribute variable '{}' is not used; kAny says that any value will do",
-                      out_.attr_names[v]));
+      return Error(fmt::format(
+          "attribute variable '{}' is not used; kAny (in text: any) says that any value will do",
+          out_.attr_names[v]));
     }
   }
   for (uint16_t v : used_dims_) {
@@ -184,9 +184,10 @@ absl::Status Compiler::CheckCost() {
   int made = 0;
   for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;
   if (made >= least && rule_.lowers().empty()) {
-    return Error(fmt::format(
-        "the result has {} ops and the source as few as {}; say with Lowers() what gets smaller",
-        made, least));
+    return Error(
+        fmt::format("the result has {} ops and the source as few as {}; say with Lowers (in text: "
+                    "lowers) what gets smaller",
+                    made, least));
   }
   return absl::OkStatus();
 }

@@ -10,15 +10,37 @@
 #include "drr/text_parser.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/suggest.h"
 
 namespace tenon::drr {
 
+namespace {
+
+// Ops of these dialects may be named without them.
+constexpr const char* kShortDialects[] = {"ten", "nn", "core"};
+
+}  // namespace
+
 const OpInfo* RuleTextParser::FindOp(const std::string& name) const {
   if (name.find('.') != std::string::npos) return context_.FindOp(name);
-  for (const char* dialect : {"ten.", "nn.", "core."}) {
-    if (const OpInfo* info = context_.FindOp(dialect + name)) return info;
+  for (const char* dialect : kShortDialects) {
+    if (const OpInfo* info = context_.FindOp(fmt::format("{}.{}", dialect, name))) return info;
   }
   return nullptr;
+}
+
+std::string RuleTextParser::NearestOp(const std::string& name) const {
+  std::vector<std::string> names;
+  if (name.find('.') == std::string::npos) {
+    for (const char* dialect : kShortDialects) {
+      for (const OpInfo* info : context_.OpsOf(dialect))
+        names.emplace_back(info->name().substr(info->name().find('.') + 1));
+    }
+  }
+  for (const std::string& dialect : context_.DialectNames()) {
+    for (const OpInfo* info : context_.OpsOf(dialect)) names.emplace_back(info->name());
+  }
+  return DidYouMean(name, names);
 }
 
 absl::StatusOr<OperandPattern> RuleTextParser::ParseOperand() {
@@ -41,7 +63,7 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
   const OpInfo* info = FindOp(name);
   if (info == nullptr) {
     token_ = at;
-    return Error(fmt::format("there is no op '{}'", name));
+    return Error(fmt::format("there is no op '{}'{}", name, NearestOp(name)));
   }
   const OpDef& def = info->def();
   std::vector<std::vector<OperandPattern>> groups(def.operands.size());
@@ -71,7 +93,10 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
       const int slot = info->FindSlot(attr);
       if (slot < 0 || slot == info->segment_slot()) {
         token_ = attr_at;
-        return Error(fmt::format("{} has no attribute '{}'", info->name(), attr));
+        std::vector<std::string> names;
+        for (const AttrDef& known : def.attrs) names.push_back(known.name);
+        return Error(
+            fmt::format("{} has no attribute '{}'{}", info->name(), attr, DidYouMean(attr, names)));
       }
       TENON_RETURN_IF_ERROR(Require("="));
       TENON_ASSIGN_OR_RETURN(AttrRef value, ParseAttr(def.attrs[static_cast<size_t>(slot)].type));

@@ -79,6 +79,7 @@ class RuleTextParser {
   absl::StatusOr<Condition> ParseCondition();
   absl::StatusOr<Val> ParenthesizedVal();
   const OpInfo* FindOp(const std::string& name) const;
+  std::string NearestOp(const std::string& name) const;  // for a message; empty if none is near
 
   Val Variable(const std::string& name, bool constant = false) {
     auto it = vals_.find(name);

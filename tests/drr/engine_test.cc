@@ -287,7 +287,8 @@ TEST_F(EngineTest, RegistrationRefusesBadRules) {
               HasSubstr("nn.softmax: attribute 'axis' has no default and must be mentioned"));
   EXPECT_THAT(why(Rule("d").Match(Softmax(Relu(x), {.axis = axis})).Replace(Relu(x))),
               HasSubstr("attribute variable 'axis' is not used"));
-  EXPECT_THAT(why(Rule("e").Match(Relu(x)).Replace(Tanh(x))), HasSubstr("say with Lowers()"));
+  EXPECT_THAT(why(Rule("e").Match(Relu(x)).Replace(Tanh(x))),
+              HasSubstr("say with Lowers (in text: lowers)"));
   EXPECT_THAT(why(Rule("f").Match(AnyOf(Add(Relu(x), y), Relu(x))).Replace(Add(x, y)).Lowers("x")),
               HasSubstr("bound in some alternatives only"));
   EXPECT_THAT(why(Rule("g").Match(x).Replace(x)), HasSubstr("not an operation"));
