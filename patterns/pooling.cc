@@ -77,6 +77,24 @@ Rule Pooling(const char* name, Form form, int rank, const char* file = __builtin
       .RequireKernel();
 }
 
+// A row of weights viewed as a column, as exporters do before opset 13, whose softmax is along the
+// last axis: the softmax of a column.
+Rule ColumnOfRow(const char* name, int rank, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  Val x("x");
+  Dim B("B"), H("H"), T("T");
+  const bool heads = rank == 4;
+  auto column = [&](const Val& v) {
+    return heads ? Reshape(v, {.shape = {B, H, T, 1}}) : Reshape(v, {.shape = {B, T, 1}});
+  };
+  return Rule(name, file, line)
+      .Summary("the softmax of a row viewed as a column is that of the column")
+      .Match(column(Softmax(x, {.axis = rank - 1})))
+      .Where(heads ? ShapeIs(x, {B, H, 1, T}) : ShapeIs(x, {B, 1, T}))
+      .Replace(Softmax(column(x), {.axis = rank - 2}))
+      .Lowers("views of probabilities");
+}
+
 // What is left: every finite number is the only one of its row. Others are NaN, as x - x is.
 Rule SoftmaxOfOne() {
   Val x("x");
@@ -103,6 +121,8 @@ RuleSet PoolingRules() {
           Pooling("pooling-sum", Form::kSum, 3),
           Pooling("pooling-sum-of-heads", Form::kSum, 4),
           Pooling("pooling-image", Form::kImage, 4),
+          ColumnOfRow("pooling-column-of-row", 3),
+          ColumnOfRow("pooling-column-of-row-of-heads", 4),
           SoftmaxOfOne()};
 }
 

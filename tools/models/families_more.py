@@ -116,7 +116,7 @@ ALL_HEADS = dict(num_key_value_heads=4)
 FAMILIES = {
     **{kind.replace("-", "_"): text(kind) for kind in (
         "bert-generation", "eurobert", "gte", "jina_embeddings_v3", "nomic_bert", "mra", "xlm-roberta-xl",
-        "visual_bert")},
+        "visual_bert", "gpt-sw3", "markuplm", "roc_bert", "rwkv", "clip_text_model", "tipsv2_text_model")},
     "luke": text("luke", entity_vocab_size=50, entity_emb_size=24, use_entity_aware_attention=False),
     "yoso": text("yoso", use_expectation=True),
     "lilt": boxed_text("lilt", channel_shrink_ratio=2),
@@ -124,14 +124,16 @@ FAMILIES = {
     **{kind.replace("-", "_"): decoder(kind) for kind in (
         "apertus", "arcee", "bitnet", "diffllama", "doge", "exaone4", "hunyuan_v1_dense", "internlm3", "jais2", "lfm2",
         "ministral", "olmo3", "seed_oss", "vaultgemma", "cwm", "nanochat", "granite_swa", "gpt_neox_japanese",
-        "imagegpt", "modernbert-decoder", "mamba", "falcon_mamba")},
+        "imagegpt", "modernbert-decoder", "mamba", "falcon_mamba", "gemma3_text", "hrm_text", "iquestcoder",
+        "ministral3", "qwen3_vl_text", "recurrent_gemma", "xlstm")},
     "minicpm3": decoder("minicpm3", **ALL_HEADS),
     "youtu": decoder("youtu", **ALL_HEADS),
     "deepseek_v3": decoder("deepseek_v3", **ALL_HEADS, **BATCHED_EXPERTS),
     "gpt_oss": decoder("gpt_oss", layer_types=["sliding_attention", "full_attention"], **BATCHED_EXPERTS),
     **{kind: decoder(kind, **BATCHED_EXPERTS) for kind in (
         "mixtral", "olmoe", "flex_olmo", "qwen2_moe", "qwen3_moe", "phimoe", "granitemoe", "granitemoeshared",
-        "glm4_moe", "dots1")},
+        "glm4_moe", "dots1", "afmoe", "bailing_hybrid", "exaone_moe", "gemma4_text", "granitemoe_swa", "hunyuan_v1_moe",
+        "hy_v3", "jamba", "laguna", "mellum", "mimo_v2_flash", "minimax", "minimax_m2", "solar_open")},
     **{kind.replace("-", "_"): encoder_decoder(kind, BART) for kind in (
         "bigbird_pegasus", "mvp", "fsmt", "nllb-moe")},
     "pegasus_x": encoder_decoder("pegasus_x", BART, block_size=8, num_global_tokens=4),
@@ -142,6 +144,7 @@ FAMILIES = {
     "hiera": image("hiera", without=("num_attention_heads",), **HIERA),
     "pixio": image("pixio", without=("mlp_ratio",)),
     "dpt": image("dpt"),
+    **{kind: image(kind) for kind in ("clip_vision_model", "internvl_vision", "pixtral", "radio")},
     "sam_vision_model": image("sam_vision_model"),
     "aimv2_vision_model": image("aimv2_vision_model"),
     "mlcd_vision_model": image("mlcd_vision_model"),
