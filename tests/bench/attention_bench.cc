@@ -30,7 +30,6 @@ constexpr Shape kShapes[] = {
     {"Swin, last stage, bias", 1, 24, 24, 49, 49, 32, true, false, true, false},
     {"Swin 12x12, bias, mask", 64, 3, 3, 144, 144, 32, true, false, true, true},
     {"Swin 12x12, bias", 4, 12, 12, 144, 144, 32, true, false, true, false},
-    {"window 12x12", 4, 12, 12, 144, 144, 32, true, false, false, false},
     {"causal S=128", 1, 12, 12, 128, 128, 64, true, true, false, false},
     {"T5 bias S=128", 1, 8, 8, 128, 128, 64, false, false, true, false},
     {"decode, past 1023", 1, 12, 12, 1, 1024, 64, false, false, false, false},

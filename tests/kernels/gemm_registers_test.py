@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Disassembles the tiles of matrix products and looks for inner loops that keep vectors in memory.
+"""Disassembles the tiles of matrix products and of attention: inner loops must not keep vectors in memory, and attention's
+must fetch.
 
   gemm_registers_test.py OBJDUMP LIBRARY
 
 A compiler that does not unroll a loop over the registers of a tile indexes them in memory, at less than half the speed
-and without a word. An inner loop is what lies between a backward jump and its target, with a multiplication and without
+and without a word; it also leaves out fetches for which a function of their own was called. An inner loop is what lies between a backward jump and its target, with a multiplication and without
 another such jump in it. Exit status 77, which CTest counts as skipped, where the library has no such tiles.
 """
 
@@ -14,8 +15,8 @@ import sys
 
 FUNCTION = re.compile(r'^[0-9a-f]+ <(.*)>:$')
 INSTRUCTION = re.compile(r'^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$')
-# Tiles are called RunTile<rows, vectors, packed> and RunInt8Tile<rows, vectors>.
-TILE = re.compile(r'(?:^|::|\s)(RunTile<\d+, \d+, (?:true|false)>|RunInt8Tile<\d+, \d+>)')
+# Tiles are called RunTile<rows, vectors, packed> and RunInt8Tile<rows, vectors>, attention's Multiply<rows, vectors>.
+TILE = re.compile(r'(?:^|::|\s)(RunTile<\d+, \d+, (?:true|false)>|RunInt8Tile<\d+, \d+>|Multiply<\d+, \d+>)')
 MULTIPLIES = re.compile(r'^v(fmadd\w+ps|dpbf16ps)$')
 STACK_VECTOR = re.compile(r'\(%(rsp|rbp)[,)].*%[yz]mm|%[yz]mm.*\(%(rsp|rbp)[,)]')
 
@@ -61,16 +62,19 @@ def main():
     tile = TILE.search(name)
     if not tile:
       continue
-    for body in inner_loops(lines):
+    loops = list(inner_loops(lines))
+    if loops and tile.group(1).startswith('Multiply') and not any(i.startswith('prefetch') for _, i, _ in sum(loops, [])):
+      bad.append(f'{tile.group(1)}: no inner loop fetches')
+    for body in loops:
       tiles += 1
-      bad += [f'{tile.group(1)}: {instruction} {operands}' for _, instruction, operands in body
+      bad += [f'{tile.group(1)}: a vector in memory in {instruction} {operands}' for _, instruction, operands in body
               if STACK_VECTOR.search(operands)]
   if tiles == 0:
     print('no tiles with fused multiplication in the library')
     return 77
   print(f'{tiles} inner loops')
   for line in bad:
-    print(f'a vector in memory in {line}')
+    print(line)
   return 1 if bad else 0
 
 
