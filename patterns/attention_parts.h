@@ -113,6 +113,9 @@ inline bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
 // The layout of keys in a product that transposes them or not.
 inline std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
 
+// The rules of attention_cores.cc, in their order.
+RuleSet AttentionCoreRules();
+
 // Rules of attention_batches.cc.
 Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file = __builtin_FILE(),
                        int line = __builtin_LINE());

@@ -1,7 +1,7 @@
 // Layer norm and RMS norm from the parts that exporters write. `arithmetic` has brought means,
 // squares and quotients to one form; what is divided by the root of its mean square is an RMS norm,
 // and an RMS norm of x - mean(x) is a layer norm.
-#include "patterns/prelude.h"
+#include "patterns/norm_parts.h"
 
 namespace tenon::pattern {
 namespace {
@@ -15,8 +15,6 @@ bool AreLast(const I64s& axes, Value x) {
   }
   return true;
 }
-
-int64_t First(const I64s& axes) { return axes.empty() ? 0 : axes.front(); }
 
 // Has w an element for each one of x's axes from `axis` on, up to leading axes of extent 1?
 bool IsNormalizedShape(Value w, Value x, int64_t axis) {
@@ -33,29 +31,7 @@ bool IsNormalizedShape(Value w, Value x, int64_t axis) {
   return true;
 }
 
-// The dimensions of x from `axis` on.
-std::optional<Dims> NormalizedShape(Value x, int64_t axis) {
-  Type type = x.type();
-  if (!type.is_tensor() || axis < 0 || axis > type.rank()) return std::nullopt;
-  return Dims(type.dims().begin() + axis, type.dims().end());
-}
-
-Val InNormalizedShape(const Val& w, const Val& x, const Attr<int64_t>& axis) {
-  return Reshape(w, {.shape = Compute(NormalizedShape, x, axis)});
-}
-
-// sqrt(mean(x^2) + eps); without an epsilon it is 0.
-Val RootMeanSquare(const Val& square, const AttrArg<I64s>& axes, const Attr<float>& epsilon) {
-  Val mean = ReduceMean(square, {.axes = axes});
-  return Sqrt(AnyOf(Add(mean, Splat(epsilon)), mean.Let(epsilon, 0)));
-}
-
 bool IsPositive(double epsilon) { return epsilon > 0; }
-
-Val Square(const Val& x) { return Mul(x, x); }
-
-// x / r, also where 1 / r is shared
-Val Quotient(const Val& x, const Val& r) { return AnyOf(Div(x, r), Mul(x, Reciprocal(r))); }
 
 // w / r
 Val ScaledReciprocal(const Val& w, const Val& r) { return AnyOf(Div(w, r), Mul(w, Reciprocal(r))); }
@@ -231,212 +207,6 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
       .Lowers("scales and biases behind norms");
 }
 
-// ---- the channels of images: the norm of a transpose -------------------------------------------
-
-bool IsChannelAxis(const I64s& axes, Value x) {
-  return x.type().is_tensor() && x.type().rank() >= 4 && axes.size() == 1 && axes[0] == 1;
-}
-
-// Moves the axis to the end, and back.
-I64s ToLast(const I64s& axes, Value x) {
-  I64s perm;
-  for (int64_t i = 0; i < x.type().rank(); ++i) {
-    if (i != First(axes)) perm.push_back(i);
-  }
-  perm.push_back(First(axes));
-  return perm;
-}
-
-I64s FromLast(const I64s& axes, Value x) {
-  I64s perm;
-  const int64_t last = x.type().rank() - 1;
-  for (int64_t i = 0; i <= last; ++i) {
-    perm.push_back(i < First(axes) ? i : i == First(axes) ? last : i - 1);
-  }
-  return perm;
-}
-
-int64_t LastAxis(Value x) { return x.type().is_tensor() ? x.type().rank() - 1 : 0; }
-
-Rule RmsNormOfChannels() {
-  Val x("x");
-  Attr<I64s> axes("axes");
-  Attr<float> epsilon("epsilon");
-  Val moved = Transpose(x, {.perm = Compute(ToLast, axes, x)});
-  Val norm = RmsNorm(moved, {}, {.axis = Compute(LastAxis, x), .epsilon = epsilon});
-  return Rule("rms-norm-of-channels")
-      .Summary(
-          "an RMS norm over the channels of images is one over the last axis, between transposes")
-      .Match(Quotient(x, RootMeanSquare(Square(x), axes, epsilon)))
-      .Where(If("it is over the channels of images", IsChannelAxis, axes, x))
-      .Replace(Transpose(norm, {.perm = Compute(FromLast, axes, x)}))
-      .Lowers("norms in parts");
-}
-
-// Does perm bring the only one of `axes` to the end, and is only the last axis normalised?
-bool BringsToEnd(const I64s& perm, const I64s& axes, int64_t axis) {
-  return axes.size() == 1 && !perm.empty() && perm.back() == axes[0] &&
-         axis + 1 == static_cast<int64_t>(perm.size());
-}
-
-Rule LayerNormOfChannels() {
-  Val x("x"), w("w");
-  Attr<I64s> axes("axes"), perm("perm");
-  Attr<int64_t> axis("axis");
-  Attr<float> epsilon("epsilon");
-  Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
-  return Rule("layer-norm-of-channels")
-      .Summary("rms_norm(transpose(x - mean(x))) = layer_norm(transpose(x))")
-      .Match(RmsNorm(Transpose(centered, {.perm = perm}), Maybe(w),
-                     {.axis = axis, .epsilon = epsilon}))
-      .Where(If("the axis of the mean becomes the last one", BringsToEnd, perm, axes, axis))
-      .Replace(LayerNorm(Transpose(x, {.perm = perm}), w, {}, {.axis = axis, .epsilon = epsilon}));
-}
-
-// Has w an element for each one of the axis of transpose(x, perm) that was x's last one, and 1 on
-// all others?
-bool IsAlongLast(Value w, Value x, const I64s& perm) {
-  Type a = w.type(), b = x.type();
-  const auto rank = static_cast<int64_t>(perm.size());
-  if (!a.is_tensor() || !b.is_tensor() || b.rank() != rank || a.rank() > rank) return false;
-  const int64_t shift = rank - a.rank();
-  bool found = false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    const bool last = perm[static_cast<size_t>(i + shift)] == rank - 1;
-    found |= last;
-    if (last ? !DimExpr::ProvablyEqual(a.dim(i), b.dim(-1)) : !a.dim(i).is_constant(1))
-      return false;
-  }
-  return found;
-}
-
-bool IsLast(int64_t axis, Value x) { return axis == LastAxis(x); }
-
-enum class Moved { kRmsScale, kLayerScale, kLayerBias };
-
-// transpose(norm(x)) * w = transpose(norm(x, w)), and the same for a bias
-Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE(),
-               int line = __builtin_LINE()) {
-  Val x("x"), w("w"), b("b");
-  Attr<I64s> perm("perm");
-  Attr<int64_t> axis("axis");
-  Attr<float> epsilon("epsilon");
-  const bool rms = kind == Moved::kRmsScale, bias = kind == Moved::kLayerBias;
-  const Val& added = bias ? b : w;
-  Val in = InNormalizedShape(added, x, axis);
-  Val norm = rms    ? RmsNorm(x, {}, {.axis = axis, .epsilon = epsilon})
-             : bias ? LayerNorm(x, Maybe(w), {}, {.axis = axis, .epsilon = epsilon})
-                    : LayerNorm(x, {}, {}, {.axis = axis, .epsilon = epsilon});
-  Val made = rms    ? RmsNorm(x, in, {.axis = axis, .epsilon = epsilon})
-             : bias ? LayerNorm(x, w, in, {.axis = axis, .epsilon = epsilon})
-                    : LayerNorm(x, in, {}, {.axis = axis, .epsilon = epsilon});
-  Val transposed = Transpose(norm, {.perm = perm});
-  return Rule(name, file, line)
-      .Summary("a scale or bias behind the transpose of a norm belongs to the norm")
-      .Match(bias ? Add(transposed, added) : Mul(transposed, added))
-      .Where(If("only the last axis is normalised", IsLast, axis, x) &&
-             If("it has an element for each of the normalised axis", IsAlongLast, added, x, perm))
-      .Replace(Transpose(made, {.perm = perm}))
-      .Lowers("scales and biases beside norms");
-}
-
-// ---- groups of channels ------------------------------------------------------------------------
-
-// Is `split` x with its channels in groups: [B, G, …]?
-bool SplitsChannels(Value x, Value split, Value back) {
-  Type a = x.type(), b = split.type(), c = back.type();
-  if (!a.is_tensor() || !b.is_tensor() || !c.is_tensor() || a.rank() < 3 || b.rank() < 3 ||
-      a.rank() != c.rank() || !a.dim(1).is_constant() || !b.dim(1).is_constant() ||
-      !DimExpr::ProvablyEqual(a.dim(0), b.dim(0)))
-    return false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    if (!DimExpr::ProvablyEqual(a.dim(i), c.dim(i))) return false;
-  }
-  const int64_t groups = b.dim(1).constant();
-  return groups > 0 && a.dim(1).constant() % groups == 0;
-}
-
-std::optional<int64_t> GroupsOf(Value split) {
-  Type type = split.type();
-  if (!type.is_tensor() || type.rank() < 2 || !type.dim(1).is_constant() ||
-      type.dim(1).constant() < 1)
-    return std::nullopt;
-  return type.dim(1).constant();
-}
-
-// reshape(layer_norm(reshape(x, [B, G, …])))
-Rule GroupNormFromLayerNorm() {
-  Val x("x");
-  Attr<float> epsilon("epsilon");
-  Val split = Reshape(x, {.shape = kAny});
-  Val root = Reshape(LayerNorm(split, {}, {}, {.axis = 2, .epsilon = epsilon}), {.shape = kAny});
-  return Rule("group-norm")
-      .Summary("the layer norm of groups of channels")
-      .Match(root)
-      .Where(If("the channels are split into groups, and joined again", SplitsChannels, x, split,
-                root))
-      .Replace(GroupNorm(x, {}, {}, {.groups = Compute(GroupsOf, split), .epsilon = epsilon}));
-}
-
-// Has w one element for each channel of x: [C, 1, …] or [1, C, 1, …]?
-bool IsPerChannel(Value w, Value x) {
-  Type a = w.type(), b = x.type();
-  if (!a.is_tensor() || !b.is_tensor() || b.rank() < 3 || a.rank() > b.rank() ||
-      a.rank() + 1 < b.rank() || !b.dim(1).is_constant())
-    return false;
-  const int64_t channel = a.rank() - (b.rank() - 1);
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    if (i == channel ? !DimExpr::ProvablyEqual(a.dim(i), b.dim(1)) : !a.dim(i).is_constant(1))
-      return false;
-  }
-  return true;
-}
-
-std::optional<Dims> Channels(Value x) {
-  Type type = x.type();
-  if (!type.is_tensor() || type.rank() < 2) return std::nullopt;
-  return Dims{type.dim(1)};
-}
-
-Val AsChannels(const Val& w, const Val& x) { return Reshape(w, {.shape = Compute(Channels, x)}); }
-
-Rule GroupNormScale() {
-  Val x("x"), w("w");
-  Attr<int64_t> groups("groups");
-  Attr<float> epsilon("epsilon");
-  return Rule("group-norm-scale")
-      .Summary("group_norm(x) * w")
-      .Match(Mul(GroupNorm(x, {}, {}, {.groups = groups, .epsilon = epsilon}), w))
-      .Where(If("w has an element for each channel", IsPerChannel, w, x))
-      .Replace(GroupNorm(x, AsChannels(w, x), {}, {.groups = groups, .epsilon = epsilon}))
-      .Lowers("products");
-}
-
-Rule GroupNormBias() {
-  Val x("x"), w("w"), b("b");
-  Attr<int64_t> groups("groups");
-  Attr<float> epsilon("epsilon");
-  return Rule("group-norm-bias")
-      .Summary("group_norm(x, w) + b")
-      .Match(Add(GroupNorm(x, Maybe(w), {}, {.groups = groups, .epsilon = epsilon}), b))
-      .Where(If("b has an element for each channel", IsPerChannel, b, x))
-      .Replace(GroupNorm(x, w, AsChannels(b, x), {.groups = groups, .epsilon = epsilon}))
-      .Lowers("sums");
-}
-
-// The norm of every channel of images: as many groups as channels.
-Rule InstanceNorm() {
-  Val x("x"), w("w");
-  Attr<float> epsilon("epsilon");
-  return Rule("instance-norm")
-      .Summary("the norm of every channel of images, times a number for each")
-      .Match(Mul(LayerNorm(x, {}, {}, {.axis = 2, .epsilon = epsilon}), w))
-      .Where(RankAtLeast(x, 4) && If("w has an element for each channel", IsPerChannel, w, x))
-      .Replace(
-          GroupNorm(x, AsChannels(w, x), {}, {.groups = Compute(GroupsOf, x), .epsilon = epsilon}))
-      .Lowers("products");
-}
-
 // ---- mixed precision ---------------------------------------------------------------------------
 
 // f16 -> f32 -> norm -> f16: every kernel sums in f32 or wider anyway.
@@ -469,36 +239,31 @@ Rule NormInCasts(const char* name, bool layer, bool with_scale, bool with_bias,
 }  // namespace
 
 RuleSet NormRules() {
-  return {NormAsBatchNorm("norm-as-batch-norm", true, true),
-          NormAsBatchNorm("norm-as-batch-norm-without-bias", true, false),
-          NormAsBatchNorm("norm-as-batch-norm-without-scale", false, true),
-          NormAsBatchNorm("norm-as-batch-norm-alone", false, false),
-          NormScaleLast(),
-          RmsNormFromParts(),
-          RmsNormOfDifference(),
-          LayerNormFromRmsNorm(),
-          LayerNormOfCentered(),
-          LayerNormScale(),
-          LayerNormBias(),
-          RmsNormScale(),
-          SecondAffine("rms-norm-second-scale", Second::kRmsScale),
-          SecondAffine("layer-norm-second-scale", Second::kLayerScale),
-          SecondAffine("layer-norm-second-affine", Second::kLayerScaleAndBias),
-          SecondAffine("layer-norm-second-bias", Second::kLayerBias),
-          RmsNormOfChannels(),
-          LayerNormOfChannels(),
-          MovedNorm("moved-rms-norm-scale", Moved::kRmsScale),
-          MovedNorm("moved-layer-norm-scale", Moved::kLayerScale),
-          MovedNorm("moved-layer-norm-bias", Moved::kLayerBias),
-          GroupNormFromLayerNorm(),
-          GroupNormScale(),
-          GroupNormBias(),
-          InstanceNorm(),
-          NormInCasts("rms-norm-in-casts", false, false, false),
-          NormInCasts("rms-norm-in-casts-scale", false, true, false),
-          NormInCasts("layer-norm-in-casts", true, false, false),
-          NormInCasts("layer-norm-in-casts-scale", true, true, false),
-          NormInCasts("layer-norm-in-casts-bias", true, true, true)};
+  RuleSet rules = {NormAsBatchNorm("norm-as-batch-norm", true, true),
+                   NormAsBatchNorm("norm-as-batch-norm-without-bias", true, false),
+                   NormAsBatchNorm("norm-as-batch-norm-without-scale", false, true),
+                   NormAsBatchNorm("norm-as-batch-norm-alone", false, false),
+                   NormScaleLast(),
+                   RmsNormFromParts(),
+                   RmsNormOfDifference(),
+                   LayerNormFromRmsNorm(),
+                   LayerNormOfCentered(),
+                   LayerNormScale(),
+                   LayerNormBias(),
+                   RmsNormScale(),
+                   SecondAffine("rms-norm-second-scale", Second::kRmsScale),
+                   SecondAffine("layer-norm-second-scale", Second::kLayerScale),
+                   SecondAffine("layer-norm-second-affine", Second::kLayerScaleAndBias),
+                   SecondAffine("layer-norm-second-bias", Second::kLayerBias)};
+  for (Rule& rule : ChannelNormRules()) rules.push_back(std::move(rule));
+  for (Rule& rule : RuleSet{NormInCasts("rms-norm-in-casts", false, false, false),
+                            NormInCasts("rms-norm-in-casts-scale", false, true, false),
+                            NormInCasts("layer-norm-in-casts", true, false, false),
+                            NormInCasts("layer-norm-in-casts-scale", true, true, false),
+                            NormInCasts("layer-norm-in-casts-bias", true, true, true)}) {
+    rules.push_back(std::move(rule));
+  }
+  return rules;
 }
 
 }  // namespace tenon::pattern

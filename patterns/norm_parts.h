@@ -1,0 +1,39 @@
+// What the rules of norms have in common. Private to patterns.
+#ifndef TENON_PATTERNS_NORM_PARTS_H_
+#define TENON_PATTERNS_NORM_PARTS_H_
+
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+
+inline int64_t First(const I64s& axes) { return axes.empty() ? 0 : axes.front(); }
+
+// The dimensions of x from `axis` on.
+inline std::optional<Dims> NormalizedShape(Value x, int64_t axis) {
+  Type type = x.type();
+  if (!type.is_tensor() || axis < 0 || axis > type.rank()) return std::nullopt;
+  return Dims(type.dims().begin() + axis, type.dims().end());
+}
+
+inline Val InNormalizedShape(const Val& w, const Val& x, const Attr<int64_t>& axis) {
+  return Reshape(w, {.shape = Compute(NormalizedShape, x, axis)});
+}
+
+// sqrt(mean(x^2) + eps); without an epsilon it is 0.
+inline Val RootMeanSquare(const Val& square, const AttrArg<I64s>& axes,
+                          const Attr<float>& epsilon) {
+  Val mean = ReduceMean(square, {.axes = axes});
+  return Sqrt(AnyOf(Add(mean, Splat(epsilon)), mean.Let(epsilon, 0)));
+}
+
+inline Val Square(const Val& x) { return Mul(x, x); }
+
+// x / r, also where 1 / r is shared
+inline Val Quotient(const Val& x, const Val& r) { return AnyOf(Div(x, r), Mul(x, Reciprocal(r))); }
+
+// The rules of norm_channels.cc, in their order.
+RuleSet ChannelNormRules();
+
+}  // namespace tenon::pattern
+
+#endif  // TENON_PATTERNS_NORM_PARTS_H_
