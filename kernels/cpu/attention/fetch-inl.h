@@ -30,12 +30,12 @@ class FetchQueue {
   void Add(const float* at, int64_t row, int64_t rows, int64_t floats) {
     if (rows <= 0 || floats <= 0) return;
     if (row == floats) floats *= rows, rows = 1;
-    const auto address = reinterpret_cast<uintptr_t>(at);
-    const int64_t before = static_cast<int64_t>(address % kLine), row_bytes = row * kFloat;
+    const auto before = static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kLine);
+    const int64_t row_bytes = row * kFloat;
     // Where rows begin at different places of a line, all may need as much as the worst one does.
     const int64_t bytes = floats * kFloat + (row_bytes % kLine == 0 ? before : kLine - kFloat);
     Block& block = blocks_[end_++];
-    block = {reinterpret_cast<const char*>(address - address % kLine), row_bytes, rows,
+    block = {reinterpret_cast<const char*>(at) - before, row_bytes, rows,
              (bytes + kPair - 1) / kPair};
     if (rows == 1) block.row = kPair, block.rows = block.pairs, block.pairs = 1;
     left_ += block.rows * block.pairs;
