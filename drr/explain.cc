@@ -231,7 +231,12 @@ class Explainer {
     const int lost = alignment.wanted_ops - alignment.matched_ops;
     miss.matched_ops = alignment.wanted_ops - std::max(lost, static_cast<int>(wrong.size()));
     miss.wanted_ops = alignment.wanted_ops;
-    miss.cost = static_cast<double>(alignment.cost()) / alignment.wanted_ops;
+    // Of rules of one family, the one whose condition fails says more than one that wants something
+    // else than the op that is there.
+    const auto elsewhere = std::count_if(
+        alignment.mismatches.begin(), alignment.mismatches.end(),
+        [](const Mismatch& m) { return m.kind == Mismatch::Kind::kWrong && m.found != nullptr; });
+    miss.cost = static_cast<double>(alignment.cost() + elsewhere) / alignment.wanted_ops;
     miss.near = Meaningful(alignment);
     miss.nodes = NodesOf(alignment.ops);
     for (const Mismatch& m : alignment.mismatches) {

@@ -105,10 +105,14 @@ bool Matcher::MatchValue(const Goal& goal) {
                });
       }
       if (node.source->constant && !Likely(goal.edge, goal.value)) {
-        return Fail(goal.parent, [&] {
-          return fmt::format("{} is {}, the rule wants a constant '{}'", OperandOf(goal),
-                             Describe(goal.value), node.source->name);
-        });
+        if (!Fail(goal.parent, [&] {
+              return fmt::format("{} is {}, the rule wants a constant '{}'", OperandOf(goal),
+                                 Describe(goal.value), node.source->name);
+            })) {
+          return false;
+        }
+        mismatches_.back().found = goal.value.defining_op();
+        return true;
       }
       BindValue(n, goal.value);
       return EarlyConditions(n, goal.parent);

@@ -288,9 +288,10 @@ bool Matcher::UsesInside() {
               const std::vector<std::string> nodes =
                   DescribeAllLocations(*context_, op->location());
               const bool several = nodes.size() > 1 && nodes.size() < Location::kMaxFused;
-              return fmt::format("its result{} is also used by {} outside the match",
-                                 several ? fmt::format(" (that of {})", nodes.back()) : "",
-                                 DescribeOp(user));
+              return fmt::format(
+                  "its result{} is also used by {} outside the match",
+                  several ? fmt::format(" (that of {})", nodes.back()) : "",
+                  user->name() == "func.return" ? "func.return, as an output," : DescribeOp(user));
             })) {
           return false;
         }

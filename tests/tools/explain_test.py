@@ -207,6 +207,11 @@ LLAMA_CASES = [
      [f'stopped at {NORM}Pow: operand 0 is ten.add', 'the rule wants \'x\' again, which is ten.relu at planted\n']),
     ('a mean over rows', mean_over_rows, 'rms-norm',
      [f'stopped at {NORM}ReduceMean: the rule wants that the axes are the last ones, and axes is {{1}}']),
+    ('a mean over rows, asked of the family', mean_over_rows, 'norm',
+     [f'rms-norm: nearly at {NORM}Div: matched 4 of 5 ops; stopped at {NORM}ReduceMean: the rule wants that the axes']),
+    ('a root that is an output', lambda t: use_also(t, NORM + 'Sqrt'), 'norm',
+     [f'rms-norm: nearly at {NORM}Div: matched 4 of 5 ops; stopped at {NORM}Sqrt: its result is also used by func.return, '
+      'as an output, outside']),
     ('a normed tensor used twice', lambda t: use_also(t, NORM + 'Mul'), 'rms-norm-scale',
      [f'its result (that of {NORM}Mul) is also used by func.return']),
     ('a gate of another tensor', lambda t: insert_on(t, MLP + 'act_fn/Mul', 0, unary('ten.abs')), 'silu',
