@@ -22,6 +22,8 @@ constexpr int kMaxHops = 24;  // from an input to what says its range
 constexpr int64_t kMaxElements = 1 << 22;
 constexpr double kMostCompared = 9007199254740992;  // 2^53: integers up to it are doubles
 constexpr int64_t kShown = 16;                      // elements of an input in a message
+constexpr int64_t kNear = 4;                        // distances that every sample goes beyond
+constexpr int64_t kFar = 64;                        // … and that a long one does
 
 std::string NameOf(Operation* function, unsigned argument) {
   const Attribute attrs = function->attr("arg_attrs");
@@ -41,21 +43,52 @@ struct Use {
   std::set<int64_t> compared;  // numbers that it is compared with, within 2^53
 };
 
-// The numbers of a small constant that `op` compares `value` with.
-void AddCompared(Operation* op, Value value, Use& use) {
-  const std::string_view name = op->name();
-  if (name != "ten.equal" && !name.starts_with("ten.less") && !name.starts_with("ten.greater"))
-    return;
-  const Value other = op->operand(op->operand(0) == value ? 1 : 0);
-  const Operation* def = other.defining_op();
-  if (def == nullptr || !def->Has(Trait::kConstantLike)) return;
+bool IsComparison(const Operation& op) {
+  const std::string_view name = op.name();
+  return name == "ten.equal" || name.starts_with("ten.less") || name.starts_with("ten.greater");
+}
+
+// The number of a constant of one element.
+std::optional<int64_t> NumberOf(Value value) {
+  const Operation* def = value.defining_op();
+  if (def == nullptr || !def->Has(Trait::kConstantLike)) return std::nullopt;
   const Attribute elements = def->slot(0);
   if (!elements || elements.kind() != Attribute::Kind::kElements ||
-      elements.type().num_elements() != 1)
-    return;
+      elements.type().num_elements() != 1) {
+    return std::nullopt;
+  }
   const double number = elements.ElementAsDouble(0);
-  if (std::isnan(number)) return;
-  use.compared.insert(static_cast<int64_t>(std::clamp(number, -kMostCompared, kMostCompared)));
+  if (std::isnan(number)) return std::nullopt;
+  return static_cast<int64_t>(std::clamp(number, -kMostCompared, kMostCompared));
+}
+
+// The number of a small constant that `op` compares `value` with.
+void AddCompared(Operation* op, Value value, Use& use) {
+  if (!IsComparison(*op)) return;
+  const Value other = op->operand(op->operand(0) == value ? 1 : 0);
+  if (const std::optional<int64_t> number = NumberOf(other)) use.compared.insert(*number);
+}
+
+// The largest of the distances up to kFar that comparisons of integers have, as a number that they
+// compare with or that is added to what they compare; 0 if there is none.
+int64_t FarthestCompared(Operation* function) {
+  int64_t farthest = 0;
+  auto add = [&](Value value) {
+    const std::optional<int64_t> number = NumberOf(value);
+    if (number && std::abs(*number) <= kFar) farthest = std::max(farthest, std::abs(*number));
+  };
+  function->Walk([&](Operation* op) {
+    if (!IsComparison(*op)) return;
+    for (const OpOperand& operand : op->operands()) {
+      const Type type = operand.get().type();
+      if (!type.is_tensor() || IsFloat(type.dtype()) || type.dtype() == DType::kBool) return;
+      add(operand.get());
+      const Operation* def = operand.get().defining_op();
+      if (def == nullptr || (def->name() != "ten.add" && def->name() != "ten.sub")) continue;
+      for (const OpOperand& summand : def->operands()) add(summand.get());
+    }
+  });
+  return farthest;
 }
 
 void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
@@ -169,8 +202,12 @@ Tensor ToTensor(const onnx::TensorData& data) {
 absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
                                     const std::map<std::string, int64_t>& sizes) {
   const int64_t most = sizes.empty() ? kMaxElements : int64_t{1} << 31;
+  const int64_t farthest = kind == kLongSample ? FarthestCompared(function) : 0;
+  if (kind == kLongSample && farthest <= kNear)
+    return absl::NotFoundError("no distance is compared with");
   Sample sample;
   sample.sizes = ChooseSizes(function, sizes, [&](std::string_view symbol, size_t number) {
+    if (kind == kLongSample) return ContainsIgnoringCase(symbol, "batch") ? 1 : farthest + kNear;
     return SizeOfSymbol(symbol, number, kind);
   });
   if (kind > 1 && kind != kEdgeSample && sample.sizes.empty())

@@ -26,6 +26,10 @@ inline constexpr int kSampleKinds = 8;
 // integers that the program compares its input with, floats close to zero.
 inline constexpr int kEdgeSample = kSampleKinds;
 
+// Another one: longer than the distances that the program compares positions with (a window, the
+// bucket of a relative position). Not for functions that compare with none, or only with large ones.
+inline constexpr int kLongSample = kEdgeSample + 1;
+
 // The same sample for the same function and kind, everywhere. Integers respect what they are used
 // for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row
 // (but one of kEdgeSample). `sizes` says the size of some symbols, and then inputs may be large.

@@ -18,7 +18,7 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kSamples = 3;  // of those that suit the function, beside kEdgeSample
+constexpr size_t kSamples = 3;  // of those that suit the function, beside the two kinds more
 
 using Outputs = std::vector<Tensor>;
 
@@ -168,9 +168,9 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     if (!program.ok()) return skip(std::string(program.status().message()));
     state.samples.clear();
     std::string why = "no sample suits it";
-    const int kinds = options_.inputs.empty() ? kEdgeSample + 1 : 1;
+    const int kinds = options_.inputs.empty() ? kLongSample + 1 : 1;
     for (int kind = 0; kind < kinds; ++kind) {
-      if (kind != kEdgeSample && state.samples.size() >= kSamples) continue;
+      if (kind < kSampleKinds && state.samples.size() >= kSamples) continue;
       absl::StatusOr<Sample> sample = options_.inputs.empty() ? SampleInputs(before, kind)
                                                               : ReadInputs(before, options_.inputs);
       if (!sample.ok() && !options_.inputs.empty()) return sample.status();

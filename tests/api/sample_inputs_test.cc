@@ -101,6 +101,30 @@ func.func() <{arg_attrs = [{core.name = "ids"}, {core.name = "x"}], function_typ
   EXPECT_THAT(all, ::testing::Contains(::testing::Gt(1)));  // not taken for a mask
 }
 
+// Relative positions fall into buckets by their distance.
+TEST(SampleInputsTest, LongerThanComparedDistances) {
+  constexpr std::string_view kBuckets = R"(
+func.func() <{arg_attrs = [{core.name = "d"}], function_type = (tensor<?x?xi64, ["batch", "seq"]>) -> tensor<?x?xi1, ["batch", "seq"]>, sym_name = "main"}> ({
+^bb0(%d: tensor<?x?xi64, ["batch", "seq"]>):
+  %c = core.constant() <{value = dense<-16> : tensor<i64>}> : () -> tensor<i64>
+  %far = core.constant() <{value = dense<4096> : tensor<i64>}> : () -> tensor<i64>
+  %s = ten.add(%d, %c) : (tensor<?x?xi64, ["batch", "seq"]>, tensor<i64>) -> tensor<?x?xi64, ["batch", "seq"]>
+  %e = ten.less(%s, %far) : (tensor<?x?xi64, ["batch", "seq"]>, tensor<i64>) -> tensor<?x?xi1, ["batch", "seq"]>
+  func.return(%e) : (tensor<?x?xi1, ["batch", "seq"]>) -> ()
+}) : () -> ()
+)";
+  absl::StatusOr<Model> model = LoadFromBytes(kBuckets, "t");
+  ASSERT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<Sample> sample = SampleInputs(model->main(), kLongSample);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  EXPECT_EQ(sample->sizes.at("seq"), 20);
+
+  absl::StatusOr<Model> without = LoadFromBytes(kText, "t");
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(SampleInputs(without->main(), kLongSample).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
 TEST(SampleInputsTest, FolderMustBeComplete) {
   absl::StatusOr<Model> model = LoadFromBytes(kText, "t");
   ASSERT_TRUE(model.ok());
