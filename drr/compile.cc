@@ -4,6 +4,7 @@
 #include "drr/compiler.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/op_checks.h"
 
 namespace tenon::drr {
 
@@ -140,6 +141,10 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
     if (slot < 0) return Error(fmt::format("{} has no attribute '{}'", node.op, name));
     auto value = AddAttr(attr, def.attrs[slot].type, name, in_source, node.op);
     if (!value.ok()) return value.status();
+    if (value->kind == AttrCode::Kind::kLiteral && value->literal) {
+      const std::string wrong = CheckAttribute(def.attrs[slot], value->literal);
+      if (!wrong.empty()) return Error(fmt::format("{}: {}", node.op, wrong));
+    }
     value->slot = static_cast<uint16_t>(slot);
     code.attrs.push_back(*std::move(value));
     mentioned.insert(name);

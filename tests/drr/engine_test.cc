@@ -297,6 +297,8 @@ TEST_F(EngineTest, RegistrationRefusesBadRules) {
   EXPECT_THAT(why(Rule("i").Match(Relu(Relu(x))).Replace(Relu(x))), ::testing::StrEq("accepted"));
   EXPECT_THAT(why(Rule("j").Match(Relu(Relu(x))).Replace(nn::Gelu(x, {.approximate = kAny}))),
               HasSubstr("kAny"));
+  EXPECT_THAT(why(Rule("k").Match(Relu(nn::Gelu(x, {.approximate = "tan"}))).Replace(Relu(x))),
+              HasSubstr("nn.gelu: attribute 'approximate' must be"));
 }
 
 TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
