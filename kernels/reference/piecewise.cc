@@ -93,7 +93,7 @@ Kernel RefThresholdedRelu() {
               [](const RunArgs& args) {
                 const float alpha = args.get<ten::ThresholdedReluAttrs>().alpha;
                 return MapFloat(args, [alpha](auto v) {
-                  return v <= static_cast<decltype(v)>(alpha) ? decltype(v){0} : v;
+                  return v > static_cast<decltype(v)>(alpha) ? v : decltype(v){0};
                 });
               },
           .inplace_mask = 1};
