@@ -1,22 +1,13 @@
 // What can be said of a rule by looking at nothing else.
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <utility>
 
 #include "drr/compiler.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
 namespace tenon::drr {
-namespace {
-
-std::set<uint16_t> Intersection(const std::set<uint16_t>& a, const std::set<uint16_t>& b) {
-  std::set<uint16_t> both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
-  return both;
-}
-
-}  // namespace
 
 void Compiler::FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const {
   const Node& node = out_.nodes[edge.node];
@@ -61,53 +52,51 @@ absl::Status Compiler::FindClimbs() {
   return absl::OkStatus();
 }
 
-Bound Compiler::Always(uint16_t n) const {
+const Bound& Compiler::Always(uint16_t n, std::vector<std::optional<Bound>>& known) const {
+  if (known[n]) return *known[n];
   const Node& node = out_.nodes[n];
   Bound bound;
-  bound.nodes.insert(n);
+  bound.nodes.Insert(n);
   auto note = [&](const AttrCode& attr) {
-    if (attr.kind == AttrCode::Kind::kVariable) bound.attrs.insert(attr.variable);
+    if (attr.kind == AttrCode::Kind::kVariable) bound.attrs.Insert(attr.variable);
   };
   for (const AttrCode& attr : node.attrs) note(attr);
   if (node.kind == ValNode::Kind::kSplat) note(node.splat);
-  if (node.kind == ValNode::Kind::kLet) bound.attrs.insert(node.let_variable);
+  if (node.kind == ValNode::Kind::kLet) bound.attrs.Insert(node.let_variable);
   for (const auto& group : node.operands) {
     for (const Edge& edge : group) {
-      if (!edge.maybe) bound.Add(Always(edge.node));
+      if (!edge.maybe) bound.Add(Always(edge.node, known));
     }
   }
   for (size_t i = 0; i < node.alternatives.size(); ++i) {
-    Bound one = Always(node.alternatives[i].node);
+    const Bound& one = Always(node.alternatives[i].node, known);
     if (i == 0) {
       bound.Add(one);
       continue;
     }
-    uint16_t self = n;
-    bound.nodes = Intersection(bound.nodes, one.nodes);
-    bound.attrs = Intersection(bound.attrs, one.attrs);
-    bound.nodes.insert(self);
+    bound.nodes.Intersect(one.nodes);
+    bound.attrs.Intersect(one.attrs);
+    bound.nodes.Insert(n);
   }
-  return bound;
+  return known[n].emplace(std::move(bound));
 }
 
-absl::Status Compiler::CheckResult(uint16_t n, std::set<uint16_t>& seen) {
-  if (!seen.insert(n).second || out_.nodes[n].in_source) return absl::OkStatus();
-  Bound always;
-  for (const Edge& root : out_.roots) always.Add(Always(root.node));
+absl::Status Compiler::CheckResult(uint16_t n, const Bound& always, IndexSet& seen) {
+  if (!seen.Insert(n) || out_.nodes[n].in_source) return absl::OkStatus();
   const Node& node = out_.nodes[n];
   for (size_t g = 0; g < node.operands.size(); ++g) {
     for (const Edge& edge : node.operands[g]) {
-      if (out_.nodes[edge.node].in_source && !always.nodes.count(edge.node) &&
+      if (out_.nodes[edge.node].in_source && !always.nodes.Contains(edge.node) &&
           node.info->def().operands[g].arity == Arity::kSingle) {
         return Error(
             fmt::format("'{}' is bound in some alternatives only, and {} needs its operand '{}'",
                         NameOf(edge.node), node.source->op, node.info->def().operands[g].name));
       }
-      TENON_RETURN_IF_ERROR(CheckResult(edge.node, seen));
+      TENON_RETURN_IF_ERROR(CheckResult(edge.node, always, seen));
     }
   }
   auto check = [&](const AttrCode& attr) {
-    if (attr.kind == AttrCode::Kind::kVariable && !always.attrs.count(attr.variable)) {
+    if (attr.kind == AttrCode::Kind::kVariable && !always.attrs.Contains(attr.variable)) {
       return Error(fmt::format("attribute variable '{}' is not bound in every alternative",
                                out_.attr_names[attr.variable]));
     }
@@ -145,13 +134,18 @@ absl::Status Compiler::CheckVariables() {
       return Error(fmt::format("dimension '{}' is not bound by the match", out_.dim_names[v]));
     }
   }
-  std::set<uint16_t> seen;
-  for (const Edge& result : out_.results) TENON_RETURN_IF_ERROR(CheckResult(result.node, seen));
+  std::vector<std::optional<Bound>> known(out_.nodes.size());
+  Bound always;
+  for (const Edge& root : out_.roots) always.Add(Always(root.node, known));
+  IndexSet seen;
+  for (const Edge& result : out_.results) {
+    TENON_RETURN_IF_ERROR(CheckResult(result.node, always, seen));
+  }
   return absl::OkStatus();
 }
 
-std::pair<int, int> Compiler::CountOps(uint16_t n, std::set<uint16_t>& seen) const {
-  if (!seen.insert(n).second) return {0, 0};
+std::pair<int, int> Compiler::CountOps(uint16_t n, IndexSet& seen) const {
+  if (!seen.Insert(n)) return {0, 0};
   const Node& node = out_.nodes[n];
   int least = node.kind == ValNode::Kind::kOp ? 1 : 0, most = least;
   for (const auto& group : node.operands) {
@@ -162,19 +156,19 @@ std::pair<int, int> Compiler::CountOps(uint16_t n, std::set<uint16_t>& seen) con
     }
   }
   int best = -1, worst = 0;
-  std::set<uint16_t> before = seen;
+  const IndexSet before = seen;
   for (const Edge& edge : node.alternatives) {
-    std::set<uint16_t> branch = before;
+    IndexSet branch = before;
     auto [lo, hi] = CountOps(edge.node, branch);
     best = best < 0 ? lo : std::min(best, lo);
     worst = std::max(worst, hi);
-    seen.insert(branch.begin(), branch.end());
+    seen.Add(branch);
   }
   return {least + std::max(best, 0), most + worst};
 }
 
 absl::Status Compiler::CheckCost() {
-  std::set<uint16_t> seen;
+  IndexSet seen;
   int least = 0;
   for (const Edge& root : out_.roots) {
     auto [lo, hi] = CountOps(root.node, seen);

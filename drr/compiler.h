@@ -3,22 +3,52 @@
 #define TENON_DRR_COMPILER_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "drr/compiled.h"
 #include "fmt/format.h"
 
 namespace tenon::drr {
 
+// A set of indices of one rule: cheap to copy and to join.
+class IndexSet {
+ public:
+  // Was it not there yet?
+  bool Insert(uint16_t i) {
+    if (words_.size() <= i / 64u) words_.resize(i / 64u + 1, 0);
+    uint64_t& word = words_[i / 64u];
+    const uint64_t bit = uint64_t{1} << (i % 64u), before = word;
+    word |= bit;
+    return (before & bit) == 0;
+  }
+  bool Contains(uint16_t i) const {
+    return i / 64u < words_.size() && ((words_[i / 64u] >> (i % 64u)) & 1) != 0;
+  }
+  void Add(const IndexSet& other) {
+    if (words_.size() < other.words_.size()) words_.resize(other.words_.size(), 0);
+    for (size_t w = 0; w < other.words_.size(); ++w) words_[w] |= other.words_[w];
+  }
+  // Keeps what is in both.
+  void Intersect(const IndexSet& other) {
+    if (words_.size() > other.words_.size()) words_.resize(other.words_.size());
+    for (size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
+  }
+
+ private:
+  absl::InlinedVector<uint64_t, 4> words_;
+};
+
 // Node and attribute-variable indices.
 struct Bound {
-  std::set<uint16_t> nodes, attrs;
+  IndexSet nodes, attrs;
   void Add(const Bound& other) {
-    nodes.insert(other.nodes.begin(), other.nodes.end());
-    attrs.insert(other.attrs.begin(), other.attrs.end());
+    nodes.Add(other.nodes);
+    attrs.Add(other.attrs);
   }
 };
 
@@ -46,10 +76,11 @@ class Compiler {
   absl::Status FindClimbs();
   absl::Status CheckVariables();
   absl::Status CheckCost();
-  absl::Status CheckResult(uint16_t node, std::set<uint16_t>& seen);
+  absl::Status CheckResult(uint16_t node, const Bound& always, IndexSet& seen);
   void FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const;
-  Bound Always(uint16_t node) const;
-  std::pair<int, int> CountOps(uint16_t node, std::set<uint16_t>& seen) const;
+  // What every match of a node binds. `known`: by node, of those that were asked for before.
+  const Bound& Always(uint16_t node, std::vector<std::optional<Bound>>& known) const;
+  std::pair<int, int> CountOps(uint16_t node, IndexSet& seen) const;
   std::string NameOf(uint16_t node) const {
     const ValNode& source = *out_.nodes[node].source;
     return source.name.empty() ? ToString(ValRef{ValPtr(ValPtr(), &source), 0}) : source.name;

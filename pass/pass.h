@@ -18,6 +18,7 @@
 namespace tenon {
 
 struct RuleLog;
+class RuleCache;
 
 // Module properties that passes may need, establish or destroy.
 enum class ModuleProperty : uint32_t {
@@ -49,8 +50,9 @@ struct PassContext {
   std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
   std::string explain_rule;  // --explain=NAME: a pass of this name that `explains` reports
   std::function<void(std::string_view line)> report;  // may be empty
-  RuleLog* rule_log = nullptr;          // where rules fired and nearly fired (rule_log.h)
-  std::vector<std::string> rule_files;  // rules in text that `fuse` applies before its own
+  RuleLog* rule_log = nullptr;            // where rules fired and nearly fired (rule_log.h)
+  std::shared_ptr<RuleCache> rule_cache;  // what passes have compiled for those after them
+  std::vector<std::string> rule_files;    // rules in text that `fuse` applies before its own
   // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused
   // is not made. May be empty.
   std::function<bool(std::string_view rule, const Operation& op)> allow_rewrite;

@@ -88,22 +88,35 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
   return rules;
 }
 
-absl::Status RulePhase::Compile(Context& context, const std::vector<std::string>& files) {
-  if (compiled_for_ == &context && compiled_files_ == files) return absl::OkStatus();
+absl::StatusOr<std::shared_ptr<const drr::CompiledRules>> RuleCache::Find(
+    const pattern::Family& family, Context& context) {
+  if (context_ != &context) rules_.clear();
+  context_ = &context;
+  std::shared_ptr<const drr::CompiledRules>& rules = rules_[&family];
+  if (rules == nullptr) {
+    TENON_ASSIGN_OR_RETURN(drr::CompiledRules compiled,
+                           drr::CompiledRules::Create(pattern::RulesOf(family), context));
+    rules = std::make_shared<const drr::CompiledRules>(std::move(compiled));
+  }
+  return rules;
+}
+
+absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& files,
+                                PassContext& context) {
+  if (compiled_for_ == &ir && compiled_files_ == files) return absl::OkStatus();
   compiled_.clear();
   compiled_for_ = nullptr;
   for (const std::string& file : files) {
-    TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> read, ReadRules(file, context));
+    TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> read, ReadRules(file, ir));
     TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules,
-                           drr::CompiledRules::Create(std::move(read), context));
-    compiled_.push_back(std::move(rules));
+                           drr::CompiledRules::Create(std::move(read), ir));
+    compiled_.push_back(std::make_shared<const drr::CompiledRules>(std::move(rules)));
   }
+  if (context.rule_cache == nullptr) context.rule_cache = std::make_shared<RuleCache>();
   for (const pattern::Family* family : families_) {
-    TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules,
-                           drr::CompiledRules::Create(pattern::RulesOf(*family), context));
-    compiled_.push_back(std::move(rules));
+    TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(), context.rule_cache->Find(*family, ir));
   }
-  compiled_for_ = &context;
+  compiled_for_ = &ir;
   compiled_files_ = files;
   return absl::OkStatus();
 }
@@ -112,10 +125,11 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
   std::vector<std::string> files = files_;
   if (with_rule_files_)
     files.insert(files.end(), context.rule_files.begin(), context.rule_files.end());
-  if (absl::Status status = Compile(op->context(), files); !status.ok())
+  if (absl::Status status = Compile(op->context(), files, context); !status.ok())
     return EmitError(op->context(), Location(), std::string(status.message()));
   PassResult result;
-  for (const drr::CompiledRules& rules : compiled_) {
+  for (const std::shared_ptr<const drr::CompiledRules>& compiled : compiled_) {
+    const drr::CompiledRules& rules = *compiled;
     RuleLog before;
     if (context.rule_log != nullptr) {
       before.wanted = context.rule_log->wanted;
@@ -138,9 +152,9 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
 }
 
 absl::Status RulePhase::FindMisses(Operation* op, PassContext& context) {
-  TENON_RETURN_IF_ERROR(Compile(op->context(), context.rule_files));
-  for (const drr::CompiledRules& rules : compiled_)
-    drr::FindMisses(rules, op, context.target, *context.rule_log);
+  TENON_RETURN_IF_ERROR(Compile(op->context(), context.rule_files, context));
+  for (const std::shared_ptr<const drr::CompiledRules>& rules : compiled_)
+    drr::FindMisses(*rules, op, context.target, *context.rule_log);
   return absl::OkStatus();
 }
 

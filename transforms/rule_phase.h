@@ -2,6 +2,8 @@
 #ifndef TENON_TRANSFORMS_RULE_PHASE_H_
 #define TENON_TRANSFORMS_RULE_PHASE_H_
 
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +17,19 @@ namespace tenon {
 // The rules of a text file; their family is the file.
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context);
 
+// Families of rules as compiled for the Context that was asked for last.
+class RuleCache {
+ public:
+  absl::StatusOr<std::shared_ptr<const drr::CompiledRules>> Find(const pattern::Family& family,
+                                                                 Context& context);
+
+ private:
+  const Context* context_ = nullptr;
+  std::map<const pattern::Family*, std::shared_ptr<const drr::CompiledRules>> rules_;
+};
+
 // One run to a fixed point for each family, in order. Rules are compiled on first use for the
-// Context of the IR.
+// Context of the IR, families once for all passes of a run.
 class RulePhase {
  public:
   // `with_rule_files`: the rules of PassContext::rule_files come first.
@@ -30,12 +43,12 @@ class RulePhase {
   absl::Status FindMisses(Operation* op, PassContext& context);
 
  private:
-  absl::Status Compile(Context& context, const std::vector<std::string>& files);
+  absl::Status Compile(Context& ir, const std::vector<std::string>& files, PassContext& context);
 
   std::vector<const pattern::Family*> families_;
   bool with_rule_files_;
   std::vector<std::string> files_;
-  std::vector<drr::CompiledRules> compiled_;
+  std::vector<std::shared_ptr<const drr::CompiledRules>> compiled_;
   const Context* compiled_for_ = nullptr;
   std::vector<std::string> compiled_files_;
 };
