@@ -56,8 +56,7 @@ PackedWeights::PackedWeights(Options options)
   }
 }
 
-const SourceFile* PackedWeights::FileOf(const Tensor& constant) const {
-  const std::span<const std::byte> bytes = BytesOf(constant);
+const SourceFile* PackedWeights::FileOf(std::span<const std::byte> bytes) const {
   for (const SourceFile& file : options_.files) {
     if (bytes.data() >= file.bytes.data() &&
         bytes.data() + bytes.size() <= file.bytes.data() + file.bytes.size())
@@ -94,7 +93,7 @@ WeightKey PackedWeights::KeyOf(std::span<const Tensor> from, std::string_view la
   std::string text(layout);
   text += fmt::format("\n{}", bytes);
   for (const Tensor& tensor : from) {
-    const SourceFile* file = FileOf(tensor);
+    const SourceFile* file = FileOf(BytesOf(tensor));
     if (file == nullptr) {
       const WeightKey content = HashOf(BytesOf(tensor));
       text += fmt::format("\n{} {:016x}{:016x}", tensor.num_bytes(), content.high, content.low);
@@ -150,6 +149,11 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
   }
   absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
   if (!memory.ok()) return nullptr;
+  // Around each place that has been sampled the system may have mapped a megabyte or two.
+  constexpr size_t kLarge = size_t{8} << 20;
+  for (const Tensor& tensor : from) {
+    if (tensor.num_bytes() >= kLarge) Release(BytesOf(tensor));
+  }
   if (!fill(memory->get())) return nullptr;
   const kernels::PackedBytes packed = *std::move(memory);
   ++stats_.packed;
@@ -157,11 +161,15 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
   Known known{std::string(layout), bytes, {}, packed};
   for (const Tensor& tensor : from) {
     known.from.push_back({tensor.data(), tensor.num_bytes(), tensor.owner()});
-    if (FileOf(tensor) != nullptr) DropPages(BytesOf(tensor));
+    Release(BytesOf(tensor));
   }
   known_.emplace(hash, std::move(known));
   if (key) Use(*key, bytes, packed);
   return packed;
+}
+
+void PackedWeights::Release(std::span<const std::byte> bytes) const {
+  if (FileOf(bytes) != nullptr) DropPages(bytes);
 }
 
 void PackedWeights::Use(const WeightKey& key, size_t bytes, kernels::PackedBytes packed) {
@@ -243,6 +251,12 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
     for (const auto& [view, data] : replaced) view->data = data;
     return memory;
   });
+}
+
+void PrepareWeights::Release(int input, size_t begin, size_t end) {
+  // Of the view: of what has been copied the copy, which is in no file.
+  const auto* data = static_cast<const std::byte*>(inputs_[static_cast<size_t>(input)].data);
+  weights_.store().Release({data + begin, end - begin});
 }
 
 }  // namespace tenon

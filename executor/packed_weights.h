@@ -42,6 +42,8 @@ class PackedWeights {
   // no memory, for this or for `fill`, which then returns false.
   kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
                             const std::function<bool(std::byte*)>& fill);
+  // Of bytes of a constant that nobody is reading: they leave the memory if they lie in a file.
+  void Release(std::span<const std::byte> bytes) const;
   // Writes what was packed since the last call, if there is a cache folder.
   void Save();
 
@@ -67,7 +69,7 @@ class PackedWeights {
   };
 
   // The file that a constant lies in; null: none.
-  const SourceFile* FileOf(const Tensor& constant) const;
+  const SourceFile* FileOf(std::span<const std::byte> bytes) const;
   kernels::PackedBytes FindInMemory(uint64_t hash, std::span<const Tensor> from,
                                     std::string_view layout, size_t bytes);
   WeightKey KeyOf(std::span<const Tensor> from, std::string_view layout, size_t bytes);
@@ -98,6 +100,7 @@ class InstructionWeights {
 
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                             const std::function<bool(std::byte*)>& fill);
+  PackedWeights& store() const { return *store_; }
   // No Pack of this input will need its bytes any more (Kernel::packs_once).
   void Done(int input);
 
@@ -121,6 +124,7 @@ class PrepareWeights : public kernels::WeightStore {
                             const std::function<void(std::byte*)>& fill) override;
   // Was something made of this input? Then the kernel does not read it when it runs.
   bool packed(size_t input) const { return packed_[input]; }
+  void Release(int input, size_t begin, size_t end) override;
 
  private:
   const kernels::Kernel& kernel_;

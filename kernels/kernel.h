@@ -116,6 +116,9 @@ class WeightStore {
   // Only `fill` reads inputs `from`: at other times their bytes need not be in memory.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
+  // For `fill`, which has read bytes [begin, end) of an input and will not do so again: they need
+  // not stay in memory while it goes on.
+  virtual void Release(int /*input*/, size_t /*begin*/, size_t /*end*/) {}
 };
 
 // What Prepare sees. Shapes and dtypes are final; `data` is set only for inputs that are constant
@@ -130,6 +133,9 @@ struct PrepareArgs {
   // Bytes computed from constant inputs, in a layout of the kernel's own: see WeightStore::Pack.
   PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                    const std::function<void(std::byte*)>& fill) const;
+  void Release(int input, size_t begin, size_t end) const {
+    if (weights != nullptr) weights->Release(input, begin, end);
+  }
   // Set by Prepare: scratch bytes Run needs (64-byte aligned, planned into the arena).
   size_t scratch_bytes = 0;
 };

@@ -53,10 +53,15 @@ KernelStatus PrepareProduct(PrepareArgs& args, ProductState& s) {
         args.Pack(kFrom, LayoutOf(s), static_cast<size_t>(matrices) * each * sizeof(float),
                   [&](std::byte* out) {
                     for (int64_t i = 0; i < matrices; ++i) {
-                      const GemmMatrix matrix = {b.as<float>() + i * s.k * s.n, s.b_row, s.b_col};
-                      cpu::PackB(matrix, s.k, s.n,
+                      const int64_t at = i * s.k * s.n;
+                      const auto bytes = [at](int64_t floats) {
+                        return static_cast<size_t>(at + floats) * sizeof(float);
+                      };
+                      cpu::PackB({b.as<float>() + at, s.b_row, s.b_col}, s.k, s.n,
                                  reinterpret_cast<float*>(out) + static_cast<size_t>(i) * each,
-                                 *args.device->parallel);
+                                 *args.device->parallel, [&](int64_t first, int64_t last) {
+                                   args.Release(1, bytes(first), bytes(last));
+                                 });
                     }
                   });
     if (s.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");

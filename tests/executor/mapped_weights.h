@@ -27,9 +27,9 @@ inline Tensor Weights(float first, int64_t n = 100'000) {
   return t;
 }
 
-inline void WriteWeights(const std::filesystem::path& path, float first) {
+inline void WriteWeights(const std::filesystem::path& path, float first, int64_t n = 100'000) {
   std::filesystem::create_directories(path.parent_path());
-  const Tensor w = Weights(first);
+  const Tensor w = Weights(first, n);
   std::ofstream out(path, std::ios::binary);
   out.write(std::string(64, 'h').data(), 64);
   out.write(w.as<char>(), static_cast<std::streamsize>(w.num_bytes()));

@@ -348,6 +348,37 @@ TEST_F(PackedWeightsTest, ProgramsShareAStore) {
   EXPECT_EQ(warm->stats().from_disk, 1);
 }
 
+// What a kernel has read of a large constant leaves the memory while it packs the rest.
+TEST_F(PackedWeightsTest, PagesLeaveAsTheyArePacked) {
+  const fs::path path = folder_ / "model.onnx";
+  const int64_t n = 4'000'000;
+  WriteWeights(path, 1, n);
+  MappedWeights mapped(path);
+  const std::shared_ptr<PackedWeights> store = Make({mapped.source}, /*on_disk=*/false);
+  InstructionWeights weights(store, {{}, {mapped.weights, nullptr}});
+  kernels::Kernel kernel;
+  kernel.unaligned_inputs = 0b10;
+  std::vector<kernels::TensorView> views = {{}, mapped.weights.view()};
+  PrepareWeights prepare(kernel, weights, views);
+  constexpr int kFrom[] = {1};
+  constexpr int64_t kPart = 400'000;
+  // Beside the part at hand what the system maps around what is touched.
+  const size_t most = mapped.weights.num_bytes() / 4096 / 3;
+  const kernels::PackedBytes packed =
+      prepare.Pack(kFrom, "copy", mapped.weights.num_bytes(), [&](std::byte* out) {
+        for (int64_t first = 0; first < n; first += kPart) {
+          const size_t begin = static_cast<size_t>(first) * sizeof(float);
+          const size_t end = static_cast<size_t>(first + kPart) * sizeof(float);
+          std::memcpy(out + begin, static_cast<const std::byte*>(views[1].data) + begin,
+                      end - begin);
+          EXPECT_LE(mapped.resident_pages(), most);
+          prepare.Release(1, begin, end);
+        }
+      });
+  ASSERT_NE(packed, nullptr);
+  EXPECT_EQ(std::memcmp(packed.get(), Weights(1, n).data(), mapped.weights.num_bytes()), 0);
+}
+
 // Weights that lie anywhere in a model's file: packed, read as they are, by several instructions.
 TEST(MisalignedConstants, GiveTheSameResults) {
   const std::string text =

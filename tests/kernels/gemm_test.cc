@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 
@@ -117,6 +118,34 @@ TEST_F(GemmTest, Depths) {
     Check(9, 20, k, {.pack_a = true, .residual = true, .residual_in_c = true});
     Check(9, 20, k, {.residual = true, .residual_in_c = true, .activation = ActivationKind::kRelu});
     Check(5, 16, k, {.accumulate = true});
+  }
+}
+
+// Of more than a part, in either order, from any address: the same, and every element is read once.
+TEST_F(GemmTest, PackingInParts) {
+  const int64_t k = 1031, n = 2100, size = k * n;
+  const Buffer values = Random(size);
+  std::vector<std::byte> moved(values.size() * sizeof(float) + 1);
+  for (const bool transposed : {false, true}) {
+    for (const size_t offset : {size_t{0}, size_t{1}}) {
+      std::memcpy(moved.data() + offset, values.data(), values.size() * sizeof(float));
+      const GemmMatrix b = {reinterpret_cast<const float*>(moved.data() + offset),
+                            transposed ? 1 : n, transposed ? k : 1};
+      const auto whole = Allocate(PackedBytesOfB(k, n)), parts = Allocate(PackedBytesOfB(k, n));
+      PackB(b, k, n, whole.get(), 0, GemmPanels(n));
+      ThreadPool pool(2);
+      int64_t read = 0, count = 0;
+      PackB(b, k, n, parts.get(), pool, [&](int64_t first, int64_t last) {
+        EXPECT_EQ(first, read);
+        read = last;
+        ++count;
+        std::memset(moved.data() + offset + static_cast<size_t>(first) * sizeof(float), 0xff,
+                    static_cast<size_t>(last - first) * sizeof(float));
+      });
+      EXPECT_EQ(read, size);
+      EXPECT_GT(count, 1);
+      EXPECT_EQ(std::memcmp(whole.get(), parts.get(), PackedBytesOfB(k, n)), 0) << transposed;
+    }
   }
 }
 

@@ -117,15 +117,24 @@ inline std::string WhyNot(const Kernel& kernel, const Case& c) {
   return kernel.supports({inputs, outputs, {constant.get(), inputs.size()}, c.attrs.get()});
 }
 
-// Keeps what a kernel packs, and which inputs of.
+// Keeps what a kernel packs, and which inputs of. What it releases is destroyed there and then.
 class TestWeightStore final : public WeightStore {
  public:
+  explicit TestWeightStore(std::span<const TensorView> inputs) : inputs_(inputs) {}
+
   PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                    const std::function<void(std::byte*)>& fill) override {
     packed.insert(from.begin(), from.end());
     return PrepareArgs().Pack(from, layout, bytes, fill);
   }
+  void Release(int input, size_t begin, size_t end) override {
+    auto* bytes = static_cast<std::byte*>(inputs_[static_cast<size_t>(input)].data);
+    std::memset(bytes + begin, 0xff, end - begin);
+  }
   std::set<int> packed;
+
+ private:
+  const std::span<const TensorView> inputs_;
 };
 
 // Prepares and runs twice (state must be reusable); results land in c.outputs. Inputs that
@@ -143,7 +152,7 @@ inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int 
   for (TensorView& v : no_data) v.data = nullptr;
   PrepareArgs prepare = {
       .inputs = seen, .outputs = no_data, .attrs = c.attrs.get(), .device = &device};
-  TestWeightStore weights;
+  TestWeightStore weights(inputs);
   prepare.weights = &weights;
   std::shared_ptr<KernelState> state;
   if (kernel.prepare != nullptr) {

@@ -259,32 +259,37 @@ size_t PackedBytesOfB(int64_t k, int64_t n) {
   return static_cast<size_t>(GemmPanels(n) * Kernels().panel * k) * sizeof(float);
 }
 
-void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end) {
+namespace {
+
+// Rows [top, bottom) of panels [begin, end).
+void PackPanels(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin,
+                int64_t end, int64_t top, int64_t bottom) {
   const GemmKernels& kernels = Kernels();
-  const int64_t panel = kernels.panel;
+  const int64_t panel = kernels.panel, rows = bottom - top;
   const bool aligned = reinterpret_cast<uintptr_t>(b.data) % alignof(float) == 0;
   std::vector<float> columns;  // of a panel, where they are not aligned
   for (int64_t i = begin; i < end; ++i) {
     const int64_t cols = std::min(panel, n - i * panel);
-    float* out = packed + i * panel * k;
-    const float* in = b.data + i * panel * b.col;
+    float* out = packed + i * panel * k + top * panel;
+    const float* in = b.data + i * panel * b.col + top * b.row;
     if (b.col == 1) {
-      for (int64_t p = 0; p < k; ++p, out += panel) {
+      for (int64_t p = 0; p < rows; ++p, out += panel) {
         std::memcpy(out, in + p * b.row, static_cast<size_t>(cols) * sizeof(float));
         std::fill(out + cols, out + panel, 0.0f);
       }
     } else if (b.row == 1) {
       if (aligned) {
-        kernels.pack_columns(in, b.col, k, cols, out);
+        kernels.pack_columns(in, b.col, rows, cols, out);
         continue;
       }
-      columns.resize(static_cast<size_t>(panel * k));
+      columns.resize(static_cast<size_t>(panel * rows));
       for (int64_t j = 0; j < cols; ++j) {
-        std::memcpy(columns.data() + j * k, in + j * b.col, static_cast<size_t>(k) * sizeof(float));
+        std::memcpy(columns.data() + j * rows, in + j * b.col,
+                    static_cast<size_t>(rows) * sizeof(float));
       }
-      kernels.pack_columns(columns.data(), k, k, cols, out);
+      kernels.pack_columns(columns.data(), rows, rows, cols, out);
     } else {
-      for (int64_t p = 0; p < k; ++p, out += panel) {
+      for (int64_t p = 0; p < rows; ++p, out += panel) {
         for (int64_t j = 0; j < cols; ++j) {
           std::memcpy(out + j, in + p * b.row + j * b.col, sizeof(float));
         }
@@ -294,10 +299,45 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t beg
   }
 }
 
+// Panels, of so many rows, that are worth a thread of their own.
+int64_t PackingGrain(int64_t rows) {
+  return std::max<int64_t>(1, 65536 / std::max<int64_t>(1, rows * GemmPanel()));
+}
+
+}  // namespace
+
+void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end) {
+  PackPanels(b, k, n, packed, begin, end, 0, k);
+}
+
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel) {
-  const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k * GemmPanel()));
-  parallel(GemmPanels(n), grain,
+  parallel(GemmPanels(n), PackingGrain(k),
            [&](int64_t begin, int64_t end) { PackB(b, k, n, packed, begin, end); });
+}
+
+void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel,
+           const std::function<void(int64_t first, int64_t last)>& read) {
+  constexpr int64_t kPartFloats = int64_t{1} << 20;
+  const int64_t panels = GemmPanels(n), panel = GemmPanel();
+  if (b.col == 1) {
+    const int64_t parts = std::clamp<int64_t>(k * n / kPartFloats, 1, k);
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t top = k * i / parts, bottom = k * (i + 1) / parts;
+      parallel(panels, PackingGrain(bottom - top), [&](int64_t begin, int64_t end) {
+        PackPanels(b, k, n, packed, begin, end, top, bottom);
+      });
+      read(top * n, bottom * n);
+    }
+    return;
+  }
+  const int64_t parts = std::clamp<int64_t>(k * n / kPartFloats, 1, panels);
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t first = panels * i / parts, last = panels * (i + 1) / parts;
+    parallel(last - first, PackingGrain(k), [&](int64_t begin, int64_t end) {
+      PackPanels(b, k, n, packed, first + begin, first + end, 0, k);
+    });
+    read(first * panel * k, std::min(n, last * panel) * k);
+  }
 }
 
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {

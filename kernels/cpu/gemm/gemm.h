@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "kernels/activation.h"
@@ -68,6 +69,10 @@ size_t PackedBytesOfB(int64_t k, int64_t n);
 // aligned. The elements of b may lie at any address.
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end);
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel);
+// The same of a dense b, a few MB of it at a time. `read` is told of each such part, elements
+// [first, last) as they lie in memory, when nobody will read it again.
+void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel,
+           const std::function<void(int64_t first, int64_t last)>& read);
 
 // Rows of a that are a multiple of 4 KiB apart fall into the same set of the cache. Where it has
 // not nearly as many ways as a tile has rows, packing pays. It is needed where the columns of a are
