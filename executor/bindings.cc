@@ -42,6 +42,11 @@ absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> in
 bool Bindings::Unify(DimExpr dim, int64_t extent) {
   if (dim.is_constant()) return dim.constant() == extent;
   if (dim.is_unknown()) return true;
+  if (dim.kind() == DimExpr::Kind::kSymbol) {
+    if (const std::optional<int64_t> value = Find(dim.symbol())) return *value == extent;
+    Bind(dim.symbol(), extent);
+    return true;
+  }
   std::vector<std::string_view> symbols;
   dim.CollectSymbols(symbols);
   std::string_view open;
@@ -55,10 +60,6 @@ bool Bindings::Unify(DimExpr dim, int64_t extent) {
   if (num_open == 0) {
     const std::optional<int64_t> value = dim.Evaluate(lookup());
     return value && *value == extent;
-  }
-  if (dim.kind() == DimExpr::Kind::kSymbol) {
-    Bind(open, extent);
-    return true;
   }
   auto at = [&](int64_t value) {
     return dim.Evaluate(

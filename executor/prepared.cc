@@ -81,43 +81,48 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
                                                          kernels::DeviceContext& device,
                                                          std::span<const TensorView> inputs,
                                                          std::span<const int64_t> symbols,
-                                                         const PlanFn& plan_for) {
+                                                         const PlanFn& plan_for,
+                                                         const Prepared* earlier) {
   std::unique_ptr<Prepared> p(new Prepared);
   p->parallel_ = device.parallel;
   p->staging_ = device.staging;
   p->places_ = PlacesInSets(program, walk);
   p->symbols_.assign(symbols.begin(), symbols.end());
   p->bindings_ = walk.bindings();
+  const size_t num_instructions = program.instructions.size();
+  p->prepared_calls_.resize(num_instructions);
+  if (earlier != nullptr) {
+    p->steps_.reserve(earlier->steps_.size());
+    p->views_.reserve(earlier->views_.size());
+    p->arena_patches_.reserve(earlier->arena_patches_.size());
+  }
   for (const TensorView& input : inputs) {
     p->dtypes_.push_back(input.dtype);
     p->ranks_.push_back(input.shape.size());
     p->key_.insert(p->key_.end(), input.shape.begin(), input.shape.end());
   }
-  std::vector<int64_t> scratch(program.instructions.size(), 0);
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
+  std::vector<int64_t> scratch(num_instructions, 0);
+  for (size_t i = 0; i < num_instructions; ++i) {
     const Instruction& instruction = program.instructions[i];
     if (instruction.is_control()) {
       p->steps_.push_back({.run = nullptr, .args = {}, .instruction = static_cast<int>(i)});
       continue;
     }
     if (instruction.kind != Instruction::Kind::kCall) continue;
+    PreparedCall& call = p->prepared_calls_[i];
+    call.attrs = walk.attrs(i);
     if (NothingToDo(instruction, walk)) continue;
-    std::vector<TensorView> in, out;
-    for (int number : instruction.kernel_inputs)
-      in.push_back(number < 0 ? TensorView() : walk.view(number));
-    for (int number : instruction.results) out.push_back(walk.view(number));
+    if (walk.is_same(i) && earlier->prepared_calls_[i].prepared) {
+      call = earlier->prepared_calls_[i];
+    } else {
+      TENON_RETURN_IF_ERROR(walk.PrepareKernel(instruction, call));
+    }
     RunStep step;
     step.run = instruction.kernel.run;
     step.instruction = static_cast<int>(i);
-    p->attrs_.push_back(walk.attrs(i));
-    step.args.attrs = p->attrs_.back().get();
-    std::shared_ptr<kernels::KernelState> state;
-    size_t scratch_bytes = 0;
-    TENON_RETURN_IF_ERROR(
-        walk.PrepareKernel(instruction, step.args.attrs, in, out, state, scratch_bytes));
-    step.args.state = state.get();
-    scratch[i] = static_cast<int64_t>(scratch_bytes);
-    if (state != nullptr) p->states_.push_back(std::move(state));
+    step.args.attrs = call.attrs.get();
+    step.args.state = call.state.get();
+    scratch[i] = static_cast<int64_t>(call.scratch_bytes);
     p->steps_.push_back(step);
   }
   TENON_ASSIGN_OR_RETURN(p->plan_, plan_for(scratch));

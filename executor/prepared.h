@@ -39,12 +39,16 @@ class Prepared {
 
   enum class Port : uint8_t { kInput, kOutput };
 
-  // `walk` has been prepared for `inputs`. `device` runs the kernels later.
+  // `walk` has been prepared for `inputs`, from `earlier`, of the same session, if that is not
+  // null: the two share the states of kernels that see the same. `device` runs the kernels later.
   static absl::StatusOr<std::unique_ptr<Prepared>> Make(const ProgramImpl& program, Walk& walk,
                                                         kernels::DeviceContext& device,
                                                         std::span<const kernels::TensorView> inputs,
                                                         std::span<const int64_t> symbols,
-                                                        const PlanFn& plan_for);
+                                                        const PlanFn& plan_for,
+                                                        const Prepared* earlier);
+  // For a walk for other inputs.
+  EarlierWalk walked() const { return {values_, prepared_calls_, &bindings_}; }
 
   // Was it made for inputs of these shapes, and these values of outer symbols?
   bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols) const;
@@ -106,9 +110,8 @@ class Prepared {
   Bindings bindings_;  // for control flow
   std::vector<DType> dtypes_;
   std::vector<size_t> ranks_;
-  std::vector<WalkedValue> values_;  // shapes, and plan-time data
-  std::vector<std::shared_ptr<const void>> attrs_;
-  std::vector<std::shared_ptr<kernels::KernelState>> states_;
+  std::vector<WalkedValue> values_;           // shapes, and plan-time data
+  std::vector<PreparedCall> prepared_calls_;  // by instruction
   std::vector<kernels::TensorView> views_;
   std::vector<RunStep> steps_;
   const kernels::ParallelFor* parallel_ = nullptr;

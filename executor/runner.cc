@@ -47,15 +47,18 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
     return prepared_.front().get();
   }
   Walk walk(program_, device_, control_, symbols);
-  const absl::Status status = walk.Prepare(inputs);
+  const Prepared* const earlier = prepared_.empty() ? nullptr : prepared_.front().get();
+  const absl::Status status =
+      walk.Prepare(inputs, earlier != nullptr ? earlier->walked() : EarlierWalk());
   if (absl::IsFailedPrecondition(status)) {
     dynamic_ = true;
     return static_cast<Prepared*>(nullptr);
   }
   TENON_RETURN_IF_ERROR(status);
   const auto plan_for = [&](std::span<const int64_t> scratch) { return PlanFor(walk, scratch); };
-  TENON_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> made,
-                         Prepared::Make(program_, walk, device_, inputs, symbols, plan_for));
+  TENON_ASSIGN_OR_RETURN(
+      std::unique_ptr<Prepared> made,
+      Prepared::Make(program_, walk, device_, inputs, symbols, plan_for, earlier));
   ++state_.stats.shapes_prepared;
   program_.options.weights->Save();
   TENON_RETURN_IF_ERROR(GrowArena(*made));

@@ -1,5 +1,7 @@
 #include "executor/walk.h"
 
+#include <cstring>
+
 #include "executor/attr_decode.h"
 #include "executor/gpu/device_session.h"
 #include "fmt/format.h"
@@ -46,10 +48,79 @@ absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
   return absl::OkStatus();
 }
 
-absl::Status Walk::Prepare(std::span<const TensorView> inputs) {
+absl::Status Walk::Prepare(std::span<const TensorView> inputs, const EarlierWalk& earlier) {
   TENON_RETURN_IF_ERROR(Start(inputs, false));
-  for (size_t i = 0; i < program_.instructions.size(); ++i) TENON_RETURN_IF_ERROR(Step(i, false));
+  const size_t num_instructions = program_.instructions.size();
+  if (earlier.bindings == nullptr) {
+    for (size_t i = 0; i < num_instructions; ++i) TENON_RETURN_IF_ERROR(Step(i, false));
+    return absl::OkStatus();
+  }
+  same_values_.assign(values_.size(), false);
+  same_calls_.assign(num_instructions, false);
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const ProgramValue& value = program_.values[i];
+    same_values_[i] =
+        value.constant || (value.input >= 0 && IsSameValue(static_cast<int>(i), earlier));
+  }
+  for (size_t i = 0; i < num_instructions; ++i) {
+    TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
+    const Instruction& instruction = program_.instructions[i];
+    same_calls_[i] = SeesTheSame(instruction, earlier);
+    TENON_RETURN_IF_ERROR(same_calls_[i] ? TakeResults(i, earlier) : Step(i, false));
+    for (int result : instruction.results) {
+      same_values_[result] = same_calls_[i] || IsSameValue(result, earlier);
+    }
+  }
   return absl::OkStatus();
+}
+
+// Has an operand another shape or value that is known, or an attribute?
+bool Walk::SeesTheSame(const Instruction& instruction, const EarlierWalk& earlier) const {
+  const bool on_cpu = instruction.kernel.backend == kernels::Backend::kCpu;
+  if (instruction.kind != Instruction::Kind::kView &&
+      (instruction.kind != Instruction::Kind::kCall || !on_cpu)) {
+    return false;
+  }
+  for (int operand : instruction.operands) {
+    if (!same_values_[operand]) return false;
+  }
+  if (!instruction.symbolic_attrs) return true;
+  for (const Attribute slot : instruction.slots) {
+    if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
+    for (const DimExpr dim : slot.dims()) {
+      if (dim.is_constant()) continue;
+      const std::optional<int64_t> extent = dim.Evaluate(bindings_.lookup());
+      if (!extent || extent != dim.Evaluate(earlier.bindings->lookup())) return false;
+    }
+  }
+  return true;
+}
+
+absl::Status Walk::TakeResults(size_t index, const EarlierWalk& earlier) {
+  const Instruction& instruction = program_.instructions[index];
+  attrs_[index] = earlier.calls[index].attrs;
+  for (size_t r = 0; r < instruction.results.size(); ++r) {
+    const int number = instruction.results[r];
+    const WalkedValue& known = earlier.values[number];
+    // The shape is the same, what was declared for it need not be.
+    TENON_RETURN_IF_ERROR(
+        SetShape(instruction, r, program_.values[number].type.dtype(), known.shape));
+    const WalkedValue& from =
+        instruction.kind == Instruction::Kind::kView ? values_[instruction.operands[0]] : known;
+    values_[number].data = from.data;
+    values_[number].owner = from.owner;
+  }
+  return absl::OkStatus();
+}
+
+bool Walk::IsSameValue(int value, const EarlierWalk& earlier) const {
+  const WalkedValue &now = values_[value], &before = earlier.values[value];
+  if (now.shape != before.shape) return false;
+  if (now.data == before.data) return true;
+  if (now.data == nullptr || before.data == nullptr || program_.values[value].on_device) {
+    return false;
+  }
+  return std::memcmp(now.data, before.data, BytesOf(value)) == 0;
 }
 
 absl::Status Walk::RunAll(std::span<const TensorView> inputs, std::span<const Tensor> owners) {
@@ -107,7 +178,7 @@ absl::Status Walk::Step(size_t index, bool run_all) {
   }
   if (IsUploadOfConstant(instruction)) return UploadConstant(instruction);
   if (!run_all && !IsPlanTime(instruction)) return absl::OkStatus();
-  return RunKernel(instruction, attrs_[index].get());
+  return RunKernel(instruction, attrs_[index]);
 }
 
 // Without running it the shapes of its results are known only if their types say all.
@@ -136,8 +207,7 @@ absl::Status Walk::RunControl(size_t index, bool run_all) {
                          control_.Run(index, operands, bindings_));
   for (size_t r = 0; r < instruction.results.size(); ++r) {
     const std::span<const int64_t> shape = results[r].shape();
-    TENON_RETURN_IF_ERROR(
-        SetShape(instruction, r, results[r].dtype(), {shape.begin(), shape.end()}));
+    TENON_RETURN_IF_ERROR(SetShape(instruction, r, results[r].dtype(), shape));
     values_[instruction.results[r]].data = results[r].data();
     values_[instruction.results[r]].owner = results[r].owner();
   }
@@ -173,15 +243,14 @@ absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const At
                       std::span<const TensorView>(operands.data(), operands.size()));
   if (!results.ok()) return program_.Error(instruction, results.status());
   for (size_t r = 0; r < instruction.results.size(); ++r) {
-    TENON_RETURN_IF_ERROR(
-        SetShape(instruction, r, (*results)[r].dtype, std::move((*results)[r].shape)));
+    TENON_RETURN_IF_ERROR(SetShape(instruction, r, (*results)[r].dtype, (*results)[r].shape));
   }
   return absl::OkStatus();
 }
 
 // Notes the shape of a result, which must fit its declared type.
 absl::Status Walk::SetShape(const Instruction& instruction, size_t result, DType dtype,
-                            std::vector<int64_t> shape) {
+                            std::span<const int64_t> shape) {
   const int number = instruction.results[result];
   const Type type = program_.values[number].type;
   bool fits = dtype == type.dtype() && static_cast<int64_t>(shape.size()) == type.rank();
@@ -197,7 +266,7 @@ absl::Status Walk::SetShape(const Instruction& instruction, size_t result, DType
         absl::Status(code, fmt::format("{}: result {} is {} where {} was declared", name, result,
                                        ShapeText(dtype, shape), type.text())));
   }
-  values_[number].shape = std::move(shape);
+  values_[number].shape.assign(shape.begin(), shape.end());
   return absl::OkStatus();
 }
 
@@ -244,36 +313,34 @@ bool Walk::IsPlanTime(const Instruction& instruction) const {
   return bytes <= kMaxPlanTimeBytes;
 }
 
-absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* attrs,
-                                 std::span<const TensorView> inputs,
-                                 std::span<const TensorView> outputs,
-                                 std::shared_ptr<kernels::KernelState>& state,
-                                 size_t& scratch_bytes) {
-  scratch_bytes = 0;
+absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& call) {
+  call.prepared = true;
+  call.scratch_bytes = 0;
   if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
+  absl::InlinedVector<TensorView, 8> outputs;
+  for (int number : instruction.results) outputs.push_back(view(number));
   for (;;) {
     // Only what is constant for the life of the program has data here.
-    absl::InlinedVector<TensorView, 8> weights(inputs.begin(), inputs.end());
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const int number = instruction.kernel_inputs[i];
-      if (number < 0) continue;
-      weights[i].data = program_.values[number].constant ? values_[number].data : nullptr;
+    absl::InlinedVector<TensorView, 8> weights;
+    for (int number : instruction.kernel_inputs) {
+      weights.push_back(number < 0 ? TensorView() : view(number));
+      if (number >= 0 && !program_.values[number].constant) weights.back().data = nullptr;
     }
     PrepareWeights store(instruction.kernel, *instruction.weights,
                          std::span(weights.data(), weights.size()));
     kernels::PrepareArgs args;
     args.inputs = std::span<const TensorView>(weights.data(), weights.size());
-    args.outputs = outputs;
-    args.attrs = attrs;
+    args.outputs = std::span<const TensorView>(outputs.data(), outputs.size());
+    args.attrs = call.attrs.get();
     args.device = &device_;
     args.weights = &store;
     // What it makes outlives the run: none of it is left out when that is cancelled.
     const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
     device_.parallel->set_cancel_flag(nullptr);
-    const kernels::KernelStatus status = instruction.kernel.prepare(args, state);
+    const kernels::KernelStatus status = instruction.kernel.prepare(args, call.state);
     device_.parallel->set_cancel_flag(cancel);
     if (!status.ok()) return program_.KernelError(instruction, status);
-    scratch_bytes = args.scratch_bytes;
+    call.scratch_bytes = args.scratch_bytes;
     // A kernel may keep the address of what it did not pack: with copies it prepares again.
     bool copied = false;
     for (size_t i = 0; i < weights.size(); ++i) {
@@ -290,11 +357,12 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, const void* att
       values_[number].data = *data;
     }
     if (!copied) return absl::OkStatus();
-    state = nullptr;
+    call.state = nullptr;
   }
 }
 
-absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) {
+absl::Status Walk::RunKernel(const Instruction& instruction,
+                             const std::shared_ptr<const void>& attrs) {
   absl::InlinedVector<TensorView, 8> inputs, outputs;
   for (int number : instruction.kernel_inputs)
     inputs.push_back(number < 0 ? TensorView() : view(number));
@@ -307,27 +375,26 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
     values_[number].owner = *std::move(memory);
     outputs.push_back(view(number));
   }
-  kernels::RunArgs args;
-  args.inputs = std::span<const TensorView>(inputs.data(), inputs.size());
-  args.outputs = std::span<const TensorView>(outputs.data(), outputs.size());
-  args.attrs = attrs;
-  args.device = &device_;
-  std::shared_ptr<kernels::KernelState> state;
-  size_t scratch_bytes = 0;
-  TENON_RETURN_IF_ERROR(
-      PrepareKernel(instruction, attrs, args.inputs, args.outputs, state, scratch_bytes));
+  PreparedCall call;
+  call.attrs = attrs;
+  TENON_RETURN_IF_ERROR(PrepareKernel(instruction, call));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int number = instruction.kernel_inputs[i];
     if (number >= 0) inputs[i] = view(number);
   }
-  args.state = state.get();
+  kernels::RunArgs args;
+  args.inputs = std::span<const TensorView>(inputs.data(), inputs.size());
+  args.outputs = std::span<const TensorView>(outputs.data(), outputs.size());
+  args.attrs = attrs.get();
+  args.device = &device_;
+  args.state = call.state.get();
   const bool on_device = instruction.kernel.backend == kernels::Backend::kCuda;
   std::shared_ptr<std::byte> scratch;
-  if (scratch_bytes > 0) {
+  if (call.scratch_bytes > 0) {
     if (on_device) {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateOnDevice(*device_.gpu, scratch_bytes));
+      TENON_ASSIGN_OR_RETURN(scratch, AllocateOnDevice(*device_.gpu, call.scratch_bytes));
     } else {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
+      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(call.scratch_bytes));
     }
   }
   args.scratch = scratch.get();
@@ -338,7 +405,7 @@ absl::Status Walk::RunKernel(const Instruction& instruction, const void* attrs) 
   if (profiler_ != nullptr) {
     const int64_t end = Profiler::Now();
     profiler_->Record(
-        profiler_->Find(DescribeCall(program_, instruction, args.inputs, args.outputs, attrs)),
+        profiler_->Find(DescribeCall(program_, instruction, args.inputs, args.outputs, args.attrs)),
         start, end);
   }
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));

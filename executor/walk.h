@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "executor/bindings.h"
 #include "executor/control.h"
 #include "executor/profiler.h"
@@ -16,9 +17,24 @@ namespace tenon {
 
 // A value as far as it is known.
 struct WalkedValue {
-  std::vector<int64_t> shape;
+  absl::InlinedVector<int64_t, 6> shape;
   void* data = nullptr;  // null: not computed by the walk
   std::shared_ptr<const void> owner;
+};
+
+// What one instruction needs to run.
+struct PreparedCall {
+  std::shared_ptr<const void> attrs;            // decoded
+  std::shared_ptr<kernels::KernelState> state;  // null: none, or not prepared
+  size_t scratch_bytes = 0;
+  bool prepared = false;
+};
+
+// What the same session has found for other inputs.
+struct EarlierWalk {
+  std::span<const WalkedValue> values;
+  std::span<const PreparedCall> calls;  // by instruction
+  const Bindings* bindings = nullptr;   // null: nothing
 };
 
 class Walk {
@@ -32,8 +48,9 @@ class Walk {
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
   // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other
-  // values.
-  absl::Status Prepare(std::span<const kernels::TensorView> inputs);
+  // values. An instruction that sees what it saw in the earlier walk is not looked at again.
+  absl::Status Prepare(std::span<const kernels::TensorView> inputs,
+                       const EarlierWalk& earlier = {});
   // Runs everything at once, allocating each value, and freeing it after its last use. `owners`:
   // the inputs again, where values may share their memory; or none.
   absl::Status RunAll(std::span<const kernels::TensorView> inputs, std::span<const Tensor> owners);
@@ -42,24 +59,28 @@ class Walk {
   const Bindings& bindings() const { return bindings_; }
   kernels::TensorView view(int value) const;
   // The decoded attributes of an instruction.
-  std::shared_ptr<const void> attrs(size_t instruction) const { return attrs_[instruction]; }
+  const std::shared_ptr<const void>& attrs(size_t instruction) const { return attrs_[instruction]; }
+  // What the earlier walk prepared serves the instruction now too.
+  bool is_same(size_t instruction) const {
+    return !same_calls_.empty() && same_calls_[instruction];
+  }
 
-  // Runs the kernel's Prepare. Of misaligned constants that it did not pack and cannot read where
-  // they are copies are made, and values() has them.
-  absl::Status PrepareKernel(const Instruction& instruction, const void* attrs,
-                             std::span<const kernels::TensorView> inputs,
-                             std::span<const kernels::TensorView> outputs,
-                             std::shared_ptr<kernels::KernelState>& state, size_t& scratch_bytes);
+  // Runs the kernel's Prepare, `call` having the attributes. Of misaligned constants that it did
+  // not pack and cannot read where they are copies are made, and values() has them.
+  absl::Status PrepareKernel(const Instruction& instruction, PreparedCall& call);
 
  private:
   absl::Status Start(std::span<const kernels::TensorView> inputs, bool with_data);
   absl::Status Step(size_t index, bool run_all);
+  bool SeesTheSame(const Instruction& instruction, const EarlierWalk& earlier) const;
+  absl::Status TakeResults(size_t index, const EarlierWalk& earlier);
+  bool IsSameValue(int value, const EarlierWalk& earlier) const;
   absl::Status RunControl(size_t index, bool run_all);
   absl::Status SetShape(const Instruction& instruction, size_t result, DType dtype,
-                        std::vector<int64_t> shape);
+                        std::span<const int64_t> shape);
   absl::Status FindShapes(const Instruction& instruction, std::span<const Attribute> slots);
   absl::Status ComputeDims(const Instruction& instruction);
-  absl::Status RunKernel(const Instruction& instruction, const void* attrs);
+  absl::Status RunKernel(const Instruction& instruction, const std::shared_ptr<const void>& attrs);
   bool IsPlanTime(const Instruction& instruction) const;
   kernels::TensorView HostView(int value) const;
   bool IsUploadOfConstant(const Instruction& instruction) const;
@@ -74,6 +95,7 @@ class Walk {
   Bindings bindings_;
   std::vector<WalkedValue> values_;
   std::vector<std::shared_ptr<const void>> attrs_;
+  std::vector<bool> same_values_, same_calls_;  // as in the earlier walk; empty: there is none
 };
 
 }  // namespace tenon

@@ -114,6 +114,66 @@ TEST(Program, PlansOncePerShapeClass) {
   EXPECT_EQ(session.stats().plans_made, 2);
 }
 
+// A part of the program sees the past, a part does not: every size gives what it gives alone,
+// whatever was run before it.
+TEST(Program, SizesThatComeAndGo) {
+  const std::string text = Function(
+      R"(%q: tensor<?x?x4xf32, ["B", "S", ""]>, %p: tensor<?x?x4xf32, ["B", "P", ""]>)",
+      R"((tensor<?x?x4xf32, ["B", "S", ""]>, tensor<?x?x4xf32, ["B", "P", ""]>) -> (tensor<?x?x4xf32, ["B", "P + S", ""]>, tensor<?x?x4xf32, ["B", "S", ""]>, tensor<2xi64>))",
+      R"ir(
+  %w = core.constant() <{value = dense<[[1.0, 2.0, 3.0, 4.0], [0.5, 0.25, -1.0, 2.0], [1.0, 1.0, 0.0, 0.0], [2.0, 0.0, 1.0, -3.0]]> : tensor<4x4xf32>}> : () -> tensor<4x4xf32>
+  %two = core.constant() <{value = dense<2> : tensor<2xi64>}> : () -> tensor<2xi64>
+  %0 = ten.matmul(%q, %w) : (tensor<?x?x4xf32, ["B", "S", ""]>, tensor<4x4xf32>) -> tensor<?x?x4xf32, ["B", "S", ""]>
+  %1 = ten.reshape(%0) <{shape = #core.dims<"B * S", 4>}> : (tensor<?x?x4xf32, ["B", "S", ""]>) -> tensor<?x4xf32, ["B * S", ""]>
+  %2 = nn.softmax(%1) <{axis = 1 : i64}> : (tensor<?x4xf32, ["B * S", ""]>) -> tensor<?x4xf32, ["B * S", ""]>
+  %3 = ten.reshape(%2) <{shape = #core.dims<"B", "S", 4>}> : (tensor<?x4xf32, ["B * S", ""]>) -> tensor<?x?x4xf32, ["B", "S", ""]>
+  %4 = ten.concat(%p, %3) <{axis = 1 : i64}> : (tensor<?x?x4xf32, ["B", "P", ""]>, tensor<?x?x4xf32, ["B", "S", ""]>) -> tensor<?x?x4xf32, ["B", "P + S", ""]>
+  %5 = core.dims() <{dims = #core.dims<"P", "S">}> : () -> tensor<2xi64>
+  %6 = ten.mul(%5, %two) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  func.return(%4, %3, %6) : (tensor<?x?x4xf32, ["B", "P + S", ""]>, tensor<?x?x4xf32, ["B", "S", ""]>, tensor<2xi64>) -> ()
+)ir");
+  for (const bool reference : {false, true}) {
+    absl::StatusOr<Program> program = CompileText(text, reference);
+    ASSERT_TRUE(program.ok()) << program.status();
+    Session session = program->NewSession();
+    const std::vector<std::vector<int64_t>> sizes = {
+        {1, 1, 5}, {1, 1, 6}, {1, 1, 7}, {2, 3, 7}, {3, 2, 7}, {6, 1, 7}, {6, 1, 0},
+        {1, 6, 0}, {1, 1, 5}, {1, 4, 5}, {1, 1, 8}, {1, 0, 8}, {1, 0, 9}, {1, 1, 6}};
+    for (const std::vector<int64_t>& size : sizes) {
+      const int64_t b = size[0], s = size[1], p = size[2];
+      SCOPED_TRACE(::testing::Message() << "B " << b << ", S " << s << ", P " << p);
+      const std::vector<Tensor> inputs = {Ramp({b, s, 4}), Ramp({b, p, 4})};
+      absl::StatusOr<std::vector<Tensor>> out = session.Run(inputs);
+      absl::StatusOr<std::vector<Tensor>> alone = program->NewSession().Run(inputs);
+      ASSERT_TRUE(out.ok()) << out.status();
+      ASSERT_TRUE(alone.ok()) << alone.status();
+      EXPECT_EQ(ShapeOf((*out)[0]), (std::vector<int64_t>{b, p + s, 4}));
+      EXPECT_EQ(ValuesOf<float>((*out)[0]), ValuesOf<float>((*alone)[0]));
+      EXPECT_EQ(ValuesOf<float>((*out)[1]), ValuesOf<float>((*alone)[1]));
+      EXPECT_THAT(ValuesOf<int64_t>((*out)[2]), ElementsAre(2 * p, 2 * s));
+    }
+    EXPECT_EQ(session.stats().dynamic_runs, 0);
+  }
+}
+
+TEST(Program, SizesThatDoNotFitAreRefusedAfterOthers) {
+  absl::StatusOr<Program> program = CompileText(Function(
+      R"(%a: tensor<?x4xf32, ["N", ""]>, %b: tensor<?x4xf32, ["M", ""]>)",
+      R"ir((tensor<?x4xf32, ["N", ""]>, tensor<?x4xf32, ["M", ""]>) -> (tensor<?x4xf32, ["broadcast(M, N)", ""]>, tensor<?x4xf32, ["N", ""]>))ir",
+      R"ir(
+  %0 = ten.add(%a, %b) : (tensor<?x4xf32, ["N", ""]>, tensor<?x4xf32, ["M", ""]>) -> tensor<?x4xf32, ["broadcast(M, N)", ""]>
+  %1 = ten.neg(%a) : (tensor<?x4xf32, ["N", ""]>) -> tensor<?x4xf32, ["N", ""]>
+  func.return(%0, %1) : (tensor<?x4xf32, ["broadcast(M, N)", ""]>, tensor<?x4xf32, ["N", ""]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  for (const auto& [n, m, fits] :
+       {std::tuple(3, 3, true), {3, 4, false}, {3, 1, true}, {4, 3, false}, {1, 4, true}}) {
+    const std::vector<Tensor> inputs = {Ramp({n, 4}), Ramp({m, 4})};
+    EXPECT_EQ(session.Run(inputs).ok(), fits) << n << ", " << m;
+  }
+}
+
 TEST(Program, SessionsRunInParallel) {
   absl::StatusOr<Program> program = CompileText(Symbolic(), false);
   ASSERT_TRUE(program.ok()) << program.status();
