@@ -101,8 +101,11 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
 bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
   Operation* op = goal.value.defining_op();
   auto wanted = [&] {
-    return fmt::format("{} is {}, the rule wants a constant of {}", OperandOf(goal),
-                       Describe(goal.value), drr::ToString(*node.splat.source));
+    const AttrNode& number = *node.splat.source;
+    return fmt::format(
+        "{} is {}, the rule wants {} {}", OperandOf(goal), Describe(goal.value),
+        number.kind == AttrNode::Kind::kVariable ? "a constant number as its" : "a constant of",
+        drr::ToString(number));
   };
   if (op == nullptr || !op->Has(Trait::kConstantLike)) return Fail(goal.parent, wanted);
   Attribute elements = op->slot(0);

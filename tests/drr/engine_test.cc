@@ -134,6 +134,22 @@ TEST_F(EngineTest, SplatMatchesScalarsOfAnyRankWithTolerance) {
   EXPECT_THAT(Apply({rule}, One(other)), HasSubstr("ten.mul"));
 }
 
+TEST_F(EngineTest, AVectorIsNoNumber) {
+  Val x("x");
+  Attr<float> factor("factor");
+  Rule rule = Rule("r")
+                  .Match(Mul(Relu(x), Splat(factor)))
+                  .Replace(Mul(x, Splat(Compute([](double f) { return f; }, factor))));
+  const std::string body =
+      Unary("%r", "ten.relu", "%x") +
+      "  %c = \"core.constant\"() <{value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>}> : () -> "
+      "tensor<3xf32>\n" +
+      Binary("%m", "ten.mul", "%r", "%c", "tensor<3xf32>") + Return("%m");
+  EXPECT_THAT(WhyNot({rule}, One(body)),
+              HasSubstr("is a constant of type tensor<3xf32>, the rule wants a constant number as "
+                        "its factor"));
+}
+
 TEST_F(EngineTest, AlternativesBacktrack) {
   // The first alternative binds y to the wrong operand; the match must come back for the second
   // one.
