@@ -1,6 +1,8 @@
 #include "executor/attr_reading.h"
 
 #include "fmt/format.h"
+#include "ir/core/check.h"
+#include "kernels/attr_map.h"
 
 namespace tenon {
 namespace {
@@ -10,6 +12,14 @@ using Kind = Attribute::Kind;
 absl::Status Wrong(std::string_view name, Attribute attr, std::string_view expected) {
   return absl::InvalidArgumentError(
       fmt::format("attribute '{}' is {} (expected {})", name, attr.text(), expected));
+}
+
+template <typename T>
+absl::Status AddTo(kernels::AttrMap& map, std::string_view name, Attribute attr) {
+  T value{};
+  TENON_RETURN_IF_ERROR(ReadAttr(name, attr, value));
+  map.Add(name, std::move(value));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -104,6 +114,48 @@ absl::Status ReadEnumIndex(std::string_view name, Attribute attr,
     }
   }
   return Wrong(name, attr, fmt::format("one of {}", known));
+}
+
+absl::StatusOr<std::shared_ptr<const void>> ReadAttrMap(const OpInfo& info,
+                                                        std::span<const Attribute> slots) {
+  auto map = std::make_shared<kernels::AttrMap>();
+  for (int i = 0; i < info.num_slots(); ++i) {
+    const Attribute attr = slots[i];
+    if (!attr || i == info.segment_slot()) continue;
+    const std::string_view name = info.slot_name(i).str();
+    absl::Status status;
+    switch (attr.kind()) {
+      case Kind::kUnit:
+      case Kind::kBool:
+        status = AddTo<bool>(*map, name, attr);
+        break;
+      case Kind::kInteger:
+        status = AddTo<int64_t>(*map, name, attr);
+        break;
+      case Kind::kFloat:
+        status = AddTo<double>(*map, name, attr);
+        break;
+      case Kind::kString:
+      case Kind::kSymbolRef:
+        status = AddTo<std::string>(*map, name, attr);
+        break;
+      case Kind::kType:
+        if (attr.type().dtype() != DType::kInvalid) status = AddTo<DType>(*map, name, attr);
+        break;
+      case Kind::kDims:
+        status = AddTo<std::vector<int64_t>>(*map, name, attr);
+        break;
+      case Kind::kDenseArray:
+        status = IsFloat(attr.type().dtype()) ? AddTo<std::vector<float>>(*map, name, attr)
+                                              : AddTo<std::vector<int64_t>>(*map, name, attr);
+        break;
+      default:
+        break;
+    }
+    TENON_RETURN_IF_ERROR(status);
+  }
+  if (map->empty()) return std::shared_ptr<const void>();
+  return std::shared_ptr<const void>(std::move(map));
 }
 
 }  // namespace tenon

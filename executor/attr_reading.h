@@ -4,13 +4,17 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "ir/core/attribute.h"
+#include "ir/core/op_info.h"
 
 namespace tenon {
 
@@ -52,6 +56,10 @@ absl::Status ReadEnumAttr(std::string_view name, Attribute attr, std::optional<E
   field.emplace();
   return ReadEnumAttr(name, attr, *field, names);
 }
+
+// A kernels::AttrMap of what the slots hold; null if there is nothing.
+absl::StatusOr<std::shared_ptr<const void>> ReadAttrMap(const OpInfo& info,
+                                                        std::span<const Attribute> slots);
 
 }  // namespace tenon
 

@@ -3,17 +3,21 @@
 #define TENON_EXECUTOR_PASSES_H_
 
 #include <memory>
+#include <span>
 
 #include "kernels/registry.h"
 #include "pass/pass.h"
 
 namespace tenon {
 
-// The kernels of this build. Made once per caller; const methods are thread-safe.
-std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry();
+// The kernels of this build, and `more`. Made once per caller; const methods are thread-safe.
+std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry(
+    std::span<const kernels::Kernel> more = {});
 
-// lower-to-kernels, place-transfers and plan-memory, which share one kernel registry.
-void RegisterExecutorPasses(PassRegistry& registry);
+// lower-to-kernels, place-transfers and plan-memory, which share one kernel registry: null stands
+// for the kernels of this build.
+void RegisterExecutorPasses(PassRegistry& registry,
+                            std::shared_ptr<const kernels::KernelRegistry> kernels = nullptr);
 
 }  // namespace tenon
 

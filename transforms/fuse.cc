@@ -9,7 +9,10 @@ namespace {
 
 class Fuse : public Pass {
  public:
-  explicit Fuse(const std::vector<std::string>& names) : phase_(Families(names), true) {}
+  Fuse(const std::vector<std::string>& names, std::vector<drr::Rule> first)
+      : phase_(Families(names), true) {
+    phase_.ApplyFirst(std::move(first));
+  }
 
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     return phase_.Run(op, context);
@@ -32,17 +35,19 @@ class Fuse : public Pass {
 
 }  // namespace
 
-PassInfo FusePassInfo() {
+PassInfo FusePassInfo() { return FusePassInfo(std::vector<drr::Rule>()); }
+
+PassInfo FusePassInfo(std::vector<drr::Rule> rules) {
   PassInfo info;
   info.anchor = "func.func";
-  PassOption rules = {"rules", PassOption::Type::kStringList, "",
-                      "families to apply (none given: all)"};
+  PassOption families = {"rules", PassOption::Type::kStringList, "",
+                         "families to apply (none given: all)"};
   for (const pattern::Family& family : pattern::Families()) {
-    if (family.phase == "fuse") rules.choices.emplace_back(family.name);
+    if (family.phase == "fuse") families.choices.emplace_back(family.name);
   }
-  info.options = {std::move(rules)};
-  info.create = [](const PassOptionValues& values) {
-    return std::make_unique<Fuse>(values.GetStringList("rules"));
+  info.options = {std::move(families)};
+  info.create = [rules = std::move(rules)](const PassOptionValues& values) {
+    return std::make_unique<Fuse>(values.GetStringList("rules"), rules);
   };
   return info;
 }

@@ -1,11 +1,13 @@
 #include "transforms/passes.h"
 
+#include <string_view>
 #include <utility>
 
 namespace tenon {
 
-void RegisterTransformPasses(PassRegistry& registry) {
-  const auto add = [&](PassInfo info, const char* name, const char* summary) {
+void RegisterTransformPasses(PassRegistry& registry, const std::vector<drr::Rule>& rules) {
+  const auto add = [&](PassInfo info, std::string_view name, std::string_view summary) {
+    if (name == "fuse" && !rules.empty()) info = FusePassInfo(rules);
     info.name = name;
     info.summary = summary;
     registry.Register(std::move(info));

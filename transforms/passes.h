@@ -2,6 +2,9 @@
 #ifndef TENON_TRANSFORMS_PASSES_H_
 #define TENON_TRANSFORMS_PASSES_H_
 
+#include <vector>
+
+#include "drr/rule.h"
 #include "pass/pass.h"
 
 namespace tenon {
@@ -11,8 +14,11 @@ namespace tenon {
 #include "transforms/passes.def"
 #undef TENON_PASS
 
-// Registers all of them.
-void RegisterTransformPasses(PassRegistry& registry);
+// Registers all of them. `fuse` applies `rules` before its own.
+void RegisterTransformPasses(PassRegistry& registry, const std::vector<drr::Rule>& rules = {});
+
+// `fuse` with rules that go before its own.
+PassInfo FusePassInfo(std::vector<drr::Rule> rules);
 
 }  // namespace tenon
 

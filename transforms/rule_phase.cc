@@ -106,6 +106,10 @@ absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& fil
   if (compiled_for_ == &ir && compiled_files_ == files) return absl::OkStatus();
   compiled_.clear();
   compiled_for_ = nullptr;
+  if (!first_.empty()) {
+    TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules, drr::CompiledRules::Create(first_, ir));
+    compiled_.push_back(std::make_shared<const drr::CompiledRules>(std::move(rules)));
+  }
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> read, ReadRules(file, ir));
     TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules,

@@ -38,6 +38,8 @@ class RulePhase {
       : families_(std::move(families)),
         with_rule_files_(with_rule_files),
         files_(std::move(files)) {}
+  // Rules that go before those of all families and files.
+  void ApplyFirst(std::vector<drr::Rule> rules) { first_ = std::move(rules); }
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context);
   // Only says to context.rule_log where rules nearly match.
   absl::Status FindMisses(Operation* op, PassContext& context);
@@ -45,6 +47,7 @@ class RulePhase {
  private:
   absl::Status Compile(Context& ir, const std::vector<std::string>& files, PassContext& context);
 
+  std::vector<drr::Rule> first_;
   std::vector<const pattern::Family*> families_;
   bool with_rule_files_;
   std::vector<std::string> files_;

@@ -10,10 +10,12 @@
 
 namespace tenon {
 
+struct Extension;
 enum class Precision : uint8_t;
 
-// All passes, and the pipelines below under their names.
-void RegisterAllPasses(PassRegistry& registry);
+// All passes, and the pipelines below under their names; with an extension, its own as well.
+// REQUIRES of the extension: RegisterExtension has accepted it.
+void RegisterAllPasses(PassRegistry& registry, const Extension* extension = nullptr);
 
 struct StandardPipeline {
   std::string_view name;  // "O2"

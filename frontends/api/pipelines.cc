@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "executor/passes.h"
+#include "frontends/api/extension.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
 #include "transforms/passes.h"
@@ -64,9 +65,15 @@ std::string_view PrecisionPipeline(Precision precision) {
   return "";
 }
 
-void RegisterAllPasses(PassRegistry& registry) {
-  RegisterTransformPasses(registry);
-  RegisterExecutorPasses(registry);
+void RegisterAllPasses(PassRegistry& registry, const Extension* extension) {
+  if (extension == nullptr) {
+    RegisterTransformPasses(registry);
+    RegisterExecutorPasses(registry);
+  } else {
+    RegisterTransformPasses(registry, extension->rules);
+    RegisterExecutorPasses(registry, MakeKernelRegistry(extension->kernels));
+    for (const PassInfo& pass : extension->passes) registry.Register(pass);
+  }
   for (const StandardPipeline& pipeline : kPipelines) {
     registry.RegisterPipeline(std::string(pipeline.name), std::string(pipeline.summary),
                               std::string(pipeline.text));

@@ -27,7 +27,8 @@ inline constexpr int kSampleKinds = 8;
 inline constexpr int kEdgeSample = kSampleKinds;
 
 // Another one: longer than the distances that the program compares positions with (a window, the
-// bucket of a relative position). Not for functions that compare with none, or only with large ones.
+// bucket of a relative position). Not for functions that compare with none, or only with large
+// ones.
 inline constexpr int kLongSample = kEdgeSample + 1;
 
 // The same sample for the same function and kind, everywhere. Integers respect what they are used

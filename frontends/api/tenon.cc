@@ -11,6 +11,7 @@
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
+#include "frontends/api/extension.h"
 #include "frontends/api/passes.h"
 #include "frontends/onnx/importer.h"
 #include "ir/core/builder.h"
@@ -56,7 +57,7 @@ bool LooksLikeText(std::string_view bytes) {
   return true;
 }
 
-std::shared_ptr<Context> NewContext(const LoadOptions& options) {
+absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) {
   auto context = std::make_shared<Context>();
   RegisterAllDialects(*context);
   context->set_allow_unregistered_dialects(options.allow_unregistered_dialects);
@@ -65,27 +66,46 @@ std::shared_ptr<Context> NewContext(const LoadOptions& options) {
     context->diagnostics().SetHandler(
         [raw, f = options.on_diagnostic](const Diagnostic& d) { f(*raw, d); });
   }
+  if (options.extension != nullptr) {
+    TENON_RETURN_IF_ERROR(RegisterExtension(*options.extension, *context));
+  }
   return context;
 }
 
 absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
                                const LoadOptions& options) {
-  std::shared_ptr<Context> context = NewContext(options);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   ParseOptions parse;
   parse.file_name = name;
   TENON_ASSIGN_OR_RETURN(OwnedOp module, ParseModule(*context, text, parse));
-  return Model(std::move(context), std::move(module));
+  return Model(std::move(context), std::move(module), {}, options.extension);
 }
 
-absl::Status RunPipeline(Operation* module, std::string_view text, PassContext& context,
+absl::Status RunPipeline(const Model& model, std::string_view text, PassContext& context,
                          bool verify_each) {
   PassRegistry registry;
-  RegisterAllPasses(registry);
+  RegisterAllPasses(registry, model.extension().get());
   PassManager manager(registry);
   TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
   PassManagerOptions options;
   options.verify_each = verify_each;
-  return manager.Run(module, context, options).status();
+  return manager.Run(model.module(), context, options).status();
+}
+
+std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Model& model) {
+  if (model.extension() == nullptr) return MakeKernelRegistry();
+  return MakeKernelRegistry(model.extension()->kernels);
+}
+
+// Names that --explain may ask for beside the built-in ones.
+std::vector<std::string> RulesAndPasses(const Model& model) {
+  std::vector<std::string> names;
+  if (model.extension() == nullptr) return names;
+  for (const drr::Rule& rule : model.extension()->rules) names.push_back(rule.name());
+  for (const PassInfo& pass : model.extension()->passes) {
+    if (pass.explains) names.push_back(pass.name);
+  }
+  return names;
 }
 
 // What the CPU has of what is wished for; says so where that is less.
@@ -112,19 +132,21 @@ Operation* Model::main() const {
   return bodies == 1 ? only : nullptr;
 }
 
-Model Model::Clone() const { return {context_, OwnedOp(tenon::Clone(*module_)), files_}; }
+Model Model::Clone() const {
+  return {context_, OwnedOp(tenon::Clone(*module_)), files_, extension_};
+}
 
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
   if (LooksLikeText(bytes)) return LoadText(bytes, name, options);
-  std::shared_ptr<Context> context = NewContext(options);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   onnx::ImportOptions import;
   import.name = name;
   TENON_ASSIGN_OR_RETURN(
       OwnedOp module,
       onnx::ImportOnnxFromBytes(*context, std::as_bytes(std::span(bytes)), nullptr, import));
-  return Model(std::move(context), std::move(module));
+  return Model(std::move(context), std::move(module), {}, options.extension);
 }
 
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
@@ -137,12 +159,12 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) 
     TENON_ASSIGN_OR_RETURN(const std::string text, ReadBytes(path, SIZE_MAX));
     return LoadText(text, path, options);
   }
-  std::shared_ptr<Context> context = NewContext(options);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   std::vector<SourceFile> files;
   onnx::ImportOptions import;
   import.files = &files;
   TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnx(*context, path, import));
-  return Model(std::move(context), std::move(module), std::move(files));
+  return Model(std::move(context), std::move(module), std::move(files), options.extension);
 }
 
 std::string_view Name(Precision precision) {
@@ -162,7 +184,7 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
     return absl::InvalidArgumentError(
         fmt::format("there is no level {} (expected 0 to {})", options.level, kMaxOptLevel));
   }
-  const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
+  const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(model);
   ReferenceEvaluator evaluator(kernels);
   KernelTarget target(kernels);
   OptimizeReport unused;
@@ -174,17 +196,18 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   context.report = options.report;
   RuleLog log;
   if (!options.explain_rule.empty()) {
-    TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(options.explain_rule));
+    TENON_ASSIGN_OR_RETURN(const ExplainQuery query,
+                           ParseExplainQuery(options.explain_rule, RulesAndPasses(model)));
     TENON_ASSIGN_OR_RETURN(log, LogFor(query, model.module()));
     context.rule_log = &log;
   }
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
-  TENON_RETURN_IF_ERROR(RunPipeline(model.module(), text, context, options.verify_each));
+  TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each));
   const Precision precision = AvailablePrecision(model, options.precision);
   if (precision != Precision::kFp32) {
     TENON_RETURN_IF_ERROR(
-        RunPipeline(model.module(), PrecisionPipeline(precision), context, options.verify_each));
+        RunPipeline(model, PrecisionPipeline(precision), context, options.verify_each));
   }
   if (report != nullptr) report->precision = precision;
   if (options.explain_rule.empty()) return absl::OkStatus();
@@ -222,11 +245,12 @@ absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
     return absl::InvalidArgumentError(
         "there is nothing to run (expected a function @main, or one function with a body)");
   }
-  ReferenceEvaluator evaluator(MakeKernelRegistry());
+  const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(lowered);
+  ReferenceEvaluator evaluator(kernels);
   PassContext context;
   context.evaluator = &evaluator;
   TENON_RETURN_IF_ERROR(RunPipeline(
-      lowered.module(), LowerPipeline(options.reference, options.gpu != nullptr), context, false));
+      lowered, LowerPipeline(options.reference, options.gpu != nullptr), context, false));
   if (options.gpu != nullptr && options.on_fallback) {
     for (const auto& [op, reason] : FallbacksIn(lowered.module())) {
       const Attribute source = op->attr("source");
@@ -237,6 +261,7 @@ absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
   }
   ProgramOptions program;
   program.threads = options.threads;
+  program.kernels = kernels;
   program.weights = options.weights != nullptr ? options.weights
                                                : MakePackedWeights(lowered, options.weight_cache);
   program.gpu = options.gpu;

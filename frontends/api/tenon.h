@@ -29,19 +29,26 @@
 
 namespace tenon {
 
+struct Extension;
+
 // A module and the Context that owns it. Movable. Models cloned from each other share their
 // Context, and may be used from different threads.
 class Model {
  public:
   // `files`: where constants of the module lie, if in mapped files.
-  Model(std::shared_ptr<Context> context, OwnedOp module, std::vector<SourceFile> files = {})
-      : context_(std::move(context)), module_(std::move(module)), files_(std::move(files)) {}
+  Model(std::shared_ptr<Context> context, OwnedOp module, std::vector<SourceFile> files = {},
+        std::shared_ptr<const Extension> extension = nullptr)
+      : context_(std::move(context)),
+        module_(std::move(module)),
+        files_(std::move(files)),
+        extension_(std::move(extension)) {}
   Model(Model&&) = default;
   Model& operator=(Model&& other) noexcept {
     // The old module goes before its Context.
     module_ = std::move(other.module_);
     context_ = std::move(other.context_);
     files_ = std::move(other.files_);
+    extension_ = std::move(other.extension_);
     return *this;
   }
 
@@ -53,11 +60,14 @@ class Model {
   Operation* main() const;
   Model Clone() const;
   const std::vector<SourceFile>& files() const { return files_; }
+  // What Load was given; Optimize and Compile use it. May be null.
+  const std::shared_ptr<const Extension>& extension() const { return extension_; }
 
  private:
   std::shared_ptr<Context> context_;
   OwnedOp module_;
   std::vector<SourceFile> files_;
+  std::shared_ptr<const Extension> extension_;
 };
 
 struct LoadOptions {
@@ -65,11 +75,13 @@ struct LoadOptions {
   // too.
   std::function<void(const Context&, const Diagnostic&)> on_diagnostic{};
   bool allow_unregistered_dialects = false;
+  // Operations, kernels, rules and passes of the host's own (extension.h). May be null.
+  std::shared_ptr<const Extension> extension{};
 };
 
 // Reads an ONNX model or IR text, told apart by content; "-" is standard input. Errors: NotFound if
 // the file cannot be read, Unimplemented if the model uses what Tenon has not, InvalidArgument
-// otherwise.
+// otherwise, also where the extension is wrong.
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options = {});
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options = {});

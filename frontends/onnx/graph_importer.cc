@@ -357,11 +357,14 @@ std::string GraphImporter::DescribeInput(const std::string& name) const {
 }
 
 absl::Status GraphImporter::RunAdapter(Node& node) {
-  if (!DomainOf(node.proto().domain()).empty()) {
-    return node.Unsupported(fmt::format("domain {} is not known", node.proto().domain()));
-  }
+  const std::string_view domain = DomainOf(node.proto().domain());
+  const OpInfo* registered =
+      domain.empty() ? nullptr : context_.FindOp(fmt::format("{}.{}", domain, node.op_type()));
+  if (!domain.empty() && registered == nullptr)
+    return node.Unsupported(fmt::format("domain {} is not known", domain));
   // Identity passes anything on.
-  if (node.op_type() == "Identity" && node.num_inputs() == 1) return node.Return(node.input(0));
+  if (registered == nullptr && node.op_type() == "Identity" && node.num_inputs() == 1)
+    return node.Return(node.input(0));
   for (int i = 0; i < node.num_inputs(); ++i) {
     if (node.input(i) && !node.input(i).type().is_tensor()) {
       return node.Unsupported(fmt::format("{} with the input \"{}\" of {}", node.op_type(),
@@ -369,6 +372,7 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
                                           DescribeInput(node.proto().input(i))));
     }
   }
+  if (registered != nullptr) return ImportRegistered(node, *registered);
   const AdapterFn adapter = FindAdapter(node.op_type());
   if (adapter == nullptr)
     return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));

@@ -123,6 +123,10 @@ class GraphImporter {
   int graph_depth_ = 0;
 };
 
+// Makes the operation `info`, `<domain>.<OpType>`, of a node and sets the node's outputs. The error
+// says which input or attribute does not fit the definition.
+absl::Status ImportRegistered(Node& node, const OpInfo& info);
+
 // Appends an opaque op for a node that has no counterpart, and sets the node's outputs: the op
 // `onnx.<OpType>` (`onnx.<domain>.<OpType>` outside of the standard domain) with the node's
 // attributes and

@@ -31,9 +31,11 @@ struct ImportOptions {
 // Reads a model file ("-": standard input) into a module with one function @main: its arguments are
 // the graph's inputs that have no initializer, in order, its results the graph's outputs; their
 // names are `core.name` in arg_attrs and res_attrs. Weights stay in the mapped file, which must not
-// be truncated while the module lives. Nodes that have no counterpart become opaque ops
-// `onnx.<OpType>` (reported as remarks); every op is located at its node. Contradictions between
-// declared and inferred types are warnings. REQUIRES: RegisterAllDialects(context).
+// be truncated while the module lives. A node of another domain than ONNX's becomes
+// the operation `<domain>.<OpType>` if that is registered in the Context. Nodes that have no
+// counterpart become opaque ops `onnx.<OpType>` (reported as remarks); every op is located at its
+// node. Contradictions between declared and inferred types are warnings. REQUIRES:
+// RegisterAllDialects(context).
 absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
                                    const ImportOptions& options = {});
 

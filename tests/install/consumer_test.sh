@@ -1,22 +1,33 @@
 #!/bin/bash
-# consumer_test.sh <build folder> <cmake> <model folder>: installs Tenon into a fresh prefix, builds main.cc against
-# it with find_package, and runs it on a model.
+# consumer_test.sh <build folder> <cmake> <model folder>: installs Tenon into a fresh prefix, builds
+# examples/embedding against it with find_package, and runs it on a model.
 set -euo pipefail
 build=$1
 cmake=$2
 model=$3
-here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$cmake" --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 # Nothing installed may point back into the source or the build folder.
-if grep -r -l -F -e "$build" -e "$(cd "$here/../.." && pwd)" "$work/prefix/lib/cmake"; then
+if grep -r -l -F -e "$build" -e "$root" "$work/prefix/lib/cmake"; then
   echo "FAILED: the files above name folders of the build"
   exit 1
 fi
+# Outside of the source tree: what is not installed must not be found by accident.
+cp -r "$root/examples/embedding" "$work/embedding"
 {
-  "$cmake" -G Ninja -S "$here" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
-    "$cmake" --build "$work/consumer"
+  "$cmake" -G Ninja -S "$work/embedding" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
+    "$cmake" --build "$work/build"
 } > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-"$work/consumer/consumer" "$model/model.onnx"
+output=$("$work/build/embedding" "$model/model.onnx") || { echo "$output"; exit 1; }
+echo "$output"
+for expected in "acme-scaled-gelu fired 2 times" "first value" "wrong inputs: INVALID_ARGUMENT"; do
+  [[ $output == *"$expected"* ]] || { echo "FAILED: expected '$expected'"; exit 1; }
+done
+# What cannot be loaded ends with a message that names the file.
+if message=$("$work/build/embedding" "$work/missing.onnx" 2>&1) || [[ $message != *missing.onnx* ]]; then
+  echo "FAILED: on a missing file: $message"
+  exit 1
+fi

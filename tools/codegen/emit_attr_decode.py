@@ -10,7 +10,8 @@ _HEADER_BODY = '''
 namespace tenon {
 
 // The kernels' attribute struct of an op (kernels/op_attrs.h), filled from the op's slots. Dimension
-// expressions must be constants. Null for an op without such a struct; an error names the attribute.
+// expressions must be constants. An op without such a struct gets a kernels::AttrMap, or null if it has no attributes;
+// an error names the attribute.
 absl::StatusOr<std::shared_ptr<const void>> DecodeAttrs(const OpInfo& info, std::span<const Attribute> slots);
 
 }  // namespace tenon
@@ -52,7 +53,7 @@ def outputs(dialects):
             '        fmt::format("{} attributes (expected {})", slots.size(), info.num_slots()));', '  }',
             '  switch (info.id()) {']
   lines += [f'    case HashOpName({cpp.string(op.full_name)}): return Decode{_id(op)}(slots);' for op in ops]
-  lines += ['    default: return std::shared_ptr<const void>();', '  }', '}', '', '}  // namespace tenon', '']
+  lines += ['    default: return ReadAttrMap(info, slots);', '  }', '}', '', '}  // namespace tenon', '']
   header = cpp.header(HEADER, ['<memory>', '<span>', '"absl/status/statusor.h"', '"ir/core/op_info.h"'],
                       _HEADER_BODY, 'Attributes of operations for kernels.')
   return {HEADER: header, SOURCE: cpp.BANNER + '\n'.join(lines)}

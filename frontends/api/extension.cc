@@ -1,0 +1,107 @@
+#include "frontends/api/extension.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "drr/compiled.h"
+#include "executor/passes.h"
+#include "fmt/format.h"
+#include "frontends/api/passes.h"
+#include "ir/core/check.h"
+#include "ir/core/parser.h"
+
+namespace tenon {
+namespace {
+
+template <typename... Args>
+absl::Status Wrong(fmt::format_string<Args...> text, Args&&... args) {
+  return absl::InvalidArgumentError("extension: " + fmt::format(text, std::forward<Args>(args)...));
+}
+
+// What would stop the program when the operation is registered, or mix up its operands.
+absl::Status CheckDefinition(const OpDef& def, Context& context) {
+  bool has_segments = false;
+  for (size_t i = 0; i < def.attrs.size(); ++i) {
+    const AttrDef& attr = def.attrs[i];
+    if (i > 0 && def.attrs[i - 1].name >= attr.name) {
+      return Wrong("attributes '{}' and '{}' of '{}' are not sorted by name", def.attrs[i - 1].name,
+                   attr.name, def.name);
+    }
+    if (!attr.default_text.empty() && !ParseAttribute(context, attr.default_text).ok()) {
+      return Wrong("the default of attribute '{}' of '{}' cannot be read: {}", attr.name, def.name,
+                   attr.default_text);
+    }
+    has_segments |= attr.name == "operandSegmentSizes";
+  }
+  const auto flexible =
+      std::count_if(def.operands.begin(), def.operands.end(),
+                    [](const OperandDef& operand) { return operand.arity != Arity::kSingle; });
+  if ((flexible > 1) != has_segments) {
+    return Wrong(
+        "'{}' has {} optional or variadic operands (an attribute 'operandSegmentSizes' is needed "
+        "if and only if there are several)",
+        def.name, flexible);
+  }
+  if (def.infer == nullptr)
+    return Wrong(
+        "'{}' has no shape function (InferElementwise and InferSameAsFirst of "
+        "ir/dialect/shape_functions.h serve many)",
+        def.name);
+  return absl::OkStatus();
+}
+
+absl::Status CheckKernels(const Extension& extension, const Context& context) {
+  const std::shared_ptr<const kernels::KernelRegistry> ours = MakeKernelRegistry();
+  std::set<std::string_view> names;
+  for (const kernels::Kernel& kernel : extension.kernels) {
+    if (kernel.op == nullptr || kernel.name == nullptr || kernel.run == nullptr)
+      return Wrong("a kernel lacks its op, name or run function");
+    if (context.FindOp(kernel.op) == nullptr) {
+      return Wrong("kernel '{}' is for '{}', an operation that no dialect has", kernel.name,
+                   kernel.op);
+    }
+    if (!names.insert(kernel.name).second || ours->FindByName(kernel.name) != nullptr)
+      return Wrong("there are two kernels '{}'", kernel.name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPasses(const Extension& extension) {
+  PassRegistry registry;
+  RegisterAllPasses(registry);
+  std::set<std::string_view> names;
+  for (const PassInfo& pass : extension.passes) {
+    if (pass.name.empty() || !pass.create) return Wrong("a pass lacks its name or create function");
+    if (pass.anchor != "func.func" && pass.anchor != "builtin.module") {
+      return Wrong("pass '{}' runs on '{}' (expected func.func or builtin.module)", pass.name,
+                   pass.anchor);
+    }
+    if (!names.insert(pass.name).second || registry.Find(pass.name) != nullptr ||
+        registry.pipelines().contains(pass.name))
+      return Wrong("there are two passes or pipelines '{}'", pass.name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRules(const Extension& extension, Context& context) {
+  if (extension.rules.empty()) return absl::OkStatus();
+  const absl::Status status = drr::CompiledRules::Create(extension.rules, context).status();
+  return status.ok() ? status : Wrong("{}", std::string(status.message()));
+}
+
+}  // namespace
+
+absl::Status RegisterExtension(const Extension& extension, Context& context) {
+  for (const Dialect& dialect : extension.dialects) {
+    for (const OpDef& def : dialect.ops) TENON_RETURN_IF_ERROR(CheckDefinition(def, context));
+    const absl::Status status = context.RegisterDialect(dialect);
+    if (!status.ok()) return Wrong("{}", std::string(status.message()));
+  }
+  TENON_RETURN_IF_ERROR(CheckKernels(extension, context));
+  TENON_RETURN_IF_ERROR(CheckPasses(extension));
+  return CheckRules(extension, context);
+}
+
+}  // namespace tenon

@@ -1,0 +1,36 @@
+// Helpers to write the definition of an operation by hand, for dialects that are not in
+// ir/dialect/*.yaml.
+#ifndef TENON_IR_DIALECT_DEFINE_OP_H_
+#define TENON_IR_DIALECT_DEFINE_OP_H_
+
+#include <initializer_list>
+#include <string>
+
+#include "ir/core/op_info.h"
+
+namespace tenon {
+
+// Tensors of these element types.
+inline TypeConstraint TensorOf(std::initializer_list<DType> dtypes) {
+  TypeConstraint constraint;
+  constraint.description = "a tensor of ";
+  size_t i = 0;
+  for (const DType dtype : dtypes) {
+    constraint.dtypes |= 1u << static_cast<uint8_t>(dtype);
+    if (i > 0) constraint.description += i + 1 == dtypes.size() ? " or " : ", ";
+    constraint.description += Name(dtype);
+    ++i;
+  }
+  return constraint;
+}
+
+// OpDef::traits.
+constexpr uint32_t TraitBits(std::initializer_list<Trait> traits) {
+  uint32_t bits = 0;
+  for (const Trait trait : traits) bits |= static_cast<uint32_t>(trait);
+  return bits;
+}
+
+}  // namespace tenon
+
+#endif  // TENON_IR_DIALECT_DEFINE_OP_H_

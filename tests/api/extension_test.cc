@@ -1,0 +1,227 @@
+// Operations, kernels, rules and passes of a host's own.
+#include "frontends/api/extension.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "drr/check.h"
+#include "executor/evaluator.h"
+#include "executor/passes.h"
+#include "frontends/api/tenon.h"
+#include "ir/core/printer.h"
+#include "ir/dialect/define_op.h"
+#include "ir/dialect/dialects.h"
+#include "ir/dialect/shape_functions.h"
+#include "kernels/attr_map.h"
+#include "patterns/prelude.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// x * a + b, the second kernel also with a name that no reference kernel has.
+constexpr char kAffine[] = R"ir(
+func.func() <{function_type = (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>, sym_name = "main"}> ({
+^bb0(%x: tensor<?xf32, ["N"]>):
+  %a = core.constant() <{value = dense<3.0> : tensor<f32>}> : () -> tensor<f32>
+  %b = core.constant() <{value = dense<0.5> : tensor<f32>}> : () -> tensor<f32>
+  %0 = ten.mul(%x, %a) : (tensor<?xf32, ["N"]>, tensor<f32>) -> tensor<?xf32, ["N"]>
+  %1 = ten.add(%0, %b) : (tensor<?xf32, ["N"]>, tensor<f32>) -> tensor<?xf32, ["N"]>
+  func.return(%1) : (tensor<?xf32, ["N"]>) -> ()
+}) : () -> ()
+)ir";
+
+OpDef AffineDef() {
+  OpDef def;
+  def.name = "own.affine";
+  def.summary = "x * scale + shift";
+  def.operands = {{"x", Arity::kSingle, TensorOf({DType::kF32, DType::kF64})}};
+  def.results = {{"out", Arity::kSingle, TensorOf({DType::kF32, DType::kF64})}};
+  def.attrs = {{"scale", AttrType::kF32, true, "", {}},
+               {"shift", AttrType::kF32, false, "0.0 : f32", {}}};
+  def.traits = TraitBits({Trait::kPure, Trait::kElementwise});
+  def.infer = InferElementwise;
+  return def;
+}
+
+template <typename T>
+void Affine(const kernels::RunArgs& args) {
+  const auto& attrs = args.get<kernels::AttrMap>();
+  for (int64_t i = 0; i < args.outputs[0].numel(); ++i) {
+    args.outputs[0].as<T>()[i] = static_cast<T>(
+        args.inputs[0].as<T>()[i] * *attrs.Find<double>("scale") + *attrs.Find<double>("shift"));
+  }
+}
+
+kernels::Kernel AffineKernel() {
+  kernels::Kernel kernel = {.op = "own.affine", .name = "ref.own.affine"};
+  kernel.run = [](const kernels::RunArgs& args) {
+    args.inputs[0].dtype == DType::kF32 ? Affine<float>(args) : Affine<double>(args);
+    return kernels::KernelStatus::Ok();
+  };
+  return kernel;
+}
+
+drr::Rule AffineRule(double error = 0) {
+  using pattern::Add;
+  using pattern::Mul;
+  const drr::Val x("x");
+  const drr::Attr<float> scale("scale"), shift("shift");
+  const drr::AttrArg<float> made = drr::Compute([error](double s) { return s + error; }, scale);
+  const drr::AttrArg<float> kept = shift;
+  return drr::Rule("own-affine")
+      .Summary("x * a + b")
+      .Match(Add(Mul(x, drr::Splat(scale)), drr::Splat(shift)))
+      .Replace(drr::MakeOp("own.affine", {drr::One(x)},
+                           {{"scale", made.node()}, {"shift", kept.node()}}));
+}
+
+// Turns every own.affine's scale to its negative.
+class Negate : public Pass {
+ public:
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext&) override {
+    PassResult result;
+    op->Walk([&](Operation* inner) {
+      if (inner->name() != "own.affine") return;
+      inner->SetAttr("scale",
+                     Attribute::F32(inner->context(),
+                                    static_cast<float>(-inner->attr("scale").float_value())));
+      result.changed = true;
+    });
+    return result;
+  }
+};
+
+PassInfo NegateInfo() {
+  PassInfo info;
+  info.name = "own-negate";
+  info.summary = "x * -a + b";
+  info.anchor = "func.func";
+  info.create = [](const PassOptionValues&) { return std::make_unique<Negate>(); };
+  return info;
+}
+
+Extension Own() {
+  Extension extension;
+  extension.dialects = {{"own", "", {AffineDef()}}};
+  extension.kernels = {AffineKernel()};
+  extension.rules = {AffineRule()};
+  extension.passes = {NegateInfo()};
+  return extension;
+}
+
+absl::StatusOr<Model> LoadOwn(Extension extension, std::string_view text = kAffine) {
+  LoadOptions options;
+  options.extension = std::make_shared<const Extension>(std::move(extension));
+  return LoadFromBytes(text, "own.mlir", options);
+}
+
+std::vector<float> RunOn(const Model& model, const std::vector<float>& x) {
+  absl::StatusOr<Program> program = Compile(model, {.threads = 1});
+  EXPECT_TRUE(program.ok()) << program.status();
+  if (!program.ok()) return {};
+  const int64_t size = static_cast<int64_t>(x.size());
+  const Tensor input = Tensor::Copy(DType::kF32, std::span(&size, 1), x.data());
+  absl::StatusOr<std::vector<Tensor>> out = program->Run(std::span(&input, 1));
+  EXPECT_TRUE(out.ok()) << out.status();
+  if (!out.ok()) return {};
+  return {out->front().as<float>(), out->front().as<float>() + size};
+}
+
+TEST(Extension, RulesMakeOperationsThatKernelsRun) {
+  absl::StatusOr<Model> model = LoadOwn(Own());
+  ASSERT_TRUE(model.ok()) << model.status();
+  std::string told;
+  OptimizeReport report;
+  const absl::Status status = Optimize(
+      *model,
+      {.explain_rule = "own-affine", .report = [&](std::string_view line) { told += line; }},
+      &report);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(report.rules["own-affine"], 1);
+  EXPECT_THAT(told, HasSubstr("own-affine: fired 1 time"));
+  EXPECT_THAT(Print(*model->module()), HasSubstr("own.affine"));
+  EXPECT_EQ(RunOn(*model, {1, -2}), (std::vector<float>{3.5f, -5.5f}));
+  EXPECT_EQ(RunOn(model->Clone(), {2}), (std::vector<float>{6.5f}));
+}
+
+TEST(Extension, PassesRunWhereThePipelineNamesThem) {
+  absl::StatusOr<Model> model = LoadOwn(Own());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::Status status = Optimize(*model, {.pipeline = "O2,own-negate"});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(RunOn(*model, {1}), (std::vector<float>{-2.5f}));
+  // Models without the extension do not know it.
+  absl::StatusOr<Model> plain = LoadFromBytes(kAffine, "plain.mlir");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_THAT(Optimize(*plain, {.pipeline = "own-negate"}).ToString(), HasSubstr("own-negate"));
+}
+
+TEST(Extension, AFasterKernelOfTenonsOwnOperationWins) {
+  Extension extension;
+  kernels::Kernel kernel = {.op = "ten.mul", .name = "own.mul", .priority = 1000};
+  kernel.run = [](const kernels::RunArgs& args) {
+    for (int64_t i = 0; i < args.outputs[0].numel(); ++i) args.outputs[0].as<float>()[i] = 7;
+    return kernels::KernelStatus::Ok();
+  };
+  extension.kernels = {kernel};
+  absl::StatusOr<Model> model = LoadOwn(std::move(extension));
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(RunOn(*model, {1, 2}), (std::vector<float>{7.5f, 7.5f}));
+}
+
+TEST(Extension, RulesCanBeCheckedAgainstTheirKernels) {
+  const Extension own = Own();
+  Context context;
+  RegisterAllDialects(context);
+  ASSERT_TRUE(RegisterExtension(own, context).ok());
+  ReferenceEvaluator evaluator(MakeKernelRegistry(own.kernels));
+  absl::StatusOr<drr::CheckReport> right = drr::CheckRule(own.rules[0], context, evaluator);
+  ASSERT_TRUE(right.ok()) << right.status();
+  EXPECT_TRUE(right->ok()) << right->failures.front();
+  absl::StatusOr<drr::CheckReport> wrong = drr::CheckRule(AffineRule(0.25), context, evaluator);
+  ASSERT_TRUE(wrong.ok()) << wrong.status();
+  EXPECT_TRUE(wrong->wrong);
+}
+
+// Each change of a right extension is refused by Load, with what is wrong.
+TEST(Extension, MistakesAreNamed) {
+  const auto message = [](const std::function<void(Extension&)>& change) {
+    Extension extension = Own();
+    change(extension);
+    const absl::StatusOr<Model> model = LoadOwn(std::move(extension));
+    EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument) << model.status();
+    return std::string(model.status().message());
+  };
+  OpDef* def = nullptr;
+  const auto of_def = [&](const std::function<void()>& change) {
+    return message([&](Extension& e) { def = &e.dialects[0].ops[0], change(); });
+  };
+  EXPECT_THAT(of_def([&] { std::swap(def->attrs[0], def->attrs[1]); }),
+              HasSubstr("'shift' and 'scale' of 'own.affine' are not sorted"));
+  EXPECT_THAT(of_def([&] { def->attrs[1].default_text = "0.0 : f33"; }),
+              HasSubstr("default of attribute 'shift' of 'own.affine' cannot be read: 0.0 : f33"));
+  EXPECT_THAT(of_def([&] { def->infer = nullptr; }), HasSubstr("has no shape function"));
+  EXPECT_THAT(of_def([&] {
+                def->operands.assign(2, {"y", Arity::kOptional, {}});
+              }),
+              HasSubstr("has 2 optional or variadic operands"));
+  EXPECT_THAT(of_def([&] { def->name = "other.affine"; }), HasSubstr("'other.affine'"));
+  EXPECT_THAT(message([](Extension& e) { e.dialects[0].name = "ten"; }), HasSubstr("'ten'"));
+  EXPECT_THAT(message([](Extension& e) { e.kernels[0].op = "own.affin"; }),
+              HasSubstr("'own.affin', an operation that no dialect has"));
+  EXPECT_THAT(message([](Extension& e) { e.kernels[0].run = nullptr; }), HasSubstr("run function"));
+  EXPECT_THAT(message([](Extension& e) { e.kernels[0].name = "ref.matmul"; }),
+              HasSubstr("two kernels 'ref.matmul'"));
+  EXPECT_THAT(message([](Extension& e) { e.rules.push_back(AffineRule()); }),
+              HasSubstr("own-affine"));
+  EXPECT_THAT(message([](Extension& e) { e.passes[0].name = "O2"; }), HasSubstr("'O2'"));
+  EXPECT_THAT(message([](Extension& e) { e.passes[0].create = nullptr; }),
+              HasSubstr("create function"));
+  EXPECT_THAT(message([](Extension& e) { e.passes[0].anchor = "func"; }),
+              HasSubstr("'func' (expected func.func"));
+}
+
+}  // namespace
+}  // namespace tenon
