@@ -219,7 +219,7 @@ class LowerToKernels : public Pass {
 PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> registry) {
   PassInfo info;
   info.name = "lower-to-kernels";
-  info.summary = "chooses a kernel for every operation";
+  info.summary = "Chooses a kernel for every operation";
   info.anchor = "func.func";
   info.options = {{"reference", PassOption::Type::kBool, "false",
                    "consider the readable reference kernels alone"},

@@ -124,7 +124,7 @@ PassInfo PlanMemoryInfo(std::shared_ptr<const kernels::KernelRegistry> registry)
   PassInfo info;
   info.name = "plan-memory";
   info.summary =
-      "decides in-place kernels and parts, and places buffers of static shape in one arena";
+      "Decides in-place kernels and parts, and places buffers of static shape in one arena";
   info.anchor = "func.func";
   info.needs = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.establishes = static_cast<uint32_t>(ModuleProperty::kPlanned);

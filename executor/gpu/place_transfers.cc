@@ -99,7 +99,8 @@ class PlaceTransfers : public Pass {
 PassInfo PlaceTransfersInfo(std::shared_ptr<const kernels::KernelRegistry> registry) {
   PassInfo info;
   info.name = "place-transfers";
-  info.summary = "copies between host and device memory where kernels of both follow each other";
+  info.summary =
+      "Places copies between host and device memory where kernels of both follow each other";
   info.anchor = "func.func";
   info.needs = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.destroys = static_cast<uint32_t>(ModuleProperty::kPlanned);

@@ -111,7 +111,8 @@ class HeaderReader {
       }
     }
     if (header.dtype != DType::kInvalid) return absl::OkStatus();
-    return absl::UnimplementedError(fmt::format(".npy elements of type \"{}\"", descr));
+    return Bad(
+        fmt::format("names elements of type '{}' (expected booleans, integers or floats)", descr));
   }
   absl::Status ReadShape(Header& header) {
     if (!Eat('(')) return Bad("has a bad shape");

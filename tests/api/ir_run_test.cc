@@ -60,6 +60,10 @@ TEST_F(IrRun, FindsMismatches) {
   ASSERT_EQ(Run(model + shape + "--seed 1 --save-outputs " + saved.string()), 0) << err_;
   ASSERT_EQ(Run(model + shape + "--seed 7 --save-outputs " + other.string()), 0) << err_;
   EXPECT_EQ(Run(model + "--check " + saved.string()), 0) << out_ << err_;
+  const std::string input = "--input input_ids=" + (saved / "input_0.pb").string();
+  EXPECT_EQ(Run(model + input + " --shape batch=1,seq=4 --runs=1"), 0) << err_;
+  EXPECT_EQ(Run(model + input + " --shape batch=3 --runs=1"), 2);
+  EXPECT_THAT(err_, HasSubstr("'batch' is 1 in"));
   // The values of other inputs, then those of another shape.
   const auto replace = fs::copy_options::overwrite_existing;
   fs::copy_file(other / "output_0.pb", saved / "output_0.pb", replace);
@@ -81,8 +85,11 @@ func.func() <{function_type = (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>, sy
   EXPECT_EQ(Run(file + " --runs=1 --shape N=5"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("5xf32"));
   EXPECT_EQ(Run("- --runs=1 --shape N=5 < " + file), 0) << err_;
+  EXPECT_EQ(Run(file + " --runs=1 --dim=N=5"), 0) << err_;  // as ir-bench calls it
   EXPECT_EQ(Run(file + " --shape M=5"), 2);
   EXPECT_THAT(err_, HasSubstr("'M'"));
+  EXPECT_EQ(Run(file + " --shape N=99999999999"), 2);
+  EXPECT_THAT(err_, HasSubstr("extent 'N' 99999999999 (expected 0 to 2147483648)"));
 }
 
 TEST_F(IrRun, UnsupportedOpsAreThree) {

@@ -87,6 +87,10 @@ class IrOptTest(unittest.TestCase):
         (['-', '--print-ir-after=csee'], "no pass 'csee' to print before or after; did you mean 'cse'?"),
         (['-', 'b.mlir'], "a second input 'b.mlir'"),
         (['/nowhere/x.mlir'], '/nowhere/x.mlir: No such file'),
+        (['-', '--inputs=.'], '--inputs goes with --verify-semantics'),
+        (['-', '--verify-semantics', '--inputs=/nowhere'], '--inputs: /nowhere is not a folder'),
+        (['-', '-o', '/nowhere/x.mlir'], '/nowhere/x.mlir: cannot be created: No such file'),
+        (['-', '--cse', '--fusion-report=/nowhere/x'], '/nowhere/x: cannot be created: No such file'),
     ]
     for args, message in cases:
       with self.subTest(args=args):

@@ -42,7 +42,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::DeviceRow<Options>(
         "cuda: Tenon on the first GPU, from inputs in the host's memory to results there; what "
         "falls back to the CPU is named"),
-    {{"dim", "", Takes::kValue, "B=1,S=128",
+    {{"dim", "shape", Takes::kValue, "B=1,S=128",
       "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise, or "
       "what operations demand)"},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},

@@ -70,12 +70,12 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   std::fflush(stdout);
   if (!options.fusion_report.empty() && !outcome->fusion_report.empty()) {
     const absl::Status written = WriteOutput(options.fusion_report, outcome->fusion_report);
-    if (!written.ok()) return Fail(kFailed, written);
+    if (!written.ok()) return Fail(kBadInput, written);
   }
   if (outcome->status != kDone && !options.split_input_file) return outcome->status;
   if (!options.explain.empty() && options.output.empty()) return outcome->status;
   const absl::Status written = WriteOutput(options.output, outcome->text);
-  return written.ok() ? outcome->status : Fail(kFailed, written);
+  return written.ok() ? outcome->status : Fail(kBadInput, written);
 }
 
 int PrintRuleList() {

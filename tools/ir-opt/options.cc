@@ -1,5 +1,6 @@
 #include "tools/ir-opt/options.h"
 
+#include <filesystem>
 #include <limits>
 
 #include "fmt/format.h"
@@ -163,6 +164,14 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   TENON_RETURN_IF_ERROR(tools::ReadCommandLine(kOptions, arguments, options, input, pass));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_before, registry));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_after, registry));
+  if (!options.inputs.empty()) {
+    if (!options.verify_semantics)
+      return absl::InvalidArgumentError("--inputs goes with --verify-semantics");
+    std::error_code error;
+    if (!std::filesystem::is_directory(options.inputs, error))
+      return absl::InvalidArgumentError(
+          fmt::format("--inputs: {} is not a folder", options.inputs));
+  }
   options.passes.print = options.print;
   options.passes.print.elide_resources = true;
   return options;

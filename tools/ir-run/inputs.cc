@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int64_t kMaxExtent = int64_t{1} << 31;  // of random inputs
+
 Tensor ToTensor(const onnx::TensorData& data) {
   if (data.blob->alignment() < SizeOf(data.dtype))
     return Tensor::Copy(data.dtype, data.dims, data.blob->bytes().data());
@@ -116,8 +118,10 @@ absl::StatusOr<int64_t> SizeOf(DimExpr dim, const std::map<std::string, int64_t>
         const auto it = sizes.find(std::string(symbol));
         return it == sizes.end() ? std::nullopt : std::optional(it->second);
       });
-  if (!extent || *extent < 0 || *extent > (int64_t{1} << 31)) {
-    return absl::InvalidArgumentError(fmt::format("--shape gives '{}' no usable size", dim.text()));
+  if (!extent || *extent < 0 || *extent > kMaxExtent) {
+    return absl::InvalidArgumentError(
+        fmt::format("--shape makes the extent '{}' {} (expected 0 to {})", dim.text(),
+                    extent ? std::to_string(*extent) : "too large", kMaxExtent));
   }
   return *extent;
 }
@@ -194,8 +198,13 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
     for (int64_t axis = 0; axis < std::min<int64_t>(type.rank(), c.inputs[slot].shape().size());
          ++axis) {
       const DimExpr dim = type.dim(axis);
-      if (dim.kind() == DimExpr::Kind::kSymbol)
-        given.emplace(std::string(dim.symbol()), c.inputs[slot].shape()[axis]);
+      if (dim.kind() != DimExpr::Kind::kSymbol) continue;
+      const int64_t extent = c.inputs[slot].shape()[axis];
+      const auto [it, is_new] = given.emplace(std::string(dim.symbol()), extent);
+      if (is_new || it->second == extent) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("'{}' is {} in {}, and {} elsewhere (--shape or another --input)",
+                      dim.symbol(), extent, file, it->second));
     }
   }
   const std::map<std::string, int64_t> sizes = SizesOf(model.main(), given, notes);

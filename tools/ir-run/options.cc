@@ -68,7 +68,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"input", "", Takes::kValue, "NAME=FILE",
       "an input from a .npy file (or a TensorProto file); repeat for each"},
      [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
-    {{"shape", "", Takes::kValue, "a=1,b=128",
+    {{"shape", "dim", Takes::kValue, "a=1,b=128",
       "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 8 otherwise, or "
       "what operations demand)"},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},
