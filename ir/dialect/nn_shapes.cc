@@ -41,33 +41,49 @@ ImageAxes InferImageAxes(const InferContext& c, int64_t rank) {
   return InferStr(c, "layout") == "nhwc" ? ImageAxes{rank - 1, 1} : ImageAxes{1, 2};
 }
 
+// What convolutions and their transposes have in common.
+struct ConvAttrs {
+  int64_t spatial, group;
+  WindowAttrs window;
+};
+
+// REQUIRES: operand 0 is a ranked tensor.
+absl::StatusOr<ConvAttrs> InferConvAttrs(const InferContext& c) {
+  const int64_t rank = c.operand(0).rank(), group = InferI64(c, "group");
+  if (rank < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", rank));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "w", c.operand(1), rank));
+  TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, rank - 2));
+  if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
+  return ConvAttrs{rank - 2, group, window};
+}
+
+// `extent`: of w's axis 0, whose elements are called `what`.
+absl::Status CheckGroups(const InferContext& c, DimExpr extent, std::string_view what,
+                         int64_t group) {
+  if (!extent.is_constant() || extent.constant() % group == 0) return absl::OkStatus();
+  return c.Error(fmt::format("{} {} cannot be divided into {} groups", extent.text(), what, group));
+}
+
 }  // namespace
 
 absl::Status InferConv(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2);
   if (!x.is_tensor()) return SetResult(results, x);
-  if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
-  TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, x.rank()));
-  const int64_t spatial = x.rank() - 2, group = InferI64(c, "group");
-  TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
-  if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
+  TENON_ASSIGN_OR_RETURN(const ConvAttrs conv, InferConvAttrs(c));
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
   const ImageAxes axes = InferImageAxes(c, x.rank());
   dims[0] = x.dim(0);
   if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
-  if (ProvablyDifferent(x.dim(axes.channels), w.dim(1) * group)) {
+  if (ProvablyDifferent(x.dim(axes.channels), w.dim(1) * conv.group)) {
     return c.Error(fmt::format("x has {} channels, but w has {} for each of {} groups",
-                               x.dim(axes.channels).text(), w.dim(1).text(), group));
+                               x.dim(axes.channels).text(), w.dim(1).text(), conv.group));
   }
-  if (w.dim(0).is_constant() && w.dim(0).constant() % group != 0) {
-    return c.Error(
-        fmt::format("{} filters cannot be divided into {} groups", w.dim(0).text(), group));
-  }
+  TENON_RETURN_IF_ERROR(CheckGroups(c, w.dim(0), "filters", conv.group));
   TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, w.dim(0)));
   dims[axes.channels] = w.dim(0);
-  for (int64_t i = 0; i < spatial; ++i) {
+  for (int64_t i = 0; i < conv.spatial; ++i) {
     const int64_t axis = axes.spatial + i;
-    TENON_ASSIGN_OR_RETURN(dims[axis], WindowExtent(c, window, i, x.dim(axis), w.dim(2 + i)));
+    TENON_ASSIGN_OR_RETURN(dims[axis], WindowExtent(c, conv.window, i, x.dim(axis), w.dim(2 + i)));
   }
   if (c.segments.size() > 3) {
     TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", c.operand(3), dims));
@@ -78,16 +94,14 @@ absl::Status InferConv(const InferContext& c, ResultTypes& results) {
 absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2);
   if (!x.is_tensor()) return SetResult(results, x);
-  if (x.rank() < 3) return c.Error(fmt::format("x must be of rank 3 or more, not {}", x.rank()));
-  TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, x.rank()));
-  const int64_t spatial = x.rank() - 2, group = InferI64(c, "group");
-  TENON_ASSIGN_OR_RETURN(const WindowAttrs window, InferWindowAttrs(c, spatial));
+  TENON_ASSIGN_OR_RETURN(const ConvAttrs conv, InferConvAttrs(c));
+  const int64_t spatial = conv.spatial;
+  const WindowAttrs& window = conv.window;
   const std::span<const int64_t> output_padding = InferI64s(c, "output_padding");
   if (static_cast<int64_t>(output_padding.size()) != spatial) {
     return c.Error(
         fmt::format("output_padding has {} elements, expected {}", output_padding.size(), spatial));
   }
-  if (group < 1) return c.Error(fmt::format("group is {}, expected at least 1", group));
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
   dims[0] = x.dim(0);
   if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
@@ -95,11 +109,8 @@ absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results) {
     return c.Error(
         fmt::format("x has {} channels, but w has {}", x.dim(1).text(), w.dim(0).text()));
   }
-  if (w.dim(0).is_constant() && w.dim(0).constant() % group != 0) {
-    return c.Error(
-        fmt::format("{} channels cannot be divided into {} groups", w.dim(0).text(), group));
-  }
-  dims[1] = w.dim(1) * group;
+  TENON_RETURN_IF_ERROR(CheckGroups(c, w.dim(0), "channels", conv.group));
+  dims[1] = w.dim(1) * conv.group;
   TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, dims[1]));
   for (int64_t i = 0; i < spatial; ++i) {
     if (output_padding[i] < 0) {
