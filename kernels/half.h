@@ -57,7 +57,7 @@ struct Half {
   Half() = default;
   explicit Half(float f) : bits(half_internal::HalfBits(f)) {}
   explicit Half(double d) : Half(half_internal::RoundToOdd(d)) {}
-  operator float() const { return half_internal::HalfToFloat(bits); }
+  operator float() const { return half_internal::HalfToFloat(bits); }  // NOLINT: as numbers do
 };
 
 struct BFloat16 {
@@ -65,7 +65,7 @@ struct BFloat16 {
   BFloat16() = default;
   explicit BFloat16(float f) : bits(half_internal::BFloat16Bits(f)) {}
   explicit BFloat16(double d) : BFloat16(half_internal::RoundToOdd(d)) {}
-  operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }  // NOLINT
 };
 
 static_assert(sizeof(Half) == 2 && sizeof(BFloat16) == 2);

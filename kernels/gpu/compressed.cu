@@ -1,6 +1,6 @@
 // Products with weights in fewer bits, which are widened where they are read: as many bytes come
 // from memory as the weights have. Sums in f32.
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/product_tile.h"
 
 namespace tenon::kernels::gpu {
 namespace {
@@ -28,45 +28,31 @@ __device__ inline void Store(const CompressedParams& p, int64_t row, int64_t col
   p.out[at] = v;
 }
 
-// A tile of the result for a block, four by four of its elements for a thread.
-constexpr int kTile = 64, kDepth = 16, kEach = 4, kSide = kTile / kEach;
+constexpr int kSize = ProductTile::kSize, kDepth = ProductTile::kDepth;
+static_assert(ProductTile::kThreads == kThreads);
 
 __global__ void __launch_bounds__(kThreads) Tiled(TENON_GRID_CONSTANT CompressedParams p) {
-  __shared__ float x_tile[kDepth][kTile + 1];
-  __shared__ float w_tile[kDepth][kTile + 1];
-  const int row = static_cast<int>(threadIdx.x) / kSide * kEach;
-  const int column = static_cast<int>(threadIdx.x) % kSide * kEach;
-  const int64_t row_tiles = (p.rows + kTile - 1) / kTile, tiles = (p.n + kTile - 1) / kTile;
-  for (int64_t task = blockIdx.x; task < row_tiles * tiles; task += gridDim.x) {
+  __shared__ ProductTile tile;
+  const int64_t tiles = TilesOf(p.rows, p.n), columns = (p.n + kSize - 1) / kSize;
+  for (int64_t task = blockIdx.x; task < tiles; task += gridDim.x) {
     int64_t i0 = task;
-    const int64_t j0 = DivMod(i0, tiles) * kTile;
-    i0 *= kTile;
-    float sums[kEach][kEach] = {};
+    const int64_t j0 = DivMod(i0, columns) * kSize;
+    i0 *= kSize;
+    ProductTile::Sums sums = {};
     for (int64_t k0 = 0; k0 < p.k; k0 += kDepth) {
-      __syncthreads();  // the tiles before are no longer read
-      for (int at = static_cast<int>(threadIdx.x); at < kDepth * kTile; at += kThreads) {
+      __syncthreads();  // the parts before are no longer read
+      for (int at = static_cast<int>(threadIdx.x); at < ProductTile::kElements; at += kThreads) {
         const int d = at % kDepth, i = at / kDepth;
-        x_tile[d][i] = i0 + i < p.rows && k0 + d < p.k ? Operand(p, i0 + i, k0 + d) : 0.0f;
-        const int e = p.transpose_w ? at % kDepth : at / kTile;
-        const int j = p.transpose_w ? at / kDepth : at % kTile;
-        w_tile[e][j] = j0 + j < p.n && k0 + e < p.k ? Weight(p, k0 + e, j0 + j) : 0.0f;
+        tile.a[d][i] = i0 + i < p.rows && k0 + d < p.k ? Operand(p, i0 + i, k0 + d) : 0.0f;
+        const int e = p.transpose_w ? at % kDepth : at / kSize;
+        const int j = p.transpose_w ? at / kDepth : at % kSize;
+        tile.b[e][j] = j0 + j < p.n && k0 + e < p.k ? Weight(p, k0 + e, j0 + j) : 0.0f;
       }
       __syncthreads();
-#pragma unroll 4
-      for (int d = 0; d < kDepth; ++d) {
-#pragma unroll
-        for (int i = 0; i < kEach; ++i) {
-#pragma unroll
-          for (int j = 0; j < kEach; ++j) sums[i][j] += x_tile[d][row + i] * w_tile[d][column + j];
-        }
-      }
+      tile.AddTo(sums);
     }
-    for (int i = 0; i < kEach; ++i) {
-      for (int j = 0; j < kEach; ++j) {
-        if (i0 + row + i >= p.rows || j0 + column + j >= p.n) continue;
-        Store(p, i0 + row + i, j0 + column + j, sums[i][j]);
-      }
-    }
+    ProductTile::ForEach(sums, p.rows - i0, p.n - j0,
+                         [&](int i, int j, float sum) { Store(p, i0 + i, j0 + j, sum); });
   }
 }
 
@@ -119,8 +105,7 @@ void LaunchOn(StreamHandle stream, const CompressedParams& p) {
     TENON_LAUNCH(Thin, BlocksFor(p.n, p.transpose_w ? kWarps : kWarp), kThreads, 0, stream, p);
     return;
   }
-  const int64_t tiles = ((p.rows + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
-  TENON_LAUNCH(Tiled, BlocksFor(tiles, 1), kThreads, 0, stream, p);
+  TENON_LAUNCH(Tiled, BlocksFor(TilesOf(p.rows, p.n), 1), kThreads, 0, stream, p);
 }
 
 }  // namespace tenon::kernels::gpu

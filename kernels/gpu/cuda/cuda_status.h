@@ -10,8 +10,11 @@
 
 namespace tenon::kernels::gpu {
 
+// The runtime remembers a failed call as the thread's last error, and the next launch, which asks
+// for that, would be blamed for it: it is forgotten here.
 inline KernelStatus Check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return KernelStatus::Ok();
+  cudaGetLastError();
   return KernelStatus::Internal(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 
