@@ -9,6 +9,7 @@
 #include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
+#include "kernels/cpu/conv/tiled_plan.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
@@ -19,52 +20,16 @@ namespace {
 
 using cpu::CeilDiv;
 using cpu::ConvTile;
-using cpu::FilterPanels;
 using cpu::TileCall;
 using cpu::TileKernels;
+using cpu::TileSource;
 
-// How the tiles read their pixels.
-enum class Source : uint8_t {
-  kFlat,    // window of one element: all pixels of the batch are one strip of the image
-  kImage,   // each row of the result is a strip of the image
-  kPadded,  // each row of the result is a strip of a padded copy of the rows of a block
-  kGather,  // the windows of a block are copied behind each other: rows are too short for a group,
-            // or pixels too far apart
+struct TiledState : KernelState, cpu::TiledPlan {
+  Activation rest;         // applied to the finished block
+  size_t weights_at = 0;   // in the scratch; where packed is null
+  PackedBytes packed;      // null: the weights are not constant
+  bool reference = false;  // nothing to compute, or no channels
 };
-
-constexpr int64_t kBlockBytes = 256 * 1024;  // of the input that a block reads, with its weights in
-                                             // the second-level cache
-constexpr int64_t kLeastPixels = 56;         // of a block, where there are so many
-constexpr double kLeastFlops = 500e3;        // of a task: a few microseconds
-constexpr int64_t kTasksPerThread = 16;      // at most
-constexpr int64_t kLine = 64 / sizeof(float);
-// Pixels of a tile at multiples of this fall into one set of the first-level cache, which has fewer
-// ways than a tile has pixels. Copies have pixels a line further apart.
-constexpr int64_t kPage = 4096 / sizeof(float);
-
-struct TiledState : KernelState {
-  cpu::ImageGeometry image;
-  Source source;
-  std::vector<int64_t> runs;
-  TileCall call;
-  Activation rest;  // applied to the finished block
-  int64_t depth;    // elements of a window
-  FilterPanels panels;
-  int64_t padded_width;             // kPadded
-  int64_t copied_pixel;             // kPadded: elements from a pixel of the copy to the next
-  int64_t block, blocks_per_image;  // rows, or pixels, of a block; kFlat, kGather: one image
-  int64_t splits;                   // of the panels of a block among tasks
-  int64_t slots, slot_bytes;        // threads, and what each needs for its copy
-  size_t weights_at = 0;            // in the scratch; where packed is null
-  PackedBytes packed;               // null: the weights are not constant
-  bool reference = false;           // nothing to compute, or no channels
-};
-
-int64_t Reach(const cpu::WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
-
-bool FitsImage(const cpu::WindowAxis& axis, int64_t out) {
-  return axis.pad_begin == 0 && (out - 1) * axis.stride + Reach(axis) <= axis.in;
-}
 
 size_t PackedSize(const TiledState& s) {
   return static_cast<size_t>(s.depth * s.panels.Columns()) * sizeof(float);
@@ -88,94 +53,6 @@ void PackPanels(const TiledState& s, const float* w, float* packed) {
   }
 }
 
-void ChooseSource(TiledState& s, const TileKernels& kernels) {
-  const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
-  const bool fits = FitsImage(rows, s.image.height) && FitsImage(columns, s.image.width);
-  const bool is_point = rows.kernel == 1 && columns.kernel == 1;
-  const bool is_same = rows.in == s.image.height && columns.in == s.image.width;
-  const int64_t channels = s.image.channels;
-  const bool collides = columns.stride * channels % kPage == 0;
-  s.padded_width = (s.image.width - 1) * columns.stride + Reach(columns);
-  s.copied_pixel = collides ? channels + kLine : channels;
-  if (s.image.width < kernels.min_group && !(is_point && fits && is_same)) {
-    s.source = Source::kGather;
-  } else if (is_point && fits) {
-    s.source = collides ? Source::kGather : is_same ? Source::kFlat : Source::kImage;
-  } else {
-    s.source = fits && !collides ? Source::kImage : Source::kPadded;
-  }
-  if (s.source == Source::kFlat || s.source == Source::kGather) {
-    s.runs = {0};
-    s.call.run_size = s.depth;
-    s.call.pixel_step = s.depth;
-    if (s.source == Source::kGather && s.depth % kPage == 0) s.call.pixel_step += kLine;
-  } else {
-    const bool is_copy = s.source == Source::kPadded;
-    const int64_t width = is_copy ? s.padded_width : columns.in;
-    const int64_t pixel = is_copy ? s.copied_pixel : channels;
-    const bool is_dense = columns.dilation == 1 && pixel == channels;
-    for (int64_t i = 0; i < rows.kernel; ++i) {
-      for (int64_t j = 0; j < (is_dense ? 1 : columns.kernel); ++j) {
-        s.runs.push_back((i * rows.dilation * width + j * columns.dilation) * pixel);
-      }
-    }
-    s.call.run_size = is_dense ? columns.kernel * channels : channels;
-    s.call.pixel_step = columns.stride * pixel;
-  }
-  s.call.runs = s.runs.data();
-  s.call.num_runs = static_cast<int64_t>(s.runs.size());
-  s.call.out_step = s.image.filters;
-}
-
-// A slot: which block is copied, then the copy.
-constexpr int64_t kCopyAt = 64;
-
-bool Copies(Source source) { return source == Source::kPadded || source == Source::kGather; }
-
-// Cuts the result into blocks, and the panels of a block where there are too few of them for
-// `threads`. Blocks that are copied remain large: every thread that works on one copies it.
-void ChooseBlocks(TiledState& s, int64_t threads, double flops, int64_t max_group) {
-  const int64_t pixels = s.image.batch * s.image.height * s.image.width;
-  const auto size = static_cast<int64_t>(sizeof(float));
-  int64_t total = 0, images = 1;  // blocks are cut from so many rows or pixels, so many times
-  int64_t least = kLeastPixels;
-  if (s.source == Source::kFlat || s.source == Source::kGather) {
-    total = pixels;
-    s.block = std::max(kLeastPixels, kBlockBytes / (s.depth * size));
-  } else {
-    total = s.image.height;
-    images = s.image.batch;
-    const int64_t row_bytes = s.padded_width * s.image.channels * size;
-    const int64_t in_rows = kBlockBytes / row_bytes - Reach(s.image.rows);
-    least = CeilDiv(kLeastPixels, s.image.width);
-    s.block = std::max(in_rows / s.image.rows.stride, least);
-  }
-  int64_t wanted = 1;
-  if (threads > 1) wanted = 2 * threads;
-  if (threads > 1 && !Copies(s.source)) {
-    const auto most = static_cast<int64_t>(flops / kLeastFlops);
-    wanted = std::clamp(most, wanted, kTasksPerThread * threads);
-    s.block = std::min(s.block, std::max(least, total / CeilDiv(wanted, images * s.panels.count)));
-  }
-  s.block = std::min(s.block, total);
-  s.block = CeilDiv(total, CeilDiv(total, s.block));  // of even size
-  if (s.source == Source::kFlat || s.source == Source::kGather) {
-    s.block = CeilDiv(s.block, 2 * max_group) * 2 * max_group;  // whole tiles
-  }
-  s.blocks_per_image = CeilDiv(total, s.block);
-  const int64_t blocks = images * s.blocks_per_image;
-  s.splits = std::clamp<int64_t>(CeilDiv(wanted, blocks), 1, s.panels.count);
-  s.slots = threads;
-  s.slot_bytes = 0;
-  if (s.source == Source::kGather) {
-    s.slot_bytes = s.block * s.call.pixel_step * size;
-  } else if (s.source == Source::kPadded) {
-    const int64_t in_rows = (s.block - 1) * s.image.rows.stride + Reach(s.image.rows);
-    s.slot_bytes = in_rows * s.padded_width * s.copied_pixel * size;
-  }
-  if (s.slot_bytes > 0) s.slot_bytes = kCopyAt + CeilDiv(s.slot_bytes, 64) * 64;
-}
-
 template <typename Attrs>
 KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const Attrs*>(args.attrs);
@@ -191,11 +68,9 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   s.rest = split.rest;
   const TileKernels& kernels = cpu::Tiles();
   s.depth = w.numel() / w.shape[0];
-  s.panels = FilterPanels::Of(s.image.filters, s.image.channels, kernels.lanes);
-  ChooseSource(s, kernels);
   const double flops =
       2.0 * static_cast<double>(args.outputs[0].numel()) * static_cast<double>(s.depth);
-  ChooseBlocks(s, cpu::ThreadsFor(flops, *args.device), flops, kernels.max_group);
+  s.Choose(kernels, cpu::ThreadsFor(flops, *args.device), flops);
   args.scratch_bytes = static_cast<size_t>(s.slots * s.slot_bytes);
   const size_t bytes = PackedSize(s);
   if (w.data == nullptr) {
@@ -389,18 +264,18 @@ void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
   if (slot != nullptr) {
     auto& copied = *reinterpret_cast<int64_t*>(slot);
     is_copied = std::exchange(copied, block) == block;
-    copy = reinterpret_cast<float*>(slot + kCopyAt);
+    copy = reinterpret_cast<float*>(slot + cpu::TiledPlan::kCopyAt);
   }
   const int64_t first = s.panels.count * split / s.splits,
                 last = s.panels.count * (split + 1) / s.splits;
   const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
   int64_t pixel = 0;
   Strips strips = {};
-  if (s.source == Source::kFlat || s.source == Source::kGather) {
+  if (s.is_one_strip()) {
     pixel = block * s.block;
     const int64_t total = s.image.batch * s.image.height * s.image.width;
     strips = {x + pixel * s.depth, 0, 1, std::min(s.block, total - pixel)};
-    if (s.source == Source::kGather) {
+    if (s.source == TileSource::kGather) {
       if (!is_copied) GatherWindows(s, x, pixel, strips.width, copy);
       strips.x = copy;
     }
@@ -410,11 +285,11 @@ void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
     pixel = (n * s.image.height + row) * s.image.width;
     const float* image = x + n * rows.in * columns.in * s.image.channels;
     const int64_t count = std::min(s.block, s.image.height - row);
-    if (s.source == Source::kImage) {
+    if (s.source == TileSource::kImage) {
       const int64_t step = rows.stride * columns.in * s.image.channels;
       strips = {image + row * step, step, count, s.image.width};
     } else {
-      const int64_t in_rows = (count - 1) * rows.stride + Reach(rows);
+      const int64_t in_rows = (count - 1) * rows.stride + cpu::Reach(rows);
       const int64_t size = s.padded_width * s.copied_pixel;
       for (int64_t i = 0; i < in_rows && !is_copied; ++i) {
         CopyRow(s.image, image, row * rows.stride - rows.pad_begin + i, -columns.pad_begin,
@@ -453,8 +328,7 @@ KernelStatus Run(const RunArgs& args) {
     job.weights = packed;
   }
   const float* x = args.inputs[0].as<float>();
-  const bool is_flat = s.source == Source::kFlat || s.source == Source::kGather;
-  const int64_t tasks = (is_flat ? 1 : s.image.batch) * s.blocks_per_image * s.splits;
+  const int64_t tasks = (s.is_one_strip() ? 1 : s.image.batch) * s.blocks_per_image * s.splits;
   const auto slot_at = [&](int64_t slot) {
     return s.slot_bytes == 0 ? nullptr : scratch + slot * s.slot_bytes;
   };
