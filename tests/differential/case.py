@@ -44,6 +44,14 @@ class Random:
     def pick(self, options):
         return options[self.int(0, len(options) - 1)]
 
+    def pick_by_weight(self, options):
+        """One of (weight, option), each as often as its weight is of all of them."""
+        at = self.int(0, sum(weight for weight, _ in options) - 1)
+        for weight, option in options:
+            if at < weight:
+                return option
+            at -= weight
+
     def shape(self, low=0, high=4, most=5, zero=0.04):
         return [0 if self.chance(zero) else self.int(1, most) for _ in range(self.int(low, high))]
 

@@ -210,7 +210,7 @@ def program(r):
 
     for _ in range(r.int(3, 18)):
         name, x = values[-1] if r.chance(0.6) else r.pick(values)
-        step = r.pick(STEPS)
+        step = r.pick_by_weight(STEPS)
         made = step(r, b, name, x, values)
         if (
             made is not None
@@ -438,40 +438,41 @@ def _clip(r, b, name, x, values):
     )
 
 
+# How often each is taken, and what it is.
 STEPS = [
-    _unary("Neg", np.negative),
-    _unary("Abs", np.abs),
-    _unary("Tanh", np.tanh),
-    _unary("Exp", np.exp),
-    _unary("Sigmoid", lambda x: 1 / (1 + np.exp(-x))),
-    _unary("Relu", lambda x: np.maximum(x, 0)),
-    _unary("Identity", lambda x: x),
-    *[_binary("Add", np.add)] * 2,
-    *[_binary("Mul", np.multiply)] * 2,
-    _binary("Sub", np.subtract),
-    _binary("Div", np.divide),
-    _binary("Max", np.maximum),
-    _binary("Min", np.minimum),
-    *[_transpose] * 3,
-    *[_reshape] * 3,
-    _shape_reshape,
-    *[_slice] * 2,
-    *[_concat] * 2,
-    *[_split] * 2,
-    _unsqueeze,
-    _squeeze,
-    _expand,
-    *[_matmul] * 3,
-    _reduce("ReduceSum", np.sum),
-    _reduce("ReduceMean", np.mean),
-    _reduce("max", np.max),
-    _softmax,
-    _where,
-    _cast,
-    *[_gather] * 2,
-    _pad,
-    _tile,
-    _clip,
+    (1, _unary("Neg", np.negative)),
+    (1, _unary("Abs", np.abs)),
+    (1, _unary("Tanh", np.tanh)),
+    (1, _unary("Exp", np.exp)),
+    (1, _unary("Sigmoid", lambda x: 1 / (1 + np.exp(-x)))),
+    (1, _unary("Relu", lambda x: np.maximum(x, 0))),
+    (1, _unary("Identity", lambda x: x)),
+    (2, _binary("Add", np.add)),
+    (2, _binary("Mul", np.multiply)),
+    (1, _binary("Sub", np.subtract)),
+    (1, _binary("Div", np.divide)),
+    (1, _binary("Max", np.maximum)),
+    (1, _binary("Min", np.minimum)),
+    (3, _transpose),
+    (3, _reshape),
+    (1, _shape_reshape),
+    (2, _slice),
+    (2, _concat),
+    (2, _split),
+    (1, _unsqueeze),
+    (1, _squeeze),
+    (1, _expand),
+    (3, _matmul),
+    (1, _reduce("ReduceSum", np.sum)),
+    (1, _reduce("ReduceMean", np.mean)),
+    (1, _reduce("max", np.max)),
+    (1, _softmax),
+    (1, _where),
+    (1, _cast),
+    (2, _gather),
+    (1, _pad),
+    (1, _tile),
+    (1, _clip),
 ]
 
 GENERATORS = {"If": if_, "Loop": loop, "Scan": scan, "Program": program}
