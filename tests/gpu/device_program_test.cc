@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "executor/evaluator.h"
@@ -223,22 +224,34 @@ TEST(DeviceProgramTest, ResultsAreWaitedForOnce) {
   EXPECT_EQ(device->log().Count(Call::Kind::kSynchronize), 1);
 }
 
-TEST(DeviceProgramTest, ProfilesHoldTheDevicesTimes) {
-  auto device = std::make_shared<EmulatedDevice>();
-  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
-  ASSERT_TRUE(bert.ok()) << bert.status();
-  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
-  ASSERT_TRUE(sample.ok()) << sample.status();
-  Session session = bert->program.NewSession();
-  ASSERT_TRUE(session.Run(sample->inputs).ok());
+// A whole model, with inputs to run it on.
+class BertOnDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device_);
+    ASSERT_TRUE(bert.ok()) << bert.status();
+    absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
+    ASSERT_TRUE(sample.ok()) << sample.status();
+    bert_.emplace(*std::move(bert));
+    sample_ = *std::move(sample);
+  }
+
+  std::shared_ptr<EmulatedDevice> device_ = std::make_shared<EmulatedDevice>();
+  std::optional<Compiled> bert_;
+  Sample sample_;
+};
+
+TEST_F(BertOnDevice, ProfilesHoldTheDevicesTimes) {
+  Session session = bert_->program.NewSession();
+  ASSERT_TRUE(session.Run(sample_.inputs).ok());
   for (int run = 0; run < 2; ++run) {
     Profiler profiler;
-    device->log().calls.clear();
-    ASSERT_TRUE(session.Run(sample->inputs, {.cancel = nullptr, .profiler = &profiler}).ok());
+    device_->log().calls.clear();
+    ASSERT_TRUE(session.Run(sample_.inputs, {.cancel = nullptr, .profiler = &profiler}).ok());
     // An event before and one behind each kernel, copies too.
     const auto events = static_cast<int64_t>(profiler.events().size());
-    EXPECT_GE(events, device->log().Launches("Attention") + 3);
-    EXPECT_EQ(device->log().Count(Call::Kind::kRecord), 2 * events);
+    EXPECT_GE(events, device_->log().Launches("Attention") + 3);
+    EXPECT_EQ(device_->log().Count(Call::Kind::kRecord), 2 * events);
     int64_t end = 0;
     for (const Profiler::Event& event : profiler.events()) {
       EXPECT_GE(event.begin_ns, end);
@@ -248,36 +261,26 @@ TEST(DeviceProgramTest, ProfilesHoldTheDevicesTimes) {
   }
 }
 
-TEST(DeviceProgramTest, IntermediatesShareOneArena) {
-  auto device = std::make_shared<EmulatedDevice>();
-  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
-  ASSERT_TRUE(bert.ok()) << bert.status();
-  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
-  ASSERT_TRUE(sample.ok()) << sample.status();
-  Session session = bert->program.NewSession();
-  ASSERT_TRUE(session.Run(sample->inputs).ok());
+TEST_F(BertOnDevice, IntermediatesShareOneArena) {
+  Session session = bert_->program.NewSession();
+  ASSERT_TRUE(session.Run(sample_.inputs).ok());
   const size_t arena = session.stats().device_arena_bytes;
   EXPECT_GT(arena, 0u);
   int64_t allocations = 0;
-  for (const Call& call : device->log().calls) {
+  for (const Call& call : device_->log().calls) {
     allocations += call.kind == Call::Kind::kAllocate && call.bytes == arena ? 1 : 0;
   }
   EXPECT_EQ(allocations, 1);
 }
 
-TEST(DeviceProgramTest, ConstantsAreUploadedOnceForAllSessions) {
-  auto device = std::make_shared<EmulatedDevice>();
-  const absl::StatusOr<Compiled> bert = CompileModel("bert.eager.ts17", device);
-  ASSERT_TRUE(bert.ok()) << bert.status();
-  const absl::StatusOr<Sample> sample = SampleInputs(bert->model.main(), 0);
-  ASSERT_TRUE(sample.ok()) << sample.status();
-  Session first = bert->program.NewSession();
-  ASSERT_TRUE(first.Run(sample->inputs).ok());
-  device->log().calls.clear();
-  Session second = bert->program.NewSession();
-  ASSERT_TRUE(second.Run(sample->inputs).ok());
+TEST_F(BertOnDevice, ConstantsAreUploadedOnceForAllSessions) {
+  Session first = bert_->program.NewSession();
+  ASSERT_TRUE(first.Run(sample_.inputs).ok());
+  device_->log().calls.clear();
+  Session second = bert_->program.NewSession();
+  ASSERT_TRUE(second.Run(sample_.inputs).ok());
   // The inputs, and what follows from their shapes.
-  EXPECT_LE(device->log().Count(Call::Kind::kToDevice), 4);
+  EXPECT_LE(device_->log().Count(Call::Kind::kToDevice), 4);
 }
 
 constexpr char kFallback[] = R"ir(
