@@ -8,6 +8,7 @@
 
 #include "frontends/api/sample_random.h"
 #include "ir/core/block.h"
+#include "ir/core/builder.h"
 #include "ir/dialect/shape_data.h"
 #include "transforms/dim_demands.h"
 
@@ -36,6 +37,26 @@ struct Cost {
   auto operator<=>(const Cost&) const = default;
   bool perfect() const { return broken + doubtful + squeezed == 0; }
 };
+
+// What an operation's shape function gives must be what its result is declared to have: a slice of
+// a table of 512 rows whose extent is "seq" needs at least so many.
+template <typename Add>
+void ForEachDeclaredExtent(const Operation& op, Add&& add) {
+  if (op.info().def().infer == nullptr || op.num_regions() > 0) return;
+  std::vector<Value> operands;
+  for (unsigned i = 0; i < op.num_operands(); ++i) operands.push_back(op.operand(i));
+  ResultTypes inferred;
+  if (!InferResultTypes(op.info(), op.location(), operands, op.slots(), inferred).ok()) return;
+  for (unsigned r = 0; r < op.num_results() && r < inferred.size(); ++r) {
+    const Type declared = op.result(r).type();
+    if (!declared.is_tensor() || !inferred[r].is_tensor() || declared.rank() != inferred[r].rank())
+      continue;
+    for (int64_t axis = 0; axis < declared.rank(); ++axis) {
+      const DimExpr a = inferred[r].dim(axis), b = declared.dim(axis);
+      if (!a.is_unknown() && !b.is_unknown() && a != b) add({DimDemand::Kind::kEqual, a, b});
+    }
+  }
+}
 
 struct Demand : DimDemand {
   bool always;  // in the function's own block
@@ -117,6 +138,7 @@ class Search {
       data.Visit(*op);
       ForEachDemand(*op, add);
       ForEachIndexDemand(*op, data, add);
+      ForEachDeclaredExtent(*op, add);
       return true;
     });
   }

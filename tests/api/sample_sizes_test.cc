@@ -52,6 +52,17 @@ func.func() <{function_type = (tensor<?xf32, ["B * T"]>, tensor<?xf32, ["B"]>, t
 }) : () -> ()
 )ir";
 
+// The first S rows of a table of 40.
+constexpr std::string_view kTable = R"ir(
+func.func() <{function_type = (tensor<?xf32, ["S"]>) -> tensor<?xf32, ["S"]>, sym_name = "main"}> ({
+^bb0(%x: tensor<?xf32, ["S"]>):
+  %table = core.constant() <{value = dense<1.0> : tensor<40xf32>}> : () -> tensor<40xf32>
+  %cut = ten.slice(%table) <{axes = array<i64: 0>, starts = #core.dims<0>, ends = #core.dims<"S">, steps = array<i64: 1>}> : (tensor<40xf32>) -> tensor<?xf32, ["S"]>
+  %out = ten.add(%x, %cut) : (tensor<?xf32, ["S"]>, tensor<?xf32, ["S"]>) -> tensor<?xf32, ["S"]>
+  func.return(%out) : (tensor<?xf32, ["S"]>) -> ()
+}) : () -> ()
+)ir";
+
 // Two convolutions whose windows must fit.
 constexpr std::string_view kWindows = R"ir(
 func.func() <{function_type = (tensor<1x1x?xf32, ["", "", "N"]>, tensor<1x1x10xf32>, tensor<1x1x7xf32>) -> tensor<1x1x?xf32, ["", "", "(N - 10) floordiv 5 - 5"]>, sym_name = "main"}> ({
@@ -98,6 +109,11 @@ TEST(SampleSizesTest, NoPastIfNothingElseFits) {
 TEST(SampleSizesTest, IndicesStayInTheirTable) {
   EXPECT_THAT(Choose(kLookup, {{"P", 20}}),
               UnorderedElementsAre(Pair("B", 8), Pair("T", 20), Pair("P", 20)));
+}
+
+TEST(SampleSizesTest, PartsOfTablesAreNoLongerThanThese) {
+  EXPECT_EQ(Choose(kTable, {}, 30).at("S"), 30);
+  EXPECT_LE(Choose(kTable, {}, 128).at("S"), 40);
 }
 
 TEST(SampleSizesTest, WindowsFit) {
