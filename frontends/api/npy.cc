@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "frontends/onnx/tensor.h"
 #include "ir/core/attribute.h"
 #include "ir/core/check.h"
+#include "ir/core/write_file.h"
 
 namespace tenon {
 namespace {
@@ -229,16 +229,12 @@ absl::Status WriteNpy(const std::string& path, const TensorData& tensor) {
   const size_t unpadded = 10 + header.size() + 1;
   header.append((64 - unpadded % 64) % 64, ' ');
   header += '\n';
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
   const char prefix[4] = {1, 0, static_cast<char>(header.size() & 0xff),
                           static_cast<char>(header.size() >> 8)};
-  out.write(kMagic.data(), static_cast<std::streamsize>(kMagic.size()));
-  out.write(prefix, sizeof(prefix));
-  out.write(header.data(), static_cast<std::streamsize>(header.size()));
-  out.write(reinterpret_cast<const char*>(tensor.blob->bytes().data()),
-            static_cast<std::streamsize>(tensor.blob->size()));
-  if (!out.flush()) return absl::UnavailableError(fmt::format("{}: cannot write", path));
-  return absl::OkStatus();
+  std::string bytes(kMagic);
+  bytes.append(prefix, sizeof(prefix)).append(header);
+  bytes.append(reinterpret_cast<const char*>(tensor.blob->bytes().data()), tensor.blob->size());
+  return WriteFile(path, bytes);
 }
 
 }  // namespace tenon

@@ -111,6 +111,9 @@ struct OptimizeReport {
   Precision precision = Precision::kFp32;             // what the program is left in
 };
 
+// Changes the model in place; dimension names, inputs and outputs stay. Results change within
+// rounding (from level 2 on), and as `precision` says. `report` may be null. InvalidArgument: wrong
+// options. After any other error the module may be half changed: load it again.
 absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
                       OptimizeReport* report = nullptr);
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <climits>
-#include <fstream>
 
 #include "frontends/onnx/mapped_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/tensor.h"
 #include "frontends/onnx/wire.h"
 #include "ir/core/check.h"
+#include "ir/core/write_file.h"
 
 namespace tenon::onnx {
 namespace {
@@ -45,11 +45,7 @@ absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor
   proto.set_data_type(OnnxTypeOf(tensor.dtype));
   if (!tensor.name.empty()) proto.set_name(tensor.name);
   proto.set_raw_data(tensor.blob->bytes().data(), tensor.blob->size());
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (!out || !proto.SerializeToOstream(&out) || !out.flush()) {
-    return absl::UnavailableError(fmt::format("{}: cannot write", path));
-  }
-  return absl::OkStatus();
+  return WriteFile(path, proto.SerializeAsString());
 }
 
 }  // namespace tenon::onnx

@@ -12,6 +12,7 @@ namespace tenon::onnx {
 
 // Reads a file that holds one TensorProto; the bytes stay in the mapped file.
 absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);
+// InvalidArgument if it is too large for a TensorProto, or cannot be written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
 
 }  // namespace tenon::onnx

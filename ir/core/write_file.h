@@ -1,6 +1,6 @@
 // Writing a result to a file.
-#ifndef TENON_FRONTENDS_API_WRITE_FILE_H_
-#define TENON_FRONTENDS_API_WRITE_FILE_H_
+#ifndef TENON_IR_CORE_WRITE_FILE_H_
+#define TENON_IR_CORE_WRITE_FILE_H_
 
 #include <string>
 #include <string_view>
@@ -9,10 +9,14 @@
 
 namespace tenon {
 
-// Under a temporary name beside `path` first, so that `path` never holds half a result.
-// InvalidArgument if it cannot be written.
+// Writes to a temporary name beside `path` and renames: `path` never holds half a result, and who
+// reads or maps what was there keeps it. A path that exists and is no regular file (a device, a
+// pipe) is written to directly. InvalidArgument, with the path and the reason, if it cannot be
+// written.
 absl::Status WriteFile(const std::string& path, std::string_view text);
+// To a file that is open, which `name` stands for in messages.
+absl::Status WriteAll(int file, std::string_view text, const std::string& name);
 
 }  // namespace tenon
 
-#endif  // TENON_FRONTENDS_API_WRITE_FILE_H_
+#endif  // TENON_IR_CORE_WRITE_FILE_H_

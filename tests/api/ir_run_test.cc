@@ -62,6 +62,10 @@ TEST_F(IrRun, FindsMismatches) {
   EXPECT_EQ(Run(model + "--check " + saved.string()), 0) << out_ << err_;
   const std::string input = "--input input_ids=" + (saved / "input_0.pb").string();
   EXPECT_EQ(Run(model + input + " --shape batch=1,seq=4 --runs=1"), 0) << err_;
+  // Over the file that is read.
+  EXPECT_EQ(Run(model + input + " --shape batch=1,seq=4 --runs=1 --save-outputs " + saved.string()),
+            0)
+      << err_;
   EXPECT_EQ(Run(model + input + " --shape batch=3 --runs=1"), 2);
   EXPECT_THAT(err_, HasSubstr("'batch' is 1 in"));
   // The values of other inputs, then those of another shape.

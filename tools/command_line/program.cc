@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "fmt/format.h"
-#include "frontends/api/write_file.h"
+#include "ir/core/write_file.h"
 
 namespace tenon::tools {
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,6 +22,7 @@
 #include "frontends/api/tenon.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
+#include "ir/core/write_file.h"
 #include "kernels/gpu/queue.h"
 #include "tools/command_line/device.h"
 #include "tools/ir-bench/peer.h"
@@ -172,11 +172,7 @@ absl::Status WriteInputs(const std::string& folder, const Program& program,
         {{"name", program.inputs()[i].name}, {"file", file}, {"dims", program.inputs()[i].dims}});
   }
   const std::string path = folder + "/inputs.json";
-  std::ofstream stream(path);
-  stream << list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
-  stream.close();
-  if (stream) return absl::OkStatus();
-  return absl::InternalError(fmt::format("{}: cannot write", path));
+  return WriteFile(path, list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,

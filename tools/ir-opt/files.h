@@ -22,9 +22,7 @@ bool LooksLikeText(std::string_view bytes);
 // that line numbers are those of the whole file.
 std::vector<std::string> SplitInput(std::string_view text);
 
-// Writes to a temporary name beside `path` and renames, so that `path` never holds half a result.
-// An empty path is standard output; a path that exists and is no regular file is written to
-// directly.
+// As WriteFile (ir/core/write_file.h); an empty path is standard output.
 absl::Status WriteOutput(const std::string& path, std::string_view text);
 
 }  // namespace tenon::ir_opt

@@ -6,8 +6,8 @@
 
 #include "executor/profile_report.h"
 #include "fmt/format.h"
-#include "frontends/api/write_file.h"
 #include "ir/core/check.h"
+#include "ir/core/write_file.h"
 #include "tools/command_line/device.h"
 #include "tools/ir-run/attention_note.h"
 
