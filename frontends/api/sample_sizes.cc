@@ -1,6 +1,7 @@
 #include "frontends/api/sample_sizes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <utility>
@@ -212,6 +213,14 @@ class Search {
     return candidates;
   }
 
+  static std::vector<int64_t> NearestFirst(const std::set<int64_t>& candidates, int64_t size) {
+    std::vector<int64_t> sorted(candidates.begin(), candidates.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [size](int64_t a, int64_t b) {
+      return std::abs(a - size) < std::abs(b - size);
+    });
+    return sorted;
+  }
+
   // One symbol at a time, the one that helps most.
   Cost Improve(Sizes& sizes) const {
     Cost cost = CostOf(sizes);
@@ -220,7 +229,7 @@ class Search {
       std::optional<Sizes> better;
       for (const std::string& symbol : symbols_) {
         if (fixed_.count(symbol) != 0 || named_.count(symbol) != 0) continue;
-        for (int64_t candidate : candidates) {
+        for (int64_t candidate : NearestFirst(candidates, sizes.at(symbol))) {
           Sizes changed = sizes;
           changed[symbol] = candidate;
           ApplyNames(changed);

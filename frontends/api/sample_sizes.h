@@ -14,7 +14,7 @@ namespace tenon {
 
 // A size for every symbol in the types of the inputs: those of `given`, and for others what `start`
 // says (the number counts symbols in order of appearance), changed until no operation is
-// known to fail (those of branches count less): as few symbols as possible, and to the smallest
+// known to fail (those of branches count less): as few symbols as possible, and to the nearest
 // sizes. A symbol named like an expression of others ("past + 1"), as exporters write it, has that
 // size if nothing contradicts it. Where no consistent sizes are found, the least inconsistent are
 // returned. The same for the same function, everywhere. `function` has inferred shapes.

@@ -90,7 +90,7 @@ class IrOptTest(unittest.TestCase):
         (['-', '--inputs=.'], '--inputs goes with --verify-semantics'),
         (['-', '--verify-semantics', '--inputs=/nowhere'], '--inputs: /nowhere is not a folder'),
         (['-', '-o', '/nowhere/x.mlir'], '/nowhere/x.mlir: cannot be created: No such file'),
-        (['-', '--cse', '--fusion-report=/nowhere/x'], '/nowhere/x: cannot be created: No such file'),
+        (['-', '--cse', '--fusion-report=/nowhere/x.json'], '/nowhere/x.json: cannot be created: No such file'),
     ]
     for args, message in cases:
       with self.subTest(args=args):
