@@ -50,7 +50,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
     tools::AtolRow<Options>(
         "an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element "
-        "type, NaNs and infinities as expected (1e-5; with --onnx-test 1e-7)"),
+        "type, NaNs and infinities as expected (5e-5; with --onnx-test 1e-7)"),
     tools::RtolRow<Options>("the R of --atol (1e-4; with --onnx-test 1e-3)"),
     tools::PrecisionRow<Options>(
         "of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, "
@@ -121,7 +121,8 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   if (options.action == Options::Action::kOnnxTest) {
     tools::ChooseTolerances(1e-7, 1e-3, options);  // of ONNX's own runner
   } else {
-    tools::ChooseTolerances(1e-5, 1e-4, options);
+    // Fifty convolutions in f32 are 3e-5 of the largest result away from other engines.
+    tools::ChooseTolerances(5e-5, 1e-4, options);
   }
   return options;
 }
