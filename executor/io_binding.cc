@@ -136,7 +136,7 @@ absl::Status IoBinding::Carry(PortRef output, PortRef input) {
 absl::StatusOr<Tensor> IoBinding::output(PortRef output) const {
   TENON_ASSIGN_OR_RETURN(const size_t i, output.Find(program_.outputs(), "output"));
   const Port& port = outputs_[i];
-  return port.partner == kNone ? port.tensor : Dense(inputs_[port.partner]);
+  return Dense(port.partner == kNone ? port : inputs_[port.partner]);
 }
 
 absl::StatusOr<Tensor> IoBinding::input(PortRef input) const {

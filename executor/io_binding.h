@@ -68,7 +68,7 @@ class IoBinding {
   absl::Status BindOutput(PortRef output, Tensor tensor);
   // The same in device memory. Inputs must be there when a run begins, and results are when it
   // returns. FailedPrecondition if the program is for the CPU; so says Run if an operation on the
-  // host reads the input or makes the output.
+  // host reads the input or makes the output, or if the value is another output too.
   absl::Status BindInput(PortRef input, DeviceTensor tensor);
   absl::Status BindOutput(PortRef output, DeviceTensor tensor);
   // Results are written to memory of the binding's own, which grows when they do. The default.

@@ -215,7 +215,9 @@ void Prepared::FindDeviceCopies(const ProgramImpl& program) {
   auto extent = key_.begin();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto end = extent + static_cast<int64_t>(ranks_[i]);
-    inputs[i].possible = std::find(extent, end, 0) != end;
+    const auto is_read = [&](const CallerPatch& patch) { return patch.index == i; };
+    inputs[i].possible = std::find(extent, end, 0) != end ||
+                         std::none_of(input_patches_.begin(), input_patches_.end(), is_read);
     extent = end;
   }
   for (RunStep& step : steps_) {

@@ -79,7 +79,7 @@ class Prepared {
   std::span<const Growing> growing() const { return growing_; }  // by input
 
   // May the tensor of a port be in device memory? So it is where nothing but one copy from or to
-  // the device touches it, and where it is empty.
+  // the device touches it, and where it is empty or nothing does.
   bool MayBeOnDevice(Port port, size_t i) const;
   // For the runs that follow. REQUIRES: MayBeOnDevice if it is.
   void SetOnDevice(Port port, size_t i, bool on_device);

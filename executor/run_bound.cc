@@ -51,9 +51,10 @@ absl::Status Runner::CheckDeviceTensors(const IoBinding& binding, const Prepared
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const IoBinding::Port& output = binding.outputs_[i];
     if (!output.on_device || !output.fixed || MayBeOnDevice(ready, kOutput, i)) continue;
-    return absl::FailedPreconditionError(
-        fmt::format("output '{}' is made on the host (expected a tensor in host memory)",
-                    program_.outputs[i].name));
+    return absl::FailedPreconditionError(fmt::format(
+        "output '{}' is made on the host, or is another output too (expected a tensor in "
+        "host memory)",
+        program_.outputs[i].name));
   }
   return absl::OkStatus();
 }

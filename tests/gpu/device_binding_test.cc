@@ -171,6 +171,8 @@ TEST_F(DeviceBindingTest, TensorsOfTheUsersInTheDevicesMemory) {
     ASSERT_TRUE(queue->CopyToHost(result.data(), squares, 8 * sizeof(float)).ok());
     EXPECT_EQ(result, (std::vector<float>{1, 4, 9, 16, 25, 25, 25, 25}));
     EXPECT_EQ(ValuesOf<float>(*binding.output(1)), result);
+    EXPECT_NE(binding.output(1)->data(), squares);  // a copy: the host cannot read the device's
+    EXPECT_NE(binding.input(0)->data(), past);
     EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{-1, 5}));
 
     // Handed on, it is read and left alone.
@@ -184,6 +186,22 @@ TEST_F(DeviceBindingTest, TensorsOfTheUsersInTheDevicesMemory) {
   }
   queue->Free(past);
   queue->Free(squares);
+}
+
+TEST_F(DeviceBindingTest, AnInputThatNothingReads) {
+  const std::string type = "tensor<1x4xf32>";
+  const Program program = Compiled(Function("%x: " + type + ", %unused: " + type,
+                                            "(" + type + ", " + type + ") -> " + type,
+                                            "  %0 = ten.neg(%x) : (" + type + ") -> " + type +
+                                                "\n  func.return(%0) : (" + type + ") -> ()\n"));
+  float data[4] = {};
+  IoBinding binding(program);
+  ASSERT_TRUE(binding.BindInput(0, Floats({1, 4}, {1, 2, 3, 4})).ok());
+  ASSERT_TRUE(binding.BindInput(1, DeviceTensor{DType::kF32, {1, 4}, data, nullptr}).ok());
+  Session session = program.NewSession();
+  const absl::Status status = session.Run(binding);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(FirstColumn(binding.output(0)), (std::vector<float>{-1}));
 }
 
 TEST_F(DeviceBindingTest, DeviceTensorsThatCannotBeBound) {
