@@ -68,7 +68,7 @@ class Grouping {
 
   std::vector<ElementwiseGroup> Find() {
     for (Operation& op : block_) {
-      if (!EffectsOf(op).pure() && !op.Has(Trait::kTerminator) && op.num_regions() == 0) {
+      if (!op.Has(Trait::kTerminator) && !EffectsOf(op).pure()) {
         // What has effects keeps its place: nothing moves across it.
         first_ = op.position_after_renumbering() + 1;
       } else if (IsConstant(op)) {

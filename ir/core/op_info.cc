@@ -107,18 +107,30 @@ bool OpInfo::OperandSegments(int num_operands, std::span<const Attribute> slots,
   return true;
 }
 
-Effects EffectsOf(const Operation& op) {
+namespace {
+
+// What the operation says of itself; `regions`: what is in its regions counts too.
+Effects DeclaredEffects(const Operation& op, bool& regions) {
+  regions = false;
   if (!op.info().is_registered()) return {true, true, true};
   if (op.Has(Trait::kPure) || op.Has(Trait::kConstantLike)) return {};
-  Effects effects{op.Has(Trait::kReadsMemory), op.Has(Trait::kWritesMemory),
-                  op.Has(Trait::kRandom)};
+  const Effects effects{op.Has(Trait::kReadsMemory), op.Has(Trait::kWritesMemory),
+                        op.Has(Trait::kRandom)};
+  if (!effects.pure()) return effects;
   // An op with regions does what the ops inside do; one that says nothing may do anything.
-  bool declared = !effects.pure();
-  if (declared) return effects;
-  if (op.num_regions() == 0) return {true, true, true};
+  regions = op.num_regions() > 0;
+  return regions ? Effects() : Effects{true, true, true};
+}
+
+}  // namespace
+
+Effects EffectsOf(const Operation& op) {
+  bool regions;
+  Effects effects = DeclaredEffects(op, regions);
+  if (!regions) return effects;
   const_cast<Operation&>(op).WalkPreOrder([&](Operation* inner) {
     if (inner == &op || inner->Has(Trait::kTerminator)) return true;
-    Effects e = EffectsOf(*inner);
+    const Effects e = DeclaredEffects(*inner, regions);
     effects.reads |= e.reads, effects.writes |= e.writes, effects.random |= e.random;
     return !(effects.reads && effects.writes && effects.random);
   });

@@ -211,6 +211,23 @@ func.func() <{function_type = (tensor<2x6xf32>) -> tensor<?x?xf32>, sym_name = "
       << message;
 }
 
+// Each operation is looked at once, not once for every path through the levels above it.
+TEST_F(Passes, EffectsOfDeeplyNestedRegionsAreFoundInOneWalk) {
+  constexpr int kDepth = 64;
+  std::string text =
+      "func.func() <{function_type = (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>, sym_name = "
+      "\"f\"}> ({\n^bb0(%c: tensor<i1>, %x: tensor<4xf32>):\n";
+  for (int i = 0; i < kDepth; ++i) text += "%v" + std::to_string(i) + " = ctl.if(%c) ({\n";
+  text += "ctl.yield(%x) : (tensor<4xf32>) -> ()\n";
+  for (int i = kDepth - 1; i >= 0; --i) {
+    text += "}, {\n  ctl.yield(%x) : (tensor<4xf32>) -> ()\n}) : (tensor<i1>) -> tensor<4xf32>\n" +
+            std::string(i > 0 ? "ctl.yield" : "func.return") + "(%v" + std::to_string(i) +
+            ") : (tensor<4xf32>) -> ()\n";
+  }
+  EXPECT_EQ(Count(Run("func.func(fuse-elementwise)", text + "}) : () -> ()\n"), "ctl.if"), kDepth);
+  EXPECT_FALSE(changed_);
+}
+
 TEST_F(Passes, EveryPassOfTheListIsRegistered) {
   for (const char* name : {"canonicalize", "constant-fold", "cse", "dce", "infer-shapes"}) {
     const PassInfo* info = registry_.Find(name);
