@@ -90,8 +90,8 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
 
 absl::StatusOr<std::shared_ptr<const drr::CompiledRules>> RuleCache::Find(
     const pattern::Family& family, Context& context) {
-  if (context_ != &context) rules_.clear();
-  context_ = &context;
+  if (!context_.IsOf(context)) rules_.clear();
+  context_ = ContextIdentity(context);
   std::shared_ptr<const drr::CompiledRules>& rules = rules_[&family];
   if (rules == nullptr) {
     TENON_ASSIGN_OR_RETURN(drr::CompiledRules compiled,
@@ -103,9 +103,9 @@ absl::StatusOr<std::shared_ptr<const drr::CompiledRules>> RuleCache::Find(
 
 absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& files,
                                 PassContext& context) {
-  if (compiled_for_ == &ir && compiled_files_ == files) return absl::OkStatus();
+  if (compiled_for_.IsOf(ir) && compiled_files_ == files) return absl::OkStatus();
   compiled_.clear();
-  compiled_for_ = nullptr;
+  compiled_for_ = {};
   if (!first_.empty()) {
     TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules, drr::CompiledRules::Create(first_, ir));
     compiled_.push_back(std::make_shared<const drr::CompiledRules>(std::move(rules)));
@@ -120,7 +120,7 @@ absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& fil
   for (const pattern::Family* family : families_) {
     TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(), context.rule_cache->Find(*family, ir));
   }
-  compiled_for_ = &ir;
+  compiled_for_ = ContextIdentity(ir);
   compiled_files_ = files;
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drr/driver.h"
+#include "ir/core/context_identity.h"
 #include "pass/pass.h"
 #include "patterns/families.h"
 
@@ -24,7 +25,7 @@ class RuleCache {
                                                                  Context& context);
 
  private:
-  const Context* context_ = nullptr;
+  ContextIdentity context_;
   std::map<const pattern::Family*, std::shared_ptr<const drr::CompiledRules>> rules_;
 };
 
@@ -52,7 +53,7 @@ class RulePhase {
   bool with_rule_files_;
   std::vector<std::string> files_;
   std::vector<std::shared_ptr<const drr::CompiledRules>> compiled_;
-  const Context* compiled_for_ = nullptr;
+  ContextIdentity compiled_for_;
   std::vector<std::string> compiled_files_;
 };
 

@@ -143,6 +143,9 @@ class OpTable {
 struct ContextImpl {
   explicit ContextImpl(Context* context) : diagnostics(context) {}
 
+  // Its address is of this Context alone for as long as somebody remembers it (context_identity.h).
+  const std::shared_ptr<const char> identity = std::make_shared<const char>();
+
   DiagnosticEngine diagnostics;
   OpPool op_pool;
 

@@ -1,0 +1,79 @@
+// Rules that are compiled once for several runs.
+#include "transforms/rule_phase.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "ir/core/context_identity.h"
+#include "ir/core/parser.h"
+#include "ir/core/printer.h"
+#include "ir/dialect/dialects.h"
+#include "pass/pass_manager.h"
+#include "transforms/passes.h"
+
+namespace tenon {
+namespace {
+
+constexpr char kSilu[] = R"ir(
+func.func() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<4xf32>):
+  %0 = ten.sigmoid(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = ten.mul(%x, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return(%1) : (tensor<4xf32>) -> ()
+}) : () -> ()
+)ir";
+
+// Contexts one after the other at one address, as a variable in a loop is.
+template <typename Use>
+void ForEachContext(int count, Use use) {
+  alignas(Context) std::byte memory[sizeof(Context)];
+  for (int i = 0; i < count; ++i) {
+    auto* context = new (memory) Context();
+    RegisterAllDialects(*context);
+    use(*context);
+    context->~Context();
+  }
+}
+
+bool FusesTo(std::string_view op, Context& context, PassManager& manager, PassContext& services) {
+  absl::StatusOr<OwnedOp> module = ParseModule(context, kSilu);
+  EXPECT_TRUE(module.ok()) << module.status();
+  const absl::Status status = manager.Run(module->get(), services).status();
+  EXPECT_TRUE(status.ok()) << status;
+  return Print(**module).find(op) != std::string::npos;
+}
+
+TEST(RulePhase, APassContextServesOneContextAfterTheOther) {
+  PassRegistry registry;
+  RegisterTransformPasses(registry);
+  PassContext services;
+  ForEachContext(5, [&](Context& context) {
+    PassManager manager(registry);
+    ASSERT_TRUE(manager.AddPipeline("infer-shapes,canonicalize,fuse").ok());
+    EXPECT_TRUE(FusesTo("nn.silu", context, manager, services));
+  });
+}
+
+TEST(RulePhase, APassManagerServesOneContextAfterTheOther) {
+  PassRegistry registry;
+  RegisterTransformPasses(registry);
+  PassManager manager(registry);
+  ASSERT_TRUE(manager.AddPipeline("infer-shapes,canonicalize,fuse").ok());
+  ForEachContext(5, [&](Context& context) {
+    PassContext services;
+    EXPECT_TRUE(FusesTo("nn.silu", context, manager, services));
+  });
+}
+
+TEST(ContextIdentity, TellsContextsAtOneAddressApart) {
+  ContextIdentity last;
+  ForEachContext(3, [&](Context& context) {
+    EXPECT_FALSE(last.IsOf(context));
+    last = ContextIdentity(context);
+    EXPECT_TRUE(last.IsOf(context));
+  });
+}
+
+}  // namespace
+}  // namespace tenon
