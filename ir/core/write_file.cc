@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "fmt/format.h"
 
@@ -15,6 +18,30 @@ namespace {
 
 absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::InvalidArgumentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+}
+
+// Where the symbolic links end, be there a file or not. Links in a circle end somewhere on it.
+std::string TargetOf(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel's own limit
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path link = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = (std::filesystem::path(path).parent_path() / link).string();
+  }
+  return path;
+}
+
+// A new file with the mode that the process gives to new files; below 0 if there can be none.
+int CreateBeside(const std::string& path, std::string& name) {
+  constexpr int kMostTries = 1000;
+  for (int i = 0; i < kMostTries; ++i) {
+    name = fmt::format("{}.{}-{:x}", path, getpid(),
+                       std::chrono::steady_clock::now().time_since_epoch().count() + i);
+    const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -30,24 +57,24 @@ absl::Status WriteAll(int file, std::string_view text, const std::string& name) 
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view text) {
-  struct stat info;
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  struct stat old;
+  const bool exists = stat(path.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) {
     const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) return SystemError("cannot be opened for writing", path);
     const absl::Status status = WriteAll(file, text, path);
     close(file);
     return status;
   }
-  std::string temporary = path + ".XXXXXX";
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  const std::string target = TargetOf(path);
+  std::string temporary;
+  const int file = CreateBeside(target, temporary);
   if (file < 0) return SystemError("cannot be created", path);
   absl::Status status = WriteAll(file, text, path);
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (status.ok() && fchmod(file, 0666 & ~mask) != 0)
+  if (status.ok() && exists && fchmod(file, old.st_mode & 07777) != 0)
     status = SystemError("cannot be written", path);
   if (close(file) != 0 && status.ok()) status = SystemError("cannot be written", path);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
+  if (status.ok() && rename(temporary.c_str(), target.c_str()) != 0)
     status = SystemError("cannot be replaced", path);
   if (!status.ok()) unlink(temporary.c_str());
   return status;

@@ -10,9 +10,9 @@
 namespace tenon {
 
 // Writes to a temporary name beside `path` and renames: `path` never holds half a result, and who
-// reads or maps what was there keeps it. A path that exists and is no regular file (a device, a
-// pipe) is written to directly. InvalidArgument, with the path and the reason, if it cannot be
-// written.
+// reads or maps what was there keeps it. A file that is replaced keeps its mode; of a symbolic link
+// the file that it names is replaced. A path that exists and is no regular file (a device, a pipe)
+// is written to directly. InvalidArgument, with the path and the reason, if it cannot be written.
 absl::Status WriteFile(const std::string& path, std::string_view text);
 // To a file that is open, which `name` stands for in messages.
 absl::Status WriteAll(int file, std::string_view text, const std::string& name);
