@@ -96,6 +96,27 @@ func.func() <{function_type = (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>, sy
   EXPECT_THAT(err_, HasSubstr("extent 'N' 99999999999 (expected 0 to 2147483648)"));
 }
 
+// A fused SiLU rounds once where sigmoid and product round twice.
+TEST_F(IrRun, NarrowOutputsMayDifferByStepsOfTheirType) {
+  const auto silu = [&](const std::string& dtype) {
+    const std::string x = "tensor<4x64x" + dtype + ">", w = "tensor<64x64x" + dtype + ">";
+    return Write("silu_" + dtype + ".mlir",
+                 "func.func() <{function_type = (" + x + ", " + w + ") -> " + x +
+                     ", sym_name = \"main\"}> ({\n^bb0(%x: " + x + ", %w: " + w +
+                     "):\n  %0 = ten.matmul(%x, %w) : (" + x + ", " + w + ") -> " + x +
+                     "\n  %1 = ten.sigmoid(%0) : (" + x + ") -> " + x +
+                     "\n  %2 = ten.mul(%0, %1) : (" + x + ", " + x + ") -> " + x +
+                     "\n  func.return(%2) : (" + x + ") -> ()\n}) : () -> ()\n");
+  };
+  for (const char* dtype : {"f16", "bf16"}) {
+    const std::string run = silu(dtype) + " --runs=1";
+    EXPECT_EQ(Run(run), 0) << out_ << err_;
+    EXPECT_EQ(Run(run + " --atol=5e-5 --rtol=1e-4"), 1) << out_;
+  }
+  EXPECT_EQ(Run("--help"), 0);
+  EXPECT_THAT(out_, HasSubstr("of f16 2e-3, of bf16 1.6e-2"));
+}
+
 TEST_F(IrRun, UnsupportedOpsAreThree) {
   const std::string file = Write("call.mlir", R"ir(
 func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({

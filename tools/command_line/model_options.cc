@@ -1,8 +1,25 @@
 #include "tools/command_line/model_options.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 namespace tenon::tools {
+namespace {
+
+// From 1 to the next number.
+double StepOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 1.0 / 1024;
+    case DType::kBF16:
+      return 1.0 / 128;
+    default:
+      return 0;  // far below any tolerance
+  }
+}
+
+}  // namespace
 
 void ChooseTolerances(double atol, double rtol, ModelOptions& options) {
   switch (options.precision) {
@@ -17,6 +34,13 @@ void ChooseTolerances(double atol, double rtol, ModelOptions& options) {
   }
   options.atol = options.given_atol.value_or(atol);
   options.rtol = options.given_rtol.value_or(rtol);
+}
+
+Difference CompareOutput(const ModelOptions& options, const Tensor& actual,
+                         const Tensor& expected) {
+  const double least = options.ulps * StepOf(expected.dtype());
+  return Compare(actual, expected, options.given_atol.value_or(std::max(options.atol, least)),
+                 options.given_rtol.value_or(std::max(options.rtol, least)));
 }
 
 absl::Status TakeModel(ModelOptions& options, const std::string& argument) {

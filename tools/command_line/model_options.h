@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "frontends/api/compare.h"
 #include "frontends/api/tenon.h"
 #include "tools/command_line/option_table.h"
 
@@ -21,14 +22,20 @@ struct ModelOptions {
   bool cuda = false;  // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;
   std::optional<double> given_atol, given_rtol;
-  double atol = 0, rtol = 0;  // what holds: ChooseTolerances
-  std::string json;           // file, "-", or empty
+  double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
+  double ulps = 0;   // and at least so many steps of the output's element type, unless given
+  std::string json;  // file, "-", or empty
 };
 
 // What was given; else 3e-2 for bf16 and 5e-2 for int8, else these. Numbers of 8 bits move the
 // result of a product by half a percent, and those of a deep network of random weights by a few:
 // the largest of 10^5 such differences is 4 to 5 times as large as the usual one.
 void ChooseTolerances(double atol, double rtol, ModelOptions& options);
+// Two results of a program that rounds to f16 or bf16 in other places are a step or two apart.
+constexpr double kNarrowUlps = 2;
+
+// An output within the tolerances of its element type.
+Difference CompareOutput(const ModelOptions& options, const Tensor& actual, const Tensor& expected);
 
 // An argument that is no option; the second one is an error.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);

@@ -186,7 +186,7 @@ absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,
   std::vector<OutputReport> reports;
   for (size_t i = 0; i < ours.size(); ++i) {
     reports.push_back({program.outputs()[i].name, ours[i].type_text(),
-                       Compare(ours[i], theirs[i], options.atol, options.rtol)});
+                       tools::CompareOutput(options, ours[i], theirs[i])});
   }
   return reports;
 }

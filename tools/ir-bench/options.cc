@@ -61,8 +61,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"neighbour", "", Takes::kNothing, "",
       "with a process that keeps the last of the processors busy"},
      [](Options& o, const Given&) { return Set(o.neighbour, true); }},
-    tools::AtolRow<Options>("outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4)"),
-    tools::RtolRow<Options>("the R of --atol (1e-3)"),
+    tools::AtolRow<Options>("outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4, "
+                            "of f16 2e-3, of bf16 1.6e-2)"),
+    tools::RtolRow<Options>("the R of --atol (1e-3, of f16 2e-3, of bf16 1.6e-2)"),
     tools::PrecisionRow<Options>(
         "of Tenon's linear layers: fp32; bf16, where the CPU multiplies "
         "it; int8, weights only. The "
@@ -86,6 +87,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   if (!options.inputs.empty() && !options.dims.empty())
     return Wrong("--inputs and --dim both say the sizes (expected one of them)");
   tools::ChooseTolerances(1e-4, 1e-3, options);
+  options.ulps = tools::kNarrowUlps;
   return options;
 }
 

@@ -50,8 +50,11 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
     tools::AtolRow<Options>(
         "an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element "
-        "type, NaNs and infinities as expected (5e-5; with --onnx-test 1e-7)"),
-    tools::RtolRow<Options>("the R of --atol (1e-4; with --onnx-test 1e-3)"),
+        "type, NaNs and infinities as expected (5e-5, of f16 2e-3, of bf16 1.6e-2; with "
+        "--onnx-test "
+        "1e-7)"),
+    tools::RtolRow<Options>(
+        "the R of --atol (1e-4, of f16 2e-3, of bf16 1.6e-2; with --onnx-test 1e-3)"),
     tools::PrecisionRow<Options>(
         "of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, "
         "weights only. The tolerances are then 3e-2, for int8 5e-2, unless given"),
@@ -123,6 +126,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   } else {
     // Fifty convolutions in f32 are 3e-5 of the largest result away from other engines.
     tools::ChooseTolerances(5e-5, 1e-4, options);
+    options.ulps = tools::kNarrowUlps;
   }
   return options;
 }

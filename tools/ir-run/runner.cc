@@ -189,10 +189,10 @@ absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& progr
     output.type = optimized[i].type_text();
     output.has_expected = i < c.expected.size() && static_cast<bool>(c.expected[i]);
     if (output.has_expected) {
-      output.original = Compare(original[i], c.expected[i], options.atol, options.rtol);
-      output.optimized = Compare(optimized[i], c.expected[i], options.atol, options.rtol);
+      output.original = tools::CompareOutput(options, original[i], c.expected[i]);
+      output.optimized = tools::CompareOutput(options, optimized[i], c.expected[i]);
     }
-    output.between = Compare(optimized[i], original[i], options.atol, options.rtol);
+    output.between = tools::CompareOutput(options, optimized[i], original[i]);
     report.outputs.push_back(std::move(output));
   }
   if (outputs != nullptr) *outputs = std::move(optimized);
