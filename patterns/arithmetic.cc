@@ -227,20 +227,6 @@ Rule RootKeepsAxes() {
       .Lowers("views behind roots");
 }
 
-// x - mean(x) has no mean to take off.
-Rule CenteredTwice() {
-  Val x("x");
-  Attr<I64s> axes("axes");
-  Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
-  return Rule("centered-twice")
-      .Summary("y - mean(y) = y for y = x - mean(x)")
-      .Match(Sub(centered, ReduceMean(centered, {.axes = axes})))
-      .Where(IsFloat(x))
-      .Keep(centered)
-      .Replace(centered)
-      .Lowers("means");
-}
-
 Rule BoundedMeanOfSquares() {
   Val x("x");
   Val mean = ReduceMean(Mul(x, x), {.axes = kAny, .keepdims = kAny});
@@ -351,7 +337,6 @@ RuleSet ArithmeticRules() {
           ReductionKeepsAxes<ReduceMaxArgs>("max-keeps-axes", ReduceMax),
           ReductionKeepsAxes<ReduceL2Args>("norm-keeps-axes", ReduceL2),
           RootKeepsAxes(),
-          CenteredTwice(),
           VarianceOfSquares(),
           BoundedMeanOfSquares(),
           ClipFromMax(),

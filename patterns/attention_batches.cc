@@ -1,5 +1,6 @@
 // Attention whose batches are not those of one axis: blocks, as many as the sequence has, and
-// operands whose batches broadcast. Tried where the rules for a batch and heads do not match.
+// operands whose batches or rows broadcast. Tried where the rules for a batch and heads do not
+// match.
 #include "patterns/attention_parts.h"
 
 namespace tenon::pattern {
@@ -53,7 +54,7 @@ Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int l
                    ShapeIs(x.k, {B, H, N, AnyDim(), AnyDim()}) &&
                    ShapeIs(x.v, {B, H, N, AnyDim(), AnyDim()});
   if (with_mask) {
-    fits = fits && If("the mask does not widen q k^T", SameButLast, masked, product) &&
+    fits = fits && MaskFits(masked, product, x.v) &&
            If("the mask has at most five axes", AtMostFiveAxes, x.mask);
   }
   return Rule(name, file, line)
@@ -69,45 +70,62 @@ Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int l
 
 namespace {
 
-// The batches of the scores with the other axes of an operand.
+// The batches of the scores, and for queries their rows, with the other axes of an operand.
 Dims WithBatchesOf(Value scores, Value operand) {
   const Type type = operand.type();
   return {scores.type().dim(0), type.dim(1), type.dim(2), type.dim(3)};
 }
+Dims WithRowsOf(Value scores, Value q) {
+  return {scores.type().dim(0), q.type().dim(1), scores.type().dim(2), q.type().dim(3)};
+}
 
-bool BatchesBroadcast(Value scores, Value q, Value k, Value v) {
+bool BroadcastsTo(DimExpr wide, DimExpr own) {
+  return DimExpr::ProvablyEqual(wide, Broadcast(wide, own));
+}
+
+bool ScoresBroadcast(Value scores, Value q, Value k, Value v) {
   const DimExpr batches = scores.type().dim(0);
   for (Value x : {q, k, v}) {
-    if (!DimExpr::ProvablyEqual(batches, Broadcast(batches, x.type().dim(0)))) return false;
+    if (!BroadcastsTo(batches, x.type().dim(0))) return false;
   }
-  return true;
+  return BroadcastsTo(scores.type().dim(2), q.type().dim(2));
+}
+
+// Products with keys or values that are the same for all batches read them once. Widened, they
+// would be copied for each.
+bool HasBatchesOf(Value scores, Value x) {
+  return !x.type().dim(0).is_constant(1) || scores.type().dim(0).is_constant(1);
 }
 
 }  // namespace
 
-// Queries and keys of batches that are only known to fit: two names, or one batch for all.
+// Operands of batches that are only known to fit: two names, or one batch of queries for all. The
+// same of rows: a mask may have more than the queries.
 Rule AttentionOfBroadcastBatches() {
   AttentionVals x;
   Attr<bool> guard("nan_guard"), tk("transposed_k");
-  Dim H("H"), G("G"), S("S"), T("T");
+  Dim H("H"), G("G"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
   auto widened = [&](const Val& v) {
-    return Expand(v, {.shape = Compute(WithBatchesOf, product, v)});
+    return Expand(v, {.shape = Compute(WithBatchesOf, s.masked, v)});
   };
+  Val q = Expand(x.q, {.shape = Compute(WithRowsOf, s.masked, x.q)});
   return Rule("attention-of-broadcast-batches")
-      .Summary("attention whose queries, keys and values have batches that broadcast")
+      .Summary(
+          "attention whose queries, keys, values and masks have batches or rows that broadcast")
       .Match(Matmul(Probabilities(s.masked, guard), x.v))
-      .Where(ShapeIs(product, {AnyDim(), H, S, T}) &&
+      .Where(ShapeIs(product, {AnyDim(), H, AnyDim(), T}) &&
+             ShapeIs(s.masked, {AnyDim(), H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.q, {AnyDim(), H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {AnyDim(), G, AnyDim(), AnyDim()}) &&
-             ShapeIs(x.v, {AnyDim(), G, AnyDim(), AnyDim()}))
-      .Where(
-          If("the batches broadcast to those of q k^T", BatchesBroadcast, product, x.q, x.k, x.v) &&
-          If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
-             G) &&
-          If("the mask does not widen q k^T", SameButLast, s.masked, product))
-      .Replace(fused::Attention(widened(x.q), widened(x.k), widened(x.v), x.mask, x.bias, {},
+             ShapeIs(x.v, {AnyDim(), G, T, AnyDim()}))
+      .Where(If("the operands broadcast to the scores", ScoresBroadcast, s.masked, x.q, x.k, x.v) &&
+             If("keys have the batches of the scores", HasBatchesOf, s.masked, x.k) &&
+             If("values have the batches of the scores", HasBatchesOf, s.masked, x.v) &&
+             If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
+                G))
+      .Replace(fused::Attention(q, widened(x.k), widened(x.v), x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = s.scale,

@@ -24,7 +24,7 @@ Rule AttentionCore() {
              ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
       .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
                 G) &&
-             If("the mask does not widen q k^T", SameButLast, s.masked, product))
+             MaskFits(s.masked, product, x.v, tv))
       .Replace(fused::Attention(Transpose(x.q, {.perm = Compute(SwapIf, tq)}), x.k,
                                 Transpose(x.v, {.perm = Compute(SwapIf, tv)}), x.mask, x.bias, {},
                                 {.num_heads = H,
@@ -57,7 +57,7 @@ Rule AttentionOfReplacedScores() {
              ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
       .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
                 G) &&
-             If("the mask does not widen q k^T", SameButLast, masked, product))
+             MaskFits(masked, product, x.v))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
@@ -97,7 +97,7 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
   if (mask_rank == 3) fits = fits && ShapeIs(x.mask, {M, P, Q});
   if (mask_rank == 2) fits = fits && Rank(x.mask, 2);
   if (mask_rank > 0) {
-    fits = fits && If("the mask does not widen q k^T", SameButLast, masked, product);
+    fits = fits && MaskFits(masked, product, x.v);
   }
   return Rule(name, file, line)
       .Summary(mask_rank == 0   ? "attention of 3-D operands is one of a single head"
@@ -177,7 +177,7 @@ Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __
       ShapeIs(x.v, {A, W, G, AnyDim(), AnyDim()}) &&
       If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H, G);
   if (kind != WindowMask::kNone) {
-    fits = fits && If("the mask does not widen q k^T", SameButLast, masked, product);
+    fits = fits && MaskFits(masked, product, x.v);
   }
   return Rule(name, file, line)
       .Summary(kind == WindowMask::kNone     ? "attention with two axes of batches"

@@ -84,18 +84,27 @@ struct MaskedScores {
   }
 };
 
-// Equal dimensions, except for the last one: that of the weights must be the length of v, or the
-// program is wrong.
-inline bool SameButLast(Value a, Value b) {
-  Type s = a.type(), t = b.type();
-  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
-  for (int64_t i = 0; i + 1 < s.rank(); ++i) {
-    const DimExpr wide = s.dim(i), own = t.dim(i);
-    if (DimExpr::ProvablyEqual(wide, own)) continue;
-    // broadcast(own, x): x is 1 or own, or the program is wrong, as long as own is not 1 itself.
-    if (own.is_constant() || !DimExpr::ProvablyEqual(wide, Broadcast(wide, own))) return false;
+// Have the masked scores the shape of q k^T? A mask must not make batches, rows or keys of it.
+// There are as many keys where values have as many, as the program is wrong unless their number is
+// that of the probabilities.
+inline bool MaskFits(Value masked, Value product, Value v, bool transposed_v) {
+  const Type s = masked.type(), t = product.type(), values = v.type();
+  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank() || t.rank() < 2) return false;
+  for (int64_t i = 0; i + 1 < t.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
   }
-  return true;
+  return DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1)) ||
+         DimExpr::ProvablyEqual(values.dim(transposed_v ? -1 : -2), t.dim(-1));
+}
+
+inline Condition MaskFits(const Val& masked, const Val& product, const Val& v,
+                          const Attr<bool>& transposed_v) {
+  auto fits = [](Value m, Value p, Value x, bool t) { return MaskFits(m, p, x, t); };
+  return If("the mask does not widen q k^T", fits, masked, product, v, transposed_v);
+}
+inline Condition MaskFits(const Val& masked, const Val& product, const Val& v) {
+  auto fits = [](Value m, Value p, Value x) { return MaskFits(m, p, x, false); };
+  return If("the mask does not widen q k^T", fits, masked, product, v);
 }
 
 // The softmax, perhaps guarded against rows that are masked completely.

@@ -123,6 +123,21 @@ bool AreProbabilities(Value x) {
   return op != nullptr && (op->name() == "nn.softmax" || op->name() == "ten.where");
 }
 
+// Computed from constants alone, in a few steps: a weight that is not folded yet, or is kept in
+// fewer bits.
+bool IsWeight(Value x) {
+  constexpr size_t kMaxSteps = 16;
+  std::vector<Value> open = {x};
+  for (size_t i = 0; i < open.size(); ++i) {
+    const Operation* op = open[i].defining_op();
+    if (op == nullptr || i == kMaxSteps) return false;
+    if (op->Has(Trait::kConstantLike)) continue;
+    if (op->num_operands() == 0 || op->num_regions() > 0) return false;
+    for (const OpOperand& operand : op->operands()) open.push_back(operand.get());
+  }
+  return true;
+}
+
 // (a · b)^T = b^T · a^T, for products of activations: weights stay second.
 Rule TransposedProduct() {
   Val a("a"), b("b");
@@ -131,7 +146,9 @@ Rule TransposedProduct() {
   return Rule("transposed-product")
       .Summary("a product whose last axes change places is the product of the exchanged factors")
       .Match(Transpose(Matmul(a, b, {.transpose_a = ta, .transpose_b = tb}), {.perm = perm}))
-      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && !IsConstant(a) && !IsConstant(b) &&
+      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) &&
+             !If("the first factor is a weight", IsWeight, a) &&
+             !If("the second factor is a weight", IsWeight, b) &&
              !If("the first factor are probabilities", AreProbabilities, a) &&
              If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
       .Replace(Matmul(b, a, {.transpose_a = Compute(Flip, tb), .transpose_b = Compute(Flip, ta)}));

@@ -60,6 +60,17 @@ Condition Fits(const Val& factor, const Val& like, bool of_all_blocks) {
                        : If("the factor has the batches of the rows", fits, factor, like);
 }
 
+// Are the keys of all blocks, which are copied to each, no more than twice its rows? Then the
+// copies are as nothing beside the products.
+bool AreFewBesideRows(DimExpr keys, DimExpr rows) {
+  return keys.is_constant() && rows.is_constant() && keys.constant() <= 2 * rows.constant();
+}
+
+Condition FewBesideRows(const Dim& keys, const Dim& rows) {
+  return If("the keys of all blocks are at most twice the rows of one", AreFewBesideRows, keys,
+            rows);
+}
+
 // [q k1^T, q k2^T] = q [k1, k2]^T
 Rule JoinedScores(const char* name, WithoutBlocks which, int rank,
                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -74,7 +85,7 @@ Rule JoinedScores(const char* name, WithoutBlocks which, int rank,
   };
   Val keys = Concat({Upright(k, tk, q, first), Upright(l, tl, q, second)}, {.axis = rank - 2});
   Condition fits = Rank(rows, first || second ? 4 : rank);
-  if (first || second) fits = fits && ShapeIs(rows, {B, H, N * L, D});
+  if (first || second) fits = fits && ShapeIs(rows, {B, H, N * L, D}) && FewBesideRows(T, L);
   return Rule(name, file, line)
       .Summary(which == WithoutBlocks::kNeither ? "[q k1^T, q k2^T] = q [k1, k2]^T"
                : first                          ? "… where the first keys are those of all blocks"
@@ -106,7 +117,17 @@ Rule JoinedValues(const char* name, WithoutBlocks which, int rank,
                   {.shape = Compute([](Value l, Value f) { return OfGroup(l, f, true); }, p, x)});
   };
   Condition fits = Rank(p, rank);
-  if (first || second) fits = fits && ShapeIs(p, {B, H, N, L, T + U});
+  if (first || second) {
+    fits = fits && ShapeIs(p, {B, H, N, L, T + U}) && FewBesideRows(first ? T : U, L);
+  }
+  // Sums of products broadcast their columns, values beside each other do not.
+  auto shape = [&](const Dim& keys, bool of_all_blocks) {
+    std::vector<Dim> dims(static_cast<size_t>(of_all_blocks ? rank - 3 : rank - 2), AnyDim());
+    dims.push_back(keys);
+    dims.push_back(E);
+    return dims;
+  };
+  fits = fits && ShapeIs(v, shape(T, first)) && ShapeIs(u, shape(U, second));
   return Rule(name, file, line)
       .Summary(which == WithoutBlocks::kNeither ? "p1 v1 + p2 v2 = [p1, p2] [v1, v2]"
                : first ? "… where the first values are those of all blocks"

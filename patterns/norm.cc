@@ -118,17 +118,20 @@ Rule LayerNormFromRmsNorm() {
       .Replace(LayerNorm(x, w, {}, {.axis = axis, .epsilon = epsilon}));
 }
 
-Rule LayerNormOfCentered() {
-  Val x("x"), w("w"), b("b");
+// The variance may be that of the centred values: their mean, 0 but for rounding, is taken off once
+// more. Where that is done to what is divided, too, it is there to centre better than one rounded
+// mean does, and stays: a layer norm of x - mean(x).
+Rule LayerNormOfCenteredVariance() {
+  Val x("x");
   Attr<I64s> axes("axes");
-  Attr<int64_t> axis("axis");
   Attr<float> epsilon("epsilon");
   Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
-  return Rule("layer-norm-of-centered")
-      .Summary("layer_norm(x - mean(x)) = layer_norm(x)")
-      .Match(LayerNorm(centered, Maybe(w), Maybe(b), {.axis = axis, .epsilon = epsilon}))
-      .Where(If("the means are of the normalised axes", StartAt, axes, axis, x))
-      .Replace(LayerNorm(x, w, b, {.axis = axis, .epsilon = epsilon}));
+  Val again = Sub(centered, ReduceMean(centered, {.axes = axes}));
+  return Rule("layer-norm-of-centered-variance")
+      .Summary("(x - mean(x)) / sqrt(var(x - mean(x)) + eps) = layer_norm(x)")
+      .Match(Quotient(centered, RootMeanSquare(Square(again), axes, epsilon)))
+      .Where(If("the axes are the last ones", AreLast, axes, x))
+      .Replace(LayerNorm(x, {}, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
 }
 
 Rule LayerNormScale() {
@@ -247,7 +250,7 @@ RuleSet NormRules() {
                    RmsNormFromParts(),
                    RmsNormOfDifference(),
                    LayerNormFromRmsNorm(),
-                   LayerNormOfCentered(),
+                   LayerNormOfCenteredVariance(),
                    LayerNormScale(),
                    LayerNormBias(),
                    RmsNormScale(),

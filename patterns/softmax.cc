@@ -25,14 +25,15 @@ std::optional<int64_t> OnlyAxis(const I64s& axes) {
 // a - b, also as a sum: what is taken off scores becomes a mask that is added.
 Val Difference(const Val& a, const Val& b) { return AnyOf(Sub(a, b), Add(a, Neg(b))); }
 
-// exp(x) / sum(exp(x)), mostly of x - max(x)
+// exp(x) / sum(exp(x)), mostly of x - max(x). Where the maximum is not taken off, large scores make
+// infinities and NaNs of their quotients, the softmax what was meant.
 Rule SoftmaxFromExp() {
   Val x("x");
   Attr<I64s> axes("axes");
   Val e = Exp(AnyOf(Difference(x, ReduceMax(x, {.axes = axes})), x));
   Val sum = ReduceSum(e, {.axes = axes});
   return Rule("softmax-from-exp")
-      .Summary("exp(x - max(x)) / sum(exp(x - max(x))), also without the maximum")
+      .Summary("exp(x - max(x)) / sum(exp(x - max(x))), also without the maximum, which overflows")
       .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
       .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
 }

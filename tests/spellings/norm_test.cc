@@ -120,7 +120,15 @@ std::vector<Spelling> LayerNorms() {
         V x = X(g), centered = g.Sub(x, g.Mean(x));
         g.Out(g.Op("LayerNormalization", {centered, Scale(g), Bias(g)}));
       },
-      "nn.layer_norm", 17);
+      "nn.layer_norm ten.reduce_mean ten.sub", 17);
+  add(
+      "LayerCenteredMoreExactly",
+      [](Graph& g) {
+        V x = X(g), centered = g.Sub(x, g.Mean(x));
+        V again = g.Sub(centered, g.Mean(centered));
+        g.Out(Affine(g, Divided(g, again, WithEps(g, g.Mean(Power(g, again))))));
+      },
+      "nn.layer_norm ten.reduce_mean ten.sub");
   add(
       "LayerBoundedVariance",
       [](Graph& g) {
