@@ -102,7 +102,11 @@ class Builder {
     PipelineItem item;
     item.info = &info;
     item.pass = info.create(*values);
-    TENON_CHECK_MSG(item.pass != nullptr, info.name);
+    if (item.pass == nullptr) {
+      return PipelineError(
+          text, element.offset,
+          fmt::format("the create function of pass '{}' gives no pass", info.name));
+    }
     item.values = *std::move(values);
     (fits ? into : Nest(info.anchor, into)).items.push_back(std::move(item));
     return absl::OkStatus();

@@ -1,5 +1,7 @@
 #include "pass/pipeline_text.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 namespace tenon {
@@ -12,6 +14,14 @@ bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_' || c == '.';
 }
+
+}  // namespace
+
+bool IsPipelineName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), IsNameChar);
+}
+
+namespace {
 
 class Parser {
  public:

@@ -33,6 +33,9 @@ struct PipelineElement {
   std::optional<std::vector<PipelineElement>> children;
 };
 
+// Can the name of a pass or an option be written in the text?
+bool IsPipelineName(std::string_view name);
+
 // An error names the column of the fault and what was expected there.
 absl::StatusOr<std::vector<PipelineElement>> ParsePipelineText(std::string_view text);
 // What stands between the braces of a pass, by itself.

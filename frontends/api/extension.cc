@@ -11,6 +11,8 @@
 #include "frontends/api/passes.h"
 #include "ir/core/check.h"
 #include "ir/core/parser.h"
+#include "pass/pipeline_text.h"
+#include "patterns/families.h"
 
 namespace tenon {
 namespace {
@@ -78,6 +80,17 @@ absl::Status CheckPasses(const Extension& extension) {
       return Wrong("pass '{}' runs on '{}' (expected func.func or builtin.module)", pass.name,
                    pass.anchor);
     }
+    if (!IsPipelineName(pass.name)) {
+      return Wrong(
+          "pass '{}' has a name that pipelines cannot hold (expected letters, digits, "
+          "'-', '_' and '.')",
+          pass.name);
+    }
+    for (const PassOption& option : pass.options) {
+      if (IsPipelineName(option.name)) continue;
+      return Wrong("option '{}' of pass '{}' has a name that pipelines cannot hold", option.name,
+                   pass.name);
+    }
     if (!names.insert(pass.name).second || registry.Find(pass.name) != nullptr ||
         registry.pipelines().contains(pass.name))
       return Wrong("there are two passes or pipelines '{}'", pass.name);
@@ -87,6 +100,12 @@ absl::Status CheckPasses(const Extension& extension) {
 
 absl::Status CheckRules(const Extension& extension, Context& context) {
   if (extension.rules.empty()) return absl::OkStatus();
+  // Reports, counts and --explain know a rule by its name.
+  std::set<std::string> ours;
+  for (const drr::Rule& rule : pattern::AllRules()) ours.insert(rule.name());
+  for (const drr::Rule& rule : extension.rules) {
+    if (ours.contains(rule.name())) return Wrong("there are two rules '{}'", rule.name());
+  }
   const absl::Status status = drr::CompiledRules::Create(extension.rules, context).status();
   return status.ok() ? status : Wrong("{}", std::string(status.message()));
 }

@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/op_checks.h"
 
 namespace tenon {
 
@@ -69,7 +70,7 @@ absl::Status InferResultTypes(const OpInfo& info, Location location,
                                                   info.name(), operand_types.size()));
   }
   InferContext infer{info.context(), info, operand_types, segments, slots, location};
-  return info.def().infer(infer, results);
+  return RunShapeFunction(infer, results);
 }
 
 absl::Status InferResultTypes(const OpInfo& info, Location location,
@@ -152,7 +153,7 @@ absl::StatusOr<Operation*> OpBuilder::CreateInferred(const OpInfo& info, Locatio
   ResultTypes results;
   if (info.def().infer != nullptr) {
     InferContext infer{*context_, info, types, segments, filled, location};
-    if (absl::Status status = info.def().infer(infer, results); !status.ok()) {
+    if (absl::Status status = RunShapeFunction(infer, results); !status.ok()) {
       return EmitError(*context_, location, std::string(status.message()));
     }
   } else if (!info.def().results.empty()) {

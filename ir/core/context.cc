@@ -5,6 +5,8 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/lexer.h"
+#include "ir/core/op_checks.h"
 
 namespace tenon {
 
@@ -36,7 +38,20 @@ Context::Context() : impl_(std::make_unique<ContextImpl>(this)) {
 
 Context::~Context() = default;
 
+namespace {
+
+// Identifiers joined by dots.
+bool IsDottedName(std::string_view name) {
+  return IsBareIdentifier(name) && !name.ends_with('.') && name.find("..") == name.npos;
+}
+
+}  // namespace
+
 absl::Status Context::RegisterDialect(Dialect dialect) {
+  if (!IsDottedName(dialect.name)) {
+    return absl::InvalidArgumentError(
+        fmt::format("dialect '{}' has a name that is no identifier", dialect.name));
+  }
   if (!impl_->dialects.emplace(dialect.name, dialect.summary).second) {
     return absl::AlreadyExistsError(
         fmt::format("dialect '{}' is already registered", dialect.name));
@@ -46,6 +61,15 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
       return absl::InvalidArgumentError(
           fmt::format("op '{}' does not belong to dialect '{}'", def.name, dialect.name));
     }
+    if (!IsDottedName(def.name)) {
+      return absl::InvalidArgumentError(
+          fmt::format("op '{}' has a name that is no identifier", def.name));
+    }
+    for (const AttrDef& attr : def.attrs) {
+      if (IsBareIdentifier(attr.name)) continue;
+      return absl::InvalidArgumentError(fmt::format(
+          "attribute '{}' of op '{}' has a name that is no identifier", attr.name, def.name));
+    }
     OpId id = HashOpName(def.name);
     if (const OpInfo* other = impl_->ops_by_id.Find(id); other != nullptr) {
       return absl::AlreadyExistsError(
@@ -53,6 +77,14 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
     }
     impl_->op_infos.emplace_back(this, std::move(def));
     const OpInfo* info = &impl_->op_infos.back();
+    for (int slot = 0; slot < info->num_slots(); ++slot) {
+      if (!info->default_value(slot)) continue;
+      std::string message = CheckAttribute(info->def().attrs[slot], info->default_value(slot));
+      if (message.empty()) continue;
+      message = fmt::format("default of op '{}': {}", info->name(), message);
+      impl_->op_infos.pop_back();
+      return absl::InvalidArgumentError(message);
+    }
     impl_->ops_by_id.Insert(info);
     impl_->ops_by_name.emplace(std::string(info->name()), info);
   }

@@ -236,7 +236,7 @@ std::string CheckInferred(const Operation& op, std::span<const int32_t> segments
   }
   InferContext infer{info.context(), info, types, segments, op.slots(), op.location()};
   ResultTypes results;
-  if (absl::Status status = info.def().infer(infer, results); !status.ok()) {
+  if (absl::Status status = RunShapeFunction(infer, results); !status.ok()) {
     if (!ranked) return {};
     std::string prefix = fmt::format("{}: ", info.name());
     std::string message(status.message());
@@ -311,6 +311,14 @@ std::string CheckAttribute(const AttrDef& def, Attribute value) {
     }
   }
   return fmt::format("attribute '{}' must be {}, got {}", def.name, expected, value.text());
+}
+
+absl::Status RunShapeFunction(const InferContext& context, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(context.info.def().infer(context, results));
+  const auto missing = std::find(results.begin(), results.end(), Type());
+  if (missing == results.end()) return absl::OkStatus();
+  return context.Error(
+      fmt::format("its shape function gives no type for result {}", missing - results.begin()));
 }
 
 std::string CheckOperation(Operation& op) {

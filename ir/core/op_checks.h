@@ -16,6 +16,10 @@ std::string CheckOperation(Operation& op);
 // Does the attribute fit? Empty if so, else what it should be ("a 64-bit integer such as 3 : i64").
 std::string CheckAttribute(const AttrDef& def, Attribute value);
 
+// Runs the operation's shape function, which there is. An error "<op>: <message>" if it refuses, or
+// leaves out the type of a result.
+absl::Status RunShapeFunction(const InferContext& context, ResultTypes& results);
+
 }  // namespace tenon
 
 #endif  // TENON_IR_CORE_OP_CHECKS_H_

@@ -185,6 +185,43 @@ TEST(Extension, RulesCanBeCheckedAgainstTheirKernels) {
   EXPECT_TRUE(wrong->wrong);
 }
 
+// Functions that give nothing are found when they are called.
+TEST(Extension, FunctionsThatGiveNothingAreErrors) {
+  Extension extension = Own();
+  extension.passes[0].create = [](const PassOptionValues&) { return std::unique_ptr<Pass>(); };
+  absl::StatusOr<Model> model = LoadOwn(extension);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(Optimize(*model, {.pipeline = "own-negate"}).ToString(),
+              HasSubstr("pass 'own-negate' gives no pass"));
+
+  extension = Own();
+  extension.dialects[0].ops[0].infer = [](const InferContext&, ResultTypes& results) {
+    results.push_back(Type());
+    return absl::OkStatus();
+  };
+  const std::string text = R"ir(
+func.func() <{function_type = (tensor<2xf32>) -> tensor<3xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = own.affine(%x) <{scale = 1.0 : f32}> : (tensor<2xf32>) -> tensor<3xf32>
+  func.return(%0) : (tensor<3xf32>) -> ()
+}) : () -> ()
+)ir";
+  std::string told;
+  LoadOptions options;
+  options.extension = std::make_shared<const Extension>(extension);
+  options.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
+    told += FormatDiagnostic(context, diagnostic);
+  };
+  EXPECT_FALSE(LoadFromBytes(text, "own.mlir", options).ok());
+  EXPECT_THAT(told, HasSubstr("own.mlir:4"));
+  EXPECT_THAT(told, HasSubstr("its shape function gives no type for result 0"));
+  // A rule that would make one does not apply.
+  model = LoadOwn(extension);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(Optimize(*model, {}).ok());
+  EXPECT_EQ(RunOn(*model, {1}), (std::vector<float>{3.5f}));
+}
+
 // Each change of a right extension is refused by Load, with what is wrong.
 TEST(Extension, MistakesAreNamed) {
   const auto message = [](const std::function<void(Extension&)>& change) {
@@ -202,6 +239,15 @@ TEST(Extension, MistakesAreNamed) {
               HasSubstr("'shift' and 'scale' of 'own.affine' are not sorted"));
   EXPECT_THAT(of_def([&] { def->attrs[1].default_text = "0.0 : f33"; }),
               HasSubstr("default of attribute 'shift' of 'own.affine' cannot be read: 0.0 : f33"));
+  EXPECT_THAT(of_def([&] { def->attrs[1].default_text = "1 : i64"; }),
+              HasSubstr("default of op 'own.affine': attribute 'shift' must be"));
+  EXPECT_THAT(of_def([&] { def->attrs[1].name = "the shift"; }), HasSubstr("no identifier"));
+  EXPECT_THAT(of_def([&] { def->name = "own."; }), HasSubstr("op 'own.' has a name"));
+  EXPECT_THAT(of_def([&] { def->name = "own.a..b"; }), HasSubstr("op 'own.a..b' has a name"));
+  for (const char* name : {"", "a b", "own."}) {
+    EXPECT_THAT(message([&](Extension& e) { e.dialects[0].name = name; }),
+                HasSubstr("has a name that is no identifier"));
+  }
   EXPECT_THAT(of_def([&] { def->infer = nullptr; }), HasSubstr("has no shape function"));
   EXPECT_THAT(of_def([&] {
                 def->operands.assign(2, {"y", Arity::kOptional, {}});
@@ -217,6 +263,18 @@ TEST(Extension, MistakesAreNamed) {
   EXPECT_THAT(message([](Extension& e) { e.rules.push_back(AffineRule()); }),
               HasSubstr("own-affine"));
   EXPECT_THAT(message([](Extension& e) { e.passes[0].name = "O2"; }), HasSubstr("'O2'"));
+  EXPECT_THAT(message([](Extension& e) { e.passes[0].name = "a b,c{"; }),
+              HasSubstr("pass 'a b,c{' has a name that pipelines cannot hold"));
+  EXPECT_THAT(message([](Extension& e) {
+                e.passes[0].options = {{"a=b", {}, "", ""}};
+              }),
+              HasSubstr("option 'a=b' of pass 'own-negate'"));
+  EXPECT_THAT(message([](Extension& e) {
+                using pattern::Tan;
+                const drr::Val x("x");
+                e.rules = {drr::Rule("silu").Summary("").Match(Tan(Tan(x))).Replace(Tan(x))};
+              }),
+              HasSubstr("two rules 'silu'"));
   EXPECT_THAT(message([](Extension& e) { e.passes[0].create = nullptr; }),
               HasSubstr("create function"));
   EXPECT_THAT(message([](Extension& e) { e.passes[0].anchor = "func"; }),
