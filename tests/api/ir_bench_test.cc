@@ -167,6 +167,8 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
       {"a.onnx --against=tensorrt", "--against has 'tensorrt'"},
       {"a.onnx --against=openvino,openvino", "openvino twice"},
       {"a.onnx --dim=batch", "--dim has 'batch'"},
+      {"a.onnx --dim=N=2,M=1,N=3", "--dim says that N is 3, and before that it is 2"},
+      {"a.onnx --shape=N=2 --dim=N=3", "--dim says that N is 3, and before that it is 2"},
       {"a.onnx --dim=N=2 --inputs=somewhere", "one of them"},
       {"/nowhere/a.onnx", "/nowhere/a.onnx"},
   };

@@ -138,7 +138,13 @@ absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes
       return absl::InvalidArgumentError(fmt::format(
           "{} has '{}' (expected sizes like batch=1,seq=128)", WithDashes(given.option), entry));
     }
-    sizes[std::string(entry.substr(0, equals))] = *size;
+    const std::string name(entry.substr(0, equals));
+    const auto [known, is_new] = sizes.emplace(name, *size);
+    if (!is_new && known->second != *size) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} says that {} is {}, and before that it is {}", WithDashes(given.option),
+                      name, *size, known->second));
+    }
   }
   return absl::OkStatus();
 }
