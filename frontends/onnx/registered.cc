@@ -1,5 +1,8 @@
 // Nodes of domains whose operations a host has registered: `Op` of domain `acme` is `acme.Op`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "frontends/onnx/adapters.h"
 #include "frontends/onnx/graph_importer.h"
@@ -55,6 +58,21 @@ absl::StatusOr<Attribute> ReadAs(const Node& node, const AttrDef& def) {
   }
 }
 
+// A misspelt name would leave the definition's default in place unnoticed.
+absl::Status CheckAttributeNames(const Node& node, const OpInfo& info) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < info.def().attrs.size(); ++i) {
+    if (static_cast<int>(i) != info.segment_slot()) names.push_back(info.def().attrs[i].name);
+  }
+  for (const onnxpb::AttributeProto& attribute : node.proto().attribute()) {
+    if (std::find(names.begin(), names.end(), attribute.name()) != names.end()) continue;
+    return node.Error(
+        fmt::format("{} has no attribute \"{}\" (expected {})", node.op_type(), attribute.name(),
+                    names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  }
+  return absl::OkStatus();
+}
+
 // The node's inputs by operand group: a variadic group takes all that is left.
 absl::Status CollectOperands(const Node& node, const OpDef& def, std::vector<Value>& operands,
                              std::vector<int64_t>& segments) {
@@ -84,6 +102,7 @@ absl::Status ImportRegistered(Node& node, const OpInfo& info) {
   const OpDef& def = info.def();
   if (def.infer == nullptr)
     return node.Error(fmt::format("operation {} has no shape function", def.name));
+  TENON_RETURN_IF_ERROR(CheckAttributeNames(node, info));
   std::vector<Value> operands;
   std::vector<int64_t> segments;
   TENON_RETURN_IF_ERROR(CollectOperands(node, def, operands, segments));
