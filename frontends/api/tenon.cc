@@ -1,9 +1,6 @@
 #include "frontends/api/tenon.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "absl/cleanup/cleanup.h"
 #include "executor/evaluator.h"
@@ -14,6 +11,7 @@
 #include "frontends/api/extension.h"
 #include "frontends/api/passes.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/mapped_file.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
 #include "ir/core/parser.h"
@@ -27,27 +25,6 @@ namespace tenon {
 namespace {
 
 constexpr size_t kSniffBytes = 512;
-
-// Reads at most `limit` bytes.
-absl::StatusOr<std::string> ReadBytes(const std::string& path, size_t limit) {
-  const bool standard_input = path == "-";
-  std::FILE* file = standard_input ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr)
-    return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(errno)));
-  std::string bytes;
-  char buffer[1 << 16];
-  errno = 0;
-  while (bytes.size() < limit) {
-    const size_t n = std::fread(buffer, 1, std::min(sizeof(buffer), limit - bytes.size()), file);
-    if (n == 0) break;
-    bytes.append(buffer, n);
-  }
-  const bool failed = std::ferror(file) != 0;
-  const int error = errno;
-  if (!standard_input) std::fclose(file);
-  if (failed) return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(error)));
-  return bytes;
-}
 
 // IR text holds no control characters besides white space; a protobuf starts with one.
 bool LooksLikeText(std::string_view bytes) {
@@ -150,20 +127,17 @@ absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& n
 }
 
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
-  const bool standard_input = path == "-";
-  TENON_ASSIGN_OR_RETURN(std::string start,
-                         ReadBytes(path, standard_input ? SIZE_MAX : kSniffBytes));
-  if (standard_input) return LoadFromBytes(start, "<stdin>", options);
-  if (start.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
-  if (LooksLikeText(start)) {
-    TENON_ASSIGN_OR_RETURN(const std::string text, ReadBytes(path, SIZE_MAX));
-    return LoadText(text, path, options);
-  }
+  // Opened once: what comes through a pipe cannot be read again.
+  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path));
+  const std::string_view bytes(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+  if (path == "-") return LoadFromBytes(bytes, "<stdin>", options);
+  if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
+  if (LooksLikeText(bytes)) return LoadText(bytes, path, options);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   std::vector<SourceFile> files;
   onnx::ImportOptions import;
   import.files = &files;
-  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnx(*context, path, import));
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnxFromFile(*context, file, path, import));
   return Model(std::move(context), std::move(module), std::move(files), options.extension);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "frontends/onnx/graph_importer.h"
-#include "frontends/onnx/mapped_file.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/wire.h"
 #include "ir/core/blob.h"
@@ -12,6 +11,11 @@
 
 namespace tenon::onnx {
 namespace {
+
+std::string NameOf(const std::string& path, const ImportOptions& options) {
+  if (!options.name.empty()) return options.name;
+  return path == "-" ? "<stdin>" : path;
+}
 
 absl::Status Report(Context& context, const std::string& name, const absl::Status& status) {
   return EmitError(context, Location::Name(context, name), std::string(MessageOf(status)));
@@ -42,16 +46,19 @@ absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const st
 
 absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
                                    const ImportOptions& options) {
-  const std::string shown = path == "-" ? "<stdin>" : path;
-  const std::string& name = options.name.empty() ? shown : options.name;
   absl::StatusOr<FileBytes> file = MapFile(path);
-  if (!file.ok()) return Report(context, name, file.status());
+  if (!file.ok()) return Report(context, NameOf(path, options), file.status());
+  return ImportOnnxFromFile(context, *file, path, options);
+}
+
+absl::StatusOr<OwnedOp> ImportOnnxFromFile(Context& context, const FileBytes& file,
+                                           const std::string& path, const ImportOptions& options) {
   std::string root = options.external_data_root;
   if (root.empty() && path != "-") {
     const size_t slash = path.rfind('/');
     root = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   }
-  return Import(context, *file, name, root, options);
+  return Import(context, file, NameOf(path, options), root, options);
 }
 
 absl::StatusOr<OwnedOp> ImportOnnxFromBytes(Context& context, std::span<const std::byte> bytes,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontends/onnx/mapped_file.h"
 #include "ir/core/context.h"
 #include "ir/core/operation.h"
 #include "ir/core/source_file.h"
@@ -32,12 +33,19 @@ struct ImportOptions {
 // the graph's inputs that have no initializer, in order, its results the graph's outputs; their
 // names are `core.name` in arg_attrs and res_attrs. Weights stay in the mapped file, which must not
 // be truncated while the module lives. A node of another domain than ONNX's becomes
-// the operation `<domain>.<OpType>` if that is registered in the Context. Nodes that have no
-// counterpart become opaque ops `onnx.<OpType>` (reported as remarks); every op is located at its
-// node. Contradictions between declared and inferred types are warnings. REQUIRES:
+// the operation `<domain>.<OpType>` if that is registered in the Context; an attribute that its
+// definition does not have is an error (a warning where ONNX's own nodes have one too many). Nodes
+// that have no counterpart become opaque ops `onnx.<OpType>` (reported as remarks); every op is
+// located at its node. Contradictions between declared and inferred types are warnings. REQUIRES:
 // RegisterAllDialects(context).
 absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
                                    const ImportOptions& options = {});
+
+// The same for the bytes of the model file `path` (mapped_file.h), which may be one that can be
+// read only once.
+absl::StatusOr<OwnedOp> ImportOnnxFromFile(Context& context, const FileBytes& file,
+                                           const std::string& path,
+                                           const ImportOptions& options = {});
 
 // The same for a model in memory. `owner` keeps the bytes; without one they are copied.
 absl::StatusOr<OwnedOp> ImportOnnxFromBytes(Context& context, std::span<const std::byte> bytes,

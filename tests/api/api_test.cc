@@ -1,9 +1,13 @@
 // The façade on real models.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
@@ -35,6 +39,24 @@ TEST(Api, LoadsTextAndModelsByContent) {
   ASSERT_EQ(program->inputs().size(), 2u);
   EXPECT_EQ(program->inputs()[0].name, "input_ids");
   EXPECT_EQ(program->inputs()[0].dims.size(), 2u);
+}
+
+// What a shell's <(...) gives.
+TEST(Api, LoadsWhatCanBeReadOnlyOnce) {
+  std::ifstream file(kModel, std::ios::binary);
+  const std::string model{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string& bytes : {std::string(kRelu), model}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    ASSERT_GE(fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(bytes.size())),
+              static_cast<int>(bytes.size()));
+    ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    close(ends[1]);
+    absl::StatusOr<Model> loaded = Load("/dev/fd/" + std::to_string(ends[0]));
+    close(ends[0]);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_NE(loaded->main(), nullptr);
+  }
 }
 
 TEST(Api, OptimisesCompilesAndRuns) {
