@@ -8,7 +8,8 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kMaxVisited = 1024;           // nodes of one search
+constexpr size_t kMaxVisited = 256;            // nodes of one search
+constexpr int kMaxUses = 32;                   // of a node's results, when its readers are asked
 constexpr uint64_t kLabelStride = 1ull << 40;  // between neighbours, when labels are given anew
 
 }  // namespace
@@ -31,26 +32,29 @@ ContractionOrder::ContractionOrder(Block& block) : block_(block) {
 
 bool ContractionOrder::CanContract(size_t a, size_t b) {
   if (nodes_[b].label < nodes_[a].label) std::swap(a, b);
-  return Between(a, b).has_value();
+  return NothingReadsBetween(a, b) || Between(a, b).has_value();
 }
 
 void ContractionOrder::Contract(size_t a, size_t b) {
   const bool in_order = nodes_[a].label < nodes_[b].label;
   const size_t earlier = in_order ? a : b, later = in_order ? b : a;
-  std::optional<std::vector<size_t>> between = Between(earlier, later);
-  TENON_CHECK(between.has_value());
-  std::sort(between->begin(), between->end(),
-            [this](size_t x, size_t y) { return nodes_[x].label < nodes_[y].label; });
-  for (const size_t node : *between) {
-    Unlink(node);
-    LinkBefore(node, earlier);
+  size_t place = later;
+  if (!NothingReadsBetween(earlier, later)) {
+    place = earlier;
+    std::optional<std::vector<size_t>> between = Between(earlier, later);
+    TENON_CHECK(between.has_value());
+    std::sort(between->begin(), between->end(),
+              [this](size_t x, size_t y) { return nodes_[x].label < nodes_[y].label; });
+    for (const size_t node : *between) {
+      Unlink(node);
+      LinkBefore(node, earlier);
+    }
   }
-  // `a` stays, at the place of the earlier one.
-  Unlink(later);
-  if (later == a) {
+  if (place == b) {
+    Unlink(a);
     LinkBefore(a, b);
-    Unlink(b);
   }
+  Unlink(b);
   std::vector<Operation*>& ops = nodes_[a].ops;
   const auto position = [](const Operation* op) { return op->position_after_renumbering(); };
   for (Operation* op : nodes_[b].ops) {
@@ -60,6 +64,22 @@ void ContractionOrder::Contract(size_t a, size_t b) {
   nodes_[b].ops.clear();
   std::sort(ops.begin(), ops.end(),
             [&](Operation* x, Operation* y) { return position(x) < position(y); });
+}
+
+bool ContractionOrder::NothingReadsBetween(size_t earlier, size_t later) const {
+  int uses = 0;
+  for (const Operation* op : nodes_[earlier].ops) {
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      for (const OpOperand& use : op->result(i).uses()) {
+        if (++uses > kMaxUses) return false;
+        const Operation* reader = use.owner();
+        while (reader->block() != &block_) reader = reader->parent_op();
+        const size_t node = NodeOf(reader);
+        if (node != earlier && nodes_[node].label < nodes_[later].label) return false;
+      }
+    }
+  }
+  return true;
 }
 
 std::optional<std::vector<size_t>> ContractionOrder::Between(size_t earlier, size_t later) {

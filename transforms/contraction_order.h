@@ -14,7 +14,8 @@ namespace tenon {
 // Nodes are operations, or several that are to run at once. A node comes after all that it reads,
 // reads of nested regions included. Asking whether two nodes may become one costs a search of what
 // lies between them in the order, no more; becoming one moves what the later one reads before the
-// earlier one. The block must not change meanwhile.
+// earlier one, or the earlier one to the later where nothing between reads it. The block must not
+// change meanwhile.
 class ContractionOrder {
  public:
   explicit ContractionOrder(Block& block);
@@ -41,6 +42,9 @@ class ContractionOrder {
     uint64_t seen = 0;  // by the search of that number
   };
 
+  // Nothing before `later` reads `earlier`: that can wait until then. No (whatever is the case) if
+  // it has many readers.
+  bool NothingReadsBetween(size_t earlier, size_t later) const;
   // What `later` needs, directly or not, and comes after `earlier` in the order; nothing if that
   // needs `earlier`.
   std::optional<std::vector<size_t>> Between(size_t earlier, size_t later);

@@ -92,6 +92,19 @@ def fan(n):
     return p.text([p.op("ten.concat", leaves, "axis = 0 : i64", out)], [out])
 
 
+def fan_reversed(n):
+    """Functions of one input, summed up from the last to the first."""
+    p = Program([("%x", T)])
+    leaves = []
+    for i in range(n // 3):
+        number = p.op("core.constant", [], f"value = dense<{i + 1}.5> : tensor<f32>", "tensor<f32>")
+        leaves.append(p.op("ten.mul", ["%x", number], types=[T, "tensor<f32>"]))
+    v = leaves[-1]
+    for leaf in leaves[-2::-1]:
+        v = p.op("ten.add", [v, leaf])
+    return p.text([v])
+
+
 def tree(n):
     """A balanced tree of sums over one input's functions."""
     p = Program([("%x", T)])
@@ -289,7 +302,7 @@ def run_time_shapes(n):
     return p.text([v], [t])
 
 
-SHAPES = {f.__name__: f for f in (chain, ladder, broken_chain, residual, fan, tree, products, product_fan, slices,
+SHAPES = {f.__name__: f for f in (chain, ladder, broken_chain, residual, fan, fan_reversed, tree, products, product_fan, slices,
                                   transposes, symbolic, constants, operand_list, layers,
                                   convolutions, shared_weights, branches, run_time_shapes)}
 
