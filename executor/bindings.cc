@@ -1,5 +1,6 @@
 #include "executor/bindings.h"
 
+#include "executor/tensor.h"
 #include "fmt/format.h"
 
 namespace tenon {
@@ -93,6 +94,12 @@ absl::Status BindInputs(const ProgramImpl& program, std::span<const TensorView> 
       if (extent < 0)
         return absl::InvalidArgumentError(
             fmt::format("input '{}' has a negative extent", spec.name));
+    }
+    const absl::StatusOr<int64_t> bytes = CheckedBytes(inputs[i].dtype, inputs[i].shape);
+    if (!bytes.ok()) {
+      return absl::Status(
+          bytes.status().code(),
+          fmt::format("input '{}' {}", spec.name, std::string(bytes.status().message())));
     }
   }
   for (const bool symbols : {true, false}) {

@@ -1,6 +1,7 @@
 #include "executor/concrete_shapes.h"
 
 #include "executor/run_time_shapes.h"
+#include "executor/tensor.h"
 #include "fmt/format.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
@@ -38,6 +39,23 @@ bool HasConstantDims(std::span<const Attribute> slots) {
   return true;
 }
 
+std::optional<std::vector<int64_t>> StaticShape(Type type) {
+  std::vector<int64_t> shape;
+  for (DimExpr dim : type.dims()) {
+    if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
+    shape.push_back(dim.constant());
+  }
+  return shape;
+}
+
+std::optional<int64_t> StaticBytes(Type type) {
+  const std::optional<std::vector<int64_t>> shape = StaticShape(type);
+  if (!shape) return std::nullopt;
+  const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype(), *shape);
+  if (!bytes.ok()) return std::nullopt;
+  return *bytes;
+}
+
 absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const OpInfo& info, Location location, std::span<const Attribute> slots,
     std::span<const kernels::TensorView> operands) {
@@ -53,8 +71,8 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const Type type = inferred[i];
     ResultShape result;
     result.dtype = type.dtype();
-    if (type.is_static() && type.num_elements() >= 0) {
-      for (DimExpr d : type.dims()) result.shape.push_back(d.constant());
+    if (const std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
+      result.shape = *shape;
     } else if (HasRunTimeShape(info.id())) {
       if (run_time.empty()) {
         TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
@@ -68,6 +86,12 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     } else {
       return absl::InternalError(fmt::format("{}: the result has type {}, whose shape is not known",
                                              info.name(), type.text()));
+    }
+    const absl::StatusOr<int64_t> bytes = CheckedBytes(result.dtype, result.shape);
+    if (!bytes.ok()) {
+      return absl::Status(
+          bytes.status().code(),
+          fmt::format("{}: result {}", info.name(), std::string(bytes.status().message())));
     }
     results.push_back(std::move(result));
   }

@@ -28,9 +28,16 @@ absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribut
 // Do all dimension attributes consist of constants?
 bool HasConstantDims(std::span<const Attribute> slots);
 
+// Extents of a tensor type; nullopt unless all are known.
+std::optional<std::vector<int64_t>> StaticShape(Type type);
+
+// Bytes of a tensor type; nullopt if an extent is not known, or if no process can hold them.
+std::optional<int64_t> StaticBytes(Type type);
+
 // Result types by the op's shape function, which also checks that the operands fit each other.
 // `operands`: one per operand value; where data is set, operations whose result depends on values
-// (ten.range, …) use it. FailedPrecondition if such a value is not there. `slots` must be concrete.
+// (ten.range, …) use it. FailedPrecondition if such a value is not there, ResourceExhausted if a
+// result is larger than kMaxTensorBytes. `slots` must be concrete.
 absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const OpInfo& info, Location location, std::span<const Attribute> slots,
     std::span<const kernels::TensorView> operands);

@@ -199,6 +199,10 @@ std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const Memor
   if (plan.offsets.size() != buffers.size()) {
     return fmt::format("{} offsets for {} buffers", plan.offsets.size(), buffers.size());
   }
+  if (plan.arena_bytes > kMaxPlannedBytes) {
+    return fmt::format("the arena has {} bytes (expected {} at most)", plan.arena_bytes,
+                       kMaxPlannedBytes);
+  }
   // A sweep over time: the buffers alive at each instruction, by offset, must not overlap.
   std::map<int, std::vector<size_t>> starts, stops;
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -254,7 +258,11 @@ int64_t MaxLiveBytes(std::span<const BufferLifetime> buffers) {
 
 int64_t SumOfBytes(std::span<const BufferLifetime> buffers) {
   int64_t sum = 0;
-  for (const BufferLifetime& b : buffers) sum += b.size > 0 ? RoundUp(b.size) : 0;
+  for (const BufferLifetime& b : buffers) {
+    if (b.size <= 0) continue;
+    if (b.size > kMaxPlannedBytes || __builtin_add_overflow(sum, RoundUp(b.size), &sum))
+      return INT64_MAX;
+  }
   return sum;
 }
 

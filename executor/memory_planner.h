@@ -11,6 +11,9 @@ namespace tenon {
 
 inline constexpr int64_t kArenaAlignment = 64;
 
+// A plan's offsets and sums fit into 64 bits if SumOfBytes is not more than this.
+inline constexpr int64_t kMaxPlannedBytes = int64_t{1} << 62;
+
 // A buffer that is alive from instruction `first` to instruction `last`, both included. In the
 // arena it takes its size rounded up to kArenaAlignment.
 struct BufferLifetime {
@@ -35,6 +38,7 @@ struct MemoryPlanOptions {
 
 // Greedy in several orders; if none of them reaches MaxLiveBytes, in orders that learn from what
 // came too late, and then an exact search (memory_search.h). The same input gives the same plan.
+// REQUIRES: SumOfBytes(buffers) <= kMaxPlannedBytes, here and below.
 MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers,
                       const MemoryPlanOptions& options = {});
 
@@ -49,7 +53,7 @@ std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const Memor
 // The largest sum of rounded sizes alive at one instruction: no plan can be smaller.
 int64_t MaxLiveBytes(std::span<const BufferLifetime> buffers);
 
-// What an arena without reuse would take.
+// What an arena without reuse would take; INT64_MAX if that is more.
 int64_t SumOfBytes(std::span<const BufferLifetime> buffers);
 
 }  // namespace tenon

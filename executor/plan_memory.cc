@@ -2,6 +2,7 @@
 // and places the buffers of a function with static shapes in one arena. For symbolic shapes the
 // program does that per shape class.
 #include "executor/buffers.h"
+#include "executor/concrete_shapes.h"
 #include "executor/executor_passes.h"
 #include "executor/lowered_op.h"
 #include "executor/parts.h"
@@ -85,14 +86,13 @@ class PlanMemoryPass : public Pass {
     for (size_t i = 0; i < table.sets().size(); ++i) {
       const BufferSet& set = table.sets()[i];
       for (Value member : set.members) {
-        if (!member.type().is_static()) return false;
+        if (!StaticBytes(member.type())) return false;
       }
       if (set.kind != BufferSet::Kind::kArena || set.output >= 0) continue;
-      const Type type = set.members[0].type();
       buffer_of_set[i] = static_cast<int>(lifetimes.size());
-      lifetimes.push_back(
-          {type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype())), set.first, set.last});
+      lifetimes.push_back({*StaticBytes(set.members[0].type()), set.first, set.last});
     }
+    if (SumOfBytes(lifetimes) > kMaxPlannedBytes) return false;
     const MemoryPlan plan = PlanMemory(lifetimes);
     bool changed = false;
     for (Operation& op : block) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/concrete_shapes.h"
 #include "executor/lowered_op.h"
 #include "ir/dialect/kernel_ops.h"
 
@@ -31,14 +32,12 @@ absl::StatusOr<std::optional<MemoryPlan>> ReadRecordedPlan(Operation& func, Bloc
   std::vector<BufferLifetime> lifetimes;
   for (size_t i = 0; i < table.sets().size(); ++i) {
     const BufferSet& set = table.sets()[i];
-    const Type type = set.members[0].type();
     for (Value member : set.members) {
-      if (!member.type().is_static()) return std::nullopt;
+      if (!StaticBytes(member.type())) return std::nullopt;
     }
     const bool in_arena = set.kind == BufferSet::Kind::kArena && set.output < 0;
     if (in_arena && !placed[i]) return std::nullopt;
-    const int64_t bytes =
-        in_arena ? type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype())) : 0;
+    const int64_t bytes = in_arena ? *StaticBytes(set.members[0].type()) : 0;
     lifetimes.push_back({bytes, set.first, set.last});
   }
   const std::string problem = CheckMemoryPlan(lifetimes, plan);

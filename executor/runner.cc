@@ -33,6 +33,12 @@ absl::Status CheckPlace(const TensorView& view, std::string_view what, std::stri
   return absl::OkStatus();
 }
 
+absl::Status CheckPlannable(std::span<const BufferLifetime> buffers) {
+  if (SumOfBytes(buffers) <= kMaxPlannedBytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      fmt::format("the buffers need more than {} bytes together", kMaxPlannedBytes));
+}
+
 }  // namespace
 
 // Null when the program turns out to be dynamic.
@@ -130,8 +136,10 @@ absl::StatusOr<std::shared_ptr<const MemoryPlan>> Runner::PlanFor(
   std::vector<int64_t> exact = Prepared::ArenaSizes(program_, walk);
   exact.insert(exact.end(), scratch.begin(), scratch.end());
   if (program_.static_plan) {
+    const std::vector<BufferLifetime> lifetimes = Lifetimes(exact);
+    TENON_RETURN_IF_ERROR(CheckPlannable(lifetimes));
     return std::make_shared<const MemoryPlan>(
-        ExtendMemoryPlan(Lifetimes(exact), program_.static_plan->offsets));
+        ExtendMemoryPlan(lifetimes, program_.static_plan->offsets));
   }
   std::vector<int64_t> key;
   Bindings bounds;
@@ -143,15 +151,19 @@ absl::StatusOr<std::shared_ptr<const MemoryPlan>> Runner::PlanFor(
   bool fits = entry.plan != nullptr;
   for (size_t i = 0; fits && i < exact.size(); ++i) fits = exact[i] <= entry.sizes[i];
   if (fits) return entry.plan;
-  entry.sizes.resize(exact.size(), 0);
+  std::vector<int64_t> sizes = entry.sizes;
+  sizes.resize(exact.size(), 0);
   for (size_t i = 0; i < exact.size(); ++i) {
     if (exact[i] == 0) continue;
     const int64_t bound = i < program_.sets.size()
                               ? BoundBytes(static_cast<int>(i), exact[i], bounds)
                               : NextPowerOfTwo(exact[i]);
-    entry.sizes[i] = std::max(entry.sizes[i], bound);
+    sizes[i] = std::max(sizes[i], bound);
   }
-  entry.plan = std::make_shared<const MemoryPlan>(PlanMemory(Lifetimes(entry.sizes)));
+  const std::vector<BufferLifetime> lifetimes = Lifetimes(sizes);
+  TENON_RETURN_IF_ERROR(CheckPlannable(lifetimes));
+  entry.sizes = std::move(sizes);
+  entry.plan = std::make_shared<const MemoryPlan>(PlanMemory(lifetimes));
   ++state_.stats.plans_made;
   return entry.plan;
 }

@@ -1,5 +1,6 @@
 #include "executor/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -21,11 +22,30 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateAligned(size_t bytes) {
   return std::shared_ptr<std::byte>(memory, [](std::byte* p) { ::operator delete(p, kAlignment); });
 }
 
+absl::StatusOr<int64_t> CheckedBytes(DType dtype, std::span<const int64_t> shape) {
+  // Exact up to 2^53, and beyond that only compared.
+  double elements = 1;
+  bool empty = false;
+  for (int64_t extent : shape) {
+    empty = empty || extent == 0;
+    elements *= static_cast<double>(std::max<int64_t>(extent, 1));
+  }
+  const double bytes = elements * static_cast<double>(SizeOf(dtype));
+  if (empty ? elements >= 0x1p63 : bytes > static_cast<double>(kMaxTensorBytes)) {
+    return absl::ResourceExhaustedError(fmt::format("{} needs {:.4g} bytes (expected {} at most)",
+                                                    ShapeText(dtype, shape), bytes,
+                                                    kMaxTensorBytes));
+  }
+  return empty ? 0 : static_cast<int64_t>(bytes);
+}
+
 absl::StatusOr<Tensor> Tensor::TryMake(DType dtype, std::span<const int64_t> shape) {
+  TENON_ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(dtype, shape));
   Tensor t;
   t.dtype_ = dtype;
   t.shape_.assign(shape.begin(), shape.end());
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateAligned(t.num_bytes()));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
+                         AllocateAligned(static_cast<size_t>(bytes)));
   t.data_ = memory.get();
   t.owner_ = std::move(memory);
   return t;

@@ -58,6 +58,13 @@ class Tensor {
   std::shared_ptr<const void> owner_;
 };
 
+// More than a process can address; sums of a few thousand fit into 64 bits.
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 47;
+
+// Bytes of a dense tensor. ResourceExhausted for more than kMaxTensorBytes and where the product of
+// the extents that are not 0 does not fit into 64 bits. REQUIRES: no extent is negative.
+absl::StatusOr<int64_t> CheckedBytes(DType dtype, std::span<const int64_t> shape);
+
 // "2x3xf32"
 std::string ShapeText(DType dtype, std::span<const int64_t> shape);
 

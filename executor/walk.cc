@@ -195,6 +195,8 @@ absl::Status Walk::RunControl(size_t index, bool run_all) {
         }
         values_[number].shape.push_back(*extent);
       }
+      const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype(), values_[number].shape);
+      if (!bytes.ok()) return program_.Error(instruction, bytes.status());
     }
     return absl::OkStatus();
   }

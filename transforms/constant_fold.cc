@@ -25,10 +25,12 @@ bool CanBeEvaluated(const Operation& op) {
          op.num_results() > 0 && EffectsOf(op).pure();
 }
 
-// Bytes of a static tensor type; -1 for all others.
+// Bytes of a static tensor type; -1 for all others, and where they cannot be counted.
 int64_t BytesOf(Type type) {
   if (!type.is_tensor() || !type.is_static() || type.num_elements() < 0) return -1;
-  return type.num_elements() * static_cast<int64_t>(SizeOf(type.dtype()));
+  int64_t bytes = 0;
+  const auto size = static_cast<int64_t>(SizeOf(type.dtype()));
+  return __builtin_mul_overflow(type.num_elements(), size, &bytes) ? -1 : bytes;
 }
 
 class ConstantFold : public Pass {
@@ -101,8 +103,7 @@ class ConstantFold : public Pass {
     int64_t sum = 0;
     for (unsigned i = 0; i < op.num_results(); ++i) {
       const int64_t bytes = BytesOf(op.result(i).type());
-      if (bytes < 0) return -1;
-      sum += bytes;
+      if (bytes < 0 || __builtin_add_overflow(sum, bytes, &sum)) return -1;
     }
     return sum;
   }

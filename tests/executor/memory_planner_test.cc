@@ -207,5 +207,13 @@ TEST(MemoryPlanner, BoundCountsWhatBuffersTake) {
   EXPECT_EQ(PlanMemory(buffers).arena_bytes, 3 * kArenaAlignment);
 }
 
+TEST(MemoryPlanner, SumsDoNotOverflow) {
+  EXPECT_EQ(SumOfBytes(std::vector<BufferLifetime>(5, {kMaxPlannedBytes / 2, 0, 0})), INT64_MAX);
+  EXPECT_EQ(SumOfBytes(std::vector<BufferLifetime>{{INT64_MAX, 0, 0}}), INT64_MAX);
+  EXPECT_THAT(
+      CheckMemoryPlan(std::vector<BufferLifetime>{{64, 0, 0}}, {{INT64_MAX - 127}, INT64_MAX}),
+      HasSubstr("the arena has"));
+}
+
 }  // namespace
 }  // namespace tenon

@@ -133,6 +133,55 @@ TEST(ProgramErrors, SizesSeenBeforeRunAfterSizesThatNoMemoryHolds) {
   }
 }
 
+// The product of the extents overflows, or their bytes do: to 0 with 2^62 elements of 4 bytes.
+TEST(ProgramErrors, SizesWhoseBytesCannotBeCounted) {
+  absl::StatusOr<Program> program = CompileText(
+      Function("%a: tensor<?x1x1xf32, [\"I\", \"\", \"\"]>, %b: tensor<?x1xf32, [\"J\", \"\"]>, "
+               "%c: tensor<?xf32, [\"K\"]>",
+               "(tensor<?x1x1xf32, [\"I\", \"\", \"\"]>, tensor<?x1xf32, [\"J\", \"\"]>, "
+               "tensor<?xf32, [\"K\"]>) -> tensor<f32>",
+               R"ir(
+  %0 = ten.mul(%a, %b) : (tensor<?x1x1xf32, ["I", "", ""]>, tensor<?x1xf32, ["J", ""]>) -> tensor<?x?x1xf32, ["I", "J", ""]>
+  %1 = ten.mul(%0, %c) : (tensor<?x?x1xf32, ["I", "J", ""]>, tensor<?xf32, ["K"]>) -> tensor<?x?x?xf32, ["I", "J", "K"]> loc("/scores/Mul")
+  %2 = ten.reduce_sum(%1) <{axes = array<i64: 0, 1, 2>, keepdims = false}> : (tensor<?x?x?xf32, ["I", "J", "K"]>) -> tensor<f32>
+  func.return(%2) : (tensor<f32>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  for (const int64_t k : {int64_t{1} << 20, int64_t{3} << 19, int64_t{1} << 21}) {
+    const int64_t ij = int64_t{1} << 21;
+    const absl::Status status =
+        program->Run(std::vector{Ramp({ij, 1, 1}), Ramp({ij, 1}), Ramp({k})}).status();
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/scores/Mul"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("bytes"));
+  }
+}
+
+// The same where the types say it all: nothing of it is folded, planned or run.
+TEST(ProgramErrors, StaticSizesWhoseBytesCannotBeCounted) {
+  absl::StatusOr<Program> program =
+      CompileText(Function("%a: tensor<1x1xf32>", "(tensor<1x1xf32>) -> tensor<f32>", R"ir(
+  %0 = ten.expand(%a) <{shape = #core.dims<2147483648, 2147483648>}> : (tensor<1x1xf32>) -> tensor<2147483648x2147483648xf32> loc("/scores/Expand")
+  %1 = ten.reduce_sum(%0) <{axes = array<i64: 0, 1>, keepdims = false}> : (tensor<2147483648x2147483648xf32>) -> tensor<f32>
+  func.return(%1) : (tensor<f32>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  const absl::Status status = program->Run(std::vector{Ramp({1, 1})}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/scores/Expand"));
+}
+
+TEST(ProgramErrors, TensorsWhoseBytesCannotBeCounted) {
+  const auto made = [](std::initializer_list<int64_t> shape) {
+    return Tensor::TryMake(DType::kF32, std::vector<int64_t>(shape)).status();
+  };
+  constexpr int64_t kHalf = int64_t{1} << 31;
+  EXPECT_TRUE(absl::IsResourceExhausted(made({kHalf, kHalf})));
+  EXPECT_TRUE(absl::IsResourceExhausted(made({kHalf, kHalf, kHalf})));
+  EXPECT_TRUE(absl::IsResourceExhausted(made({kHalf, kHalf, kHalf, 0})));
+  EXPECT_TRUE(made({kHalf, kHalf, 0}).ok());
+}
+
 TEST(ProgramErrors, CallerMemoryIsChecked) {
   absl::StatusOr<Program> program = CompileText(AddMul());
   ASSERT_TRUE(program.ok());
