@@ -86,7 +86,7 @@ class IrOptTest(unittest.TestCase):
         (['-', '--explain'], "--explain needs a value"),
         (['-', '--print-ir-after=csee'], "no pass 'csee' to print before or after; did you mean 'cse'?"),
         (['-', 'b.mlir'], "a second input 'b.mlir'"),
-        (['/nowhere/x.mlir'], '/nowhere/x.mlir: No such file'),
+        (['/nowhere/x.mlir'], '/nowhere/x.mlir: cannot open: No such file'),
         (['-', '--inputs=.'], '--inputs goes with --verify-semantics'),
         (['-', '--verify-semantics', '--inputs=/nowhere'], '--inputs: /nowhere is not a folder'),
         (['-', '-o', '/nowhere/x.mlir'], '/nowhere/x.mlir: cannot be created: No such file'),
