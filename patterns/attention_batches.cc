@@ -75,6 +75,12 @@ Dims WithBatchesOf(Value scores, Value operand) {
   const Type type = operand.type();
   return {scores.type().dim(0), type.dim(1), type.dim(2), type.dim(3)};
 }
+// … and as many keys as the scores have columns. Transposed keys are [B, H, keys, D].
+Dims WithColumnsOf(Value scores, Value k, bool transposed) {
+  const Type s = scores.type(), own = k.type();
+  return {s.dim(0), own.dim(1), transposed ? s.dim(3) : own.dim(2),
+          transposed ? own.dim(3) : s.dim(3)};
+}
 Dims WithRowsOf(Value scores, Value q) {
   return {scores.type().dim(0), q.type().dim(1), scores.type().dim(2), q.type().dim(3)};
 }
@@ -100,23 +106,24 @@ bool HasBatchesOf(Value scores, Value x) {
 }  // namespace
 
 // Operands of batches that are only known to fit: two names, or one batch of queries for all. The
-// same of rows: a mask may have more than the queries.
+// same of rows and keys: a mask may have more than the queries, or than the keys, whose number may
+// have another name than that of the values.
 Rule AttentionOfBroadcastBatches() {
   AttentionVals x;
   Attr<bool> guard("nan_guard"), tk("transposed_k");
   Dim H("H"), G("G"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
-  auto widened = [&](const Val& v) {
-    return Expand(v, {.shape = Compute(WithBatchesOf, s.masked, v)});
-  };
+  Val k = Expand(x.k, {.shape = Compute(WithColumnsOf, s.masked, x.k, tk)});
+  Val v = Expand(x.v, {.shape = Compute(WithBatchesOf, s.masked, x.v)});
   Val q = Expand(x.q, {.shape = Compute(WithRowsOf, s.masked, x.q)});
   return Rule("attention-of-broadcast-batches")
       .Summary(
-          "attention whose queries, keys, values and masks have batches or rows that broadcast")
+          "attention whose queries, keys, values and masks have batches, rows or keys that "
+          "broadcast")
       .Match(Matmul(Probabilities(s.masked, guard), x.v))
-      .Where(ShapeIs(product, {AnyDim(), H, AnyDim(), T}) &&
-             ShapeIs(s.masked, {AnyDim(), H, AnyDim(), AnyDim()}) &&
+      .Where(ShapeIs(product, {AnyDim(), H, AnyDim(), AnyDim()}) &&
+             ShapeIs(s.masked, {AnyDim(), H, AnyDim(), T}) &&
              ShapeIs(x.q, {AnyDim(), H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {AnyDim(), G, AnyDim(), AnyDim()}) &&
              ShapeIs(x.v, {AnyDim(), G, T, AnyDim()}))
@@ -125,7 +132,7 @@ Rule AttentionOfBroadcastBatches() {
              If("values have the batches of the scores", HasBatchesOf, s.masked, x.v) &&
              If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
                 G))
-      .Replace(fused::Attention(q, widened(x.k), widened(x.v), x.mask, x.bias, {},
+      .Replace(fused::Attention(q, k, v, x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = s.scale,
