@@ -75,11 +75,13 @@ Dims WithBatchesOf(Value scores, Value operand) {
   const Type type = operand.type();
   return {scores.type().dim(0), type.dim(1), type.dim(2), type.dim(3)};
 }
-// … and as many keys as the scores have columns. Transposed keys are [B, H, keys, D].
-Dims WithColumnsOf(Value scores, Value k, bool transposed) {
-  const Type s = scores.type(), own = k.type();
-  return {s.dim(0), own.dim(1), transposed ? s.dim(3) : own.dim(2),
-          transposed ? own.dim(3) : s.dim(3)};
+// … and as many keys as there are values, which is how many columns the scores have, as the program
+// is wrong otherwise. Transposed keys are [B, H, keys, D].
+Dims WithKeysFor(Value scores, Value k, Value v, bool transposed) {
+  const Type own = k.type();
+  const DimExpr batches = scores.type().dim(0), keys = v.type().dim(2);
+  if (transposed) return {batches, own.dim(1), keys, own.dim(3)};
+  return {batches, own.dim(1), own.dim(2), keys};
 }
 Dims WithRowsOf(Value scores, Value q) {
   return {scores.type().dim(0), q.type().dim(1), scores.type().dim(2), q.type().dim(3)};
@@ -111,10 +113,10 @@ bool HasBatchesOf(Value scores, Value x) {
 Rule AttentionOfBroadcastBatches() {
   AttentionVals x;
   Attr<bool> guard("nan_guard"), tk("transposed_k");
-  Dim H("H"), G("G"), T("T");
+  Dim H("H"), G("G");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
-  Val k = Expand(x.k, {.shape = Compute(WithColumnsOf, s.masked, x.k, tk)});
+  Val k = Expand(x.k, {.shape = Compute(WithKeysFor, s.masked, x.k, x.v, tk)});
   Val v = Expand(x.v, {.shape = Compute(WithBatchesOf, s.masked, x.v)});
   Val q = Expand(x.q, {.shape = Compute(WithRowsOf, s.masked, x.q)});
   return Rule("attention-of-broadcast-batches")
@@ -123,10 +125,10 @@ Rule AttentionOfBroadcastBatches() {
           "broadcast")
       .Match(Matmul(Probabilities(s.masked, guard), x.v))
       .Where(ShapeIs(product, {AnyDim(), H, AnyDim(), AnyDim()}) &&
-             ShapeIs(s.masked, {AnyDim(), H, AnyDim(), T}) &&
+             ShapeIs(s.masked, {AnyDim(), H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.q, {AnyDim(), H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {AnyDim(), G, AnyDim(), AnyDim()}) &&
-             ShapeIs(x.v, {AnyDim(), G, T, AnyDim()}))
+             ShapeIs(x.v, {AnyDim(), G, AnyDim(), AnyDim()}))
       .Where(If("the operands broadcast to the scores", ScoresBroadcast, s.masked, x.q, x.k, x.v) &&
              If("keys have the batches of the scores", HasBatchesOf, s.masked, x.k) &&
              If("values have the batches of the scores", HasBatchesOf, s.masked, x.v) &&
