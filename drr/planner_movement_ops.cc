@@ -145,7 +145,8 @@ bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   const int rank = static_cast<int>(shape.size());
   if (rank == 0) return false;
-  auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  const auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  if (axis >= shape.size()) return false;
   int64_t sum = 0;
   for (const Edge& edge : node.operands[0]) {
     Shape part = shape;
