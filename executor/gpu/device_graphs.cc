@@ -10,8 +10,6 @@
 namespace tenon {
 namespace {
 
-using kernels::KernelStatus;
-
 // Fewer are launched as fast one by one.
 constexpr size_t kFewestSteps = 4;
 

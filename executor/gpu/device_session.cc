@@ -30,16 +30,14 @@ absl::StatusOr<std::unique_ptr<DeviceSession>> DeviceSession::Open(std::shared_p
 
 absl::StatusOr<std::shared_ptr<std::byte>> DeviceSession::Allocate(
     const std::shared_ptr<DeviceSession>& session, size_t bytes) {
-  Queue& queue = *session->queue_;
-  void* memory = nullptr;
-  absl::Status status = ToStatus(queue.Allocate(bytes, &memory));
-  if (!status.ok()) return status;
-  std::shared_ptr<std::byte> made(static_cast<std::byte*>(memory),
-                                  [session](std::byte* bytes) { session->queue_->Free(bytes); });
+  absl::StatusOr<std::shared_ptr<std::byte>> made = AllocateOnDevice(*session->queue_, bytes);
+  if (!made.ok()) return made;
   // Other queues use it from here on.
-  status = ToStatus(queue.Synchronize());
+  const absl::Status status = ToStatus(session->queue_->Synchronize());
   if (!status.ok()) return status;
-  return made;
+  std::byte* const memory = made->get();
+  return std::shared_ptr<std::byte>(
+      memory, [session, owner = *std::move(made)](std::byte*) mutable { owner.reset(); });
 }
 
 absl::Status DeviceSession::Read(void* to, const void* from, size_t bytes) {

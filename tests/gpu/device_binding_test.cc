@@ -5,6 +5,7 @@
 #include "executor/io_binding.h"
 #include "frontends/api/tenon.h"
 #include "tests/executor/run_util.h"
+#include "tests/gpu/compile_for_gpu.h"
 #include "tests/gpu/emulated_device.h"
 
 namespace tenon {
@@ -30,12 +31,7 @@ std::string Step(const std::string& op) {
 class DeviceBindingTest : public ::testing::Test {
  protected:
   Program Compiled(const std::string& text) {
-    absl::StatusOr<Model> model = LoadFromBytes(text, "test");
-    EXPECT_TRUE(model.ok()) << model.status();
-    CompileOptions options;
-    options.threads = 1;
-    options.gpu = device_;
-    absl::StatusOr<Program> program = Compile(*model, options);
+    absl::StatusOr<Program> program = CompileForGpu(text, device_);
     EXPECT_TRUE(program.ok()) << program.status();
     return *std::move(program);
   }

@@ -7,6 +7,7 @@
 #include "executor/profiler.h"
 #include "frontends/api/tenon.h"
 #include "tests/executor/run_util.h"
+#include "tests/gpu/compile_for_gpu.h"
 #include "tests/gpu/emulated_device.h"
 
 namespace tenon {
@@ -35,13 +36,8 @@ std::string Chain(int ops, int on_host = -1) {
 class DeviceGraphsTest : public ::testing::Test {
  protected:
   void Compile(const std::string& text) {
-    absl::StatusOr<Model> model = LoadFromBytes(text, "test");
-    ASSERT_TRUE(model.ok()) << model.status();
-    CompileOptions options;
-    options.threads = 1;
-    absl::StatusOr<Program> on_cpu = tenon::Compile(*model, options);
-    options.gpu = device_;
-    absl::StatusOr<Program> on_gpu = tenon::Compile(*model, options);
+    absl::StatusOr<Program> on_cpu = CompileForGpu(text, nullptr);
+    absl::StatusOr<Program> on_gpu = CompileForGpu(text, device_);
     ASSERT_TRUE(on_cpu.ok() && on_gpu.ok()) << on_cpu.status() << on_gpu.status();
     on_cpu_ = std::make_unique<Program>(*std::move(on_cpu));
     session_ = std::make_unique<Session>(on_gpu->NewSession());

@@ -20,6 +20,7 @@
 #include "kernels/gpu/gpu_kernels.h"
 #include "pass/pass_manager.h"
 #include "tests/executor/run_util.h"
+#include "tests/gpu/compile_for_gpu.h"
 #include "tests/gpu/emulated_device.h"
 
 namespace tenon {
@@ -27,17 +28,6 @@ namespace {
 
 using kernels::gpu::testing::Call;
 using kernels::gpu::testing::EmulatedDevice;
-
-// A module's text, lowered for a GPU and compiled for `device`.
-absl::StatusOr<Program> CompileForGpu(std::string_view text,
-                                      std::shared_ptr<kernels::gpu::Device> device) {
-  absl::StatusOr<Model> model = LoadFromBytes(text, "test");
-  if (!model.ok()) return model.status();
-  CompileOptions options;
-  options.threads = 1;
-  options.gpu = std::move(device);
-  return Compile(*model, options);
-}
 
 // Of the largest: of sums in another order, and of functions that a device rounds in its own way.
 constexpr float kEmulated = 2e-5f, kOnADevice = 1e-4f;
