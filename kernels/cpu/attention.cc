@@ -8,6 +8,7 @@
 
 #include "kernels/attention_call.h"
 #include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/support.h"
@@ -23,6 +24,11 @@ using cpu::CeilDiv;
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 constexpr int64_t kSmallestSplit = 256;  // keys; below, putting parts together costs too much
+
+// Floats of keys and values, a fifth of the second-level cache.
+int64_t MostFetched() {
+  return cpu::ActiveCaches().second_bytes / 5 / static_cast<int64_t>(sizeof(float));
+}
 
 // A finite mask value so low that any other score leaves hidden keys without weight.
 bool Swallows(float mask_value) { return mask_value <= -1e30f && mask_value != kMasked; }
@@ -241,6 +247,8 @@ class Worker {
     tile.mask_replaces = call_.mask_replaces;
     tile.nan_guard = call_.nan_guard;
     tile.group = group_;
+    tile.most_fetched = MostFetched();
+    tile.cache_ways = cpu::ActiveCaches().first_ways;
     tile.by_position = call_.causal || call_.window > 0;
     tile.last_seen = call_.causal ? call_.causal_offset : call_.k_len;
     tile.first_seen = call_.window > 0 ? call_.causal_offset - call_.window + 1 : -call_.q_len;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/pointwise_step.h"
 #include "kernels/cpu/pointwise_tile.h"
@@ -11,7 +12,7 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-constexpr int64_t kScratchBytes = 32 * 1024;  // most of a first-level cache
+constexpr int64_t kScratchBytes = 32 * 1024;  // at most
 constexpr int64_t kLongestTile = 1024;        // of steps with scratch between them
 constexpr int64_t kShortestTile = 64;
 // Below that, inputs that repeat are gathered into tiles.
@@ -20,8 +21,9 @@ constexpr int kMaxValues = 64;
 
 // Elements of a tile whose scratch takes so many bytes an element.
 int64_t LongestTile(int64_t bytes) {
-  return std::clamp(kScratchBytes / bytes / kShortestTile * kShortestTile, kShortestTile,
-                    kLongestTile);
+  // Most of the first-level cache.
+  const int64_t scratch = std::min(kScratchBytes, ActiveCaches().first_bytes * 2 / 3);
+  return std::clamp(scratch / bytes / kShortestTile * kShortestTile, kShortestTile, kLongestTile);
 }
 
 int64_t ElementBytes(DType dtype) { return static_cast<int64_t>(SizeOf(dtype)); }

@@ -25,6 +25,8 @@ constexpr Shape kShapes[] = {
     {"S=2048", 1, 4, 4, 2048, 2048, 64, false, false, false, false},
     {"causal S=1024", 1, 12, 12, 1024, 1024, 64, true, true, false, false},
     {"grouped causal S=512", 1, 12, 4, 512, 512, 64, false, true, false, false},
+    {"16 heads, S=128", 1, 16, 16, 128, 128, 64, true, false, false, false},
+    {"16 heads, S=512", 1, 16, 16, 512, 512, 64, true, false, false, false},
     {"ViT-B", 1, 12, 12, 197, 197, 64, true, false, false, false},
     {"Swin 7x7, bias, mask", 64, 3, 3, 49, 49, 32, true, false, true, true},
     {"Swin, last stage, bias", 1, 24, 24, 49, 49, 32, true, false, true, false},

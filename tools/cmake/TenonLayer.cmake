@@ -51,10 +51,19 @@ function(tenon_layer name)
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES ${target})
 endfunction()
 
+include(CheckCXXCompilerFlag)
+# Intel's processors from Skylake to Cascade Lake decode anew, each time, a jump that meets a multiple of 32 bytes.
+set(CMAKE_REQUIRED_QUIET ON)
+check_cxx_compiler_flag(-Wa,-mbranches-within-32B-boundaries TENON_HAS_BRANCH_ALIGNMENT)
+unset(CMAKE_REQUIRED_QUIET)
+
 # Sets the instruction set of the files named for one (kernels/cpu/isa.h lists the levels); drops them from the
 # list where the compiler does not target x86-64.
 function(tenon_isa_sources list)
   set(avx2 -mavx2 -mfma -mf16c)
+  if(TENON_HAS_BRANCH_ALIGNMENT)
+    list(APPEND avx2 -Wa,-mbranches-within-32B-boundaries)
+  endif()
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
              -Wno-uninitialized)  # GCC 12's own AVX-512 headers
   set(avx512_vnni ${avx512} -mavx512vnni)

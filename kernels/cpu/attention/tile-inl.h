@@ -10,9 +10,14 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-constexpr int64_t kMostFetched = 48 << 10;  // floats of keys and values, a fifth of a cache
-
 inline int64_t WholeVectors(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+// Rows a multiple of 4 KiB apart fall into the same set of the first-level cache. A second level
+// that is fast enough makes up for a few ways that are missing.
+inline bool FallTogether(const AttentionTile& t, int64_t row) {
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  return row % kPage == 0 && 2 * Min64(t.rows, kStripRows) > 3 * t.cache_ways;
+}
 
 struct Tile {
   AttentionTile& t;
@@ -38,7 +43,8 @@ struct Tile {
         values(queries + kStripRows * tile.dim),
         result(values + kKeyBlock * v_padded),
         indices(Indices()),
-        rows_in_place(tile.group == 1 || tile.q.position == tile.group * tile.q.head),
+        rows_in_place((tile.group == 1 || tile.q.position == tile.group * tile.q.head) &&
+                      !FallTogether(tile, tile.group == 1 ? tile.q.position : tile.q.head)),
         values_in_place(tile.v_dim % kLanes == 0) {
     const bool hides = t.keep.rows.base != nullptr || t.key_keep != nullptr || t.by_position;
     const bool any = t.bias.rows.base != nullptr || t.mask.rows.base != nullptr;
@@ -326,7 +332,7 @@ struct Tile {
     if (t.next == nullptr || t.group != 1) return;
     const AttentionTile& n = *t.next;
     const int64_t count = n.end - n.begin;
-    if (n.k != t.k && n.k_element == 1 && count * (n.dim + n.v_dim) <= kMostFetched) {
+    if (n.k != t.k && n.k_element == 1 && count * (n.dim + n.v_dim) <= t.most_fetched) {
       ahead.Add(n.k + n.begin * n.k_row, n.k_row, count, n.dim);
       ahead.Add(n.v + n.begin * n.v_row, n.v_row, count, n.v_dim);
     }

@@ -62,6 +62,8 @@ struct AttentionTile {
 
   // What the same thread computes next, if known: its operands are fetched meanwhile.
   const AttentionTile* next = nullptr;
+  int64_t most_fetched = 0;  // floats of its keys and values; more of them are not
+  int64_t cache_ways = 8;    // of the first-level cache
 
   float* scratch = nullptr;  // TileScratchFloats(dim, v_dim), on a cache line's boundary
 };

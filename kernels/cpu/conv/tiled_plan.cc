@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/ceil_div.h"
 
 namespace tenon::kernels::cpu {
 namespace {
 
-constexpr int64_t kBlockBytes = 256 * 1024;  // of the input that a block reads, with its weights in
-                                             // the second-level cache
-constexpr int64_t kLeastPixels = 56;         // of a block, where there are so many
-constexpr double kLeastFlops = 500e3;        // of a task: a few microseconds
-constexpr int64_t kTasksPerThread = 16;      // at most
+constexpr int64_t kLeastPixels = 56;     // of a block, where there are so many
+constexpr double kLeastFlops = 500e3;    // of a task: a few microseconds
+constexpr int64_t kTasksPerThread = 16;  // at most
 constexpr int64_t kLine = 64 / sizeof(float);
 // Pixels of a tile at multiples of this fall into one set of the first-level cache, which has fewer
 // ways than a tile has pixels. Copies have pixels a line further apart.
 constexpr int64_t kPage = 4096 / sizeof(float);
+
+// Of the input that a block reads, with its weights in the second-level cache.
+int64_t BlockBytes() { return ActiveCaches().second_bytes / 4; }
 
 bool FitsImage(const WindowAxis& axis, int64_t out) {
   return axis.pad_begin == 0 && (out - 1) * axis.stride + Reach(axis) <= axis.in;
@@ -77,12 +79,12 @@ void TiledPlan::ChooseBlocks(int64_t threads, double flops, int64_t max_group) {
   int64_t least = kLeastPixels;
   if (is_one_strip()) {
     total = pixels;
-    block = std::max(kLeastPixels, kBlockBytes / (depth * size));
+    block = std::max(kLeastPixels, BlockBytes() / (depth * size));
   } else {
     total = image.height;
     images = image.batch;
     const int64_t row_bytes = padded_width * image.channels * size;
-    const int64_t in_rows = kBlockBytes / row_bytes - Reach(image.rows);
+    const int64_t in_rows = BlockBytes() / row_bytes - Reach(image.rows);
     least = CeilDiv(kLeastPixels, image.width);
     block = std::max(in_rows / image.rows.stride, least);
   }

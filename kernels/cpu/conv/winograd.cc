@@ -9,6 +9,7 @@
 // An infinity or a NaN of the image becomes a NaN in the whole tile of the result that reads it.
 #include <vector>
 
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
@@ -27,11 +28,13 @@ using cpu::CeilDiv;
 using cpu::FilterPanels;
 using cpu::TileKernels;
 
-constexpr int64_t kBlockBytes = 512 * 1024;  // of the transformed image of a block
-constexpr int64_t kMostBytes = 3 << 20;      // of one that each panel reads from further away
 constexpr int64_t kMaxPoints = 36;
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kLine = 64 / kFloat;
+
+// Of the transformed image of a block, and of one that each panel reads from further away.
+int64_t BlockBytes() { return cpu::ActiveCaches().second_bytes / 2; }
+int64_t MostBytes() { return cpu::ActiveCaches().second_bytes * 3; }
 
 struct WinogradState : KernelState {
   std::shared_ptr<KernelState> direct;  // not null: tiled.cc does it all
@@ -147,7 +150,7 @@ void ChooseBlocks(WinogradState& s, int64_t threads, const TileKernels& kernels)
     const int64_t fewest = CeilDiv(s.tiles, std::max(bytes / tile_bytes, pair));
     return std::clamp<int64_t>(s.tiles / pair, 1, fewest);
   };
-  const int64_t near = blocks_of(kBlockBytes), far = blocks_of(kMostBytes);
+  const int64_t near = blocks_of(BlockBytes()), far = blocks_of(MostBytes());
   const bool is_far = near * weights > far * weights + s.panels.count * s.tiles * tile_bytes;
   s.blocks = std::clamp<int64_t>(s.tiles / pair, 1, std::max(is_far ? far : near, wanted));
   s.most_tiles = 0;

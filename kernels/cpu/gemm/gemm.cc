@@ -1,12 +1,11 @@
 #include "kernels/cpu/gemm/gemm.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/gemm/tile.h"
 #include "kernels/cpu/isa.h"
@@ -14,14 +13,8 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-// Depths of more than this are summed in parts, so that a panel of b stays in the second-level
-// cache.
-constexpr int64_t kMaxDepth = 4096;
-// Floats of the rows of a that stay in the second-level cache while the panels of b pass, and,
-// where there are more rows, of the panels that stay there while the rows pass. c passes in both
-// cases.
-constexpr int64_t kRowsThatStay = int64_t{160} * 1024;
-constexpr int64_t kPanelsThatStay = int64_t{96} * 1024;
+// Depths of more than this are summed in parts.
+constexpr int64_t kMaxDepth = 4096, kLeastMaxDepth = 1024;
 // Where panels stay, the ones after them are fetched during so many tiles, the last.
 constexpr int64_t kTilesThatFetch = 4;
 // Rows of b that are fetched into the first-level cache ahead of their use.
@@ -30,6 +23,17 @@ constexpr int64_t kFloat = sizeof(float);
 // Operations worth a thread of their own, and how many take as long as to read a float from memory.
 constexpr double kGrainOperations = 2e6;
 constexpr double kOperationsPerFloat = 27;
+
+// Parts of the second-level cache, in floats.
+int64_t SecondLevel(int64_t eighths) { return ActiveCaches().second_bytes / 8 * eighths / kFloat; }
+// Of the rows of a that stay there while the panels of b pass, and, where there are more rows, of
+// the panels that stay there while the rows pass. c passes in both cases.
+int64_t RowsThatStay() { return SecondLevel(5); }
+int64_t PanelsThatStay() { return SecondLevel(3); }
+// A panel of b stays there.
+int64_t MaxDepth(int64_t panel) {
+  return std::clamp(SecondLevel(4) / panel, kLeastMaxDepth, kMaxDepth);
+}
 
 const GemmKernels& ChooseKernels() {
 #if defined(__x86_64__)
@@ -57,11 +61,7 @@ int64_t PanelsOfTile(const GemmKernels& kernels, int64_t rows) {
   return kernels.tile[rows][3] != nullptr ? 4 : kernels.tile[rows][2] != nullptr ? 2 : 1;
 }
 
-// Lines of the first-level cache that may fall into the same set.
-int64_t CacheWays() {
-  static const long ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
-  return ways > 0 ? ways : 8;
-}
+int64_t CacheWays() { return ActiveCaches().first_ways; }
 
 // Rows a multiple of 4 KiB apart fall into the same set.
 bool RowsCollide(int64_t a_row) {
@@ -391,11 +391,12 @@ void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64
   // Partial sums go to c, which may be where a residual lies that is added after an activation.
   const bool whole_depth =
       args.epilogue.residual != nullptr && args.epilogue.activation.kind != ActivationKind::kNone;
-  const int64_t depth = whole_depth ? args.k : CeilDiv(args.k, CeilDiv(args.k, kMaxDepth));
-  const bool rows_stay = count * tiles.highest() * std::min(depth, args.k) <= kRowsThatStay;
+  const int64_t depth =
+      whole_depth ? args.k : CeilDiv(args.k, CeilDiv(args.k, MaxDepth(kernels.panel)));
+  const bool rows_stay = count * tiles.highest() * std::min(depth, args.k) <= RowsThatStay();
   for (int64_t p = 0; p < args.k; p += depth) {
     const int64_t end = std::min(args.k, p + depth), panel_floats = kernels.panel * (end - p);
-    const int64_t stay = std::max(most, kPanelsThatStay / panel_floats);
+    const int64_t stay = std::max(most, PanelsThatStay() / panel_floats);
     for (int64_t first = panel_begin, last; first < panel_end; first = last) {
       last = rows_stay ? first + GroupAt(first, panel_end, whole, most)
                        : std::min(panel_end, first + stay);
