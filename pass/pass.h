@@ -73,7 +73,7 @@ struct PassOption {
   Type type;
   std::string default_text;
   std::string help;
-  std::vector<std::string> choices = {};  // of a kStringList: what may be in it; empty: anything
+  std::vector<std::string> choices = {};  // of strings: what they may be; empty: anything
 };
 
 // Option values as given in pipeline text, checked against the declared options.

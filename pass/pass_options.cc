@@ -67,6 +67,11 @@ std::string Quoted(const std::string& piece) {
   return text + '"';
 }
 
+bool IsChoice(const PassOption& option, const std::string& value) {
+  const std::vector<std::string>& choices = option.choices;
+  return choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
 }  // namespace
 
 absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::string_view text,
@@ -96,13 +101,11 @@ absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::strin
             fmt::format("option '{}' has no value (expected a list a,b,c)", entry.key));
       }
       for (const std::string& piece : entry.pieces) {
-        const std::vector<std::string>& choices = option->choices;
-        if (choices.empty() || std::find(choices.begin(), choices.end(), piece) != choices.end())
-          continue;
+        if (IsChoice(*option, piece)) continue;
         return PipelineError(
             text, entry.value_offset,
             fmt::format("option '{}' has the value '{}' (expected some of {}){}", entry.key, piece,
-                        fmt::join(choices, ", "), DidYouMean(piece, choices)));
+                        fmt::join(option->choices, ", "), DidYouMean(piece, option->choices)));
       }
       values = entry.pieces;
       continue;
@@ -115,6 +118,12 @@ absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::strin
       return PipelineError(
           text, at,
           fmt::format("option '{}' has {} (expected {})", entry.key, what, TypeName(option->type)));
+    }
+    if (!IsChoice(*option, value)) {
+      return PipelineError(
+          text, entry.value_offset,
+          fmt::format("option '{}' has the value '{}' (expected one of {}){}", entry.key, value,
+                      fmt::join(option->choices, ", "), DidYouMean(value, option->choices)));
     }
     values = {option->type != PassOption::Type::kBool ? value
               : value == "true" || value == "1"       ? "true"

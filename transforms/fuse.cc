@@ -1,4 +1,5 @@
-// fuse: applies the fusion rules, family by family.
+// fuse: applies the fusion rules, family by family: all, those of a list, or those of a stage of
+// the order, which lets other passes work between two stages.
 #include <algorithm>
 
 #include "transforms/passes.h"
@@ -9,8 +10,8 @@ namespace {
 
 class Fuse : public Pass {
  public:
-  Fuse(const std::vector<std::string>& names, std::vector<drr::Rule> first)
-      : phase_(Families(names), true) {
+  Fuse(const PassOptionValues& options, std::vector<drr::Rule> first)
+      : phase_(Families(options), true) {
     phase_.ApplyFirst(std::move(first));
   }
 
@@ -20,12 +21,17 @@ class Fuse : public Pass {
 
  private:
   // Always in the order of families.def, whatever the order of the names.
-  static std::vector<const pattern::Family*> Families(const std::vector<std::string>& names) {
+  static std::vector<const pattern::Family*> Families(const PassOptionValues& options) {
+    const std::vector<std::string> names = options.GetStringList("rules");
+    const std::string from = options.GetString("from"), before = options.GetString("before");
     std::vector<const pattern::Family*> families;
+    bool in_stage = from.empty();
     for (const pattern::Family& family : pattern::Families()) {
-      bool wanted =
+      if (family.name == before) break;
+      in_stage |= family.name == from;
+      const bool named =
           names.empty() || std::find(names.begin(), names.end(), family.name) != names.end();
-      if (family.phase == "fuse" && wanted) families.push_back(&family);
+      if (family.phase == "fuse" && in_stage && named) families.push_back(&family);
     }
     return families;
   }
@@ -40,14 +46,18 @@ PassInfo FusePassInfo() { return FusePassInfo(std::vector<drr::Rule>()); }
 PassInfo FusePassInfo(std::vector<drr::Rule> rules) {
   PassInfo info;
   info.anchor = "func.func";
-  PassOption families = {"rules", PassOption::Type::kStringList, "",
-                         "families to apply (none given: all)"};
+  std::vector<std::string> names;
   for (const pattern::Family& family : pattern::Families()) {
-    if (family.phase == "fuse") families.choices.emplace_back(family.name);
+    if (family.phase == "fuse") names.emplace_back(family.name);
   }
-  info.options = {std::move(families)};
+  info.options = {
+      {"rules", PassOption::Type::kStringList, "", "families to apply (none given: all)", names},
+      {"from", PassOption::Type::kString, "", "only this family and those behind it in their order",
+       names},
+      {"before", PassOption::Type::kString, "", "only families in front of this one in their order",
+       names}};
   info.create = [rules = std::move(rules)](const PassOptionValues& values) {
-    return std::make_unique<Fuse>(values.GetStringList("rules"), rules);
+    return std::make_unique<Fuse>(values, rules);
   };
   return info;
 }

@@ -80,6 +80,7 @@ class IrOptTest(unittest.TestCase):
         (['-', '--pass-pipeline=cse,csee'], "pipeline:1:5: unknown pass 'csee'; did you mean 'cse'?\n  cse,csee\n      ^"),
         (['-', '--cse=x=1'], "pipeline:1:1: pass 'cse' has no option 'x'"),
         (['-', '--pass-pipeline=fuse{rules=norm,linaer}'], "'linaer' (expected some of norm, activation, gated, linear,"),
+        (['-', '--pass-pipeline=fuse{from=linaer}'], "'linaer' (expected one of norm, activation, gated, linear,"),
         (['-', '-o'], "-o needs a value (FILE)"),
         (['-', '--timing=maybe'], "'maybe' (expected true or false)"),
         (['-', '--list-ops=x'], "--list-ops takes no value"),
@@ -212,6 +213,17 @@ class IrOptTest(unittest.TestCase):
     status, _, err = ir_opt(MODEL, '-O2', '--verify-semantics', '--inputs=' + data)
     self.assertEqual(status, 0, err)
     self.assertIn('on 1 inputs', err)
+
+  def test_golden_files_keep_the_results(self):
+    """What golden files show of passes that move computations computes the same."""
+    for name in ('canonicalize_splits', 'classify_masks', 'compose_movement', 'expand_einsum', 'hoist_slices',
+                 'propagate_layout', 'sink_expands'):
+      path = os.path.join(ROOT, 'tests/golden/transforms', name + '.ir')
+      with self.subTest(name), open(path, encoding='utf-8') as f:
+        pipeline = f.readline().removeprefix('// test: opt ').strip()
+        status, _, err = ir_opt(path, '--pass-pipeline=' + pipeline, '--verify-semantics')
+        self.assertEqual(status, 0, err)
+        self.assertIn('passes keep the results', err)
 
   def test_verify_semantics_finds_wrong_rules(self):
     """Rules that are wrong in what ordinary inputs rarely show."""

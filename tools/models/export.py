@@ -46,7 +46,7 @@ FULL = {
     "mobilenet_v3_large": "tv_mobilenet_v3_large.eager.ts17",
     "efficientnet_b0": "tv_efficientnet_b0.eager.ts17",
 }
-SIZES = {name: f"{name}.sdpa.ts17" for name in families_sizes.FAMILIES}
+SIZES = {name: f"{name}.sdpa.{'dyn18' if name in families_sizes.DYNAMO else 'ts17'}" for name in families_sizes.FAMILIES}
 KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES}
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 

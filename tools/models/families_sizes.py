@@ -1,23 +1,26 @@
-"""Families at other sizes than those of `FULL` in export.py: other widths, depths, heads, windows and images."""
+"""Families at other sizes than those of `FULL` in export.py: other widths, depths, heads, windows and images; and models
+with heads that read one row of the last layer."""
+
+import dataclasses
 
 import torch
 import torchvision.models as V
 import transformers as T
 
 from families_base import Case, other_size, text_inputs
-from families_decoder import decoder
+from families_decoder import LLAMA_110M, decoder
 from families_past import with_past
 from families_torchvision import cnn
 
 
-def encoder(model, config, **settings):
+def encoder(model, config, output="last_hidden_state", **settings):
     def make(attention, size):
         del size
         made = config(**settings, attn_implementation=attention)
         inputs, axes = text_inputs(made.vocab_size, 1, 128, ("input_ids", "attention_mask"), padding=False)
         others = other_size(lambda batch, seq, **_: text_inputs(made.vocab_size, batch, seq,
                                                                ("input_ids", "attention_mask"))[0])
-        return Case(model(made), inputs, axes, ["last_hidden_state"], others=others)
+        return Case(model(made), inputs, axes, [output], others=others)
     return make
 
 
@@ -34,13 +37,21 @@ def llama(width, layers, heads, groups, inner):
             with_past(T.LlamaForCausalLM, T.LlamaConfig, full=dict(settings, tie_word_embeddings=True)))
 
 
-def vit(width, layers, heads, patch, side):
+def last_logits(make):
+    """A language model's prefill that ends in the logits of the last position."""
+    def last(attention, size):
+        case = make(attention, size)
+        return dataclasses.replace(case, arguments=dict(case.arguments, logits_to_keep=1))
+    return last
+
+
+def vit(width, layers, heads, patch, side, model=T.ViTModel, output="last_hidden_state"):
     def make(attention, size):
         del size
         config = T.ViTConfig(hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, patch_size=patch,
                              intermediate_size=4 * width, image_size=side, attn_implementation=attention)
         inputs, others = ({"pixel_values": torch.randn(batch, 3, side, side)} for batch in (1, 2))
-        return Case(T.ViTModel(config), inputs, {"pixel_values": {0: "batch"}}, ["last_hidden_state"], others=others)
+        return Case(model(config), inputs, {"pixel_values": {0: "batch"}}, [output], others=others)
     return make
 
 
@@ -72,6 +83,10 @@ FAMILIES = {
     "vit_b32": vit(768, 12, 12, 32, 224),
     "vit_b16_384": vit(768, 12, 12, 16, 384),
     "vit_l32": vit(1024, 24, 16, 32, 224),
+    "vit_b16_classify": vit(768, 12, 12, 16, 224, T.ViTForImageClassification, "logits"),
+    "tv_vit_b16": cnn(V.vit_b_16),
+    "bert_base_classify": encoder(T.BertForSequenceClassification, T.BertConfig, "logits"),
+    "llama_110m_last": last_logits(decoder(T.LlamaForCausalLM, T.LlamaConfig, outputs=("logits",), full=LLAMA_110M)),
     "swin_s": swin(96, [2, 2, 18, 2], [3, 6, 12, 24], 7, 224),
     "swin_b": swin(128, [2, 2, 18, 2], [4, 8, 16, 32], 7, 224),
     "swin_t_256": swin(96, [2, 2, 6, 2], [3, 6, 12, 24], 8, 256),
@@ -86,3 +101,4 @@ FAMILIES = {
     "efficientnet_b2": cnn(V.efficientnet_b2, full_side=288),
     "efficientnet_b3": cnn(V.efficientnet_b3, full_side=300),
 }
+DYNAMO = {"tv_vit_b16"}  # what only the newer exporter takes

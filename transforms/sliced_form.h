@@ -1,0 +1,40 @@
+// Operations that compute each slice of their results along an axis by itself.
+#ifndef TENON_TRANSFORMS_SLICED_FORM_H_
+#define TENON_TRANSFORMS_SLICED_FORM_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "ir/core/attribute.h"
+#include "ir/core/dim_expr.h"
+#include "ir/core/operation.h"
+
+namespace tenon {
+
+// Slices of results: `count` of the extent of `axis`.
+struct ResultSlices {
+  int64_t axis = 0;
+  DimExpr count;
+  bool is_tail = false;  // they are the last ones, in order
+};
+
+// The same operation for some slices of its results: what it reads and makes then.
+struct SlicedForm {
+  static constexpr int64_t kWhole = -1;
+
+  // For each operand the axis along which it is to be cut like the results, or kWhole.
+  absl::InlinedVector<int64_t, 6> operands;
+  // For each result the axis along which it is cut, or kWhole: it stays as it was.
+  absl::InlinedVector<int64_t, 2> results;
+  std::vector<Attribute> slots;
+};
+
+// nullopt where a slice of a result needs more than slices of operands, or where that cannot be
+// proved. Knows pure operations without regions; REQUIRES: results are tensors that have the axis.
+std::optional<SlicedForm> FormOfSlices(Operation& op, const ResultSlices& slices);
+
+}  // namespace tenon
+
+#endif  // TENON_TRANSFORMS_SLICED_FORM_H_
