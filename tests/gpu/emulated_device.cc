@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kernels/gpu/emulator/memory_check.h"
 #include "kernels/gpu/launch.h"
 #include "kernels/half.h"
 #include "kernels/reference/activation.h"
@@ -86,6 +87,7 @@ class EmulatedQueue : public Queue {
     // Large numbers where nothing has been written.
     std::memset(begin, kFill, bytes + kGuardBytes);
     log_->sizes[begin] = bytes;
+    emulator::AddMemory(begin, bytes);
     log_->blocks[begin] = std::move(block);
     log_->live_bytes += bytes;
     log_->calls.push_back({.kind = Kind::kAllocate, .bytes = bytes});
@@ -96,6 +98,7 @@ class EmulatedQueue : public Queue {
     if (memory == nullptr) return;
     auto* begin = static_cast<const std::byte*>(memory);
     CheckGuard(begin);
+    emulator::RemoveMemory(begin);
     log_->live_bytes -= log_->sizes.at(begin);
     log_->calls.push_back({.kind = Kind::kFree, .bytes = log_->sizes.at(begin)});
     log_->sizes.erase(begin);

@@ -1,11 +1,16 @@
 #include "kernels/gpu/emulator/emulator.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <vector>
+
+#include "kernels/gpu/emulator/memory_check.h"
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -19,6 +24,7 @@ constexpr size_t kStackBytes = 64 << 10;
 // Of compute capability 8.0 and later.
 constexpr int64_t kMostBlocks = 0x7fffffff, kMostThreads = 1024;
 constexpr size_t kUsualShared = 48 << 10, kMostShared = 99 << 10;
+constexpr size_t kMostParams = 4096;  // of every driver
 
 #if defined(__x86_64__)
 
@@ -58,6 +64,7 @@ class Stack {
     at_ = slots - 8;                             // six registers below the entry
   }
   static void Switch(Stack& from, Stack& to) { TenonSwitchStack(&from.at_, to.at_); }
+  Range range() const { return RangeOf(bytes_.get(), kStackBytes); }
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
@@ -77,6 +84,7 @@ class Stack {
     makecontext(&context_, entry, 0);
   }
   static void Switch(Stack& from, Stack& to) { swapcontext(&from.context_, &to.context_); }
+  Range range() const { return RangeOf(bytes_.get(), kStackBytes); }
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
@@ -102,7 +110,7 @@ struct Warp {
       {};  // by the generation's parity: the last exchange may still be read
 };
 
-// The block that runs. Threads take turns in order; a turn ends at a barrier that is not complete.
+// The block that runs. Threads take turns; a turn ends at a barrier that is not complete.
 class Block {
  public:
   void RunAll(unsigned blocks, unsigned threads, size_t shared_bytes,
@@ -112,14 +120,18 @@ class Block {
     body_ = &thread;
     if (fibres_.size() < threads) fibres_.resize(threads);
     warps_.assign(threads / kLanes, Warp());
-    for (block_ = 0; block_ < blocks; ++block_) {
+    ++launches_;
+    for (unsigned b = 0; b < blocks; ++b) {
+      block_ = launches_ % 2 == 0 ? blocks - 1 - b : b;
       shared_.assign((shared_bytes + 3) / 4, std::numeric_limits<float>::quiet_NaN());
+      BeginBlock(block_, RangeOf(shared_.data(), shared_bytes));
       barrier_ = Barrier();
       for (Warp& warp : warps_) warp.barrier = Barrier();
       done_.assign(threads, false);
       for (unsigned t = 0; t < threads; ++t) fibres_[t].Start(&Entry);
       idle_ = 0;
-      current_ = block_ % 2 == 0 ? 0 : size_ - 1;
+      ChooseOrder(launches_ + b);
+      EnterTurn(0);
       Stack::Switch(main_, fibres_[current_]);
     }
   }
@@ -131,6 +143,7 @@ class Block {
     if (++barrier.arrived == all) {
       barrier.arrived = 0;
       ++barrier.generation;
+      if (&barrier == &barrier_) NextPhase();
       return;
     }
     while (barrier.generation == generation) {
@@ -166,6 +179,7 @@ class Block {
     block.idle_ = 0;
     ++block.warps_[block.current_ / kLanes].barrier.finished;
     if (++block.barrier_.finished == block.size_) {
+      LeaveThread();
       Stack::Switch(block.fibres_[block.current_], block.main_);
     }
     for (;;) {
@@ -174,10 +188,23 @@ class Block {
     }
   }
 
+  // Forwards, backwards, or anyhow.
+  void ChooseOrder(unsigned number) {
+    order_.resize(size_);
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (number % 3 == 1) std::reverse(order_.begin(), order_.end());
+    if (number % 3 == 2) std::shuffle(order_.begin(), order_.end(), std::minstd_rand(number));
+  }
+  void EnterTurn(unsigned turn) {
+    turn_ = turn;
+    current_ = order_[turn];
+    EnterThread(current_, fibres_[current_].range());
+  }
+
   void Yield() {
     const unsigned from = current_;
     do {
-      current_ = (current_ + (block_ % 2 == 0 ? 1 : size_ - 1)) % size_;
+      EnterTurn((turn_ + 1) % size_);
     } while (done_[current_] && current_ != from);
     if (current_ != from) Stack::Switch(fibres_[from], fibres_[current_]);
   }
@@ -187,6 +214,8 @@ class Block {
   std::vector<Warp> warps_;
   Barrier barrier_;
   std::vector<bool> done_;
+  std::vector<unsigned> order_;  // in which threads take turns
+  unsigned turn_ = 0, launches_ = 0;
   std::vector<float> shared_;
   const std::function<void()>* body_ = nullptr;
   unsigned size_ = 0, grid_ = 0, block_ = 0, current_ = 0, idle_ = 0;
@@ -206,15 +235,28 @@ Index GridSize() { return {Block::Get().grid()}; }
 unsigned Lane() { return Block::Get().current() % kLanes; }
 float* DynamicShared() { return Block::Get().shared(); }
 void BlockBarrier() { Block::Get().BlockBarrier(); }
-const uint64_t* Exchange(uint64_t word) { return Block::Get().Exchange(word); }
+uint64_t PickWord(uint64_t word, unsigned lane) {
+  return Block::Get().Exchange(word)[lane % kLanes];
+}
+bool AnyOf(bool value) {
+  const uint64_t* all = Block::Get().Exchange(value ? 1 : 0);
+  return std::any_of(all, all + kLanes, [](uint64_t word) { return word != 0; });
+}
+
+int CompareAndSwap(int* at, int expected, int value) {
+  const int old = *at;
+  if (old == expected) *at = value;
+  return old;
+}
 
 void AllowShared(const void* kernel, size_t bytes) {
   if (bytes > kMostShared) Fail("more shared memory than a block may have");
   AllowedShared()[kernel] = bytes;
 }
 
-void Run(const void* kernel, int64_t blocks, int64_t threads, size_t shared_bytes,
-         const std::function<void()>& thread) {
+void Run(const char* name, const void* kernel, int64_t blocks, int64_t threads, size_t shared_bytes,
+         const void* params, size_t params_bytes, const std::function<void()>& thread) {
+  if (params_bytes > kMostParams) Fail("more bytes of parameters than a launch may have");
   if (blocks < 1 || blocks > kMostBlocks) Fail("a bad number of blocks");
   if (threads < 1 || threads % kLanes != 0 || threads > kMostThreads) {
     Fail("a bad number of threads");
@@ -225,6 +267,7 @@ void Run(const void* kernel, int64_t blocks, int64_t threads, size_t shared_byte
       Fail("more shared memory than the kernel has been allowed");
     }
   }
+  BeginLaunch(name, RangeOf(params, params_bytes));
   Block::Get().RunAll(static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes,
                       thread);
 }
