@@ -36,15 +36,19 @@ Staging::~Staging() {
 
 KernelStatus Staging::Prepare() {
   if (pinned_ != nullptr) return KernelStatus::Ok();
-  KernelStatus status = queue_.AllocatePinned(4 * kHalfBytes + sizeof(DeviceError), &pinned_);
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < halves_.size(); ++i) {
-    halves_[i].bytes = static_cast<std::byte*>(pinned_) + i * kHalfBytes;
+  KernelStatus status;
+  for (size_t i = 0; i < halves_.size() && status.ok(); ++i) {
     status = queue_.NewEvent(&halves_[i].read);
     if (status.ok()) status = queue_.NewEvent(&arrived_[i]);
-    if (!status.ok()) return status;
   }
-  return KernelStatus::Ok();
+  // Last, for with it everything is there.
+  if (status.ok()) {
+    status = queue_.AllocatePinned(4 * kHalfBytes + sizeof(DeviceError), &pinned_);
+  }
+  for (size_t i = 0; i < halves_.size() && status.ok(); ++i) {
+    halves_[i].bytes = static_cast<std::byte*>(pinned_) + i * kHalfBytes;
+  }
+  return status;
 }
 
 KernelStatus Staging::Turn() {

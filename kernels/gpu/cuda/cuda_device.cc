@@ -2,8 +2,7 @@
 // opens it.
 #include <cuda_runtime.h>
 
-#include <new>
-
+#include "kernels/gpu/cuda/cuda_memory.h"
 #include "kernels/gpu/cuda/cuda_status.h"
 #include "kernels/gpu/cuda/products.h"
 #include "kernels/gpu/launch.h"
@@ -28,12 +27,16 @@ class CudaGraph final : public Graph {
   cudaGraphExec_t at = nullptr;
 };
 
-// Every call names the device, for callers may use several from one thread.
 class CudaQueue final : public Queue {
  public:
-  explicit CudaQueue(int ordinal) : ordinal_(ordinal) {}
+  CudaQueue(int ordinal, std::shared_ptr<MemoryPool> pool)
+      : ordinal_(ordinal), pool_(std::move(pool)) {}
   ~CudaQueue() override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
+    if (current.unloading()) {  // the process ends, and the libraries have ended before
+      static_cast<void>(products_.release());
+      return;
+    }
     if (stream_ == nullptr) return;
     cudaStreamSynchronize(stream_);
     products_.reset();
@@ -42,62 +45,54 @@ class CudaQueue final : public Queue {
   }
 
   KernelStatus Open() {
-    KernelStatus status = Check(cudaSetDevice(ordinal_), "choosing the device");
-    if (!status.ok()) return status;
+    const CurrentDevice current(ordinal_);
     // Does not wait for the default stream, which other libraries of the process may use.
-    status = Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+    KernelStatus status =
+        Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
     if (!status.ok()) return status;
     status = Allocate(sizeof(DeviceError), reinterpret_cast<void**>(&error_));
     if (!status.ok()) return status;
     status = Check(cudaMemsetAsync(error_, 0, sizeof(DeviceError), stream_), "clearing");
     if (!status.ok()) return status;
-    products_ = std::make_unique<Products>(stream_);
+    products_ = std::make_unique<Products>(stream_, *pool_);
     return status;
   }
 
   KernelStatus Allocate(size_t bytes, void** memory) override {
-    cudaSetDevice(ordinal_);
-    const cudaError_t error = cudaMallocAsync(memory, bytes == 0 ? 1 : bytes, stream_);
-    if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // it does not stick
-      size_t free = 0, total = 0;
-      cudaMemGetInfo(&free, &total);
-      return KernelStatus::Internal("out of device memory: " + std::to_string(bytes) +
-                                    " bytes are needed, " + std::to_string(free) + " of " +
-                                    std::to_string(total) + " are free");
-    }
-    return Check(error, "allocation");
+    const CurrentDevice current(ordinal_);
+    return pool_->Allocate(bytes, stream_, memory);
   }
   void Free(void* memory) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     if (memory != nullptr) cudaFreeAsync(memory, stream_);
   }
   KernelStatus AllocatePinned(size_t bytes, void** memory) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaMallocHost(memory, bytes == 0 ? 1 : bytes), "pinned allocation");
   }
   void FreePinned(void* memory) override {
+    const CurrentDevice current(ordinal_);
     if (memory != nullptr) cudaFreeHost(memory);
   }
 
   KernelStatus CopyToDevice(void* to, const void* from, size_t bytes) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_),
                  "copy to the device");
   }
   KernelStatus CopyToHost(void* to, const void* from, size_t bytes) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
                  "copy to the host");
   }
   KernelStatus CopyOnDevice(void* to, const void* from, size_t bytes) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_),
                  "copy on the device");
   }
 
   KernelStatus NewEvent(std::unique_ptr<Event>* event, bool timed) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     auto made = std::make_unique<CudaEvent>();
     KernelStatus status = Check(
         cudaEventCreateWithFlags(&made->at, timed ? cudaEventDefault : cudaEventDisableTiming),
@@ -106,16 +101,19 @@ class CudaQueue final : public Queue {
     return status;
   }
   KernelStatus Record(Event& event) override {
+    const CurrentDevice current(ordinal_);
     return Check(cudaEventRecord(static_cast<CudaEvent&>(event).at, stream_), "event");
   }
   KernelStatus WaitFor(const Event& event) override {
+    const CurrentDevice current(ordinal_);
     return Check(cudaEventSynchronize(static_cast<const CudaEvent&>(event).at), "event");
   }
   KernelStatus WaitBefore(const Event& event) override {
+    const CurrentDevice current(ordinal_);
     return Check(cudaStreamWaitEvent(stream_, static_cast<const CudaEvent&>(event).at, 0), "event");
   }
   KernelStatus Synchronize() override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaStreamSynchronize(stream_), "running");
   }
   KernelStatus Elapsed(const Event& from, const Event& to, int64_t* nanoseconds) override {
@@ -129,14 +127,14 @@ class CudaQueue final : public Queue {
   }
 
   KernelStatus BeginCapture() override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
   }
   KernelStatus EndCapture(std::unique_ptr<Graph>* graph) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     cudaGraph_t recorded = nullptr;
     KernelStatus status = Check(cudaStreamEndCapture(stream_, &recorded), "capture");
-    if (!status.ok()) return status;
+    if (!status.ok()) return status;  // and what was recorded is gone
     auto made = std::make_unique<CudaGraph>();
     status = Check(cudaGraphInstantiate(&made->at, recorded, 0), "graph");
     cudaGraphDestroy(recorded);
@@ -144,19 +142,19 @@ class CudaQueue final : public Queue {
     return status;
   }
   KernelStatus Replay(const Graph& graph) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return Check(cudaGraphLaunch(static_cast<const CudaGraph&>(graph).at, stream_), "graph");
   }
 
   DeviceError* error_slot() override { return error_; }
 
   KernelStatus Launch(const MatMulParams& params) override {
-    cudaSetDevice(ordinal_);
+    const CurrentDevice current(ordinal_);
     return products_->Launch(params);
   }
 #define TENON_GPU_LAUNCH(Name)                               \
   KernelStatus Launch(const Name##Params& params) override { \
-    cudaSetDevice(ordinal_);                                 \
+    const CurrentDevice current(ordinal_);                   \
     LaunchOn(stream_, params);                               \
     return Check(cudaGetLastError(), "launching " #Name);    \
   }
@@ -164,7 +162,8 @@ class CudaQueue final : public Queue {
 #undef TENON_GPU_LAUNCH
 
  private:
-  int ordinal_;
+  const int ordinal_;
+  const std::shared_ptr<MemoryPool> pool_;
   cudaStream_t stream_ = nullptr;
   DeviceError* error_ = nullptr;
   std::unique_ptr<Products> products_;
@@ -177,11 +176,8 @@ class CudaDevice final : public Device {
   KernelStatus Open() {
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error == cudaErrorInsufficientDriver) {
-      return KernelStatus::Unsupported(
-          "no CUDA driver, or one older than this build of Tenon needs (CUDA " +
-          std::to_string(CUDART_VERSION / 1000) + ")");
-    }
+    if (error != cudaSuccess) cudaGetLastError();
+    if (error == cudaErrorInsufficientDriver) return WithoutDriver();
     if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
       return KernelStatus::Unsupported("this machine has no CUDA device");
     }
@@ -189,7 +185,7 @@ class CudaDevice final : public Device {
       return KernelStatus::Unsupported(std::string("CUDA cannot be used: ") +
                                        cudaGetErrorString(error));
     }
-    if (ordinal_ >= count) {
+    if (ordinal_ < 0 || ordinal_ >= count) {
       return KernelStatus::Invalid("there is no CUDA device " + std::to_string(ordinal_) + " (" +
                                    std::to_string(count) + " found)");
     }
@@ -205,13 +201,15 @@ class CudaDevice final : public Device {
     if (has_pools == 0) {
       return KernelStatus::Unsupported(name() + ": needs memory pools, which its driver lacks");
     }
-    // Freed memory stays in the pool, so that the steady state asks the driver for nothing.
-    cudaMemPool_t pool = nullptr;
-    uint64_t threshold = UINT64_MAX;
-    status = Check(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "memory pool");
-    if (!status.ok()) return status;
-    return Check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
-                 "memory pool");
+    // Most of what may be wrong with a machine shows here: another process that has the device for
+    // itself, no memory, no permission.
+    const CurrentDevice current(ordinal_);
+    status = Check(current.error(), "choosing the device");
+    if (status.ok()) status = Check(cudaFree(nullptr), "making a context");
+    if (!status.ok())
+      return KernelStatus::Unsupported(name() + ": " + std::string(status.message()));
+    pool_ = std::make_shared<MemoryPool>();
+    return pool_->Open(ordinal_);
   }
 
   std::string name() const override {
@@ -219,15 +217,30 @@ class CudaDevice final : public Device {
            std::to_string(properties_.major) + "." + std::to_string(properties_.minor);
   }
   KernelStatus NewQueue(std::unique_ptr<Queue>* queue) override {
-    auto made = std::make_unique<CudaQueue>(ordinal_);
+    auto made = std::make_unique<CudaQueue>(ordinal_, pool_);
     KernelStatus status = made->Open();
     if (status.ok()) *queue = std::move(made);
     return status;
   }
 
  private:
-  int ordinal_;
+  // No driver, or one that is too old: which of them, the driver's own version says.
+  static KernelStatus WithoutDriver() {
+    const auto text = [](int version) {
+      return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    };
+    int version = 0;
+    if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) {
+      cudaGetLastError();
+      return KernelStatus::Unsupported("no CUDA driver is installed");
+    }
+    return KernelStatus::Unsupported("the CUDA driver serves CUDA " + text(version) +
+                                     " (this build of Tenon needs " + text(CUDART_VERSION) + ")");
+  }
+
+  const int ordinal_;
   cudaDeviceProp properties_ = {};
+  std::shared_ptr<MemoryPool> pool_;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "kernels/gpu/cuda/cuda_status.h"
 #include "kernels/gpu/launch.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr int64_t kMaxBatch = 65535;                  // as far as a grid's third axis goes
+constexpr int kMostAlgorithms = 8;                    // tried before a product goes without
 
 KernelStatus Check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return KernelStatus::Ok();
@@ -26,14 +29,21 @@ bool IsRefusal(cublasStatus_t status) {
          status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
-// The largest power of two up to 256 that divides all addresses that are present.
-uint32_t AlignmentOf(std::initializer_list<const void*> addresses) {
+// The largest power of two up to 256 that divides all addresses that are present, and the bytes
+// from one matrix to the next.
+uint32_t AlignmentOf(const MatMulParams& p, std::initializer_list<const void*> addresses,
+                     int64_t stride) {
   uintptr_t all = 256;
+  if (p.batch > 1) all |= static_cast<uintptr_t>(stride) * SizeOf(p.dtype);
   for (const void* address : addresses) all |= reinterpret_cast<uintptr_t>(address);
   return static_cast<uint32_t>(all & (0 - all));
 }
 // What is read and written in the epilogue; the library knows no alignment of the bias alone.
-uint32_t OutAlignment(const MatMulParams& p) { return AlignmentOf({p.out, p.residual, p.bias}); }
+uint32_t OutAlignment(const MatMulParams& p) {
+  return AlignmentOf(p, {p.out, p.residual, p.bias}, p.out_stride);
+}
+uint32_t AlignmentOfA(const MatMulParams& p) { return AlignmentOf(p, {p.a}, p.a_stride); }
+uint32_t AlignmentOfB(const MatMulParams& p) { return AlignmentOf(p, {p.b}, p.b_stride); }
 
 cudaDataType_t TypeOf(DType dtype) {
   return dtype == DType::kF16 ? CUDA_R_16F : dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
@@ -85,14 +95,13 @@ struct Preference {
 struct Products::Plan {
   cublasLtMatmulDesc_t product = nullptr;
   Layout b, a, out;
-  cublasLtMatmulAlgo_t algorithm = {};
-  bool found = false;  // an algorithm
+  std::vector<cublasLtMatmulAlgo_t> algorithms;  // the best last; those that failed are gone
   ~Plan() {
     if (product != nullptr) cublasLtMatmulDescDestroy(product);
   }
 };
 
-Products::Products(cudaStream_t stream) : stream_(stream) {}
+Products::Products(cudaStream_t stream, MemoryPool& pool) : stream_(stream), pool_(pool) {}
 
 Products::~Products() {
   plans_.clear();
@@ -108,7 +117,7 @@ KernelStatus Products::Open() {
     }
   }
   if (workspace_ != nullptr) return KernelStatus::Ok();
-  return gpu::Check(cudaMallocAsync(&workspace_, kWorkspaceBytes, stream_), "workspace");
+  return pool_.Allocate(kWorkspaceBytes, stream_, &workspace_);
 }
 
 Products::Key Products::KeyOf(const MatMulParams& p) {
@@ -123,8 +132,8 @@ Products::Key Products::KeyOf(const MatMulParams& p) {
           p.a_stride,
           p.b_stride,
           p.out_stride,
-          AlignmentOf({p.a}),
-          AlignmentOf({p.b}),
+          AlignmentOfA(p),
+          AlignmentOfB(p),
           OutAlignment(p)};
 }
 
@@ -167,21 +176,22 @@ KernelStatus Products::MakePlan(const MatMulParams& p, std::unique_ptr<Plan>& ma
   // Parts of a sum are never added in f16 or bf16.
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf({p.b}));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf({p.a}));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOfB(p));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOfA(p));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, out_alignment);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, out_alignment);
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
   if (status = Check(result, "preferences"); !status.ok()) return status;
-  cublasLtMatmulHeuristicResult_t best = {};
+  cublasLtMatmulHeuristicResult_t best[kMostAlgorithms] = {};
   int count = 0;
   result =
       cublasLtMatmulAlgoGetHeuristic(handle_, plan->product, plan->b.at, plan->a.at, plan->out.at,
-                                     plan->out.at, preference.at, 1, &best, &count);
+                                     plan->out.at, preference.at, kMostAlgorithms, best, &count);
   if (!IsRefusal(result)) {
     if (status = Check(result, "choosing an algorithm"); !status.ok()) return status;
-    plan->found = count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
-    plan->algorithm = best.algo;
+    while (--count >= 0) {
+      if (best[count].state == CUBLAS_STATUS_SUCCESS) plan->algorithms.push_back(best[count].algo);
+    }
   }
   made = std::move(plan);
   return KernelStatus::Ok();
@@ -195,11 +205,15 @@ KernelStatus Products::Multiply(const MatMulParams& p, Plan& plan, bool& done) {
   }
   const float one = 1, beta = p.residual != nullptr ? 1 : 0;
   const void* added = p.residual != nullptr ? p.residual : p.out;
-  const cublasStatus_t result = cublasLtMatmul(
-      handle_, plan.product, &one, p.b, plan.b.at, p.a, plan.a.at, &beta, added, plan.out.at, p.out,
-      plan.out.at, &plan.algorithm, workspace_, kWorkspaceBytes, stream_);
-  done = !IsRefusal(result);
-  return done ? Check(result, "product") : KernelStatus::Ok();
+  for (; !plan.algorithms.empty(); plan.algorithms.pop_back()) {
+    const cublasStatus_t result = cublasLtMatmul(
+        handle_, plan.product, &one, p.b, plan.b.at, p.a, plan.a.at, &beta, added, plan.out.at,
+        p.out, plan.out.at, &plan.algorithms.back(), workspace_, kWorkspaceBytes, stream_);
+    if (IsRefusal(result)) continue;
+    done = true;
+    return Check(result, "product");
+  }
+  return KernelStatus::Ok();
 }
 
 KernelStatus Products::LaunchWithoutLibrary(const MatMulParams& p) {
@@ -229,11 +243,8 @@ KernelStatus Products::LaunchBatches(const MatMulParams& p) {
   if (plan == nullptr) {
     if (KernelStatus status = MakePlan(p, plan); !status.ok()) return status;
   }
-  if (plan->found) {
-    if (KernelStatus status = Multiply(p, *plan, plan->found); !status.ok() || plan->found) {
-      return status;
-    }
-  }
+  bool done = false;
+  if (KernelStatus status = Multiply(p, *plan, done); !status.ok() || done) return status;
   return LaunchWithoutLibrary(p);
 }
 

@@ -9,17 +9,19 @@
 #include <map>
 #include <memory>
 
+#include "kernels/gpu/cuda/cuda_memory.h"
 #include "kernels/gpu/params.h"
 #include "kernels/kernel.h"
 
 namespace tenon::kernels::gpu {
 
-// One for a queue, which it serves from its first product on. Descriptors and the chosen algorithm
-// are kept for each kind of product. What the library has no algorithm for is multiplied without
-// the epilogue, which follows as a kernel, or by a kernel of our own.
+// One for a queue, which it serves from its first product on. Descriptors and the algorithms in
+// question are kept for each kind of product. What the library has no algorithm for is multiplied
+// without the epilogue, which follows as a kernel, or by a kernel of our own.
 class Products {
  public:
-  explicit Products(cudaStream_t stream);
+  // The pool outlives it.
+  Products(cudaStream_t stream, MemoryPool& pool);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   ~Products();
@@ -33,12 +35,13 @@ class Products {
   static Key KeyOf(const MatMulParams& params);
   KernelStatus Open();
   KernelStatus MakePlan(const MatMulParams& params, std::unique_ptr<Plan>& plan);
-  // Sets `done` unless the library turns out not to do it.
+  // Sets `done` unless the library has no algorithm that does it.
   KernelStatus Multiply(const MatMulParams& params, Plan& plan, bool& done);
   KernelStatus LaunchBatches(const MatMulParams& params);
   KernelStatus LaunchWithoutLibrary(const MatMulParams& params);
 
   cudaStream_t stream_;
+  MemoryPool& pool_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans_;
