@@ -53,6 +53,11 @@ double NnAttentionFlops(Views inputs, Views outputs, const void* attrs) {
   return AttentionFlops(AttentionCall::OfNn(inputs, outputs, attrs));
 }
 
+// r is [columns of x, hidden].
+double RecurrenceFlops(Views inputs, Views, const void*) {
+  return 2 * Elements(inputs[0]) * static_cast<double>(inputs[1].dim(1));
+}
+
 struct ProductOp {
   std::string_view name;
   double (*flops)(Views inputs, Views outputs, const void* attrs);
@@ -66,6 +71,7 @@ constexpr ProductOp kProducts[] = {
     {"nn.conv_transpose", ConvTransposeFlops},
     {"fused.attention", FusedAttentionFlops},
     {"nn.attention", NnAttentionFlops},
+    {"nn.recurrence", RecurrenceFlops},
 };
 
 constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "ten.gather_nd",

@@ -15,6 +15,7 @@
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/shape_support.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/image_axes.h"
 #include "transforms/passes.h"
@@ -45,6 +46,24 @@ bool IsOne(Type type) { return type.is_static() && type.num_elements() == 1; }
 bool IsKnown(Type type) {
   return std::none_of(type.dims().begin(), type.dims().end(),
                       [](DimExpr d) { return d.is_unknown(); });
+}
+
+Type ChannelsLastType(Type type) {
+  if (!type.is_tensor()) return type;
+  std::vector<DimExpr> dims;
+  for (int64_t axis : ChannelsLast(type.rank())) dims.push_back(type.dim(axis));
+  return Type::Tensor(type.context(), type.dtype(), dims);
+}
+
+// May values of the one type be of the other, as far as can be told?
+bool AgreesWith(Type a, Type b) {
+  if (!a.is_tensor() || !b.is_tensor() || a.dtype() != b.dtype() || a.rank() != b.rank()) {
+    return false;
+  }
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (ProvablyDifferent(a.dim(i), b.dim(i))) return false;
+  }
+  return true;
 }
 
 bool IsConstant(Value value) { return bool(DefinedBy<core::ConstantOp>(value)); }
@@ -144,6 +163,10 @@ class Propagation {
     std::vector<Value> stands_for;
     for (unsigned i = 0; i < op->num_results(); ++i) {
       Value result = (*made)->result(i);
+      // What was known of the extents, which inference alone may say in other words.
+      const Type known =
+          same_result ? op->result(i).type() : ChannelsLastType(op->result(i).type());
+      if (AgreesWith(result.type(), known)) result.set_type(known);
       if (!same_result) {
         TENON_ASSIGN_OR_RETURN(result, MakePermuted(builder, op->location(), result,
                                                     ChannelsFirst(op->result(i).type().rank())));

@@ -25,7 +25,8 @@ std::string Supports(const CallSignature& call) {
   const TensorView& out = call.outputs[0];
   const int64_t axis = NormalizeAxis(static_cast<const Attrs*>(call.attrs)->axis, out.rank());
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (!call.inputs[i].present()) continue;
+    // Without a skip, x has the shape of the result, whatever that is.
+    if (!call.inputs[i].present() || (i == 0 && !kSkip)) continue;
     const bool is_parameter = i >= (kSkip ? 2 : 1);
     if (!CoversRow(call.inputs[i], out, axis) ||
         (is_parameter && call.inputs[i].rank() != out.rank() - axis)) {

@@ -19,10 +19,11 @@ import case as cases
 import ops_elementwise
 import ops_movement
 import ops_nn
+import ops_recurrent
 import ops_control
 
 GENERATORS = {}
-for module in (ops_elementwise, ops_movement, ops_nn, ops_control):
+for module in (ops_elementwise, ops_movement, ops_nn, ops_recurrent, ops_control):
     GENERATORS.update(module.GENERATORS)
 
 TOLERANCES = {"float": [], "half": ["--rtol=2e-2", "--atol=2e-3"]}

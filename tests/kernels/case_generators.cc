@@ -58,8 +58,8 @@ Shape BroadcastInput(Random& random, const Shape& out) {
 const GeneratorsByOp& Generators() {
   static const auto* const generators = [] {
     auto* const all = new GeneratorsByOp;
-    for (GeneratorsByOp (*family)() :
-         {ElementwiseCases, MovementCases, LinearCases, ConvCases, RowCases, AttentionCases})
+    for (GeneratorsByOp (*family)() : {ElementwiseCases, MovementCases, LinearCases, ConvCases,
+                                       RowCases, AttentionCases, RecurrenceCases})
       all->merge(family());
     return all;
   }();

@@ -36,6 +36,7 @@ GeneratorsByOp LinearCases();
 GeneratorsByOp ConvCases();
 GeneratorsByOp RowCases();
 GeneratorsByOp AttentionCases();
+GeneratorsByOp RecurrenceCases();
 
 }  // namespace tenon::kernels::testing
 

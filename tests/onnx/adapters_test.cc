@@ -546,6 +546,50 @@ TEST(Adapters, Attention) {
   EXPECT_EQ(Ops(past), "ten.concat ten.concat nn.attention");
 }
 
+// A product and a recurrence a direction, whose results stand side by side.
+TEST(Adapters, Recurrent) {
+  ModelBuilder model(14);
+  model.Input("x", {"S", "B", 3}).Input("w", {2, 20, 3}).Input("r", {2, 20, 5}).Input("b", {2, 40});
+  model.Node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "c"},
+             {{"hidden_size", int64_t{5}}, {"direction", std::string("bidirectional")}});
+  model.Output("y").Output("c");
+  const Imported lstm = ImportModel(model);
+  EXPECT_EQ(lstm.ResultType(0), R"(tensor<?x2x?x5xf32, ["S", "", "B", ""]>)");
+  EXPECT_EQ(lstm.ResultType(1), R"(tensor<2x?x5xf32, ["", "B", ""]>)");
+  EXPECT_EQ(lstm.Find("nn.recurrence").size(), 2u);
+
+  ModelBuilder batched(14);
+  batched.Input("x", {"B", "S", 3}).Input("w", {1, 15, 3}).Input("r", {1, 15, 5});
+  batched.Input("b", {1, 30}).Input("n", {"B"}, TensorProto::INT32).Input("h", {"B", 1, 5});
+  batched.Node("GRU", {"x", "w", "r", "b", "n", "h"}, {"y", "last"},
+               {{"hidden_size", int64_t{5}},
+                {"direction", std::string("reverse")},
+                {"linear_before_reset", int64_t{1}},
+                {"layout", int64_t{1}}});
+  batched.Output("y").Output("last");
+  const Imported gru = ImportModel(batched);
+  EXPECT_EQ(gru.ResultType(0), R"(tensor<?x?x1x5xf32, ["B", "S", "", ""]>)");
+  EXPECT_EQ(gru.ResultType(1), R"(tensor<?x1x5xf32, ["B", "", ""]>)");
+  const nn::RecurrenceOp op(gru.Only("nn.recurrence"));
+  EXPECT_EQ(op.cell(), "gru");
+  EXPECT_TRUE(op.reverse());
+  EXPECT_TRUE(op.reset_after());
+  EXPECT_EQ(op.bias().type().text(), "tensor<5xf32>");
+  EXPECT_FALSE(op.c());
+  EXPECT_TRUE(op.lengths());
+}
+
+// What has no counterpart stays an ONNX operation.
+TEST(Adapters, RecurrentUnsupported) {
+  for (const auto& [name, value] : NamedValues{{"clip", 3.0f}, {"input_forget", int64_t{1}}}) {
+    ModelBuilder model(14);
+    model.Input("x", {4, 2, 3}).Input("w", {1, 20, 3}).Input("r", {1, 20, 5});
+    model.Node("LSTM", {"x", "w", "r"}, {"y"}, {{"hidden_size", int64_t{5}}, {name, value}});
+    model.Output("y");
+    EXPECT_NE(ImportModel(model).Only("onnx.LSTM"), nullptr) << name;
+  }
+}
+
 // Causality counts from the past; packed heads are split to append to it.
 TEST(Adapters, AttentionWithPast) {
   ModelBuilder model(24);

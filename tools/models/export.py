@@ -30,6 +30,7 @@ import torch
 
 import families
 import families_sizes
+import families_wide
 
 TREE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "models"
 COMMITTED = ["bert.eager.ts17", "bert.sdpa.dyn18", "roberta.sdpa.ts14", "distilbert.eager.ts11", "vit.eager.ts17",
@@ -46,8 +47,9 @@ FULL = {
     "mobilenet_v3_large": "tv_mobilenet_v3_large.eager.ts17",
     "efficientnet_b0": "tv_efficientnet_b0.eager.ts17",
 }
-SIZES = {name: f"{name}.sdpa.{'dyn18' if name in families_sizes.DYNAMO else 'ts17'}" for name in families_sizes.FAMILIES}
-KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES}
+SIZES = {name: f"{name}.sdpa.{'dyn18' if name in families_sizes.DYNAMO else 'ts17'}"
+         for name in [*families_sizes.FAMILIES, *families_wide.FAMILIES]}
+KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES, **families_wide.FAMILIES}
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 
 

@@ -1,0 +1,220 @@
+// LSTM, GRU and RNN: the products of the inputs, then a recurrence in each direction.
+#include <fmt/format.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "frontends/onnx/formula.h"
+#include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+using Dims = Formula::Dims;
+
+enum class Cell : uint8_t { kLstm, kGru, kRnn };
+constexpr const char* kCellNames[] = {"lstm", "gru", "rnn"};  // as nn.recurrence has them
+
+// A node while it is imported. Weights are [directions, gates * hidden, …].
+class Recurrent {
+ public:
+  Recurrent(Node& node, Cell cell)
+      : node_(node),
+        f_(node),
+        cell_(cell),
+        gates_(cell == Cell::kLstm  ? 4
+               : cell == Cell::kGru ? 3
+                                    : 1) {}
+  absl::Status Import();
+
+ private:
+  absl::Status ReadAttributes();
+  absl::Status ReadActivations();
+  absl::Status ReadShapes();
+  absl::Status ImportDirection(int64_t direction);
+
+  DimExpr Times(DimExpr dim, int64_t n) const { return dim * node_.Dim(n); }
+  Value Slice(Value x, int64_t axis, DimExpr begin, DimExpr end);
+  // What a direction has of an input, its axis of directions gone; null if the input is absent.
+  Value Of(Value x, int64_t direction, Dims rest);
+  Value State(int input, int64_t direction);
+  // The results of all directions side by side along `axis`, of which each has one row.
+  Value Join(const std::vector<Value>& parts, int64_t axis);
+  absl::Status Return();
+
+  Node& node_;
+  Formula f_;
+  const Cell cell_;
+  const int64_t gates_;
+  nn::RecurrenceOp::Attrs attrs_;
+  std::vector<std::string> activations_;  // an rnn's, one a direction
+  std::string direction_;
+  bool batch_first_ = false;
+  int64_t directions_ = 1;
+  Value x_;  // [steps, batch, inputs]
+  DimExpr hidden_, batch_;
+  std::vector<Value> y_, last_h_, last_c_;
+};
+
+absl::Status Recurrent::ReadActivations() {
+  const onnxpb::AttributeProto* names = node_.Find("activations");
+  activations_.assign(static_cast<size_t>(directions_), "tanh");
+  if (names == nullptr || names->strings_size() == 0) return absl::OkStatus();
+  const int64_t each = cell_ == Cell::kLstm ? 3 : cell_ == Cell::kGru ? 2 : 1;
+  if (names->strings_size() != each * directions_) {
+    return node_.Error(fmt::format("activations has {} elements, expected {} for each direction",
+                                   names->strings_size(), each));
+  }
+  for (int i = 0; i < names->strings_size(); ++i) {
+    const std::string& name = names->strings(i);
+    if (cell_ != Cell::kRnn) {
+      if (absl::EqualsIgnoreCase(name, i % each == 0 ? "Sigmoid" : "Tanh")) continue;
+      return node_.Unsupported(fmt::format("{} with the activation {}", node_.op_type(), name));
+    }
+    const std::string lower = absl::AsciiStrToLower(name);
+    if (lower != "tanh" && lower != "relu" && lower != "sigmoid") {
+      return node_.Unsupported(fmt::format("RNN with the activation {}", name));
+    }
+    activations_[static_cast<size_t>(i)] = lower;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Recurrent::ReadAttributes() {
+  // The activations that we have take no factors; the number of hidden elements is that of r.
+  for (const char* name : {"activation_alpha", "activation_beta", "hidden_size"}) {
+    node_.MarkRead(name);
+  }
+  TENON_ASSIGN_OR_RETURN(direction_, node_.Str("direction", "forward"));
+  if (direction_ != "forward" && direction_ != "reverse" && direction_ != "bidirectional") {
+    return node_.Error(fmt::format("{} has the direction {}", node_.op_type(), direction_));
+  }
+  directions_ = direction_ == "bidirectional" ? 2 : 1;
+  TENON_RETURN_IF_ERROR(ReadActivations());
+  TENON_ASSIGN_OR_RETURN(batch_first_, node_.Flag("layout", false));
+  if (node_.Find("clip") != nullptr) return node_.Unsupported("a recurrent layer with clip");
+  TENON_ASSIGN_OR_RETURN(const bool coupled, node_.Flag("input_forget", false));
+  if (coupled) return node_.Unsupported("LSTM with input_forget");
+  if (cell_ == Cell::kGru) {
+    TENON_ASSIGN_OR_RETURN(attrs_.reset_after, node_.Flag("linear_before_reset", false));
+  }
+  attrs_.cell = kCellNames[static_cast<int>(cell_)];
+  return absl::OkStatus();
+}
+
+absl::Status Recurrent::ReadShapes() {
+  for (int i = 0; i < 3; ++i) {
+    if (node_.input(i).type().rank() != 3) {
+      return node_.Error(fmt::format("input {} of {} must be of rank 3, not {}", i, node_.op_type(),
+                                     node_.input(i).type().rank()));
+    }
+  }
+  const DimExpr found = node_.input(2).type().dim(0);
+  if (found.is_constant() && found.constant() != directions_) {
+    return node_.Error(fmt::format("{} has weights of {} directions, but the direction {}",
+                                   node_.op_type(), found.text(), direction_));
+  }
+  hidden_ = node_.input(2).type().dim(2);
+  x_ = batch_first_ ? f_.Transpose(node_.input(0), {1, 0, 2}) : node_.input(0);
+  if (!f_.ok()) return f_.status();
+  batch_ = x_.type().dim(1);
+  return absl::OkStatus();
+}
+
+Value Recurrent::Slice(Value x, int64_t axis, DimExpr begin, DimExpr end) {
+  if (!x) return Value();
+  return f_.Make<ten::SliceOp>(
+      x, ten::SliceOp::Attrs{.axes = {axis}, .starts = {begin}, .ends = {end}, .steps = {1}});
+}
+
+Value Recurrent::Of(Value x, int64_t direction, Dims rest) {
+  if (!x) return Value();
+  if (directions_ > 1) x = Slice(x, 0, node_.Dim(direction), node_.Dim(direction + 1));
+  return f_.Reshape(x, std::move(rest));
+}
+
+Value Recurrent::State(int input, int64_t direction) {
+  if (!node_.input(input)) {
+    return f_.Expand(f_.Scalar(x_.type().dtype(), 0), {batch_, hidden_});
+  }
+  // With the batch first, the directions are axis 1.
+  const Value all = batch_first_ ? f_.Transpose(node_.input(input), {1, 0, 2}) : node_.input(input);
+  return Of(all, direction, {batch_, hidden_});
+}
+
+absl::Status Recurrent::ImportDirection(int64_t direction) {
+  const DimExpr columns = Times(hidden_, gates_), zero = node_.Dim(0);
+  const Value w = Of(node_.input(1), direction, {columns, x_.type().dim(2)});
+  const Value r = Of(node_.input(2), direction, {columns, hidden_});
+  Value gates = f_.Make<ten::MatmulOp>(x_, w, ten::MatmulOp::Attrs{.transpose_b = true});
+  Value hidden_bias;
+  if (const Value both = Of(node_.input(3), direction, {Times(columns, 2)})) {
+    Value of_x = Slice(both, 0, zero, columns), of_h = Slice(both, 0, columns, Times(columns, 2));
+    if (attrs_.reset_after) {  // the reset gate multiplies the last part of what h adds
+      const DimExpr last = Times(hidden_, 2);
+      hidden_bias = Slice(of_h, 0, last, columns);
+      const Value parts[] = {f_.Add(Slice(of_x, 0, zero, last), Slice(of_h, 0, zero, last)),
+                             Slice(of_x, 0, last, columns)};
+      of_x = f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 0});
+    } else {
+      of_x = f_.Add(of_x, of_h);
+    }
+    gates = f_.Add(gates, of_x);
+  }
+  const bool lstm = cell_ == Cell::kLstm;
+  const Value h = State(5, direction), c = lstm ? State(6, direction) : Value();
+  const Value peepholes = lstm ? Of(node_.input(7), direction, {Times(hidden_, 3)}) : Value();
+  nn::RecurrenceOp::Attrs attrs = attrs_;
+  attrs.reverse = direction_ == "reverse" || direction == 1;
+  attrs.activation = activations_[static_cast<size_t>(direction)];
+  const Value y =
+      f_.Make<nn::RecurrenceOp>(gates, r, h, c, hidden_bias, peepholes, node_.input(4), attrs);
+  if (!f_.ok()) return f_.status();
+  const Operation& made = *y.defining_op();
+  y_.push_back(y);
+  last_h_.push_back(made.result(1));
+  if (lstm) last_c_.push_back(made.result(2));
+  return absl::OkStatus();
+}
+
+Value Recurrent::Join(const std::vector<Value>& parts, int64_t axis) {
+  std::vector<Value> rows;
+  for (const Value part : parts) {
+    Dims dims = Formula::DimsOf(part);
+    dims.insert(dims.begin() + axis, f_.One());
+    rows.push_back(f_.Reshape(part, std::move(dims)));
+  }
+  if (rows.size() == 1 || !f_.ok()) return rows[0];
+  return f_.Make<ten::ConcatOp>(rows, ten::ConcatOp::Attrs{.axis = axis});
+}
+
+absl::Status Recurrent::Return() {
+  Value y = Join(y_, 1);  // [steps, directions, batch, hidden]
+  if (batch_first_) y = f_.Transpose(y, {2, 0, 1, 3});
+  TENON_RETURN_IF_ERROR(f_.Return(y));
+  for (int i = 1; i < (cell_ == Cell::kLstm ? 3 : 2); ++i) {
+    if (!node_.IsOutputUsed(i)) continue;
+    const std::vector<Value>& last = i == 1 ? last_h_ : last_c_;
+    TENON_RETURN_IF_ERROR(f_.Return(Join(last, batch_first_ ? 1 : 0), i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Recurrent::Import() {
+  TENON_RETURN_IF_ERROR(node_.CheckInputs(3, cell_ == Cell::kLstm ? 8 : 6));
+  TENON_RETURN_IF_ERROR(ReadAttributes());
+  TENON_RETURN_IF_ERROR(ReadShapes());
+  for (int64_t direction = 0; direction < directions_; ++direction) {
+    TENON_RETURN_IF_ERROR(ImportDirection(direction));
+  }
+  return Return();
+}
+
+}  // namespace
+
+absl::Status ImportLSTM(Node& node) { return Recurrent(node, Cell::kLstm).Import(); }
+absl::Status ImportGRU(Node& node) { return Recurrent(node, Cell::kGru).Import(); }
+absl::Status ImportRNN(Node& node) { return Recurrent(node, Cell::kRnn).Import(); }
+
+}  // namespace tenon::onnx
