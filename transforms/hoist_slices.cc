@@ -7,9 +7,11 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
@@ -33,7 +35,21 @@ struct Pick {
   bool TakesSame(const Pick& o) const {
     return axis == o.axis && index == o.index && start == o.start && end == o.end;
   }
+  // Extends this to all that lies between it and `o`; false where that is not known.
+  bool Join(const Pick& o);
 };
+
+bool Pick::Join(const Pick& o) {
+  if (TakesSame(o)) return true;
+  if (axis != o.axis || index || o.index) return false;
+  for (DimExpr bound : {start, end, o.start, o.end}) {
+    if (!bound.is_constant() || bound.constant() < 0) return false;
+  }
+  start = DimExpr::Constant(start.context(), std::min(start.constant(), o.start.constant()));
+  end = DimExpr::Constant(start.context(), std::max(end.constant(), o.end.constant()));
+  count = end - start;
+  return true;
+}
 
 // Nonnegative bounds of a constant extent.
 DimExpr Bound(DimExpr bound, DimExpr extent) {
@@ -125,13 +141,13 @@ class Hoisting {
   Hoisting(Block& block, PassContext& context) : block_(block), context_(context) {}
 
   void Visit(Operation* op) {
-    const std::optional<Pick> pick = FirstPick(*op);
+    const std::optional<Pick> pick = JoinedPick(*op);
     if (!pick) return;
     const DimExpr extent = op->result().type().dim(pick->axis);
     if (!Pays(pick->count, extent)) return;
     const std::optional<SlicedForm> form = FormOfSlices(
         *op, {.axis = pick->axis, .count = pick->count, .is_tail = IsTail(*pick, extent)});
-    if (!form || !IsAllThatIsRead(*op, *form, *pick)) return;
+    if (!form || !ReadsSlicesOnly(*op, *form)) return;
     Remake(op, *form, *pick);
   }
 
@@ -145,29 +161,42 @@ class Hoisting {
   bool changed() const { return changed_; }
 
  private:
+  // A value, and what is taken of it: axis, index, bounds.
+  using Key = std::tuple<ValueImpl*, int64_t, std::optional<int64_t>, const void*, const void*>;
   struct Attempt {
     std::vector<Operation*> made;
     std::vector<Operation*> later;                    // slices that exist, but behind the operation
+    std::vector<std::pair<Key, Operation*>> slices;   // those among `made` that are of operands
     std::vector<std::pair<Operation*, Value>> picks;  // and what they are replaced by
   };
 
-  static std::optional<Pick> FirstPick(Operation& op) {
-    for (unsigned i = 0; i < op.num_results(); ++i) {
-      if (!op.result(i).has_uses()) continue;
-      const std::optional<Pick> pick = PickOf(*op.result(i).uses().begin());
-      const Type type = op.result().type();
-      return type.is_tensor() && pick && pick->axis < type.rank() ? pick : std::nullopt;
-    }
-    return std::nullopt;
+  static Key KeyOf(Value value, const Pick& pick) {
+    return {value.impl(), pick.axis, pick.index, pick.start.storage(), pick.end.storage()};
   }
 
-  bool IsAllThatIsRead(Operation& op, const SlicedForm& form, const Pick& pick) const {
+  // What is taken of op's results, as far as slices are taken of them.
+  static std::optional<Pick> JoinedPick(Operation& op) {
+    std::optional<Pick> all;
+    for (unsigned i = 0; i < op.num_results(); ++i) {
+      for (OpOperand& use : op.result(i).uses()) {
+        const std::optional<Pick> pick = PickOf(use);
+        if (!pick && !all) return std::nullopt;
+        if (!pick) break;
+        if (!all) all = pick;
+        if (!all->Join(*pick)) return std::nullopt;
+      }
+    }
+    const Type type = op.num_results() > 0 ? op.result().type() : Type();
+    return all && type.is_tensor() && all->axis < type.rank() ? all : std::nullopt;
+  }
+
+  // Are slices all that is read of the results that `form` cuts?
+  bool ReadsSlicesOnly(Operation& op, const SlicedForm& form) const {
     bool any = false;
     for (unsigned i = 0; i < op.num_results(); ++i) {
       if (form.results[i] == SlicedForm::kWhole) continue;
       for (OpOperand& use : op.result(i).uses()) {
-        const std::optional<Pick> other = PickOf(use);
-        if (!other || !other->TakesSame(pick) || use.owner()->block() != &block_) return false;
+        if (!PickOf(use) || use.owner()->block() != &block_) return false;
         any = true;
       }
     }
@@ -178,12 +207,14 @@ class Hoisting {
     OpBuilder builder = OpBuilder::Before(op);
     Attempt attempt;
     const absl::StatusOr<Operation*> small = MakeSmall(builder, op, form, pick, attempt);
-    if (!small.ok() || !Replace(builder, op, *small, form, attempt)) {
+    if (!small.ok() || !Replace(builder, op, *small, form, pick, attempt)) {
       for (auto it = attempt.made.rbegin(); it != attempt.made.rend(); ++it) (*it)->Erase();
       return;
     }
     for (Operation* later : attempt.later) later->MoveBefore(attempt.made.front());
+    slices_.insert(attempt.slices.begin(), attempt.slices.end());
     for (const auto& [user, value] : attempt.picks) {
+      slices_.erase(KeyOf(user->operand(0), *PickOf(user->operands()[0])));
       user->result().ReplaceAllUsesWith(value);
       user->Erase();
     }
@@ -219,7 +250,7 @@ class Hoisting {
 
   // Notes what the picks of op's results become, with the types that they have.
   bool Replace(OpBuilder& builder, Operation* op, Operation* small, const SlicedForm& form,
-               Attempt& attempt) {
+               const Pick& pick, Attempt& attempt) {
     for (unsigned i = 0; i < op->num_results(); ++i) {
       Value result = small->result(i);
       if (form.results[i] == SlicedForm::kWhole) {
@@ -228,44 +259,61 @@ class Hoisting {
         continue;
       }
       for (OpOperand& use : op->result(i).uses()) {
-        Operation* user = use.owner();
-        const Type type = user->result().type();
-        if (!PickOf(use)->drops_axis) {
-          if (!Agrees(result.type(), type)) return false;
-          result.set_type(type);
-          attempt.picks.emplace_back(user, result);
-          continue;
-        }
-        if (!IsKnown(type)) return false;
-        const absl::StatusOr<ten::ReshapeOp> reshape = ten::ReshapeOp::Create(
-            builder, user->location(), result, {.shape = {type.dims().begin(), type.dims().end()}});
-        if (!reshape.ok()) return false;
-        attempt.made.push_back(reshape->op());
-        if (reshape->out().type() != type) return false;
-        attempt.picks.emplace_back(user, reshape->out());
+        const absl::StatusOr<Value> value = PartOf(builder, result, use, pick, attempt);
+        if (!value.ok() || !*value) return false;
+        attempt.picks.emplace_back(use.owner(), *value);
       }
     }
     return true;
   }
 
-  // The slices of `value`, which is an operand of `op`: ones that exist, or new ones.
+  // What `use` takes, of the slices that are made; null if it would have another type.
+  absl::StatusOr<Value> PartOf(OpBuilder& builder, Value slices, const OpOperand& use,
+                               const Pick& all, Attempt& attempt) {
+    const Pick pick = *PickOf(use);
+    const Location location = use.owner()->location();
+    const Type type = use.owner()->result().type();
+    if (!pick.TakesSame(all)) {
+      TENON_ASSIGN_OR_RETURN(const ten::SliceOp part,
+                             ten::SliceOp::Create(builder, location, slices,
+                                                  {.axes = {pick.axis},
+                                                   .starts = {pick.start - all.start},
+                                                   .ends = {pick.end - all.start},
+                                                   .steps = {1}}));
+      attempt.made.push_back(part.op());
+      slices = part.out();
+    }
+    if (!pick.drops_axis) {
+      if (!Agrees(slices.type(), type)) return Value();
+      slices.set_type(type);
+      return slices;
+    }
+    if (!IsKnown(type)) return Value();
+    TENON_ASSIGN_OR_RETURN(
+        const ten::ReshapeOp reshape,
+        ten::ReshapeOp::Create(builder, location, slices,
+                               {.shape = {type.dims().begin(), type.dims().end()}}));
+    attempt.made.push_back(reshape.op());
+    return reshape.out().type() == type ? reshape.out() : Value();
+  }
+
+  // The slices of `value`, which is an operand of `op`: ones that were made before, or new ones.
   absl::StatusOr<Value> Picked(OpBuilder& builder, Operation* op, Value value, const Pick& pick,
                                Attempt& attempt) {
-    for (OpOperand& use : value.uses()) {
-      const std::optional<Pick> other = PickOf(use);
-      Operation* user = use.owner();
-      if (!other || other->drops_axis || !other->TakesSame(pick) || user->block() != &block_) {
-        continue;
-      }
-      if (pick.index && user->operand(1) != Index(*pick.index)) continue;
-      if (op->IsBeforeInBlock(user)) attempt.later.push_back(user);
-      return user->result();
+    const Key key = KeyOf(value, pick);
+    if (const auto found = slices_.find(key); found != slices_.end()) {
+      if (op->IsBeforeInBlock(found->second)) attempt.later.push_back(found->second);
+      return found->second->result();
+    }
+    for (const auto& [other, slice] : attempt.slices) {
+      if (other == key) return slice->result();
     }
     if (pick.index) {
       TENON_ASSIGN_OR_RETURN(const ten::GatherOp gather,
                              ten::GatherOp::Create(builder, op->location(), value,
                                                    Index(*pick.index), {.axis = pick.axis}));
       attempt.made.push_back(gather.op());
+      attempt.slices.emplace_back(key, gather.op());
       return gather.out();
     }
     TENON_ASSIGN_OR_RETURN(
@@ -274,6 +322,7 @@ class Hoisting {
             builder, op->location(), value,
             {.axes = {pick.axis}, .starts = {pick.start}, .ends = {pick.end}, .steps = {1}}));
     attempt.made.push_back(slice.op());
+    attempt.slices.emplace_back(key, slice.op());
     return slice.out();
   }
 
@@ -294,6 +343,7 @@ class Hoisting {
   Block& block_;
   PassContext& context_;
   std::map<int64_t, Value> indices_;
+  absl::flat_hash_map<Key, Operation*> slices_;  // that this pass has made, by what they are
   bool changed_ = false;
 };
 
