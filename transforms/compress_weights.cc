@@ -270,12 +270,12 @@ PassInfo CompressWeightsPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
   info.options = {
-      {"to", PassOption::Type::kStringList, "i8", "element type of the weights", {"bf16", "i8"}},
+      {"to", PassOption::Type::kString, "i8", "element type of the weights", {"bf16", "i8"}},
       {"group", PassOption::Type::kInt, "32",
        "neighbouring weights of a column that share a factor (i8); 0: all"},
       {"min-elements", PassOption::Type::kInt, "4096", "smaller matrices stay as they are"}};
   info.create = [](const PassOptionValues& values) {
-    return std::make_unique<CompressWeights>(values.GetStringList("to").back() == "i8",
+    return std::make_unique<CompressWeights>(values.GetString("to") == "i8",
                                              std::max<int64_t>(0, values.GetInt("group")),
                                              values.GetInt("min-elements"));
   };
