@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 
 #include "fmt/format.h"
@@ -46,6 +45,11 @@ Unknown Planner::Fresh() {
 }
 
 Unknown Planner::Number(int64_t value) {
+  if (value < 0) {
+    why_ = fmt::format("an extent would be {}", value);
+    impossible_ = true;
+    value = 0;
+  }
   Unknown u = Fresh();
   values_[u] = value;
   return u;
@@ -88,6 +92,16 @@ std::vector<int64_t> Planner::Values(const Shape& shape) {
   std::vector<int64_t> values;
   for (Unknown u : shape) values.push_back(Value(u));
   return values;
+}
+
+int64_t Planner::Elements(const Shape& shape) {
+  int64_t product = 1;
+  for (const int64_t extent : Values(shape)) {
+    if (extent == 0) return 0;
+    product = extent > kMaxElements / product ? kMaxElements + 1 : product * extent;
+    if (product > kMaxElements) product = kMaxElements + 1;
+  }
+  return product;
 }
 
 Shape Planner::FreshShape(int rank) {
@@ -161,14 +175,22 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.context_ = &context_;
     plan.alternatives_ = alternatives_;
     plan.absent_ = absent_;
-    FinishLeaves(plan);
-    fits = FinishSlots(plan);
+    fits = FinishLeaves(plan) && FinishSlots(plan) && FitsMemory() && !impossible_;
   }
   if (!fits && why != nullptr && !why_.empty()) *why = why_;
   return fits;
 }
 
-void Planner::FinishLeaves(InstancePlan& plan) {
+bool Planner::FitsMemory() {
+  for (const auto& [n, shape] : shapes_) {
+    if (Elements(shape) <= kMaxElements) continue;
+    why_ = fmt::format("a tensor would have more than {} elements", kMaxElements);
+    return false;
+  }
+  return true;
+}
+
+bool Planner::FinishLeaves(InstancePlan& plan) {
   std::set<uint16_t> added;
   for (uint16_t n : live_ops_) {
     if (!masked_ || rule_.nodes[n].info->name() != "ten.add") continue;
@@ -192,8 +214,8 @@ void Planner::FinishLeaves(InstancePlan& plan) {
       if (leaf.boolean) leaf.dtype = DType::kBool;
       if (index_.count(n) > 0) leaf.dtype = DType::kI64;
       if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;
-      int64_t size =
-          std::accumulate(leaf.shape.begin(), leaf.shape.end(), int64_t{1}, std::multiplies<>());
+      const int64_t size = Elements(shape);
+      if (size > kMaxElements) return FitsMemory();
       for (int64_t i = 0; i < size; ++i) {
         double value = Real();
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
@@ -207,6 +229,7 @@ void Planner::FinishLeaves(InstancePlan& plan) {
     }
     plan.leaves_[n] = std::move(leaf);
   }
+  return true;
 }
 
 bool Planner::FinishSlots(InstancePlan& plan) {

@@ -26,6 +26,7 @@ class Planner {
  private:
   // ---- unknowns
   Unknown Fresh();
+  // A number that is no extent makes the plan impossible.
   Unknown Number(int64_t value);
   Unknown Find(Unknown u);
   bool Unify(Unknown a, Unknown b);
@@ -33,6 +34,8 @@ class Planner {
   bool Known(Unknown u) { return values_[Find(u)] >= 0; }
   int64_t Value(Unknown u);  // decides if still open
   std::vector<int64_t> Values(const Shape& shape);
+  // Product of the extents, kMaxElements + 1 if it is larger than kMaxElements.
+  int64_t Elements(const Shape& shape);
   Shape FreshShape(int rank);
 
   // ---- random choices
@@ -105,7 +108,8 @@ class Planner {
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
   bool FinishSplits();
-  void FinishLeaves(InstancePlan& plan);
+  bool FitsMemory();
+  bool FinishLeaves(InstancePlan& plan);
   bool FinishSlots(InstancePlan& plan);
 
   const CompiledRule& rule_;
@@ -131,6 +135,8 @@ class Planner {
   std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
   Shape root_shape_;
   std::string why_;
+  bool impossible_ = false;
+  static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
   // How this instance is special; most are not.
   bool empty_ = false;    // some extents are 0
   bool sparse_ = false;   // many elements are 0

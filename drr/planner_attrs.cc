@@ -21,9 +21,11 @@ std::optional<int64_t> Planner::DimValue(uint16_t index) {
   }
   std::optional<int64_t> a = DimValue(code.a), b = DimValue(code.b);
   if (!a || !b) return std::nullopt;
-  return code.kind == DimNode::Kind::kAdd   ? *a + *b
-         : code.kind == DimNode::Kind::kSub ? *a - *b
-                                            : *a * *b;
+  int64_t value = 0;
+  const bool overflow = code.kind == DimNode::Kind::kAdd   ? __builtin_add_overflow(*a, *b, &value)
+                        : code.kind == DimNode::Kind::kSub ? __builtin_sub_overflow(*a, *b, &value)
+                                                           : __builtin_mul_overflow(*a, *b, &value);
+  return overflow ? std::numeric_limits<int64_t>::max() : value;
 }
 
 Unknown Planner::DimUnknown(uint16_t index) {

@@ -1,12 +1,21 @@
 // What ops that move data demand of their operands.
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "drr/planner.h"
 
 namespace tenon::drr {
 namespace {
+
+// Is it the numbers from 0 to rank - 1 in some order?
+bool IsPermutation(const I64s& perm, size_t rank) {
+  std::vector<bool> seen(rank, false);
+  for (int64_t axis : perm) {
+    if (axis < 0 || static_cast<size_t>(axis) >= rank || seen[static_cast<size_t>(axis)])
+      return false;
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return perm.size() == rank;
+}
 
 Shape Front(const Shape& shape, size_t n) {
   return Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(n));
@@ -27,8 +36,9 @@ bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
     auto it = shapes_.find(Through(from).node);
     return Demand(from, it != shapes_.end() ? it->second : FreshShape(rank));
   }
-  std::vector<int64_t> extents = Values(shape);
-  int64_t size = std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  const std::vector<int64_t> extents = Values(shape);
+  const int64_t size = Elements(shape);
+  if (size > kMaxElements) return false;
   Shape regrouped;
   // Rows, the shape of the root with this last axis, or factors in any grouping.
   int64_t last = extents.empty() ? 1 : extents.back();
@@ -61,7 +71,7 @@ bool Planner::TransposeOperand(uint16_t n, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
   AttrValue perm = AttrOf(n, "perm", rank);
   const I64s* axes = std::get_if<I64s>(&perm);
-  if (axes == nullptr || axes->size() != shape.size()) return false;
+  if (axes == nullptr || !IsPermutation(*axes, shape.size())) return false;
   Shape from(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) from[static_cast<size_t>((*axes)[i])] = shape[i];
   return Demand(node.operands[0][0], from);
@@ -103,7 +113,13 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
             starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
   const I64s *axis = std::get_if<I64s>(&axes), *step = std::get_if<I64s>(&steps),
              *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
-  if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != 1 || rank == 0) {
+  const auto single = [](const I64s* list, int64_t low, int64_t high) {
+    return list != nullptr && list->size() == 1 && (*list)[0] >= low && (*list)[0] <= high;
+  };
+  if (!single(axis, 0, rank - 1) || !single(step, 1, kMaxElements) ||
+      !single(start, -kMaxElements, kMaxElements) ||
+      (end != nullptr && !single(end, -kMaxElements, kMaxElements))) {
+    why_ = "a slice that is not of one axis, forwards and by numbers cannot be planned";
     return false;
   }
   const Unknown out = shape[static_cast<size_t>((*axis)[0])];

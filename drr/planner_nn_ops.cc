@@ -12,6 +12,12 @@ Shape Joined(std::initializer_list<Shape> parts) {
   return all;
 }
 
+// Numbers that a convolution can have, and that extents may be computed with.
+bool AreWithin(const I64s& values, int64_t low) {
+  return std::all_of(values.begin(), values.end(),
+                     [low](int64_t value) { return value >= low && value <= 1 << 16; });
+}
+
 }  // namespace
 
 bool Planner::MatmulOperands(uint16_t n, const Shape& shape) {
@@ -67,7 +73,7 @@ bool Planner::ReduceOperand(uint16_t n, const Shape& shape) {
   Shape from = shape;
   if (!keepdims) {
     for (int64_t axis : *axes) {
-      if (axis > static_cast<int64_t>(from.size())) return false;
+      if (axis < 0 || axis > static_cast<int64_t>(from.size())) return false;
       from.insert(from.begin() + axis, Fresh());
     }
     return Demand(node.operands[0][0], from);
@@ -112,9 +118,9 @@ bool Planner::GroupNormOperands(uint16_t n, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
   if (rank < 2) return false;
   const int64_t groups = IntOf(n, "groups", rank);
+  if (groups < 1 || groups > kMaxElements) return false;
   if (!Known(shape[1])) Unify(shape[1], Number(groups * Pick(1, 2)));
-  if (groups < 1 || Value(shape[1]) % groups != 0 || !Demand(node.operands[0][0], shape))
-    return false;
+  if (Value(shape[1]) % groups != 0 || !Demand(node.operands[0][0], shape)) return false;
   for (size_t g = 1; g < 3; ++g) {
     if (const Edge* edge = Operand(n, g); edge != nullptr && !Demand(*edge, {shape[1]}))
       return false;
@@ -149,6 +155,7 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
   if (rank < 3 || rank > 4) return false;
   int64_t group = IntOf(n, "group", rank);
+  if (group < 1 || group > kMaxElements) return false;
   if (!Known(shape[1])) Unify(shape[1], Number(group * Pick(1, 2)));
   if (Value(shape[1]) % group != 0) return false;
   const int64_t channels = group * Pick(1, 2);
@@ -159,6 +166,7 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
   Shape x = {shape[0], Number(channels)}, w = {shape[1], Number(channels / group)};
   const size_t axes = shape.size() - 2;
   if (strides.size() != axes || pads.size() != 2 * axes || dilations.size() != axes) return false;
+  if (!AreWithin(strides, 1) || !AreWithin(dilations, 1) || !AreWithin(pads, 0)) return false;
   for (size_t i = 0; i < axes; ++i) {
     int64_t in = Pick(3, 6), kernel = Pick(1, 3), reach = dilations[i] * (kernel - 1) + 1;
     int64_t padded = in + (pad == "NOTSET" ? pads[i] + pads[i + axes] : 0);
@@ -186,6 +194,9 @@ bool Planner::ConvTransposeOperands(uint16_t n, const Shape& shape) {
              more = std::get<I64s>(AttrOf(n, "output_padding", rank));
   if (strides.size() != axes || pads.size() != 2 * axes || dilations.size() != axes ||
       more.size() != axes)
+    return false;
+  if (!AreWithin(strides, 1) || !AreWithin(dilations, 1) || !AreWithin(pads, 0) ||
+      !AreWithin(more, 0))
     return false;
   const int64_t channels = Pick(1, 3);
   Shape x = {shape[0], Number(channels)}, w = {Number(channels), shape[1]};
@@ -224,7 +235,7 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
           kv = IntOf(n, "kv_num_heads", 4);
   Unknown h, g;
   if (fused || joined) {
-    if (heads <= 0 || kv <= 0 || heads % kv != 0) return false;
+    if (heads <= 0 || kv <= 0 || heads > kMaxElements || heads % kv != 0) return false;
     h = Number(heads), g = Number(kv);
   } else {
     h = Fresh(), g = Fresh();

@@ -1,5 +1,6 @@
 #include "drr/text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -81,6 +82,7 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
   Next();
   for (size_t g = 0; g < groups.size(); ++g) {
     if (def.operands[g].arity == Arity::kSingle && groups[g].empty()) {
+      token_ = at;
       return Error(fmt::format("{} needs its operand '{}'", info->name(), def.operands[g].name));
     }
   }
@@ -97,6 +99,11 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
         for (const AttrDef& known : def.attrs) names.push_back(known.name);
         return Error(
             fmt::format("{} has no attribute '{}'{}", info->name(), attr, DidYouMean(attr, names)));
+      }
+      for (const auto& [name_before, value_before] : attrs) {
+        if (name_before != attr) continue;
+        token_ = attr_at;
+        return Error(fmt::format("attribute '{}' is given twice", attr));
       }
       TENON_RETURN_IF_ERROR(Require("="));
       TENON_ASSIGN_OR_RETURN(AttrRef value, ParseAttr(def.attrs[static_cast<size_t>(slot)].type));
@@ -157,8 +164,8 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
     val = op;
   }
   if (Take("#")) {
-    TENON_ASSIGN_OR_RETURN(int64_t index, Integer());
-    val = val.result(static_cast<int>(index));
+    TENON_ASSIGN_OR_RETURN(const int index, IntegerWithin(0, kMaxResults));
+    val = val.result(index);
   }
   return val;
 }
@@ -169,20 +176,23 @@ absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
     TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
     return !condition;
   }
-  const Token at = token_;
+  Token at = token_;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("a condition"));
   TENON_RETURN_IF_ERROR(Require("("));
   std::vector<Val> vals;
-  int64_t axis = 0;
   do {
-    if (name == "dim" && vals.size() == 1) {
-      TENON_ASSIGN_OR_RETURN(axis, Integer());
-      break;
-    }
     TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
     vals.push_back(val);
-  } while (Take(","));
+  } while (name != "dim" && Take(","));
+  int axis = 0;
+  if (name == "dim") {
+    TENON_RETURN_IF_ERROR(Require(","));
+    TENON_ASSIGN_OR_RETURN(axis, IntegerWithin(-kMaxRank, kMaxRank - 1));
+  }
   TENON_RETURN_IF_ERROR(Require(")"));
+  std::swap(token_, at);
+  TENON_RETURN_IF_ERROR(CheckCondition(name, vals.size()));
+  std::swap(token_, at);
   if (name == "constant") return IsConstant(vals[0]);
   if (name == "float") return IsFloat(vals[0]);
   if (name == "same_type") return SameTypes(vals);
@@ -190,9 +200,8 @@ absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
     const bool least = Is(">=");
     if (!least && !Is("==")) return Expected("'==' or '>='");
     Next();
-    TENON_ASSIGN_OR_RETURN(int64_t rank, Integer());
-    return least ? RankAtLeast(vals[0], static_cast<int>(rank))
-                 : Rank(vals[0], static_cast<int>(rank));
+    TENON_ASSIGN_OR_RETURN(const int rank, IntegerWithin(0, kMaxRank));
+    return least ? RankAtLeast(vals[0], rank) : Rank(vals[0], rank);
   }
   if (name == "dtype") {
     TENON_RETURN_IF_ERROR(Require("=="));
@@ -204,19 +213,27 @@ absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
   if (name == "dim") {
     TENON_RETURN_IF_ERROR(Require("=="));
     TENON_ASSIGN_OR_RETURN(int64_t extent, Integer());
-    return DimIs(vals[0], static_cast<int>(axis), extent);
+    return DimIs(vals[0], axis, extent);
   }
-  if (name == "shape") {
-    TENON_RETURN_IF_ERROR(Require("=="));
-    if (Take("shape")) {
-      TENON_ASSIGN_OR_RETURN(Val other, ParenthesizedVal());
-      return SameShape(vals[0], other);
-    }
-    TENON_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims());
-    return ShapeIs(vals[0], dims);
+  TENON_RETURN_IF_ERROR(Require("=="));
+  if (Take("shape")) {
+    TENON_ASSIGN_OR_RETURN(Val other, ParenthesizedVal());
+    return SameShape(vals[0], other);
   }
-  token_ = at;
-  return Error(fmt::format("there is no condition '{}'", name));
+  TENON_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims());
+  return ShapeIs(vals[0], dims);
+}
+
+absl::Status RuleTextParser::CheckCondition(const std::string& name, size_t vals) const {
+  const std::vector<std::string> names = {"rank",     "shape",     "dim",  "dtype",
+                                          "constant", "same_type", "float"};
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Error(fmt::format("there is no condition '{}' (expected one of {}){}", name,
+                             fmt::join(names, ", "), DidYouMean(name, names)));
+  }
+  if (name == "same_type" ? vals >= 2 : vals == 1) return absl::OkStatus();
+  return Error(fmt::format("{} asks about {}, got {}", name,
+                           name == "same_type" ? "two values or more" : "one value", vals));
 }
 
 absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
@@ -261,8 +278,8 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       TENON_ASSIGN_OR_RETURN(Condition condition, ParseConditions());
       rule = std::move(rule).Where(condition);
     } else if (Take("benefit")) {
-      TENON_ASSIGN_OR_RETURN(int64_t benefit, Integer());
-      rule = std::move(rule).Benefit(static_cast<int>(benefit));
+      TENON_ASSIGN_OR_RETURN(const int benefit, IntegerWithin(-kMaxBenefit, kMaxBenefit));
+      rule = std::move(rule).Benefit(benefit);
     } else if (Is("summary") || Is("lowers")) {
       const bool summary = Is("summary");
       Next();

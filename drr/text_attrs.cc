@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "drr/text_parser.h"
+#include "fmt/format.h"
 
 namespace tenon::drr {
 
@@ -31,6 +32,14 @@ absl::StatusOr<int64_t> RuleTextParser::Integer() {
   }
   Next();
   return value;
+}
+
+absl::StatusOr<int> RuleTextParser::IntegerWithin(int low, int high) {
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(const int64_t value, Integer());
+  if (value >= low && value <= high) return static_cast<int>(value);
+  token_ = at;
+  return Expected(fmt::format("a number from {} to {}", low, high));
 }
 
 absl::StatusOr<Dim> RuleTextParser::ParseFactor() {

@@ -64,6 +64,7 @@ class RuleTextParser {
   }
   absl::StatusOr<double> Number();
   absl::StatusOr<int64_t> Integer();
+  absl::StatusOr<int> IntegerWithin(int low, int high);
 
   // ---- grammar
   absl::StatusOr<Rule> ParseRule();
@@ -77,6 +78,7 @@ class RuleTextParser {
   absl::StatusOr<std::vector<Dim>> ParseDims();
   absl::StatusOr<Condition> ParseConditions();
   absl::StatusOr<Condition> ParseCondition();
+  absl::Status CheckCondition(const std::string& name, size_t vals) const;
   absl::StatusOr<Val> ParenthesizedVal();
   const OpInfo* FindOp(const std::string& name) const;
   std::string NearestOp(const std::string& name) const;  // for a message; empty if none is near
@@ -98,6 +100,7 @@ class RuleTextParser {
   Token token_;
   int depth_ = 0;
   static constexpr int kMaxDepth = 200;
+  static constexpr int kMaxRank = 256, kMaxResults = 65535, kMaxBenefit = 1000000;
   std::map<std::string, Val> vals_;
   std::map<std::string, AttrRef> attrs_;
   std::map<std::string, Dim> dims_;

@@ -72,7 +72,7 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_EQ(Why("rule a { match softmax(x) {axes = 1} }"),
             "x.drr:1:28: nn.softmax has no attribute 'axes'; did you mean 'axis'?");
   EXPECT_EQ(Why("rule a { match relu(x, y) }"), "x.drr:1:24: ten.relu has only 1 operands");
-  EXPECT_EQ(Why("rule a { match add(x) }"), "x.drr:1:23: ten.add needs its operand 'b'");
+  EXPECT_EQ(Why("rule a { match add(x) }"), "x.drr:1:16: ten.add needs its operand 'b'");
   EXPECT_EQ(Why("rule a { mach relu(x) }"),
             "x.drr:1:10: expected let, match, where, keep, replace, benefit, summary, lowers, "
             "requires or '}', got 'mach'");
@@ -83,6 +83,25 @@ TEST_F(TextTest, ErrorsNameThePlace) {
               HasSubstr("y in the result is not bound"));
   EXPECT_THAT(Why("rule a { match softmax(relu(x)) {axis = \"one\"} replace x }"),
               HasSubstr("cannot be \"one\""));
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where rnk(x) == 1 }"),
+            "x.drr:1:34: there is no condition 'rnk' (expected one of rank, shape, dim, dtype, "
+            "constant, same_type, float); did you mean 'rank'?");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where float(x, x) }"),
+            "x.drr:1:34: float asks about one value, got 2");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where same_type(x) }"),
+            "x.drr:1:34: same_type asks about two values or more, got 1");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where dim(x) == 1 }"),
+            "x.drr:1:39: expected ',', got ')'");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where dim(x, -9223372036854775808) == 1 }"),
+            "x.drr:1:41: expected a number from -256 to 255, got '-9223372036854775808'");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where rank(x) == -1 }"),
+            "x.drr:1:45: expected a number from 0 to 256, got '-1'");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) benefit 99999999999 }"),
+            "x.drr:1:36: expected a number from -1000000 to 1000000, got '99999999999'");
+  EXPECT_EQ(Why("rule a { match neg(split(x)#99999999999) }"),
+            "x.drr:1:29: expected a number from 0 to 65535, got '99999999999'");
+  EXPECT_EQ(Why("rule a { match matmul(x, y) {transpose_a = true, transpose_a = false} }"),
+            "x.drr:1:50: attribute 'transpose_a' is given twice");
   std::string deep = "rule a { match ";
   for (int i = 0; i < 100000; ++i) deep += "relu(";
   EXPECT_THAT(Why(deep), HasSubstr("nested too deeply"));

@@ -118,5 +118,48 @@ TEST_P(WrongRule, IsFound) {
 INSTANTIATE_TEST_SUITE_P(All, WrongRule, ::testing::ValuesIn(kWrong),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Numbers that no program can have: the check says that nothing matches, and neither stops the
+// program nor makes tensors without end.
+TEST(ExtremeRule, IsNotChecked) {
+  for (const char* body : {
+           "match neg(neg(x)) where rank(x) == 200 replace x",
+           "match neg(neg(x)) where shape(x) == {9223372036854775807, 2} replace x",
+           "match neg(neg(x)) where shape(x) == {A, 4611686018427387904 * 4} replace x",
+           "match neg(neg(x)) where shape(x) == {1000, 1000, 1000} replace x",
+           "match neg(neg(x)) where shape(x) == {-7} replace x",
+           "match reshape(neg(x)) {shape = {A * 99999999999999}} replace x",
+           "match transpose(x) {perm = {5, 4, 3, 2, 1, 0, 99}} replace x",
+           "match transpose(x) {perm = {0, 0}} replace x",
+           "match transpose(x) {perm = {-7, 0}} replace x",
+           "match slice(x) {axes = {0}, starts = {1}, ends = {0}, steps = {0}} replace x",
+           "match slice(x) {axes = {9}, starts = {0}, ends = {1}, steps = {1}} replace x",
+           "match slice(x) {axes = {0, 1}, starts = {0}, ends = {1}, steps = {1}} replace x",
+           "match slice(x) {axes = {0}, starts = {-9223372036854775808}, ends = "
+           "{9223372036854775807}, steps = {1}} replace x",
+           "match neg(reduce_sum(x) {axes = {-99}, keepdims = false}) replace x",
+           "match neg(reduce_sum(x) {axes = {99}, keepdims = true}) replace x",
+           "match neg(group_norm(x, w, b) {groups = 0, epsilon = 1}) replace group_norm(x, w, b) "
+           "{groups = 0, epsilon = 1}",
+           "match neg(conv(x, w, none) {group = 0, strides = {1, 1}, dilations = {1, 1}, pads = "
+           "{0, 0, 0, 0}}) replace conv(x, w, none) {group = 1, strides = {1, 1}, dilations = {1, "
+           "1}, pads = {0, 0, 0, 0}}",
+           "match neg(conv(x, w, none) {strides = {0, 0}, dilations = {1, 1}, pads = {0, 0, 0, "
+           "0}}) replace conv(x, w, none) {strides = {1, 1}, dilations = {1, 1}, pads = {0, 0, 0, "
+           "0}}",
+       }) {
+    Context context;
+    RegisterAllDialects(context);
+    auto rules = ParseRules(std::string("rule odd { ") + body + " }", "odd.drr", context);
+    ASSERT_TRUE(rules.ok()) << rules.status();
+    ReferenceEvaluator evaluator(MakeKernelRegistry());
+    CheckOptions options;
+    options.attempts = 200;
+    auto report = CheckRule((*rules)[0], context, evaluator, options);
+    if (!report.ok()) continue;  // it does not compile
+    EXPECT_FALSE(report->ok()) << body;
+    EXPECT_FALSE(report->wrong) << body << ": " << report->failures[0];
+  }
+}
+
 }  // namespace
 }  // namespace tenon::drr
