@@ -225,6 +225,33 @@ class IrOptTest(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertIn('passes keep the results', err)
 
+  def test_verify_semantics_of_what_overflows(self):
+    """A softmax without the maximum taken off, of numbers whose exponentials are infinite on ordinary samples."""
+    tensor, row = 'tensor<4x8xf32>', 'tensor<4x1xf32>'
+    program = f'''func.func() <{{function_type = ({tensor}) -> {tensor}, sym_name = "main"}}> ({{
+^bb0(%x: {tensor}):
+  %k = core.constant() <{{value = dense<100.0> : tensor<f32>}}> : () -> tensor<f32>
+  %m = ten.mul(%x, %k) : ({tensor}, tensor<f32>) -> {tensor}
+  %e = ten.exp(%m) : ({tensor}) -> {tensor}
+  %s = ten.reduce_sum(%e) <{{axes = array<i64: 1>, keepdims = true}}> : ({tensor}) -> {row}
+  %d = ten.div(%e, %s) : ({tensor}, {row}) -> {tensor}
+  func.return(%d) : ({tensor}) -> ()
+}}) : () -> ()
+'''
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'softmax.ir')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(program)
+      status, out, err = ir_opt(path, '-O2', '--verify-semantics')
+      self.assertEqual(status, 0, err)
+      self.assertIn('nn.softmax', out)
+      rules = os.path.join(folder, 'wrong.drr')
+      with open(rules, 'w', encoding='utf-8') as f:
+        f.write('rule flat { match softmax(mul(x, splat(100))) {axis = a} replace softmax(x) {axis = a} }')
+      status, _, err = ir_opt(path, '-O2', '--verify-semantics', '--apply-rules=file=' + rules)
+      self.assertEqual(status, 1, err)
+      self.assertIn('floats divided by 64, for without that the program overflows', err)
+
   def test_verify_semantics_finds_wrong_rules(self):
     """Rules that are wrong in what ordinary inputs rarely show."""
     decoder, padded = (os.path.join(os.path.dirname(os.path.dirname(MODEL)), name, 'model.onnx')
