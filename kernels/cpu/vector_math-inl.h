@@ -46,26 +46,32 @@ inline V ClampKeepingNan(V x, float low, float high) {
   return AtMost(Const(high), AtLeast(Const(low), x));
 }
 
-// p * 2^n for p of about 1 and integral n in [-151, 130].
-inline V Scale2(V p, V n) {
+// The integer n nearest to x / ln 2, in [-151, 130], in a form that suits Scale2; Rounded is n, and
+// Scale2 is p * 2^n for p of about 1.
 #if HWY_TARGET == HWY_AVX3
-  return V{_mm512_scalef_ps(p.raw, n.raw)};
+inline V NearestPower(V x) { return hn::Round(hn::Mul(x, Const(1.44269504088896341f))); }
+inline V Rounded(V power) { return power; }
+inline V Scale2(V p, V power) { return V{_mm512_scalef_ps(p.raw, power.raw)}; }
 #else
+// A sum with n + 254 in its lowest bits.
+constexpr float kPowerShift = 12582912.0f + 254;
+inline V NearestPower(V x) {
+  return hn::MulAdd(x, Const(1.44269504088896341f), Const(kPowerShift));
+}
+inline V Rounded(V power) { return hn::Sub(power, Const(kPowerShift)); }
+inline V Scale2(V p, V power) {
   // Two factors, because 2^n itself may not be representable.
   const hn::RebindToSigned<D> di;
-  const auto power = [&](auto e) {
-    return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(e, hn::Set(di, 127))));
-  };
-  const auto exponent = hn::ConvertTo(di, n);
-  const auto half = hn::ShiftRight<1>(exponent);
-  return hn::Mul(hn::Mul(p, power(half)), power(hn::Sub(exponent, half)));
-#endif
+  const auto sum = hn::BitCast(di, power), half = hn::ShiftRight<1>(sum);
+  const auto factor = [](auto exponent) { return hn::BitCast(D(), hn::ShiftLeft<23>(exponent)); };
+  return hn::Mul(hn::Mul(p, factor(half)), factor(hn::Sub(sum, half)));
 }
+#endif
 
 // Overflows to infinity, underflows gradually to 0, keeps NaN.
 inline V Exp(V x) {
   const V clamped = ClampKeepingNan(x, -104.0f, 89.5f);
-  const V n = hn::Round(hn::Mul(clamped, Const(1.44269504088896341f)));
+  const V power = NearestPower(clamped), n = Rounded(power);
   V r = hn::NegMulAdd(n, Const(0.693145751953125f), clamped);  // ln 2 in two parts
   r = hn::NegMulAdd(n, Const(1.428606820309417e-6f), r);
   // Minimax polynomial of e^r on [-ln2/2, ln2/2].
@@ -76,7 +82,7 @@ inline V Exp(V x) {
   p = hn::MulAdd(p, r, Const(1.6666665459e-1f));
   p = hn::MulAdd(p, r, Const(5.0000001201e-1f));
   p = hn::MulAdd(p, hn::Mul(r, r), r);
-  return Scale2(hn::Add(p, Const(1.0f)), n);  // p is NaN where x is
+  return Scale2(hn::Add(p, Const(1.0f)), power);  // p is NaN where x is
 }
 
 // An odd rational approximation; erf(4) is 1 to the last bit.

@@ -16,9 +16,9 @@ constexpr float kMinusInfinity = -__builtin_inff();
 // at the latest, NaN for NaN. Weights of a softmax, exp(score - max), are within 2e-7 of the
 // largest.
 inline V Exp(V x) {
-  const V t = Max(Set(-160.0f), Mul(x, Set(1.44269504088896341f)));
-  const V n = Round(t);
-  const V f = Sub(t, n);
+  const V t = Max(Set(kLeastPower), Mul(x, Set(1.44269504088896341f)));
+  const V n = RoundForPower(t);
+  const V f = Sub(t, Rounded(n));
   V p = MulAdd(Set(1.3264727338e-3f), f, Set(9.6715127722e-3f));
   p = MulAdd(p, f, Set(5.5507337441e-2f));
   p = MulAdd(p, f, Set(2.4022242083e-1f));

@@ -40,7 +40,6 @@ inline V MulAdd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 inline V NegMulAdd(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
 inline V Max(V a, V b) { return _mm256_max_ps(a, b); }
 inline V Min(V a, V b) { return _mm256_min_ps(a, b); }
-inline V Round(V x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
 inline M Less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 inline M Equal(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
@@ -49,11 +48,12 @@ inline M None() { return Zero(); }
 inline M All() { return _mm256_cmp_ps(Zero(), Zero(), _CMP_EQ_OQ); }
 inline V Select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
 
-// 2^n is put together from its bits; what would be subnormal is 0.
-inline V Scale2(V p, V n) {
-  const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-  const V power = _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
-  return Select(Less(n, Set(-126.0f)), Zero(), Mul(p, power));
+// A sum with n + 127, the exponent of 2^n, in its lowest bits; that of -127 is 0.
+constexpr float kLeastPower = -127, kPowerShift = 12582912.0f + 127;
+inline V RoundForPower(V t) { return Add(t, Set(kPowerShift)); }
+inline V Rounded(V power) { return Sub(power, Set(kPowerShift)); }
+inline V Scale2(V p, V power) {
+  return Mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(power), 23)));
 }
 
 template <V (*op)(V, V)>

@@ -43,9 +43,14 @@ inline V NegMulAdd(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
 // b where a or b is NaN.
 inline V Max(V a, V b) { return _mm512_max_ps(a, b); }
 inline V Min(V a, V b) { return _mm512_min_ps(a, b); }
-inline V Round(V x) { return _mm512_roundscale_ps(x, 8); }
-// p * 2^n; n is integral and at most 127, and p is about 1.
-inline V Scale2(V p, V n) { return _mm512_scalef_ps(p, n); }
+
+// How powers of two are made of t >= kLeastPower, at most 127: the integer n nearest to t is kept
+// in some form, Rounded is n, and Scale2 is p * 2^n for p of about 1 (where that would be subnormal
+// it may be 0).
+constexpr float kLeastPower = -160;
+inline V RoundForPower(V t) { return _mm512_roundscale_ps(t, 8); }
+inline V Rounded(V power) { return power; }
+inline V Scale2(V p, V power) { return _mm512_scalef_ps(p, power); }
 
 inline M Less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 inline M Equal(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }

@@ -55,18 +55,13 @@ inline V Select(M m, V yes, V no) { return m ? yes : no; }
 inline V Max(V a, V b) { return Select(b < a, a, b); }
 inline V Min(V a, V b) { return Select(a < b, a, b); }
 
-// Adding and taking off 1.5 * 2^23 rounds what is below 2^22.
-inline V Round(V x) {
-  const V magic = Set(12582912.0f);
-  return (x + magic) - magic;
-}
-inline V Scale2(V p, V n) {
-  const V shifted = Select(n < Set(-126.0f), Set(-126.0f), n);
-  const M exponent = __builtin_convertvector(shifted, M) + 127;
-  V power;
-  const M bits = exponent << 23;
-  memcpy(&power, &bits, sizeof(power));
-  return Select(n < Set(-126.0f), Zero(), p * power);
+// A sum with n + 127, the exponent of 2^n, in its lowest bits; that of -127 is 0.
+constexpr float kLeastPower = -127, kPowerShift = 12582912.0f + 127;
+inline V RoundForPower(V t) { return t + Set(kPowerShift); }
+inline V Rounded(V power) { return power - Set(kPowerShift); }
+inline V Scale2(V p, V power) {
+  using Bits = uint32_t __attribute__((vector_size(16)));
+  return p * reinterpret_cast<V>(reinterpret_cast<Bits>(power) << 23);
 }
 
 inline void TransposeRegisters(V (&v)[kLanes]) {

@@ -38,9 +38,6 @@ inline void StorePart(float* p, Vec v, int64_t n) {
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
 }
 inline Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
-inline Vec Round(Vec x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
-// x * 2^n for integral n.
-inline Vec Scale(Vec x, Vec n) { return _mm512_scalef_ps(x, n); }
 #elif defined(__AVX2__)
 inline __m256i LaneMask(int64_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
@@ -64,16 +61,12 @@ inline Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
 #endif
 
 #if !defined(__AVX512F__)
-using IntVec = int32_t __attribute__((vector_size(4 * kLanes)));
-// For |x| < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
-inline Vec Round(Vec x) { return x + Set(12582912.0f) - Set(12582912.0f); }
-inline Vec PowerOfTwo(IntVec n) { return reinterpret_cast<Vec>((n + 127) << 23); }
-// x * 2^n for integral n; two factors, because 2^n itself may not be representable. NaN has no
-// integer, and stays NaN whatever it is multiplied with.
-inline Vec Scale(Vec x, Vec n) {
-  const IntVec exponent = __builtin_convertvector(n == n ? n : Vec{}, IntVec);
-  const IntVec half = exponent >> 1;
-  return x * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+using Bits = uint32_t __attribute__((vector_size(4 * kLanes)));
+// x * 2^n for the n + 254 in the lowest nine bits; two factors, because 2^n itself may not be
+// representable. NaN stays whatever it is multiplied with.
+inline Vec ScaleByBits(Vec x, Vec bits) {
+  const auto sum = reinterpret_cast<Bits>(bits), half = sum >> 1;
+  return x * reinterpret_cast<Vec>(half << 23) * reinterpret_cast<Vec>((sum - half) << 23);
 }
 #endif
 
@@ -96,8 +89,6 @@ struct V {
   static Reg MaxKeepingNan(Reg x, Reg bound) { return AtLeast(x, bound); }
   static Reg MinKeepingNan(Reg x, Reg bound) { return AtMost(x, bound); }
   static Reg IfLess(Reg a, Reg b, Reg x, Reg y) { return a < b ? x : y; }
-  static Reg Round(Reg x) { return cpu::Round(x); }
-  static Reg Scale(Reg x, Reg n) { return cpu::Scale(x, n); }
 #if defined(__AVX512F__)
   static constexpr int kLookups = 16;
   static Reg Abs(Reg x) { return _mm512_abs_ps(x); }
@@ -108,6 +99,7 @@ struct V {
   }
 #else
   static constexpr int kLookups = 0;
+  static Reg ScaleByBits(Reg x, Reg bits) { return cpu::ScaleByBits(x, bits); }
 #endif
 };
 

@@ -45,14 +45,19 @@ inline Reg ExpOfTable(Reg x) {
 // Overflows to infinity, underflows gradually to 0, keeps NaN.
 template <class T = V>
 inline Reg Exp(Reg x) {
-  if constexpr (T::kLookups == 16) return ExpOfTable<T>(x);
-  constexpr float kP[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                          4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-  x = Clamped(x, -104.0f, 89.5f);
-  const Reg n = V::Round(x * V::Set(1.44269504088896341f));
-  Reg r = V::Fma(n, V::Set(-0.693145751953125f), x);  // ln 2 in two parts
-  r = V::Fma(n, V::Set(-1.428606820309417e-6f), r);
-  return V::Scale(V::Fma(Polynomial(r, kP), r * r, r) + V::Set(1.0f), n);
+  if constexpr (T::kLookups == 16) {
+    return ExpOfTable<T>(x);
+  } else {
+    constexpr float kP[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                            4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
+    x = Clamped(x, -104.0f, 89.5f);
+    // The sum has the nearest integer, and 254 more, in its lowest bits.
+    const Reg shift = V::Set(12583166.0f), bits = V::Fma(x, V::Set(1.44269504088896341f), shift);
+    const Reg n = bits - shift;
+    Reg r = V::Fma(n, V::Set(-0.693145751953125f), x);  // ln 2 in two parts
+    r = V::Fma(n, V::Set(-1.428606820309417e-6f), r);
+    return T::ScaleByBits(V::Fma(Polynomial(r, kP), r * r, r) + V::Set(1.0f), bits);
+  }
 }
 
 // An odd rational approximation; erf(4) is 1 to the last bit.

@@ -47,9 +47,6 @@ struct Avx512 {
   static Reg Lookup(const float (&table)[16], Reg index) {
     return _mm512_permutexvar_ps(_mm512_castps_si512(index), _mm512_load_ps(table));
   }
-  static Reg Round(Reg x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT); }
-  // x * 2^n for integral n.
-  static Reg Scale(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
   // x * 2^floor(n).
   static Reg ScaleFloor(Reg x, Reg n) { return _mm512_scalef_ps(x, n); }
 

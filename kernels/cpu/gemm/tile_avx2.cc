@@ -50,16 +50,14 @@ struct V {
   static Reg IfLess(Reg a, Reg b, Reg x, Reg y) {
     return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
   }
-  static Reg Round(Reg x) {
-    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  static Reg PowerOfBits(__m256i exponent) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
   }
-  static Reg PowerOfTwo(__m256i n) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
-  }
-  // x * 2^n for integral n; two factors, because 2^n itself may not be representable.
-  static Reg Scale(Reg x, Reg n) {
-    const __m256i exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
-    return x * PowerOfTwo(half) * PowerOfTwo(_mm256_sub_epi32(exponent, half));
+  // x * 2^n for the n + 254 in the lowest nine bits; two factors, because 2^n itself may not be
+  // representable.
+  static Reg ScaleByBits(Reg x, Reg bits) {
+    const __m256i sum = _mm256_castps_si256(bits), half = _mm256_srli_epi32(sum, 1);
+    return x * PowerOfBits(half) * PowerOfBits(_mm256_sub_epi32(sum, half));
   }
 
   // Columns of a matrix as rows: out[q * out_row + i] = in[i * in_row + q] for q < cols, and 0 for

@@ -9,6 +9,7 @@ namespace {
 struct V {
   using Reg = float __attribute__((vector_size(16)));
   using Int = int32_t __attribute__((vector_size(16)));
+  using Bits = uint32_t __attribute__((vector_size(16)));
   static constexpr int kLanes = 4;
   static constexpr int kMaxRows = 4;
   static constexpr int kRowsOfTwoPanels = 2;
@@ -47,15 +48,11 @@ struct V {
   static Reg MaxKeepingNan(Reg x, Reg bound) { return Select(x < bound, bound, x); }
   static Reg MinKeepingNan(Reg x, Reg bound) { return Select(x > bound, bound, x); }
   static Reg IfLess(Reg a, Reg b, Reg x, Reg y) { return Select(a < b, x, y); }
-  // To the nearest integer, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
-  static Reg Round(Reg x) { return x + Set(12582912.0f) - Set(12582912.0f); }
-  static Reg PowerOfTwo(Int n) { return reinterpret_cast<Reg>((n + 127) << 23); }
-  // x * 2^n for integral n; two factors, because 2^n itself may not be representable. NaN has no
-  // integer, and stays NaN whatever it is multiplied with.
-  static Reg Scale(Reg x, Reg n) {
-    const Int exponent = __builtin_convertvector(Select(n == n, n, Zero()), Int);
-    const Int half = exponent >> 1;
-    return x * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+  // x * 2^n for the n + 254 in the lowest nine bits; two factors, because 2^n itself may not be
+  // representable. NaN stays whatever it is multiplied with.
+  static Reg ScaleByBits(Reg x, Reg bits) {
+    const auto sum = reinterpret_cast<Bits>(bits), half = sum >> 1;
+    return x * reinterpret_cast<Reg>(half << 23) * reinterpret_cast<Reg>((sum - half) << 23);
   }
 
   // Columns of a matrix as rows: out[q * out_row + i] = in[i * in_row + q] for q < cols, and 0 for
