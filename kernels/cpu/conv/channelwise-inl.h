@@ -171,6 +171,7 @@ inline void BorderOf(const Channelwise& call, const float* x, int64_t left, Span
 // neighbouring windows share is read once and stays in registers. `at(i, q)` points to the first
 // channel of pixel q of row i.
 constexpr int kShared = 7;
+constexpr int kRegisters = kLanes == 16 ? 32 : kLanes == 8 ? 16 : 0;  // 0: too few, or not known
 constexpr int64_t kMaxSharedRows = 7;
 
 template <int kWidth, int kStride, bool kPart, typename At, typename Activate>
@@ -185,14 +186,30 @@ __attribute__((always_inline)) inline void SharedAt(const Channelwise& call, At 
   for (int p = 0; p < kShared; ++p) sum[p] = first;
   const float* weights = call.weights + rows.begin * kWidth * call.channels + c;
   for (int64_t i = rows.begin; i < rows.end; ++i) {
-    Vec pixels[kPixels];
+    if constexpr (kRegisters == 32) {
+      Vec pixels[kPixels];
 #pragma GCC unroll 32
-    for (int q = 0; q < kPixels; ++q) pixels[q] = load(at(i, q) + c);
+      for (int q = 0; q < kPixels; ++q) pixels[q] = load(at(i, q) + c);
 #pragma GCC unroll 8
-    for (int j = 0; j < kWidth; ++j, weights += call.channels) {
-      const Vec w = load(weights);
+      for (int j = 0; j < kWidth; ++j, weights += call.channels) {
+        const Vec w = load(weights);
 #pragma GCC unroll 8
-      for (int p = 0; p < kShared; ++p) sum[p] = Fma(pixels[p * kStride + j], w, sum[p]);
+        for (int p = 0; p < kShared; ++p) sum[p] = Fma(pixels[p * kStride + j], w, sum[p]);
+      }
+    } else {
+      // One pixel after the other, while the weights of a row stay.
+      Vec w[kWidth];
+#pragma GCC unroll 8
+      for (int j = 0; j < kWidth; ++j, weights += call.channels) w[j] = load(weights);
+#pragma GCC unroll 32
+      for (int q = 0; q < kPixels; ++q) {
+        const Vec pixel = load(at(i, q) + c);
+#pragma GCC unroll 8
+        for (int j = 0; j < kWidth; ++j) {
+          const int p = (q - j) / kStride;
+          if (q >= j && (q - j) % kStride == 0 && p < kShared) sum[p] = Fma(pixel, w[j], sum[p]);
+        }
+      }
     }
   }
 #pragma GCC unroll 8
@@ -252,7 +269,7 @@ inline void SharedRow(const Channelwise& call, const float* x, Span rows, Activa
 template <typename Activate>
 inline bool TrySharedRow(const Channelwise& call, const float* x, Span rows, Activate activate,
                          float* out) {
-  if (kLanes < 16 || call.out_width < kShared || call.columns.dilation != 1 ||
+  if (kRegisters == 0 || call.out_width < kShared || call.columns.dilation != 1 ||
       call.rows.kernel > kMaxSharedRows) {
     return false;
   }
