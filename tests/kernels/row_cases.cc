@@ -112,6 +112,23 @@ Generator ArgReduce() {
   };
 }
 
+Case TopK(Random& random) {
+  Shape shape = random.RandomShape(1);
+  if (random.Chance(20)) shape.back() = random.Int(100, 1500);
+  ten::TopkAttrs attrs;
+  attrs.axis = random.Chance(80) ? static_cast<int64_t>(shape.size()) - 1 : 0;
+  attrs.largest = random.Chance(50);
+  // Whole numbers, so that some are equal.
+  Tensor x = random.Floats(shape, -40, 40);
+  const int64_t nans = random.Chance(40) ? 2 : 0;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    x.data<float>()[i] = random.Chance(nans) ? std::nanf("") : std::floor(x.data<float>()[i]);
+  }
+  int64_t& extent = shape[static_cast<size_t>(attrs.axis)];
+  extent = random.Int(0, extent);
+  return Make({x}, {F32(shape), Tensor(DType::kI64, shape)}, MakeAttrs(attrs));
+}
+
 Case CumSum(Random& random) {
   const Shape shape = random.RandomShape(1);
   ten::CumsumAttrs attrs;
@@ -142,6 +159,7 @@ GeneratorsByOp RowCases() {
       {"ten.reduce_min", Reduce<ten::ReduceMinAttrs>()},
       {"ten.reduce_prod", Reduce<ten::ReduceProdAttrs>()},
       {"ten.reduce_sum", Reduce<ten::ReduceSumAttrs>()},
+      {"ten.topk", TopK},
   };
 }
 
