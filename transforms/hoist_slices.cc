@@ -3,112 +3,25 @@
 //   slice(layer_norm(x)) -> layer_norm(slice(x))
 // The last layer of a classifier then makes queries, feed-forward and norms for one row.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/passes.h"
+#include "transforms/picks.h"
 #include "transforms/sliced_form.h"
 
 namespace tenon {
 namespace {
-
-// What an operation takes of its operand 0: ten.slice of one axis, or ten.gather of one constant
-// index.
-struct Pick {
-  int64_t axis = 0;
-  std::optional<int64_t> index;  // gather; else
-  DimExpr start, end;            // slice
-  DimExpr count;
-  bool drops_axis = false;
-
-  bool TakesSame(const Pick& o) const {
-    return axis == o.axis && index == o.index && start == o.start && end == o.end;
-  }
-  // Extends this to all that lies between it and `o`; false where that is not known.
-  bool Join(const Pick& o);
-};
-
-bool Pick::Join(const Pick& o) {
-  if (TakesSame(o)) return true;
-  if (axis != o.axis || index || o.index) return false;
-  for (DimExpr bound : {start, end, o.start, o.end}) {
-    if (!bound.is_constant() || bound.constant() < 0) return false;
-  }
-  start = DimExpr::Constant(start.context(), std::min(start.constant(), o.start.constant()));
-  end = DimExpr::Constant(start.context(), std::max(end.constant(), o.end.constant()));
-  count = end - start;
-  return true;
-}
-
-// Nonnegative bounds of a constant extent.
-DimExpr Bound(DimExpr bound, DimExpr extent) {
-  if (!extent.is_constant() || !bound.is_constant()) return bound;
-  const int64_t n = extent.constant(), at = bound.constant();
-  return DimExpr::Constant(extent.context(), std::clamp<int64_t>(at < 0 ? at + n : at, 0, n));
-}
-
-std::optional<Pick> PickOfSlice(ten::SliceOp slice) {
-  if (slice.axes().size() != 1 || slice.steps()[0] != 1) return std::nullopt;
-  const int64_t axis = slice.axes()[0];
-  const Type x = slice.x().type(), out = slice.out().type();
-  if (!x.is_tensor() || !out.is_tensor()) return std::nullopt;
-  Pick pick;
-  pick.axis = axis;
-  pick.start = Bound(slice.starts()[0], x.dim(axis));
-  pick.end = Bound(slice.ends()[0], x.dim(axis));
-  pick.count = out.dim(axis);
-  return pick;
-}
-
-std::optional<Pick> PickOfGather(ten::GatherOp gather) {
-  const auto constant = DefinedBy<core::ConstantOp>(gather.indices());
-  const Attribute indices = constant ? constant.value() : Attribute();
-  const Type x = gather.x().type();
-  if (!x.is_tensor() || !indices || indices.kind() != Attribute::Kind::kElements ||
-      indices.type().num_elements() != 1 || indices.type().rank() > 1) {
-    return std::nullopt;
-  }
-  Pick pick;
-  pick.axis = gather.axis();
-  pick.count = DimExpr::Constant(gather->context(), 1);
-  pick.drops_axis = indices.type().rank() == 0;
-  const DimExpr extent = x.dim(pick.axis);
-  const int64_t index = indices.ElementAsInt(0);
-  if (extent.is_constant() && -extent.constant() <= index && index < extent.constant()) {
-    pick.start = Bound(DimExpr::Constant(gather->context(), index), extent);
-    pick.end = pick.start + 1;
-  } else {
-    pick.index = index;
-  }
-  return pick;
-}
-
-std::optional<Pick> PickOf(const OpOperand& use) {
-  Operation* user = use.owner();
-  if (use.index() != 0 || !user->info().is_registered()) return std::nullopt;
-  std::optional<Pick> pick;
-  if (auto slice = DynCast<ten::SliceOp>(user)) pick = PickOfSlice(slice);
-  if (auto gather = DynCast<ten::GatherOp>(user)) pick = PickOfGather(gather);
-  if (pick && pick->count.is_unknown()) return std::nullopt;
-  return pick;
-}
-
-bool IsTail(const Pick& pick, DimExpr extent) {
-  if (pick.index) return *pick.index == -1;
-  return DimExpr::ProvablyEqual(pick.end, extent) ||
-         (pick.end.is_constant() && pick.end.constant() >= std::numeric_limits<int32_t>::max());
-}
 
 // Is what a pick leaves at most half, or one of an extent that only a run knows?
 bool Pays(DimExpr count, DimExpr extent) {
@@ -146,8 +59,9 @@ class Hoisting {
     const DimExpr extent = op->result().type().dim(pick->axis);
     if (!Pays(pick->count, extent)) return;
     const std::optional<SlicedForm> form = FormOfSlices(
-        *op, {.axis = pick->axis, .count = pick->count, .is_tail = IsTail(*pick, extent)});
+        *op, {.axis = pick->axis, .count = pick->count, .is_tail = pick->IsTail(extent)});
     if (!form || !ReadsSlicesOnly(*op, *form)) return;
+    if (pick->rows && !WorksOnRows(*op, *form)) return;
     Remake(op, *form, *pick);
   }
 
@@ -161,18 +75,18 @@ class Hoisting {
   bool changed() const { return changed_; }
 
  private:
-  // A value, and what is taken of it: axis, index, bounds.
-  using Key = std::tuple<ValueImpl*, int64_t, std::optional<int64_t>, const void*, const void*>;
+  struct Replacement {
+    Value from;
+    Pick pick;
+    Value to;
+  };
   struct Attempt {
     std::vector<Operation*> made;
-    std::vector<Operation*> later;                    // slices that exist, but behind the operation
-    std::vector<std::pair<Key, Operation*>> slices;   // those among `made` that are of operands
-    std::vector<std::pair<Operation*, Value>> picks;  // and what they are replaced by
+    std::vector<Operation*> needed;  // for positions of rows, but behind the operation, in order
+    std::vector<Operation*> later;   // slices that exist, but behind the operation
+    std::vector<std::pair<Pick::Key, std::vector<Operation*>>> slices;  // `made` for operands
+    std::vector<Replacement> picks;
   };
-
-  static Key KeyOf(Value value, const Pick& pick) {
-    return {value.impl(), pick.axis, pick.index, pick.start.storage(), pick.end.storage()};
-  }
 
   // What is taken of op's results, as far as slices are taken of them.
   static std::optional<Pick> JoinedPick(Operation& op) {
@@ -203,20 +117,78 @@ class Hoisting {
     return any;
   }
 
+  // Does `op`, which makes slices of axis 1 so, also compute each element of axis 0 by itself, of
+  // operands with the same two axes?
+  static bool WorksOnRows(Operation& op, const SlicedForm& form) {
+    const std::optional<SlicedForm> outer =
+        FormOfSlices(op, {.axis = 0, .count = op.result().type().dim(0)});
+    if (!outer) return false;
+    for (unsigned i = 0; i < op.num_results(); ++i) {
+      if (form.results[i] != 1 || outer->results[i] != 0) return false;
+    }
+    for (unsigned i = 0; i < op.num_operands(); ++i) {
+      const bool is_whole = form.operands[i] == SlicedForm::kWhole;
+      if (outer->operands[i] != (is_whole ? SlicedForm::kWhole : 0)) return false;
+      if (!is_whole && form.operands[i] != 1) return false;
+    }
+    return true;
+  }
+
+  // Finds what computes `value` and stands behind `op`, in order. False if it cannot move.
+  bool FindNeeded(Value value, Operation* op, std::vector<Operation*>& found) const {
+    absl::flat_hash_set<Operation*> seen;
+    std::vector<Value> open = {value};
+    while (!open.empty()) {
+      Operation* needed = open.back().defining_op();
+      open.pop_back();
+      if (needed == nullptr || needed->block() != &block_ || !op->IsBeforeInBlock(needed) ||
+          !seen.insert(needed).second) {
+        continue;
+      }
+      if (!EffectsOf(*needed).pure() || needed->num_regions() > 0) return false;
+      found.push_back(needed);
+      for (const OpOperand& operand : needed->operands()) open.push_back(operand.get());
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Operation* a, const Operation* b) { return a->IsBeforeInBlock(b); });
+    return true;
+  }
+
+  // As far up as its operands allow, so that it need not move again.
+  void MoveUp(Operation* op) const {
+    Operation* last = nullptr;
+    for (const OpOperand& operand : op->operands()) {
+      Operation* def = operand.get().defining_op();
+      if (def == nullptr || def->block() != &block_) continue;
+      if (last == nullptr || last->IsBeforeInBlock(def)) last = def;
+    }
+    if (last != nullptr) {
+      op->MoveAfter(last);
+    } else if (op != block_.front()) {
+      op->MoveBefore(block_.front());
+    }
+  }
+
   void Remake(Operation* op, const SlicedForm& form, const Pick& pick) {
     OpBuilder builder = OpBuilder::Before(op);
     Attempt attempt;
+    if (pick.rows && !FindNeeded(pick.rows, op, attempt.needed)) return;
     const absl::StatusOr<Operation*> small = MakeSmall(builder, op, form, pick, attempt);
     if (!small.ok() || !Replace(builder, op, *small, form, pick, attempt)) {
       for (auto it = attempt.made.rbegin(); it != attempt.made.rend(); ++it) (*it)->Erase();
       return;
     }
+    for (Operation* needed : attempt.needed) MoveUp(needed);
     for (Operation* later : attempt.later) later->MoveBefore(attempt.made.front());
     slices_.insert(attempt.slices.begin(), attempt.slices.end());
-    for (const auto& [user, value] : attempt.picks) {
-      slices_.erase(KeyOf(user->operand(0), *PickOf(user->operands()[0])));
-      user->result().ReplaceAllUsesWith(value);
-      user->Erase();
+    for (const auto& [from, taken, to] : attempt.picks) {
+      slices_.erase(taken.KeyOf(from));
+      Operation* via = taken.user->operand(0).defining_op();
+      if (taken.drops_axis) KeepAxis(taken.user->result(), to.defining_op()->operand(0));
+      taken.user->result().ReplaceAllUsesWith(to);
+      taken.user->Erase();
+      if (via != op) via->Erase();
+      if (taken.drops_axis && !to.has_uses()) to.defining_op()->Erase();
     }
     for (unsigned i = 0; i < op->num_results(); ++i) {
       if (form.results[i] == SlicedForm::kWhole) {
@@ -226,6 +198,20 @@ class Hoisting {
     op->Erase();
     changed_ = true;
     context_.statistics->Add("slices-hoisted");
+  }
+
+  // Reshapes that put the axis back, which `taken` has not, become `slices`.
+  static void KeepAxis(Value taken, Value slices) {
+    std::vector<Operation*> reshapes;
+    for (OpOperand& use : taken.uses()) {
+      if (Isa<ten::ReshapeOp>(use.owner()) && use.owner()->result().type() == slices.type()) {
+        reshapes.push_back(use.owner());
+      }
+    }
+    for (Operation* reshape : reshapes) {
+      reshape->result().ReplaceAllUsesWith(slices);
+      reshape->Erase();
+    }
   }
 
   // The operation on slices of its operands.
@@ -259,20 +245,20 @@ class Hoisting {
         continue;
       }
       for (OpOperand& use : op->result(i).uses()) {
-        const absl::StatusOr<Value> value = PartOf(builder, result, use, pick, attempt);
+        const Pick taken = *PickOf(use);
+        const absl::StatusOr<Value> value = PartOf(builder, result, taken, pick, attempt);
         if (!value.ok() || !*value) return false;
-        attempt.picks.emplace_back(use.owner(), *value);
+        attempt.picks.push_back({op->result(i), taken, *value});
       }
     }
     return true;
   }
 
-  // What `use` takes, of the slices that are made; null if it would have another type.
-  absl::StatusOr<Value> PartOf(OpBuilder& builder, Value slices, const OpOperand& use,
-                               const Pick& all, Attempt& attempt) {
-    const Pick pick = *PickOf(use);
-    const Location location = use.owner()->location();
-    const Type type = use.owner()->result().type();
+  // What `pick` takes, of the slices that are made; null if it would have another type.
+  absl::StatusOr<Value> PartOf(OpBuilder& builder, Value slices, const Pick& pick, const Pick& all,
+                               Attempt& attempt) {
+    const Location location = pick.user->location();
+    const Type type = pick.user->result().type();
     if (!pick.TakesSame(all)) {
       TENON_ASSIGN_OR_RETURN(const ten::SliceOp part,
                              ten::SliceOp::Create(builder, location, slices,
@@ -300,30 +286,24 @@ class Hoisting {
   // The slices of `value`, which is an operand of `op`: ones that were made before, or new ones.
   absl::StatusOr<Value> Picked(OpBuilder& builder, Operation* op, Value value, const Pick& pick,
                                Attempt& attempt) {
-    const Key key = KeyOf(value, pick);
+    const Pick::Key key = pick.KeyOf(value);
     if (const auto found = slices_.find(key); found != slices_.end()) {
-      if (op->IsBeforeInBlock(found->second)) attempt.later.push_back(found->second);
-      return found->second->result();
+      for (Operation* part : found->second) {
+        if (op->IsBeforeInBlock(part)) attempt.later.push_back(part);
+      }
+      return found->second.back()->result();
     }
-    for (const auto& [other, slice] : attempt.slices) {
-      if (other == key) return slice->result();
+    for (const auto& [other, parts] : attempt.slices) {
+      if (other == key) return parts.back()->result();
     }
-    if (pick.index) {
-      TENON_ASSIGN_OR_RETURN(const ten::GatherOp gather,
-                             ten::GatherOp::Create(builder, op->location(), value,
-                                                   Index(*pick.index), {.axis = pick.axis}));
-      attempt.made.push_back(gather.op());
-      attempt.slices.emplace_back(key, gather.op());
-      return gather.out();
-    }
-    TENON_ASSIGN_OR_RETURN(
-        const ten::SliceOp slice,
-        ten::SliceOp::Create(
-            builder, op->location(), value,
-            {.axes = {pick.axis}, .starts = {pick.start}, .ends = {pick.end}, .steps = {1}}));
-    attempt.made.push_back(slice.op());
-    attempt.slices.emplace_back(key, slice.op());
-    return slice.out();
+    const size_t first = attempt.made.size();
+    TENON_ASSIGN_OR_RETURN(const Value slices,
+                           MakePick(builder, op->location(), value, pick,
+                                    pick.index ? Index(*pick.index) : Value(), attempt.made));
+    attempt.slices.emplace_back(
+        key, std::vector<Operation*>(attempt.made.begin() + static_cast<int64_t>(first),
+                                     attempt.made.end()));
+    return slices;
   }
 
   // A constant vector of one index, in front of everything that may need it.
@@ -343,7 +323,8 @@ class Hoisting {
   Block& block_;
   PassContext& context_;
   std::map<int64_t, Value> indices_;
-  absl::flat_hash_map<Key, Operation*> slices_;  // that this pass has made, by what they are
+  // What this pass has made to take slices, by what they are.
+  absl::flat_hash_map<Pick::Key, std::vector<Operation*>> slices_;
   bool changed_ = false;
 };
 
