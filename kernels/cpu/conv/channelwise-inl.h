@@ -54,7 +54,7 @@ __attribute__((always_inline)) inline void PixelsAt(const Channelwise& call, con
         if constexpr (kOp == ChannelwiseOp::kConvolve) {
           sum[p] = Fma(v, w, sum[p]);
         } else if constexpr (kOp == ChannelwiseOp::kMax) {
-          const Vec larger = v < sum[p] ? sum[p] : v;  // v if it is NaN
+          const Vec larger = AtLeast(v, sum[p]);
           sum[p] = sum[p] == sum[p] ? larger : sum[p];
         } else {
           sum[p] = sum[p] + v;

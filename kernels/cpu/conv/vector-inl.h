@@ -38,6 +38,10 @@ inline void StorePart(float* p, Vec v, int64_t n) {
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
 }
 inline Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+// A NaN in x stays: the instruction returns its second operand where one is NaN. Compilers make
+// comparisons and blends of the operators.
+inline Vec AtLeast(Vec x, Vec low) { return _mm512_max_ps(low, x); }
+inline Vec AtMost(Vec x, Vec high) { return _mm512_min_ps(high, x); }
 #elif defined(__AVX2__)
 inline __m256i LaneMask(int64_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
@@ -47,6 +51,8 @@ inline Vec Set(float x) { return _mm256_set1_ps(x); }
 inline Vec LoadPart(const float* p, int64_t n) { return _mm256_maskload_ps(p, LaneMask(n)); }
 inline void StorePart(float* p, Vec v, int64_t n) { _mm256_maskstore_ps(p, LaneMask(n), v); }
 inline Vec Fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vec AtLeast(Vec x, Vec low) { return _mm256_max_ps(low, x); }  // as above
+inline Vec AtMost(Vec x, Vec high) { return _mm256_min_ps(high, x); }
 #else
 inline Vec Set(float x) { return Vec{x, x, x, x}; }
 inline Vec LoadPart(const float* p, int64_t n) {
@@ -58,6 +64,8 @@ inline void StorePart(float* p, Vec v, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = v[i];
 }
 inline Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
+inline Vec AtLeast(Vec x, Vec low) { return x < low ? low : x; }
+inline Vec AtMost(Vec x, Vec high) { return x > high ? high : x; }
 #endif
 
 #if !defined(__AVX512F__)
@@ -69,10 +77,6 @@ inline Vec ScaleByBits(Vec x, Vec bits) {
   return x * reinterpret_cast<Vec>(half << 23) * reinterpret_cast<Vec>((sum - half) << 23);
 }
 #endif
-
-// A NaN in x stays.
-inline Vec AtLeast(Vec x, Vec low) { return x < low ? low : x; }
-inline Vec AtMost(Vec x, Vec high) { return x > high ? high : x; }
 
 // The operations for what is written over a struct of them (kernels/cpu/gemm/activation-inl.h).
 struct V {
