@@ -61,7 +61,7 @@ Operation* Block::terminator() const {
 // sparser it must be, so that an insertion costs a logarithm on average, wherever it is (Bender and
 // others, "Two simplified algorithms for maintaining order in a list").
 void Block::Insert(Operation* op, Operation* before) {
-  TENON_CHECK(op->block_ == nullptr);
+  TENON_CHECK(op->block_ == nullptr && (before == nullptr || before->block_ == this));
   Operation* prev = before == nullptr ? last_ : before->prev_;
   op->block_ = this;
   op->prev_ = prev;
@@ -104,10 +104,11 @@ void Block::Insert(Operation* op, Operation* before) {
 Operation* Block::parent_op() const { return parent_ == nullptr ? nullptr : parent_->parent(); }
 
 void Block::DropAllReferences() {
-  for (Operation* op = first_; op != nullptr; op = op->next()) {
-    for (OpOperand& operand : op->operands()) operand.set(Value());
-    for (unsigned i = 0; i < op->num_successors(); ++i) op->set_successor(i, nullptr);
-    for (unsigned i = 0; i < op->num_regions(); ++i) op->region(i).DropAllReferences();
+  for (Operation* top = first_; top != nullptr; top = top->next()) {
+    top->Walk([](Operation* op) {
+      for (OpOperand& operand : op->operands()) operand.set(Value());
+      for (unsigned i = 0; i < op->num_successors(); ++i) op->set_successor(i, nullptr);
+    });
   }
 }
 

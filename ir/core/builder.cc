@@ -28,7 +28,9 @@ OpBuilder OpBuilder::After(Operation* op) {
 }
 
 Operation* OpBuilder::Insert(Operation* op) {
-  if (block_ != nullptr) block_->Insert(op, before_);
+  // Before an op means wherever that is by now.
+  Block* here = before_ != nullptr ? before_->block() : block_;
+  if (here != nullptr) here->Insert(op, before_);
   return op;
 }
 

@@ -1,12 +1,15 @@
 #include "ir/core/context.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
 #include "ir/core/lexer.h"
 #include "ir/core/op_checks.h"
+#include "ir/core/parser.h"
 
 namespace tenon {
 
@@ -45,46 +48,68 @@ bool IsDottedName(std::string_view name) {
   return IsBareIdentifier(name) && !name.ends_with('.') && name.find("..") == name.npos;
 }
 
+template <typename... Args>
+absl::Status Wrong(fmt::format_string<Args...> text, Args&&... args) {
+  return absl::InvalidArgumentError(fmt::format(text, std::forward<Args>(args)...));
+}
+
+absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpDef& def) {
+  if (std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".")
+    return Wrong("op '{}' does not belong to dialect '{}'", def.name, dialect.name);
+  if (!IsDottedName(def.name)) return Wrong("op '{}' has a name that is no identifier", def.name);
+  bool has_segments = false;
+  for (size_t i = 0; i < def.attrs.size(); ++i) {
+    const AttrDef& attr = def.attrs[i];
+    if (!IsBareIdentifier(attr.name)) {
+      return Wrong("attribute '{}' of op '{}' has a name that is no identifier", attr.name,
+                   def.name);
+    }
+    if (i > 0 && def.attrs[i - 1].name >= attr.name) {
+      return Wrong("attributes '{}' and '{}' of '{}' are not sorted by name", def.attrs[i - 1].name,
+                   attr.name, def.name);
+    }
+    has_segments |= attr.name == "operandSegmentSizes";
+    if (attr.default_text.empty()) continue;
+    const absl::StatusOr<Attribute> value = ParseAttribute(context, attr.default_text);
+    if (!value.ok()) {
+      return Wrong("the default of attribute '{}' of '{}' cannot be read: {}", attr.name, def.name,
+                   attr.default_text);
+    }
+    const std::string message = CheckAttribute(attr, *value);
+    if (!message.empty()) return Wrong("default of op '{}': {}", def.name, message);
+  }
+  const auto flexible =
+      std::count_if(def.operands.begin(), def.operands.end(),
+                    [](const OperandDef& operand) { return operand.arity != Arity::kSingle; });
+  if ((flexible > 1) == has_segments) return absl::OkStatus();
+  return Wrong(
+      "'{}' has {} optional or variadic operands (an attribute 'operandSegmentSizes' is needed "
+      "if and only if there are several)",
+      def.name, flexible);
+}
+
 }  // namespace
 
 absl::Status Context::RegisterDialect(Dialect dialect) {
-  if (!IsDottedName(dialect.name)) {
-    return absl::InvalidArgumentError(
-        fmt::format("dialect '{}' has a name that is no identifier", dialect.name));
-  }
-  if (!impl_->dialects.emplace(dialect.name, dialect.summary).second) {
+  if (!IsDottedName(dialect.name))
+    return Wrong("dialect '{}' has a name that is no identifier", dialect.name);
+  if (HasDialect(dialect.name)) {
     return absl::AlreadyExistsError(
         fmt::format("dialect '{}' is already registered", dialect.name));
   }
+  absl::flat_hash_map<OpId, std::string_view> ids;
+  for (const OpDef& def : dialect.ops) {
+    TENON_RETURN_IF_ERROR(CheckDefinition(*this, dialect, def));
+    const OpId id = HashOpName(def.name);
+    const OpInfo* other = FindOp(id);
+    const auto [at, inserted] = ids.emplace(id, other == nullptr ? def.name : other->name());
+    if (inserted && other == nullptr) continue;
+    return absl::AlreadyExistsError(
+        fmt::format("op '{}' has the same name or hash as '{}'", def.name, at->second));
+  }
+  impl_->dialects.emplace(std::move(dialect.name), std::move(dialect.summary));
   for (OpDef& def : dialect.ops) {
-    if (std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".") {
-      return absl::InvalidArgumentError(
-          fmt::format("op '{}' does not belong to dialect '{}'", def.name, dialect.name));
-    }
-    if (!IsDottedName(def.name)) {
-      return absl::InvalidArgumentError(
-          fmt::format("op '{}' has a name that is no identifier", def.name));
-    }
-    for (const AttrDef& attr : def.attrs) {
-      if (IsBareIdentifier(attr.name)) continue;
-      return absl::InvalidArgumentError(fmt::format(
-          "attribute '{}' of op '{}' has a name that is no identifier", attr.name, def.name));
-    }
-    OpId id = HashOpName(def.name);
-    if (const OpInfo* other = impl_->ops_by_id.Find(id); other != nullptr) {
-      return absl::AlreadyExistsError(
-          fmt::format("op '{}' has the same name or hash as '{}'", def.name, other->name()));
-    }
-    impl_->op_infos.emplace_back(this, std::move(def));
-    const OpInfo* info = &impl_->op_infos.back();
-    for (int slot = 0; slot < info->num_slots(); ++slot) {
-      if (!info->default_value(slot)) continue;
-      std::string message = CheckAttribute(info->def().attrs[slot], info->default_value(slot));
-      if (message.empty()) continue;
-      message = fmt::format("default of op '{}': {}", info->name(), message);
-      impl_->op_infos.pop_back();
-      return absl::InvalidArgumentError(message);
-    }
+    const OpInfo* info = &impl_->op_infos.emplace_back(this, std::move(def));
     impl_->ops_by_id.Insert(info);
     impl_->ops_by_name.emplace(std::string(info->name()), info);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "ir/core/block.h"
 #include "ir/core/context_impl.h"
@@ -83,7 +84,10 @@ void Operation::Destroy() {
   for (unsigned i = 0; i < num_operands_; ++i) operand_storage()[i].Unlink();
   for (unsigned i = 0; i < num_slots_; ++i) CountBlobUse(slot_storage()[i], -1);
   for (unsigned i = 0; i < num_successors_; ++i) successor_storage()[i].Unlink();
-  for (unsigned i = 0; i < num_results_; ++i) TENON_DCHECK(!result(i).has_uses());
+  for (unsigned i = 0; i < num_results_; ++i) {
+    TENON_DCHECK(!result(i).has_uses());
+    while (result(i).has_uses()) result(i).uses().first->set(Value());
+  }
   size_t bytes =
       AllocationSize(num_operands_cap(), num_results_, num_slots_, num_successors_, num_regions_);
   OpPool& pool = context().impl().op_pool;
@@ -146,6 +150,7 @@ void Operation::ReplaceAllUsesWith(std::span<const Value> values) {
 
 void Operation::set_slot(unsigned i, Attribute value) {
   TENON_CHECK(i < num_slots_);
+  if (!value) value = info_->default_value(static_cast<int>(i));
   CountBlobUse(value, 1);
   CountBlobUse(slot_storage()[i], -1);
   slot_storage()[i] = value;
@@ -277,31 +282,66 @@ bool Operation::IsAncestorOf(const Operation* other) const {
   return other == this;
 }
 
-void Operation::Walk(const std::function<void(Operation*)>& f) {
-  for (unsigned i = 0; i < num_regions_; ++i) {
-    for (Block& block : region(i)) {
-      for (Operation *op = block.front(), *next; op != nullptr; op = next) {
-        next = op->next();
-        if (op->num_regions() == 0) {
-          f(op);
-        } else {
-          op->Walk(f);
-        }
+namespace {
+
+// The ops directly below `op`, one by one. The successor of the last one taken is known before that
+// one is looked at, so that it may go away.
+class Children {
+ public:
+  explicit Children(Operation* op) : op_(op) {}
+  Operation* op() const { return op_; }
+  // Null at the end.
+  Operation* Take() {
+    while (next_ == nullptr) {
+      if (block_ != nullptr) block_ = block_->next();
+      while (block_ == nullptr) {
+        if (region_ == op_->num_regions()) return nullptr;
+        Region& region = op_->region(region_++);
+        block_ = region.empty() ? nullptr : &region.front();
       }
+      next_ = block_->front();
     }
+    return std::exchange(next_, next_->next());
   }
-  f(this);
+
+ private:
+  Operation* op_;
+  unsigned region_ = 0;
+  Block* block_ = nullptr;
+  Operation* next_ = nullptr;
+};
+
+// The ops around the one being looked at. On the heap: no nesting is too deep.
+using WalkStack = absl::InlinedVector<Children, 8>;
+
+}  // namespace
+
+void Operation::Walk(const std::function<void(Operation*)>& f) {
+  WalkStack stack = {Children(this)};
+  while (!stack.empty()) {
+    Operation* op = stack.back().Take();
+    if (op == nullptr) {
+      op = stack.back().op();
+      stack.pop_back();
+    } else if (op->num_regions() > 0) {
+      stack.emplace_back(op);
+      continue;
+    }
+    f(op);
+  }
 }
 
 bool Operation::WalkPreOrder(const std::function<bool(Operation*)>& f) {
   if (!f(this)) return false;
-  for (unsigned i = 0; i < num_regions_; ++i) {
-    for (Block& block : region(i)) {
-      for (Operation *op = block.front(), *next; op != nullptr; op = next) {
-        next = op->next();
-        if (!op->WalkPreOrder(f)) return false;
-      }
+  WalkStack stack = {Children(this)};
+  while (!stack.empty()) {
+    Operation* op = stack.back().Take();
+    if (op == nullptr) {
+      stack.pop_back();
+      continue;
     }
+    if (!f(op)) return false;
+    if (op->num_regions() > 0) stack.emplace_back(op);
   }
   return true;
 }

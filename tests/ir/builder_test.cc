@@ -1,6 +1,8 @@
 #include "ir/core/builder.h"
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -9,6 +11,7 @@
 namespace tenon {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(BuilderTest, InfersTheResultType) {
@@ -35,6 +38,85 @@ TEST(BuilderTest, RefusesMissingOperands) {
   ASSERT_FALSE(op.ok());
   EXPECT_THAT(std::string(op.status().message()), HasSubstr("1 operands do not fit"));
   EXPECT_EQ(ir.body->back(), x.defining_op());
+}
+
+std::vector<std::string> Names(const Block& block) {
+  std::vector<std::string> names;
+  for (const Operation& op : block) names.emplace_back(op.name());
+  return names;
+}
+
+TEST(BuilderTest, OpsAreInsertedInTheOrderTheyAreMade) {
+  test::TestIr ir;
+  OpBuilder builder = OpBuilder::AtEnd(ir.context, ir.body);
+  builder.Insert(ir.Make("x.b", {}, {}));
+  builder.SetInsertionPointBefore(ir.body->front());
+  builder.Insert(ir.Make("x.a1", {}, {}));
+  builder.Insert(ir.Make("x.a2", {}, {}));
+  builder.SetInsertionPointAfter(ir.body->back());
+  builder.Insert(ir.Make("x.c1", {}, {}));
+  builder.Insert(ir.Make("x.c2", {}, {}));
+  EXPECT_THAT(Names(*ir.body), ElementsAre("x.a1", "x.a2", "x.b", "x.c1", "x.c2"));
+}
+
+// The point is before an op: it goes where that one goes, and not with the one it was put after.
+TEST(BuilderTest, TheInsertionPointFollowsTheOpItIsBefore) {
+  test::TestIr ir;
+  Operation* a = ir.Add(ir.body, "x.a", {}, {});
+  Operation* b = ir.Add(ir.body, "x.b", {}, {});
+  Operation* region = ir.Add(ir.body, "t.region", {}, {}, 1);
+  Block* inner = region->region().AddBlock();
+  ir.Add(inner, "t.end", {}, {});
+  OpBuilder builder = OpBuilder::After(a);
+  a->MoveAfter(b);
+  builder.Insert(ir.Make("x.one", {}, {}));
+  EXPECT_THAT(Names(*ir.body), ElementsAre("x.one", "x.b", "x.a", "t.region"));
+  b->MoveBefore(inner->front());
+  builder.Insert(ir.Make("x.two", {}, {}));
+  EXPECT_THAT(Names(*inner), ElementsAre("x.two", "x.b", "t.end"));
+  EXPECT_THAT(Names(*ir.body), ElementsAre("x.one", "x.a", "t.region"));
+}
+
+TEST(BuilderTest, WithoutAPointOpsAreDetached) {
+  test::TestIr ir;
+  Operation* detached = ir.Make("x.a", {}, {});
+  OpBuilder builder = OpBuilder::Before(detached);
+  EXPECT_EQ(builder.block(), nullptr);
+  Operation* op = builder.Insert(ir.Make("x.b", {}, {}));
+  EXPECT_EQ(op->block(), nullptr);
+  op->Destroy();
+  detached->Destroy();
+}
+
+// A wrong definition is an error, and nothing of its dialect is there afterwards.
+TEST(BuilderTest, WrongDefinitionsAreErrors) {
+  Context context;
+  const auto add = [&](const std::function<void(Dialect&)>& change) {
+    OpDef good, second;
+    good.name = "w.good";
+    second.name = "w.second";
+    second.attrs = {{"a", AttrType::kI64, true, "", {}}, {"b", AttrType::kI64, true, "", {}}};
+    Dialect dialect{"w", "", {good, second}};
+    change(dialect);
+    const absl::Status status = context.RegisterDialect(std::move(dialect));
+    EXPECT_EQ(status.ok(), context.HasDialect("w"));
+    EXPECT_EQ(status.ok(), context.FindOp("w.good") != nullptr);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(add([](Dialect& d) { std::swap(d.ops[1].attrs[0], d.ops[1].attrs[1]); }),
+              HasSubstr("attributes 'b' and 'a' of 'w.second' are not sorted by name"));
+  EXPECT_THAT(add([](Dialect& d) { d.ops[1].attrs[1].default_text = "1 : i65"; }),
+              HasSubstr("the default of attribute 'b' of 'w.second' cannot be read: 1 : i65"));
+  EXPECT_THAT(add([](Dialect& d) { d.ops[1].attrs[1].default_text = "true"; }),
+              HasSubstr("default of op 'w.second'"));
+  EXPECT_THAT(add([](Dialect& d) { d.ops[1].name = "w.good"; }),
+              HasSubstr("op 'w.good' has the same name or hash as 'w.good'"));
+  EXPECT_THAT(add([](Dialect& d) {
+                d.ops[1].operands.assign(2, {"x", Arity::kVariadic, {}});
+              }),
+              HasSubstr("'w.second' has 2 optional or variadic operands"));
+  EXPECT_EQ(add([](Dialect&) {}), "");
+  EXPECT_NE(context.FindOp("w.good"), nullptr);
 }
 
 TEST(BuilderTest, FindsEveryOpOfALargeDialect) {

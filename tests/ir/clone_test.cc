@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/printer.h"
@@ -54,13 +57,40 @@ TEST(CloneTest, OuterValuesStayOrGoThroughTheMapping) {
   mapped->Destroy();
 }
 
-TEST(CloneTest, EmptySlotsStayEmpty) {
+// Several threads may copy one program: not even for a moment do copies use the original's values,
+// also where a use comes before the definition.
+TEST(CloneTest, ThreadsMayCopyOneProgram) {
   TestIr ir;
-  Operation* op = ir.Add(ir.body, "t.tagged", {}, {});
-  op->set_slot(2, Attribute());
+  absl::StatusOr<OwnedOp> module = ParseModule(ir.context, kProgram);
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::string text = Print(**module);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 200; ++n) {
+        OwnedOp copy(Clone(**module));
+        wrong += Print(*copy) != text;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(Print(**module), text);
+}
+
+TEST(CloneTest, AnOpThatUsesItselfIsCopiedAsOne) {
+  TestIr ir;
+  Value v = ir.Add(ir.body, "t.source", {}, {ir.f32()})->result();
+  Operation* op = ir.Add(ir.body, "t.binary", {v, v}, {ir.f32()});
+  op->set_operand(1, op->result());
   Operation* copy = Clone(*op);
-  EXPECT_FALSE(copy->slot(2));
+  EXPECT_EQ(copy->operand(0), v);
+  EXPECT_EQ(copy->operand(1), copy->result());
+  EXPECT_TRUE(op->result().has_one_use());
+  copy->set_operand(1, v);
   copy->Destroy();
+  op->set_operand(1, v);
 }
 
 TEST(CloneTest, RegionsAreAppended) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ir/core/block.h"
+#include "ir/core/verifier.h"
 #include "tests/ir/test_ir.h"
 
 namespace tenon {
@@ -120,6 +121,69 @@ TEST(OperationTest, EraseOperandMovesTheRest) {
   size_t before = ir.context.op_bytes_in_use();
   use->Erase();
   EXPECT_EQ(before - ir.context.op_bytes_in_use(), Operation::AllocationSize(4, 0, 1, 0, 0));
+}
+
+#ifdef NDEBUG
+// An error of the caller's that debug builds find: users see that their operand is gone.
+TEST(OperationTest, UsersOfADestroyedOpHaveNullOperands) {
+  TestIr ir;
+  Operation* used = ir.Add(ir.body, "t.source", {}, {ir.f32()});
+  Operation* user = ir.Add(ir.body, "x.use", {used->result()}, {});
+  used->Erase();
+  EXPECT_FALSE(user->operand(0));
+}
+#endif
+
+// An attribute with a default is never absent: what the generated classes read is there.
+TEST(OperationTest, NullGivesASlotItsDefaultAgain) {
+  TestIr ir;
+  Operation* op = ir.Add(ir.body, "t.tagged", {}, {});
+  op->SetAttr("scale", Attribute::F32(ir.context, 3.0f));
+  op->SetAttr("scale", Attribute());
+  EXPECT_EQ(op->attr("scale"), Attribute::F32(ir.context, 1.0f));
+  op->SetAttr("axis", Attribute::I64(ir.context, 3));
+  op->SetAttr("axis", Attribute());
+  EXPECT_FALSE(op->attr("axis"));
+}
+
+namespace {
+
+// `levels` ops with a region in each other; the innermost one.
+Operation* Nest(TestIr& ir, int levels) {
+  Block* block = ir.body;
+  Operation* op = nullptr;
+  for (int i = 0; i < levels; ++i) {
+    op = ir.Add(block, "t.region", {}, {}, 1);
+    block = op->region().AddBlock();
+  }
+  return op;
+}
+
+}  // namespace
+
+// Nobody has verified such IR yet: it may be nested deeper than valid IR.
+TEST(OperationTest, NoNestingIsTooDeepToBeWalked) {
+  constexpr int kLevels = 200000;
+  TestIr ir;
+  Operation* innermost = Nest(ir, kLevels);
+  int count = 0;
+  ir.module->Walk([&](Operation* op) {
+    if (count++ == 0) {
+      EXPECT_EQ(op, innermost);
+    }
+  });
+  EXPECT_EQ(count, kLevels + 1);
+  count = 0;
+  EXPECT_TRUE(ir.module->WalkPreOrder([&](Operation*) { return ++count > 0; }));
+  EXPECT_EQ(count, kLevels + 1);
+  EXPECT_FALSE(ir.module->WalkPreOrder([&](Operation* op) { return op != innermost; }));
+  OwnedOp copy(Clone(*ir.module));
+  count = 0;
+  copy->Walk([&](Operation*) { ++count; });
+  EXPECT_EQ(count, kLevels + 1);
+  ir.body->DropAllReferences();
+  EXPECT_FALSE(Verify(ir.module.get()).ok());
+  EXPECT_NE(ir.module->text().find("nested deeper than"), std::string::npos);
 }
 
 TEST(OperationTest, WalksPostOrderAndMayErase) {

@@ -118,6 +118,40 @@ TEST(WrongRules, ForgottenRankIsCaught) {
   EXPECT_FALSE(report.ok());
 }
 
+// Pooling of images, whose rows are in the wrong order where there are several pixels and taps. Of
+// the programs that the conditions in words let pass, most have one of either.
+TEST(WrongRules, WrongOrderBehindAPredicateIsCaught) {
+  for (const bool narrow : {false, true}) {
+    Val x("x"), v("v");
+    Dim B("B"), T("T"), D("D"), P("P");
+    const Dim M = B * P;
+    Val sum = ReduceSum(Mul(Softmax(x, {.axis = 3}), v), {.axes = {3}, .keepdims = true});
+    Val made = fused::Attention(
+        Expand(Splat(1), {.shape = {M, 1, 1, 1}}), Reshape(x, {.shape = {M, 1, T, 1}}),
+        Reshape(Transpose(v, {.perm = {0, 3, 2, 1}}), {.shape = {M, 1, T, D}}), {}, {}, {}, {}, {},
+        {.num_heads = 1,
+         .kv_num_heads = 1,
+         .scale = 1,
+         .q_layout = "bhsd",
+         .k_layout = "bhsd",
+         .v_layout = "bhsd",
+         .out_layout = "bhsd"});
+    const auto few = [narrow](Value value) {
+      const auto pixels = value.type().dim(2).constant(), taps = value.type().dim(3).constant();
+      return narrow ? pixels * taps <= 6 : pixels <= 16;
+    };
+    CheckReport report = Check(
+        Rule("wrong")
+            .Match(sum)
+            .Where(IsFloat(x) && ShapeIs(x, {B, 1, P, T}) && ShapeIs(v, {B, D, P, T}) &&
+                   If("there are few", few, x))
+            .Replace(Transpose(Reshape(made, {.shape = {B, P, 1, D}}), {.perm = {0, 3, 1, 2}}))
+            .Lowers("products"));
+    ASSERT_FALSE(report.ok());
+    EXPECT_TRUE(report.wrong) << report.failures[0];
+  }
+}
+
 TEST(WrongRules, TooFewMatchesFail) {
   Val x("x");
   CheckReport report = Check(Rule("never")
