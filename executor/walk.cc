@@ -3,20 +3,14 @@
 #include <cstring>
 
 #include "executor/attr_decode.h"
-#include "executor/gpu/device_session.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
-#include "kernels/gpu/gpu_kernels.h"
 
 namespace tenon {
 namespace {
 
 using kernels::TensorView;
-
-// Values up to this size are computed with the plan when they follow from shapes: shape arithmetic,
-// position ids, causal masks. Larger ones would cost more memory per shape than they save time.
-constexpr size_t kMaxPlanTimeBytes = 64 << 10;
 
 }  // namespace
 
@@ -277,141 +271,6 @@ TensorView Walk::HostView(int value) const {
   TensorView at = view(value);
   if (program_.values[value].on_device) at.data = nullptr;
   return at;
-}
-
-bool Walk::IsUploadOfConstant(const Instruction& instruction) const {
-  if (instruction.kernel.backend != kernels::Backend::kCuda ||
-      instruction.kernel.name != std::string_view(kernels::gpu::kToDevice)) {
-    return false;
-  }
-  const ProgramValue& from = program_.values[instruction.operands[0]];
-  return program_.sets[from.set].kind == BufferSet::Kind::kConstant;
-}
-
-absl::Status Walk::UploadConstant(const Instruction& instruction) {
-  const int from = instruction.operands[0], to = instruction.results[0];
-  bool uploaded = false;
-  absl::StatusOr<void*> memory =
-      program_.device_constants->Get(to, values_[from].data, BytesOf(from), uploaded);
-  if (!memory.ok()) return program_.Error(instruction, memory.status());
-  // Nobody reads the host's bytes for this instruction again.
-  LargeConstant* large = program_.values[from].large.get();
-  if (uploaded && large != nullptr) large->Done();
-  values_[to].data = *memory;
-  return absl::OkStatus();
-}
-
-bool Walk::IsPlanTime(const Instruction& instruction) const {
-  // What reads device memory runs with the program; what is known on the host is copied there once.
-  if (instruction.kernel.backend == kernels::Backend::kCuda &&
-      instruction.kernel.name != std::string_view(kernels::gpu::kToDevice)) {
-    return false;
-  }
-  for (int operand : instruction.operands) {
-    if (values_[operand].data == nullptr && BytesOf(operand) > 0) return false;
-  }
-  size_t bytes = 0;
-  for (int result : instruction.results) bytes += BytesOf(result);
-  return bytes <= kMaxPlanTimeBytes;
-}
-
-absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& call) {
-  call.prepared = true;
-  call.scratch_bytes = 0;
-  if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
-  absl::InlinedVector<TensorView, 8> outputs;
-  for (int number : instruction.results) outputs.push_back(view(number));
-  for (;;) {
-    // Only what is constant for the life of the program has data here.
-    absl::InlinedVector<TensorView, 8> weights;
-    for (int number : instruction.kernel_inputs) {
-      weights.push_back(number < 0 ? TensorView() : view(number));
-      if (number >= 0 && !program_.values[number].constant) weights.back().data = nullptr;
-    }
-    PrepareWeights store(instruction.kernel, *instruction.weights,
-                         std::span(weights.data(), weights.size()));
-    kernels::PrepareArgs args;
-    args.inputs = std::span<const TensorView>(weights.data(), weights.size());
-    args.outputs = std::span<const TensorView>(outputs.data(), outputs.size());
-    args.attrs = call.attrs.get();
-    args.device = &device_;
-    args.weights = &store;
-    // What it makes outlives the run: none of it is left out when that is cancelled.
-    const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
-    device_.parallel->set_cancel_flag(nullptr);
-    const kernels::KernelStatus status = instruction.kernel.prepare(args, call.state);
-    device_.parallel->set_cancel_flag(cancel);
-    if (!status.ok()) return program_.KernelError(instruction, status);
-    call.scratch_bytes = args.scratch_bytes;
-    // A kernel may keep the address of what it did not pack: with copies it prepares again.
-    bool copied = false;
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const int number = instruction.kernel_inputs[i];
-      if (number < 0 || program_.values[number].large == nullptr) continue;
-      if (store.packed(i)) {
-        if (instruction.packs_once) instruction.weights->Done(static_cast<int>(i));
-        continue;
-      }
-      if (instruction.kernel.reads_unaligned(i)) continue;
-      const absl::StatusOr<void*> data = program_.values[number].large->MakeAligned();
-      if (!data.ok()) return program_.Error(instruction, data.status());
-      copied = copied || values_[number].data != *data;
-      values_[number].data = *data;
-    }
-    if (!copied) return absl::OkStatus();
-    call.state = nullptr;
-  }
-}
-
-absl::Status Walk::RunKernel(const Instruction& instruction,
-                             const std::shared_ptr<const void>& attrs) {
-  absl::InlinedVector<TensorView, 8> inputs, outputs;
-  for (int number : instruction.kernel_inputs)
-    inputs.push_back(number < 0 ? TensorView() : view(number));
-  for (int number : instruction.results) {
-    absl::StatusOr<std::shared_ptr<std::byte>> memory =
-        program_.values[number].on_device ? AllocateOnDevice(*device_.gpu, BytesOf(number))
-                                          : AllocateAligned(BytesOf(number));
-    if (!memory.ok()) return program_.Error(instruction, memory.status());
-    values_[number].data = memory->get();
-    values_[number].owner = *std::move(memory);
-    outputs.push_back(view(number));
-  }
-  PreparedCall call;
-  call.attrs = attrs;
-  TENON_RETURN_IF_ERROR(PrepareKernel(instruction, call));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int number = instruction.kernel_inputs[i];
-    if (number >= 0) inputs[i] = view(number);
-  }
-  kernels::RunArgs args;
-  args.inputs = std::span<const TensorView>(inputs.data(), inputs.size());
-  args.outputs = std::span<const TensorView>(outputs.data(), outputs.size());
-  args.attrs = attrs.get();
-  args.device = &device_;
-  args.state = call.state.get();
-  const bool on_device = instruction.kernel.backend == kernels::Backend::kCuda;
-  std::shared_ptr<std::byte> scratch;
-  if (call.scratch_bytes > 0) {
-    if (on_device) {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateOnDevice(*device_.gpu, call.scratch_bytes));
-    } else {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(call.scratch_bytes));
-    }
-  }
-  args.scratch = scratch.get();
-  const int64_t start = profiler_ != nullptr ? Profiler::Now() : 0;
-  kernels::KernelStatus status = instruction.kernel.run(args);
-  if (on_device && status.ok()) status = device_.staging->Finish();
-  if (profiler_ != nullptr && on_device && status.ok()) status = device_.gpu->Synchronize();
-  if (profiler_ != nullptr) {
-    const int64_t end = Profiler::Now();
-    profiler_->Record(
-        profiler_->Find(DescribeCall(program_, instruction, args.inputs, args.outputs, args.attrs)),
-        start, end);
-  }
-  TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
-  return status.ok() ? absl::OkStatus() : program_.KernelError(instruction, status);
 }
 
 }  // namespace tenon

@@ -56,6 +56,21 @@ absl::Status WriteAll(int file, std::string_view text, const std::string& name) 
   return absl::OkStatus();
 }
 
+absl::Status CheckWritable(const std::string& path) {
+  struct stat old;
+  if (stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode)) {
+    if (S_ISDIR(old.st_mode)) errno = EISDIR;
+    const bool writable = !S_ISDIR(old.st_mode) && access(path.c_str(), W_OK) == 0;
+    return writable ? absl::OkStatus() : SystemError("cannot be opened for writing", path);
+  }
+  std::string temporary;
+  const int file = CreateBeside(TargetOf(path), temporary);
+  if (file < 0) return SystemError("cannot be created", path);
+  close(file);
+  unlink(temporary.c_str());
+  return absl::OkStatus();
+}
+
 absl::Status WriteFile(const std::string& path, std::string_view text) {
   struct stat old;
   const bool exists = stat(path.c_str(), &old) == 0;

@@ -14,6 +14,8 @@ namespace tenon {
 // the file that it names is replaced. A path that exists and is no regular file (a device, a pipe)
 // is written to directly. InvalidArgument, with the path and the reason, if it cannot be written.
 absl::Status WriteFile(const std::string& path, std::string_view text);
+// The same error, before there is anything to write: for what takes long to make. Leaves nothing.
+absl::Status CheckWritable(const std::string& path);
 // To a file that is open, which `name` stands for in messages.
 absl::Status WriteAll(int file, std::string_view text, const std::string& name);
 

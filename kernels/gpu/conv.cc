@@ -1,6 +1,7 @@
 // Host side of convolutions and pooling. A convolution is a product: of the images as they are for
 // a window of one element, otherwise of rows that hold what each output position sees.
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
@@ -79,12 +80,16 @@ KernelStatus PrepareConv(PrepareArgs& args, std::shared_ptr<KernelState>& out_st
   const int64_t depth = p.channels_per_group * p.window.size;
   state->product = attrs.group == 1 && depth > 0;
   state->pointwise = IsPointwise(p.window);
-  const int64_t image_bytes =
-      p.window.out_positions * depth * static_cast<int64_t>(SizeOf(p.dtype));
+  // Of two tensors' extents: it need not be a number.
+  int64_t image_bytes = 0;
+  const bool countable =
+      !__builtin_mul_overflow(p.window.out_positions, depth, &image_bytes) &&
+      !__builtin_mul_overflow(image_bytes, static_cast<int64_t>(SizeOf(p.dtype)), &image_bytes);
   state->row_images = std::clamp<int64_t>(kMostRowBytes / std::max<int64_t>(image_bytes, 1), 1,
                                           std::max<int64_t>(p.batch, 1));
   if (state->product && !state->pointwise) {
-    args.scratch_bytes = static_cast<size_t>(state->row_images * image_bytes);
+    args.scratch_bytes =
+        countable ? static_cast<size_t>(state->row_images * image_bytes) : SIZE_MAX;
   }
   out_state = std::move(state);
   return KernelStatus::Ok();

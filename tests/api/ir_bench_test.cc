@@ -161,6 +161,8 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
       {"a.onnx --time=-1", "--time is '-1'"},
       {"a.onnx --atol=nan", "--atol is 'nan'"},
       {"a.onnx --json", "--json needs a value"},
+      {"a.onnx --json=/nowhere/a.json", "/nowhere/a.json: cannot be created"},
+      {"a.onnx --json=tests", "tests: cannot be opened for writing: Is a directory"},
       {"a.onnx --thread=2", "did you mean '--threads'?"},
       {"a.onnx --precision=int4", "--precision is 'int4'"},
       {"a.onnx --pin=yes", "--pin takes no value"},

@@ -44,6 +44,15 @@ TEST_F(IrRun, WritesJsonOnly) {
   EXPECT_FALSE(json["rules"].empty());
 }
 
+TEST_F(IrRun, AFileThatCannotBeWrittenIsFoundBeforeTheRun) {
+  for (const std::string option : {"--json=", "--profile="}) {
+    const std::string file = "/nowhere/a.json";
+    EXPECT_EQ(Run("/nowhere/model.onnx " + option + file), 2);
+    EXPECT_THAT(err_, HasSubstr(file + ": cannot be created")) << option;
+    EXPECT_THAT(err_, Not(HasSubstr("model.onnx"))) << option;
+  }
+}
+
 TEST_F(IrRun, SaysWhyThereIsNoGpu) {
   const int status = Run(std::string(kModel) + "/model.onnx --runs=1 --device cuda");
   if (status == 0) GTEST_SKIP() << "there is a device";

@@ -214,6 +214,30 @@ TEST(DeviceProgramTest, ResultsAreWaitedForOnce) {
   EXPECT_EQ(device->log().Count(Call::Kind::kSynchronize), 1);
 }
 
+// The rows of what each window sees, of which there are more than can be counted.
+TEST(DeviceProgramTest, ScratchThatCannotBeCountedIsAnError) {
+  const std::string conv = Function(
+      "%x: tensor<?x1x?x?xf32, [\"B\", \"\", \"H\", \"W\"]>, "
+      "%w: tensor<1x1x?x?xf32, [\"\", \"\", \"K\", \"L\"]>",
+      "(tensor<?x1x?x?xf32, [\"B\", \"\", \"H\", \"W\"]>, "
+      "tensor<1x1x?x?xf32, [\"\", \"\", \"K\", \"L\"]>) -> "
+      "(tensor<?x1x?x?xf32, [\"B\", \"\", \"H - K + 1\", \"W - L + 1\"]>)",
+      R"ir(
+  %0 = nn.conv(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}> : (tensor<?x1x?x?xf32, ["B", "", "H", "W"]>, tensor<1x1x?x?xf32, ["", "", "K", "L"]>) -> tensor<?x1x?x?xf32, ["B", "", "H - K + 1", "W - L + 1"]>
+  func.return(%0) : (tensor<?x1x?x?xf32, ["B", "", "H - K + 1", "W - L + 1"]>) -> ()
+)ir");
+  const absl::StatusOr<Program> program = CompileForGpu(conv, std::make_shared<EmulatedDevice>());
+  ASSERT_TRUE(program.ok()) << program.status();
+  constexpr int64_t kSide = int64_t{1} << 22, kWindow = kSide / 2;
+  const std::vector<int64_t> x = {1, 1, kSide, kSide}, w = {1, 1, kWindow, kWindow};
+  Session session = program->NewSession();
+  // Nothing is read before it is prepared.
+  const kernels::TensorView views[] = {{nullptr, DType::kF32, x}, {nullptr, DType::kF32, w}};
+  const absl::Status status = session.OutputShapes(views).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_NE(status.message().find("cuda.conv needs more than"), std::string_view::npos) << status;
+}
+
 // A whole model, with inputs to run it on.
 class BertOnDevice : public ::testing::Test {
  protected:

@@ -24,6 +24,10 @@ int Fail(std::string_view program, const absl::Status& status,
   return absl::IsUnimplemented(status) ? kUnsupported : kBadInput;
 }
 
+absl::Status CheckReportFile(const std::string& file) {
+  return file.empty() || file == "-" ? absl::OkStatus() : CheckWritable(file);
+}
+
 absl::Status PrintReport(std::string_view text, std::string_view json,
                          const std::string& json_file) {
   PrintText(json_file == "-" ? json : text);

@@ -23,6 +23,9 @@ void PrintText(std::string_view text);  // on standard output
 int Fail(std::string_view program, const absl::Status& status,
          const std::vector<std::string>& errors = {});
 
+// Can a report, or what else a run ends with, go there? Asked before the run, which may take long.
+// An empty name and "-" are.
+absl::Status CheckReportFile(const std::string& file);
 // The text on standard output and the JSON in its file; the JSON alone where the file is "-". An
 // empty name is none.
 absl::Status PrintReport(std::string_view text, std::string_view json,

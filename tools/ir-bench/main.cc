@@ -31,6 +31,9 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kRun:
       break;
   }
+  if (absl::Status status = tools::CheckReportFile(options->json); !status.ok()) {
+    return Fail(status);
+  }
   std::vector<std::string> errors;
   const absl::StatusOr<Report> report = RunBench(*options, errors);
   if (!report.ok()) return Fail(report.status(), errors);

@@ -33,6 +33,9 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kRun:
       break;
   }
+  for (const std::string& file : {options->json, options->profile_file}) {
+    if (absl::Status status = tools::CheckReportFile(file); !status.ok()) return Fail(status);
+  }
   std::vector<std::string> errors;
   const absl::StatusOr<Report> report = RunModel(*options, errors);
   if (!report.ok()) return Fail(report.status(), errors);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kernels/gpu/emulator/launch.h"
 #include "kernels/half.h"
 
 #define __global__
@@ -23,12 +24,14 @@
 #define TENON_GRID_CONSTANT const
 #define TENON_DYNAMIC_SHARED_FLOATS(name) \
   float* name = ::tenon::kernels::gpu::emulator::DynamicShared()
-#define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)                         \
-  (static_cast<void>(stream),                                                                 \
-   ::tenon::kernels::gpu::emulator::Run(                                                      \
-       #kernel, reinterpret_cast<const void*>(kernel), static_cast<int64_t>(blocks),          \
-       static_cast<int64_t>(threads), static_cast<size_t>(shared), &(params), sizeof(params), \
-       [&] { (kernel)(params); }))
+#define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)                              \
+  ::tenon::kernels::gpu::emulator::Launch(                                                         \
+      stream, [given = params, grid = static_cast<int64_t>(blocks),                                \
+               block = static_cast<int64_t>(threads), bytes = static_cast<size_t>(shared)] {       \
+        ::tenon::kernels::gpu::emulator::Run(#kernel, reinterpret_cast<const void*>(kernel), grid, \
+                                             block, bytes, &given, sizeof(given),                  \
+                                             [&given] { (kernel)(given); });                       \
+      })
 #define TENON_ALLOW_SHARED(kernel, bytes)                                             \
   ::tenon::kernels::gpu::emulator::AllowShared(reinterpret_cast<const void*>(kernel), \
                                                static_cast<size_t>(bytes))
