@@ -112,6 +112,24 @@ class Rewriter {
   std::vector<Attribute> slots_;
 };
 
+// The neighbouring axes of `wide` whose extents multiply to each axis of `narrow`.
+std::optional<std::vector<Permutation>> AxesOf(Type narrow, Type wide) {
+  std::vector<Permutation> groups;
+  int64_t axis = 0;
+  for (DimExpr extent : narrow.dims()) {
+    Permutation group;
+    DimExpr product = DimExpr::Constant(narrow.context(), 1);
+    while (axis < wide.rank() && !(DimExpr::ProvablyEqual(product, extent) && !group.empty())) {
+      product = product * wide.dim(axis);
+      group.push_back(axis++);
+    }
+    if (group.empty() || !DimExpr::ProvablyEqual(product, extent)) return std::nullopt;
+    groups.push_back(std::move(group));
+  }
+  if (axis != wide.rank()) return std::nullopt;
+  return groups;
+}
+
 }  // namespace
 
 Permutation ChannelsLast(int64_t rank) {
@@ -209,6 +227,43 @@ std::optional<ChannelsLastForm> AlongAxes(Operation& op, int64_t rank) {
   if (!fits) return std::nullopt;
   form.slots = rewriter.Take();
   return form;
+}
+
+std::optional<PixelMove> ChannelsLastMove(Type x, Type split, std::span<const int64_t> perm,
+                                          Type result) {
+  if (!x.is_tensor() || !split.is_tensor() || !result.is_tensor() || x.rank() < 3 ||
+      result.rank() < 3) {
+    return std::nullopt;
+  }
+  std::vector<DimExpr> moved;
+  for (int64_t axis : perm) moved.push_back(split.dim(axis));
+  const auto from = AxesOf(x, split),
+             to = AxesOf(result, Type::Tensor(x.context(), x.dtype(), moved));
+  if (!from || !to || from->front() != Permutation{0} || to->front() != Permutation{0} ||
+      perm[0] != 0) {
+    return std::nullopt;
+  }
+  PixelMove move;
+  Permutation place(perm.size());  // of an axis of `split` where channels are last
+  for (int64_t axis : ChannelsLast(x.rank())) {
+    for (int64_t part : (*from)[static_cast<size_t>(axis)]) {
+      place[static_cast<size_t>(part)] = static_cast<int64_t>(move.split.size());
+      move.split.push_back(split.dim(part));
+    }
+  }
+  for (int64_t axis : ChannelsLast(result.rank())) {
+    for (int64_t part : (*to)[static_cast<size_t>(axis)]) {
+      move.perm.push_back(place[static_cast<size_t>(perm[static_cast<size_t>(part)])]);
+    }
+    move.joined.push_back(result.dim(axis));
+  }
+  const Permutation& channels = (*from)[1];
+  const bool keeps_channels = std::ranges::any_of((*to)[1], [&](int64_t part) {
+    const int64_t axis = perm[static_cast<size_t>(part)];
+    return !split.dim(axis).is_constant(1) && std::ranges::find(channels, axis) != channels.end();
+  });
+  if (!keeps_channels) return std::nullopt;
+  return move;
 }
 
 }  // namespace tenon

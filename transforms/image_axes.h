@@ -41,6 +41,18 @@ struct ChannelsLastForm {
 };
 std::optional<ChannelsLastForm> AlongAxes(Operation& op, int64_t rank);
 
+// A reshape of x that splits its axes, a transpose of that by `perm`, and a reshape of that to
+// `result` that joins axes: pixels and channels change places (depth to space, channel shuffle).
+// The same from channels last to channels last. Null where that is not what the reshapes do, where
+// the batch does not remain, or where no channels of x become channels of the result.
+struct PixelMove {
+  std::vector<DimExpr> split;
+  Permutation perm;
+  std::vector<DimExpr> joined;
+};
+std::optional<PixelMove> ChannelsLastMove(Type x, Type split, std::span<const int64_t> perm,
+                                          Type result);
+
 }  // namespace tenon
 
 #endif  // TENON_TRANSFORMS_IMAGE_AXES_H_

@@ -78,7 +78,10 @@ class Propagation {
     }
     if (IsImageOp(*op)) return VisitImageOp(op);
     if (op->id() == ten::TransposeOp::kId) return VisitTranspose(op);
-    if (op->id() == ten::ReshapeOp::kId) return VisitReshape(op);
+    if (op->id() == ten::ReshapeOp::kId) {
+      TENON_ASSIGN_OR_RETURN(const bool moved, VisitPixelMove(op));
+      return moved ? absl::OkStatus() : VisitReshape(op);
+    }
     if (WorksPerElement(*op) || op->id() == fused::GatedOp::kId) return VisitElementwise(op);
     return VisitAlongAxes(op);
   }
@@ -247,6 +250,38 @@ class Propagation {
       twins_.try_emplace(transpose.x().impl(), Twin{op->result()});
     }
     return absl::OkStatus();
+  }
+
+  // A reshape, a transpose and this reshape, by which pixels and channels change places.
+  absl::StatusOr<bool> VisitPixelMove(Operation* op) {
+    const ten::TransposeOp transpose = DefinedBy<ten::TransposeOp>(op->operand(0));
+    if (!transpose || !transpose.out().has_one_use()) return false;
+    const ten::ReshapeOp split = DefinedBy<ten::ReshapeOp>(transpose.x());
+    if (!split || !IsBorn(split.x())) return false;
+    const Value x = split.x();
+    const Type type = op->result().type();
+    const std::optional<PixelMove> move =
+        ChannelsLastMove(x.type(), split.out().type(), transpose.perm(), type);
+    if (!move) return false;
+    OpBuilder builder = OpBuilder::Before(op);
+    TENON_ASSIGN_OR_RETURN(
+        const ten::ReshapeOp wide,
+        ten::ReshapeOp::Create(builder, op->location(), Find(x)->value, {.shape = move->split}));
+    TENON_ASSIGN_OR_RETURN(
+        const ten::TransposeOp moved,
+        ten::TransposeOp::Create(builder, op->location(), wide.out(), {.perm = move->perm}));
+    TENON_ASSIGN_OR_RETURN(
+        const ten::ReshapeOp joined,
+        ten::ReshapeOp::Create(builder, op->location(), moved.out(), {.shape = move->joined}));
+    TENON_ASSIGN_OR_RETURN(const Value result, MakePermuted(builder, op->location(), joined.out(),
+                                                            ChannelsFirst(type.rank())));
+    if (result.type() != type) return absl::InternalError("a move of pixels has another type");
+    op->result().ReplaceAllUsesWith(result);
+    twins_[result.impl()] = {joined.out(), true, true};
+    for (Operation* replaced : {split.op(), transpose.op(), op}) candidates_.push_back(replaced);
+    ++moved_;
+    context_.statistics->Add("pixels-moved");
+    return true;
   }
 
   // [N, C, spatial…] to [N, C, others…].

@@ -23,14 +23,14 @@ constexpr StandardPipeline kPipelines[] = {
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
      "fuse{before=packing},hoist-slices,fuse{from=packing},canonicalize,"
-     "fuse{rules=attention,packing},classify-masks,propagate-layout,"
+     "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
      "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
      "fuse{before=packing},hoist-slices,fuse{from=packing},canonicalize,"
-     "fuse{rules=attention,packing},classify-masks,"
+     "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
      "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},

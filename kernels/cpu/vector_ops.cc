@@ -43,6 +43,7 @@ VectorOps MakeTable() {
   ops.softmax = Softmax;
   ops.log_softmax = LogSoftmax;
   ops.norm = Norm;
+  ops.weighted_sum = WeightedSum;
   ops.rotate = Rotate;
   return ops;
 }

@@ -79,6 +79,9 @@ struct VectorOps {
   void (*softmax)(const float* x, float* y, int64_t n);
   void (*log_softmax)(const float* x, float* y, int64_t n);
   void (*norm)(const NormRows& rows);
+  // y = the sum of weights[t] * x[t] over `count` rows of n elements; y is none of them.
+  void (*weighted_sum)(const float* const* x, const float* weights, int64_t count, float* y,
+                       int64_t n);
   // y = x * cos + rotate(x) * sin for a row of n elements, in halves or in neighbouring pairs; y is
   // not x.
   void (*rotate)(const float* x, const float* cos, const float* sin, float* y, int64_t n,

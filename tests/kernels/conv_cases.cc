@@ -119,6 +119,33 @@ Case BatchNorm(Random& random) {
               {F32(shape)}, MakeAttrs(nn::BatchNormAttrs()));
 }
 
+// Up to three axes change, by any mode, with channels behind them or not.
+Case Resize(Random& random) {
+  ten::ResizeAttrs attrs;
+  attrs.mode = static_cast<ten::ResizeMode>(random.Int(0, 2));
+  attrs.coordinate_mode = static_cast<ten::ResizeCoordinateMode>(random.Int(0, 4));
+  attrs.nearest_mode = static_cast<ten::ResizeNearestMode>(random.Int(0, 3));
+  attrs.antialias = attrs.mode != ten::ResizeMode::kNearest && random.Chance(25);
+  attrs.exclude_outside = attrs.mode == ten::ResizeMode::kCubic && random.Chance(25);
+  const size_t axes = random.Chance(70) ? 2 : random.Chance(50) ? 1 : 3;
+  Shape x = {random.Int(1, 2), random.Int(1, 3)};
+  Shape out = x;
+  for (size_t i = 0; i < axes; ++i) {
+    x.push_back(random.Int(1, 9));
+    out.push_back(random.Chance(40) ? 2 * x.back() : random.Int(1, 19));
+  }
+  if (random.Chance(50)) {
+    x.push_back(random.Int(1, 70));
+    out.push_back(x.back());
+  }
+  if (random.Chance(30)) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      attrs.scales.push_back(static_cast<float>(out[i]) / static_cast<float>(x[i]));
+    }
+  }
+  return Make({random.Floats(x)}, {F32(out)}, MakeAttrs(attrs));
+}
+
 }  // namespace
 
 GeneratorsByOp ConvCases() {
@@ -128,6 +155,7 @@ GeneratorsByOp ConvCases() {
       {"nn.batch_norm", BatchNorm},
       {"nn.conv", Conv},
       {"nn.max_pool", Pool<nn::MaxPoolAttrs>()},
+      {"ten.resize", Resize},
   };
 }
 

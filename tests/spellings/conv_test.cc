@@ -142,10 +142,35 @@ const Spelling kConvs[] = {
        V x = g.Op("Pad", {X(g), g.Index({0, 0, 1, 1, 0, 0, 1, 1})});
        g.Out(Op(g, "Relu", g.Op("Conv", {x, g.Param({kM, kC, 3, 3}), g.Param({kM})})));
      }},
-    {"ConvTransposeBatchNorm", "nn.conv_transpose",
+    {"ConvTransposeBatchNorm", "nn.conv ten.reshape ten.reshape ten.transpose",
      [](Graph& g) { g.Out(BatchNorm(g, ConvTranspose(g, X(g), false))); }},
-    {"ConvTransposeBiasBatchNorm", "nn.conv_transpose",
+    {"ConvTransposeBiasBatchNorm", "nn.conv ten.reshape ten.reshape ten.transpose",
      [](Graph& g) { g.Out(BatchNorm(g, ConvTranspose(g, X(g), true))); }},
+    {"ConvTransposeRelu", "fused.conv ten.reshape ten.reshape ten.slice ten.transpose",
+     [](Graph& g) {
+       V y = g.Op("ConvTranspose", {X(g), g.Param({kC, kM, 4, 4}, -0.4, 0.4), g.Param({kM})},
+                  {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
+       g.Out(Op(g, "Relu", y));
+     }},
+    {"ConvTransposeOddWindow", "nn.conv ten.reshape ten.reshape ten.slice ten.transpose",
+     [](Graph& g) {
+       V y = g.Op(
+           "ConvTranspose", {X(g), g.Param({kC, kM, 3, 5}, -0.4, 0.4)},
+           {{"strides", Ints{2, 3}}, {"pads", Ints{1, 4, 0, 2}}, {"output_padding", Ints{1, 2}}});
+       g.Out(y);
+     }},
+    {"ConvTransposeOfGroups", "nn.conv ten.reshape ten.reshape ten.slice ten.transpose",
+     [](Graph& g) {
+       V y = g.Op("ConvTranspose", {g.In({B(), kC, 9}), g.Param({kC, 3, 3}), g.Param({6})},
+                  {{"strides", Ints{2}}, {"pads", Ints{1, 1}}, {"group", 2}});
+       g.Out(y);
+     }},
+    {"ConvTransposeWithGaps", "nn.conv",
+     [](Graph& g) {
+       V y = g.Op("ConvTranspose", {X(g), g.Param({kC, kM, 3, 2})},
+                  {{"dilations", Ints{2, 3}}, {"pads", Ints{1, 0, 2, 3}}});
+       g.Out(y);
+     }},
     {"DepthwiseBatchNormSilu", "fused.conv",
      [](Graph& g) {
        V y = g.Op("Conv", {X(g), g.Param({kC, 1, 3, 3})}, {{"group", kC}});

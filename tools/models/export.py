@@ -29,6 +29,7 @@ import onnx
 import torch
 
 import families
+import families_images
 import families_sizes
 import families_wide
 
@@ -48,8 +49,9 @@ FULL = {
     "efficientnet_b0": "tv_efficientnet_b0.eager.ts17",
 }
 SIZES = {name: f"{name}.sdpa.{'dyn18' if name in families_sizes.DYNAMO else 'ts17'}"
-         for name in [*families_sizes.FAMILIES, *families_wide.FAMILIES]}
-KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES, **families_wide.FAMILIES}
+         for name in [*families_sizes.FAMILIES, *families_wide.FAMILIES, *families_images.FAMILIES]}
+KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES, **families_wide.FAMILIES,
+         **families_images.FAMILIES}
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 
 

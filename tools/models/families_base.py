@@ -84,7 +84,7 @@ def randomize(model):
 def calibrate(model, inputs):
     """Gives batch norms the statistics of what reaches them: with others, a deep network of random weights has outputs
     that vanish or overflow, and comparing them shows nothing."""
-    norms = [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    norms = [module for module in model.modules() if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
     if not norms:
         return
     for module in norms:
