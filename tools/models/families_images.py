@@ -275,7 +275,7 @@ FAMILIES = {
     "mobilenet_v2_320": torchvision(V.mobilenet_v2, side=320),
     "deeplabv3_mobilenet": segmentation(V.segmentation.deeplabv3_mobilenet_v3_large, 320),
     "fcn_resnet50": segmentation(V.segmentation.fcn_resnet50, 256),
-    "unet": on_images(UNet, 3, 256, 256),
+    "unet_256": on_images(UNet, 3, 256, 256),
     "dcgan": on_images(Generator, 128, 1, 1),
     "espcn": on_images(espcn, 1, 240, 320),
     "edsr": on_images(Edsr, 3, 96, 96),
