@@ -82,8 +82,6 @@ void PointwiseEmitter::Instruction(const VectorNode& n, const Xmm& to, const Xmm
       return vscalefps(to, x, last);
     case VectorOp::kSqrt:
       return vsqrtps(to, last);
-    case VectorOp::kToInt:
-      return vcvtps2dq(to, last);
     case VectorOp::kFromInt:
       return vcvtdq2ps(to, last);
     case VectorOp::kRound:

@@ -83,7 +83,11 @@ class Maker {
 
   int Exp(int x) {
     const int clamped = Clamp(x, -104.0f, 89.5f);
-    const int n = Node(Op::kRound, Mul(clamped, Const(1.44269504088896341f)));
+    const int log2e = Const(1.44269504088896341f);
+    // In narrow vectors, a sum with n + 254 in its lowest bits.
+    const int shift = wide_ ? -1 : Const(12582912.0f + 254);
+    const int sum = wide_ ? -1 : Fma(clamped, log2e, shift);
+    const int n = wide_ ? Node(Op::kRound, Mul(clamped, log2e)) : Sub(sum, shift);
     int r = Fma(n, Const(-0.693145751953125f), clamped);
     r = Fma(n, Const(-1.428606820309417e-6f), r);
     int p = Polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
@@ -91,15 +95,13 @@ class Maker {
     p = Add(Fma(p, Mul(r, r), r), Const(1.0f));
     if (wide_) return Node(Op::kScale, p, n);
     // Two factors, because 2^n itself may not be representable. A NaN is in p.
-    const int exponent = Node(Op::kToInt, n);
-    const int half = Node(Op::kShiftRight, exponent, -1, -1, 1);
-    const int rest = Node(Op::kSubInt, exponent, half);
-    return Mul(Mul(p, PowerOfTwo(half)), PowerOfTwo(rest));
+    const int half = Node(Op::kShiftRight, sum, -1, -1, 1);
+    const int rest = Node(Op::kSubInt, sum, half);
+    return Mul(Mul(p, PowerOfBits(half)), PowerOfBits(rest));
   }
 
-  int PowerOfTwo(int n) {
-    return Node(Op::kShiftLeft, Node(Op::kAddInt, n, Bits(127)), -1, -1, 23);
-  }
+  // 2^(n - 127) for the n in the lowest bits.
+  int PowerOfBits(int bits) { return Node(Op::kShiftLeft, bits, -1, -1, 23); }
 
   // May exceed 1 by a unit in the last place.
   int NearlyErf(int x) {

@@ -32,7 +32,6 @@ enum class VectorOp : uint8_t {
   kSubInt,
   kShiftLeft,   // imm
   kShiftRight,  // imm, arithmetic
-  kToInt,       // to nearest
   kFromInt,
   kScale,    // a * 2^b for integral b, rounded once; 512-bit vectors only
   kCompare,  // imm: the predicate of vcmpps; a mask
