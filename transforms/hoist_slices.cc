@@ -53,16 +53,9 @@ class Hoisting {
  public:
   Hoisting(Block& block, PassContext& context) : block_(block), context_(context) {}
 
+  // What is made may be cut along another axis as well.
   void Visit(Operation* op) {
-    const std::optional<Pick> pick = JoinedPick(*op);
-    if (!pick) return;
-    const DimExpr extent = op->result().type().dim(pick->axis);
-    if (!Pays(pick->count, extent)) return;
-    const std::optional<SlicedForm> form = FormOfSlices(
-        *op, {.axis = pick->axis, .count = pick->count, .is_tail = pick->IsTail(extent)});
-    if (!form || !ReadsSlicesOnly(*op, *form)) return;
-    if (pick->rows && !WorksOnRows(*op, *form)) return;
-    Remake(op, *form, *pick);
+    while (op != nullptr) op = OnSlices(op);
   }
 
   // Removes what only attempts needed.
@@ -75,6 +68,19 @@ class Hoisting {
   bool changed() const { return changed_; }
 
  private:
+  // The operation on the slices that are read of it, in its place; null if it stays.
+  Operation* OnSlices(Operation* op) {
+    const std::optional<Pick> pick = JoinedPick(*op);
+    if (!pick) return nullptr;
+    const DimExpr extent = op->result().type().dim(pick->axis);
+    if (!Pays(pick->count, extent)) return nullptr;
+    const std::optional<SlicedForm> form = FormOfSlices(
+        *op, {.axis = pick->axis, .count = pick->count, .is_tail = pick->IsTail(extent)});
+    if (!form || !ReadsSlicesOnly(*op, *form)) return nullptr;
+    if (pick->rows && !WorksOnRows(*op, *form)) return nullptr;
+    return Remake(op, *form, *pick);
+  }
+
   struct Replacement {
     Value from;
     Pick pick;
@@ -169,14 +175,14 @@ class Hoisting {
     }
   }
 
-  void Remake(Operation* op, const SlicedForm& form, const Pick& pick) {
+  Operation* Remake(Operation* op, const SlicedForm& form, const Pick& pick) {
     OpBuilder builder = OpBuilder::Before(op);
     Attempt attempt;
-    if (pick.rows && !FindNeeded(pick.rows, op, attempt.needed)) return;
+    if (pick.rows && !FindNeeded(pick.rows, op, attempt.needed)) return nullptr;
     const absl::StatusOr<Operation*> small = MakeSmall(builder, op, form, pick, attempt);
     if (!small.ok() || !Replace(builder, op, *small, form, pick, attempt)) {
       for (auto it = attempt.made.rbegin(); it != attempt.made.rend(); ++it) (*it)->Erase();
-      return;
+      return nullptr;
     }
     for (Operation* needed : attempt.needed) MoveUp(needed);
     for (Operation* later : attempt.later) later->MoveBefore(attempt.made.front());
@@ -198,6 +204,7 @@ class Hoisting {
     op->Erase();
     changed_ = true;
     context_.statistics->Add("slices-hoisted");
+    return *small;
   }
 
   // Reshapes that put the axis back, which `taken` has not, become `slices`.

@@ -22,17 +22,17 @@ constexpr StandardPipeline kPipelines[] = {
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
-     "fuse{before=packing},hoist-slices,fuse{from=packing},canonicalize,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},canonicalize,"
      "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,propagate-layout,"
-     "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
+     "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,hoist-slices,"
      "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
-     "fuse{before=packing},hoist-slices,fuse{from=packing},canonicalize,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},canonicalize,"
      "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
-     "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,"
+     "canonicalize,fuse{rules=gated,linear,skip,epilogue},compose-movement,hoist-slices,"
      "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      TENON_LOWERING_FOLDS ",lower-to-kernels,plan-memory"},
