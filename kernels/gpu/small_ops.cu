@@ -45,7 +45,10 @@ __device__ inline T FromCompute(C v) {
   }
 }
 
-// One thread a result, or one warp a result where there is much to reduce.
+// Few results of much are a block's each.
+constexpr int64_t kMuch = 1024, kFewResults = 2048;
+
+// One thread a result, one warp where there is more to reduce, or the whole block.
 template <typename T, typename C, int kLanes>
 __global__ void __launch_bounds__(kThreads) Reduce(TENON_GRID_CONSTANT ReduceParams p) {
   const Reducer<C> reduce = {p.kind};
@@ -61,7 +64,17 @@ __global__ void __launch_bounds__(kThreads) Reduce(TENON_GRID_CONSTANT ReducePar
         v = reduce.Join(v, reduce.Take(static_cast<C>(Widen(in[Locate(p.reduced, j).at[0]]))));
       }
     }
-    for (int d = kLanes / 2; d > 0; d /= 2) v = reduce.Join(v, __shfl_xor_sync(kAllLanes, v, d));
+    for (int d = (kLanes < kWarp ? kLanes : kWarp) / 2; d > 0; d /= 2) {
+      v = reduce.Join(v, __shfl_xor_sync(kAllLanes, v, d));
+    }
+    if constexpr (kLanes > kWarp) {
+      __shared__ C parts[kThreads / kWarp];
+      __syncthreads();  // those before are no longer read
+      if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = v;
+      __syncthreads();
+      v = parts[0];
+      for (int w = 1; w < kThreads / kWarp; ++w) v = reduce.Join(v, parts[w]);
+    }
     if (lane == 0 && i < p.n) {
       static_cast<T*>(p.out)[i] = FromCompute<T>(reduce.Finish(v, p.count));
     }
@@ -72,6 +85,8 @@ template <typename T, typename C>
 void LaunchReduce(StreamHandle stream, const ReduceParams& p) {
   if (p.count < kWarp) {
     TENON_LAUNCH((Reduce<T, C, 1>), BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
+  } else if (p.count >= kMuch && p.n <= kFewResults) {
+    TENON_LAUNCH((Reduce<T, C, kThreads>), BlocksFor(p.n, 1), kThreads, 0, stream, p);
   } else {
     TENON_LAUNCH((Reduce<T, C, kWarp>), BlocksFor(p.n, kThreads / kWarp), kThreads, 0, stream, p);
   }

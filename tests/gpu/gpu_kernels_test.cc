@@ -267,6 +267,27 @@ TEST(GpuKernelTest, AnIndexOutOfRangeIsReportedAndNotRead) {
   EXPECT_EQ(right.results()[0].values<float>(), (std::vector<float>{4, 5, 6, 1, 2, 3, 1, 2, 3}));
 }
 
+TEST(GpuKernelTest, FewReductionsOfMuchAreABlocksEach) {
+  for (const char* op : {"ten.reduce_sum", "ten.reduce_max"}) {
+    for (DType dtype : {DType::kF32, DType::kF16, DType::kI64}) {
+      SCOPED_TRACE(std::string(op) + " " + Name(dtype));
+      Random random(7);
+      Case c;
+      c.inputs = {random.Floats({2, 1500, 3})};
+      c.outputs = {Tensor(DType::kF32, {2, 1, 3})};
+      c.attrs = std::string_view(op) == "ten.reduce_sum"
+                    ? MakeAttrs(ten::ReduceSumAttrs{.axes = {1}, .keepdims = true})
+                    : MakeAttrs(ten::ReduceMaxAttrs{.axes = {1}, .keepdims = true});
+      c = WithElements(c, dtype);
+      ASSERT_TRUE(RunCase(*ReferenceOf(op), c).ok());
+      gpu::testing::EmulatedDevice device;
+      OnDevice run(device, GpuRegistry().Find(op)[0], c);
+      ASSERT_TRUE(run.Run().ok());
+      EXPECT_TRUE(Same(run.results()[0], c.outputs[0]));
+    }
+  }
+}
+
 // The kernel for products that the library does not do, against the loops of the emulated device.
 TEST(MatMulTest, AgreesWithLoops) {
   gpu::testing::EmulatedDevice device;
