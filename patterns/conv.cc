@@ -201,6 +201,116 @@ Rule ConvOfPad() {
       .Replace(nn::Conv(x, w, b, made));
 }
 
+// The elements [first, last] of a window's axis, without those at its ends that meet the padding
+// wherever the window stands.
+struct Taps {
+  int64_t first, last;
+};
+
+// Of each spatial axis; null where an extent is not known, or nothing can be left out.
+std::optional<std::vector<Taps>> SeenTaps(Value conv, Value x, Value w, const I64s& strides,
+                                          const I64s& pads, const I64s& dilations) {
+  if (!x.type().is_tensor() || !w.type().is_tensor() || !conv.type().is_tensor()) {
+    return std::nullopt;
+  }
+  std::vector<Taps> taps;
+  bool leaves_out = false;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i + 2);
+    const DimExpr in = x.type().dim(axis), out = conv.type().dim(axis), k = w.type().dim(axis);
+    if (!in.is_constant() || !out.is_constant() || !k.is_constant()) return std::nullopt;
+    const int64_t last = k.constant() - 1, begin = pads[i], end = pads[strides.size() + i];
+    const auto is_seen = [&](int64_t tap) {
+      for (int64_t o = 0; o < out.constant(); ++o) {
+        const int64_t at = o * strides[i] - begin + tap * dilations[i];
+        if (at >= 0 && at < in.constant()) return true;
+      }
+      return false;
+    };
+    // What is left out leaves no less padding than 0.
+    Taps seen = {0, last};
+    while (seen.first < last && (seen.first + 1) * dilations[i] <= begin && !is_seen(seen.first)) {
+      ++seen.first;
+    }
+    while (seen.last > seen.first && (last - seen.last + 1) * dilations[i] <= end &&
+           !is_seen(seen.last)) {
+      --seen.last;
+    }
+    leaves_out |= seen.first > 0 || seen.last < last;
+    taps.push_back(seen);
+  }
+  if (!leaves_out) return std::nullopt;
+  return taps;
+}
+
+bool HasUnseenTaps(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
+                   const I64s& dilations) {
+  return SeenTaps(conv, x, w, strides, pads, dilations).has_value();
+}
+
+std::optional<I64s> WindowAxes(Value w) {
+  I64s axes;
+  for (int64_t axis = 2; axis < w.type().rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+std::optional<I64s> WindowSteps(Value w) {
+  return I64s(static_cast<size_t>(w.type().rank() - 2), 1);
+}
+
+std::optional<Dims> TapStarts(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
+                              const I64s& dilations) {
+  const auto taps = SeenTaps(conv, x, w, strides, pads, dilations);
+  if (!taps) return std::nullopt;
+  Dims starts;
+  for (const Taps& t : *taps) starts.push_back(DimExpr::Constant(w.type().context(), t.first));
+  return starts;
+}
+
+std::optional<Dims> TapEnds(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
+                            const I64s& dilations) {
+  const auto taps = SeenTaps(conv, x, w, strides, pads, dilations);
+  if (!taps) return std::nullopt;
+  Dims ends;
+  for (const Taps& t : *taps) ends.push_back(DimExpr::Constant(w.type().context(), t.last + 1));
+  return ends;
+}
+
+std::optional<I64s> PadsOfSeenTaps(Value conv, Value x, Value w, const I64s& strides,
+                                   const I64s& pads, const I64s& dilations) {
+  const auto taps = SeenTaps(conv, x, w, strides, pads, dilations);
+  if (!taps) return std::nullopt;
+  I64s left = pads;
+  for (size_t i = 0; i < taps->size(); ++i) {
+    const int64_t last = w.type().dim(static_cast<int64_t>(i + 2)).constant() - 1;
+    left[i] -= (*taps)[i].first * dilations[i];
+    left[taps->size() + i] -= (last - (*taps)[i].last) * dilations[i];
+  }
+  return left;
+}
+
+// Dilated windows that are larger than the image, as in pyramids of them for segmentation.
+Rule ConvUnseenTaps() {
+  ConvAttrs a;
+  Val x("x"), w = Const("w"), b("b");
+  nn::ConvArgs args = a.args();
+  args.auto_pad = "NOTSET";
+  Val conv = nn::Conv(x, w, Maybe(b), args);
+  nn::ConvArgs made = args;
+  made.pads = Compute(PadsOfSeenTaps, conv, x, w, a.strides, a.pads, a.dilations);
+  Val seen = Slice(w, {.axes = Compute(WindowAxes, w),
+                       .starts = Compute(TapStarts, conv, x, w, a.strides, a.pads, a.dilations),
+                       .ends = Compute(TapEnds, conv, x, w, a.strides, a.pads, a.dilations),
+                       .steps = Compute(WindowSteps, w)});
+  return Rule("conv-unseen-taps")
+      .Summary("elements at the ends of a window that only ever meet padding are left out")
+      .Match(conv)
+      .Where(If("elements of the window only meet padding", HasUnseenTaps, conv, x, w, a.strides,
+                a.pads, a.dilations))
+      .Replace(nn::Conv(x, seen, b, made))
+      .Lowers("elements of windows");
+}
+
 Rule ConvResidual() {
   ConvAttrs a;
   Val x("x"), w("w"), b("b"), residual("residual");
@@ -241,6 +351,7 @@ RuleSet ConvRules() {
           ConvTransposeBatchNorm("conv-transpose-batch-norm", false),
           ConvTransposeBatchNorm("conv-transpose-bias-batch-norm", true),
           ConvOfPad(),
+          ConvUnseenTaps(),
           ConvScale("conv-scale", false),
           ConvScale("conv-bias-scale", true),
           ConvBias("conv-bias", false),
