@@ -92,6 +92,35 @@ Kernel NormKernel(const char* op, const char* name) {
           .inplace_mask = kSkip ? 3u : 1u};
 }
 
+// Channels are neighbours: factors and offsets of some of them, then all rows.
+void BatchNormRows(const RunArgs& args, int64_t begin, int64_t end) {
+  constexpr int64_t kColumns = 256;
+  const TensorView& x = args.inputs[0];
+  const float *scale = args.inputs[1].as<float>(), *bias = args.inputs[2].as<float>();
+  const float *mean = args.inputs[3].as<float>(), *var = args.inputs[4].as<float>();
+  const float epsilon = args.get<nn::BatchNormAttrs>().epsilon;
+  const int64_t channels = x.shape[1];
+  const auto of = [](cpu::BinaryOp op) {
+    return cpu::GetVectorOps().binary[static_cast<int>(op)][static_cast<int>(cpu::BinaryForm::kVV)];
+  };
+  float factors[kColumns], offsets[kColumns];
+  for (int64_t first = 0; first < channels; first += kColumns) {
+    const int64_t columns = std::min(kColumns, channels - first);
+    for (int64_t i = 0; i < columns; ++i) {
+      const int64_t c = first + i;
+      const double factor = scale[c] / std::sqrt(static_cast<double>(var[c]) + epsilon);
+      factors[i] = static_cast<float>(factor);
+      offsets[i] = static_cast<float>(bias[c] - mean[c] * factor);
+    }
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * channels + first;
+      float* to = args.outputs[0].as<float>() + at;
+      of(cpu::BinaryOp::kMul)(x.as<float>() + at, factors, to, columns);
+      of(cpu::BinaryOp::kAdd)(to, offsets, to, columns);
+    }
+  }
+}
+
 KernelStatus BatchNorm(const RunArgs& args) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   if (x.numel() == 0) return KernelStatus::Ok();
@@ -99,6 +128,11 @@ KernelStatus BatchNorm(const RunArgs& args) {
   const float *mean = args.inputs[3].as<float>(), *var = args.inputs[4].as<float>();
   const float epsilon = args.get<nn::BatchNormAttrs>().epsilon;
   const int64_t channels = x.shape[1], inner = Product(x.shape.subspan(2));
+  if (inner == 1) {
+    (*args.device->parallel)(x.shape[0], cpu::RowGrain(channels),
+                             [&](int64_t b, int64_t e) { BatchNormRows(args, b, e); });
+    return KernelStatus::Ok();
+  }
   (*args.device->parallel)(x.shape[0] * channels, cpu::RowGrain(inner), [&](int64_t b, int64_t e) {
     for (int64_t plane = b; plane < e; ++plane) {
       const int64_t c = plane % channels;
