@@ -163,6 +163,21 @@ Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file =
       .Lowers("batch norms");
 }
 
+// One that no convolution takes: by elements, which fuse, and whatever the layout.
+Rule BatchNormAlone() {
+  Val x("x");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Val norm = BatchNorm(x, scale, bias, mean, var, {.epsilon = epsilon});
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  auto by_channel = [&](Val v) { return Reshape(v, {.shape = Compute(ChannelShape, norm)}); };
+  return Rule("batch-norm-by-elements")
+      .Summary("batch_norm(x) with known statistics = x * k + offset")
+      .Match(norm)
+      .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
+      .Lowers("batch norms");
+}
+
 // Are only spatial axes padded, by known numbers?
 bool PadsSpace(const Dims& pads) {
   const size_t rank = pads.size() / 2;
@@ -350,6 +365,7 @@ RuleSet ConvRules() {
           ConvBatchNorm("conv-bias-batch-norm", true),
           ConvTransposeBatchNorm("conv-transpose-batch-norm", false),
           ConvTransposeBatchNorm("conv-transpose-bias-batch-norm", true),
+          BatchNormAlone(),
           ConvOfPad(),
           ConvUnseenTaps(),
           ConvScale("conv-scale", false),

@@ -43,6 +43,12 @@ bool WorksPerElement(const Operation& op) {
 
 bool IsOne(Type type) { return type.is_static() && type.num_elements() == 1; }
 
+// Is there no other order of its elements, wherever its axes go?
+bool HasOneAxis(Type type) {
+  return std::count_if(type.dims().begin(), type.dims().end(),
+                       [](DimExpr d) { return !d.is_constant(1); }) <= 1;
+}
+
 bool IsKnown(Type type) {
   return std::none_of(type.dims().begin(), type.dims().end(),
                       [](DimExpr d) { return d.is_unknown(); });
@@ -312,7 +318,7 @@ class Propagation {
         return absl::OkStatus();
       }
       if (value.type().rank() < rank || IsOne(value.type())) {
-        transposed += !IsConstant(value) && !IsOne(value.type());
+        transposed += !IsConstant(value) && !HasOneAxis(value.type());
         continue;
       }
       const Twin* twin = Find(value);

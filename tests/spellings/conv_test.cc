@@ -181,7 +181,7 @@ const Spelling kConvs[] = {
        V y = g.Op("Conv", {g.In({B(), kC, 9}), g.Param({kM, kC, 3}), g.Param({kM})});
        g.Out(Op(g, "Relu", BatchNorm(g, y)));
      }},
-    {"BatchNormReluConv", "nn.batch_norm nn.conv ten.relu ten.transpose",
+    {"BatchNormReluConv", "!nn.batch_norm",
      [](Graph& g) { g.Out(Conv(g, Op(g, "Relu", BatchNorm(g, X(g), kC)))); }},
     {"NhwcSandwich", "fused.conv nn.conv",
      [](Graph& g) {
