@@ -72,6 +72,7 @@ constexpr ProductOp kProducts[] = {
     {"fused.attention", FusedAttentionFlops},
     {"nn.attention", NnAttentionFlops},
     {"nn.recurrence", RecurrenceFlops},
+    {"fused.expert_linear", LinearFlops},
 };
 
 constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "ten.gather_nd",

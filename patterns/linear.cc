@@ -72,6 +72,29 @@ Rule LinearFromMatmul() {
       .RequireKernel();
 }
 
+// A matrix for each row, named by its index.
+Rule ExpertLinear(const char* name, bool row_first, bool transpose_b,
+                  const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), w = Const("w"), index("index");
+  Dim R("R"), E("E"), K("K"), N("N");
+  Val matrices = Gather(w, index, {.axis = 0});
+  // Multiplied from the left, w has a row for each column of the result.
+  const bool transposed = !row_first || transpose_b;
+  Val root = row_first ? Matmul(x, matrices, {.transpose_b = transpose_b}) : Matmul(matrices, x);
+  Val rows = Reshape(x, {.shape = {R, K}});
+  Val made = fused::ExpertLinear(rows, w, index, {.transpose_w = transposed});
+  return Rule(name, file, line)
+      .Summary("a product with gathered matrices, one for each row, without copies of them")
+      .Match(root)
+      .Where(IsFloat(x) && ShapeIs(index, {R}) &&
+             (row_first ? ShapeIs(x, {R, 1, K}) : ShapeIs(x, {R, K, 1})) &&
+             (transposed ? ShapeIs(w, {E, N, K}) : ShapeIs(w, {E, K, N})))
+      .Replace(row_first ? Reshape(made, {.shape = {R, 1, N}})
+                         : Reshape(made, {.shape = {R, N, 1}}))
+      .Lowers("copies of gathered matrices")
+      .RequireKernel();
+}
+
 Rule LinearOfTransposed() {
   Val x("x"), w = Const("w");
   Attr<bool> transpose("transpose");
@@ -296,6 +319,9 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
 RuleSet LinearRules() {
   return {LinearFromMatmul(),
           LinearOfTransposed(),
+          ExpertLinear("expert-linear", true, false),
+          ExpertLinear("expert-linear-transposed", true, true),
+          ExpertLinear("expert-linear-column", false, false),
           LinearBias(),
           LinearBiasOfHeads(),
           LinearSecondBias(),

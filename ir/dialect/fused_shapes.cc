@@ -29,6 +29,23 @@ absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, x.dtype(), dims);
 }
 
+absl::Status InferExpertLinear(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), w = c.operand(1);
+  if (!x.is_tensor() || !w.is_tensor()) {
+    return SetResult(results, Type::Unranked(c.context, x.dtype()));
+  }
+  TENON_RETURN_IF_ERROR(CheckRank(c, "x", x, 2));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, 3));
+  TENON_RETURN_IF_ERROR(CheckVector(c, "index", c.operand(2), x.dim(0)));
+  if (x.dtype() != w.dtype()) return c.Error("x and w must be of the same element type");
+  const bool transposed = InferBool(c, "transpose_w");
+  TENON_RETURN_IF_ERROR(
+      MergeEqual(c, x.dim(1), w.dim(transposed ? 2 : 1), "the columns of x and what w takes")
+          .status());
+  const DimExpr dims[] = {x.dim(0), w.dim(transposed ? 1 : 2)};
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
 absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results) {
   const Type w = c.operand(1), scale = c.operand(4);
   const int64_t group = InferI64(c, "group");

@@ -71,6 +71,7 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferRecurrence(const InferContext& c, ResultTypes& results);
 
 // fused
+absl::Status InferExpertLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results);

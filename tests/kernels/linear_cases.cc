@@ -89,10 +89,24 @@ Case CompressedLinear(Random& random) {
               constant);
 }
 
+Case ExpertLinear(Random& random) {
+  fused::ExpertLinearAttrs attrs;
+  attrs.transpose_w = random.Chance(50);
+  const int64_t rows = random.Chance(30) ? 1 : random.Extent(), experts = random.Int(1, 9);
+  const int64_t k = random.Extent(), n = random.Extent();
+  const Shape w = attrs.transpose_w ? Shape{experts, n, k} : Shape{experts, k, n};
+  std::vector<size_t> constant;
+  if (random.Chance(60)) constant = {1};
+  return Make(
+      {random.Floats({rows, k}), random.Floats(w), random.Ints({rows}, -experts, experts - 1)},
+      {F32({rows, n})}, MakeAttrs(attrs), std::move(constant));
+}
+
 }  // namespace
 
 GeneratorsByOp LinearCases() {
   return {
+      {"fused.expert_linear", ExpertLinear},
       {"fused.compressed_linear", CompressedLinear},
       {"fused.linear", Linear},
       {"ten.matmul", MatMul},
