@@ -282,7 +282,6 @@ FAMILIES = {
     "longformer_base": wide("longformer", attention_window=[128] * 4, seq=512, **FOUR),
     "big_bird_full": wide("big_bird", attention_type="original_full", **FOUR),
     "xlnet_base": wide("xlnet", d_model=768, n_head=12, d_inner=3072, n_layer=4, arguments=dict(use_mems=False)),
-    "funnel": wide("funnel", model=T.FunnelModel, block_sizes=[2, 2], num_decoder_layers=1),
     "convbert_base": wide("convbert", **FOUR),
     "squeezebert_base": wide("squeezebert", **FOUR),
     "mobilebert": wide("mobilebert", num_hidden_layers=6),
