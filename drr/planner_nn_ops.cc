@@ -168,7 +168,7 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
   if (strides.size() != axes || pads.size() != 2 * axes || dilations.size() != axes) return false;
   if (!AreWithin(strides, 1) || !AreWithin(dilations, 1) || !AreWithin(pads, 0)) return false;
   for (size_t i = 0; i < axes; ++i) {
-    int64_t in = Pick(3, 6), kernel = Pick(1, 3), reach = dilations[i] * (kernel - 1) + 1;
+    int64_t in = Pick(1, 6), kernel = Pick(1, 3), reach = dilations[i] * (kernel - 1) + 1;
     int64_t padded = in + (pad == "NOTSET" ? pads[i] + pads[i + axes] : 0);
     int64_t out = pad.starts_with("SAME")
                       ? (in + strides[i] - 1) / strides[i]
