@@ -211,7 +211,10 @@ bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   if (shape.empty()) return false;
   const bool embedding = node.info->name() == "fused.embedding";
-  const Shape outer(shape.begin(), shape.end() - 1);
+  // A row of the table is a vector, or for ten.gather sometimes all but the first axis.
+  const bool vectors = embedding || shape.size() < 3 || Pick(0, 1) == 0;
+  const auto rest = vectors ? shape.end() - 1 : shape.begin() + 1;
+  const Shape outer(shape.begin(), rest);
   for (size_t pair = 0; pair < (embedding ? 6u : 2u); pair += 2) {
     const Edge* ids = Operand(n, embedding ? pair : 1);
     const Edge* table = Operand(n, embedding ? pair + 1 : 0);
@@ -219,7 +222,9 @@ bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
     if (ids == nullptr) continue;
     const int64_t rows = Pick(1, 4);
     index_[Through(*ids).node] = rows;
-    if (!Demand(*table, {Number(rows), shape.back()}) || !Demand(*ids, outer)) return false;
+    Shape rows_of_table = {Number(rows)};
+    rows_of_table.insert(rows_of_table.end(), rest, shape.end());
+    if (!Demand(*table, rows_of_table) || !Demand(*ids, outer)) return false;
   }
   for (size_t g = 6; embedding && g < 9; ++g) {
     const Edge* operand = Operand(n, g);
