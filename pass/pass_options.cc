@@ -67,9 +67,11 @@ std::string Quoted(const std::string& piece) {
   return text + '"';
 }
 
+// The default may be none of the choices ("all of them"), and is written out with the others.
 bool IsChoice(const PassOption& option, const std::string& value) {
   const std::vector<std::string>& choices = option.choices;
-  return choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
+  return choices.empty() || value == option.default_text ||
+         std::find(choices.begin(), choices.end(), value) != choices.end();
 }
 
 }  // namespace

@@ -61,6 +61,13 @@ class IrOptTest(unittest.TestCase):
     self.assertLess(err.index('dce'), err.index('cse'))
     self.assertLess(err.index('cse'), err.rindex('dce'))
 
+  def test_a_printed_pipeline_can_be_read(self):
+    for pipeline in ['O2', 'fuse', 'fuse{before=packing}', 'compress-weights']:
+      status, _, printed = ir_opt('-', '--dump-pass-pipeline', '--pass-pipeline=' + pipeline, text=GOOD)
+      self.assertEqual(status, 0, printed)
+      status, _, again = ir_opt('-', '--dump-pass-pipeline', '--pass-pipeline=' + printed.strip(), text=GOOD)
+      self.assertEqual((status, again), (0, printed))
+
   def test_output_file(self):
     with tempfile.TemporaryDirectory() as folder:
       path = os.path.join(folder, 'out.mlir')
