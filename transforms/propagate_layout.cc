@@ -88,6 +88,7 @@ class Propagation {
       TENON_ASSIGN_OR_RETURN(const bool moved, VisitPixelMove(op));
       return moved ? absl::OkStatus() : VisitReshape(op);
     }
+    if (op->id() == nn::GroupNormOp::kId) return VisitGroupNorm(op);
     if (WorksPerElement(*op) || op->id() == fused::GatedOp::kId) return VisitElementwise(op);
     return VisitAlongAxes(op);
   }
@@ -304,6 +305,46 @@ class Propagation {
     const Attribute slots[] = {Attribute::Dims(op->context(), shape)};
     const Value operands[] = {Find(x)->value};
     return Replace(op, operands, slots, false);
+  }
+
+  // One group is everything behind axis 0, in whatever order: a layer norm, whose scale and bias
+  // follow as operations of their own, for they are one per channel.
+  absl::Status VisitGroupNorm(Operation* op) {
+    const nn::GroupNormOp norm(op);
+    const Type type = op->result().type();
+    const Twin* twin = Find(norm.x());
+    if (norm.groups() != 1 || twin == nullptr || !twin->attracts || !type.is_tensor()) {
+      return absl::OkStatus();
+    }
+    OpBuilder builder = OpBuilder::Before(op);
+    TENON_ASSIGN_OR_RETURN(const nn::LayerNormOp layer,
+                           nn::LayerNormOp::Create(builder, op->location(), twin->value, {}, {},
+                                                   {.axis = 1, .epsilon = norm.epsilon()}));
+    candidates_.push_back(layer.op());
+    Value made = layer.out();
+    if (norm.scale()) {
+      TENON_ASSIGN_OR_RETURN(const ten::MulOp scaled,
+                             ten::MulOp::Create(builder, op->location(), made, norm.scale()));
+      candidates_.push_back(scaled.op());
+      made = scaled.out();
+    }
+    if (norm.bias()) {
+      TENON_ASSIGN_OR_RETURN(const ten::AddOp shifted,
+                             ten::AddOp::Create(builder, op->location(), made, norm.bias()));
+      candidates_.push_back(shifted.op());
+      made = shifted.out();
+    }
+    const Type known = ChannelsLastType(type);
+    if (AgreesWith(made.type(), known)) made.set_type(known);
+    TENON_ASSIGN_OR_RETURN(const Value result,
+                           MakePermuted(builder, op->location(), made, ChannelsFirst(type.rank())));
+    if (result.type() != type) return absl::OkStatus();  // stays as it is
+    op->result().ReplaceAllUsesWith(result);
+    twins_[result.impl()] = {made, true, true};
+    candidates_.push_back(op);
+    ++moved_;
+    context_.statistics->Add("operations-moved");
+    return absl::OkStatus();
   }
 
   absl::Status VisitElementwise(Operation* op) {
