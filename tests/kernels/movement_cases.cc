@@ -141,6 +141,16 @@ Case Split(Random& random) {
   return Make({random.Any(dtype, whole)}, std::move(parts), MakeAttrs(attrs));
 }
 
+// The same indices as 32-bit integers.
+Tensor NarrowIndices(const Tensor& indices) {
+  std::vector<int32_t> values;
+  const auto* wide = indices.view().as<int64_t>();
+  for (int64_t i = 0; i < Product(indices.shape); ++i) {
+    values.push_back(static_cast<int32_t>(wide[i]));
+  }
+  return Tensor::Of(indices.shape, values);
+}
+
 Case Gather(Random& random) {
   Shape x = random.RandomShape(1, 3);
   ten::GatherAttrs attrs;
@@ -153,8 +163,9 @@ Case Gather(Random& random) {
   out.insert(out.end(), x.begin() + attrs.axis + 1, x.end());
   if (Product(out) > 1000000) return Gather(random);
   const DType dtype = random.AnyDtype();
-  return Make({random.Any(dtype, x), random.Ints(indices, -extent, extent - 1)},
-              {Tensor(dtype, out)}, MakeAttrs(attrs));
+  Tensor positions = random.Ints(indices, -extent, extent - 1);
+  if (random.Chance(30)) positions = NarrowIndices(positions);
+  return Make({random.Any(dtype, x), std::move(positions)}, {Tensor(dtype, out)}, MakeAttrs(attrs));
 }
 
 Case GatherElements(Random& random) {
@@ -167,8 +178,10 @@ Case GatherElements(Random& random) {
   for (int64_t& size : out) {
     if (random.Chance(20)) size = std::min<int64_t>(size, random.Int(1, 4));
   }
-  return Make({random.Floats(x), random.Ints(out, -extent, extent - 1)}, {F32(out)},
-              MakeAttrs(attrs));
+  const DType dtype = random.AnyDtype();
+  Tensor positions = random.Ints(out, -extent, extent - 1);
+  if (random.Chance(30)) positions = NarrowIndices(positions);
+  return Make({random.Any(dtype, x), std::move(positions)}, {Tensor(dtype, out)}, MakeAttrs(attrs));
 }
 
 }  // namespace
