@@ -1,5 +1,5 @@
-// What attention_bench and row_kernels_bench share: kernel calls on owned buffers, the limits of
-// this machine, and rounds in which all candidates take turns.
+// What attention_bench, recurrence_bench and row_kernels_bench share: kernel calls on owned
+// buffers, the limits of this machine, and rounds in which all candidates take turns.
 #ifndef TENON_TESTS_BENCH_ROW_BENCH_H_
 #define TENON_TESTS_BENCH_ROW_BENCH_H_
 
@@ -46,12 +46,12 @@ class Buffer {
   std::unique_ptr<float, Free> data_;
 };
 
-// A prepared kernel. The buffers must outlive it.
+// A prepared kernel. The buffers must outlive it; the inputs of these numbers are constant.
 class Call {
  public:
   Call(const char* kernel, std::vector<tenon::kernels::TensorView> inputs,
        std::vector<tenon::kernels::TensorView> outputs, const void* attrs,
-       tenon::kernels::ThreadPool& pool)
+       tenon::kernels::ThreadPool& pool, std::vector<size_t> constant = {})
       : inputs_(std::move(inputs)), outputs_(std::move(outputs)), device_{&pool} {
     static const auto* const registry = [] {
       auto* made = new tenon::kernels::KernelRegistry;
@@ -63,7 +63,11 @@ class Call {
     args_ = {.inputs = inputs_, .outputs = outputs_, .attrs = attrs, .device = &device_};
     if (kernel_->prepare != nullptr) {
       std::vector<tenon::kernels::TensorView> shapes = inputs_;
-      for (auto& view : shapes) view.data = nullptr;
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        if (std::find(constant.begin(), constant.end(), i) == constant.end()) {
+          shapes[i].data = nullptr;
+        }
+      }
       tenon::kernels::PrepareArgs prepare{
           .inputs = shapes, .outputs = outputs_, .attrs = attrs, .device = &device_};
       Check(kernel_->prepare(prepare, state_));
