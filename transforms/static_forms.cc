@@ -130,6 +130,51 @@ absl::StatusOr<StaticForm> FormOfTile(Operation& op, const ShapeData& data,
   return form;
 }
 
+absl::StatusOr<StaticForm> FormOfPad(Operation& op, const ShapeData& data,
+                                     const MayMention& may_mention) {
+  StaticForm form;
+  const ten::DynamicPadOp pad(&op);
+  const ShapeElements* given = data.Find(pad.pads());
+  const Type x = pad.x().type();
+  if (given == nullptr || !x.is_tensor()) return form;
+  const int64_t rank = x.rank(), padded = static_cast<int64_t>(given->size()) / 2;
+  absl::InlinedVector<int64_t, 6> axes;
+  for (int64_t i = 0; i < padded; ++i) axes.push_back(i);
+  if (pad.axes()) {
+    const auto known = data.FindConstants(pad.axes());
+    if (!known) return form;
+    axes.assign(known->begin(), known->end());
+  }
+  if (static_cast<int64_t>(axes.size()) != padded || (!pad.axes() && padded != rank)) return form;
+  const DimExpr zero = DimExpr::Constant(op.context(), 0);
+  std::vector<DimExpr> pads(static_cast<size_t>(2 * rank), zero);
+  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  bool is_static = AllKnown(*given);
+  for (int64_t i = 0; i < padded; ++i) {
+    const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    // Left for the kernel to refuse, or to let the last one win.
+    if (axis < 0 || axis >= rank || seen[axis]) return form;
+    seen[axis] = true;
+    pads[axis] = (*given)[i];
+    pads[rank + axis] = (*given)[padded + i];
+  }
+  for (int64_t i = 0; i < rank; ++i) {
+    const DimExpr extent = x.dim(i) + pads[i] + pads[rank + i];
+    for (DimExpr by : {pads[i], pads[rank + i]}) {
+      is_static &= by.is_constant() || DimExpr::ProvablyLessEqual(zero, by);
+    }
+    if (extent.is_constant() && extent.constant() < 0) return StaticForm();  // refused, too
+    form.dims.push_back(extent);
+  }
+  if (!is_static || !may_mention(op, pads)) return form;
+  OpBuilder builder = OpBuilder::Before(&op);
+  TENON_ASSIGN_OR_RETURN(const ten::PadOp result,
+                         ten::PadOp::Create(builder, op.location(), pad.x(), pad.value(),
+                                            {.pads = pads, .mode = std::string(pad.mode())}));
+  form.replacement = result.op();
+  return form;
+}
+
 // Is `bound` a symbol less a small number, and for each size of the symbol that makes it negative
 // not closer to the end than the axis is long?
 bool FewNegativesAreFar(DimExpr bound, DimExpr extent) {
@@ -356,6 +401,8 @@ absl::StatusOr<StaticForm> FindStaticForm(Operation& op, const ShapeData& data,
       return FormOfExpand(op, data, may_mention);
     case ten::DynamicTileOp::kId:
       return FormOfTile(op, data, may_mention);
+    case ten::DynamicPadOp::kId:
+      return FormOfPad(op, data, may_mention);
     case ten::DynamicSliceOp::kId:
       return FormOfSlice(op, data, may_mention);
     case ten::DynamicResizeOp::kId:

@@ -1,6 +1,7 @@
 #include "ir/dialect/shape_evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
@@ -127,6 +128,7 @@ class Evaluation {
   std::optional<ShapeElements> Concat() const;
   std::optional<ShapeElements> Range() const;
   std::optional<ShapeElements> Cast() const;
+  std::optional<ShapeElements> Clip() const;
   std::optional<ShapeElements> SumOfEqual() const;
 
   const ShapeData& data_;
@@ -322,6 +324,25 @@ std::optional<ShapeElements> Evaluation::Cast() const {
   return Unary([](DimExpr x) { return x; });
 }
 
+std::optional<ShapeElements> Evaluation::Clip() const {
+  const ten::ClipOp clip(&op_);
+  const auto bound = [&](double value) {
+    if (IsFloat(op_.result().type().dtype())) return FloatConstant(context_, value);
+    const bool is_whole = std::abs(value) < 0x1p53 && value == std::trunc(value);
+    return is_whole ? DimExpr::Constant(context_, static_cast<int64_t>(value)) : Unknown();
+  };
+  return Unary([&](DimExpr x) {
+    for (const bool is_min : {true, false}) {
+      const double value = is_min ? clip.min() : clip.max();
+      if (std::isinf(value) && (value < 0) == is_min) continue;
+      const DimExpr to = bound(value);
+      if (x.is_unknown() || to.is_unknown()) return Unknown();
+      x = is_min ? Max(x, to) : Min(x, to);
+    }
+    return x;
+  });
+}
+
 // The sum of all elements of an expanded number.
 std::optional<ShapeElements> Evaluation::SumOfEqual() const {
   const ten::ExpandOp expand = DefinedBy<ten::ExpandOp>(op_.operand(0));
@@ -379,6 +400,8 @@ std::optional<ShapeElements> Evaluation::Run() {
       return Unary([](DimExpr x) { return x * -1; });
     case ten::ReluOp::kId:
       return Unary([&](DimExpr x) { return Max(x, DimExpr::Constant(context_, 0)); });
+    case ten::ClipOp::kId:
+      return Clip();
     case ten::NotOp::kId:
       return Unary([&](DimExpr x) { return Truth(context_, Not(AsBool(x))); });
     case ten::AddOp::kId:
