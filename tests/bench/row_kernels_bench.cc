@@ -58,6 +58,11 @@ class Table {
     const nn::SoftmaxAttrs softmax_attrs;
     Line("softmax", "cpu.softmax", {x}, {out}, &softmax_attrs,
          Peer(softmax, {{DNNL_ARG_SRC, mx}, {DNNL_ARG_DST, mout}}));
+    const dnnl::softmax_forward down({{kind, mx.get_desc(), 0}, dnnl_.engine});
+    nn::SoftmaxAttrs down_attrs;
+    down_attrs.axis = 0;
+    Line("softmax down the rows", "cpu.softmax", {x}, {out}, &down_attrs,
+         Peer(down, {{DNNL_ARG_SRC, mx}, {DNNL_ARG_DST, mout}}));
     const dnnl::logsoftmax_forward log_softmax({{kind, mx.get_desc(), 1}, dnnl_.engine});
     const nn::LogSoftmaxAttrs log_attrs;
     Line("log softmax", "cpu.log_softmax", {x}, {out}, &log_attrs,

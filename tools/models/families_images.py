@@ -127,7 +127,7 @@ class Csp(nn.Module):
 
 
 class Yolo(nn.Module):
-    """A detector like YOLOv8n: CSP blocks, pools of 5 x 5, a pyramid up and down, boxes decoded from sixteen bins a side."""
+    """A detector like YOLOv8n: CSP blocks, pools of 5 x 5, a pyramid up and down, boxes from sixteen bins a side."""
 
     def __init__(self, widths=(16, 32, 64, 128, 256), classes=80):
         super().__init__()
@@ -166,7 +166,8 @@ class ResidualNormed(nn.Module):
     def __init__(self, channels, filters, embedding):
         super().__init__()
         self.norms = nn.ModuleList([nn.GroupNorm(32, channels), nn.GroupNorm(32, filters)])
-        self.convs = nn.ModuleList([nn.Conv2d(channels, filters, 3, padding=1), nn.Conv2d(filters, filters, 3, padding=1)])
+        self.convs = nn.ModuleList([nn.Conv2d(channels, filters, 3, padding=1),
+                                    nn.Conv2d(filters, filters, 3, padding=1)])
         self.embedding = nn.Linear(embedding, filters)
         self.skip = nn.Identity() if channels == filters else nn.Conv2d(channels, filters, 1)
 
@@ -206,7 +207,8 @@ class Diffusion(nn.Module):
         self.middle = nn.ModuleList([ResidualNormed(widths[-1], widths[-1], time),
                                      ResidualNormed(widths[-1], widths[-1], time)])
         self.attention = nn.ModuleList(PixelAttention(w, heads) for w in (*widths[1:], widths[-1]))
-        self.up = nn.ModuleList(ResidualNormed(a + b, b, time) for a, b in zip((widths[-1], *widths[:0:-1]), widths[::-1]))
+        self.up = nn.ModuleList(ResidualNormed(a + b, b, time)
+                                for a, b in zip((widths[-1], *widths[:0:-1]), widths[::-1]))
         self.grow = nn.ModuleList(nn.Conv2d(w, w, 3, padding=1) for w in widths[:0:-1])
         self.tail = nn.Sequential(nn.GroupNorm(32, widths[0]), nn.SiLU(), nn.Conv2d(widths[0], 4, 3, padding=1))
 
@@ -310,7 +312,7 @@ FAMILIES = {
     "xception": timm("legacy_xception", 299),
     "tf_mixnet_s": timm("tf_mixnet_s"),
     "seresnext26": timm("seresnext26d_32x4d"),
-    "nfnet_f0": timm("eca_nfnet_l0"),
+    "eca_nfnet_l0": timm("eca_nfnet_l0"),
     "mobilevit_s": timm("mobilevit_s", 256),
     "mobileone_s1": timm("mobileone_s1"),
     "tiny_vit": timm("tiny_vit_5m_224"),
