@@ -1,7 +1,10 @@
 // expand-conv-transpose: a transposed convolution with steps s is s (in each axis) convolutions
 // with steps of 1, whose results interleave: result s * i + r is the sum over j of
 // x[i - j] * w[s * j + r]. They are one convolution with s times the filters. Where the window is
-// not a multiple of the steps, filters end with zeros.
+// not a multiple of the steps, filters end with zeros, which are multiplied like other elements. A
+// window shorter than the steps makes whole filters of zeros: step / window times as many filters
+// as needed for each axis. That is rare, and faster than what nn.conv_transpose has by itself, a
+// reference kernel.
 #include <algorithm>
 #include <vector>
 

@@ -183,7 +183,10 @@ absl::Status ImportConvTranspose(Node& node) {
                                  : extent * window.strides[i];
     const DimExpr total = full - wanted;
     if (!total.is_constant()) {
-      return node.Unsupported("the padding of ConvTranspose depends on unknown extents");
+      return node.Unsupported(
+          fmt::format("ConvTranspose with {} where axis {} of the input, {}, has an extent that is "
+                      "not constant",
+                      given ? "output_shape" : "auto_pad", axis, x.type().text()));
     }
     // What is missing at the end is output padding.
     const int64_t pads = std::max<int64_t>(0, total.constant());

@@ -1,5 +1,6 @@
 // LSTM, GRU and RNN: the products of the inputs, then a recurrence in each direction.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -15,6 +16,14 @@ using Dims = Formula::Dims;
 
 enum class Cell : uint8_t { kLstm, kGru, kRnn };
 constexpr const char* kCellNames[] = {"lstm", "gru", "rnn"};  // as nn.recurrence has them
+
+struct InputInfo {
+  const char* name;
+  int64_t rank;
+};
+constexpr InputInfo kInputs[] = {
+    {"X", 3},         {"W", 3},         {"R", 3}, {"B", 2}, {"sequence_lens", 1},
+    {"initial_h", 3}, {"initial_c", 3}, {"P", 2}};
 
 // A node while it is imported. Weights are [directions, gates * hidden, …].
 class Recurrent {
@@ -32,6 +41,9 @@ class Recurrent {
   absl::Status ReadAttributes();
   absl::Status ReadActivations();
   absl::Status ReadShapes();
+  // Errors unless an input has that rank, or shape where extents are known; fine if it is absent.
+  absl::Status CheckRank(int input) const;
+  absl::Status CheckShape(int input, const Dims& expected) const;
   absl::Status ImportDirection(int64_t direction);
 
   DimExpr Times(DimExpr dim, int64_t n) const { return dim * node_.Dim(n); }
@@ -82,17 +94,20 @@ absl::Status Recurrent::ReadActivations() {
 }
 
 absl::Status Recurrent::ReadAttributes() {
-  // The activations that we have take no factors; the number of hidden elements is that of r.
-  for (const char* name : {"activation_alpha", "activation_beta", "hidden_size"}) {
-    node_.MarkRead(name);
-  }
+  // The activations that we have take no factors.
+  for (const char* name : {"activation_alpha", "activation_beta"}) node_.MarkRead(name);
   TENON_ASSIGN_OR_RETURN(direction_, node_.Str("direction", "forward"));
   if (direction_ != "forward" && direction_ != "reverse" && direction_ != "bidirectional") {
     return node_.Error(fmt::format("{} has the direction {}", node_.op_type(), direction_));
   }
   directions_ = direction_ == "bidirectional" ? 2 : 1;
   TENON_RETURN_IF_ERROR(ReadActivations());
-  TENON_ASSIGN_OR_RETURN(batch_first_, node_.Flag("layout", false));
+  TENON_ASSIGN_OR_RETURN(const int64_t layout, node_.Int("layout", 0));
+  if (layout != 0 && layout != 1) {
+    return node_.Error(
+        fmt::format("{} has the layout {}, expected 0 or 1", node_.op_type(), layout));
+  }
+  batch_first_ = layout == 1;
   if (node_.Find("clip") != nullptr) return node_.Unsupported("a recurrent layer with clip");
   TENON_ASSIGN_OR_RETURN(const bool coupled, node_.Flag("input_forget", false));
   if (coupled) return node_.Unsupported("LSTM with input_forget");
@@ -103,23 +118,51 @@ absl::Status Recurrent::ReadAttributes() {
   return absl::OkStatus();
 }
 
+absl::Status Recurrent::CheckRank(int input) const {
+  const Value value = node_.input(input);
+  const InputInfo& info = kInputs[input];
+  if (!value || value.type().rank() == info.rank) return absl::OkStatus();
+  return node_.Error(fmt::format("{} of {} is {}, expected rank {}", info.name, node_.op_type(),
+                                 value.type().text(), info.rank));
+}
+
+absl::Status Recurrent::CheckShape(int input, const Dims& expected) const {
+  const Value value = node_.input(input);
+  if (!value) return absl::OkStatus();
+  bool differs = false;
+  std::vector<std::string> wanted;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const DimExpr found = value.type().dim(static_cast<int64_t>(i));
+    differs |= found.is_constant() && expected[i].is_constant() && found != expected[i];
+    wanted.push_back(expected[i].text());
+  }
+  if (!differs) return absl::OkStatus();
+  return node_.Error(fmt::format("{} of {} ({}) is {}, expected [{}]", kInputs[input].name,
+                                 node_.op_type(), direction_, value.type().text(),
+                                 fmt::join(wanted, ", ")));
+}
+
 absl::Status Recurrent::ReadShapes() {
-  for (int i = 0; i < 3; ++i) {
-    if (node_.input(i).type().rank() != 3) {
-      return node_.Error(fmt::format("input {} of {} must be of rank 3, not {}", i, node_.op_type(),
-                                     node_.input(i).type().rank()));
-    }
-  }
-  const DimExpr found = node_.input(2).type().dim(0);
-  if (found.is_constant() && found.constant() != directions_) {
-    return node_.Error(fmt::format("{} has weights of {} directions, but the direction {}",
-                                   node_.op_type(), found.text(), direction_));
-  }
+  for (int i = 0; i < node_.num_inputs(); ++i) TENON_RETURN_IF_ERROR(CheckRank(i));
   hidden_ = node_.input(2).type().dim(2);
+  TENON_ASSIGN_OR_RETURN(const int64_t hidden_size, node_.Int("hidden_size", -1));
+  if (node_.Find("hidden_size") != nullptr && hidden_.is_constant() &&
+      hidden_.constant() != hidden_size) {
+    return node_.Error(fmt::format("{} has the hidden_size {}, but R is {}", node_.op_type(),
+                                   hidden_size, node_.input(2).type().text()));
+  }
   x_ = batch_first_ ? f_.Transpose(node_.input(0), {1, 0, 2}) : node_.input(0);
   if (!f_.ok()) return f_.status();
   batch_ = x_.type().dim(1);
-  return absl::OkStatus();
+  const DimExpr ways = node_.Dim(directions_), columns = Times(hidden_, gates_);
+  const Dims state = batch_first_ ? Dims{batch_, ways, hidden_} : Dims{ways, batch_, hidden_};
+  TENON_RETURN_IF_ERROR(CheckShape(1, {ways, columns, x_.type().dim(2)}));
+  TENON_RETURN_IF_ERROR(CheckShape(2, {ways, columns, hidden_}));
+  TENON_RETURN_IF_ERROR(CheckShape(3, {ways, Times(columns, 2)}));
+  TENON_RETURN_IF_ERROR(CheckShape(4, {batch_}));
+  TENON_RETURN_IF_ERROR(CheckShape(5, state));
+  TENON_RETURN_IF_ERROR(CheckShape(6, state));
+  return CheckShape(7, {ways, Times(hidden_, 3)});
 }
 
 Value Recurrent::Slice(Value x, int64_t axis, DimExpr begin, DimExpr end) {

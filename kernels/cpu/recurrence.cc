@@ -124,6 +124,12 @@ class Runner {
     }
     std::copy_n(call.h().as<float>(), call.batch * call.hidden, h_);
     if (c_ != nullptr) std::copy_n(call.c().as<float>(), call.batch * call.hidden, c_);
+    // The last states of an empty sequence are 0: no step changes these rows.
+    for (int64_t b = 0; b < call.batch; ++b) {
+      if (call.Length(b) > 0) continue;
+      std::fill_n(h_ + b * call.hidden, call.hidden, 0.0f);
+      if (c_ != nullptr) std::fill_n(c_ + b * call.hidden, call.hidden, 0.0f);
+    }
   }
 
   // Floats of scratch before packed weights, a multiple of a line of the cache.

@@ -123,8 +123,9 @@ KernelStatus Recurrence(const RunArgs& args) {
         if (there) sequence.Take(step);
         write(args.outputs[0], step * call.batch + b, there ? sequence.h() : zeros);
       }
-      write(args.outputs[1], b, sequence.h());
-      if (call.attrs.cell == Cell::kLstm) write(args.outputs[2], b, sequence.c());
+      const bool empty = call.Length(b) == 0;  // keeps nothing
+      write(args.outputs[1], b, empty ? zeros : sequence.h());
+      if (call.attrs.cell == Cell::kLstm) write(args.outputs[2], b, empty ? zeros : sequence.c());
     }
     return KernelStatus::Ok();
   });

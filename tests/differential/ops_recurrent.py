@@ -17,7 +17,7 @@ def recurrent(op, gates):
             attributes.update(r.subset(linear_before_reset=r.int(0, 1)))
         if op == "RNN" and r.chance(0.5):
             attributes["activations"] = [r.pick(("Tanh", "Relu", "Sigmoid")) for _ in range(ways)]
-        lengths = r.array([batch], np.int32, 1, steps + 1) if r.chance(0.4) else None
+        lengths = r.array([batch], np.int32, 0, steps + 1) if r.chance(0.4) else None
         inputs = [
             r.array([steps, batch, width]),
             r.array([ways, gates * hidden, width]),

@@ -590,6 +590,61 @@ TEST(Adapters, RecurrentUnsupported) {
   }
 }
 
+// Errors say which input or attribute is wrong and what was expected.
+TEST(Adapters, RecurrentErrors) {
+  struct Wrong {
+    NamedValues attributes;
+    int input;  // which of them has the shape `dims`; -1: none
+    std::vector<Dim> dims;
+    std::string message;
+  };
+  const std::vector<Wrong> wrongs = {
+      {{{"hidden_size", int64_t{7}}},
+       -1,
+       {},
+       "LSTM has the hidden_size 7, but R is tensor<1x20x5xf32>"},
+      {{{"layout", int64_t{2}}}, -1, {}, "LSTM has the layout 2, expected 0 or 1"},
+      {{{"layout", int64_t{-1}}}, -1, {}, "LSTM has the layout -1, expected 0 or 1"},
+      {{}, 0, {4, 2, 3, 1}, "X of LSTM is tensor<4x2x3x1xf32>, expected rank 3"},
+      {{}, 1, {1, 3, 20}, "W of LSTM (forward) is tensor<1x3x20xf32>, expected [1, 20, 3]"},
+      {{}, 2, {2, 20, 5}, "R of LSTM (forward) is tensor<2x20x5xf32>, expected [1, 20, 5]"},
+      {{}, 3, {40}, "B of LSTM is tensor<40xf32>, expected rank 2"},
+      {{}, 3, {1, 39}, "B of LSTM (forward) is tensor<1x39xf32>, expected [1, 40]"},
+      {{}, 4, {1, 2}, "sequence_lens of LSTM is tensor<1x2xi32>, expected rank 1"},
+      {{}, 4, {3}, "sequence_lens of LSTM (forward) is tensor<3xi32>, expected [2]"},
+      {{}, 5, {2, 5}, "initial_h of LSTM is tensor<2x5xf32>, expected rank 3"},
+      // As many elements, in another order.
+      {{}, 5, {2, 1, 5}, "initial_h of LSTM (forward) is tensor<2x1x5xf32>, expected [1, 2, 5]"},
+      {{}, 6, {10}, "initial_c of LSTM is tensor<10xf32>, expected rank 3"},
+      {{}, 7, {1, 15, 1}, "P of LSTM is tensor<1x15x1xf32>, expected rank 2"},
+      {{}, 7, {3, 5}, "P of LSTM (forward) is tensor<3x5xf32>, expected [1, 15]"}};
+  const std::vector<std::vector<Dim>> right = {{4, 2, 3}, {1, 20, 3}, {1, 20, 5}, {1, 40},
+                                               {2},       {1, 2, 5},  {1, 2, 5},  {1, 15}};
+  for (const Wrong& wrong : wrongs) {
+    ModelBuilder model(14);
+    Names names;
+    for (int i = 0; i < 8; ++i) {
+      names.push_back(fmt::format("i{}", i));
+      model.Input(names.back(), i == wrong.input ? wrong.dims : right[i],
+                  i == 4 ? TensorProto::INT32 : TensorProto::FLOAT);
+    }
+    model.Node("LSTM", names, {"y"}, wrong.attributes, "bad").Output("y");
+    EXPECT_TRUE(ImportModel(model).HasDiagnostic("bad: error: " + wrong.message)) << wrong.message;
+  }
+}
+
+// What follows from extents that are not constant stays an ONNX operation, and a remark says why.
+TEST(Adapters, ConvTransposeUnsupported) {
+  ModelBuilder model(14);
+  model.Input("x", {1, 2, "H", 4}).Input("w", {2, 3, 3, 3});
+  model.Node("ConvTranspose", {"x", "w"}, {"y"}, {{"output_shape", std::vector<int64_t>{9, 9}}},
+             "the_node");
+  model.Output("y");
+  const Imported imported = ImportModel(model);
+  EXPECT_NE(imported.Only("onnx.ConvTranspose"), nullptr);
+  EXPECT_TRUE(imported.HasDiagnostic("ConvTranspose with output_shape where axis 2 of the input"));
+}
+
 // Causality counts from the past; packed heads are split to append to it.
 TEST(Adapters, AttentionWithPast) {
   ModelBuilder model(24);
