@@ -154,8 +154,8 @@ void AddPart(const Described& made, const Problem& problem, ConvState& state) {
 int64_t NumParts(const Problem& p, int64_t depth, int threads) {
   constexpr int64_t kLeast = 1 << 16;
   if (threads == 1) return 1;
-  return std::clamp<int64_t>(p.x[0] * Product(p.out) / p.out[0] * depth / kLeast, 1,
-                             std::min<int64_t>(2 * threads, p.out[2]));
+  return std::clamp<int64_t>(Product(p.out) * depth / kLeast, 1,
+                             std::min<int64_t>(int64_t{2} * threads, p.out[2]));
 }
 
 // The whole convolution `made` as parts of the rows of an image. None, where oneDNN would compute
