@@ -137,7 +137,7 @@ class LowerToKernels : public Pass {
     if (!op->info().is_registered()) {
       // What reads a value of unknown type is unknown for that reason; its producer is the culprit.
       if (ReadsUnknown(*op)) return absl::UnimplementedError("");
-      return Unsupported(op, reported, "the operation is not known");
+      return Unsupported(op, reported, "the operation is opaque: no dialect defines it");
     }
     // Regions of control flow run on the host.
     const bool wants_gpu = gpu_ && op->block() == top_ && !host_ops_.contains(op);
