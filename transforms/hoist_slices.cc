@@ -78,6 +78,10 @@ class Hoisting {
         *op, {.axis = pick->axis, .count = pick->count, .is_tail = pick->IsTail(extent)});
     if (!form || !ReadsSlicesOnly(*op, *form)) return nullptr;
     if (pick->rows && !WorksOnRows(*op, *form)) return nullptr;
+    // Something must still fail where there is no such element.
+    const bool reads_all = std::ranges::all_of(
+        form->operands, [](int64_t axis) { return axis == SlicedForm::kWhole; });
+    if (reads_all && (pick->rows || pick->index)) return nullptr;
     return Remake(op, *form, *pick);
   }
 
@@ -190,6 +194,7 @@ class Hoisting {
     for (const auto& [from, taken, to] : attempt.picks) {
       slices_.erase(taken.KeyOf(from));
       Operation* via = taken.user->operand(0).defining_op();
+      Forget(taken.user->result());
       if (taken.drops_axis) KeepAxis(taken.user->result(), to.defining_op()->operand(0));
       taken.user->result().ReplaceAllUsesWith(to);
       taken.user->Erase();
@@ -198,6 +203,7 @@ class Hoisting {
     }
     for (unsigned i = 0; i < op->num_results(); ++i) {
       if (form.results[i] == SlicedForm::kWhole) {
+        Forget(op->result(i));
         op->result(i).ReplaceAllUsesWith((*small)->result(i));
       }
     }
@@ -205,6 +211,18 @@ class Hoisting {
     changed_ = true;
     context_.statistics->Add("slices-hoisted");
     return *small;
+  }
+
+  // Another value takes the place of this one: what is known of it, and of slices at the positions
+  // that it holds, ends.
+  void Forget(Value value) {
+    for (const OpOperand& use : value.uses()) {
+      if (const std::optional<Pick> pick = PickOf(use)) slices_.erase(pick->KeyOf(value));
+    }
+    if (value.type().dtype() != DType::kI64 && value.type().dtype() != DType::kI32) return;
+    absl::erase_if(slices_, [&](const auto& entry) {
+      return std::get<Pick::kRowsOfKey>(entry.first) == value.impl();
+    });
   }
 
   // Reshapes that put the axis back, which `taken` has not, become `slices`.

@@ -15,11 +15,12 @@ constexpr int64_t kMinPieceBytes = 64;   // shorter pieces are moved faster by s
 constexpr int64_t kMaxPieces = 1 << 20;  // of one sample: the size of the table of indices
 constexpr int kMinCopies = 2;            // copies saved for one gather
 
-// Is everything but the outermost extent a number?
+// Is everything but the outermost extent a number, and is there anything to move?
 bool IsStaticInside(Type type) {
   if (!type.is_tensor() || type.rank() == 0 || type.dim(0).is_unknown()) return false;
+  if (type.dim(0).is_constant(0)) return false;
   return std::all_of(type.dims().begin() + 1, type.dims().end(),
-                     [](DimExpr d) { return d.is_constant(); });
+                     [](DimExpr d) { return d.is_constant() && d.constant() > 0; });
 }
 
 // Can the op be read as a map of elements within each sample? A sample is what one index of a

@@ -16,7 +16,7 @@ namespace tenon {
 
 // One of
 //  - ten.slice of one axis, from start to end by steps of 1;
-//  - ten.gather of one constant index, where the extent is not known;
+//  - ten.gather of one constant index: as bounds where the extent is known, else as the index;
 //  - rows of axes 0 and 1 together, as many as axis 0 has, at positions that only a run knows: they
 //    count as one slice of axis 1 for each element of axis 0, wherever they are. Spelled
 //    ten.gather_nd, or ten.gather of a reshape that makes one axis of the two.
@@ -40,6 +40,7 @@ struct Pick {
   // Equal for what takes the same of the same value.
   using Key =
       std::tuple<ValueImpl*, int64_t, const void*, const void*, std::optional<int64_t>, ValueImpl*>;
+  static constexpr size_t kRowsOfKey = 5;
   Key KeyOf(Value value) const {
     return {value.impl(), axis, start.storage(), end.storage(), index, rows.impl()};
   }
