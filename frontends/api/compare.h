@@ -10,10 +10,9 @@ namespace tenon {
 
 struct Difference {
   bool pass = false;
-  double max_abs = 0;  // over elements that are finite on both sides
-  double max_rel = 0;  // max_abs / max|b|; infinity when b is 0 everywhere and a is not
-  std::string
-      problem;  // what is wrong besides sizes of errors: shape, dtype, NaNs; or the worst element
+  double max_abs = 0;   // infinity where a NaN or an infinity stands against something else
+  double max_rel = 0;   // max_abs / max|b|; infinity when b is 0 everywhere and a is not
+  std::string problem;  // what is wrong: shape, dtype, a NaN, or the worst element
 };
 
 // `actual` passes if it has the shape and dtype of `expected`, NaNs and infinities at the same
