@@ -64,15 +64,20 @@ double KernelAt(const ResizeAttrs& attrs, double x) {
   return 0;
 }
 
-// Appends the taps of source coordinate x. Antialiasing widens the kernel when scaling down.
+// Appends the taps of source coordinate x. Antialiasing widens the kernel when scaling down, to no
+// more than what one output element from all of the input would take, halves rounded up.
 void AddTaps(const ResizeAttrs& attrs, double scale, int64_t in, double x, std::vector<Tap>& taps) {
+  const double extent = static_cast<double>(in);
+  // Beyond these bounds all taps are the first element, or the last one.
+  x = std::isnan(x) ? 0.0 : std::clamp(x, -4.0 * extent - 4, 5 * extent + 4);
   if (attrs.mode == ResizeMode::kNearest) {
     taps.push_back({std::clamp<int64_t>(Nearest(attrs.nearest_mode, x), 0, in - 1), 1.0});
     return;
   }
   const double stretch = attrs.antialias ? std::min(scale, 1.0) : 1.0;
   const double radius = attrs.mode == ResizeMode::kLinear ? 1 : 2;
-  const int64_t reach = static_cast<int64_t>(std::ceil(radius / stretch));
+  const int64_t reach =
+      static_cast<int64_t>(std::ceil(std::min(radius / stretch, 2 * radius * extent)));
   const int64_t base = static_cast<int64_t>(std::floor(x));
   const size_t begin = taps.size();
   double sum = 0;
@@ -82,6 +87,10 @@ void AddTaps(const ResizeAttrs& attrs, double scale, int64_t in, double x, std::
     if (weight == 0 || (attrs.exclude_outside && !inside)) continue;
     taps.push_back({std::clamp<int64_t>(i, 0, in - 1), weight});
     sum += weight;
+  }
+  if (taps.size() == begin) {  // nothing of the input is in reach
+    taps.push_back({std::clamp<int64_t>(base, 0, in - 1), 1.0});
+    return;
   }
   if (!attrs.antialias && !attrs.exclude_outside) return;
   for (size_t t = begin; t < taps.size(); ++t) taps[t].weight /= sum;

@@ -1,5 +1,6 @@
 // Shape functions of ten's shape and data-movement ops.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "fmt/format.h"
@@ -34,6 +35,39 @@ absl::Status CheckNonNegative(const InferContext& c, std::string_view name,
   for (DimExpr d : dims) {
     if (d.is_constant() && d.constant() < 0) {
       return c.Error(fmt::format("{} holds {}, expected extents >= 0", name, d.text()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Like InferI64s, of floats.
+std::span<const double> Floats(const InferContext& c, std::string_view name) {
+  const Attribute a = InferAttr(c, name);
+  if (!a || a.kind() != Attribute::Kind::kDenseArray || !IsFloat(a.type().dtype())) return {};
+  return a.floats();
+}
+
+// One scale for each of the sizes, from which `x` (perhaps unranked) is resized to these: rounding
+// takes them less than one element apart.
+absl::Status CheckScales(const InferContext& c, Type x, std::span<const DimExpr> sizes) {
+  const std::span<const double> scales = Floats(c, "scales");
+  if (scales.empty()) return absl::OkStatus();
+  TENON_RETURN_IF_ERROR(CheckCount(c, "scales", scales.size(), sizes.size()));
+  for (size_t axis = 0; axis < scales.size(); ++axis) {
+    const double scale = scales[axis];
+    if (!(scale > 0) || !std::isfinite(scale)) {
+      return c.Error(
+          fmt::format("scales holds {}, expected finite numbers > 0", static_cast<float>(scale)));
+    }
+    if (!x.is_tensor()) continue;
+    const DimExpr in = x.dim(static_cast<int64_t>(axis)), out = sizes[axis];
+    if (!in.is_constant() || !out.is_constant()) continue;
+    const double exact = static_cast<double>(in.constant()) * scale;
+    const double size = static_cast<double>(out.constant());
+    // Products are rounded to f32, too.
+    if (std::fabs(size - exact) > 1 + 1e-6 * exact) {
+      return c.Error(fmt::format("axis {} of {} elements scaled by {} has not {} elements", axis,
+                                 in.text(), static_cast<float>(scale), out.text()));
     }
   }
   return absl::OkStatus();
@@ -333,6 +367,10 @@ absl::Status InferResize(const InferContext& c, ResultTypes& results) {
   const std::span<const DimExpr> sizes = InferDimList(c, "sizes");
   TENON_RETURN_IF_ERROR(CheckNonNegative(c, "sizes", sizes));
   if (x.is_tensor()) TENON_RETURN_IF_ERROR(CheckCount(c, "sizes", sizes.size(), x.rank()));
+  TENON_RETURN_IF_ERROR(CheckScales(c, x, sizes));
+  if (const std::span<const double> roi = Floats(c, "roi"); !roi.empty()) {
+    TENON_RETURN_IF_ERROR(CheckCount(c, "roi", roi.size(), 2 * sizes.size()));
+  }
   return SetTensor(c, results, x.dtype(), sizes);
 }
 

@@ -1,5 +1,7 @@
 // Reference kernel of ten.resize: each axis has, for each output position, a few weighted input
 // taps.
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "kernels/kernel_list.h"
@@ -50,6 +52,23 @@ double Sample(const std::vector<AxisTaps>& axes, const Dims& strides, const Dims
   return sum;
 }
 
+// The element for an interpolated value: cubic weights overshoot the range of the samples, and so
+// perhaps of an integer type. Plain linear interpolation truncates, as ONNX Runtime does.
+template <typename T>
+T ElementFor(const ResizeAttrs& attrs, double value) {
+  if constexpr (kIsFloat<T>) {
+    return Convert<T>(value);
+  } else {
+    if (attrs.mode == ResizeMode::kCubic || attrs.antialias) value = std::nearbyint(value);
+    // 2^digits, the first value above the range, is a double; the last one within may not be.
+    const double least = static_cast<double>(std::numeric_limits<T>::min());
+    if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) {
+      return std::numeric_limits<T>::max();
+    }
+    return value <= least ? std::numeric_limits<T>::min() : Convert<T>(value);
+  }
+}
+
 KernelStatus ResizeBy(const RunArgs& args, const ResizeAttrs& attrs,
                       const std::vector<AxisTaps>& axes) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
@@ -63,8 +82,9 @@ KernelStatus ResizeBy(const RunArgs& args, const ResizeAttrs& attrs,
       for (size_t axis = 0; axis < axes.size(); ++axis) {
         outside |= axes[axis].outside[walk.index()[axis]];
       }
-      out.as<T>()[i] = Convert<T>(outside ? static_cast<double>(attrs.extrapolation_value)
-                                          : Sample(axes, strides, walk.index(), 0, x.as<T>()));
+      out.as<T>()[i] =
+          ElementFor<T>(attrs, outside ? static_cast<double>(attrs.extrapolation_value)
+                                       : Sample(axes, strides, walk.index(), 0, x.as<T>()));
     }
     return KernelStatus::Ok();
   });

@@ -253,6 +253,30 @@ TEST_F(ShapeFunctions, PadTileRangeResize) {
             "1x3x16x16xf32");
 }
 
+TEST_F(ShapeFunctions, ScalesAndRegionOfResize) {
+  const auto resize = [&](const char* x, const char* sizes, const std::string& scales,
+                          const char* roi) {
+    return Infer("ten.resize", {x}, {{"sizes", sizes}, {"scales", scales}, {"roi", roi}});
+  };
+  const char *none = "array<f32>", *two = "#core.dims<2, 4>";
+  EXPECT_EQ(resize("2x7xf32", two, "array<f32: 1.0, 0.6>", none), "2x4xf32");  // 4.2, floor
+  EXPECT_EQ(resize("2x7xf32", "#core.dims<2, 5>", "array<f32: 1.0, 0.65>", none),
+            "2x5xf32");  // 4.55, rounded
+  EXPECT_EQ(resize("Bx7xf32", two, "array<f32: 1.0, 0.6>", "array<f32: 0.0, 0.1, 1.0, 0.9>"),
+            "2x4xf32");
+  EXPECT_EQ(resize("2x7xf32", two, "array<f32: 0.6>", none),
+            "ten.resize: scales has 1 elements, expected 2");
+  for (const auto& [scale, text] : std::map<std::string, std::string>{
+           {"0.0", "0"}, {"-1.0", "-1"}, {"0x7F800000", "inf"}, {"0x7FC00000", "nan"}}) {
+    EXPECT_EQ(resize("2x7xf32", two, "array<f32: 1.0, " + scale + ">", none),
+              "ten.resize: scales holds " + text + ", expected finite numbers > 0");
+  }
+  EXPECT_EQ(resize("2x7xf32", two, "array<f32: 1.0, 0.25>", none),
+            "ten.resize: axis 1 of 7 elements scaled by 0.25 has not 4 elements");
+  EXPECT_EQ(resize("2x7xf32", two, none, "array<f32: 0.0, 1.0>"),
+            "ten.resize: roi has 2 elements, expected 4");
+}
+
 TEST_F(ShapeFunctions, Convolution) {
   const Attrs same = {{"strides", "array<i64: 2, 2>"},
                       {"pads", "array<i64: 3, 3, 3, 3>"},

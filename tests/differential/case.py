@@ -24,7 +24,7 @@ class Case:
     inputs: dict
     oracle: str = ""
     outputs: list = None
-    tolerance: str = "float"  # "half" where values have few digits
+    tolerance: str = "float"  # "half" where values have few digits, "rounded" to integers
     first: str = "onnxruntime"  # the oracle that is asked first
 
 

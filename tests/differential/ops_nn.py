@@ -152,10 +152,16 @@ def resize(r):
         attributes["antialias"] = 1
         if mode == "linear":
             spatial = spatial[-2:]
+    # ONNX Runtime ignores the region of axes whose scale is 1, and rounds integers after each axis or
+    # refuses them. The reference has no axes from the back, a coordinate of its own for a lone result in
+    # pytorch_half_pixel, and rounds lengths in f64.
+    own = attributes.get("coordinate_transformation_mode") == "pytorch_half_pixel"
+    integers = (mode == "cubic" or antialias) and not own and r.chance(0.3)
+    reference = crop or integers
     axes = None
     if opset >= 18 and r.chance(0.4):
         axes = list(spatial)
-        attributes["axes"] = [a - (rank if r.chance(0.3) else 0) for a in axes]
+        attributes["axes"] = [a - (rank if not reference and r.chance(0.3) else 0) for a in axes]
     targets = [r.int(1, 10) for _ in spatial]
     dims = range(rank) if axes is None else axes
     roi = (
@@ -169,7 +175,7 @@ def resize(r):
     )
     # Oracles disagree about corners and crops of lengths that are no integers, and round aspect ratios
     # in their own ways.
-    whole = crop or attributes.get("coordinate_transformation_mode") == "align_corners"
+    whole = reference or attributes.get("coordinate_transformation_mode") == "align_corners"
     if whole or r.chance(0.5):
         sizes = [targets[spatial.index(d)] if d in spatial else shape[d] for d in dims]
         if axes is not None and r.chance(0.5):
@@ -184,11 +190,21 @@ def resize(r):
             )
             for d in dims
         ]
-        scales = [max(s, np.float32(1.01 / shape[d])) for s, d in zip(scales, dims)]
+        scales = [max(s, np.float32(1.01 / shape[d])) if d in spatial else s for s, d in zip(scales, dims)]
         inputs = [roi, np.array(scales, np.float32)]
-        if opset == 11 and roi is None:
-            inputs[0] = np.zeros(0, np.float32)
-    return make(r, "Resize", [r.array(shape), *inputs], attributes, opset=opset, constants=(1, 2, 3))
+    if opset == 11 and roi is None:
+        inputs[0] = np.zeros(0, np.float32)
+    x = r.array(shape)
+    if integers:
+        dtype = r.pick((np.uint8, np.int8, np.int32))
+        limits = np.iinfo(np.int16 if dtype == np.int32 else dtype)
+        x = r.array(shape, dtype, limits.min, limits.max + 1)
+    case = make(r, "Resize", [x, *inputs], attributes, opset=opset, constants=(1, 2, 3))
+    if reference:
+        case.first = "reference"
+    if integers:
+        case.tolerance = "rounded"  # values in the middle of two integers
+    return case
 
 
 def batch_norm(r):

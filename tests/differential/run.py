@@ -26,7 +26,7 @@ GENERATORS = {}
 for module in (ops_elementwise, ops_movement, ops_nn, ops_recurrent, ops_control):
     GENERATORS.update(module.GENERATORS)
 
-TOLERANCES = {"float": [], "half": ["--rtol=2e-2", "--atol=2e-3"]}
+TOLERANCES = {"float": [], "half": ["--rtol=2e-2", "--atol=2e-3"], "rounded": ["--atol=1"]}
 
 
 def run_batch(ir_run, folders, tolerance):

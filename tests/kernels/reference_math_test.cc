@@ -410,6 +410,47 @@ TEST(ReferenceResize, Modes) {
               4.1054688f});
 }
 
+// Cubic weights overshoot: integers end at the limits of their types, and are rounded. Linear
+// interpolation truncates, with antialiasing it rounds.
+TEST(ReferenceResize, Integers) {
+  ten::ResizeAttrs attrs{.mode = ten::ResizeMode::kCubic};
+  EXPECT_EQ(Evaluate<uint8_t>("ref.resize", {Tensor::Of<uint8_t>({4}, {0, 0, 255, 255})}, {8},
+                              MakeAttrs(attrs)),
+            (std::vector<uint8_t>{0, 0, 0, 58, 197, 255, 255, 255}));
+  EXPECT_EQ(Evaluate<int8_t>("ref.resize", {Tensor::Of<int8_t>({4}, {-128, -128, 127, 127})}, {8},
+                             MakeAttrs(attrs)),
+            (std::vector<int8_t>{-128, -128, -128, -70, 69, 127, 127, 127}));
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> ends =
+      Evaluate<int64_t>("ref.resize", {Tensor::Of<int64_t>({4}, {kLeast, kLeast, kMost, kMost})},
+                        {8}, MakeAttrs(attrs));
+  EXPECT_EQ(ends[2], kLeast);
+  EXPECT_EQ(ends[5], kMost);
+  attrs.mode = ten::ResizeMode::kLinear;
+  const Tensor x = Tensor::Of<int32_t>({4}, {0, 3, 4, 7});
+  EXPECT_EQ(Evaluate<int32_t>("ref.resize", {x}, {8}, MakeAttrs(attrs)),
+            (std::vector<int32_t>{0, 0, 2, 3, 3, 4, 6, 7}));
+  attrs.antialias = true;
+  EXPECT_EQ(Evaluate<int32_t>("ref.resize", {x}, {8}, MakeAttrs(attrs)),
+            (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+// However small the scale of a lone element is, the taps stay within a few lengths of the input;
+// a position that no tap of the input reaches takes the element next to it.
+TEST(ReferenceResize, BoundedTaps) {
+  ten::ResizeAttrs attrs{.scales = {1e-9f}, .mode = ten::ResizeMode::kLinear, .antialias = true};
+  ExpectNear(Eval("ref.resize", {F({2}, {3, 3})}, {1}, attrs), {3});
+  attrs = {.scales = {0.25f},
+           .mode = ten::ResizeMode::kCubic,
+           .coordinate_mode = ten::ResizeCoordinateMode::kAsymmetric,
+           .exclude_outside = true};
+  EXPECT_EQ(Eval("ref.resize", {F({4}, {1, 2, 3, 4})}, {3}, attrs)[2], 4);
+  attrs.scales = {1e-30f};
+  attrs.mode = ten::ResizeMode::kNearest;
+  EXPECT_EQ(Eval("ref.resize", {F({4}, {1, 2, 3, 4})}, {2}, attrs), (Floats{1, 4}));
+}
+
 // Corners fall on corners: which element is the nearest one follows from whole numbers.
 TEST(ReferenceResize, NearestOfAlignedCorners) {
   ten::ResizeAttrs attrs;
