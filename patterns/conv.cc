@@ -163,8 +163,8 @@ Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file =
       .Lowers("batch norms");
 }
 
-// One that no convolution takes: by elements, which fuse, and whatever the layout. Not of 16 bits, in
-// which factors and offsets, and an epsilon, would be rounded before they meet.
+// One that no convolution takes: by elements, which fuse, and whatever the layout. Not of 16 bits,
+// in which factors and offsets, and an epsilon, would be rounded before they meet.
 Rule BatchNormAlone() {
   Val x("x");
   Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");

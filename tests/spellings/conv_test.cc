@@ -182,7 +182,7 @@ const Spelling kConvs[] = {
        g.Out(Op(g, "Relu", BatchNorm(g, y)));
      }},
     {"BatchNormReluConv", "!nn.batch_norm",
-     [](Graph& g) { g.Out(Conv(g, Op(g, "Relu", BatchNorm(g, X(g), kC)))); }},
+     [](Graph& g) { g.Out(Conv(g, Op(g, "Relu", BatchNorm(g, X(g), kC)))); }, 11, false},
     {"NhwcSandwich", "fused.conv nn.conv",
      [](Graph& g) {
        V x = g.Transpose(g.In({B(), 8, 8, kC}), {0, 3, 1, 2});
