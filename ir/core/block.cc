@@ -68,18 +68,18 @@ void Block::Insert(Operation* op, Operation* before) {
   op->next_ = before;
   (prev != nullptr ? prev->next_ : first_) = op;
   (before != nullptr ? before->prev_ : last_) = op;
-  if (!order_valid_) return;
-  const uint32_t low = prev != nullptr ? prev->order_ : 0;
+  if (!order_valid_.load(std::memory_order_relaxed)) return;
+  const uint32_t low = prev != nullptr ? prev->order() : 0;
   if (before == nullptr) {
     if (low > std::numeric_limits<uint32_t>::max() - 2 * kOrderStride) {
-      order_valid_ = false;
+      order_valid_.store(false, std::memory_order_relaxed);
     } else {
-      op->order_ = low + kOrderStride;
+      op->set_order(low + kOrderStride);
     }
     return;
   }
-  if (before->order_ > low + 1) {
-    op->order_ = low + (before->order_ - low) / 2;
+  if (before->order() > low + 1) {
+    op->set_order(low + (before->order() - low) / 2);
     return;
   }
   Operation *first = op, *last = op;
@@ -88,17 +88,17 @@ void Block::Insert(Operation* op, Operation* before) {
   for (uint64_t range = 2; range <= uint64_t{1} << 32; range *= 2) {
     sparseness *= 1.25;
     const uint64_t begin = low & ~(range - 1), end = begin + range;
-    for (; first->prev_ != nullptr && first->prev_->order_ >= begin; ++count) first = first->prev_;
-    for (; last->next_ != nullptr && last->next_->order_ < end; ++count) last = last->next_;
+    for (; first->prev_ != nullptr && first->prev_->order() >= begin; ++count) first = first->prev_;
+    for (; last->next_ != nullptr && last->next_->order() < end; ++count) last = last->next_;
     if (static_cast<double>(count + 1) * sparseness > static_cast<double>(range)) continue;
     const uint64_t stride = range / (count + 1);
     uint64_t order = begin;
     for (Operation* at = first;; at = at->next_) {
-      at->order_ = static_cast<uint32_t>(order += stride);
+      at->set_order(static_cast<uint32_t>(order += stride));
       if (at == last) return;
     }
   }
-  order_valid_ = false;
+  order_valid_.store(false, std::memory_order_relaxed);
 }
 
 Operation* Block::parent_op() const { return parent_ == nullptr ? nullptr : parent_->parent(); }
@@ -115,10 +115,10 @@ void Block::DropAllReferences() {
 void Block::Renumber() const {
   uint32_t order = kOrderStride;
   for (Operation* op = first_; op != nullptr; op = op->next()) {
-    op->order_ = order;
+    op->set_order(order);
     order += kOrderStride;
   }
-  order_valid_ = true;
+  order_valid_.store(true, std::memory_order_release);
 }
 
 // Blocks of regions inside come to the end first, so that no nesting is too deep.

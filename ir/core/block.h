@@ -2,6 +2,7 @@
 #ifndef TENON_IR_CORE_BLOCK_H_
 #define TENON_IR_CORE_BLOCK_H_
 
+#include <atomic>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -11,9 +12,9 @@
 
 namespace tenon {
 
-// Intrusive iteration that reads the next link before the body runs is the caller's business: use
-// `for (Operation* op = block.front(), *next; op; op = next) { next = op->next(); … }` when
-// erasing.
+// Iterates over ops of a block or blocks of a region. An iterator is valid as long as the element
+// it stands at is in the list; whoever erases or moves that one reads the next link first: `for
+// (Operation* op = block.front(), *next; op; op = next) { next = op->next(); … }`.
 template <typename T>
 class LinkIterator {
  public:
@@ -63,12 +64,13 @@ class BlockOperand {
 class Block {
  public:
   Block() = default;
-  ~Block();  // destroys its operations
+  // Destroys its operations. What uses values of the block from outside is left with null operands.
+  ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
   Value AddArgument(Type type, Location location = Location());
-  // REQUIRES: the argument has no uses.
+  // REQUIRES: the argument has no uses. Those after it keep their Values and move up.
   void EraseArgument(unsigned i);
   unsigned num_arguments() const { return static_cast<unsigned>(arguments_.size()); }
   Value argument(unsigned i) const { return Value(arguments_[i].get()); }
@@ -81,7 +83,8 @@ class Block {
   LinkIterator<Operation> begin() const { return LinkIterator<Operation>(first_); }
   LinkIterator<Operation> end() const { return LinkIterator<Operation>(); }
   void Append(Operation* op) { Insert(op, nullptr); }
-  // Inserts a detached op before `before`; null means at the end.
+  // Inserts a detached op before `before`, an op of this block; null means at the end. The block
+  // owns it from now on.
   void Insert(Operation* op, Operation* before);
 
   Region* parent() const { return parent_; }
@@ -90,10 +93,11 @@ class Block {
   Block* prev() const { return prev_; }
   bool has_predecessors() const { return first_pred_ != nullptr; }
   BlockOperand* first_predecessor() const { return first_pred_; }
-  // Drops every operand and successor of the ops inside, so that they can be destroyed in any
-  // order.
+  // Makes every operand and successor of the ops inside null, however deep, so that they can be
+  // destroyed in any order.
   void DropAllReferences();
-  // Gives every op of the block a fresh order number 0, stride, 2·stride, …
+  // Gives every op of the block a fresh order number stride, 2·stride, … Of several threads that
+  // read one block (Print, Clone) each writes the same numbers.
   void Renumber() const;
   static constexpr uint32_t kOrderStride = 4;
 
@@ -107,11 +111,11 @@ class Block {
   Operation* first_ = nullptr;
   Operation* last_ = nullptr;
   BlockOperand* first_pred_ = nullptr;
-  mutable bool order_valid_ = true;
+  mutable std::atomic<bool> order_valid_ = true;
   std::vector<std::unique_ptr<BlockArgumentImpl>> arguments_;
 };
 
-// A list of blocks owned by an operation; the first is the entry.
+// A list of blocks, which it owns; the first is the entry. Belongs to its operation.
 class Region {
  public:
   explicit Region(Operation* parent) : parent_(parent) {}

@@ -9,6 +9,12 @@
 
 namespace tenon {
 
+OpBuilder OpBuilder::AtStart(Context& context, Block* block) {
+  OpBuilder builder(context);
+  builder.SetInsertionPointToStart(block);
+  return builder;
+}
+
 OpBuilder OpBuilder::AtEnd(Context& context, Block* block) {
   OpBuilder builder(context);
   builder.SetInsertionPointToEnd(block);
@@ -28,9 +34,7 @@ OpBuilder OpBuilder::After(Operation* op) {
 }
 
 Operation* OpBuilder::Insert(Operation* op) {
-  // Before an op means wherever that is by now.
-  Block* here = before_ != nullptr ? before_->block() : block_;
-  if (here != nullptr) here->Insert(op, before_);
+  if (Block* here = block()) here->Insert(op, before_);
   return op;
 }
 

@@ -11,19 +11,30 @@
 
 namespace tenon {
 
+// The insertion point lies before an op or at the end of a block, and stays there: ops are inserted
+// one after the other, each behind the last. Before an op means wherever that op is at the time: it
+// may move, but while it is in no block nothing can be inserted, and once it is erased the builder
+// needs another point. Without a point (no block was given, or the op was in none) ops are
+// made detached, and the caller owns them.
 class OpBuilder {
  public:
   explicit OpBuilder(Context& context) : context_(&context) {}
+  static OpBuilder AtStart(Context& context, Block* block);
   static OpBuilder AtEnd(Context& context, Block* block);
   static OpBuilder Before(Operation* op);
   static OpBuilder After(Operation* op);
 
   Context& context() const { return *context_; }
-  Block* block() const { return block_; }
+  // Where the next op goes; null without an insertion point.
+  Block* block() const { return before_ != nullptr ? before_->block() : block_; }
+  // Before the block's first op of now, or at its end if it is empty.
+  void SetInsertionPointToStart(Block* block) { block_ = block, before_ = block->front(); }
   void SetInsertionPointToEnd(Block* block) { block_ = block, before_ = nullptr; }
   void SetInsertionPointBefore(Operation* op) { block_ = op->block(), before_ = op; }
+  // Before the op that follows `op` now, or at the end of its block; where `op` goes later does not
+  // matter.
   void SetInsertionPointAfter(Operation* op) { block_ = op->block(), before_ = op->next(); }
-  // Inserts a detached op here (a no-op without an insertion point) and returns it.
+  // Inserts a detached op at the insertion point, if there is one, and returns it.
   Operation* Insert(Operation* op);
 
   Operation* Create(const OperationState& state) { return Insert(Operation::Create(state)); }

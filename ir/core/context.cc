@@ -26,7 +26,7 @@ void OpTable::Insert(const OpInfo* info) {
   entries_[i & (entries_.size() - 1)] = {info->id(), info};
 }
 
-Context::Context() : impl_(std::make_unique<ContextImpl>(this)) {
+Context::Context() : impl_(std::make_unique<ContextImpl>()) {
   impl_->segment_sizes = Intern("operandSegmentSizes");
   impl_->unknown_dim = DimExpr::Unknown(*this);
   for (int i = 1; i < kNumDTypes; ++i)

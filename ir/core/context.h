@@ -22,9 +22,10 @@ struct Dialect {
   std::vector<OpDef> ops;
 };
 
-// Contexts are independent of each other. Within one, interning and op allocation are thread-safe,
-// and passes may run on different functions in parallel; registration is not. A Context must
-// outlive all IR made in it.
+// Contexts are independent of each other. Within one, interning, op allocation and diagnostics are
+// thread-safe, and passes may run on different functions in parallel; registration and settings are
+// not. A Context must outlive all IR made in it, and every Type, Attribute, DimExpr and Location,
+// which belong to it and are never freed before.
 class Context {
  public:
   Context();
@@ -32,7 +33,8 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Fails on a repeated dialect, op, or a hash collision of op names.
+  // Refuses a repeated dialect or op, a hash collision of op names, and a definition that is wrong
+  // (names, order of attributes, defaults, segment sizes); nothing is registered then.
   absl::Status RegisterDialect(Dialect dialect);
   bool HasDialect(std::string_view name) const;
   std::vector<std::string> DialectNames() const;                     // sorted

@@ -141,8 +141,6 @@ class OpTable {
 };
 
 struct ContextImpl {
-  explicit ContextImpl(Context* context) : diagnostics(context) {}
-
   // Its address is of this Context alone for as long as somebody remembers it (context_identity.h).
   const std::shared_ptr<const char> identity = std::make_shared<const char>();
 

@@ -8,13 +8,24 @@
 namespace tenon {
 
 DiagnosticEngine::Handler DiagnosticEngine::SetHandler(Handler handler) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(handler_, std::move(handler));
+  std::lock_guard<std::recursive_mutex> lock(mutex_);
+  std::shared_ptr<Handler> next;
+  if (handler) next = std::make_shared<Handler>(std::move(handler));
+  const std::shared_ptr<Handler> previous = std::exchange(handler_, std::move(next));
+  return previous == nullptr ? Handler() : *previous;
 }
 
 void DiagnosticEngine::Emit(const Diagnostic& diagnostic) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (handler_) handler_(diagnostic);
+  std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (const std::shared_ptr<Handler> handler = handler_) (*handler)(diagnostic);
+}
+
+ScopedDiagnosticHandler::ScopedDiagnosticHandler(Context& context,
+                                                 DiagnosticEngine::Handler handler)
+    : context_(context), previous_(context.diagnostics().SetHandler(std::move(handler))) {}
+
+ScopedDiagnosticHandler::~ScopedDiagnosticHandler() {
+  context_.diagnostics().SetHandler(std::move(previous_));
 }
 
 absl::Status EmitError(Context& context, Location location, std::string message,

@@ -3,6 +3,7 @@
 #define TENON_IR_CORE_DIAGNOSTIC_H_
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -21,23 +22,37 @@ struct Diagnostic {
   std::vector<Diagnostic> notes;
 };
 
-// Receives diagnostics of a Context. Handlers may be called from several threads, one call at a
-// time.
+// Receives diagnostics of a Context, and of all threads that work in it: a handler is called by the
+// thread that emits, one call at a time, before the emitting function returns. It may read IR, emit
+// diagnostics itself (it is called again, inside its own call), and set a handler; it must
+// not wait for another thread that may emit.
 class DiagnosticEngine {
  public:
   using Handler = std::function<void(const Diagnostic&)>;
 
-  explicit DiagnosticEngine(const Context* context) : context_(context) {}
-
   // Replaces the handler and returns the previous one. Without a handler diagnostics are dropped:
-  // the Status that goes with an error carries the same text.
+  // the Status that goes with an error carries the same text. Once it has returned, no other thread
+  // runs the previous handler, so what that one refers to may go away.
   Handler SetHandler(Handler handler);
   void Emit(const Diagnostic& diagnostic);
 
  private:
-  const Context* context_;
-  std::mutex mutex_;
-  Handler handler_;
+  std::recursive_mutex mutex_;
+  std::shared_ptr<Handler> handler_;  // shared with a call under way, which may set another
+};
+
+// Sets a handler for as long as it lives, then the one before again. It hears of all threads of the
+// context, so that scopes of several threads must not overlap.
+class ScopedDiagnosticHandler {
+ public:
+  ScopedDiagnosticHandler(Context& context, DiagnosticEngine::Handler handler);
+  ~ScopedDiagnosticHandler();
+  ScopedDiagnosticHandler(const ScopedDiagnosticHandler&) = delete;
+  ScopedDiagnosticHandler& operator=(const ScopedDiagnosticHandler&) = delete;
+
+ private:
+  Context& context_;
+  DiagnosticEngine::Handler previous_;
 };
 
 // Emits an error and returns InvalidArgument with "<location>: <message>".

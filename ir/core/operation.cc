@@ -26,7 +26,7 @@ Operation::Operation(const OpInfo& info, Location location, unsigned operands, u
     : info_(&info),
       location_(location),
       num_operands_(operands),
-      num_erased_(0),
+      has_erased_operands_(0),
       num_results_(static_cast<uint16_t>(results)),
       num_slots_(static_cast<uint8_t>(slots)),
       num_successors_(static_cast<uint8_t>(successors)),
@@ -127,11 +127,13 @@ Value Operation::operand_or_null(unsigned group) const {
 }
 
 void Operation::EraseOperand(unsigned i) {
-  TENON_CHECK(i < num_operands_ && num_erased_ < 4095);
+  TENON_CHECK(i < num_operands_);
   for (unsigned j = i; j + 1 < num_operands_; ++j) set_operand(j, operand(j + 1));
   operand_storage()[num_operands_ - 1].Unlink();
+  const uint32_t erased = has_erased_operands_ ? num_erased_operands() : 0;
   --num_operands_;
-  ++num_erased_;
+  has_erased_operands_ = 1;
+  new (&num_erased_operands()) uint32_t(erased + 1);
 }
 
 bool Operation::has_uses() const {
@@ -271,11 +273,11 @@ void Operation::RemoveFromBlock() {
 
 bool Operation::IsBeforeInBlock(const Operation* other) const {
   TENON_CHECK(block_ != nullptr && block_ == other->block_);
-  if (!block_->order_valid_) block_->Renumber();
-  return order_ < other->order_;
+  if (!block_->order_valid_.load(std::memory_order_acquire)) block_->Renumber();
+  return order() < other->order();
 }
 
-size_t Operation::position_after_renumbering() const { return order_ / Block::kOrderStride - 1; }
+size_t Operation::position_after_renumbering() const { return order() / Block::kOrderStride - 1; }
 
 bool Operation::IsAncestorOf(const Operation* other) const {
   while (other != nullptr && other != this) other = other->parent_op();

@@ -3,6 +3,7 @@
 #ifndef TENON_IR_CORE_OPERATION_H_
 #define TENON_IR_CORE_OPERATION_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -41,6 +42,12 @@ struct OperationState {
 
 // Memory, from low to high addresses: results in reverse order (16 bytes each), this header (48),
 // operands (24 each), attribute slots (8 each), successors (32 each), regions (24 each).
+//
+// An operation is owned by its block, a detached one by whoever made it. Its address, and with it
+// the Values of its results, stay valid until it is destroyed, also when it moves; handles are not
+// counted. Print, Clone and const functions may run in several threads on IR that nobody changes
+// (IsBeforeInBlock not beside the first two); IR is changed by one thread at a time for everything
+// below an op isolated from above.
 class Operation {
  public:
   // Creates a detached operation in its context's pool. Nothing is verified.
@@ -49,9 +56,9 @@ class Operation {
                            std::span<const Type> result_types, std::span<const Value> operands,
                            std::span<const Attribute> slots,
                            std::span<Block* const> successors = {}, unsigned num_regions = 0);
-  // Frees a detached operation with everything in it. REQUIRES: no uses of its results remain.
+  // Frees a detached operation and all in it. REQUIRES: no uses of its results (else: left null).
   void Destroy();
-  // Removes from its block and destroys. REQUIRES: no uses of its results remain.
+  // Removes from its block and destroys. REQUIRES: as Destroy.
   void Erase();
 
   OpId id() const { return info_->id(); }
@@ -72,7 +79,8 @@ class Operation {
   std::pair<unsigned, unsigned> operand_group(unsigned group) const;
   // The value of a single or optional group; null if absent.
   Value operand_or_null(unsigned group) const;
-  // Removes operand i; the caller keeps segment sizes right.
+  // Removes operand i and moves up those after it; the caller keeps segment sizes right. The room
+  // stays with the operation.
   void EraseOperand(unsigned i);
 
   // ---- results
@@ -87,12 +95,13 @@ class Operation {
   // ---- attributes
   unsigned num_slots() const { return num_slots_; }
   Attribute slot(unsigned i) const { return slot_storage()[i]; }
+  // Null gives the slot its default again, and leaves it empty where there is none.
   void set_slot(unsigned i, Attribute value);
   std::span<const Attribute> slots() const { return {slot_storage(), num_slots_}; }
   // Inherent or discardable attribute by name; null if absent.
   Attribute attr(std::string_view name) const;
-  // Sets an inherent attribute if the definition has one of that name, a discardable one otherwise;
-  // null removes it.
+  // Sets an inherent attribute if the definition, or the properties of an unregistered op, have one
+  // of that name, a discardable one otherwise. Null takes it away: a slot gets its default again.
   void SetAttr(std::string_view name, Attribute value);
   Attribute discardable_attrs() const;  // dictionary, or null if there is none
   void SetDiscardableAttrs(Attribute dictionary_or_null);
@@ -122,10 +131,11 @@ class Operation {
   size_t position_after_renumbering() const;
 
   // ---- traversal
-  // Post-order (regions first) over all ops below and including this one; `f` may erase the op it
-  // gets.
+  // Post-order (regions first) over all ops below and including this one, nested however deep; `f`
+  // may erase or move the op it gets, and insert before it, but not erase the op after it.
   void Walk(const std::function<void(Operation*)>& f);
-  // Pre-order; returning false stops and makes the walk return false.
+  // Pre-order; returning false stops and makes the walk return false. `f` must not erase the op it
+  // gets, nor the one after it.
   bool WalkPreOrder(const std::function<bool(Operation*)>& f);
 
   std::string text() const;  // generic form, for messages and debuggers
@@ -150,17 +160,26 @@ class Operation {
   }
   BlockOperand* successor_storage() const;
   Region* region_storage() const;
-  // Operands erased in place leave their room behind.
-  unsigned num_operands_cap() const { return num_operands_ + num_erased_; }
+  // Operands that Create made room for. How many are erased stands in the room of the first of
+  // them.
+  unsigned num_operands_cap() const {
+    return num_operands_ + (has_erased_operands_ ? num_erased_operands() : 0);
+  }
+  uint32_t& num_erased_operands() const {
+    return *reinterpret_cast<uint32_t*>(operand_storage() + num_operands_);
+  }
+
+  uint32_t order() const { return order_.load(std::memory_order_relaxed); }
+  void set_order(uint32_t order) const { order_.store(order, std::memory_order_relaxed); }
 
   const OpInfo* info_;
   Block* block_ = nullptr;
   Operation* prev_ = nullptr;
   Operation* next_ = nullptr;
   Location location_;
-  mutable uint32_t order_ = 0;
-  uint32_t num_operands_ : 20;
-  uint32_t num_erased_ : 12;
+  mutable std::atomic<uint32_t> order_ = 0;  // written by readers too: Block::Renumber
+  uint32_t num_operands_ : 31;
+  uint32_t has_erased_operands_ : 1;
   uint16_t num_results_;
   uint8_t num_slots_;
   uint8_t num_successors_ : 3;

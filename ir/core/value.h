@@ -60,6 +60,7 @@ class BlockArgumentImpl : public ValueImpl {
 };
 
 // A handle to a value: an operation's result or a block's argument. Null is allowed where stated.
+// Valid until the operation or the argument is destroyed, which does not clear handles to it.
 class Value {
  public:
   Value() = default;
@@ -81,7 +82,9 @@ class Value {
 
   class UseIterator;
   struct UseRange;
-  UseRange uses() const;  // most recent use first
+  // Most recent use first. Setting an operand takes its use out of the list: read next_use()
+  // before.
+  UseRange uses() const;
   bool has_uses() const { return impl_->first_use_ != nullptr; }
   bool has_one_use() const;
   size_t num_uses() const;

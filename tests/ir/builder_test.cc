@@ -48,9 +48,9 @@ std::vector<std::string> Names(const Block& block) {
 
 TEST(BuilderTest, OpsAreInsertedInTheOrderTheyAreMade) {
   test::TestIr ir;
-  OpBuilder builder = OpBuilder::AtEnd(ir.context, ir.body);
-  builder.Insert(ir.Make("x.b", {}, {}));
-  builder.SetInsertionPointBefore(ir.body->front());
+  OpBuilder builder = OpBuilder::AtStart(ir.context, ir.body);
+  builder.Insert(ir.Make("x.b", {}, {}));  // the block was empty: this is its end
+  builder.SetInsertionPointToStart(ir.body);
   builder.Insert(ir.Make("x.a1", {}, {}));
   builder.Insert(ir.Make("x.a2", {}, {}));
   builder.SetInsertionPointAfter(ir.body->back());
@@ -72,6 +72,7 @@ TEST(BuilderTest, TheInsertionPointFollowsTheOpItIsBefore) {
   builder.Insert(ir.Make("x.one", {}, {}));
   EXPECT_THAT(Names(*ir.body), ElementsAre("x.one", "x.b", "x.a", "t.region"));
   b->MoveBefore(inner->front());
+  EXPECT_EQ(builder.block(), inner);
   builder.Insert(ir.Make("x.two", {}, {}));
   EXPECT_THAT(Names(*inner), ElementsAre("x.two", "x.b", "t.end"));
   EXPECT_THAT(Names(*ir.body), ElementsAre("x.one", "x.a", "t.region"));

@@ -75,5 +75,54 @@ TEST(DiagnosticTest, ErrorsGoToTheHandlerAndTheStatus) {
                                             "warning: careful"}));
 }
 
+// A handler may do what any code does: emit, and set a handler.
+TEST(DiagnosticTest, AHandlerMayEmitAndSetHandlers) {
+  Context context;
+  std::vector<std::string> seen;
+  context.diagnostics().SetHandler([&](const Diagnostic& d) {
+    seen.push_back(d.message);
+    if (d.severity == Severity::kError) EmitRemark(context, Location(), "from the handler");
+    if (d.message != "last") return;
+    context.diagnostics().SetHandler(nullptr);
+    seen.push_back("none from now on");
+  });
+  EXPECT_FALSE(EmitError(context, Location(), "first").ok());
+  EmitWarning(context, Location(), "last");
+  EmitWarning(context, Location(), "unheard");
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"first", "from the handler", "last", "none from now on"}));
+}
+
+TEST(DiagnosticTest, AScopedHandlerGivesBackTheOneBefore) {
+  Context context;
+  std::vector<std::string> outer, inner;
+  context.diagnostics().SetHandler([&](const Diagnostic& d) { outer.push_back(d.message); });
+  {
+    const ScopedDiagnosticHandler scope(context,
+                                        [&](const Diagnostic& d) { inner.push_back(d.message); });
+    EmitWarning(context, Location(), "inside");
+    const ScopedDiagnosticHandler silence(context, nullptr);
+    EmitWarning(context, Location(), "dropped");
+  }
+  EmitWarning(context, Location(), "after");
+  EXPECT_EQ(inner, std::vector<std::string>{"inside"});
+  EXPECT_EQ(outer, std::vector<std::string>{"after"});
+}
+
+// Handlers are called one at a time, by whichever thread emits.
+TEST(DiagnosticTest, ThreadsMayEmitAtOnce) {
+  Context context;
+  int count = 0;  // not atomic
+  context.diagnostics().SetHandler([&](const Diagnostic&) { ++count; });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) EmitRemark(context, Location(), "r");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 4000);
+}
+
 }  // namespace
 }  // namespace tenon

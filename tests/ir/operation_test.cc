@@ -123,6 +123,29 @@ TEST(OperationTest, EraseOperandMovesTheRest) {
   EXPECT_EQ(before - ir.context.op_bytes_in_use(), Operation::AllocationSize(4, 0, 1, 0, 0));
 }
 
+// As many as there are, one after the other: slots and regions behind the operands stay where they
+// are, and all of the memory goes back.
+TEST(OperationTest, EraseOperandAsOftenAsThereAreOperands) {
+  TestIr ir;
+  const size_t before = ir.context.op_bytes_in_use();
+  Value v = ir.Add(ir.body, "t.source", {}, {ir.f32()})->result();
+  Operation* use = ir.Add(ir.body, "x.use", std::vector<Value>(20000, v), {}, 1);
+  Block* inner = use->region().AddBlock();
+  const NamedAttribute axis{ir.context.Intern("axis"), Attribute::I64(ir.context, 1)};
+  const Attribute properties = Attribute::Dictionary(ir.context, {{axis}});
+  use->set_slot(0, properties);
+  for (unsigned n = 20000; n > 0; --n) {
+    ASSERT_EQ(use->num_operands(), n);
+    use->EraseOperand(n - 1);
+    ASSERT_EQ(use->slot(0), properties);
+  }
+  EXPECT_FALSE(v.has_uses());
+  EXPECT_EQ(&use->region().front(), inner);
+  use->Erase();
+  v.defining_op()->Erase();
+  EXPECT_EQ(ir.context.op_bytes_in_use(), before);
+}
+
 #ifdef NDEBUG
 // An error of the caller's that debug builds find: users see that their operand is gone.
 TEST(OperationTest, UsersOfADestroyedOpHaveNullOperands) {
