@@ -14,12 +14,12 @@ std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry(
   return registry;
 }
 
-void RegisterExecutorPasses(PassRegistry& registry,
-                            std::shared_ptr<const kernels::KernelRegistry> kernels) {
+absl::Status RegisterExecutorPasses(PassRegistry& registry,
+                                    std::shared_ptr<const kernels::KernelRegistry> kernels) {
   if (kernels == nullptr) kernels = MakeKernelRegistry();
-  registry.Register(LowerToKernelsInfo(kernels));
-  registry.Register(PlaceTransfersInfo(kernels));
-  registry.Register(PlanMemoryInfo(kernels));
+  TENON_RETURN_IF_ERROR(registry.Register(LowerToKernelsInfo(kernels)));
+  TENON_RETURN_IF_ERROR(registry.Register(PlaceTransfersInfo(kernels)));
+  return registry.Register(PlanMemoryInfo(kernels));
 }
 
 }  // namespace tenon

@@ -15,9 +15,9 @@ std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry(
     std::span<const kernels::Kernel> more = {});
 
 // lower-to-kernels, place-transfers and plan-memory, which share one kernel registry: null stands
-// for the kernels of this build.
-void RegisterExecutorPasses(PassRegistry& registry,
-                            std::shared_ptr<const kernels::KernelRegistry> kernels = nullptr);
+// for the kernels of this build. Fails where a name is taken.
+absl::Status RegisterExecutorPasses(
+    PassRegistry& registry, std::shared_ptr<const kernels::KernelRegistry> kernels = nullptr);
 
 }  // namespace tenon
 

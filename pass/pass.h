@@ -73,18 +73,28 @@ struct PassOption {
   Type type;
   std::string default_text;
   std::string help;
-  std::vector<std::string> choices = {};  // of strings: what they may be; empty: anything
+  std::vector<std::string> choices = {};  // of text: what it, or a list, may hold; empty: anything
+  bool required = false;                  // must be given; the default is not used
 };
 
-// Option values as given in pipeline text, checked against the declared options.
+// Option values as given in pipeline text, checked against the declared options. A function asked
+// for an option that the pass has not, or has as another type, returns 0, false or nothing and
+// remembers the name: a pass whose `create` does that is refused.
 class PassOptionValues {
  public:
   bool GetBool(std::string_view name) const;
   int64_t GetInt(std::string_view name) const;
   std::string GetString(std::string_view name) const;
   std::vector<std::string> GetStringList(std::string_view name) const;
+  // Of the first wrong question; empty if there was none.
+  const std::string& wrong_name() const { return wrong_name_; }
+
   std::map<std::string, std::vector<std::string>, std::less<>>
       values;  // complete: defaults filled in
+
+ private:
+  void NoteWrong(std::string_view name) const;
+  mutable std::string wrong_name_;
 };
 
 // A pass as the registry knows it.
@@ -101,9 +111,13 @@ struct PassInfo {
 // All passes by name. Built explicitly; const methods are thread-safe.
 class PassRegistry {
  public:
-  void Register(PassInfo info);
-  // A named pipeline: text that expands in place ("O2" -> "canonicalize,cse,…").
-  void RegisterPipeline(std::string name, std::string summary, std::string text);
+  // Refuses a name that there is already, of a pass or a pipeline, one that pipeline text cannot
+  // hold, two options of one name, a default that its option does not take, and a missing `create`.
+  // The registry is as before then.
+  absl::Status Register(PassInfo info);
+  // A named pipeline: text that expands in place ("O2" -> "canonicalize,cse,…"). What is wrong in
+  // the text shows where it is used, for it may name what is registered later.
+  absl::Status RegisterPipeline(std::string name, std::string summary, std::string text);
   const PassInfo* Find(std::string_view name) const;
   struct Pipeline {
     std::string summary, text;

@@ -42,13 +42,6 @@ bool Fits(PassOption::Type type, std::string_view text) {
   }
 }
 
-std::vector<std::string> DefaultOf(const PassOption& option) {
-  if (option.type != PassOption::Type::kStringList) return {option.default_text};
-  absl::StatusOr<std::vector<OptionText>> parsed = ParseOptionsText("x=" + option.default_text);
-  TENON_CHECK_MSG(parsed.ok(), "the default of a pass option is malformed");
-  return parsed->front().pieces;
-}
-
 const PassOption* FindOption(const PassInfo& info, std::string_view name) {
   for (const PassOption& option : info.options) {
     if (option.name == name) return &option;
@@ -67,17 +60,28 @@ std::string Quoted(const std::string& piece) {
   return text + '"';
 }
 
-// The default may be none of the choices ("all of them"), and is written out with the others.
-bool IsChoice(const PassOption& option, const std::string& value) {
-  const std::vector<std::string>& choices = option.choices;
-  return choices.empty() || value == option.default_text ||
-         std::find(choices.begin(), choices.end(), value) != choices.end();
-}
-
 }  // namespace
 
+std::optional<std::vector<std::string>> DefaultOf(const PassOption& option) {
+  if (option.type != PassOption::Type::kStringList) {
+    if (!Fits(option.type, option.default_text)) return std::nullopt;
+    return std::vector<std::string>{option.default_text};
+  }
+  absl::StatusOr<std::vector<OptionText>> parsed = ParseOptionsText("x=" + option.default_text);
+  if (!parsed.ok() || parsed->size() != 1) return std::nullopt;
+  return std::move(parsed->front().pieces);
+}
+
+// The default may be none of the choices ("all of them"), and is written out with the others.
+static bool IsChoice(const PassOption& option, const std::string& piece) {
+  const auto holds = [&](const std::vector<std::string>& texts) {
+    return std::find(texts.begin(), texts.end(), piece) != texts.end();
+  };
+  return option.choices.empty() || holds(option.choices) || holds(*DefaultOf(option));
+}
+
 absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::string_view text,
-                                                const std::vector<OptionText>& given) {
+                                                size_t at, const std::vector<OptionText>& given) {
   PassOptionValues result;
   std::vector<std::string> names;
   for (const PassOption& option : info.options) names.push_back(option.name);
@@ -96,19 +100,22 @@ absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::strin
                            fmt::format("option '{}' is given twice", entry.key));
     }
     std::vector<std::string>& values = result.values[entry.key];
-    if (option->type == PassOption::Type::kStringList) {
-      if (!entry.has_value) {
-        return PipelineError(
-            text, entry.offset,
-            fmt::format("option '{}' has no value (expected a list a,b,c)", entry.key));
-      }
-      for (const std::string& piece : entry.pieces) {
-        if (IsChoice(*option, piece)) continue;
-        return PipelineError(
-            text, entry.value_offset,
-            fmt::format("option '{}' has the value '{}' (expected some of {}){}", entry.key, piece,
-                        fmt::join(option->choices, ", "), DidYouMean(piece, option->choices)));
-      }
+    const bool list = option->type == PassOption::Type::kStringList;
+    if (list && !entry.has_value) {
+      return PipelineError(
+          text, entry.offset,
+          fmt::format("option '{}' has no value (expected a list a,b,c)", entry.key));
+    }
+    const std::vector<std::string> whole(entry.has_value ? 1 : 0, entry.whole);
+    for (const std::string& piece : list ? entry.pieces : whole) {
+      if (IsChoice(*option, piece)) continue;
+      const std::vector<std::string>& choices = option->choices;
+      return PipelineError(
+          text, entry.value_offset,
+          fmt::format("option '{}' has the value '{}' (expected {} of {}){}", entry.key, piece,
+                      list ? "some" : "one", fmt::join(choices, ", "), DidYouMean(piece, choices)));
+    }
+    if (list) {
       values = entry.pieces;
       continue;
     }
@@ -121,18 +128,18 @@ absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::strin
           text, at,
           fmt::format("option '{}' has {} (expected {})", entry.key, what, TypeName(option->type)));
     }
-    if (!IsChoice(*option, value)) {
-      return PipelineError(
-          text, entry.value_offset,
-          fmt::format("option '{}' has the value '{}' (expected one of {}){}", entry.key, value,
-                      fmt::join(option->choices, ", "), DidYouMean(value, option->choices)));
-    }
     values = {option->type != PassOption::Type::kBool ? value
               : value == "true" || value == "1"       ? "true"
                                                       : "false"};
   }
   for (const PassOption& option : info.options) {
-    if (result.values.count(option.name) == 0) result.values[option.name] = DefaultOf(option);
+    if (result.values.count(option.name) != 0) continue;
+    if (option.required) {
+      return PipelineError(
+          text, at,
+          fmt::format("pass '{}' needs the option '{}' ({})", info.name, option.name, option.help));
+    }
+    result.values[option.name] = *DefaultOf(option);
   }
   return result;
 }
@@ -152,24 +159,45 @@ std::string FormatOptions(const PassInfo& info, const PassOptionValues& values) 
   return text;
 }
 
-bool PassOptionValues::GetBool(std::string_view name) const { return GetString(name) == "true"; }
+namespace {
+
+// The text of an option with one value; null if there is none.
+const std::string* Single(const PassOptionValues& values, std::string_view name) {
+  const auto found = values.values.find(name);
+  const bool single = found != values.values.end() && found->second.size() == 1;
+  return single ? &found->second.front() : nullptr;
+}
+
+}  // namespace
+
+bool PassOptionValues::GetBool(std::string_view name) const {
+  const std::string* text = Single(*this, name);
+  if (text == nullptr || !Fits(PassOption::Type::kBool, *text)) NoteWrong(name);
+  return text != nullptr && (*text == "true" || *text == "1");
+}
 
 int64_t PassOptionValues::GetInt(std::string_view name) const {
-  const std::optional<int64_t> value = ParseInt(GetString(name));
-  TENON_CHECK_MSG(value.has_value(), name);
-  return *value;
+  const std::string* text = Single(*this, name);
+  const std::optional<int64_t> value = text == nullptr ? std::nullopt : ParseInt(*text);
+  if (!value.has_value()) NoteWrong(name);
+  return value.value_or(0);
 }
 
 std::string PassOptionValues::GetString(std::string_view name) const {
-  const auto found = values.find(name);
-  TENON_CHECK_MSG(found != values.end() && found->second.size() == 1, name);
-  return found->second.front();
+  const std::string* text = Single(*this, name);
+  if (text == nullptr) NoteWrong(name);
+  return text == nullptr ? std::string() : *text;
 }
 
 std::vector<std::string> PassOptionValues::GetStringList(std::string_view name) const {
   const auto found = values.find(name);
-  TENON_CHECK_MSG(found != values.end(), name);
-  return found->second;
+  if (found != values.end()) return found->second;
+  NoteWrong(name);
+  return {};
+}
+
+void PassOptionValues::NoteWrong(std::string_view name) const {
+  if (wrong_name_.empty()) wrong_name_ = std::string(name);
 }
 
 }  // namespace tenon

@@ -96,12 +96,19 @@ class Builder {
                            fmt::format("pass '{}' runs on {} and cannot stand inside {}(…)",
                                        info.name, info.anchor, into.anchor));
     }
-    absl::StatusOr<PassOptionValues> values =
-        ResolveOptions(info, text, element.options.value_or(std::vector<OptionText>()));
+    absl::StatusOr<PassOptionValues> values = ResolveOptions(
+        info, text, element.offset, element.options.value_or(std::vector<OptionText>()));
     if (!values.ok()) return values.status();
     PipelineItem item;
     item.info = &info;
     item.pass = info.create(*values);
+    if (!values->wrong_name().empty()) {
+      return PipelineError(
+          text, element.offset,
+          fmt::format("the create function of pass '{}' asks for an option '{}', which the pass "
+                      "does not have as that type",
+                      info.name, values->wrong_name()));
+    }
     if (item.pass == nullptr) {
       return PipelineError(
           text, element.offset,

@@ -44,10 +44,12 @@ absl::StatusOr<std::vector<OptionText>> ParseOptionsText(std::string_view text);
 // InvalidArgument "pipeline:1:COLUMN: MESSAGE", with the line of the text and a caret below it.
 absl::Status PipelineError(std::string_view text, size_t offset, std::string_view message);
 
+// The value of an option that is not given; nullopt: its default is of another type than it.
+std::optional<std::vector<std::string>> DefaultOf(const PassOption& option);
 // Values of a pass's options: those given, checked against the declared ones, and defaults for the
-// rest.
+// rest. The pass itself stands at `at` of `text`.
 absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::string_view text,
-                                                const std::vector<OptionText>& given);
+                                                size_t at, const std::vector<OptionText>& given);
 // "name=value name2=a,b" in the order of declaration; ParseOptionsText reads it back.
 std::string FormatOptions(const PassInfo& info, const PassOptionValues& values);
 

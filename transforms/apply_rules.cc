@@ -21,8 +21,11 @@ class ApplyRulesOfFile : public Pass {
 PassInfo ApplyRulesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.options = {
-      {"file", PassOption::Type::kString, "", "rules as docs/writing-a-rule.md writes them"}};
+  info.options = {{.name = "file",
+                   .type = PassOption::Type::kString,
+                   .default_text = "",
+                   .help = "rules as docs/writing-a-rule.md writes them",
+                   .required = true}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<ApplyRulesOfFile>(values.GetString("file"));
   };

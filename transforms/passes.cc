@@ -5,16 +5,17 @@
 
 namespace tenon {
 
-void RegisterTransformPasses(PassRegistry& registry, const std::vector<drr::Rule>& rules) {
+absl::Status RegisterTransformPasses(PassRegistry& registry, const std::vector<drr::Rule>& rules) {
   const auto add = [&](PassInfo info, std::string_view name, std::string_view summary) {
     if (name == "fuse" && !rules.empty()) info = FusePassInfo(rules);
     info.name = name;
     info.summary = summary;
-    registry.Register(std::move(info));
+    return registry.Register(std::move(info));
   };
-#define TENON_PASS(id, name, summary) add(id##PassInfo(), name, summary);
+#define TENON_PASS(id, name, summary) TENON_RETURN_IF_ERROR(add(id##PassInfo(), name, summary));
 #include "transforms/passes.def"
 #undef TENON_PASS
+  return absl::OkStatus();
 }
 
 }  // namespace tenon

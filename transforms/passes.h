@@ -14,8 +14,9 @@ namespace tenon {
 #include "transforms/passes.def"
 #undef TENON_PASS
 
-// Registers all of them. `fuse` applies `rules` before its own.
-void RegisterTransformPasses(PassRegistry& registry, const std::vector<drr::Rule>& rules = {});
+// Registers all of them. `fuse` applies `rules` before its own. Fails where a name is taken.
+absl::Status RegisterTransformPasses(PassRegistry& registry,
+                                     const std::vector<drr::Rule>& rules = {});
 
 // `fuse` with rules that go before its own.
 PassInfo FusePassInfo(std::vector<drr::Rule> rules);

@@ -83,7 +83,7 @@ absl::StatusOr<ExplainQuery> SelectRules(std::string_view text,
   if (at != std::string_view::npos) query.node = std::string(text.substr(at + 1));
   std::vector<std::string> names = more, families;
   PassRegistry registry;
-  RegisterAllPasses(registry);
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   for (const auto& [pass, info] : registry.passes()) {
     if (info.explains) names.push_back(pass);
   }

@@ -11,7 +11,6 @@
 #include "frontends/api/passes.h"
 #include "ir/core/check.h"
 #include "ir/core/parser.h"
-#include "pass/pipeline_text.h"
 #include "patterns/families.h"
 
 namespace tenon {
@@ -50,28 +49,14 @@ absl::Status CheckKernels(const Extension& extension, const Context& context) {
 
 absl::Status CheckPasses(const Extension& extension) {
   PassRegistry registry;
-  RegisterAllPasses(registry);
-  std::set<std::string_view> names;
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   for (const PassInfo& pass : extension.passes) {
-    if (pass.name.empty() || !pass.create) return Wrong("a pass lacks its name or create function");
     if (pass.anchor != "func.func" && pass.anchor != "builtin.module") {
       return Wrong("pass '{}' runs on '{}' (expected func.func or builtin.module)", pass.name,
                    pass.anchor);
     }
-    if (!IsPipelineName(pass.name)) {
-      return Wrong(
-          "pass '{}' has a name that pipelines cannot hold (expected letters, digits, "
-          "'-', '_' and '.')",
-          pass.name);
-    }
-    for (const PassOption& option : pass.options) {
-      if (IsPipelineName(option.name)) continue;
-      return Wrong("option '{}' of pass '{}' has a name that pipelines cannot hold", option.name,
-                   pass.name);
-    }
-    if (!names.insert(pass.name).second || registry.Find(pass.name) != nullptr ||
-        registry.pipelines().contains(pass.name))
-      return Wrong("there are two passes or pipelines '{}'", pass.name);
+    const absl::Status status = registry.Register(pass);
+    if (!status.ok()) return Wrong("{}", std::string(status.message()));
   }
   return absl::OkStatus();
 }

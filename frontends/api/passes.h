@@ -14,8 +14,9 @@ struct Extension;
 enum class Precision : uint8_t;
 
 // All passes, and the pipelines below under their names; with an extension, its own as well.
-// REQUIRES of the extension: RegisterExtension has accepted it.
-void RegisterAllPasses(PassRegistry& registry, const Extension* extension = nullptr);
+// Fails where a name is taken, and never on a new registry and an extension that RegisterExtension
+// has accepted.
+absl::Status RegisterAllPasses(PassRegistry& registry, const Extension* extension = nullptr);
 
 struct StandardPipeline {
   std::string_view name;  // "O2"

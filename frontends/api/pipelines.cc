@@ -67,19 +67,20 @@ std::string_view PrecisionPipeline(Precision precision) {
   return "";
 }
 
-void RegisterAllPasses(PassRegistry& registry, const Extension* extension) {
+absl::Status RegisterAllPasses(PassRegistry& registry, const Extension* extension) {
   if (extension == nullptr) {
-    RegisterTransformPasses(registry);
-    RegisterExecutorPasses(registry);
+    TENON_RETURN_IF_ERROR(RegisterTransformPasses(registry));
+    TENON_RETURN_IF_ERROR(RegisterExecutorPasses(registry));
   } else {
-    RegisterTransformPasses(registry, extension->rules);
-    RegisterExecutorPasses(registry, MakeKernelRegistry(extension->kernels));
-    for (const PassInfo& pass : extension->passes) registry.Register(pass);
+    TENON_RETURN_IF_ERROR(RegisterTransformPasses(registry, extension->rules));
+    TENON_RETURN_IF_ERROR(RegisterExecutorPasses(registry, MakeKernelRegistry(extension->kernels)));
+    for (const PassInfo& pass : extension->passes) TENON_RETURN_IF_ERROR(registry.Register(pass));
   }
   for (const StandardPipeline& pipeline : kPipelines) {
-    registry.RegisterPipeline(std::string(pipeline.name), std::string(pipeline.summary),
-                              std::string(pipeline.text));
+    TENON_RETURN_IF_ERROR(registry.RegisterPipeline(
+        std::string(pipeline.name), std::string(pipeline.summary), std::string(pipeline.text)));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace tenon

@@ -61,7 +61,7 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
 absl::Status RunPipeline(const Model& model, std::string_view text, PassContext& context,
                          bool verify_each) {
   PassRegistry registry;
-  RegisterAllPasses(registry, model.extension().get());
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
   PassManager manager(registry);
   TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
   PassManagerOptions options;

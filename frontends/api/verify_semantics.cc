@@ -116,7 +116,7 @@ bool IsLowered(Operation* function) {
 
 absl::Status RunText(Operation* module, std::string_view text) {
   PassRegistry registry;
-  RegisterAllPasses(registry);
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   PassManager manager(registry);
   TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
   PassContext context;
@@ -131,7 +131,7 @@ absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context, Ope
     return Model(context, std::move(module));
   };
   // What does not compile is reported by the status alone.
-  DiagnosticEngine::Handler quiet = context->diagnostics().SetHandler([](const Diagnostic&) {});
+  const ScopedDiagnosticHandler quiet(*context, nullptr);
   auto make = [&]() -> absl::StatusOr<Program> {
     if (IsLowered(function)) {
       Model lowered = copy();
@@ -152,9 +152,7 @@ absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context, Ope
     if (!RunText(inferred.module(), "infer-shapes").ok()) return program;
     return Compile(inferred, options);
   };
-  absl::StatusOr<Program> program = make();
-  context->diagnostics().SetHandler(std::move(quiet));
-  return program;
+  return make();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ctl_ops.h"
@@ -14,11 +16,11 @@ namespace {
 class HeldDiagnostics {
  public:
   explicit HeldDiagnostics(Context& context) : context_(context) {
-    previous_ = context.diagnostics().SetHandler(
-        [this](const Diagnostic& diagnostic) { held_.push_back(diagnostic); });
+    handler_.emplace(context,
+                     [this](const Diagnostic& diagnostic) { held_.push_back(diagnostic); });
   }
   ~HeldDiagnostics() {
-    context_.diagnostics().SetHandler(std::move(previous_));
+    handler_.reset();
     for (const Diagnostic& diagnostic : held_) context_.diagnostics().Emit(diagnostic);
   }
   HeldDiagnostics(const HeldDiagnostics&) = delete;
@@ -27,7 +29,7 @@ class HeldDiagnostics {
 
  private:
   Context& context_;
-  DiagnosticEngine::Handler previous_;
+  std::optional<ScopedDiagnosticHandler> handler_;
   std::vector<Diagnostic> held_;
 };
 

@@ -210,7 +210,7 @@ TEST(ProgramErrors, UnsupportedOpsAreNamed) {
 )ir"));
   ASSERT_TRUE(module.ok()) << module.status();
   PassRegistry registry;
-  RegisterExecutorPasses(registry);
+  EXPECT_TRUE(RegisterExecutorPasses(registry).ok());
   PassManager manager(registry);
   ASSERT_TRUE(manager.AddPipeline("lower-to-kernels").ok());
   PassContext pass_context;

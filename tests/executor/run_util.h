@@ -62,7 +62,7 @@ inline absl::StatusOr<Program> CompileModule(std::shared_ptr<Context> context, O
                                              std::shared_ptr<PackedWeights> weights = nullptr,
                                              const CompileTextOptions& how = {}) {
   PassRegistry registry;
-  RegisterExecutorPasses(registry);
+  TENON_RETURN_IF_ERROR(RegisterExecutorPasses(registry));
   PassManager manager(registry);
   std::string_view pipeline = how.pipeline;
   if (pipeline.empty()) {

@@ -14,7 +14,7 @@ namespace tenon::filetest {
 
 absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text) {
   PassRegistry registry;
-  RegisterAllPasses(registry);
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   PassManager manager(registry);
   if (absl::Status status = manager.AddPipeline(text); !status.ok()) return status;
   const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();

@@ -150,7 +150,7 @@ TEST_P(PlacementTest, NothingGoesToTheHostAndBack) {
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_TRUE(Optimize(*model).ok());
   PassRegistry registry;
-  RegisterAllPasses(registry);
+  EXPECT_TRUE(RegisterAllPasses(registry).ok());
   PassManager manager(registry);
   ASSERT_TRUE(manager.AddPipeline(LowerPipeline(/*reference=*/false, /*gpu=*/true)).ok());
   PassContext context;
@@ -362,7 +362,7 @@ TEST(DeviceProgramTest, NeedsADevice) {
   absl::StatusOr<Model> model = LoadFromBytes(AddMul(), "test");
   ASSERT_TRUE(model.ok());
   PassRegistry registry;
-  RegisterExecutorPasses(registry);
+  EXPECT_TRUE(RegisterExecutorPasses(registry).ok());
   PassManager manager(registry);
   ASSERT_TRUE(manager.AddPipeline("lower-to-kernels{gpu=true},place-transfers,plan-memory").ok());
   PassContext context;

@@ -119,9 +119,9 @@ class OwnDialect : public ::testing::Test {
   OwnDialect() {
     RegisterAllDialects(context_);
     TENON_CHECK(context_.RegisterDialect(my::MyDialect()).ok());
-    RegisterAllPasses(registry_);
-    registry_.Register(my::LowerScalePassInfo());
-    registry_.RegisterPipeline("my-O2", "scales first", "my-lower-scale,O2");
+    EXPECT_TRUE(RegisterAllPasses(registry_).ok());
+    EXPECT_TRUE(registry_.Register(my::LowerScalePassInfo()).ok());
+    EXPECT_TRUE(registry_.RegisterPipeline("my-O2", "scales first", "my-lower-scale,O2").ok());
   }
 
   static std::string Program(const std::string& factor) {

@@ -82,7 +82,7 @@ class PassManagerTest : public testing::Test {
     PassInfo infer =
         Info("infer", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
     infer.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
-    registry_.Register(infer);
+    EXPECT_TRUE(registry_.Register(infer).ok());
     PassInfo lower = Info("lower", "builtin.module", [this](Operation*, PassContext&) {
       order_.push_back("lower");
       return PassResult{.changed = true};
@@ -90,7 +90,7 @@ class PassManagerTest : public testing::Test {
     lower.needs = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
     lower.destroys = lower.needs;
     lower.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
-    registry_.Register(lower);
+    EXPECT_TRUE(registry_.Register(lower).ok());
 
     absl::StatusOr<OwnedOp> module = ParseModule(context_, kTwoFunctions);
     if (!module.ok()) {
@@ -110,7 +110,7 @@ class PassManagerTest : public testing::Test {
     return info;
   }
   void Add(std::string name, std::string anchor, Body body) {
-    registry_.Register(Info(std::move(name), std::move(anchor), std::move(body)));
+    EXPECT_TRUE(registry_.Register(Info(std::move(name), std::move(anchor), std::move(body))).ok());
   }
 
   absl::StatusOr<PassResult> Run(std::string_view pipeline) {

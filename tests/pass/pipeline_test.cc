@@ -32,28 +32,32 @@ PassInfo MakeInfo(std::string name, std::string anchor, std::vector<PassOption> 
 class PipelineTest : public testing::Test {
  protected:
   PipelineTest() {
-    registry_.Register(MakeInfo("canonicalize", "func.func",
-                                {{"max-iterations", PassOption::Type::kInt, "10", ""},
-                                 {"top-down", PassOption::Type::kBool, "true", ""},
-                                 {"rules", PassOption::Type::kStringList, "", ""}}));
-    registry_.Register(MakeInfo("cse", "func.func"));
-    registry_.Register(
-        MakeInfo("inline", "builtin.module", {{"entry", PassOption::Type::kString, "main", ""}}));
-    registry_.Register(MakeInfo("anything", ""));
+    EXPECT_TRUE(registry_
+                    .Register(MakeInfo("canonicalize", "func.func",
+                                       {{"max-iterations", PassOption::Type::kInt, "10", ""},
+                                        {"top-down", PassOption::Type::kBool, "true", ""},
+                                        {"rules", PassOption::Type::kStringList, "", ""}}))
+                    .ok());
+    EXPECT_TRUE(registry_.Register(MakeInfo("cse", "func.func")).ok());
+    EXPECT_TRUE(registry_
+                    .Register(MakeInfo("inline", "builtin.module",
+                                       {{"entry", PassOption::Type::kString, "main", ""}}))
+                    .ok());
+    EXPECT_TRUE(registry_.Register(MakeInfo("anything", "")).ok());
     PassInfo lower = MakeInfo("lower", "builtin.module");
     lower.needs = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
     lower.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
-    registry_.Register(lower);
+    EXPECT_TRUE(registry_.Register(lower).ok());
     PassInfo infer = MakeInfo("infer-shapes", "func.func");
     infer.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
-    registry_.Register(infer);
+    EXPECT_TRUE(registry_.Register(infer).ok());
     PassInfo spoil = MakeInfo("spoil", "func.func");
     spoil.destroys = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
-    registry_.Register(spoil);
-    registry_.RegisterPipeline("O1", "standard", "canonicalize,cse");
-    registry_.RegisterPipeline("O2", "standard", "O1,inline,O1");
-    registry_.RegisterPipeline("endless", "never ends", "cse,endless");
-    registry_.RegisterPipeline("broken", "has a typo", "cse,csee");
+    EXPECT_TRUE(registry_.Register(spoil).ok());
+    EXPECT_TRUE(registry_.RegisterPipeline("O1", "standard", "canonicalize,cse").ok());
+    EXPECT_TRUE(registry_.RegisterPipeline("O2", "standard", "O1,inline,O1").ok());
+    EXPECT_TRUE(registry_.RegisterPipeline("endless", "never ends", "cse,endless").ok());
+    EXPECT_TRUE(registry_.RegisterPipeline("broken", "has a typo", "cse,csee").ok());
   }
 
   std::string Normal(std::string_view text) {
@@ -138,7 +142,7 @@ TEST_F(PipelineTest, OptionValuesReachThePass) {
     seen = values;
     return std::make_unique<NoOpPass>();
   };
-  registry_.Register(info);
+  EXPECT_TRUE(registry_.Register(info).ok());
   PassManager manager(registry_);
   ASSERT_TRUE(manager.AddPipeline("probe{on list=z}").ok());
   EXPECT_EQ(seen.GetInt("n"), 7);
@@ -147,6 +151,83 @@ TEST_F(PipelineTest, OptionValuesReachThePass) {
   EXPECT_THAT(seen.GetStringList("list"), ElementsAre("z"));
   ASSERT_TRUE(manager.AddPipeline("probe").ok());
   EXPECT_THAT(seen.GetStringList("list"), ElementsAre("a", "b"));
+}
+
+// What a host registers wrongly is an error, and the registry is as before.
+TEST_F(PipelineTest, WrongPassesAreRefused) {
+  const size_t passes = registry_.passes().size(), pipelines = registry_.pipelines().size();
+  const auto why = [&](PassInfo info) {
+    return std::string(registry_.Register(std::move(info)).message());
+  };
+  EXPECT_THAT(why(MakeInfo("cse", "func.func")), HasSubstr("two passes or pipelines 'cse'"));
+  EXPECT_THAT(why(MakeInfo("O1", "func.func")), HasSubstr("two passes or pipelines 'O1'"));
+  EXPECT_THAT(why(MakeInfo("", "func.func")), HasSubstr("pass '' has a name that pipelines"));
+  EXPECT_THAT(why(MakeInfo("a,b", "func.func")), HasSubstr("pass 'a,b' has a name that pipelines"));
+  PassInfo empty = MakeInfo("empty", "func.func");
+  empty.create = nullptr;
+  EXPECT_THAT(why(empty), HasSubstr("pass 'empty' lacks its create function"));
+  EXPECT_THAT(why(MakeInfo("p", "func.func", {{"a=b", PassOption::Type::kInt, "0", ""}})),
+              HasSubstr("option 'a=b' of pass 'p' has a name"));
+  EXPECT_THAT(why(MakeInfo("p", "func.func",
+                           {{"n", PassOption::Type::kInt, "0", ""},
+                            {"n", PassOption::Type::kBool, "true", ""}})),
+              HasSubstr("option 'n' of pass 'p' is declared twice"));
+  EXPECT_THAT(why(MakeInfo("p", "func.func", {{"n", PassOption::Type::kInt, "many", ""}})),
+              HasSubstr("option 'n' of pass 'p' does not take its default 'many'"));
+  EXPECT_THAT(why(MakeInfo("p", "func.func", {{"l", PassOption::Type::kStringList, "{a", ""}})),
+              HasSubstr("option 'l' of pass 'p' does not take its default '{a'"));
+  EXPECT_THAT(std::string(registry_.RegisterPipeline("O1", "", "cse").message()),
+              HasSubstr("two passes or pipelines 'O1'"));
+  EXPECT_THAT(std::string(registry_.RegisterPipeline("cse", "", "O1").message()),
+              HasSubstr("two passes or pipelines 'cse'"));
+  EXPECT_EQ(registry_.passes().size(), passes);
+  EXPECT_EQ(registry_.pipelines().size(), pipelines);
+}
+
+// A pass that reads what it has not declared, or reads it as something else.
+TEST_F(PipelineTest, WrongOptionNamesAreErrorsOfThePipeline) {
+  const auto why = [&](std::string name, std::function<void(const PassOptionValues&)> read) {
+    PassInfo info = MakeInfo(name, "func.func", {{"text", PassOption::Type::kString, "x", ""}});
+    info.create = [read](const PassOptionValues& values) {
+      read(values);
+      return std::make_unique<NoOpPass>();
+    };
+    EXPECT_TRUE(registry_.Register(std::move(info)).ok());
+    PassManager manager(registry_);
+    return std::string(manager.AddPipeline("cse," + name).message());
+  };
+  EXPECT_THAT(why("a", [](const PassOptionValues& v) { EXPECT_EQ(v.GetInt("tetx"), 0); }),
+              HasSubstr("pipeline:1:5: the create function of pass 'a' asks for an option 'tetx'"));
+  EXPECT_THAT(why("b", [](const PassOptionValues& v) { EXPECT_EQ(v.GetInt("text"), 0); }),
+              HasSubstr("asks for an option 'text', which the pass does not have as that type"));
+  EXPECT_THAT(why("c", [](const PassOptionValues& v) { EXPECT_FALSE(v.GetBool("text")); }),
+              HasSubstr("asks for an option 'text'"));
+  EXPECT_THAT(why("d", [](const PassOptionValues& v) { EXPECT_EQ(v.GetString("x"), ""); }),
+              HasSubstr("asks for an option 'x'"));
+  EXPECT_THAT(why("e", [](const PassOptionValues& v) { v.GetStringList("y"); }),
+              HasSubstr("asks for an option 'y'"));
+  EXPECT_EQ(why("f", [](const PassOptionValues& v) { EXPECT_EQ(v.GetString("text"), "x"); }), "");
+}
+
+TEST_F(PipelineTest, ChoicesAndRequiredOptions) {
+  PassOption to = {"to", PassOption::Type::kString, "i8", "", {"bf16", "i8"}};
+  PassOption file = {"file", PassOption::Type::kString, "", "a file of rules"};
+  file.required = true;
+  ASSERT_TRUE(registry_.Register(MakeInfo("compress", "func.func", {to})).ok());
+  ASSERT_TRUE(registry_.Register(MakeInfo("apply", "func.func", {file})).ok());
+  const auto why = [&](std::string_view text) {
+    PassManager manager(registry_);
+    return std::string(manager.AddPipeline(text).message());
+  };
+  EXPECT_EQ(why("compress{to=bf16}"), "");
+  EXPECT_EQ(why("compress"), "");
+  EXPECT_THAT(why("compress{to=}"),
+              HasSubstr("pipeline:1:13: option 'to' has the value '' (expected one of bf16, i8)"));
+  EXPECT_THAT(why("compress{to=bf16,i8}"), HasSubstr("has the value 'bf16,i8'"));
+  EXPECT_THAT(why("compress{to}"), HasSubstr("pipeline:1:10: option 'to' has no value"));
+  EXPECT_THAT(why("cse,apply"),
+              HasSubstr("pipeline:1:5: pass 'apply' needs the option 'file' (a file of rules)"));
+  EXPECT_EQ(why("apply{file=x}"), "");
 }
 
 TEST_F(PipelineTest, MalformedTextNamesTheColumn) {

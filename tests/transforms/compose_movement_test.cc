@@ -15,7 +15,7 @@ class ComposeMovementTest : public ::testing::Test {
  protected:
   ComposeMovementTest() {
     RegisterAllDialects(context_);
-    RegisterTransformPasses(registry_);
+    EXPECT_TRUE(RegisterTransformPasses(registry_).ok());
   }
 
   // Runs the pass on a function of `type` with this body; true if it changed something.

@@ -45,7 +45,7 @@ class Passes : public ::testing::Test {
  protected:
   Passes() {
     RegisterAllDialects(context_);
-    RegisterTransformPasses(registry_);
+    EXPECT_TRUE(RegisterTransformPasses(registry_).ok());
   }
 
   // The text of the module after `pipeline`, or an error. Statistics go to stats_.

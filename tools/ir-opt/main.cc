@@ -87,7 +87,8 @@ int PrintRuleList() {
 
 int Main(const std::vector<std::string>& arguments) {
   PassRegistry registry;
-  RegisterAllPasses(registry);
+  if (const absl::Status status = RegisterAllPasses(registry); !status.ok())
+    return Fail(kFailed, status);
   absl::StatusOr<Options> options = ParseCommandLine(arguments, registry);
   if (!options.ok()) return Fail(kBadInput, options.status());
   switch (options->action) {
