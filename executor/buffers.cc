@@ -1,6 +1,7 @@
 #include "executor/buffers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "executor/lowered_op.h"
 #include "executor/parts.h"
@@ -234,17 +235,72 @@ class BufferAnalysis {
     return found == position_of_.end() ? otherwise : found->second;
   }
 
+  // When a value is made and when it is read last, by position.
+  struct Span {
+    int defined, last;
+    ValueImpl* value;
+  };
+
+  Span SpanOf(Value value, int end) const {
+    Span span = {PositionOf(value.is_block_argument() ? nullptr : value.defining_op(), 0), -1,
+                 value.impl()};
+    for (OpOperand& use : value.uses()) {
+      span.last = std::max(span.last, PositionOf(AncestorIn(block_, use.owner()), end));
+    }
+    return span;
+  }
+
+  // The spans of the members of a set, and of every number of those made first the two read last.
+  struct SpansOfSet {
+    std::vector<Span> spans;                     // by `defined`
+    std::vector<std::pair<int, int>> read_last;  // indices into `spans`, the second may be -1
+  };
+
+  SpansOfSet SpansOf(const BufferSet& set, int end) const {
+    SpansOfSet result;
+    for (const Value member : set.members) result.spans.push_back(SpanOf(member, end));
+    std::stable_sort(result.spans.begin(), result.spans.end(),
+                     [](const Span& a, const Span& b) { return a.defined < b.defined; });
+    int first = -1, second = -1;
+    for (int i = 0; i < static_cast<int>(result.spans.size()); ++i) {
+      if (first < 0 || result.spans[i].last > result.spans[first].last) {
+        second = std::exchange(first, i);
+      } else if (second < 0 || result.spans[i].last > result.spans[second].last) {
+        second = i;
+      }
+      result.read_last.emplace_back(first, second);
+    }
+    return result;
+  }
+
+  // No value of the set that is older than `t` is read from `t` on, but the one taken over, by `t`
+  // itself. (Where one is read, it may still be that it has other bytes of the set.)
+  static bool NothingIsReadLater(const SpansOfSet& set, const TakenOver& t) {
+    const auto older = std::partition_point(set.spans.begin(), set.spans.end(),
+                                            [&](const Span& s) { return s.defined < t.position; });
+    if (older == set.spans.begin()) return true;
+    const auto [first, second] = set.read_last[older - set.spans.begin() - 1];
+    for (const int i : {first, second}) {
+      if (i < 0) continue;
+      const Span& span = set.spans[i];
+      if (span.last >= t.position + (span.value == t.value.impl() ? 1 : 0)) return false;
+    }
+    return true;
+  }
+
   // Bytes that were taken over at some position: no older value in them may be read later.
   std::optional<Problem> CheckTakenOver() const {
     const int end = static_cast<int>(position_of_.size());
+    absl::flat_hash_map<int, SpansOfSet> spans_of;
     for (const TakenOver& t : taken_over_) {
-      for (Value member : table_.sets_[SetOf(t.range)].members) {
-        const int defined =
-            PositionOf(member.is_block_argument() ? nullptr : member.defining_op(), 0);
-        if (defined >= t.position || !Overlap(RangeOf(member), t.range)) continue;
-        for (OpOperand& use : member.uses()) {
-          const int used = PositionOf(AncestorIn(block_, use.owner()), end);
-          if (used < t.position || (used == t.position && member == t.value)) continue;
+      const int set = SetOf(t.range);
+      const auto [found, is_new] = spans_of.try_emplace(set);
+      if (is_new) found->second = SpansOf(table_.sets_[set], end);
+      if (NothingIsReadLater(found->second, t)) continue;
+      for (const Span& member : found->second.spans) {
+        const int kept = member.value == t.value.impl() ? t.position + 1 : t.position;
+        if (member.defined < t.position && member.last >= kept &&
+            Overlap(range_of_.at(member.value), t.range)) {
           return Problem{t.op, "result 0 takes over a buffer that is still needed"};
         }
       }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fmt/format.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {
@@ -261,6 +262,52 @@ TEST(ProgramErrors, LoweredTextIsChecked) {
       HasSubstr("'axis'"));
   EXPECT_THAT(message(R"ir(%r = ten.neg(%a) : (tensor<2xf32>) -> tensor<2xf32>)ir"),
               HasSubstr("not lowered"));
+}
+
+// Takes over the buffers along a chain: none whose older values somebody still reads.
+TEST(ProgramErrors, BuffersThatAreNeededAreNotTakenOver) {
+  auto message = [](std::string_view body) {
+    std::shared_ptr<Context> context = NewTestContext();
+    absl::StatusOr<OwnedOp> module = ParseModule(
+        *context, Function("%a: tensor<2xf32>", "(tensor<2xf32>) -> tensor<2xf32>",
+                           std::string(body) + "\n  func.return(%r) : (tensor<2xf32>) -> ()\n"));
+    if (!module.ok()) return std::string(module.status().message());
+    ProgramOptions options;
+    options.context = context;
+    return std::string(
+        Program::Compile((*module)->region().front().front(), options).status().message());
+  };
+  auto neg = [](std::string_view result, std::string_view operand, int inplace) {
+    return fmt::format(
+        "%{} = kernel.call(%{}) <{{inplace = {} : i64, kernel = \"ref.neg\", source = "
+        "\"ten.neg\"}}> "
+        ": (tensor<2xf32>) -> tensor<2xf32>\n",
+        result, operand, inplace);
+  };
+  auto add = [](std::string_view result, std::string_view x, std::string_view y, int inplace) {
+    return fmt::format(
+        "%{} = kernel.call(%{}, %{}) <{{inplace = {} : i64, kernel = \"ref.add\", source = "
+        "\"ten.add\"}}> : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n",
+        result, x, y, inplace);
+  };
+  const std::string chain = neg("0", "a", -1) + neg("1", "0", 0) + neg("2", "1", 0);
+  EXPECT_EQ(message(chain + neg("r", "2", 0)), "");
+  EXPECT_EQ(message(chain + add("r", "2", "2", 0)), "");
+  // Read by the operation that writes there, or later; the value taken over, or one before it.
+  for (const char* older : {"0", "1"}) {
+    EXPECT_THAT(message(chain + add("r", "2", older, 0)), HasSubstr("still needed")) << older;
+    EXPECT_THAT(message(chain + neg("3", "2", 0) + add("r", "3", older, -1)),
+                HasSubstr("still needed"))
+        << older;
+  }
+  EXPECT_THAT(message(chain + neg("3", "2", 0) + add("r", "3", "2", -1)),
+              HasSubstr("still needed"));
+  EXPECT_THAT(
+      message(
+          neg("0", "a", -1) +
+          "%v = kernel.view(%0) <{properties = {shape = #core.dims<2>}, source = \"ten.reshape\"}> : (tensor<2xf32>) -> tensor<2xf32>\n" +
+          neg("1", "0", 0) + add("r", "1", "v", -1)),
+      HasSubstr("still needed"));
 }
 
 }  // namespace
