@@ -12,6 +12,7 @@
 #include "executor/place_constants.h"
 #include "executor/read_instruction.h"
 #include "executor/recorded_plan.h"
+#include "executor/size_products.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
@@ -113,6 +114,7 @@ class Compiler {
     }
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     AddSets(block, table);
+    MarkSizeProducts(*program_);
     TENON_RETURN_IF_ERROR(PlaceConstants(*program_));
     return table;
   }

@@ -28,7 +28,7 @@ bool ReadsHost(const Instruction& instruction) {
 
 // The results are known already, or nothing has to be copied for them.
 bool NothingToDo(const Instruction& instruction, Walk& walk) {
-  const auto known = [&](int value) { return walk.values()[value].data != nullptr; };
+  const auto known = [&](int value) { return walk.values()[value].is_known(); };
   const std::vector<int>& reads = instruction.operands;
   if (std::all_of(instruction.results.begin(), instruction.results.end(), known)) return true;
   if (!instruction.has_parts() || std::any_of(reads.begin(), reads.end(), known)) return false;
@@ -43,7 +43,7 @@ std::vector<int64_t> Prepared::ArenaSizes(const ProgramImpl& program, Walk& walk
   for (const Instruction& instruction : program.instructions) {
     if (instruction.kind != Instruction::Kind::kCall && !instruction.is_control()) continue;
     for (int result : instruction.results) {
-      if (walk.values()[result].data != nullptr) continue;
+      if (walk.values()[result].is_known()) continue;
       const int set = program.values[result].set;
       if (program.sets[set].kind == BufferSet::Kind::kArena && program.sets[set].output < 0) {
         const int64_t place = places.empty() ? 0 : places[result];
@@ -138,6 +138,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   if (program.options.check_memory) p->FindDeaths(program, ArenaSizes(program, walk));
   // From here on shapes do not move: views point into them.
   p->values_ = std::move(walk.values());
+  p->large_bytes_ = walk.large_bytes();
   for (const RunStep& step : p->steps_) {
     const Instruction& instruction = program.instructions[step.instruction];
     for (int number : ReadsOf(instruction)) p->AddView(program, number);

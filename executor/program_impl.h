@@ -47,6 +47,7 @@ struct Instruction {
   int inplace = -1;                             // operand whose buffer result 0 takes over
   std::vector<int> joined;                      // operands that lie in result 0 already (parts.h)
   bool parts = false;                           // the results lie in operand 0
+  bool of_size_product = false;                 // MarkSizeProducts
   // kDims
   std::vector<DimExpr> dims;
   // kIf, kFor, kWhile

@@ -69,7 +69,12 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   program_.options.weights->Save();
   TENON_RETURN_IF_ERROR(GrowArena(*made));
   TENON_RETURN_IF_ERROR(GrowDeviceArena(*made));
-  if (prepared_.size() >= kMaxPrepared) prepared_.pop_back();
+  size_t large_bytes = made->large_bytes();
+  for (const std::unique_ptr<Prepared>& other : prepared_) large_bytes += other->large_bytes();
+  while (!prepared_.empty() && (prepared_.size() >= kMaxPrepared || large_bytes > kMaxLargeBytes)) {
+    large_bytes -= prepared_.back()->large_bytes();
+    prepared_.pop_back();
+  }
   prepared_.push_front(std::move(made));
   return prepared_.front().get();
 }

@@ -45,8 +45,12 @@ absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
 absl::Status Walk::Prepare(std::span<const TensorView> inputs, const EarlierWalk& earlier) {
   TENON_RETURN_IF_ERROR(Start(inputs, false));
   const size_t num_instructions = program_.instructions.size();
+  read_by_runs_.assign(values_.size(), false);
   if (earlier.bindings == nullptr) {
-    for (size_t i = 0; i < num_instructions; ++i) TENON_RETURN_IF_ERROR(Step(i, false));
+    for (size_t i = 0; i < num_instructions; ++i) {
+      TENON_RETURN_IF_ERROR(Step(i, false));
+      NoteReads(i);
+    }
     return absl::OkStatus();
   }
   same_values_.assign(values_.size(), false);
@@ -64,6 +68,7 @@ absl::Status Walk::Prepare(std::span<const TensorView> inputs, const EarlierWalk
     for (int result : instruction.results) {
       same_values_[result] = same_calls_[i] || IsSameValue(result, earlier);
     }
+    NoteReads(i);
   }
   return absl::OkStatus();
 }
@@ -77,6 +82,9 @@ bool Walk::SeesTheSame(const Instruction& instruction, const EarlierWalk& earlie
   }
   for (int operand : instruction.operands) {
     if (!same_values_[operand]) return false;
+  }
+  for (int result : instruction.results) {
+    if (earlier.values[result].passed) return false;  // another instruction may need it now
   }
   if (!instruction.symbolic_attrs) return true;
   for (const Attribute slot : instruction.slots) {
@@ -103,13 +111,15 @@ absl::Status Walk::TakeResults(size_t index, const EarlierWalk& earlier) {
         instruction.kind == Instruction::Kind::kView ? values_[instruction.operands[0]] : known;
     values_[number].data = from.data;
     values_[number].owner = from.owner;
+    const bool computed = instruction.kind == Instruction::Kind::kCall && from.data != nullptr;
+    if (computed) large_bytes_ += LargeBytes(number);
   }
   return absl::OkStatus();
 }
 
 bool Walk::IsSameValue(int value, const EarlierWalk& earlier) const {
   const WalkedValue &now = values_[value], &before = earlier.values[value];
-  if (now.shape != before.shape) return false;
+  if (now.shape != before.shape || before.passed) return false;
   if (now.data == before.data) return true;
   if (now.data == nullptr || before.data == nullptr || program_.values[value].on_device) {
     return false;

@@ -18,9 +18,15 @@ namespace tenon {
 // A value as far as it is known.
 struct WalkedValue {
   absl::InlinedVector<int64_t, 6> shape;
-  void* data = nullptr;  // null: not computed by the walk
+  void* data = nullptr;  // null: not computed by the walk, or passed
   std::shared_ptr<const void> owner;
+  bool passed = false;  // computed by the walk, and gone: only values that it computed read it
+
+  bool is_known() const { return data != nullptr || passed; }
 };
+
+// As many bytes of large values as a session keeps from run to run: what its walks computed.
+inline constexpr size_t kMaxLargeBytes = size_t{64} << 20;
 
 // What one instruction needs to run.
 struct PreparedCall {
@@ -57,6 +63,8 @@ class Walk {
 
   std::vector<WalkedValue>& values() { return values_; }
   const Bindings& bindings() const { return bindings_; }
+  // Of large values that the walk computed and that something still reads.
+  size_t large_bytes() const { return large_bytes_; }
   kernels::TensorView view(int value) const;
   // The decoded attributes of an instruction.
   const std::shared_ptr<const void>& attrs(size_t instruction) const { return attrs_[instruction]; }
@@ -82,10 +90,12 @@ class Walk {
   absl::Status ComputeDims(const Instruction& instruction);
   absl::Status RunKernel(const Instruction& instruction, const std::shared_ptr<const void>& attrs);
   bool IsPlanTime(const Instruction& instruction) const;
+  void NoteReads(size_t index);
   kernels::TensorView HostView(int value) const;
   bool IsUploadOfConstant(const Instruction& instruction) const;
   absl::Status UploadConstant(const Instruction& instruction);
   size_t BytesOf(int value) const;
+  size_t LargeBytes(int value) const;  // 0: it is not large
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
@@ -96,6 +106,8 @@ class Walk {
   std::vector<WalkedValue> values_;
   std::vector<std::shared_ptr<const void>> attrs_;
   std::vector<bool> same_values_, same_calls_;  // as in the earlier walk; empty: there is none
+  std::vector<bool> read_by_runs_;              // values that instructions read when they run
+  size_t large_bytes_ = 0;
 };
 
 }  // namespace tenon

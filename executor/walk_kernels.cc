@@ -1,4 +1,6 @@
 // What a walk does with kernels: which of them run with it, their preparation, their runs.
+#include <algorithm>
+
 #include "executor/gpu/device_session.h"
 #include "executor/memory_planner.h"
 #include "executor/walk.h"
@@ -11,10 +13,36 @@ namespace {
 using kernels::TensorView;
 
 // Values up to this size are computed with the plan when they follow from shapes: shape arithmetic,
-// position ids, causal masks. Larger ones would cost more memory per shape than they save time.
+// position ids, causal masks. Larger ones would cost more memory per shape than they save time,
+// unless they are of products.
 constexpr size_t kMaxPlanTimeBytes = 64 << 10;
 
 }  // namespace
+
+size_t Walk::LargeBytes(int value) const {
+  const size_t bytes = BytesOf(value);
+  return bytes > kMaxPlanTimeBytes ? bytes : 0;
+}
+
+// What is not known now is computed in every run, which reads the operands. Of what is, large
+// operands go with their last reader.
+void Walk::NoteReads(size_t index) {
+  const Instruction& instruction = program_.instructions[index];
+  const bool runs = std::any_of(instruction.results.begin(), instruction.results.end(),
+                                [&](int value) { return values_[value].data == nullptr; });
+  for (int operand : instruction.operands) {
+    if (runs) read_by_runs_[operand] = true;
+    WalkedValue& value = values_[operand];
+    if (program_.values[operand].last_use != static_cast<int>(index) || value.owner == nullptr ||
+        read_by_runs_[operand] || program_.values[operand].on_device || LargeBytes(operand) == 0) {
+      continue;
+    }
+    if (value.owner.use_count() == 1) large_bytes_ -= LargeBytes(operand);
+    value.data = nullptr;
+    value.owner = nullptr;
+    value.passed = true;
+  }
+}
 
 bool Walk::IsUploadOfConstant(const Instruction& instruction) const {
   if (instruction.kernel.backend != kernels::Backend::kCuda ||
@@ -49,7 +77,8 @@ bool Walk::IsPlanTime(const Instruction& instruction) const {
   }
   size_t bytes = 0;
   for (int result : instruction.results) bytes += BytesOf(result);
-  return bytes <= kMaxPlanTimeBytes;
+  return bytes <= kMaxPlanTimeBytes ||
+         (instruction.of_size_product && large_bytes_ + bytes <= kMaxLargeBytes);
 }
 
 absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& call) {
@@ -117,6 +146,7 @@ absl::Status Walk::RunKernel(const Instruction& instruction,
     if (!memory.ok()) return program_.Error(instruction, memory.status());
     values_[number].data = memory->get();
     values_[number].owner = *std::move(memory);
+    large_bytes_ += LargeBytes(number);
     outputs.push_back(view(number));
   }
   PreparedCall call;

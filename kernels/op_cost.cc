@@ -80,6 +80,11 @@ constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "t
 
 }  // namespace
 
+bool IsProduct(std::string_view op) {
+  return std::any_of(std::begin(kProducts), std::end(kProducts),
+                     [&](const ProductOp& product) { return product.name == op; });
+}
+
 bool TakesRows(std::string_view op) {
   return std::find(std::begin(kLookups), std::end(kLookups), op) != std::end(kLookups);
 }

@@ -22,6 +22,9 @@ struct OpCost {
 OpCost CostOf(std::string_view op, std::span<const TensorView> inputs,
               std::span<const TensorView> outputs, const void* attrs);
 
+// Does it multiply and add, many times for each element of its results?
+bool IsProduct(std::string_view op);
+
 // Does it read no more of an operand than its results hold, as lookups in a table do?
 bool TakesRows(std::string_view op);
 
