@@ -18,8 +18,8 @@ inline int64_t RowGrain(int64_t row_size, int64_t cost = 1) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, row_size * cost));
 }
 
-// Floating-point operations below which waking other threads costs more than it saves.
-inline constexpr double kSerialFlops = 4e6;
+// Floating-point operations below which other threads, awake, cost more than they save: some 5 us.
+inline constexpr double kSerialFlops = 1e6;
 
 // Threads worth using for so many operations: all of the program's, or the caller's alone.
 inline int ThreadsFor(double flops, const DeviceContext& device) {
