@@ -8,6 +8,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 IR_RUN, IR_OPT, FOLDERS = None, None, []
@@ -95,6 +96,22 @@ class Models(unittest.TestCase):
                 first, second = run(*command), run(*command)
                 self.assertEqual(first.returncode, 0, first.stderr)
                 self.assertEqual(first.stdout, second.stdout)
+
+    def test_damaged_weight_caches_are_named_and_replaced(self):
+        model = next(models())
+        with tempfile.TemporaryDirectory() as cache:
+            def start():
+                result = run(IR_RUN, model, "--check", model.parent, "--runs=1", f"--weight-cache={cache}")
+                self.assertEqual(result.returncode, 0, result.stderr or result.stdout)
+                return result.stderr
+
+            self.assertEqual(start(), "")
+            packed, = pathlib.Path(cache).glob("*.weights")
+            whole = packed.read_bytes()
+            packed.write_bytes(whole[:len(whole) // 2])
+            self.assertIn(f"{packed}: is damaged", start())
+            self.assertEqual(packed.read_bytes(), whole)
+            self.assertEqual(start(), "")
 
     def test_optimised_text_runs_like_the_model(self):
         """The fused program printed, read back and optimised again is the same program."""

@@ -158,7 +158,12 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   compile.gpu = std::move(gpu);
   compile.on_fallback = [&](std::string_view op) { report.notes.push_back(std::string(op)); };
   TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
-  original.context().diagnostics().SetHandler(nullptr);
+  // What the first run packs and keeps may still be worth a warning; its errors come with a status.
+  Context* context = &original.context();
+  context->diagnostics().SetHandler([context](const Diagnostic& diagnostic) {
+    if (diagnostic.severity != Severity::kWarning) return;
+    std::fprintf(stderr, "%s\n", FormatDiagnostic(*context, diagnostic).c_str());
+  });
   return Programs{std::move(original), std::move(optimized), std::move(original_program),
                   std::move(optimized_program), std::move(report)};
 }
