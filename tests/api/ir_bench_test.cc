@@ -150,6 +150,25 @@ TEST_F(IrBench, RunsPinnedBesideABusyProcess) {
   EXPECT_EQ(report["neighbour"], true);
 }
 
+TEST_F(IrBench, ComparesWithItselfOnOneThread) {
+  ASSERT_EQ(Run("tests/models/vit.eager.ts17/model.onnx --rounds=2 --turn=1 --threads=2 "
+                "--neighbour=2.5 --against=one-thread --json=-"),
+            0)
+      << err_;
+  const json report = json::parse(out_, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << out_;
+  EXPECT_EQ(report["neighbour"], true);
+  EXPECT_EQ(report["neighbour_ms"], 2.5);
+  EXPECT_EQ(report["threads"], 2);
+  EXPECT_EQ(report["agree"], true);
+  ASSERT_EQ(report["engines"].size(), 2);
+  const json& one = report["engines"][1];
+  EXPECT_EQ(one["name"], "one-thread");
+  EXPECT_EQ(one["rounds_ms"].size(), 2);
+  EXPECT_FALSE(one["outputs"].empty());
+  EXPECT_GT(one["ratio"]["median"].get<double>(), 0);
+}
+
 TEST_F(IrBench, RefusesWrongCommandLines) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "no model"},
@@ -167,6 +186,8 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
       {"a.onnx --precision=int4", "--precision is 'int4'"},
       {"a.onnx --pin=yes", "--pin takes no value"},
       {"a.onnx --against=tensorrt", "--against has 'tensorrt'"},
+      {"a.onnx --neighbour=often", "--neighbour"},
+      {"a.onnx --turn=-1", "--turn"},
       {"a.onnx --against=openvino,openvino", "openvino twice"},
       {"a.onnx --dim=batch", "--dim has 'batch'"},
       {"a.onnx --dim=N=2,M=1,N=3", "--dim says that N is 3, and before that it is 2"},

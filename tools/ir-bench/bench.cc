@@ -34,7 +34,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRoundMs = 40;
 constexpr int kMostRunsARound = 10000;
 
 double MsSince(Clock::time_point start) {
@@ -177,11 +176,12 @@ absl::Status WriteInputs(const std::string& folder, const Program& program,
 
 absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,
                                                          const Program& program,
-                                                         std::span<const Tensor> ours, Peer& peer) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> theirs, peer.Outputs());
+                                                         std::span<const Tensor> ours,
+                                                         std::string_view engine,
+                                                         std::span<const Tensor> theirs) {
   if (ours.size() != theirs.size()) {
-    return absl::UnavailableError(fmt::format("{}: it has {} results (expected {})", peer.engine(),
-                                              theirs.size(), ours.size()));
+    return absl::UnavailableError(
+        fmt::format("{}: it has {} results (expected {})", engine, theirs.size(), ours.size()));
   }
   std::vector<OutputReport> reports;
   for (size_t i = 0; i < ours.size(); ++i) {
@@ -194,8 +194,14 @@ absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,
 // The bench from the point where Tenon runs the model.
 class Match {
  public:
-  Match(const Options& options, const Program& program, Ours& ours, Report& report)
-      : options_(options), program_(program), ours_(ours), report_(report) {}
+  // `one_thread`: null unless it is among the engines.
+  Match(const Options& options, const Program& program, Ours& ours, Ours* one_thread,
+        Report& report)
+      : options_(options),
+        program_(program),
+        ours_(ours),
+        one_thread_(one_thread),
+        report_(report) {}
 
   absl::Status Run(EngineReport tenon, std::span<const Tensor> inputs) {
     contestants_.push_back({"tenon", [this](int n) { return ours_.Run(n); },
@@ -208,10 +214,12 @@ class Match {
     const MachineRates again = MeasureMachine(options_.threads);
     report_.machine.gflops = std::max(report_.machine.gflops, again.gflops);
     report_.machine.read_gbps = std::max(report_.machine.read_gbps, again.read_gbps);
-    for (size_t i = 0; i < peers_.size(); ++i)
-      contestants_[i + 1].report.memory_mb = peers_[i]->memory_mb();
-    for (Contestant& contestant : contestants_)
+    for (Contestant& contestant : contestants_) {
+      for (const std::unique_ptr<Peer>& peer : peers_) {
+        if (peer->engine() == contestant.name) contestant.report.memory_mb = peer->memory_mb();
+      }
       report_.engines.push_back(std::move(contestant.report));
+    }
     for (EngineReport& failed : failed_) report_.engines.push_back(std::move(failed));
     return absl::OkStatus();
   }
@@ -220,8 +228,8 @@ class Match {
   absl::Status WarmUp(Contestant& contestant) {
     TENON_ASSIGN_OR_RETURN(std::vector<double> ms, contestant.run(options_.warmup));
     const double fastest = std::max(*std::min_element(ms.begin(), ms.end()), 1e-6);
-    contestant.runs_a_round =
-        static_cast<int>(std::clamp<double>(std::floor(kRoundMs / fastest), 1, kMostRunsARound));
+    contestant.runs_a_round = static_cast<int>(
+        std::clamp<double>(std::floor(options_.turn_ms / fastest), 1, kMostRunsARound));
     return absl::OkStatus();
   }
 
@@ -239,7 +247,24 @@ class Match {
     return absl::OkStatus();
   }
 
+  // In this process: the threads of the one sleep while the other runs.
+  absl::Status AddOneThread() {
+    contestants_.push_back({std::string(kOneThread),
+                            [this](int n) { return one_thread_->Run(n); },
+                            CLOCK_PROCESS_CPUTIME_ID,
+                            1,
+                            {}});
+    EngineReport& report = contestants_.back().report;
+    report.name = kOneThread;
+    report.version = TENON_VERSION;
+    TENON_RETURN_IF_ERROR(WarmUp(contestants_.back()));
+    TENON_ASSIGN_OR_RETURN(report.outputs, CompareOutputs(options_, program_, ours_.outputs(),
+                                                          kOneThread, one_thread_->outputs()));
+    return absl::OkStatus();
+  }
+
   absl::Status AddPeer(const std::string& engine, const std::string& folder) {
+    if (engine == kOneThread) return AddOneThread();
     std::error_code error;
     const std::string model = fs::absolute(options_.model, error).string();
     TENON_ASSIGN_OR_RETURN(std::unique_ptr<Peer> peer,
@@ -251,8 +276,9 @@ class Match {
     report.version = peer->version();
     report.load_ms = peer->load_ms();
     TENON_RETURN_IF_ERROR(WarmUp(contestant));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, peer->Outputs());
     TENON_ASSIGN_OR_RETURN(report.outputs,
-                           CompareOutputs(options_, program_, ours_.outputs(), *peer));
+                           CompareOutputs(options_, program_, ours_.outputs(), engine, outputs));
     contestants_.push_back(std::move(contestant));
     peers_.push_back(std::move(peer));
     return absl::OkStatus();
@@ -288,9 +314,10 @@ class Match {
   const Options& options_;
   const Program& program_;
   Ours& ours_;
+  Ours* one_thread_;
   Report& report_;
-  std::vector<Contestant> contestants_;  // Tenon, then one for each of peers_
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<Contestant> contestants_;       // Tenon first
+  std::vector<std::unique_ptr<Peer>> peers_;  // of those in processes of their own
   std::vector<EngineReport> failed_;
 };
 
@@ -312,7 +339,7 @@ bool Report::complete() const {
 
 absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>& errors) {
   std::optional<Neighbour> neighbour;
-  if (options.neighbour && !neighbour.emplace().running())
+  if (options.neighbour && !neighbour.emplace(options.neighbour_ms).running())
     return absl::InternalError("--neighbour: no process for it");
   if (options.pin) TENON_RETURN_IF_ERROR(PinToFirst(options.threads));
 
@@ -356,12 +383,23 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   }
   report.cost = CostOf(model.main(), inputs);
   const std::shared_ptr<Context> context = model.shared_context();
+  const bool with_one_thread = std::find(options.against.begin(), options.against.end(),
+                                         kOneThread) != options.against.end();
+  std::optional<Model> again;
+  if (with_one_thread) again.emplace(model.Clone());
   TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(model), compile));
   TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Ours> ours, Ours::Make(program, inputs));
   tenon.load_ms = load_ms + MsSince(start);
   for (size_t i = 0; i < inputs.size(); ++i)
     report.inputs.push_back(fmt::format("{}: {}", program.inputs()[i].name, inputs[i].type_text()));
-  TENON_RETURN_IF_ERROR(Match(options, program, *ours, report).Run(std::move(tenon), inputs));
+  std::unique_ptr<Ours> one_thread;
+  if (with_one_thread) {
+    compile.threads = 1;
+    TENON_ASSIGN_OR_RETURN(const Program narrow, Compile(*std::move(again), compile));
+    TENON_ASSIGN_OR_RETURN(one_thread, Ours::Make(narrow, inputs));
+  }
+  TENON_RETURN_IF_ERROR(
+      Match(options, program, *ours, one_thread.get(), report).Run(std::move(tenon), inputs));
   context->diagnostics().SetHandler(nullptr);
   return report;
 }

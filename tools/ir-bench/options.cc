@@ -14,7 +14,7 @@ using tools::Given;
 using tools::Set;
 using tools::Takes;
 
-constexpr std::string_view kEngines[] = {"onnxruntime", "openvino"};
+constexpr std::string_view kEngines[] = {"onnxruntime", "openvino", kOneThread};
 
 absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
@@ -34,7 +34,8 @@ absl::Status ReadEngines(const Given& given, std::vector<std::string>& engines) 
 constexpr tools::Option<Options> kTable[] = {
     {{"against", "", Takes::kValue, "LIST",
       "onnxruntime, openvino: Python packages that run the same model on the same inputs with as "
-      "many threads, round by round in turns with Tenon; outputs are compared"},
+      "many threads, round by round in turns with Tenon; outputs are compared. one-thread: Tenon "
+      "itself on one thread"},
      [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
     {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
@@ -51,6 +52,8 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     {{"rounds", "", Takes::kValue, "N", "rounds (21)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.rounds); }},
+    {{"turn", "", Takes::kValue, "MS", "timed runs of an engine in a round: for so long (40)"},
+     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.turn_ms); }},
     {{"time", "", Takes::kValue, "S", "no round begins after S seconds (60)"},
      [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.seconds); }},
     {{"warmup", "", Takes::kValue, "N", "runs of each engine before the first round (3)"},
@@ -58,9 +61,13 @@ constexpr tools::Option<Options> kTable[] = {
     {{"pin", "", Takes::kNothing, "",
       "every engine on the first N of the processors allowed, N being --threads"},
      [](Options& o, const Given&) { return Set(o.pin, true); }},
-    {{"neighbour", "", Takes::kNothing, "",
-      "with a process that keeps the last of the processors busy"},
-     [](Options& o, const Given&) { return Set(o.neighbour, true); }},
+    {{"neighbour", "", Takes::kOptional, "MS",
+      "with a process that keeps the last of the processors busy, always or for MS milliseconds in "
+      "turns with as many of sleep"},
+     [](Options& o, const Given& g) {
+       o.neighbour = true;
+       return g.has_value ? tools::ReadNonNegative(g, o.neighbour_ms) : absl::OkStatus();
+     }},
     tools::AtolRow<Options>("outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4, "
                             "of f16 2e-3, of bf16 1.6e-2)"),
     tools::RtolRow<Options>("the R of --atol (1e-3, of f16 2e-3, of bf16 1.6e-2)"),
@@ -98,7 +105,7 @@ MODEL is an ONNX file or IR text (ONNX with --against).
 
   -O0 … -O3                       optimisation level (2)
 {}
-A round is one run that is not counted, then timed runs for 40 ms, at least one; then it is the next engine's turn, once
+A round is one run that is not counted, then timed runs for --turn, at least one; then it is the next engine's turn, once
 all threads of the one before sleep. Ratios are medians over rounds of (median of theirs / median of ours), with a
 95 % interval.
 

@@ -58,12 +58,20 @@ absl::Status PinToFirst(int count) {
   return absl::InternalError(fmt::format("--pin: {}", std::strerror(errno)));
 }
 
-Neighbour::Neighbour() : pid_(fork()) {
+Neighbour::Neighbour(double busy_ms) : pid_(fork()) {
   if (pid_ != 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::vector<int> processors = AllowedProcessors();
   if (!processors.empty()) Pin({processors.back()});
-  for (volatile unsigned count = 0;;) count = count + 1;
+  // By the clock, not by the work that it gets done: one that loses its processor comes back no
+  // later for that.
+  using Clock = std::chrono::steady_clock;
+  const auto phase = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double, std::milli>(busy_ms));
+  for (Clock::time_point end = Clock::now() + phase;; end = Clock::now() + phase) {
+    for (volatile unsigned count = 0; phase.count() == 0 || Clock::now() < end;) count = count + 1;
+    std::this_thread::sleep_for(phase);
+  }
 }
 
 Neighbour::~Neighbour() {

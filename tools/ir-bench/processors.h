@@ -13,11 +13,11 @@ namespace tenon::ir_bench {
 // This process, its threads and children, on the first `count` of the processors that it may use.
 absl::Status PinToFirst(int count);
 
-// Keeps the last of the processors that this process may use busy, as long as it lives. Made before
-// other threads are.
+// Keeps the last of the processors that this process may use busy, as long as it lives: always, or
+// for `busy_ms` in turns with as long a sleep. Made before other threads are.
 class Neighbour {
  public:
-  Neighbour();
+  explicit Neighbour(double busy_ms = 0);
   ~Neighbour();
   Neighbour(const Neighbour&) = delete;
   Neighbour& operator=(const Neighbour&) = delete;

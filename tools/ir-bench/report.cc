@@ -73,6 +73,16 @@ Json EngineJson(const EngineReport& engine, const EngineReport& tenon) {
   return json;
 }
 
+// Zero: not measured, as of what runs in the process of another.
+std::string Shown(double value) { return value == 0 ? "-" : fmt::format("{:.0f}", value); }
+
+std::string NeighbourText(const Options& options) {
+  if (!options.neighbour) return "";
+  if (options.neighbour_ms == 0) return ", beside a busy process";
+  return fmt::format(", beside a process busy for {} ms and idle for {} ms", options.neighbour_ms,
+                     options.neighbour_ms);
+}
+
 }  // namespace
 
 std::string TextReport(const Report& report, const Options& options) {
@@ -83,18 +93,17 @@ std::string TextReport(const Report& report, const Options& options) {
       fmt::format("{}", fmt::join(report.inputs.data(), report.inputs.data() + shown, ", "));
   if (shown < report.inputs.size())
     inputs += fmt::format(" and {} more", report.inputs.size() - shown);
-  std::string text =
-      fmt::format("{}: {}\n{}; {} thread{}{}{}\n\n", options.model, inputs, report.processor,
-                  options.threads, options.threads == 1 ? "" : "s", options.pin ? ", pinned" : "",
-                  options.neighbour ? ", beside a busy process" : "");
+  std::string text = fmt::format("{}: {}\n{}; {} thread{}{}{}\n\n", options.model, inputs,
+                                 report.processor, options.threads, options.threads == 1 ? "" : "s",
+                                 options.pin ? ", pinned" : "", NeighbourText(options));
   text += fmt::format("{:<24} {:>10} {:>10} {:>10} {:>10} {:>6} {:>9} {:>9}\n", "ms", "min",
                       "median", "p90", "p99", "runs", "load ms", "peak MB");
   for (const EngineReport& engine : report.engines) {
     if (!engine.failure.empty()) continue;
     const Percentiles p = PercentilesOf(engine.ms);
-    text += fmt::format("{:<24} {:>10.4f} {:>10.4f} {:>10.4f} {:>10.4f} {:>6} {:>9.0f} {:>9.0f}\n",
+    text += fmt::format("{:<24} {:>10.4f} {:>10.4f} {:>10.4f} {:>10.4f} {:>6} {:>9} {:>9}\n",
                         engine.name + " " + engine.version, p.min, p.median, p.p90, p.p99,
-                        engine.ms.size(), engine.load_ms, engine.memory_mb);
+                        engine.ms.size(), Shown(engine.load_ms), Shown(engine.memory_mb));
   }
   text += "\n";
   for (const EngineReport& engine : report.engines) {
@@ -134,6 +143,7 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"threads", options.threads},
       {"pinned", options.pin},
       {"neighbour", options.neighbour},
+      {"neighbour_ms", options.neighbour_ms},
       {"processor", report.processor},
       {"machine", {{"gflops", report.machine.gflops}, {"read_gbps", report.machine.read_gbps}}},
       {"cost",
