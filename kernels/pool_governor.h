@@ -7,11 +7,11 @@
 
 namespace tenon::kernels {
 
-// Where another process wants the same cores, a worker that lost its core with a chunk in hand
-// holds up its region for a time slice, which is longer than most regions. So the pool compares
-// what regions took with what their caller alone would have taken, judging by its own chunks. When
-// help does not pay over a while, callers work alone for a pause, and then try again: the pause
-// doubles up to a bound as long as help does not pay.
+// Where other processes want the same cores, a worker that loses its own with a chunk in hand holds
+// up its region, for a time slice where no core can be lent to it, which is longer than most
+// regions. So the pool compares what regions took with what their caller alone would have taken,
+// judging by its own chunks. When help does not pay over a while, callers work alone for a pause,
+// and then try again: the pause doubles up to a bound as long as help does not pay.
 //
 // Times are in nanoseconds. Thread-safe; when several callers report at once, one sample may be
 // counted in the next window.

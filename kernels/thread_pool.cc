@@ -14,6 +14,8 @@
 #endif
 
 #include "kernels/parallel_slots.h"
+#include "kernels/spin.h"
+#include "kernels/thread_pool_region.h"
 
 namespace tenon::kernels {
 namespace {
@@ -37,31 +39,6 @@ ThisThread& Self() {
   return self;
 }
 
-int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
-
-void Relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Until `done()` or the time is over; says whether it is done.
-template <typename Done>
-bool Spin(std::chrono::nanoseconds time, Done done) {
-  if (done()) return true;
-  if (time.count() <= 0) return false;
-  const int64_t end = Now() + time.count();
-  do {
-    for (int i = 0; i < 16; ++i) {
-      if (done()) return true;
-      Relax();
-    }
-  } while (Now() < end);
-  return false;
-}
-
 // Rounding, flushing and masks of floating-point operations, without the flags that they raise.
 uint32_t FloatMode() {
 #if defined(__x86_64__)
@@ -77,29 +54,6 @@ void SetFloatMode([[maybe_unused]] uint32_t mode) {
 #endif
 }
 
-// How far a region is, in one word, so that a claim is one compare-and-swap. Whoever succeeds has
-// claimed a chunk of the region that the word describes, however old what he knew of it.
-struct Progress {
-  static constexpr uint32_t kMaxTickets = (1u << 8) - 1;
-  static constexpr uint32_t kMaxChunks = (1u << 20) - 1;
-
-  uint32_t serial;   // tells regions of one slot apart; 16 bits
-  uint32_t tickets;  // workers that may still join; 8 bits
-  uint32_t chunks;   // 20 bits
-  uint32_t next;     // the first chunk that nobody has claimed; 20 bits
-
-  uint64_t Pack() const {
-    return uint64_t{serial & 0xffff} << 48 | uint64_t{tickets} << 40 | uint64_t{chunks} << 20 |
-           next;
-  }
-  static Progress Unpack(uint64_t word) {
-    return {.serial = static_cast<uint32_t>(word >> 48),
-            .tickets = static_cast<uint32_t>(word >> 40) & kMaxTickets,
-            .chunks = static_cast<uint32_t>(word >> 20) & kMaxChunks,
-            .next = static_cast<uint32_t>(word) & kMaxChunks};
-  }
-};
-
 std::chrono::nanoseconds SpinFromEnvironment(std::chrono::nanoseconds otherwise) {
   const char* text = std::getenv("TENON_SPIN_US");
   if (text == nullptr) return otherwise;
@@ -110,68 +64,7 @@ std::chrono::nanoseconds SpinFromEnvironment(std::chrono::nanoseconds otherwise)
   return std::chrono::microseconds(std::min<int64_t>(value, 1'000'000));
 }
 
-// A range as chunks that become smaller from the first to the last, down to `grain` where there are
-// enough: late ones even out what others took longer for. Each has at least one element.
-struct Chunks {
-  int64_t n = 0, count = 1, least = 0;
-
-  Chunks() = default;
-  // REQUIRES: 0 < count <= n
-  Chunks(int64_t size, int64_t number, int64_t grain)
-      : n(size), count(number), least(std::clamp<int64_t>(grain, 1, size / number)) {}
-  // What is left once each has its least is given out in shares of count, count - 1, … 1.
-  int64_t begin(int64_t i) const {
-    const int64_t rest = n - count * least, shares = i * (2 * count - i + 1);
-    const int64_t all = count * (count + 1);
-    return i * least + rest / all * shares + (rest % all * shares + all - 1) / all;
-  }
-};
-
 }  // namespace
-
-// A slot for one caller at a time. Slots live as long as the workers, who may look at one whose
-// region is over; but they read what is not atomic with a claim only, which keeps the region open.
-struct Workers::Region {
-  alignas(64) std::atomic<uint64_t> progress{0};
-  std::atomic<bool> reserved{false};
-  std::atomic<int> core{-1};  // the caller's, when the region began
-  // Written before `progress` opens.
-  void (*f)(void*, int64_t, int64_t) = nullptr;
-  void* arg = nullptr;
-  Chunks chunks;
-  uint32_t helpers = 0;  // that may join: there were so many tickets
-  uint32_t float_mode = 0;
-  const std::atomic<bool>* cancelled = nullptr;
-  alignas(64) std::atomic<uint32_t> finished{0};  // by workers
-
-  // `serial`: of the region that the claimant has joined, which may be over, with another in its
-  // place; none: it joins now.
-  std::optional<Progress> Claim(std::optional<uint32_t> serial) {
-    uint64_t word = progress.load(std::memory_order_acquire);
-    for (;;) {
-      const Progress p = Progress::Unpack(word);
-      const bool joins = !serial.has_value();
-      if (p.next >= p.chunks || (joins ? p.tickets == 0 : *serial != p.serial)) return std::nullopt;
-      Progress after = p;
-      ++after.next;
-      if (joins) --after.tickets;
-      if (progress.compare_exchange_weak(word, after.Pack(), std::memory_order_acq_rel,
-                                         std::memory_order_acquire)) {
-        return p;
-      }
-    }
-  }
-
-  bool open() const {
-    const Progress p = Progress::Unpack(progress.load(std::memory_order_relaxed));
-    return p.next < p.chunks;
-  }
-
-  void Execute(uint32_t chunk) const {
-    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
-    f(arg, chunks.begin(chunk), chunks.begin(chunk + 1));
-  }
-};
 
 Workers::Workers(const Options& options)
     : options_(options),
@@ -186,13 +79,14 @@ Workers::~Workers() {
   stop_.store(true, std::memory_order_relaxed);
   news_.fetch_add(1, std::memory_order_release);
   news_.notify_all();
-  for (WorkerThread& worker : threads_) worker.Join();
+  for (Worker& worker : threads_) worker.thread.Join();
 }
 
 void Workers::Ensure(int threads) {
   const std::lock_guard<std::mutex> lock(mutex_);
   while (static_cast<int>(threads_.size()) + 1 < threads) {
-    threads_.emplace_back(std::thread([this] { Work(); }));
+    Worker& worker = threads_.emplace_back();
+    worker.thread = WorkerThread(std::thread([this, &worker] { Work(worker); }));
     kept_off_.store(-1, std::memory_order_relaxed);
   }
   num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
@@ -243,7 +137,7 @@ void Workers::KeepOff(int core, int64_t now) {
   if (sched_getaffinity(0, sizeof(callers), &callers) != 0) CPU_ZERO(&callers);
   if (sched_getaffinity(process_, sizeof(first), &first) != 0) CPU_ZERO(&first);
   CPU_OR(&callers, &callers, &first);
-  for (WorkerThread& worker : threads_) worker.KeepOff(core, callers);
+  for (Worker& worker : threads_) worker.thread.KeepOff(core, callers);
   kept_off_.store(core, std::memory_order_relaxed);
   moved_.store(Now(), std::memory_order_relaxed);
 }
@@ -311,11 +205,7 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
   Self().in_region = false;
   const int64_t own_end = Now();
   const uint32_t foreign = static_cast<uint32_t>(count) - own;
-  auto finished = [&] { return region->finished.load(std::memory_order_acquire); };
-  while (!Spin(options_.caller_spin, [&] { return finished() == foreign; })) {
-    const uint32_t now = finished();
-    if (now != foreign) region->finished.wait(now, std::memory_order_acquire);
-  }
+  Await(*region, foreign);
   region->reserved.store(false, std::memory_order_release);
   if (own == 0) return;
   if (foreign == 0) return governor_.ReportUnhelped(own_end, own_end - start);
@@ -325,7 +215,7 @@ void Workers::Run(int threads, int64_t n, int64_t grain, void (*f)(void*, int64_
 }
 
 // Works on open regions until there is none.
-Workers::Help Workers::HelpAny() {
+Workers::Help Workers::HelpAny(Worker& worker) {
   Help help = Help::kNone;
   for (Region& region : *regions_) {
     if (!region.open()) continue;
@@ -339,6 +229,7 @@ Workers::Help Workers::HelpAny() {
     while (const std::optional<Progress> claim = region.Claim(joined)) {
       if (!joined.has_value()) {
         joined = claim->serial;
+        worker.region.store(&region, std::memory_order_relaxed);
         Self().slot = static_cast<int>(region.helpers - claim->tickets + 1);
         SetFloatMode(region.float_mode);
       }
@@ -347,21 +238,26 @@ Workers::Help Workers::HelpAny() {
       region.finished.notify_one();
       help = Help::kGiven;
     }
+    worker.region.store(nullptr, std::memory_order_relaxed);
+    if (worker.lent.load(std::memory_order_relaxed)) return help;
   }
   return help;
 }
 
-void Workers::Work() {
+void Workers::Work(Worker& worker) {
   Self().in_region = true;
   for (;;) {
     const uint32_t seen = news_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
-    const Help help = HelpAny();
-    if (help == Help::kGiven) continue;
+    const Help help = HelpAny(worker);
+    const bool lent = worker.lent.exchange(false, std::memory_order_relaxed);
+    if (help == Help::kGiven && !lent) continue;
     const bool crowded = num_workers_.load(std::memory_order_relaxed) >= cores_;
-    const auto spin = help == Help::kWrongCore ? std::chrono::nanoseconds(0)
-                      : crowded                ? std::min(options_.spin, kCrowdedSpin)
-                                               : options_.spin;
+    // Neither here: a caller waits for this core.
+    const bool leaves = help == Help::kWrongCore || lent;
+    const auto spin = leaves    ? std::chrono::nanoseconds(0)
+                      : crowded ? std::min(options_.spin, kCrowdedSpin)
+                                : options_.spin;
     if (!Spin(spin, [&] { return news_.load(std::memory_order_acquire) != seen; })) {
       news_.wait(seen, std::memory_order_acquire);
     }

@@ -8,13 +8,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "kernels/kernel.h"
 #include "kernels/pool_governor.h"
+#include "kernels/stall_watch.h"
 #include "kernels/worker_thread.h"
 
 namespace tenon::kernels {
@@ -23,6 +24,9 @@ namespace tenon::kernels {
 // claimed one by one, by the caller too. It returns when all chunks are finished, and so never
 // waits for a worker that claimed none: one that sleeps or has lost its core holds up nobody. Idle
 // workers spin for a moment and then sleep.
+//
+// A worker that lost its core with a chunk in hand holds up its region. A caller that is left with
+// nothing but to wait for such a one lends it its own core for the rest of the chunk.
 //
 // Several callers may be in regions at once. Together they use no more threads than there are: a
 // caller counts as one (see Caller), and is helped by what the others leave. A call from inside a
@@ -41,7 +45,8 @@ class Workers {
     std::chrono::nanoseconds spin = std::chrono::microseconds(200);
     // How long a caller does so whose last chunks others are finishing.
     std::chrono::nanoseconds caller_spin = std::chrono::milliseconds(1);
-    // Callers work alone for a while when help does not pay, and keep workers off their core.
+    // Callers work alone for a while when help does not pay, keep workers off their core, and lend
+    // it to one that holds them up.
     bool adaptive = true;
   };
 
@@ -79,18 +84,22 @@ class Workers {
 
  private:
   struct Region;
+  struct Worker;
   // More callers than this at once get no help.
   static constexpr int kMaxRegions = 16;
 
-  void Work();
+  void Work(Worker& worker);
   enum class Help : uint8_t { kNone, kGiven, kWrongCore };
-  Help HelpAny();
+  Help HelpAny(Worker& worker);
   int HelpersFor(int threads) const;
   Region* Reserve();
   static void RunAlone(int64_t n, int64_t count, int64_t grain,
                        void (*f)(void* arg, int64_t begin, int64_t end), void* arg,
                        const std::atomic<bool>* cancelled);
   void KeepOff(int core, int64_t now);
+  void Await(Region& region, uint32_t foreign);
+  Worker* LendCore(const Region& region, StallWatch& watch);
+  void TakeCoreBack(Worker& worker);
   void Announce(int64_t wanted);
 
   const Options options_;
@@ -104,7 +113,7 @@ class Workers {
   std::atomic<int> kept_off_{-1};              // the core that workers may not run on
   std::atomic<int64_t> moved_{0};              // when it was changed
   std::mutex mutex_;                           // of threads_
-  std::vector<WorkerThread> threads_;
+  std::list<Worker> threads_;
   std::atomic<int> num_workers_{0};
 };
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -328,6 +329,92 @@ TEST(WorkerThread, IsKeptOffOneCoreAtATime) {
   worker.Join();
 }
 
+TEST(WorkerThread, IsLentACore) {
+  const std::vector<int> cores = CoresOf(pthread_self());
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  const int first = cores.front(), last = cores.back();
+  std::atomic<bool> stop = false;
+  std::atomic<int> core = -1;
+  WorkerThread worker(std::thread([&] {
+    while (!stop) core = sched_getcpu();
+  }));
+  const auto comes_to = [&](int to) {
+    while (core != to) std::this_thread::yield();
+  };
+  const cpu_set_t others = SetOf(cores);
+  worker.KeepOff(first, others);
+  const std::vector<int> before = CoresOf(worker.handle());
+  comes_to(before.front());
+  EXPECT_TRUE(worker.Lend(first));
+  comes_to(first);
+  EXPECT_EQ(CoresOf(worker.handle()), cores);
+  worker.TakeBack();
+  EXPECT_EQ(CoresOf(worker.handle()), before);
+  // What was said in the meantime counts.
+  EXPECT_TRUE(worker.Lend(first));
+  worker.KeepOff(last, others);
+  worker.TakeBack();
+  EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>(cores.begin(), cores.end() - 1));
+  // Not a core that others have forbidden.
+  Restrict(worker.handle(), {last});
+  EXPECT_FALSE(worker.Lend(first));
+  EXPECT_FALSE(worker.Lend(-1));
+  EXPECT_EQ(CoresOf(worker.handle()), std::vector<int>{last});
+  // The time that it uses grows.
+  const std::optional<int64_t> used = worker.Used();
+  ASSERT_TRUE(used.has_value());
+  while (worker.Used() == used) std::this_thread::yield();
+  EXPECT_GT(worker.Used(), used);
+  stop = true;
+  worker.Join();
+}
+
+// The only worker has a core to itself but for another thread that never leaves it. In the middle
+// of a chunk it goes on only once it is on the caller's core, where nobody else lets it go.
+TEST(ThreadPool, CallersLendTheirCoreToAStalledWorker) {
+  const std::vector<int> cores = CoresOf(pthread_self());
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  const int mine = cores[0], contended = cores[1];
+  std::thread([&] {
+    Restrict(pthread_self(), {mine, contended});  // of the worker too, and of the busy thread
+    ThreadPool pool(2, std::make_shared<Workers>(Workers::Options{.threads = 2}));
+    std::atomic<bool> stop = false;
+    std::thread busy([&] {
+      Restrict(pthread_self(), {contended});
+      while (!stop) {
+      }
+    });
+    Restrict(pthread_self(), {mine});
+    const std::thread::id caller = std::this_thread::get_id();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    bool lent = false;
+    while (!lent && std::chrono::steady_clock::now() < deadline) {
+      pool(8, 1, [&](int64_t, int64_t) {
+        const auto end = std::chrono::steady_clock::now() + milliseconds(20);
+        if (std::this_thread::get_id() == caller) {
+          std::this_thread::sleep_for(microseconds(200));
+          return;
+        }
+        while (!lent && std::chrono::steady_clock::now() < end) lent = sched_getcpu() == mine;
+      });
+    }
+    EXPECT_TRUE(lent);
+    // It has left again.
+    while (lent && std::chrono::steady_clock::now() < deadline) {
+      pool(8, 1, [&](int64_t, int64_t) {
+        if (std::this_thread::get_id() == caller) {
+          std::this_thread::sleep_for(microseconds(200));
+        } else {
+          lent = sched_getcpu() == mine;
+        }
+      });
+    }
+    EXPECT_FALSE(lent);
+    stop = true;
+    busy.join();
+  }).join();
+}
+
 // Workers are gone there, and what they were may stand for the thread that calls.
 TEST(ThreadPool, ChildrenOfAForkKeepTheirCores) {
   const std::vector<int> cores = CoresOf(pthread_self());
@@ -367,6 +454,38 @@ TEST(ThreadPool, GrowsOnRequest) {
   EXPECT_EQ(all.num_threads(), 1);
   EXPECT_EQ(workers->num_threads(), 4);
   ExpectEachOnce(four, 100, 1);
+}
+
+TEST(StallWatch, TellsSlowFromStalled) {
+  constexpr int64_t kStep = StallWatch::kStandstill / 3;
+  StallWatch watch;
+  const int one = 0, other = 1;
+  int64_t mine = 1000, used = 5;
+  // However slow, it runs.
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(watch.Stalled(&one, mine += kStep, ++used));
+  // It does not.
+  EXPECT_FALSE(watch.Stalled(&one, mine + kStep, used));
+  EXPECT_FALSE(watch.Stalled(&one, mine + 2 * kStep, used));
+  EXPECT_TRUE(watch.Stalled(&one, mine + 3 * kStep, used));
+  EXPECT_TRUE(watch.Stalled(&one, mine + 100 * kStep, used));
+  // It does again, and stops again.
+  mine += 101 * kStep;
+  EXPECT_FALSE(watch.Stalled(&one, mine, ++used));
+  EXPECT_FALSE(watch.Stalled(&one, mine + StallWatch::kStandstill - 1, used));
+  EXPECT_TRUE(watch.Stalled(&one, mine + StallWatch::kStandstill, used));
+  // Another one is watched from now on, though its time is the same.
+  EXPECT_FALSE(watch.Stalled(&other, mine + StallWatch::kStandstill, used));
+  EXPECT_TRUE(watch.Stalled(&other, mine + 2 * StallWatch::kStandstill, used));
+}
+
+// Both times grow in large steps at once: that says nothing.
+TEST(StallWatch, CoarseTimes) {
+  StallWatch watch;
+  const int thread = 0;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const int64_t time = i / 100 * 1000 * StallWatch::kStandstill;
+    EXPECT_FALSE(watch.Stalled(&thread, time, time));
+  }
 }
 
 TEST(PoolGovernor, PausesWhileHelpDoesNotPay) {
