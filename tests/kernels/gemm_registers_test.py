@@ -15,8 +15,8 @@ import sys
 
 FUNCTION = re.compile(r'^[0-9a-f]+ <(.*)>:$')
 INSTRUCTION = re.compile(r'^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$')
-# Tiles are called RunTile<rows, vectors, packed> and RunInt8Tile<rows, vectors>, attention's Multiply<rows, vectors>.
-TILE = re.compile(r'(?:^|::|\s)(RunTile<\d+, \d+, (?:true|false)>|RunInt8Tile<\d+, \d+>|Multiply<\d+, \d+>)')
+# Tiles are called RunTile<rows, vectors, packed>, RunStream<rows> and RunInt8Tile<rows, vectors>, attention's Multiply<rows, vectors>.
+TILE = re.compile(r'(?:^|::|\s)(RunTile<\d+, \d+, (?:true|false)>|RunStream<\d+>|RunInt8Tile<\d+, \d+>|Multiply<\d+, \d+>)')
 MULTIPLIES = re.compile(r'^v(fmadd\w+ps|dpbf16ps)$')
 STACK_VECTOR = re.compile(r'\(%(rsp|rbp)[,)].*%[yz]mm|%[yz]mm.*\(%(rsp|rbp)[,)]')
 

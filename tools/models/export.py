@@ -30,6 +30,7 @@ import torch
 
 import families
 import families_images
+import families_promptable
 import families_sizes
 import families_wide
 
@@ -49,9 +50,10 @@ FULL = {
     "efficientnet_b0": "tv_efficientnet_b0.eager.ts17",
 }
 SIZES = {name: f"{name}.sdpa.{'dyn18' if name in families_sizes.DYNAMO else 'ts17'}"
-         for name in [*families_sizes.FAMILIES, *families_wide.FAMILIES, *families_images.FAMILIES]}
-KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES, **families_wide.FAMILIES,
-         **families_images.FAMILIES}
+         for name in [*families_sizes.FAMILIES, *families_wide.FAMILIES, *families_images.FAMILIES,
+                      *families_promptable.FAMILIES]}
+KNOWN = {**families.FAMILIES, **families_sizes.FAMILIES, **families_wide.FAMILIES, **families_images.FAMILIES,
+         **families_promptable.FAMILIES}
 VARIANTS = ["eager.ts17", "sdpa.dyn18"]
 
 

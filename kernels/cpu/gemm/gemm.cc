@@ -61,6 +61,13 @@ int64_t PanelsOfTile(const GemmKernels& kernels, int64_t rows) {
   return kernels.tile[rows][3] != nullptr ? 4 : kernels.tile[rows][2] != nullptr ? 2 : 1;
 }
 
+// Few rows whose panels stay in the second-level cache from product to product, as in recurrent
+// layers: one stream is read faster from there, several from memory.
+bool IsStream(const GemmKernels& kernels, const GemmArgs& g, int64_t rows) {
+  return kernels.stream[rows] != nullptr && g.b_row == 0 && !g.a_packed &&
+         g.k * g.n <= SecondLevel(7);
+}
+
 int64_t CacheWays() { return ActiveCaches().first_ways; }
 
 // Rows a multiple of 4 KiB apart fall into the same set.
@@ -180,7 +187,9 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
   alignas(64) float values[kMaxTileSize];
   const bool finish = activate && s.p + s.depth == g.k;
   if (finish) t.c = values, t.c_row = t.cols;
-  if (g.a_packed) {
+  if (IsStream(kernels, g, s.rows)) {
+    kernels.stream[s.rows](t);
+  } else if (g.a_packed) {
     kernels.packed_tile[s.rows][t.cols <= kernels.panel / 2 ? 0 : 1](t);
   } else {
     const int width = s.panels == 4 ? 3 : s.panels == 2 ? 2 : t.cols <= kernels.panel / 2 ? 0 : 1;

@@ -83,6 +83,74 @@ void RunTile(const Tile& t) {
   StoreTile(t, acc);
 }
 
+// Few rows take the panels of a packed b one after the other, as one stream; the sums of every
+// fourth row of b hide the latency of an addition.
+template <int kRows>
+void RunStream(const Tile& tile) {
+  using Reg = V::Reg;
+  constexpr int kLanes = V::kLanes, kPanel = 2 * kLanes, kSums = 4;
+  constexpr int kLine = 64 / sizeof(float);
+  Tile t = tile;
+  const int64_t a_row = t.a_row, k = t.k;
+  const char* next = reinterpret_cast<const char*>(t.next);
+  const int64_t next_step = kSums * t.next_step;
+  for (;;) {
+    Reg acc[kSums][kRows][2];
+    StartTile(t, acc[0]);
+    TENON_UNROLL
+    for (int s = 1; s < kSums; ++s) {
+      TENON_UNROLL
+      for (int i = 0; i < kRows; ++i) acc[s][i][0] = acc[s][i][1] = V::Zero();
+    }
+    const float *a = t.a, *b = t.b, *fetch = b + t.ahead * kPanel;
+    int64_t p = 0;
+    for (; p + kSums <= k; p += kSums) {
+      __builtin_prefetch(next, 0, 2);
+      next += next_step;
+      TENON_UNROLL
+      for (int s = 0; s < kSums; ++s) {
+        const Reg first = V::Load(b + s * kPanel), second = V::Load(b + s * kPanel + kLanes);
+        TENON_UNROLL
+        for (int line = 0; line < kPanel; line += kLine) {
+          __builtin_prefetch(fetch + s * kPanel + line);
+        }
+        TENON_UNROLL
+        for (int i = 0; i < kRows; ++i) {
+          const Reg x = V::Set(a[i * a_row + s]);
+          acc[s][i][0] = V::Dot(x, first, acc[s][i][0]);
+          acc[s][i][1] = V::Dot(x, second, acc[s][i][1]);
+        }
+      }
+      a += kSums;
+      b += kSums * kPanel;
+      fetch += kSums * kPanel;
+    }
+    for (; p < k; ++p, ++a, b += kPanel) {
+      const Reg first = V::Load(b), second = V::Load(b + kLanes);
+      TENON_UNROLL
+      for (int i = 0; i < kRows; ++i) {
+        const Reg x = V::Set(a[i * a_row]);
+        acc[0][i][0] = V::Dot(x, first, acc[0][i][0]);
+        acc[0][i][1] = V::Dot(x, second, acc[0][i][1]);
+      }
+    }
+    TENON_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < 2; ++v) {
+        acc[0][i][v] = (acc[0][i][v] + acc[1][i][v]) + (acc[2][i][v] + acc[3][i][v]);
+      }
+    }
+    StoreTile(t, acc[0]);
+    if (t.cols <= kPanel) return;
+    t.cols -= kPanel;
+    t.b += t.b_panel;
+    t.c += kPanel;
+    if (t.bias != nullptr) t.bias += kPanel;
+    if (t.addend != nullptr) t.addend += kPanel;
+  }
+}
+
 template <ActivationKind kKind>
 void RunFinish(const Finish& finish) {
   const Finish f = finish;  // the compiler knows that what is stored does not change it
@@ -150,6 +218,7 @@ constexpr void FillTiles(GemmKernels& kernels) {
     }
     if constexpr (kRows <= V::kRowsOfFourPanels) {
       kernels.tile[kRows][3] = &RunTile<kRows, 8, false>;
+      kernels.stream[kRows] = &RunStream<kRows>;
     }
     kernels.packed_tile[kRows][0] = &RunTile<kRows, 1, true>;
     kernels.packed_tile[kRows][1] = &RunTile<kRows, 2, true>;

@@ -66,6 +66,8 @@ struct GemmKernels {
   // [rows][width]; null where the accumulators would not fit into the registers.
   TileFn tile[kMaxTileRows + 1][kTileWidths] = {};
   TileFn packed_tile[kMaxTileRows + 1][2] = {};
+  // [rows]: of panels of a packed b, as many as `cols` asks for; null: the rows are too many.
+  TileFn stream[kMaxTileRows + 1] = {};
   FinishFn finish[kNumActivations] = {};
   PackFn pack_columns = nullptr;
   // Writes (i, p) at a[i * a_row + p], i < rows, p < k, to packed[p * rows + i].
