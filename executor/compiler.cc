@@ -39,6 +39,14 @@ TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view f
   return spec;
 }
 
+// A constant of the program, whose bytes `joined` has.
+absl::StatusOr<Tensor> ShapeOfJoined(Type type, const JoinedBlob& joined) {
+  std::vector<int64_t> shape;
+  for (DimExpr d : type.dims()) shape.push_back(d.constant());
+  // Only an address that no other constant has.
+  return Tensor::Borrow(type.dtype(), shape, const_cast<JoinedBlob*>(&joined), nullptr);
+}
+
 // Of a function, or of a region of one of its ops: then `outer` compiles what is around it.
 class Compiler {
  public:
@@ -174,6 +182,7 @@ class Compiler {
     if (constant) {
       const int number = AddValue(value);
       program_->values[number].constant = constant;
+      program_->values[number].joined = outer_->program_->values[outside].joined;
       return number;
     }
     captures_.push_back(outside);
@@ -185,10 +194,14 @@ class Compiler {
     for (unsigned i = 0; i < op.num_results(); ++i)
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
-      absl::StatusOr<Tensor> tensor =
-          Tensor::FromAttribute(constant.value(), /*any_alignment=*/true);
+      ProgramValue& value = program_->values[AddValue(op.result())];
+      value.joined = JoinedBlobOf(constant.value());
+      absl::StatusOr<Tensor> tensor = value.joined != nullptr
+                                          ? ShapeOfJoined(constant.value().type(), *value.joined)
+                                          : Tensor::FromAttribute(constant.value(),
+                                                                  /*any_alignment=*/true);
       if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
-      program_->values[AddValue(op.result())].constant = *std::move(tensor);
+      value.constant = *std::move(tensor);
       return absl::OkStatus();
     }
     Instruction instruction;

@@ -12,6 +12,7 @@
 #include "ir/core/blob.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
+#include "ir/core/joined_blob.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -41,7 +42,22 @@ Attribute ToElements(Context& context, const Tensor& tensor) {
 
 // Weights in a model's file, say: read where they are if the kernel can, and not left in memory.
 bool IsLarge(Attribute elements) {
-  return elements.blob() != nullptr && elements.blob()->size() >= LargeConstant::kBytes;
+  return IsLargeElements(elements) && StoredBytes(elements) >= LargeConstant::kBytes;
+}
+
+// Null: not all operands are large. Whoever packs the result reads their bytes.
+Attribute JoinLarge(Context& context, std::span<const Attribute> operands,
+                    const ResultShape& result, int64_t axis) {
+  std::vector<std::shared_ptr<const Blob>> parts;
+  for (Attribute operand : operands) {
+    if (!IsLarge(operand)) return Attribute();
+    parts.push_back(operand.blob());
+    parts.back()->DropPages();
+  }
+  size_t rows = 1;
+  for (int64_t i = 0; i < axis; ++i) rows *= static_cast<size_t>(result.shape[i]);
+  return JoinedElements(context, Type::Tensor(context, result.dtype, result.shape),
+                        std::make_shared<const JoinedBlob>(rows, std::move(parts)));
 }
 
 absl::StatusOr<Tensor> MakeLasting(const ResultShape& shape) {
@@ -105,6 +121,11 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   absl::StatusOr<std::vector<ResultShape>> shapes =
       ConcreteResults(info, op.location(), slots, operand_views);
   if (!shapes.ok()) return shapes.status();
+  if (Isa<ten::ConcatOp>(op)) {
+    const int64_t axis = op.attr("axis").int_value();
+    const Attribute joined = JoinLarge(context, operands, shapes->front(), axis);
+    if (joined) return std::vector<Attribute>{joined};
+  }
   std::vector<Tensor> results;
   std::vector<TensorView> outputs;
   for (const ResultShape& shape : *shapes) {

@@ -7,9 +7,14 @@
 
 namespace tenon {
 
-LargeConstant::LargeConstant(Tensor source, int readers)
-    : source_(std::move(source)), data_(source_.data()), readers_(readers) {
-  if (readers_ == 0) source_ = Tensor();
+LargeConstant::LargeConstant(Tensor source, int readers, std::shared_ptr<const JoinedBlob> joined)
+    : source_(std::move(source)),
+      joined_(std::move(joined)),
+      data_(source_.data()),
+      readers_(readers) {
+  if (readers_ > 0) return;
+  source_ = Tensor();
+  joined_ = nullptr;
 }
 
 Tensor LargeConstant::Hold() const {
@@ -17,11 +22,20 @@ Tensor LargeConstant::Hold() const {
   return source_;
 }
 
+std::shared_ptr<const JoinedBlob> LargeConstant::HoldJoined() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return joined_;
+}
+
 absl::StatusOr<void*> LargeConstant::MakeAligned() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!copy_ && source_ && !source_.aligned()) {
+  if (!copy_ && source_ && (joined_ != nullptr || !source_.aligned())) {
     TENON_ASSIGN_OR_RETURN(copy_, Tensor::TryMake(source_.dtype(), source_.shape()));
-    std::memcpy(copy_.data(), source_.data(), source_.num_bytes());
+    if (joined_ != nullptr) {
+      joined_->CopyTo(copy_.as<std::byte>());
+    } else {
+      std::memcpy(copy_.data(), source_.data(), source_.num_bytes());
+    }
     data_.store(copy_.data(), std::memory_order_release);
   }
   return data();
@@ -29,9 +43,12 @@ absl::StatusOr<void*> LargeConstant::MakeAligned() {
 
 void LargeConstant::Done() {
   Tensor unused;  // freed behind the lock
+  std::shared_ptr<const JoinedBlob> unused_parts;
   const std::lock_guard<std::mutex> lock(mutex_);
   TENON_CHECK(readers_ > 0);
-  if (--readers_ == 0) unused = std::exchange(source_, Tensor());
+  if (--readers_ > 0) return;
+  unused = std::exchange(source_, Tensor());
+  unused_parts = std::exchange(joined_, nullptr);
 }
 
 }  // namespace tenon

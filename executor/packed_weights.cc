@@ -17,6 +17,12 @@ std::span<const std::byte> BytesOf(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()};
 }
 
+Tensor AsTensor(const std::shared_ptr<const Blob>& blob) {
+  const auto size = static_cast<int64_t>(blob->size());
+  return Tensor::Borrow(DType::kU8, std::span(&size, 1),
+                        const_cast<std::byte*>(blob->bytes().data()), blob);
+}
+
 // Of a few places of the constants: equal ones have equal hashes, and others seldom.
 uint64_t SampleHash(std::span<const Tensor> from, std::string_view layout, size_t bytes) {
   constexpr size_t kSample = 64, kSamples = 32;
@@ -199,21 +205,34 @@ PackedWeights::Stats PackedWeights::stats() const {
   return stats_;
 }
 
-kernels::PackedBytes InstructionWeights::Pack(std::span<const int> from, std::string_view layout,
-                                              size_t bytes,
-                                              const std::function<bool(std::byte*)>& fill) {
+kernels::PackedBytes InstructionWeights::Pack(
+    std::span<const int> from, std::string_view layout, size_t bytes,
+    const std::function<bool(std::byte*, std::span<const std::shared_ptr<const JoinedBlob>>)>&
+        fill) {
   std::string name(layout);
   for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = packed_.find(name); found != packed_.end()) return found->second;
+  // What is joined is known by its parts and the way in which they are joined.
   std::vector<Tensor> constants;
+  std::vector<std::shared_ptr<const JoinedBlob>> joined;
+  std::string full_layout(layout);
   for (int input : from) {
     TENON_CHECK(static_cast<size_t>(input) < constants_.size());
     const Constant& constant = constants_[static_cast<size_t>(input)];
+    joined.push_back(constant.large != nullptr ? constant.large->HoldJoined() : nullptr);
+    if (joined.back() != nullptr) {
+      const JoinedBlob& whole = *joined.back();
+      full_layout += fmt::format("\n{} joined, {} rows", whole.parts().size(), whole.rows());
+      for (const std::shared_ptr<const Blob>& part : whole.parts())
+        constants.push_back(AsTensor(part));
+      continue;
+    }
     constants.push_back(constant.large != nullptr ? constant.large->Hold() : constant.tensor);
     TENON_CHECK_MSG(constants.back(), "a kernel packs what is not constant, or not once");
   }
-  kernels::PackedBytes packed = store_->Pack(constants, layout, bytes, fill);
+  kernels::PackedBytes packed = store_->Pack(constants, full_layout, bytes,
+                                             [&](std::byte* out) { return fill(out, joined); });
   if (packed != nullptr) packed_.emplace(std::move(name), packed);
   return packed;
 }
@@ -228,21 +247,29 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
                                           size_t bytes,
                                           const std::function<void(std::byte*)>& fill) {
   for (int input : from) packed_[static_cast<size_t>(input)] = true;
-  return weights_.Pack(from, layout, bytes, [&](std::byte* out) {
+  using Parts = std::span<const std::shared_ptr<const JoinedBlob>>;
+  return weights_.Pack(from, layout, bytes, [&](std::byte* out, Parts joined) {
     bool memory = true;
     std::vector<std::shared_ptr<std::byte>> copies;
     std::vector<std::pair<kernels::TensorView*, void*>> replaced;
-    for (int input : from) {
-      kernels::TensorView& view = inputs_[static_cast<size_t>(input)];
-      if (kernel_.reads_unaligned(static_cast<size_t>(input)) ||
-          reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) == 0) {
+    for (size_t i = 0; i < from.size(); ++i) {
+      const auto input = static_cast<size_t>(from[i]);
+      kernels::TensorView& view = inputs_[input];
+      if (joined[i] == nullptr &&
+          (kernel_.reads_unaligned(input) ||
+           reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) == 0)) {
         continue;
       }
+      // Large copies go back to the system at once, which the heap might not do.
       absl::StatusOr<std::shared_ptr<std::byte>> copy =
-          AllocateAligned(static_cast<size_t>(view.bytes()));
+          AllocateLasting(static_cast<size_t>(view.bytes()));
       memory = copy.ok();
       if (!memory) break;
-      std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
+      if (joined[i] != nullptr) {
+        joined[i]->CopyTo(copy->get());
+      } else {
+        std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
+      }
       replaced.emplace_back(&view, view.data);
       view.data = copy->get();
       copies.push_back(*std::move(copy));

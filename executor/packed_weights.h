@@ -98,8 +98,11 @@ class InstructionWeights {
   InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants)
       : store_(std::move(store)), constants_(std::move(constants)) {}
 
-  kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
-                            const std::function<bool(std::byte*)>& fill);
+  // `fill` is also given the parts of the inputs `from`, null for those that are not joined.
+  kernels::PackedBytes Pack(
+      std::span<const int> from, std::string_view layout, size_t bytes,
+      const std::function<bool(std::byte*, std::span<const std::shared_ptr<const JoinedBlob>>)>&
+          fill);
   PackedWeights& store() const { return *store_; }
   // No Pack of this input will need its bytes any more (Kernel::packs_once).
   void Done(int input);
@@ -111,9 +114,9 @@ class InstructionWeights {
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs
 };
 
-// What one call of a kernel's Prepare sees of them. While bytes are made, misaligned inputs are
-// replaced by aligned copies in `inputs`, the views that the kernel has, unless it reads them
-// anywhere.
+// What one call of a kernel's Prepare sees of them. While bytes are made, joined inputs are put
+// together, and misaligned inputs are replaced by aligned copies, in `inputs`, the views that the
+// kernel has, the latter unless it reads them anywhere.
 class PrepareWeights : public kernels::WeightStore {
  public:
   PrepareWeights(const kernels::Kernel& kernel, InstructionWeights& weights,

@@ -11,11 +11,17 @@
 namespace tenon {
 namespace {
 
-// By value: how many kernel inputs show it that kernels may pack, or read at any address. -1: it
-// is read in other ways too.
-std::vector<int> CountPackers(const ProgramImpl& program) {
-  std::vector<int> count(program.values.size(), 0);
-  for (int output : program.output_values) count[output] = -1;
+// Who reads a constant.
+struct Readers {
+  // Kernel inputs that kernels may pack, or read at any address. -1: it is read in other ways too.
+  int packers = 0;
+  bool pack_once = true;  // those kernels do (Kernel::packs_once)
+};
+
+// By value.
+std::vector<Readers> FindReaders(const ProgramImpl& program) {
+  std::vector<Readers> readers(program.values.size());
+  for (int output : program.output_values) readers[output].packers = -1;
   for (const Instruction& instruction : program.instructions) {
     std::vector<int> others = instruction.operands;
     if (instruction.kind == Instruction::Kind::kCall) {
@@ -23,28 +29,38 @@ std::vector<int> CountPackers(const ProgramImpl& program) {
         const int value = instruction.kernel_inputs[i];
         if (value < 0) continue;
         std::erase(others, value);
+        Readers& of_value = readers[value];
+        of_value.pack_once &= instruction.kernel.packs_once;
         if (instruction.kernel.prepare == nullptr && !instruction.kernel.reads_unaligned(i)) {
-          count[value] = -1;
-        } else if (count[value] >= 0) {
-          ++count[value];
+          of_value.packers = -1;
+        } else if (of_value.packers >= 0) {
+          ++of_value.packers;
         }
       }
     }
-    for (int value : others) count[value] = -1;
+    for (int value : others) readers[value].packers = -1;
   }
-  return count;
+  return readers;
 }
 
 }  // namespace
 
 absl::Status PlaceConstants(ProgramImpl& program) {
-  const std::vector<int> packers = CountPackers(program);
+  const std::vector<Readers> readers = FindReaders(program);
   for (size_t i = 0; i < program.values.size(); ++i) {
     ProgramValue& value = program.values[i];
     if (!value.constant) continue;
-    if (packers[i] >= 0 && value.constant.num_bytes() >= LargeConstant::kBytes) {
+    const bool large =
+        readers[i].packers >= 0 && value.constant.num_bytes() >= LargeConstant::kBytes;
+    if (value.joined != nullptr && !(large && readers[i].pack_once)) {
+      const std::shared_ptr<const Blob> whole = std::exchange(value.joined, nullptr)->Whole();
+      value.constant = Tensor::Borrow(value.constant.dtype(), value.constant.shape(),
+                                      const_cast<std::byte*>(whole->bytes().data()), whole);
+    }
+    if (large) {
       const Tensor source = std::move(value.constant);
-      value.large = std::make_shared<LargeConstant>(source, packers[i]);
+      value.large = std::make_shared<LargeConstant>(source, readers[i].packers,
+                                                    std::exchange(value.joined, nullptr));
       value.constant = Tensor::Borrow(source.dtype(), source.shape(), source.data(), nullptr);
     } else if (!value.constant.aligned()) {
       TENON_ASSIGN_OR_RETURN(Tensor copy,

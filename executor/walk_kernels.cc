@@ -87,6 +87,8 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
   if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
   absl::InlinedVector<TensorView, 8> outputs;
   for (int number : instruction.results) outputs.push_back(view(number));
+  const bool is_empty = std::all_of(outputs.begin(), outputs.end(),
+                                    [](const TensorView& output) { return output.numel() == 0; });
   for (;;) {
     // Only what is constant for the life of the program has data here.
     absl::InlinedVector<TensorView, 8> weights;
@@ -119,12 +121,14 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
     for (size_t i = 0; i < weights.size(); ++i) {
       const int number = instruction.kernel_inputs[i];
       if (number < 0 || program_.values[number].large == nullptr) continue;
+      LargeConstant& large = *program_.values[number].large;
       if (store.packed(i)) {
         if (instruction.packs_once) instruction.weights->Done(static_cast<int>(i));
         continue;
       }
-      if (instruction.kernel.reads_unaligned(i)) continue;
-      const absl::StatusOr<void*> data = program_.values[number].large->MakeAligned();
+      const bool joined = large.HoldJoined() != nullptr;
+      if (joined ? is_empty : instruction.kernel.reads_unaligned(i)) continue;
+      const absl::StatusOr<void*> data = large.MakeAligned();
       if (!data.ok()) return program_.Error(instruction, data.status());
       copied = copied || values_[number].data != *data;
       values_[number].data = *data;

@@ -7,6 +7,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/joined_blob.h"
 #include "ir/dialect/core_ops.h"
 #include "transforms/passes.h"
 
@@ -133,7 +134,7 @@ class ConstantFold : public Pass {
     for (unsigned i = 0; i < op.num_operands(); ++i) {
       const core::ConstantOp constant = DefinedBy<core::ConstantOp>(op.operand(i));
       if (constant && op.operand(i).has_one_use()) {
-        bytes += static_cast<int64_t>(constant.value().raw_bytes().size());
+        bytes += static_cast<int64_t>(StoredBytes(constant.value()));
       }
     }
     return bytes;

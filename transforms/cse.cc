@@ -8,6 +8,7 @@
 #include "absl/hash/hash.h"
 #include "ir/core/block.h"
 #include "ir/core/dominance.h"
+#include "ir/core/joined_blob.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -18,8 +19,14 @@ bool MayMerge(const Operation& op) {
   return op.info().is_registered() && EffectsOf(op).pure();
 }
 
-bool IsLargeElements(Attribute a) {
-  return a && a.kind() == Attribute::Kind::kElements && a.blob() != nullptr;
+size_t HashOfSome(size_t hash, std::span<const std::byte> bytes) {
+  for (size_t at :
+       {size_t{0}, bytes.size() / 2, bytes.size() - std::min<size_t>(bytes.size(), 8)}) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min<size_t>(sizeof(word), bytes.size() - at));
+    hash = absl::HashOf(hash, word);
+  }
+  return hash;
 }
 
 // Cheap: large constants count with their type and a few bytes; SameElements has the last word.
@@ -38,12 +45,11 @@ size_t HashOf(const Operation& op) {
       hash = absl::HashOf(hash, slot.storage());
       continue;
     }
-    const std::span<const std::byte> bytes = slot.raw_bytes();
-    for (size_t at :
-         {size_t{0}, bytes.size() / 2, bytes.size() - std::min<size_t>(bytes.size(), 8)}) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + at, std::min<size_t>(sizeof(word), bytes.size() - at));
-      hash = absl::HashOf(hash, word);
+    if (const std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(slot)) {
+      // The same bytes in other parts are not found: that is not worth putting them together for.
+      for (const auto& part : joined->parts()) hash = HashOfSome(hash, part->bytes());
+    } else {
+      hash = HashOfSome(hash, slot.raw_bytes());
     }
     hash = absl::HashOf(hash, slot.type().storage());
   }

@@ -261,14 +261,15 @@ bool Attribute::is_splat() const {
 std::span<const std::byte> Attribute::raw_bytes() const {
   TENON_CHECK(kind() == Kind::kElements);
   if (storage_->blob) return storage_->blob->bytes();
+  if (storage_->joined) return storage_->joined->Whole()->bytes();
   return {reinterpret_cast<const std::byte*>(storage_->str.data()), storage_->str.size()};
 }
 std::shared_ptr<const Blob> Attribute::blob() const {
   TENON_CHECK(kind() == Kind::kElements);
-  return storage_->blob;
+  return storage_->joined ? storage_->joined->Whole() : storage_->blob;
 }
 std::shared_ptr<const Blob> Attribute::DenseBlob() const {
-  if (storage_->blob) return storage_->blob;
+  if (std::shared_ptr<const Blob> large = blob()) return large;
   std::span<const std::byte> raw = raw_bytes();
   if (!is_splat()) return Blob::Copy(raw);
   auto n = static_cast<size_t>(type().num_elements());
@@ -291,8 +292,17 @@ bool SameElements(Attribute a, Attribute b) {
   if (!a || !b || a.kind() != Kind::kElements || b.kind() != Kind::kElements ||
       a.type() != b.type())
     return false;
-  std::shared_ptr<const Blob> x = a.blob(), y = b.blob();
-  return x && y && (x == y || (x->size() == y->size() && x->content_hash() == y->content_hash()));
+  if (!IsLargeElements(a) || !IsLargeElements(b)) return false;
+  const std::shared_ptr<const JoinedBlob>&p = a.storage()->joined, &q = b.storage()->joined;
+  using BlobPtr = std::shared_ptr<const Blob>;
+  const auto same = [](const BlobPtr& x, const BlobPtr& y) {
+    return x == y || (x->size() == y->size() && x->content_hash() == y->content_hash());
+  };
+  const auto same_size = [](const BlobPtr& x, const BlobPtr& y) { return x->size() == y->size(); };
+  if (p && q && p->rows() == q->rows() && std::ranges::equal(p->parts(), q->parts(), same_size)) {
+    return std::ranges::equal(p->parts(), q->parts(), same);
+  }
+  return same(a.blob(), b.blob());
 }
 
 }  // namespace tenon

@@ -175,6 +175,7 @@ void Context::ReleaseUnusedBlobs() {
   std::erase_if(impl_->blob_attributes, [](const AttributeStorage* s) {
     if (s->pinned.load() || s->blob_uses.load() > 0) return false;
     s->blob.reset();
+    s->joined.reset();
     return true;
   });
 }
@@ -182,7 +183,10 @@ void Context::ReleaseUnusedBlobs() {
 size_t Context::live_blob_bytes() const {
   std::lock_guard<std::mutex> lock(impl_->blob_mutex);
   size_t total = 0;
-  for (const AttributeStorage* s : impl_->blob_attributes) total += s->blob ? s->blob->size() : 0;
+  for (const AttributeStorage* s : impl_->blob_attributes) {
+    if (s->blob) total += s->blob->size();
+    if (s->joined && s->joined->has_whole()) total += s->joined->size();
+  }
   return total;
 }
 

@@ -1,7 +1,10 @@
 // Folds of ten's reductions, shape and data-movement operations.
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "ir/core/joined_blob.h"
 #include "ir/dialect/fold_support.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -68,6 +71,9 @@ bool FoldReshape(Operation& op, std::span<const Attribute> constants, FoldResult
   if (!value || !type.is_static() || value.type().num_elements() != type.num_elements())
     return false;
   if (FoldSplatTo(value, type, results)) return true;
+  if (std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(value)) {
+    return FoldTo(JoinedElements(op.context(), type, std::move(joined)), results);
+  }
   return FoldTo(value.blob() != nullptr
                     ? Attribute::Elements(op.context(), type, value.blob())
                     : Attribute::Elements(op.context(), type, value.raw_bytes()),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/core/blob.h"
+#include "ir/core/joined_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 
@@ -81,10 +82,15 @@ TEST_F(EvaluatorTest, ReadsFilesWithoutKeepingThem) {
       EXPECT_LE(mapped.resident_pages(), 32u);
       return result.ok() ? (*result)[0] : Attribute();
     };
+    const size_t live = context_->live_blob_bytes();
     const Attribute joined = run(
         "%0 = ten.concat(%x, %x) <{axis = 1 : i64}> : (tensor<200x400xf32>, tensor<200x400xf32>) "
         "-> tensor<200x800xf32>",
         2);
+    // No copy before somebody asks for one element.
+    EXPECT_EQ(context_->live_blob_bytes(), live);
+    ASSERT_NE(JoinedBlobOf(joined), nullptr);
+    EXPECT_EQ(JoinedBlobOf(joined)->rows(), 200u);
     const Attribute turned =
         run("%0 = ten.transpose(%x) <{perm = array<i64: 1, 0>}> : (tensor<200x400xf32>) -> "
             "tensor<400x200xf32>",

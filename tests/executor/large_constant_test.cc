@@ -14,6 +14,7 @@
 
 #include "executor/packed_weights.h"
 #include "ir/core/blob.h"
+#include "ir/core/joined_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 
@@ -49,27 +50,45 @@ class CacheFolder {
 // Values that tell rows and columns apart.
 float ValueAt(int64_t i) { return static_cast<float>(i % 23 - 11) * 0.03125f; }
 
+// How a constant is stored.
+struct Storage {
+  size_t misalignment = 0;  // in bytes
+  bool joined = false;      // of a fourth and the rest of each row
+};
+
 // A module whose i-th large constant lies in memory of the test's own.
 class Constants {
  public:
-  // `misalignment`: in bytes.
-  Constants(std::string_view text, size_t misalignment) {
+  Constants(std::string_view text, Storage storage) {
     absl::StatusOr<OwnedOp> parsed = ParseModule(*context, text);
     EXPECT_TRUE(parsed.ok()) << parsed.status();
     if (!parsed.ok()) return;
     module = *std::move(parsed);
     module->Walk([&](Operation* op) {
       if (op->name() != "core.constant") return;
-      const auto n = op->result(0).type().num_elements();
+      const Type type = op->result(0).type();
+      const auto n = type.num_elements();
       auto memory = std::make_shared<std::vector<float>>(static_cast<size_t>(n) + 1);
-      auto* bytes = reinterpret_cast<std::byte*>(memory->data()) + misalignment;
+      auto* bytes = reinterpret_cast<std::byte*>(memory->data()) + storage.misalignment;
+      const int64_t columns = type.dim(1).constant();
+      const int64_t first = storage.joined ? columns / 4 : columns;
+      const int64_t rows = n / columns;
       for (int64_t i = 0; i < n; ++i) {
+        const int64_t row = i / columns, column = i % columns;
+        const int64_t at = column < first ? row * first + column
+                                          : rows * first + row * (columns - first) + column - first;
         const float value = ValueAt(i);
-        std::memcpy(bytes + i * 4, &value, sizeof(value));
+        std::memcpy(bytes + at * 4, &value, sizeof(value));
       }
-      op->SetAttr("value",
-                  Attribute::Elements(*context, op->result(0).type(),
-                                      Blob::Borrow({bytes, static_cast<size_t>(n) * 4}, memory)));
+      const std::span<const std::byte> all(bytes, static_cast<size_t>(n) * 4);
+      const auto split = static_cast<size_t>(rows * first) * 4;
+      std::vector<std::shared_ptr<const Blob>> parts = {Blob::Borrow(all.first(split), memory)};
+      if (storage.joined) parts.push_back(Blob::Borrow(all.subspan(split), memory));
+      op->SetAttr("value", storage.joined
+                               ? JoinedElements(*context, type,
+                                                std::make_shared<const JoinedBlob>(
+                                                    static_cast<size_t>(rows), std::move(parts)))
+                               : Attribute::Elements(*context, type, parts[0]));
       memory_.push_back(memory);
     });
     context->ReleaseUnusedBlobs();
@@ -130,7 +149,7 @@ TEST(LargeConstant, IsGivenUpByItsLastReader) {
   EXPECT_EQ(constant.data(), data);
 }
 
-class LargeConstantsOfPrograms : public ::testing::TestWithParam<size_t> {};
+class LargeConstantsOfPrograms : public ::testing::TestWithParam<Storage> {};
 
 TEST_P(LargeConstantsOfPrograms, AreGivenUpOncePacked) {
   Constants constants(Product(), GetParam());
@@ -264,7 +283,73 @@ TEST_P(LargeConstantsOfPrograms, StayForThoseWhoReadThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Misalignment, LargeConstantsOfPrograms, ::testing::Values(0, 1));
+INSTANTIATE_TEST_SUITE_P(Storage, LargeConstantsOfPrograms,
+                         ::testing::Values(Storage{0, false}, Storage{1, false}, Storage{0, true},
+                                           Storage{1, true}));
+
+// Weights and bias joined of parts in a file: neither is put together but for what reads it, and
+// the pages of the file do not stay.
+TEST(LargeConstant, JoinedOfAFile) {
+  const CacheFolder folder;
+  const fs::path path = folder.path() / "weights";
+  constexpr int64_t kRows = 8, kColumns = 20'480, kFirst = 4'096;
+  WriteWeights(path, 1, (kRows + 1) * kColumns);
+  fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  for (const bool cached : {false, true}) {
+    const MappedWeights mapped(path);
+    const auto* all = mapped.weights.as<const std::byte>();
+    std::shared_ptr<Context> context = NewTestContext();
+    absl::StatusOr<OwnedOp> module = ParseModule(
+        *context, Function("%x: tensor<?x8xf32, [\"M\", \"\"]>",
+                           "(tensor<?x8xf32, [\"M\", \"\"]>) -> tensor<?x20480xf32, [\"M\", \"\"]>",
+                           R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<8x20480xf32>}> : () -> tensor<8x20480xf32>
+  %b = core.constant() <{value = dense<0.5> : tensor<20480xf32>}> : () -> tensor<20480xf32>
+  %0 = fused.linear(%x, %w, %b) <{activation = "none", alpha = 0.0 : f32, beta = 0.0 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0>, transpose_w = false}> : (tensor<?x8xf32, ["M", ""]>, tensor<8x20480xf32>, tensor<20480xf32>) -> tensor<?x20480xf32, ["M", ""]>
+  func.return(%0) : (tensor<?x20480xf32, ["M", ""]>) -> ()
+)ir"));
+    ASSERT_TRUE(module.ok()) << module.status();
+    module->get()->Walk([&](Operation* op) {
+      if (op->name() != "core.constant") return;
+      const Type type = op->result(0).type();
+      const int64_t rows = type.rank() == 2 ? kRows : 1;
+      const std::byte* at = type.rank() == 2 ? all : all + kRows * kColumns * 4;
+      const auto first = static_cast<size_t>(rows * kFirst * 4);
+      const auto rest = static_cast<size_t>(rows * (kColumns - kFirst) * 4);
+      std::vector<std::shared_ptr<const Blob>> parts = {Blob::OfFile({at, first}, nullptr),
+                                                        Blob::OfFile({at + first, rest}, nullptr)};
+      op->SetAttr("value", JoinedElements(*context, type,
+                                          std::make_shared<const JoinedBlob>(
+                                              static_cast<size_t>(rows), std::move(parts))));
+    });
+    const size_t live = context->live_blob_bytes();
+    const std::shared_ptr<PackedWeights> store = folder.Start({mapped.source});
+    absl::StatusOr<Program> program =
+        CompileModule(context, module->get(), false, nullptr, 1, store);
+    ASSERT_TRUE(program.ok()) << program.status();
+    const auto value = [](int64_t row, int64_t column) {
+      const int64_t of_rows = column < kFirst
+                                  ? row * kFirst + column
+                                  : kRows * kFirst + row * (kColumns - kFirst) + column - kFirst;
+      return static_cast<float>(1 + (row < kRows ? of_rows : kRows * kColumns + column));
+    };
+    for (const int64_t rows : {0, 1, 3}) {
+      Tensor x = Tensor::Make(DType::kF32, std::vector<int64_t>{rows, kRows});
+      std::memset(x.data(), 0, x.num_bytes());
+      if (rows > 0) x.as<float>()[5] = 1;
+      absl::StatusOr<std::vector<Tensor>> out = program->Run(std::vector{x});
+      ASSERT_TRUE(out.ok()) << out.status();
+      for (int64_t j = 0; rows > 0 && j < kColumns; j += 1023) {
+        ASSERT_EQ((*out)[0].as<float>()[j], value(5, j) + value(kRows, j)) << j;
+      }
+    }
+    EXPECT_EQ(context->live_blob_bytes(), live);
+    EXPECT_EQ(store->stats().packed, cached ? 0 : 1);
+    EXPECT_EQ(store->stats().from_disk, cached ? 1 : 0);
+    // Of 180 pages.
+    EXPECT_LE(mapped.resident_pages(), 40u);
+  }
+}
 
 // A program whose weights are part of a file, started twice: the second run does not read them.
 TEST(LargeConstant, OfAFileIsNotReadWhereACacheHasIt) {
@@ -312,7 +397,7 @@ TEST(LargeConstant, OfAFileIsNotReadWhereACacheHasIt) {
 }
 
 // A constant that is packed in a loop's body belongs to the program around as well.
-TEST(LargeConstant, OfRegions) {
+TEST_P(LargeConstantsOfPrograms, OfRegions) {
   Constants constants(Function("%x: tensor<3x160xf32>, %n: tensor<i64>, %c: tensor<i1>",
                                "(tensor<3x160xf32>, tensor<i64>, tensor<i1>) -> tensor<3x160xf32>",
                                R"ir(
@@ -325,7 +410,7 @@ TEST(LargeConstant, OfRegions) {
   }) : (tensor<i1>) -> tensor<3x160xf32>
   func.return(%0) : (tensor<3x160xf32>) -> ()
 )ir"),
-                      0);
+                      GetParam());
   absl::StatusOr<Program> program = CompileModule(constants.context, constants.module.get(), false);
   ASSERT_TRUE(program.ok()) << program.status();
   constants.DestroyModule();

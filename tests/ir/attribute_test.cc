@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ir/core/context.h"
+#include "ir/core/joined_blob.h"
 #include "ir/core/parser.h"
 
 namespace tenon {
@@ -91,6 +92,45 @@ TEST(AttributeTest, LargeElementsShareABlob) {
   EXPECT_EQ(a.text(), b.text());
   values[0] = 7;
   EXPECT_FALSE(SameElements(a, Attribute::Elements(context, type, Bytes(values))));
+}
+
+TEST(AttributeTest, JoinedElementsAreAsIfTheyWereWhole) {
+  Context context;
+  // 0 … 899 in rows of 20 and 10.
+  std::vector<int32_t> left, right, whole(900);
+  for (int32_t i = 0; i < 900; ++i) {
+    whole[static_cast<size_t>(i)] = i;
+    (i % 30 < 20 ? left : right).push_back(i);
+  }
+  const Type type = TensorOf(context, DType::kI32, {30, 30});
+  const auto join = [&] {
+    return std::make_shared<const JoinedBlob>(
+        30, std::vector{Blob::Copy(Bytes(left)), Blob::Copy(Bytes(right))});
+  };
+  const std::shared_ptr<const JoinedBlob> joined = join();
+  const Attribute a = JoinedElements(context, type, joined);
+  EXPECT_EQ(JoinedBlobOf(a), joined);
+  EXPECT_TRUE(IsLargeElements(a));
+  EXPECT_EQ(StoredBytes(a), 3600u);
+  // Equal parts are compared, and nothing is put together.
+  EXPECT_TRUE(SameElements(a, JoinedElements(context, type, join())));
+  std::swap(left[0], left[1]);
+  EXPECT_FALSE(SameElements(a, JoinedElements(context, type, join())));
+  EXPECT_FALSE(joined->has_whole());
+  EXPECT_EQ(context.live_blob_bytes(), 0u);
+  const Attribute b = Attribute::Elements(context, type, Bytes(whole));
+  EXPECT_EQ(JoinedBlobOf(b), nullptr);
+  EXPECT_TRUE(SameElements(a, b));
+  EXPECT_TRUE(joined->has_whole());
+  EXPECT_EQ(context.live_blob_bytes(), 7200u);
+  EXPECT_FALSE(a.is_splat());
+  EXPECT_EQ(a.ElementAsInt(31), 31);
+  EXPECT_EQ(a.text(), b.text());
+  EXPECT_EQ(a.blob(), a.DenseBlob());
+  EXPECT_EQ(std::memcmp(a.raw_bytes().data(), whole.data(), 3600), 0);
+  context.ReleaseUnusedBlobs();
+  EXPECT_EQ(context.live_blob_bytes(), 0u);
+  EXPECT_FALSE(IsLargeElements(a));
 }
 
 TEST(AttributeTest, EmptyTensors) {
