@@ -1,41 +1,53 @@
 // fuse: applies the fusion rules, family by family: all, those of a list, or those of a stage of
 // the order, which lets other passes work between two stages.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "ir/core/diagnostic.h"
 #include "transforms/passes.h"
 #include "transforms/rule_phase.h"
 
 namespace tenon {
 namespace {
 
+// The families of phase `fuse` that lie in the stage, always in the order of families.def,
+// whatever the order of the names.
+absl::StatusOr<std::vector<const pattern::Family*>> FamiliesOf(const PassOptionValues& options) {
+  const std::vector<std::string> names = options.GetStringList("rules");
+  const std::string from = options.GetString("from"), before = options.GetString("before");
+  std::vector<const pattern::Family*> families;
+  bool in_stage = from.empty();
+  for (const pattern::Family& family : pattern::Families()) {
+    if (family.name == before) break;
+    in_stage |= family.name == from;
+    const bool named =
+        names.empty() || std::find(names.begin(), names.end(), family.name) != names.end();
+    if (family.phase == "fuse" && in_stage && named) families.push_back(&family);
+  }
+  if (in_stage) return families;
+  return absl::InvalidArgumentError(fmt::format(
+      "fuse{{from={} before={}}} has no families: {} does not come behind {} in their order", from,
+      before, before, from));
+}
+
 class Fuse : public Pass {
  public:
-  Fuse(const PassOptionValues& options, std::vector<drr::Rule> first)
-      : phase_(Families(options), true) {
+  Fuse(absl::StatusOr<std::vector<const pattern::Family*>> families, std::vector<drr::Rule> first)
+      : status_(families.status()),
+        phase_(families.ok() ? *std::move(families) : std::vector<const pattern::Family*>(), true) {
     phase_.ApplyFirst(std::move(first));
   }
 
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    if (!status_.ok()) {
+      return EmitError(op->context(), Location(), std::string(status_.message()));
+    }
     return phase_.Run(op, context);
   }
 
  private:
-  // Always in the order of families.def, whatever the order of the names.
-  static std::vector<const pattern::Family*> Families(const PassOptionValues& options) {
-    const std::vector<std::string> names = options.GetStringList("rules");
-    const std::string from = options.GetString("from"), before = options.GetString("before");
-    std::vector<const pattern::Family*> families;
-    bool in_stage = from.empty();
-    for (const pattern::Family& family : pattern::Families()) {
-      if (family.name == before) break;
-      in_stage |= family.name == from;
-      const bool named =
-          names.empty() || std::find(names.begin(), names.end(), family.name) != names.end();
-      if (family.phase == "fuse" && in_stage && named) families.push_back(&family);
-    }
-    return families;
-  }
-
+  absl::Status status_;
   RulePhase phase_;
 };
 
@@ -57,7 +69,7 @@ PassInfo FusePassInfo(std::vector<drr::Rule> rules) {
       {"before", PassOption::Type::kString, "", "only families in front of this one in their order",
        names}};
   info.create = [rules = std::move(rules)](const PassOptionValues& values) {
-    return std::make_unique<Fuse>(values, rules);
+    return std::make_unique<Fuse>(FamiliesOf(values), rules);
   };
   return info;
 }

@@ -70,14 +70,16 @@ class Hoisting {
  private:
   // The operation on the slices that are read of it, in its place; null if it stays.
   Operation* OnSlices(Operation* op) {
-    const std::optional<Pick> pick = JoinedPick(*op);
+    const std::optional<Pick> first = FirstPick(*op);
+    if (!first) return nullptr;
+    // Which results are cut follows from the axis; what is taken of these decides the rest.
+    const std::optional<SlicedForm> cut = FormOf(*op, *first, true);
+    const std::optional<Pick> pick = cut ? JoinedPick(*op, *cut) : std::nullopt;
     if (!pick) return nullptr;
     const DimExpr extent = op->result().type().dim(pick->axis);
     if (!Pays(pick->count, extent)) return nullptr;
-    const std::optional<SlicedForm> form = FormOfSlices(
-        *op, {.axis = pick->axis, .count = pick->count, .is_tail = pick->IsTail(extent)});
-    if (!form || !ReadsSlicesOnly(*op, *form)) return nullptr;
-    if (pick->rows && !WorksOnRows(*op, *form)) return nullptr;
+    const std::optional<SlicedForm> form = FormOf(*op, *pick, pick->IsTail(extent));
+    if (!form || (pick->rows && !WorksOnRows(*op, *form))) return nullptr;
     // Something must still fail where there is no such element.
     const bool reads_all = std::ranges::all_of(
         form->operands, [](int64_t axis) { return axis == SlicedForm::kWhole; });
@@ -92,39 +94,42 @@ class Hoisting {
   };
   struct Attempt {
     std::vector<Operation*> made;
-    std::vector<Operation*> needed;  // for positions of rows, but behind the operation, in order
-    std::vector<Operation*> later;   // slices that exist, but behind the operation
+    // What computes the positions of rows, as far as it stands behind the operation, in order: it
+    // moves in front of what is made.
+    std::vector<Operation*> needed;
+    std::vector<Operation*> later;  // slices that exist, but behind the operation
     std::vector<std::pair<Pick::Key, std::vector<Operation*>>> slices;  // `made` for operands
     std::vector<Replacement> picks;
   };
 
-  // What is taken of op's results, as far as slices are taken of them.
-  static std::optional<Pick> JoinedPick(Operation& op) {
+  // What the first use of op's results takes.
+  static std::optional<Pick> FirstPick(Operation& op) {
+    for (unsigned i = 0; i < op.num_results(); ++i) {
+      if (!op.result(i).has_uses()) continue;
+      const std::optional<Pick> pick = PickOf(*op.result(i).uses().begin());
+      const Type type = op.result().type();
+      return pick && type.is_tensor() && pick->axis < type.rank() ? pick : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<SlicedForm> FormOf(Operation& op, const Pick& pick, bool is_tail) {
+    return FormOfSlices(op, {.axis = pick.axis, .count = pick.count, .is_tail = is_tail});
+  }
+
+  // All that is taken of the results that `form` cuts; null if more than slices is read of them.
+  std::optional<Pick> JoinedPick(Operation& op, const SlicedForm& form) const {
     std::optional<Pick> all;
     for (unsigned i = 0; i < op.num_results(); ++i) {
+      if (form.results[i] == SlicedForm::kWhole) continue;
       for (OpOperand& use : op.result(i).uses()) {
         const std::optional<Pick> pick = PickOf(use);
-        if (!pick && !all) return std::nullopt;
-        if (!pick) break;
+        if (!pick || use.owner()->block() != &block_) return std::nullopt;
         if (!all) all = pick;
         if (!all->Join(*pick)) return std::nullopt;
       }
     }
-    const Type type = op.num_results() > 0 ? op.result().type() : Type();
-    return all && type.is_tensor() && all->axis < type.rank() ? all : std::nullopt;
-  }
-
-  // Are slices all that is read of the results that `form` cuts?
-  bool ReadsSlicesOnly(Operation& op, const SlicedForm& form) const {
-    bool any = false;
-    for (unsigned i = 0; i < op.num_results(); ++i) {
-      if (form.results[i] == SlicedForm::kWhole) continue;
-      for (OpOperand& use : op.result(i).uses()) {
-        if (!PickOf(use) || use.owner()->block() != &block_) return false;
-        any = true;
-      }
-    }
-    return any;
+    return all;
   }
 
   // Does `op`, which makes slices of axis 1 so, also compute each element of axis 0 by itself, of

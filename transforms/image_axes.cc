@@ -6,8 +6,8 @@
 
 #include "ir/core/block.h"
 #include "ir/core/check.h"
-#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/axis_ops.h"
 
 namespace tenon {
 namespace {
@@ -190,41 +190,23 @@ absl::StatusOr<Value> Permuted(OpBuilder& builder, Location location, Value x,
 std::optional<ChannelsLastForm> AlongAxes(Operation& op, int64_t rank) {
   Rewriter rewriter(op, rank);
   ChannelsLastForm form;
-  bool fits = false;
-  switch (op.id()) {
-    case ten::ConcatOp::kId:
-    case ten::SplitOp::kId:
-    case nn::SoftmaxOp::kId:
-    case nn::LogSoftmaxOp::kId:
-    case nn::HardmaxOp::kId:
-    case ten::CumsumOp::kId:
-      fits = rewriter.Axis("axis");
-      break;
-    case ten::ReduceSumOp::kId:
-    case ten::ReduceMeanOp::kId:
-    case ten::ReduceMaxOp::kId:
-    case ten::ReduceMinOp::kId:
-    case ten::ReduceProdOp::kId:
-    case ten::ReduceL2Op::kId:
-    case ten::ReduceLogSumExpOp::kId:
-      fits = rewriter.Reduce(form.same_result);
-      break;
-    case ten::SliceOp::kId:
-      fits = rewriter.Slice();
-      break;
-    case ten::PadOp::kId:
-      fits = rewriter.Dims("pads", 2);
-      break;
-    case ten::TileOp::kId:
-      fits = rewriter.Dims("repeats", 1);
-      break;
-    case ten::ResizeOp::kId:
-      fits = rewriter.Dims("sizes", 1) && rewriter.F32s("scales", 1) && rewriter.F32s("roi", 2);
-      break;
-    default:
-      break;
-  }
-  if (!fits) return std::nullopt;
+  const auto rewrite = [&] {
+    if (WorksAlongAxis(op)) return rewriter.Axis("axis");
+    if (ReducesAxes(op)) return rewriter.Reduce(form.same_result);
+    switch (op.id()) {
+      case ten::SliceOp::kId:
+        return rewriter.Slice();
+      case ten::PadOp::kId:
+        return rewriter.Dims("pads", 2);
+      case ten::TileOp::kId:
+        return rewriter.Dims("repeats", 1);
+      case ten::ResizeOp::kId:
+        return rewriter.Dims("sizes", 1) && rewriter.F32s("scales", 1) && rewriter.F32s("roi", 2);
+      default:
+        return false;
+    }
+  };
+  if (!rewrite()) return std::nullopt;
   form.slots = rewriter.Take();
   return form;
 }

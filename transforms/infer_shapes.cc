@@ -21,7 +21,9 @@
 #include "transforms/branch_facts.h"
 #include "transforms/control_types.h"
 #include "transforms/dim_facts.h"
+#include "transforms/normalize_slice.h"
 #include "transforms/passes.h"
+#include "transforms/shape_values.h"
 #include "transforms/static_forms.h"
 
 namespace tenon {
@@ -38,19 +40,6 @@ Type MergeTypes(Type old, Type computed) {
     if (dims[i].is_unknown()) dims[i] = old.dims()[i];
   }
   return Type::Tensor(computed.context(), computed.dtype(), dims);
-}
-
-Attribute ConstantOf(Type type, const ShapeElements& elements) {
-  std::vector<std::byte> bytes(elements.size() * SizeOf(type.dtype()));
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const int64_t v = elements[i].constant();
-    // Little-endian, two's complement: the low bytes of the number.
-    for (size_t b = 0; b < SizeOf(type.dtype()); ++b) {
-      bytes[i * SizeOf(type.dtype()) + b] =
-          static_cast<std::byte>(static_cast<uint64_t>(v) >> (8 * b));
-    }
-  }
-  return Attribute::Elements(type.context(), type, bytes);
 }
 
 // A tensor made of core.dims by casts and reshapes only: nothing is gained by making it anew.
@@ -323,47 +312,15 @@ class Inference {
     if (!value.has_uses()) return;
     const ShapeElements* elements = data_.FindKnown(value);
     if (elements == nullptr) return;
-    OpBuilder builder = OpBuilder::Before(op);
     const bool constant =
         std::all_of(elements->begin(), elements->end(), [](DimExpr d) { return d.is_constant(); });
-    if (constant) {
-      absl::StatusOr<core::ConstantOp> made = core::ConstantOp::Create(
-          builder, op->location(), {.value = ConstantOf(value.type(), *elements)});
-      if (made.ok()) Substitute(value, made->out());
-      return;
-    }
-    if (IsDimsInDisguise(op) || !KnownFromInputs(*elements)) return;
-    if (absl::StatusOr<Value> made = MakeDims(builder, op->location(), value.type(), *elements);
-        made.ok()) {
-      Substitute(value, *made);
-    }
-  }
-
-  void Substitute(Value value, Value by) {
-    value.ReplaceAllUsesWith(by);
+    if (!constant && (IsDimsInDisguise(op) || !KnownFromInputs(*elements))) return;
+    OpBuilder builder = OpBuilder::Before(op);
+    const absl::StatusOr<Value> made =
+        MakeShapeValue(builder, op->location(), value.type(), *elements);
+    if (!made.ok()) return;
+    value.ReplaceAllUsesWith(*made);
     Changed("shape-values");
-  }
-
-  absl::StatusOr<Value> MakeDims(OpBuilder& builder, Location location, Type type,
-                                 const ShapeElements& elements) {
-    TENON_ASSIGN_OR_RETURN(const core::DimsOp dims,
-                           core::DimsOp::Create(builder, location,
-                                                {.dims = {elements.begin(), elements.end()},
-                                                 .scalar = type.rank() == 0}));
-    Value value = dims.out();
-    if (type.rank() > 1) {
-      TENON_ASSIGN_OR_RETURN(
-          const ten::ReshapeOp reshape,
-          ten::ReshapeOp::Create(builder, location, value,
-                                 {.shape = {type.dims().begin(), type.dims().end()}}));
-      value = reshape.out();
-    }
-    if (type.dtype() != DType::kI64) {
-      TENON_ASSIGN_OR_RETURN(const ten::CastOp cast,
-                             ten::CastOp::Create(builder, location, value, {.to = type.dtype()}));
-      value = cast.out();
-    }
-    return value;
   }
 
   // The function's type follows its arguments, and what all its returns agree on.

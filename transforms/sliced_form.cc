@@ -7,6 +7,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/axis_ops.h"
 
 namespace tenon {
 namespace {
@@ -32,6 +33,8 @@ class Former {
 
   bool Form() {
     if (op_.Has(Trait::kElementwise)) return BroadcastAll();
+    if (ReducesAxes(op_)) return Reduce(op_.attr("axes").ints());
+    if (WorksAlongAxis(op_)) return axis_ != Int("axis") && CutParts();
     switch (op_.id()) {
       case ten::CastOp::kId:
       case fused::GroupOp::kId:
@@ -44,24 +47,8 @@ class Former {
       case fused::GatedOp::kId:
       case fused::RotaryOp::kId:
         return !IsLastAxis() && BroadcastAll();
-      case ten::ConcatOp::kId:
-        return axis_ != Int("axis") && BroadcastAll();
-      case ten::SplitOp::kId:
-      case nn::SoftmaxOp::kId:
-      case nn::LogSoftmaxOp::kId:
-      case nn::HardmaxOp::kId:
-      case ten::CumsumOp::kId:
-        return axis_ != Int("axis") && Cut(0, axis_);
       case ten::SliceOp::kId:
         return !Contains(ten::SliceOp(&op_).axes(), axis_) && Cut(0, axis_);
-      case ten::ReduceSumOp::kId:
-      case ten::ReduceMeanOp::kId:
-      case ten::ReduceMaxOp::kId:
-      case ten::ReduceMinOp::kId:
-      case ten::ReduceProdOp::kId:
-      case ten::ReduceL2Op::kId:
-      case ten::ReduceLogSumExpOp::kId:
-        return Reduce(op_.attr("axes").ints());
       case ten::ArgmaxOp::kId:
       case ten::ArgminOp::kId: {
         const int64_t axes[] = {Int("axis")};
@@ -133,6 +120,9 @@ class Former {
     }
     return true;
   }
+
+  // All operands are parts of the result, or the only one is what is taken apart.
+  bool CutParts() { return op_.num_operands() > 1 ? BroadcastAll() : Cut(0, axis_); }
 
   bool Reduce(std::span<const int64_t> axes) {
     if (op_.attr("keepdims").bool_value()) return !Contains(axes, axis_) && Cut(0, axis_);

@@ -25,11 +25,6 @@ absl::StatusOr<StaticForm> FindStaticForm(
     Operation& op, const ShapeData& data,
     const std::function<bool(const Operation& op, std::span<const DimExpr> dims)>& may_mention);
 
-// Writes the bounds of ten.slice in their normal form: a forward window that reaches the end of its
-// axis says so by the extent, bounds along constant extents are clamped and counted from the start,
-// and axes that are kept whole are left out. True if that changed anything.
-bool NormalizeSlice(Operation& slice);
-
 }  // namespace tenon
 
 #endif  // TENON_TRANSFORMS_STATIC_FORMS_H_

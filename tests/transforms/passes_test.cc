@@ -211,6 +211,17 @@ func.func() <{function_type = (tensor<2x6xf32>) -> tensor<?x?xf32>, sym_name = "
       << message;
 }
 
+TEST_F(Passes, FuseRefusesAStageThatEndsBeforeItBegins) {
+  const std::string text = ReturnsOne("tensor<f32>", R"(
+  %r = core.constant() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>)");
+  for (const std::string before : {"norm", "packing"}) {
+    EXPECT_EQ(Count(Run("fuse{from=packing before=" + before + "}", text),
+                    "fuse{from=packing before=" + before + "} has no families"),
+              1);
+  }
+  EXPECT_EQ(Count(Run("fuse{from=norm before=packing}", text), "core.constant"), 1);
+}
+
 // Each operation is looked at once, not once for every path through the levels above it.
 TEST_F(Passes, EffectsOfDeeplyNestedRegionsAreFoundInOneWalk) {
   constexpr int kDepth = 64;

@@ -1,0 +1,18 @@
+// Integer tensors whose elements are dimension expressions, as values.
+#ifndef TENON_TRANSFORMS_SHAPE_VALUES_H_
+#define TENON_TRANSFORMS_SHAPE_VALUES_H_
+
+#include "absl/status/statusor.h"
+#include "ir/core/builder.h"
+#include "ir/dialect/shape_data.h"
+
+namespace tenon {
+
+// A value of `type` with these elements: a core.constant where all are numbers, else a core.dims
+// with the reshape and the cast that `type` asks for.
+absl::StatusOr<Value> MakeShapeValue(OpBuilder& builder, Location location, Type type,
+                                     const ShapeElements& elements);
+
+}  // namespace tenon
+
+#endif  // TENON_TRANSFORMS_SHAPE_VALUES_H_
