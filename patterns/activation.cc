@@ -1,5 +1,6 @@
 // Activation functions from the parts that exporters write. `arithmetic` has brought powers, signs,
 // halves and bounds to one form.
+#include "patterns/numbers.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -8,8 +9,6 @@ namespace {
 constexpr double kSqrt2 = 1.4142135623730951;
 constexpr double kSqrt2OverPi = 0.7978845608028654;
 constexpr double kCubic = 0.044715;
-
-double Same(double x) { return x; }
 
 // x * (1 + f) / 2, in every order of multiplication
 Val HalfProduct(const Val& x, const Val& f) {

@@ -1,13 +1,11 @@
 // One form for arithmetic: powers, reciprocals, signs, means and bounds as exporters spell them.
 // They bring spellings together before the families of `fuse` look at them.
+#include "patterns/numbers.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
 namespace {
 
-double Same(double x) { return x; }
-double Inverse(double x) { return 1 / x; }
-double Negated(double x) { return -x; }
 bool IsFinite(double x) { return std::isfinite(x); }
 
 // ---- powers and quotients ----------------------------------------------------------------------

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "ir/core/operation.h"
-#include "patterns/prelude.h"
+#include "patterns/numbers.h"
+#include "patterns/slices.h"
 
 namespace tenon::pattern {
 namespace {
@@ -190,7 +191,7 @@ Rule ScaleOfScale() {
       .Summary("(x * a) * b = x * (a * b) for numbers a and b")
       .Match(Mul(Mul(x, Splat(a)), Splat(b)))
       .Where(IsFloat(x))
-      .Replace(Mul(x, Splat(Compute([](double p, double q) { return p * q; }, a, b))));
+      .Replace(Mul(x, Splat(Compute(Times, a, b))));
 }
 
 // x / 2^n = x * 2^-n, exactly
@@ -208,7 +209,7 @@ Rule DivideByPowerOfTwo() {
                                         exponent > -12 && exponent < 14;
                                },
                                divisor))
-      .Replace(Mul(x, Splat(Compute([](double d) { return 1 / d; }, divisor))))
+      .Replace(Mul(x, Splat(Compute(Inverse, divisor))))
       .Lowers("divisions");
 }
 
@@ -217,7 +218,7 @@ Rule SelectUnderSoftmax(const char* name, bool inverted, const char* file = __bu
                         int line = __builtin_LINE()) {
   Val m("m"), s("s");
   Attr<int64_t> axis("axis");
-  Val low = Splat(-std::numeric_limits<double>::infinity());
+  Val low = Splat(-kInfinity);
   Val selected = inverted ? ten::Where(m, low, s) : ten::Where(m, s, low);
   Val mask = inverted ? ten::Where(m, low, Splat(0)) : ten::Where(m, Splat(0), low);
   return Rule(name, file, line)
@@ -236,7 +237,7 @@ Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file 
   Attr<float> factor("factor");
   Val product = Matmul(a, b, {.transpose_b = kAny});
   Val s = AnyOf(Mul(product, Splat(factor)), Div(product, Splat(factor)), product);
-  Val low = Splat(-3.4028234663852886e38);
+  Val low = Splat(kLowest);
   Val selected = inverted ? ten::Where(m, low, s) : ten::Where(m, s, low);
   Val mask = inverted ? ten::Where(m, low, Splat(0)) : ten::Where(m, Splat(0), low);
   return Rule(name, file, line)
@@ -256,6 +257,7 @@ RuleSet CanonicalizeRules() {
   return {ReshapeOfReshape(),
           TransposeOfTranspose(),
           TransposeOfOnes(),
+          SliceOfSlice(),
           MatmulTransposedB(),
           MatmulTransposedA(),
           TransposedProduct(),

@@ -1,4 +1,6 @@
 // Convolutions: batch norm folded into the weights, then bias, residual and activation in one op.
+#include <numeric>
+
 #include "patterns/activations.h"
 
 namespace tenon::pattern {
@@ -218,25 +220,22 @@ Rule ConvOfPad() {
       .Replace(nn::Conv(x, w, b, made));
 }
 
-// The elements [first, last] of a window's axis, without those at its ends that meet the padding
-// wherever the window stands.
-struct Taps {
-  int64_t first, last;
-};
-
-// Of each spatial axis; null where an extent is not known, or nothing can be left out.
-std::optional<std::vector<Taps>> SeenTaps(Value conv, Value x, Value w, const I64s& strides,
-                                          const I64s& pads, const I64s& dilations) {
+// For each spatial axis the first element of the window that does not only meet the padding,
+// wherever the window stands, then for each the last one; null where an extent is not known, or
+// nothing can be left out.
+std::optional<I64s> SeenTaps(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
+                             const I64s& dilations) {
   if (!x.type().is_tensor() || !w.type().is_tensor() || !conv.type().is_tensor()) {
     return std::nullopt;
   }
-  std::vector<Taps> taps;
+  const size_t axes = strides.size();
+  I64s seen(2 * axes);
   bool leaves_out = false;
-  for (size_t i = 0; i < strides.size(); ++i) {
+  for (size_t i = 0; i < axes; ++i) {
     const auto axis = static_cast<int64_t>(i + 2);
     const DimExpr in = x.type().dim(axis), out = conv.type().dim(axis), k = w.type().dim(axis);
     if (!in.is_constant() || !out.is_constant() || !k.is_constant()) return std::nullopt;
-    const int64_t last = k.constant() - 1, begin = pads[i], end = pads[strides.size() + i];
+    const int64_t begin = pads[i], end = pads[axes + i];
     const auto is_seen = [&](int64_t tap) {
       for (int64_t o = 0; o < out.constant(); ++o) {
         const int64_t at = o * strides[i] - begin + tap * dilations[i];
@@ -245,86 +244,67 @@ std::optional<std::vector<Taps>> SeenTaps(Value conv, Value x, Value w, const I6
       return false;
     };
     // What is left out leaves no less padding than 0.
-    Taps seen = {0, last};
-    while (seen.first < last && (seen.first + 1) * dilations[i] <= begin && !is_seen(seen.first)) {
-      ++seen.first;
-    }
-    while (seen.last > seen.first && (last - seen.last + 1) * dilations[i] <= end &&
-           !is_seen(seen.last)) {
-      --seen.last;
-    }
-    leaves_out |= seen.first > 0 || seen.last < last;
-    taps.push_back(seen);
+    int64_t first = 0, last = k.constant() - 1;
+    while (first < last && (first + 1) * dilations[i] <= begin && !is_seen(first)) ++first;
+    while (last > first && (k.constant() - last) * dilations[i] <= end && !is_seen(last)) --last;
+    leaves_out |= first > 0 || last < k.constant() - 1;
+    seen[i] = first, seen[axes + i] = last;
   }
   if (!leaves_out) return std::nullopt;
-  return taps;
+  return seen;
 }
 
-bool HasUnseenTaps(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
-                   const I64s& dilations) {
-  return SeenTaps(conv, x, w, strides, pads, dilations).has_value();
-}
-
-std::optional<I64s> WindowAxes(Value w) {
-  I64s axes;
-  for (int64_t axis = 2; axis < w.type().rank(); ++axis) axes.push_back(axis);
+I64s WindowAxes(const I64s& strides) {
+  I64s axes(strides.size());
+  std::iota(axes.begin(), axes.end(), int64_t{2});
   return axes;
 }
 
-std::optional<I64s> WindowSteps(Value w) {
-  return I64s(static_cast<size_t>(w.type().rank() - 2), 1);
-}
-
-std::optional<Dims> TapStarts(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
-                              const I64s& dilations) {
-  const auto taps = SeenTaps(conv, x, w, strides, pads, dilations);
-  if (!taps) return std::nullopt;
+Dims TapStarts(Value w, const I64s& seen) {
   Dims starts;
-  for (const Taps& t : *taps) starts.push_back(DimExpr::Constant(w.type().context(), t.first));
+  for (size_t i = 0; i < seen.size() / 2; ++i) {
+    starts.push_back(DimExpr::Constant(w.type().context(), seen[i]));
+  }
   return starts;
 }
 
-std::optional<Dims> TapEnds(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
-                            const I64s& dilations) {
-  const auto taps = SeenTaps(conv, x, w, strides, pads, dilations);
-  if (!taps) return std::nullopt;
+Dims TapEnds(Value w, const I64s& seen) {
   Dims ends;
-  for (const Taps& t : *taps) ends.push_back(DimExpr::Constant(w.type().context(), t.last + 1));
+  for (size_t i = seen.size() / 2; i < seen.size(); ++i) {
+    ends.push_back(DimExpr::Constant(w.type().context(), seen[i] + 1));
+  }
   return ends;
 }
 
-std::optional<I64s> PadsOfSeenTaps(Value conv, Value x, Value w, const I64s& strides,
-                                   const I64s& pads, const I64s& dilations) {
-  const auto taps = SeenTaps(conv, x, w, strides, pads, dilations);
-  if (!taps) return std::nullopt;
-  I64s left = pads;
-  for (size_t i = 0; i < taps->size(); ++i) {
+I64s PadsOfSeenTaps(Value w, I64s pads, const I64s& dilations, const I64s& seen) {
+  const size_t axes = dilations.size();
+  for (size_t i = 0; i < axes; ++i) {
     const int64_t last = w.type().dim(static_cast<int64_t>(i + 2)).constant() - 1;
-    left[i] -= (*taps)[i].first * dilations[i];
-    left[taps->size() + i] -= (last - (*taps)[i].last) * dilations[i];
+    pads[i] -= seen[i] * dilations[i];
+    pads[axes + i] -= (last - seen[axes + i]) * dilations[i];
   }
-  return left;
+  return pads;
 }
 
 // Dilated windows that are larger than the image, as in pyramids of them for segmentation.
 Rule ConvUnseenTaps() {
   ConvAttrs a;
   Val x("x"), w = Const("w"), b("b");
+  Attr<I64s> seen("seen");
   nn::ConvArgs args = a.args();
   args.auto_pad = "NOTSET";
   Val conv = nn::Conv(x, w, Maybe(b), args);
   nn::ConvArgs made = args;
-  made.pads = Compute(PadsOfSeenTaps, conv, x, w, a.strides, a.pads, a.dilations);
-  Val seen = Slice(w, {.axes = Compute(WindowAxes, w),
-                       .starts = Compute(TapStarts, conv, x, w, a.strides, a.pads, a.dilations),
-                       .ends = Compute(TapEnds, conv, x, w, a.strides, a.pads, a.dilations),
-                       .steps = Compute(WindowSteps, w)});
+  made.pads = Compute(PadsOfSeenTaps, w, a.pads, a.dilations, seen);
+  Val part = Slice(
+      w, {.axes = Compute(WindowAxes, a.strides),
+          .starts = Compute(TapStarts, w, seen),
+          .ends = Compute(TapEnds, w, seen),
+          .steps = Compute([](const I64s& axes) { return I64s(axes.size(), 1); }, a.strides)});
   return Rule("conv-unseen-taps")
       .Summary("elements at the ends of a window that only ever meet padding are left out")
-      .Match(conv)
-      .Where(If("elements of the window only meet padding", HasUnseenTaps, conv, x, w, a.strides,
-                a.pads, a.dilations))
-      .Replace(nn::Conv(x, seen, b, made))
+      .Match(conv.Let(seen, Compute(SeenTaps, conv, x, w, a.strides, a.pads, a.dilations)))
+      .Replace(nn::Conv(x, part, b, made))
       .Lowers("elements of windows");
 }
 

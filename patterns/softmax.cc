@@ -1,12 +1,11 @@
 // The softmax in one form, over the last axis: from exponentials, in more bits, of lowered scores,
 // of transposes and views.
 #include "patterns/magnitude.h"
+#include "patterns/numbers.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
 namespace {
-
-constexpr double kLargest = 3.4028234663852886e38;  // of f32
 
 // A positive factor that takes no finite score to infinity.
 bool StaysFinite(Value x, double factor) {
