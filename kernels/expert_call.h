@@ -20,21 +20,31 @@ struct ExpertCall {
     w_row = transposed ? 1 : n, w_col = transposed ? k : 1;
   }
 
-  // Which matrix a row is multiplied by; an error if there is none such.
-  KernelStatus Expert(int64_t row, int64_t& expert) const {
-    expert = index.dtype == DType::kI32 ? index.as<int32_t>()[row] : index.as<int64_t>()[row];
-    if (expert < -experts || expert >= experts) {
-      return KernelStatus::Invalid("index " + std::to_string(expert) +
+  // Does each row have an expert?
+  KernelStatus CheckIndices() const {
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t at = Index(row);
+      if (at >= -experts && at < experts) continue;
+      return KernelStatus::Invalid("index " + std::to_string(at) +
                                    " is out of range for an axis of " + std::to_string(experts) +
                                    " elements");
     }
-    if (expert < 0) expert += experts;
     return KernelStatus::Ok();
+  }
+  // Which matrix a row is multiplied by. REQUIRES: CheckIndices() is ok.
+  int64_t Expert(int64_t row) const {
+    const int64_t at = Index(row);
+    return at < 0 ? at + experts : at;
   }
 
   TensorView index;
   int64_t rows, k, n, experts;
   int64_t w_row, w_col;  // element (p, j) of a matrix at p * w_row + j * w_col
+
+ private:
+  int64_t Index(int64_t row) const {
+    return index.dtype == DType::kI32 ? index.as<int32_t>()[row] : index.as<int64_t>()[row];
+  }
 };
 
 }  // namespace tenon::kernels

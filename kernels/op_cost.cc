@@ -14,6 +14,14 @@ using Views = std::span<const TensorView>;
 
 double Elements(const TensorView& view) { return static_cast<double>(view.numel()); }
 
+double BytesOf(Views views) {
+  double bytes = 0;
+  for (const TensorView& view : views) {
+    if (view.present()) bytes += static_cast<double>(view.bytes());
+  }
+  return bytes;
+}
+
 double MatmulFlops(Views inputs, Views, const void* attrs) {
   const auto& a = *static_cast<const ten::MatmulAttrs*>(attrs);
   const auto shape = MatMulShape::Of(inputs[0], inputs[1], a.transpose_a, a.transpose_b);
@@ -85,24 +93,25 @@ bool IsProduct(std::string_view op) {
                      [&](const ProductOp& product) { return product.name == op; });
 }
 
-bool TakesRows(std::string_view op) {
-  return std::find(std::begin(kLookups), std::end(kLookups), op) != std::end(kLookups);
+double BytesRead(std::string_view op, Views inputs, Views outputs, size_t i) {
+  const auto bytes = static_cast<double>(inputs[i].bytes());
+  if (std::find(std::begin(kLookups), std::end(kLookups), op) != std::end(kLookups)) {
+    return std::min(bytes, BytesOf(outputs));
+  }
+  // Each row chooses one expert.
+  if (op != "fused.expert_linear" || i != 1 || inputs[1].dim(0) == 0) return bytes;
+  const int64_t rows = inputs[0].dim(0), experts = inputs[1].dim(0);
+  return bytes * static_cast<double>(std::min(rows, experts)) / static_cast<double>(experts);
 }
 
 OpCost CostOf(std::string_view op, Views inputs, Views outputs, const void* attrs) {
   OpCost cost;
-  double written = 0;
   for (const TensorView& output : outputs) {
-    if (!output.present()) continue;
-    written += static_cast<double>(output.bytes());
-    cost.flops += Elements(output);
+    if (output.present()) cost.flops += Elements(output);
   }
-  const bool lookup = TakesRows(op);
-  cost.bytes = written;
-  for (const TensorView& input : inputs) {
-    if (!input.present()) continue;
-    const auto bytes = static_cast<double>(input.bytes());
-    cost.bytes += lookup ? std::min(bytes, written) : bytes;
+  cost.bytes = BytesOf(outputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].present()) cost.bytes += BytesRead(op, inputs, outputs, i);
   }
   for (const ProductOp& product : kProducts) {
     if (product.name == op) cost.flops = product.flops(inputs, outputs, attrs);

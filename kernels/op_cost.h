@@ -13,7 +13,7 @@ struct OpCost {
   // Products: 2 for each multiplication with its addition; attention without the keys that
   // causality or its window hide. Of other ops, 1 for each element of the results.
   double flops = 0;
-  // Every operand read once and every result written once; of tables, the rows that are looked up.
+  // What it reads of every operand, and every result written once.
   double bytes = 0;
 };
 
@@ -25,8 +25,10 @@ OpCost CostOf(std::string_view op, std::span<const TensorView> inputs,
 // Does it multiply and add, many times for each element of its results?
 bool IsProduct(std::string_view op);
 
-// Does it read no more of an operand than its results hold, as lookups in a table do?
-bool TakesRows(std::string_view op);
+// Bytes that it reads of input i, which is present: all, but of tables no more than the results
+// hold, and of experts no more than there are rows.
+double BytesRead(std::string_view op, std::span<const TensorView> inputs,
+                 std::span<const TensorView> outputs, size_t i);
 
 }  // namespace tenon::kernels
 

@@ -333,9 +333,7 @@ KernelStatus FusedConv(const RunArgs& args) {
   }
   float* out = args.outputs[0].as<float>();
   const float* residual = args.inputs[3].as<float>();
-  const auto add =
-      cpu::GetVectorOps()
-          .binary[static_cast<int>(cpu::BinaryOp::kAdd)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   (*args.device->parallel)(args.outputs[0].numel(), cpu::kGrain / 4, [&](int64_t b, int64_t e) {
     add(out + b, residual + b, out + b, e - b);
     cpu::ActivateInPlace(activation, out + b, e - b);

@@ -26,9 +26,7 @@ std::string Supports(const CallSignature& call) {
 void AddUnaligned(const std::byte* row, int64_t size, float* out) {
   constexpr int64_t kPiece = 1024;
   float piece[kPiece];
-  const auto add =
-      cpu::GetVectorOps()
-          .binary[static_cast<int>(cpu::BinaryOp::kAdd)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   for (int64_t i = 0; i < size; i += kPiece) {
     const int64_t count = std::min(kPiece, size - i);
     std::memcpy(piece, row + i * static_cast<int64_t>(sizeof(float)),
@@ -39,9 +37,7 @@ void AddUnaligned(const std::byte* row, int64_t size, float* out) {
 
 // out = the sum of the row; its first part may be a table's row itself.
 KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float* out) {
-  const auto add =
-      cpu::GetVectorOps()
-          .binary[static_cast<int>(cpu::BinaryOp::kAdd)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   const float* sum = nullptr;
   auto take = [&](const float* part) {
     if (sum != nullptr) add(sum, part, out, call.size);

@@ -53,27 +53,19 @@ KernelStatus PrepareExperts(PrepareArgs& args, std::shared_ptr<KernelState>& out
 }
 
 // Writes the rows in the order of their experts, and where each expert's begin.
-KernelStatus SortRows(const ExpertCall& call, int64_t* order, int64_t* begins) {
+void SortRows(const ExpertCall& call, int64_t* order, int64_t* begins) {
   std::fill_n(begins, call.experts + 1, 0);
-  for (int64_t row = 0; row < call.rows; ++row) {
-    int64_t expert;
-    if (KernelStatus status = call.Expert(row, expert); !status.ok()) return status;
-    ++begins[expert + 1];
-  }
+  for (int64_t row = 0; row < call.rows; ++row) ++begins[call.Expert(row) + 1];
   for (int64_t e = 0; e < call.experts; ++e) begins[e + 1] += begins[e];
-  for (int64_t row = 0; row < call.rows; ++row) {
-    int64_t expert;
-    if (KernelStatus status = call.Expert(row, expert); !status.ok()) return status;
-    order[begins[expert]++] = row;
-  }
+  for (int64_t row = 0; row < call.rows; ++row) order[begins[call.Expert(row)]++] = row;
   // Each has moved to where the next one begins.
   for (int64_t e = call.experts; e > 0; --e) begins[e] = begins[e - 1];
   begins[0] = 0;
-  return KernelStatus::Ok();
 }
 
 KernelStatus Experts(const RunArgs& args) {
   const ExpertCall call(args.inputs, args.attrs);
+  if (KernelStatus status = call.CheckIndices(); !status.ok()) return status;
   const TensorView& out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
   if (call.k == 0) return RefExpertLinear().run(args);
@@ -81,7 +73,7 @@ KernelStatus Experts(const RunArgs& args) {
   auto* const scratch = static_cast<float*>(args.scratch);
   auto* const order = static_cast<int64_t*>(args.scratch);
   int64_t* const begins = order + call.rows;
-  if (KernelStatus status = SortRows(call, order, begins); !status.ok()) return status;
+  SortRows(call, order, begins);
   const auto* x = args.inputs[0].as<float>();
   ParallelFor& parallel = *args.device->parallel;
   for (int64_t e = 0; e < call.experts; ++e) {

@@ -15,9 +15,7 @@ constexpr int64_t kPiece = 2048;
 
 void GatePiece(const Activation& activation, const float* gate, const float* up, float* out,
                int64_t n) {
-  const auto multiply =
-      cpu::GetVectorOps()
-          .binary[static_cast<int>(cpu::BinaryOp::kMul)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const auto multiply = cpu::LoopOf(cpu::BinaryOp::kMul);
   float part[kPiece];
   for (int64_t begin = 0; begin < n; begin += kPiece) {
     const int64_t count = std::min(kPiece, n - begin);

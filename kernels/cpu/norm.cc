@@ -100,9 +100,7 @@ void BatchNormRows(const RunArgs& args, int64_t begin, int64_t end) {
   const float *mean = args.inputs[3].as<float>(), *var = args.inputs[4].as<float>();
   const float epsilon = args.get<nn::BatchNormAttrs>().epsilon;
   const int64_t channels = x.shape[1];
-  const auto of = [](cpu::BinaryOp op) {
-    return cpu::GetVectorOps().binary[static_cast<int>(op)][static_cast<int>(cpu::BinaryForm::kVV)];
-  };
+  const auto multiply = cpu::LoopOf(cpu::BinaryOp::kMul), add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   float factors[kColumns], offsets[kColumns];
   for (int64_t first = 0; first < channels; first += kColumns) {
     const int64_t columns = std::min(kColumns, channels - first);
@@ -115,8 +113,8 @@ void BatchNormRows(const RunArgs& args, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * channels + first;
       float* to = args.outputs[0].as<float>() + at;
-      of(cpu::BinaryOp::kMul)(x.as<float>() + at, factors, to, columns);
-      of(cpu::BinaryOp::kAdd)(to, offsets, to, columns);
+      multiply(x.as<float>() + at, factors, to, columns);
+      add(to, offsets, to, columns);
     }
   }
 }

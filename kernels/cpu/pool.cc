@@ -61,10 +61,9 @@ int64_t FirstOutput(int64_t first, int64_t stride, int64_t low) {
 
 // Outputs [begin, end) of one output row: first the maximum over the window's rows, on whole runs
 // of columns, then over its columns.
-void MaxPoolRow(const cpu::VectorOps& ops, const Window& window, const float* plane, int64_t height,
-                int64_t width, int64_t row, int64_t begin, int64_t end, float* out) {
-  const auto larger =
-      ops.binary[static_cast<int>(cpu::BinaryOp::kMax)][static_cast<int>(cpu::BinaryForm::kVV)];
+void MaxPoolRow(const Window& window, const float* plane, int64_t height, int64_t width,
+                int64_t row, int64_t begin, int64_t end, float* out) {
+  const auto larger = cpu::LoopOf(cpu::BinaryOp::kMax);
   const Clipped rows(window, 0, row, 0, height);
   const int64_t low = std::max<int64_t>(0, window.At(1, begin, 0));
   const int64_t high = std::min(width, window.At(1, end - 1, window.kernel[1] - 1) + 1);
@@ -97,14 +96,12 @@ KernelStatus MaxPool(const RunArgs& args) {
   const int64_t h = x.shape[2], w = x.shape[3], oh = out.shape[2], ow = out.shape[3];
   const int64_t span = (window.kernel[1] - 1) * window.dilations[1] + 1;
   const int64_t tile = (kMaxColumns - span) / window.strides[1] + 1;
-  const cpu::VectorOps& ops = cpu::GetVectorOps();
   (*args.device->parallel)(x.shape[0] * x.shape[1] * oh, cpu::RowGrain(w * window.kernel[0]),
                            [&](int64_t begin, int64_t end) {
                              for (int64_t r = begin; r < end; ++r) {
                                for (int64_t o = 0; o < ow; o += tile) {
-                                 MaxPoolRow(ops, window, x.as<float>() + r / oh * h * w, h, w,
-                                            r % oh, o, std::min(ow, o + tile),
-                                            out.as<float>() + r * ow);
+                                 MaxPoolRow(window, x.as<float>() + r / oh * h * w, h, w, r % oh, o,
+                                            std::min(ow, o + tile), out.as<float>() + r * ow);
                                }
                              }
                            });

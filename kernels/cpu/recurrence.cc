@@ -42,8 +42,7 @@ void PackWeights(const RecurrenceCall& call, const RecurrenceState& state, float
     cpu::PackB({r + first * n, 1, n}, n, n, out + state.first_floats, parallel);
 }
 
-// ---- a step of a row: `g` has its gates, h its state before and after
-// -----------------------------
+// ---- a step of a row: `g` has its gates, h its state before and after ---------------------------
 
 struct Row {
   float* g;
@@ -96,8 +95,7 @@ void FinishRnn(const RecurrenceCall& call, const Row& row) {
   Apply(kActivations[static_cast<int>(call.attrs.activation)], row.g, row.h, call.hidden);
 }
 
-// ---- all steps
-// --------------------------------------------------------------------------------------
+// ---- all steps ----------------------------------------------------------------------------------
 
 class Runner {
  public:
@@ -167,7 +165,7 @@ class Runner {
     g.a_row = call_.hidden, g.b = weights;
     g.c = gates_ + first, g.c_row = call_.columns;
     if (x != nullptr) g.epilogue.residual = x + first, g.epilogue.residual_row = call_.columns;
-    g.epilogue.bias = bias_;
+    if (bias_ != nullptr) g.epilogue.bias = bias_ + first;
     const double flops = 2.0 * static_cast<double>(g.m * g.n) * static_cast<double>(g.k);
     if (flops < cpu::kSerialFlops) {
       cpu::Gemm(g);
@@ -179,11 +177,13 @@ class Runner {
   // Update and reset gate, then the product of the hidden gate with what the latter leaves.
   void ResetGru(const float* x) {
     const int64_t n = call_.hidden;
-    for (int64_t b = 0; b < call_.batch; ++b) {
-      float* gates = gates_ + b * call_.columns;
-      Apply(UnaryOp::kSigmoid, gates, gates, 2 * n);
-      for (int64_t i = 0; i < n; ++i) reset_state_[b * n + i] = gates[n + i] * h_[b * n + i];
-    }
+    parallel_(call_.batch, cpu::RowGrain(2 * n, 8), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        float* gates = gates_ + b * call_.columns;
+        Apply(UnaryOp::kSigmoid, gates, gates, 2 * n);
+        for (int64_t i = 0; i < n; ++i) reset_state_[b * n + i] = gates[n + i] * h_[b * n + i];
+      }
+    });
     Multiply(reset_state_, weights_ + second_, 2 * n, n, x);
   }
 

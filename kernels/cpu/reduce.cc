@@ -54,13 +54,13 @@ float ReduceRow(const cpu::VectorOps& ops, Reduction kind, const float* x, int64
 }
 
 // Columns: x is n rows of `inner` elements, of which [begin, end) are reduced into out.
-void ReduceColumns(const cpu::VectorOps& ops, Reduction kind, const float* x, int64_t n,
-                   int64_t inner, int64_t begin, int64_t end, float* out) {
+void ReduceColumns(Reduction kind, const float* x, int64_t n, int64_t inner, int64_t begin,
+                   int64_t end, float* out) {
   const int64_t count = end - begin;
   const BinaryOp op = kind == Reduction::kMax   ? BinaryOp::kMax
                       : kind == Reduction::kMin ? BinaryOp::kMin
                                                 : BinaryOp::kAdd;
-  const auto join = ops.binary[static_cast<int>(op)][static_cast<int>(BinaryForm::kVV)];
+  const auto join = cpu::LoopOf(op);
   out += begin;
   x += begin;
   std::memcpy(out, x, static_cast<size_t>(count) * sizeof(float));
@@ -102,7 +102,7 @@ KernelStatus Reduce(const RunArgs& args) {
           out.as<float>()[o * inner + i] = std::sqrt(sum);
         }
       } else {
-        ReduceColumns(ops, kKind, x.as<float>() + o * n * inner, n, inner, begin, end,
+        ReduceColumns(kKind, x.as<float>() + o * n * inner, n, inner, begin, end,
                       out.as<float>() + o * inner);
       }
     }

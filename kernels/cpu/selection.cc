@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/cpu/last_axis.h"
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
@@ -22,13 +23,7 @@ float BestOf(const float* x, int64_t n) {
   return kLargest ? ops.max(x, n) : ops.min(x, n);
 }
 
-bool IsLastAxis(const CallSignature& call, int64_t axis) {
-  const int rank = call.inputs[0].rank();
-  return rank > 0 && NormalizeAxis(axis, rank) == rank - 1;
-}
-
-// ---- argmax, argmin
-// ---------------------------------------------------------------------------------
+// ---- argmax, argmin -----------------------------------------------------------------------------
 
 template <bool kMax>
 bool Replaces(float candidate, float best, bool last_of_equal) {
@@ -72,12 +67,12 @@ KernelStatus ArgReduce(const RunArgs& args) {
 
 template <typename Attrs>
 std::string ArgReduceSupports(const CallSignature& call) {
-  if (!IsLastAxis(call, static_cast<const Attrs*>(call.attrs)->axis)) return "needs the last axis";
+  const int64_t axis = static_cast<const Attrs*>(call.attrs)->axis;
+  if (!cpu::IsLastAxis(call.inputs[0], axis)) return "needs the last axis";
   return call.inputs[0].dtype == DType::kF32 ? "" : "needs f32";
 }
 
-// ---- topk
-// -------------------------------------------------------------------------------------------
+// ---- topk ---------------------------------------------------------------------------------------
 
 struct Entry {
   float value;
@@ -175,7 +170,7 @@ Kernel CpuTopk() {
           .prepare = PrepareTopK,
           .supports = [](const CallSignature& call) -> std::string {
             const auto& attrs = *static_cast<const ten::TopkAttrs*>(call.attrs);
-            if (!IsLastAxis(call, attrs.axis)) return "needs the last axis";
+            if (!cpu::IsLastAxis(call.inputs[0], attrs.axis)) return "needs the last axis";
             return call.inputs[0].dtype == DType::kF32 ? "" : "needs f32";
           }};
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/cpu/last_axis.h"
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
@@ -14,10 +15,8 @@ namespace tenon::kernels {
 namespace {
 
 std::string LogSoftmaxSupports(const CallSignature& call) {
-  const int64_t rank = call.inputs[0].rank();
-  if (NormalizeAxis(static_cast<const nn::LogSoftmaxAttrs*>(call.attrs)->axis, rank) != rank - 1) {
-    return "needs the last axis";
-  }
+  const int64_t axis = static_cast<const nn::LogSoftmaxAttrs*>(call.attrs)->axis;
+  if (!cpu::IsLastAxis(call.inputs[0], axis)) return "needs the last axis";
   return cpu::RequireF32(call);
 }
 
@@ -26,22 +25,20 @@ constexpr int64_t kColumns = 256;
 // Of `columns` neighbouring columns with `n` elements each, `step` apart.
 void SoftmaxColumns(const float* x, int64_t n, int64_t step, int64_t columns, float* out) {
   using cpu::BinaryOp;
-  const cpu::VectorOps& ops = cpu::GetVectorOps();
-  const auto of = [&](BinaryOp op) {
-    return ops.binary[static_cast<int>(op)][static_cast<int>(cpu::BinaryForm::kVV)];
-  };
+  const auto larger = cpu::LoopOf(BinaryOp::kMax), subtract = cpu::LoopOf(BinaryOp::kSub);
+  const auto add = cpu::LoopOf(BinaryOp::kAdd), divide = cpu::LoopOf(BinaryOp::kDiv);
   float max[kColumns], sum[kColumns];
   std::copy_n(x, columns, max);
-  for (int64_t i = 1; i < n; ++i) of(BinaryOp::kMax)(max, x + i * step, max, columns);
+  for (int64_t i = 1; i < n; ++i) larger(max, x + i * step, max, columns);
   std::fill_n(sum, columns, 0.0f);
   for (int64_t i = 0; i < n; ++i) {
     float* to = out + i * step;
-    of(BinaryOp::kSub)(x + i * step, max, to, columns);
+    subtract(x + i * step, max, to, columns);
     cpu::Apply(cpu::UnaryOp::kExp, to, to, columns);
-    of(BinaryOp::kAdd)(sum, to, sum, columns);
+    add(sum, to, sum, columns);
   }
   for (int64_t i = 0; i < n; ++i) {
-    of(BinaryOp::kDiv)(out + i * step, sum, out + i * step, columns);
+    divide(out + i * step, sum, out + i * step, columns);
   }
 }
 
@@ -58,10 +55,6 @@ ColumnShape ColumnOf(const TensorView& x, int64_t axis) {
   return {x.shape[at], Product(x.shape.subspan(at + 1))};
 }
 
-bool IsLastAxis(const TensorView& x, int64_t axis) {
-  return NormalizeAxis(axis, x.rank()) == x.rank() - 1;
-}
-
 struct SoftmaxState : KernelState {
   int64_t slots = 0;
 };
@@ -72,7 +65,7 @@ KernelStatus PrepareSoftmax(PrepareArgs& args, std::shared_ptr<KernelState>& out
   auto state = std::make_shared<SoftmaxState>();
   state->slots = args.device->parallel->num_threads();
   const ColumnShape column = ColumnOf(x, axis);
-  if (!IsLastAxis(x, axis) && column.step < kFewColumns) {
+  if (!cpu::IsLastAxis(x, axis) && column.step < kFewColumns) {
     args.scratch_bytes = static_cast<size_t>(state->slots * column.n) * sizeof(float);
   }
   out = std::move(state);
@@ -138,7 +131,7 @@ KernelStatus SoftmaxRows(const RunArgs& args) {
 }
 
 KernelStatus Softmax(const RunArgs& args) {
-  const bool is_last = IsLastAxis(args.inputs[0], args.get<nn::SoftmaxAttrs>().axis);
+  const bool is_last = cpu::IsLastAxis(args.inputs[0], args.get<nn::SoftmaxAttrs>().axis);
   return is_last ? SoftmaxRows<false>(args) : SoftmaxOverAxis(args);
 }
 

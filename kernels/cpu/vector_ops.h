@@ -91,6 +91,11 @@ struct VectorOps {
 // The loops for this machine.
 const VectorOps& GetVectorOps();
 
+// The loop over two vectors.
+inline VectorOps::BinaryFn LoopOf(BinaryOp op) {
+  return GetVectorOps().binary[static_cast<int>(op)][static_cast<int>(BinaryForm::kVV)];
+}
+
 inline void Apply(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0,
                   float beta = 0) {
   GetVectorOps().unary[static_cast<int>(op)](x, y, n, alpha, beta);

@@ -8,13 +8,12 @@ namespace {
 
 KernelStatus ExpertLinear(const RunArgs& args) {
   const ExpertCall call(args.inputs, args.attrs);
+  if (KernelStatus status = call.CheckIndices(); !status.ok()) return status;
   return DispatchFloat(args.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t row = 0; row < call.rows; ++row) {
-      int64_t expert;
-      if (KernelStatus status = call.Expert(row, expert); !status.ok()) return status;
       const T* x = args.inputs[0].as<T>() + row * call.k;
-      const T* w = args.inputs[1].as<T>() + expert * call.k * call.n;
+      const T* w = args.inputs[1].as<T>() + call.Expert(row) * call.k * call.n;
       for (int64_t j = 0; j < call.n; ++j) {
         double sum = 0;
         for (int64_t p = 0; p < call.k; ++p) {

@@ -38,6 +38,15 @@ KernelStatus PrepareResize(PrepareArgs& args, std::shared_ptr<KernelState>& stat
   return status;
 }
 
+// The element that output `index` copies: the one tap of each axis.
+template <typename T>
+T Nearest(const std::vector<AxisTaps>& axes, const Dims& strides, const Dims& index, const T* x) {
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    x += axes[axis].taps[axes[axis].first[index[axis]]].index * strides[axis];
+  }
+  return *x;
+}
+
 // The interpolated value at output `index`, over the axes from `axis` on.
 template <typename T>
 double Sample(const std::vector<AxisTaps>& axes, const Dims& strides, const Dims& index,
@@ -82,9 +91,13 @@ KernelStatus ResizeBy(const RunArgs& args, const ResizeAttrs& attrs,
       for (size_t axis = 0; axis < axes.size(); ++axis) {
         outside |= axes[axis].outside[walk.index()[axis]];
       }
-      out.as<T>()[i] =
-          ElementFor<T>(attrs, outside ? static_cast<double>(attrs.extrapolation_value)
-                                       : Sample(axes, strides, walk.index(), 0, x.as<T>()));
+      if (outside) {
+        out.as<T>()[i] = ElementFor<T>(attrs, static_cast<double>(attrs.extrapolation_value));
+      } else if (attrs.mode == ResizeMode::kNearest) {
+        out.as<T>()[i] = Nearest(axes, strides, walk.index(), x.as<T>());
+      } else {
+        out.as<T>()[i] = ElementFor<T>(attrs, Sample(axes, strides, walk.index(), 0, x.as<T>()));
+      }
     }
     return KernelStatus::Ok();
   });

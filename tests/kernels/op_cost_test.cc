@@ -60,8 +60,16 @@ TEST(OpCost, CountsElementsAndBytesOfOthers) {
   EXPECT_EQ(CostOf("ten.add", xy, out, nullptr).bytes, 4.0 * (32 + 8 + 32));
   const TensorView table[] = {c.Of({1000, 8}), c.Of({4}, DType::kI64)};
   EXPECT_EQ(CostOf("ten.gather", table, out, nullptr).bytes, 4.0 * 32 + 8.0 * 4 + 4.0 * 32);
-  EXPECT_TRUE(TakesRows("ten.gather"));
-  EXPECT_FALSE(TakesRows("ten.add"));
+  // Three rows read at most three experts of 8, many rows at most all.
+  const TensorView experts[] = {c.Of({3, 4}), c.Of({8, 4, 5}), c.Of({3}, DType::kI64)};
+  const TensorView chosen[] = {c.Of({3, 5})}, many[] = {c.Of({20, 5})};
+  EXPECT_EQ(CostOf("fused.expert_linear", experts, chosen, nullptr).bytes,
+            4.0 * (12 + 3 * 20 + 15) + 8.0 * 3);
+  const TensorView all[] = {c.Of({20, 4}), c.Of({8, 4, 5}), c.Of({20}, DType::kI64)};
+  EXPECT_EQ(CostOf("fused.expert_linear", all, many, nullptr).bytes,
+            4.0 * (80 + 8 * 20 + 100) + 8.0 * 20);
+  EXPECT_EQ(BytesRead("ten.gather", table, out, 0), 4.0 * 32);
+  EXPECT_EQ(BytesRead("ten.add", xy, out, 1), 4.0 * 8);
 }
 
 }  // namespace

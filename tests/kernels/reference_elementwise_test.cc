@@ -19,7 +19,6 @@ std::vector<T> Map(const char* name, const std::vector<T>& x, Attrs attrs) {
   return Evaluate<T>(name, {Tensor::Of(shape, x)}, shape, MakeAttrs(attrs));
 }
 
-using Floats = std::vector<float>;
 using Bytes = std::vector<uint8_t>;
 
 TEST(ReferenceUnary, Floats) {

@@ -23,6 +23,15 @@ std::vector<T> Evaluate(const char* name, std::vector<Tensor> inputs, Shape out,
   return c.outputs[0].template values<T>();
 }
 
+// The same with the op's attribute struct, mostly of floats.
+template <typename T = float, typename Attrs>
+std::vector<T> Eval(const char* name, std::vector<Tensor> inputs, Shape out, Attrs attrs) {
+  return Evaluate<T>(name, std::move(inputs), std::move(out), MakeAttrs(std::move(attrs)));
+}
+
+using Floats = std::vector<float>;
+inline Tensor F(Shape shape, Floats values) { return Tensor::Of(std::move(shape), values); }
+
 // The message with which kernel `name` refuses the call; a failure if it does not.
 inline std::string Refusal(const char* name, std::vector<Tensor> inputs, Tensor out,
                            std::shared_ptr<const void> attrs) {

@@ -73,15 +73,11 @@ class Counter {
 
   void AddConstants(Operation& op, std::span<const TensorView> operands,
                     std::span<const TensorView> outputs) {
-    double written = 0;
-    for (const TensorView& output : outputs) written += static_cast<double>(output.bytes());
     for (unsigned i = 0; i < op.num_operands(); ++i) {
       Operation* source = op.operand(i).defining_op();
       if (source == nullptr || !Isa<core::ConstantOp>(source)) continue;
-      double bytes = static_cast<double>(operands[i].bytes());
-      if (kernels::TakesRows(op.name())) bytes = std::min(bytes, written);
       double& known = constants_[source];
-      known = std::max(known, bytes);
+      known = std::max(known, kernels::BytesRead(op.name(), operands, outputs, i));
     }
   }
 

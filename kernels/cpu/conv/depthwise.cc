@@ -79,9 +79,7 @@ KernelStatus Run(const RunArgs& args) {
   if (cpu::Present(args.inputs, 2)) call.bias = args.inputs[2].as<float>();
   const float* residual = cpu::Present(args.inputs, 3) ? args.inputs[3].as<float>() : nullptr;
   const cpu::ChannelwiseRowFn run = cpu::ChannelwiseRow();
-  const auto add =
-      cpu::GetVectorOps()
-          .binary[static_cast<int>(cpu::BinaryOp::kAdd)][static_cast<int>(cpu::BinaryForm::kVV)];
+  const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   const int64_t in_size = image.rows.in * image.columns.in * image.channels;
   const int64_t row_size = image.width * image.channels;
   (*args.device->parallel)(image.batch * image.height, state.grain, [&](int64_t b, int64_t e) {

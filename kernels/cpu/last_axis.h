@@ -1,0 +1,17 @@
+// Kernels that serve the last axis alone, or better than others.
+#ifndef TENON_KERNELS_CPU_LAST_AXIS_H_
+#define TENON_KERNELS_CPU_LAST_AXIS_H_
+
+#include "kernels/shape.h"
+#include "kernels/tensor_view.h"
+
+namespace tenon::kernels::cpu {
+
+// Is `axis`, which may count from the end, the last one of x?
+inline bool IsLastAxis(const TensorView& x, int64_t axis) {
+  return x.rank() > 0 && NormalizeAxis(axis, x.rank()) == x.rank() - 1;
+}
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_LAST_AXIS_H_
