@@ -384,7 +384,10 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
     }
   }
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*parallel_));
-  if (staging_ != nullptr) TENON_RETURN_IF_ERROR(ToStatus(staging_->Finish()));
+  if (staging_ != nullptr) {
+    TENON_RETURN_IF_ERROR(ToStatus(staging_->Finish()));
+    device_graphs_.Finished();
+  }
   if (profiler != nullptr) {
     TENON_RETURN_IF_ERROR(ToStatus(device_times_.Report(*profiler)));
   }

@@ -1,6 +1,7 @@
 #include "executor/gpu/device_graphs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "executor/gpu/device_session.h"
 #include "executor/prepared.h"
@@ -54,13 +55,17 @@ absl::StatusOr<size_t> DeviceGraphs::Run(std::span<const RunStep> steps,
       std::find_if(stretches_.begin(), stretches_.end(),
                    [&](const Stretch& stretch) { return stretch.first == steps.data(); });
   TENON_CHECK(found != stretches_.end());
-  if (found->state == kNew)
-    found->state = kRunOnce;
-  else if (found->state == kRunOnce)
-    Record(*found, steps.first(found->steps), queue);
+  found->runs = found->state == kNew;
+  if (found->state == kRunOnce) Record(*found, steps.first(found->steps), queue);
   if (found->state != kRecorded) return 0;
   TENON_RETURN_IF_ERROR(ToStatus(queue.Replay(*found->graph)));
   return found->steps;
+}
+
+void DeviceGraphs::Finished() {
+  for (Stretch& stretch : stretches_) {
+    if (std::exchange(stretch.runs, false)) stretch.state = Stretch::State::kRunOnce;
+  }
 }
 
 void DeviceGraphs::Record(Stretch& stretch, std::span<const RunStep> steps,

@@ -115,6 +115,30 @@ TEST_F(DeviceGraphsTest, ProfiledRunsTimeEachKernel) {
   EXPECT_EQ(profiler.events().size(), 6u);  // with the copies
 }
 
+// It need not have come to where algorithms are chosen and memory is taken.
+TEST_F(DeviceGraphsTest, NothingIsRecordedAfterARunThatFailed) {
+  const std::string rows = "tensor<2x3xf32>", type = "(" + rows + ") -> " + rows;
+  std::string body = "  %0 = ten.gather(%x, %i) <{axis = 0 : i64}> : (" + rows +
+                     ", tensor<2xi64>) -> " + rows + "\n";
+  for (int i = 1; i < 5; ++i) {
+    body += "  %" + std::to_string(i) + " = nn.softmax(%" + std::to_string(i - 1) +
+            ") <{axis = 0 : i64}> : " + type + "\n";
+  }
+  body += "  func.return(%4) : (" + rows + ") -> ()\n";
+  Compile(Function("%x: " + rows + ", %i: tensor<2xi64>",
+                   "(" + rows + ", tensor<2xi64>) -> " + rows, body));
+  const auto run = [&](int64_t row) {
+    device_->log().calls.clear();
+    const std::vector<Tensor> inputs = {Floats({2, 3}, {1, 2, 3, 4, 5, 6}), Ints({2}, {0, row})};
+    return session_->Run(inputs).status();
+  };
+  EXPECT_FALSE(run(2).ok());
+  for (int good = 0; good < 3; ++good) {
+    EXPECT_TRUE(run(1).ok());
+    EXPECT_EQ(Recorded(), good == 1 ? 1 : 0) << good;
+  }
+}
+
 TEST_F(DeviceGraphsTest, ADeviceThatRecordsNothingRunsAllTheSame) {
   device_->log().refuses_capture = true;
   Compile(Chain(4));

@@ -50,7 +50,7 @@ if(TENON_XBYAK_INCLUDE_DIR)
 endif()
 
 if(TENON_ENABLE_CUDA)
-  find_package(CUDAToolkit REQUIRED)
+  find_package(CUDAToolkit 12.0 REQUIRED)  # whose compiler takes C++20
 endif()
 
 # The interpreter must have PyYAML. The system's own is tried first: a python3 earlier in PATH (pyenv, conda)

@@ -114,7 +114,8 @@ class CudaQueue final : public Queue {
   }
   KernelStatus Synchronize() override {
     const CurrentDevice current(ordinal_);
-    return Check(cudaStreamSynchronize(stream_), "running");
+    return Check(cudaStreamSynchronize(stream_),
+                 "running (with CUDA_LAUNCH_BLOCKING=1 the operation is named)");
   }
   KernelStatus Elapsed(const Event& from, const Event& to, int64_t* nanoseconds) override {
     float milliseconds = 0;
@@ -224,7 +225,8 @@ class CudaDevice final : public Device {
   }
 
  private:
-  // No driver, or one that is too old: which of them, the driver's own version says.
+  // No driver, or one that is too old: which of them, the driver's own version says. Any driver of
+  // the toolkit's major version serves it.
   static KernelStatus WithoutDriver() {
     const auto text = [](int version) {
       return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -235,7 +237,8 @@ class CudaDevice final : public Device {
       return KernelStatus::Unsupported("no CUDA driver is installed");
     }
     return KernelStatus::Unsupported("the CUDA driver serves CUDA " + text(version) +
-                                     " (this build of Tenon needs " + text(CUDART_VERSION) + ")");
+                                     " (this build of Tenon needs " +
+                                     text(CUDART_VERSION / 1000 * 1000) + " or later)");
   }
 
   const int ordinal_;

@@ -40,6 +40,15 @@ KernelStatus MemoryPool::Open(int ordinal) {
 
 KernelStatus MemoryPool::Allocate(size_t bytes, cudaStream_t stream, void** memory) {
   if (bytes == 0) bytes = 1;
+  // It would be a part of the graph, and nobody else could use it.
+  cudaStreamCaptureStatus captures = cudaStreamCaptureStatusNone;
+  if (KernelStatus status = Check(cudaStreamIsCapturing(stream, &captures), "allocation");
+      !status.ok()) {
+    return status;
+  }
+  if (captures != cudaStreamCaptureStatusNone) {
+    return KernelStatus::Internal("CUDA: allocation while work is recorded");
+  }
   cudaError_t error = cudaMallocFromPoolAsync(memory, bytes, pool_, stream);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // it does not stick

@@ -226,8 +226,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t, cudaStream_t) {
-  // In a captured stream it would be the graph's.
-  TENON_NOT_WHILE_CAPTURING();
+  if (capturing != nullptr) model::Broken("allocates memory that only a graph could use");
   TENON_MAY_FAIL(cudaErrorMemoryAllocation);
   *memory = Memory::Get().Allocate(bytes, false);
   return cudaSuccess;
@@ -350,6 +349,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   TENON_MAY_FAIL(cudaErrorUnknown);
   stream->captures = true;
   capturing = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  TENON_MAY_FAIL(cudaErrorUnknown);
+  *status = stream->captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
