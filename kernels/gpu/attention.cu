@@ -2,6 +2,7 @@
 // with the sequence and not with its square. A block has kRows query rows of one head; each warp
 // kRowsPerWarp of them, each lane one key of the tile, and then a column of v. Where there are few
 // rows, as in decoding, several blocks share their keys.
+#include "kernels/gpu/attention_scores.h"
 #include "kernels/gpu/device_code.h"
 
 namespace tenon::kernels::gpu {
@@ -18,56 +19,6 @@ constexpr int kThreads = kWarps * kWarp;
 __host__ __device__ inline int SharedFloats(int dim, int v_columns) {
   return kKeys * (dim + 1) + kKeys * v_columns + kRows * dim;
 }
-
-struct Keys {
-  int64_t first, end;
-};
-__device__ inline int64_t Clamp(int64_t v, int64_t low, int64_t high) {
-  return v < low ? low : v > high ? high : v;
-}
-// Keys that causality and the window show to query i.
-__device__ inline Keys VisibleTo(const AttentionParams& p, int64_t i) {
-  Keys keys = {0, p.k_len};
-  if (p.repeats_first_key) {
-    const bool hidden = (p.causal && i + p.causal_offset < 0) ||
-                        (p.window > 0 && i + p.causal_offset - p.window >= 0);
-    return hidden ? Keys{0, 0} : keys;
-  }
-  if (p.causal) keys.end = Clamp(i + p.causal_offset + 1, 0, p.k_len);
-  if (p.window > 0) keys.first = Clamp(i + p.causal_offset - p.window + 1, 0, keys.end);
-  return keys;
-}
-
-template <typename T>
-struct Scores {
-  const AttentionParams& p;
-  int64_t b, h;
-
-  __device__ int64_t At(const int64_t (&strides)[4], int64_t i, int64_t j) const {
-    return b * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
-  }
-  __device__ bool Hidden(int64_t i, int64_t j) const {
-    const Keys visible = VisibleTo(p, i);
-    if (j < visible.first || j >= visible.end) return true;
-    if (p.mask != nullptr && p.mask_is_bool && As<uint8_t>(p.mask)[At(p.mask_strides, i, j)] == 0)
-      return true;
-    return p.key_mask != nullptr && p.key_mask[At(p.key_mask_strides, i, j)] == 0;
-  }
-  // Adds bias and mask to the score `s` of key j for query i. Each sum is rounded like a tensor of
-  // scores: what f16 cannot hold is infinite. `excluded` is set if one of them is negative
-  // infinity.
-  __device__ float PlusTerms(float s, int64_t i, int64_t j, bool& excluded) const {
-    if (p.bias != nullptr) s = Plus(s, As<T>(p.bias)[At(p.bias_strides, i, j)], excluded);
-    if (p.mask != nullptr && !p.mask_is_bool)
-      s = Plus(s, As<T>(p.mask)[At(p.mask_strides, i, j)], excluded);
-    return s;
-  }
-  __device__ static float Plus(float s, T term, bool& excluded) {
-    const float added = Widen(term);
-    excluded |= added == -INFINITY;
-    return Widen(Narrow<T>(s + added));
-  }
-};
 
 // Rows of up to `rows` x `columns` elements into shared memory, zeros beyond them.
 template <typename T>
@@ -120,13 +71,7 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
       for (int c = 0; c < kColumns; ++c) out[r][c] = 0;
     }
 
-    // Hidden keys count where what they are given is finite.
-    const bool skips = p.mask_value == -INFINITY;
-    Keys range = {0, p.k_len};
-    if (skips && !p.repeats_first_key) {
-      range.first = VisibleTo(p, first_row).first;
-      range.end = VisibleTo(p, first_row + rows - 1).end;
-    }
+    Keys range = RangeOf(p, first_row, rows);
     if (p.splits > 1) {
       const int64_t share = (range.end - range.first + p.splits - 1) / p.splits;
       range.first += split * share;
@@ -149,26 +94,14 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
       }
 #pragma unroll
       for (int r = 0; r < kRowsPerWarp; ++r) {
-        float s = score[r] * p.scale;
-        if (p.softcap > 0) s = tanhf(s / p.softcap) * p.softcap;
+        float s = scores.Capped(score[r] * p.scale);
         if (lane >= count || warp_row + r >= rows) {
           s = -INFINITY;
         } else {
-          const int64_t i = first_row + warp_row + r, j = first_key + lane;
-          const bool hidden = scores.Hidden(i, j);
-          const float hiding = Widen(Narrow<T>(p.mask_value));  // -inf where T cannot hold it
-          bool excluded = hidden && hiding == -INFINITY;
-          if (hidden && p.mask_replaces) s = hiding;
-          s = scores.PlusTerms(s, i, j, excluded);
-          if (hidden && !p.mask_replaces) {
-            s = skips ? -INFINITY : Widen(Narrow<T>(s + p.mask_value));
-          }
-          seen[r] |= !excluded;
+          s = scores.Of(s, first_row + warp_row + r, first_key + lane, seen[r]);
         }
         const float most_now = fmaxf(most[r], WarpMax(s));
-        // Without any score yet, only NaN counts.
-        const float weight = most_now == -INFINITY ? (s != s ? s : 0.0f) : expf(s - most_now);
-        const float shrink = most_now == -INFINITY ? 1.0f : expf(most[r] - most_now);
+        const float weight = WeightOf(s, most_now), shrink = Shrinking(most[r], most_now);
         most[r] = most_now;
         total[r] = total[r] * shrink + WarpSum(weight);
         score[r] = weight;
@@ -266,6 +199,10 @@ void LaunchAttention(StreamHandle stream, const AttentionParams& p) {
 }  // namespace
 
 void LaunchOn(StreamHandle stream, const AttentionParams& p) {
+  if (p.q_len > kRows && p.splits == 1 && p.dim <= kTileColumns && p.v_dim <= kTileColumns) {
+    LaunchTiles(stream, p);
+    return;
+  }
   DispatchFloats(p.dtype, [&]<typename T>() {
     if (p.v_dim <= 2 * kWarp) {
       LaunchAttention<T, 2>(stream, p);

@@ -288,6 +288,83 @@ TEST(GpuKernelTest, FewReductionsOfMuchAreABlocksEach) {
   }
 }
 
+// Few rows times many weights: whole vectors of them, ends that are none, factors that change
+// within a vector.
+TEST(GpuKernelTest, CompressedWeightsOfFewRowsMayBeDeep) {
+  struct Size {
+    int64_t rows, k, n, group;
+  };
+  for (const Size& s : {Size{1, 700, 36, 32}, {1, 701, 33, 7}, {3, 260, 40, 0}, {4, 517, 70, 50}}) {
+    for (const bool transpose : {false, true}) {
+      for (const bool int8 : {true, false}) {
+        SCOPED_TRACE(std::to_string(s.k) + (transpose ? " transposed" : "") + (int8 ? " i8" : ""));
+        Random random(11);
+        const Shape shape = transpose ? Shape{s.n, s.k} : Shape{s.k, s.n};
+        const Tensor values = random.Floats(shape, -1, 1);
+        Tensor w(int8 ? DType::kI8 : DType::kBF16, shape), scale;
+        for (int64_t i = 0; i < w.numel(); ++i) {
+          if (int8) {
+            w.data<int8_t>()[i] = static_cast<int8_t>(127 * values.data<float>()[i]);
+          } else {
+            w.data<BFloat16>()[i] = BFloat16(values.data<float>()[i]);
+          }
+        }
+        fused::CompressedLinearAttrs attrs;
+        attrs.transpose_w = transpose;
+        if (int8) {
+          attrs.group = s.group;
+          scale = random.Floats({s.group == 0 ? 1 : (s.k + s.group - 1) / s.group, s.n}, 0.5f, 1);
+        }
+        Case c;
+        c.inputs = {random.Floats({s.rows, s.k}, -1, 1), w, random.Floats({s.n}), Tensor(), scale};
+        c.outputs = {Tensor(DType::kF32, {s.rows, s.n})};
+        c.attrs = MakeAttrs(attrs);
+        ASSERT_TRUE(RunCase(*ReferenceOf("fused.compressed_linear"), c).ok());
+        gpu::testing::EmulatedDevice device;
+        OnDevice run(device, GpuRegistry().Find("fused.compressed_linear")[0], c);
+        ASSERT_TRUE(run.Run().ok());
+        EXPECT_TRUE(Same(run.results()[0], c.outputs[0]));
+      }
+    }
+  }
+}
+
+// Blocks of few and of many rows, heads of each width, whole and partly visible tiles of keys.
+TEST(GpuKernelTest, AttentionOfManyRowsIsComputedInTiles) {
+  struct Size {
+    int64_t batch, heads, q_len, k_len, dim, v_dim, window;
+  };
+  for (const Size& s : {Size{11, 12, 70, 70, 9, 12, 0}, Size{11, 12, 66, 20, 33, 40, 0},
+                        Size{1, 2, 150, 300, 8, 20, 90}, Size{2, 3, 40, 140, 60, 20, 33},
+                        Size{1, 2, 34, 70, 70, 128, 0}}) {
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(std::to_string(s.dim) + (causal ? " causal" : ""));
+      Random random(5);
+      fused::AttentionAttrs attrs;
+      attrs.num_heads = attrs.kv_num_heads = s.heads;
+      attrs.scale = 0.4f;
+      attrs.causal = causal;
+      attrs.window = s.window;
+      attrs.q_layout = fused::AttentionQLayout::kBhsd;
+      attrs.k_layout = fused::AttentionKLayout::kBhsd;
+      attrs.v_layout = fused::AttentionVLayout::kBhsd;
+      attrs.out_layout = fused::AttentionOutLayout::kBshd;
+      Case c;
+      c.inputs = {random.Floats({s.batch, s.heads, s.q_len, s.dim}, -1, 1),
+                  random.Floats({s.batch, s.heads, s.k_len, s.dim}, -1, 1),
+                  random.Floats({s.batch, s.heads, s.k_len, s.v_dim})};
+      c.inputs.resize(6);
+      c.outputs = {Tensor(DType::kF32, {s.batch, s.q_len, s.heads, s.v_dim})};
+      c.attrs = MakeAttrs(attrs);
+      ASSERT_TRUE(RunCase(*ReferenceOf("fused.attention"), c).ok());
+      gpu::testing::EmulatedDevice device;
+      OnDevice run(device, GpuRegistry().Find("fused.attention")[0], c);
+      ASSERT_TRUE(run.Run().ok());
+      EXPECT_TRUE(Same(run.results()[0], c.outputs[0]));
+    }
+  }
+}
+
 // The kernel for products that the library does not do, against the loops of the emulated device.
 TEST(MatMulTest, AgreesWithLoops) {
   gpu::testing::EmulatedDevice device;
