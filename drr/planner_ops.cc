@@ -18,6 +18,7 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
   static constexpr OpDemand kDemands[] = {
       {"fused.attention", &Planner::AttentionOperands},
       {"fused.conv", &Planner::ConvOperands},
+      {"fused.conv_transpose", &Planner::ConvTransposeOperands},
       {"fused.embedding", &Planner::LookupOperands},
       {"fused.gated", &Planner::GatedOperands},
       {"fused.linear", &Planner::LinearOperands},

@@ -1,5 +1,5 @@
-// The activation that a fused op applies to its result. fused.linear, fused.conv and fused.gated
-// have an enum each, spelled alike; kernels use this one.
+// The activation that a fused op applies to its result. fused.linear, fused.conv,
+// fused.conv_transpose and fused.gated have an enum each, spelled alike; kernels use this one.
 #ifndef TENON_KERNELS_ACTIVATION_H_
 #define TENON_KERNELS_ACTIVATION_H_
 

@@ -77,6 +77,7 @@ constexpr ProductOp kProducts[] = {
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},
+    {"fused.conv_transpose", ConvTransposeFlops},
     {"fused.attention", FusedAttentionFlops},
     {"nn.attention", NnAttentionFlops},
     {"nn.recurrence", RecurrenceFlops},

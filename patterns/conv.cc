@@ -165,6 +165,33 @@ Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file =
       .Lowers("batch norms");
 }
 
+Rule ConvTransposeActivation() {
+  Val x("x"), w("w"), b("b");
+  Attr<I64s> strides("strides"), pads("pads"), dilations("dilations"), more("output_padding");
+  Attr<int64_t> group("group");
+  Attr<std::string> activation("activation");
+  Attr<float> alpha("alpha"), beta("beta");
+  Val conv = nn::ConvTranspose(x, w, Maybe(b),
+                               {.strides = strides,
+                                .pads = pads,
+                                .dilations = dilations,
+                                .output_padding = more,
+                                .group = group});
+  return Rule("conv-transpose-activation")
+      .Summary("activation(conv_transpose(x))")
+      .Match(AnyActivation(conv, activation, alpha, beta))
+      .Replace(fused::ConvTranspose(x, w, b,
+                                    {.strides = strides,
+                                     .pads = pads,
+                                     .dilations = dilations,
+                                     .output_padding = more,
+                                     .group = group,
+                                     .activation = activation,
+                                     .alpha = alpha,
+                                     .beta = beta}))
+      .RequireKernel();
+}
+
 // One that no convolution takes: by elements, which fuse, and whatever the layout. Not of 16 bits,
 // in which factors and offsets, and an epsilon, would be rounded before they meet.
 Rule BatchNormAlone() {
@@ -358,7 +385,8 @@ RuleSet ConvRules() {
           ConvBiasAfterResidual("conv-bias-after-residual", false),
           ConvBiasAfterResidual("conv-second-bias-after-residual", true),
           ConvActivation("conv-activation", false),
-          ConvActivation("conv-residual-activation", true)};
+          ConvActivation("conv-residual-activation", true),
+          ConvTransposeActivation()};
 }
 
 }  // namespace tenon::pattern

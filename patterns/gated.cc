@@ -9,7 +9,8 @@ namespace {
 // A convolution takes its activation itself.
 bool IsNoConvolution(Value gate) {
   const Operation* op = gate.defining_op();
-  return op == nullptr || (op->name() != "nn.conv" && op->name() != "fused.conv");
+  return op == nullptr || (op->name() != "nn.conv" && op->name() != "fused.conv" &&
+                           op->name() != "nn.conv_transpose");
 }
 
 Rule GatedFromProduct() {

@@ -66,8 +66,9 @@ class Bounds {
       return 1;
     }
     if (OneOf(name, {"ten.matmul", "ten.einsum", "fused.linear", "nn.conv", "fused.conv",
-                     "nn.layer_norm", "nn.rms_norm", "nn.batch_norm", "fused.skip_layer_norm",
-                     "fused.skip_rms_norm", "fused.attention", "fused.rotary"})) {
+                     "nn.conv_transpose", "fused.conv_transpose", "nn.layer_norm", "nn.rms_norm",
+                     "nn.batch_norm", "fused.skip_layer_norm", "fused.skip_rms_norm",
+                     "fused.attention", "fused.rotary"})) {
       return kProduct;
     }
     if (OneOf(name, {"ten.add", "ten.sub"})) return Of(op.operand(0)) + Of(op.operand(1));

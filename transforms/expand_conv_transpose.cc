@@ -3,14 +3,18 @@
 // x[i - j] * w[s * j + r]. They are one convolution with s times the filters. Where the window is
 // not a multiple of the steps, filters end with zeros, which are multiplied like other elements. A
 // window shorter than the steps makes whole filters of zeros: step / window times as many filters
-// as needed for each axis. That is rare, and faster than what nn.conv_transpose has by itself, a
-// reference kernel.
+// as needed for each axis.
+//
+// Those stay that a CPU kernel computes phase by phase, without zeros and interleaving: of floats,
+// in one group, over one or two axes, with filters enough for its vectors. The option `all` expands
+// them too.
 #include <algorithm>
 #include <vector>
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/passes.h"
@@ -36,19 +40,43 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class Expansion {
  public:
-  explicit Expansion(Operation& op) : op_(op), transposed_(&op), builder_(OpBuilder::Before(&op)) {}
+  explicit Expansion(Operation& op) : op_(op), builder_(OpBuilder::Before(&op)) {
+    if (auto plain = DynCast<nn::ConvTransposeOp>(&op)) {
+      const nn::ConvTransposeOp::Attrs attrs = plain.attrs();
+      attrs_.strides = attrs.strides;
+      attrs_.pads = attrs.pads;
+      attrs_.dilations = attrs.dilations;
+      attrs_.output_padding = attrs.output_padding;
+      attrs_.group = attrs.group;
+      attrs_.layout = attrs.layout;
+    } else {
+      attrs_ = fused::ConvTransposeOp(&op).attrs();
+    }
+    channels_last_ = attrs_.layout == "nhwc";
+  }
+
+  // Is it better left to a kernel of its own?
+  bool HasKernel() const {
+    const Type x = x_type(), w = op_.operand(1).type();
+    return x.is_tensor() && w.is_tensor() && x.dtype() == DType::kF32 && x.rank() <= 4 &&
+           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLeastFilters;
+  }
 
   // Null where extents of filters or of the result are not known, the result is empty, or windows
   // have both steps and gaps between their elements.
   Made Make() {
     if (!ReadAxes()) return Value();
     TENON_ASSIGN_OR_RETURN(const Value filters, Filters());
-    Value bias = transposed_.bias();
+    Value bias = op_.num_operands() > 2 ? op_.operand(2) : Value();
     if (bias) {
       TENON_ASSIGN_OR_RETURN(bias, Bias(bias));
     }
-    nn::ConvOp::Attrs attrs;
-    attrs.group = group_;
+    fused::ConvOp::Attrs attrs;
+    attrs.group = attrs_.group;
+    attrs.layout = attrs_.layout;
+    attrs.activation = attrs_.activation;
+    attrs.alpha = attrs_.alpha;
+    attrs.beta = attrs_.beta;
     std::vector<int64_t> ends;
     for (const Axis& axis : axes_) {
       attrs.strides.push_back(1);
@@ -57,49 +85,65 @@ class Expansion {
       ends.push_back(axis.pad_end);
     }
     attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
-    TENON_ASSIGN_OR_RETURN(
-        const nn::ConvOp conv,
-        nn::ConvOp::Create(builder_, op_.location(), transposed_.x(), filters, bias, attrs));
-    TENON_ASSIGN_OR_RETURN(const Value y, Activated(conv.out()));
+    TENON_ASSIGN_OR_RETURN(const Value y, Convolution(filters, bias, attrs));
     return Interleave(y);
   }
 
-  // What the result of Make replaces.
-  Value replaced() const { return replaced_; }
-
  private:
+  // Fewer fill less of a vector for each phase than all phases together do.
+  static constexpr int64_t kLeastFilters = 16;
+
+  Type x_type() const { return op_.operand(0).type(); }
   DimExpr Number(int64_t n) const { return DimExpr::Constant(op_.context(), n); }
+  // Of spatial axis i of an image.
+  int64_t AxisOf(size_t i) const { return static_cast<int64_t>(i) + (channels_last_ ? 1 : 2); }
+
+  Made Convolution(Value filters, Value bias, const fused::ConvOp::Attrs& attrs) {
+    if (attrs.activation != "none") {
+      TENON_ASSIGN_OR_RETURN(
+          const auto conv, fused::ConvOp::Create(builder_, op_.location(), op_.operand(0), filters,
+                                                 bias, Value(), attrs));
+      return conv.out();
+    }
+    TENON_ASSIGN_OR_RETURN(
+        const auto conv, nn::ConvOp::Create(builder_, op_.location(), op_.operand(0), filters, bias,
+                                            {.strides = attrs.strides,
+                                             .pads = attrs.pads,
+                                             .dilations = attrs.dilations,
+                                             .group = attrs.group,
+                                             .layout = attrs.layout}));
+    return conv.out();
+  }
 
   bool ReadAxes() {
-    const Type x = transposed_.x().type(), w = transposed_.w().type(), out = op_.result().type();
+    const Type x = x_type(), w = op_.operand(1).type(), out = op_.result().type();
     if (!x.is_tensor() || !out.is_tensor() || !w.is_static() || w.num_elements() == 0) {
       return false;
     }
-    const nn::ConvTransposeOp::Attrs attrs = transposed_.attrs();
     const auto rank = static_cast<size_t>(x.rank() - 2);
-    group_ = attrs.group;
+    group_ = attrs_.group;
     per_group_ = w.dim(0).constant() / group_;
     filters_ = w.dim(1).constant();
     for (size_t i = 0; i < rank; ++i) {
-      const auto at = static_cast<int64_t>(i + 2);
+      const int64_t at = AxisOf(i);
       Axis axis = {};
-      axis.step = attrs.strides[i];
-      axis.window = w.dim(at).constant();
+      axis.step = attrs_.strides[i];
+      axis.window = w.dim(static_cast<int64_t>(i) + 2).constant();
       axis.taps = CeilDiv(axis.window, axis.step);
-      axis.dilation = attrs.dilations[i];
+      axis.dilation = attrs_.dilations[i];
       if (out.dim(at).is_unknown() || out.dim(at).is_constant(0)) return false;
       if (axis.dilation > 1 && axis.step > 1) return false;
       // Results of the convolutions before and behind those of the first and the last element.
       const int64_t reach = axis.dilation * (axis.taps - 1);
-      const int64_t skipped = std::min(attrs.pads[i] / axis.step, reach);
+      const int64_t skipped = std::min(attrs_.pads[i] / axis.step, reach);
       const int64_t span = axis.dilation * (axis.window - 1) + 1;
-      const int64_t end = span - attrs.pads[rank + i] + attrs.output_padding[i];
+      const int64_t end = span - attrs_.pads[rank + i] + attrs_.output_padding[i];
       axis.pad_begin = reach - skipped;
       axis.pad_end = std::max<int64_t>(0, CeilDiv(std::max<int64_t>(end, 1), axis.step) - 1);
-      axis.first = attrs.pads[i] - skipped * axis.step;
+      axis.first = attrs_.pads[i] - skipped * axis.step;
       const int64_t added = axis.pad_begin + axis.pad_end - reach;
       axis.interleaved = (x.dim(at) + added) * axis.step;
-      axis.rest = (1 + added) * axis.step - end + attrs.pads[i] - axis.first;
+      axis.rest = (1 + added) * axis.step - end + attrs_.pads[i] - axis.first;
       interleaves_ |= axis.step > 1;
       axes_.push_back(axis);
     }
@@ -120,7 +164,7 @@ class Expansion {
 
   // From [C, M/group, window…] to [group * steps… * M/group, C/group, taps…], taps backwards.
   Made Filters() {
-    Value w = transposed_.w();
+    Value w = op_.operand(1);
     const size_t rank = axes_.size();
     DimList pads(2 * (rank + 2), Number(0));
     DimList split = {Number(group_), Number(per_group_), Number(filters_)};
@@ -174,51 +218,52 @@ class Expansion {
     return steps;
   }
 
-  // With the operation on single elements, if there is one, that alone reads the old result: rules
-  // then see it behind a convolution.
-  Made Activated(Value y) {
-    if (!op_.result().has_one_use()) return y;
-    Operation& user = *op_.result().uses().begin()->owner();
-    if (!user.Has(Trait::kElementwise) || user.num_operands() != 1 || user.num_results() != 1 ||
-        user.result().type() != op_.result().type() || user.block() != op_.block()) {
-      return y;
-    }
-    const Value operands[] = {y};
-    TENON_ASSIGN_OR_RETURN(Operation * made, builder_.CreateInferred(user.info(), user.location(),
-                                                                     operands, user.slots()));
-    replaced_ = user.result();
-    return made->result();
-  }
-
-  // From [N, group * steps… * M/group, spatial…] to the result.
+  // From channels of group * steps… * M/group to the result.
   Made Interleave(Value y) {
-    const size_t rank = axes_.size();
-    const DimExpr batch = y.type().dim(0);
+    const auto rank = static_cast<int64_t>(axes_.size());
     if (interleaves_) {
-      DimList split = {batch, Number(group_)}, merged = {batch, Number(group_ * filters_)};
-      std::vector<int64_t> perm = {0, 1, static_cast<int64_t>(rank) + 2};
-      for (size_t i = 0; i < rank; ++i) {
-        split.push_back(Number(axes_[i].step));
-        merged.push_back(axes_[i].interleaved);
-        perm.push_back(static_cast<int64_t>(rank + 3 + i));
-        perm.push_back(static_cast<int64_t>(2 + i));
+      const DimExpr batch = y.type().dim(0), channels = Number(group_ * filters_);
+      DimList spatial, steps, extents;
+      for (size_t i = 0; i < axes_.size(); ++i) {
+        spatial.push_back(y.type().dim(AxisOf(i)));
+        steps.push_back(Number(axes_[i].step));
+        extents.push_back(axes_[i].interleaved);
       }
+      DimList split = {batch}, merged = {batch};
+      const auto add = [](DimList& to, const DimList& dims) {
+        to.insert(to.end(), dims.begin(), dims.end());
+      };
+      if (channels_last_) add(split, spatial);
+      const auto first = static_cast<int64_t>(split.size());  // of the channels' parts
+      const bool has_groups = group_ > 1;
+      if (has_groups) split.push_back(Number(group_));
+      const auto step = static_cast<int64_t>(split.size());
+      add(split, steps);
       split.push_back(Number(filters_));
-      for (size_t i = 0; i < rank; ++i) split.push_back(y.type().dim(static_cast<int64_t>(2 + i)));
-      if (group_ == 1) {  // needs no axis of its own
-        split.erase(split.begin() + 1);
-        perm.erase(perm.begin() + 1);
-        for (int64_t& axis : perm) axis -= axis > 0 ? 1 : 0;
+      const int64_t pixels = channels_last_ ? 1 : static_cast<int64_t>(split.size());
+      if (!channels_last_) add(split, spatial);
+      std::vector<int64_t> moved_channels, moved_pixels, perm = {0};
+      if (has_groups) moved_channels.push_back(first);
+      moved_channels.push_back(step + rank);
+      for (int64_t i = 0; i < rank; ++i) {
+        moved_pixels.insert(moved_pixels.end(), {pixels + i, step + i});
       }
+      const auto& front = channels_last_ ? moved_pixels : moved_channels;
+      const auto& back = channels_last_ ? moved_channels : moved_pixels;
+      perm.insert(perm.end(), front.begin(), front.end());
+      perm.insert(perm.end(), back.begin(), back.end());
+      if (!channels_last_) merged.push_back(channels);
+      add(merged, extents);
+      if (channels_last_) merged.push_back(channels);
       TENON_ASSIGN_OR_RETURN(y, Reshaped(y, split));
       TENON_ASSIGN_OR_RETURN(y, Transposed(y, perm));
       TENON_ASSIGN_OR_RETURN(y, Reshaped(y, merged));
     }
     ten::SliceOp::Attrs cut;
-    for (size_t i = 0; i < rank; ++i) {
+    for (size_t i = 0; i < axes_.size(); ++i) {
       const Axis& axis = axes_[i];
       if (axis.first == 0 && axis.rest == 0) continue;
-      cut.axes.push_back(static_cast<int64_t>(2 + i));
+      cut.axes.push_back(AxisOf(i));
       cut.starts.push_back(Number(axis.first));
       cut.ends.push_back(Number(axis.rest == 0 ? INT64_MAX : -axis.rest));
       cut.steps.push_back(1);
@@ -235,38 +280,43 @@ class Expansion {
   }
 
   Operation& op_;
-  nn::ConvTransposeOp transposed_;
+  fused::ConvTransposeOp::Attrs attrs_;
   OpBuilder builder_;
   std::vector<Axis> axes_;
   int64_t group_ = 1, per_group_ = 0, filters_ = 0;  // channels and filters of a group
-  bool interleaves_ = false;
-  Value replaced_ = op_.result();
+  bool interleaves_ = false, channels_last_ = false;
 };
 
 class ExpandConvTranspose : public Pass {
  public:
+  explicit ExpandConvTranspose(bool all) : all_(all) {}
+
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     std::vector<Operation*> found;
     op->Walk([&](Operation* inner) {
-      if (Isa<nn::ConvTransposeOp>(inner)) found.push_back(inner);
+      if (Isa<nn::ConvTransposeOp>(inner) || Isa<fused::ConvTransposeOp>(inner)) {
+        found.push_back(inner);
+      }
     });
     int64_t expanded = 0;
     for (Operation* conv : found) {
       Expansion expansion(*conv);
+      if (!all_ && expansion.HasKernel()) continue;
       TENON_ASSIGN_OR_RETURN(const Value value, expansion.Make());
       if (!value) continue;
-      Value replaced = expansion.replaced();
-      if (value.type() != replaced.type()) {
+      if (value.type() != conv->result().type()) {
         return absl::InternalError("a transposed convolution has another type");
       }
-      replaced.ReplaceAllUsesWith(value);
-      if (replaced != conv->result()) replaced.defining_op()->Erase();
+      conv->result().ReplaceAllUsesWith(value);
       conv->Erase();
       ++expanded;
     }
     if (expanded > 0) context.statistics->Add("expanded", expanded);
     return PassResult{expanded > 0};
   }
+
+ private:
+  bool all_;
 };
 
 }  // namespace
@@ -274,7 +324,11 @@ class ExpandConvTranspose : public Pass {
 PassInfo ExpandConvTransposePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.create = [](const PassOptionValues&) { return std::make_unique<ExpandConvTranspose>(); };
+  info.options = {{"all", PassOption::Type::kBool, "false",
+                   "also those that the CPU has a kernel of its own for"}};
+  info.create = [](const PassOptionValues& options) {
+    return std::make_unique<ExpandConvTranspose>(options.GetBool("all"));
+  };
   return info;
 }
 

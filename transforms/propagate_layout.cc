@@ -34,6 +34,7 @@ struct Twin {
 
 bool IsImageOp(const Operation& op) {
   return op.id() == nn::ConvOp::kId || op.id() == fused::ConvOp::kId ||
+         op.id() == nn::ConvTransposeOp::kId || op.id() == fused::ConvTransposeOp::kId ||
          op.id() == nn::MaxPoolOp::kId || op.id() == nn::AveragePoolOp::kId;
 }
 

@@ -37,7 +37,8 @@ constexpr StandardPipeline kPipelines[] = {
     {"lower", "what is left on constants evaluated once, kernels and memory",
      TENON_LOWERING_FOLDS ",lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
-     TENON_LOWERING_FOLDS ",lower-to-kernels{gpu=true},place-transfers,plan-memory"},
+     "expand-conv-transpose{all=true}," TENON_LOWERING_FOLDS
+     ",lower-to-kernels{gpu=true},place-transfers,plan-memory"},
 };
 constexpr std::string_view kLowerReference =
     TENON_LOWERING_FOLDS ",lower-to-kernels{reference=true},plan-memory";

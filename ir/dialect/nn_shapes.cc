@@ -103,24 +103,27 @@ absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results) {
         fmt::format("output_padding has {} elements, expected {}", output_padding.size(), spatial));
   }
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
+  const ImageAxes axes = InferImageAxes(c, x.rank());
   dims[0] = x.dim(0);
   if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
-  if (ProvablyDifferent(x.dim(1), w.dim(0))) {
-    return c.Error(
-        fmt::format("x has {} channels, but w has {}", x.dim(1).text(), w.dim(0).text()));
+  if (ProvablyDifferent(x.dim(axes.channels), w.dim(0))) {
+    return c.Error(fmt::format("x has {} channels, but w has {}", x.dim(axes.channels).text(),
+                               w.dim(0).text()));
   }
   TENON_RETURN_IF_ERROR(CheckGroups(c, w.dim(0), "channels", conv.group));
-  dims[1] = w.dim(1) * conv.group;
-  TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, dims[1]));
+  const DimExpr filters = w.dim(1) * conv.group;
+  dims[axes.channels] = filters;
+  TENON_RETURN_IF_ERROR(CheckVector(c, "bias", bias, filters));
   for (int64_t i = 0; i < spatial; ++i) {
     if (output_padding[i] < 0) {
       return c.Error(fmt::format("output_padding holds {}, expected 0 or more", output_padding[i]));
     }
     const DimExpr span = (w.dim(2 + i) - 1) * window.dilations[i] + 1;
     const int64_t pads = window.pads[i] + window.pads[spatial + i];
-    dims[2 + i] = (x.dim(2 + i) - 1) * window.strides[i] + span + (output_padding[i] - pads);
-    if (dims[2 + i].is_constant() && dims[2 + i].constant() < 0) {
-      return c.Error(fmt::format("spatial axis {} would have {} elements", i, dims[2 + i].text()));
+    DimExpr& extent = dims[axes.spatial + i];
+    extent = (x.dim(axes.spatial + i) - 1) * window.strides[i] + span + (output_padding[i] - pads);
+    if (extent.is_constant() && extent.constant() < 0) {
+      return c.Error(fmt::format("spatial axis {} would have {} elements", i, extent.text()));
     }
   }
   return SetTensor(c, results, x.dtype(), dims);

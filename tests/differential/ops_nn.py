@@ -65,7 +65,7 @@ def conv_transpose(r):
     strides = attributes.get("strides", [1] * spatial)
     if r.chance(0.4):
         attributes["output_padding"] = [r.int(0, max(s - 1, 0)) for s in strides]
-    c, m = group * r.int(1, 3), r.int(1, 4)
+    c, m = group * r.int(1, 3), r.int(16, 40) if r.chance(0.5) else r.int(1, 4)
     x = r.array([r.int(1, 2), c, *[r.int(3, 6) for _ in range(spatial)]])
     return make(
         r,

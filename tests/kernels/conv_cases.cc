@@ -74,6 +74,62 @@ Case FusedConv(Random& random) {
   return ConvCase(random, attrs, true);
 }
 
+// Transposed convolutions over 1 to 3 axes: windows smaller, as large as and larger than the steps,
+// with gaps, images of single pixels, and rows too short for a group of pixels.
+template <typename Attrs>
+Case ConvTransposeCase(Random& random, Attrs attrs) {
+  const bool channels_last = random.Chance(90);
+  const size_t axes = random.Chance(70) ? 2 : random.Chance(80) ? 1 : 3;
+  attrs.group = random.Chance(8) ? 2 : 1;
+  const bool wide = random.Chance(30);
+  const int64_t channels = attrs.group * random.Int(1, wide ? 40 : 9);
+  const int64_t filters = random.Int(1, wide ? 70 : 20);
+  Shape x = {random.Chance(4) ? 0 : random.Int(1, 3), channels}, w = {channels, filters};
+  Shape out = {x[0], attrs.group * filters}, ends;
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t kernel = random.Int(1, axes < 3 ? 6 : 3), stride = random.Int(1, 4);
+    const int64_t dilation = random.Chance(25) ? random.Int(2, 3) : 1;
+    const int64_t span = (kernel - 1) * dilation + 1;
+    const int64_t in = random.Chance(15) ? 1 : random.Int(1, axes < 3 ? 20 : 6);
+    const int64_t more = random.Int(0, std::max(stride, dilation) - 1);
+    const int64_t full = (in - 1) * stride + span + more;
+    const int64_t begin = random.Int(0, std::min(span - 1, full - 1));
+    const int64_t end = random.Int(0, std::min(span - 1, full - 1 - begin));
+    attrs.strides.push_back(stride);
+    attrs.dilations.push_back(dilation);
+    attrs.output_padding.push_back(more);
+    attrs.pads.push_back(begin);
+    ends.push_back(end);
+    x.push_back(in);
+    w.push_back(kernel);
+    out.push_back(full - begin - end);
+  }
+  attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
+  if (channels_last) {
+    attrs.layout = decltype(attrs.layout)::kNhwc;
+    std::rotate(x.begin() + 1, x.begin() + 2, x.end());
+    std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+  }
+  Tensor bias;
+  if (random.Chance(60)) bias = random.Floats({attrs.group * filters});
+  std::vector<size_t> constant;
+  if (random.Chance(70)) constant = {1};
+  int64_t depth = channels / attrs.group;
+  for (size_t i = 2; i < w.size(); ++i) depth *= w[i];
+  Case result = Make({random.Floats(x, -1, 1), random.Floats(w, -1, 1), bias}, {F32(out)},
+                     MakeAttrs(attrs), constant);
+  result.magnitude = std::sqrt(static_cast<float>(depth));
+  return result;
+}
+
+Case ConvTranspose(Random& random) { return ConvTransposeCase(random, nn::ConvTransposeAttrs()); }
+
+Case FusedConvTranspose(Random& random) {
+  fused::ConvTransposeAttrs attrs;
+  SetActivation(random, attrs);
+  return ConvTransposeCase(random, attrs);
+}
+
 template <typename Attrs>
 Generator Pool() {
   return [](Random& random) {
@@ -151,9 +207,11 @@ Case Resize(Random& random) {
 GeneratorsByOp ConvCases() {
   return {
       {"fused.conv", FusedConv},
+      {"fused.conv_transpose", FusedConvTranspose},
       {"nn.average_pool", Pool<nn::AveragePoolAttrs>()},
       {"nn.batch_norm", BatchNorm},
       {"nn.conv", Conv},
+      {"nn.conv_transpose", ConvTranspose},
       {"nn.max_pool", Pool<nn::MaxPoolAttrs>()},
       {"ten.resize", Resize},
   };

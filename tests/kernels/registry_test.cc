@@ -79,19 +79,23 @@ TEST(KernelRegistry, ChoosesByPriorityAndSaysWhyNot) {
 TEST(Activation, EnumsAreSpelledAlike) {
   fused::LinearAttrs linear;
   fused::ConvAttrs conv;
+  fused::ConvTransposeAttrs transposed;
   fused::GatedAttrs gated;
-  auto expect = [&](fused::LinearActivation l, fused::ConvActivation c, fused::GatedActivation g,
+  auto expect = [&](fused::LinearActivation l, fused::ConvActivation c,
+                    fused::ConvTransposeActivation t, fused::GatedActivation g,
                     ActivationKind kind) {
     linear.activation = l;
     conv.activation = c;
+    transposed.activation = t;
     gated.activation = g;
     EXPECT_EQ(ToActivation(linear).kind, kind);
     EXPECT_EQ(ToActivation(conv).kind, kind);
+    EXPECT_EQ(ToActivation(transposed).kind, kind);
     EXPECT_EQ(ToActivation(gated).kind, kind);
   };
-#define EXPECT_SAME(name)                                                                          \
-  expect(fused::LinearActivation::name, fused::ConvActivation::name, fused::GatedActivation::name, \
-         ActivationKind::name)
+#define EXPECT_SAME(name)                                            \
+  expect(fused::LinearActivation::name, fused::ConvActivation::name, \
+         fused::ConvTransposeActivation::name, fused::GatedActivation::name, ActivationKind::name)
   EXPECT_SAME(kNone);
   EXPECT_SAME(kRelu);
   EXPECT_SAME(kGelu);
