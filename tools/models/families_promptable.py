@@ -81,7 +81,8 @@ FAMILIES = {
                                num_kv_heads=16, new_decoder_architecture=True, **FOUR),
     "t5_base_encoder": wide("t5", model=EncoderOf, d_model=768, d_ff=3072, num_layers=4, num_heads=12),
     "whisper_base_encoder": wide("whisper", model=EncoderOf, d_model=512, encoder_layers=4, decoder_layers=1,
-                                 encoder_attention_heads=8, encoder_ffn_dim=2048, decoder_ffn_dim=64,
+                                 encoder_attention_heads=8, encoder_ffn_dim=2048, decoder_attention_heads=8,
+                                 decoder_ffn_dim=64,
                                  sample=lambda _: {"input_features": torch.randn(1, 80, 3000)},
                                  axes={"input_features": {0: "batch"}}),
 }
