@@ -38,6 +38,8 @@ inline Vec LoadBias(const float* bias, int64_t columns, int v) {
   return left >= kLanes ? Load(bias + v * kLanes) : LoadPart(bias + v * kLanes, left);
 }
 
+constexpr int kLine = 64;  // of the caches, in bytes
+
 // The inner loop addresses the pixels of a group by one base and the multiples 1, 3 and 5 of the
 // step, so that all addresses stay in registers.
 template <int kGroup, int kGroups, int kVectors>
@@ -78,6 +80,7 @@ void RunTile(const TileCall& call, const ConvTile& tile) {
         for (int v = 0; v < kVectors; ++v) weights[v] = Load(w + v * kLanes);
         w += kVectors * kLanes;
         __builtin_prefetch(next, 0, 2);
+        __builtin_prefetch(next + kLine, 0, 2);
         next += tile.next_step;
         const auto add = [&](int p, const char* from) __attribute__((always_inline)) {
           const Vec x = Set(At(from));
