@@ -19,8 +19,7 @@ using tenon::Operation;
 namespace drr = tenon::drr;
 namespace kernels = tenon::kernels;
 
-// ---- the operation: acme.scaled_gelu(x) {scale} = scale * x * Phi(x)
-// --------------------------------
+// ---- the operation: acme.scaled_gelu(x) {scale} = scale * x * Phi(x) ----------------------------
 
 tenon::Dialect AcmeDialect() {
   const tenon::TypeConstraint f32 = tenon::TensorOf({DType::kF32});
@@ -35,8 +34,7 @@ tenon::Dialect AcmeDialect() {
   return {"acme", "operations of Acme", {gelu}};
 }
 
-// ---- its kernel
-// -------------------------------------------------------------------------------------
+// ---- its kernel ---------------------------------------------------------------------------------
 
 kernels::KernelStatus RunScaledGelu(const kernels::RunArgs& args) {
   const double* scale = args.get<kernels::AttrMap>().Find<double>("scale");
@@ -61,8 +59,7 @@ kernels::Kernel ScaledGeluKernel() {
   return kernel;
 }
 
-// ---- a rule that makes it
-// ---------------------------------------------------------------------------
+// ---- a rule that makes it -----------------------------------------------------------------------
 
 drr::Val ScaledGelu(const drr::Val& x, const drr::AttrArg<float>& scale) {
   return drr::MakeOp("acme.scaled_gelu", {drr::One(x)}, {{"scale", scale.node()}});
@@ -80,8 +77,7 @@ drr::Rule ScaledGeluFromErf() {
       .Replace(ScaledGelu(x, Compute([](double s) { return 2 * s; }, half)));
 }
 
-// ---- a pass: a product with a number behind scaled_gelu becomes part of its scale
-// --------------------
+// ---- a pass: a product with a number behind scaled_gelu becomes part of its scale ---------------
 
 class MergeScale : public tenon::Pass {
  public:

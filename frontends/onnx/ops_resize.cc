@@ -124,13 +124,18 @@ std::vector<int64_t> AllAxes(const Node& node) {
   return axes;
 }
 
-// Resize-10 and Upsample: scales only, and the simplest coordinates.
-absl::Status ImportOldResize(Node& node, const std::optional<std::vector<float>>& scales) {
+// Resize-10 and Upsample have scales only, and the simplest coordinates.
+absl::StatusOr<ten::ResizeOp::Attrs> OldAttrs(const Node& node) {
   ten::ResizeOp::Attrs attrs = InitialAttrs(node);
   constexpr std::array<std::string_view, 2> kModes = {"nearest", "linear"};
   TENON_ASSIGN_OR_RETURN(attrs.mode, OneOf(node, "mode", "nearest", kModes));
   attrs.coordinate_mode = "asymmetric";
   attrs.nearest_mode = "floor";
+  return attrs;
+}
+
+absl::Status ResizeByScales(Node& node, ten::ResizeOp::Attrs attrs,
+                            const std::optional<std::vector<float>>& scales) {
   if (!scales) return node.Error(fmt::format("{} needs scales", node.op_type()));
   TENON_RETURN_IF_ERROR(CheckCount(node, "scales", scales->size(), attrs.sizes.size()));
   TENON_RETURN_IF_ERROR(ApplyScales(node, {AllAxes(node), scales, std::nullopt}, attrs));
@@ -226,21 +231,21 @@ absl::Status ResizeAtRunTime(Node& node, std::vector<int64_t> axes, const std::s
                                   .extrapolation_value = attrs.extrapolation_value}));
 }
 
+// The scales are input 1.
+absl::Status ImportOldResize(Node& node) {
+  TENON_ASSIGN_OR_RETURN(ten::ResizeOp::Attrs attrs, OldAttrs(node));
+  if (!node.Constant(1)) {
+    return ResizeAtRunTime(node, {}, "stretch", attrs, Value(), node.input(1), Value());
+  }
+  TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
+  return ResizeByScales(node, std::move(attrs), scales);
+}
+
 }  // namespace
 
 absl::Status ImportResize(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 11 ? 2 : 4));
-  if (node.version() < 11) {
-    if (!node.Constant(1)) {
-      ten::ResizeOp::Attrs attrs = InitialAttrs(node);
-      attrs.coordinate_mode = "asymmetric";
-      attrs.nearest_mode = "floor";
-      TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", "nearest"));
-      return ResizeAtRunTime(node, {}, "stretch", attrs, Value(), node.input(1), Value());
-    }
-    TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
-    return ImportOldResize(node, scales);
-  }
+  TENON_RETURN_IF_ERROR(node.version() < 11 ? node.CheckInputs(2, 2) : node.CheckInputs(1, 4));
+  if (node.version() < 11) return ImportOldResize(node);
   ten::ResizeOp::Attrs attrs = InitialAttrs(node);
   TENON_RETURN_IF_ERROR(ReadModes(node, attrs));
   Request request{.axes = AllAxes(node), .scales = std::nullopt, .sizes = std::nullopt};
@@ -279,20 +284,11 @@ absl::Status ImportResize(Node& node) {
 }
 
 absl::Status ImportUpsample(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(1, node.version() < 9 ? 1 : 2));
-  if (node.version() < 9) {
-    TENON_ASSIGN_OR_RETURN(const auto scales, node.Floats("scales"));
-    return ImportOldResize(node, scales);
-  }
-  if (!node.Constant(1)) {
-    ten::ResizeOp::Attrs attrs = InitialAttrs(node);
-    attrs.coordinate_mode = "asymmetric";
-    attrs.nearest_mode = "floor";
-    TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", "nearest"));
-    return ResizeAtRunTime(node, {}, "stretch", attrs, Value(), node.input(1), Value());
-  }
-  TENON_ASSIGN_OR_RETURN(const auto scales, ConstantFloats(node, 1));
-  return ImportOldResize(node, scales);
+  TENON_RETURN_IF_ERROR(node.version() < 9 ? node.CheckInputs(1, 1) : node.CheckInputs(2, 2));
+  if (node.version() >= 9) return ImportOldResize(node);
+  TENON_ASSIGN_OR_RETURN(const auto scales, node.Floats("scales"));
+  TENON_ASSIGN_OR_RETURN(ten::ResizeOp::Attrs attrs, OldAttrs(node));
+  return ResizeByScales(node, std::move(attrs), scales);
 }
 
 }  // namespace tenon::onnx

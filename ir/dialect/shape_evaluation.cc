@@ -5,6 +5,7 @@
 
 #include "ir/core/context.h"
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/index_tuple.h"
 #include "ir/dialect/shape_arithmetic.h"
 #include "ir/dialect/shape_floats.h"
 #include "ir/dialect/shape_support.h"
@@ -15,14 +16,17 @@ namespace {
 
 using elements::Abs;
 using elements::AsBool;
+using elements::BroadcastPosition;
+using elements::Count;
 using elements::Divide;
 using elements::Logic;
 using elements::Not;
+using elements::Ravel;
 using elements::Remainder;
 using elements::Select;
+using elements::Shape;
 using elements::Truth;
-
-using Shape = absl::InlinedVector<int64_t, 4>;
+using elements::Unravel;
 
 bool Tracked(DType dtype) {
   return dtype == DType::kI64 || dtype == DType::kI32 || dtype == DType::kBool ||
@@ -38,38 +42,6 @@ std::optional<Shape> SmallShape(Type type) {
   Shape shape;
   for (DimExpr d : type.dims()) shape.push_back(d.constant());
   return shape;
-}
-
-int64_t Count(const Shape& shape) {
-  int64_t n = 1;
-  for (int64_t d : shape) n *= d;
-  return n;
-}
-
-// Index tuple of position `i` in row-major order.
-Shape Unravel(int64_t i, const Shape& shape) {
-  Shape index(shape.size());
-  for (size_t k = shape.size(); k-- > 0;) {
-    index[k] = i % shape[k];
-    i /= shape[k];
-  }
-  return index;
-}
-
-int64_t Ravel(const Shape& index, const Shape& shape) {
-  int64_t i = 0;
-  for (size_t k = 0; k < shape.size(); ++k) i = i * shape[k] + index[k];
-  return i;
-}
-
-// Position in an operand that is broadcast to `index`; -1 if it cannot be.
-int64_t BroadcastPosition(const Shape& index, const Shape& operand) {
-  if (operand.size() > index.size()) return -1;
-  Shape own(operand.size());
-  for (size_t k = 0; k < operand.size(); ++k) {
-    own[k] = operand[k] == 1 ? 0 : index[index.size() - operand.size() + k];
-  }
-  return Ravel(own, operand);
 }
 
 // Evaluates one operation. All results of it have one tracked type each.

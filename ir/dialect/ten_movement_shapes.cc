@@ -327,8 +327,8 @@ absl::Status InferPad(const InferContext& c, ResultTypes& results) {
   for (size_t i = 0; i < rank; ++i) {
     dims[i] = dims[i] + pads[i] + pads[rank + i];
     if (dims[i].is_constant() && dims[i].constant() < 0) {
-      return c.Error(
-          fmt::format("pads crop axis {} of {} elements by more than it has", i, x.dim(i).text()));
+      return c.Error(fmt::format("pads crop axis {} of {} elements by more than it has", i,
+                                 x.dim(static_cast<int64_t>(i)).text()));
     }
   }
   return SetTensor(c, results, x.dtype(), dims);

@@ -302,12 +302,11 @@ TEST(ProgramErrors, BuffersThatAreNeededAreNotTakenOver) {
   }
   EXPECT_THAT(message(chain + neg("3", "2", 0) + add("r", "3", "2", -1)),
               HasSubstr("still needed"));
-  EXPECT_THAT(
-      message(
-          neg("0", "a", -1) +
-          "%v = kernel.view(%0) <{properties = {shape = #core.dims<2>}, source = \"ten.reshape\"}> : (tensor<2xf32>) -> tensor<2xf32>\n" +
-          neg("1", "0", 0) + add("r", "1", "v", -1)),
-      HasSubstr("still needed"));
+  EXPECT_THAT(message(neg("0", "a", -1) +
+                      "%v = kernel.view(%0) <{properties = {shape = #core.dims<2>}, source = "
+                      "\"ten.reshape\"}> : (tensor<2xf32>) -> tensor<2xf32>\n" +
+                      neg("1", "0", 0) + add("r", "1", "v", -1)),
+              HasSubstr("still needed"));
 }
 
 }  // namespace
