@@ -1,15 +1,14 @@
 """Reads dialect files and checks them.
 
-Every mistake in a YAML file becomes one line `file:line: message (expected ...)` in model.SchemaError. Scalars are
-read as text, never as YAML's booleans and numbers, so that an op may be called `not`.
+Every mistake in a YAML file becomes one line `file:line: message (expected ...)` in model.SchemaError.
 """
 
-import difflib
 import os
 import re
 
 import yaml
 
+import nodes
 from model import (ATTR_KINDS, DTYPES, DTYPE_SETS, KINDS_WITHOUT_DEFAULT, REPO_ROOT, RESERVED_NAMES, Attr, Constraint,
                    Dialect, Op, Operand, SchemaError, Successor, display, enumerator, op_hash, to_f32)
 
@@ -39,11 +38,6 @@ def known_traits():
   return re.findall(r'\bk(\w+)\s*=\s*1u\s*<<', body)
 
 
-def _suggest(word, known):
-  close = difflib.get_close_matches(word, known, 1, 0.6)
-  return f"; did you mean '{close[0]}'?" if close else ''
-
-
 class _Loader:
   """Reads one file."""
 
@@ -51,78 +45,24 @@ class _Loader:
     self.path = path
     self.traits = known_traits()
 
-  # ---- nodes ----------------------------------------------------------------------------------------------------
-
-  def text(self, node, what):
-    if not isinstance(node, yaml.ScalarNode):
-      raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected text)')
-    return node.value
-
-  def items(self, node, what):
-    """Items of a sequence."""
-    if not isinstance(node, yaml.SequenceNode):
-      raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected a list)')
-    return node.value
-
-  def pairs(self, node, what, known=None):
-    """Entries of a mapping as {key: (key node, value node)}, in order."""
-    if not isinstance(node, yaml.MappingNode):
-      raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected a mapping)')
-    result = {}
-    for key, value in node.value:
-      name = self.text(key, f'a key of {what}')
-      if known is not None and name not in known:
-        raise SchemaError(key.start_mark, f"{what} has an unknown key '{name}' (expected one of "
-                                          f"{', '.join(known)}{_suggest(name, known)})")
-      if name in result:
-        raise SchemaError(key.start_mark, f"{what} has the key '{name}' twice (expected it once)")
-      result[name] = (key, value)
-    return result
-
-  def plain(self, node):
-    """A node as str, list and dict."""
-    if isinstance(node, yaml.ScalarNode):
-      return node.value
-    if isinstance(node, yaml.SequenceNode):
-      return [self.plain(n) for n in node.value]
-    return {self.text(k, 'a key'): self.plain(v) for k, v in node.value}
-
-  def identifier(self, node, what, pattern=r'[a-z][a-z0-9_]*', expected='lower case letters, digits and _'):
-    name = self.text(node, what)
-    if not re.fullmatch(pattern, name):
-      raise SchemaError(node.start_mark, f"{what} '{name}' is malformed (expected {expected})")
-    return name
-
   # ---- file -----------------------------------------------------------------------------------------------------
 
   def load(self):
-    try:
-      with open(self.path, encoding='utf-8') as f:
-        root = yaml.compose(_Named(f, self.path), Loader=yaml.SafeLoader)
-    except OSError as e:
-      raise SchemaError(None, f'{self.path}: cannot be read: {e.strerror}') from e
-    except UnicodeDecodeError as e:
-      raise SchemaError(None, f'{self.path}: is not UTF-8 text') from e
-    except yaml.MarkedYAMLError as e:
-      mark = e.problem_mark or e.context_mark
-      raise SchemaError(mark, f'not YAML: {e.problem} (expected a value; quote text that holds any of , ? : [ ] '
-                              '{ })') from e
-    except yaml.YAMLError as e:
-      raise SchemaError(None, f'{display(self.path)}: not YAML: {e}') from e
+    root = nodes.compose(self.path)
     if root is None:
-      raise SchemaError(_StartMark(self.path), 'the file is empty (expected dialect, summary and ops)')
-    keys = self.pairs(root, 'the file', ['dialect', 'summary', 'ops'])
+      raise SchemaError(nodes.StartMark(self.path), 'the file is empty (expected dialect, summary and ops)')
+    keys = nodes.pairs(root, 'the file', ['dialect', 'summary', 'ops'])
     for needed in ('dialect', 'ops'):
       if needed not in keys:
         raise SchemaError(root.start_mark, f"the file has no '{needed}' (expected dialect, summary and ops)")
     name_node = keys['dialect'][1]
-    name = self.identifier(name_node, 'dialect')
+    name = nodes.identifier(name_node, 'dialect')
     stem = os.path.splitext(os.path.basename(self.path))[0]
     if name != stem:
       raise SchemaError(name_node.start_mark, f"dialect '{name}' is in {stem}.yaml (expected {name}.yaml)")
-    summary = self.text(keys['summary'][1], 'summary') if 'summary' in keys else ''
+    summary = nodes.text(keys['summary'][1], 'summary') if 'summary' in keys else ''
     ops = {}
-    for node in self.items(keys['ops'][1], 'ops'):
+    for node in nodes.items(keys['ops'][1], 'ops'):
       op = self.op(node, name)
       clash = next((o for o in ops.values() if o.camel == op.camel), None)
       if clash is not None:
@@ -137,24 +77,25 @@ class _Loader:
               'successors', 'onnx', 'tests']
 
   def op(self, node, dialect):
-    keys = self.pairs(node, 'an op', self._OP_KEYS)
+    keys = nodes.pairs(node, 'an op', self._OP_KEYS)
     if 'op' not in keys:
       raise SchemaError(node.start_mark, "an op has no name (expected 'op: name')")
     mark = keys['op'][0].start_mark
-    name = self.identifier(keys['op'][1], 'op')
+    name = nodes.identifier(keys['op'][1], 'op')
     what = f'{dialect}.{name}'
-    if 'summary' not in keys or not self.text(keys['summary'][1], f'{what}: summary').strip():
+    if 'summary' not in keys or not nodes.text(keys['summary'][1], f'{what}: summary').strip():
       raise SchemaError(mark, f"{what} has no summary (expected 'summary: one sentence')")
     operands = self.operands(keys, what, 'operands')
     results = self.operands(keys, what, 'results')
     attrs = self.attrs(keys, what)
-    traits = [self.trait(n, what) for n in self.items(keys['traits'][1], f'{what}: traits')] if 'traits' in keys else []
-    regions = [self.identifier(n, f'{what}: region')
-               for n in self.items(keys['regions'][1], f'{what}: regions')] if 'regions' in keys else []
+    traits = [self.trait(n, what)
+              for n in nodes.items(keys['traits'][1], f'{what}: traits')] if 'traits' in keys else []
+    regions = [nodes.identifier(n, f'{what}: region')
+               for n in nodes.items(keys['regions'][1], f'{what}: regions')] if 'regions' in keys else []
     successors = self.successors(keys, what, operands)
-    op = Op(dialect, name, self.text(keys['summary'][1], 'summary').strip(), operands, attrs, results, traits, regions,
+    op = Op(dialect, name, nodes.text(keys['summary'][1], 'summary').strip(), operands, attrs, results, traits, regions,
             successors, '', self.function(keys, what, 'verify'), self.function(keys, what, 'fold'),
-            self.plain(keys['onnx'][1]) if 'onnx' in keys else None, [], mark)
+            nodes.plain(keys['onnx'][1]) if 'onnx' in keys else None, [], mark)
     op.shape = self.shape(keys, what, op)
     op.tests = self.tests(keys, what, op)
     self.check_names(op, keys)
@@ -163,8 +104,8 @@ class _Loader:
 
   def named_entries(self, node, what):
     """`[name: text, …]` as (name, key node, value node)."""
-    for item in self.items(node, what):
-      pairs = self.pairs(item, f'an entry of {what}')
+    for item in nodes.items(node, what):
+      pairs = nodes.pairs(item, f'an entry of {what}')
       if len(pairs) != 1:
         raise SchemaError(item.start_mark, f'an entry of {what} has {len(pairs)} keys (expected name: constraint)')
       for name, (key, value) in pairs.items():
@@ -177,7 +118,7 @@ class _Loader:
     result = []
     last_loose = None
     for _, key, value in self.named_entries(keys[key_name][1], f'{what}: {key_name}'):
-      name = self.identifier(key, f'{what}: {singular}')
+      name = nodes.identifier(key, f'{what}: {singular}')
       place = f"{what}: {singular} '{name}'"
       arity, constraint = self.constraint(value, place)
       if arity == 'Single' and last_loose is not None:
@@ -193,7 +134,7 @@ class _Loader:
     return result
 
   def constraint(self, node, place):
-    text = self.text(node, place).strip()
+    text = nodes.text(node, place).strip()
     arity = 'Single'
     match = re.fullmatch(r'(Optional|Variadic)<(.*)>', text)
     if match:
@@ -208,7 +149,7 @@ class _Loader:
     if not match:
       known = ['Tensor', 'Any', 'I1', 'Optional', 'Variadic']
       word = re.match(r'\w*', text).group()
-      hint = _suggest(word, known) if word not in known else ''
+      hint = nodes.suggest(word, known) if word not in known else ''
       raise SchemaError(node.start_mark, f"{place} has the unknown constraint '{text}' (expected Tensor, "
                                          f'Tensor<dtypes>, Any, I1, or one of them in Optional<…> or Variadic<…>{hint})')
     chosen = set()
@@ -221,27 +162,27 @@ class _Loader:
       else:
         known = list(DTYPE_SETS) + list(DTYPES)
         raise SchemaError(node.start_mark, f"{place} has the unknown element type '{word}' (expected one of "
-                                           f"{', '.join(known)}{_suggest(word, known)})")
+                                           f"{', '.join(known)}{nodes.suggest(word, known)})")
     return arity, Constraint(text, dtypes=[d for d in DTYPES if d in chosen])
 
   def attrs(self, keys, what):
     if 'attrs' not in keys:
       return []
     result = []
-    for name, (key, value) in self.pairs(keys['attrs'][1], f'{what}: attrs').items():
-      self.identifier(key, f'{what}: attribute')
+    for name, (key, value) in nodes.pairs(keys['attrs'][1], f'{what}: attrs').items():
+      nodes.identifier(key, f'{what}: attribute')
       result.append(self.attr(name, key, value, f"{what}: attribute '{name}'"))
     return result
 
   def attr(self, name, key, node, place):
-    text = self.text(node, place).strip()
+    text = nodes.text(node, place).strip()
     match = re.fullmatch(r'(\w+)\s*(\([^)]*\))?\s*(\?)?\s*(?:=\s*(.*))?', text, re.S)
     if not match:
       raise SchemaError(node.start_mark, f"{place} is written '{text}' (expected 'Kind', 'Kind?' or 'Kind = default')")
     kind, choices, optional, default = match.groups()
     if kind not in ATTR_KINDS:
       raise SchemaError(node.start_mark, f"{place} has the unknown kind '{kind}' (expected one of "
-                                         f"{', '.join(ATTR_KINDS)}{_suggest(kind, ATTR_KINDS)})")
+                                         f"{', '.join(ATTR_KINDS)}{nodes.suggest(kind, ATTR_KINDS)})")
     attr = Attr(name, kind, optional=optional is not None or kind == 'Unit', mark=key.start_mark)
     if kind == 'Enum':
       attr.enums = [c.strip() for c in (choices or '()')[1:-1].split('|')]
@@ -297,18 +238,18 @@ class _Loader:
       return [] if text.replace(' ', '') == '[]' else bad('[], the only default of Dims')
     if attr.kind == 'Type':
       names = list(DTYPES.values())
-      return text if text in names else bad(f"one of {', '.join(names)}{_suggest(text, names)}")
+      return text if text in names else bad(f"one of {', '.join(names)}{nodes.suggest(text, names)}")
     if attr.kind == 'Enum':
       if text not in attr.enums:
-        bad(f"one of {', '.join(attr.enums)}{_suggest(text, attr.enums)}")
+        bad(f"one of {', '.join(attr.enums)}{nodes.suggest(text, attr.enums)}")
       return text
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' else text
 
   def trait(self, node, what):
-    name = self.text(node, f'{what}: trait')
+    name = nodes.text(node, f'{what}: trait')
     if name not in self.traits:
       raise SchemaError(node.start_mark, f"{what} has the unknown trait '{name}' (expected one of "
-                                         f"{', '.join(self.traits)}{_suggest(name, self.traits)})")
+                                         f"{', '.join(self.traits)}{nodes.suggest(name, self.traits)})")
     return name
 
   def successors(self, keys, what, operands):
@@ -316,29 +257,29 @@ class _Loader:
       return []
     result = []
     names = [o.name for o in operands]
-    for item in self.items(keys['successors'][1], f'{what}: successors'):
+    for item in nodes.items(keys['successors'][1], f'{what}: successors'):
       if isinstance(item, yaml.ScalarNode):
-        result.append(Successor(self.identifier(item, f'{what}: successor')))
+        result.append(Successor(nodes.identifier(item, f'{what}: successor')))
         continue
-      for name, (key, value) in self.pairs(item, f'an entry of {what}: successors').items():
-        self.identifier(key, f'{what}: successor')
-        group = self.text(value, f'{what}: operands of successor {name}')
+      for name, (key, value) in nodes.pairs(item, f'an entry of {what}: successors').items():
+        nodes.identifier(key, f'{what}: successor')
+        group = nodes.text(value, f'{what}: operands of successor {name}')
         if group not in names:
           raise SchemaError(value.start_mark, f"{what}: successor '{name}' takes the unknown operand '{group}' "
-                                              f"(expected one of {', '.join(names)}{_suggest(group, names)})")
+                                              f"(expected one of {', '.join(names)}{nodes.suggest(group, names)})")
         result.append(Successor(name, names.index(group)))
     return result
 
   def function(self, keys, what, key):
     if key not in keys:
       return ''
-    return self.identifier(keys[key][1], f'{what}: {key}', r'[A-Z][A-Za-z0-9]*', 'the name of a C++ function')
+    return nodes.identifier(keys[key][1], f'{what}: {key}', r'[A-Z][A-Za-z0-9]*', 'the name of a C++ function')
 
   def shape(self, keys, what, op):
     special = {'SameAsFirst': 'InferSameAsFirst', 'Elementwise': 'InferElementwise', 'explicit': ''}
     if 'shape' in keys:
       node = keys['shape'][1]
-      name = self.text(node, f'{what}: shape')
+      name = nodes.text(node, f'{what}: shape')
       if not op.results:
         raise SchemaError(node.start_mark, f'{what} has a shape function but no results (expected results)')
       if name in special:
@@ -347,7 +288,7 @@ class _Loader:
         return special[name]
       if not re.fullmatch(r'Infer[A-Z][A-Za-z0-9]*', name):
         raise SchemaError(node.start_mark, f"{what}: shape is '{name}' (expected SameAsFirst, Elementwise, explicit or "
-                                           f'the name of a C++ function Infer…{_suggest(name, special)})')
+                                           f'the name of a C++ function Infer…{nodes.suggest(name, special)})')
       return name
     if not op.results:
       return ''
@@ -363,18 +304,18 @@ class _Loader:
       return []
     known = [o.name for o in op.operands] + [a.name for a in op.attrs]
     result = []
-    for item in self.items(keys['tests'][1], f'{what}: tests'):
-      case = self.pairs(item, f'a test of {what}', known)
+    for item in nodes.items(keys['tests'][1], f'{what}: tests'):
+      case = nodes.pairs(item, f'a test of {what}', known)
       for operand in op.operands:
         if operand.arity == 'Single' and operand.name not in case:
           raise SchemaError(item.start_mark, f"a test of {what} has no '{operand.name}' (expected a type like 2x3xf32)")
         if operand.name in case:
           key, value = case[operand.name]
-          for text in ([self.text(value, 'a type')] if isinstance(value, yaml.ScalarNode) else self.plain(value)):
+          for text in ([nodes.text(value, 'a type')] if isinstance(value, yaml.ScalarNode) else nodes.plain(value)):
             if not re.fullmatch(r'((\d+|[A-Za-z_]\w*)x)*(' + '|'.join(DTYPES.values()) + ')', str(text)):
               raise SchemaError(value.start_mark, f"a test of {what} has the type '{text}' for {operand.name} "
                                                   '(expected one like 2x3xf32)')
-      result.append({name: self.plain(value) for name, (_, value) in case.items()})
+      result.append({name: nodes.plain(value) for name, (_, value) in case.items()})
     return result
 
   def check_names(self, op, keys):
@@ -408,25 +349,3 @@ class _Loader:
     need('Symbol', any(a.name == 'sym_name' for a in op.attrs), 'an attribute sym_name')
     if op.successors and 'Terminator' not in op.traits:
       raise SchemaError(op.mark, f'{op.full_name} has successors (expected the trait Terminator)')
-
-
-class _Named:
-  """Gives a stream the path that marks shall show."""
-
-  def __init__(self, stream, path):
-    self._stream = stream
-    self.name = path
-
-  def read(self, size=-1):
-    return self._stream.read(size)
-
-
-class _StartMark:
-  line = 0
-
-  def __init__(self, name):
-    self.name = name
-
-
-def _kind(node):
-  return {yaml.ScalarNode: 'text', yaml.SequenceNode: 'list', yaml.MappingNode: 'mapping'}[type(node)]

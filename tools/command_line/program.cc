@@ -21,7 +21,9 @@ int Fail(std::string_view program, const absl::Status& status,
     said |= error.find(core) != std::string::npos;
   }
   if (!said) fmt::print(stderr, "{}: {}\n", program, message);
-  return absl::IsUnimplemented(status) ? kUnsupported : kBadInput;
+  return absl::IsUnimplemented(status) ? kUnsupported
+         : absl::IsUnavailable(status) ? kNotThere
+                                       : kBadInput;
 }
 
 absl::Status CheckReportFile(const std::string& file) {

@@ -10,16 +10,17 @@
 
 namespace tenon::tools {
 
-// Exit statuses of every program; what more a program has begins at 4.
+// Exit statuses of every program; what more a program has begins at 5.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;       // something was found wrong: a pass failed, outputs differ
 inline constexpr int kBadInput = 2;     // the command line or a file
 inline constexpr int kUnsupported = 3;  // the model uses what Tenon does not have
+inline constexpr int kNotThere = 4;     // the device, or another engine
 
 void PrintText(std::string_view text);  // on standard output
 
 // Prints diagnostics on standard error, and the Status behind them unless one of them says the
-// same. Returns kUnsupported or kBadInput.
+// same. Returns kUnsupported, kNotThere or kBadInput.
 int Fail(std::string_view program, const absl::Status& status,
          const std::vector<std::string>& errors = {});
 

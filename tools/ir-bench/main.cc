@@ -11,11 +11,8 @@
 namespace tenon::ir_bench {
 namespace {
 
-constexpr int kNotThere = 4;  // another engine, or the device
-
 int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}) {
-  const int failed = tools::Fail("ir-bench", status, errors);
-  return absl::IsUnavailable(status) ? kNotThere : failed;
+  return tools::Fail("ir-bench", status, errors);
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -44,7 +41,7 @@ int Main(const std::vector<std::string>& arguments) {
     if (!engine.failure.empty()) std::fprintf(stderr, "ir-bench: %s\n", engine.failure.c_str());
   }
   if (!report->agree()) return tools::kFailed;
-  return report->complete() ? tools::kDone : kNotThere;
+  return report->complete() ? tools::kDone : tools::kNotThere;
 }
 
 }  // namespace

@@ -11,11 +11,8 @@
 namespace tenon::ir_run {
 namespace {
 
-constexpr int kNoDevice = 4;
-
 int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}) {
-  const int exit_status = tools::Fail("ir-run", status, errors);
-  return absl::IsUnavailable(status) ? kNoDevice : exit_status;
+  return tools::Fail("ir-run", status, errors);
 }
 
 int Main(const std::vector<std::string>& arguments) {
