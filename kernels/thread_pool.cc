@@ -85,8 +85,11 @@ Workers::~Workers() {
 void Workers::Ensure(int threads) {
   const std::lock_guard<std::mutex> lock(mutex_);
   while (static_cast<int>(threads_.size()) + 1 < threads) {
-    Worker& worker = threads_.emplace_back();
+    // Joins the others once it has its thread: the system may refuse to make one.
+    std::list<Worker> made(1);
+    Worker& worker = made.front();
     worker.thread = WorkerThread(std::thread([this, &worker] { Work(worker); }));
+    threads_.splice(threads_.end(), made);
     kept_off_.store(-1, std::memory_order_relaxed);
   }
   num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);

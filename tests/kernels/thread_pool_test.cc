@@ -16,6 +16,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -454,6 +455,27 @@ TEST(ThreadPool, GrowsOnRequest) {
   EXPECT_EQ(all.num_threads(), 1);
   EXPECT_EQ(workers->num_threads(), 4);
   ExpectEachOnce(four, 100, 1);
+}
+
+// It goes on with those that it has.
+TEST(ThreadPool, ThreadsThatTheSystemRefuses) {
+  const std::shared_ptr<Workers> workers =
+      std::make_shared<Workers>(Workers::Options{.threads = 2});
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  // No address space has room for such a stack.
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 62), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(workers->Ensure(4), std::system_error);
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  pthread_attr_destroy(&huge);
+  pthread_attr_destroy(&before);
+  EXPECT_EQ(workers->num_threads(), 2);
+  ThreadPool two(2, workers);
+  for (int i = 0; i < 100; ++i) ExpectEachOnce(two, 100, 1);
+  workers->Ensure(4);
+  EXPECT_EQ(workers->num_threads(), 4);
 }
 
 TEST(StallWatch, TellsSlowFromStalled) {
