@@ -1,6 +1,7 @@
 // Attention scores in one form: a product of activations, a number times it, then sums with biases
 // and masks; rank 4. The rules move what stands between the two: numbers towards the product, masks
 // away from it.
+#include "ir/core/operation.h"
 #include "patterns/scores_parts.h"
 
 namespace tenon::pattern {
@@ -131,7 +132,14 @@ Rule SecondSumOfWindows() {
       .Lowers("sums after scores");
 }
 
-// Images with their channels first: the values stand before the probabilities, both transposed.
+bool AreNoProbabilities(Value v) {
+  Operation* op = v.defining_op();
+  if (op != nullptr && op->name() == "ten.where") op = op->operand(2).defining_op();
+  return op == nullptr || op->name() != "nn.softmax";
+}
+
+// Images with their channels first: the values stand before the probabilities, both transposed. Of
+// two factors of probabilities neither is the values: they would change places without end.
 Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE(),
                  int line = __builtin_LINE()) {
   Val x("x"), v("v");
@@ -143,7 +151,8 @@ Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE()
   return Rule(name, file, line)
       .Summary(rank == 4 ? "v^T softmax(x)^T = (softmax(x) v)^T" : "… of three axes")
       .Match(Matmul(v, shared, {.transpose_a = transposed, .transpose_b = true}))
-      .Where(Rank(x, rank) && Rank(v, rank))
+      .Where(Rank(x, rank) && Rank(v, rank) &&
+             If("the values are no probabilities", AreNoProbabilities, v))
       .Replace(rank == 4 ? Transpose(weighed, {.perm = {0, 1, 3, 2}})
                          : Transpose(weighed, {.perm = {0, 2, 1}}))
       .Lowers("values before probabilities");
