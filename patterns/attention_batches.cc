@@ -91,7 +91,13 @@ bool BroadcastsTo(DimExpr wide, DimExpr own) {
   return DimExpr::ProvablyEqual(wide, Broadcast(wide, own));
 }
 
+// Conditions on values are looked at before the shapes that the rule asks for.
+bool HasFourAxes(Value v) { return v.type().is_tensor() && v.type().rank() == 4; }
+
 bool ScoresBroadcast(Value scores, Value q, Value k, Value v) {
+  for (Value x : {scores, q, k, v}) {
+    if (!HasFourAxes(x)) return false;
+  }
   const DimExpr batches = scores.type().dim(0);
   for (Value x : {q, k, v}) {
     if (!BroadcastsTo(batches, x.type().dim(0))) return false;
@@ -102,6 +108,7 @@ bool ScoresBroadcast(Value scores, Value q, Value k, Value v) {
 // Products with keys or values that are the same for all batches read them once. Widened, they
 // would be copied for each.
 bool HasBatchesOf(Value scores, Value x) {
+  if (!HasFourAxes(scores) || !HasFourAxes(x)) return false;
   return !x.type().dim(0).is_constant(1) || scores.type().dim(0).is_constant(1);
 }
 
