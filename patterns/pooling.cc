@@ -22,6 +22,7 @@ Condition AtMost(const char* what, const Val& v, int64_t axis, int64_t most) {
   return If(
       what,
       [axis, most](Value x) {
+        if (!x.type().is_tensor()) return false;
         const DimExpr extent = x.type().dim(axis);
         return extent.is_constant() && extent.constant() <= most;
       },
@@ -90,6 +91,10 @@ Rule ColumnOfRow() {
       .Lowers("views of probabilities");
 }
 
+bool HasOneElement(Value x, int64_t axis) {
+  return x.type().is_tensor() && x.type().dim(axis).is_constant(1);
+}
+
 // What is left: every finite number is the only one of its row. Others are NaN, as x - x is.
 Rule SoftmaxOfOne() {
   Val x("x");
@@ -97,11 +102,7 @@ Rule SoftmaxOfOne() {
   return Rule("softmax-of-one")
       .Summary("the softmax along an axis of extent 1 is x - x + 1")
       .Match(Softmax(x, {.axis = axis}))
-      .Where(IsFloat(x) &&
-             If(
-                 "the axis has the extent 1",
-                 [](Value v, int64_t along) { return v.type().dim(along).is_constant(1); }, x,
-                 axis))
+      .Where(IsFloat(x) && If("the axis has the extent 1", HasOneElement, x, axis))
       .Replace(Add(Sub(x, x), Splat(1)))
       .Lowers("softmaxes");
 }
