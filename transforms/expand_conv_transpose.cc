@@ -6,7 +6,8 @@
 // as needed for each axis.
 //
 // Those stay that a CPU kernel computes phase by phase, without zeros and interleaving: of floats,
-// in one group, over one or two axes, with filters enough for its vectors. The option `all` expands
+// in one group, over one or two axes, with filters enough for its vectors; but not with steps of 1
+// and windows of 3 x 3, which Winograd's method computes as convolutions. The option `all` expands
 // them too.
 #include <algorithm>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -59,7 +61,8 @@ class Expansion {
   bool HasKernel() const {
     const Type x = x_type(), w = op_.operand(1).type();
     return x.is_tensor() && w.is_tensor() && x.dtype() == DType::kF32 && x.rank() <= 4 &&
-           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLeastFilters;
+           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLeastFilters &&
+           !FitsWinograd();
   }
 
   // Null where extents of filters or of the result are not known, the result is empty, or windows
@@ -94,6 +97,17 @@ class Expansion {
   static constexpr int64_t kLeastFilters = 16;
 
   Type x_type() const { return op_.operand(0).type(); }
+  // Is it, without zeros or interleaving, a convolution that Winograd's method computes? Images of
+  // one pixel in an axis meet so much padding that phases are faster.
+  bool FitsWinograd() const {
+    const Value w = op_.operand(1);
+    const auto is_one = [](int64_t n) { return n == 1; };
+    return w.type().rank() == 4 && w.type().dim(2).is_constant(3) &&
+           w.type().dim(3).is_constant(3) && DefinedBy<core::ConstantOp>(w) &&
+           std::ranges::all_of(attrs_.strides, is_one) &&
+           std::ranges::all_of(attrs_.dilations, is_one) &&
+           !x_type().dim(AxisOf(0)).is_constant(1) && !x_type().dim(AxisOf(1)).is_constant(1);
+  }
   DimExpr Number(int64_t n) const { return DimExpr::Constant(op_.context(), n); }
   // Of spatial axis i of an image.
   int64_t AxisOf(size_t i) const { return static_cast<int64_t>(i) + (channels_last_ ? 1 : 2); }
