@@ -27,8 +27,8 @@ void AppendNamed(std::string& out, std::string_view name, Attribute value);
 // "(a, b) -> c".
 void AppendFunctionType(std::string& out, std::span<const Type> inputs,
                         std::span<const Type> results);
-// Key under which the bytes of a large constant are kept: "blob_<hash>".
-std::string ResourceKey(const Blob& blob);
+// Key under which the bytes of large elements are kept: "blob_<hash>". Puts no parts together.
+std::string ResourceKey(Attribute large);
 
 }  // namespace tenon
 

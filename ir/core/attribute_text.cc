@@ -2,6 +2,7 @@
 
 #include "ir/core/asm_text.h"
 #include "ir/core/float_text.h"
+#include "ir/core/joined_blob.h"
 
 namespace tenon {
 namespace {
@@ -63,9 +64,9 @@ void AppendHex(std::string& out, std::span<const std::byte> bytes) {
 
 void AppendElements(std::string& out, Attribute attr) {
   Type type = attr.type();
-  if (std::shared_ptr<const Blob> blob = attr.blob()) {
+  if (IsLargeElements(attr)) {
     out += "dense_resource<";
-    out += ResourceKey(*blob);
+    out += ResourceKey(attr);
   } else {
     out += "dense<";
     std::span<const std::byte> bytes = attr.raw_bytes();
@@ -126,7 +127,10 @@ void AppendDims(std::string& out, std::span<const DimExpr> dims) {
 
 }  // namespace
 
-std::string ResourceKey(const Blob& blob) { return "blob_" + blob.content_hash(); }
+std::string ResourceKey(Attribute large) {
+  const std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(large);
+  return "blob_" + (joined ? joined->content_hash() : large.blob()->content_hash());
+}
 
 void AppendNamed(std::string& out, std::string_view name, Attribute value) {
   AppendName(out, name);

@@ -39,6 +39,15 @@ const std::shared_ptr<const Blob>& JoinedBlob::Whole() const {
   return whole_;
 }
 
+const std::string& JoinedBlob::content_hash() const {
+  std::call_once(hash_once_, [this] {
+    const std::shared_ptr<const Blob> whole =
+        has_whole() ? Whole() : Blob::Make(size_, [this](std::byte* to) { CopyTo(to); });
+    hash_ = whole->content_hash();
+  });
+  return hash_;
+}
+
 Attribute JoinedElements(Context& context, Type type, std::shared_ptr<const JoinedBlob> joined) {
   TENON_CHECK(type.is_static());
   TENON_CHECK(joined->size() == static_cast<size_t>(type.num_elements()) * SizeOf(type.dtype()));

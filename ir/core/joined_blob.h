@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/core/attribute.h"
@@ -30,6 +31,8 @@ class JoinedBlob {
   // The bytes together, made by the first call and kept.
   const std::shared_ptr<const Blob>& Whole() const;
   bool has_whole() const { return has_whole_.load(std::memory_order_relaxed); }
+  // Of the bytes together, which are not kept for it. Computed by the first call.
+  const std::string& content_hash() const;
 
  private:
   size_t rows_;
@@ -38,6 +41,8 @@ class JoinedBlob {
   mutable std::once_flag once_;
   mutable std::shared_ptr<const Blob> whole_;
   mutable std::atomic<bool> has_whole_{false};
+  mutable std::once_flag hash_once_;
+  mutable std::string hash_;
 };
 
 // Elements whose bytes are those of `joined`, as any others: their raw_bytes() and blob() are the

@@ -13,6 +13,7 @@
 #include "ir/core/asm_text.h"
 #include "ir/core/block.h"
 #include "ir/core/context.h"
+#include "ir/core/joined_blob.h"
 #include "ir/core/lexer.h"
 #include "ir/core/verifier.h"
 
@@ -212,8 +213,7 @@ void Printer::Note(Attribute attribute) {
   if (!attribute || options_.elide_resources) return;
   switch (attribute.kind()) {
     case Attribute::Kind::kElements:
-      if (std::shared_ptr<const Blob> blob = attribute.blob())
-        resources_.emplace(ResourceKey(*blob), blob);
+      if (IsLargeElements(attribute)) resources_.emplace(ResourceKey(attribute), attribute.blob());
       return;
     case Attribute::Kind::kArray:
       for (Attribute element : attribute.elements()) Note(element);
