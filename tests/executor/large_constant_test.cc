@@ -346,8 +346,8 @@ TEST(LargeConstant, JoinedOfAFile) {
     EXPECT_EQ(context->live_blob_bytes(), live);
     EXPECT_EQ(store->stats().packed, cached ? 0 : 1);
     EXPECT_EQ(store->stats().from_disk, cached ? 1 : 0);
-    // Of 180 pages.
-    EXPECT_LE(mapped.resident_pages(), 40u);
+    // Of 180 pages: with each that is read the system maps up to 15 beside it, of other parts too.
+    EXPECT_LE(mapped.resident_pages(), 90u);
   }
 }
 
