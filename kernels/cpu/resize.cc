@@ -1,11 +1,14 @@
-// ten.resize of floats, row by row: a row is the last axis that changes, with all behind it. It is
-// first summed from the input's rows, by the taps of the axes before, then resampled itself.
+// ten.resize of floats, row by row: a row is the last axis that changes, with all behind it. A row
+// of the result is resampled along that axis, and summed from rows by the taps of the axes before,
+// in the cheaper order: rows that several sums need are resampled first and kept.
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu/copy_plan.h"
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
@@ -47,11 +50,16 @@ bool IsIdentity(const Taps& taps, int64_t in) {
   return true;
 }
 
+constexpr int64_t kMostKept = 16;  // rows
+
 // What a thread needs for one row.
 struct Slot {
-  const float** from;  // the rows of the input, or the pixels, that are summed
+  const float** from;  // the rows that are summed
   float* weights;
-  float* row;  // the sum of rows
+  float* row;  // the sum of rows, or `kept` rows that have been resampled …
+  // … of which each came from here. Without any: the row of the input that was resampled last, and
+  // of the result.
+  const float** source;
 };
 
 struct ResizeState : KernelState {
@@ -60,24 +68,40 @@ struct ResizeState : KernelState {
   std::vector<Taps> row;      // of the row's first axis: one, or none where no axis changes
   int64_t in = 0, inner = 1;  // extents of that axis in the input, and of all behind it
   bool copies_row = false, copies_rows = true;  // by one tap of weight 1: along it, across it
-  int64_t slots = 0, most_taps = 1;
+  int64_t slots = 0, most_rows = 1;             // rows of a sum
+  int64_t kept = 0;                             // rows that a thread keeps; 0: sums come first
 
-  int64_t from_bytes() const { return Align64(most_taps * static_cast<int64_t>(sizeof(float*))); }
-  int64_t weight_bytes() const { return Align64(most_taps * static_cast<int64_t>(sizeof(float))); }
-  int64_t slot_bytes() const {
-    const int64_t row_floats = copies_rows ? 0 : in * inner;
-    return from_bytes() + weight_bytes() +
-           Align64(row_floats * static_cast<int64_t>(sizeof(float)));
-  }
+  int64_t row_size() const { return row.front().out() * inner; }
+  int64_t slot_bytes() const { return row_at() + Align64(row_floats() * kFloat); }
   Slot SlotAt(std::byte* scratch, int64_t slot) const {
     std::byte* at = scratch + slot * slot_bytes();
-    return {reinterpret_cast<const float**>(at), reinterpret_cast<float*>(at + from_bytes()),
-            reinterpret_cast<float*>(at + from_bytes() + weight_bytes())};
+    return {reinterpret_cast<const float**>(at), reinterpret_cast<float*>(at + weights_at()),
+            reinterpret_cast<float*>(at + row_at()),
+            reinterpret_cast<const float**>(at + sources_at())};
   }
+  int64_t sources() const { return std::max<int64_t>(kept, 2); }
 
  private:
+  static constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+  static constexpr auto kPointer = static_cast<int64_t>(sizeof(float*));
   static int64_t Align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  int64_t weights_at() const { return Align64(most_rows * kPointer); }
+  int64_t sources_at() const { return weights_at() + Align64(most_rows * kFloat); }
+  int64_t row_at() const { return sources_at() + Align64(sources() * kPointer); }
+  int64_t row_floats() const { return kept > 0 ? kept * row_size() : copies_rows ? 0 : in * inner; }
 };
+
+// Does it take less to resample rows of the input and sum them than the other way round? The rows
+// of the result are so many; a vector has about 16 elements.
+bool ResamplesFirst(const ResizeState& s, int64_t rows_in, int64_t rows_out) {
+  if (s.copies_rows || s.most_rows > kMostKept) return false;
+  constexpr double kLanes = 16;
+  const double along = static_cast<double>(s.row.front().out() * s.row.front().most) *
+                       std::max(1.0, kLanes / static_cast<double>(s.inner));
+  const double out = static_cast<double>(rows_out), sums = out * static_cast<double>(s.most_rows);
+  return static_cast<double>(rows_in) * along + sums * static_cast<double>(s.row.front().out()) <
+         out * along + sums * static_cast<double>(s.in);
+}
 
 KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out_state) {
   const auto& attrs = *static_cast<const ten::ResizeAttrs*>(args.attrs);
@@ -96,15 +120,17 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out_state)
   s.copies_row = taps[last - 1].copies();
   s.row.push_back(std::move(taps[last - 1]));
   const Dims strides = RowMajorStrides(in);
-  int64_t most_rows = 1;
+  int64_t rows_in = 1, rows_out = 1;
   for (size_t axis = 0; axis + 1 < last; ++axis) {
     s.step.push_back(strides[axis]);
-    most_rows *= taps[axis].most;
+    s.most_rows *= taps[axis].most;
     s.copies_rows &= taps[axis].copies();
+    rows_in *= in[axis];
+    rows_out *= out[axis];
     s.outer.push_back(std::move(taps[axis]));
   }
+  if (ResamplesFirst(s, rows_in, rows_out)) s.kept = s.most_rows;
   s.slots = args.device->parallel->num_threads();
-  s.most_taps = std::max<int64_t>({1, most_rows, s.row.front().most});
   args.scratch_bytes = static_cast<size_t>(s.slots * s.slot_bytes());
   return KernelStatus::Ok();
 }
@@ -131,38 +157,49 @@ int64_t RowsOf(const ResizeState& s, const float* x, int64_t r, const Slot& slot
   return count;
 }
 
-// One element at each position.
-void ResampleElements(const Taps& taps, bool copies, const float* x, float* out) {
-  const int64_t n = taps.out(), *index = taps.index.data(), *first = taps.first.data();
-  const float* weight = taps.weight.data();
-  if (copies) {
+void ResampleRow(const ResizeState& s, const float* x, float* out) {
+  const Taps& taps = s.row.front();
+  const int64_t *index = taps.index.data(), n = taps.out();
+  if (!s.copies_row) {
+    const cpu::WeightedTaps weighted = {taps.first.data(), index, taps.weight.data(), n};
+    cpu::GetVectorOps().resample(x, weighted, s.inner, out);
+  } else if (s.inner == 1) {
     for (int64_t o = 0; o < n; ++o) out[o] = x[index[o]];
-    return;
-  }
-  for (int64_t o = 0; o < n; ++o) {
-    float sum = 0;
-    for (int64_t t = first[o]; t < first[o + 1]; ++t) sum += weight[t] * x[index[t]];
-    out[o] = sum;
+  } else {
+    cpu::GetCopyBlocks().pick(reinterpret_cast<const char*>(x), index, reinterpret_cast<char*>(out),
+                              n, s.inner * static_cast<int64_t>(sizeof(float)));
   }
 }
 
-void ResampleRow(const ResizeState& s, const float* x, const float** from, float* out) {
-  const Taps& taps = s.row.front();
-  if (s.inner == 1) return ResampleElements(taps, s.copies_row, x, out);
-  const int64_t inner = s.inner;
-  const auto weighted_sum = cpu::GetVectorOps().weighted_sum;
-  for (int64_t o = 0; o < taps.out(); ++o, out += inner) {
-    const int64_t begin = taps.first[static_cast<size_t>(o)];
-    if (s.copies_row) {
-      std::memcpy(out, x + taps.index[static_cast<size_t>(begin)] * inner,
-                  static_cast<size_t>(inner) * sizeof(float));
-      continue;
+// A row of the result that is one of the input, resampled.
+void ResampleOne(const ResizeState& s, const Slot& slot, float* out) {
+  const float *&last = slot.source[0], *&result = slot.source[1];
+  if (last == slot.from[0]) {
+    std::memcpy(out, result, static_cast<size_t>(s.row_size()) * sizeof(float));
+    return;
+  }
+  ResampleRow(s, slot.from[0], out);
+  last = slot.from[0];
+  result = out;
+}
+
+// Replaces the `count` rows of the input by what they become.
+void ResampleRows(const ResizeState& s, int64_t count, const Slot& slot) {
+  const int64_t size = s.row_size();
+  const float *const *begin = slot.from, *const *end = slot.from + count;
+  uint32_t needed = 0;  // of those that are kept
+  for (int64_t k = 0; k < s.kept; ++k) {
+    if (std::find(begin, end, slot.source[k]) != end) needed |= 1u << k;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t k = std::find(slot.source, slot.source + s.kept, slot.from[i]) - slot.source;
+    if (k == s.kept) {
+      k = std::countr_one(needed);
+      needed |= 1u << k;
+      ResampleRow(s, slot.from[i], slot.row + k * size);
+      slot.source[k] = slot.from[i];
     }
-    const int64_t count = taps.first[static_cast<size_t>(o) + 1] - begin;
-    for (int64_t t = 0; t < count; ++t) {
-      from[t] = x + taps.index[static_cast<size_t>(begin + t)] * inner;
-    }
-    weighted_sum(from, taps.weight.data() + begin, count, out, inner);
+    slot.from[i] = slot.row + k * size;
   }
 }
 
@@ -175,20 +212,30 @@ KernelStatus Run(const RunArgs& args) {
     std::memcpy(out.data, x, static_cast<size_t>(out.numel()) * sizeof(float));
     return KernelStatus::Ok();
   }
-  const int64_t row_size = s.row.front().out() * s.inner, rows = out.numel() / row_size;
-  const auto weighted_sum = cpu::GetVectorOps().weighted_sum;
-  ForRangesInSlots(*args.device->parallel, s.slots, rows, cpu::RowGrain(row_size, 2),
-                   [&](int64_t slot, int64_t begin, int64_t end) {
-                     const Slot mine = s.SlotAt(static_cast<std::byte*>(args.scratch), slot);
-                     for (int64_t r = begin; r < end; ++r) {
-                       const int64_t count = RowsOf(s, x, r, mine);
-                       const float* row = mine.from[0];
-                       if (!s.copies_rows) {
-                         weighted_sum(mine.from, mine.weights, count, mine.row, s.in * s.inner);
-                         row = mine.row;
-                       }
-                       ResampleRow(s, row, mine.from, out.as<float>() + r * row_size);
-                     }
+  auto* const scratch = static_cast<std::byte*>(args.scratch);
+  for (int64_t i = 0; i < s.slots; ++i)
+    std::fill_n(s.SlotAt(scratch, i).source, s.sources(), nullptr);
+  const int64_t row_size = s.row_size();
+  const auto make = [&](const Slot& slot, int64_t r) {
+    float* to = out.as<float>() + r * row_size;
+    const int64_t count = RowsOf(s, x, r, slot);
+    const auto sum = [&](float* y, int64_t n) {
+      cpu::GetVectorOps().weighted_sum(slot.from, slot.weights, count, y, n);
+    };
+    if (s.copies_rows) {
+      ResampleOne(s, slot, to);
+    } else if (s.kept > 0) {
+      ResampleRows(s, count, slot);
+      sum(to, row_size);
+    } else {
+      sum(slot.row, s.in * s.inner);
+      ResampleRow(s, slot.row, to);
+    }
+  };
+  ForRangesInSlots(*args.device->parallel, s.slots, out.numel() / row_size,
+                   cpu::RowGrain(row_size, 2), [&](int64_t slot, int64_t begin, int64_t end) {
+                     const Slot mine = s.SlotAt(scratch, slot);
+                     for (int64_t r = begin; r < end; ++r) make(mine, r);
                    });
   return KernelStatus::Ok();
 }

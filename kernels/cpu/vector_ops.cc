@@ -9,6 +9,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/vector_elementwise-inl.h"
 #include "kernels/cpu/vector_ops.h"
+#include "kernels/cpu/vector_resample-inl.h"
 #include "kernels/cpu/vector_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -44,6 +45,7 @@ VectorOps MakeTable() {
   ops.log_softmax = LogSoftmax;
   ops.norm = Norm;
   ops.weighted_sum = WeightedSum;
+  ops.resample = Resample;
   ops.rotate = Rotate;
   return ops;
 }

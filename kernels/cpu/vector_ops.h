@@ -64,6 +64,15 @@ struct NormRows {
   bool subtract_mean = false;
 };
 
+// The weighted taps of positions along an axis: position o has taps [first[o], first[o + 1]), none
+// without any.
+struct WeightedTaps {
+  const int64_t* first;
+  const int64_t* index;
+  const float* weight;
+  int64_t positions;
+};
+
 // Results may overwrite operands that start at the same address, and must not overlap otherwise.
 struct VectorOps {
   using UnaryFn = void (*)(const float* x, float* y, int64_t n, float alpha, float beta);
@@ -82,6 +91,9 @@ struct VectorOps {
   // y = the sum of weights[t] * x[t] over `count` rows of n elements; y is none of them.
   void (*weighted_sum)(const float* const* x, const float* weights, int64_t count, float* y,
                        int64_t n);
+  // y[o] = the sum of weight * x[index] over the taps of each position o; x and y have elements of
+  // `inner` floats and do not overlap.
+  void (*resample)(const float* x, const WeightedTaps& taps, int64_t inner, float* y);
   // y = x * cos + rotate(x) * sin for a row of n elements, in halves or in neighbouring pairs; y is
   // not x.
   void (*rotate)(const float* x, const float* cos, const float* sin, float* y, int64_t n,

@@ -132,24 +132,6 @@ inline void LogSoftmax(const float* x, float* y, int64_t n) {
   }
 }
 
-inline void WeightedSum(const float* const* x, const float* weights, int64_t count, float* y,
-                        int64_t n) {
-  const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto sum = [&](auto load) {
-    V s = hn::Zero(d);
-    for (int64_t t = 0; t < count; ++t) s = hn::MulAdd(Const(weights[t]), load(x[t]), s);
-    return s;
-  };
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(sum([&](const float* row) { return hn::LoadU(d, row + i); }), d, y + i);
-  }
-  if (i < n) {
-    StorePart(sum([&](const float* row) { return LoadPart(row + i, n - i); }), y + i, n - i);
-  }
-}
-
 // sum = x + skip; returns the total.
 HWY_INLINE float AddRows(const float* x, const float* skip, float* sum, int64_t n) {
   const D d;
