@@ -9,7 +9,8 @@ namespace tenon::kernels::testing {
 namespace {
 
 // Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes. A third of
-// them are windows of 3 x 3 over enough channels for Winograd's method.
+// them are windows of 3 x 3 over enough channels for Winograd's method; some have gaps so wide that
+// much of every window is padding.
 template <typename Attrs>
 Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
   const bool deep = random.Chance(33);
@@ -27,14 +28,17 @@ Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
   Shape w = {filters, per_group}, out = {x[0], filters};
   const bool pointwise = !deep && random.Chance(25);
   const bool automatic = random.Chance(25);
+  const bool gaps = !deep && !pointwise && random.Chance(20);
   Shape begins, ends;
   for (size_t i = 0; i < axes; ++i) {
     const int64_t kernel = pointwise ? 1 : deep ? 3 : random.Int(1, 4);
     const int64_t stride = pointwise || deep ? 1 : random.Int(1, 3);
-    const int64_t dilation = deep ? 1 : random.Int(1, 2), span = (kernel - 1) * dilation + 1;
-    const int64_t in = random.Int(span, axes < 3 ? 24 : 10);
-    const int64_t begin = pointwise ? 0 : random.Int(0, span - 1);
-    const int64_t end = pointwise ? 0 : random.Int(0, span - 1);
+    const int64_t dilation = deep ? 1 : gaps ? random.Int(3, 12) : random.Int(1, 2);
+    const int64_t span = (kernel - 1) * dilation + 1;
+    const int64_t most = axes < 3 ? 24 : 10, in = random.Int(std::min(span, most), most);
+    const int64_t least = std::max<int64_t>(0, (span - in + 1) / 2);  // padding, for a result
+    const int64_t begin = pointwise ? 0 : random.Int(least, span - 1);
+    const int64_t end = pointwise ? 0 : random.Int(least, span - 1);
     attrs.strides.push_back(stride);
     attrs.dilations.push_back(dilation);
     begins.push_back(begin);

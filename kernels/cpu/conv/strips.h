@@ -22,7 +22,7 @@ struct Strips {
 // Filters, and how their sums are made.
 struct StripFilters {
   const TileKernels* kernels;
-  const TileCall* call;
+  const TileCall* call = nullptr;
   const FilterPanels* panels;
   int64_t depth;                   // elements of a window
   const float* weights = nullptr;  // of all panels

@@ -74,6 +74,9 @@ void RunTile(const TileCall& call, const ConvTile& tile) {
       const int64_t at = first * call.pixel_step + call.runs[r];
       const char* a = reinterpret_cast<const char*>(tile.x[0] + at);
       const char* b = reinterpret_cast<const char*>(tile.x[kGroups - 1] + at);
+      if (call.weight_rows != nullptr) {
+        w = tile.weights + call.weight_rows[r] * (kVectors * kLanes);
+      }
       for (int64_t k = call.run_size; k > 0; --k) {
         Vec weights[kVectors];
 #pragma GCC unroll 8

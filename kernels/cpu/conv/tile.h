@@ -14,6 +14,9 @@ namespace tenon::kernels::cpu {
 struct TileCall {
   const int64_t* runs;
   int64_t num_runs, run_size;
+  // Where the weights of each run begin, in rows of the panel. Null: the panel has those of all
+  // runs, one behind the other.
+  const int64_t* weight_rows = nullptr;
   int64_t pixel_step;  // elements of the input from a pixel to the next
   int64_t out_step;    // elements of the result from a pixel to the next
   LoopActivation activation;
@@ -24,7 +27,7 @@ struct ConvTile {
   // Two groups that follow each other may go on for so many tiles, each where the last has ended.
   int64_t repeat;
   const float* x[2];
-  const float* weights;  // [num_runs * run_size][columns of the panel]
+  const float* weights;  // [elements of the window][columns of the panel]
   const float* bias;     // null: none
   int64_t columns;       // of the result; the panel may have more
   float* out[2];
@@ -44,7 +47,7 @@ struct TileKernels {
   // [group - min_group][whether there are two][columns of the panel / lanes - 1]
   TileFn tiles[4][2][2];
   // One pixel, and a panel of `lanes` columns, one of twice as many, or four of these behind each
-  // other.
+  // other. They take no weight_rows.
   TileFn narrow_row, wide_row, four_wide_rows;
 };
 

@@ -1,6 +1,7 @@
 // Convolution of images with channels last as a matrix product of windows and filters, without
 // copying windows where they lie in the image (or in a padded copy of some of its rows) with a
 // fixed step between neighbouring pixels: nn.conv and fused.conv of one group.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -108,18 +109,39 @@ void GatherWindows(const TiledState& s, const float* x, int64_t first, int64_t c
 // What the tasks of one run share.
 struct Job {
   const TiledState* s;
-  cpu::StripFilters filters;
+  cpu::StripFilters filters;  // all but the call
   const float* residual;
   float* out;
 
-  // Of the result from `pixel` on, behind each other.
-  void Place(cpu::Strips& strips, int64_t pixel) const {
+  // Strips of the result from `pixel` on, and the panels [first, last) of them.
+  void Run(const cpu::TiledRegion& region, cpu::Strips strips, int64_t pixel, int64_t first,
+           int64_t last) const {
     const int64_t at = pixel * s->image.filters;
     strips.out = out + at;
     strips.residual = residual == nullptr ? nullptr : residual + at;
-    strips.out_step = strips.width * s->image.filters;
+    strips.out_step = s->image.width * s->image.filters;
+    cpu::StripFilters of_region = filters;
+    of_region.call = &region.call;
+    RunStrips(of_region, strips, first, last);
   }
 };
+
+// Rows [row, row + count) of an image of the result, whose first pixel is `pixel`; `rows` says
+// where they read.
+void RunRegions(const Job& job, const cpu::Strips& rows, int64_t row, int64_t count, int64_t pixel,
+                int64_t first, int64_t last) {
+  for (const cpu::TiledRegion& region : job.s->regions) {
+    const int64_t begin = std::max(region.rows.first, row);
+    const int64_t end = std::min(region.rows.end, row + count);
+    if (begin >= end) continue;
+    cpu::Strips strips = rows;
+    strips.x += (begin - row) * rows.x_step + region.columns.first * job.s->call.pixel_step;
+    strips.count = end - begin;
+    strips.width = region.columns.end - region.columns.first;
+    job.Run(region, strips, pixel + (begin - row) * job.s->image.width + region.columns.first,
+            first, last);
+  }
+}
 
 // `slot`: null where nothing is copied.
 void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
@@ -135,26 +157,26 @@ void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
   const int64_t first = s.panels.count * split / s.splits,
                 last = s.panels.count * (split + 1) / s.splits;
   const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
-  int64_t pixel = 0;
+  int64_t pixel = 0, pixels = 0;
   cpu::Strips strips = {};
   if (s.is_one_strip()) {
     pixel = block * s.block;
     const int64_t total = s.image.batch * s.image.height * s.image.width;
     strips.x = x + pixel * s.depth;
     strips.count = 1;
-    strips.width = std::min(s.block, total - pixel);
+    strips.width = pixels = std::min(s.block, total - pixel);
     if (s.source == TileSource::kGather) {
       if (!is_copied) GatherWindows(s, x, pixel, strips.width, copy);
       strips.x = copy;
     }
+    job.Run(s.regions.front(), strips, pixel, first, last);
   } else {
     const int64_t n = block / s.blocks_per_image;
     const int64_t row = block % s.blocks_per_image * s.block;
     pixel = (n * s.image.height + row) * s.image.width;
     const float* image = x + n * rows.in * columns.in * s.image.channels;
     const int64_t count = std::min(s.block, s.image.height - row);
-    strips.count = count;
-    strips.width = s.image.width;
+    pixels = count * s.image.width;
     if (s.source == TileSource::kImage) {
       strips.x_step = rows.stride * columns.in * s.image.channels;
       strips.x = image + row * strips.x_step;
@@ -169,11 +191,10 @@ void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
       strips.x = copy;
       strips.x_step = rows.stride * size;
     }
+    RunRegions(job, strips, row, count, pixel, first, last);
   }
-  job.Place(strips, pixel);
-  RunStrips(job.filters, strips, first, last);
   if (s.rest.kind == ActivationKind::kNone) return;
-  const int64_t filters = s.image.filters, pixels = strips.count * strips.width;
+  const int64_t filters = s.image.filters;
   float* out = job.out + pixel * filters;
   if (s.splits == 1) return cpu::ActivateInPlace(s.rest, out, pixels * filters);
   const int64_t begin = s.panels.FirstOf(first), end = std::min(filters, s.panels.FirstOf(last));
@@ -186,7 +207,7 @@ KernelStatus Run(const RunArgs& args) {
   const auto& s = *static_cast<TiledState*>(args.state);
   Job job = {};
   job.s = &s;
-  job.filters = {.kernels = &cpu::Tiles(), .call = &s.call, .panels = &s.panels, .depth = s.depth};
+  job.filters = {.kernels = &cpu::Tiles(), .panels = &s.panels, .depth = s.depth};
   job.out = args.outputs[0].as<float>();
   if (cpu::Present(args.inputs, 2)) job.filters.bias = args.inputs[2].as<float>();
   if (cpu::Present(args.inputs, 3)) job.residual = args.inputs[3].as<float>();

@@ -19,11 +19,62 @@ constexpr int64_t kPage = 4096 / sizeof(float);
 // Of the input that a block reads, with its weights in the second-level cache.
 int64_t BlockBytes() { return ActiveCaches().second_bytes / 4; }
 
+// The whole axis with the whole window.
+TiledPart Whole(const WindowAxis& axis, int64_t out) { return {0, out, 0, axis.kernel}; }
+
+// The elements of the window that result o finds in the image.
+TiledPart Found(const WindowAxis& axis, int64_t o) {
+  const int64_t start = o * axis.stride - axis.pad_begin;
+  const int64_t tap = start >= 0 ? 0 : std::min(axis.kernel, CeilDiv(-start, axis.dilation));
+  const int64_t end = start >= axis.in ? 0 : CeilDiv(axis.in - start, axis.dilation);
+  return {o, o + 1, tap, std::clamp(end, tap, axis.kernel)};
+}
+
+// Does no result of the part meet padding?
+bool IsExact(const TiledPart& part, const WindowAxis& axis) {
+  const TiledPart first = Found(axis, part.first), last = Found(axis, part.end - 1);
+  return first.tap == part.tap && last.tap_end == part.tap_end;
+}
+
 bool FitsImage(const WindowAxis& axis, int64_t out) {
   return axis.pad_begin == 0 && (out - 1) * axis.stride + Reach(axis) <= axis.in;
 }
 
 }  // namespace
+
+std::vector<TiledPart> PartsOf(const WindowAxis& axis, int64_t out, int64_t least) {
+  std::vector<TiledPart> parts;
+  // Windows that lie in the image end before this one.
+  const int64_t inside_end =
+      std::min(out, (axis.in - Reach(axis) + axis.pad_begin + axis.stride) / axis.stride);
+  int64_t taps = 0;
+  for (int64_t o = 0; o < out; o = parts.back().end) {
+    TiledPart found = Found(axis, o);
+    if (found.tap_end - found.tap == axis.kernel) found.end = std::max(found.end, inside_end);
+    taps += (found.end - found.first) * (found.tap_end - found.tap);
+    if (!parts.empty() && parts.back().tap == found.tap && parts.back().tap_end == found.tap_end) {
+      parts.back().end = found.end;
+    } else {
+      parts.push_back(found);
+    }
+  }
+  constexpr int64_t kLeastPadding = 16;  // one in so many elements
+  if (out * axis.kernel - taps < out * axis.kernel / kLeastPadding) return {Whole(axis, out)};
+  for (size_t i = 0; parts.size() > 1 && i < parts.size();) {
+    if (parts[i].end - parts[i].first >= least) {
+      ++i;
+      continue;
+    }
+    const size_t to = i == 0 ? 0 : i - 1;  // becomes one with the next
+    TiledPart& joined = parts[to];
+    joined.end = parts[to + 1].end;
+    joined.tap = std::min(joined.tap, parts[to + 1].tap);
+    joined.tap_end = std::max(joined.tap_end, parts[to + 1].tap_end);
+    parts.erase(parts.begin() + static_cast<int64_t>(to) + 1);
+    i = to;
+  }
+  return parts;
+}
 
 int64_t Reach(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
 
@@ -42,34 +93,61 @@ void TiledPlan::ChooseSource(const TileKernels& kernels) {
   const bool collides = columns.stride * channels % kPage == 0;
   padded_width = (image.width - 1) * columns.stride + Reach(columns);
   copied_pixel = collides ? channels + kLine : channels;
+  const std::vector<TiledPart> row_parts = PartsOf(rows, image.height, 1);
+  const std::vector<TiledPart> column_parts = PartsOf(columns, image.width, kernels.min_group);
+  const auto are_exact = [](const std::vector<TiledPart>& parts, const WindowAxis& axis) {
+    return std::ranges::all_of(parts, [&](const TiledPart& p) { return IsExact(p, axis); });
+  };
   if (image.width < kernels.min_group && !(is_point && fits && is_same)) {
     source = TileSource::kGather;
   } else if (is_point && fits) {
     source = collides ? TileSource::kGather : is_same ? TileSource::kFlat : TileSource::kImage;
   } else {
-    source = fits && !collides ? TileSource::kImage : TileSource::kPadded;
+    const bool reads_image = are_exact(row_parts, rows) && are_exact(column_parts, columns);
+    source = reads_image && !collides ? TileSource::kImage : TileSource::kPadded;
   }
+  call.out_step = image.filters;
   if (is_one_strip()) {
-    runs = {0};
     call.run_size = depth;
     call.pixel_step = depth;
     if (source == TileSource::kGather && depth % kPage == 0) call.pixel_step += kLine;
-  } else {
-    const bool is_copy = source == TileSource::kPadded;
-    const int64_t width = is_copy ? padded_width : columns.in;
-    const int64_t pixel = is_copy ? copied_pixel : channels;
-    const bool is_dense = columns.dilation == 1 && pixel == channels;
-    for (int64_t i = 0; i < rows.kernel; ++i) {
-      for (int64_t j = 0; j < (is_dense ? 1 : columns.kernel); ++j) {
-        runs.push_back((i * rows.dilation * width + j * columns.dilation) * pixel);
-      }
-    }
-    call.run_size = is_dense ? columns.kernel * channels : channels;
-    call.pixel_step = columns.stride * pixel;
+    TiledRegion& all = regions.emplace_back();
+    all.runs = {0};
+    all.call = call;
+    all.call.runs = all.runs.data();
+    all.call.num_runs = 1;
+    return;
   }
-  call.runs = runs.data();
-  call.num_runs = static_cast<int64_t>(runs.size());
-  call.out_step = image.filters;
+  call.pixel_step = columns.stride * (source == TileSource::kPadded ? copied_pixel : channels);
+  for (const TiledPart& down : row_parts) {
+    for (const TiledPart& across : column_parts) AddRegion(down, across);
+  }
+}
+
+void TiledPlan::AddRegion(const TiledPart& down, const TiledPart& across) {
+  const WindowAxis &rows = image.rows, &columns = image.columns;
+  const bool is_copy = source == TileSource::kPadded;
+  const int64_t width = is_copy ? padded_width : columns.in;
+  const int64_t pixel = is_copy ? copied_pixel : image.channels;
+  const bool is_dense = columns.dilation == 1 && pixel == image.channels;
+  TiledRegion& region = regions.emplace_back();
+  region.rows = down;
+  region.columns = across;
+  const int64_t taps = across.tap_end - across.tap;
+  for (int64_t i = down.tap; i < down.tap_end; ++i) {
+    const int64_t row = i * rows.dilation - (is_copy ? 0 : rows.pad_begin);
+    for (int64_t j = across.tap; j < (is_dense ? across.tap + 1 : across.tap_end); ++j) {
+      const int64_t column = j * columns.dilation - (is_copy ? 0 : columns.pad_begin);
+      region.runs.push_back((row * width + column) * pixel);
+      region.weight_rows.push_back((i * columns.kernel + j) * image.channels);
+    }
+  }
+  region.call = call;
+  region.call.run_size = (is_dense ? taps : 1) * image.channels;
+  region.call.num_runs = static_cast<int64_t>(region.runs.size());
+  region.call.runs = region.runs.data();
+  const bool is_whole = (down.tap_end - down.tap) * taps == rows.kernel * columns.kernel;
+  region.call.weight_rows = is_whole ? nullptr : region.weight_rows.data();
 }
 
 void TiledPlan::ChooseBlocks(int64_t threads, double flops, int64_t max_group) {
@@ -87,6 +165,8 @@ void TiledPlan::ChooseBlocks(int64_t threads, double flops, int64_t max_group) {
     const int64_t in_rows = BlockBytes() / row_bytes - Reach(image.rows);
     least = CeilDiv(kLeastPixels, image.width);
     block = std::max(in_rows / image.rows.stride, least);
+    // Rows of different regions have little in common.
+    if (source == TileSource::kImage && regions.size() > 1) block = total;
   }
   const bool copies = source == TileSource::kPadded || source == TileSource::kGather;
   int64_t wanted = 1;
