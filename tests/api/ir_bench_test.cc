@@ -98,6 +98,18 @@ TEST_F(IrBench, ComparesWithAnEngine) {
   EXPECT_EQ(other["ms"]["median"], 0.25);
   EXPECT_EQ(other["outputs"][0]["max_abs_error"], 0);
   EXPECT_EQ(other["outputs"][0]["type"], "5x3xf32");
+  // By round, what a run must read, over the round's median, over what the machine read.
+  const auto ours = tenon["rounds_ms"].get<std::vector<double>>();
+  const auto reads = report["machine"]["rounds_read_gbps"].get<std::vector<double>>();
+  ASSERT_EQ(reads.size(), 9);
+  std::vector<double> shares;
+  for (size_t i = 0; i < reads.size(); ++i) {
+    EXPECT_LE(reads[i], report["machine"]["read_gbps"].get<double>());
+    shares.push_back(report["cost"]["bytes"].get<double>() / ours[i] / 1e6 / reads[i]);
+  }
+  std::sort(shares.begin(), shares.end());
+  EXPECT_DOUBLE_EQ(report["share"]["read"]["median"].get<double>(), shares[4]);
+  EXPECT_DOUBLE_EQ(report["share"]["read"]["high"].get<double>(), shares[7]);
   // Every time of theirs is 0.25: ratios follow from Tenon's rounds. Of nine values, the second and
   // the eighth enclose the median with a probability of 96 %.
   auto rounds = tenon["rounds_ms"].get<std::vector<double>>();

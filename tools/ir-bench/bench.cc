@@ -209,11 +209,9 @@ class Match {
     TENON_RETURN_IF_ERROR(WarmUp(contestants_[0]));
     contestants_[0].report.memory_mb = PeakMemoryMb();
     TENON_RETURN_IF_ERROR(AddPeers(inputs));
-    report_.machine = MeasureMachine(options_.threads);
-    TENON_RETURN_IF_ERROR(Rounds());
-    const MachineRates again = MeasureMachine(options_.threads);
-    report_.machine.gflops = std::max(report_.machine.gflops, again.gflops);
-    report_.machine.read_gbps = std::max(report_.machine.read_gbps, again.read_gbps);
+    Machine machine(options_.threads);
+    TENON_RETURN_IF_ERROR(Rounds(machine));
+    report_.machine = machine.report();
     for (Contestant& contestant : contestants_) {
       for (const std::unique_ptr<Peer>& peer : peers_) {
         if (peer->engine() == contestant.name) contestant.report.memory_mb = peer->memory_mb();
@@ -284,26 +282,33 @@ class Match {
     return absl::OkStatus();
   }
 
-  absl::Status Rounds() {
+  absl::Status Rounds(Machine& machine) {
     const Clock::time_point start = Clock::now();
     for (int round = 0; round < options_.rounds; ++round) {
       if (round > 0 && MsSince(start) > options_.seconds * 1e3) break;
       // Every other round backwards: what drifts meets all alike.
+      if (round % 2 == 0) Measure(machine);
       for (size_t i = 0; i < contestants_.size(); ++i) {
         Contestant& c = contestants_[round % 2 == 0 ? i : contestants_.size() - 1 - i];
-        WaitForOthers(c);
+        WaitForOthers(&c);
         TENON_ASSIGN_OR_RETURN(std::vector<double> ms, c.run(c.runs_a_round));
         c.report.ms.insert(c.report.ms.end(), ms.begin(), ms.end());
         c.report.rounds_ms.push_back(PercentilesOf(std::move(ms)).median);
       }
+      if (round % 2 == 1) Measure(machine);
     }
     return absl::OkStatus();
   }
 
-  // Threads that spin for their next run would slow this one.
-  void WaitForOthers(const Contestant& contestant) {
+  void Measure(Machine& machine) {
+    WaitForOthers(nullptr);
+    machine.Turn(options_.turn_ms);
+  }
+
+  // Threads that spin for their next run would slow this one (null: the machine's turn).
+  void WaitForOthers(const Contestant* contestant) {
     for (const Contestant& other : contestants_) {
-      if (&other == &contestant || WaitUntilIdle(other.clock)) continue;
+      if (&other == contestant || WaitUntilIdle(other.clock)) continue;
       std::string note =
           fmt::format("threads of {} did not come to rest while others ran", other.name);
       if (std::find(report_.notes.begin(), report_.notes.end(), note) == report_.notes.end())

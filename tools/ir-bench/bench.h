@@ -34,7 +34,7 @@ struct EngineReport {
 struct Report {
   std::vector<std::string> inputs;    // "input_ids: 1x128xi64"
   std::vector<EngineReport> engines;  // Tenon first
-  MachineRates machine;
+  MachineReport machine;
   ModelCost cost;
   std::string processor;
   int runs_a_round = 1;

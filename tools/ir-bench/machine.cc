@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "kernels/cpu/isa.h"
+#include "tools/ir-bench/statistics.h"
 
 namespace tenon::ir_bench {
 namespace {
 
-constexpr int kPasses = 5;
 constexpr int64_t kFmaSteps = 400'000;
 constexpr size_t kReadBytes = size_t{256} << 20;  // of all threads
 
@@ -97,58 +97,74 @@ Probe ProbeOf(kernels::cpu::Isa isa) {
   return {4, Multiply16, Read16};
 }
 
-// Seconds of the fastest pass of `work` on all threads at once.
-double BestSeconds(int threads, const std::function<void(int thread)>& work) {
-  double best = 0;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    std::atomic<int> ready{0};
-    std::vector<double> begin(threads), end(threads);
-    auto run = [&](int thread) {
-      auto now = [] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-            .count();
-      };
-      ready.fetch_add(1);
-      while (ready.load() < threads) std::this_thread::yield();
-      begin[thread] = now();
-      work(thread);
-      end[thread] = now();
-    };
-    std::vector<std::thread> others;
-    for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
-    run(0);
-    for (std::thread& other : others) other.join();
-    const double seconds =
-        *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
-    if (pass == 0 || seconds < best) best = seconds;
-  }
-  return best;
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds in which all threads do their `work`, which they begin together.
+double SecondsOf(int threads, const std::function<void(int thread)>& work) {
+  std::atomic<int> ready{0};
+  std::vector<double> begin(threads), end(threads);
+  auto run = [&](int thread) {
+    ready.fetch_add(1);
+    while (ready.load() < threads) std::this_thread::yield();
+    begin[thread] = Now();
+    work(thread);
+    end[thread] = Now();
+  };
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+  run(0);
+  for (std::thread& other : others) other.join();
+  return *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
+}
+
+// Rates of the passes of `amount` (of 1e9) that fit into `seconds`, at least one: their median.
+// Raises `best`.
+double MedianRate(double seconds, double amount, double& best,
+                  const std::function<double()>& seconds_of_pass) {
+  std::vector<double> rates;
+  const double start = Now();
+  do {
+    rates.push_back(amount / seconds_of_pass());
+  } while (Now() - start < seconds);
+  const Percentiles percentiles = PercentilesOf(rates);
+  best = std::max(best, *std::max_element(rates.begin(), rates.end()));
+  return percentiles.median;
 }
 
 }  // namespace
 
-MachineRates MeasureMachine(int threads) {
-  const Probe probe = ProbeOf(kernels::cpu::ActiveIsa());
-  std::atomic<uint64_t> sink{0};
-  MachineRates rates;
-  const double fma_seconds =
-      BestSeconds(threads, [&](int) { sink += static_cast<uint64_t>(probe.multiply(kFmaSteps)); });
-  rates.gflops =
-      2.0 * 12 * static_cast<double>(kFmaSteps) * probe.lanes * threads / fma_seconds / 1e9;
-
-  void* memory =
+Machine::Machine(int threads) : threads_(threads), memory_(nullptr) {
+  void* const memory =
       mmap(nullptr, kReadBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return rates;
+  if (memory == MAP_FAILED) return;
   madvise(memory, kReadBytes, MADV_HUGEPAGE);
   std::memset(memory, 1, kReadBytes);
-  const size_t share = kReadBytes / static_cast<size_t>(threads) / 4096 * 4096;
-  const double read_seconds = BestSeconds(threads, [&](int thread) {
-    sink += probe.read(static_cast<const std::byte*>(memory) + share * static_cast<size_t>(thread),
-                       share);
+  memory_ = static_cast<std::byte*>(memory);
+}
+
+Machine::~Machine() {
+  if (memory_ != nullptr) munmap(memory_, kReadBytes);
+}
+
+void Machine::Turn(double ms) {
+  const Probe probe = ProbeOf(kernels::cpu::ActiveIsa());
+  std::atomic<uint64_t> sink{0};  // keeps the compiler from leaving the work out
+  MachineRates& round = report_.rounds.emplace_back();
+  const double gflop = 2.0 * 12 * static_cast<double>(kFmaSteps) * probe.lanes * threads_ / 1e9;
+  round.gflops = MedianRate(ms / 2e3, gflop, report_.best.gflops, [&] {
+    return SecondsOf(threads_,
+                     [&](int) { sink += static_cast<uint64_t>(probe.multiply(kFmaSteps)); });
   });
-  rates.read_gbps = static_cast<double>(share) * threads / read_seconds / 1e9;
-  munmap(memory, kReadBytes);
-  return rates;
+  if (memory_ == nullptr) return;
+  const size_t share = kReadBytes / static_cast<size_t>(threads_) / 4096 * 4096;
+  const double gbyte = static_cast<double>(share) * threads_ / 1e9;
+  round.read_gbps = MedianRate(ms / 2e3, gbyte, report_.best.read_gbps, [&] {
+    return SecondsOf(threads_, [&](int thread) {
+      sink += probe.read(memory_ + share * static_cast<size_t>(thread), share);
+    });
+  });
 }
 
 std::string ProcessorName() {

@@ -35,14 +35,34 @@ Estimate RatioOf(const EngineReport& theirs, const EngineReport& ours) {
   return MedianEstimate(Ratios(theirs.rounds_ms, ours.rounds_ms));
 }
 
+std::vector<double> RoundsOf(const MachineReport& machine, double MachineRates::*rate) {
+  std::vector<double> values;
+  for (const MachineRates& round : machine.rounds) values.push_back(round.*rate);
+  return values;
+}
+
+// What Tenon reaches of what the machine reached beside it, round by round. `amount`: of a run, in
+// units of which `rate` counts 1e9 in a second.
+Estimate ShareOf(const Report& report, double amount, double MachineRates::*rate) {
+  std::vector<double> reached;
+  for (const double ms : report.engines.front().rounds_ms) reached.push_back(amount / ms / 1e6);
+  return MedianEstimate(Ratios(reached, RoundsOf(report.machine, rate)));
+}
+
 // The least time by the machine's rates: of all FLOPs, or of all bytes.
 double BoundMs(const Report& report) {
-  const double by_flops = report.cost.flops / report.machine.gflops;
-  const double by_bytes = report.cost.bytes / report.machine.read_gbps;
+  const double by_flops = report.cost.flops / report.machine.best.gflops;
+  const double by_bytes = report.cost.bytes / report.machine.best.read_gbps;
   return std::max(by_flops, by_bytes) / 1e6;
 }
 
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json EstimateJson(const Estimate& estimate) {
+  return {{"median", Number(estimate.median)},
+          {"low", Number(estimate.low)},
+          {"high", Number(estimate.high)}};
+}
 
 Json EngineJson(const EngineReport& engine, const EngineReport& tenon) {
   Json json = {{"name", engine.name}, {"version", engine.version}};
@@ -57,8 +77,7 @@ Json EngineJson(const EngineReport& engine, const EngineReport& tenon) {
   json["load_ms"] = engine.load_ms;
   json["memory_mb"] = engine.memory_mb;
   if (&engine == &tenon) return json;
-  const Estimate ratio = RatioOf(engine, tenon);
-  json["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
+  json["ratio"] = EstimateJson(RatioOf(engine, tenon));
   Json outputs = Json::array();
   for (const OutputReport& output : engine.outputs) {
     const Difference& d = output.difference;
@@ -119,14 +138,20 @@ std::string TextReport(const Report& report, const Options& options) {
   }
   const double gflop = report.cost.flops / 1e9, gbyte = report.cost.bytes / 1e9;
   const double seconds = PercentilesOf(tenon.ms).median / 1e3;
-  text += fmt::format("machine: {:.0f} GFLOP/s of f32 FMA, {:.1f} GB/s read\n",
-                      report.machine.gflops, report.machine.read_gbps);
+  const Estimate gflops = MedianEstimate(RoundsOf(report.machine, &MachineRates::gflops));
+  const Estimate read_gbps = MedianEstimate(RoundsOf(report.machine, &MachineRates::read_gbps));
+  const Estimate of_flops = ShareOf(report, report.cost.flops, &MachineRates::gflops);
+  const Estimate of_reads = ShareOf(report, report.cost.bytes, &MachineRates::read_gbps);
   text += fmt::format(
-      "tenon: {:.3f} GFLOP, {:.1f} GFLOP/s, {:.2f} of the machine; {:.3f} GB at least, {:.1f} "
-      "GB/s, "
-      "{:.2f} of the machine; bound {:.3f} ms\n",
-      gflop, gflop / seconds, gflop / seconds / report.machine.gflops, gbyte, gbyte / seconds,
-      gbyte / seconds / report.machine.read_gbps, BoundMs(report));
+      "machine: {:.0f} GFLOP/s of f32 FMA, {:.1f} GB/s read; at best {:.0f}, {:.1f}\n",
+      gflops.median, read_gbps.median, report.machine.best.gflops, report.machine.best.read_gbps);
+  text += fmt::format(
+      "tenon: {:.3f} GFLOP, {:.1f} GFLOP/s, {:.2f} of the machine ({:.2f} to {:.2f})\n"
+      "tenon: {:.3f} GB at least, {:.1f} GB/s, {:.2f} of the machine ({:.2f} to {:.2f})\n"
+      "bound at the best rates: {:.3f} ms, {:.2f} of the median\n",
+      gflop, gflop / seconds, of_flops.median, of_flops.low, of_flops.high, gbyte, gbyte / seconds,
+      of_reads.median, of_reads.low, of_reads.high, BoundMs(report),
+      BoundMs(report) / seconds / 1e3);
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   return text;
 }
@@ -145,7 +170,14 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"neighbour", options.neighbour},
       {"neighbour_ms", options.neighbour_ms},
       {"processor", report.processor},
-      {"machine", {{"gflops", report.machine.gflops}, {"read_gbps", report.machine.read_gbps}}},
+      {"machine",
+       {{"gflops", report.machine.best.gflops},
+        {"read_gbps", report.machine.best.read_gbps},
+        {"rounds_gflops", RoundsOf(report.machine, &MachineRates::gflops)},
+        {"rounds_read_gbps", RoundsOf(report.machine, &MachineRates::read_gbps)}}},
+      {"share",
+       {{"flops", EstimateJson(ShareOf(report, report.cost.flops, &MachineRates::gflops))},
+        {"read", EstimateJson(ShareOf(report, report.cost.bytes, &MachineRates::read_gbps))}}},
       {"cost",
        {{"flops", report.cost.flops}, {"bytes", report.cost.bytes}, {"bound_ms", BoundMs(report)}}},
       {"rounds", report.engines.front().rounds_ms.size()},
