@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/deciding_inputs.h"
 #include "executor/gpu/device_session.h"
 #include "executor/gpu/transfers.h"
 #include "executor/lowered_op.h"
@@ -90,6 +91,7 @@ class Compiler {
     }
     TENON_ASSIGN_OR_RETURN(const BufferTable table, TranslateBlock(block, res_attrs));
     TENON_ASSIGN_OR_RETURN(program_->static_plan, ReadRecordedPlan(*func_, block, table));
+    FindDecidingInputs(*program_);
     return std::shared_ptr<const ProgramImpl>(program_);
   }
 

@@ -12,12 +12,12 @@ namespace {
 using kernels::TensorView;
 
 // The one element of a boolean or i64 tensor.
-absl::StatusOr<int64_t> Element(const Tensor& tensor, std::string_view what) {
-  if (tensor.num_elements() != 1) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is {} (expected one element)", what, tensor.type_text()));
+absl::StatusOr<int64_t> Element(const TensorView& tensor, std::string_view what) {
+  if (tensor.numel() != 1) {
+    return absl::InvalidArgumentError(fmt::format("{} is {} (expected one element)", what,
+                                                  ShapeText(tensor.dtype, tensor.shape)));
   }
-  return LoadAsInt(tensor.dtype(), tensor.as<std::byte>());
+  return LoadAsInt(tensor.dtype, static_cast<const std::byte*>(tensor.data));
 }
 
 Tensor Scalar(int64_t value) {
@@ -52,24 +52,44 @@ ControlRunner::ControlRunner(const ProgramImpl& program, kernels::DeviceContext&
     : program_(program), device_(device), state_(state) {}
 ControlRunner::~ControlRunner() = default;
 
-Runner& ControlRunner::RunnerOf(size_t instruction, size_t region) {
-  if (runners_.empty()) runners_.resize(program_.instructions.size());
-  const std::vector<NestedProgram>& regions = program_.instructions[instruction].regions;
-  if (runners_[instruction].empty()) runners_[instruction].resize(regions.size());
-  std::unique_ptr<Runner>& runner = runners_[instruction][region];
-  if (runner == nullptr) {
-    runner = std::make_unique<Runner>(*regions[region].program, device_, state_);
+ControlRunner::Region& ControlRunner::RegionOf(size_t instruction, size_t region) {
+  if (regions_.empty()) regions_.resize(program_.instructions.size());
+  const std::vector<NestedProgram>& nested = program_.instructions[instruction].regions;
+  if (regions_[instruction].empty()) regions_[instruction].resize(nested.size());
+  Region& found = regions_[instruction][region];
+  if (found.runner == nullptr) {
+    found.runner = std::make_unique<Runner>(*nested[region].program, device_, state_);
   }
-  return *runner;
+  return found;
 }
 
-std::vector<int64_t> ControlRunner::SymbolsOf(const NestedProgram& region,
-                                              const Bindings& bindings) const {
-  std::vector<int64_t> values;
-  for (std::string_view symbol : region.program->outer_symbols) {
-    values.push_back(bindings.Find(symbol).value_or(kNoValue));
+void ControlRunner::SetSymbols(const NestedProgram& nested, const Bindings& bindings,
+                               Region& region) const {
+  region.symbols.clear();
+  for (std::string_view symbol : nested.program->outer_symbols) {
+    region.symbols.push_back(bindings.Find(symbol).value_or(kNoValue));
   }
-  return values;
+}
+
+absl::StatusOr<ControlRunner::Region*> ControlRunner::Choose(size_t index,
+                                                             std::span<const TensorView> operands,
+                                                             const Bindings& bindings) {
+  const Instruction& instruction = program_.instructions[index];
+  const absl::StatusOr<int64_t> condition = Element(operands[0], "the condition");
+  if (!condition.ok()) return program_.Error(instruction, condition.status());
+  const size_t chosen = *condition != 0 ? 0 : 1;
+  const NestedProgram& nested = instruction.regions[chosen];
+  Region& region = RegionOf(index, chosen);
+  region.inputs.clear();
+  for (int capture : nested.captures) region.inputs.push_back(operands[capture]);
+  SetSymbols(nested, bindings, region);
+  return &region;
+}
+
+absl::StatusOr<std::vector<ResultShape>> ControlRunner::BranchShapes(
+    size_t index, std::span<const TensorView> operands, const Bindings& bindings) {
+  TENON_ASSIGN_OR_RETURN(Region* const region, Choose(index, operands, bindings));
+  return region->runner->PlannedShapes(region->inputs, region->symbols);
 }
 
 absl::StatusOr<ControlRunner::Tensors> ControlRunner::RunRegion(size_t instruction, size_t region,
@@ -78,7 +98,9 @@ absl::StatusOr<ControlRunner::Tensors> ControlRunner::RunRegion(size_t instructi
                                                                 const Bindings& bindings) {
   const NestedProgram& nested = program_.instructions[instruction].regions[region];
   for (int capture : nested.captures) arguments.push_back(operands[capture]);
-  return RunnerOf(instruction, region).Run(arguments, SymbolsOf(nested, bindings), /*share=*/true);
+  Region& of = RegionOf(instruction, region);
+  SetSymbols(nested, bindings, of);
+  return of.runner->Run(arguments, of.symbols, /*share=*/true);
 }
 
 absl::StatusOr<ControlRunner::Tensors> ControlRunner::Run(size_t index,
@@ -87,7 +109,7 @@ absl::StatusOr<ControlRunner::Tensors> ControlRunner::Run(size_t index,
   const Instruction& instruction = program_.instructions[index];
   if (instruction.kind == Instruction::Kind::kFor) return RunFor(index, operands, bindings);
   if (instruction.kind == Instruction::Kind::kWhile) return RunWhile(index, operands, bindings);
-  const absl::StatusOr<int64_t> condition = Element(operands[0], "the condition");
+  const absl::StatusOr<int64_t> condition = Element(operands[0].view(), "the condition");
   if (!condition.ok()) return program_.Error(instruction, condition.status());
   return RunRegion(index, *condition != 0 ? 0 : 1, {}, operands, bindings);
 }
@@ -100,7 +122,7 @@ absl::StatusOr<ControlRunner::Tensors> ControlRunner::RunFor(size_t index,
   int64_t bounds[3];
   constexpr std::string_view kNames[] = {"the lower bound", "the upper bound", "the step"};
   for (size_t i = 0; i < 3; ++i) {
-    const absl::StatusOr<int64_t> bound = Element(operands[i], kNames[i]);
+    const absl::StatusOr<int64_t> bound = Element(operands[i].view(), kNames[i]);
     if (!bound.ok()) return program_.Error(instruction, bound.status());
     bounds[i] = *bound;
   }
@@ -137,7 +159,7 @@ absl::StatusOr<ControlRunner::Tensors> ControlRunner::RunWhile(size_t index,
   for (;;) {
     TENON_ASSIGN_OR_RETURN(Tensors passed,
                            RunRegion(index, 0, std::move(carried), operands, bindings));
-    const absl::StatusOr<int64_t> condition = Element(passed[0], "the condition");
+    const absl::StatusOr<int64_t> condition = Element(passed[0].view(), "the condition");
     if (!condition.ok()) return program_.Error(instruction, condition.status());
     passed.erase(passed.begin());
     if (*condition == 0) {
@@ -185,18 +207,13 @@ absl::Status ControlRunner::Stack(const Instruction& instruction, const Bindings
 absl::Status ControlRunner::RunInto(size_t index, std::span<const TensorView> operands,
                                     const Bindings& bindings, std::span<const TensorView> results) {
   const Instruction& instruction = program_.instructions[index];
+  if (instruction.kind == Instruction::Kind::kIf) {
+    TENON_ASSIGN_OR_RETURN(Region* const region, Choose(index, operands, bindings));
+    return region->runner->RunInto(region->inputs, region->symbols, results);
+  }
   Tensors tensors;
   for (const TensorView& view : operands) {
     tensors.push_back(Tensor::Borrow(view.dtype, view.shape, view.data, nullptr));
-  }
-  if (instruction.kind == Instruction::Kind::kIf) {
-    const absl::StatusOr<int64_t> condition = Element(tensors[0], "the condition");
-    if (!condition.ok()) return program_.Error(instruction, condition.status());
-    const size_t region = *condition != 0 ? 0 : 1;
-    const NestedProgram& nested = instruction.regions[region];
-    std::vector<TensorView> inputs;
-    for (int capture : nested.captures) inputs.push_back(operands[capture]);
-    return RunnerOf(index, region).RunInto(inputs, SymbolsOf(nested, bindings), results);
   }
   TENON_ASSIGN_OR_RETURN(const Tensors made, Run(index, tensors, bindings));
   for (size_t i = 0; i < made.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executor/bindings.h"
+#include "executor/concrete_shapes.h"
 #include "executor/program_impl.h"
 #include "executor/session_state.h"
 
@@ -29,14 +30,28 @@ class ControlRunner {
   // operands and of constants.
   absl::StatusOr<std::vector<Tensor>> Run(size_t instruction, std::span<const Tensor> operands,
                                           const Bindings& bindings);
-  // The same into memory of the right sizes.
+  // The same into memory of the right sizes. Of kIf, without an allocation once the branch has run.
   absl::Status RunInto(size_t instruction, std::span<const kernels::TensorView> operands,
                        const Bindings& bindings, std::span<const kernels::TensorView> results);
 
+  // Shapes of the results of kIf, of which the condition alone needs data. FailedPrecondition if
+  // those of the branch depend on values.
+  absl::StatusOr<std::vector<ResultShape>> BranchShapes(
+      size_t instruction, std::span<const kernels::TensorView> operands, const Bindings& bindings);
+
  private:
   using Tensors = std::vector<Tensor>;
-  Runner& RunnerOf(size_t instruction, size_t region);
-  std::vector<int64_t> SymbolsOf(const NestedProgram& region, const Bindings& bindings) const;
+  struct Region {
+    std::unique_ptr<Runner> runner;
+    // Of the call that is made: kept for its memory.
+    std::vector<kernels::TensorView> inputs;
+    std::vector<int64_t> symbols;
+  };
+  Region& RegionOf(size_t instruction, size_t region);
+  void SetSymbols(const NestedProgram& nested, const Bindings& bindings, Region& region) const;
+  // The branch that the condition chooses, with inputs and symbols.
+  absl::StatusOr<Region*> Choose(size_t instruction, std::span<const kernels::TensorView> operands,
+                                 const Bindings& bindings);
   absl::StatusOr<Tensors> RunRegion(size_t instruction, size_t region, Tensors arguments,
                                     std::span<const Tensor> operands, const Bindings& bindings);
   absl::StatusOr<Tensors> RunFor(size_t instruction, std::span<const Tensor> operands,
@@ -49,7 +64,7 @@ class ControlRunner {
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
   SessionState& state_;
-  std::vector<std::vector<std::unique_ptr<Runner>>> runners_;  // by instruction and region
+  std::vector<std::vector<Region>> regions_;  // by instruction and region
 };
 
 }  // namespace tenon

@@ -79,15 +79,14 @@ uint32_t Prepared::AddView(const ProgramImpl& program, int value) {
 
 absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& program, Walk& walk,
                                                          kernels::DeviceContext& device,
-                                                         std::span<const TensorView> inputs,
-                                                         std::span<const int64_t> symbols,
-                                                         const PlanFn& plan_for,
+                                                         const Key& key, const PlanFn& plan_for,
                                                          const Prepared* earlier) {
   std::unique_ptr<Prepared> p(new Prepared);
   p->parallel_ = device.parallel;
   p->staging_ = device.staging;
   p->places_ = PlacesInSets(program, walk);
-  p->symbols_.assign(symbols.begin(), symbols.end());
+  p->symbols_.assign(key.symbols.begin(), key.symbols.end());
+  p->decisions_.assign(key.decisions.begin(), key.decisions.end());
   p->bindings_ = walk.bindings();
   const size_t num_instructions = program.instructions.size();
   p->prepared_calls_.resize(num_instructions);
@@ -96,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
     p->views_.reserve(earlier->views_.size());
     p->arena_patches_.reserve(earlier->arena_patches_.size());
   }
-  for (const TensorView& input : inputs) {
+  for (const TensorView& input : key.inputs) {
     p->dtypes_.push_back(input.dtype);
     p->ranks_.push_back(input.shape.size());
     p->key_.insert(p->key_.end(), input.shape.begin(), input.shape.end());
@@ -250,9 +249,11 @@ void Prepared::SetOnDevice(Port port, size_t i, bool on_device) {
   copy.step->run = on_device ? kernels::gpu::CopyOnDevice : copy.host;
 }
 
-bool Prepared::Matches(std::span<const TensorView> inputs, std::span<const int64_t> symbols) const {
+bool Prepared::Matches(std::span<const TensorView> inputs, std::span<const int64_t> symbols,
+                       std::span<const int64_t> decisions) const {
   if (inputs.size() != dtypes_.size()) return false;
   if (!std::equal(symbols.begin(), symbols.end(), symbols_.begin(), symbols_.end())) return false;
+  if (!std::equal(decisions.begin(), decisions.end(), decisions_.begin())) return false;
   size_t at = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype != dtypes_[i]) return false;

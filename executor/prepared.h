@@ -39,19 +39,24 @@ class Prepared {
 
   enum class Port : uint8_t { kInput, kOutput };
 
-  // `walk` has been prepared for `inputs`, from `earlier`, of the same session, if that is not
+  // What it was made for. `decisions`: values of the program's deciding_inputs.
+  struct Key {
+    std::span<const kernels::TensorView> inputs;
+    std::span<const int64_t> symbols, decisions;
+  };
+
+  // `walk` has been prepared for these inputs, from `earlier`, of the same session, if that is not
   // null: the two share the states of kernels that see the same. `device` runs the kernels later.
   static absl::StatusOr<std::unique_ptr<Prepared>> Make(const ProgramImpl& program, Walk& walk,
                                                         kernels::DeviceContext& device,
-                                                        std::span<const kernels::TensorView> inputs,
-                                                        std::span<const int64_t> symbols,
-                                                        const PlanFn& plan_for,
+                                                        const Key& key, const PlanFn& plan_for,
                                                         const Prepared* earlier);
   // For a walk for other inputs.
   EarlierWalk walked() const { return {values_, prepared_calls_, &bindings_}; }
 
-  // Was it made for inputs of these shapes, and these values of outer symbols?
-  bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols) const;
+  // Was it made for inputs of these shapes, and these values?
+  bool Matches(std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols,
+               std::span<const int64_t> decisions) const;
   const MemoryPlan& plan() const { return *plan_; }
   size_t arena_bytes() const { return uses_arena() ? static_cast<size_t>(plan_->arena_bytes) : 0; }
   // Values on a device, and the scratch of kernels there, have their offsets in an arena of device
@@ -65,7 +70,7 @@ class Prepared {
   size_t large_bytes() const { return large_bytes_; }
   // Moves to other arenas; a no-op for those it has.
   void Resolve(std::byte* arena, std::byte* device_arena);
-  // No allocation outside of control flow. REQUIRES: Matches(inputs), Resolve done, outputs of the
+  // No allocation outside of loops. REQUIRES: Matches(inputs), Resolve done, outputs of the
   // right shapes.
   absl::Status Run(const ProgramImpl& program, ControlRunner& control,
                    std::span<const kernels::TensorView> inputs,
@@ -108,7 +113,7 @@ class Prepared {
                                     Profiler& profiler);
 
   std::vector<int64_t> key_;  // extents of all inputs
-  std::vector<int64_t> symbols_;
+  std::vector<int64_t> symbols_, decisions_;
   Bindings bindings_;  // for control flow
   std::vector<DType> dtypes_;
   std::vector<size_t> ranks_;

@@ -87,6 +87,9 @@ struct ProgramImpl {
   std::vector<Instruction> instructions;
   std::vector<ProgramSet> sets;
   std::vector<int> input_values, output_values;
+  // Of a function on the CPU: inputs of one element whose values choose branches with results of
+  // different shapes. What is prepared for shapes is prepared for these values too.
+  std::vector<int> deciding_inputs;
   // Of a region's program: symbols that it mentions; those that are known around it get their value
   // from there.
   std::vector<std::string_view> outer_symbols;

@@ -41,11 +41,26 @@ absl::Status CheckPlannable(std::span<const BufferLifetime> buffers) {
 
 }  // namespace
 
+// Inputs that are not what the program declares are left to the walk, which says so.
+absl::Status Runner::ReadDecisions(std::span<const TensorView> inputs) {
+  decisions_.assign(program_.deciding_inputs.size(), kNoValue);
+  if (inputs.size() != program_.inputs.size()) return absl::OkStatus();
+  for (size_t i = 0; i < decisions_.size(); ++i) {
+    const int input = program_.deciding_inputs[i];
+    const TensorView& view = inputs[input];
+    if (view.dtype != program_.inputs[input].dtype || view.numel() != 1) continue;
+    TENON_RETURN_IF_ERROR(CheckPlace(view, "input", program_.inputs[input].name));
+    decisions_[i] = LoadAsInt(view.dtype, static_cast<const std::byte*>(view.data));
+  }
+  return absl::OkStatus();
+}
+
 // Null when the program turns out to be dynamic.
 absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
                                        std::span<const int64_t> symbols) {
+  TENON_RETURN_IF_ERROR(ReadDecisions(inputs));
   for (auto it = prepared_.begin(); it != prepared_.end(); ++it) {
-    if (!(*it)->Matches(inputs, symbols)) continue;
+    if (!(*it)->Matches(inputs, symbols, decisions_)) continue;
     if (it != prepared_.begin()) prepared_.splice(prepared_.begin(), prepared_, it);
     // There is none after sizes for which there was no memory.
     TENON_RETURN_IF_ERROR(GrowArena(*prepared_.front()));
@@ -64,7 +79,7 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   const auto plan_for = [&](std::span<const int64_t> scratch) { return PlanFor(walk, scratch); };
   TENON_ASSIGN_OR_RETURN(
       std::unique_ptr<Prepared> made,
-      Prepared::Make(program_, walk, device_, inputs, symbols, plan_for, earlier));
+      Prepared::Make(program_, walk, device_, {inputs, symbols, decisions_}, plan_for, earlier));
   ++state_.stats.shapes_prepared;
   program_.options.weights->Save();
   TENON_RETURN_IF_ERROR(GrowArena(*made));
@@ -301,18 +316,23 @@ absl::Status Runner::RunInto(std::span<const TensorView> inputs, std::span<const
 
 absl::StatusOr<std::vector<ResultShape>> Runner::OutputShapes(std::span<const TensorView> inputs,
                                                               std::span<const int64_t> symbols) {
+  absl::StatusOr<std::vector<ResultShape>> planned = PlannedShapes(inputs, symbols);
+  if (!dynamic_) return planned;
+  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
+                         RunDynamic(inputs, {}, symbols, /*share=*/true));
+  std::vector<ResultShape> shapes;
+  for (const Tensor& t : made) shapes.push_back({t.dtype(), {t.shape().begin(), t.shape().end()}});
+  return shapes;
+}
+
+absl::StatusOr<std::vector<ResultShape>> Runner::PlannedShapes(std::span<const TensorView> inputs,
+                                                               std::span<const int64_t> symbols) {
   Prepared* ready = nullptr;
   if (!dynamic_) {
     TENON_ASSIGN_OR_RETURN(ready, Find(inputs, symbols));
   }
+  if (ready == nullptr) return absl::FailedPreconditionError("shapes depend on values");
   std::vector<ResultShape> shapes;
-  if (ready == nullptr) {
-    TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
-                           RunDynamic(inputs, {}, symbols, /*share=*/true));
-    for (const Tensor& t : made)
-      shapes.push_back({t.dtype(), {t.shape().begin(), t.shape().end()}});
-    return shapes;
-  }
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const std::span<const int64_t> shape = ready->output(i).shape;
     shapes.push_back({program_.outputs[i].dtype, {shape.begin(), shape.end()}});

@@ -37,6 +37,9 @@ class Runner {
   absl::Status RunBound(IoBinding& binding);
   absl::StatusOr<std::vector<ResultShape>> OutputShapes(std::span<const kernels::TensorView> inputs,
                                                         std::span<const int64_t> symbols);
+  // The same without data, but of deciding inputs. FailedPrecondition if shapes depend on values.
+  absl::StatusOr<std::vector<ResultShape>> PlannedShapes(
+      std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols);
 
  private:
   struct ClassPlan {
@@ -44,6 +47,7 @@ class Runner {
     std::shared_ptr<const MemoryPlan> plan;
   };
 
+  absl::Status ReadDecisions(std::span<const kernels::TensorView> inputs);
   absl::StatusOr<Prepared*> Find(std::span<const kernels::TensorView> inputs,
                                  std::span<const int64_t> symbols);
   absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk,
@@ -73,6 +77,7 @@ class Runner {
   kernels::DeviceContext& device_;
   SessionState& state_;
   ControlRunner control_;
+  std::vector<int64_t> decisions_;                 // values of the deciding inputs of this run
   bool dynamic_ = false;                           // some shape depends on values other than shapes
   std::list<std::unique_ptr<Prepared>> prepared_;  // most recently used first
   std::map<std::vector<int64_t>, ClassPlan> plans_;  // by the bounds of the symbols

@@ -32,6 +32,16 @@ absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
     value.shape.assign(inputs[i].shape.begin(), inputs[i].shape.end());
     if (with_data) value.data = inputs[i].data;
   }
+  if (!with_data) {
+    for (int input : program_.deciding_inputs) {
+      WalkedValue& value = values_[program_.input_values[input]];
+      const auto bytes = static_cast<size_t>(inputs[input].bytes());
+      TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> copy, AllocateAligned(bytes));
+      std::memcpy(copy.get(), inputs[input].data, bytes);
+      value.data = copy.get();
+      value.owner = std::move(copy);
+    }
+  }
   for (size_t i = 0; i < values_.size(); ++i) {
     const Tensor& constant = program_.values[i].constant;
     if (!constant) continue;
@@ -185,25 +195,44 @@ absl::Status Walk::Step(size_t index, bool run_all) {
   return RunKernel(instruction, attrs_[index]);
 }
 
-// Without running it the shapes of its results are known only if their types say all.
+// Without running it the shapes of its results are known only if their types say all, or the
+// condition is known.
+absl::Status Walk::FindShapesOfControl(size_t index) {
+  const Instruction& instruction = program_.instructions[index];
+  const bool chosen = instruction.kind == Instruction::Kind::kIf &&
+                      values_[instruction.operands[0]].data != nullptr;
+  for (int number : instruction.results) {
+    const Type type = program_.values[number].type;
+    for (DimExpr dim : type.dims()) {
+      const std::optional<int64_t> extent = dim.Evaluate(bindings_.lookup());
+      if (!extent && chosen) return FindShapesOfBranch(index);
+      if (!extent) {
+        return program_.Error(instruction, absl::FailedPreconditionError(fmt::format(
+                                               "the extent '{}' has no value", dim.text())));
+      }
+      values_[number].shape.push_back(*extent);
+    }
+    const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype(), values_[number].shape);
+    if (!bytes.ok()) return program_.Error(instruction, bytes.status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Walk::FindShapesOfBranch(size_t index) {
+  const Instruction& instruction = program_.instructions[index];
+  std::vector<TensorView> operands;
+  for (int number : instruction.operands) operands.push_back(view(number));
+  TENON_ASSIGN_OR_RETURN(const std::vector<ResultShape> shapes,
+                         control_.BranchShapes(index, operands, bindings_));
+  for (size_t r = 0; r < instruction.results.size(); ++r) {
+    TENON_RETURN_IF_ERROR(SetShape(instruction, r, shapes[r].dtype, shapes[r].shape));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Walk::RunControl(size_t index, bool run_all) {
   const Instruction& instruction = program_.instructions[index];
-  if (!run_all) {
-    for (int number : instruction.results) {
-      const Type type = program_.values[number].type;
-      for (DimExpr dim : type.dims()) {
-        const std::optional<int64_t> extent = dim.Evaluate(bindings_.lookup());
-        if (!extent) {
-          return program_.Error(instruction, absl::FailedPreconditionError(fmt::format(
-                                                 "the extent '{}' has no value", dim.text())));
-        }
-        values_[number].shape.push_back(*extent);
-      }
-      const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype(), values_[number].shape);
-      if (!bytes.ok()) return program_.Error(instruction, bytes.status());
-    }
-    return absl::OkStatus();
-  }
+  if (!run_all) return FindShapesOfControl(index);
   std::vector<Tensor> operands;
   for (int number : instruction.operands) {
     const TensorView at = view(number);

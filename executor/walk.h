@@ -84,6 +84,8 @@ class Walk {
   absl::Status TakeResults(size_t index, const EarlierWalk& earlier);
   bool IsSameValue(int value, const EarlierWalk& earlier) const;
   absl::Status RunControl(size_t index, bool run_all);
+  absl::Status FindShapesOfControl(size_t index);
+  absl::Status FindShapesOfBranch(size_t index);
   absl::Status SetShape(const Instruction& instruction, size_t result, DType dtype,
                         std::span<const int64_t> shape);
   absl::Status FindShapes(const Instruction& instruction, std::span<const Attribute> slots);

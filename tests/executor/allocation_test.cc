@@ -1,99 +1,15 @@
-// A run in the steady state allocates nothing, neither by operator new nor by malloc. Allocations
-// inside oneDNN and OpenMP are counted apart.
+// A run in the steady state allocates nothing, neither by operator new nor by malloc.
 // Not under sanitizers, which own both.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#include <dlfcn.h>
+#include "tests/executor/counting_allocator.h"
+
+#ifdef TENON_COUNTS_ALLOCATIONS
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <cstring>
-#include <new>
 #include <optional>
 
 #include "executor/io_binding.h"
 #include "tests/executor/run_util.h"
-
-extern "C" {  // glibc's own
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t n, size_t size);
-void* __libc_realloc(void* p, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-}
-
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<int> ours{0}, vendor{0};
-
-void Count(const void* caller) {
-  if (!counting.load(std::memory_order_relaxed)) return;
-  Dl_info info;
-  const bool in_vendor = dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
-                         (std::strstr(info.dli_fname, "libdnnl") != nullptr ||
-                          std::strstr(info.dli_fname, "libgomp") != nullptr);
-  ++(in_vendor ? vendor : ours);
-}
-
-void* New(size_t size, size_t alignment, const void* caller) {
-  Count(caller);
-  void* memory = alignment <= alignof(std::max_align_t) ? __libc_malloc(size == 0 ? 1 : size)
-                                                        : __libc_memalign(alignment, size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-extern "C" {
-[[gnu::noinline]] void* malloc(size_t size) {
-  Count(__builtin_return_address(0));
-  return __libc_malloc(size);
-}
-[[gnu::noinline]] void* calloc(size_t n, size_t size) {
-  Count(__builtin_return_address(0));
-  return __libc_calloc(n, size);
-}
-[[gnu::noinline]] void* realloc(void* p, size_t size) {
-  Count(__builtin_return_address(0));
-  return __libc_realloc(p, size);
-}
-[[gnu::noinline]] void* aligned_alloc(size_t alignment, size_t size) {
-  Count(__builtin_return_address(0));
-  return __libc_memalign(alignment, size);
-}
-[[gnu::noinline]] int posix_memalign(void** out, size_t alignment, size_t size) {
-  Count(__builtin_return_address(0));
-  *out = __libc_memalign(alignment, size);
-  return *out == nullptr ? 12 : 0;  // ENOMEM
-}
-}
-[[gnu::noinline]] void* operator new(size_t size) {
-  return New(size, 0, __builtin_return_address(0));
-}
-[[gnu::noinline]] void* operator new[](size_t size) {
-  return New(size, 0, __builtin_return_address(0));
-}
-[[gnu::noinline]] void* operator new(size_t size, std::align_val_t alignment) {
-  return New(size, static_cast<size_t>(alignment), __builtin_return_address(0));
-}
-[[gnu::noinline]] void* operator new[](size_t size, std::align_val_t alignment) {
-  return New(size, static_cast<size_t>(alignment), __builtin_return_address(0));
-}
-[[gnu::noinline]] void* operator new(size_t size, std::align_val_t alignment,
-                                     const std::nothrow_t&) noexcept {
-  return New(size, static_cast<size_t>(alignment), __builtin_return_address(0));
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
 
 namespace tenon {
 namespace {
@@ -135,13 +51,12 @@ class Allocation : public ::testing::TestWithParam<bool> {
     absl::Status status;
     for (int i = 0; i < 2 && status.ok(); ++i) status = run();
     ASSERT_TRUE(status.ok()) << status;
-    ours = vendor = 0;
-    counting = true;
+    allocations::Count count;
     for (int i = 0; i < 10 && status.ok(); ++i) status = run();
-    counting = false;
+    count.Stop();
     ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(ours, 0) << "allocations in 10 runs";
-    RecordProperty("vendor_allocations_per_run", vendor / 10);
+    EXPECT_EQ(count.ours(), 0) << "allocations in 10 runs";
+    RecordProperty("vendor_allocations_per_run", count.vendors() / 10);
   }
 
   std::optional<Program> program_;
@@ -185,9 +100,10 @@ TEST_P(Allocation, BoundWithChangingShapes) {
   ExpectNone([&] {
     for (const Tensor& input : inputs) {
       // A tensor owns its list of extents: to bind another is to allocate it.
-      const bool counted = counting.exchange(false);
-      if (absl::Status status = binding.BindInput(0, input); !status.ok()) return status;
-      counting = counted;
+      {
+        allocations::Pause pause;
+        if (absl::Status status = binding.BindInput(0, input); !status.ok()) return status;
+      }
       if (absl::Status status = session.Run(binding); !status.ok()) return status;
     }
     return absl::OkStatus();
@@ -218,11 +134,12 @@ TEST_P(Allocation, CarriedAndGrowing) {
   ASSERT_TRUE(binding.Carry(2, 2).ok());
   const Tensor empty = Ramp({1, 2, 0, 8});
   ExpectNone([&] {
-    const bool counted = counting.exchange(false);
-    for (size_t i : {1, 2}) {
-      if (absl::Status status = binding.BindInput(i, empty); !status.ok()) return status;
+    {
+      allocations::Pause pause;
+      for (size_t i : {1, 2}) {
+        if (absl::Status status = binding.BindInput(i, empty); !status.ok()) return status;
+      }
     }
-    counting = counted;
     for (int step = 0; step < 10; ++step) {
       if (absl::Status status = session.Run(binding); !status.ok()) return status;
     }
@@ -232,14 +149,13 @@ TEST_P(Allocation, CarriedAndGrowing) {
 }
 
 TEST_P(Allocation, TheCounterCounts) {
-  ours = 0;
-  counting = true;
+  allocations::Count count;
   delete new int(GetParam() ? 1 : 0);
   std::vector<int> v(100);
   void* volatile raw = std::malloc(10);
   std::free(raw);
-  counting = false;
-  EXPECT_GE(ours, 2);
+  count.Stop();
+  EXPECT_GE(count.ours(), 2);
   EXPECT_EQ(v.size(), 100u);
 }
 
@@ -249,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Allocation, ::testing::Bool(),
 }  // namespace
 }  // namespace tenon
 
-#endif  // sanitizers
+#endif  // TENON_COUNTS_ALLOCATIONS

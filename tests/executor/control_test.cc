@@ -10,11 +10,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// x [N, 2] and a weight; one branch multiplies with it, the other passes x on twice.
-std::string Branches() {
-  return Function("%c: tensor<i1>, %x: tensor<?x2xf32, [\"N\", \"\"]>",
-                  "(tensor<i1>, tensor<?x2xf32, [\"N\", \"\"]>) -> tensor<?x2xf32, [\"M\", \"\"]>",
-                  R"ir(
+// x [N, 2] and a weight; one branch multiplies with it, the other passes x on twice. `condition`
+// computes %c of inputs of the given types.
+std::string Branches(const std::string& inputs = "%c: tensor<i1>",
+                     const std::string& types = "tensor<i1>", const std::string& condition = "") {
+  return Function(
+      inputs + ", %x: tensor<?x2xf32, [\"N\", \"\"]>",
+      "(" + types + ", tensor<?x2xf32, [\"N\", \"\"]>) -> tensor<?x2xf32, [\"M\", \"\"]>",
+      condition + R"ir(
   %w = core.constant() <{value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}> : () -> tensor<2x2xf32>
   %r = ctl.if(%c) ({
     %0 = ten.matmul(%x, %w) : (tensor<?x2xf32, ["N", ""]>, tensor<2x2xf32>) -> tensor<?x2xf32, ["N", ""]>
@@ -47,10 +50,54 @@ TEST(Control, BranchesOfDifferentShapes) {
       EXPECT_THAT(ValuesOf<float>((*out)[0]), ElementsAre(1, 2, 1, 2));
       EXPECT_THAT((*out)[0].shape(), ElementsAre(2, 2));
     }
-    // The shape of the result is known after the run only; each branch was prepared once.
-    EXPECT_EQ(session.stats().dynamic_runs, 4);
-    EXPECT_EQ(session.stats().shapes_prepared, 2);
+    // The function and the branch were prepared once for each value of the condition.
+    EXPECT_EQ(session.stats().dynamic_runs, 0);
+    EXPECT_EQ(session.stats().shapes_prepared, 4);
   }
+}
+
+TEST(Control, ShapesFollowTheConditionBeforeTheRun) {
+  absl::StatusOr<Program> program = CompileText(
+      Branches("%f: tensor<1xi64>", "tensor<1xi64>",
+               "  %n = ten.reshape(%f) <{shape = #core.dims<>}> : (tensor<1xi64>) -> tensor<i64>\n"
+               "  %c = ten.cast(%n) <{to = i1}> : (tensor<i64>) -> tensor<i1>\n"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  const Tensor x = Floats({1, 2}, {1, 2});
+  for (const int64_t flag : {0, 7, 0}) {
+    const Tensor condition = Ints({1}, {flag});
+    std::vector<kernels::TensorView> inputs = {condition.view(), x.view()};
+    inputs[1].data = nullptr;  // that of the condition is enough
+    absl::StatusOr<std::vector<ResultShape>> shapes = session.OutputShapes(inputs);
+    ASSERT_TRUE(shapes.ok()) << shapes.status();
+    EXPECT_THAT((*shapes)[0].shape, ElementsAre(flag == 0 ? 2 : 1, 2));
+    inputs[0].data = nullptr;
+    EXPECT_THAT(session.OutputShapes(inputs).status().message(),
+                HasSubstr("input 'arg0' has no data"));
+  }
+  EXPECT_EQ(session.stats().dynamic_runs, 0);
+  const auto wrong = session.Run(std::vector<Tensor>{Ints({2}, {1, 1}), x});
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
+  auto out = session.Run(std::vector<Tensor>{Ints({1}, {0}), x});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_THAT(ValuesOf<float>((*out)[0]), ElementsAre(1, 2, 1, 2));
+}
+
+// The shape of the result is known after the run only; each branch is prepared once.
+TEST(Control, ConditionsOfSeveralInputs) {
+  absl::StatusOr<Program> program =
+      CompileText(Branches("%a: tensor<i1>, %b: tensor<i1>", "tensor<i1>, tensor<i1>",
+                           "  %c = ten.and(%a, %b) : (tensor<i1>, tensor<i1>) -> tensor<i1>\n"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  const Tensor x = Floats({1, 2}, {1, 2});
+  for (const bool b : {true, false, true, false}) {
+    auto out = session.Run(std::vector<Tensor>{Bool(true), Bool(b), x});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_THAT((*out)[0].shape(), ElementsAre(b ? 1 : 2, 2));
+  }
+  EXPECT_EQ(session.stats().dynamic_runs, 4);
+  EXPECT_EQ(session.stats().shapes_prepared, 2);
 }
 
 // A result that a branch passes on is the caller's alone.

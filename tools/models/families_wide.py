@@ -279,7 +279,8 @@ FAMILIES = {
     "mpnet_base": wide("mpnet", **FOUR),
     "minilm_sentence": wide("bert", model=Pooled, outputs=(), hidden_size=384, num_attention_heads=12,
                             intermediate_size=1536, num_hidden_layers=6),
-    "longformer_base": wide("longformer", attention_window=[128] * 4, seq=512, **FOUR),
+    "longformer_base": wide("longformer", attention_window=[128] * 4, seq=512, max_position_embeddings=4098,
+                            onnx_export=True, axes={}, **FOUR),  # which unfolds what has a fixed size only
     "big_bird_full": wide("big_bird", attention_type="original_full", **FOUR),
     "xlnet_base": wide("xlnet", d_model=768, n_head=12, d_inner=3072, n_layer=4, arguments=dict(use_mems=False)),
     "convbert_base": wide("convbert", **FOUR),
