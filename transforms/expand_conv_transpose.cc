@@ -6,10 +6,11 @@
 // as needed for each axis.
 //
 // Those stay that a CPU kernel computes phase by phase, without zeros and interleaving: of floats,
-// in one group, over one or two axes, with filters enough for its vectors; but not with steps of 1
-// and windows of 3 x 3, which Winograd's method computes as convolutions. The option `all` expands
-// them too.
+// in one group, over one or two axes, with filters that fill its vectors well; but not with steps
+// of 1 and windows of 3 x 3, which Winograd's method computes as convolutions. The option `all`
+// expands them too.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "ir/core/block.h"
@@ -61,8 +62,8 @@ class Expansion {
   bool HasKernel() const {
     const Type x = x_type(), w = op_.operand(1).type();
     return x.is_tensor() && w.is_tensor() && x.dtype() == DType::kF32 && x.rank() <= 4 &&
-           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLeastFilters &&
-           !FitsWinograd();
+           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLanes &&
+           !FitsWinograd() && !FillsPoorly();
   }
 
   // Null where extents of filters or of the result are not known, the result is empty, or windows
@@ -93,8 +94,8 @@ class Expansion {
   }
 
  private:
-  // Fewer fill less of a vector for each phase than all phases together do.
-  static constexpr int64_t kLeastFilters = 16;
+  // Filters of a vector, on the machines with the longest ones.
+  static constexpr int64_t kLanes = 16;
 
   Type x_type() const { return op_.operand(0).type(); }
   // Is it, without zeros or interleaving, a convolution that Winograd's method computes? Images of
@@ -107,6 +108,62 @@ class Expansion {
            std::ranges::all_of(attrs_.strides, is_one) &&
            std::ranges::all_of(attrs_.dilations, is_one) &&
            !x_type().dim(AxisOf(0)).is_constant(1) && !x_type().dim(AxisOf(1)).is_constant(1);
+  }
+  // Do the kernel's phases, each with vectors of its own, take more multiplications than one
+  // convolution, and moving its results?
+  bool FillsPoorly() const {
+    const Value w = op_.operand(1);
+    if (!w.type().is_static()) return false;
+    // Multiplications in the time that an element is moved in: once, or, where results are cut,
+    // twice and in pieces.
+    constexpr double kMoving = 8, kCutting = 30;
+    const int64_t filters = w.type().dim(1).constant();
+    const auto padded = [](int64_t n) { return static_cast<double>(CeilDiv(n, kLanes) * kLanes); };
+    double kernel = 1, taps = 1, steps = 1;  // for each pixel and channel
+    bool is_cut = false;
+    for (size_t i = 0; i < attrs_.strides.size(); ++i) {
+      if (x_type().dim(AxisOf(i)).is_constant(1)) return false;
+      const bool is_last = i + 1 == attrs_.strides.size();
+      const int64_t window = w.type().dim(static_cast<int64_t>(i) + 2).constant();
+      is_cut |= window % attrs_.strides[i] != 0 || attrs_.output_padding[i] != 0 ||
+                attrs_.pads[i] != 0 || attrs_.pads[attrs_.strides.size() + i] != 0;
+      taps *= static_cast<double>(CeilDiv(window, attrs_.strides[i]));
+      steps *= static_cast<double>(attrs_.strides[i]);
+      double sums = 0;
+      for (const Phases& phases : PhasesOf(i, window)) {
+        const double width =
+            is_last ? padded(phases.count * filters) : static_cast<double>(phases.count);
+        sums += width * static_cast<double>(phases.reads.size());
+      }
+      kernel *= sums;
+    }
+    const double moved = steps * static_cast<double>(filters);
+    const double convolution =
+        padded(static_cast<int64_t>(moved)) * taps +
+        (is_cut ? kCutting : kMoving) * moved / static_cast<double>(w.type().dim(0).constant());
+    return convolution < kernel;
+  }
+  // Neighbouring phases of an axis that read the same pixels, which the kernel computes together.
+  struct Phases {
+    std::vector<int64_t> reads;
+    int64_t count;
+  };
+  std::vector<Phases> PhasesOf(size_t axis, int64_t window) const {
+    std::vector<Phases> all;
+    const int64_t step = attrs_.strides[axis];
+    for (int64_t phase = 0; phase < step; ++phase) {
+      std::vector<int64_t> reads;
+      for (int64_t element = 0; element < window; ++element) {
+        const int64_t from = phase + attrs_.pads[axis] - element * attrs_.dilations[axis];
+        if (from % step == 0) reads.push_back(from / step);
+      }
+      if (!all.empty() && all.back().reads == reads) {
+        ++all.back().count;
+      } else {
+        all.push_back({std::move(reads), 1});
+      }
+    }
+    return all;
   }
   DimExpr Number(int64_t n) const { return DimExpr::Constant(op_.context(), n); }
   // Of spatial axis i of an image.
