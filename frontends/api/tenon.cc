@@ -18,6 +18,7 @@
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
+#include "ir/dialect/fused_ops.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "pass/pass_manager.h"
 
@@ -83,6 +84,12 @@ std::vector<std::string> RulesAndPasses(const Model& model) {
     if (pass.explains) names.push_back(pass.name);
   }
   return names;
+}
+
+bool HasCompressedLinear(const Model& model) {
+  bool found = false;
+  model.module()->Walk([&](Operation* op) { found |= Isa<fused::CompressedLinearOp>(op); });
+  return found;
 }
 
 // What the CPU has of what is wished for; says so where that is less.
@@ -178,10 +185,16 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each));
-  const Precision precision = AvailablePrecision(model, options.precision);
+  Precision precision = AvailablePrecision(model, options.precision);
   if (precision != Precision::kFp32) {
     TENON_RETURN_IF_ERROR(
         RunPipeline(model, PrecisionPipeline(precision), context, options.verify_each));
+    if (!HasCompressedLinear(model)) {
+      EmitWarning(model.context(), model.module()->location(),
+                  fmt::format("{} changes nothing: no linear layer of f32 has constant weights",
+                              Name(precision)));
+      precision = Precision::kFp32;
+    }
   }
   if (report != nullptr) report->precision = precision;
   if (options.explain_rule.empty()) return absl::OkStatus();

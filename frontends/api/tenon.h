@@ -87,7 +87,7 @@ absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& n
                                     const LoadOptions& options = {});
 
 // How numbers of linear layers are kept and multiplied; everything else is computed as the model
-// says.
+// says. A warning where a program has no such layer.
 enum class Precision : uint8_t {
   kFp32,  // as the model says
   kBf16,  // weights and inputs rounded to bf16, where the CPU multiplies it; otherwise a warning

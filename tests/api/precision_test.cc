@@ -53,13 +53,13 @@ struct Result {
   std::vector<Tensor> outputs;
 };
 
-Result RunWith(Precision precision) {
+Result RunWith(Precision precision, const std::string& text = TwoLayers()) {
   Result result;
   LoadOptions load;
   load.on_diagnostic = [&](const Context&, const Diagnostic& d) {
     if (d.severity == Severity::kWarning) result.warnings.push_back(d.message);
   };
-  absl::StatusOr<Model> model = LoadFromBytes(TwoLayers(), "layers.mlir", load);
+  absl::StatusOr<Model> model = LoadFromBytes(text, "layers.mlir", load);
   EXPECT_TRUE(model.ok()) << model.status();
   std::vector<Tensor> inputs;
   inputs.push_back(Tensor::Make(DType::kF32, std::vector<int64_t>{5, 64}));
@@ -110,6 +110,19 @@ TEST(Precision, Bf16StaysCloseOrSaysThatTheCpuHasNone) {
   EXPECT_THAT(bf16.text, HasSubstr("xbf16>"));
   EXPECT_EQ(bf16.report.precision, Precision::kBf16);
   ExpectClose(bf16, fp32, 0.02);
+}
+
+TEST(Precision, SaysThatNothingChanges) {
+  const std::string text = R"ir(
+func.func() <{function_type = (tensor<5x64xf32>) -> tensor<5x64xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<5x64xf32>):
+  %0 = ten.relu(%x) : (tensor<5x64xf32>) -> tensor<5x64xf32>
+  func.return(%0) : (tensor<5x64xf32>) -> ()
+}) : () -> ()
+)ir";
+  const Result int8 = RunWith(Precision::kInt8, text);
+  EXPECT_EQ(int8.report.precision, Precision::kFp32);
+  EXPECT_THAT(int8.warnings, ::testing::ElementsAre(HasSubstr("int8 changes nothing")));
 }
 
 }  // namespace

@@ -383,7 +383,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   OptimizeReport left;
   TENON_RETURN_IF_ERROR(Optimize(model, optimize, &left));
   if (left.precision != options.precision) {
-    report.notes.push_back(fmt::format("--precision={} is not for this processor: {} instead",
+    report.notes.push_back(fmt::format("--precision={}: the program stays in {}",
                                        Name(options.precision), Name(left.precision)));
   }
   report.cost = CostOf(model.main(), inputs);
