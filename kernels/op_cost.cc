@@ -95,6 +95,7 @@ bool IsProduct(std::string_view op) {
 }
 
 double BytesRead(std::string_view op, Views inputs, Views outputs, size_t i) {
+  if (BytesOf(outputs) == 0) return 0;
   const auto bytes = static_cast<double>(inputs[i].bytes());
   if (std::find(std::begin(kLookups), std::end(kLookups), op) != std::end(kLookups)) {
     return std::min(bytes, BytesOf(outputs));

@@ -26,7 +26,7 @@ OpCost CostOf(std::string_view op, std::span<const TensorView> inputs,
 bool IsProduct(std::string_view op);
 
 // Bytes that it reads of input i, which is present: all, but of tables no more than the results
-// hold, and of experts no more than there are rows.
+// hold, and of experts no more than there are rows. Nothing for results without elements.
 double BytesRead(std::string_view op, std::span<const TensorView> inputs,
                  std::span<const TensorView> outputs, size_t i);
 

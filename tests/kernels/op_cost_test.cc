@@ -70,6 +70,9 @@ TEST(OpCost, CountsElementsAndBytesOfOthers) {
             4.0 * (80 + 8 * 20 + 100) + 8.0 * 20);
   EXPECT_EQ(BytesRead("ten.gather", table, out, 0), 4.0 * 32);
   EXPECT_EQ(BytesRead("ten.add", xy, out, 1), 4.0 * 8);
+  // No rows read no weights.
+  const TensorView none[] = {c.Of({0, 4}), c.Of({4, 5})}, nothing[] = {c.Of({0, 5})};
+  EXPECT_EQ(CostOf("fused.linear", none, nothing, nullptr).bytes, 0);
 }
 
 }  // namespace
