@@ -90,7 +90,8 @@ def write_tensor(path, value, name):
 def export(name, folder, size):
     family, attention, exporter, opset = parse_name(name)
     torch.manual_seed(sum(family.encode()))
-    case = KNOWN[family](attention, size)
+    families_of_size = KNOWN if size == "full" else {**KNOWN, **families.FAMILIES}  # names that both have
+    case = families_of_size[family](attention, size)
     case.model.eval()
     families.randomize(case.model)
     if size == "full":
