@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "executor/io_binding.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {
@@ -81,6 +82,49 @@ TEST(Control, ShapesFollowTheConditionBeforeTheRun) {
   auto out = session.Run(std::vector<Tensor>{Ints({1}, {0}), x});
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_THAT(ValuesOf<float>((*out)[0]), ElementsAre(1, 2, 1, 2));
+}
+
+// A decoder in one piece: with a past it puts a row behind it, without one it begins anew. The
+// value of the condition changes in the caller's tensor.
+TEST(Control, BoundBranchesCarryTheirResults) {
+  absl::StatusOr<Program> program = CompileText(Function(
+      "%c: tensor<1xi1>, %x: tensor<1x2xf32>, %past: tensor<?x2xf32, [\"P\", \"\"]>",
+      "(tensor<1xi1>, tensor<1x2xf32>, tensor<?x2xf32, [\"P\", \"\"]>) -> tensor<?x2xf32, [\"M\", "
+      "\"\"]>",
+      R"ir(
+  %r = ctl.if(%c) ({
+    %0 = ten.concat(%past, %x) <{axis = 0 : i64}> : (tensor<?x2xf32, ["P", ""]>, tensor<1x2xf32>) -> tensor<?x2xf32, ["P + 1", ""]>
+    ctl.yield(%0) : (tensor<?x2xf32, ["P + 1", ""]>) -> ()
+  }, {
+    %0 = ten.neg(%x) : (tensor<1x2xf32>) -> tensor<1x2xf32>
+    ctl.yield(%0) : (tensor<1x2xf32>) -> ()
+  }) : (tensor<1xi1>) -> tensor<?x2xf32, ["M", ""]>
+  func.return(%r) : (tensor<?x2xf32, ["M", ""]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  IoBinding binding(*program);
+  const Tensor condition = MakeTensor<uint8_t>(DType::kBool, {1}, {0});
+  const Tensor x = Floats({1, 2}, {0, 0});
+  ASSERT_TRUE(binding.BindInput(0, condition).ok());
+  ASSERT_TRUE(binding.BindInput(1, x).ok());
+  ASSERT_TRUE(binding.BindInput(2, Tensor::Make(DType::kF32, std::vector<int64_t>{0, 2})).ok());
+  ASSERT_TRUE(binding.Carry(0, 2).ok());
+  std::vector<float> expected;
+  float value = 0;
+  for (const bool with_past : {false, true, true, false, true, true, true, false}) {
+    value += 1;
+    condition.as<uint8_t>()[0] = with_past ? 1 : 0;
+    x.as<float>()[0] = x.as<float>()[1] = value;
+    if (!with_past) expected.clear();
+    expected.insert(expected.end(), 2, with_past ? value : -value);
+    const absl::Status status = session.Run(binding);
+    ASSERT_TRUE(status.ok()) << status;
+    absl::StatusOr<Tensor> result = binding.output(0);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(ValuesOf<float>(*result), expected);
+  }
+  EXPECT_EQ(session.stats().dynamic_runs, 0);
 }
 
 // The shape of the result is known after the run only; each branch is prepared once.
