@@ -280,6 +280,8 @@ DimExpr operator+(DimExpr a, DimExpr b) {
       return DimExpr::Unknown(a.context());
     return DimExpr::Constant(a.context(), sum);
   }
+  if (a.is_constant(0)) return b;
+  if (b.is_constant(0)) return a;
   Sum sum;
   for (DimExpr e : {a, b}) {
     for (const DimTerm& term : ToTerms(e)) {
@@ -289,10 +291,27 @@ DimExpr operator+(DimExpr a, DimExpr b) {
   return FromSum(a.context(), sum);
 }
 
-DimExpr operator-(DimExpr a, DimExpr b) { return a + b * -1; }
+DimExpr operator-(DimExpr a, DimExpr b) {
+  if (a.is_constant() && b.is_constant()) {
+    int64_t difference;
+    if (b.constant() == std::numeric_limits<int64_t>::min() ||
+        __builtin_sub_overflow(a.constant(), b.constant(), &difference))
+      return DimExpr::Unknown(a.context());
+    return DimExpr::Constant(a.context(), difference);
+  }
+  return a + b * -1;
+}
 
 DimExpr operator*(DimExpr a, DimExpr b) {
   if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
+  if (a.is_constant() && b.is_constant()) {
+    int64_t product;
+    if (__builtin_mul_overflow(a.constant(), b.constant(), &product))
+      return DimExpr::Unknown(a.context());
+    return DimExpr::Constant(a.context(), product);
+  }
+  if (a.is_constant(1)) return b;
+  if (b.is_constant(1)) return a;
   const Terms left = ToTerms(a), right = ToTerms(b);
   if (left.size() * right.size() > kMaxTerms) return DimExpr::Unknown(a.context());
   Sum sum;
@@ -404,9 +423,12 @@ DimExpr Broadcast(DimExpr a, DimExpr b) {
 }
 
 DimExpr Product(Context& context, std::span<const DimExpr> dims) {
-  DimExpr product = DimExpr::Constant(context, 1);
-  for (DimExpr d : dims) product = product * d;
-  return product;
+  DimExpr numbers = DimExpr::Constant(context, 1), product = numbers;
+  for (DimExpr d : dims) {
+    DimExpr& part = d.is_constant() ? numbers : product;
+    part = part * d;
+  }
+  return numbers * product;
 }
 
 }  // namespace tenon

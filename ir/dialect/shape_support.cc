@@ -73,6 +73,7 @@ absl::Status CheckAxes(const InferContext& c, std::string_view name, std::span<c
 }
 
 bool ProvablyDifferent(DimExpr a, DimExpr b) {
+  if (a == b) return false;
   if (a.is_constant() && b.is_constant()) return a.constant() != b.constant();
   if (a.is_unknown() || b.is_unknown()) return false;
   const DimExpr difference = a - b;

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <random>
+#include <span>
 
 #include "ir/core/context.h"
 #include "ir/core/dim_expr_rewrite.h"
@@ -44,6 +46,35 @@ TEST_F(DimExprTest, NormalForm) {
   EXPECT_EQ((a + 3) - 3, a);
   EXPECT_EQ(N(2) + N(3), N(5));
   EXPECT_NE(a, b);
+}
+
+TEST_F(DimExprTest, NumbersThatDoNotFitAreUnknown) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE((N(kMost) + N(1)).is_unknown());
+  EXPECT_TRUE((N(kLeast) - N(1)).is_unknown());
+  EXPECT_TRUE((N(kMost) - N(-1)).is_unknown());
+  EXPECT_TRUE((N(0) - N(kLeast)).is_unknown());
+  EXPECT_TRUE((N(kLeast) - N(kLeast)).is_unknown());
+  EXPECT_TRUE((N(kLeast) * N(-1)).is_unknown());
+  EXPECT_EQ(N(kLeast) - N(0), N(kLeast));
+  EXPECT_EQ(N(kMost) * N(0), N(0));
+  EXPECT_EQ(N(kMost) - N(kMost), N(0));
+}
+
+TEST_F(DimExprTest, NothingAddedOrTakenOnceIsTheSame) {
+  const DimExpr unknown = DimExpr::Unknown(context_);
+  for (const DimExpr e : {N(7), S("a"), S("a") * 2 + S("b") - 1, P("a floordiv 2"), unknown}) {
+    EXPECT_EQ(e + 0, e);
+    EXPECT_EQ(N(0) + e, e);
+    EXPECT_EQ(e - 0, e);
+    EXPECT_EQ(e * 1, e);
+    EXPECT_EQ(N(1) * e, e);
+  }
+  const std::array<DimExpr, 4> dims = {N(2), S("a"), N(3), S("b") + 1};
+  EXPECT_EQ(Product(context_, dims), S("a") * S("b") * 6 + S("a") * 6);
+  EXPECT_EQ(Product(context_, std::span(dims).first(0)), N(1));
+  EXPECT_TRUE(Product(context_, std::array{N(2), unknown}).is_unknown());
 }
 
 TEST_F(DimExprTest, ProofsBoundMinMaxAndDivision) {
