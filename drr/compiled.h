@@ -3,13 +3,12 @@
 #define TENON_DRR_COMPILED_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "drr/rule.h"
+#include "drr/rule_list.h"
 #include "ir/core/context.h"
 
 namespace tenon::drr {
@@ -97,23 +96,29 @@ struct CompiledRule {
 // Checks one rule and compiles it. The error names the rule and its place.
 absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 
-// A set of rules that work together in one phase. Immutable; shared by threads.
+// A set of rules that work together in one phase, for one Context. Shared by threads.
 class CompiledRules {
  public:
+  CompiledRules() = default;  // none
   // Checks every rule by itself, and the rules against each other: repeated names, rules that can
   // never be reached because another one matches first, rules that undo each other. The rules are
   // copied.
   static absl::StatusOr<CompiledRules> Create(std::vector<Rule> rules, Context& context);
+  // Of rules that Create has accepted, as a test says of those of `patterns`: each is compiled when
+  // it is asked for. REQUIRES: `context` lives as long as rules are asked for.
+  static CompiledRules OnDemand(std::shared_ptr<const RuleList> rules, Context& context);
 
-  const std::vector<CompiledRule>& rules() const { return compiled_; }
-  // Rules that may be rooted at an op, best first; empty if none.
-  const std::vector<uint16_t>& RulesAt(OpId op) const;
+  const RuleList& list() const { return *list_; }
+  // A rule of the list by its number. The error of OnDemand's rules: the Context lacks an
+  // operation.
+  absl::StatusOr<const CompiledRule*> Get(uint16_t rule) const;
 
  private:
-  std::unique_ptr<const std::vector<Rule>> source_;
-  std::vector<CompiledRule> compiled_;
-  absl::flat_hash_map<OpId, std::vector<uint16_t>> by_anchor_;
-  std::vector<uint16_t> empty_;
+  struct Entry;
+  struct Entries;
+
+  std::shared_ptr<const RuleList> list_;
+  std::shared_ptr<Entries> entries_;
 };
 
 }  // namespace tenon::drr

@@ -55,6 +55,7 @@ class Driver : public RewriteListener {
   absl::StatusOr<DriverResult> Run();
 
   void Created(Operation* op) override {
+    rules_.list().Note(op->id(), ops_);
     if (context_.rule_log != nullptr) created_.push_back(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
@@ -72,9 +73,9 @@ class Driver : public RewriteListener {
   void PushDefinition(Value value) {
     if (Operation* op = value.defining_op()) worklist_.Push(op);
   }
-  bool Visit(Operation* op);
+  absl::StatusOr<bool> Visit(Operation* op);
   bool Fold(Operation* op);
-  bool TryRules(Operation* op);
+  absl::StatusOr<bool> TryRules(Operation* op);
   bool Allowed(std::string_view rule, const Operation& op) const {
     return !context_.allow_rewrite || context_.allow_rewrite(rule, op);
   }
@@ -87,6 +88,7 @@ class Driver : public RewriteListener {
   const DriverOptions& options_;
   Matcher matcher_;
   Worklist worklist_;
+  NeededOps ops_;                    // of the rules' needs: what was there at some time
   std::vector<Operation*> created_;  // by the rule that is being applied; for the log
   DriverResult result_;
   std::map<std::string, int64_t, std::less<>>
@@ -125,6 +127,7 @@ bool Driver::Fold(Operation* op) {
     Operation* made =
         Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
     op->block()->Insert(made, op);
+    rules_.list().Note(made->id(), ops_);
     values.push_back(made->result());
   }
   for (unsigned i = 0; i < op->num_results(); ++i) Replaced(op->result(i), values[i]);
@@ -147,12 +150,15 @@ std::vector<std::string> Driver::MatchedNodes() const {
   return nodes;
 }
 
-bool Driver::TryRules(Operation* op) {
-  for (uint16_t index : rules_.RulesAt(op->id())) {
-    const CompiledRule& rule = rules_.rules()[index];
-    if (!matcher_.Match(rule, op) || !Allowed(rule.rule->name(), *op)) continue;
+absl::StatusOr<bool> Driver::TryRules(Operation* op) {
+  const RuleList& list = rules_.list();
+  for (uint16_t index : list.RulesAt(op->id())) {
+    if (!list.MayMatch(index, ops_)) continue;
+    TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules_.Get(index));
+    const std::string& name = rule->rule->name();
+    if (!matcher_.Match(*rule, op) || !Allowed(name, *op)) continue;
     RuleHit hit;
-    if (context_.rule_log != nullptr) hit = {rule.rule->name(), MatchedNodes(), {}};
+    if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
     std::string reason = Apply(matcher_, context_.target, *this);
     if (!reason.empty()) continue;
@@ -161,16 +167,16 @@ bool Driver::TryRules(Operation* op) {
       context_.rule_log->hits.push_back(std::move(hit));
     }
     ++result_.rewrites;
-    if (context_.rule_counts != nullptr) ++(*context_.rule_counts)[rule.rule->name()];
+    if (context_.rule_counts != nullptr) ++(*context_.rule_counts)[name];
     if (context_.statistics != nullptr) context_.statistics->Add("rewrites");
     --fuel_;
-    if (fuel_ < allowance_ / 2) ++recent_[rule.rule->name()];
+    if (fuel_ < allowance_ / 2) ++recent_[name];
     return true;
   }
   return false;
 }
 
-bool Driver::Visit(Operation* op) {
+absl::StatusOr<bool> Driver::Visit(Operation* op) {
   if (op == top_) return false;
   if (options_.remove_dead && IsDead(*op)) {
     Erasing(op);
@@ -201,7 +207,10 @@ absl::Status Driver::CycleError() const {
 
 absl::StatusOr<DriverResult> Driver::Run() {
   int64_t ops = 0;
-  top_->Walk([&](Operation*) { ++ops; });
+  top_->Walk([&](Operation* op) {
+    ++ops;
+    rules_.list().Note(op->id(), ops_);
+  });
   allowance_ = fuel_ = options_.rewrites_per_op * ops + 256;
   // A rewrite can open matches far from where it happened, so sweeps go on until one changes
   // nothing.
@@ -209,7 +218,8 @@ absl::StatusOr<DriverResult> Driver::Run() {
     changed = false;
     top_->Walk([&](Operation* op) { worklist_.Push(op); });
     while (Operation* op = worklist_.Pop()) {
-      if (!Visit(op)) continue;
+      TENON_ASSIGN_OR_RETURN(const bool visited, Visit(op));
+      if (!visited) continue;
       changed = result_.changed = true;
       if (fuel_ <= 0) return CycleError();
     }

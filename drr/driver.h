@@ -29,9 +29,10 @@ struct DriverResult {
 absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
                                         PassContext& context, const DriverOptions& options = {});
 
-// Writes to `log` where the rules that it asks for nearly match below `top`, best first.
-void FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
-                RuleLog& log);
+// Writes to `log` where the rules that it asks for nearly match below `top`, best first. The error:
+// that of CompiledRules::Get.
+absl::Status FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
+                        RuleLog& log);
 
 }  // namespace tenon::drr
 

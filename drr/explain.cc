@@ -260,18 +260,21 @@ class Explainer {
 
 }  // namespace
 
-void FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
-                RuleLog& log) {
-  for (const CompiledRule& rule : rules.rules()) {
-    const std::string& name = rule.rule->name();
+absl::Status FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
+                        RuleLog& log) {
+  const std::vector<Rule>& list = rules.list().rules();
+  for (uint16_t i = 0, end = static_cast<uint16_t>(list.size()); i < end; ++i) {
+    const std::string& name = list[i].name();
     if (std::find(log.tried.begin(), log.tried.end(), name) == log.tried.end())
       log.tried.push_back(name);
-    log.places[name] = rule.rule->place();
+    log.places[name] = list[i].place();
     if (!log.wanted || !log.wanted(name)) continue;
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
-    misses = Explainer(rule, top, target, log).Run();
+    TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));
+    misses = Explainer(*rule, top, target, log).Run();
     for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }
+  return absl::OkStatus();
 }
 
 }  // namespace tenon::drr

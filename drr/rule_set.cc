@@ -1,6 +1,7 @@
 // Rules against each other: names, order, shadowing, pairs that undo each other.
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "drr/compiled.h"
@@ -126,35 +127,55 @@ absl::Status CheckPair(const CompiledRule& first, const CompiledRule& second) {
 
 }  // namespace
 
-absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context) {
+struct CompiledRules::Entry {
+  std::once_flag once;
+  absl::Status status;
+  CompiledRule rule;
+};
+
+struct CompiledRules::Entries {
+  Entries(Context& of, size_t count) : context(of), by_number(count) {}
+  Context& context;
+  std::vector<Entry> by_number;
+};
+
+CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Context& context) {
   CompiledRules set;
-  std::stable_sort(rules.begin(), rules.end(),
-                   [](const Rule& a, const Rule& b) { return a.benefit() > b.benefit(); });
-  set.source_ = std::make_unique<const std::vector<Rule>>(std::move(rules));
+  set.entries_ = std::make_shared<Entries>(context, rules->rules().size());
+  set.list_ = std::move(rules);
+  return set;
+}
+
+absl::StatusOr<const CompiledRule*> CompiledRules::Get(uint16_t rule) const {
+  Entry& entry = entries_->by_number[rule];
+  std::call_once(entry.once, [&] {
+    absl::StatusOr<CompiledRule> compiled = CompileRule(list_->rules()[rule], entries_->context);
+    entry.status = compiled.status();
+    if (compiled.ok()) entry.rule = *std::move(compiled);
+  });
+  if (!entry.status.ok()) return entry.status;
+  return &entry.rule;
+}
+
+absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context) {
+  CompiledRules set = OnDemand(std::make_shared<const RuleList>(std::move(rules)), context);
   std::map<std::string, const Rule*> names;
-  for (const Rule& rule : *set.source_) {
+  const auto count = static_cast<uint16_t>(set.list().rules().size());
+  std::vector<const CompiledRule*> compiled;
+  for (uint16_t i = 0; i < count; ++i) {
+    const Rule& rule = set.list().rules()[i];
     auto [it, inserted] = names.emplace(rule.name(), &rule);
     if (!inserted) {
       return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}",
                                                     rule.place(), rule.name(),
                                                     it->second->place()));
     }
-    auto compiled = CompileRule(rule, context);
-    if (!compiled.ok()) return compiled.status();
-    set.compiled_.push_back(*std::move(compiled));
+    TENON_ASSIGN_OR_RETURN(compiled.emplace_back(), set.Get(i));
   }
-  for (uint16_t i = 0, end = static_cast<uint16_t>(set.compiled_.size()); i < end; ++i) {
-    for (OpId anchor : set.compiled_[i].anchors) set.by_anchor_[anchor].push_back(i);
-    for (uint16_t j = 0; j < i; ++j) {
-      TENON_RETURN_IF_ERROR(CheckPair(set.compiled_[j], set.compiled_[i]));
-    }
+  for (uint16_t i = 0; i < count; ++i) {
+    for (uint16_t j = 0; j < i; ++j) TENON_RETURN_IF_ERROR(CheckPair(*compiled[j], *compiled[i]));
   }
   return set;
-}
-
-const std::vector<uint16_t>& CompiledRules::RulesAt(OpId op) const {
-  auto it = by_anchor_.find(op);
-  return it == by_anchor_.end() ? empty_ : it->second;
 }
 
 }  // namespace tenon::drr

@@ -11,6 +11,7 @@
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"
 #include "pass/rule_log.h"
+#include "patterns/shared_rules.h"
 
 namespace tenon {
 namespace {
@@ -88,17 +89,14 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
   return rules;
 }
 
-absl::StatusOr<std::shared_ptr<const drr::CompiledRules>> RuleCache::Find(
-    const pattern::Family& family, Context& context) {
+const drr::CompiledRules& RuleCache::Find(const pattern::Family& family, Context& context) {
   if (!context_.IsOf(context)) rules_.clear();
   context_ = ContextIdentity(context);
-  std::shared_ptr<const drr::CompiledRules>& rules = rules_[&family];
-  if (rules == nullptr) {
-    TENON_ASSIGN_OR_RETURN(drr::CompiledRules compiled,
-                           drr::CompiledRules::Create(pattern::RulesOf(family), context));
-    rules = std::make_shared<const drr::CompiledRules>(std::move(compiled));
-  }
-  return rules;
+  const auto it = rules_.find(&family);
+  if (it != rules_.end()) return it->second;
+  return rules_
+      .emplace(&family, drr::CompiledRules::OnDemand(pattern::SharedRulesOf(family), context))
+      .first->second;
 }
 
 absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& files,
@@ -107,18 +105,16 @@ absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& fil
   compiled_.clear();
   compiled_for_ = {};
   if (!first_.empty()) {
-    TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules, drr::CompiledRules::Create(first_, ir));
-    compiled_.push_back(std::make_shared<const drr::CompiledRules>(std::move(rules)));
+    TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(), drr::CompiledRules::Create(first_, ir));
   }
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> read, ReadRules(file, ir));
-    TENON_ASSIGN_OR_RETURN(drr::CompiledRules rules,
+    TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(),
                            drr::CompiledRules::Create(std::move(read), ir));
-    compiled_.push_back(std::make_shared<const drr::CompiledRules>(std::move(rules)));
   }
   if (context.rule_cache == nullptr) context.rule_cache = std::make_shared<RuleCache>();
   for (const pattern::Family* family : families_) {
-    TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(), context.rule_cache->Find(*family, ir));
+    compiled_.push_back(context.rule_cache->Find(*family, ir));
   }
   compiled_for_ = ContextIdentity(ir);
   compiled_files_ = files;
@@ -132,13 +128,12 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
   if (absl::Status status = Compile(op->context(), files, context); !status.ok())
     return EmitError(op->context(), Location(), std::string(status.message()));
   PassResult result;
-  for (const std::shared_ptr<const drr::CompiledRules>& compiled : compiled_) {
-    const drr::CompiledRules& rules = *compiled;
+  for (const drr::CompiledRules& rules : compiled_) {
     RuleLog before;
     if (context.rule_log != nullptr) {
       before.wanted = context.rule_log->wanted;
       before.nodes = context.rule_log->nodes;
-      drr::FindMisses(rules, op, context.target, before);
+      TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, before));
       before.hits.clear();
     }
     const size_t hits = context.rule_log != nullptr ? context.rule_log->hits.size() : 0;
@@ -147,7 +142,7 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
     TENON_ASSIGN_OR_RETURN(drr::DriverResult applied, drr::ApplyRules(rules, op, context));
     result.changed |= applied.changed;
     if (context.rule_log != nullptr) {
-      drr::FindMisses(rules, op, context.target, *context.rule_log);
+      TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, *context.rule_log));
       AddTaken(before, hits, *context.rule_log);
       AddEarlier(earlier, op, *context.rule_log);
     }
@@ -157,8 +152,8 @@ absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
 
 absl::Status RulePhase::FindMisses(Operation* op, PassContext& context) {
   TENON_RETURN_IF_ERROR(Compile(op->context(), context.rule_files, context));
-  for (const std::shared_ptr<const drr::CompiledRules>& rules : compiled_)
-    drr::FindMisses(*rules, op, context.target, *context.rule_log);
+  for (const drr::CompiledRules& rules : compiled_)
+    TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, *context.rule_log));
   return absl::OkStatus();
 }
 

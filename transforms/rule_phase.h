@@ -21,16 +21,16 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
 // Families of rules as compiled for the Context that was asked for last.
 class RuleCache {
  public:
-  absl::StatusOr<std::shared_ptr<const drr::CompiledRules>> Find(const pattern::Family& family,
-                                                                 Context& context);
+  const drr::CompiledRules& Find(const pattern::Family& family, Context& context);
 
  private:
   ContextIdentity context_;
-  std::map<const pattern::Family*, std::shared_ptr<const drr::CompiledRules>> rules_;
+  std::map<const pattern::Family*, drr::CompiledRules> rules_;
 };
 
-// One run to a fixed point for each family, in order. Rules are compiled on first use for the
-// Context of the IR, families once for all passes of a run.
+// One run to a fixed point for each family, in order. Rules of files are compiled, and what is
+// wrong in them found, before the first; those of families as a program needs them, once for all
+// passes of a run.
 class RulePhase {
  public:
   // `with_rule_files`: the rules of PassContext::rule_files come first.
@@ -52,7 +52,7 @@ class RulePhase {
   std::vector<const pattern::Family*> families_;
   bool with_rule_files_;
   std::vector<std::string> files_;
-  std::vector<std::shared_ptr<const drr::CompiledRules>> compiled_;
+  std::vector<drr::CompiledRules> compiled_;
   ContextIdentity compiled_for_;
   std::vector<std::string> compiled_files_;
 };

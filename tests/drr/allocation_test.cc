@@ -64,8 +64,8 @@ TEST(MatcherTest, FailingMatchesAllocateNothing) {
     int failures = 0;
     (*module)->Walk([&](Operation* op) {
       for (const CompiledRules& rules : all) {
-        for (uint16_t index : rules.RulesAt(op->id()))
-          failures += matcher.Match(rules.rules()[index], op) ? 0 : 1;
+        for (uint16_t index : rules.list().RulesAt(op->id()))
+          failures += matcher.Match(**rules.Get(index), op) ? 0 : 1;
       }
     });
     return failures;

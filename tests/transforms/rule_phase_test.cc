@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <new>
+#include <string>
 
 #include "ir/core/context_identity.h"
 #include "ir/core/parser.h"
@@ -64,6 +66,26 @@ TEST(RulePhase, APassManagerServesOneContextAfterTheOther) {
     PassContext services;
     EXPECT_TRUE(FusesTo("nn.silu", context, manager, services));
   });
+}
+
+// Before anything matches, and where nothing does.
+TEST(RulePhase, AWrongRuleOfAFileIsRefusedBeforeItIsNeeded) {
+  const std::string file = ::testing::TempDir() + "wrong_rule.drr";
+  std::ofstream(file) << "rule wrong {\n  match   nn.gelu(ten.exp(x))\n  replace nn.gelu(y)\n}\n";
+  PassRegistry registry;
+  EXPECT_TRUE(RegisterTransformPasses(registry).ok());
+  Context context;
+  RegisterAllDialects(context);
+  PassManager manager(registry);
+  ASSERT_TRUE(manager.AddPipeline("fuse").ok());
+  PassContext services;
+  services.rule_files = {file};
+  absl::StatusOr<OwnedOp> module = ParseModule(context, kSilu);
+  ASSERT_TRUE(module.ok()) << module.status();
+  const absl::Status status = manager.Run(module->get(), services).status();
+  EXPECT_NE(status.message().find("y"), std::string::npos) << status;
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(Print(**module).find("ten.sigmoid"), std::string::npos);
 }
 
 TEST(ContextIdentity, TellsContextsAtOneAddressApart) {

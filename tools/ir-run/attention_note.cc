@@ -10,7 +10,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
-#include "patterns/families.h"
+#include "patterns/shared_rules.h"
 
 namespace tenon::ir_run {
 namespace {
@@ -56,9 +56,12 @@ class WhyNot {
   explicit WhyNot(Context& context) : matcher_(context) {
     const pattern::Family* family = pattern::FindFamily("attention");
     if (family == nullptr) return;
-    absl::StatusOr<drr::CompiledRules> rules =
-        drr::CompiledRules::Create(pattern::RulesOf(*family), context);
-    if (rules.ok()) rules_.push_back(*std::move(rules));
+    compiled_ = drr::CompiledRules::OnDemand(pattern::SharedRulesOf(*family), context);
+    const size_t count = compiled_.list().rules().size();
+    for (size_t i = 0; i < count; ++i) {
+      const auto rule = compiled_.Get(static_cast<uint16_t>(i));
+      if (rule.ok() && MatchesSoftmax(**rule)) rules_.push_back(*rule);
+    }
   }
 
   // Of the attempts that got farthest: the rule, and what stopped it.
@@ -67,24 +70,21 @@ class WhyNot {
     CollectUsers(softmax, kSteps, anchors);
     std::string best;
     double farthest = -1;
-    for (const drr::CompiledRules& rules : rules_) {
-      for (const drr::CompiledRule& rule : rules.rules()) {
-        if (!MatchesSoftmax(rule)) continue;
-        for (Operation* anchor : anchors) {
-          if (std::find(rule.anchors.begin(), rule.anchors.end(), anchor->id()) ==
-              rule.anchors.end()) {
-            continue;
-          }
-          drr::NearMiss miss;
-          if (matcher_.Match(rule, anchor, &miss)) {
-            return fmt::format("rule {} matches, but was not applied", rule.rule->name());
-          }
-          const double part = static_cast<double>(miss.matched_ops) / std::max(rule.num_ops, 1);
-          if (miss.stopped_at == nullptr || part <= farthest) continue;
-          farthest = part;
-          best = fmt::format("rule {} matched {} of {} ops; stopped at {}: {}", rule.rule->name(),
-                             miss.matched_ops, rule.num_ops, NodeOf(*miss.stopped_at), miss.reason);
+    for (const drr::CompiledRule* rule : rules_) {
+      for (Operation* anchor : anchors) {
+        if (std::find(rule->anchors.begin(), rule->anchors.end(), anchor->id()) ==
+            rule->anchors.end()) {
+          continue;
         }
+        drr::NearMiss miss;
+        if (matcher_.Match(*rule, anchor, &miss)) {
+          return fmt::format("rule {} matches, but was not applied", rule->rule->name());
+        }
+        const double part = static_cast<double>(miss.matched_ops) / std::max(rule->num_ops, 1);
+        if (miss.stopped_at == nullptr || part <= farthest) continue;
+        farthest = part;
+        best = fmt::format("rule {} matched {} of {} ops; stopped at {}: {}", rule->rule->name(),
+                           miss.matched_ops, rule->num_ops, NodeOf(*miss.stopped_at), miss.reason);
       }
     }
     return best.empty() ? "no attention rule begins here" : best;
@@ -98,7 +98,8 @@ class WhyNot {
   }
 
   drr::Matcher matcher_;
-  std::vector<drr::CompiledRules> rules_;  // one, or none if they do not compile
+  drr::CompiledRules compiled_;
+  std::vector<const drr::CompiledRule*> rules_;
 };
 
 }  // namespace
