@@ -10,7 +10,6 @@
 // of 1 and windows of 3 x 3, which Winograd's method computes as convolutions. The option `all`
 // expands them too.
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "ir/core/block.h"
@@ -20,6 +19,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/conv_transpose_choice.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -43,28 +43,11 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class Expansion {
  public:
-  explicit Expansion(Operation& op) : op_(op), builder_(OpBuilder::Before(&op)) {
-    if (auto plain = DynCast<nn::ConvTransposeOp>(&op)) {
-      const nn::ConvTransposeOp::Attrs attrs = plain.attrs();
-      attrs_.strides = attrs.strides;
-      attrs_.pads = attrs.pads;
-      attrs_.dilations = attrs.dilations;
-      attrs_.output_padding = attrs.output_padding;
-      attrs_.group = attrs.group;
-      attrs_.layout = attrs.layout;
-    } else {
-      attrs_ = fused::ConvTransposeOp(&op).attrs();
-    }
-    channels_last_ = attrs_.layout == "nhwc";
-  }
-
-  // Is it better left to a kernel of its own?
-  bool HasKernel() const {
-    const Type x = x_type(), w = op_.operand(1).type();
-    return x.is_tensor() && w.is_tensor() && x.dtype() == DType::kF32 && x.rank() <= 4 &&
-           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLanes &&
-           !FitsWinograd() && !FillsPoorly();
-  }
+  explicit Expansion(Operation& op)
+      : op_(op),
+        attrs_(ConvTransposeAttrsOf(op)),
+        builder_(OpBuilder::Before(&op)),
+        channels_last_(attrs_.layout == "nhwc") {}
 
   // Null where extents of filters or of the result are not known, the result is empty, or windows
   // have both steps and gaps between their elements.
@@ -94,77 +77,7 @@ class Expansion {
   }
 
  private:
-  // Filters of a vector, on the machines with the longest ones.
-  static constexpr int64_t kLanes = 16;
-
   Type x_type() const { return op_.operand(0).type(); }
-  // Is it, without zeros or interleaving, a convolution that Winograd's method computes? Images of
-  // one pixel in an axis meet so much padding that phases are faster.
-  bool FitsWinograd() const {
-    const Value w = op_.operand(1);
-    const auto is_one = [](int64_t n) { return n == 1; };
-    return w.type().rank() == 4 && w.type().dim(2).is_constant(3) &&
-           w.type().dim(3).is_constant(3) && DefinedBy<core::ConstantOp>(w) &&
-           std::ranges::all_of(attrs_.strides, is_one) &&
-           std::ranges::all_of(attrs_.dilations, is_one) &&
-           !x_type().dim(AxisOf(0)).is_constant(1) && !x_type().dim(AxisOf(1)).is_constant(1);
-  }
-  // Do the kernel's phases, each with vectors of its own, take more multiplications than one
-  // convolution, and moving its results?
-  bool FillsPoorly() const {
-    const Value w = op_.operand(1);
-    if (!w.type().is_static()) return false;
-    // Multiplications in the time that an element is moved in: once, or, where results are cut,
-    // twice and in pieces.
-    constexpr double kMoving = 8, kCutting = 30;
-    const int64_t filters = w.type().dim(1).constant();
-    const auto padded = [](int64_t n) { return static_cast<double>(CeilDiv(n, kLanes) * kLanes); };
-    double kernel = 1, taps = 1, steps = 1;  // for each pixel and channel
-    bool is_cut = false;
-    for (size_t i = 0; i < attrs_.strides.size(); ++i) {
-      if (x_type().dim(AxisOf(i)).is_constant(1)) return false;
-      const bool is_last = i + 1 == attrs_.strides.size();
-      const int64_t window = w.type().dim(static_cast<int64_t>(i) + 2).constant();
-      is_cut |= window % attrs_.strides[i] != 0 || attrs_.output_padding[i] != 0 ||
-                attrs_.pads[i] != 0 || attrs_.pads[attrs_.strides.size() + i] != 0;
-      taps *= static_cast<double>(CeilDiv(window, attrs_.strides[i]));
-      steps *= static_cast<double>(attrs_.strides[i]);
-      double sums = 0;
-      for (const Phases& phases : PhasesOf(i, window)) {
-        const double width =
-            is_last ? padded(phases.count * filters) : static_cast<double>(phases.count);
-        sums += width * static_cast<double>(phases.reads.size());
-      }
-      kernel *= sums;
-    }
-    const double moved = steps * static_cast<double>(filters);
-    const double convolution =
-        padded(static_cast<int64_t>(moved)) * taps +
-        (is_cut ? kCutting : kMoving) * moved / static_cast<double>(w.type().dim(0).constant());
-    return convolution < kernel;
-  }
-  // Neighbouring phases of an axis that read the same pixels, which the kernel computes together.
-  struct Phases {
-    std::vector<int64_t> reads;
-    int64_t count;
-  };
-  std::vector<Phases> PhasesOf(size_t axis, int64_t window) const {
-    std::vector<Phases> all;
-    const int64_t step = attrs_.strides[axis];
-    for (int64_t phase = 0; phase < step; ++phase) {
-      std::vector<int64_t> reads;
-      for (int64_t element = 0; element < window; ++element) {
-        const int64_t from = phase + attrs_.pads[axis] - element * attrs_.dilations[axis];
-        if (from % step == 0) reads.push_back(from / step);
-      }
-      if (!all.empty() && all.back().reads == reads) {
-        ++all.back().count;
-      } else {
-        all.push_back({std::move(reads), 1});
-      }
-    }
-    return all;
-  }
   DimExpr Number(int64_t n) const { return DimExpr::Constant(op_.context(), n); }
   // Of spatial axis i of an image.
   int64_t AxisOf(size_t i) const { return static_cast<int64_t>(i) + (channels_last_ ? 1 : 2); }
@@ -355,7 +268,7 @@ class Expansion {
   OpBuilder builder_;
   std::vector<Axis> axes_;
   int64_t group_ = 1, per_group_ = 0, filters_ = 0;  // channels and filters of a group
-  bool interleaves_ = false, channels_last_ = false;
+  bool interleaves_ = false, channels_last_;
 };
 
 class ExpandConvTranspose : public Pass {
@@ -371,8 +284,8 @@ class ExpandConvTranspose : public Pass {
     });
     int64_t expanded = 0;
     for (Operation* conv : found) {
+      if (!all_ && HasConvTransposeKernel(*conv)) continue;
       Expansion expansion(*conv);
-      if (!all_ && expansion.HasKernel()) continue;
       TENON_ASSIGN_OR_RETURN(const Value value, expansion.Make());
       if (!value) continue;
       if (value.type() != conv->result().type()) {

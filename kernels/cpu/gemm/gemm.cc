@@ -1,14 +1,11 @@
 #include "kernels/cpu/gemm/gemm.h"
 
 #include <algorithm>
-#include <cstring>
-#include <string>
-#include <vector>
 
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/ceil_div.h"
+#include "kernels/cpu/gemm/row_tiles.h"
 #include "kernels/cpu/gemm/tile.h"
-#include "kernels/cpu/isa.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -35,24 +32,11 @@ int64_t MaxDepth(int64_t panel) {
   return std::clamp(SecondLevel(4) / panel, kLeastMaxDepth, kMaxDepth);
 }
 
-const GemmKernels& ChooseKernels() {
-#if defined(__x86_64__)
-  if (ActiveIsa() >= Isa::kAvx512) return GemmKernelsAvx512();
-  if (ActiveIsa() >= Isa::kAvx2) return GemmKernelsAvx2();
-#endif
-  return GemmKernelsPortable();
-}
-
-const GemmKernels& Kernels() {
-  static const GemmKernels& kernels = ChooseKernels();
-  return kernels;
-}
-
 const GemmKernels& KernelsOf(const GemmArgs& g) {
 #if defined(__x86_64__)
   if (g.bf16) return GemmKernelsAvx512Bf16();
 #endif
-  return Kernels();
+  return ActiveGemmKernels();
 }
 
 // Panels that one tile of so many rows covers: few rows take several panels, or there would be too
@@ -66,32 +50,6 @@ int64_t PanelsOfTile(const GemmKernels& kernels, int64_t rows) {
 bool IsStream(const GemmKernels& kernels, const GemmArgs& g, int64_t rows) {
   return kernels.stream[rows] != nullptr && g.b_row == 0 && !g.a_packed &&
          g.k * g.n <= SecondLevel(7);
-}
-
-int64_t CacheWays() { return ActiveCaches().first_ways; }
-
-// Rows a multiple of 4 KiB apart fall into the same set.
-bool RowsCollide(int64_t a_row) {
-  constexpr int64_t kPage = 4096 / sizeof(float);
-  return a_row % kPage == 0;
-}
-
-// The rows of a product, in tiles of nearly equal height.
-struct RowTiles {
-  RowTiles(int64_t rows, int64_t most) : m(rows), count(CeilDiv(rows, most)) {}
-
-  int64_t Begin(int64_t tile) const { return m * tile / std::max<int64_t>(1, count); }
-  int64_t highest() const { return count == 0 ? 0 : CeilDiv(m, count); }
-
-  int64_t m, count;
-};
-
-RowTiles TilesOfPackedA(int64_t m) { return {m, Kernels().max_rows}; }
-
-RowTiles TilesOf(const GemmArgs& g) {
-  int64_t most = Kernels().max_rows;
-  if (!g.a_packed && RowsCollide(g.a_row)) most = std::min(most, CacheWays());
-  return {g.m, most};
 }
 
 // What the steps of a tile fetch into the second-level cache: so many floats for each panel, by so
@@ -238,8 +196,8 @@ Units Divide(const GemmArgs& g, int threads) {
 
 }  // namespace
 
-int64_t GemmPanel() { return Kernels().panel; }
-int64_t GemmPanels(int64_t n) { return CeilDiv(n, Kernels().panel); }
+int64_t GemmPanel() { return ActiveGemmKernels().panel; }
+int64_t GemmPanels(int64_t n) { return CeilDiv(n, ActiveGemmKernels().panel); }
 int64_t GemmTiles(const GemmArgs& args) { return TilesOf(args).count; }
 
 GemmArgs ColumnsOf(const GemmArgs& args, int64_t first, int64_t count) {
@@ -254,141 +212,8 @@ GemmArgs ColumnsOf(const GemmArgs& args, int64_t first, int64_t count) {
 
 void FinishRows(const Activation& activation, Finish rows) {
   rows.alpha = activation.alpha, rows.beta = activation.beta;
-  Kernels().finish[static_cast<int>(activation.kind)](rows);
+  ActiveGemmKernels().finish[static_cast<int>(activation.kind)](rows);
 }
-
-// ---- Packing ------------------------------------------------------------------------------------
-
-std::string PackedLayoutOfB(int64_t k, int64_t n) {
-  return "gemm.f32." + std::to_string(Kernels().panel) + "x" + std::to_string(k) + "x" +
-         std::to_string(n);
-}
-
-size_t PackedBytesOfB(int64_t k, int64_t n) {
-  return static_cast<size_t>(GemmPanels(n) * Kernels().panel * k) * sizeof(float);
-}
-
-namespace {
-
-// Rows [top, bottom) of panels [begin, end).
-void PackPanels(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin,
-                int64_t end, int64_t top, int64_t bottom) {
-  const GemmKernels& kernels = Kernels();
-  const int64_t panel = kernels.panel, rows = bottom - top;
-  const bool aligned = reinterpret_cast<uintptr_t>(b.data) % alignof(float) == 0;
-  std::vector<float> columns;  // of a panel, where they are not aligned
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t cols = std::min(panel, n - i * panel);
-    float* out = packed + i * panel * k + top * panel;
-    const float* in = b.data + i * panel * b.col + top * b.row;
-    if (b.col == 1) {
-      for (int64_t p = 0; p < rows; ++p, out += panel) {
-        std::memcpy(out, in + p * b.row, static_cast<size_t>(cols) * sizeof(float));
-        std::fill(out + cols, out + panel, 0.0f);
-      }
-    } else if (b.row == 1) {
-      if (aligned) {
-        kernels.pack_columns(in, b.col, rows, cols, out);
-        continue;
-      }
-      columns.resize(static_cast<size_t>(panel * rows));
-      for (int64_t j = 0; j < cols; ++j) {
-        std::memcpy(columns.data() + j * rows, in + j * b.col,
-                    static_cast<size_t>(rows) * sizeof(float));
-      }
-      kernels.pack_columns(columns.data(), rows, rows, cols, out);
-    } else {
-      for (int64_t p = 0; p < rows; ++p, out += panel) {
-        for (int64_t j = 0; j < cols; ++j) {
-          std::memcpy(out + j, in + p * b.row + j * b.col, sizeof(float));
-        }
-        std::fill(out + cols, out + panel, 0.0f);
-      }
-    }
-  }
-}
-
-// Panels, of so many rows, that are worth a thread of their own.
-int64_t PackingGrain(int64_t rows) {
-  return std::max<int64_t>(1, 65536 / std::max<int64_t>(1, rows * GemmPanel()));
-}
-
-}  // namespace
-
-void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, int64_t begin, int64_t end) {
-  PackPanels(b, k, n, packed, begin, end, 0, k);
-}
-
-void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel) {
-  parallel(GemmPanels(n), PackingGrain(k),
-           [&](int64_t begin, int64_t end) { PackB(b, k, n, packed, begin, end); });
-}
-
-void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel,
-           const std::function<void(int64_t first, int64_t last)>& read) {
-  constexpr int64_t kPartFloats = int64_t{1} << 20;
-  const int64_t panels = GemmPanels(n), panel = GemmPanel();
-  if (b.col == 1) {
-    const int64_t parts = std::clamp<int64_t>(k * n / kPartFloats, 1, k);
-    for (int64_t i = 0; i < parts; ++i) {
-      const int64_t top = k * i / parts, bottom = k * (i + 1) / parts;
-      parallel(panels, PackingGrain(bottom - top), [&](int64_t begin, int64_t end) {
-        PackPanels(b, k, n, packed, begin, end, top, bottom);
-      });
-      read(top * n, bottom * n);
-    }
-    return;
-  }
-  const int64_t parts = std::clamp<int64_t>(k * n / kPartFloats, 1, panels);
-  for (int64_t i = 0; i < parts; ++i) {
-    const int64_t first = panels * i / parts, last = panels * (i + 1) / parts;
-    parallel(last - first, PackingGrain(k), [&](int64_t begin, int64_t end) {
-      PackPanels(b, k, n, packed, first + begin, first + end, 0, k);
-    });
-    read(first * panel * k, std::min(n, last * panel) * k);
-  }
-}
-
-bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {
-  // Lower tiles are the better way while they are not much lower.
-  const int64_t most = Kernels().max_rows;
-  return RowsCollide(a_row) && 4 * CacheWays() < 3 * most && m > CacheWays() && n > 4 * GemmPanel();
-}
-
-size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) * sizeof(float); }
-
-namespace {
-
-void PackTilesOfA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, int64_t begin,
-                  int64_t end) {
-  const RowTiles tiles = TilesOfPackedA(m);
-  for (int64_t t = begin; t < end; ++t) {
-    const int64_t row = tiles.Begin(t), rows = tiles.Begin(t + 1) - row;
-    const float* in = a.data + row * a.row;
-    float* out = packed + row * k;
-    if (a.col == 1) {
-      Kernels().pack_rows(in, a.row, rows, k, out);
-      continue;
-    }
-    for (int64_t p = 0; p < k; ++p) {
-      for (int64_t i = 0; i < rows; ++i) out[p * rows + i] = in[i * a.row + p * a.col];
-    }
-  }
-}
-
-}  // namespace
-
-void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed) {
-  PackTilesOfA(a, m, k, packed, 0, TilesOfPackedA(m).count);
-}
-
-void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor& parallel) {
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, k * 14));
-  parallel(TilesOfPackedA(m).count, grain,
-           [&](int64_t begin, int64_t end) { PackTilesOfA(a, m, k, packed, begin, end); });
-}
-
-// ---- Products -----------------------------------------------------------------------------------
 
 void GemmBlock(const GemmArgs& args, int64_t tile_begin, int64_t tile_end, int64_t panel_begin,
                int64_t panel_end) {

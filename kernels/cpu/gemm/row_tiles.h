@@ -1,0 +1,36 @@
+// How matrix products cut their rows into tiles: what packing and multiplying have in common.
+#ifndef TENON_KERNELS_CPU_GEMM_ROW_TILES_H_
+#define TENON_KERNELS_CPU_GEMM_ROW_TILES_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/ceil_div.h"
+#include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/gemm/tile.h"
+
+namespace tenon::kernels::cpu {
+
+// For the active instruction set, of floats.
+const GemmKernels& ActiveGemmKernels();
+
+// The rows of a product, in tiles of nearly equal height.
+struct RowTiles {
+  RowTiles(int64_t rows, int64_t most) : m(rows), count(CeilDiv(rows, most)) {}
+
+  int64_t Begin(int64_t tile) const { return m * tile / std::max<int64_t>(1, count); }
+  int64_t highest() const { return count == 0 ? 0 : CeilDiv(m, count); }
+
+  int64_t m, count;
+};
+
+RowTiles TilesOfPackedA(int64_t m);
+// Lower ones where the rows of a fall into the same set of the first-level cache.
+RowTiles TilesOf(const GemmArgs& args);
+
+// Do rows so many floats apart fall into the same set of the first-level cache?
+bool RowsCollide(int64_t a_row);
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_GEMM_ROW_TILES_H_
