@@ -1,6 +1,6 @@
-// Products with weights in fewer bits, which are widened where they are read: as many bytes come
-// from memory as the weights have. Sums in f32.
-#include "kernels/gpu/product_tile.h"
+// Products of few rows with weights in fewer bits, which are widened where they are read: as many
+// bytes come from memory as the weights have. Sums in f32. For more rows, weights as f32.
+#include "kernels/gpu/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {
@@ -8,18 +8,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 
-// x as it is multiplied.
-__device__ inline float Operand(const CompressedParams& p, int64_t row, int64_t k) {
-  const float v = As<float>(p.x)[row * p.k + k];
-  return p.scale == nullptr ? Widen(Narrow<BF16>(v)) : v;
-}
-__device__ inline float Weight(const CompressedParams& p, int64_t k, int64_t column) {
-  const int64_t at = p.transpose_w ? column * p.k + k : k * p.n + column;
-  if (p.scale == nullptr) return Widen(As<BF16>(p.w)[at]);
-  int64_t group = k;
-  DivMod(group, p.group);
-  return static_cast<float>(As<int8_t>(p.w)[at]) * p.scale[group * p.n + column];
-}
 __device__ inline void Store(const CompressedParams& p, int64_t row, int64_t column, float v) {
   const int64_t at = row * p.n + column;
   if (p.bias != nullptr) v += p.bias[column];
@@ -28,36 +16,9 @@ __device__ inline void Store(const CompressedParams& p, int64_t row, int64_t col
   p.out[at] = v;
 }
 
-constexpr int kSize = ProductTile::kSize, kDepth = ProductTile::kDepth;
-static_assert(ProductTile::kThreads == kThreads);
-
-__global__ void __launch_bounds__(kThreads) Tiled(TENON_GRID_CONSTANT CompressedParams p) {
-  __shared__ ProductTile tile;
-  const int64_t tiles = TilesOf(p.rows, p.n), columns = (p.n + kSize - 1) / kSize;
-  for (int64_t task = blockIdx.x; task < tiles; task += gridDim.x) {
-    int64_t i0 = task;
-    const int64_t j0 = DivMod(i0, columns) * kSize;
-    i0 *= kSize;
-    ProductTile::Sums sums = {};
-    for (int64_t k0 = 0; k0 < p.k; k0 += kDepth) {
-      __syncthreads();  // the parts before are no longer read
-      for (int at = static_cast<int>(threadIdx.x); at < ProductTile::kElements; at += kThreads) {
-        const int d = at % kDepth, i = at / kDepth;
-        tile.a[d][i] = i0 + i < p.rows && k0 + d < p.k ? Operand(p, i0 + i, k0 + d) : 0.0f;
-        const int e = p.transpose_w ? at % kDepth : at / kSize;
-        const int j = p.transpose_w ? at / kDepth : at % kSize;
-        tile.b[e][j] = j0 + j < p.n && k0 + e < p.k ? Weight(p, k0 + e, j0 + j) : 0.0f;
-      }
-      __syncthreads();
-      tile.AddTo(sums);
-    }
-    ProductTile::ForEach(sums, p.rows - i0, p.n - j0,
-                         [&](int i, int j, float sum) { Store(p, i0 + i, j0 + j, sum); });
-  }
-}
-
-// A few rows: the weights are read once, four neighbours at a time, and many loads are under way at
-// once, for nothing else takes time here.
+// Weights are read four neighbours at a time, and many loads are under way at once, for nothing
+// else takes time here. A task has the weights of some columns, and kThinRows rows; the tasks of
+// the same columns lie side by side, so that what one reads is still near for the others.
 constexpr int kThinRows = 4;
 constexpr int kFour = 4;
 
@@ -119,8 +80,13 @@ __global__ void __launch_bounds__(kThinWarps<kRows>* kWarp, 1)
   const int own = lane * kFour % kColumns;
   const int64_t stretch = (p.k + kAll - 1) / kAll;
   const int64_t end = p.k < (warp + 1) * stretch ? p.k : (warp + 1) * stretch;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kColumns; first < p.n;
-       first += static_cast<int64_t>(gridDim.x) * kColumns) {
+  const int64_t row_groups = (p.rows + kRows - 1) / kRows;
+  const int64_t tasks = (p.n + kColumns - 1) / kColumns * row_groups;
+  for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
+    int64_t first = task;
+    const int64_t first_row = DivMod(first, row_groups) * kRows, rows = p.rows - first_row;
+    first *= kColumns;
+    const float* const x_rows = As<float>(p.x) + first_row * p.k;
     const int64_t column = first + own, count = p.n - column;
     const W* w = As<W>(p.w) + column;
     float sums[kRows][kFour] = {};
@@ -136,8 +102,8 @@ __global__ void __launch_bounds__(kThinWarps<kRows>* kWarp, 1)
         LoadFour<W, kVector>(w + k * p.n, count, weights);
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-          if (kRows > 1 && r >= p.rows) continue;
-          const float x = Rounded<W>(As<float>(p.x)[r * p.k + k]);
+          if (kRows > 1 && r >= rows) continue;
+          const float x = Rounded<W>(x_rows[r * p.k + k]);
 #pragma unroll
           for (int c = 0; c < kFour; ++c) part[r][c] += weights[c] * x;
         }
@@ -162,10 +128,10 @@ __global__ void __launch_bounds__(kThinWarps<kRows>* kWarp, 1)
       }
     }
     __syncthreads();
-    if (warp < kRows && warp < p.rows && first + lane < p.n) {
+    if (warp < kRows && warp < rows && first + lane < p.n) {
       float sum = 0;
       for (int part = 0; part < kAll; ++part) sum += parts[part][warp][lane];
-      Store(p, warp, first + lane, sum);
+      Store(p, first_row + warp, first + lane, sum);
     }
     __syncthreads();
   }
@@ -173,10 +139,14 @@ __global__ void __launch_bounds__(kThinWarps<kRows>* kWarp, 1)
 
 // Columns of w lie apart: a warp has one.
 template <typename W, bool kVector, int kRows>
-__global__ void __launch_bounds__(kThreads) ThinAlong(TENON_GRID_CONSTANT CompressedParams p) {
+__global__ void __launch_bounds__(kThreads, 4) ThinAlong(TENON_GRID_CONSTANT CompressedParams p) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  for (int64_t column = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
-       column < p.n; column += static_cast<int64_t>(gridDim.x) * kWarps) {
+  const int64_t row_groups = (p.rows + kRows - 1) / kRows;
+  for (int64_t task = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
+       task < p.n * row_groups; task += static_cast<int64_t>(gridDim.x) * kWarps) {
+    int64_t column = task;
+    const int64_t first_row = DivMod(column, row_groups) * kRows, rows = p.rows - first_row;
+    const float* const x_rows = As<float>(p.x) + first_row * p.k;
     const W* w = As<W>(p.w) + column * p.k;
     float sums[kRows] = {};
     [[maybe_unused]] constexpr int kAtOnce = !kVector ? 1 : kRows == 1 ? 4 : 2;
@@ -195,8 +165,8 @@ __global__ void __launch_bounds__(kThreads) ThinAlong(TENON_GRID_CONSTANT Compre
       }
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
-        if (kRows > 1 && r >= p.rows) continue;
-        const float* x = As<float>(p.x) + r * p.k + k;
+        if (kRows > 1 && r >= rows) continue;
+        const float* x = x_rows + r * p.k + k;
         FourFloats values = {};
         if constexpr (kVector) {
           values = *As<FourFloats>(x);
@@ -213,17 +183,20 @@ __global__ void __launch_bounds__(kThreads) ThinAlong(TENON_GRID_CONSTANT Compre
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const float sum = WarpSum(sums[r]);
-      if (lane == 0 && r < p.rows) Store(p, r, column, sum);
+      if (lane == 0 && r < rows) Store(p, first_row + r, column, sum);
     }
   }
 }
 
 template <typename W, bool kVector, int kRows>
 void LaunchThin(StreamHandle stream, const CompressedParams& p) {
+  const int64_t row_groups = (p.rows + kRows - 1) / kRows;
   if (p.transpose_w) {
-    TENON_LAUNCH((ThinAlong<W, kVector, kRows>), BlocksFor(p.n, kWarps), kThreads, 0, stream, p);
+    TENON_LAUNCH((ThinAlong<W, kVector, kRows>), BlocksFor(p.n * row_groups, kWarps), kThreads, 0,
+                 stream, p);
   } else {
-    TENON_LAUNCH((ThinAcross<W, kVector, kRows>), BlocksFor(p.n, kColumns),
+    TENON_LAUNCH((ThinAcross<W, kVector, kRows>),
+                 BlocksFor((p.n + kColumns - 1) / kColumns * row_groups, 1),
                  kThinWarps<kRows> * kWarp, 0, stream, p);
   }
 }
@@ -231,12 +204,9 @@ void LaunchThin(StreamHandle stream, const CompressedParams& p) {
 // Can four neighbours be read at once?
 template <typename W>
 bool InVectors(const CompressedParams& p) {
-  const auto aligned = [](const void* at, size_t bytes) {
-    return reinterpret_cast<uintptr_t>(at) % bytes == 0;
-  };
-  if (!aligned(p.w, kFour * sizeof(W))) return false;
+  if (!IsAligned(p.w, kFour * sizeof(W))) return false;
   if (!p.transpose_w) return p.n % kFour == 0;
-  return p.k % kFour == 0 && aligned(p.x, sizeof(FourFloats)) &&
+  return p.k % kFour == 0 && IsAligned(p.x, sizeof(FourFloats)) &&
          (sizeof(W) > 1 || p.group % kFour == 0 || p.group >= p.k);
 }
 
@@ -250,15 +220,61 @@ void LaunchThin(StreamHandle stream, const CompressedParams& p) {
   }
 }
 
+// Weights in the order in which they lie, as many to a thread as one load fetches.
+template <bool kVector>
+__global__ void __launch_bounds__(kThreads) WidenWeights(TENON_GRID_CONSTANT WidenParams p) {
+  constexpr int kEach = kVector ? kFour : 1;
+  const int64_t count = p.columns * p.k;
+  for (int64_t i = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kEach; i < count;
+       i += static_cast<int64_t>(gridDim.x) * kThreads * kEach) {
+    // Row and column of w; in a vector, of its first.
+    int64_t outer = i;
+    const int64_t inner = DivMod(outer, p.transpose_w ? p.k : p.columns);
+    int64_t group = p.transpose_w ? inner : outer;
+    DivMod(group, p.group);
+    const int64_t column = p.first + (p.transpose_w ? outer : inner);
+    const int8_t* const w = p.w + (p.transpose_w ? column * p.k + inner : outer * p.n + column);
+    const float* const scale = p.scale + group * p.n + column;
+    if constexpr (kVector) {
+      FourFloats values;
+      LoadFour<int8_t, true>(w, kFour, values.at);
+      FourFloats factors;
+      if (p.transpose_w) {
+#pragma unroll
+        for (int e = 0; e < kFour; ++e) factors.at[e] = *scale;
+      } else {
+        factors = *As<FourFloats>(scale);
+      }
+#pragma unroll
+      for (int e = 0; e < kFour; ++e) values.at[e] *= factors.at[e];
+      *reinterpret_cast<FourFloats*>(p.out + i) = values;
+    } else {
+      p.out[i] = static_cast<float>(*w) * *scale;
+    }
+  }
+}
+
+// Can four neighbours be widened at once?
+bool InVectors(const WidenParams& p) {
+  if (!IsAligned(p.w, kFour) || !IsAligned(p.out, sizeof(FourFloats))) return false;
+  if (p.transpose_w) return p.k % kFour == 0 && (p.group % kFour == 0 || p.group >= p.k);
+  return p.n % kFour == 0 && p.first % kFour == 0 && p.columns % kFour == 0 &&
+         IsAligned(p.scale, sizeof(FourFloats));
+}
+
 }  // namespace
 
 void LaunchOn(StreamHandle stream, const CompressedParams& p) {
-  // Depths are numbers of 32 bits there.
-  if (p.rows <= kThinRows && p.k < INT32_MAX && p.group < INT32_MAX) {
-    p.scale != nullptr ? LaunchThin<int8_t>(stream, p) : LaunchThin<BF16>(stream, p);
-    return;
+  p.scale != nullptr ? LaunchThin<int8_t>(stream, p) : LaunchThin<BF16>(stream, p);
+}
+
+void LaunchOn(StreamHandle stream, const WidenParams& p) {
+  const int64_t count = p.columns * p.k;
+  if (InVectors(p)) {
+    TENON_LAUNCH(WidenWeights<true>, BlocksFor(count, kThreads * kFour), kThreads, 0, stream, p);
+  } else {
+    TENON_LAUNCH(WidenWeights<false>, BlocksFor(count, kThreads), kThreads, 0, stream, p);
   }
-  TENON_LAUNCH(Tiled, BlocksFor(TilesOf(p.rows, p.n), 1), kThreads, 0, stream, p);
 }
 
 }  // namespace tenon::kernels::gpu

@@ -103,7 +103,7 @@ KernelStatus LaunchProduct(Queue& queue, const ConvParams& p, int64_t images, co
                           p.activation == ActivationKind::kRelu ||
                           p.activation == ActivationKind::kGeluTanh;
   MatMulParams m = {};
-  m.dtype = p.dtype;
+  m.dtype = m.out_dtype = p.dtype;
   m.residual = p.residual;
   m.out = p.out;
   m.k = depth;

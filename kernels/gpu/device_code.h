@@ -98,6 +98,18 @@ __device__ inline const T* As(const void* p) {
   return static_cast<const T*>(p);
 }
 
+// N elements side by side, as one load or store of up to 16 bytes.
+template <typename T, int N>
+struct alignas(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) Pack {
+  T at[N];
+};
+// Of 16 bytes.
+template <typename T>
+inline constexpr int kInPack = 16 / static_cast<int>(sizeof(T));
+inline bool IsAligned(const void* at, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(at) % bytes == 0;
+}
+
 // index -> (index / extent, index % extent); 32-bit division where that is enough.
 __device__ inline int64_t DivMod(int64_t& index, int64_t extent) {
   int64_t rest;
@@ -127,6 +139,16 @@ __device__ inline Positions<N> Locate(const Strided<N>& s, int64_t index) {
   }
   for (int k = 0; k < N; ++k) p.at[k] += index * s.strides[k][0];
   return p;
+}
+
+// That of operand k alone.
+template <int N>
+__device__ inline int64_t LocateOne(const Strided<N>& s, int k, int64_t index) {
+  int64_t at = 0;
+  for (int axis = s.rank - 1; axis > 0; --axis) {
+    at += DivMod(index, s.shape[axis]) * s.strides[k][axis];
+  }
+  return at + index * s.strides[k][0];
 }
 
 __device__ inline float WarpMax(float v) {

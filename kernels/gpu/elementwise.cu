@@ -1,124 +1,12 @@
 // Elementwise ops with broadcasting, casts and selections: one thread an element, the op a uniform
 // branch.
 #include "kernels/gpu/device_code.h"
+#include "kernels/gpu/elementwise_ops.h"
 
 namespace tenon::kernels::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kGroupThreads = 128;
-
-struct Factors {
-  float alpha, beta, gamma;
-};
-
-__device__ inline float Apply(ElementwiseOp op, const Factors& p, float a, float b) {
-  switch (op) {
-    case ElementwiseOp::kAbs:
-      return fabsf(a);
-    case ElementwiseOp::kNeg:
-      return -a;
-    case ElementwiseOp::kSign:
-      return a > 0 ? 1.0f : a < 0 ? -1.0f : a;
-    case ElementwiseOp::kExp:
-      return expf(a);
-    case ElementwiseOp::kLog:
-      return logf(a);
-    case ElementwiseOp::kSqrt:
-      return sqrtf(a);
-    case ElementwiseOp::kReciprocal:
-      return 1.0f / a;
-    case ElementwiseOp::kErf:
-      return erff(a);
-    case ElementwiseOp::kSin:
-      return sinf(a);
-    case ElementwiseOp::kCos:
-      return cosf(a);
-    case ElementwiseOp::kCeil:
-      return ceilf(a);
-    case ElementwiseOp::kFloor:
-      return floorf(a);
-    case ElementwiseOp::kRound:
-      return rintf(a);
-    case ElementwiseOp::kSoftplus:
-      return a > 0 ? a + log1pf(expf(-a)) : log1pf(expf(a));
-    case ElementwiseOp::kElu:  // alpha, beta = 1 / width, gamma
-      return a > 0 ? p.gamma * a : p.gamma * p.alpha * expm1f(a * p.beta);
-    case ElementwiseOp::kAdd:
-      return a + b;
-    case ElementwiseOp::kSub:
-      return a - b;
-    case ElementwiseOp::kMul:
-      return a * b;
-    case ElementwiseOp::kDiv:
-      return a / b;
-    case ElementwiseOp::kPow:
-      return b == 2 ? a * a : powf(a, b);
-    case ElementwiseOp::kMax:
-      return a != a || a > b ? a : b;
-    case ElementwiseOp::kMin:
-      return a != a || a < b ? a : b;
-    default:
-      return Activate(static_cast<ActivationKind>(op), p.alpha, p.beta, a);
-  }
-}
-
-__device__ inline uint8_t ApplyInt(ElementwiseOp op, uint8_t a, uint8_t b) {
-  switch (op) {
-    case ElementwiseOp::kNot:
-      return a == 0;
-    case ElementwiseOp::kAnd:
-      return a != 0 && b != 0;
-    case ElementwiseOp::kOr:
-      return a != 0 || b != 0;
-    default:  // xor
-      return (a != 0) != (b != 0);
-  }
-}
-
-// Arithmetic wraps around.
-template <typename I>
-__device__ inline I ApplyInt(ElementwiseOp op, I a, I b) {
-  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-  switch (op) {
-    case ElementwiseOp::kAbs:
-      return a < 0 ? static_cast<I>(0 - ua) : a;
-    case ElementwiseOp::kNeg:
-      return static_cast<I>(0 - ua);
-    case ElementwiseOp::kSign:
-      return static_cast<I>((a > 0) - (a < 0));
-    case ElementwiseOp::kAdd:
-      return static_cast<I>(ua + ub);
-    case ElementwiseOp::kSub:
-      return static_cast<I>(ua - ub);
-    case ElementwiseOp::kMul:
-      return static_cast<I>(ua * ub);
-    case ElementwiseOp::kMax:
-      return a > b ? a : b;
-    case ElementwiseOp::kMin:
-      return a < b ? a : b;
-    default:  // relu
-      return a < 0 ? 0 : a;
-  }
-}
-
-template <typename C>
-__device__ inline bool Test(ElementwiseOp op, C a, C b) {
-  switch (op) {
-    case ElementwiseOp::kEqual:
-      return a == b;
-    case ElementwiseOp::kLess:
-      return a < b;
-    case ElementwiseOp::kLessEqual:
-      return a <= b;
-    case ElementwiseOp::kGreater:
-      return a > b;
-    case ElementwiseOp::kGreaterEqual:
-      return a >= b;
-    default:  // is_nan
-      return a != a;
-  }
-}
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
@@ -227,79 +115,6 @@ __global__ void __launch_bounds__(kThreads) CastKernel(TENON_GRID_CONSTANT CastP
   }
 }
 
-// A value of a group: a float by its bits, or an integer.
-__device__ inline float AsFloat(int64_t word) {
-  const auto bits = static_cast<uint32_t>(word);
-  float v;
-  memcpy(&v, &bits, sizeof(v));
-  return v;
-}
-__device__ inline int64_t AsWord(float v) {
-  uint32_t bits;
-  memcpy(&bits, &v, sizeof(bits));
-  return bits;
-}
-
-__device__ inline int64_t RunStep(const GroupStep& step, int64_t a, int64_t b, int64_t c) {
-  if (step.kind == GroupStep::kSelect) return a != 0 ? b : c;
-  const bool floats = step.from == DType::kF32;
-  if (step.kind == GroupStep::kCast) {
-    if (step.to == DType::kF32) {
-      return floats ? a : AsWord(static_cast<float>(a));
-    }
-    if (step.to == DType::kBool) return floats ? AsFloat(a) != 0 : a != 0;
-    const int64_t v = floats ? static_cast<int64_t>(AsFloat(a)) : a;
-    return step.to == DType::kI32 ? static_cast<int32_t>(v) : v;
-  }
-  if (GivesBool(step.op)) {
-    return floats ? Test(step.op, AsFloat(a), AsFloat(b)) : Test(step.op, a, b);
-  }
-  if (floats) return AsWord(Apply(step.op, {step.alpha, step.beta, 0}, AsFloat(a), AsFloat(b)));
-  if (step.from == DType::kBool) {
-    return ApplyInt(step.op, static_cast<uint8_t>(a), static_cast<uint8_t>(b));
-  }
-  const int64_t v = ApplyInt(step.op, a, b);
-  return step.to == DType::kI32 ? static_cast<int32_t>(v) : v;
-}
-
-// Values lie in shared memory, a column a thread: what a body needs is known at run time only.
-__global__ void __launch_bounds__(kGroupThreads) GroupKernel(TENON_GRID_CONSTANT GroupParams p) {
-  TENON_DYNAMIC_SHARED_FLOATS(shared);
-  int64_t* values = reinterpret_cast<int64_t*>(shared) + threadIdx.x;
-  const int first_step = p.num_inputs + p.num_constants;
-  for (int k = 0; k < p.num_constants; ++k) {
-    values[(p.num_inputs + k) * kGroupThreads] = p.constants[k];
-  }
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kGroupThreads + threadIdx.x; i < p.n;
-       i += static_cast<int64_t>(gridDim.x) * kGroupThreads) {
-    for (int k = 0; k < p.num_inputs; ++k) {
-      int64_t at = 0, rest = i;
-      for (int axis = p.at.rank - 1; axis > 0; --axis) {
-        at += DivMod(rest, p.at.shape[axis]) * p.at.strides[k][axis];
-      }
-      at += rest * p.at.strides[k][0];
-      values[k * kGroupThreads] = p.input_types[k] == DType::kF32
-                                      ? AsWord(As<float>(p.inputs[k])[at])
-                                      : LoadInt(p.input_types[k], p.inputs[k], at);
-    }
-    for (int s = 0; s < p.num_steps; ++s) {
-      const GroupStep& step = p.steps[s];
-      const int64_t a = values[step.a * kGroupThreads];
-      const int64_t b = step.b >= 0 ? values[step.b * kGroupThreads] : 0;
-      const int64_t c = step.c >= 0 ? values[step.c * kGroupThreads] : 0;
-      values[(first_step + s) * kGroupThreads] = RunStep(step, a, b, c);
-    }
-    for (int r = 0; r < p.num_results; ++r) {
-      const int64_t v = values[p.result_values[r] * kGroupThreads];
-      if (p.result_types[r] == DType::kF32) {
-        static_cast<float*>(p.results[r])[i] = AsFloat(v);
-      } else {
-        StoreAs(p.result_types[r], p.results[r], i, v);
-      }
-    }
-  }
-}
-
 template <typename T>
 __global__ void __launch_bounds__(kThreads) SelectKernel(TENON_GRID_CONSTANT SelectParams p) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
@@ -328,12 +143,6 @@ void LaunchOn(StreamHandle stream, const ElementwiseParams& p) {
 
 void LaunchOn(StreamHandle stream, const CastParams& p) {
   TENON_LAUNCH(CastKernel, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
-}
-
-void LaunchOn(StreamHandle stream, const GroupParams& p) {
-  const int values = p.num_inputs + p.num_constants + p.num_steps;
-  TENON_LAUNCH(GroupKernel, BlocksFor(p.n, kGroupThreads), kGroupThreads,
-               static_cast<size_t>(values) * kGroupThreads * sizeof(int64_t), stream, p);
 }
 
 void LaunchOn(StreamHandle stream, const SelectParams& p) {

@@ -4,6 +4,7 @@ namespace tenon::kernels {
 
 void RegisterGpuKernels(KernelRegistry& registry) {
   gpu::AddAttentionKernels(registry);
+  gpu::AddCompressedKernels(registry);
   gpu::AddConvKernels(registry);
   gpu::AddElementwiseKernels(registry);
   gpu::AddGroupKernels(registry);

@@ -12,6 +12,7 @@ void RegisterGpuKernels(KernelRegistry& registry);
 namespace gpu {
 
 void AddAttentionKernels(KernelRegistry& registry);
+void AddCompressedKernels(KernelRegistry& registry);
 void AddConvKernels(KernelRegistry& registry);
 void AddElementwiseKernels(KernelRegistry& registry);
 void AddGroupKernels(KernelRegistry& registry);

@@ -1,5 +1,7 @@
 // Host side of fused.group: its body becomes a list of steps that the kernel interprets.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "ir/core/pointwise.h"
 #include "kernels/gpu/gpu_kernels.h"
@@ -88,9 +90,6 @@ bool Served(DType dtype) {
 }
 
 bool FillStep(const PointwiseBody& body, const PointwiseStep& step, GroupStep& out) {
-  out.a = static_cast<int8_t>(step.operands[0]);
-  out.b = static_cast<int8_t>(step.operands[1]);
-  out.c = static_cast<int8_t>(step.operands[2]);
   out.from = body.dtype(step.operands[0]);
   out.to = step.dtype;
   out.alpha = static_cast<float>(step.params[0]);
@@ -107,6 +106,54 @@ bool FillStep(const PointwiseBody& body, const PointwiseStep& step, GroupStep& o
   // The body's parameters of clip are max, min.
   if (step.op == PointwiseOp::kClip) std::swap(out.alpha, out.beta);
   return FindOp(step, out.op);
+}
+
+// Gives values slots, which are free again behind the last step that reads them: the fewer there
+// are, the more threads a multiprocessor holds.
+void PlaceValues(const PointwiseBody& body, GroupParams& p) {
+  const auto num_values = static_cast<size_t>(body.num_values());
+  constexpr int kNever = -1;
+  std::vector<int> last_read(num_values, kNever), slot_of(num_values, -1);
+  for (size_t s = 0; s < body.steps.size(); ++s) {
+    for (int v : body.steps[s].used()) last_read[static_cast<size_t>(v)] = static_cast<int>(s);
+  }
+  std::vector<bool> taken(num_values, false);
+  const auto place = [&](size_t value) {
+    const auto slot = std::find(taken.begin(), taken.end(), false) - taken.begin();
+    taken[static_cast<size_t>(slot)] = true;
+    slot_of[value] = static_cast<int>(slot);
+    p.num_slots = std::max(p.num_slots, static_cast<int>(slot) + 1);
+  };
+  const auto constant_of = [&](int v) { return v - body.first_constant(); };
+  const auto is_constant = [&](int v) {
+    return v >= body.first_constant() && v < body.first_step();
+  };
+  for (size_t k = 0; k < body.inputs.size(); ++k) place(k);
+  for (int v = 0; v < body.num_values(); ++v) p.wide = p.wide || body.dtype(v) == DType::kI64;
+  for (size_t s = 0; s < body.steps.size(); ++s) {
+    GroupStep& step = p.steps[s];
+    const auto operands = body.steps[s].used();
+    step.operands = static_cast<int8_t>(operands.size());
+    int8_t* const to[] = {&step.a, &step.b, &step.c};
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const int v = operands[i];
+      *to[i] =
+          static_cast<int8_t>(is_constant(v) ? ~constant_of(v) : slot_of[static_cast<size_t>(v)]);
+    }
+    // A step reads its operands before it writes its value.
+    for (int v : operands) {
+      const auto at = static_cast<size_t>(v);
+      if (!is_constant(v) && last_read[at] == static_cast<int>(s))
+        taken[static_cast<size_t>(slot_of[at])] = false;
+    }
+    const size_t value = static_cast<size_t>(body.first_step()) + s;
+    if (last_read[value] != kNever) place(value);
+    step.slot = static_cast<int8_t>(slot_of[value]);
+    step.result = -1;
+    for (size_t r = 0; r < body.results.size(); ++r) {
+      if (body.results[r] == static_cast<int>(value)) step.result = static_cast<int8_t>(r);
+    }
+  }
 }
 
 // Everything of the call but addresses and shapes; empty if it can be served.
@@ -153,12 +200,12 @@ std::string Read(std::span<const TensorView> inputs, std::span<const TensorView>
     return "yields " + std::to_string(body.results.size()) + " results";
   }
   for (size_t i = 0; i < num_results; ++i) {
-    p.result_values[i] = static_cast<int8_t>(body.results[i]);
-    p.result_types[i] = body.dtype(body.results[i]);
-    if (outputs[i].dtype != p.result_types[i]) {
-      return std::string("yields ") + Name(p.result_types[i]) + ", not " + Name(outputs[i].dtype);
+    const DType dtype = body.dtype(body.results[i]);
+    if (outputs[i].dtype != dtype) {
+      return std::string("yields ") + Name(dtype) + ", not " + Name(outputs[i].dtype);
     }
   }
+  PlaceValues(body, p);
   return {};
 }
 

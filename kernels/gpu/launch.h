@@ -3,6 +3,8 @@
 #ifndef TENON_KERNELS_GPU_LAUNCH_H_
 #define TENON_KERNELS_GPU_LAUNCH_H_
 
+#include <string>
+
 #include "kernels/gpu/params.h"
 
 namespace tenon::kernels::gpu {
@@ -14,6 +16,11 @@ using StreamHandle = void*;  // a cudaStream_t
 #undef TENON_GPU_LAUNCH
 // Of products, for what the library does not do.
 void LaunchOn(StreamHandle stream, const MatMulParams& params);
+
+// The compute capabilities that the device code was compiled for: "8.0 and 9.0".
+std::string TargetsOfDeviceCode();
+// A kernel that does nothing. A device that can load it can load all of them.
+const void* ProbeKernel();
 
 }  // namespace tenon::kernels::gpu
 

@@ -19,7 +19,8 @@ __device__ inline void LoadPart(const T* x, int64_t i_step, int64_t d_step, int6
   }
 }
 
-template <typename T>
+// T: of the operands. U: of the result, bias and residual.
+template <typename T, typename U>
 __global__ void __launch_bounds__(ProductTile::kThreads)
     MatMul(TENON_GRID_CONSTANT MatMulParams p) {
   __shared__ ProductTile tile;
@@ -39,12 +40,12 @@ __global__ void __launch_bounds__(ProductTile::kThreads)
       __syncthreads();
       tile.AddTo(sums);
     }
-    const int64_t first = batch * p.out_stride + i0 * p.n + j0;
+    const int64_t first = batch * p.out_stride + i0 * p.pitch() + j0;
     ProductTile::ForEach(sums, p.m - i0, p.n - j0, [&](int i, int j, float v) {
-      const int64_t at = first + i * p.n + j;
-      if (p.bias != nullptr) v += Widen(As<T>(p.bias)[j0 + j]);
-      if (p.residual != nullptr) v += Widen(As<T>(p.residual)[at]);
-      static_cast<T*>(p.out)[at] = Narrow<T>(Activate(p.activation, 0, 0, v));
+      const int64_t at = first + i * p.pitch() + j;
+      if (p.bias != nullptr) v += Widen(As<U>(p.bias)[j0 + j]);
+      if (p.residual != nullptr) v += Widen(As<U>(p.residual)[at]);
+      static_cast<U*>(p.out)[at] = Narrow<U>(Activate(p.activation, 0, 0, v));
     });
   }
 }
@@ -52,9 +53,13 @@ __global__ void __launch_bounds__(ProductTile::kThreads)
 }  // namespace
 
 void LaunchOn(StreamHandle stream, const MatMulParams& p) {
+  const int64_t blocks = BlocksFor(p.batch * TilesOf(p.m, p.n), 1);
+  if (p.dtype == DType::kBF16 && p.out_dtype == DType::kF32) {
+    TENON_LAUNCH((MatMul<BF16, float>), blocks, ProductTile::kThreads, 0, stream, p);
+    return;
+  }
   DispatchFloats(p.dtype, [&]<typename T>() {
-    TENON_LAUNCH(MatMul<T>, BlocksFor(p.batch * TilesOf(p.m, p.n), 1), ProductTile::kThreads, 0,
-                 stream, p);
+    TENON_LAUNCH((MatMul<T, T>), blocks, ProductTile::kThreads, 0, stream, p);
   });
 }
 

@@ -1,5 +1,6 @@
 // Reductions, rotary embeddings, gated activations, and epilogues of products.
 #include "kernels/gpu/device_code.h"
+#include "kernels/gpu/elementwise_ops.h"
 
 namespace tenon::kernels::gpu {
 namespace {
@@ -148,34 +149,95 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <typename T>
+// kEach neighbours of a row a thread, here and below.
+template <typename T, int kEach>
 __global__ void __launch_bounds__(kThreads) Gated(TENON_GRID_CONSTANT GatedParams p) {
+  using Few = Pack<T, kEach>;
   const int64_t n = p.rows * p.n;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
-       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+  const Factors factors = {p.alpha, p.beta, 0};
+  for (int64_t i = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kEach; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads * kEach) {
     int64_t row = i;
     const int64_t at = DivMod(row, p.n) + row * p.pitch;
-    const float gate = Activate(p.activation, p.alpha, p.beta, Widen(As<T>(p.gate)[at]));
-    static_cast<T*>(p.out)[i] = Narrow<T>(gate * Widen(As<T>(p.up)[at]));
+    const Few gate = *As<Few>(As<T>(p.gate) + at), up = *As<Few>(As<T>(p.up) + at);
+    Few out;
+    WithActivation(p.activation, factors, [&](auto f) {
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        out.at[e] = Narrow<T>(f(Widen(gate.at[e]), 0.0f) * Widen(up.at[e]));
+      }
+    });
+    *reinterpret_cast<Few*>(static_cast<T*>(p.out) + i) = out;
+  }
+}
+bool InVectors(const GatedParams& p, size_t size) {
+  const auto each = static_cast<int64_t>(16 / size);
+  return p.n % each == 0 && p.pitch % each == 0 && IsAligned(p.gate, 16) && IsAligned(p.up, 16) &&
+         IsAligned(p.out, 16);
+}
+
+template <typename T, int kEach>
+__global__ void __launch_bounds__(kThreads) Epilogue(TENON_GRID_CONSTANT EpilogueParams p) {
+  using Few = Pack<T, kEach>;
+  const int64_t n = p.rows * p.n;
+  T* out = static_cast<T*>(p.out);
+  const Factors factors = {p.alpha, p.beta, 0};
+  for (int64_t i = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kEach; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads * kEach) {
+    int64_t row = i;
+    const int64_t column = DivMod(row, p.n);
+    float v[kEach] = {};
+    if (!p.from_zero) {
+      const Few before = *reinterpret_cast<const Few*>(out + i);
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) v[e] = Widen(before.at[e]);
+    }
+    if (p.bias != nullptr && p.bias_rows != 0) {
+      const float bias = Widen(As<T>(p.bias)[DivMod(row, p.bias_rows)]);
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) v[e] += bias;
+    } else if (p.bias != nullptr) {
+      const Few bias = *As<Few>(As<T>(p.bias) + column);
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) v[e] += Widen(bias.at[e]);
+    }
+    WithActivation(p.activation, factors, [&](auto f) {
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) v[e] = f(v[e], 0.0f);
+    });
+    if (p.residual != nullptr) {
+      const T* const residual = As<T>(p.residual) + Locate(p.residual_at, i).at[0];
+      if (kEach == 1 || p.residual_step == 1) {
+        const Few added = *As<Few>(residual);
+#pragma unroll
+        for (int e = 0; e < kEach; ++e) v[e] += Widen(added.at[e]);
+      } else {
+#pragma unroll
+        for (int e = 0; e < kEach; ++e) v[e] += Widen(residual[e * p.residual_step]);
+      }
+    }
+    Few after;
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) after.at[e] = Narrow<T>(v[e]);
+    *reinterpret_cast<Few*>(out + i) = after;
   }
 }
 
-template <typename T>
-__global__ void __launch_bounds__(kThreads) Epilogue(TENON_GRID_CONSTANT EpilogueParams p) {
-  const int64_t n = p.rows * p.n;
-  T* out = static_cast<T*>(p.out);
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
-       i += static_cast<int64_t>(gridDim.x) * kThreads) {
-    int64_t row = i;
-    const int64_t column = DivMod(row, p.n);
-    float v = p.from_zero ? 0.0f : Widen(out[i]);
-    if (p.bias != nullptr) {
-      v += Widen(As<T>(p.bias)[p.bias_rows == 0 ? column : DivMod(row, p.bias_rows)]);
-    }
-    v = Activate(p.activation, p.alpha, p.beta, v);
-    if (p.residual != nullptr) v += Widen(As<T>(p.residual)[Locate(p.residual_at, i).at[0]]);
-    out[i] = Narrow<T>(v);
+// May as many neighbours as 16 bytes hold be taken at once? They have one row then, in the residual
+// too, of which `step` is the distance between neighbours.
+bool InVectors(const EpilogueParams& p, size_t size, int64_t& step) {
+  const auto each = static_cast<int64_t>(16 / size);
+  const bool bias_is_row = p.bias != nullptr && p.bias_rows == 0;
+  if (p.n % each != 0 || !IsAligned(p.out, 16) || (bias_is_row && !IsAligned(p.bias, 16))) {
+    return false;
   }
+  if (p.residual == nullptr) return true;
+  const int last = p.residual_at.rank - 1;
+  step = p.residual_at.strides[0][last];
+  int64_t distances = 0;
+  for (int axis = 0; axis < last; ++axis) distances |= p.residual_at.strides[0][axis];
+  return p.residual_at.shape[last] % each == 0 &&
+         (step != 1 || (distances % each == 0 && IsAligned(p.residual, 16)));
 }
 
 }  // namespace
@@ -206,13 +268,24 @@ void LaunchOn(StreamHandle stream, const RotaryEmbeddingParams& p) {
 
 void LaunchOn(StreamHandle stream, const GatedParams& p) {
   DispatchFloats(p.dtype, [&]<typename T>() {
-    TENON_LAUNCH(Gated<T>, BlocksFor(p.rows * p.n, kThreads), kThreads, 0, stream, p);
+    if (InVectors(p, sizeof(T))) {
+      TENON_LAUNCH((Gated<T, kInPack<T>>), BlocksFor(p.rows * p.n, kThreads * kInPack<T>), kThreads,
+                   0, stream, p);
+    } else {
+      TENON_LAUNCH((Gated<T, 1>), BlocksFor(p.rows * p.n, kThreads), kThreads, 0, stream, p);
+    }
   });
 }
 
-void LaunchOn(StreamHandle stream, const EpilogueParams& p) {
+void LaunchOn(StreamHandle stream, const EpilogueParams& params) {
+  EpilogueParams p = params;
   DispatchFloats(p.dtype, [&]<typename T>() {
-    TENON_LAUNCH(Epilogue<T>, BlocksFor(p.rows * p.n, kThreads), kThreads, 0, stream, p);
+    if (InVectors(p, sizeof(T), p.residual_step)) {
+      TENON_LAUNCH((Epilogue<T, kInPack<T>>), BlocksFor(p.rows * p.n, kThreads * kInPack<T>),
+                   kThreads, 0, stream, p);
+    } else {
+      TENON_LAUNCH((Epilogue<T, 1>), BlocksFor(p.rows * p.n, kThreads), kThreads, 0, stream, p);
+    }
   });
 }
 

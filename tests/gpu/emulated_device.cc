@@ -57,11 +57,11 @@ void Multiply(const MatMulParams& p) {
           sum += static_cast<double>(Load(p.dtype, p.a, batch * p.a_stride + a)) *
                  static_cast<double>(Load(p.dtype, p.b, batch * p.b_stride + b));
         }
-        const int64_t at = batch * p.out_stride + i * p.n + j;
+        const int64_t at = batch * p.out_stride + i * p.pitch() + j;
         auto v = static_cast<float>(sum);
-        if (p.bias != nullptr) v += Load(p.dtype, p.bias, j);
-        if (p.residual != nullptr) v += Load(p.dtype, p.residual, at);
-        Store(p.dtype, p.out, at, Activate(Activation{p.activation, 0, 0}, v));
+        if (p.bias != nullptr) v += Load(p.out_dtype, p.bias, j);
+        if (p.residual != nullptr) v += Load(p.out_dtype, p.residual, at);
+        Store(p.out_dtype, p.out, at, Activate(Activation{p.activation, 0, 0}, v));
       }
     }
   }

@@ -13,6 +13,10 @@ if(TENON_ENABLE_CUDA)
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
   # CMake 3.25 does not know that nvcc takes C++20.
   target_compile_options(tenon_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
+  if(TENON_DEVELOPER_MODE)
+    target_compile_options(tenon_cuda PRIVATE
+      "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>")
+  endif()
   target_include_directories(tenon_cuda PRIVATE "${PROJECT_SOURCE_DIR}" "${TENON_GENERATED_DIR}")
   target_link_libraries(tenon_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)
   target_link_options(tenon_cuda PRIVATE -Wl,-z,defs)  # what is missing shows here, not on the machine with the device

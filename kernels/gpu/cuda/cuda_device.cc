@@ -2,6 +2,9 @@
 // opens it.
 #include <cuda_runtime.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "kernels/gpu/cuda/cuda_memory.h"
 #include "kernels/gpu/cuda/cuda_status.h"
 #include "kernels/gpu/cuda/products.h"
@@ -29,8 +32,8 @@ class CudaGraph final : public Graph {
 
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(int ordinal, std::shared_ptr<MemoryPool> pool)
-      : ordinal_(ordinal), pool_(std::move(pool)) {}
+  CudaQueue(int ordinal, std::shared_ptr<MemoryPool> pool, bool tf32)
+      : ordinal_(ordinal), tf32_(tf32), pool_(std::move(pool)) {}
   ~CudaQueue() override {
     const CurrentDevice current(ordinal_);
     if (current.unloading()) {  // the process ends, and the libraries have ended before
@@ -54,7 +57,7 @@ class CudaQueue final : public Queue {
     if (!status.ok()) return status;
     status = Check(cudaMemsetAsync(error_, 0, sizeof(DeviceError), stream_), "clearing");
     if (!status.ok()) return status;
-    products_ = std::make_unique<Products>(stream_, *pool_);
+    products_ = std::make_unique<Products>(stream_, *pool_, tf32_);
     return status;
   }
 
@@ -164,15 +167,22 @@ class CudaQueue final : public Queue {
 
  private:
   const int ordinal_;
+  const bool tf32_;
   const std::shared_ptr<MemoryPool> pool_;
   cudaStream_t stream_ = nullptr;
   DeviceError* error_ = nullptr;
   std::unique_ptr<Products> products_;
 };
 
+// The environment's word that f32 products may be faster and less exact.
+bool WantsTf32() {
+  const char* const value = std::getenv("TENON_CUDA_TF32");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal), tf32_(WantsTf32()) {}
 
   KernelStatus Open() {
     int count = 0;
@@ -209,22 +219,38 @@ class CudaDevice final : public Device {
     if (status.ok()) status = Check(cudaFree(nullptr), "making a context");
     if (!status.ok())
       return KernelStatus::Unsupported(name() + ": " + std::string(status.message()));
+    if (status = FindCode(); !status.ok()) return status;
     pool_ = std::make_shared<MemoryPool>();
     return pool_->Open(ordinal_);
   }
 
   std::string name() const override {
     return std::string(properties_.name) + ", compute capability " +
-           std::to_string(properties_.major) + "." + std::to_string(properties_.minor);
+           std::to_string(properties_.major) + "." + std::to_string(properties_.minor) +
+           (tf32_ ? ", TF32 products" : "");
   }
   KernelStatus NewQueue(std::unique_ptr<Queue>* queue) override {
-    auto made = std::make_unique<CudaQueue>(ordinal_, pool_);
+    auto made = std::make_unique<CudaQueue>(ordinal_, pool_, tf32_);
     KernelStatus status = made->Open();
     if (status.ok()) *queue = std::move(made);
     return status;
   }
 
  private:
+  // Machine code for this device, or code that the driver translates for it: without, every launch
+  // would fail.
+  KernelStatus FindCode() const {
+    cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel());
+    if (error == cudaSuccess) return KernelStatus::Ok();
+    cudaGetLastError();
+    return KernelStatus::Unsupported(
+        name() + ": the CUDA plugin was built for compute capability " + TargetsOfDeviceCode() +
+        ", and its device code cannot be loaded (" + cudaGetErrorString(error) +
+        "): build it with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(properties_.major) +
+        std::to_string(properties_.minor));
+  }
+
   // No driver, or one that is too old: which of them, the driver's own version says. Any driver of
   // the toolkit's major version serves it.
   static KernelStatus WithoutDriver() {
@@ -242,6 +268,7 @@ class CudaDevice final : public Device {
   }
 
   const int ordinal_;
+  const bool tf32_;
   cudaDeviceProp properties_ = {};
   std::shared_ptr<MemoryPool> pool_;
 };

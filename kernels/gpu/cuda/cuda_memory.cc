@@ -16,7 +16,8 @@ CurrentDevice::CurrentDevice(int ordinal) {
 }
 
 CurrentDevice::~CurrentDevice() {
-  if (before_ >= 0) cudaSetDevice(before_);
+  // Where that device cannot be used, the next launch must not be blamed for it.
+  if (before_ >= 0 && cudaSetDevice(before_) != cudaSuccess) cudaGetLastError();
 }
 
 MemoryPool::~MemoryPool() {

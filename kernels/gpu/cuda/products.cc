@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr int64_t kMaxBatch = 65535;                  // as far as a grid's third axis goes
+constexpr size_t kMostPlans = 4096;                   // kept
 constexpr int kMostAlgorithms = 8;                    // tried before a product goes without
 
 KernelStatus Check(cublasStatus_t status, const char* what) {
@@ -32,18 +33,18 @@ bool IsRefusal(cublasStatus_t status) {
 // The largest power of two up to 256 that divides all addresses that are present, and the bytes
 // from one matrix to the next.
 uint32_t AlignmentOf(const MatMulParams& p, std::initializer_list<const void*> addresses,
-                     int64_t stride) {
+                     DType dtype, int64_t stride) {
   uintptr_t all = 256;
-  if (p.batch > 1) all |= static_cast<uintptr_t>(stride) * SizeOf(p.dtype);
+  if (p.batch > 1) all |= static_cast<uintptr_t>(stride) * SizeOf(dtype);
   for (const void* address : addresses) all |= reinterpret_cast<uintptr_t>(address);
   return static_cast<uint32_t>(all & (0 - all));
 }
 // What is read and written in the epilogue; the library knows no alignment of the bias alone.
 uint32_t OutAlignment(const MatMulParams& p) {
-  return AlignmentOf(p, {p.out, p.residual, p.bias}, p.out_stride);
+  return AlignmentOf(p, {p.out, p.residual, p.bias}, p.out_dtype, p.out_stride);
 }
-uint32_t AlignmentOfA(const MatMulParams& p) { return AlignmentOf(p, {p.a}, p.a_stride); }
-uint32_t AlignmentOfB(const MatMulParams& p) { return AlignmentOf(p, {p.b}, p.b_stride); }
+uint32_t AlignmentOfA(const MatMulParams& p) { return AlignmentOf(p, {p.a}, p.dtype, p.a_stride); }
+uint32_t AlignmentOfB(const MatMulParams& p) { return AlignmentOf(p, {p.b}, p.dtype, p.b_stride); }
 
 cudaDataType_t TypeOf(DType dtype) {
   return dtype == DType::kF16 ? CUDA_R_16F : dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
@@ -66,10 +67,11 @@ struct Layout {
   ~Layout() {
     if (at != nullptr) cublasLtMatrixLayoutDestroy(at);
   }
-  KernelStatus Make(DType dtype, int64_t rows, int64_t columns, int64_t batch, int64_t stride) {
+  KernelStatus Make(DType dtype, int64_t rows, int64_t columns, int64_t leading, int64_t batch,
+                    int64_t stride) {
     const auto batch_count = static_cast<int32_t>(batch);
     cublasStatus_t status = cublasLtMatrixLayoutCreate(
-        &at, TypeOf(dtype), static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows);
+        &at, TypeOf(dtype), static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), leading);
     if (status == CUBLAS_STATUS_SUCCESS) {
       status = cublasLtMatrixLayoutSetAttribute(at, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
                                                 &batch_count, sizeof(batch_count));
@@ -101,7 +103,8 @@ struct Products::Plan {
   }
 };
 
-Products::Products(cudaStream_t stream, MemoryPool& pool) : stream_(stream), pool_(pool) {}
+Products::Products(cudaStream_t stream, MemoryPool& pool, bool tf32)
+    : stream_(stream), pool_(pool), tf32_(tf32) {}
 
 Products::~Products() {
   plans_.clear();
@@ -122,6 +125,7 @@ KernelStatus Products::Open() {
 
 Products::Key Products::KeyOf(const MatMulParams& p) {
   return {static_cast<int64_t>(p.dtype),
+          static_cast<int64_t>(p.out_dtype),
           (p.transpose_a ? 1 : 0) | (p.transpose_b ? 2 : 0) | (p.bias != nullptr ? 4 : 0) |
               (p.residual != nullptr ? 8 : 0),
           static_cast<int64_t>(p.activation),
@@ -132,6 +136,7 @@ Products::Key Products::KeyOf(const MatMulParams& p) {
           p.a_stride,
           p.b_stride,
           p.out_stride,
+          p.pitch(),
           AlignmentOfA(p),
           AlignmentOfB(p),
           OutAlignment(p)};
@@ -139,7 +144,9 @@ Products::Key Products::KeyOf(const MatMulParams& p) {
 
 KernelStatus Products::MakePlan(const MatMulParams& p, std::unique_ptr<Plan>& made) {
   auto plan = std::make_unique<Plan>();
-  cublasStatus_t result = cublasLtMatmulDescCreate(&plan->product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  const auto compute =
+      tf32_ && p.dtype == DType::kF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  cublasStatus_t result = cublasLtMatmulDescCreate(&plan->product, compute, CUDA_R_32F);
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
     if (result == CUBLAS_STATUS_SUCCESS) {
       result = cublasLtMatmulDescSetAttribute(plan->product, attribute, &value, sizeof(value));
@@ -149,19 +156,19 @@ KernelStatus Products::MakePlan(const MatMulParams& p, std::unique_ptr<Plan>& ma
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, EpilogueOf(p));
   if (p.bias != nullptr) {
-    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, TypeOf(p.dtype));
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, TypeOf(p.out_dtype));
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
   }
   KernelStatus status = Check(result, "product");
   if (status.ok()) {
-    status = plan->b.Make(p.dtype, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.batch,
-                          p.b_stride);
+    status = plan->b.Make(p.dtype, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k,
+                          p.transpose_b ? p.k : p.n, p.batch, p.b_stride);
   }
   if (status.ok()) {
-    status = plan->a.Make(p.dtype, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.batch,
-                          p.a_stride);
+    status = plan->a.Make(p.dtype, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m,
+                          p.transpose_a ? p.m : p.k, p.batch, p.a_stride);
   }
-  if (status.ok()) status = plan->out.Make(p.dtype, p.n, p.m, p.batch, p.out_stride);
+  if (status.ok()) status = plan->out.Make(p.out_dtype, p.n, p.m, p.pitch(), p.batch, p.out_stride);
   if (!status.ok()) return status;
 
   Preference preference;
@@ -217,7 +224,7 @@ KernelStatus Products::Multiply(const MatMulParams& p, Plan& plan, bool& done) {
 }
 
 KernelStatus Products::LaunchWithoutLibrary(const MatMulParams& p) {
-  const bool dense = p.batch == 1 || p.out_stride == p.m * p.n;
+  const bool dense = p.pitch() == p.n && (p.batch == 1 || p.out_stride == p.m * p.n);
   if (!dense || (p.bias == nullptr && p.activation == ActivationKind::kNone)) {
     LaunchOn(stream_, p);
     return gpu::Check(cudaGetLastError(), "launching MatMul");
@@ -227,7 +234,7 @@ KernelStatus Products::LaunchWithoutLibrary(const MatMulParams& p) {
   product.activation = ActivationKind::kNone;
   if (KernelStatus status = LaunchBatches(product); !status.ok()) return status;
   EpilogueParams epilogue = {};
-  epilogue.dtype = p.dtype;
+  epilogue.dtype = p.out_dtype;
   epilogue.activation = p.activation;
   epilogue.bias = p.bias;
   epilogue.out = p.out;
@@ -239,6 +246,8 @@ KernelStatus Products::LaunchWithoutLibrary(const MatMulParams& p) {
 
 KernelStatus Products::LaunchBatches(const MatMulParams& p) {
   if (KernelStatus status = Open(); !status.ok()) return status;
+  // Shapes that change from run to run leave plans behind.
+  if (plans_.size() >= kMostPlans) plans_.clear();
   std::unique_ptr<Plan>& plan = plans_[KeyOf(p)];
   if (plan == nullptr) {
     if (KernelStatus status = MakePlan(p, plan); !status.ok()) return status;
@@ -250,15 +259,15 @@ KernelStatus Products::LaunchBatches(const MatMulParams& p) {
 
 KernelStatus Products::Launch(const MatMulParams& params) {
   const auto size = static_cast<int64_t>(SizeOf(params.dtype));
+  const int64_t out_bytes = params.out_stride * static_cast<int64_t>(SizeOf(params.out_dtype));
   for (int64_t first = 0; first < params.batch; first += kMaxBatch) {
     MatMulParams p = params;
     p.batch = std::min(params.batch - first, kMaxBatch);
     p.a = static_cast<const std::byte*>(params.a) + first * params.a_stride * size;
     p.b = static_cast<const std::byte*>(params.b) + first * params.b_stride * size;
-    p.out = static_cast<std::byte*>(params.out) + first * params.out_stride * size;
+    p.out = static_cast<std::byte*>(params.out) + first * out_bytes;
     if (params.residual != nullptr) {
-      p.residual =
-          static_cast<const std::byte*>(params.residual) + first * params.out_stride * size;
+      p.residual = static_cast<const std::byte*>(params.residual) + first * out_bytes;
     }
     if (KernelStatus status = LaunchBatches(p); !status.ok()) return status;
   }

@@ -20,8 +20,8 @@ namespace tenon::kernels::gpu {
 // without the epilogue, which follows as a kernel, or by a kernel of our own.
 class Products {
  public:
-  // The pool outlives it.
-  Products(cudaStream_t stream, MemoryPool& pool);
+  // The pool outlives it. `tf32`: products of f32 may round their operands to the 10 bits of TF32.
+  Products(cudaStream_t stream, MemoryPool& pool, bool tf32);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   ~Products();
@@ -31,7 +31,7 @@ class Products {
  private:
   struct Plan;
   // What a plan depends on: everything but the addresses, of which the alignment counts.
-  using Key = std::array<int64_t, 13>;
+  using Key = std::array<int64_t, 15>;
   static Key KeyOf(const MatMulParams& params);
   KernelStatus Open();
   KernelStatus MakePlan(const MatMulParams& params, std::unique_ptr<Plan>& plan);
@@ -42,6 +42,7 @@ class Products {
 
   cudaStream_t stream_;
   MemoryPool& pool_;
+  const bool tf32_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans_;

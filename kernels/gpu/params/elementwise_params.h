@@ -64,7 +64,8 @@ struct ElementwiseParams {
   Strided<2> at;
 };
 
-// fused.group. Values are numbered as in ir/core/pointwise.h: inputs, constants, steps.
+// fused.group. Each thread has slots for values: the first ones take the inputs, others the values
+// of steps that later ones read. Operands of steps are slots, or ~k for constant k.
 inline constexpr int kMaxGroupInputs = 8;
 inline constexpr int kMaxGroupValues = 40;
 inline constexpr int kMaxGroupResults = 4;
@@ -72,23 +73,24 @@ struct GroupStep {
   enum Kind : uint8_t { kOp, kSelect, kCast } kind;
   ElementwiseOp op;  // kOp
   DType from, to;    // element types of the operands (of the last, for kSelect) and of the result
+  int8_t operands;   // how many of a, b and c there are
   int8_t a, b, c;
+  int8_t slot;    // takes the value; -1: no step reads it
+  int8_t result;  // of the group, which the value is; -1: none
   float alpha, beta;
 };
 struct GroupParams {
-  int num_inputs, num_constants, num_steps, num_results;
+  int num_inputs, num_constants, num_steps, num_results, num_slots;
+  bool wide;  // a value of the body has 64 bits
   DType input_types[kMaxGroupInputs];
   const void* inputs[kMaxGroupInputs];
   // f32 by its bits, all others as numbers.
   int64_t constants[kMaxGroupValues];
   GroupStep steps[kMaxGroupValues];
-  int8_t result_values[kMaxGroupResults];
-  DType result_types[kMaxGroupResults];
   void* results[kMaxGroupResults];
   int64_t n;
   Strided<kMaxGroupInputs> at;
 };
-static_assert(sizeof(GroupParams) <= 4096, "what drivers take as a kernel's arguments");
 
 struct CastParams {
   DType from, to;

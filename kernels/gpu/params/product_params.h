@@ -10,9 +10,9 @@
 
 namespace tenon::kernels::gpu {
 
-// fused.compressed_linear: out = activation(x * w + bias) + residual, of f32. w is of i8 with a
-// factor for `group` elements of a column, or of bf16 where `scale` is null; x is rounded to bf16
-// then.
+// fused.compressed_linear of few rows: out = activation(x * w + bias) + residual, of f32. w is of
+// i8 with a factor for `group` elements of a column, or of bf16 where `scale` is null; x is rounded
+// to bf16 then. k and group are less than 2^31.
 struct CompressedParams {
   bool transpose_w;
   ActivationKind activation;
@@ -25,6 +25,16 @@ struct CompressedParams {
   float* out;
   int64_t rows, n, k, group;
   Strided<1> residual_at;
+};
+
+// out = `columns` columns of w, an i8 matrix of k rows and n columns, from column `first` on, times
+// their factors: of f32, and transposed where w is.
+struct WidenParams {
+  bool transpose_w;
+  const int8_t* w;
+  const float* scale;
+  float* out;
+  int64_t n, k, group, first, columns;
 };
 
 // out = activation(gate) * up, rows of n elements.
@@ -51,13 +61,15 @@ struct EpilogueParams {
   void* out;
   int64_t rows, n, bias_rows;
   Strided<1> residual_at;
+  int64_t residual_step;  // from one of a row to its neighbour; the launcher fills it in
 };
 
 // out[i] (m x n) = a[i] (m x k) * b[i] (k x n) for `batch` matrices, then the epilogue:
 // out = activation(out + bias + residual). Row-major; a transposed operand is stored k x m (n x k).
 // No extent is 0.
 struct MatMulParams {
-  DType dtype;
+  DType dtype;      // of a and b
+  DType out_dtype;  // of out, bias and residual: that of a and b, or f32 where theirs is bf16
   bool transpose_a, transpose_b;
   ActivationKind activation = ActivationKind::kNone;  // kNone, kRelu or kGeluTanh
   const void* a;
@@ -66,6 +78,9 @@ struct MatMulParams {
   const void* residual = nullptr;  // like out
   void* out;
   int64_t m, n, k, batch, a_stride, b_stride, out_stride;
+  int64_t out_pitch = 0;  // from one row of out, and of residual, to the next; 0: n
+
+  constexpr int64_t pitch() const { return out_pitch == 0 ? n : out_pitch; }
 };
 
 }  // namespace tenon::kernels::gpu

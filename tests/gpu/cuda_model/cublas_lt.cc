@@ -2,7 +2,9 @@
 // caller must be ready for happens often: no algorithm, or one that refuses after all.
 #include <cublasLt.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "kernels/gpu/emulator/memory_check.h"
@@ -23,6 +25,7 @@ struct Layout {
   int64_t stride = 0;
 };
 struct Product {
+  bool tf32 = false;
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
@@ -66,6 +69,12 @@ void Store(cudaDataType_t type, void* data, int64_t at, float v) {
   }
 }
 
+// Rounded to 10 bits behind the point.
+float ToTf32(float v) {
+  const auto bits = std::bit_cast<uint32_t>(v);
+  return std::isfinite(v) ? std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu) : v;
+}
+
 float Finish(cublasLtEpilogue_t epilogue, float v) {
   switch (epilogue) {
     case CUBLASLT_EPILOGUE_RELU:
@@ -95,9 +104,13 @@ bool Fit(const Product& p, const Layout& a, const Layout& b, const Layout& c, co
   e.n = static_cast<int64_t>(tb ? b.rows : b.columns);
   const auto is = [&](const Layout& x, int64_t rows, int64_t columns) {
     return static_cast<int64_t>(x.rows) == rows && static_cast<int64_t>(x.columns) == columns &&
-           x.leading >= rows && x.batch == a.batch && x.type == a.type;
+           x.leading >= rows && x.batch == a.batch;
   };
-  return is(b, tb ? e.n : e.k, tb ? e.k : e.n) && is(c, e.m, e.n) && is(d, e.m, e.n) &&
+  if (p.tf32 && a.type != CUDA_R_32F) return false;
+  const bool types = b.type == a.type && c.type == d.type &&
+                     (d.type == a.type || (d.type == CUDA_R_32F && a.type == CUDA_R_16BF)) &&
+                     (p.bias == nullptr || p.bias_type == d.type);
+  return types && is(b, tb ? e.n : e.k, tb ? e.k : e.n) && is(c, e.m, e.n) && is(d, e.m, e.n) &&
          a.leading >= static_cast<int64_t>(a.rows) && e.m > 0 && e.n > 0 && e.k > 0;
 }
 
@@ -121,19 +134,23 @@ void Multiply(const Call& call) {
       for (int64_t i = 0; i < call.e.m; ++i) {
         double sum = 0;
         for (int64_t k = 0; k < call.e.k; ++k) {
-          sum += static_cast<double>(
-                     Load(type, call.a, at(call.a_layout, batch, ta ? k : i, ta ? i : k))) *
-                 static_cast<double>(
-                     Load(type, call.b, at(call.b_layout, batch, tb ? j : k, tb ? k : j)));
+          float x = Load(type, call.a, at(call.a_layout, batch, ta ? k : i, ta ? i : k));
+          float y = Load(type, call.b, at(call.b_layout, batch, tb ? j : k, tb ? k : j));
+          if (call.product.tf32) {
+            x = ToTf32(x);
+            y = ToTf32(y);
+          }
+          sum += static_cast<double>(x) * static_cast<double>(y);
         }
         float v = call.alpha * static_cast<float>(sum);
         if (call.beta != 0) {
-          v += call.beta * Load(type, call.c, at(call.c_layout, batch, i, j));
+          v += call.beta * Load(call.c_layout.type, call.c, at(call.c_layout, batch, i, j));
         }
         if (HasBias(call.product.epilogue)) {
           v += Load(call.product.bias_type, call.product.bias, i);
         }
-        Store(type, call.d, at(call.d_layout, batch, i, j), Finish(call.product.epilogue, v));
+        Store(call.d_layout.type, call.d, at(call.d_layout, batch, i, j),
+              Finish(call.product.epilogue, v));
       }
     }
   }
@@ -179,9 +196,13 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t of,
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t compute,
                                         cudaDataType_t scale) {
   if (model::ThisCallFails()) return CUBLAS_STATUS_ALLOC_FAILED;
-  // Neither TF32 nor sums in f16.
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) model::Broken("lowers the precision");
-  *product = reinterpret_cast<cublasLtMatmulDesc_t>(new Product());
+  // No sums in f16, and TF32 only where it is asked for.
+  const bool tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if ((compute != CUBLAS_COMPUTE_32F && !(tf32 && std::getenv("TENON_CUDA_TF32") != nullptr)) ||
+      scale != CUDA_R_32F) {
+    model::Broken("lowers the precision");
+  }
+  *product = reinterpret_cast<cublasLtMatmulDesc_t>(new Product{.tf32 = tf32});
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
@@ -254,6 +275,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   Extents e;
   if (!Fit(product, As<Layout>(a), As<Layout>(b), As<Layout>(c), As<Layout>(d), e)) {
     model::Broken("multiplies matrices that do not fit");
+  }
+  if (std::getenv("TENON_CUDA_TF32") != nullptr && !product.tf32 &&
+      As<Layout>(a).type == CUDA_R_32F) {
+    model::Broken("asks for f32 products where TF32 is allowed");
   }
   if (HasBias(product.epilogue) && product.bias == nullptr) {
     model::Broken("wants a bias and names none");

@@ -199,6 +199,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   *value = 1;
   return cudaSuccess;
 }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  TENON_MAY_FAIL(cudaErrorNoKernelImageForDevice);
+  *attributes = {};
+  if (std::getenv("TENON_CUDA_MODEL_IS_NEWER") == nullptr) return cudaSuccess;
+  return Result(cudaErrorNoKernelImageForDevice);
+}
 cudaError_t cudaFree(void* memory) {
   TENON_NOT_WHILE_CAPTURING();
   TENON_MAY_FAIL(cudaErrorMemoryAllocation);
