@@ -48,6 +48,7 @@ bool Bindings::Unify(DimExpr dim, int64_t extent) {
     Bind(dim.symbol(), extent);
     return true;
   }
+  if (const std::optional<int64_t> value = dim.Evaluate(lookup())) return *value == extent;
   std::vector<std::string_view> symbols;
   dim.CollectSymbols(symbols);
   std::string_view open;
@@ -58,10 +59,7 @@ bool Bindings::Unify(DimExpr dim, int64_t extent) {
     ++num_open;
   }
   if (num_open > 1) return true;
-  if (num_open == 0) {
-    const std::optional<int64_t> value = dim.Evaluate(lookup());
-    return value && *value == extent;
-  }
+  if (num_open == 0) return false;  // it does not fit a number
   auto at = [&](int64_t value) {
     return dim.Evaluate(
         [&](std::string_view s) { return s == open ? std::optional<int64_t>(value) : Find(s); });

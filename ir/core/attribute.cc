@@ -20,7 +20,7 @@ void AppendRaw(std::string& key, const T& value) {
 Attribute Intern(Context& context, Kind kind, std::string key,
                  const std::function<void(AttributeStorage&)>& fill) {
   key.insert(key.begin(), static_cast<char>(kind));
-  return Attribute(context.impl().attributes.GetOrCreate(std::move(key), [&](AttributeStorage& s) {
+  return Attribute(context.impl().attributes.GetOrCreate(key, [&](AttributeStorage& s) {
     s.context = &context;
     s.kind = kind;
     fill(s);

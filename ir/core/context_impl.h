@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "ir/core/context.h"
 #include "ir/core/joined_blob.h"
 #include "ir/core/op_pool.h"
@@ -73,15 +74,13 @@ template <typename Storage>
 class InternTable {
  public:
   template <typename Make>
-  const Storage* GetOrCreate(std::string key, Make&& make) {
+  const Storage* GetOrCreate(std::string_view key, Make&& make) {
     std::lock_guard<std::mutex> lock(mutex_);
-    auto [it, inserted] = table_.try_emplace(std::move(key), nullptr);
-    if (inserted) {
-      storages_.emplace_back();
-      make(storages_.back());
-      it->second = &storages_.back();
-    }
-    return it->second;
+    const auto it = table_.find(absl::string_view(key.data(), key.size()));
+    if (it != table_.end()) return it->second;
+    storages_.emplace_back();
+    make(storages_.back());
+    return table_.emplace(std::string(key), &storages_.back()).first->second;
   }
   // A storage that is not shared by content.
   template <typename Make>

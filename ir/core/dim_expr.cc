@@ -1,6 +1,8 @@
 #include "ir/core/dim_expr.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -66,8 +68,8 @@ std::string FactorsText(const DimTerm& term) {
 
 DimExpr Intern(Context& context, Kind kind, std::string text,
                const std::function<void(DimExprStorage&)>& fill) {
-  std::string key = fmt::format("{}{}", static_cast<int>(kind), text);
-  return DimExpr(context.impl().dim_exprs.GetOrCreate(std::move(key), [&](DimExprStorage& s) {
+  const std::string key = fmt::format("{}{}", static_cast<int>(kind), text);
+  return DimExpr(context.impl().dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
     s.context = &context;
     s.kind = kind;
     s.text = std::move(text);
@@ -173,8 +175,18 @@ DimExpr FromTerm(Context& context, const DimTerm& term) {
 DimExpr DimExpr::Constant(Context& context, int64_t value) {
   const auto& small = context.impl().small_dims;
   if (value >= 0 && value < static_cast<int64_t>(small.size()) && small[value]) return small[value];
-  return Intern(context, Kind::kConstant, fmt::format("{}", value),
-                [&](DimExprStorage& s) { s.value = value; });
+  // The key that Intern makes of the text, without memory of its own.
+  static_assert(static_cast<int>(Kind::kConstant) < 10);
+  std::array<char, 24> buffer;
+  buffer[0] = static_cast<char>('0' + static_cast<int>(Kind::kConstant));
+  const char* const end = std::to_chars(&buffer[1], buffer.data() + buffer.size(), value).ptr;
+  const std::string_view key(buffer.data(), static_cast<size_t>(end - buffer.data()));
+  return DimExpr(context.impl().dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
+    s.context = &context;
+    s.kind = Kind::kConstant;
+    s.text = key.substr(1);
+    s.value = value;
+  }));
 }
 
 DimExpr DimExpr::Symbol(Context& context, std::string_view name) {

@@ -1,5 +1,8 @@
 #include "ir/core/type.h"
 
+#include <cstring>
+
+#include "absl/container/inlined_vector.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
@@ -14,7 +17,7 @@ void AppendRaw(std::string& key, const void* data, size_t size) {
 Type Intern(Context& context, std::string key, Type::Kind kind,
             const std::function<void(TypeStorage&)>& fill) {
   key.insert(key.begin(), static_cast<char>(kind));
-  return Type(context.impl().types.GetOrCreate(std::move(key), [&](TypeStorage& s) {
+  return Type(context.impl().types.GetOrCreate(key, [&](TypeStorage& s) {
     s.context = &context;
     s.kind = kind;
     fill(s);
@@ -41,12 +44,16 @@ Type Type::None(Context& context) {
 
 Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) {
   TENON_CHECK(dtype != DType::kInvalid);
-  std::string key(1, static_cast<char>(dtype));
-  for (DimExpr d : dims) {
-    const DimExprStorage* p = d.storage();
-    AppendRaw(key, &p, sizeof(p));
+  absl::InlinedVector<char, 2 + 8 * sizeof(void*)> key(2 + dims.size() * sizeof(void*));
+  key[0] = static_cast<char>(Kind::kTensor);
+  key[1] = static_cast<char>(dtype);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const DimExprStorage* p = dims[i].storage();
+    std::memcpy(&key[2 + i * sizeof(p)], &p, sizeof(p));
   }
-  return Intern(context, std::move(key), Kind::kTensor, [&](TypeStorage& s) {
+  return Type(context.impl().types.GetOrCreate({key.data(), key.size()}, [&](TypeStorage& s) {
+    s.context = &context;
+    s.kind = Kind::kTensor;
     s.dtype = dtype;
     s.dims.assign(dims.begin(), dims.end());
     s.is_static = true;
@@ -63,14 +70,13 @@ Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) 
       if (!zero && (d.constant() < 0 || __builtin_mul_overflow(n, d.constant(), &n))) return;
     }
     s.num_elements = zero ? 0 : n;
-  });
+  }));
 }
 
 Type Type::Tensor(Context& context, DType dtype, std::span<const int64_t> dims) {
-  std::vector<DimExpr> exprs;
-  exprs.reserve(dims.size());
+  absl::InlinedVector<DimExpr, 8> exprs;
   for (int64_t d : dims) exprs.push_back(DimExpr::Constant(context, d));
-  return Tensor(context, dtype, exprs);
+  return Tensor(context, dtype, std::span<const DimExpr>(exprs.data(), exprs.size()));
 }
 
 Type Type::Unranked(Context& context, DType dtype) {
