@@ -7,6 +7,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/context.h"
+#include "ir/core/keep_blobs.h"
 #include "ir/core/symbol_table.h"
 #include "ir/core/verifier.h"
 #include "pass/module_properties.h"
@@ -169,7 +170,10 @@ struct PassManager::Impl {
     PassResult result;
     for (PipelineItem& item : pipeline.items) {
       TENON_ASSIGN_OR_RETURN(const uint32_t before, GetModuleProperties(*module));
-      absl::StatusOr<PassResult> part = runner.RunItem(item, module);
+      absl::StatusOr<PassResult> part = [&] {
+        const KeepUnusedBlobs keep(module->context());
+        return runner.RunItem(item, module);
+      }();
       if (!part.ok()) {
         SetModuleProperties(*module, before & ~PropertiesDestroyed(item));
         return part.status();

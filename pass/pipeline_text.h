@@ -1,5 +1,5 @@
-// The text of pipelines, as in mlir-opt: `builtin.module(a,func.func(b,c{max-iterations=3
-// names=x,y}))`.
+// The text of pipelines, as in mlir-opt:
+// `builtin.module(a,func.func(b,c{max-iterations=3 names=x,y}))`.
 #ifndef TENON_PASS_PIPELINE_TEXT_H_
 #define TENON_PASS_PIPELINE_TEXT_H_
 

@@ -5,6 +5,7 @@
 #include "frontends/onnx/adapters.h"
 #include "frontends/onnx/node.h"
 #include "ir/core/check.h"
+#include "ir/core/keep_blobs.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/func_ops.h"
 
@@ -49,6 +50,7 @@ GraphImporter::GraphImporter(Context& context, const onnxpb::ModelProto& model,
 
 absl::StatusOr<OwnedOp> GraphImporter::Run() {
   if (!model_.has_graph()) return Error(file_location_, "the model has no graph");
+  const KeepUnusedBlobs keep(context_);
   TENON_RETURN_IF_ERROR(ReadOpsets());
   TENON_RETURN_IF_ERROR(IndexFunctions());
   const GraphProto& graph = model_.graph();

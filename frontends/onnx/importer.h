@@ -37,7 +37,8 @@ struct ImportOptions {
 // definition does not have is an error (a warning where ONNX's own nodes have one too many). Nodes
 // that have no counterpart become opaque ops `onnx.<OpType>` (reported as remarks); every op is
 // located at its node. Contradictions between declared and inferred types are warnings. REQUIRES:
-// RegisterAllDialects(context).
+// RegisterAllDialects(context), and no other import into the same Context at a time, for an import
+// may hold diagnostics back.
 absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
                                    const ImportOptions& options = {});
 

@@ -37,6 +37,12 @@ bool AllElementsEqual(std::span<const std::byte> bytes, size_t element) {
          std::memcmp(bytes.data(), bytes.data() + element, bytes.size() - element) == 0;
 }
 
+double Rounded(DType dtype, double value) {
+  std::byte element[8];
+  StoreFromDouble(dtype, value, element);
+  return LoadAsDouble(dtype, element);
+}
+
 }  // namespace
 
 Attribute Attribute::Unit(Context& context) {
@@ -68,9 +74,7 @@ Attribute Attribute::I64(Context& context, int64_t value) {
 
 Attribute Attribute::Float(Context& context, double value, DType dtype) {
   TENON_CHECK(IsFloat(dtype));
-  std::byte element[8];
-  StoreFromDouble(dtype, value, element);
-  double rounded = LoadAsDouble(dtype, element);
+  const double rounded = Rounded(dtype, value);
   std::string key;
   AppendRaw(key, rounded);
   AppendRaw(key, dtype);
@@ -106,11 +110,14 @@ Attribute Attribute::Ints(Context& context, DType dtype, std::span<const int64_t
 
 Attribute Attribute::Floats(Context& context, DType dtype, std::span<const double> values) {
   TENON_CHECK(IsFloat(dtype));
+  std::vector<double> rounded;
+  rounded.reserve(values.size());
+  for (double v : values) rounded.push_back(Rounded(dtype, v));
   std::string key(1, static_cast<char>(dtype));
-  for (double v : values) AppendRaw(key, v);
+  for (double v : rounded) AppendRaw(key, v);
   return Intern(context, Kind::kDenseArray, std::move(key), [&](AttributeStorage& s) {
     s.type = Type::Scalar(context, dtype);
-    s.floats.assign(values.begin(), values.end());
+    s.floats = std::move(rounded);
   });
 }
 

@@ -7,8 +7,10 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/keep_blobs.h"
 #include "ir/core/lexer.h"
 #include "ir/core/op_checks.h"
+#include "ir/core/operation.h"
 #include "ir/core/parser.h"
 
 namespace tenon {
@@ -53,6 +55,32 @@ absl::Status Wrong(fmt::format_string<Args...> text, Args&&... args) {
   return absl::InvalidArgumentError(fmt::format(text, std::forward<Args>(args)...));
 }
 
+// Slots that an Operation can count.
+constexpr size_t kMaxSlots = 255;
+
+// What an Operation has room for.
+absl::Status CheckLimits(const OpDef& def) {
+  const struct {
+    std::string_view what;
+    size_t count, most;
+  } limits[] = {
+      {"attributes", def.attrs.size(), kMaxSlots},
+      {"regions", def.regions.size(), kMaxRegions},
+      {"successors", def.successors.size(), kMaxSuccessors},
+      {"results", def.results.size(), kMaxResults},
+  };
+  for (const auto& [what, count, most] : limits) {
+    if (count > most)
+      return Wrong("'{}' has {} {} (expected at most {})", def.name, count, what, most);
+  }
+  for (const SuccessorDef& successor : def.successors) {
+    if (successor.operand_group < static_cast<int>(def.operands.size())) continue;
+    return Wrong("successor '{}' of '{}' gets operand group {} of {}", successor.name, def.name,
+                 successor.operand_group, def.operands.size());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpDef& def) {
   if (std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".")
     return Wrong("op '{}' does not belong to dialect '{}'", def.name, dialect.name);
@@ -78,9 +106,14 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
     const std::string message = CheckAttribute(attr, *value);
     if (!message.empty()) return Wrong("default of op '{}': {}", def.name, message);
   }
-  const auto flexible =
-      std::count_if(def.operands.begin(), def.operands.end(),
-                    [](const OperandDef& operand) { return operand.arity != Arity::kSingle; });
+  const auto is_flexible = [](const OperandDef& group) { return group.arity != Arity::kSingle; };
+  const auto early = std::find_if(def.results.begin(), def.results.end(), is_flexible);
+  if (early != def.results.end() && std::next(early) != def.results.end()) {
+    return Wrong("result '{}' of '{}' is optional or variadic and not the last", early->name,
+                 def.name);
+  }
+  TENON_RETURN_IF_ERROR(CheckLimits(def));
+  const auto flexible = std::count_if(def.operands.begin(), def.operands.end(), is_flexible);
   if ((flexible > 1) == has_segments) return absl::OkStatus();
   return Wrong(
       "'{}' has {} optional or variadic operands (an attribute 'operandSegmentSizes' is needed "
@@ -172,12 +205,28 @@ DiagnosticEngine& Context::diagnostics() { return impl_->diagnostics; }
 
 void Context::ReleaseUnusedBlobs() {
   std::lock_guard<std::mutex> lock(impl_->blob_mutex);
+  impl_->release_waits = impl_->blob_keepers > 0;
+  if (impl_->release_waits) return;
   std::erase_if(impl_->blob_attributes, [](const AttributeStorage* s) {
     if (s->pinned.load() || s->blob_uses.load() > 0) return false;
     s->blob.reset();
     s->joined.reset();
     return true;
   });
+}
+
+KeepUnusedBlobs::KeepUnusedBlobs(Context& context) : context_(context) {
+  std::lock_guard<std::mutex> lock(context.impl().blob_mutex);
+  ++context.impl().blob_keepers;
+}
+
+KeepUnusedBlobs::~KeepUnusedBlobs() {
+  bool release = false;
+  {
+    std::lock_guard<std::mutex> lock(context_.impl().blob_mutex);
+    release = --context_.impl().blob_keepers == 0 && context_.impl().release_waits;
+  }
+  if (release) context_.ReleaseUnusedBlobs();
 }
 
 size_t Context::live_blob_bytes() const {

@@ -158,6 +158,8 @@ struct ContextImpl {
 
   std::mutex blob_mutex;
   std::vector<const AttributeStorage*> blob_attributes;
+  int blob_keepers = 0;        // KeepUnusedBlobs that live
+  bool release_waits = false;  // for the last of them
 
   std::mutex discardable_mutex;
   absl::flat_hash_map<const Operation*, Attribute> discardable;

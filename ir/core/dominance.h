@@ -15,8 +15,10 @@ class DominanceInfo {
   ~DominanceInfo();
   // Does `value` dominate (be available at) `user`? Looks through enclosing regions.
   bool ValueDominates(Value value, Operation* user);
-  bool BlockDominates(
-      Block* a, Block* b);  // same region; reflexive. Unreachable blocks are dominated by all.
+  // Does every way from the entry of their region to `b` lead through `a`? Every block dominates
+  // itself, and unreachable ones are dominated by all. REQUIRES: blocks of one region.
+  bool BlockDominates(Block* a, Block* b);
+  // Is there a way to it from the entry of its region?
   bool IsReachable(Block* block);
 
  private:

@@ -315,6 +315,12 @@ std::string CheckAttribute(const AttrDef& def, Attribute value) {
 
 absl::Status RunShapeFunction(const InferContext& context, ResultTypes& results) {
   TENON_RETURN_IF_ERROR(context.info.def().infer(context, results));
+  const std::vector<OperandDef>& groups = context.info.def().results;
+  const bool counted = groups.empty() || groups.back().arity == Arity::kSingle;
+  if (counted && results.size() != groups.size()) {
+    return context.Error(fmt::format("its shape function gives {} types for {} results",
+                                     results.size(), groups.size()));
+  }
   const auto missing = std::find(results.begin(), results.end(), Type());
   if (missing == results.end()) return absl::OkStatus();
   return context.Error(

@@ -17,7 +17,7 @@ std::string CheckOperation(Operation& op);
 std::string CheckAttribute(const AttrDef& def, Attribute value);
 
 // Runs the operation's shape function, which there is. An error "<op>: <message>" if it refuses, or
-// leaves out the type of a result.
+// gives other than one type for each result.
 absl::Status RunShapeFunction(const InferContext& context, ResultTypes& results);
 
 }  // namespace tenon

@@ -53,8 +53,8 @@ class OpParser : public AsmParser {
     void Forget(std::string_view name);
 
     absl::flat_hash_map<Key, std::map<uint32_t, ForwardUse>> forward;  // by name, then number
-    std::vector<Key>
-        names;  // in order of definition inside nested regions, to be forgotten at their end
+    // In order of definition inside nested regions, to be forgotten at their end.
+    std::vector<Key> names;
     int nesting = 0;
 
    private:

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "ir/core/keep_blobs.h"
 #include "ir/core/op_parser.h"
 #include "ir/core/verifier.h"
 
@@ -36,6 +37,7 @@ bool AsmParser::ExpectEnd() { return AtEnd() || ErrorExpected("the end of the te
 
 absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
                                     const ParseOptions& options) {
+  const KeepUnusedBlobs keep(context);
   OpParser parser(context, text, options);
   absl::StatusOr<OwnedOp> module = parser.ParseTopLevel();
   if (!module.ok() || !options.verify) return module;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
@@ -89,6 +90,25 @@ TEST(Api, OptimisesCompilesAndRuns) {
       ASSERT_NEAR((*x)[0].as<float>()[i], (*y)[0].as<float>()[i], 1e-4) << i;
     }
   }
+}
+
+// Clones share their context: what one thread frees between its passes is not what another has in
+// hand, and all give the same program.
+TEST(Api, ClonesAreOptimisedByThreadsOfTheirOwn) {
+  absl::StatusOr<Model> model = Load(kModel);
+  ASSERT_TRUE(model.ok()) << model.status();
+  std::vector<std::string> texts(4);
+  std::vector<std::thread> threads;
+  for (std::string& text : texts) {
+    threads.emplace_back([&] {
+      Model clone = model->Clone();
+      EXPECT_TRUE(Optimize(clone).ok());
+      EXPECT_TRUE(Compile(*model, {.threads = 1}).ok());
+      text = Print(*clone.module());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : texts) EXPECT_EQ(text, texts[0]);
 }
 
 // A program holds what it needs of a model that is given up, and no more.

@@ -8,6 +8,7 @@
 
 #include "ir/core/context.h"
 #include "ir/core/joined_blob.h"
+#include "ir/core/keep_blobs.h"
 #include "ir/core/parser.h"
 
 namespace tenon {
@@ -44,6 +45,17 @@ TEST(AttributeTest, FloatsAreRounded) {
             std::numeric_limits<double>::infinity());
   EXPECT_EQ(Attribute::Float(context, 1.00390625, DType::kBF16).float_value(),
             1.0);  // a tie goes to even
+}
+
+TEST(AttributeTest, ArraysOfFloatsAreRoundedToTheirType) {
+  Context context;
+  const double values[] = {0.1, 2};
+  const Attribute array = Attribute::Floats(context, DType::kF32, values);
+  EXPECT_EQ(array.floats()[0], static_cast<double>(0.1f));
+  EXPECT_EQ(array, Attribute::F32s(context, std::vector<float>{0.1f, 2}));
+  const absl::StatusOr<Attribute> read = ParseAttribute(context, array.text());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, array);
 }
 
 TEST(AttributeTest, DictionariesAreSorted) {
@@ -238,6 +250,27 @@ TEST(AttributeTest, UnusedBlobsAreReleased) {
   context.ReleaseUnusedBlobs();
   EXPECT_EQ(context.live_blob_bytes(), before);
   op->Destroy();
+}
+
+TEST(AttributeTest, UnusedBlobsStayAsLongAsSomebodyKeepsThem) {
+  Context context;
+  const Type type = TensorOf(context, DType::kI8, {1000});
+  std::vector<int8_t> values(1000);
+  values[1] = 1;
+  {
+    const KeepUnusedBlobs outer(context);
+    const Attribute unheld = Attribute::Elements(context, type, Bytes(values));
+    {
+      const KeepUnusedBlobs inner(context);
+      context.ReleaseUnusedBlobs();
+    }
+    EXPECT_EQ(unheld.ElementAsInt(1), 1);
+    EXPECT_EQ(context.live_blob_bytes(), 1000u);
+  }
+  EXPECT_EQ(context.live_blob_bytes(), 0u);  // the last one has done what was asked for
+  (void)Attribute::Elements(context, type, Bytes(values));
+  { const KeepUnusedBlobs keep(context); }
+  EXPECT_EQ(context.live_blob_bytes(), 1000u);  // nobody asked
 }
 
 }  // namespace

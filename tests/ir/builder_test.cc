@@ -116,8 +116,46 @@ TEST(BuilderTest, WrongDefinitionsAreErrors) {
                 d.ops[1].operands.assign(2, {"x", Arity::kVariadic, {}});
               }),
               HasSubstr("'w.second' has 2 optional or variadic operands"));
+  EXPECT_THAT(add([](Dialect& d) {
+                d.ops[1].results = {{"x", Arity::kVariadic, {}}, {"y", Arity::kSingle, {}}};
+              }),
+              HasSubstr("result 'x' of 'w.second' is optional or variadic and not the last"));
+  EXPECT_THAT(add([](Dialect& d) { d.ops[1].regions.assign(kMaxRegions + 1, "r"); }),
+              HasSubstr("'w.second' has 16 regions (expected at most 15)"));
+  EXPECT_THAT(add([](Dialect& d) {
+                d.ops[1].successors.assign(kMaxSuccessors + 1, {"s", -1});
+              }),
+              HasSubstr("'w.second' has 8 successors (expected at most 7)"));
+  EXPECT_THAT(add([](Dialect& d) {
+                d.ops[1].successors = {{"s", 0}};
+              }),
+              HasSubstr("successor 's' of 'w.second' gets operand group 0 of 0"));
+  EXPECT_THAT(
+      add([](Dialect& d) {
+        d.ops[1].attrs.clear();
+        for (int i = 0; i < 256; ++i)
+          d.ops[1].attrs.push_back({"a" + std::to_string(1000 + i), AttrType::kI64, true, "", {}});
+      }),
+      HasSubstr("'w.second' has 256 attributes (expected at most 255)"));
   EXPECT_EQ(add([](Dialect&) {}), "");
   EXPECT_NE(context.FindOp("w.good"), nullptr);
+}
+
+// A shape function that forgets a result, or makes one up, is an error of whoever creates the op.
+TEST(BuilderTest, ShapeFunctionsGiveATypeForEachResult) {
+  Context context;
+  OpDef none;
+  none.name = "w.none";
+  TypeConstraint any;
+  any.any = true;
+  none.results = {{"out", Arity::kSingle, any}};
+  none.infer = [](const InferContext&, ResultTypes&) { return absl::OkStatus(); };
+  ASSERT_TRUE(context.RegisterDialect({"w", "", {none}}).ok());
+  OpBuilder builder(context);
+  const absl::StatusOr<Operation*> op =
+      builder.CreateInferred(*context.FindOp("w.none"), Location(), {}, {});
+  EXPECT_THAT(std::string(op.status().message()),
+              HasSubstr("w.none: its shape function gives 0 types for 1 results"));
 }
 
 TEST(BuilderTest, FindsEveryOpOfALargeDialect) {

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "ir/core/block.h"
+#include "ir/core/builder.h"
 #include "ir/core/parser.h"
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/dialects.h"
@@ -241,6 +244,33 @@ TEST_F(PassManagerTest, RunsOnModulesOnly) {
   Operation* function = LookupSymbol(module_.get(), "f");
   EXPECT_THAT(std::string(manager.Run(function, context).status().message()),
               HasSubstr("runs on builtin.module, not on func.func"));
+}
+
+// Models that are cloned share a Context: what one thread's pipeline frees between its passes is
+// not what a pass of another one has in hand.
+TEST_F(PassManagerTest, PipelinesOfOtherThreadsLeaveConstantsInFlight) {
+  int64_t last = 0;
+  Add("hold", "builtin.module", [&](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+    Context& context = op->context();
+    std::vector<std::byte> bytes(4000);
+    bytes.back() = std::byte{7};
+    const int64_t shape[] = {4000};
+    const Attribute unheld =
+        Attribute::Elements(context, Type::Tensor(context, DType::kI8, shape), bytes);
+    const OwnedOp other(Clone(*op));
+    std::thread([&] {
+      PassManager manager(registry_);
+      EXPECT_TRUE(manager.AddPipeline("mark").ok());
+      PassContext services;
+      const absl::StatusOr<PassResult> result = manager.Run(other.get(), services);
+      EXPECT_TRUE(result.ok() && result->changed);
+    }).join();
+    last = unheld.ElementAsInt(3999);
+    return PassResult{};
+  });
+  ASSERT_TRUE(Run("hold").ok());
+  EXPECT_EQ(last, 7);
+  EXPECT_EQ(context_.live_blob_bytes(), 0u);
 }
 
 }  // namespace
