@@ -9,8 +9,9 @@ import re
 import yaml
 
 import nodes
-from model import (ATTR_KINDS, DTYPES, DTYPE_SETS, KINDS_WITHOUT_DEFAULT, REPO_ROOT, RESERVED_NAMES, Attr, Constraint,
-                   Dialect, Op, Operand, SchemaError, Successor, display, enumerator, op_hash, to_f32)
+from model import (ATTR_KINDS, DTYPES, DTYPE_SETS, KINDS_WITHOUT_DEFAULT, MAX_REGIONS, MAX_SLOTS, MAX_SUCCESSORS, REPO_ROOT,
+                   RESERVED_NAMES, Attr, Constraint, Dialect, Op, Operand, SchemaError, Successor, display, enumerator,
+                   op_hash, to_f32)
 
 
 def load(paths):
@@ -88,8 +89,7 @@ class _Loader:
     operands = self.operands(keys, what, 'operands')
     results = self.operands(keys, what, 'results')
     attrs = self.attrs(keys, what)
-    traits = [self.trait(n, what)
-              for n in nodes.items(keys['traits'][1], f'{what}: traits')] if 'traits' in keys else []
+    traits = self.trait_list(keys, what)
     regions = [nodes.identifier(n, f'{what}: region')
                for n in nodes.items(keys['regions'][1], f'{what}: regions')] if 'regions' in keys else []
     successors = self.successors(keys, what, operands)
@@ -100,6 +100,7 @@ class _Loader:
     op.tests = self.tests(keys, what, op)
     self.check_names(op, keys)
     self.check_traits(op, keys)
+    self.check_limits(op)
     return op
 
   def named_entries(self, node, what):
@@ -245,6 +246,15 @@ class _Loader:
       return text
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' else text
 
+  def trait_list(self, keys, what):
+    traits = []
+    for node in nodes.items(keys['traits'][1], f'{what}: traits') if 'traits' in keys else []:
+      trait = self.trait(node, what)
+      if trait in traits:
+        raise SchemaError(node.start_mark, f"{what} has the trait '{trait}' twice (expected it once)")
+      traits.append(trait)
+    return traits
+
   def trait(self, node, what):
     name = nodes.text(node, f'{what}: trait')
     if name not in self.traits:
@@ -331,6 +341,12 @@ class _Loader:
         raise SchemaError(mark, f"{op.full_name}: {kind} '{name}' has the name of another {seen[name]} "
                                 '(expected distinct names)')
       seen[name] = kind
+
+  def check_limits(self, op):
+    for things, count, most in [('attributes', len(op.slots), MAX_SLOTS), ('regions', len(op.regions), MAX_REGIONS),
+                                ('successors', len(op.successors), MAX_SUCCESSORS)]:
+      if count > most:
+        raise SchemaError(op.mark, f'{op.full_name} has {count} {things} (expected at most {most})')
 
   def check_traits(self, op, keys):
     def need(trait, condition, expected):

@@ -30,12 +30,16 @@ RESERVED_NAMES = {'op', 'attrs', 'builder', 'location', 'result_types', 'found',
                    'segments', 'slots', 'successors'}
 
 
+# What an operation has room for (ir/core/operation.h).
+MAX_SLOTS, MAX_REGIONS, MAX_SUCCESSORS = 255, 15, 7
+
+
 class SchemaError(Exception):
-  """A defect of a YAML file, with its place."""
+  """A defect of a YAML file, with its place; without a mark the message names the file."""
 
   def __init__(self, mark, message):
-    place = f'{display(mark.name)}:{mark.line + 1}' if mark is not None else '<input>'
-    super().__init__(f'{place}: {message}')
+    place = f'{display(mark.name)}:{mark.line + 1}: ' if mark is not None else ''
+    super().__init__(place + message)
 
 
 def display(path):

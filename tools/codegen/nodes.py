@@ -30,7 +30,7 @@ def compose(path):
     raise SchemaError(mark, f'not YAML: {e.problem} (expected a value; quote text that holds any of , ? : [ ] '
                             '{ })') from e
   except yaml.YAMLError as e:
-    raise SchemaError(None, f'{display(path)}: not YAML: {e}') from e
+    raise SchemaError(None, f'{display(path)}: not YAML: {" ".join(str(e).split())}') from e
 
 
 def text(node, what):
