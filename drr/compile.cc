@@ -117,16 +117,16 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   for (size_t g = 0; g < node.operands.size(); ++g) {
     std::vector<Edge> edges;
     for (const OperandPattern& operand : node.operands[g]) {
-      auto child = AddNode(operand.val.node, in_source);
-      if (!child.ok()) return child.status();
-      if (out_.nodes[*child].kind == ValNode::Kind::kEach &&
+      TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(operand.val, in_source));
+      if (out_.nodes[edge.node].kind == ValNode::Kind::kEach &&
           def.operands[g].arity != Arity::kVariadic) {
         return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op,
                                  def.operands[g].name));
       }
       if (operand.maybe && !in_source)
         return Error(fmt::format("{}: Maybe in the result", node.op));
-      edges.push_back({*child, static_cast<uint16_t>(operand.val.result), operand.maybe});
+      edge.maybe = operand.maybe;
+      edges.push_back(edge);
     }
     if (edges.empty() && def.operands[g].arity == Arity::kSingle) {
       return Error(fmt::format("{}: operand '{}' is required", node.op, def.operands[g].name));
@@ -181,9 +181,8 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
         fmt::format("{} in the result is not bound by the match", ToString(ValRef{node, 0})));
   }
   for (const ValRef& alternative : node->alternatives) {
-    auto child = AddNode(alternative.node, in_source);
-    if (!child.ok()) return child.status();
-    code.alternatives.push_back({*child, static_cast<uint16_t>(alternative.result), false});
+    TENON_ASSIGN_OR_RETURN(const Edge edge, AddEdge(alternative, in_source));
+    code.alternatives.push_back(edge);
   }
   if (node->kind == ValNode::Kind::kOp) TENON_RETURN_IF_ERROR(AddOp(*node, in_source, code));
   if (node->kind == ValNode::Kind::kSplat) {
@@ -212,6 +211,23 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   out_.nodes.push_back(std::move(code));
   if (!in_source) out_.creation_order.push_back(index);
   return index;
+}
+
+absl::StatusOr<Edge> Compiler::AddEdge(const ValRef& val, bool in_source) {
+  TENON_ASSIGN_OR_RETURN(const uint16_t index, AddNode(val.node, in_source));
+  const Node& node = out_.nodes[index];
+  size_t results = 1;
+  bool any_number = node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet;
+  if (node.kind == ValNode::Kind::kOp) {
+    const std::vector<OperandDef>& defined = node.info->def().results;
+    results = defined.size();
+    any_number = !defined.empty() && defined.back().arity != Arity::kSingle;
+  }
+  if (!any_number && static_cast<size_t>(val.result) >= results) {
+    return Error(fmt::format("there is no {}#{} (expected a result below {})",
+                             ToString(ValRef{val.node, 0}), val.result, results));
+  }
+  return Edge{index, static_cast<uint16_t>(val.result), false};
 }
 
 absl::Status Compiler::AddConditions() {
@@ -245,8 +261,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {
-    TENON_ASSIGN_OR_RETURN(uint16_t node, AddNode(root.node, true));
-    out_.roots.push_back({node, static_cast<uint16_t>(root.result), false});
+    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddEdge(root, true));
     FindRootOps(out_.roots.back(), root_ops);
   }
   std::set<uint16_t> anchors;
@@ -262,13 +277,20 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   for (const ValRef& kept : rule_.kept()) {
     auto it = node_index_.find(kept.node.get());
     if (it == node_index_.end()) return Error("a kept value is not part of what is matched");
-    Edge edge{it->second, 0, false};
-    FindRootOps(edge, stays);
+    std::set<uint16_t> ops;
+    FindRootOps({it->second, 0, false}, ops);
+    for (uint16_t op : ops) {
+      if (out_.nodes[op].kind != ValNode::Kind::kOp)
+        return Error(fmt::format("{} is kept and no result of an operation", ToString(kept)));
+    }
+    stays.insert(ops.begin(), ops.end());
   }
   const size_t source_nodes = out_.nodes.size();
   for (const ValRef& result : rule_.results()) {
-    TENON_ASSIGN_OR_RETURN(uint16_t node, AddNode(result.node, false));
-    out_.results.push_back({node, static_cast<uint16_t>(result.result), false});
+    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddEdge(result, false));
+    if (out_.nodes[out_.results.back().node].kind == ValNode::Kind::kEach)
+      return Error(fmt::format("{} stands for any number of values, and cannot replace one",
+                               ToString(result)));
   }
   // Matched operations that the result refers to stay as well.
   auto refer = [&](const Edge& edge) {

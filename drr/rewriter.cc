@@ -325,22 +325,6 @@ bool IsDead(const Operation& op) {
          EffectsOf(op).pure() && !op.Has(Trait::kTerminator) && !op.Has(Trait::kSymbol);
 }
 
-void EraseIfDead(Operation* op, RewriteListener& listener) {
-  std::vector<Operation*> pending = {op};
-  while (!pending.empty()) {
-    Operation* next = pending.back();
-    pending.pop_back();
-    if (!IsDead(*next)) continue;
-    for (OpOperand& operand : next->operands()) {
-      Operation* def = operand.get().defining_op();
-      if (def != nullptr && std::find(pending.begin(), pending.end(), def) == pending.end())
-        pending.push_back(def);
-    }
-    listener.Erasing(next);
-    next->Erase();
-  }
-}
-
 std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListener& listener) {
   return Application(match, target, listener).Run(true);
 }

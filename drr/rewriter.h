@@ -26,8 +26,7 @@ std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListen
 // What Apply would say, without replacing anything.
 std::string WhyRefused(const Matcher& match, const TargetQuery* target);
 
-// Erases `op` and then its operands' operations as long as they are pure and unused.
-void EraseIfDead(Operation* op, RewriteListener& listener);
+// Is it in a block, without effects, regions and uses of its results, so that it may be erased?
 bool IsDead(const Operation& op);
 
 }  // namespace tenon::drr

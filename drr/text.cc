@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "drr/text_parser.h"
 #include "fmt/format.h"
@@ -77,7 +78,7 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
       groups[g].push_back(std::move(operand));
     }
     if (def.operands[g].arity != Arity::kVariadic) ++g;
-    if (!Is(")")) TENON_RETURN_IF_ERROR(Require(","));
+    if (!Is(")") && !Take(",")) return Expected("',' or ')'");
   }
   Next();
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -254,7 +255,12 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));
   Rule rule(name, file_.c_str(), line);
   TENON_RETURN_IF_ERROR(Require("{"));
+  std::set<std::string> said;
   while (!Take("}")) {
+    for (const char* once : {"summary", "lowers", "benefit"}) {
+      if (Is(once) && !said.insert(once).second)
+        return Error(fmt::format("rule '{}' has a second '{}'", name, once));
+    }
     if (Take("let")) {
       TENON_ASSIGN_OR_RETURN(std::string part, Name("a name"));
       TENON_RETURN_IF_ERROR(Require("="));

@@ -16,18 +16,19 @@ namespace tenon::drr {
 //
 //   rule fuse-gelu {
 //     summary "gelu(linear(x, w, b))"
-//     let     y = fused.linear(x, w, maybe(b))      # a part with a name is shared where it is
-//     named again match   gelu(y) where   rank(w) == 2 && float(x) replace fused.linear(x, w, b)
-//     {activation = "gelu"}
+//     # A part with a name is shared where it is named again.
+//     let     y = fused.linear(x, w, maybe(b), none)
+//     match   gelu(y)
+//     where   rank(w) == 2 && float(x)
+//     replace fused.linear(x, w, b, none) {activation = "gelu"}
 //   }
 //
 // The same data that the C++ functions build: ops by name (without the dialect for ten, nn and
-// core), operands in order
-// (`none` for an absent one), attributes in braces, `any(a | b)`, `maybe(x)`, `const w`, `each xs`,
-// `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`, shapes `{B, S, H * D}`. Names in lower
-// case are values and attribute variables, those in upper case dimensions. Conditions: rank,
-// constant, float, dtype, same_type, shape, dim; `!`. Computed attributes are C++ only. An error is
-// `file:line:column: message`.
+// core), operands in order (`none` for an absent one), attributes in braces, `any(a | b)`,
+// `maybe(x)`, `const w`, `each xs`, `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`,
+// shapes `{B, S, H * D}`. Names in lower case are values and attribute variables, those in upper
+// case dimensions. Conditions: rank, constant, float, dtype, same_type, shape, dim; `!`. Computed
+// attributes are C++ only. An error is `file:line:column: message`.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context);
 

@@ -47,10 +47,10 @@ Token TextLexer::Next() {
            (at_ < text_.size() && (text_[at_] == '.' || text_[at_] == '-') && letter(at_ + 1)))
       ++at_;
   } else if (text_[at_] == '"') {
-    token.kind = Token::Kind::kString;
     const size_t end = text_.find_first_of("\"\n", at_ + 1);
     const bool closed = end != std::string_view::npos && text_[end] == '"';
-    token.text = text_.substr(start + 1, (closed ? end : text_.size()) - start - 1);
+    token.kind = closed ? Token::Kind::kString : Token::Kind::kSign;
+    token.text = closed ? text_.substr(start + 1, end - start - 1) : text_.substr(start, 1);
     at_ = closed ? end + 1 : text_.size();
     return token;
   } else {

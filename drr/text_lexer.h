@@ -10,7 +10,7 @@ namespace tenon::drr {
 struct Token {
   enum class Kind : uint8_t { kName, kNumber, kString, kSign, kEnd };
   Kind kind = Kind::kEnd;
-  std::string_view text;  // a string without its quotes
+  std::string_view text;  // a string without its quotes; a sign '"' opens one that nothing closes
   int line = 1, column = 1;
 };
 

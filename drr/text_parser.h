@@ -40,6 +40,7 @@ class RuleTextParser {
         fmt::format("{}:{}:{}: {}", file_, token_.line, token_.column, message));
   }
   absl::Status Expected(std::string_view what) const {
+    if (Is("\"")) return Error("a text that is not closed in its line");
     return Error(token_.kind == Token::Kind::kEnd
                      ? fmt::format("expected {} before the end", what)
                      : fmt::format("expected {}, got '{}'", what, token_.text));

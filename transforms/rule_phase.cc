@@ -1,6 +1,8 @@
 #include "transforms/rule_phase.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -79,11 +81,15 @@ void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
 }  // namespace
 
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context) {
+  errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   if (stream) text << stream.rdbuf();
-  if (!stream || text.fail())
-    return absl::InvalidArgumentError(fmt::format("{}: cannot be read", file));
+  if (!stream || text.fail()) {
+    return absl::InvalidArgumentError(fmt::format("{}: rules cannot be read{}{}", file,
+                                                  errno == 0 ? "" : ": ",
+                                                  errno == 0 ? "" : std::strerror(errno)));
+  }
   TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, drr::ParseRules(text.str(), file, context));
   for (drr::Rule& rule : rules) rule.set_family(file);
   return rules;

@@ -76,7 +76,12 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_EQ(Why("rule a { mach relu(x) }"),
             "x.drr:1:10: expected let, match, where, keep, replace, benefit, summary, lowers, "
             "requires or '}', got 'mach'");
-  EXPECT_THAT(Why("rule a { match relu(x"), HasSubstr("expected ',' before the end"));
+  EXPECT_THAT(Why("rule a { match relu(x"), HasSubstr("expected ',' or ')' before the end"));
+  EXPECT_EQ(Why("rule a { match relu(x {axis = 1}) }"), "x.drr:1:23: expected ',' or ')', got '{'");
+  EXPECT_EQ(Why("rule a {\n  summary \"open\n  match relu(x) replace x }"),
+            "x.drr:2:11: a text that is not closed in its line");
+  EXPECT_EQ(Why("rule a { benefit 1 match relu(x) benefit 2 replace x }"),
+            "x.drr:1:34: rule 'a' has a second 'benefit'");
   EXPECT_THAT(Why("rule a { match relu(x) where rnk(x) == 1 }"),
               HasSubstr("there is no condition 'rnk'"));
   EXPECT_THAT(Why("rule a { match relu(relu(x)) replace tanh(y) }"),
@@ -105,7 +110,23 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   std::string deep = "rule a { match ";
   for (int i = 0; i < 100000; ++i) deep += "relu(";
   EXPECT_THAT(Why(deep), HasSubstr("nested too deeply"));
-  EXPECT_THAT(Why(std::string("rule a { match \"x") + '\0'), HasSubstr("expected a value"));
+  EXPECT_THAT(Why(std::string("rule a { match \"x") + '\0'),
+              HasSubstr("a text that is not closed in its line"));
+}
+
+// What a rule asks for and no program can have.
+TEST_F(TextTest, ImpossibleGraphsAreRefused) {
+  EXPECT_THAT(Why("rule a { match relu(x)#5 replace x }"),
+              HasSubstr("there is no ten.relu(x)#5 (expected a result below 1)"));
+  EXPECT_THAT(Why("rule a { match neg(relu(x)#1) replace x }"),
+              HasSubstr("there is no ten.relu(x)#1"));
+  EXPECT_THAT(Why("rule a { match neg(neg(x)) replace relu(x)#2 }"),
+              HasSubstr("there is no ten.relu(x)#2"));
+  EXPECT_THAT(Why("rule a { match neg(neg(x)) replace x#1 }"), HasSubstr("there is no x#1"));
+  EXPECT_THAT(Why("rule a { match concat(each x) {axis = 0} replace x }"),
+              HasSubstr("each x stands for any number of values, and cannot replace one"));
+  EXPECT_THAT(Why("rule a { match neg(neg(x)) keep x replace x }"),
+              HasSubstr("x is kept and no result of an operation"));
 }
 
 TEST_F(TextTest, EverythingHasANotation) {
