@@ -81,6 +81,10 @@ absl::StatusOr<ExplainQuery> SelectRules(std::string_view text,
   const std::string_view what = text.substr(0, at);
   query.title = std::string(what);
   if (at != std::string_view::npos) query.node = std::string(text.substr(at + 1));
+  if (what.empty() || text.ends_with('@')) {
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' names no rule or no node (expected RULE or RULE@NODE)", text));
+  }
   std::vector<std::string> names = more, families;
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));

@@ -218,8 +218,8 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
     const Value argument = entry.argument(i);
     const Type type = argument.type();
     if (!type.is_tensor()) {
-      return absl::UnimplementedError(
-          fmt::format("input '{}' is of type {}", NameOf(function, i), type.text()));
+      return absl::UnimplementedError(fmt::format(
+          "input '{}' is of type {} (expected a ranked tensor)", NameOf(function, i), type.text()));
     }
     std::vector<int64_t> shape;
     int64_t elements = 1;

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/extension.h"
+#include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/mapped_file.h"
@@ -24,16 +25,6 @@
 
 namespace tenon {
 namespace {
-
-constexpr size_t kSniffBytes = 512;
-
-// IR text holds no control characters besides white space; a protobuf starts with one.
-bool LooksLikeText(std::string_view bytes) {
-  for (char c : bytes.substr(0, kSniffBytes)) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
-  }
-  return true;
-}
 
 absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) {
   auto context = std::make_shared<Context>();
@@ -100,6 +91,26 @@ Precision AvailablePrecision(const Model& model, Precision wished) {
   return Precision::kFp32;
 }
 
+// Inputs that no program can be given. Of those whose type is not known, lowering names the
+// operation that reads them.
+absl::Status CheckInputs(const Operation& main) {
+  const Block& entry = main.region().front();
+  for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+    const Value input = entry.argument(i);
+    const Type type = input.type();
+    if (type.is_tensor()) continue;
+    bool is_read = false;
+    for (const OpOperand& use : input.uses()) is_read |= !use.owner()->Has(Trait::kTerminator);
+    const bool unknown = type.is_any_tensor() || type.kind() == Type::Kind::kOpaque;
+    if (unknown && is_read) continue;
+    const absl::Status error =
+        EmitError(main.context(), input.location(),
+                  fmt::format("input {} is of type {} (expected a ranked tensor)", i, type.text()));
+    return absl::UnimplementedError(error.message());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Operation* Model::main() const {
@@ -118,6 +129,14 @@ Operation* Model::main() const {
 
 Model Model::Clone() const {
   return {context_, OwnedOp(tenon::Clone(*module_)), files_, extension_};
+}
+
+bool LooksLikeText(std::string_view bytes) {
+  constexpr size_t kProbe = 512;
+  for (char c : bytes.substr(0, kProbe)) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
+  }
+  return true;
 }
 
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
@@ -232,6 +251,7 @@ absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
     return absl::InvalidArgumentError(
         "there is nothing to run (expected a function @main, or one function with a body)");
   }
+  TENON_RETURN_IF_ERROR(CheckInputs(*main));
   const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(lowered);
   ReferenceEvaluator evaluator(kernels);
   PassContext context;

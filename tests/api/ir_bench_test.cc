@@ -187,6 +187,8 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
       {"a.onnx b.onnx", "two models"},
       {"a.onnx --tune", "unknown option '--tune'"},
       {"a.onnx -O7", "no level -O7"},
+      {"a.onnx -O1 -O2", "two levels: -O1 and -O2 (expected one)"},
+      {"a.onnx --rounds=3 --rounds=4", "--rounds is given twice: '3', then '4' (expected once)"},
       {"a.onnx --threads=0", "--threads is '0'"},
       {"a.onnx --rounds=many", "--rounds is 'many'"},
       {"a.onnx --time=-1", "--time is '-1'"},

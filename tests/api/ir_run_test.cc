@@ -143,6 +143,17 @@ func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "same
   EXPECT_THAT(err_, HasSubstr("call.mlir:4"));
 }
 
+TEST_F(IrRun, InputsThatAreNoRankedTensorsAreThree) {
+  for (const std::string type : {"i1", "tensor<*xf32>"}) {
+    const std::string file =
+        Write("input.mlir", "func.func() <{function_type = (" + type + ") -> " + type +
+                                ", sym_name = \"main\"}> ({\n^bb0(%x: " + type +
+                                "):\n  func.return(%x) : (" + type + ") -> ()\n}) : () -> ()\n");
+    EXPECT_EQ(Run(file + " --runs=1"), 3) << err_;
+    EXPECT_THAT(err_, HasSubstr("input 0 is of type " + type + " (expected a ranked tensor)"));
+  }
+}
+
 TEST_F(IrRun, BadInputIsTwo) {
   EXPECT_EQ(Run("/nowhere/model.onnx"), 2);
   EXPECT_THAT(err_, HasSubstr("/nowhere/model.onnx"));
@@ -156,6 +167,12 @@ TEST_F(IrRun, BadInputIsTwo) {
   EXPECT_EQ(Run(model + " --check /nowhere"), 2);
   EXPECT_EQ(Run(model + " --check " + folder_.string()), 2);
   EXPECT_EQ(Run(model + " --atol=-1"), 2);
+  EXPECT_EQ(Run(model + " --check " + kModel + " --shape batch=1"), 2);
+  EXPECT_THAT(err_, HasSubstr("--check and --input or --shape both give inputs"));
+  EXPECT_EQ(Run(model + " --input a=x.npy --input a=y.npy"), 2);
+  EXPECT_THAT(err_, HasSubstr("--input names a twice (expected once)"));
+  EXPECT_EQ(Run(model + " --seed=1 --seed=2"), 2);
+  EXPECT_THAT(err_, HasSubstr("--seed is given twice: '1', then '2' (expected once)"));
   EXPECT_EQ(Run(model + " --input nope=x.npy"), 2);
   EXPECT_THAT(err_, HasSubstr("input_ids"));
   EXPECT_EQ(Run(model + " --save-outputs /proc/nowhere --runs=1"), 2);

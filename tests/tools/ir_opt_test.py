@@ -92,8 +92,17 @@ class IrOptTest(unittest.TestCase):
         (['-', '--timing=maybe'], "'maybe' (expected true or false)"),
         (['-', '--list-ops=x'], "--list-ops takes no value"),
         (['-', '--explain'], "--explain needs a value"),
+        (['-', '--explain=@x'], "'@x' names no rule or no node (expected RULE or RULE@NODE)"),
+        (['-', '--explain=norm@'], "'norm@' names no rule or no node"),
+        (['-', '--rules=/nowhere'], '/nowhere: rules cannot be read: No such file or directory'),
+        ([''], 'an empty argument (expected a file)'),
+        (['-', '-=x'], 'an option without a name'),
         (['-', '--print-ir-after=csee'], "no pass 'csee' to print before or after; did you mean 'cse'?"),
         (['-', 'b.mlir'], "a second input 'b.mlir'"),
+        (['-', '-o', 'a', '-o=b'], "-o is given twice: 'a', then 'b' (expected once)"),
+        (['-', '--timing', '--timing=false'], "--timing is given twice: 'true', then 'false'"),
+        (['-', '--explain=norm', '--explain=conv'], "--explain is given twice: 'norm', then 'conv'"),
+        (['--check-rules', 'my.drr'], "'my.drr' beside --check-rules (expected --check-rules=my.drr)"),
         (['/nowhere/x.mlir'], '/nowhere/x.mlir: cannot open: No such file'),
         (['-', '--inputs=.'], '--inputs goes with --verify-semantics'),
         (['-', '--verify-semantics', '--inputs=/nowhere'], '--inputs: /nowhere is not a folder'),
@@ -197,6 +206,11 @@ class IrOptTest(unittest.TestCase):
       self.assertIn('ten.mul', self.run_ok('-', '--cse', '--apply-rules=file=' + path))
       self.assertIn('ten.mul', self.run_ok('-', '--cse', '--fuse', '--rules=' + path))
       self.assertIn('1 rules checked: 0 wrong', self.run_ok('--check-rules=' + path))
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write('rule gelu-erf { match abs(abs(x)) replace abs(x) }')
+      status, _, err = ir_opt('-', '--rules=' + path, text=GOOD)
+      self.assertEqual(status, 2)
+      self.assertIn("rule 'gelu-erf' has the name of the rule in patterns/", err)
       # A wrong rule: the check finds it, and a run with it is told apart from one without.
       with open(path, 'w', encoding='utf-8') as f:
         f.write('rule gelu-of-all { match mul(x, erf(y)) replace mul(x, y) }\n'

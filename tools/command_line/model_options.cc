@@ -49,4 +49,9 @@ absl::Status TakeModel(ModelOptions& options, const std::string& argument) {
       fmt::format("two models: {} and {} (expected one)", options.model, argument));
 }
 
+absl::Status TwoLevels(int first, int second) {
+  return absl::InvalidArgumentError(
+      fmt::format("two levels: -O{} and -O{} (expected one)", first, second));
+}
+
 }  // namespace tenon::tools

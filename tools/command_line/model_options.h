@@ -39,14 +39,20 @@ Difference CompareOutput(const ModelOptions& options, const Tensor& actual, cons
 
 // An argument that is no option; the second one is an error.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);
+absl::Status TwoLevels(int first, int second);
 
-// Reads a line whose options are the table's and the levels -O0 to -O<kMaxOptLevel>.
+// Reads a line whose options are the table's and one of the levels -O0 to -O<kMaxOptLevel>.
 template <typename Options, typename Operand>
 absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
                                   const std::vector<std::string>& arguments, Options& options,
                                   Operand&& operand) {
-  const auto level = [table](Options& o, const Given& given) {
-    return ReadLevel(given, NamesOf(table), o.level);
+  bool has_level = false;
+  const auto level = [&](Options& o, const Given& given) {
+    const int before = o.level;
+    absl::Status status = ReadLevel(given, NamesOf(table), o.level);
+    if (status.ok() && has_level && o.level != before) status = TwoLevels(before, o.level);
+    has_level = true;
+    return status;
   };
   return ReadCommandLine(table, arguments, options, operand, level);
 }

@@ -71,6 +71,17 @@ absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& us
   return absl::OkStatus();
 }
 
+absl::Status GivenOnce::Add(const OptionForm& form, const Given& given) {
+  if (form.times == Times::kAny) return absl::OkStatus();
+  const std::string value =
+      form.takes == Takes::kFlag ? (given.on ? "true" : "false") : std::string(given.value);
+  const auto [before, is_new] = values_.emplace(form.name, value);
+  if (is_new || before->second == value) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{} is given twice: '{}', then '{}' (expected once)", WithDashes(given.option),
+                  before->second, value));
+}
+
 std::string HelpOf(const OptionForm& form) {
   std::string text = fmt::format("  {}{}{}{}", WithDashes(form.name),
                                  form.takes == Takes::kValue      ? "="
@@ -183,6 +194,8 @@ std::vector<std::string_view> SplitList(std::string_view text) {
 }
 
 absl::Status UnknownOption(std::string_view name, const std::vector<std::string>& names) {
+  if (name.empty())
+    return absl::InvalidArgumentError("an option without a name (--help lists all)");
   const std::string_view nearest = Nearest(name, names);
   return absl::InvalidArgumentError(
       nearest.empty() ? fmt::format("unknown option '{}' (--help lists all)", WithDashes(name))

@@ -24,6 +24,11 @@ enum class Takes : uint8_t {
   kOptional,  // nothing, or =VALUE
 };
 
+enum class Times : uint8_t {
+  kOnce,  // given again with another value it is an error
+  kAny,
+};
+
 // What one option was given. The texts live as long as the arguments.
 struct Given {
   std::string option;      // its name without dashes
@@ -39,6 +44,7 @@ struct OptionForm {
   Takes takes = Takes::kNothing;
   std::string_view value_name;  // in the help
   std::string_view help;
+  Times times = Times::kOnce;
 };
 
 template <typename Options>
@@ -58,6 +64,16 @@ Given SplitArgument(std::string_view argument);
 // the value.
 absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& used_next,
                        Given& given);
+
+// What options that go on a line once were given.
+class GivenOnce {
+ public:
+  // Refuses an option that was given another value before.
+  absl::Status Add(const OptionForm& form, const Given& given);
+
+ private:
+  std::map<std::string_view, std::string> values_;  // by the name of the row
+};
 
 // The lines of an option in the help; continued lines are indented as far.
 std::string HelpOf(const OptionForm& form);
@@ -110,22 +126,24 @@ const Option<Options>* FindOption(std::span<const Option<Options>> table, std::s
 }
 
 // Reads a whole line: options by the table, in their order. `operand(options, argument)` gets what
-// is no option: "-", what does not begin with a dash, and everything behind "--". `other(options,
-// given)` gets options that the table lacks, by name and value, and refuses those that it does not
-// know either.
+// is no option: "-", what does not begin with a dash, and everything behind "--". Options that the
+// table lacks go to `other(options, given)`, by name and value, which refuses those that it does
+// not know either.
 template <typename Options, typename Operand, typename Other>
 absl::Status ReadCommandLine(std::span<const Option<Options>> table,
                              const std::vector<std::string>& arguments, Options& options,
                              Operand&& operand, Other&& other) {
   bool only_operands = false;
+  GivenOnce once;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (!only_operands && argument == "--") {
       only_operands = true;
       continue;
     }
+    if (argument.empty()) return absl::InvalidArgumentError("an empty argument (expected a file)");
     absl::Status status;
-    if (only_operands || argument == "-" || argument.empty() || argument[0] != '-') {
+    if (only_operands || argument == "-" || argument[0] != '-') {
       status = operand(options, argument);
     } else {
       Given given = SplitArgument(argument);
@@ -133,6 +151,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
         bool used_next = false;
         const std::string* next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
         status = TakeValue(option->form, next, used_next, given);
+        if (status.ok()) status = once.Add(option->form, given);
         if (status.ok()) status = option->apply(options, given);
         i += used_next;
       } else {

@@ -35,7 +35,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"against", "", Takes::kValue, "LIST",
       "onnxruntime, openvino: Python packages that run the same model on the same inputs with as "
       "many threads, round by round in turns with Tenon; outputs are compared. one-thread: Tenon "
-      "itself on one thread"},
+      "itself on one thread",
+      tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
     {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
@@ -45,7 +46,8 @@ constexpr tools::Option<Options> kTable[] = {
         "falls back to the CPU is named"),
     {{"dim", "shape", Takes::kValue, "B=1,S=128",
       "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise, or "
-      "what operations demand)"},
+      "what operations demand)",
+      tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
     {{"inputs", "", Takes::kValue, "DIR",
       "inputs from DIR/input_N.pb or .npy, as in ONNX's test data"},

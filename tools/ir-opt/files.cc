@@ -38,14 +38,6 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
   return bytes;
 }
 
-bool LooksLikeText(std::string_view bytes) {
-  constexpr size_t kProbe = 512;
-  return std::none_of(bytes.begin(), bytes.begin() + std::min(kProbe, bytes.size()), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f';
-  });
-}
-
 std::vector<std::string> SplitInput(std::string_view text) {
   std::vector<std::string> parts(1);
   size_t lines = 0;
@@ -64,7 +56,8 @@ std::vector<std::string> SplitInput(std::string_view text) {
 }
 
 absl::Status WriteOutput(const std::string& path, std::string_view text) {
-  return path.empty() ? WriteAll(STDOUT_FILENO, text, "standard output") : WriteFile(path, text);
+  return path.empty() || path == "-" ? WriteAll(STDOUT_FILENO, text, "standard output")
+                                     : WriteFile(path, text);
 }
 
 }  // namespace tenon::ir_opt

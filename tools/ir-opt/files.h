@@ -15,14 +15,12 @@ inline constexpr std::string_view kStandardInput = "<stdin>";
 
 // The bytes of a file; "-" is standard input.
 absl::StatusOr<std::string> ReadInput(const std::string& path);
-// Do the bytes look like IR text, and not like a binary format?
-bool LooksLikeText(std::string_view bytes);
 
 // The parts between lines "// -----". Each begins with as many empty lines as stood before it, so
 // that line numbers are those of the whole file.
 std::vector<std::string> SplitInput(std::string_view text);
 
-// As WriteFile (ir/core/write_file.h); an empty path is standard output.
+// As WriteFile (ir/core/write_file.h); an empty path and "-" are standard output.
 absl::Status WriteOutput(const std::string& path, std::string_view text);
 
 }  // namespace tenon::ir_opt

@@ -1,5 +1,7 @@
 #include "tools/ir-opt/lists.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "drr/check.h"
@@ -45,9 +47,21 @@ absl::StatusOr<std::vector<std::string>> RuleNames(const std::vector<std::string
   Context context;
   RegisterAllDialects(context);
   std::vector<std::string> names;
+  if (files.empty()) return names;
+  // Reports and --explain tell rules by their names.
+  std::map<std::string, std::string> places;
+  for (const drr::Rule& rule : pattern::AllRules()) places.emplace(rule.name(), rule.place());
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, ReadRules(file, context));
-    for (const drr::Rule& rule : rules) names.push_back(rule.name());
+    for (const drr::Rule& rule : rules) {
+      if (places.contains(rule.name())) {
+        return absl::InvalidArgumentError(
+            fmt::format("{}: rule '{}' has the name of the rule in {}", rule.place(), rule.name(),
+                        places[rule.name()]));
+      }
+      names.push_back(rule.name());
+    }
+    for (const drr::Rule& rule : rules) places.emplace(rule.name(), rule.place());
     TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(std::move(rules), context).status());
   }
   return names;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "frontends/api/explain.h"
+#include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/files.h"
@@ -58,6 +59,10 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (!options.explain.empty()) {
     absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, *rule_names);
     if (!query.ok()) return Fail(kBadInput, query.status());
+  }
+  for (const std::string& file : {options.output, options.fusion_report}) {
+    if (absl::Status status = tools::CheckReportFile(file); !status.ok())
+      return Fail(kBadInput, status);
   }
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,

@@ -24,9 +24,9 @@ using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
     {{"o", "", Takes::kValue, "FILE", "write the result there ('-': standard output)"},
-     [](Options& o, const Given& g) { return Set(o.output, g.value == "-" ? "" : g.value); }},
+     [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"pass-pipeline", "", Takes::kValue, "TEXT",
-      "run this pipeline: 'builtin.module(a,func.func(b,c{option=value}))'"},
+      "run this pipeline: 'builtin.module(a,func.func(b,c{option=value}))'", tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.steps.push_back({"", std::string(g.value)});
        return absl::OkStatus();
@@ -56,10 +56,10 @@ constexpr tools::Option<Options> kTable[] = {
       "print the IR after a pass that failed"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_failure, g.on); }},
     {{"print-ir-before", "mlir-print-ir-before", Takes::kValue, "PASSES",
-      "print the IR before these passes"},
+      "print the IR before these passes", tools::Times::kAny},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_before); }},
     {{"print-ir-after", "mlir-print-ir-after", Takes::kValue, "PASSES",
-      "print the IR after these passes"},
+      "print the IR after these passes", tools::Times::kAny},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_after); }},
     {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
       "print op names in quotes, as mlir-opt --allow-unregistered-dialect reads them"},
@@ -82,10 +82,11 @@ constexpr tools::Option<Options> kTable[] = {
       "IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
     {{"fusion-report", "", Takes::kValue, "FILE",
-      "write the same of all rules there (JSON if it ends in .json)"},
+      "write the same of all rules there (JSON if it ends in .json; '-': on standard output)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
     {{"rules", "", Takes::kValue, "FILE",
-      "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)"},
+      "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)",
+      tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.rules.emplace_back(g.value);
        return absl::OkStatus();
@@ -164,6 +165,10 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   TENON_RETURN_IF_ERROR(tools::ReadCommandLine(kOptions, arguments, options, input, pass));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_before, registry));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_after, registry));
+  if (options.action == Action::kCheckRules && has_input) {
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' beside --check-rules (expected --check-rules={})", options.input, options.input));
+  }
   if (!options.inputs.empty()) {
     if (!options.verify_semantics)
       return absl::InvalidArgumentError("--inputs goes with --verify-semantics");

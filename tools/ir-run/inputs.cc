@@ -169,14 +169,15 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
   std::vector<std::string_view> symbols;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     known += (i == 0 ? "" : ", ") + program.inputs()[i].name;
-    for (DimExpr dim : entry.argument(static_cast<unsigned>(i)).type().dims())
-      dim.CollectSymbols(symbols);
+    const Type type = entry.argument(static_cast<unsigned>(i)).type();
+    for (DimExpr dim : type.dims()) dim.CollectSymbols(symbols);
   }
   for (const auto& [symbol, size] : options.shape) {
     if (std::find(symbols.begin(), symbols.end(), symbol) != symbols.end()) continue;
     return absl::InvalidArgumentError(
-        fmt::format("--shape names '{}', which no input has (there are: {})", symbol,
-                    fmt::join(symbols, ", ")));
+        fmt::format("--shape names '{}', which no input has (there {})", symbol,
+                    symbols.empty() ? "is no named dimension"
+                                    : fmt::format("are: {}", fmt::join(symbols, ", "))));
   }
   for (const auto& [name, file] : options.inputs) {
     size_t slot = c.inputs.size();

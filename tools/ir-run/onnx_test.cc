@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "tools/command_line/program.h"
 #include "tools/ir-run/runner.h"
 
 namespace tenon::ir_run {
@@ -84,10 +85,11 @@ int RunOnnxTests(const Options& options) {
   std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
   if (folders.empty()) {
     std::fprintf(stderr,
-                 "ir-run: no cases (expected folders with model.onnx and test_data_set_0)\n");
-    return 2;
+                 "ir-run: no cases in %s (expected folders with model.onnx and test_data_set_0)\n",
+                 fmt::format("{}", fmt::join(options.onnx_tests, ", ")).c_str());
+    return tools::kBadInput;
   }
-  return failed > 0 ? 1 : 0;
+  return failed > 0 ? tools::kFailed : tools::kDone;
 }
 
 }  // namespace tenon::ir_run

@@ -31,7 +31,11 @@ absl::Status ReadInput(const Given& given,
   const size_t equals = given.value.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == given.value.size())
     return Wrong(fmt::format("--input is '{}' (expected name=file.npy)", given.value));
-  inputs.emplace_back(given.value.substr(0, equals), given.value.substr(equals + 1));
+  const std::string_view name = given.value.substr(0, equals);
+  for (const auto& [before, file] : inputs) {
+    if (before == name) return Wrong(fmt::format("--input names {} twice (expected once)", name));
+  }
+  inputs.emplace_back(name, given.value.substr(equals + 1));
   return absl::OkStatus();
 }
 
@@ -69,11 +73,12 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given&) { return Set(o.reference, true); }},
     tools::JsonRow<Options>(),
     {{"input", "", Takes::kValue, "NAME=FILE",
-      "an input from a .npy file (or a TensorProto file); repeat for each"},
+      "an input from a .npy file (or a TensorProto file); repeat for each", tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
     {{"shape", "dim", Takes::kValue, "a=1,b=128",
       "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 8 otherwise, or "
-      "what operations demand)"},
+      "what operations demand)",
+      tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},
     {{"seed", "", Takes::kValue, "N",
       "of the random values of inputs that are not given (0): floats from -1 to 1; integers from 0 "
@@ -99,7 +104,8 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given&) { return Set(o.check_memory, true); }},
     {{"onnx-test", "", Takes::kOptional, "DIR",
       "the models named are cases of ONNX's backend test suite: folders of model.onnx and "
-      "test_data_set_N, or folders of such folders"},
+      "test_data_set_N, or folders of such folders",
+      tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadOnnxTest(g, o); }},
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
@@ -121,6 +127,8 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   TENON_RETURN_IF_ERROR(tools::ReadModelCommandLine(kOptions, arguments, options, Operand));
   if (options.action == Options::Action::kRun && options.model.empty())
     return Wrong("no model (expected ir-run MODEL.onnx; --help lists the options)");
+  if (!options.check.empty() && (!options.inputs.empty() || !options.shape.empty()))
+    return Wrong("--check and --input or --shape both give inputs (expected one of them)");
   if (options.action == Options::Action::kOnnxTest) {
     tools::ChooseTolerances(1e-7, 1e-3, options);  // of ONNX's own runner
   } else {
