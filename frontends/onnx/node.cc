@@ -215,16 +215,6 @@ absl::StatusOr<std::vector<Value>> Node::ImportGraph(const onnxpb::GraphProto& g
   return importer_.ImportSubgraph(graph, location_, scope_, frame_, inputs, builder);
 }
 
-absl::StatusOr<std::optional<std::vector<int64_t>>> Node::IntsAttrOrInput(std::string_view name,
-                                                                          int64_t since,
-                                                                          int i) const {
-  if (version_ < since) return Ints(name);
-  if (!input(i)) return std::nullopt;
-  TENON_ASSIGN_OR_RETURN(std::optional<std::vector<int64_t>> values, ConstantInts(i));
-  if (!values) return Unsupported(fmt::format("\"{}\" is not constant", name));
-  return values;
-}
-
 absl::StatusOr<int64_t> Node::Axis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank) {
     return Error(fmt::format("axis {} of {} is outside of [{}, {})", axis, op_type(), -rank, rank));

@@ -70,10 +70,6 @@ class Node {
   absl::StatusOr<std::optional<std::vector<float>>> Floats(std::string_view name) const;
   // The graph of an attribute that must be there.
   absl::StatusOr<const onnxpb::GraphProto*> Graph(std::string_view name) const;
-  // A list in an attribute before opset `since`, in the constant input `i` from then on; nullopt if
-  // absent. Unsupported if the input is not constant.
-  absl::StatusOr<std::optional<std::vector<int64_t>>> IntsAttrOrInput(std::string_view name,
-                                                                      int64_t since, int i) const;
   // `axis` counted from the front; an error if it is outside [-rank, rank).
   absl::StatusOr<int64_t> Axis(int64_t axis, int64_t rank) const;
   // The same for several, sorted; an error for repeats.
