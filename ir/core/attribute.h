@@ -83,7 +83,7 @@ class Attribute {
   static Attribute Opaque(Context& context, std::string_view text);
   // Elements of a static tensor type, in row-major order, little-endian, bool as one byte. A tensor
   // whose elements are all bitwise equal becomes a splat. At most kInlineBytes are interned by
-  // content.
+  // content. REQUIRES: as many bytes as the type has.
   static Attribute Elements(Context& context, Type type, std::span<const std::byte> bytes);
   static Attribute Elements(Context& context, Type type, std::shared_ptr<const Blob> blob);
   // One element's bytes repeated.

@@ -13,8 +13,8 @@
 namespace tenon {
 
 // Iterates over ops of a block or blocks of a region. An iterator is valid as long as the element
-// it stands at is in the list; whoever erases or moves that one reads the next link first: `for
-// (Operation* op = block.front(), *next; op; op = next) { next = op->next(); … }`.
+// it stands at is in the list; whoever erases or moves that one reads the next link first:
+// `for (Operation *op = block.front(), *next; op; op = next) { next = op->next(); … }`.
 template <typename T>
 class LinkIterator {
  public:

@@ -55,7 +55,7 @@ class Context {
   Identifier Intern(std::string_view text);
   DiagnosticEngine& diagnostics();
 
-  // Frees the bytes of large constants that no operation holds any more. Call between passes.
+  // Frees bytes of large constants that no operation holds. Between passes; see keep_blobs.h.
   void ReleaseUnusedBlobs();
   size_t live_blob_bytes() const;
 

@@ -16,7 +16,7 @@ class Context;
 struct DimExprStorage;
 
 // An interned dimension expression in normal form: a constant, a symbol, or a sum of integer
-// multiples of products of symbols and of floordiv / mod / min / max / broadcast terms. Symbols
+// multiples of products of symbols and of floordiv / mod / min / broadcast terms. Symbols
 // stand for extents, so they are never negative. Equal pointers mean equal expressions, except for
 // Unknown, which is not equal to anything, itself included. Trivially copyable; lives as long as
 // its Context.

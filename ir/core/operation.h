@@ -46,8 +46,8 @@ struct OperationState {
 // An operation is owned by its block, a detached one by whoever made it. Its address, and with it
 // the Values of its results, stay valid until it is destroyed, also when it moves; handles are not
 // counted. Print, Clone and const functions may run in several threads on IR that nobody changes
-// (IsBeforeInBlock not beside the first two); IR is changed by one thread at a time for everything
-// below an op isolated from above.
+// (IsBeforeInBlock not beside the first two; Clone only of what uses no values of others, whose use
+// lists it changes). One thread at a time changes what is below an op isolated from above.
 class Operation {
  public:
   // Creates a detached operation in its context's pool. Nothing is verified.
@@ -188,7 +188,7 @@ class Operation {
 };
 static_assert(sizeof(ValueImpl) == 16 && sizeof(OpOperand) == 24);
 
-// Limits of one operation; the parser and the importers refuse more with a message.
+// Limits of one operation: parser, importers and Context::RegisterDialect refuse more.
 inline constexpr unsigned kMaxOperands = (1u << 20) - 1;
 inline constexpr unsigned kMaxResults = 65535;
 inline constexpr unsigned kMaxSuccessors = 7;
@@ -200,9 +200,9 @@ struct OperationDeleter {
 // Owns a detached operation, usually a module.
 using OwnedOp = std::unique_ptr<Operation, OperationDeleter>;
 
-// ---- typed access to operations
-// -------------------------------------------------------------------- Generated classes derive
-// from this: a copyable handle with `static constexpr OpId kId`.
+// Typed access to operations: a copyable handle from which the generated classes derive. Each of
+// them has a constant kId, the OpId of its operation, by which the functions below tell whether an
+// operation is one of that class.
 class OpHandle {
  public:
   OpHandle() = default;

@@ -52,7 +52,7 @@ class Type {
   DType dtype() const;
   int64_t rank() const;                   // REQUIRES: is_tensor()
   std::span<const DimExpr> dims() const;  // REQUIRES: is_tensor()
-  DimExpr dim(int64_t i) const;           // negative counts from the end
+  DimExpr dim(int64_t i) const;           // from -rank, which is the first, to rank - 1
   bool is_static() const;                 // ranked, and every dimension a constant
   // Number of elements of a static tensor; -1 if not static or not representable.
   int64_t num_elements() const;
