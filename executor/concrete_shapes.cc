@@ -40,6 +40,7 @@ bool HasConstantDims(std::span<const Attribute> slots) {
 }
 
 std::optional<std::vector<int64_t>> StaticShape(Type type) {
+  if (!type.is_tensor()) return std::nullopt;
   std::vector<int64_t> shape;
   for (DimExpr dim : type.dims()) {
     if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;

@@ -28,10 +28,11 @@ absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribut
 // Do all dimension attributes consist of constants?
 bool HasConstantDims(std::span<const Attribute> slots);
 
-// Extents of a tensor type; nullopt unless all are known.
+// Extents of a tensor type; nullopt unless all are known, or if it is another type.
 std::optional<std::vector<int64_t>> StaticShape(Type type);
 
-// Bytes of a tensor type; nullopt if an extent is not known, or if no process can hold them.
+// Bytes of a tensor type; nullopt if an extent is not known, if no process can hold them, or if it
+// is another type.
 std::optional<int64_t> StaticBytes(Type type);
 
 // Result types by the op's shape function, which also checks that the operands fit each other.

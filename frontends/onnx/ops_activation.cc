@@ -68,14 +68,29 @@ absl::Status ImportPRelu(Node& node) {
   return f.Return(f.Where(negative, scaled, x));
 }
 
+namespace {
+
+// x * sigmoid(alpha * x), alpha being the node's attribute.
+Value SwishOf(Formula& f, Value x, float alpha) {
+  if (alpha == 1.0f) return f.Make<nn::SiluOp>(x);
+  const Value scaled = f.Mul(x, f.Scalar(x.type().dtype(), alpha));
+  return f.Mul(x, f.Make<ten::SigmoidOp>(scaled));
+}
+
+}  // namespace
+
 absl::Status ImportSwish(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
-  const Value x = node.input(0);
-  if (alpha == 1.0f) return node.Return(node.Make<nn::SiluOp>(x));
   Formula f(node);
-  const Value scaled = f.Mul(x, f.Scalar(x.type().dtype(), alpha));
-  return f.Return(f.Mul(x, f.Make<ten::SigmoidOp>(scaled)));
+  return f.Return(SwishOf(f, node.input(0), alpha));
+}
+
+absl::Status ImportSwiGLU(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
+  TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
+  Formula f(node);
+  return f.Return(f.Mul(SwishOf(f, node.input(0), alpha), node.input(1)));
 }
 
 }  // namespace tenon::onnx

@@ -137,8 +137,9 @@ absl::Status ImportSpaceToDepth(Node& node) {
   const DimExpr h = FloorDiv(b.dims[2], b.size), w = FloorDiv(b.dims[3], b.size);
   Formula f(node);
   const Value split = f.Reshape(node.input(0), {b.dims[0], b.dims[1], h, b.size, w, b.size});
-  return f.Return(f.Reshape(f.Transpose(split, {0, 3, 5, 1, 2, 4}),
-                            {b.dims[0], b.dims[1] * b.size * b.size, h, w}));
+  const Value moved = b.depth_first ? f.Transpose(split, {0, 3, 5, 1, 2, 4})
+                                    : f.Transpose(split, {0, 1, 3, 5, 2, 4});
+  return f.Return(f.Reshape(moved, {b.dims[0], b.dims[1] * b.size * b.size, h, w}));
 }
 
 absl::Status ImportCol2Im(Node& node) {

@@ -136,6 +136,34 @@ absl::Status ImportScatterElements(Node& node) {
 
 absl::Status ImportScatter(Node& node) { return ImportScatterElements(node); }
 
+// Rows of a cache of keys or values, put in from the sample's index on.
+absl::Status ImportTensorScatter(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
+  const Value past = node.input(0), update = node.input(1);
+  const int64_t rank = past.type().rank();
+  TENON_ASSIGN_OR_RETURN(const int64_t axis, ReadAxis(node, -2, rank));
+  TENON_ASSIGN_OR_RETURN(const std::string mode, node.Str("mode", "linear"));
+  if (axis == 0 || update.type().rank() != rank || (mode != "linear" && mode != "circular")) {
+    return node.Error(
+        "TensorScatter needs a cache and an update of one rank, an axis behind the first and the "
+        "mode linear or circular");
+  }
+  Formula f(node);
+  Value at = f.Iota(update.type().dim(axis), axis, rank);
+  if (node.input(2)) {
+    if (node.input(2).type().rank() != 1) {
+      return node.Error("the write_indices of TensorScatter must be a vector");
+    }
+    at = f.Add(f.Along(f.Cast(node.input(2), DType::kI64), 0, rank), at);
+  }
+  if (mode == "circular") {
+    at = f.Make<ten::ModOp>(at, f.Extent(past.type().dim(axis)));
+  }
+  return f.Return(f.Make<ten::ScatterElementsOp>(past, f.Expand(at, Formula::DimsOf(update)),
+                                                 update,
+                                                 ten::ScatterElementsOp::Attrs{.axis = axis}));
+}
+
 // A matrix with ones on a diagonal.
 absl::Status ImportEyeLike(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));

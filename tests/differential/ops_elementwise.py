@@ -272,6 +272,11 @@ def hard_sigmoid(r):
     )
 
 
+def swiglu(r):
+    shape = r.shape()
+    return make(r, "SwiGLU", [r.array(shape), r.array(shape)], r.subset(alpha=r.pick((1.0, 1.702, -0.5))), opset=28)
+
+
 def gelu(r):
     return make(
         r,
@@ -339,6 +344,7 @@ GENERATORS = {
     "IsNaN": unary("IsNaN"),
     "Not": unary("Not", (np.bool_,)),
     "HardSwish": unary("HardSwish", opset=(14, 22)),
+    "SwiGLU": swiglu,
     "Softplus": unary("Softplus", (np.float32,)),
     "Mish": unary("Mish", opset=(18, 22)),
     "Identity": unary("Identity", FLOATS + INTS + (np.bool_,)),

@@ -118,6 +118,24 @@ def nd_indices(r, shape, batch, depth, lead):
     return np.stack(columns, -1)
 
 
+def tensor_scatter(r):
+    rank = r.int(2, 4)
+    shape = [r.int(1, 4) for _ in range(rank)]
+    circular = r.chance(0.5)
+    attributes = r.subset(axis=r.int(1, rank - 1) - r.pick((0, rank)))
+    axis = attributes.get("axis", -2) % rank
+    if axis == 0:
+        attributes["axis"] = axis = 1
+    update = shape[:axis] + [r.int(1, shape[axis])] + shape[axis + 1 :]
+    if circular:
+        attributes["mode"] = "circular"
+    inputs = [r.array(shape), r.array(update)]
+    if r.chance(0.8):
+        last = 9 if circular else shape[axis] - update[axis] + 1
+        inputs.append(r.array([shape[0]], np.int64, 0, last))
+    return make(r, "TensorScatter", inputs, attributes, opset=24)
+
+
 def gather_nd(r):
     shape = r.shape(1, zero=0)
     batch = r.int(0, len(shape) - 1)
@@ -447,7 +465,11 @@ def depth_to_space(r):
             {"blocksize": b, **r.subset(mode=r.pick(("DCR", "CRD")))},
             opset=13,
         )
-    return make(r, "SpaceToDepth", [r.array([n, c, h * b, w * b])], {"blocksize": b}, opset=13)
+    pixels = [r.array([n, c, h * b, w * b])]
+    if r.chance(0.5):
+        return make(r, "SpaceToDepth", pixels, {"blocksize": b}, opset=13)
+    attributes = {"blocksize": b, **r.subset(mode=r.pick(("DCR", "CRD")))}
+    return make(r, "SpaceToDepth", pixels, attributes, opset=28)
 
 
 def dropout(r):
@@ -508,6 +530,7 @@ GENERATORS = {
     "GatherND": gather_nd,
     "ScatterND": scatter_nd,
     "ScatterElements": scatter_elements,
+    "TensorScatter": tensor_scatter,
     "Pad": pad,
     "Trilu": trilu,
     "Tile": tile,

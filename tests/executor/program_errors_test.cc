@@ -221,6 +221,28 @@ TEST(ProgramErrors, UnsupportedOpsAreNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("onnx.Mystery"));
 }
 
+// A sequence that no operation reads reaches the executor.
+TEST(ProgramErrors, InputsOfOtherTypesAreNamed) {
+  std::shared_ptr<Context> context = NewTestContext();
+  absl::StatusOr<OwnedOp> module =
+      ParseModule(*context, Function("%a: !onnx.any", "(!onnx.any) -> !onnx.any", R"ir(
+  func.return(%a) : (!onnx.any) -> ()
+)ir"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  PassRegistry registry;
+  EXPECT_TRUE(RegisterExecutorPasses(registry).ok());
+  PassManager manager(registry);
+  ASSERT_TRUE(manager.AddPipeline("lower-to-kernels,plan-memory").ok());
+  PassContext pass_context;
+  EXPECT_TRUE(manager.Run(module->get(), pass_context).ok());
+  ProgramOptions options;
+  options.context = context;
+  const absl::Status status =
+      Program::Compile((*module)->region().front().front(), options).status();
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("!onnx.any"));
+}
+
 // Lowered text that contradicts itself is refused, not run.
 TEST(ProgramErrors, LoweredTextIsChecked) {
   auto compile = [](std::string_view body) {

@@ -175,6 +175,44 @@ TEST(Adapters, ScatterAndGather) {
   EXPECT_EQ(ImportModel(elements).ResultType(), "tensor<2x3xf32>");
 }
 
+TEST(Adapters, SpaceToDepthModes) {
+  const auto perm = [](const NamedValues& attributes) {
+    ModelBuilder model(28);
+    model.Input("x", {"N", 3, 4, 6});
+    model.Node("SpaceToDepth", {"x"}, {"out"}, attributes).Output("out");
+    const Imported result = ImportModel(model);
+    EXPECT_EQ(result.ResultType(), R"(tensor<?x12x2x3xf32, ["N", "", "", ""]>)");
+    const auto order = ten::TransposeOp(result.Only("ten.transpose")).perm();
+    return std::vector<int64_t>(order.begin(), order.end());
+  };
+  // Of [batch, depth, row, row in block, column, column in block].
+  EXPECT_EQ(perm({{"blocksize", int64_t{2}}}), (std::vector<int64_t>{0, 3, 5, 1, 2, 4}));
+  EXPECT_EQ(perm({{"blocksize", int64_t{2}}, {"mode", "DCR"}}),
+            (std::vector<int64_t>{0, 3, 5, 1, 2, 4}));
+  EXPECT_EQ(perm({{"blocksize", int64_t{2}}, {"mode", "CRD"}}),
+            (std::vector<int64_t>{0, 1, 3, 5, 2, 4}));
+}
+
+TEST(Adapters, TensorScatter) {
+  const auto import = [](const Names& inputs, const NamedValues& attributes) {
+    ModelBuilder model(24);
+    model.Input("past", {"B", 2, "M", 8})
+        .Input("update", {"B", 2, "S", 8})
+        .Input("at", {"B"}, TensorProto::INT64);
+    model.Node("TensorScatter", inputs, {"out"}, attributes, "the_node").Output("out");
+    return ImportModel(model);
+  };
+  const Imported linear = import({"past", "update", "at"}, {});
+  EXPECT_EQ(linear.ResultType(), R"(tensor<?x2x?x8xf32, ["B", "", "M", ""]>)");
+  EXPECT_EQ(ten::ScatterElementsOp(linear.Only("ten.scatter_elements")).axis(), 2);
+  EXPECT_EQ(linear.Ops().find("ten.mod"), std::string::npos);
+  EXPECT_NE(import({"past", "update", "at"}, {{"mode", "circular"}}).Ops().find("ten.mod"),
+            std::string::npos);
+  EXPECT_EQ(import({"past", "update"}, {}).Ops().find("ten.add"), std::string::npos);
+  EXPECT_TRUE(import({"past", "update"}, {{"axis", int64_t{0}}})
+                  .HasDiagnostic("the_node: error: TensorScatter needs a cache"));
+}
+
 // Col2Im of x [2, depth, count] to images [height, width] with blocks [1, block].
 Imported Columns(int depth, int count, int64_t height, int64_t width, int64_t block,
                  const NamedValues& attributes) {

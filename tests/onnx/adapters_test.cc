@@ -57,6 +57,12 @@ TEST(Adapters, OneToOne) {
   }
 }
 
+TEST(Adapters, SwiGLU) {
+  EXPECT_EQ(Ops(OneNode(28, "SwiGLU", {"x", "y"})), "nn.silu ten.mul");
+  EXPECT_EQ(Ops(OneNode(28, "SwiGLU", {"x", "y"}, {{"alpha", 1.5f}})),
+            "core.constant ten.mul ten.sigmoid ten.mul ten.mul");
+}
+
 TEST(Adapters, OneToOneAttributes) {
   const Imported leaky = ImportModel(OneNode(17, "LeakyRelu", {"x"}, {{"alpha", 0.25f}}));
   EXPECT_EQ(ten::LeakyReluOp(leaky.Only("ten.leaky_relu")).alpha(), 0.25f);
