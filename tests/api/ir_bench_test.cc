@@ -1,4 +1,5 @@
 // The program ir-bench: exit status, JSON, other engines.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -45,8 +46,9 @@ class IrBench : public ProgramFixture {
   int Run(const std::string& arguments, const std::string& environment = "") {
     return RunProgram("ir-bench --warmup=1 " + arguments, environment);
   }
-  int RunFake(const std::string& arguments, const std::string& environment = "") {
-    return Run(model_ + " --against=onnxruntime --rounds=2 --python=" + fake_ + " " + arguments,
+  int RunFake(const std::string& arguments, const std::string& environment = "", int rounds = 2) {
+    return Run(fmt::format("{} --against=onnxruntime --rounds={} --python={} {}", model_, rounds,
+                           fake_, arguments),
                environment);
   }
   std::string Script(const std::string& name, const std::string& command) {
@@ -84,7 +86,7 @@ TEST_F(IrBench, TimesAModel) {
 }
 
 TEST_F(IrBench, ComparesWithAnEngine) {
-  ASSERT_EQ(RunFake("--rounds=9 --dim=N=5 --json=-"), 0) << err_;
+  ASSERT_EQ(RunFake("--dim=N=5 --json=-", "", 9), 0) << err_;
   const json report = json::parse(out_, nullptr, false);
   ASSERT_FALSE(report.is_discarded()) << out_;
   EXPECT_EQ(report["agree"], true);

@@ -224,6 +224,7 @@ TEST(ProgramErrors, UnsupportedOpsAreNamed) {
 // A sequence that no operation reads reaches the executor.
 TEST(ProgramErrors, InputsOfOtherTypesAreNamed) {
   std::shared_ptr<Context> context = NewTestContext();
+  context->AllowUnregisteredDialect("onnx");
   absl::StatusOr<OwnedOp> module =
       ParseModule(*context, Function("%a: !onnx.any", "(!onnx.any) -> !onnx.any", R"ir(
   func.return(%a) : (!onnx.any) -> ()
