@@ -43,6 +43,7 @@ absl::StatusOr<std::vector<ArgCode>> Compiler::AddArgs(const std::vector<ArgRef>
         return Error(
             fmt::format("{} is not part of what is matched", ToString(ValRef{arg.val, 0})));
       }
+      TENON_RETURN_IF_ERROR(CheckHasResult(it->second, ValRef{arg.val, arg.result}));
       code.edge = {it->second, static_cast<uint16_t>(arg.result), false};
       used_nodes_.insert(it->second);
     } else if (arg.attr) {
@@ -215,9 +216,14 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
 
 absl::StatusOr<Edge> Compiler::AddEdge(const ValRef& val, bool in_source) {
   TENON_ASSIGN_OR_RETURN(const uint16_t index, AddNode(val.node, in_source));
+  TENON_RETURN_IF_ERROR(CheckHasResult(index, val));
+  return Edge{index, static_cast<uint16_t>(val.result), false};
+}
+
+absl::Status Compiler::CheckHasResult(uint16_t index, const ValRef& val) const {
   const Node& node = out_.nodes[index];
   size_t results = 1;
-  bool any_number = node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet;
+  bool any_number = false;
   if (node.kind == ValNode::Kind::kOp) {
     const std::vector<OperandDef>& defined = node.info->def().results;
     results = defined.size();
@@ -227,7 +233,7 @@ absl::StatusOr<Edge> Compiler::AddEdge(const ValRef& val, bool in_source) {
     return Error(fmt::format("there is no {}#{} (expected a result below {})",
                              ToString(ValRef{val.node, 0}), val.result, results));
   }
-  return Edge{index, static_cast<uint16_t>(val.result), false};
+  return absl::OkStatus();
 }
 
 absl::Status Compiler::AddConditions() {
@@ -277,12 +283,13 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   for (const ValRef& kept : rule_.kept()) {
     auto it = node_index_.find(kept.node.get());
     if (it == node_index_.end()) return Error("a kept value is not part of what is matched");
+    TENON_RETURN_IF_ERROR(CheckHasResult(it->second, kept));
     std::set<uint16_t> ops;
     FindRootOps({it->second, 0, false}, ops);
-    for (uint16_t op : ops) {
-      if (out_.nodes[op].kind != ValNode::Kind::kOp)
-        return Error(fmt::format("{} is kept and no result of an operation", ToString(kept)));
-    }
+    // Of alternatives one is enough: a variable among them has nothing that could stay.
+    const auto is_op = [&](uint16_t op) { return out_.nodes[op].kind == ValNode::Kind::kOp; };
+    if (std::none_of(ops.begin(), ops.end(), is_op))
+      return Error(fmt::format("{} is kept and no result of an operation", ToString(kept)));
     stays.insert(ops.begin(), ops.end());
   }
   const size_t source_nodes = out_.nodes.size();

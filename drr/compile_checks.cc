@@ -10,11 +10,18 @@
 namespace tenon::drr {
 
 void Compiler::FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const {
-  const Node& node = out_.nodes[edge.node];
-  if (node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet) {
-    for (const Edge& alternative : node.alternatives) FindRootOps(alternative, ops);
-  } else {
-    ops.insert(edge.node);
+  std::set<uint16_t> seen;  // alternatives may share theirs
+  std::vector<uint16_t> pending = {edge.node};
+  while (!pending.empty()) {
+    const uint16_t n = pending.back();
+    pending.pop_back();
+    if (!seen.insert(n).second) continue;
+    const Node& node = out_.nodes[n];
+    if (node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet) {
+      for (const Edge& alternative : node.alternatives) pending.push_back(alternative.node);
+    } else {
+      ops.insert(n);
+    }
   }
 }
 

@@ -68,6 +68,7 @@ class Compiler {
   absl::StatusOr<uint16_t> AddNode(const ValPtr& node, bool in_source);
   // Adds the node and refers to one of its results, which there must be.
   absl::StatusOr<Edge> AddEdge(const ValRef& val, bool in_source);
+  absl::Status CheckHasResult(uint16_t index, const ValRef& val) const;
   absl::Status AddOp(const ValNode& node, bool in_source, Node& code);
   absl::StatusOr<AttrCode> AddAttr(const AttrRef& attr, AttrType type, std::string_view name,
                                    bool in_source, std::string_view where);

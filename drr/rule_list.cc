@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace tenon::drr {
@@ -48,10 +49,12 @@ class Needs {
   std::map<const ValNode*, OpIds> known_;
 };
 
-void AddRoots(const ValNode& node, OpIds& roots) {
+// Each node once: alternatives may share theirs.
+void AddRoots(const ValNode& node, std::set<const ValNode*>& seen, OpIds& roots) {
+  if (!seen.insert(&node).second) return;
   if (node.kind == ValNode::Kind::kOp) roots.push_back(HashOpName(node.op));
   if (node.kind != ValNode::Kind::kAnyOf && node.kind != ValNode::Kind::kLet) return;
-  for (const ValRef& alternative : node.alternatives) AddRoots(*alternative.node, roots);
+  for (const ValRef& alternative : node.alternatives) AddRoots(*alternative.node, seen, roots);
 }
 
 }  // namespace
@@ -64,7 +67,8 @@ RuleList::RuleList(std::vector<Rule> rules) : rules_(std::move(rules)) {
     if (rules_[i].roots().empty()) continue;
     const ValNode& root = *rules_[i].roots()[0].node;
     OpIds roots;
-    AddRoots(root, roots);
+    std::set<const ValNode*> seen;
+    AddRoots(root, seen, roots);
     for (OpId op : roots) {
       std::vector<uint16_t>& at = by_root_[op];
       const auto number = static_cast<uint16_t>(i);

@@ -53,12 +53,13 @@ class Choice {
     // Multiplications in the time that an element is moved in: once, or, where results are cut,
     // twice and in pieces.
     constexpr double kMoving = 8, kCutting = 30;
+    constexpr int64_t kMostSteps = 256;  // phases are counted one by one
     const int64_t filters = w.type().dim(1).constant();
     const auto padded = [](int64_t n) { return static_cast<double>(CeilDiv(n, kLanes) * kLanes); };
     double kernel = 1, taps = 1, steps = 1;  // for each pixel and channel
     bool is_cut = false;
     for (size_t i = 0; i < attrs_.strides.size(); ++i) {
-      if (IsPixel(i)) return false;
+      if (IsPixel(i) || attrs_.strides[i] > kMostSteps) return false;
       const bool is_last = i + 1 == attrs_.strides.size();
       const int64_t window = w.type().dim(static_cast<int64_t>(i) + 2).constant();
       is_cut |= window % attrs_.strides[i] != 0 || attrs_.output_padding[i] != 0 ||

@@ -209,9 +209,11 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
     TENON_RETURN_IF_ERROR(
         RunPipeline(model, PrecisionPipeline(precision), context, options.verify_each));
     if (!HasCompressedLinear(model)) {
-      EmitWarning(model.context(), model.module()->location(),
-                  fmt::format("{} changes nothing: no linear layer of f32 has constant weights",
-                              Name(precision)));
+      EmitWarning(
+          model.context(), model.module()->location(),
+          fmt::format("{} changes nothing: no linear layer of f32 has constant weights that "
+                      "are finite and large enough",
+                      Name(precision)));
       precision = Precision::kFp32;
     }
   }

@@ -159,8 +159,10 @@ absl::Status ImportTensorScatter(Node& node) {
   if (mode == "circular") {
     at = f.Make<ten::ModOp>(at, f.Extent(past.type().dim(axis)));
   }
-  return f.Return(f.Make<ten::ScatterElementsOp>(past, f.Expand(at, Formula::DimsOf(update)),
-                                                 update,
+  // But along the axis an update is as large as the cache; one that is not is refused.
+  Formula::Dims extents = Formula::DimsOf(past);
+  extents[axis] = update.type().dim(axis);
+  return f.Return(f.Make<ten::ScatterElementsOp>(past, f.Expand(at, std::move(extents)), update,
                                                  ten::ScatterElementsOp::Attrs{.axis = axis}));
 }
 

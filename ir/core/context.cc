@@ -203,30 +203,38 @@ Identifier Context::Intern(std::string_view text) {
 
 DiagnosticEngine& Context::diagnostics() { return impl_->diagnostics; }
 
-void Context::ReleaseUnusedBlobs() {
-  std::lock_guard<std::mutex> lock(impl_->blob_mutex);
-  impl_->release_waits = impl_->blob_keepers > 0;
-  if (impl_->release_waits) return;
-  std::erase_if(impl_->blob_attributes, [](const AttributeStorage* s) {
-    if (s->pinned.load() || s->blob_uses.load() > 0) return false;
+void ContextImpl::ReleaseUnusedBlobs() {
+  release_waits = false;
+  std::erase_if(blob_attributes, [this](const AttributeStorage* s) {
+    if (s->pinned.load() || s->blob_uses.load(std::memory_order_acquire) > 0) return false;
+    const uint64_t since = s->unused_since.load(std::memory_order_relaxed);
+    if (!blob_keepers.empty() && (since == 0 || since >= *blob_keepers.begin())) {
+      if (since == 0) s->unused_since.store(blob_epoch, std::memory_order_relaxed);
+      release_waits = true;
+      return false;
+    }
     s->blob.reset();
     s->joined.reset();
     return true;
   });
 }
 
+void Context::ReleaseUnusedBlobs() {
+  std::lock_guard<std::mutex> lock(impl_->blob_mutex);
+  impl_->ReleaseUnusedBlobs();
+}
+
 KeepUnusedBlobs::KeepUnusedBlobs(Context& context) : context_(context) {
   std::lock_guard<std::mutex> lock(context.impl().blob_mutex);
-  ++context.impl().blob_keepers;
+  epoch_ = ++context.impl().blob_epoch;
+  context.impl().blob_keepers.insert(epoch_);
 }
 
 KeepUnusedBlobs::~KeepUnusedBlobs() {
-  bool release = false;
-  {
-    std::lock_guard<std::mutex> lock(context_.impl().blob_mutex);
-    release = --context_.impl().blob_keepers == 0 && context_.impl().release_waits;
-  }
-  if (release) context_.ReleaseUnusedBlobs();
+  ContextImpl& impl = context_.impl();
+  std::lock_guard<std::mutex> lock(impl.blob_mutex);
+  impl.blob_keepers.erase(epoch_);
+  if (impl.release_waits) impl.ReleaseUnusedBlobs();
 }
 
 size_t Context::live_blob_bytes() const {

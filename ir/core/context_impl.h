@@ -66,7 +66,8 @@ struct AttributeStorage {
   mutable std::shared_ptr<const Blob> blob;
   mutable std::shared_ptr<const JoinedBlob> joined;  // instead of `blob`
   mutable std::atomic<int64_t> blob_uses{0};
-  mutable std::atomic<bool> pinned{false};  // inside another attribute: kept for good
+  mutable std::atomic<uint64_t> unused_since{0};  // ContextImpl::blob_epoch; 0: not known
+  mutable std::atomic<bool> pinned{false};        // inside another attribute: kept for good
 };
 
 // Interns by a key that encodes the contents. Addresses are stable; thread-safe.
@@ -158,8 +159,13 @@ struct ContextImpl {
 
   std::mutex blob_mutex;
   std::vector<const AttributeStorage*> blob_attributes;
-  int blob_keepers = 0;        // KeepUnusedBlobs that live
-  bool release_waits = false;  // for the last of them
+  std::set<uint64_t> blob_keepers;  // KeepUnusedBlobs that live, by the epochs they began
+  uint64_t blob_epoch = 0;          // of the last that began
+  bool release_waits = false;       // for the end of one of them
+
+  // Frees what no operation has held since before the oldest keeper began, and so no keeper has in
+  // hand. REQUIRES: blob_mutex is held.
+  void ReleaseUnusedBlobs();
 
   std::mutex discardable_mutex;
   absl::flat_hash_map<const Operation*, Attribute> discardable;
@@ -198,7 +204,8 @@ inline void CountBlobUse(Attribute attr, int delta) {
   if (!attr) return;
   const AttributeStorage* s = attr.storage();
   if (s->kind == Attribute::Kind::kElements && (s->blob || s->joined)) {
-    s->blob_uses.fetch_add(delta, std::memory_order_relaxed);
+    s->unused_since.store(0, std::memory_order_relaxed);
+    s->blob_uses.fetch_add(delta, std::memory_order_release);
   }
 }
 

@@ -127,6 +127,19 @@ TEST_F(TextTest, ImpossibleGraphsAreRefused) {
               HasSubstr("each x stands for any number of values, and cannot replace one"));
   EXPECT_THAT(Why("rule a { match neg(neg(x)) keep x replace x }"),
               HasSubstr("x is kept and no result of an operation"));
+  // In conditions, in what is kept, and of alternatives, too.
+  for (const char* wrong : {"where rank(r#3) == 7 replace gelu(x)",
+                            "where rank(x#1) == 7 replace gelu(x)", "keep r#5 replace gelu(x)"}) {
+    EXPECT_THAT(Why(std::string("rule a { let r = relu(x) match tanh(r) ") + wrong + " }"),
+                HasSubstr("there is no "))
+        << wrong;
+  }
+  EXPECT_THAT(Why("rule a { match tanh(any(relu(x) | exp(x))#4) replace gelu(x) }"),
+              HasSubstr("#4 (expected a result below 1)"));
+  // A variable among alternatives has nothing to keep, and does no harm.
+  EXPECT_EQ(
+      Why("rule a { let r = any(relu(x) | x) match tanh(r) keep r replace gelu(r) lowers \"x\" }"),
+      "accepted");
 }
 
 TEST_F(TextTest, EverythingHasANotation) {

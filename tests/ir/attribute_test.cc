@@ -273,5 +273,28 @@ TEST(AttributeTest, UnusedBlobsStayAsLongAsSomebodyKeepsThem) {
   EXPECT_EQ(context.live_blob_bytes(), 1000u);  // nobody asked
 }
 
+// Threads that work without a pause keep no constant that was dropped before they began.
+TEST(AttributeTest, UnusedBlobsGoBetweenKeepersThatOverlap) {
+  Context context;
+  const Type type = TensorOf(context, DType::kI8, {1000});
+  std::vector<int8_t> values(1000);
+  values[1] = 1;
+  std::optional<KeepUnusedBlobs> first(context), second, third;
+  (void)Attribute::Elements(context, type, Bytes(values));
+  context.ReleaseUnusedBlobs();
+  EXPECT_EQ(context.live_blob_bytes(), 1000u);
+  second.emplace(context);
+  first.reset();
+  EXPECT_EQ(context.live_blob_bytes(), 0u);
+  const Attribute unheld = Attribute::Elements(context, type, Bytes(values));
+  context.ReleaseUnusedBlobs();
+  third.emplace(context);
+  context.ReleaseUnusedBlobs();
+  third.reset();
+  EXPECT_EQ(unheld.ElementAsInt(1), 1);  // the second may have it
+  second.reset();
+  EXPECT_EQ(context.live_blob_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace tenon

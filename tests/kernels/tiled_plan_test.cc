@@ -63,5 +63,22 @@ TEST(TiledPlan, WideGapsAreReadFromTheImage) {
   EXPECT_EQ(plan.slot_bytes, 0);
 }
 
+// Each region would say of 3721 elements of its window where they lie.
+TEST(TiledPlan, LargeWindowsHaveOneRegion) {
+  TiledPlan plan = {};
+  const WindowAxis axis = Axis(61, 1, 2, 60, 96);
+  plan.image = {.batch = 1,
+                .channels = 1,
+                .filters = 16,
+                .height = 96,
+                .width = 96,
+                .rows = axis,
+                .columns = axis};
+  plan.depth = 61 * 61;
+  plan.Choose(Tiles(), 1, 1e9);
+  EXPECT_EQ(plan.source, TileSource::kPadded);
+  EXPECT_EQ(plan.regions.size(), 1);
+}
+
 }  // namespace
 }  // namespace tenon::kernels::cpu

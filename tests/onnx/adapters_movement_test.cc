@@ -211,6 +211,11 @@ TEST(Adapters, TensorScatter) {
   EXPECT_EQ(import({"past", "update"}, {}).Ops().find("ten.add"), std::string::npos);
   EXPECT_TRUE(import({"past", "update"}, {{"axis", int64_t{0}}})
                   .HasDiagnostic("the_node: error: TensorScatter needs a cache"));
+  // An update of one sample for a cache of two would leave the other one as it is.
+  ModelBuilder fewer(24);
+  fewer.Input("past", {2, 3, 5, 4}).Input("update", {1, 3, 2, 4});
+  fewer.Node("TensorScatter", {"past", "update"}, {"out"}, {}, "the_node").Output("out");
+  EXPECT_TRUE(ImportModel(fewer).HasDiagnostic("the_node: error"));
 }
 
 // Col2Im of x [2, depth, count] to images [height, width] with blocks [1, block].

@@ -286,8 +286,8 @@ class Match {
     const Clock::time_point start = Clock::now();
     for (int round = 0; round < options_.rounds; ++round) {
       if (round > 0 && MsSince(start) > options_.seconds * 1e3) break;
+      Measure(machine);
       // Every other round backwards: what drifts meets all alike.
-      if (round % 2 == 0) Measure(machine);
       for (size_t i = 0; i < contestants_.size(); ++i) {
         Contestant& c = contestants_[round % 2 == 0 ? i : contestants_.size() - 1 - i];
         WaitForOthers(&c);
@@ -295,7 +295,6 @@ class Match {
         c.report.ms.insert(c.report.ms.end(), ms.begin(), ms.end());
         c.report.rounds_ms.push_back(PercentilesOf(std::move(ms)).median);
       }
-      if (round % 2 == 1) Measure(machine);
     }
     return absl::OkStatus();
   }
@@ -382,6 +381,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   optimize.precision = options.precision;
   OptimizeReport left;
   TENON_RETURN_IF_ERROR(Optimize(model, optimize, &left));
+  report.precision = left.precision;
   if (left.precision != options.precision) {
     report.notes.push_back(fmt::format("--precision={}: the program stays in {}",
                                        Name(options.precision), Name(left.precision)));

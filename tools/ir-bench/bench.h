@@ -36,6 +36,7 @@ struct Report {
   std::vector<EngineReport> engines;  // Tenon first
   MachineReport machine;
   ModelCost cost;
+  Precision precision = Precision::kFp32;  // what the program has; options may have asked for more
   std::string processor;
   int runs_a_round = 1;
   std::vector<std::string> notes;

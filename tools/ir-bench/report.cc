@@ -164,7 +164,7 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"model", options.model},
       {"inputs", report.inputs},
       {"level", options.level},
-      {"precision", Name(options.precision)},
+      {"precision", Name(report.precision)},
       {"threads", options.threads},
       {"pinned", options.pin},
       {"neighbour", options.neighbour},

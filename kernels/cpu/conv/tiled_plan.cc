@@ -19,6 +19,9 @@ constexpr int64_t kPage = 4096 / sizeof(float);
 // Of the input that a block reads, with its weights in the second-level cache.
 int64_t BlockBytes() { return ActiveCaches().second_bytes / 4; }
 
+// Of all regions together: each names where its elements of the window lie, 16 bytes each.
+constexpr int64_t kMostRuns = int64_t{1} << 18;
+
 // The whole axis with the whole window.
 TiledPart Whole(const WindowAxis& axis, int64_t out) { return {0, out, 0, axis.kernel}; }
 
@@ -93,8 +96,13 @@ void TiledPlan::ChooseSource(const TileKernels& kernels) {
   const bool collides = columns.stride * channels % kPage == 0;
   padded_width = (image.width - 1) * columns.stride + Reach(columns);
   copied_pixel = collides ? channels + kLine : channels;
-  const std::vector<TiledPart> row_parts = PartsOf(rows, image.height, 1);
-  const std::vector<TiledPart> column_parts = PartsOf(columns, image.width, kernels.min_group);
+  std::vector<TiledPart> row_parts = PartsOf(rows, image.height, 1);
+  std::vector<TiledPart> column_parts = PartsOf(columns, image.width, kernels.min_group);
+  const auto regions = static_cast<int64_t>(row_parts.size() * column_parts.size());
+  if (regions * rows.kernel * columns.kernel > kMostRuns) {
+    row_parts = {Whole(rows, image.height)};
+    column_parts = {Whole(columns, image.width)};
+  }
   const auto are_exact = [](const std::vector<TiledPart>& parts, const WindowAxis& axis) {
     return std::ranges::all_of(parts, [&](const TiledPart& p) { return IsExact(p, axis); });
   };
