@@ -98,8 +98,8 @@ void TiledPlan::ChooseSource(const TileKernels& kernels) {
   copied_pixel = collides ? channels + kLine : channels;
   std::vector<TiledPart> row_parts = PartsOf(rows, image.height, 1);
   std::vector<TiledPart> column_parts = PartsOf(columns, image.width, kernels.min_group);
-  const auto regions = static_cast<int64_t>(row_parts.size() * column_parts.size());
-  if (regions * rows.kernel * columns.kernel > kMostRuns) {
+  const auto parts = static_cast<int64_t>(row_parts.size() * column_parts.size());
+  if (parts * rows.kernel * columns.kernel > kMostRuns) {
     row_parts = {Whole(rows, image.height)};
     column_parts = {Whole(columns, image.width)};
   }
