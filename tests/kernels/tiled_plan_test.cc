@@ -65,6 +65,8 @@ TEST(TiledPlan, WideGapsAreReadFromTheImage) {
 
 // Each region would say of 3721 elements of its window where they lie.
 TEST(TiledPlan, LargeWindowsHaveOneRegion) {
+  TileKernels kernels = Tiles();
+  kernels.min_group = 1;
   TiledPlan plan = {};
   const WindowAxis axis = Axis(61, 1, 2, 60, 96);
   plan.image = {.batch = 1,
@@ -75,7 +77,7 @@ TEST(TiledPlan, LargeWindowsHaveOneRegion) {
                 .rows = axis,
                 .columns = axis};
   plan.depth = 61 * 61;
-  plan.Choose(Tiles(), 1, 1e9);
+  plan.Choose(kernels, 1, 1e9);
   EXPECT_EQ(plan.source, TileSource::kPadded);
   EXPECT_EQ(plan.regions.size(), 1);
 }
