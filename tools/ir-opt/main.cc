@@ -78,7 +78,7 @@ int RunOn(const Options& options, const PassRegistry& registry) {
     if (!written.ok()) return Fail(kBadInput, written);
   }
   if (outcome->status != kDone && !options.split_input_file) return outcome->status;
-  if (!options.explain.empty() && options.output.empty()) return outcome->status;
+  if (!options.WritesIr()) return outcome->status;
   const absl::Status written = WriteOutput(options.output, outcome->text);
   return written.ok() ? outcome->status : Fail(kBadInput, written);
 }

@@ -82,7 +82,9 @@ constexpr tools::Option<Options> kTable[] = {
       "IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
     {{"fusion-report", "", Takes::kValue, "FILE",
-      "write the same of all rules there (JSON if it ends in .json; '-': on standard output)"},
+      "write the same of all rules there (JSON if it ends in .json; '-': on standard output; the "
+      "IR "
+      "only with -o)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
     {{"rules", "", Takes::kValue, "FILE",
       "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)",
@@ -93,7 +95,7 @@ constexpr tools::Option<Options> kTable[] = {
      }},
     {{"verify-semantics", "", Takes::kFlag, "",
       "run each function on sampled inputs before and after every pass; name the pass and the rule "
-      "that changed a result"},
+      "that changed a result (the IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
     {{"inputs", "", Takes::kValue, "DIR",
       "with --verify-semantics: use the input_N.pb or input_N.npy of this folder"},

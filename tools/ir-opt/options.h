@@ -19,7 +19,7 @@ struct PipelineStep {
 
 struct Options {
   std::string input = "-";
-  std::string output;  // empty: standard output
+  std::string output;  // '-': standard output; empty: the same, if WritesIr
   std::vector<PipelineStep> steps;
   PassManagerOptions passes;
   PrintOptions print;
@@ -43,6 +43,12 @@ struct Options {
     kListOps,
     kCheckRules
   } action = Action::kRun;
+
+  // Whether the program is to be written: whoever asks for an answer about it gets that alone,
+  // unless an output is named.
+  bool WritesIr() const {
+    return !output.empty() || (explain.empty() && fusion_report.empty() && !verify_semantics);
+  }
 };
 
 // InvalidArgument with a message for the user if the line is wrong. Every pass and named pipeline

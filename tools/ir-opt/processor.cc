@@ -83,6 +83,7 @@ class Processor {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
+    if (!options_.WritesIr()) return kDone;
     outcome.text = Print(*model->module(), options_.print);
     if (!outcome.text.empty() && outcome.text.back() != '\n') outcome.text += '\n';
     return kDone;
