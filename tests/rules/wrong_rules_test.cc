@@ -8,6 +8,7 @@
 #include "executor/passes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/core/parser.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon::drr {
@@ -111,7 +112,14 @@ TEST_P(WrongRule, IsFound) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->wrong) << (report->failures.empty() ? "it passes" : report->failures[0]);
   if (report->wrong) {
-    EXPECT_THAT(report->failures[0], ::testing::HasSubstr("becomes"));
+    const std::string& failure = report->failures[0];
+    const size_t begin = failure.find(":\n"), end = failure.find("\nbecomes\n");
+    ASSERT_NE(begin, std::string::npos) << failure;
+    ASSERT_NE(end, std::string::npos) << failure;
+    // Whoever looks for the mistake runs the program that is printed.
+    absl::StatusOr<OwnedOp> module =
+        ParseModule(context, failure.substr(begin + 2, end - begin - 2));
+    ASSERT_TRUE(module.ok()) << module.status() << "\n" << failure;
   }
 }
 
