@@ -15,6 +15,7 @@
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/define_op.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/ten_ops.h"
 #include "pass/pass_manager.h"
@@ -24,26 +25,15 @@ namespace my {
 using namespace tenon;  // NOLINT(google-build-using-namespace): a host would be in its own
                         // namespace
 
-OperandDef FloatTensor(const char* name) {
-  OperandDef def;
-  def.name = name;
-  def.constraint.dtypes = 1u << static_cast<int>(DType::kF32);
-  def.constraint.description = "tensor of f32";
-  return def;
-}
-
 // my.scale: x * factor.
 Dialect MyDialect() {
   OpDef scale;
   scale.name = "my.scale";
   scale.summary = "x * factor";
-  scale.operands = {FloatTensor("x")};
-  scale.results = {FloatTensor("out")};
-  AttrDef factor;
-  factor.name = "factor";
-  factor.type = AttrType::kF32;
-  scale.attrs = {factor};
-  scale.traits = static_cast<uint32_t>(Trait::kPure);
+  scale.operands = {{"x", Arity::kSingle, TensorOf({DType::kF32})}};
+  scale.results = {{"out", Arity::kSingle, TensorOf({DType::kF32})}};
+  scale.attrs = {{"factor", AttrType::kF32, /*required=*/true, {}, {}}};
+  scale.traits = TraitBits({Trait::kPure});
   scale.infer = [](const InferContext& infer, ResultTypes& results) {
     results.push_back(infer.operand(0));
     return absl::OkStatus();
@@ -63,12 +53,12 @@ class LowerScale : public Pass {
   absl::StatusOr<PassResult> Run(Operation* function, PassContext& context) override {
     std::vector<Operation*> found;
     function->Walk([&](Operation* op) {
-      if (op->name() == "my.scale") found.push_back(op);
+      if (op->name() != "my.scale") return;
+      const Type type = op->result().type();
+      if (type.is_tensor() && type.rank() >= least_) found.push_back(op);
     });
     PassResult result;
     for (Operation* op : found) {
-      const Type type = op->result().type();
-      if (type.is_tensor() && type.rank() < least_) continue;
       const float factor = static_cast<float>(op->attr("factor").float_value());
       if (factor < 0) {
         return EmitError(op->context(), op->location(), "my.scale: a negative factor");
