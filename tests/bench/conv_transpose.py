@@ -4,8 +4,8 @@
   conv_transpose.py IR_BENCH [--against onnxruntime,openvino] [--python PYTHON] [--only NAME,…] [--time 2]
 
 For each of the shapes below a model of one ConvTranspose with bias and, where named, an activation: images with channels first
-go in and out. Every line is an ir-bench of its own, on one thread; ratios are theirs / ours. Needs numpy and onnx; PYTHON is
-one that has the others.
+go in and out. Every line is an ir-bench of its own, on one thread; ratios are theirs / ours. Needs numpy and onnx; PYTHON has
+the others (the one that runs this).
 """
 
 import argparse

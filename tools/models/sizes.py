@@ -285,7 +285,7 @@ def main():
     if options.report:
         options.report.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     wrong = sum(len(bad) for bad in report.values())
-    print(f"{models} models at {sets} sizes: {sets - wrong} equal, {wrong} not, of {len(report)} models")
+    print(f"{models} models at {sets} sizes: {sets - wrong} equal, {wrong} not (of {len(report)} models)")
     return 1 if report else 0
 
 
