@@ -5,6 +5,7 @@
 #include <random>
 
 #include "executor/memory_search.h"
+#include "executor/memory_sweep.h"
 #include "fmt/format.h"
 
 namespace tenon {
@@ -158,18 +159,28 @@ MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanO
   const int64_t bound = MaxLiveBytes(buffers);
   MemoryPlan plan = PlaceGreedily(buffers, bound);
   if (plan.offsets.empty()) plan.offsets.assign(buffers.size(), 0);
-  PlaceAgain(buffers, bound, options.search_steps / 8, plan);
+  std::vector<int64_t> offsets;
+  const auto take = [&](bool found) {
+    if (!found) return false;
+    plan.arena_bytes = ArenaBytes(buffers, offsets);
+    plan.offsets = std::move(offsets);
+    return true;
+  };
+  const auto sweep = [&](int64_t capacity) {
+    return take(SweepMemoryPlan(buffers, capacity, options.search_steps / 8, offsets));
+  };
+  const auto search = [&](int64_t capacity, int64_t steps) {
+    return take(SearchMemoryPlan(buffers, capacity, steps, offsets) == MemorySearchResult::kFound);
+  };
+  if (plan.arena_bytes > bound && !sweep(bound)) {
+    PlaceAgain(buffers, bound, options.search_steps / 8, plan);
+  }
   // The bound itself gets half of the steps. Failing that, the sizes between, by halves.
   int64_t impossible = bound - kArenaAlignment, steps = options.search_steps / 2;
   int64_t attempt = bound;
   while (steps > 0 && attempt < plan.arena_bytes) {
-    std::vector<int64_t> offsets;
-    if (SearchMemoryPlan(buffers, attempt, steps, offsets) == MemorySearchResult::kFound) {
-      plan.arena_bytes = ArenaBytes(buffers, offsets);
-      plan.offsets = std::move(offsets);
-    } else {
-      impossible = attempt;
-    }
+    const bool swept = attempt > bound && sweep(attempt);
+    if (!swept && !search(attempt, steps)) impossible = attempt;
     if (attempt == bound) steps /= 4;
     if (plan.arena_bytes - impossible <= std::max(kArenaAlignment, bound / 1024)) break;
     attempt = RoundUp(impossible + (plan.arena_bytes - impossible) / 2);

@@ -36,8 +36,9 @@ struct MemoryPlanOptions {
   int64_t search_steps = int64_t{1} << 25;
 };
 
-// Greedy in several orders; if none of them reaches MaxLiveBytes, in orders that learn from what
-// came too late, and then an exact search (memory_search.h). The same input gives the same plan.
+// Greedy in several orders; if none of them reaches MaxLiveBytes, a search along time
+// (memory_sweep.h), then orders that learn from what came too late, and then an exact search
+// (memory_search.h). The same input gives the same plan.
 // REQUIRES: SumOfBytes(buffers) <= kMaxPlannedBytes, here and below.
 MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers,
                       const MemoryPlanOptions& options = {});

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <tuple>
+#include <vector>
 
 #include "executor/memory_search.h"
+#include "executor/memory_sweep.h"
 
 namespace tenon {
 namespace {
@@ -134,6 +137,63 @@ TEST(MemoryPlanner, LearnsFromWhatCameTooLate) {
   const MemoryPlan plan = PlanMemory(buffers);
   EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
   EXPECT_EQ(plan.arena_bytes, MaxLiveBytes(buffers));
+}
+
+// Layers of a decoder whose attention and linear layers read the same norm: beside the residual and
+// two more of 3 units, queries, keys and values with their scratch of 4 units fill the arena, and
+// where they were 12 units must be free together right after. One small buffer lives throughout.
+TEST(MemoryPlanner, SweepIsNoHarderWithMoreLayers) {
+  for (int layers : {3, 6, 24}) {
+    std::vector<BufferLifetime> buffers = {{1, 18, 12 * layers + 8}, {3, 8, 20}, {3, 8, 23}};
+    for (int layer = 0; layer < layers; ++layer) {
+      const int t = 12 * layer;
+      for (const auto& [size, first, last] : std::vector<std::tuple<int, int, int>>{{3, 12, 17},
+                                                                                    {3, 14, 18},
+                                                                                    {3, 16, 19},
+                                                                                    {3, 17, 19},
+                                                                                    {3, 18, 19},
+                                                                                    {3, 19, 22},
+                                                                                    {4, 19, 19},
+                                                                                    {12, 20, 21},
+                                                                                    {3, 21, 32},
+                                                                                    {3, 23, 35}}) {
+        buffers.push_back({size, t + first, t + last});
+      }
+    }
+    for (BufferLifetime& b : buffers) b.size *= kArenaAlignment;
+    const MemoryPlan plan = PlanMemory(buffers);
+    EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
+    EXPECT_EQ(plan.arena_bytes, MaxLiveBytes(buffers)) << layers;
+    MemoryPlan swept;
+    swept.arena_bytes = MaxLiveBytes(buffers);
+    ASSERT_TRUE(SweepMemoryPlan(buffers, swept.arena_bytes, 1 << 20, swept.offsets)) << layers;
+    EXPECT_EQ(CheckMemoryPlan(buffers, swept), "");
+  }
+}
+
+TEST(MemoryPlanner, SweepFindsNoPlanWhereThereIsNone) {
+  const std::vector<BufferLifetime> buffers = {{60, 0, 4}, {0, 0, 9}, {128, 2, 3}, {64, 4, 5}};
+  MemoryPlan plan;
+  plan.arena_bytes = 192;
+  EXPECT_FALSE(SweepMemoryPlan(buffers, 128, 1 << 20, plan.offsets));
+  EXPECT_FALSE(SweepMemoryPlan(buffers, 192, 0, plan.offsets));
+  ASSERT_TRUE(SweepMemoryPlan(buffers, 192, 1 << 20, plan.offsets));
+  EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
+  ASSERT_TRUE(SweepMemoryPlan({}, 0, 1 << 20, plan.offsets));
+  EXPECT_TRUE(plan.offsets.empty());
+}
+
+TEST(MemoryPlanner, SweepIsRightOnCutRectangles) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const std::vector<BufferLifetime> buffers = CutToPieces(seed, 60, 60, 20);
+    MemoryPlan plan;
+    plan.arena_bytes = 20 * kArenaAlignment;
+    if (!SweepMemoryPlan(buffers, plan.arena_bytes, 1 << 22, plan.offsets)) continue;
+    EXPECT_EQ(CheckMemoryPlan(buffers, plan), "");
+    ++found;
+  }
+  EXPECT_GT(found, 30);
 }
 
 // The least arena over all orders of stacking: each buffer on top of those that it meets.
