@@ -171,7 +171,9 @@ Rule MatmulScaledTransposedB() {
       .Lowers("products of swapped axes");
 }
 
-// reshape(transpose(reshape(x, [B*H, S, D]), [0, 2, 1]), [B, H, D, S]) = transpose(x, [0, 1, 3, 2])
+// reshape(transpose(reshape(x, [B*H, S, D]), [0, 2, 1]), [B, H, D, S])
+//   = transpose(reshape(x, [B, H, S, D]), [0, 1, 3, 2])
+// Heads that were repeated for groups are [B, G, R, S, D] in front of it.
 Rule TransposeInThreeAxes() {
   Val x("x");
   Dim B("B"), H("H"), S("S"), D("D");
@@ -179,8 +181,7 @@ Rule TransposeInThreeAxes() {
       .Summary("a swap of the last axes on a view with the leading axes joined is one transpose")
       .Match(Reshape(Transpose(Reshape(x, {.shape = {B * H, S, D}}), {.perm = {0, 2, 1}}),
                      {.shape = {B, H, D, S}}))
-      .Where(ShapeIs(x, {B, H, S, D}))
-      .Replace(Transpose(x, {.perm = {0, 1, 3, 2}}));
+      .Replace(Transpose(Reshape(x, {.shape = {B, H, S, D}}), {.perm = {0, 1, 3, 2}}));
 }
 
 // (x * a) * b = x * (a * b)
