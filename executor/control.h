@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "executor/bindings.h"
 #include "executor/concrete_shapes.h"
+#include "executor/held_value.h"
 #include "executor/program_impl.h"
 #include "executor/session_state.h"
 
@@ -15,8 +17,14 @@ namespace tenon {
 
 class Runner;
 
+// The one element of a boolean or i64 tensor. InvalidArgument, with `what` it is, for others.
+absl::StatusOr<int64_t> ElementOf(const kernels::TensorView& tensor, std::string_view what);
+
 // In place of the value of a symbol that has none.
 inline constexpr int64_t kNoValue = -1;
+
+// A result of a loop that nobody reads. It has no memory, and its shape need not be known.
+bool IsUnreadResult(const ProgramImpl& program, const Instruction& instruction, int value);
 
 // One for a program in a session; has a runner for each region, made when it first runs.
 class ControlRunner {
@@ -28,9 +36,10 @@ class ControlRunner {
 
   // Runs an instruction. `operands`: one for each of its operands. Results may share the memory of
   // operands and of constants.
-  absl::StatusOr<std::vector<Tensor>> Run(size_t instruction, std::span<const Tensor> operands,
-                                          const Bindings& bindings);
-  // The same into memory of the right sizes. Of kIf, without an allocation once the branch has run.
+  absl::Status Run(size_t instruction, std::span<const HeldValue> operands,
+                   const Bindings& bindings, std::vector<HeldValue>& results);
+  // The same into memory of the right sizes; none for unread results. Without an allocation, once
+  // the branch has run, or the loop has with values of these shapes.
   absl::Status RunInto(size_t instruction, std::span<const kernels::TensorView> operands,
                        const Bindings& bindings, std::span<const kernels::TensorView> results);
 
@@ -40,31 +49,51 @@ class ControlRunner {
       size_t instruction, std::span<const kernels::TensorView> operands, const Bindings& bindings);
 
  private:
-  using Tensors = std::vector<Tensor>;
+  // Of a region, and the call of it that is made: kept for the memory.
   struct Region {
     std::unique_ptr<Runner> runner;
-    // Of the call that is made: kept for its memory.
-    std::vector<kernels::TensorView> inputs;
     std::vector<int64_t> symbols;
+    std::vector<kernels::TensorView> views;  // inputs of a branch whose results go to memory
+    std::vector<HeldValue> inputs, made;
+    std::vector<HeldMemory> memory;  // by result
+  };
+  struct Loop {
+    std::vector<HeldValue> operands;  // without owners
+    HeldMemory counter;
+    std::vector<HeldSlices> slices;  // by result that stacks them
   };
   Region& RegionOf(size_t instruction, size_t region);
   void SetSymbols(const NestedProgram& nested, const Bindings& bindings, Region& region) const;
+  // The region, with the inputs that it has from around it, and symbols.
+  Region& SetUp(size_t instruction, size_t region, std::span<const HeldValue> operands,
+                const Bindings& bindings);
   // The branch that the condition chooses, with inputs and symbols.
   absl::StatusOr<Region*> Choose(size_t instruction, std::span<const kernels::TensorView> operands,
                                  const Bindings& bindings);
-  absl::StatusOr<Tensors> RunRegion(size_t instruction, size_t region, Tensors arguments,
-                                    std::span<const Tensor> operands, const Bindings& bindings);
-  absl::StatusOr<Tensors> RunFor(size_t instruction, std::span<const Tensor> operands,
-                                 const Bindings& bindings);
-  absl::StatusOr<Tensors> RunWhile(size_t instruction, std::span<const Tensor> operands,
-                                   const Bindings& bindings);
-  absl::Status Stack(const Instruction& instruction, const Bindings& bindings,
-                     std::span<const Tensors> stacked, Tensors& results) const;
+  absl::Status RunBranch(size_t instruction, std::span<const HeldValue> operands,
+                         const Bindings& bindings, std::vector<HeldValue>& results);
+  // loops.cc
+  // Calls `done` with what is carried at the end.
+  using DoneFn = absl::FunctionRef<absl::Status(std::span<HeldValue> carried)>;
+  absl::Status RunLoop(size_t instruction, std::span<const HeldValue> operands,
+                       const Bindings& bindings, DoneFn done);
+  absl::Status RunFor(size_t instruction, std::span<const HeldValue> operands,
+                      const Bindings& bindings, DoneFn done);
+  absl::Status RunWhile(size_t instruction, std::span<const HeldValue> operands,
+                        const Bindings& bindings, DoneFn done);
+  absl::Status RunOnce(size_t instruction, Region& region, std::span<HeldSlices> slices);
+  absl::Status RunLoopHeld(size_t instruction, std::span<const HeldValue> operands,
+                           const Bindings& bindings, std::vector<HeldValue>& results);
+  absl::Status RunLoopInto(size_t instruction, std::span<const kernels::TensorView> operands,
+                           const Bindings& bindings, std::span<const kernels::TensorView> results);
+  absl::InlinedVector<int64_t, 6> StackedShape(size_t instruction, size_t scan,
+                                               const Bindings& bindings) const;
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
   SessionState& state_;
   std::vector<std::vector<Region>> regions_;  // by instruction and region
+  std::vector<Loop> loops_;                   // by instruction
 };
 
 }  // namespace tenon

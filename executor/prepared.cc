@@ -43,7 +43,8 @@ std::vector<int64_t> Prepared::ArenaSizes(const ProgramImpl& program, Walk& walk
   for (const Instruction& instruction : program.instructions) {
     if (instruction.kind != Instruction::Kind::kCall && !instruction.is_control()) continue;
     for (int result : instruction.results) {
-      if (walk.values()[result].is_known()) continue;
+      if (walk.values()[result].is_known() || IsUnreadResult(program, instruction, result))
+        continue;
       const int set = program.values[result].set;
       if (program.sets[set].kind == BufferSet::Kind::kArena && program.sets[set].output < 0) {
         const int64_t place = places.empty() ? 0 : places[result];
@@ -141,7 +142,9 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (const RunStep& step : p->steps_) {
     const Instruction& instruction = program.instructions[step.instruction];
     for (int number : ReadsOf(instruction)) p->AddView(program, number);
-    for (int number : instruction.results) p->AddView(program, number);
+    for (int number : instruction.results) {
+      p->AddView(program, IsUnreadResult(program, instruction, number) ? -1 : number);
+    }
   }
   const auto of_steps = static_cast<uint32_t>(p->views_.size());
   p->output_values_ = program.output_values;

@@ -62,10 +62,7 @@ absl::Status Runner::CheckDeviceTensors(const IoBinding& binding, const Prepared
 absl::Status Runner::RunBound(IoBinding& binding) {
   TENON_RETURN_IF_ERROR(binding.Check());
   binding.SetViews();
-  Prepared* ready = nullptr;
-  if (!dynamic_) {
-    TENON_ASSIGN_OR_RETURN(ready, Find(binding.input_views_, {}));
-  }
+  TENON_ASSIGN_OR_RETURN(Prepared* const ready, Find(binding.input_views_, {}));
   TENON_RETURN_IF_ERROR(CheckDeviceTensors(binding, ready));
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
     const IoBinding::Port& input = binding.inputs_[i];

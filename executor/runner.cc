@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "executor/gpu/device_session.h"
 #include "executor/lasting_memory.h"
@@ -14,8 +15,9 @@ namespace {
 
 using kernels::TensorView;
 
-// Exact shapes kept ready; the one unused longest goes first.
-constexpr size_t kMaxPrepared = 16;
+// Exact shapes kept ready; the one unused longest goes first. Of a region more than the last, as
+// long as they have so many steps together.
+constexpr size_t kMaxPrepared = 16, kMaxPreparedOfRegion = 1024, kMaxStepsOfRegion = 1 << 15;
 
 int64_t NextPowerOfTwo(int64_t n) {
   return n <= 1 ? 1 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
@@ -55,12 +57,21 @@ absl::Status Runner::ReadDecisions(std::span<const TensorView> inputs) {
   return absl::OkStatus();
 }
 
-// Null when the program turns out to be dynamic.
 absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
                                        std::span<const int64_t> symbols) {
+  if (dynamic_) return static_cast<Prepared*>(nullptr);
   TENON_RETURN_IF_ERROR(ReadDecisions(inputs));
-  for (auto it = prepared_.begin(); it != prepared_.end(); ++it) {
-    if (!(*it)->Matches(inputs, symbols, decisions_)) continue;
+  const auto matches = [&](const std::unique_ptr<Prepared>& of) {
+    return of->Matches(inputs, symbols, decisions_);
+  };
+  // Loops go through the same shapes in the same order: what comes after the last is the first.
+  auto it = prepared_.begin();
+  if (prepared_.size() > 1 && !matches(prepared_.front()) && matches(prepared_.back())) {
+    it = std::prev(prepared_.end());
+  } else {
+    it = std::find_if(prepared_.begin(), prepared_.end(), matches);
+  }
+  if (it != prepared_.end()) {
     if (it != prepared_.begin()) prepared_.splice(prepared_.begin(), prepared_, it);
     // There is none after sizes for which there was no memory.
     TENON_RETURN_IF_ERROR(GrowArena(*prepared_.front()));
@@ -86,12 +97,18 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   TENON_RETURN_IF_ERROR(GrowDeviceArena(*made));
   size_t large_bytes = made->large_bytes();
   for (const std::unique_ptr<Prepared>& other : prepared_) large_bytes += other->large_bytes();
-  while (!prepared_.empty() && (prepared_.size() >= kMaxPrepared || large_bytes > kMaxLargeBytes)) {
+  while (!prepared_.empty() && (!HasRoomForAnother() || large_bytes > kMaxLargeBytes)) {
     large_bytes -= prepared_.back()->large_bytes();
     prepared_.pop_back();
   }
   prepared_.push_front(std::move(made));
   return prepared_.front().get();
+}
+
+bool Runner::HasRoomForAnother() const {
+  if (prepared_.size() < kMaxPrepared) return true;
+  return keep_ == Keep::kMany && prepared_.size() < kMaxPreparedOfRegion &&
+         (prepared_.size() + 1) * program_.instructions.size() <= kMaxStepsOfRegion;
 }
 
 absl::Status Runner::GrowArena(const Prepared& made) {
@@ -206,7 +223,7 @@ absl::Status Runner::Execute(Prepared& ready, std::span<const TensorView> inputs
 }
 
 absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorView> inputs,
-                                                       std::span<const Tensor> owners,
+                                                       std::span<const HeldValue> owners,
                                                        std::span<const int64_t> symbols,
                                                        bool share) {
   ++state_.stats.dynamic_runs;
@@ -230,48 +247,69 @@ absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorVie
   return outputs;
 }
 
-Tensor Runner::Passed(size_t i, std::span<const Tensor> inputs,
-                      std::span<const int64_t> shape) const {
+bool Runner::IsPassed(size_t i, std::span<const HeldValue> inputs, std::span<const int64_t> shape,
+                      HeldValue& output) const {
   const int value = program_.output_values[i];
   const ProgramSet& set = program_.sets[program_.values[value].set];
   const ProgramValue& source = program_.values[set.first_member];
   const DType dtype = program_.outputs[i].dtype;
   if (set.kind == BufferSet::Kind::kInput) {
-    const Tensor& input = inputs[source.input];
-    return Tensor::Borrow(dtype, shape, input.data(), input.owner());
+    const HeldValue& input = inputs[source.input];
+    output.Set({input.data, dtype, shape}, input.owner);
+    return true;
   }
   if (set.kind == BufferSet::Kind::kConstant && source.constant) {
-    return Tensor::Borrow(dtype, shape, source.constant.data(), nullptr);
+    output.Set({source.constant.data(), dtype, shape}, nullptr);
+    return true;
   }
-  return Tensor();
+  return false;
 }
 
-absl::StatusOr<std::vector<Tensor>> Runner::Run(std::span<const Tensor> inputs,
-                                                std::span<const int64_t> symbols, bool share) {
+absl::StatusOr<std::vector<Tensor>> Runner::Run(std::span<const Tensor> inputs) {
   std::vector<TensorView> views;
   for (const Tensor& input : inputs) views.push_back(input.view());
-  Prepared* ready = nullptr;
-  if (!dynamic_) {
-    TENON_ASSIGN_OR_RETURN(ready, Find(views, symbols));
-  }
+  TENON_ASSIGN_OR_RETURN(Prepared* const ready, Find(views, {}));
   if (ready == nullptr) {
     if (views.size() == program_.inputs.size()) TENON_RETURN_IF_ERROR(CheckPlaces(views, {}));
-    return RunDynamic(views, share ? inputs : std::span<const Tensor>(), symbols, share);
+    return RunDynamic(views, {}, {}, /*share=*/false);
   }
   std::vector<Tensor> outputs;
   std::vector<TensorView> output_views;
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    const std::span<const int64_t> shape = ready->output(i).shape;
-    if (share) outputs.push_back(Passed(i, inputs, shape));
-    if (outputs.size() > i && outputs[i]) continue;
-    outputs.resize(i);
     TENON_ASSIGN_OR_RETURN(outputs.emplace_back(),
-                           Tensor::TryMake(program_.outputs[i].dtype, shape));
+                           Tensor::TryMake(program_.outputs[i].dtype, ready->output(i).shape));
   }
   for (const Tensor& output : outputs) output_views.push_back(output.view());
   TENON_RETURN_IF_ERROR(CheckPlaces(views, {}));
   TENON_RETURN_IF_ERROR(Execute(*ready, views, output_views));
   return outputs;
+}
+
+absl::Status Runner::RunHeld(std::span<const HeldValue> inputs, std::span<const int64_t> symbols,
+                             PlaceFn place, std::vector<HeldValue>& results) {
+  results.resize(program_.outputs.size());
+  for (HeldValue& result : results) result.owner = nullptr;
+  input_views_.clear();
+  for (const HeldValue& input : inputs) input_views_.push_back(input.view());
+  TENON_ASSIGN_OR_RETURN(Prepared* const ready, Find(input_views_, symbols));
+  TENON_RETURN_IF_ERROR(CheckPlaces(input_views_, {}));
+  if (ready == nullptr) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
+                           RunDynamic(input_views_, inputs, symbols, /*share=*/true));
+    for (size_t i = 0; i < made.size(); ++i) results[i].Set(made[i].view(), made[i].owner());
+    return absl::OkStatus();
+  }
+  output_views_.clear();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const DType dtype = program_.outputs[i].dtype;
+    const std::span<const int64_t> shape = ready->output(i).shape;
+    if (!IsPassed(i, inputs, shape, results[i])) {
+      TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, place(i, dtype, shape));
+      results[i].Set({memory.get(), dtype, shape}, memory);
+    }
+    output_views_.push_back({results[i].data, dtype, shape});
+  }
+  return Execute(*ready, input_views_, output_views_);
 }
 
 absl::Status Runner::CheckOutput(size_t i, const TensorView& given,
@@ -291,10 +329,8 @@ absl::Status Runner::RunInto(std::span<const TensorView> inputs, std::span<const
     return absl::InvalidArgumentError(
         fmt::format("{} outputs (expected {})", outputs.size(), program_.outputs.size()));
   }
-  Prepared* ready = nullptr;
-  if (!dynamic_) {
-    TENON_ASSIGN_OR_RETURN(ready, Find(inputs, symbols));
-  } else if (inputs.size() != program_.inputs.size()) {
+  TENON_ASSIGN_OR_RETURN(Prepared* const ready, Find(inputs, symbols));
+  if (inputs.size() != program_.inputs.size()) {
     return absl::InvalidArgumentError(
         fmt::format("{} inputs (expected {})", inputs.size(), program_.inputs.size()));
   }
@@ -327,10 +363,7 @@ absl::StatusOr<std::vector<ResultShape>> Runner::OutputShapes(std::span<const Te
 
 absl::StatusOr<std::vector<ResultShape>> Runner::PlannedShapes(std::span<const TensorView> inputs,
                                                                std::span<const int64_t> symbols) {
-  Prepared* ready = nullptr;
-  if (!dynamic_) {
-    TENON_ASSIGN_OR_RETURN(ready, Find(inputs, symbols));
-  }
+  TENON_ASSIGN_OR_RETURN(Prepared* const ready, Find(inputs, symbols));
   if (ready == nullptr) return absl::FailedPreconditionError("shapes depend on values");
   std::vector<ResultShape> shapes;
   for (size_t i = 0; i < program_.outputs.size(); ++i) {

@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "executor/control.h"
+#include "executor/held_value.h"
 #include "executor/io_binding.h"
 #include "executor/prepared.h"
 #include "executor/program_impl.h"
@@ -22,13 +24,28 @@ namespace tenon {
 // values of the program's outer_symbols, kNoValue for those that nothing around it knows.
 class Runner {
  public:
-  Runner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state)
-      : program_(program), device_(device), state_(state), control_(program, device, state) {}
+  // How much of what was prepared for shapes is kept: for those used last, or for all through
+  // which a loop goes.
+  enum class Keep : uint8_t { kLast, kMany };
 
-  // Results are allocated. With `share`, those that are values from around the program share their
-  // memory; otherwise all are the caller's alone.
-  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
-                                          std::span<const int64_t> symbols, bool share);
+  Runner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state, Keep keep)
+      : program_(program),
+        device_(device),
+        state_(state),
+        keep_(keep),
+        control_(program, device, state) {}
+
+  // Results are allocated, and the caller's alone.
+  absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs);
+
+  // Memory for a result, by its number; called before the run.
+  using PlaceFn = absl::FunctionRef<absl::StatusOr<std::shared_ptr<std::byte>>(
+      size_t result, DType dtype, std::span<const int64_t> shape)>;
+  // Results that are inputs or constants share their memory. Those of a program whose shapes depend
+  // on values have memory from the heap; `place` says where all others go. What
+  // `results` held is let go first.
+  absl::Status RunHeld(std::span<const HeldValue> inputs, std::span<const int64_t> symbols,
+                       PlaceFn place, std::vector<HeldValue>& results);
   // Results go to the caller's memory; their shapes must be right.
   absl::Status RunInto(std::span<const kernels::TensorView> inputs,
                        std::span<const int64_t> symbols,
@@ -48,6 +65,7 @@ class Runner {
   };
 
   absl::Status ReadDecisions(std::span<const kernels::TensorView> inputs);
+  // Null: shapes depend on values.
   absl::StatusOr<Prepared*> Find(std::span<const kernels::TensorView> inputs,
                                  std::span<const int64_t> symbols);
   absl::StatusOr<std::shared_ptr<const MemoryPlan>> PlanFor(Walk& walk,
@@ -63,19 +81,22 @@ class Runner {
   absl::Status Execute(Prepared& prepared, std::span<const kernels::TensorView> inputs,
                        std::span<const kernels::TensorView> outputs);
   absl::StatusOr<std::vector<Tensor>> RunDynamic(std::span<const kernels::TensorView> inputs,
-                                                 std::span<const Tensor> owners,
+                                                 std::span<const HeldValue> owners,
                                                  std::span<const int64_t> symbols, bool share);
   // Those of users are where the program, with the shapes of `ready`, can have them.
   absl::Status CheckDeviceTensors(const IoBinding& binding, const Prepared* ready) const;
   absl::Status RunBoundDynamic(IoBinding& binding);
   // Where the ports of the binding are; null: dense and in host memory, as without one.
   void TellPlaces(Prepared& ready, const IoBinding* binding) const;
-  // What output i shows without being computed: an input or a constant. Null if it is computed.
-  Tensor Passed(size_t i, std::span<const Tensor> inputs, std::span<const int64_t> shape) const;
+  // What output i shows without being computed: an input or a constant. False if it is computed.
+  bool IsPassed(size_t i, std::span<const HeldValue> inputs, std::span<const int64_t> shape,
+                HeldValue& output) const;
+  bool HasRoomForAnother() const;
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
   SessionState& state_;
+  const Keep keep_;
   ControlRunner control_;
   std::vector<int64_t> decisions_;                 // values of the deciding inputs of this run
   bool dynamic_ = false;                           // some shape depends on values other than shapes
@@ -85,6 +106,7 @@ class Runner {
   MemoryPlan arena_plan_;                    // the largest
   std::shared_ptr<std::byte> device_arena_;  // as large as what needs most of it
   size_t device_arena_bytes_ = 0;
+  std::vector<kernels::TensorView> input_views_, output_views_;  // of RunHeld
 };
 
 }  // namespace tenon

@@ -73,7 +73,7 @@ struct Session::Impl {
   explicit Impl(std::shared_ptr<const ProgramImpl> p)
       : program(std::move(p)),
         pool(program->options.threads, state),
-        runner(*program, device, state) {
+        runner(*program, device, state, Runner::Keep::kLast) {
     device.parallel = &pool;
     if (program->device_constants == nullptr) return;
     absl::StatusOr<std::unique_ptr<DeviceSession>> opened =
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(impl_->runner.Run(inputs, {}, /*share=*/false));
+  return impl_->Done(impl_->runner.Run(inputs));
 }
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,

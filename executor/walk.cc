@@ -137,11 +137,11 @@ bool Walk::IsSameValue(int value, const EarlierWalk& earlier) const {
   return std::memcmp(now.data, before.data, BytesOf(value)) == 0;
 }
 
-absl::Status Walk::RunAll(std::span<const TensorView> inputs, std::span<const Tensor> owners) {
+absl::Status Walk::RunAll(std::span<const TensorView> inputs, std::span<const HeldValue> owners) {
   TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
   TENON_RETURN_IF_ERROR(Start(inputs, true));
   for (size_t i = 0; i < owners.size(); ++i) {
-    values_[program_.input_values[i]].owner = owners[i].owner();
+    values_[program_.input_values[i]].owner = owners[i].owner;
   }
   // Values by their last use, so that each is freed in time. Views keep what they show alive.
   std::vector<std::vector<int>> dying(program_.instructions.size() + 1);
@@ -202,6 +202,7 @@ absl::Status Walk::FindShapesOfControl(size_t index) {
   const bool chosen = instruction.kind == Instruction::Kind::kIf &&
                       values_[instruction.operands[0]].data != nullptr;
   for (int number : instruction.results) {
+    if (IsUnreadResult(program_, instruction, number)) continue;
     const Type type = program_.values[number].type;
     for (DimExpr dim : type.dims()) {
       const std::optional<int64_t> extent = dim.Evaluate(bindings_.lookup());
@@ -233,18 +234,16 @@ absl::Status Walk::FindShapesOfBranch(size_t index) {
 absl::Status Walk::RunControl(size_t index, bool run_all) {
   const Instruction& instruction = program_.instructions[index];
   if (!run_all) return FindShapesOfControl(index);
-  std::vector<Tensor> operands;
+  std::vector<HeldValue> operands, results;
   for (int number : instruction.operands) {
-    const TensorView at = view(number);
-    operands.push_back(Tensor::Borrow(at.dtype, at.shape, at.data, values_[number].owner));
+    operands.emplace_back().Set(view(number), values_[number].owner);
   }
-  TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
-                         control_.Run(index, operands, bindings_));
+  TENON_RETURN_IF_ERROR(control_.Run(index, operands, bindings_, results));
   for (size_t r = 0; r < instruction.results.size(); ++r) {
-    const std::span<const int64_t> shape = results[r].shape();
-    TENON_RETURN_IF_ERROR(SetShape(instruction, r, results[r].dtype(), shape));
-    values_[instruction.results[r]].data = results[r].data();
-    values_[instruction.results[r]].owner = results[r].owner();
+    HeldValue& result = results[r];
+    TENON_RETURN_IF_ERROR(SetShape(instruction, r, result.dtype, result.shape));
+    values_[instruction.results[r]].data = result.data;
+    values_[instruction.results[r]].owner = std::move(result.owner);
   }
   return absl::OkStatus();
 }

@@ -59,7 +59,8 @@ class Walk {
                        const EarlierWalk& earlier = {});
   // Runs everything at once, allocating each value, and freeing it after its last use. `owners`:
   // the inputs again, where values may share their memory; or none.
-  absl::Status RunAll(std::span<const kernels::TensorView> inputs, std::span<const Tensor> owners);
+  absl::Status RunAll(std::span<const kernels::TensorView> inputs,
+                      std::span<const HeldValue> owners);
 
   std::vector<WalkedValue>& values() { return values_; }
   const Bindings& bindings() const { return bindings_; }
