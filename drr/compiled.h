@@ -110,11 +110,10 @@ class CompiledRules {
 
   const RuleList& list() const { return *list_; }
   // A rule of the list by its number. The error of OnDemand's rules: the Context lacks an
-  // operation.
+  // operation. It is not kept.
   absl::StatusOr<const CompiledRule*> Get(uint16_t rule) const;
 
  private:
-  struct Entry;
   struct Entries;
 
   std::shared_ptr<const RuleList> list_;

@@ -154,9 +154,12 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
   const RuleList& list = rules_.list();
   for (uint16_t index : list.RulesAt(op->id())) {
     if (!list.MayMatch(index, ops_)) continue;
-    TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules_.Get(index));
-    const std::string& name = rule->rule->name();
-    if (!matcher_.Match(*rule, op) || !Allowed(name, *op)) continue;
+    const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
+    if (!rule.ok()) {
+      return EmitError(op->context(), op->location(), std::string(rule.status().message()));
+    }
+    const std::string& name = (*rule)->rule->name();
+    if (!matcher_.Match(**rule, op) || !Allowed(name, *op)) continue;
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();

@@ -25,7 +25,8 @@ struct DriverResult {
 };
 
 // Rewrites below `top` (a function, or a module with functions). Counts go to context.rule_counts.
-// The error names the rules that keep rewriting each other's results.
+// The error names the rules that keep rewriting each other's results, or is that of
+// CompiledRules::Get at an operation where the rule might match.
 absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
                                         PassContext& context, const DriverOptions& options = {});
 

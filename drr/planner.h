@@ -48,6 +48,9 @@ class Planner {
 
   // ---- the graph
   int KnownRank(const Edge& edge) const;
+  // Each node is looked at once: `found` has those that were.
+  int KnownRank(const Edge& edge, std::map<uint16_t, int>& found) const;
+  int FindRank(const Edge& edge, std::map<uint16_t, int>& found) const;
   // Gives a value exactly this shape.
   bool Demand(const Edge& edge, const Shape& shape);
   // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.

@@ -29,8 +29,20 @@ const Edge* Planner::Operand(uint16_t n, size_t group) const {
 
 bool IsReduction(std::string_view op) { return op.starts_with("ten.reduce_"); }
 
-int Planner::KnownRank(const Edge& unresolved) const {
-  Edge edge = Through(unresolved);
+int Planner::KnownRank(const Edge& edge) const {
+  std::map<uint16_t, int> found;
+  return KnownRank(edge, found);
+}
+
+int Planner::KnownRank(const Edge& unresolved, std::map<uint16_t, int>& found) const {
+  const Edge edge = Through(unresolved);
+  if (const auto it = found.find(edge.node); it != found.end()) return it->second;
+  const int rank = FindRank(edge, found);
+  found.emplace(edge.node, rank);
+  return rank;
+}
+
+int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) const {
   if (auto it = shapes_.find(edge.node); it != shapes_.end())
     return static_cast<int>(it->second.size());
   if (auto it = rank_hints_.find(edge.node); it != rank_hints_.end()) return it->second;
@@ -59,7 +71,7 @@ int Planner::KnownRank(const Edge& unresolved) const {
   }
   if (!node.info->Has(Trait::kElementwise) && op != "ten.matmul") {
     const Edge* first = Operand(edge.node, 0);
-    return first != nullptr ? KnownRank(*first) : -1;
+    return first != nullptr ? KnownRank(*first, found) : -1;
   }
   // The largest rank counts, but a variable of unknown rank may be larger than known variables.
   int of_ops = -1, of_variables = -1;
@@ -69,7 +81,7 @@ int Planner::KnownRank(const Edge& unresolved) const {
     if (operand == nullptr) continue;
     ValNode::Kind kind = rule_.nodes[Through(*operand).node].kind;
     if (kind == ValNode::Kind::kSplat) continue;
-    int rank = KnownRank(*operand);
+    int rank = KnownRank(*operand, found);
     open |= rank < 0;
     int& most = kind == ValNode::Kind::kOp ? of_ops : of_variables;
     most = std::max(most, rank);

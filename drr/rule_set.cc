@@ -1,5 +1,6 @@
 // Rules against each other: names, order, shadowing, pairs that undo each other.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -127,16 +128,12 @@ absl::Status CheckPair(const CompiledRule& first, const CompiledRule& second) {
 
 }  // namespace
 
-struct CompiledRules::Entry {
-  std::once_flag once;
-  absl::Status status;
-  CompiledRule rule;
-};
-
 struct CompiledRules::Entries {
-  Entries(Context& of, size_t count) : context(of), by_number(count) {}
+  Entries(Context& of, size_t count) : context(of), by_number(count), ready(count) {}
   Context& context;
-  std::vector<Entry> by_number;
+  std::mutex mutex;  // of `by_number`
+  std::vector<CompiledRule> by_number;
+  std::vector<std::atomic<const CompiledRule*>> ready;  // null: not compiled
 };
 
 CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Context& context) {
@@ -147,14 +144,14 @@ CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Con
 }
 
 absl::StatusOr<const CompiledRule*> CompiledRules::Get(uint16_t rule) const {
-  Entry& entry = entries_->by_number[rule];
-  std::call_once(entry.once, [&] {
-    absl::StatusOr<CompiledRule> compiled = CompileRule(list_->rules()[rule], entries_->context);
-    entry.status = compiled.status();
-    if (compiled.ok()) entry.rule = *std::move(compiled);
-  });
-  if (!entry.status.ok()) return entry.status;
-  return &entry.rule;
+  std::atomic<const CompiledRule*>& ready = entries_->ready[rule];
+  if (const CompiledRule* compiled = ready.load(std::memory_order_acquire)) return compiled;
+  const std::lock_guard<std::mutex> lock(entries_->mutex);
+  if (const CompiledRule* compiled = ready.load(std::memory_order_relaxed)) return compiled;
+  CompiledRule& made = entries_->by_number[rule];
+  TENON_ASSIGN_OR_RETURN(made, CompileRule(list_->rules()[rule], entries_->context));
+  ready.store(&made, std::memory_order_release);
+  return &made;
 }
 
 absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context) {

@@ -120,6 +120,8 @@ absl::StatusOr<Val> RuleTextParser::ParseVal() {
   ++depth_;
   absl::StatusOr<Val> val = ParseValHere();
   --depth_;
+  // Of parts with names each may be flat.
+  if (val.ok() && val->ref().node->depth > kMaxDepth) return Error("nested too deeply");
   return val;
 }
 

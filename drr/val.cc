@@ -1,13 +1,23 @@
 #include "drr/val.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 
 namespace tenon::drr {
 namespace {
 
-ValRef MakeNode(ValNode node) { return {std::make_shared<ValNode>(std::move(node)), 0}; }
+ValRef MakeNode(ValNode node) {
+  const auto add = [&node](const ValRef& part) {
+    node.depth = std::max(node.depth, part.node->depth + 1);
+  };
+  for (const ValRef& alternative : node.alternatives) add(alternative);
+  for (const auto& group : node.operands) {
+    for (const OperandPattern& operand : group) add(operand.val);
+  }
+  return {std::make_shared<ValNode>(std::move(node)), 0};
+}
 
 }  // namespace
 
@@ -103,53 +113,86 @@ Computed<Dims> ShapeOf(const Val& val) {
   return Computed<Dims>(std::move(node));
 }
 
-std::string ToString(const ValRef& val) {
-  const ValNode& node = *val.node;
-  switch (node.kind) {
-    case ValNode::Kind::kVariable:
-      return node.constant ? "const " + node.name : node.name;
-    case ValNode::Kind::kEach:
-      return "each " + node.name;
-    case ValNode::Kind::kSplat:
-      return fmt::format("splat({})", ToString(*node.splat));
-    case ValNode::Kind::kLet:
-      return fmt::format("({} let {} = {})", ToString(node.alternatives[0]),
-                         ToString(*node.let_variable), ToString(*node.let_value));
-    case ValNode::Kind::kAnyOf: {
-      std::string text = "any(";
-      for (size_t i = 0; i < node.alternatives.size(); ++i) {
-        text += (i > 0 ? " | " : "") + ToString(node.alternatives[i]);
+namespace {
+
+class ValText {
+ public:
+  std::string Of(const ValRef& val) {
+    Add(val);
+    return std::move(text_);
+  }
+
+ private:
+  static constexpr size_t kMost = size_t{1} << 16;
+
+  void Add(const ValRef& val) {
+    if (text_.size() > kMost) {
+      text_ += "…";
+      return;
+    }
+    const ValNode& node = *val.node;
+    switch (node.kind) {
+      case ValNode::Kind::kVariable:
+        text_ += node.constant ? "const " + node.name : node.name;
+        return;
+      case ValNode::Kind::kEach:
+        text_ += "each " + node.name;
+        return;
+      case ValNode::Kind::kSplat:
+        text_ += fmt::format("splat({})", ToString(*node.splat));
+        return;
+      case ValNode::Kind::kLet:
+        text_ += "(";
+        Add(node.alternatives[0]);
+        text_ +=
+            fmt::format(" let {} = {})", ToString(*node.let_variable), ToString(*node.let_value));
+        return;
+      case ValNode::Kind::kAnyOf:
+        text_ += "any(";
+        for (size_t i = 0; i < node.alternatives.size(); ++i) {
+          text_ += i > 0 ? " | " : "";
+          Add(node.alternatives[i]);
+        }
+        text_ += ")";
+        return;
+      case ValNode::Kind::kOp:
+        AddOp(node);
+        if (val.result > 0) text_ += fmt::format("#{}", val.result);
+    }
+  }
+
+  void AddOp(const ValNode& node) {
+    std::string_view separator = "";
+    const auto separate = [&] { text_ += std::exchange(separator, ", "); };
+    text_ += node.op + "(";
+    for (const auto& group : node.operands) {
+      if (group.empty()) {
+        separate();
+        text_ += "none";
       }
-      return text + ")";
+      for (const OperandPattern& operand : group) {
+        separate();
+        text_ += operand.maybe ? "maybe(" : "";
+        Add(operand.val);
+        text_ += operand.maybe ? ")" : "";
+      }
     }
-    case ValNode::Kind::kOp:
-      break;
+    text_ += ")";
+    if (node.attrs.empty()) return;
+    separator = "";
+    text_ += " {";
+    for (const auto& [name, value] : node.attrs) {
+      separate();
+      text_ += fmt::format("{} = {}", name, ToString(*value));
+    }
+    text_ += "}";
   }
-  std::string text = node.op + "(";
-  bool first = true;
-  for (const auto& group : node.operands) {
-    if (group.empty()) {
-      text += first ? "none" : ", none";
-      first = false;
-    }
-    for (const OperandPattern& operand : group) {
-      text += first ? "" : ", ";
-      text +=
-          operand.maybe ? fmt::format("maybe({})", ToString(operand.val)) : ToString(operand.val);
-      first = false;
-    }
-  }
-  text += ")";
-  if (!node.attrs.empty()) {
-    text += " {";
-    for (size_t i = 0; i < node.attrs.size(); ++i) {
-      text += fmt::format("{}{} = {}", i > 0 ? ", " : "", node.attrs[i].first,
-                          ToString(*node.attrs[i].second));
-    }
-    text += "}";
-  }
-  if (val.result > 0) text += fmt::format("#{}", val.result);
-  return text;
-}
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ToString(const ValRef& val) { return ValText().Of(val); }
 
 }  // namespace tenon::drr

@@ -47,7 +47,9 @@ struct ValNode {
   std::vector<ValRef> alternatives;                    // kAnyOf, kLet
   AttrRef splat;                                       // kSplat
   AttrRef let_variable, let_value;                     // kLet
+  int depth = 1;  // nodes on the longest way down, this one included
 };
+// For messages: what is shared stands there as often as it is used, so that long texts are cut.
 std::string ToString(const ValRef& val);
 
 // A handle to a node of a pattern graph. Copies denote the same node: a Val used twice is a shared

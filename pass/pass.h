@@ -68,7 +68,8 @@ class Pass {
 
 // One typed option of a pass, bound to a field of its options struct.
 struct PassOption {
-  enum class Type : uint8_t { kBool, kInt, kString, kStringList };
+  // kCount: an integer that is not negative; GetInt returns it too.
+  enum class Type : uint8_t { kBool, kInt, kCount, kString, kStringList };
   std::string name;
   Type type;
   std::string default_text;

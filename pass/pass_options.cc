@@ -16,6 +16,8 @@ std::string_view TypeName(PassOption::Type type) {
       return "true or false";
     case PassOption::Type::kInt:
       return "an integer";
+    case PassOption::Type::kCount:
+      return "an integer of 0 or more";
     case PassOption::Type::kString:
       return "text";
     case PassOption::Type::kStringList:
@@ -37,6 +39,8 @@ bool Fits(PassOption::Type type, std::string_view text) {
       return text == "true" || text == "false" || text == "1" || text == "0";
     case PassOption::Type::kInt:
       return ParseInt(text).has_value();
+    case PassOption::Type::kCount:
+      return ParseInt(text).value_or(-1) >= 0;
     default:
       return true;
   }

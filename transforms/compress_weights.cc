@@ -271,12 +271,11 @@ PassInfo CompressWeightsPassInfo() {
   info.anchor = "func.func";
   info.options = {
       {"to", PassOption::Type::kString, "i8", "element type of the weights", {"bf16", "i8"}},
-      {"group", PassOption::Type::kInt, "32",
+      {"group", PassOption::Type::kCount, "32",
        "neighbouring weights of a column that share a factor (i8); 0: all"},
-      {"min-elements", PassOption::Type::kInt, "4096", "smaller matrices stay as they are"}};
+      {"min-elements", PassOption::Type::kCount, "4096", "smaller matrices stay as they are"}};
   info.create = [](const PassOptionValues& values) {
-    return std::make_unique<CompressWeights>(values.GetString("to") == "i8",
-                                             std::max<int64_t>(0, values.GetInt("group")),
+    return std::make_unique<CompressWeights>(values.GetString("to") == "i8", values.GetInt("group"),
                                              values.GetInt("min-elements"));
   };
   return info;

@@ -179,7 +179,7 @@ PassInfo ConstantFoldPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
   info.options = {
-      {"max-bytes", PassOption::Type::kInt, "65536",
+      {"max-bytes", PassOption::Type::kCount, "65536",
        "largest result to make, unless it takes no more room than the constants it frees or only "
        "leads to smaller ones"}};
   info.create = [](const PassOptionValues& values) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/core/ceil_div.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/nn_ops.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 // Filters of a vector, on the machines with the longest ones.
 constexpr int64_t kLanes = 16;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class Choice {
  public:

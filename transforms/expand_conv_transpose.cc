@@ -14,6 +14,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
@@ -38,8 +39,6 @@ struct Axis {
   DimExpr interleaved;  // extent of the interleaved results …
   int64_t first, rest;  // … of which the result begins with this one, and leaves out so many
 };
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class Expansion {
  public:

@@ -247,8 +247,6 @@ size_t Context::live_blob_bytes() const {
   return total;
 }
 
-void* Context::AllocateOp(size_t bytes) { return impl_->op_pool.Allocate(bytes); }
-void Context::FreeOp(void* memory, size_t bytes) { impl_->op_pool.Free(memory, bytes); }
 size_t Context::op_bytes_in_use() const { return impl_->op_pool.bytes_in_use(); }
 
 }  // namespace tenon

@@ -59,10 +59,7 @@ class Context {
   void ReleaseUnusedBlobs();
   size_t live_blob_bytes() const;
 
-  // Pool of operation memory; `bytes` a multiple of 8.
-  void* AllocateOp(size_t bytes);
-  void FreeOp(void* memory, size_t bytes);
-  // Bytes handed out and not freed.
+  // Of the memory of operations: handed out and not freed.
   size_t op_bytes_in_use() const;
 
   ContextImpl& impl() const { return *impl_; }

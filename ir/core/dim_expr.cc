@@ -306,8 +306,7 @@ DimExpr operator+(DimExpr a, DimExpr b) {
 DimExpr operator-(DimExpr a, DimExpr b) {
   if (a.is_constant() && b.is_constant()) {
     int64_t difference;
-    if (b.constant() == std::numeric_limits<int64_t>::min() ||
-        __builtin_sub_overflow(a.constant(), b.constant(), &difference))
+    if (__builtin_sub_overflow(a.constant(), b.constant(), &difference))
       return DimExpr::Unknown(a.context());
     return DimExpr::Constant(a.context(), difference);
   }
@@ -393,7 +392,11 @@ DimExpr Min(DimExpr a, DimExpr b) {
   const DimExpr difference = a - b;
   if (difference.is_unknown()) return difference;
   int64_t divisor = 0;
-  for (const DimTerm& term : ToTerms(difference)) divisor = std::gcd(divisor, term.coefficient);
+  for (const DimTerm& term : ToTerms(difference)) {
+    // Its magnitude is no int64_t.
+    if (term.coefficient == std::numeric_limits<int64_t>::min()) return DimExpr::Unknown(context);
+    divisor = std::gcd(divisor, term.coefficient);
+  }
   DimExpr p = DimExpr::Constant(context, 0), n = p;
   for (DimTerm term : ToTerms(difference)) {
     term.coefficient /= divisor;

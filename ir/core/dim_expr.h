@@ -29,7 +29,6 @@ class DimExpr {
     kFloorDiv,
     kMod,
     kMin,
-    kMax,
     kBroadcast,
     kUnknown
   };

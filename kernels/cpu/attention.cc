@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/attention_call.h"
 #include "kernels/cpu/attention/tile.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/support.h"
 #include "kernels/growing_state.h"
@@ -20,7 +20,6 @@ namespace {
 
 using cpu::AttentionOps;
 using cpu::AttentionTile;
-using cpu::CeilDiv;
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 constexpr int64_t kSmallestSplit = 256;  // keys; below, putting parts together costs too much

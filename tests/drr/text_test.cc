@@ -4,6 +4,7 @@
 #include <string>
 
 #include "drr/compiled.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/dialect/dialects.h"
@@ -110,8 +111,20 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   std::string deep = "rule a { match ";
   for (int i = 0; i < 100000; ++i) deep += "relu(";
   EXPECT_THAT(Why(deep), HasSubstr("nested too deeply"));
+  std::string chain = "rule a { let a0 = relu(x)\n";
+  for (int i = 1; i < 5000; ++i) chain += fmt::format("let a{} = relu(a{})\n", i, i - 1);
+  EXPECT_THAT(Why(chain + "match neg(a4999) replace x }"), HasSubstr("nested too deeply"));
   EXPECT_THAT(Why(std::string("rule a { match \"x") + '\0'),
               HasSubstr("a text that is not closed in its line"));
+}
+
+// Written out, the last of them has 2^60 variables.
+TEST_F(TextTest, PartsThatAreSharedOftenHaveAShortText) {
+  Val sum("x");
+  for (int i = 0; i < 60; ++i) sum = Add(sum, sum);
+  const std::string text = ToString(sum.ref());
+  EXPECT_THAT(text, HasSubstr("…"));
+  EXPECT_LT(text.size(), size_t{1} << 17);
 }
 
 // What a rule asks for and no program can have.

@@ -55,11 +55,13 @@ TEST_F(DimExprTest, NumbersThatDoNotFitAreUnknown) {
   EXPECT_TRUE((N(kLeast) - N(1)).is_unknown());
   EXPECT_TRUE((N(kMost) - N(-1)).is_unknown());
   EXPECT_TRUE((N(0) - N(kLeast)).is_unknown());
-  EXPECT_TRUE((N(kLeast) - N(kLeast)).is_unknown());
+  EXPECT_EQ(N(kLeast) - N(kLeast), N(0));
   EXPECT_TRUE((N(kLeast) * N(-1)).is_unknown());
   EXPECT_EQ(N(kLeast) - N(0), N(kLeast));
   EXPECT_EQ(N(kMost) * N(0), N(0));
   EXPECT_EQ(N(kMost) - N(kMost), N(0));
+  EXPECT_TRUE(Min(S("a") * kLeast, S("b") * kLeast + 1).is_unknown());
+  EXPECT_TRUE(Min(S("a") * -1, S("b") + kLeast).is_unknown());
 }
 
 TEST_F(DimExprTest, NothingAddedOrTakenOnceIsTheSame) {

@@ -28,6 +28,20 @@ WindowAxis Axis(int64_t kernel, int64_t stride, int64_t dilation, int64_t pad, i
           .in = in};
 }
 
+// Of one square image.
+void Plan(const TileKernels& kernels, const WindowAxis& axis, int64_t channels, int64_t filters,
+          TiledPlan& plan) {
+  plan.image = {.batch = 1,
+                .channels = channels,
+                .filters = filters,
+                .height = axis.in,
+                .width = axis.in,
+                .rows = axis,
+                .columns = axis};
+  plan.depth = axis.kernel * axis.kernel * channels;
+  plan.Choose(kernels, 1, 1e9);
+}
+
 TEST(TiledPlan, PartsFindTheSameElements) {
   EXPECT_EQ(Parts(Axis(3, 1, 12, 12, 20), 20, 4),
             (std::vector<Part>{{0, 8, 1, 3}, {8, 12, 1, 2}, {12, 20, 0, 2}}));
@@ -45,16 +59,7 @@ TEST(TiledPlan, SmallPartsAndLittlePaddingStayWithTheirNeighbours) {
 
 TEST(TiledPlan, WideGapsAreReadFromTheImage) {
   TiledPlan plan = {};
-  const WindowAxis axis = Axis(3, 1, 12, 12, 20);
-  plan.image = {.batch = 1,
-                .channels = 960,
-                .filters = 256,
-                .height = 20,
-                .width = 20,
-                .rows = axis,
-                .columns = axis};
-  plan.depth = 9 * 960;
-  plan.Choose(Tiles(), 1, 1e9);
+  Plan(Tiles(), Axis(3, 1, 12, 12, 20), 960, 256, plan);
   EXPECT_EQ(plan.source, TileSource::kImage);
   ASSERT_EQ(plan.regions.size(), 9);
   EXPECT_EQ(plan.regions[0].call.num_runs, 4);
@@ -68,16 +73,7 @@ TEST(TiledPlan, LargeWindowsHaveOneRegion) {
   TileKernels kernels = Tiles();
   kernels.min_group = 1;
   TiledPlan plan = {};
-  const WindowAxis axis = Axis(61, 1, 2, 60, 96);
-  plan.image = {.batch = 1,
-                .channels = 1,
-                .filters = 16,
-                .height = 96,
-                .width = 96,
-                .rows = axis,
-                .columns = axis};
-  plan.depth = 61 * 61;
-  plan.Choose(kernels, 1, 1e9);
+  Plan(kernels, Axis(61, 1, 2, 60, 96), 1, 16, plan);
   EXPECT_EQ(plan.source, TileSource::kPadded);
   EXPECT_EQ(plan.regions.size(), 1);
 }

@@ -89,7 +89,7 @@ PassInfo LowerScalePassInfo() {
   info.name = "my-lower-scale";
   info.summary = "Writes my.scale as a product";
   info.anchor = "func.func";
-  info.options = {{"least-rank", PassOption::Type::kInt, "0", "tensors of lower rank stay"}};
+  info.options = {{"least-rank", PassOption::Type::kCount, "0", "tensors of lower rank stay"}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<LowerScale>(values.GetInt("least-rank"));
   };

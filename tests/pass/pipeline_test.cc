@@ -135,6 +135,7 @@ TEST_F(PipelineTest, OptionValuesReachThePass) {
   PassOptionValues seen;
   PassInfo info = MakeInfo("probe", "builtin.module",
                            {{"n", PassOption::Type::kInt, "7", ""},
+                            {"count", PassOption::Type::kCount, "3", ""},
                             {"on", PassOption::Type::kBool, "false", ""},
                             {"text", PassOption::Type::kString, "x y", ""},
                             {"list", PassOption::Type::kStringList, "a,b", ""}});
@@ -146,11 +147,15 @@ TEST_F(PipelineTest, OptionValuesReachThePass) {
   PassManager manager(registry_);
   ASSERT_TRUE(manager.AddPipeline("probe{on list=z}").ok());
   EXPECT_EQ(seen.GetInt("n"), 7);
+  EXPECT_EQ(seen.GetInt("count"), 3);
   EXPECT_TRUE(seen.GetBool("on"));
   EXPECT_EQ(seen.GetString("text"), "x y");
   EXPECT_THAT(seen.GetStringList("list"), ElementsAre("z"));
   ASSERT_TRUE(manager.AddPipeline("probe").ok());
   EXPECT_THAT(seen.GetStringList("list"), ElementsAre("a", "b"));
+  EXPECT_TRUE(manager.AddPipeline("probe{n=-1 count=0}").ok());
+  EXPECT_THAT(std::string(manager.AddPipeline("probe{count=-1}").message()),
+              HasSubstr("option 'count' has the value '-1' (expected an integer of 0 or more)"));
 }
 
 // What a host registers wrongly is an error, and the registry is as before.

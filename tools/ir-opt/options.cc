@@ -82,8 +82,7 @@ constexpr tools::Option<Options> kTable[] = {
       "IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
     {{"fusion-report", "", Takes::kValue, "FILE",
-      "write the same of all rules there (JSON if it ends in .json; '-': on standard output; the "
-      "IR "
+      "write the same of all rules there (JSON if it ends in .json; '-': on standard output; IR "
       "only with -o)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
     {{"rules", "", Takes::kValue, "FILE",

@@ -63,6 +63,12 @@ absl::StatusOr<std::string> RunOne(const Options& options, const fs::path& folde
 int RunOnnxTests(const Options& options) {
   std::vector<fs::path> folders;
   for (const std::string& root : options.onnx_tests) Collect(root, folders);
+  if (folders.empty()) {
+    return tools::Fail("ir-run",
+                       absl::InvalidArgumentError(fmt::format(
+                           "no cases in {} (expected folders with model.onnx and test_data_set_0)",
+                           fmt::join(options.onnx_tests, ", "))));
+  }
   std::sort(folders.begin(), folders.end());
   int passed = 0, failed = 0, skipped = 0;
   for (const fs::path& folder : folders) {
@@ -83,12 +89,6 @@ int RunOnnxTests(const Options& options) {
     std::fflush(stdout);
   }
   std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-  if (folders.empty()) {
-    std::fprintf(stderr,
-                 "ir-run: no cases in %s (expected folders with model.onnx and test_data_set_0)\n",
-                 fmt::format("{}", fmt::join(options.onnx_tests, ", ")).c_str());
-    return tools::kBadInput;
-  }
   return failed > 0 ? tools::kFailed : tools::kDone;
 }
 

@@ -23,7 +23,7 @@ ALLOWED = {
     "drr": ["ir/core", "pass"],
     "patterns": ["drr", *IR],
     "transforms": ["pass", "drr", "patterns", *IR],
-    "kernels": ["ir/core/dtype.h", "ir/core/pointwise.h", "ir/core/pointwise_ops.def"],
+    "kernels": ["ir/core/ceil_div.h", "ir/core/dtype.h", "ir/core/pointwise.h", "ir/core/pointwise_ops.def"],
     "executor": ["kernels", "pass", *IR],
     "frontends/onnx": IR,
     "frontends/stablehlo": IR,

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/ceil_div.h"
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/image_rows.h"
@@ -21,7 +21,6 @@
 namespace tenon::kernels {
 namespace {
 
-using cpu::CeilDiv;
 using cpu::TileKernels;
 using cpu::TileSource;
 

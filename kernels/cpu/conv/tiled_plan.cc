@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/ceil_div.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -103,8 +103,8 @@ void TiledPlan::ChooseSource(const TileKernels& kernels) {
     row_parts = {Whole(rows, image.height)};
     column_parts = {Whole(columns, image.width)};
   }
-  const auto are_exact = [](const std::vector<TiledPart>& parts, const WindowAxis& axis) {
-    return std::ranges::all_of(parts, [&](const TiledPart& p) { return IsExact(p, axis); });
+  const auto are_exact = [](const std::vector<TiledPart>& of_axis, const WindowAxis& axis) {
+    return std::ranges::all_of(of_axis, [&](const TiledPart& p) { return IsExact(p, axis); });
   };
   if (image.width < kernels.min_group && !(is_point && fits && is_same)) {
     source = TileSource::kGather;

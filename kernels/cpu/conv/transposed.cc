@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "kernels/cpu/ceil_div.h"
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/conv/image_rows.h"
 #include "kernels/cpu/conv/strips.h"
 #include "kernels/cpu/conv/transposed_plan.h"
@@ -22,7 +22,6 @@ namespace tenon::kernels {
 namespace {
 
 using cpu::AxisPhase;
-using cpu::CeilDiv;
 using cpu::StripFilters;
 using cpu::Strips;
 using cpu::TransposedAxis;

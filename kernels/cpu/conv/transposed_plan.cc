@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/ceil_div.h"
 
 namespace tenon::kernels::cpu {
 namespace {

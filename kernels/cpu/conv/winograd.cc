@@ -9,8 +9,8 @@
 // An infinity or a NaN of the image becomes a NaN in the whole tile of the result that reads it.
 #include <vector>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
@@ -24,7 +24,6 @@
 namespace tenon::kernels {
 namespace {
 
-using cpu::CeilDiv;
 using cpu::FilterPanels;
 using cpu::TileKernels;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/ceil_div.h"
+#include "ir/core/ceil_div.h"
 
 namespace tenon::kernels::cpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/ceil_div.h"
 #include "kernels/cpu/gemm/row_tiles.h"
 #include "kernels/cpu/gemm/tile.h"
 

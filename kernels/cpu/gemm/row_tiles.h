@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/ceil_div.h"
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/tile.h"
 
