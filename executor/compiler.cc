@@ -91,7 +91,7 @@ class Compiler {
     }
     TENON_ASSIGN_OR_RETURN(const BufferTable table, TranslateBlock(block, res_attrs));
     TENON_ASSIGN_OR_RETURN(program_->static_plan, ReadRecordedPlan(*func_, block, table));
-    FindDecidingInputs(*program_);
+    FindDecisions(*program_);
     return std::shared_ptr<const ProgramImpl>(program_);
   }
 

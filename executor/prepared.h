@@ -39,7 +39,7 @@ class Prepared {
 
   enum class Port : uint8_t { kInput, kOutput };
 
-  // What it was made for. `decisions`: values of the program's deciding_inputs.
+  // What it was made for. `decisions`: those of the program.
   struct Key {
     std::span<const kernels::TensorView> inputs;
     std::span<const int64_t> symbols, decisions;

@@ -80,6 +80,16 @@ struct ProgramSet {
   int first_member = -1;  // value number
 };
 
+// Which branch a ctl.if takes, as an input says.
+struct Decision {
+  int input = -1;      // a function argument: one element, an integer or a boolean
+  int condition = -1;  // the value number of the condition
+  enum class Test : uint8_t { kNotZero, kEqual, kLess, kLessEqual };
+  Test test = Test::kNotZero;  // of the element, with `than` but for the first
+  int64_t than = 0;
+  bool negated = false;
+};
+
 struct ProgramImpl {
   ProgramOptions options;
   std::vector<TensorSpec> inputs, outputs;
@@ -87,9 +97,9 @@ struct ProgramImpl {
   std::vector<Instruction> instructions;
   std::vector<ProgramSet> sets;
   std::vector<int> input_values, output_values;
-  // Of a function on the CPU: inputs of one element whose values choose branches with results of
-  // different shapes. What is prepared for shapes is prepared for these values too.
-  std::vector<int> deciding_inputs;
+  // Of a function on the CPU: what inputs say of branches with results of different shapes. What is
+  // prepared for shapes is prepared for these choices too.
+  std::vector<Decision> decisions;
   // Of a region's program: symbols that it mentions; those that are known around it get their value
   // from there.
   std::vector<std::string_view> outer_symbols;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "executor/deciding_inputs.h"
 #include "executor/gpu/device_session.h"
 #include "executor/lasting_memory.h"
 #include "fmt/format.h"
@@ -45,22 +46,25 @@ absl::Status CheckPlannable(std::span<const BufferLifetime> buffers) {
 
 // Inputs that are not what the program declares are left to the walk, which says so.
 absl::Status Runner::ReadDecisions(std::span<const TensorView> inputs) {
-  decisions_.assign(program_.deciding_inputs.size(), kNoValue);
+  decisions_.assign(program_.decisions.size(), kNoValue);
   if (inputs.size() != program_.inputs.size()) return absl::OkStatus();
   for (size_t i = 0; i < decisions_.size(); ++i) {
-    const int input = program_.deciding_inputs[i];
+    const auto input = static_cast<size_t>(program_.decisions[i].input);
     const TensorView& view = inputs[input];
     if (view.dtype != program_.inputs[input].dtype || view.numel() != 1) continue;
     TENON_RETURN_IF_ERROR(CheckPlace(view, "input", program_.inputs[input].name));
-    decisions_[i] = LoadAsInt(view.dtype, static_cast<const std::byte*>(view.data));
+    const int64_t element = LoadAsInt(view.dtype, static_cast<const std::byte*>(view.data));
+    decisions_[i] = IsTrue(program_.decisions[i], element) ? 1 : 0;
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
                                        std::span<const int64_t> symbols) {
-  if (dynamic_) return static_cast<Prepared*>(nullptr);
   TENON_RETURN_IF_ERROR(ReadDecisions(inputs));
+  if (std::find(dynamic_.begin(), dynamic_.end(), decisions_) != dynamic_.end()) {
+    return static_cast<Prepared*>(nullptr);
+  }
   const auto matches = [&](const std::unique_ptr<Prepared>& of) {
     return of->Matches(inputs, symbols, decisions_);
   };
@@ -78,12 +82,12 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
     TENON_RETURN_IF_ERROR(GrowDeviceArena(*prepared_.front()));
     return prepared_.front().get();
   }
-  Walk walk(program_, device_, control_, symbols);
+  Walk walk(program_, device_, control_, symbols, decisions_);
   const Prepared* const earlier = prepared_.empty() ? nullptr : prepared_.front().get();
   const absl::Status status =
       walk.Prepare(inputs, earlier != nullptr ? earlier->walked() : EarlierWalk());
   if (absl::IsFailedPrecondition(status)) {
-    dynamic_ = true;
+    dynamic_.push_back(decisions_);
     return static_cast<Prepared*>(nullptr);
   }
   TENON_RETURN_IF_ERROR(status);
@@ -350,10 +354,19 @@ absl::Status Runner::RunInto(std::span<const TensorView> inputs, std::span<const
   return absl::OkStatus();
 }
 
+std::vector<ResultShape> Runner::ShapesOf(const Prepared& ready) const {
+  std::vector<ResultShape> shapes;
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const std::span<const int64_t> shape = ready.output(i).shape;
+    shapes.push_back({program_.outputs[i].dtype, {shape.begin(), shape.end()}});
+  }
+  return shapes;
+}
+
 absl::StatusOr<std::vector<ResultShape>> Runner::OutputShapes(std::span<const TensorView> inputs,
                                                               std::span<const int64_t> symbols) {
-  absl::StatusOr<std::vector<ResultShape>> planned = PlannedShapes(inputs, symbols);
-  if (!dynamic_) return planned;
+  TENON_ASSIGN_OR_RETURN(const Prepared* const ready, Find(inputs, symbols));
+  if (ready != nullptr) return ShapesOf(*ready);
   TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
                          RunDynamic(inputs, {}, symbols, /*share=*/true));
   std::vector<ResultShape> shapes;
@@ -363,14 +376,9 @@ absl::StatusOr<std::vector<ResultShape>> Runner::OutputShapes(std::span<const Te
 
 absl::StatusOr<std::vector<ResultShape>> Runner::PlannedShapes(std::span<const TensorView> inputs,
                                                                std::span<const int64_t> symbols) {
-  TENON_ASSIGN_OR_RETURN(Prepared* const ready, Find(inputs, symbols));
+  TENON_ASSIGN_OR_RETURN(const Prepared* const ready, Find(inputs, symbols));
   if (ready == nullptr) return absl::FailedPreconditionError("shapes depend on values");
-  std::vector<ResultShape> shapes;
-  for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    const std::span<const int64_t> shape = ready->output(i).shape;
-    shapes.push_back({program_.outputs[i].dtype, {shape.begin(), shape.end()}});
-  }
-  return shapes;
+  return ShapesOf(*ready);
 }
 
 }  // namespace tenon

@@ -54,7 +54,8 @@ class Runner {
   absl::Status RunBound(IoBinding& binding);
   absl::StatusOr<std::vector<ResultShape>> OutputShapes(std::span<const kernels::TensorView> inputs,
                                                         std::span<const int64_t> symbols);
-  // The same without data, but of deciding inputs. FailedPrecondition if shapes depend on values.
+  // The same without data, but of inputs that decide. FailedPrecondition if shapes depend on
+  // values.
   absl::StatusOr<std::vector<ResultShape>> PlannedShapes(
       std::span<const kernels::TensorView> inputs, std::span<const int64_t> symbols);
 
@@ -92,15 +93,17 @@ class Runner {
   bool IsPassed(size_t i, std::span<const HeldValue> inputs, std::span<const int64_t> shape,
                 HeldValue& output) const;
   bool HasRoomForAnother() const;
+  std::vector<ResultShape> ShapesOf(const Prepared& ready) const;
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
   SessionState& state_;
   const Keep keep_;
   ControlRunner control_;
-  std::vector<int64_t> decisions_;                 // values of the deciding inputs of this run
-  bool dynamic_ = false;                           // some shape depends on values other than shapes
-  std::list<std::unique_ptr<Prepared>> prepared_;  // most recently used first
+  std::vector<int64_t> decisions_;  // of this run: 0, 1, or kNoValue
+  // Decisions with which some shape depends on values other than shapes.
+  std::vector<std::vector<int64_t>> dynamic_;
+  std::list<std::unique_ptr<Prepared>> prepared_;    // most recently used first
   std::map<std::vector<int64_t>, ClassPlan> plans_;  // by the bounds of the symbols
   std::shared_ptr<std::byte> arena_;
   MemoryPlan arena_plan_;                    // the largest

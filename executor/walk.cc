@@ -32,15 +32,10 @@ absl::Status Walk::Start(std::span<const TensorView> inputs, bool with_data) {
     value.shape.assign(inputs[i].shape.begin(), inputs[i].shape.end());
     if (with_data) value.data = inputs[i].data;
   }
-  if (!with_data) {
-    for (int input : program_.deciding_inputs) {
-      WalkedValue& value = values_[program_.input_values[input]];
-      const auto bytes = static_cast<size_t>(inputs[input].bytes());
-      TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> copy, AllocateAligned(bytes));
-      std::memcpy(copy.get(), inputs[input].data, bytes);
-      value.data = copy.get();
-      value.owner = std::move(copy);
-    }
+  for (size_t i = 0; i < decisions_.size(); ++i) {
+    if (decisions_[i] == kNoValue) continue;
+    static constexpr bool kChoices[] = {false, true};
+    values_[program_.decisions[i].condition].data = const_cast<bool*>(&kChoices[decisions_[i]]);
   }
   for (size_t i = 0; i < values_.size(); ++i) {
     const Tensor& constant = program_.values[i].constant;
@@ -94,7 +89,8 @@ bool Walk::SeesTheSame(const Instruction& instruction, const EarlierWalk& earlie
     if (!same_values_[operand]) return false;
   }
   for (int result : instruction.results) {
-    if (earlier.values[result].passed) return false;  // another instruction may need it now
+    if (earlier.values[result].passed) return false;    // another instruction may need it now
+    if (values_[result].data != nullptr) return false;  // another decision
   }
   if (!instruction.symbolic_attrs) return true;
   for (const Attribute slot : instruction.slots) {

@@ -45,10 +45,15 @@ struct EarlierWalk {
 
 class Walk {
  public:
-  // `symbols`: values of the program's outer_symbols.
+  // `symbols`: values of the program's outer_symbols. `decisions`: is the condition of each of the
+  // program's decisions true? 0, 1 or, for what is not known, kNoValue; RunAll needs none.
   Walk(const ProgramImpl& program, kernels::DeviceContext& device, ControlRunner& control,
-       std::span<const int64_t> symbols)
-      : program_(program), device_(device), control_(control), symbols_(symbols) {}
+       std::span<const int64_t> symbols, std::span<const int64_t> decisions = {})
+      : program_(program),
+        device_(device),
+        control_(control),
+        symbols_(symbols),
+        decisions_(decisions) {}
 
   // Records the kernels that RunAll runs.
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
@@ -103,7 +108,7 @@ class Walk {
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;
   ControlRunner& control_;
-  std::span<const int64_t> symbols_;
+  std::span<const int64_t> symbols_, decisions_;
   Profiler* profiler_ = nullptr;
   Bindings bindings_;
   std::vector<WalkedValue> values_;

@@ -127,6 +127,90 @@ TEST(Control, BoundBranchesCarryTheirResults) {
   EXPECT_EQ(session.stats().dynamic_runs, 0);
 }
 
+// A counter decides by a comparison, and is read as a number too: two branches are prepared, and
+// each run sees its own number.
+TEST(Control, CountersDecideByComparisons) {
+  struct Comparison {
+    const char* text;
+    bool (*holds)(int64_t);
+  };
+  const Comparison comparisons[] = {
+      {"ten.equal(%n, %two)", [](int64_t n) { return n == 2; }},
+      {"ten.less(%n, %two)", [](int64_t n) { return n < 2; }},
+      {"ten.less(%two, %n)", [](int64_t n) { return 2 < n; }},
+      {"ten.less_equal(%n, %two)", [](int64_t n) { return n <= 2; }},
+      {"ten.less_equal(%two, %n)", [](int64_t n) { return 2 <= n; }},
+      {"ten.greater(%n, %two)", [](int64_t n) { return n > 2; }},
+      {"ten.greater(%two, %n)", [](int64_t n) { return 2 > n; }},
+      {"ten.greater_equal(%n, %two)", [](int64_t n) { return n >= 2; }},
+      {"ten.greater_equal(%two, %n)", [](int64_t n) { return 2 >= n; }},
+  };
+  for (const Comparison& comparison : comparisons) {
+    for (const bool negated : {false, true}) {
+      std::string condition =
+          "%two = core.constant() <{value = dense<2> : tensor<i64>}> : () -> tensor<i64>\n"
+          "%q = " +
+          std::string(comparison.text) + " : (tensor<i64>, tensor<i64>) -> tensor<i1>\n";
+      condition += negated ? "%c = ten.not(%q) : (tensor<i1>) -> tensor<i1>\n"
+                           : "%c = ten.cast(%q) <{to = i1}> : (tensor<i1>) -> tensor<i1>\n";
+      absl::StatusOr<Program> program = CompileText(Function(
+          "%n: tensor<i64>, %x: tensor<?xi64, [\"N\"]>",
+          "(tensor<i64>, tensor<?xi64, [\"N\"]>) -> tensor<?xi64, [\"M\"]>", condition + R"ir(
+  %y = ten.add(%x, %n) : (tensor<?xi64, ["N"]>, tensor<i64>) -> tensor<?xi64, ["N"]>
+  %r = ctl.if(%c) ({
+    ctl.yield(%y) : (tensor<?xi64, ["N"]>) -> ()
+  }, {
+    %0 = ten.concat(%y, %x) <{axis = 0 : i64}> : (tensor<?xi64, ["N"]>, tensor<?xi64, ["N"]>) -> tensor<?xi64, ["2*N"]>
+    ctl.yield(%0) : (tensor<?xi64, ["2*N"]>) -> ()
+  }) : (tensor<i1>) -> tensor<?xi64, ["M"]>
+  func.return(%r) : (tensor<?xi64, ["M"]>) -> ()
+)ir"));
+      ASSERT_TRUE(program.ok()) << program.status();
+      Session session = program->NewSession();
+      for (int64_t n = -5; n < 10; ++n) {
+        auto out = session.Run(std::vector<Tensor>{Int(n), Ints({1}, {100})});
+        ASSERT_TRUE(out.ok()) << out.status();
+        std::vector<int64_t> expected = {100 + n};
+        if (comparison.holds(n) == negated) expected.push_back(100);
+        EXPECT_EQ(ValuesOf<int64_t>((*out)[0]), expected) << comparison.text << " of " << n;
+      }
+      EXPECT_EQ(session.stats().dynamic_runs, 0) << comparison.text;
+      EXPECT_EQ(session.stats().shapes_prepared, 4) << comparison.text;
+    }
+  }
+}
+
+// One branch makes what is known after its run only. Runs that take the other are prepared.
+TEST(Control, OneBranchDependsOnValues) {
+  absl::StatusOr<Program> program =
+      CompileText(Function("%c: tensor<i1>, %n: tensor<i64>, %x: tensor<2xi64>",
+                           "(tensor<i1>, tensor<i64>, tensor<2xi64>) -> tensor<?xi64, [\"M\"]>",
+                           R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  %r = ctl.if(%c) ({
+    %0 = ten.range(%zero, %n, %one) : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64, ["K"]>
+    ctl.yield(%0) : (tensor<?xi64, ["K"]>) -> ()
+  }, {
+    %0 = ten.neg(%x) : (tensor<2xi64>) -> tensor<2xi64>
+    ctl.yield(%0) : (tensor<2xi64>) -> ()
+  }) : (tensor<i1>) -> tensor<?xi64, ["M"]>
+  func.return(%r) : (tensor<?xi64, ["M"]>) -> ()
+)ir"));
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  for (int round = 1; round <= 3; ++round) {
+    auto out = session.Run(std::vector<Tensor>{Bool(true), Int(3), Ints({2}, {4, 5})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(0, 1, 2));
+    out = session.Run(std::vector<Tensor>{Bool(false), Int(3), Ints({2}, {4, 5})});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(-4, -5));
+    // The function and the branch.
+    EXPECT_EQ(session.stats().dynamic_runs, 2 * round);
+  }
+}
+
 // The shape of the result is known after the run only; each branch is prepared once.
 TEST(Control, ConditionsOfSeveralInputs) {
   absl::StatusOr<Program> program =
