@@ -286,6 +286,8 @@ RuleSet AttentionRules() {
            RepeatedHeads("attention-repeated-heads-inner", "bshd"),
            ExpandedHead("attention-expanded-head", "bhsd"),
            ExpandedHead("attention-expanded-head-swapped", "bhds"),
+           WidenedScaleOfK(),
+           WidenedRepeatedHeads(),
            AttentionMergeTranspose(),
            AttentionMergeReshape(),
            AttentionMergeRows(),

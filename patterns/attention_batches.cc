@@ -155,4 +155,56 @@ Rule AttentionOfBroadcastBatches() {
       .RequireKernel();
 }
 
+// What the rule above puts on the keys stands behind what is done to them there. It goes before,
+// so that attention absorbs these: a scale, …
+Rule WidenedScaleOfK() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Attr<float> factor("factor");
+  Attr<Dims> shape("shape");
+  Val scaled = TimesNumber(x.k, factor);
+  Val k = Expand(scaled, {.shape = shape});
+  fused::AttentionArgs made = a.args();
+  made.scale = Compute([](double s, double f) { return s * f; }, a.scale, factor);
+  return Rule("attention-widened-scale-k")
+      .Summary("a scale on keys that are made as many as the values is one on the scores")
+      .Match(
+          fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
+      .Keep(scaled)
+      .Keep(k)
+      .Replace(fused::Attention(x.q, Expand(x.k, {.shape = shape}), x.v, x.mask, x.bias, x.key_mask,
+                                made))
+      .Lowers("scales beside attention");
+}
+
+// … and heads that are repeated for groups of queries.
+Rule WidenedRepeatedHeads() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Dim B("B"), G("G"), R("R"), T("T"), U("U"), D("D"), E("E");
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.k_layout = match.v_layout = made.k_layout = made.v_layout = "bhsd";
+  match.kv_num_heads = kAny;
+  made.kv_num_heads = G;
+  Val repeated_k = Expand(x.k, {.shape = kAny}), repeated_v = Expand(x.v, {.shape = kAny});
+  Val heads_k = Reshape(repeated_k, {.shape = {B, G * R, T, D}});
+  Val k = Expand(heads_k, {.shape = kAny});
+  Val v = Reshape(repeated_v, {.shape = {B, G * R, U, E}});
+  return Rule("attention-widened-repeated-heads")
+      .Summary("repeated heads of keys that are made as many as the values are shared")
+      .Match(fused::Attention(x.q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
+      .Keep(repeated_k)
+      .Keep(repeated_v)
+      .Keep(heads_k)
+      .Keep(k)
+      .Keep(v)
+      .Where(ShapeIs(x.k, {B, G, 1, T, D}) && ShapeIs(repeated_k, {B, G, R, T, D}) &&
+             ShapeIs(k, {B, G * R, AnyDim(), D}) && ShapeIs(x.v, {B, G, 1, U, E}) &&
+             ShapeIs(repeated_v, {B, G, R, U, E}))
+      .Replace(fused::Attention(
+          x.q, Expand(Reshape(x.k, {.shape = {B, G, T, D}}), {.shape = {B, G, U, D}}),
+          Reshape(x.v, {.shape = {B, G, U, E}}), x.mask, x.bias, x.key_mask, made))
+      .Lowers("repeated heads");
+}
+
 }  // namespace tenon::pattern

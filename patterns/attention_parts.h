@@ -129,6 +129,8 @@ RuleSet AttentionCoreRules();
 Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file = __builtin_FILE(),
                        int line = __builtin_LINE());
 Rule AttentionOfBroadcastBatches();
+Rule WidenedScaleOfK();
+Rule WidenedRepeatedHeads();
 
 // The rule with `from`, what is computed of the results of attention `a`, replaced by `to`, which
 // is computed of `made`. The keys and values attended to are those of `made` then, if `a` has them.
