@@ -13,12 +13,11 @@ import re
 import sys
 
 # Layer -> what its files may include: other layers, or single files.
-IR = ["ir/core", "ir/dialect", "ir/serialize"]
+IR = ["ir/core", "ir/dialect"]
 EVERYTHING = ["*"]
 ALLOWED = {
     "ir/core": [],
     "ir/dialect": ["ir/core"],
-    "ir/serialize": ["ir/core"],
     "pass": ["ir/core"],
     "drr": ["ir/core", "pass"],
     "patterns": ["drr", *IR],
@@ -26,18 +25,16 @@ ALLOWED = {
     "kernels": ["ir/core/ceil_div.h", "ir/core/dtype.h", "ir/core/pointwise.h", "ir/core/pointwise_ops.def"],
     "executor": ["kernels", "pass", *IR],
     "frontends/onnx": IR,
-    "frontends/stablehlo": IR,
     "frontends/api": EVERYTHING,
-    "frontends/python": EVERYTHING,
     "tools": EVERYTHING,
     "tests": EVERYTHING,
 }
 
 # Libraries that only some layers may use. absl, fmt and the standard library may be used everywhere.
 VENDOR_ALLOWED = {
-    r"google/protobuf/|.*\.pb\.h$": ["ir/serialize", "frontends/onnx", "tests"],
+    r"google/protobuf/|.*\.pb\.h$": ["frontends/onnx", "tests"],
     r"(oneapi/dnnl/|dnnl|hwy/|xbyak/|omp\.h|cuda|cublas|cudnn|nvrtc|nccl)": ["kernels", "executor", "tests"],
-    r"nlohmann/": ["executor", "frontends/api", "frontends/python", "tools", "tests", "pass", "drr"],
+    r"nlohmann/": ["executor", "frontends/api", "tools", "tests", "pass", "drr"],
     r"(mlir|llvm)/": ["tests/bench"],
     r"(gtest|gmock|benchmark)/": ["tests"],
 }
