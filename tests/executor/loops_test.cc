@@ -26,7 +26,7 @@ Tensor Int(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value})
 
 // Runs the cases by turns, in rounds; the last rounds are counted.
 void ExpectRuns(const Program& program, const std::vector<Case>& cases) {
-  constexpr int kPrepared = 2, kRounds = 5;
+  constexpr int kRounds = 5;
   Session session = program.NewSession();
   std::vector<std::vector<kernels::TensorView>> from(cases.size()), to(cases.size());
   std::vector<Tensor> memory;
@@ -44,6 +44,7 @@ void ExpectRuns(const Program& program, const std::vector<Case>& cases) {
       for (const kernels::TensorView& result : to[i])
         std::memset(result.data, 0xff, static_cast<size_t>(result.bytes()));
 #ifdef TENON_COUNTS_ALLOCATIONS
+      constexpr int kPrepared = 2;
       std::optional<allocations::Count> count;
       if (round >= kPrepared) count.emplace();
 #endif
