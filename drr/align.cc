@@ -177,7 +177,8 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
   if (sizes_of_ != &rule) {
     sizes_of_ = &rule;
     sizes_.clear();
-    for (uint16_t n = 0; n < rule.nodes.size(); ++n)
+    sizes_.reserve(rule.nodes.size());
+    for (uint16_t n = 0; n < static_cast<uint16_t>(rule.nodes.size()); ++n)
       sizes_.push_back(SmallestSize(Edge{n, 0, false}));
   }
   start_ = start;

@@ -237,6 +237,7 @@ absl::Status Compiler::CheckHasResult(uint16_t index, const ValRef& val) const {
 }
 
 absl::Status Compiler::AddConditions() {
+  if (rule_.conditions().size() > 1000) return Error("more than 1000 conditions");
   for (const auto& condition : rule_.conditions()) {
     ConditionCode code;
     code.source = condition.get();
@@ -314,6 +315,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
         out_.nodes[n].kind == ValNode::Kind::kOp && !stays.count(static_cast<uint16_t>(n));
   }
   TENON_RETURN_IF_ERROR(AddConditions());
+  if (out_.dims.size() > 1000) return Error("more than 1000 dimension expressions");
   TENON_RETURN_IF_ERROR(CheckVariables());
   TENON_RETURN_IF_ERROR(CheckCost());
   return std::move(out_);

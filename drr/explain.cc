@@ -39,7 +39,7 @@ class Explainer {
   Explainer(const CompiledRule& rule, Operation* top, const TargetQuery* target, const RuleLog& log)
       : rule_(rule), top_(top), target_(target), log_(log), matcher_(top->context()) {
     parents_.resize(rule.nodes.size());
-    for (uint16_t n = 0; n < rule.nodes.size(); ++n) {
+    for (uint16_t n = 0; n < num_nodes(); ++n) {
       if (rule.nodes[n].kind != ValNode::Kind::kOp || !rule.nodes[n].in_source) continue;
       for (const auto& group : rule.nodes[n].operands) {
         for (const Edge& edge : group) AddParent(edge, n);
@@ -64,11 +64,14 @@ class Explainer {
       }
     }
     std::vector<RuleMiss> misses;
+    misses.reserve(kept.size());
     for (const Alignment& alignment : kept) misses.push_back(Told(alignment));
     return misses;
   }
 
  private:
+  uint16_t num_nodes() const { return static_cast<uint16_t>(rule_.nodes.size()); }
+
   // `parent` uses the ops that the edge may lead to.
   void AddParent(const Edge& edge, uint16_t parent) {
     const Node& node = rule_.nodes[edge.node];
@@ -81,7 +84,7 @@ class Explainer {
     if (op == top_ || op->num_results() == 0 || op->Has(Trait::kConstantLike)) return;
     if (std::find(rule_.anchors.begin(), rule_.anchors.end(), op->id()) != rule_.anchors.end())
       TryRoot(op);
-    for (uint16_t n = 0; n < rule_.nodes.size(); ++n) {
+    for (uint16_t n = 0; n < num_nodes(); ++n) {
       const Node& node = rule_.nodes[n];
       if (node.kind != ValNode::Kind::kOp || !node.in_source || node.info->id() != op->id() ||
           parents_[n].empty() || GoesOn(n, op)) {

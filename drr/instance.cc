@@ -128,6 +128,7 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
   instance.anchor = results[0].defining_op();
   builder.Insert(Operation::Create(*context_->FindOp("func.return"), Location(), {}, results, {}));
   std::vector<Type> result_types;
+  result_types.reserve(results.size());
   for (const Value& value : results) result_types.push_back(value.type());
   instance.function->SetAttr(
       "function_type",

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/check.h"
 #include "ir/core/dim_expr_rewrite.h"
 
 namespace tenon::drr {
@@ -277,6 +278,7 @@ void Application::Commit() {
   for (size_t i = 0; i < rule_.roots.size(); ++i) {
     Value was = match_.ValueOf(rule_.roots[i]), now = ResultOf(rule_.results[i]);
     if (!was) continue;
+    TENON_CHECK(now);  // CheckResults refuses what is absent
     now.set_type(types_[i]);
     replacements.emplace_back(was, now);
   }

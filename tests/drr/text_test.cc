@@ -155,6 +155,19 @@ TEST_F(TextTest, ImpossibleGraphsAreRefused) {
       "accepted");
 }
 
+// A compiled rule numbers its parts in 16 bits.
+TEST_F(TextTest, RulesOfTooManyPartsAreRefused) {
+  std::string conditions = "rank(x) >= 0", dims = "D";
+  for (int i = 0; i < 1000; ++i) {
+    conditions += " && rank(x) >= 0";
+    dims += fmt::format(", D{}", i);
+  }
+  EXPECT_THAT(Why("rule a { match neg(neg(x)) where " + conditions + " replace x }"),
+              HasSubstr("more than 1000 conditions"));
+  EXPECT_THAT(Why("rule a { match neg(reshape(x) {shape = {" + dims + "}}) replace neg(x) }"),
+              HasSubstr("more than 1000 dimension expressions"));
+}
+
 TEST_F(TextTest, EverythingHasANotation) {
   EXPECT_EQ(Why(R"drr(
 rule everything {
