@@ -47,6 +47,49 @@ bool MovesOnlyOnes(const I64s& perm, Value x) {
   return true;
 }
 
+// Of reshape(transpose(x, perm)) = `result`, which only drops axes of extent 1: the axes of x that
+// are left, in the order of the result; empty if it does something else.
+I64s AxesLeft(const I64s& perm, Value x, Value result) {
+  const Type type = x.type(), made = result.type();
+  if (!type.is_tensor() || !made.is_tensor() || made.rank() >= type.rank()) return {};
+  I64s left;
+  int64_t at = made.rank();
+  for (size_t i = perm.size(); i-- > 0;) {
+    const DimExpr extent = type.dim(perm[i]);
+    if (at > 0 && DimExpr::ProvablyEqual(extent, made.dim(at - 1))) {
+      left.push_back(perm[i]);
+      --at;
+    } else if (!extent.is_constant(1)) {
+      return {};
+    }
+  }
+  if (at > 0) return {};
+  std::reverse(left.begin(), left.end());
+  return left;
+}
+
+bool DropsOnes(const I64s& perm, Value x, Value result) {
+  return !AxesLeft(perm, x, result).empty();
+}
+
+Dims ExtentsLeft(const I64s& perm, Value x, Value result) {
+  I64s axes = AxesLeft(perm, x, result);
+  std::sort(axes.begin(), axes.end());
+  Dims dims;
+  for (int64_t axis : axes) dims.push_back(x.type().dim(axis));
+  return dims;
+}
+
+// The permutation of these axes, counted among themselves.
+I64s OrderLeft(const I64s& perm, Value x, Value result) {
+  const I64s axes = AxesLeft(perm, x, result);
+  I64s order;
+  for (int64_t axis : axes) {
+    order.push_back(std::count_if(axes.begin(), axes.end(), [&](int64_t a) { return a < axis; }));
+  }
+  return order;
+}
+
 // reshape(reshape(x)) = reshape(x)
 Rule ReshapeOfReshape() {
   Val x("x");
@@ -84,6 +127,21 @@ Rule TransposeOfOnes() {
       .Where(If("the axes longer than 1 keep their order", MovesOnlyOnes, perm, x))
       .Replace(Reshape(x, {.shape = ShapeOf(root)}))
       .Lowers("transposes");
+}
+
+// Each of the parts of a packed projection, [B, S, 1, H, D], moved to [1, B, H, S, D] and squeezed.
+Rule TransposeWithDroppedOnes() {
+  Val x("x");
+  Attr<I64s> perm("perm");
+  Val moved = Transpose(x, {.perm = perm});
+  Val root = Reshape(moved, {.shape = kAny});
+  return Rule("transpose-with-dropped-ones")
+      .Summary("axes of extent 1 that a reshape drops behind a transpose are dropped before it")
+      .Match(root)
+      .Where(If("the reshape drops axes of extent 1 alone", DropsOnes, perm, x, root))
+      .Replace(Transpose(Reshape(x, {.shape = Compute(ExtentsLeft, perm, x, root)}),
+                         {.perm = Compute(OrderLeft, perm, x, root)}))
+      .Lowers("axes of transposes");
 }
 
 // a · transpose(b) = matmul(a, b) with transpose_b, for the two last axes; the rest of the
@@ -258,6 +316,7 @@ RuleSet CanonicalizeRules() {
   return {ReshapeOfReshape(),
           TransposeOfTranspose(),
           TransposeOfOnes(),
+          TransposeWithDroppedOnes(),
           SliceOfSlice(),
           MatmulTransposedB(),
           MatmulTransposedA(),
