@@ -79,6 +79,7 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
         TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
                                KernelInputs(info, static_cast<int>(operands.size()), slots));
         std::vector<kernels::TensorView> by_group;
+        by_group.reserve(inputs.size());
         for (int input : inputs)
           by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
         TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group));

@@ -94,7 +94,7 @@ absl::Status ControlRunner::RunBranch(size_t index, std::span<const HeldValue> o
     TENON_ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(dtype, shape));
     return AllocateAligned(static_cast<size_t>(bytes));
   };
-  const absl::Status status = region.runner->RunHeld(region.inputs, region.symbols, place, results);
+  absl::Status status = region.runner->RunHeld(region.inputs, region.symbols, place, results);
   for (HeldValue& input : region.inputs) input.owner = nullptr;
   return status;
 }

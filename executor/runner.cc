@@ -279,6 +279,7 @@ absl::StatusOr<std::vector<Tensor>> Runner::Run(std::span<const Tensor> inputs) 
   }
   std::vector<Tensor> outputs;
   std::vector<TensorView> output_views;
+  output_views.reserve(program_.outputs.size());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(outputs.emplace_back(),
                            Tensor::TryMake(program_.outputs[i].dtype, ready->output(i).shape));
@@ -370,6 +371,7 @@ absl::StatusOr<std::vector<ResultShape>> Runner::OutputShapes(std::span<const Te
   TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
                          RunDynamic(inputs, {}, symbols, /*share=*/true));
   std::vector<ResultShape> shapes;
+  shapes.reserve(made.size());
   for (const Tensor& t : made) shapes.push_back({t.dtype(), {t.shape().begin(), t.shape().end()}});
   return shapes;
 }
