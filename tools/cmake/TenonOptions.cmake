@@ -3,7 +3,7 @@
 option(TENON_DEVELOPER_MODE "Build tests and benchmarks; warnings are errors" OFF)
 option(TENON_ENABLE_CUDA "Build the CUDA plugin (libtenon_cuda.so)" OFF)
 option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
-set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined")
+set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined or thread")
 
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
