@@ -48,7 +48,7 @@ Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) 
   key[0] = static_cast<char>(Kind::kTensor);
   key[1] = static_cast<char>(dtype);
   for (size_t i = 0; i < dims.size(); ++i) {
-    const DimExprStorage* p = dims[i].storage();
+    const void* const p = dims[i].storage();
     std::memcpy(&key[2 + i * sizeof(p)], &p, sizeof(p));
   }
   return Type(context.impl().types.GetOrCreate({key.data(), key.size()}, [&](TypeStorage& s) {
@@ -88,7 +88,7 @@ Type Type::Function(Context& context, std::span<const Type> inputs, std::span<co
   std::string key = fmt::format("{}:", inputs.size());
   for (std::span<const Type> list : {inputs, results}) {
     for (Type t : list) {
-      const TypeStorage* p = t.storage();
+      const void* const p = t.storage();
       AppendRaw(key, &p, sizeof(p));
     }
   }
@@ -101,7 +101,7 @@ Type Type::Function(Context& context, std::span<const Type> inputs, std::span<co
 Type Type::Tuple(Context& context, std::span<const Type> types) {
   std::string key;
   for (Type t : types) {
-    const TypeStorage* p = t.storage();
+    const void* const p = t.storage();
     AppendRaw(key, &p, sizeof(p));
   }
   return Intern(context, std::move(key), Kind::kTuple,
