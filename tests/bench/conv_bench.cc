@@ -71,8 +71,6 @@ constexpr Shape kShapes[] = {
     {"depthwise 3x3", 14, 480, 480, 3, 1, true},
     {"depthwise 5x5", 7, 960, 960, 5, 1, true},
     {"depthwise 7x7", 14, 384, 384, 7, 1, true},
-    {"depthwise 7x7", 32, 768, 768, 7, 1, true},
-    {"depthwise 7x7", 56, 96, 96, 7, 1, true},
 };
 
 // 64-byte aligned, like the executor's memory.

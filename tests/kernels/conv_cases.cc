@@ -10,19 +10,14 @@ namespace {
 
 // Shapes of a convolution with random strides, dilations and padding, over 1 to 3 axes. A third of
 // them are windows of 3 x 3 over enough channels for Winograd's method; some have gaps so wide that
-// much of every window is padding, some so many channels and so large windows that the channels are
-// taken by blocks.
+// much of every window is padding.
 template <typename Attrs>
 Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
   const bool deep = random.Chance(33);
   const bool channels_last = deep || random.Chance(85);
   const size_t axes = deep || random.Chance(70) ? 2 : random.Chance(50) ? 1 : 3;
   const bool depthwise = !deep && random.Chance(57), wide = random.Chance(30);
-  const bool blocks = depthwise && axes < 3 && random.Chance(20);
-  attrs.group = blocks                       ? random.Int(40, 500)
-                : depthwise                  ? random.Int(1, 40)
-                : !deep && random.Chance(20) ? random.Int(2, 4)
-                                             : 1;
+  attrs.group = depthwise ? random.Int(1, 40) : !deep && random.Chance(20) ? random.Int(2, 4) : 1;
   const int64_t per_group = deep                             ? random.Int(32, 70)
                             : depthwise || random.Chance(30) ? 1
                                                              : random.Int(2, wide ? 40 : 9);
@@ -36,7 +31,7 @@ Case ConvCase(Random& random, Attrs attrs, bool with_residual) {
   const bool gaps = !deep && !pointwise && random.Chance(20);
   Shape begins, ends;
   for (size_t i = 0; i < axes; ++i) {
-    const int64_t kernel = pointwise ? 1 : deep ? 3 : blocks ? random.Int(4, 9) : random.Int(1, 4);
+    const int64_t kernel = pointwise ? 1 : deep ? 3 : random.Int(1, 4);
     const int64_t stride = pointwise || deep ? 1 : random.Int(1, 3);
     const int64_t dilation = deep ? 1 : gaps ? random.Int(3, 12) : random.Int(1, 2);
     const int64_t span = (kernel - 1) * dilation + 1;

@@ -46,7 +46,7 @@ __attribute__((always_inline)) inline void PixelsAt(const Channelwise& call, con
       const float* from = x + i * row_step + j * column_step + c;
       Vec w = {};
       if constexpr (kOp == ChannelwiseOp::kConvolve) {
-        w = load(call.weights + (i * call.columns.kernel + j) * call.width + c);
+        w = load(call.weights + (i * call.columns.kernel + j) * channels + c);
       }
 #pragma GCC unroll 8
       for (int p = 0; p < kPixels; ++p) {
@@ -79,11 +79,11 @@ template <ChannelwiseOp kOp, int kPixels, typename Activate>
 inline void Pixels(const Channelwise& call, const float* x, const Part& part, Activate activate,
                    float* out) {
   int64_t c = 0;
-  for (; c + kLanes <= call.width; c += kLanes) {
+  for (; c + kLanes <= call.channels; c += kLanes) {
     PixelsAt<kOp, kPixels, false>(call, x, part, c, kLanes, activate, out);
   }
-  if (c < call.width) {
-    PixelsAt<kOp, kPixels, true>(call, x, part, c, call.width - c, activate, out);
+  if (c < call.channels) {
+    PixelsAt<kOp, kPixels, true>(call, x, part, c, call.channels - c, activate, out);
   }
 }
 
@@ -101,7 +101,7 @@ __attribute__((always_inline)) inline void BorderAt(const Channelwise& call,
 #pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p) sum[p] = first;
   for (int64_t i = rows.begin * width; i < rows.end * width; ++i) {
-    const Vec w = load(call.weights + i * call.width + c);
+    const Vec w = load(call.weights + i * call.channels + c);
 #pragma GCC unroll 8
     for (int p = 0; p < kPixels; ++p) sum[p] = Fma(load(elements[i * kPixels + p] + c), w, sum[p]);
   }
@@ -134,11 +134,11 @@ inline void Border(const Channelwise& call, const float* x, int64_t left, Span r
     }
   }
   int64_t c = 0;
-  for (; c + kLanes <= call.width; c += kLanes) {
+  for (; c + kLanes <= call.channels; c += kLanes) {
     BorderAt<kPixels, false>(call, elements, rows, c, kLanes, activate, out);
   }
-  if (c < call.width) {
-    BorderAt<kPixels, true>(call, elements, rows, c, call.width - c, activate, out);
+  if (c < call.channels) {
+    BorderAt<kPixels, true>(call, elements, rows, c, call.channels - c, activate, out);
   }
 }
 
@@ -184,14 +184,14 @@ __attribute__((always_inline)) inline void SharedAt(const Channelwise& call, At 
   const Vec first = call.bias != nullptr ? load(call.bias + c) : Vec{};
 #pragma GCC unroll 8
   for (int p = 0; p < kShared; ++p) sum[p] = first;
-  const float* weights = call.weights + rows.begin * kWidth * call.width + c;
+  const float* weights = call.weights + rows.begin * kWidth * call.channels + c;
   for (int64_t i = rows.begin; i < rows.end; ++i) {
     if constexpr (kRegisters == 32) {
       Vec pixels[kPixels];
 #pragma GCC unroll 32
       for (int q = 0; q < kPixels; ++q) pixels[q] = load(at(i, q) + c);
 #pragma GCC unroll 8
-      for (int j = 0; j < kWidth; ++j, weights += call.width) {
+      for (int j = 0; j < kWidth; ++j, weights += call.channels) {
         const Vec w = load(weights);
 #pragma GCC unroll 8
         for (int p = 0; p < kShared; ++p) sum[p] = Fma(pixels[p * kStride + j], w, sum[p]);
@@ -200,7 +200,7 @@ __attribute__((always_inline)) inline void SharedAt(const Channelwise& call, At 
       // One pixel after the other, while the weights of a row stay.
       Vec w[kWidth];
 #pragma GCC unroll 8
-      for (int j = 0; j < kWidth; ++j, weights += call.width) w[j] = load(weights);
+      for (int j = 0; j < kWidth; ++j, weights += call.channels) w[j] = load(weights);
 #pragma GCC unroll 32
       for (int q = 0; q < kPixels; ++q) {
         const Vec pixel = load(at(i, q) + c);
@@ -226,11 +226,11 @@ __attribute__((always_inline)) inline void SharedAt(const Channelwise& call, At 
 template <int kWidth, int kStride, typename At, typename Activate>
 inline void Shared(const Channelwise& call, At at, Span rows, Activate activate, float* out) {
   int64_t c = 0;
-  for (; c + kLanes <= call.width; c += kLanes) {
+  for (; c + kLanes <= call.channels; c += kLanes) {
     SharedAt<kWidth, kStride, false>(call, at, rows, c, kLanes, activate, out);
   }
-  if (c < call.width) {
-    SharedAt<kWidth, kStride, true>(call, at, rows, c, call.width - c, activate, out);
+  if (c < call.channels) {
+    SharedAt<kWidth, kStride, true>(call, at, rows, c, call.channels - c, activate, out);
   }
 }
 

@@ -25,17 +25,15 @@ struct Channelwise {
   ChannelwiseOp op = ChannelwiseOp::kConvolve;
   bool include_padding = false;  // kMean: padding counts
   WindowAxis rows, columns;
-  int64_t out_width = 0;
-  int64_t channels = 0;            // from pixel to pixel
-  int64_t width = 0;               // the channels that are computed, at most `channels`
-  const float* weights = nullptr;  // kConvolve: [window][width]
+  int64_t out_width = 0, channels = 0;
+  const float* weights = nullptr;  // kConvolve: [window][channels]
   const float* bias = nullptr;     // may be null
-  const float* zeros = nullptr;    // kConvolve: `width` of them, read for the padding
+  const float* zeros = nullptr;    // kConvolve: `channels` of them, read for the padding
   LoopActivation activation = {};
 };
 
-// The first `width` channels of row `row` of the result for one image: x is
-// [rows.in, columns.in, channels], out is [out_width, channels].
+// Row `row` of the result for one image: x is [rows.in, columns.in, channels], out is
+// [out_width, channels].
 using ChannelwiseRowFn = void (*)(const Channelwise& call, const float* x, int64_t row, float* out);
 
 // For the active instruction set.

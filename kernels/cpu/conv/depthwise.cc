@@ -1,10 +1,7 @@
 // Depthwise convolution of images with channels last: nn.conv and fused.conv with one filter for
 // each channel.
-#include <algorithm>
 #include <vector>
 
-#include "ir/core/ceil_div.h"
-#include "kernels/cpu/caches.h"
 #include "kernels/cpu/conv/channelwise.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/epilogue.h"
@@ -18,48 +15,16 @@ namespace {
 struct DepthwiseState : KernelState {
   cpu::ImageGeometry image;
   cpu::Channelwise call;
-  // So many channels are computed for so many rows of the result before it is the turn of the next
-  // ones: their weights stay in the first-level cache, and the rows of the image that windows share
-  // in the second. The last blocks and strips have the rest.
-  int64_t block = 1, strip = 1;
   Activation rest;  // applied to the finished rows
   int64_t grain = 1;
   std::vector<float> zeros;
-  PackedBytes packed;  // by block: [window][channels]; null: the weights are not constant
+  PackedBytes packed;  // [window][channels]; null: the weights are not constant
 };
 
-// All channels, if the weights and the rows of the image that a row of the result reads take no
-// more than a third of the second-level cache. Otherwise blocks of nearly equal size, a multiple of
-// 16, whose weights take a third of the first.
-int64_t BlockOf(const cpu::ImageGeometry& image) {
-  constexpr int64_t kVector = 16, kFloat = sizeof(float);
-  const int64_t window = image.rows.kernel * image.columns.kernel;
-  const int64_t vectors = CeilDiv(std::max<int64_t>(1, image.channels), kVector);
-  const int64_t read = window + image.rows.kernel * image.columns.in;  // by channel
-  const cpu::Caches& caches = cpu::ActiveCaches();
-  if (read * image.channels * kFloat <= caches.second_bytes / 3) return vectors * kVector;
-  const int64_t bytes = window * kVector * kFloat;
-  const int64_t most = std::max<int64_t>(1, caches.first_bytes / 3 / bytes);
-  return CeilDiv(vectors, CeilDiv(vectors, most)) * kVector;
-}
-
-// Rows of results, which are finished as long as they lie in the second-level cache, but enough of
-// them that a row of the image is read for several.
-int64_t StripOf(const cpu::ImageGeometry& image, int64_t block) {
-  if (block >= image.channels) return 1;
-  const int64_t row = image.width * image.channels * static_cast<int64_t>(sizeof(float));
-  return std::max(image.rows.kernel,
-                  cpu::ActiveCaches().second_bytes / 2 / std::max<int64_t>(1, row));
-}
-
-// From [channels, 1, window…] to blocks of [window…, channels of the block].
-void PackWeights(const float* w, int64_t channels, int64_t window, int64_t block, float* packed) {
-  for (int64_t first = 0; first < channels; first += block) {
-    const int64_t width = std::min(block, channels - first);
-    float* to = packed + first * window;
-    for (int64_t c = 0; c < width; ++c) {
-      for (int64_t i = 0; i < window; ++i) to[i * width + c] = w[(first + c) * window + i];
-    }
+// From [channels, 1, window…] to [window…, channels].
+void PackWeights(const float* w, int64_t channels, int64_t window, float* packed) {
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t i = 0; i < window; ++i) packed[i * channels + c] = w[c * window + i];
   }
 }
 
@@ -81,11 +46,9 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
                  .out_width = state->image.width,
                  .channels = state->image.channels,
                  .activation = split.loop};
-  const int64_t window = state->image.rows.kernel * state->image.columns.kernel;
-  state->block = BlockOf(state->image);
-  state->strip = StripOf(state->image, state->block);
-  state->zeros.resize(static_cast<size_t>(state->block));
+  state->zeros.resize(static_cast<size_t>(state->image.channels));
   state->call.zeros = state->zeros.data();
+  const int64_t window = state->image.rows.kernel * state->image.columns.kernel;
   state->grain = cpu::RowGrain(state->image.width * state->image.channels, window);
   const auto bytes = static_cast<size_t>(w.bytes());
   if (w.data == nullptr) {
@@ -93,11 +56,9 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
     return KernelStatus::Ok();
   }
   const int inputs[] = {1};
-  state->packed = args.Pack(
-      inputs,
-      "conv.depthwise.blocks:" + std::to_string(w.shape[0]) + "x" + std::to_string(state->block),
-      bytes, [&](std::byte* to) {
-        PackWeights(w.as<float>(), w.shape[0], window, state->block, reinterpret_cast<float*>(to));
+  state->packed =
+      args.Pack(inputs, "conv.depthwise:" + std::to_string(w.shape[0]), bytes, [&](std::byte* to) {
+        PackWeights(w.as<float>(), w.shape[0], window, reinterpret_cast<float*>(to));
       });
   if (state->packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
   state->call.weights = reinterpret_cast<const float*>(state->packed.get());
@@ -109,37 +70,24 @@ KernelStatus Run(const RunArgs& args) {
   const TensorView &w = args.inputs[1], &out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
   const cpu::ImageGeometry& image = state.image;
-  cpu::Channelwise whole = state.call;
-  const int64_t window = whole.rows.kernel * whole.columns.kernel;
+  cpu::Channelwise call = state.call;
   if (state.packed == nullptr) {
     auto* packed = static_cast<float*>(args.scratch);
-    PackWeights(w.as<float>(), w.shape[0], window, state.block, packed);
-    whole.weights = packed;
+    PackWeights(w.as<float>(), w.shape[0], call.rows.kernel * call.columns.kernel, packed);
+    call.weights = packed;
   }
-  if (cpu::Present(args.inputs, 2)) whole.bias = args.inputs[2].as<float>();
+  if (cpu::Present(args.inputs, 2)) call.bias = args.inputs[2].as<float>();
   const float* residual = cpu::Present(args.inputs, 3) ? args.inputs[3].as<float>() : nullptr;
   const cpu::ChannelwiseRowFn run = cpu::ChannelwiseRow();
   const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   const int64_t in_size = image.rows.in * image.columns.in * image.channels;
   const int64_t row_size = image.width * image.channels;
   (*args.device->parallel)(image.batch * image.height, state.grain, [&](int64_t b, int64_t e) {
-    for (int64_t first = b; first < e; first += state.strip) {
-      const int64_t last = std::min(e, first + state.strip);
-      for (int64_t c = 0; c < image.channels; c += state.block) {
-        cpu::Channelwise call = whole;
-        call.width = std::min(state.block, image.channels - c);
-        call.weights += c * window;
-        if (call.bias != nullptr) call.bias += c;
-        for (int64_t r = first; r < last; ++r) {
-          const float* x = args.inputs[0].as<float>() + r / image.height * in_size;
-          run(call, x + c, r % image.height, out.as<float>() + r * row_size + c);
-        }
-      }
-      for (int64_t r = first; r < last; ++r) {
-        float* row = out.as<float>() + r * row_size;
-        if (residual != nullptr) add(row, residual + r * row_size, row, row_size);
-        cpu::ActivateInPlace(state.rest, row, row_size);
-      }
+    for (int64_t r = b; r < e; ++r) {
+      float* row = out.as<float>() + r * row_size;
+      run(call, args.inputs[0].as<float>() + r / image.height * in_size, r % image.height, row);
+      if (residual != nullptr) add(row, residual + r * row_size, row, row_size);
+      cpu::ActivateInPlace(state.rest, row, row_size);
     }
   });
   return KernelStatus::Ok();

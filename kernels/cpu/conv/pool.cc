@@ -17,8 +17,7 @@ KernelStatus Pool(const RunArgs& args) {
                            .rows = image.rows,
                            .columns = image.columns,
                            .out_width = image.width,
-                           .channels = image.channels,
-                           .width = image.channels};
+                           .channels = image.channels};
   if constexpr (kOp == cpu::ChannelwiseOp::kMean) call.include_padding = attrs.count_include_pad;
   const cpu::ChannelwiseRowFn run = cpu::ChannelwiseRow();
   const int64_t in_size = image.rows.in * image.columns.in * image.channels;
