@@ -151,8 +151,8 @@ absl::Status Compiler::CheckVariables() {
   return absl::OkStatus();
 }
 
-std::pair<int, int> Compiler::CountOps(uint16_t n, IndexSet& seen) const {
-  if (!seen.Insert(n)) return {0, 0};
+std::pair<int, int> Compiler::CountOps(uint16_t n, IndexSet& seen) {
+  if (++counted_nodes_ > kMostCounted || !seen.Insert(n)) return {0, 0};
   const Node& node = out_.nodes[n];
   int least = node.kind == ValNode::Kind::kOp ? 1 : 0, most = least;
   for (const auto& group : node.operands) {
@@ -181,6 +181,10 @@ absl::Status Compiler::CheckCost() {
     auto [lo, hi] = CountOps(root.node, seen);
     least += lo;
     out_.num_ops += hi;
+  }
+  if (counted_nodes_ > kMostCounted) {
+    return Error(fmt::format("alternatives of alternatives combine in too many ways (more than {})",
+                             kMostCounted));
   }
   int made = 0;
   for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;

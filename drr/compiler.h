@@ -83,7 +83,7 @@ class Compiler {
   void FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const;
   // What every match of a node binds. `known`: by node, of those that were asked for before.
   const Bound& Always(uint16_t node, std::vector<std::optional<Bound>>& known) const;
-  std::pair<int, int> CountOps(uint16_t node, IndexSet& seen) const;
+  std::pair<int, int> CountOps(uint16_t node, IndexSet& seen);
   std::string NameOf(uint16_t node) const {
     const ValNode& source = *out_.nodes[node].source;
     return source.name.empty() ? ToString(ValRef{ValPtr(ValPtr(), &source), 0}) : source.name;
@@ -97,6 +97,9 @@ class Compiler {
   std::map<const DimNode*, uint16_t> dim_index_, dim_variables_;
   std::set<uint16_t> bound_attrs_, used_attrs_, bound_dims_, used_dims_, used_nodes_;
   std::vector<int> mentions_;
+  // By CountOps: alternatives that share parts are counted once for each way to them.
+  static constexpr int64_t kMostCounted = int64_t{1} << 18;
+  int64_t counted_nodes_ = 0;
 };
 
 }  // namespace tenon::drr

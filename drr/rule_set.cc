@@ -21,6 +21,7 @@ class Subsumption {
       : general_(general), specific_(specific), made_(made) {}
 
   bool Holds(const Edge& g, const Edge& s) {
+    if (++steps_ > kMostSteps) return false;
     const Node& general = general_.nodes[g.node];
     const Node& specific = specific_.nodes[s.node];
     bool opaque = made_ && specific.in_source;
@@ -98,6 +99,9 @@ class Subsumption {
   const CompiledRule& general_;
   const CompiledRule& specific_;
   bool made_;
+  // What is shared is looked at on each way to it: chains of such parts have no end.
+  static constexpr int64_t kMostSteps = int64_t{1} << 14;
+  int64_t steps_ = 0;
   std::map<uint16_t, std::pair<uint16_t, uint16_t>> bound_;
   std::set<uint16_t> seen_attrs_;
 };

@@ -240,7 +240,10 @@ kernels::PackedBytes InstructionWeights::Pack(
 void InstructionWeights::Done(int input) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Constant& constant = constants_[static_cast<size_t>(input)];
-  if (constant.large != nullptr) std::exchange(constant.large, nullptr)->Done();
+  if (constant.large == nullptr) return;
+  // It borrows the bytes, which may go.
+  constant.tensor = Tensor();
+  std::exchange(constant.large, nullptr)->Done();
 }
 
 kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string_view layout,

@@ -137,6 +137,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   }
   if (program.options.check_memory) p->FindDeaths(program, ArenaSizes(program, walk));
   // From here on shapes do not move: views point into them.
+  p->computed_bytes_ = walk.ComputedBytes();
   p->values_ = std::move(walk.values());
   p->large_bytes_ = walk.large_bytes();
   for (const RunStep& step : p->steps_) {
@@ -356,8 +357,9 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
   }
   for (size_t s = 0; s < steps_.size(); ++s) {
     const RunStep& step = steps_[s];
+    // As CheckNotCancelled says it: the flag may be another one's to lower again.
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) [[unlikely]]
-      break;
+      return absl::CancelledError("the run was cancelled");
     if (step.reads_host) [[unlikely]] {
       // An earlier operation's error, which names it.
       TENON_RETURN_IF_ERROR(ToStatus(staging_->Finish()));

@@ -68,6 +68,8 @@ class Prepared {
   }
   // Of large values that were computed with it.
   size_t large_bytes() const { return large_bytes_; }
+  // Of values that were computed with it, large and small.
+  size_t computed_bytes() const { return computed_bytes_; }
   // Moves to other arenas; a no-op for those it has.
   void Resolve(std::byte* arena, std::byte* device_arena);
   // No allocation outside of loops. REQUIRES: Matches(inputs), Resolve done, outputs of the
@@ -119,7 +121,7 @@ class Prepared {
   std::vector<size_t> ranks_;
   std::vector<WalkedValue> values_;           // shapes, and plan-time data
   std::vector<PreparedCall> prepared_calls_;  // by instruction
-  size_t large_bytes_ = 0;
+  size_t large_bytes_ = 0, computed_bytes_ = 0;
   std::vector<kernels::TensorView> views_;
   std::vector<RunStep> steps_;
   const kernels::ParallelFor* parallel_ = nullptr;

@@ -99,10 +99,18 @@ absl::StatusOr<Prepared*> Runner::Find(std::span<const TensorView> inputs,
   program_.options.weights->Save();
   TENON_RETURN_IF_ERROR(GrowArena(*made));
   TENON_RETURN_IF_ERROR(GrowDeviceArena(*made));
-  size_t large_bytes = made->large_bytes();
-  for (const std::unique_ptr<Prepared>& other : prepared_) large_bytes += other->large_bytes();
-  while (!prepared_.empty() && (!HasRoomForAnother() || large_bytes > kMaxLargeBytes)) {
+  size_t large_bytes = made->large_bytes(), computed_bytes = made->computed_bytes();
+  for (const std::unique_ptr<Prepared>& other : prepared_) {
+    large_bytes += other->large_bytes();
+    computed_bytes += other->computed_bytes();
+  }
+  const auto is_full = [&] {
+    return !HasRoomForAnother() || large_bytes > kMaxLargeBytes ||
+           (prepared_.size() >= kMaxPrepared && computed_bytes > kMaxLargeBytes);
+  };
+  while (!prepared_.empty() && is_full()) {
     large_bytes -= prepared_.back()->large_bytes();
+    computed_bytes -= prepared_.back()->computed_bytes();
     prepared_.pop_back();
   }
   prepared_.push_front(std::move(made));

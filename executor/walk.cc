@@ -182,8 +182,10 @@ absl::Status Walk::Step(size_t index, bool run_all) {
                                 "{}: {} elements cannot be seen as {}", instruction.source->name(),
                                 view(from).numel(), view(to).numel())));
     }
-    values_[to].data = values_[from].data;
-    values_[to].owner = values_[from].owner;
+    if (values_[to].data == nullptr) {  // not a condition that is decided
+      values_[to].data = values_[from].data;
+      values_[to].owner = values_[from].owner;
+    }
     return absl::OkStatus();
   }
   if (IsUploadOfConstant(instruction)) return UploadConstant(instruction);

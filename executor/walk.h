@@ -71,6 +71,8 @@ class Walk {
   const Bindings& bindings() const { return bindings_; }
   // Of large values that the walk computed and that something still reads.
   size_t large_bytes() const { return large_bytes_; }
+  // Of all values that it holds, whatever their size; of views too.
+  size_t ComputedBytes() const;
   kernels::TensorView view(int value) const;
   // The decoded attributes of an instruction.
   const std::shared_ptr<const void>& attrs(size_t instruction) const { return attrs_[instruction]; }

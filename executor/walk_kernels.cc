@@ -24,6 +24,14 @@ size_t Walk::LargeBytes(int value) const {
   return bytes > kMaxPlanTimeBytes ? bytes : 0;
 }
 
+size_t Walk::ComputedBytes() const {
+  size_t bytes = 0;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].owner != nullptr) bytes += BytesOf(static_cast<int>(i));
+  }
+  return bytes;
+}
+
 // What is not known now is computed in every run, which reads the operands. Of what is, large
 // operands go with their last reader.
 void Walk::NoteReads(size_t index) {

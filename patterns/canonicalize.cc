@@ -48,12 +48,14 @@ bool MovesOnlyOnes(const I64s& perm, Value x) {
 }
 
 // Of reshape(transpose(x, perm)) = `result`, which only drops axes of extent 1: the axes of x that
-// are left, in the order of the result; empty if it does something else.
+// are left, in the order of the result; empty if it does something else, or if all that it drops
+// have stayed in their places (as a batch of 1 that is joined with heads: attention reads that).
 I64s AxesLeft(const I64s& perm, Value x, Value result) {
   const Type type = x.type(), made = result.type();
   if (!type.is_tensor() || !made.is_tensor() || made.rank() >= type.rank()) return {};
   I64s left;
   int64_t at = made.rank();
+  bool moved = false;
   for (size_t i = perm.size(); i-- > 0;) {
     const DimExpr extent = type.dim(perm[i]);
     if (at > 0 && DimExpr::ProvablyEqual(extent, made.dim(at - 1))) {
@@ -61,9 +63,11 @@ I64s AxesLeft(const I64s& perm, Value x, Value result) {
       --at;
     } else if (!extent.is_constant(1)) {
       return {};
+    } else {
+      moved |= perm[i] != static_cast<int64_t>(i);
     }
   }
-  if (at > 0) return {};
+  if (at > 0 || !moved) return {};
   std::reverse(left.begin(), left.end());
   return left;
 }

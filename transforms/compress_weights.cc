@@ -14,6 +14,7 @@
 #include "ir/core/blob.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
@@ -136,7 +137,8 @@ Columns ChooseFactors(const std::vector<Columns>& rows) {
 // Null where a weight is not finite.
 Compressed ToInt8(Attribute value, bool transposed, int64_t group) {
   const Matrix m(value, transposed);
-  const int64_t each = group == 0 ? m.k : group, groups = (m.k + each - 1) / each;
+  const int64_t each = std::max<int64_t>(1, group == 0 ? m.k : std::min(group, m.k));
+  const int64_t groups = CeilDiv(m.k, each);
   std::vector<float> scales(static_cast<size_t>(groups * m.n));
   bool finite = true;
   const auto quantize = [&](std::byte* out, int64_t g, int64_t first) {

@@ -1,5 +1,8 @@
 // Shape functions of the fused dialect.
+#include <algorithm>
+
 #include "fmt/format.h"
+#include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/shape_functions.h"
@@ -64,7 +67,8 @@ absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results) 
                                DimsText(scale.dims()), n.text()));
   }
   if (!k.is_constant() || !scale.dim(0).is_constant()) return absl::OkStatus();
-  const int64_t groups = group == 0 ? 1 : (k.constant() + group - 1) / group;
+  const int64_t most = std::max<int64_t>(1, k.constant());
+  const int64_t groups = group == 0 ? 1 : CeilDiv(k.constant(), std::min(group, most));
   if (scale.dim(0).constant() != groups) {
     return c.Error(fmt::format("scale has {} rows, but groups of {} of {} need {}",
                                scale.dim(0).constant(), group, k.constant(), groups));

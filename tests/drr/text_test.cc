@@ -114,6 +114,10 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   std::string chain = "rule a { let a0 = relu(x)\n";
   for (int i = 1; i < 5000; ++i) chain += fmt::format("let a{} = relu(a{})\n", i, i - 1);
   EXPECT_THAT(Why(chain + "match neg(a4999) replace x }"), HasSubstr("nested too deeply"));
+  std::string ways = "rule a { let a0 = relu(x)\n";
+  for (int i = 1; i < 60; ++i)
+    ways += fmt::format("let a{} = any(neg(a{}) | abs(a{}))\n", i, i - 1, i - 1);
+  EXPECT_THAT(Why(ways + "match neg(a59) replace x }"), HasSubstr("combine in too many ways"));
   EXPECT_THAT(Why(std::string("rule a { match \"x") + '\0'),
               HasSubstr("a text that is not closed in its line"));
 }

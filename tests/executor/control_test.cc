@@ -180,6 +180,32 @@ TEST(Control, CountersDecideByComparisons) {
   }
 }
 
+// Exporters give conditions as vectors of one element, which are seen as numbers.
+TEST(Control, ViewsOfInputsDecide) {
+  const std::string seen = " <{shape = #core.dims<>}> : (tensor<1xi1>) -> tensor<i1>\n";
+  const struct {
+    std::string text;
+    bool negated;
+  } conditions[] = {
+      {"%c = ten.reshape(%b)" + seen, false},
+      {"%q = ten.not(%b) : (tensor<1xi1>) -> tensor<1xi1>\n%c = ten.reshape(%q)" + seen, true},
+      {"%q = ten.reshape(%b)" + seen + "%c = ten.not(%q) : (tensor<i1>) -> tensor<i1>\n", true},
+  };
+  for (const auto& [condition, negated] : conditions) {
+    absl::StatusOr<Program> program =
+        CompileText(Branches("%b: tensor<1xi1>", "tensor<1xi1>", condition));
+    ASSERT_TRUE(program.ok()) << program.status();
+    Session session = program->NewSession();
+    for (const bool b : {true, false, false, true}) {
+      const Tensor value = MakeTensor<uint8_t>(DType::kBool, {1}, {b ? uint8_t{1} : uint8_t{0}});
+      auto out = session.Run(std::vector<Tensor>{value, Floats({1, 2}, {1, 1})});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_EQ((*out)[0].shape()[0], b != negated ? 1 : 2) << condition;
+    }
+    EXPECT_EQ(session.stats().dynamic_runs, 0) << condition;
+  }
+}
+
 // One branch makes what is known after its run only. Runs that take the other are prepared.
 TEST(Control, OneBranchDependsOnValues) {
   absl::StatusOr<Program> program =

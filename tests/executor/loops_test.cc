@@ -326,5 +326,48 @@ TEST(Loops, SessionsBesideEachOther) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
+// What follows from the shapes of an iteration is known before it runs, here numbers of 0.6 MB. Of
+// so many shapes a session does not keep it.
+TEST(Loops, WhatIsKnownForShapesIsBounded) {
+  const std::string type = "tensor<?xi64, [\"own + N\"]>";
+  std::string sums;
+  for (int i = 1; i <= 10; ++i) {
+    sums += "%p" + std::to_string(i) + " = ten.add(%p" + std::to_string(i - 1) + ", %p0) : (" +
+            type + ", " + type + ") -> " + type + "\n";
+  }
+  absl::StatusOr<Program> program = CompileText(
+      Function("%n: tensor<i64>, %a: tensor<?xf32, [\"N\"]>, %first: tensor<?xf32, [\"F\"]>",
+               "(tensor<i64>, tensor<?xf32, [\"N\"]>, tensor<?xf32, [\"F\"]>) -> tensor<i64>",
+               std::string(kBounds) + R"ir(
+  %r:2 = ctl.for(%zero, %n, %one, %first, %zero) ({
+  ^bb0(%i: tensor<i64>, %x: tensor<?xf32, ["own"]>, %s: tensor<i64>):
+    %0 = ten.concat(%x, %a) <{axis = 0 : i64}> : (tensor<?xf32, ["own"]>, tensor<?xf32, ["N"]>) -> tensor<?xf32, ["own + N"]>
+    %len1 = core.dims() <{dims = #core.dims<"own + N">}> : () -> tensor<1xi64>
+    %len = ten.reshape(%len1) <{shape = #core.dims<>}> : (tensor<1xi64>) -> tensor<i64>
+    %p0 = ten.range(%zero, %len, %one) : (tensor<i64>, tensor<i64>, tensor<i64>) -> )ir" +
+                   type + "\n" + sums + R"ir(
+    %1 = ten.reduce_max(%p10) <{axes = array<i64: 0>, keepdims = false}> : ()ir" +
+                   type + R"ir() -> tensor<i64>
+    ctl.yield(%0, %1) : (tensor<?xf32, ["own + N"]>, tensor<i64>) -> ()
+  }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<?xf32, ["F"]>, tensor<i64>) -> (tensor<?xf32, ["M"]>, tensor<i64>)
+  func.return(%r#1) : (tensor<i64>) -> ()
+)ir"),
+      false);
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  const auto prepared_by = [&](int64_t n) {
+    const int64_t before = session.stats().shapes_prepared;
+    auto out = session.Run(
+        std::vector<Tensor>{Int(n), Floats({1}, {1}), Floats({7000}, std::vector<float>(7000))});
+    EXPECT_TRUE(out.ok()) << out.status();
+    EXPECT_THAT(ValuesOf<int64_t>(out->front()), ElementsAre(11 * (7000 + n - 1)));
+    return session.stats().shapes_prepared - before;
+  };
+  prepared_by(40);
+  EXPECT_EQ(prepared_by(40), 0);
+  prepared_by(200);
+  EXPECT_GT(prepared_by(200), 0);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -191,6 +191,26 @@ absl::Status BuildPipeline(const Options& options, PassManager& manager) {
   return absl::OkStatus();
 }
 
+namespace {
+
+std::string_view ShortName(PassOption::Type type) {
+  switch (type) {
+    case PassOption::Type::kBool:
+      return "bool";
+    case PassOption::Type::kInt:
+      return "int";
+    case PassOption::Type::kCount:
+      return "count";
+    case PassOption::Type::kString:
+      return "text";
+    case PassOption::Type::kStringList:
+      return "list";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string PassListText(const PassRegistry& registry) {
   constexpr size_t kColumn = 34;
   std::string text = "Passes:\n";
@@ -204,8 +224,7 @@ std::string PassListText(const PassRegistry& registry) {
   for (const auto& [name, info] : registry.passes()) {
     line(2, "--" + name, info.summary);
     for (const PassOption& option : info.options) {
-      constexpr const char* kTypes[] = {"bool", "int", "text", "list"};
-      line(6, fmt::format("{}=<{}>", option.name, kTypes[static_cast<int>(option.type)]),
+      line(6, fmt::format("{}=<{}>", option.name, ShortName(option.type)),
            fmt::format("{}{}", option.help,
                        option.default_text.empty()
                            ? ""

@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <string>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/kernel.h"
 
 namespace tenon::kernels::cpu {
 
-// The shape of b; group: rows that share their factors, at least 1.
+// The shape of b; group: rows that share their factors, from 1 to k.
 struct Int8Shape {
   int64_t k = 0, n = 0, group = 0;
 
-  int64_t groups() const { return (k + group - 1) / group; }
+  int64_t groups() const { return CeilDiv(k, group); }
 };
 
 std::string PackedLayoutOfInt8B(const Int8Shape& shape);
