@@ -16,6 +16,7 @@
 #include "ir/core/builder.h"
 #include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
+#include "ir/core/joined_blob.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -56,31 +57,58 @@ struct Compressed {
   Attribute w, scale;
 };
 
+// Bytes of a model's file that are read before they leave the memory again.
+constexpr int64_t kResidentBytes = int64_t{8} << 20;
+
+// What is joined of parts is put together for as long as the result lives.
+std::shared_ptr<const Blob> BytesOf(Attribute value) {
+  const std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(value);
+  if (joined == nullptr || joined->has_whole()) return value.DenseBlob();
+  return Blob::Make(joined->size(), [&](std::byte* to) { joined->CopyTo(to); });
+}
+
 // The matrix as floats: (p, j) at [p * row + j * col].
 struct Matrix {
-  Matrix(Attribute value, bool transposed) : blob(value.DenseBlob()) {
+  Matrix(Attribute value, bool transposed) : blob(BytesOf(value)) {
     const Type type = value.type();
     k = type.dim(transposed ? 1 : 0).constant(), n = type.dim(transposed ? 0 : 1).constant();
     row = transposed ? 1 : n, col = transposed ? k : 1;
   }
+  ~Matrix() { blob->DropPages(); }
+  Matrix(const Matrix&) = delete;
+  Matrix& operator=(const Matrix&) = delete;
+
   float at(int64_t i) const {
     float value;
     std::memcpy(&value, blob->bytes().data() + static_cast<size_t>(i) * sizeof(value),
                 sizeof(value));
     return value;
   }
+  // Of so many elements that nobody reads again.
+  void Read(int64_t elements) {
+    read += elements * static_cast<int64_t>(sizeof(float));
+    if (read < kResidentBytes) return;
+    blob->DropPages();
+    read = 0;
+  }
 
   std::shared_ptr<const Blob> blob;
   int64_t k, n, row, col;
+  int64_t read = 0;
 };
 
 Compressed ToBf16(Attribute value) {
-  const Matrix m(value, false);
+  Matrix m(value, false);
   const int64_t count = m.k * m.n;
   const auto blob = Blob::Make(static_cast<size_t>(count) * sizeof(uint16_t), [&](std::byte* out) {
-    for (int64_t i = 0; i < count; ++i) {
-      const uint16_t bits = DoubleToBFloat16(m.at(i));
-      std::memcpy(out + static_cast<size_t>(i) * sizeof(bits), &bits, sizeof(bits));
+    constexpr int64_t kEach = 4096;
+    for (int64_t begin = 0; begin < count; begin += kEach) {
+      const int64_t end = std::min(count, begin + kEach);
+      for (int64_t i = begin; i < end; ++i) {
+        const uint16_t bits = DoubleToBFloat16(m.at(i));
+        std::memcpy(out + static_cast<size_t>(i) * sizeof(bits), &bits, sizeof(bits));
+      }
+      m.Read(end - begin);
     }
   });
   Context& context = value.context();
@@ -136,7 +164,7 @@ Columns ChooseFactors(const std::vector<Columns>& rows) {
 
 // Null where a weight is not finite.
 Compressed ToInt8(Attribute value, bool transposed, int64_t group) {
-  const Matrix m(value, transposed);
+  Matrix m(value, transposed);
   const int64_t each = std::max<int64_t>(1, group == 0 ? m.k : std::min(group, m.k));
   const int64_t groups = CeilDiv(m.k, each);
   std::vector<float> scales(static_cast<size_t>(groups * m.n));
@@ -163,10 +191,14 @@ Compressed ToInt8(Attribute value, bool transposed, int64_t group) {
         out[at(p, j)] = static_cast<std::byte>(static_cast<int8_t>(steps));
       }
     }
+    m.Read(static_cast<int64_t>(rows.size()) * cols);
   };
   const auto blob = Blob::Make(static_cast<size_t>(m.k * m.n), [&](std::byte* out) {
-    for (int64_t first = 0; first < m.n && finite; first += kColumns) {
-      for (int64_t g = 0; g < groups && finite; ++g) quantize(out, g, first);
+    // As the matrix lies, so that pages which have been read are not needed again.
+    const int64_t strips = CeilDiv(m.n, kColumns), inner = transposed ? groups : strips;
+    for (int64_t i = 0; i < groups * strips && finite; ++i) {
+      const int64_t outer = i / inner, rest = i % inner;
+      quantize(out, transposed ? rest : outer, (transposed ? outer : rest) * kColumns);
     }
   });
   if (!finite) return {};

@@ -1,5 +1,7 @@
 #include "ir/core/blob.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <new>
 
@@ -11,10 +13,27 @@
 
 namespace tenon {
 
-std::shared_ptr<const Blob> Blob::Make(size_t size, const std::function<void(std::byte*)>& fill) {
+namespace {
+
+// Large blocks are the system's own, to which they return as soon as nobody has them: weights come
+// and go one by one, and a heap would keep the room of all of them.
+std::shared_ptr<void> Allocate(size_t size) {
+  constexpr size_t kMapped = size_t{1} << 20;
+  if (size >= kMapped) {
+    void* const mapped =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped != MAP_FAILED) return {mapped, [size](void* p) { munmap(p, size); }};
+  }
   constexpr std::align_val_t kAlign{64};
-  auto* data = static_cast<std::byte*>(::operator new(size == 0 ? 1 : size, kAlign));
-  std::shared_ptr<void> owner(data, [](void* p) { ::operator delete (p, std::align_val_t{64}); });
+  return {::operator new(size == 0 ? 1 : size, kAlign),
+          [](void* p) { ::operator delete (p, std::align_val_t{64}); }};
+}
+
+}  // namespace
+
+std::shared_ptr<const Blob> Blob::Make(size_t size, const std::function<void(std::byte*)>& fill) {
+  std::shared_ptr<void> owner = Allocate(size);
+  auto* const data = static_cast<std::byte*>(owner.get());
   fill(data);
   return std::make_shared<const Blob>(std::span<const std::byte>(data, size), std::move(owner));
 }
