@@ -3,12 +3,14 @@
 #define TENON_EXECUTOR_CONTROL_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "executor/bindings.h"
 #include "executor/concrete_shapes.h"
+#include "executor/held_slices.h"
 #include "executor/held_value.h"
 #include "executor/program_impl.h"
 #include "executor/session_state.h"
@@ -63,6 +65,7 @@ class ControlRunner {
     std::vector<HeldSlices> slices;  // by result that stacks them
   };
   Region& RegionOf(size_t instruction, size_t region);
+  Loop& LoopOf(size_t instruction);
   void SetSymbols(const NestedProgram& nested, const Bindings& bindings, Region& region) const;
   // The region, with the inputs that it has from around it, and symbols.
   Region& SetUp(size_t instruction, size_t region, std::span<const HeldValue> operands,
@@ -73,21 +76,23 @@ class ControlRunner {
   absl::Status RunBranch(size_t instruction, std::span<const HeldValue> operands,
                          const Bindings& bindings, std::vector<HeldValue>& results);
   // loops.cc
+  // Starts the slices of the loop, of which there will be so many, if that is known.
+  using StartFn = absl::FunctionRef<void(std::optional<int64_t> count)>;
   // Calls `done` with what is carried at the end.
   using DoneFn = absl::FunctionRef<absl::Status(std::span<HeldValue> carried)>;
   absl::Status RunLoop(size_t instruction, std::span<const HeldValue> operands,
-                       const Bindings& bindings, DoneFn done);
+                       const Bindings& bindings, StartFn start, DoneFn done);
   absl::Status RunFor(size_t instruction, std::span<const HeldValue> operands,
-                      const Bindings& bindings, DoneFn done);
+                      const Bindings& bindings, StartFn start, DoneFn done);
   absl::Status RunWhile(size_t instruction, std::span<const HeldValue> operands,
-                        const Bindings& bindings, DoneFn done);
+                        const Bindings& bindings, StartFn start, DoneFn done);
   absl::Status RunOnce(size_t instruction, Region& region, std::span<HeldSlices> slices);
   absl::Status RunLoopHeld(size_t instruction, std::span<const HeldValue> operands,
                            const Bindings& bindings, std::vector<HeldValue>& results);
   absl::Status RunLoopInto(size_t instruction, std::span<const kernels::TensorView> operands,
                            const Bindings& bindings, std::span<const kernels::TensorView> results);
-  absl::InlinedVector<int64_t, 6> StackedShape(size_t instruction, size_t scan,
-                                               const Bindings& bindings) const;
+  absl::InlinedVector<int64_t, 6> EmptyShape(size_t instruction, size_t scan,
+                                             const Bindings& bindings) const;
 
   const ProgramImpl& program_;
   kernels::DeviceContext& device_;

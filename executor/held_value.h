@@ -42,31 +42,6 @@ class HeldMemory {
   std::vector<Block> blocks_;
 };
 
-// What the iterations of a loop yield for one result that stacks it.
-class HeldSlices {
- public:
-  // Before the first of at least `expected` slices.
-  void Start(int64_t expected);
-  // The place of the next slice, until the next call. InvalidArgument unless its shape is that of
-  // the first.
-  absl::StatusOr<std::byte*> Place(DType dtype, std::span<const int64_t> shape);
-  // It is there.
-  void Added() { ++count_; }
-  bool empty() const { return count_ == 0; }
-  // Extents of the slices stacked along an axis.
-  absl::InlinedVector<int64_t, 6> StackedShape(int64_t axis) const;
-  // Copies them to memory of that size.
-  void CopyTo(int64_t axis, bool reverse, std::byte* to) const;
-
- private:
-  std::shared_ptr<std::byte> memory_;
-  size_t capacity_ = 0;
-  DType dtype_ = DType::kInvalid;
-  absl::InlinedVector<int64_t, 6> shape_;
-  size_t slice_bytes_ = 0;
-  int64_t expected_ = 0, count_ = 0;
-};
-
 }  // namespace tenon
 
 #endif  // TENON_EXECUTOR_HELD_VALUE_H_

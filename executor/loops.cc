@@ -3,7 +3,9 @@
 // it passes on stay where they are.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "executor/control.h"
 #include "executor/runner.h"
 #include "fmt/format.h"
@@ -65,7 +67,7 @@ absl::Status ControlRunner::RunOnce(size_t index, Region& region, std::span<Held
 }
 
 absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> operands,
-                                   const Bindings& bindings, DoneFn done) {
+                                   const Bindings& bindings, StartFn start, DoneFn done) {
   const Instruction& instruction = program_.instructions[index];
   const LoopParts& parts = instruction.loop;
   int64_t bounds[3];
@@ -84,9 +86,7 @@ absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> oper
   const std::span<HeldValue> carried = std::span(body.inputs).subspan(1, parts.num_carried);
   for (size_t c = 0; c < carried.size(); ++c) carried[c] = operands[parts.first_init + c];
   const uint64_t runs = NumberOfRuns(lower, upper, step);
-  for (HeldSlices& slices : loop.slices) {
-    slices.Start(static_cast<int64_t>(std::min(runs, uint64_t{INT64_MAX})));
-  }
+  start(static_cast<int64_t>(std::min(runs, uint64_t{INT64_MAX})));
   auto counter = static_cast<uint64_t>(lower);
   for (uint64_t run = 0; run < runs; ++run, counter += static_cast<uint64_t>(step)) {
     // It may be carried on, and is then not written over.
@@ -102,14 +102,14 @@ absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> oper
 }
 
 absl::Status ControlRunner::RunWhile(size_t index, std::span<const HeldValue> operands,
-                                     const Bindings& bindings, DoneFn done) {
+                                     const Bindings& bindings, StartFn start, DoneFn done) {
   const Instruction& instruction = program_.instructions[index];
   const size_t num_carried = instruction.loop.num_carried;
   Region& before = SetUp(index, 0, operands, bindings);
   Region& body = SetUp(index, 1, operands, bindings);
   Loop& loop = loops_[index];
   for (size_t c = 0; c < num_carried; ++c) before.inputs[c] = operands[c];
-  for (HeldSlices& slices : loop.slices) slices.Start(0);
+  start(std::nullopt);
   for (;;) {
     TENON_RETURN_IF_ERROR(RunOnce(index, before, {}));
     const absl::StatusOr<int64_t> condition = ElementOf(before.made[0].view(), "the condition");
@@ -126,13 +126,11 @@ absl::Status ControlRunner::RunWhile(size_t index, std::span<const HeldValue> op
 }
 
 absl::Status ControlRunner::RunLoop(size_t index, std::span<const HeldValue> operands,
-                                    const Bindings& bindings, DoneFn done) {
+                                    const Bindings& bindings, StartFn start, DoneFn done) {
   const Instruction& instruction = program_.instructions[index];
-  if (loops_.empty()) loops_.resize(program_.instructions.size());
-  loops_[index].slices.resize(instruction.loop.scans.size());
   const absl::Status status = instruction.kind == Instruction::Kind::kFor
-                                  ? RunFor(index, operands, bindings, done)
-                                  : RunWhile(index, operands, bindings, done);
+                                  ? RunFor(index, operands, bindings, start, done)
+                                  : RunWhile(index, operands, bindings, start, done);
   for (size_t r = 0; r < instruction.regions.size(); ++r) {
     Region& region = RegionOf(index, r);
     for (HeldValue& input : region.inputs) input.owner = nullptr;
@@ -141,13 +139,11 @@ absl::Status ControlRunner::RunLoop(size_t index, std::span<const HeldValue> ope
   return status;
 }
 
-// Without a run, extents that nothing says are 0.
-absl::InlinedVector<int64_t, 6> ControlRunner::StackedShape(size_t index, size_t scan,
-                                                            const Bindings& bindings) const {
+// Of no slices. Extents that nothing says are 0.
+absl::InlinedVector<int64_t, 6> ControlRunner::EmptyShape(size_t index, size_t scan,
+                                                          const Bindings& bindings) const {
   const Instruction& instruction = program_.instructions[index];
   const LoopParts& parts = instruction.loop;
-  const HeldSlices& slices = loops_[index].slices[scan];
-  if (!slices.empty()) return slices.StackedShape(parts.scans[scan].axis);
   absl::InlinedVector<int64_t, 6> shape;
   const Type type = program_.values[instruction.results[parts.num_carried + scan]].type;
   for (DimExpr dim : type.dims()) {
@@ -157,28 +153,44 @@ absl::InlinedVector<int64_t, 6> ControlRunner::StackedShape(size_t index, size_t
   return shape;
 }
 
+ControlRunner::Loop& ControlRunner::LoopOf(size_t index) {
+  if (loops_.empty()) loops_.resize(program_.instructions.size());
+  loops_[index].slices.resize(program_.instructions[index].loop.scans.size());
+  return loops_[index];
+}
+
 absl::Status ControlRunner::RunLoopHeld(size_t index, std::span<const HeldValue> operands,
                                         const Bindings& bindings, std::vector<HeldValue>& results) {
   const Instruction& instruction = program_.instructions[index];
   const LoopParts& parts = instruction.loop;
+  Loop& loop = LoopOf(index);
+  const absl::Cleanup drop = [&] {
+    for (HeldSlices& slices : loop.slices) slices.Drop();
+  };
+  const auto start = [&](std::optional<int64_t> count) {
+    for (size_t s = 0; s < parts.scans.size(); ++s) {
+      loop.slices[s].Start(parts.scans[s].axis, parts.scans[s].reverse, count);
+    }
+  };
   results.clear();
-  TENON_RETURN_IF_ERROR(RunLoop(index, operands, bindings, [&](std::span<HeldValue> carried) {
-    results.assign(carried.begin(), carried.end());
-    return absl::OkStatus();
-  }));
+  TENON_RETURN_IF_ERROR(
+      RunLoop(index, operands, bindings, start, [&](std::span<HeldValue> carried) {
+        results.assign(carried.begin(), carried.end());
+        return absl::OkStatus();
+      }));
   for (size_t r = 0; r < instruction.regions.size(); ++r) {
     for (HeldMemory& memory : RegionOf(index, r).memory) memory.GiveAway();
   }
-  loops_[index].counter.GiveAway();
+  loop.counter.GiveAway();
   for (size_t s = 0; s < parts.scans.size(); ++s) {
-    const int number = instruction.results[parts.num_carried + s];
-    const absl::InlinedVector<int64_t, 6> shape = StackedShape(index, s, bindings);
-    TENON_ASSIGN_OR_RETURN(const Tensor stacked,
-                           Tensor::TryMake(program_.values[number].type.dtype(), shape));
-    const HeldSlices& slices = loops_[index].slices[s];
-    if (!slices.empty()) {
-      slices.CopyTo(parts.scans[s].axis, parts.scans[s].reverse, stacked.as<std::byte>());
+    if (loop.slices[s].count() > 0) {
+      TENON_ASSIGN_OR_RETURN(results.emplace_back(), loop.slices[s].Finish());
+      continue;
     }
+    const int number = instruction.results[parts.num_carried + s];
+    TENON_ASSIGN_OR_RETURN(
+        const Tensor stacked,
+        Tensor::TryMake(program_.values[number].type.dtype(), EmptyShape(index, s, bindings)));
     results.emplace_back().Set(stacked.view(), stacked.owner());
   }
   return absl::OkStatus();
@@ -189,33 +201,45 @@ absl::Status ControlRunner::RunLoopInto(size_t index, std::span<const TensorView
                                         std::span<const TensorView> results) {
   const Instruction& instruction = program_.instructions[index];
   const LoopParts& parts = instruction.loop;
-  if (loops_.empty()) loops_.resize(program_.instructions.size());
-  Loop& loop = loops_[index];
+  Loop& loop = LoopOf(index);
   loop.operands.resize(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) loop.operands[i].Set(operands[i], nullptr);
-  const auto check = [&](size_t i, std::span<const int64_t> shape) -> absl::Status {
-    if (HasShape(results[i], shape)) return absl::OkStatus();
+  const auto unexpected = [&](size_t i, std::span<const int64_t> shape) {
     return program_.Error(instruction, absl::InvalidArgumentError(fmt::format(
                                            "result {} is {} where {} was expected", i,
                                            ShapeText(results[i].dtype, shape),
                                            ShapeText(results[i].dtype, results[i].shape))));
   };
-  TENON_RETURN_IF_ERROR(
-      RunLoop(index, loop.operands, bindings, [&](std::span<HeldValue> carried) -> absl::Status {
-        for (size_t c = 0; c < carried.size(); ++c) {
-          if (!results[c].present()) continue;
-          TENON_RETURN_IF_ERROR(check(c, carried[c].shape));
-          Copy(carried[c], results[c].data);
-        }
-        return absl::OkStatus();
-      }));
+  const auto start = [&](std::optional<int64_t> /*count*/) {
+    for (size_t s = 0; s < parts.scans.size(); ++s) {
+      const TensorView& to = results[parts.num_carried + s];
+      if (to.present()) {
+        loop.slices[s].StartInto(to, parts.scans[s].axis, parts.scans[s].reverse);
+      } else {
+        loop.slices[s].StartUnread();
+      }
+    }
+  };
+  TENON_RETURN_IF_ERROR(RunLoop(index, loop.operands, bindings, start,
+                                [&](std::span<HeldValue> carried) -> absl::Status {
+                                  for (size_t c = 0; c < carried.size(); ++c) {
+                                    if (!results[c].present()) continue;
+                                    if (!HasShape(results[c], carried[c].shape))
+                                      return unexpected(c, carried[c].shape);
+                                    Copy(carried[c], results[c].data);
+                                  }
+                                  return absl::OkStatus();
+                                }));
   for (size_t s = 0; s < parts.scans.size(); ++s) {
-    const TensorView& to = results[parts.num_carried + s];
+    const size_t i = parts.num_carried + s;
     const HeldSlices& slices = loop.slices[s];
-    if (!to.present()) continue;
-    TENON_RETURN_IF_ERROR(check(parts.num_carried + s, StackedShape(index, s, bindings)));
-    if (slices.empty()) continue;
-    slices.CopyTo(parts.scans[s].axis, parts.scans[s].reverse, static_cast<std::byte*>(to.data));
+    if (!results[i].present()) continue;
+    if (slices.count() > 0) {
+      if (!slices.HasStackedShape(results[i].shape)) return unexpected(i, slices.StackedShape());
+      continue;
+    }
+    const absl::InlinedVector<int64_t, 6> empty = EmptyShape(index, s, bindings);
+    if (!HasShape(results[i], empty)) return unexpected(i, empty);
   }
   return absl::OkStatus();
 }

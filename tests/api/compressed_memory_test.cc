@@ -19,6 +19,7 @@
 #include "ir/dialect/dialects.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "tests/executor/mapped_weights.h"
+#include "tests/executor/peak_memory.h"
 
 namespace tenon {
 namespace {
@@ -89,14 +90,6 @@ void WriteLayers(const fs::path& path, int64_t layers) {
   }
 }
 
-size_t StatusBytes(std::string_view name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(name)) return std::stoul(line.substr(name.size())) * 1024;
-  }
-  return 0;
-}
-
 struct Case {
   Precision precision;
   Storage storage;
@@ -159,27 +152,20 @@ TEST_P(CompressedMemory, OfAFileAsOfTheHeap) {
 // The most that is resident at a time, from the file to the first run, is little more than the
 // compressed weights; also where a cache has them packed.
 TEST_P(CompressedMemory, PeakIsThatOfTheCompressedWeights) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers have memory of their own";
-#endif
   WriteLayers(folder_ / "weights", kLayers);
   fs::last_write_time(folder_ / "weights",
                       fs::last_write_time(folder_ / "weights") - std::chrono::hours(1));
   for (const bool cached : {false, true, true}) {
     const MappedWeights file(folder_ / "weights");
-    std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts anew
-    const size_t before = StatusBytes("VmRSS:");
-    if (StatusBytes("VmHWM:") > before + (size_t{4} << 20)) {
-      GTEST_SKIP() << "the system does not tell";
-    }
+    const PeakMemory peak;
+    if (!peak.added()) GTEST_SKIP() << "the system does not tell";
     ASSERT_TRUE(Run(file, kLayers, true, cached).ok());
-    const size_t peak = StatusBytes("VmHWM:") - before;
     // Of int8 there is a factor of four bytes for each 32; 24 MiB are for what is read of the file
     // at a time, one layer in another form, and everything else.
     const size_t f32 = static_cast<size_t>(kLayers) * kLayerBytes;
     const size_t compressed =
         GetParam().precision == Precision::kBf16 ? f32 / 2 : f32 / 4 + f32 / 32;
-    EXPECT_LE(peak, compressed + (size_t{24} << 20)) << "of " << f32;
+    EXPECT_LE(*peak.added(), compressed + (size_t{24} << 20)) << "of " << f32;
   }
 }
 
