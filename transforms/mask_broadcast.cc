@@ -12,19 +12,10 @@ namespace {
 // All combinations are tried.
 constexpr size_t kMaxLengths = 3;
 
-std::vector<std::string_view> SymbolsOf(std::span<const DimExpr> extents) {
-  std::vector<std::string_view> symbols;
-  for (DimExpr e : extents) e.CollectSymbols(symbols);
-  return symbols;
-}
-
-// Does an extent depend on more than those of the scores do?
+// May an extent be 1 where that of the scores, which it is or broadcasts to, is not? Also S may, of
+// past + S or broadcast(S, T).
 bool IsOther(DimExpr own, DimExpr scores) {
-  if (own.is_unknown() || own.is_constant()) return false;
-  const auto symbols = SymbolsOf({&own, 1}), known = SymbolsOf({&scores, 1});
-  return std::any_of(symbols.begin(), symbols.end(), [&](std::string_view s) {
-    return std::find(known.begin(), known.end(), s) == known.end();
-  });
+  return !own.is_unknown() && !own.is_constant() && !DimExpr::ProvablyEqual(own, scores);
 }
 
 // Calls visit(term) for the leaves that a function asks about, each once.

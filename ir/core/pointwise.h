@@ -4,6 +4,7 @@
 #define TENON_IR_CORE_POINTWISE_H_
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -51,7 +52,11 @@ struct PointwiseConstant {
   double real = 0;      // of f32
   int64_t integer = 0;  // of the others
 
-  bool operator==(const PointwiseConstant&) const = default;
+  // The same bits: a NaN is itself, and -0 is not 0.
+  bool operator==(const PointwiseConstant& other) const {
+    return dtype == other.dtype && integer == other.integer &&
+           std::bit_cast<uint64_t>(real) == std::bit_cast<uint64_t>(other.real);
+  }
 };
 
 struct PointwiseStep {

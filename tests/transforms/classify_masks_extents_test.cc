@@ -141,6 +141,21 @@ TEST(ClassifyMasks, BatchesThatMayBeOneBroadcast) {
   EXPECT_THAT(p.text(), Not(HasSubstr("#core.dims<\"B\", \"S\">")));
 }
 
+TEST(ClassifyMasks, BatchesThatDependOnThoseOfTheScoresBroadcast) {
+  // One for all batches: of one symbol with those of the scores, and not equal to them.
+  MaskProgram p(Keys::kAsQueries, {"(B + 3) floordiv 4", "S"});
+  p.Attend(p.Reshape(p.Cast(p.am(), DType::kBool), {"(B + 3) floordiv 4", "1", "1", "S"}));
+  EXPECT_EQ(p.Classified(), "padding");
+}
+
+TEST(ClassifyMasks, LengthsThatDependOnThoseOfTheScoresBroadcast) {
+  // One for all keys.
+  MaskProgram p(Keys::kWithPast, {"B", "(P + S + 7) floordiv 8"});
+  const std::string own = "(P + S + 7) floordiv 8";
+  p.Attend(p.Reshape(p.Cast(p.am(), DType::kBool), {"B", "1", "1", own}));
+  EXPECT_EQ(p.Classified(), "padding");
+}
+
 TEST(ClassifyMasks, PaddingOfLengthOneBroadcasts) {
   for (Keys keys : {Keys::kAsQueries, Keys::kWithPast}) {
     for (bool causal : {false, true}) {
