@@ -8,6 +8,21 @@
 namespace tenon::kernels::cpu {
 namespace {
 
+// Elements that a tile of many sums takes at once: where few registers make tiles small, what
+// counts and moves pointers would take turns that multiplications need.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+constexpr int kTileSteps = 2;
+// As an instruction that replaces the sum: compilers that may replace a factor too move sums from
+// register to register.
+__attribute__((always_inline)) inline Vec AddTo(Vec sum, Vec a, Vec b) {
+  asm volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+  return sum;
+}
+#else
+constexpr int kTileSteps = 1;
+inline Vec AddTo(Vec sum, Vec a, Vec b) { return Fma(a, b, sum); }
+#endif
+
 inline float At(const char* p) { return *reinterpret_cast<const float*>(p); }
 
 // The sums, columns past the end left out.
@@ -39,6 +54,7 @@ inline Vec LoadBias(const float* bias, int64_t columns, int v) {
 }
 
 constexpr int kLine = 64;  // of the caches, in bytes
+constexpr int kFloat = sizeof(float);
 
 // The inner loop addresses the pixels of a group by one base and the multiples 1, 3 and 5 of the
 // step, so that all addresses stay in registers.
@@ -46,9 +62,11 @@ template <int kGroup, int kGroups, int kVectors>
 void RunTile(const TileCall& call, const ConvTile& tile) {
   constexpr int kPixels = kGroup * kGroups;
   static_assert(kGroup <= 7);
-  const int64_t step = call.pixel_step * static_cast<int64_t>(sizeof(float));
+  int64_t step = call.pixel_step * static_cast<int64_t>(sizeof(float)), step2 = 2 * step;
   const int64_t step3 = 3 * step, step5 = 5 * step;
+  constexpr int kMostSteps = kPixels * kVectors >= 8 ? kTileSteps : 1;
   const char* next = tile.next;
+  const int64_t next_step = tile.next_step;
   for (int64_t t = 0; t < tile.repeat; ++t) {
     const int64_t first = t * kPixels;
     Vec sum[kPixels][kVectors];
@@ -77,33 +95,50 @@ void RunTile(const TileCall& call, const ConvTile& tile) {
       if (call.weight_rows != nullptr) {
         w = tile.weights + call.weight_rows[r] * (kVectors * kLanes);
       }
-      for (int64_t k = call.run_size; k > 0; --k) {
-        Vec weights[kVectors];
+      const auto steps = [&]<int kSteps>() __attribute__((always_inline)) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kSteps; ++i) {
+          if constexpr (kMostSteps > 1) {
+            // Keeps the compiler from moving loads to other steps and from computing addresses
+            // beforehand: there are registers for neither.
+            asm volatile("" : "+r"(step), "+r"(step2) : : "memory");
+          }
+          const char *from_a = a + i * kFloat, *from_b = b + i * kFloat;
+          Vec weights[kVectors];
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) weights[v] = Load(w + v * kLanes);
-        w += kVectors * kLanes;
-        __builtin_prefetch(next, 0, 2);
-        __builtin_prefetch(next + kLine, 0, 2);
-        next += tile.next_step;
-        const auto add = [&](int p, const char* from) __attribute__((always_inline)) {
-          const Vec x = Set(At(from));
-#pragma GCC unroll 8
-          for (int v = 0; v < kVectors; ++v) sum[p][v] = Fma(x, weights[v], sum[p][v]);
-        };
+          for (int v = 0; v < kVectors; ++v) weights[v] = Load(w + (i * kVectors + v) * kLanes);
 #pragma GCC unroll 2
-        for (int g = 0; g < kGroups; ++g) {
-          const char* base = g == 0 ? a : b;
-          const int p = g * kGroup;
-          add(p, base);
-          if constexpr (kGroup > 1) add(p + 1, base + step);
-          if constexpr (kGroup > 2) add(p + 2, base + 2 * step);
-          if constexpr (kGroup > 3) add(p + 3, base + step3);
-          if constexpr (kGroup > 4) add(p + 4, base + 4 * step);
-          if constexpr (kGroup > 5) add(p + 5, base + step5);
-          if constexpr (kGroup > 6) add(p + 6, base + 2 * step3);
+          for (int line = 0; line < kVectors * kLanes * kFloat; line += kLine) {
+            __builtin_prefetch(next + i * next_step + line, 0, 2);
+          }
+          const auto add = [&](int p, const char* from) __attribute__((always_inline)) {
+            const Vec x = Set(At(from));
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) sum[p][v] = AddTo(sum[p][v], x, weights[v]);
+          };
+#pragma GCC unroll 2
+          for (int g = 0; g < kGroups; ++g) {
+            const char* base = g == 0 ? from_a : from_b;
+            const int p = g * kGroup;
+            add(p, base);
+            if constexpr (kGroup > 1) add(p + 1, base + step);
+            if constexpr (kGroup > 2) add(p + 2, base + step2);
+            if constexpr (kGroup > 3) add(p + 3, base + step3);
+            if constexpr (kGroup > 4) add(p + 4, base + 4 * step);
+            if constexpr (kGroup > 5) add(p + 5, base + step5);
+            if constexpr (kGroup > 6) add(p + 6, base + 2 * step3);
+          }
         }
-        a += sizeof(float);
-        b += sizeof(float);
+        next += kSteps * next_step;
+        w += kSteps * kVectors * kLanes;
+        a += kSteps * kFloat;
+        b += kSteps * kFloat;
+      };
+      for (int64_t k = call.run_size / kMostSteps; k > 0; --k) {
+        steps.template operator()<kMostSteps>();
+      }
+      if constexpr (kMostSteps > 1) {
+        for (int64_t k = call.run_size % kMostSteps; k > 0; --k) steps.template operator()<1>();
       }
     }
     WithActivation(

@@ -32,8 +32,8 @@ struct ConvTile {
   int64_t columns;       // of the result; the panel may have more
   float* out[2];
   const float* residual[2];  // null: none; added before the activation
-  // Each step of the sum asks for two lines from `next` on (a row of weights, where a tile is all
-  // that uses a panel), and moves on by so many bytes.
+  // Each step of the sum asks for as many lines from `next` on as a row of weights has (where a
+  // tile is all that uses a panel, it asks for a row), and moves on by so many bytes.
   const char* next;
   int64_t next_step;
 };

@@ -17,6 +17,7 @@ struct Avx512 {
   static constexpr int kMaxRows = 14;
   static constexpr int kRowsOfTwoPanels = 6;
   static constexpr int kRowsOfFourPanels = 3;
+  static constexpr int kSteps = 1;
   // Int8 tiles have twice the accumulators up to so many rows, and two factors beyond.
   static constexpr int kInt8SumRows = 6;
   static constexpr int kInt8Rows = 12;

@@ -13,6 +13,25 @@
 namespace tenon::kernels::cpu {
 namespace {
 
+inline int64_t Bytes(int64_t floats) { return floats * static_cast<int64_t>(sizeof(float)); }
+
+inline const float* At(const float* p, int64_t bytes) {
+  return reinterpret_cast<const float*>(reinterpret_cast<const char*>(p) + bytes);
+}
+
+// V::Dot where the sum stays in its register (kInPlace): compilers that may let the result replace
+// a factor instead do so, and then move sums from register to register, or to memory.
+template <bool kInPlace>
+[[gnu::always_inline]] inline V::Reg AddDot(V::Reg sum, V::Reg a, V::Reg b) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  if constexpr (kInPlace) {
+    asm volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return sum;
+  }
+#endif
+  return V::Dot(a, b, sum);
+}
+
 template <int kRows, int kVectors, bool kPacked>
 void RunTile(const Tile& t) {
   using Reg = V::Reg;
@@ -21,19 +40,25 @@ void RunTile(const Tile& t) {
   constexpr int kPerPanel = kVectors / kPanels;
   constexpr int kLine = 64 / sizeof(float);
 
+  // Rows of b that are taken at once: where tiles are small and multiplications many, instructions
+  // that count and move pointers would take turns that multiplications need.
+  constexpr int kMostSteps = kRows >= 4 && kVectors == 2 ? V::kSteps : 1;
+
   Reg acc[kRows][kVectors];
   StartTile(t, acc);
-  const int64_t b_row = t.b_row;
-  const float* fetch = t.b + t.ahead * b_row;
+  // Distances in bytes.
+  int64_t b_row = Bytes(t.b_row), two_b_rows = 2 * b_row, three_b_rows = 3 * b_row;
+  const int64_t b_panel = Bytes(t.b_panel);
+  const float* fetch = At(t.b, t.ahead * b_row);
   const float* b[kPanels];
   TENON_UNROLL
-  for (int p = 0; p < kPanels; ++p) b[p] = t.b + p * t.b_panel;
+  for (int p = 0; p < kPanels; ++p) b[p] = At(t.b, p * b_panel);
   // A pointer for three rows each: the other two are reached by scaled indices.
   constexpr int kGroups = kPacked ? 1 : (kRows + 2) / 3;
-  const int64_t a_row = t.a_row;
+  int64_t a_row = Bytes(t.a_row), two_a_rows = 2 * a_row;
   const float* a[kGroups];
   TENON_UNROLL
-  for (int g = 0; g < kGroups; ++g) a[g] = t.a + 3 * g * a_row;
+  for (int g = 0; g < kGroups; ++g) a[g] = At(t.a, 3 * g * a_row);
 
   const float* out = t.out;
   const float* addend = t.addend;
@@ -55,29 +80,53 @@ void RunTile(const Tile& t) {
   }
   const char* next = reinterpret_cast<const char*>(t.next);
   const int64_t next_step = t.next_step;
-  for (int64_t p = 0; p < t.k; ++p) {
-    Reg row[kVectors];
-    __builtin_prefetch(next, 0, 2);
-    next += next_step;
+  const auto steps = [&]<int kSteps>() __attribute__((always_inline)) {
     TENON_UNROLL
-    for (int v = 0; v < kVectors; ++v) row[v] = V::Load(b[v / kPerPanel] + v % kPerPanel * kLanes);
-    TENON_UNROLL
-    for (int q = 0; q < kPanels; ++q) {
-      TENON_UNROLL
-      for (int line = 0; line < kPerPanel * kLanes; line += kLine) {
-        __builtin_prefetch(fetch + q * t.b_panel + line);
+    for (int s = 0; s < kSteps; ++s) {
+      if constexpr (kMostSteps > 1) {
+        // Keeps the compiler from moving loads to other steps and from computing addresses
+        // beforehand: there are registers for neither.
+        asm volatile("" : "+r"(b_row), "+r"(two_b_rows), "+r"(three_b_rows) : : "memory");
+        if (!kPacked) asm volatile("" : "+r"(a_row), "+r"(two_a_rows));
       }
-      b[q] += b_row;
-    }
-    fetch += b_row;
-    TENON_UNROLL
-    for (int i = 0; i < kRows; ++i) {
-      const Reg x = V::Set(kPacked ? a[0][i] : a[i / 3 * (kPacked ? 0 : 1)][i % 3 * a_row]);
+      const int64_t to_row = s == 3 ? three_b_rows : s == 2 ? two_b_rows : s * b_row;
+      Reg row[kVectors];
+      if (s % 2 == 0) {
+        __builtin_prefetch(next, 0, 2);
+        next += s + 1 < kSteps ? 2 * next_step : next_step;
+      }
       TENON_UNROLL
-      for (int v = 0; v < kVectors; ++v) acc[i][v] = V::Dot(x, row[v], acc[i][v]);
+      for (int v = 0; v < kVectors; ++v) {
+        row[v] = V::Load(At(b[v / kPerPanel], to_row) + v % kPerPanel * kLanes);
+      }
+      TENON_UNROLL
+      for (int q = 0; q < kPanels; ++q) {
+        TENON_UNROLL
+        for (int line = 0; line < kPerPanel * kLanes; line += kLine) {
+          __builtin_prefetch(At(fetch, q * b_panel + to_row) + line);
+        }
+      }
+      TENON_UNROLL
+      for (int i = 0; i < kRows; ++i) {
+        const Reg x = V::Set(
+            kPacked ? a[0][s * kRows + i]
+                    : At(a[i / 3 * (kPacked ? 0 : 1)], i % 3 == 2 ? two_a_rows : i % 3 * a_row)[s]);
+        TENON_UNROLL
+        for (int v = 0; v < kVectors; ++v)
+          acc[i][v] = AddDot<(kMostSteps > 1)>(acc[i][v], x, row[v]);
+      }
     }
     TENON_UNROLL
-    for (int g = 0; g < kGroups; ++g) a[g] += kPacked ? kRows : 1;
+    for (int q = 0; q < kPanels; ++q) b[q] = At(b[q], kSteps * b_row);
+    fetch = At(fetch, kSteps * b_row);
+    TENON_UNROLL
+    for (int g = 0; g < kGroups; ++g) a[g] += kSteps * (kPacked ? kRows : 1);
+  };
+  const int64_t k = t.k;
+  int64_t p = 0;
+  for (; p + kMostSteps <= k; p += kMostSteps) steps.template operator()<kMostSteps>();
+  if constexpr (kMostSteps > 1) {
+    for (; p < k; ++p) steps.template operator()<1>();
   }
 
   StoreTile(t, acc);

@@ -14,6 +14,7 @@ struct V {
   static constexpr int kMaxRows = 4;
   static constexpr int kRowsOfTwoPanels = 2;
   static constexpr int kRowsOfFourPanels = 1;
+  static constexpr int kSteps = 1;
   // Int8 tiles have twice the accumulators up to so many rows, and two factors beyond.
   static constexpr int kInt8SumRows = 2;
   static constexpr int kInt8Rows = 4;
