@@ -17,6 +17,8 @@ namespace {
 
 constexpr int kUnroll = 2;        // vectors between two checks of the end
 constexpr size_t kNumHomes = 11;  // general registers for pointers
+// Bytes of jumps, and of a comparison of registers with the jump behind it.
+constexpr size_t kJump = 5, kBranch = 6, kCompareAndBranch = 3 + kBranch;
 
 }  // namespace
 
@@ -57,19 +59,24 @@ void PointwiseEmitter::EmitFunction() {
   xor_(ecx, ecx);  // the position
   L(unrolled);
   lea(rax, ptr[rcx + kUnroll * plan_.Lanes()]);
+  KeepOffBoundary(kCompareAndBranch);
   cmp(rax, rsi);
   jg(single, T_NEAR);
   for (int u = 0; u < kUnroll; ++u) EmitBody(u * plan_.Lanes(), false);
   add(rcx, kUnroll * plan_.Lanes());
+  KeepOffBoundary(kJump);
   jmp(unrolled, T_NEAR);
   L(single);
   lea(rax, ptr[rcx + plan_.Lanes()]);
+  KeepOffBoundary(kCompareAndBranch);
   cmp(rax, rsi);
   jg(tail, T_NEAR);
   EmitBody(0, false);
   add(rcx, plan_.Lanes());
+  KeepOffBoundary(kJump);
   jmp(single, T_NEAR);
   L(tail);
+  KeepOffBoundary(kCompareAndBranch);
   sub(rsi, rcx);
   jle(end_of_row, T_NEAR);
   EmitTailMask();
@@ -81,12 +88,19 @@ void PointwiseEmitter::EmitFunction() {
     add(ptr[rdi + 8 * i], rax);
   }
   sub(RowsLeft(), 1);
+  KeepOffBoundary(kBranch);
   jg(row, T_NEAR);
   vzeroupper();
   add(rsp, plan_.StackBytes() + 24);
   for (auto reg = saved.rbegin(); reg != saved.rend(); ++reg) pop(*reg);
   ret();
   EmitConstants();
+}
+
+void PointwiseEmitter::KeepOffBoundary(size_t bytes) {
+  constexpr size_t kBoundary = 32;
+  const size_t at = getSize() % kBoundary;
+  if (at + bytes >= kBoundary) nop(kBoundary - at);
 }
 
 // Lanes below rsi.

@@ -50,6 +50,10 @@ class PointwiseEmitter final : public Xbyak::CodeGenerator, public PointwiseJit 
   Xbyak::Address RowsLeft() { return qword[rsp + plan_.StackBytes() + 8]; }
   Xbyak::Address RowLength() { return ptr[rsp + plan_.StackBytes() + 16]; }
   void EmitFunction();
+  // The next `bytes`, a jump with or without the comparison before it, will neither cross a
+  // multiple of 32 bytes nor end at one: Skylake and what came of it would decode them anew each
+  // time.
+  void KeepOffBoundary(size_t bytes);
   void EmitTailMask();
   void EmitConstants();
   // One vector of elements, `ahead` of the position in rcx; `tail`: the lanes of the mask alone.
