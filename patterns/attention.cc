@@ -203,30 +203,43 @@ Rule AttentionMergeRows() {
 // ---- past --------------------------------------------------------------------------------------
 
 // Keys and values put behind those of the past, as decoders do it: attention appends them itself,
-// and what it attends to is a result.
-Rule AttentionAppend() {
+// and what it attends to is a result. It checks that all are of one batch and, of as many new keys
+// as values, that the pasts are equally long. In the source a view of one may check that.
+enum class Checked { kNone, kKeys, kValues };
+
+Rule AttentionAppend(const char* name, Checked checked, const char* file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
   AttentionAttrs a;
   AttentionVals x;
-  Dim B("B"), G("G"), P("P"), S("S"), D("D"), E("E");
+  Dim B("B"), G("G"), S("S"), T("T"), K("K"), V("V"), D("D"), E("E");
   Val keys = Concat({x.past_key, x.k}, {.axis = 2}).As("present keys");
   Val values = Concat({x.past_value, x.v}, {.axis = 2}).As("present values");
   fused::AttentionArgs args = a.args();
   args.k_layout = args.v_layout = "bhsd";
   args.kv_num_heads = G;
-  Val attention =
-      fused::Attention(x.q, keys, values, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), args);
-  // The present keys and values are equally long, and so are the past ones, whatever their types
-  // say.
-  Val past_value = Reshape(x.past_value, {.shape = {B, G, P, E}});
+  auto view = [&](const Val& v, const Dim& length, const Dim& size) {
+    return Reshape(v, {.shape = {B, G, length, size}});
+  };
+  Val attention = fused::Attention(x.q, checked == Checked::kKeys ? view(keys, T, D) : keys,
+                                   checked == Checked::kValues ? view(values, T, E) : values,
+                                   Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), args);
   Val made =
-      fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, x.past_key, past_value, args);
-  return Rule("attention-append")
-      .Summary("attention appends its keys and values to those of the past")
+      fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, x.past_key, x.past_value, args);
+  const Dim &as_keys = checked == Checked::kKeys ? K : T,
+            &as_values = checked == Checked::kValues ? V : T;
+  return Rule(name, file, line)
+      .Summary(checked == Checked::kNone
+                   ? "attention appends its keys and values to those of the past"
+               : checked == Checked::kKeys
+                   ? "… where a view checks that there are as many keys as values"
+                   : "… where a view checks that there are as many values as keys")
       .Match({attention, keys, values})
-      .Where(ShapeIs(x.past_key, {B, G, P, D}) && ShapeIs(x.k, {B, G, S, D}) &&
-             ShapeIs(x.past_value, {B, G, AnyDim(), E}) && ShapeIs(x.v, {B, G, S, E}) &&
-             ShapeIs(values, {B, G, P + S, E}))
-      .Replace({made, made.result(1), made.result(2)})
+      .Where(ShapeIs(x.k, {B, G, S, D}) && ShapeIs(x.v, {B, G, S, E}) &&
+             ShapeIs(x.past_key, {AnyDim(), G, AnyDim(), D}) &&
+             ShapeIs(x.past_value, {AnyDim(), G, AnyDim(), E}) &&
+             ShapeIs(keys, {B, G, as_keys, D}) && ShapeIs(values, {B, G, as_values, E}))
+      .Replace({made, view(made.result(1), as_keys, D), view(made.result(2), as_values, E)})
+      .Lowers("concatenations with pasts")
       .RequireKernel();
 }
 
@@ -292,7 +305,9 @@ RuleSet AttentionRules() {
            AttentionMergeReshape(),
            AttentionMergeRows(),
            AttentionAppendTransposed(),
-           AttentionAppend(),
+           AttentionAppend("attention-append", Checked::kNone),
+           AttentionAppend("attention-append-checked-values", Checked::kValues),
+           AttentionAppend("attention-append-checked-keys", Checked::kKeys),
            OuterProduct()}) {
     rules.push_back(std::move(rule));
   }
