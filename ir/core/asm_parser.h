@@ -146,7 +146,9 @@ class AsmParser {
   bool BuildElements(Type type, const std::vector<Literal>& literals,
                      const std::vector<int64_t>& shape, size_t at, Attribute& attribute);
   bool BuildHexElements(Type type, const Token& token, Attribute& attribute);
-  bool DecodeHex(const Token& token, std::vector<std::byte>& bytes);
+  // The digits of a string of hexadecimal bytes, in pairs; then the bytes of such digits.
+  bool HexDigits(const Token& token, std::string_view& digits);
+  bool DecodeHex(std::string_view digits, std::byte* bytes);
   bool ParseStaticTensorType(Type& type, const char* what);
 
   bool ParseLocationBody(Location& location);

@@ -115,25 +115,33 @@ bool AsmParser::BuildElements(Type type, const std::vector<Literal>& literals,
   return true;
 }
 
-bool AsmParser::DecodeHex(const Token& token, std::vector<std::byte>& bytes) {
-  std::string_view text = token.text.substr(1, token.text.size() - 2);
-  size_t at = lexer_.OffsetOf(token);
-  if (text.substr(0, 2) != "0x" || text.size() % 2 != 0) {
-    return ErrorAt(at, "expected a string of hexadecimal bytes such as \"0x00FF\"");
+bool AsmParser::HexDigits(const Token& token, std::string_view& digits) {
+  digits = token.text.substr(1, token.text.size() - 2);
+  if (digits.substr(0, 2) != "0x" || digits.size() % 2 != 0) {
+    return ErrorAt(lexer_.OffsetOf(token),
+                   "expected a string of hexadecimal bytes such as \"0x00FF\"");
   }
-  text.remove_prefix(2);
-  bytes.resize(text.size() / 2);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    int high = HexValue(text[2 * i]), low = HexValue(text[2 * i + 1]);
-    if (high < 0 || low < 0) return ErrorAt(at + 3 + 2 * i, "expected a hexadecimal digit");
-    bytes[i] = static_cast<std::byte>(high * 16 + low);
+  digits.remove_prefix(2);
+  return true;
+}
+
+bool AsmParser::DecodeHex(std::string_view digits, std::byte* bytes) {
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    const int high = HexValue(digits[i]), low = HexValue(digits[i + 1]);
+    if (high < 0 || low < 0) {
+      const Token pair{.text = digits.substr(i, 2)};
+      return ErrorAt(lexer_.OffsetOf(pair), "expected a hexadecimal digit");
+    }
+    *bytes++ = static_cast<std::byte>(high * 16 + low);
   }
   return true;
 }
 
 bool AsmParser::BuildHexElements(Type type, const Token& token, Attribute& attribute) {
-  std::vector<std::byte> bytes;
-  if (!DecodeHex(token, bytes)) return false;
+  std::string_view digits;
+  if (!HexDigits(token, digits)) return false;
+  std::vector<std::byte> bytes(digits.size() / 2);
+  if (!DecodeHex(digits, bytes.data())) return false;
   size_t element = SizeOf(type.dtype());
   auto count = static_cast<size_t>(type.num_elements());
   if (type.dtype() ==
@@ -275,10 +283,19 @@ bool AsmParser::ParseResourceGroup(bool builtin) {
 
 bool AsmParser::ParseResource(std::string_view key) {
   if (!At(TokenKind::kString)) return ErrorExpected("a string of hexadecimal bytes");
-  std::vector<std::byte> bytes;
-  if (!DecodeHex(token_, bytes)) return false;
-  if (bytes.size() < 4) return Error("a resource begins with its alignment in four bytes");
-  resources_.emplace(std::string(key), Blob::Copy(std::span<const std::byte>(bytes).subspan(4)));
+  constexpr size_t kAlignment = 4;  // bytes
+  std::string_view digits;
+  if (!HexDigits(token_, digits)) return false;
+  std::byte alignment[kAlignment];
+  if (!DecodeHex(digits.substr(0, 2 * kAlignment), alignment)) return false;
+  if (digits.size() < 2 * kAlignment)
+    return Error("a resource begins with its alignment in four bytes");
+  digits.remove_prefix(2 * kAlignment);
+  bool decoded = false;
+  auto blob =
+      Blob::Make(digits.size() / 2, [&](std::byte* bytes) { decoded = DecodeHex(digits, bytes); });
+  if (!decoded) return false;
+  resources_.emplace(std::string(key), std::move(blob));
   Advance();
   return true;
 }

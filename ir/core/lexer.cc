@@ -25,13 +25,6 @@ bool Is(char c, uint8_t mask) { return (kClasses[static_cast<uint8_t>(c)] & mask
 
 }  // namespace
 
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 void Lexer::SkipSpaceAndComments() {
   while (position_ < text_.size()) {
     if (Is(text_[position_], kSpace)) {

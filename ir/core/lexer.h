@@ -2,6 +2,8 @@
 #ifndef TENON_IR_CORE_LEXER_H_
 #define TENON_IR_CORE_LEXER_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -90,8 +92,17 @@ class Lexer {
 
 // The contents of a string token: quotes and escapes removed. nullopt if an escape is malformed.
 std::optional<std::string> Unescape(std::string_view quoted);
-// Of a digit in either case; -1 for any other character.
-int HexValue(char c);
+// By character: the value of a hexadecimal digit in either case; -1 for any other.
+inline constexpr std::array<int8_t, 256> kHexValues = [] {
+  std::array<int8_t, 256> values;
+  values.fill(-1);
+  for (int i = 0; i < 16; ++i) {
+    values[static_cast<size_t>("0123456789abcdef"[i])] = static_cast<int8_t>(i);
+    values[static_cast<size_t>("0123456789ABCDEF"[i])] = static_cast<int8_t>(i);
+  }
+  return values;
+}();
+inline int HexValue(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
 // Does the text read back as one kBareId token?
 bool IsBareIdentifier(std::string_view text);
 

@@ -115,11 +115,11 @@ class Printer {
   Printer(const Operation& root, const PrintOptions& options)
       : options_(options), context_(root.context()), numbering_(root, options.generic) {}
 
-  std::string Run(const Operation& root) {
+  absl::Status Run(const Operation& root, TextSink sink) {
     PrintOperation(root);
     if (root.block() == nullptr && root.num_regions() > 0) out_ += "\n";
-    if (!options_.elide_resources) PrintResources();
-    return std::move(out_);
+    if (!options_.elide_resources && !resources_.empty()) return PrintResources(sink);
+    return sink(out_);
   }
 
  private:
@@ -127,7 +127,7 @@ class Printer {
   void PrintAttributes(const Operation& op);
   void PrintRegion(const Region& region);
   void PrintBlockLabel(const Block& block);
-  void PrintResources();
+  absl::Status PrintResources(TextSink sink);
   void PrintName(const Operation& op) {
     if (options_.generic || !IsBareIdentifier(op.name())) {
       AppendQuoted(out_, op.name());
@@ -377,9 +377,9 @@ void Printer::PrintBlockLabel(const Block& block) {
   out_ += '\n';
 }
 
-void Printer::PrintResources() {
-  if (resources_.empty()) return;
+absl::Status Printer::PrintResources(TextSink sink) {
   constexpr char kHexDigits[] = "0123456789ABCDEF";
+  constexpr size_t kPiece = 1 << 16;  // bytes of a constant
   out_ += "\n{-#\n  dialect_resources: {\n    builtin: {\n";
   bool first = true;
   for (const auto& [key, blob] : resources_) {
@@ -388,22 +388,40 @@ void Printer::PrintResources() {
     out_ += "      ";
     out_ += key;
     out_ += ": \"0x40000000";  // readers place the bytes at a multiple of 64
-    size_t at = out_.size();
-    out_.resize(at + 2 * blob->size());
-    char* to = out_.data() + at;
-    for (std::byte b : blob->bytes()) {
-      *to++ = kHexDigits[static_cast<unsigned>(b) >> 4];
-      *to++ = kHexDigits[static_cast<unsigned>(b) & 15];
+    for (std::span<const std::byte> bytes = blob->bytes(); !bytes.empty();) {
+      const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
+      bytes = bytes.subspan(piece.size());
+      const size_t at = out_.size();
+      out_.resize(at + 2 * piece.size());
+      char* to = out_.data() + at;
+      for (std::byte b : piece) {
+        *to++ = kHexDigits[static_cast<unsigned>(b) >> 4];
+        *to++ = kHexDigits[static_cast<unsigned>(b) & 15];
+      }
+      if (absl::Status status = sink(out_); !status.ok()) return status;
+      out_.clear();
     }
+    blob->DropPages();
     out_ += '"';
   }
   out_ += "\n    }\n  }\n#-}\n";
+  return sink(out_);
 }
 
 }  // namespace
 
 std::string Print(const Operation& op, const PrintOptions& options) {
-  return Printer(op, options).Run(op);
+  std::string text;
+  const absl::Status status = Print(op, options, [&text](std::string_view piece) {
+    text += piece;
+    return absl::OkStatus();
+  });
+  TENON_CHECK(status.ok());
+  return text;
+}
+
+absl::Status Print(const Operation& op, const PrintOptions& options, TextSink sink) {
+  return Printer(op, options).Run(op, sink);
 }
 
 }  // namespace tenon

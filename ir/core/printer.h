@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/core/operation.h"
+#include "ir/core/text_sink.h"
 
 namespace tenon {
 
@@ -19,6 +20,9 @@ struct PrintOptions {
 // The same IR gives the same bytes. Values are numbered %0, %1, … and %arg0, … within a function;
 // in the generic form, as in MLIR, within the whole text.
 std::string Print(const Operation& op, const PrintOptions& options = {});
+// The same text in pieces. The bytes of large constants come a few at a time, and those of a mapped
+// file leave the memory when they are written. Errors are those of the sink.
+absl::Status Print(const Operation& op, const PrintOptions& options, TextSink sink);
 
 }  // namespace tenon
 

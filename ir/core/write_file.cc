@@ -72,12 +72,17 @@ absl::Status CheckWritable(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view text) {
+  return WriteFile(path, [text](TextSink sink) { return sink(text); });
+}
+
+absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write) {
   struct stat old;
   const bool exists = stat(path.c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode)) {
     const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) return SystemError("cannot be opened for writing", path);
-    const absl::Status status = WriteAll(file, text, path);
+    const absl::Status status =
+        write([&](std::string_view text) { return WriteAll(file, text, path); });
     close(file);
     return status;
   }
@@ -85,7 +90,7 @@ absl::Status WriteFile(const std::string& path, std::string_view text) {
   std::string temporary;
   const int file = CreateBeside(target, temporary);
   if (file < 0) return SystemError("cannot be created", path);
-  absl::Status status = WriteAll(file, text, path);
+  absl::Status status = write([&](std::string_view text) { return WriteAll(file, text, path); });
   if (status.ok() && exists && fchmod(file, old.st_mode & 07777) != 0)
     status = SystemError("cannot be written", path);
   if (close(file) != 0 && status.ok()) status = SystemError("cannot be written", path);

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "ir/core/text_sink.h"
 
 namespace tenon {
 
@@ -14,6 +16,9 @@ namespace tenon {
 // the file that it names is replaced. A path that exists and is no regular file (a device, a pipe)
 // is written to directly. InvalidArgument, with the path and the reason, if it cannot be written.
 absl::Status WriteFile(const std::string& path, std::string_view text);
+// The same with what `write` gives to its sink; if it returns an error, so does this, and the file
+// stays as it was.
+absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write);
 // The same error, before there is anything to write: for what takes long to make. Leaves nothing.
 absl::Status CheckWritable(const std::string& path);
 // To a file that is open, which `name` stands for in messages.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -112,6 +113,35 @@ TEST(PrinterTest, ResourcesAreWrittenOnceAndMayBeLeftOut) {
   absl::StatusOr<OwnedOp> again = ParseModule(ir.context, text, {.verify = false});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE(SameElements((*again)->region().front().front()->attr("tag"), weights));
+}
+
+TEST(PrinterTest, LargeConstantsAreWrittenInPieces) {
+  TestIr ir;
+  constexpr int64_t kElements = 100000;
+  std::vector<int64_t> values(kElements);
+  for (int64_t i = 0; i < kElements; ++i) values[static_cast<size_t>(i)] = i * i;
+  ir.Add(ir.body, "t.tagged", {}, {})
+      ->SetAttr("tag", Attribute::Elements(ir.context, ir.tensor({kElements}, DType::kI64),
+                                           std::as_bytes(std::span<const int64_t>(values))));
+  std::string text;
+  size_t longest = 0, pieces = 0;
+  const absl::Status status = Print(*ir.module, {}, [&](std::string_view piece) {
+    text += piece;
+    longest = std::max(longest, piece.size());
+    ++pieces;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(text, Print(*ir.module));
+  EXPECT_LT(longest, text.size() / 8);
+  // The first error ends it.
+  size_t taken = 0;
+  const absl::Status full = Print(*ir.module, {}, [&](std::string_view) {
+    return ++taken < 3 ? absl::OkStatus() : absl::ResourceExhaustedError("full");
+  });
+  EXPECT_EQ(full, absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(taken, 3u);
+  EXPECT_GT(pieces, taken);
 }
 
 TEST(SymbolTableTest, Lookup) {

@@ -89,6 +89,24 @@ TEST_F(WriteFileTest, WhatIsNoRegularFileIsWrittenTo) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
+TEST_F(WriteFileTest, PiecesMakeOneFileOrNone) {
+  const std::string path = Path("a");
+  ASSERT_TRUE(WriteFile(path, [](TextSink sink) {
+                const absl::Status first = sink("one, ");
+                return first.ok() ? sink("two") : first;
+              }).ok());
+  EXPECT_EQ(Read(path), "one, two");
+  const absl::Status failed = WriteFile(path, [](TextSink sink) {
+    EXPECT_TRUE(sink("half of").ok());
+    return absl::DataLossError("no more");
+  });
+  EXPECT_EQ(failed, absl::DataLossError("no more"));
+  EXPECT_EQ(Read(path), "one, two");
+  EXPECT_EQ(Files(), 1u);
+  // A sink that cannot write says so, and who writes hands it on.
+  EXPECT_THAT(std::string(WriteFile("/dev/full", "x").message()), HasSubstr("/dev/full"));
+}
+
 TEST_F(WriteFileTest, ErrorsNameThePath) {
   const absl::Status status = WriteFile(Path("none/a"), "x");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

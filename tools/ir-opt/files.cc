@@ -55,9 +55,10 @@ std::vector<std::string> SplitInput(std::string_view text) {
   return parts;
 }
 
-absl::Status WriteOutput(const std::string& path, std::string_view text) {
-  return path.empty() || path == "-" ? WriteAll(STDOUT_FILENO, text, "standard output")
-                                     : WriteFile(path, text);
+absl::Status WriteOutput(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write) {
+  if (!path.empty() && path != "-") return WriteFile(path, write);
+  return write(
+      [](std::string_view text) { return WriteAll(STDOUT_FILENO, text, "standard output"); });
 }
 
 }  // namespace tenon::ir_opt

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "ir/core/text_sink.h"
 
 namespace tenon::ir_opt {
 
@@ -21,7 +23,7 @@ absl::StatusOr<std::string> ReadInput(const std::string& path);
 std::vector<std::string> SplitInput(std::string_view text);
 
 // As WriteFile (ir/core/write_file.h); an empty path and "-" are standard output.
-absl::Status WriteOutput(const std::string& path, std::string_view text);
+absl::Status WriteOutput(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write);
 
 }  // namespace tenon::ir_opt
 

@@ -3,10 +3,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "frontends/api/explain.h"
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
+#include "frontends/api/tenon.h"
+#include "ir/core/check.h"
+#include "ir/core/printer.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
@@ -27,25 +34,50 @@ int Fail(int exit_status, const absl::Status& status) {
   return exit_status;
 }
 
+struct Outcomes {
+  int status = kDone;
+  std::vector<std::optional<Model>> models;  // of the parts, in order
+  std::string report, fusion_report;
+
+  void Add(Outcome part) {
+    status = std::max(status, part.status);
+    models.push_back(std::move(part.model));
+    report += part.report;
+    fusion_report += part.fusion_report;
+  }
+};
+
 // The input in one go, or part by part.
-absl::StatusOr<Outcome> ProcessInput(const Options& options, const PassRegistry& registry) {
-  if (!options.split_input_file && !options.verify_diagnostics)
-    return Process(options, registry, std::nullopt);
+absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry& registry) {
+  Outcomes all;
+  if (!options.split_input_file && !options.verify_diagnostics) {
+    all.Add(Process(options, registry, std::nullopt));
+    return all;
+  }
   absl::StatusOr<std::string> bytes = ReadInput(options.input);
   if (!bytes.ok()) return bytes.status();
-  if (!options.split_input_file || !LooksLikeText(*bytes))
-    return Process(options, registry, *bytes);
-  Outcome all;
-  bool first = true;
-  for (const std::string& part : SplitInput(*bytes)) {
-    Outcome outcome = Process(options, registry, part);
-    all.status = std::max(all.status, outcome.status);
-    all.text += (first ? "" : "// -----\n") + outcome.text;
-    all.report += outcome.report;
-    all.fusion_report += outcome.fusion_report;
-    first = false;
+  if (!options.split_input_file || !LooksLikeText(*bytes)) {
+    all.Add(Process(options, registry, *bytes));
+    return all;
   }
+  for (const std::string& part : SplitInput(*bytes)) all.Add(Process(options, registry, part));
   return all;
+}
+
+// The models as text, each ending in a new line, with lines of dashes in between.
+absl::Status PrintModels(const std::vector<std::optional<Model>>& models,
+                         const PrintOptions& options, TextSink sink) {
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (i > 0) TENON_RETURN_IF_ERROR(sink("// -----\n"));
+    if (!models[i].has_value()) continue;
+    char last = '\n';
+    TENON_RETURN_IF_ERROR(Print(*models[i]->module(), options, [&](std::string_view text) {
+      if (!text.empty()) last = text.back();
+      return sink(text);
+    }));
+    if (last != '\n') TENON_RETURN_IF_ERROR(sink("\n"));
+  }
+  return absl::OkStatus();
 }
 
 // Everything but --help and lists.
@@ -69,17 +101,20 @@ int RunOn(const Options& options, const PassRegistry& registry) {
                 absl::InvalidArgumentError(
                     "no input (give a file, or '-' with something piped in; --help shows more)"));
   }
-  absl::StatusOr<Outcome> outcome = ProcessInput(options, registry);
+  absl::StatusOr<Outcomes> outcome = ProcessInput(options, registry);
   if (!outcome.ok()) return Fail(kBadInput, outcome.status());
   PrintText(outcome->report);
   std::fflush(stdout);
   if (!options.fusion_report.empty() && !outcome->fusion_report.empty()) {
-    const absl::Status written = WriteOutput(options.fusion_report, outcome->fusion_report);
+    const absl::Status written = WriteOutput(
+        options.fusion_report, [&](TextSink sink) { return sink(outcome->fusion_report); });
     if (!written.ok()) return Fail(kBadInput, written);
   }
   if (outcome->status != kDone && !options.split_input_file) return outcome->status;
   if (!options.WritesIr()) return outcome->status;
-  const absl::Status written = WriteOutput(options.output, outcome->text);
+  const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
+    return PrintModels(outcome->models, options.print, sink);
+  });
   return written.ok() ? outcome->status : Fail(kBadInput, written);
 }
 

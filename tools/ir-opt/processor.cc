@@ -43,7 +43,7 @@ class Processor {
       outcome.status = kBadInput;
       return outcome;
     }
-    const std::vector<std::string> problems = CompareDiagnostics(file_, *expected, seen_);
+    const std::vector<std::string> problems = CompareDiagnostics(file_, *expected, *seen_);
     for (const std::string& problem : problems) PrintError(problem);
     outcome.status = problems.empty() ? kDone : kFailed;
     return outcome;
@@ -53,9 +53,10 @@ class Processor {
   int Transform(std::optional<std::string_view> bytes, Outcome& outcome) {
     LoadOptions load;
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
-    load.on_diagnostic = [this](const Context& context, const Diagnostic& diagnostic) {
-      RecordDiagnostic(context, diagnostic, file_, seen_);
-      if (!options_.verify_diagnostics) PrintError(FormatDiagnostic(context, diagnostic));
+    load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics](
+                             const Context& context, const Diagnostic& diagnostic) {
+      RecordDiagnostic(context, diagnostic, file, *seen);
+      if (print) PrintError(FormatDiagnostic(context, diagnostic));
     };
     absl::StatusOr<Model> model =
         bytes.has_value() ? LoadFromBytes(*bytes, file_, load) : Load(options_.input, load);
@@ -84,8 +85,7 @@ class Processor {
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
     if (!options_.WritesIr()) return kDone;
-    outcome.text = Print(*model->module(), options_.print);
-    if (!outcome.text.empty() && outcome.text.back() != '\n') outcome.text += '\n';
+    outcome.model = *std::move(model);
     return kDone;
   }
 
@@ -153,7 +153,7 @@ class Processor {
   // A status that no diagnostic has told yet, or that says more (the pass).
   void Report(const absl::Status& status) {
     const std::string message(status.message());
-    const bool told = !seen_.empty() && message.rfind("pass '", 0) != 0;
+    const bool told = !seen_->empty() && message.rfind("pass '", 0) != 0;
     if (told || options_.verify_diagnostics) return;
     PrintError(fmt::format("ir-opt: {}", message));
   }
@@ -161,7 +161,9 @@ class Processor {
   const Options& options_;
   const PassRegistry& registry_;
   const std::string file_;
-  std::vector<SeenDiagnostic> seen_;
+  // The context of a model that outlives this has it too.
+  const std::shared_ptr<std::vector<SeenDiagnostic>> seen_ =
+      std::make_shared<std::vector<SeenDiagnostic>>();
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From one input (or one part of it) to the text that ir-opt prints.
+// From one input (or one part of it) to what ir-opt prints.
 #ifndef TENON_TOOLS_IR_OPT_PROCESSOR_H_
 #define TENON_TOOLS_IR_OPT_PROCESSOR_H_
 
@@ -6,15 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "frontends/api/tenon.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/options.h"
 
 namespace tenon::ir_opt {
 
 struct Outcome {
-  int status = tools::kDone;  // exit status
-  std::string text;           // the resulting IR
-  std::string report;         // what --explain found
+  int status = tools::kDone;   // exit status
+  std::optional<Model> model;  // the resulting IR, if it is asked for and nothing failed
+  std::string report;          // what --explain found
   std::string fusion_report;
 };
 

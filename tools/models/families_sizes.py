@@ -68,6 +68,7 @@ LLAMAS = {  # width, layers, heads, groups of them, inner width
     "llama_head80": llama(960, 8, 12, 12, 2560),
     "llama_head96": llama(1152, 8, 12, 4, 3072),
     "llama_head128": llama(2048, 6, 16, 4, 5632),
+    "llama_1b": llama(2048, 22, 32, 4, 5632),  # weights of more bytes than protobuf takes: in files of their own
 }
 FAMILIES = {
     "bert_tiny": bert(128, 2, 2),
