@@ -190,6 +190,10 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
                                              {InferI64(c, "k_offset"), size}));
   TENON_ASSIGN_OR_RETURN(View vv, ReadLayout(c, "v", v, InferStr(c, "v_layout"), kv_heads,
                                              {InferI64(c, "v_offset"), v_size}));
+  if (past_key) {
+    TENON_RETURN_IF_ERROR(
+        MergeEqual(c, vk.sequence, vv.sequence, "the sequence of k and v").status());
+  }
   Type present_key, present_value;
   TENON_ASSIGN_OR_RETURN(vk, AppendToPast(c, "past_key", past_key, vk, kv_heads, present_key));
   TENON_ASSIGN_OR_RETURN(vv,
