@@ -241,6 +241,12 @@ absl::Status Compiler::AddConditions() {
   for (const auto& condition : rule_.conditions()) {
     ConditionCode code;
     code.source = condition.get();
+    if (condition->kind == ConditionNode::Kind::kPredicate && condition->holds == nullptr) {
+      return Error(
+          fmt::format("{} asks for a shape inside of || or ! (expected at the top, where "
+                      "its dimensions unify)",
+                      condition->text));
+    }
     auto args = AddArgs(condition->args);
     if (!args.ok()) return args.status();
     code.args = *std::move(args);

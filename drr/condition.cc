@@ -1,5 +1,7 @@
 #include "drr/condition.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 #include "ir/core/operation.h"
 
@@ -49,6 +51,13 @@ std::string Join(const Condition& c) {
   return c.nodes().size() > 1 ? "(" + text + ")" : text;
 }
 
+// Shapes bind dimensions of the rule, which is no question with an answer of its own: a predicate
+// of them has no function, and is refused where the rule is compiled.
+bool IsPredicate(const Condition& c) {
+  return std::all_of(c.nodes().begin(), c.nodes().end(),
+                     [](const auto& node) { return node->holds != nullptr; });
+}
+
 void AppendArgs(const Condition& c, std::vector<ArgRef>& args) {
   for (const auto& node : c.nodes()) args.insert(args.end(), node->args.begin(), node->args.end());
 }
@@ -67,6 +76,7 @@ Condition operator||(const Condition& a, const Condition& b) {
   AppendArgs(a, node.args);
   size_t split = node.args.size();
   AppendArgs(b, node.args);
+  if (!IsPredicate(a) || !IsPredicate(b)) return Condition(std::move(node));
   node.holds = [a = a.nodes(), b = b.nodes(), split](std::span<const BoundArg> args) {
     return All(a, args.first(split)) || All(b, args.subspan(split));
   };
@@ -77,6 +87,7 @@ Condition operator!(const Condition& a) {
   ConditionNode node;
   node.text = "!" + Join(a);
   AppendArgs(a, node.args);
+  if (!IsPredicate(a)) return Condition(std::move(node));
   node.holds = [a = a.nodes()](std::span<const BoundArg> args) { return !All(a, args); };
   return Condition(std::move(node));
 }

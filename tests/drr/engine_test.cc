@@ -315,6 +315,12 @@ TEST_F(EngineTest, RegistrationRefusesBadRules) {
               HasSubstr("kAny"));
   EXPECT_THAT(why(Rule("k").Match(Relu(nn::Gelu(x, {.approximate = "tan"}))).Replace(Relu(x))),
               HasSubstr("nn.gelu: attribute 'approximate' must be"));
+  Dim d("D");
+  EXPECT_THAT(
+      why(Rule("l").Match(Relu(Relu(x))).Where(Rank(x, 2) || ShapeIs(x, {d})).Replace(Relu(x))),
+      HasSubstr("asks for a shape inside of || or !"));
+  EXPECT_THAT(why(Rule("m").Match(Relu(Relu(x))).Where(!ShapeIs(x, {d})).Replace(Relu(x))),
+              HasSubstr("asks for a shape inside of || or !"));
 }
 
 TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
