@@ -99,6 +99,14 @@ double MagnitudeOf(Value value) {
   return std::isnan(bound) ? kUnbounded : bound;
 }
 
+bool StaysFinite(Value value, double factor) {
+  const DType dtype = value.type().dtype();
+  const double largest = dtype == DType::kF16   ? 65504
+                         : dtype == DType::kF64 ? std::numeric_limits<double>::max()
+                                                : std::numeric_limits<float>::max();
+  return std::abs(factor) <= 1 || MagnitudeOf(value) * std::abs(factor) <= largest;
+}
+
 bool IsZeroOrOne(Value value) {
   while (true) {
     if (value.type().is_any_tensor() && value.type().dtype() == DType::kBool) return true;

@@ -13,6 +13,9 @@ namespace tenon::pattern {
 // activations are larger has no meaningful softmax either.
 double MagnitudeOf(Value value);
 
+// Does no finite element of the value become an infinity when it is multiplied by the factor?
+bool StaysFinite(Value value, double factor);
+
 // Is every element of the value, of whatever dtype, provably 0 or 1?
 bool IsZeroOrOne(Value value);
 

@@ -11,18 +11,25 @@ Condition Moderate(const Val& val) {
   return OnConstants(If("what is added to the product is a moderate number", IsModerate, val));
 }
 
-// (scores + m) * c = scores * c + m * c
+// (scores + m) * c = scores * c + m * c. Where m * c overflows so does the sum, unless another term
+// is as large: the largest score, say, which is taken off.
 Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
   Scores s;
   Val m("m");
   Attr<float> c("c");
   Val sum = Add(s.sum, m);
+  auto fits = [divides](Value term, Value other, double number) {
+    return StaysFinite(term, divides ? 1 / number : number) || IsModerate(other);
+  };
+  auto beside = [&](const Val& other) {
+    return If("the scale leaves the mask finite, or the other term is moderate", fits, m, other, c);
+  };
   return Rule(name, file, line)
       .Summary(divides ? "(scores + m) / c = scores / c + m / c"
                        : "(scores + m) * c = scores * c + m * c")
       .Match(divides ? Div(sum, Splat(c)) : Mul(sum, Splat(c)))
-      .Where(IsProductOfActivations(s))
+      .Where(IsProductOfActivations(s) && beside(s.bias) && beside(s.second))
       .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
                        : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))
       .Lowers("sums under a scale of scores");

@@ -7,15 +7,6 @@
 namespace tenon::pattern {
 namespace {
 
-// A positive factor that takes no finite score to infinity.
-bool StaysFinite(Value x, double factor) {
-  if (!(factor > 0)) return false;
-  const double largest = x.type().dtype() == DType::kF16   ? 65504
-                         : x.type().dtype() == DType::kF64 ? std::numeric_limits<double>::max()
-                                                           : kLargest;
-  return factor <= 1 || MagnitudeOf(x) * factor <= largest;
-}
-
 std::optional<int64_t> OnlyAxis(const I64s& axes) {
   if (axes.size() != 1) return std::nullopt;
   return axes[0];
@@ -71,7 +62,10 @@ Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __built
   if (form != Lowered::kDifference) {
     // Rows of the lowest number stay finite.
     fits = fits && IsFloat(x) &&
-           If("the scale is positive and leaves the scores finite", StaysFinite, x, c);
+           If(
+               "the scale is positive and leaves the scores finite",
+               [](Value scores, double scale) { return scale > 0 && StaysFinite(scores, scale); },
+               x, c);
   }
   return Rule(name, file, line)
       .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"

@@ -117,15 +117,15 @@ class Expansion {
     std::string rows = Filter(out, [&](char c) { return Has(a, c) && !Has(b, c); });
     const std::string columns = Filter(out, [&](char c) { return !Has(a, c) && Has(b, c); });
     if (shared.size() + rows.size() + columns.size() != out.size()) return Value();
+    if (!CanExpand(0, contracted) || !CanExpand(1, contracted)) return Value();
     // Rows that the result has before the shared axes broadcast over the second factor.
     std::string before;
     while (rows.size() > 1 && out.starts_with(before + rows[0])) {
       before += rows[0];
       rows.erase(0, 1);
     }
-    TENON_ASSIGN_OR_RETURN(Labelled x,
-                           Arrange({op_.operand(0), a}, before + shared, rows, contracted));
-    TENON_ASSIGN_OR_RETURN(Labelled y, Arrange({op_.operand(1), b}, shared, columns, contracted));
+    TENON_ASSIGN_OR_RETURN(Labelled x, Arrange(0, before + shared, rows, contracted));
+    TENON_ASSIGN_OR_RETURN(Labelled y, Arrange(1, shared, columns, contracted));
     TENON_ASSIGN_OR_RETURN(auto product,
                            ten::MatmulOp::Create(builder_, op_.location(), x.value, y.value,
                                                  {.transpose_a = false, .transpose_b = true}));
@@ -134,18 +134,18 @@ class Expansion {
   }
 
  private:
-  DimExpr Extent(char label) const {
-    for (int i = 0; i < 2; ++i) {
-      const size_t at = labels_[i].find(label);
-      if (at != std::string::npos) return op_.operand(i).type().dim(static_cast<int64_t>(at));
-    }
-    return DimExpr::Unknown(op_.context());
+  // Of a label in one factor; null if it has none.
+  DimExpr ExtentOf(int factor, char label) const {
+    const size_t at = labels_[factor].find(label);
+    if (at == std::string::npos) return DimExpr();
+    return op_.operand(factor).type().dim(static_cast<int64_t>(at));
   }
 
-  DimExpr Joined(std::string_view labels) const {
-    DimExpr product = DimExpr::Constant(op_.context(), 1);
-    for (char label : labels) product = product * Extent(label);
-    return product;
+  // Of a label in the product: of a factor that has one element the other's.
+  DimExpr Extent(char label) const {
+    const DimExpr a = ExtentOf(0, label), b = ExtentOf(1, label);
+    if (!a || !b) return a ? a : b ? b : DimExpr::Unknown(op_.context());
+    return a.is_unknown() || b.is_unknown() || DimExpr::ProvablyEqual(a, b) ? a : Broadcast(a, b);
   }
 
   absl::StatusOr<Value> Transposed(Value value, std::string_view from, std::string_view to) {
@@ -157,16 +157,46 @@ class Expansion {
     return made.out();
   }
 
-  // The factor as [batch..., free, contracted].
-  absl::StatusOr<Labelled> Arrange(Labelled x, const std::string& batch, const std::string& free,
+  // Has the factor fewer elements along a contracted axis than the product?
+  bool Expands(int factor, char label) const {
+    const DimExpr own = ExtentOf(factor, label), extent = Extent(label);
+    return !own.is_unknown() && !extent.is_unknown() && !DimExpr::ProvablyEqual(own, extent);
+  }
+
+  bool CanExpand(int factor, std::string_view contracted) const {
+    const std::span<const DimExpr> dims = op_.operand(factor).type().dims();
+    return std::none_of(dims.begin(), dims.end(), [](DimExpr d) { return d.is_unknown(); }) ||
+           std::none_of(contracted.begin(), contracted.end(),
+                        [&](char label) { return Expands(factor, label); });
+  }
+
+  // The factor as [batch..., free, contracted]. A product has as many elements of both factors
+  // along the contracted axis.
+  absl::StatusOr<Labelled> Arrange(int factor, const std::string& batch, const std::string& free,
                                    const std::string& contracted) {
     const std::string labels = batch + free + contracted;
-    TENON_ASSIGN_OR_RETURN(Value value, Transposed(x.value, x.labels, labels));
+    TENON_ASSIGN_OR_RETURN(Value value, Transposed(op_.operand(factor), labels_[factor], labels));
+    std::vector<DimExpr> whole;
+    bool is_whole = true;
+    for (char label : labels) {
+      const bool expands = Has(contracted, label) && Expands(factor, label);
+      is_whole = is_whole && !expands;
+      whole.push_back(expands ? Extent(label) : ExtentOf(factor, label));
+    }
+    if (!is_whole) {
+      TENON_ASSIGN_OR_RETURN(
+          auto made, ten::ExpandOp::Create(builder_, op_.location(), value, {.shape = whole}));
+      value = made.out();
+    }
     if (free.size() != 1 || contracted.size() != 1) {
-      std::vector<DimExpr> dims;
-      for (char label : batch) dims.push_back(Extent(label));
-      dims.push_back(Joined(free));
-      dims.push_back(Joined(contracted));
+      std::vector<DimExpr> dims(whole.begin(), whole.begin() + static_cast<int64_t>(batch.size()));
+      const auto joined = [&](size_t from, size_t count) {
+        DimExpr product = DimExpr::Constant(op_.context(), 1);
+        for (size_t i = from; i < from + count; ++i) product = product * whole[i];
+        return product;
+      };
+      dims.push_back(joined(batch.size(), free.size()));
+      dims.push_back(joined(batch.size() + free.size(), contracted.size()));
       TENON_ASSIGN_OR_RETURN(
           auto made, ten::ReshapeOp::Create(builder_, op_.location(), value, {.shape = dims}));
       value = made.out();

@@ -108,6 +108,11 @@ absl::Status InferEinsum(const InferContext& c, ResultTypes& results) {
         return absl::OkStatus();
       }
       if (extent.is_constant(1)) return absl::OkStatus();
+      if (!known.is_unknown() && !extent.is_unknown() &&
+          !(known.is_constant() && extent.is_constant())) {
+        known = Broadcast(known, extent);
+        return absl::OkStatus();
+      }
       TENON_ASSIGN_OR_RETURN(
           known,
           MergeEqual(c, known, extent, fmt::format("the extent of '{}'", std::string(1, letter))));
