@@ -7,43 +7,15 @@
 #include <vector>
 
 #include "frontends/api/tenon.h"
-#include "ir/core/block.h"
 #include "ir/core/parser.h"
 #include "ir/core/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "tests/fuzz/ir_pieces.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/fuzz/near_miss.h"
 
 namespace tenon::fuzz {
 namespace {
-
-// Operands become other values of their types, of the same block: a program that nobody wrote and
-// no pattern expects.
-void Rewire(Operation* module, std::mt19937& random) {
-  std::vector<Operation*> users;
-  std::vector<Value> values;
-  module->Walk([&](Operation* op) {
-    if (op->num_operands() > 0) users.push_back(op);
-    for (unsigned i = 0; i < op->num_results(); ++i) values.push_back(op->result(i));
-    if (op->block() == nullptr) return;
-    Block& block = *op->block();
-    if (block.empty() || block.front() != op) return;
-    for (unsigned i = 0; i < block.num_arguments(); ++i) values.push_back(block.argument(i));
-  });
-  for (int change = 0; change < 3 && !users.empty(); ++change) {
-    Operation* op = users[random() % users.size()];
-    const unsigned operand = random() % op->num_operands();
-    std::vector<Value> others;
-    for (Value value : values) {
-      const Operation* def = value.defining_op();
-      if (op->operand(operand) && value.type() == op->operand(operand).type() &&
-          value.parent_block() == op->block() && (def == nullptr || def->IsBeforeInBlock(op))) {
-        others.push_back(value);
-      }
-    }
-    if (!others.empty()) op->set_operand(operand, others[random() % others.size()]);
-  }
-}
 
 // What is wrong with how the program `text`, rewired, is optimised and compiled; empty if nothing
 // is. Sets `valid` if it is a program at all.
