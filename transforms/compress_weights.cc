@@ -20,6 +20,7 @@
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/int8_factors.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -117,49 +118,45 @@ Compressed ToBf16(Attribute value) {
       Attribute()};
 }
 
-// Columns that are quantized together, so that compilers make vectors of them.
-constexpr int64_t kColumns = 16;
-using Columns = std::array<float, kColumns>;
+constexpr auto kColumns = static_cast<int64_t>(kInt8Columns);
 
-// To the nearest integer, for |x| < 2^22: adding 1.5 * 2^23 leaves no bits for the fraction.
-float Nearest(float x) { return x + 12582912.0f - 12582912.0f; }
+// Some rows of up to 16 columns of a matrix, and where its element (p, j) lies: row * p + col * j.
+// One of row and col is 1.
+struct Strip {
+  int64_t row, col, columns;
+};
 
-Columns Inverse(const Columns& factors) {
-  Columns inverse;
-  for (size_t j = 0; j < kColumns; ++j) inverse[j] = factors[j] == 0 ? 0 : 1 / factors[j];
-  return inverse;
+void Load(const Strip& strip, const std::byte* from, std::vector<Int8Columns>& rows) {
+  constexpr size_t kSize = sizeof(float);
+  if (strip.col == 1) {
+    for (Int8Columns& to : rows) {
+      std::memcpy(to.data(), from, static_cast<size_t>(strip.columns) * kSize);
+      from += static_cast<size_t>(strip.row) * kSize;
+    }
+    return;
+  }
+  for (size_t j = 0; j < static_cast<size_t>(strip.columns); ++j) {
+    for (size_t p = 0; p < rows.size(); ++p) std::memcpy(&rows[p][j], from + p * kSize, kSize);
+    from += static_cast<size_t>(strip.col) * kSize;
+  }
 }
 
-// Factors for a group of rows: 127 of them, or some fewer, make the largest weight of the column;
-// those with the least squared error. Such numbers are 10 % nearer to the weights in the mean than
-// if it were always 127. Not finite where a weight is not.
-Columns ChooseFactors(const std::vector<Columns>& rows) {
-  Columns largest = {}, chosen = {}, least = {}, zero = {};
-  for (const Columns& row : rows) {
-    for (size_t j = 0; j < kColumns; ++j) {
-      largest[j] = std::max(largest[j], std::fabs(row[j]));
-      zero[j] += 0 * row[j];
+void Store(const Strip& strip, const std::vector<Int8Columns>& rows, const Int8Columns& inverse,
+           std::byte* to) {
+  std::array<int8_t, kInt8Columns> steps;
+  for (const Int8Columns& from : rows) {
+    for (size_t j = 0; j < kInt8Columns; ++j) {
+      steps[j] = static_cast<int8_t>(static_cast<int32_t>(NearestInteger(from[j] * inverse[j])));
     }
-  }
-  for (int candidate = 0; candidate < 8; ++candidate) {
-    const float steps = 127 - 0.5f * static_cast<float>(candidate);
-    Columns factors, errors = {};
-    // Factors near the smallest number would have no inverse.
-    for (size_t j = 0; j < kColumns; ++j) factors[j] = largest[j] < 1e-35f ? 0 : largest[j] / steps;
-    const Columns inverse = Inverse(factors);
-    for (const Columns& row : rows) {
-      for (size_t j = 0; j < kColumns; ++j) {
-        const float error = row[j] - factors[j] * Nearest(row[j] * inverse[j]);
-        errors[j] += error * error;
+    if (strip.col == 1) {
+      std::memcpy(to, steps.data(), static_cast<size_t>(strip.columns));
+    } else {
+      for (int64_t j = 0; j < strip.columns; ++j) {
+        to[strip.col * j] = static_cast<std::byte>(steps[static_cast<size_t>(j)]);
       }
     }
-    for (size_t j = 0; j < kColumns; ++j) {
-      if (candidate > 0 && errors[j] >= least[j]) continue;
-      least[j] = errors[j], chosen[j] = factors[j];
-    }
+    to += strip.row;
   }
-  for (size_t j = 0; j < kColumns; ++j) chosen[j] += zero[j];
-  return chosen;
 }
 
 // Null where a weight is not finite.
@@ -169,29 +166,20 @@ Compressed ToInt8(Attribute value, bool transposed, int64_t group) {
   const int64_t groups = CeilDiv(m.k, each);
   std::vector<float> scales(static_cast<size_t>(groups * m.n));
   bool finite = true;
+  std::vector<Int8Columns> rows;
   const auto quantize = [&](std::byte* out, int64_t g, int64_t first) {
-    const int64_t begin = g * each, cols = std::min(kColumns, m.n - first);
-    std::vector<Columns> rows(static_cast<size_t>(std::min(m.k, begin + each) - begin));
-    const auto at = [&](size_t p, int64_t j) {
-      return (begin + static_cast<int64_t>(p)) * m.row + (first + j) * m.col;
-    };
-    for (size_t p = 0; p < rows.size(); ++p) {
-      for (int64_t j = 0; j < cols; ++j) rows[p][static_cast<size_t>(j)] = m.at(at(p, j));
-    }
-    const Columns factors = ChooseFactors(rows), inverse = Inverse(factors);
-    for (int64_t j = 0; j < cols; ++j) {
+    const int64_t begin = g * each, at = begin * m.row + first * m.col;
+    const Strip strip = {m.row, m.col, std::min(kColumns, m.n - first)};
+    rows.assign(static_cast<size_t>(std::min(m.k, begin + each) - begin), Int8Columns{});
+    Load(strip, m.blob->bytes().data() + static_cast<size_t>(at) * sizeof(float), rows);
+    const Int8Columns factors = ChooseInt8Factors(rows);
+    for (int64_t j = 0; j < strip.columns; ++j) {
       const float factor = factors[static_cast<size_t>(j)];
       scales[static_cast<size_t>(g * m.n + first + j)] = factor;
       finite &= std::isfinite(factor);
     }
-    for (size_t p = 0; finite && p < rows.size(); ++p) {
-      for (int64_t j = 0; j < cols; ++j) {
-        const auto column = static_cast<size_t>(j);
-        const float steps = Nearest(rows[p][column] * inverse[column]);
-        out[at(p, j)] = static_cast<std::byte>(static_cast<int8_t>(steps));
-      }
-    }
-    m.Read(static_cast<int64_t>(rows.size()) * cols);
+    if (finite) Store(strip, rows, InverseInt8Factors(factors), out + at);
+    m.Read(static_cast<int64_t>(rows.size()) * strip.columns);
   };
   const auto blob = Blob::Make(static_cast<size_t>(m.k * m.n), [&](std::byte* out) {
     // As the matrix lies, so that pages which have been read are not needed again.
