@@ -94,15 +94,15 @@ namespace {
 Type UniformType(const OpInfo& info, std::span<const Value> operands) {
   const OpDef& def = info.def();
   if (!info.Has(Trait::kElementwise) || !info.Has(Trait::kSameDtype) || info.num_slots() > 0 ||
-      operands.empty() || operands.size() != def.operands.size() || def.results.size() != 1 ||
-      !def.regions.empty()) {
+      operands.empty() || !operands[0] || operands.size() != def.operands.size() ||
+      def.results.size() != 1 || !def.regions.empty()) {
     return Type();
   }
   const Type type = operands[0].type();
   if (!type.is_tensor() || !def.results[0].constraint.Accepts(type)) return Type();
   for (size_t i = 0; i < operands.size(); ++i) {
     const OperandDef& group = def.operands[i];
-    if (operands[i].type() != type || group.arity == Arity::kVariadic ||
+    if (!operands[i] || operands[i].type() != type || group.arity == Arity::kVariadic ||
         !group.constraint.Accepts(type)) {
       return Type();
     }

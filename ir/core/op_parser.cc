@@ -173,7 +173,8 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
       } else {
         names = context_.DialectNames();
       }
-      std::string hint = DidYouMean(known ? name : dialect, names);
+      std::string hint = names.empty() ? "; the Context has no dialects (RegisterAllDialects)"
+                                       : DidYouMean(known ? name : dialect, names);
       ErrorAt(at,
               known ? fmt::format("unknown op '{}' in dialect '{}'{}", name, dialect, hint)
                     : fmt::format("unknown dialect '{}' of op '{}'{}; ops of unknown dialects need "

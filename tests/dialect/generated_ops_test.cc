@@ -79,6 +79,14 @@ TEST_F(GeneratedOpsTest, OptionalOperandsHaveSegments) {
   EXPECT_FALSE(both->residual());
 }
 
+TEST_F(GeneratedOpsTest, RefusesNullOperands) {
+  for (const auto& [a, b] : {std::pair(x_, Value()), std::pair(Value(), x_)}) {
+    const absl::StatusOr<ten::AddOp> op = ten::AddOp::Create(builder_, Location(), a, b);
+    ASSERT_FALSE(op.ok());
+    EXPECT_NE(op.status().message().find("is null"), std::string_view::npos) << op.status();
+  }
+}
+
 TEST_F(GeneratedOpsTest, OneOptionalOperandNeedsNone) {
   absl::StatusOr<nn::RmsNormOp> with =
       nn::RmsNormOp::Create(builder_, Location(), x_, bias_, {.axis = 1});

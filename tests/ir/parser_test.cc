@@ -105,6 +105,12 @@ TEST(ParserTest, MissingSlotsTakeDefaults) {
             "t.tagged() <{axis = 1 : i64, kind = \"a\", scale = 1.000000e+00 : f32}> : () -> ()");
 }
 
+TEST(ParserTest, AContextWithoutDialectsIsNamed) {
+  Context context;
+  EXPECT_THAT(std::string(ParseModule(context, "ten.add() : () -> ()").status().message()),
+              HasSubstr("the Context has no dialects (RegisterAllDialects)"));
+}
+
 TEST(ParserTest, UnknownDialectsNeedPermission) {
   TestIr ir;
   EXPECT_THAT(ErrorOf(ir, "x.a() : () -> ()"),
