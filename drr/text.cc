@@ -61,6 +61,10 @@ absl::StatusOr<Val> RuleTextParser::ParenthesizedVal() {
   return val;
 }
 
+absl::Status RuleTextParser::AttrsInside(const OpInfo& info) const {
+  return Error(fmt::format("attributes stand behind the ')' of {}", info.name()));
+}
+
 absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
   const OpInfo* info = FindOp(name);
   if (info == nullptr) {
@@ -71,13 +75,17 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
   std::vector<std::vector<OperandPattern>> groups(def.operands.size());
   TENON_RETURN_IF_ERROR(Require("("));
   for (size_t g = 0; !Is(")");) {
-    if (g >= groups.size())
-      return Error(fmt::format("{} has only {} operands", info->name(), groups.size()));
+    if (Is("{")) return AttrsInside(*info);
+    if (g >= groups.size()) {
+      return Error(fmt::format("{} has only {} operand{}", info->name(), groups.size(),
+                               groups.size() == 1 ? "" : "s"));
+    }
     if (!Take("none")) {
       TENON_ASSIGN_OR_RETURN(OperandPattern operand, ParseOperand());
       groups[g].push_back(std::move(operand));
     }
     if (def.operands[g].arity != Arity::kVariadic) ++g;
+    if (Is("{")) return AttrsInside(*info);
     if (!Is(")") && !Take(",")) return Expected("',' or ')'");
   }
   Next();
@@ -211,7 +219,7 @@ absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
     for (int d = 1; d < kNumDTypes; ++d) {
       if (Take(tenon::Name(static_cast<DType>(d)))) return DTypeIs(vals[0], static_cast<DType>(d));
     }
-    return Expected("an element type");
+    return Expected("an element type such as f32, i64 or i1");
   }
   if (name == "dim") {
     TENON_RETURN_IF_ERROR(Require("=="));

@@ -16,7 +16,7 @@ namespace tenon::drr {
 //
 //   rule fuse-gelu {
 //     summary "gelu(linear(x, w, b))"
-//     # A part with a name is shared where it is named again.
+//     # A part with a name is shared where it is named again. (`//` begins a comment too.)
 //     let     y = fused.linear(x, w, maybe(b), none)
 //     match   gelu(y)
 //     where   rank(w) == 2 && float(x)

@@ -12,8 +12,9 @@ Token TextLexer::Next() {
       line_start_ = ++at_;
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       ++at_;
-    } else if (c == '#' && (at_ + 1 >= text_.size() ||
-                            !std::isdigit(static_cast<unsigned char>(text_[at_ + 1])))) {
+    } else if (text_.substr(at_, 2) == "//" ||
+               (c == '#' && (at_ + 1 >= text_.size() ||
+                             !std::isdigit(static_cast<unsigned char>(text_[at_ + 1]))))) {
       while (at_ < text_.size() && text_[at_] != '\n') ++at_;
     } else {
       break;

@@ -71,6 +71,7 @@ class RuleTextParser {
   absl::StatusOr<Rule> ParseRule();
   absl::StatusOr<Val> ParseVal();
   absl::StatusOr<Val> ParseValHere();
+  absl::Status AttrsInside(const OpInfo& info) const;
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();
   absl::StatusOr<AttrRef> ParseAttr(AttrType type);

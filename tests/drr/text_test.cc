@@ -66,19 +66,27 @@ TEST_F(TextTest, ReadsWhatRulesPrint) {
   EXPECT_GE(read, 20);
 }
 
+TEST_F(TextTest, ReadsComments) {
+  EXPECT_EQ(Why("// one\nrule a {  # two\n  match neg(neg(x))  // three #4\n  replace x\n}\n//"),
+            "accepted");
+}
+
 TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_EQ(Why("rule a {\n  match gelu(foo(x))\n}"), "x.drr:2:14: there is no op 'foo'");
   EXPECT_EQ(Why("rule a {\n  match gelu(rellu(x))\n}"),
             "x.drr:2:14: there is no op 'rellu'; did you mean 'relu'?");
   EXPECT_EQ(Why("rule a { match softmax(x) {axes = 1} }"),
             "x.drr:1:28: nn.softmax has no attribute 'axes'; did you mean 'axis'?");
-  EXPECT_EQ(Why("rule a { match relu(x, y) }"), "x.drr:1:24: ten.relu has only 1 operands");
+  EXPECT_EQ(Why("rule a { match relu(x, y) }"), "x.drr:1:24: ten.relu has only 1 operand");
+  EXPECT_EQ(Why("rule a { match softmax(x, {axis = 1}) }"),
+            "x.drr:1:27: attributes stand behind the ')' of nn.softmax");
   EXPECT_EQ(Why("rule a { match add(x) }"), "x.drr:1:16: ten.add needs its operand 'b'");
   EXPECT_EQ(Why("rule a { mach relu(x) }"),
             "x.drr:1:10: expected let, match, where, keep, replace, benefit, summary, lowers, "
             "requires or '}', got 'mach'");
   EXPECT_THAT(Why("rule a { match relu(x"), HasSubstr("expected ',' or ')' before the end"));
-  EXPECT_EQ(Why("rule a { match relu(x {axis = 1}) }"), "x.drr:1:23: expected ',' or ')', got '{'");
+  EXPECT_EQ(Why("rule a { match relu(x {axis = 1}) }"),
+            "x.drr:1:23: attributes stand behind the ')' of ten.relu");
   EXPECT_EQ(Why("rule a {\n  summary \"open\n  match relu(x) replace x }"),
             "x.drr:2:11: a text that is not closed in its line");
   EXPECT_EQ(Why("rule a { benefit 1 match relu(x) benefit 2 replace x }"),
@@ -100,6 +108,8 @@ TEST_F(TextTest, ErrorsNameThePlace) {
             "x.drr:1:39: expected ',', got ')'");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where dim(x, -9223372036854775808) == 1 }"),
             "x.drr:1:41: expected a number from -256 to 255, got '-9223372036854775808'");
+  EXPECT_EQ(Why("rule a { match neg(neg(x)) where dtype(x) == float32 }"),
+            "x.drr:1:46: expected an element type such as f32, i64 or i1, got 'float32'");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where rank(x) == -1 }"),
             "x.drr:1:45: expected a number from 0 to 256, got '-1'");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) benefit 99999999999 }"),
