@@ -1,5 +1,7 @@
 #include "executor/bindings.h"
 
+#include <algorithm>
+
 #include "executor/tensor.h"
 #include "fmt/format.h"
 
@@ -8,9 +10,13 @@ namespace {
 
 using kernels::TensorView;
 
+// "2x3xf32", and "batch x 3 x f32" where names of sizes would run together.
 std::string DimsOf(const TensorSpec& spec) {
+  const bool numbers = std::all_of(spec.dims.begin(), spec.dims.end(), [](const std::string& d) {
+    return d.find_first_not_of("0123456789") == std::string::npos;
+  });
   std::string text;
-  for (const std::string& d : spec.dims) text += d + "x";
+  for (const std::string& d : spec.dims) text += d + (numbers ? "x" : " x ");
   return text + Name(spec.dtype);
 }
 

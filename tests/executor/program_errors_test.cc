@@ -31,7 +31,7 @@ TEST(ProgramErrors, InputsThatDoNotFit) {
       ErrorOf(program->Run(std::vector{Ramp({2, 3}), Ramp({4, 3})})),
       HasSubstr("'arg1' has extent 4 at dimension 0 (expected B = 2 from the other inputs)"));
   EXPECT_THAT(ErrorOf(program->Run(std::vector{Ramp({2, 3}), Ramp({3})})),
-              HasSubstr("'arg1' is 3xf32 (expected Bx3xf32)"));
+              HasSubstr("'arg1' is 3xf32 (expected B x 3 x f32)"));
   EXPECT_THAT(ErrorOf(program->Run(std::vector{Ints({2, 3}, {1, 2, 3, 4, 5, 6}), Ramp({2, 3})})),
               HasSubstr("'arg0' is 2x3xi64"));
   // A program that refused is as good as new.
