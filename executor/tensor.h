@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@ class Tensor {
   Tensor() = default;
   // Bytes are not initialised; 64-byte aligned.
   static Tensor Make(DType dtype, std::span<const int64_t> shape);
+  static Tensor Make(DType dtype, std::initializer_list<int64_t> shape) {
+    return Make(dtype, std::span<const int64_t>(shape.begin(), shape.size()));
+  }
   // The same, for sizes that come from a model or a user: too large a tensor is an error.
   static absl::StatusOr<Tensor> TryMake(DType dtype, std::span<const int64_t> shape);
   static Tensor Copy(DType dtype, std::span<const int64_t> shape, const void* data);

@@ -48,7 +48,7 @@ absl::Status RunOften(const tenon::Program& program, float* first) {
     const tenon::TensorSpec& spec = program.inputs()[i];
     if (spec.dtype != tenon::DType::kI64)
       return absl::InvalidArgumentError("input " + spec.name + " is not of i64");
-    inputs.push_back(tenon::Tensor::Make(spec.dtype, std::vector<int64_t>{kBatch, kLength}));
+    inputs.push_back(tenon::Tensor::Make(spec.dtype, {kBatch, kLength}));
     std::fill_n(inputs.back().as<int64_t>(), kBatch * kLength, 1);
     if (auto status = binding.BindInput(i, inputs.back()); !status.ok()) return status;
   }
@@ -88,8 +88,8 @@ int Run(const char* path) {
   if (!same || !std::isfinite(results[0])) return Fail(absl::InternalError("wrong results"));
 
   // Mistakes come back as statuses that say what was expected.
-  const std::vector<tenon::Tensor> wrong(
-      program->inputs().size(), tenon::Tensor::Make(tenon::DType::kF32, std::vector<int64_t>{2}));
+  const std::vector<tenon::Tensor> wrong(program->inputs().size(),
+                                         tenon::Tensor::Make(tenon::DType::kF32, {2}));
   std::printf("wrong inputs: %s\n", program->Run(wrong).status().ToString().c_str());
   return 0;
 }
