@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -167,6 +168,12 @@ class AsmParser {
   absl::flat_hash_map<std::pair<const Blob*, const TypeStorage*>, Attribute> resource_attributes_;
   // The section that FindResources has read, to be skipped when it is met in order.
   size_t metadata_begin_ = std::string_view::npos, metadata_end_ = 0;
+  // While it reads, errors are kept here. One stays if what could not be read begins a line.
+  struct SilentError {
+    size_t offset;
+    std::string message;
+  };
+  std::optional<SilentError> silent_error_;
   bool silent_ = false;
 };
 

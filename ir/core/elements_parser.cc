@@ -189,6 +189,7 @@ bool AsmParser::ParseDenseResource(Attribute& attribute) {
   }
   auto it = resources_.find(key);
   if (it == resources_.end()) {
+    if (silent_error_) return ErrorAt(silent_error_->offset, silent_error_->message);
     return ErrorAt(
         at,
         fmt::format("resource '{}' has no bytes in a dialect_resources section (printed elided?)",
@@ -213,12 +214,15 @@ void AsmParser::FindResources() {
   Token token = token_;
   lexer_.set_position(begin);
   Advance();
-  // Errors show up when the section is reached in order; until then, a string may just look like
-  // one.
+  // Errors show up when the section is reached in order, or a constant has no bytes because of
+  // them; until then, a string may just look like one.
   silent_ = true;
   if (ParseMetadata()) {
     metadata_begin_ = begin;
     metadata_end_ = lexer_.position() - token_.text.size();
+  } else {
+    resources_.clear();
+    if (begin > 0 && lexer_.text()[begin - 1] != '\n') silent_error_.reset();
   }
   silent_ = false;
   status_ = absl::OkStatus();
@@ -295,7 +299,9 @@ bool AsmParser::ParseResource(std::string_view key) {
   auto blob =
       Blob::Make(digits.size() / 2, [&](std::byte* bytes) { decoded = DecodeHex(digits, bytes); });
   if (!decoded) return false;
-  resources_.emplace(std::string(key), std::move(blob));
+  if (!resources_.emplace(std::string(key), std::move(blob)).second) {
+    return Error(fmt::format("resource '{}' is there twice", key));
+  }
   Advance();
   return true;
 }

@@ -13,6 +13,7 @@ bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnost
   if (!status_.ok()) return false;
   if (silent_) {
     status_ = absl::InvalidArgumentError(message);
+    silent_error_ = {offset, std::move(message)};
   } else {
     status_ =
         EmitError(context_, LocationAt(PositionAt(offset)), std::move(message), std::move(notes));

@@ -44,6 +44,18 @@ int CreateBeside(const std::string& path, std::string& name) {
   return -1;
 }
 
+// Standard output or error, if one of them is that file (/dev/stdout of a shell's `> file`), which
+// then is not to be replaced; -1 otherwise.
+int StandardStreamOf(const struct stat& file) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat other;
+    if (fstat(stream, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino) {
+      return stream;
+    }
+  }
+  return -1;
+}
+
 }  // namespace
 
 absl::Status WriteAll(int file, std::string_view text, const std::string& name) {
@@ -78,6 +90,8 @@ absl::Status WriteFile(const std::string& path, std::string_view text) {
 absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write) {
   struct stat old;
   const bool exists = stat(path.c_str(), &old) == 0;
+  if (const int stream = exists ? StandardStreamOf(old) : -1; stream >= 0)
+    return write([&](std::string_view text) { return WriteAll(stream, text, path); });
   if (exists && !S_ISREG(old.st_mode)) {
     const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) return SystemError("cannot be opened for writing", path);

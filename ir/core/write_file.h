@@ -14,7 +14,8 @@ namespace tenon {
 // Writes to a temporary name beside `path` and renames: `path` never holds half a result, and who
 // reads or maps what was there keeps it. A file that is replaced keeps its mode; of a symbolic link
 // the file that it names is replaced. A path that exists and is no regular file (a device, a pipe)
-// is written to directly. InvalidArgument, with the path and the reason, if it cannot be written.
+// is written to directly, and so is the file that standard output or error goes to.
+// InvalidArgument, with the path and the reason, if it cannot be written.
 absl::Status WriteFile(const std::string& path, std::string_view text);
 // The same with what `write` gives to its sink; if it returns an error, so does this, and the file
 // stays as it was.

@@ -45,6 +45,7 @@ bool AllFinite(const Tensors& tensors) {
 
 // What differs; empty if nothing does.
 std::string CompareAll(const Tensors& got, const Tensors& expected, double tolerance) {
+  if (got.size() != expected.size()) return "the number of results";
   for (size_t i = 0; i < expected.size(); ++i) {
     const bool exact = !IsFloat(expected[i].dtype());
     const Difference d = Compare(got[i], expected[i], exact ? 0 : tolerance, exact ? 0 : tolerance);

@@ -79,6 +79,23 @@ class IrOptTest(unittest.TestCase):
       with open(path, encoding='utf-8') as f:
         self.assertIn('ten.add', f.read())
 
+  def test_standard_output_by_its_name(self):
+    ir = self.run_ok('-')
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'log')
+      with open(path, 'w', encoding='utf-8') as log:
+        log.write('before\n')
+        log.flush()
+        for _ in range(2):  # neither is what came before replaced, nor what comes after lost
+          subprocess.run([IR_OPT, '-', '-o', '/dev/stdout'], input=GOOD.encode(), stdout=log, check=True, timeout=120)
+      with open(path, encoding='utf-8') as f:
+        self.assertEqual(f.read(), 'before\n' + ir + ir)
+
+  def test_parts(self):
+    status, out, _ = ir_opt('-', '--split-input-file', text=f'{GOOD}// -----\n{BAD}// -----\n{GOOD}')
+    self.assertNotEqual(status, 0)
+    self.assertEqual(out.split('// -----\n'), [self.run_ok('-'), '', self.run_ok('-')])
+
   def test_wrong_use(self):
     cases = [
         (['-', '-O9'], "unknown option '-O9'; did you mean '-O"),

@@ -34,50 +34,50 @@ int Fail(int exit_status, const absl::Status& status) {
   return exit_status;
 }
 
-struct Outcomes {
-  int status = kDone;
-  std::vector<std::optional<Model>> models;  // of the parts, in order
-  std::string report, fusion_report;
+// The IR as text that ends in a new line.
+absl::Status PrintModel(const Model& model, const PrintOptions& options, TextSink sink) {
+  char last = '\n';
+  TENON_RETURN_IF_ERROR(Print(*model.module(), options, [&](std::string_view text) {
+    if (!text.empty()) last = text.back();
+    return sink(text);
+  }));
+  return last == '\n' ? absl::OkStatus() : sink("\n");
+}
 
-  void Add(Outcome part) {
-    status = std::max(status, part.status);
-    models.push_back(std::move(part.model));
-    report += part.report;
-    fusion_report += part.fusion_report;
-  }
+struct Outcomes {
+  Outcome all;       // without a model where there are parts
+  std::string text;  // of the parts
 };
+
+absl::StatusOr<Outcomes> ProcessParts(const Options& options, const PassRegistry& registry,
+                                      std::string_view bytes) {
+  Outcomes outcomes;
+  bool first = true;
+  for (const std::string& part : SplitInput(bytes)) {
+    Outcome outcome = Process(options, registry, part);
+    outcomes.all.status = std::max(outcomes.all.status, outcome.status);
+    outcomes.all.report += outcome.report;
+    outcomes.all.fusion_report += outcome.fusion_report;
+    if (!first) outcomes.text += "// -----\n";
+    first = false;
+    if (!outcome.model.has_value()) continue;
+    TENON_RETURN_IF_ERROR(PrintModel(*outcome.model, options.print, [&](std::string_view text) {
+      outcomes.text += text;
+      return absl::OkStatus();
+    }));
+  }
+  return outcomes;
+}
 
 // The input in one go, or part by part.
 absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry& registry) {
-  Outcomes all;
-  if (!options.split_input_file && !options.verify_diagnostics) {
-    all.Add(Process(options, registry, std::nullopt));
-    return all;
-  }
+  if (!options.split_input_file && !options.verify_diagnostics)
+    return Outcomes{Process(options, registry, std::nullopt), ""};
   absl::StatusOr<std::string> bytes = ReadInput(options.input);
   if (!bytes.ok()) return bytes.status();
-  if (!options.split_input_file || !LooksLikeText(*bytes)) {
-    all.Add(Process(options, registry, *bytes));
-    return all;
-  }
-  for (const std::string& part : SplitInput(*bytes)) all.Add(Process(options, registry, part));
-  return all;
-}
-
-// The models as text, each ending in a new line, with lines of dashes in between.
-absl::Status PrintModels(const std::vector<std::optional<Model>>& models,
-                         const PrintOptions& options, TextSink sink) {
-  for (size_t i = 0; i < models.size(); ++i) {
-    if (i > 0) TENON_RETURN_IF_ERROR(sink("// -----\n"));
-    if (!models[i].has_value()) continue;
-    char last = '\n';
-    TENON_RETURN_IF_ERROR(Print(*models[i]->module(), options, [&](std::string_view text) {
-      if (!text.empty()) last = text.back();
-      return sink(text);
-    }));
-    if (last != '\n') TENON_RETURN_IF_ERROR(sink("\n"));
-  }
-  return absl::OkStatus();
+  if (!options.split_input_file || !LooksLikeText(*bytes))
+    return Outcomes{Process(options, registry, *bytes), ""};
+  return ProcessParts(options, registry, *bytes);
 }
 
 // Everything but --help and lists.
@@ -101,21 +101,23 @@ int RunOn(const Options& options, const PassRegistry& registry) {
                 absl::InvalidArgumentError(
                     "no input (give a file, or '-' with something piped in; --help shows more)"));
   }
-  absl::StatusOr<Outcomes> outcome = ProcessInput(options, registry);
-  if (!outcome.ok()) return Fail(kBadInput, outcome.status());
-  PrintText(outcome->report);
+  absl::StatusOr<Outcomes> outcomes = ProcessInput(options, registry);
+  if (!outcomes.ok()) return Fail(kBadInput, outcomes.status());
+  const Outcome& outcome = outcomes->all;
+  PrintText(outcome.report);
   std::fflush(stdout);
-  if (!options.fusion_report.empty() && !outcome->fusion_report.empty()) {
+  if (!options.fusion_report.empty() && !outcome.fusion_report.empty()) {
     const absl::Status written = WriteOutput(
-        options.fusion_report, [&](TextSink sink) { return sink(outcome->fusion_report); });
+        options.fusion_report, [&](TextSink sink) { return sink(outcome.fusion_report); });
     if (!written.ok()) return Fail(kBadInput, written);
   }
-  if (outcome->status != kDone && !options.split_input_file) return outcome->status;
-  if (!options.WritesIr()) return outcome->status;
+  if (outcome.status != kDone && !options.split_input_file) return outcome.status;
+  if (!options.WritesIr()) return outcome.status;
   const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
-    return PrintModels(outcome->models, options.print, sink);
+    return outcome.model.has_value() ? PrintModel(*outcome.model, options.print, sink)
+                                     : sink(outcomes->text);
   });
-  return written.ok() ? outcome->status : Fail(kBadInput, written);
+  return written.ok() ? outcome.status : Fail(kBadInput, written);
 }
 
 int PrintRuleList() {

@@ -20,10 +20,10 @@ constexpr int kLanes = 8;
 constexpr int kLanes = 4;
 #endif
 
-// May lie at any address of a float.
 using Vec = float __attribute__((vector_size(4 * kLanes)));
-using UnalignedVec =
-    float __attribute__((vector_size(4 * kLanes), aligned(alignof(float)), may_alias));
+// May lie at any address of a float. Clang takes the alignment of a typedef only, and of a vector
+// that has a name.
+typedef Vec UnalignedVec __attribute__((aligned(alignof(float)), may_alias));  // NOLINT
 
 inline Vec Load(const float* p) { return *reinterpret_cast<const UnalignedVec*>(p); }
 inline void Store(float* p, Vec v) { *reinterpret_cast<UnalignedVec*>(p) = v; }
