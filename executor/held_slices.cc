@@ -9,6 +9,16 @@
 #include "ir/core/check.h"
 
 namespace tenon {
+namespace {
+
+// Memory of a result, which comes and goes with the runs. A heap keeps the room of smaller blocks
+// for the next; more is to be the system's again.
+absl::StatusOr<std::shared_ptr<std::byte>> AllocateResult(size_t bytes) {
+  constexpr size_t kLarge = size_t{8} << 20;
+  return bytes < kLarge ? AllocateAligned(bytes) : AllocateLasting(bytes);
+}
+
+}  // namespace
 
 void HeldSlices::Clear(Mode mode, int64_t axis, bool reverse) {
   Drop();
@@ -55,7 +65,7 @@ absl::Status HeldSlices::Begin(DType dtype, std::span<const int64_t> shape) {
     return absl::ResourceExhaustedError(
         fmt::format("{} values of {} bytes are stacked", extent_, slice_bytes_));
   }
-  TENON_ASSIGN_OR_RETURN(own_, AllocateLasting(static_cast<size_t>(extent_) * slice_bytes_));
+  TENON_ASSIGN_OR_RETURN(own_, AllocateResult(static_cast<size_t>(extent_) * slice_bytes_));
   result_ = own_.get();
   return absl::OkStatus();
 }
@@ -68,8 +78,12 @@ absl::StatusOr<std::byte*> HeldSlices::PlaceBehindOthers() {
   const size_t used = static_cast<size_t>(count_) * slice_bytes_;
   const size_t bytes = used + slice_bytes_;
   if (own_ == nullptr || bytes > own_capacity_) {
-    const size_t capacity = count_ == 0 ? bytes : std::max(bytes, own_capacity_ / 2 * 3);
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateLasting(capacity));
+    // The first guess is that there will be as many as the last time.
+    const size_t guess = count_ > 0                          ? own_capacity_ / 2 * 3
+                         : slice_bytes_ == last_slice_bytes_ ? last_bytes_
+                                                             : 0;
+    const size_t capacity = std::max(bytes, guess);
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateResult(capacity));
     if (used > 0) std::memcpy(memory.get(), own_.get(), used);
     own_ = std::move(memory);
     own_capacity_ = capacity;
@@ -132,13 +146,22 @@ bool HeldSlices::IsSliceOf(std::span<const int64_t> shape) const {
 absl::StatusOr<HeldValue> HeldSlices::Finish() {
   TENON_CHECK(mode_ == Mode::kOwn && count_ > 0);
   HeldValue result;
-  if (result_ == nullptr && (outer_ != 1 || reverse_)) {
+  if (result_ == nullptr) {
     const size_t bytes = static_cast<size_t>(count_) * slice_bytes_;
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> stacked, AllocateLasting(bytes));
-    for (int64_t i = 0; i < count_; ++i) {
-      Put(own_.get() + static_cast<size_t>(i) * slice_bytes_, i, stacked.get(), count_);
+    last_slice_bytes_ = slice_bytes_, last_bytes_ = bytes;
+    const bool in_order = outer_ == 1 && !reverse_;
+    // Whoever keeps the result keeps what it does not use of its memory.
+    if (!in_order || own_capacity_ / 2 > bytes) {
+      TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> stacked, AllocateResult(bytes));
+      if (in_order) {
+        std::memcpy(stacked.get(), own_.get(), bytes);
+      } else {
+        for (int64_t i = 0; i < count_; ++i) {
+          Put(own_.get() + static_cast<size_t>(i) * slice_bytes_, i, stacked.get(), count_);
+        }
+      }
+      own_ = std::move(stacked);
     }
-    own_ = std::move(stacked);
   }
   result.Set({own_.get(), dtype_, StackedShape()}, own_);
   Drop();

@@ -37,8 +37,8 @@ class HeldSlices {
   // Extents of the slices stacked, and whether they are these. REQUIRES: count() > 0.
   absl::InlinedVector<int64_t, 6> StackedShape() const;
   bool HasStackedShape(std::span<const int64_t> shape) const;
-  // The result of Start, whose memory is the caller's from here on. REQUIRES: count() > 0, which is
-  // the count that Start was given.
+  // The result of Start, whose memory is the caller's from here on: up to twice its size where the
+  // count was not known. REQUIRES: count() > 0, which is the count that Start was given.
   absl::StatusOr<HeldValue> Finish();
   // Memory of an unfinished result goes.
   void Drop();
@@ -64,6 +64,8 @@ class HeldSlices {
   std::optional<int64_t> expected_;               // of kOwn
   std::shared_ptr<std::byte> own_;  // of kOwn: the result, or slices one after the other
   size_t own_capacity_ = 0;
+  // Of the last result whose number of slices was not known before: the size of a slice and of all.
+  size_t last_slice_bytes_ = 0, last_bytes_ = 0;
   HeldMemory memory_;
   std::shared_ptr<std::byte> slice_;  // where slices are made that are copied, or not read
 

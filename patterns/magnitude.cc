@@ -101,9 +101,10 @@ double MagnitudeOf(Value value) {
 
 bool StaysFinite(Value value, double factor) {
   const DType dtype = value.type().dtype();
-  const double largest = dtype == DType::kF16   ? 65504
-                         : dtype == DType::kF64 ? std::numeric_limits<double>::max()
-                                                : std::numeric_limits<float>::max();
+  const double largest = dtype == DType::kF16    ? 65504
+                         : dtype == DType::kBF16 ? 255 * std::exp2(120)
+                         : dtype == DType::kF64  ? std::numeric_limits<double>::max()
+                                                 : std::numeric_limits<float>::max();
   return std::abs(factor) <= 1 || MagnitudeOf(value) * std::abs(factor) <= largest;
 }
 

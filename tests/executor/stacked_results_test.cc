@@ -191,6 +191,30 @@ TEST(StackedResults, OfOtherExtentsThanTheProgramSays) {
 }
 
 #ifdef TENON_COUNTS_ALLOCATIONS
+// What the last run took is the first guess of the next.
+TEST(StackedResults, OfUnknownNumbersOfRunsGrowOnce) {
+  absl::StatusOr<Program> program =
+      CompileText(StackedWhile("tensor<?x?xf32, [\"K\", \"N\"]>", 0), /*reference=*/false);
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  const auto repeated = [&](int64_t n) {
+    const std::vector<Tensor> inputs = Inputs(n, 1000);
+    int allocations = 0;
+    for (int run = 0; run < 3; ++run) {
+      allocations::Count count;
+      auto results = session.Run(inputs);
+      count.Stop();
+      EXPECT_TRUE(results.ok()) << results.status();
+      ExpectSlices(results->front(), n, 0, false);
+      allocations = count.ours();
+    }
+    return allocations;
+  };
+  const int few = repeated(5);
+  EXPECT_EQ(repeated(200), few);
+  EXPECT_EQ(repeated(5), few);
+}
+
 TEST(StackedResults, OfManyAxesAllocateNothing) {
   const std::string slice = "tensor<1x1x1x1x1x1x1x2xf32>", result = "tensor<3x1x1x1x1x1x1x1x2xf32>";
   absl::StatusOr<Program> program = CompileText(
