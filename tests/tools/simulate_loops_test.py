@@ -4,6 +4,8 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import subprocess
+import sys
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / 'tools' / 'simulate-loops'
@@ -64,6 +66,17 @@ class BoundsTest(unittest.TestCase):
     loop = [tool.Line(0, 'vfmadd231ps (%rdi,%rax,4),%ymm2,%ymm4')]
     self.assertEqual(tool.bounds(loop, 'skylake', [(2, 0.5)])['issue'], 2 / 4)
     self.assertEqual(tool.bounds(loop, 'znver2', [(2, 0.5)])['issue'], 1 / 5)
+
+
+class ErrorsTest(unittest.TestCase):
+
+  def test_wrong_use_is_told(self):
+    cases = [(['--mca=true', '('], "'(' is no regular expression"), (['--mca=/nowhere/mca'], '/nowhere/mca: no such program'),
+             (['--mca=true', '--objdump=/nowhere/objdump'], '/nowhere/objdump: no such program')]
+    for args, expected in cases:
+      result = subprocess.run([sys.executable, '-B', str(SCRIPT), sys.executable, *args], capture_output=True, text=True, check=False, timeout=60)
+      self.assertEqual(result.returncode, 1, args)
+      self.assertTrue(result.stderr.startswith(expected), result.stderr)
 
 
 if __name__ == '__main__':

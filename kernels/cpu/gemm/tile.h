@@ -28,7 +28,7 @@ struct Tile {
   const float* addend = nullptr;  // what is added when the tile is stored; null: nothing
   int64_t addend_row = 0;
   // What is fetched into the second-level cache meanwhile: a line at `next`, which moves on by
-  // next_step bytes with each row of b.
+  // next_step bytes with each row of b; tiles that take several rows at a time leave some out.
   const void* next = nullptr;
   int64_t next_step = 0;
   // Where the rows of the result will be written in the end: fetched for that before the sums.
