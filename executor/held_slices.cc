@@ -83,7 +83,9 @@ absl::StatusOr<std::byte*> HeldSlices::PlaceBehindOthers() {
                          : slice_bytes_ == last_slice_bytes_ ? last_bytes_
                                                              : 0;
     const size_t capacity = std::max(bytes, guess);
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, AllocateResult(capacity));
+    // What is grown out of goes: a heap would keep the room of all steps.
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
+                           count_ > 0 ? AllocateLasting(capacity) : AllocateResult(capacity));
     if (used > 0) std::memcpy(memory.get(), own_.get(), used);
     own_ = std::move(memory);
     own_capacity_ = capacity;
