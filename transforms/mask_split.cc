@@ -68,8 +68,9 @@ std::optional<SplitMask> SplitOffPositions(TermStore& store, Ref mask) {
     rest.insert(r);
   }
   if (rest.size() != 2) return std::nullopt;
-  for (const auto& [plain, hidden] :
+  for (const auto& order :
        {std::pair(*rest.begin(), *rest.rbegin()), std::pair(*rest.rbegin(), *rest.begin())}) {
+    const Ref plain = order.first, hidden = order.second;
     if ((store.term(plain).variables & ~kKeySide) != 0) continue;
     for (double added : Candidates(store, hidden)) {
       if (!IsSum(store, hidden, plain, added)) continue;
