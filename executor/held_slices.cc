@@ -18,6 +18,11 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateResult(size_t bytes) {
   return bytes < kLarge ? AllocateAligned(bytes) : AllocateLasting(bytes);
 }
 
+absl::Status TooMany(int64_t values, size_t bytes) {
+  return absl::ResourceExhaustedError(
+      fmt::format("{} values of {} bytes are stacked", values, bytes));
+}
+
 }  // namespace
 
 void HeldSlices::Clear(Mode mode, int64_t axis, bool reverse) {
@@ -62,8 +67,7 @@ absl::Status HeldSlices::Begin(DType dtype, std::span<const int64_t> shape) {
   if (mode_ != Mode::kOwn || !expected_) return absl::OkStatus();
   extent_ = *expected_;
   if (slice_bytes_ > 0 && extent_ > kMaxTensorBytes / bytes) {
-    return absl::ResourceExhaustedError(
-        fmt::format("{} values of {} bytes are stacked", extent_, slice_bytes_));
+    return TooMany(extent_, slice_bytes_);
   }
   TENON_ASSIGN_OR_RETURN(own_, AllocateResult(static_cast<size_t>(extent_) * slice_bytes_));
   result_ = own_.get();
@@ -72,8 +76,7 @@ absl::Status HeldSlices::Begin(DType dtype, std::span<const int64_t> shape) {
 
 absl::StatusOr<std::byte*> HeldSlices::PlaceBehindOthers() {
   if (slice_bytes_ > 0 && count_ >= kMaxTensorBytes / static_cast<int64_t>(slice_bytes_)) {
-    return absl::ResourceExhaustedError(
-        fmt::format("{} values of {} bytes are stacked", count_ + 1, slice_bytes_));
+    return TooMany(count_ + 1, slice_bytes_);
   }
   const size_t used = static_cast<size_t>(count_) * slice_bytes_;
   const size_t bytes = used + slice_bytes_;

@@ -17,6 +17,7 @@
 #include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
 #include "ir/core/joined_blob.h"
+#include "ir/core/weight_group.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -162,7 +163,7 @@ void Store(const Strip& strip, const std::vector<Int8Columns>& rows, const Int8C
 // Null where a weight is not finite.
 Compressed ToInt8(Attribute value, bool transposed, int64_t group) {
   Matrix m(value, transposed);
-  const int64_t each = std::max<int64_t>(1, group == 0 ? m.k : std::min(group, m.k));
+  const int64_t each = WeightsPerFactor(group, m.k);
   const int64_t groups = CeilDiv(m.k, each);
   std::vector<float> scales(static_cast<size_t>(groups * m.n));
   bool finite = true;

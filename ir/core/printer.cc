@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "ir/core/asm_text.h"
 #include "ir/core/block.h"
+#include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/core/joined_blob.h"
 #include "ir/core/lexer.h"
@@ -398,7 +399,7 @@ absl::Status Printer::PrintResources(TextSink sink) {
         *to++ = kHexDigits[static_cast<unsigned>(b) >> 4];
         *to++ = kHexDigits[static_cast<unsigned>(b) & 15];
       }
-      if (absl::Status status = sink(out_); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(sink(out_));
       out_.clear();
     }
     blob->DropPages();

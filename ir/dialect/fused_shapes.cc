@@ -5,6 +5,7 @@
 #include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
+#include "ir/core/weight_group.h"
 #include "ir/dialect/shape_functions.h"
 #include "ir/dialect/shape_support.h"
 
@@ -67,8 +68,9 @@ absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results) 
                                DimsText(scale.dims()), n.text()));
   }
   if (!k.is_constant() || !scale.dim(0).is_constant()) return absl::OkStatus();
-  const int64_t most = std::max<int64_t>(1, k.constant());
-  const int64_t groups = group == 0 ? 1 : CeilDiv(k.constant(), std::min(group, most));
+  // Of no weights, too, all share one row of factors.
+  const int64_t groups =
+      group == 0 ? 1 : CeilDiv(k.constant(), WeightsPerFactor(group, k.constant()));
   if (scale.dim(0).constant() != groups) {
     return c.Error(fmt::format("scale has {} rows, but groups of {} of {} need {}",
                                scale.dim(0).constant(), group, k.constant(), groups));

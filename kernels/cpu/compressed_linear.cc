@@ -1,6 +1,7 @@
 // fused.compressed_linear: weights of bfloat16 where the CPU multiplies it, or of int8.
 #include <algorithm>
 
+#include "ir/core/weight_group.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/int8.h"
@@ -24,9 +25,7 @@ struct CompressedState : KernelState {
 KernelStatus PackInt8(PrepareArgs& args, bool transposed, CompressedState& s) {
   const auto& attrs = *static_cast<const fused::CompressedLinearAttrs*>(args.attrs);
   const TensorView &w = args.inputs[1], &scale = args.inputs[4];
-  s.shape = {.k = s.k,
-             .n = s.n,
-             .group = std::max<int64_t>(1, attrs.group == 0 ? s.k : std::min(attrs.group, s.k))};
+  s.shape = {.k = s.k, .n = s.n, .group = WeightsPerFactor(attrs.group, s.k)};
   s.plan = cpu::PlanInt8Gemm(s.m, s.shape, args.device->parallel->num_threads());
   args.scratch_bytes = s.plan.scratch_bytes;
   constexpr int kFrom[] = {1, 4};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "ir/core/weight_group.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/linear_tail.h"
 #include "kernels/gpu/support.h"
@@ -72,7 +73,7 @@ KernelStatus RunFewRows(const RunArgs& args, const Extents& e, const Activation&
   p.rows = e.rows;
   p.n = e.n;
   p.k = e.k;
-  p.group = std::max<int64_t>(attrs.group == 0 ? e.k : std::min(attrs.group, e.k), 1);
+  p.group = WeightsPerFactor(attrs.group, e.k);
   p.residual_at = ToStrided<1>(ToDims(out.shape), {StridesIn(residual, out.shape)});
   return QueueOf(args).Launch(p);
 }
@@ -92,7 +93,7 @@ KernelStatus LaunchWidened(const RunArgs& args, const MatMulParams& product, int
     wide.out = static_cast<float*>(args.scratch);
     wide.n = product.n;
     wide.k = product.k;
-    wide.group = attrs.group == 0 ? product.k : std::min(attrs.group, product.k);
+    wide.group = WeightsPerFactor(attrs.group, product.k);
     wide.first = first;
     wide.columns = std::min(columns, product.n - first);
     if (KernelStatus status = queue.Launch(wide); !status.ok()) return status;

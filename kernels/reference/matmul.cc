@@ -1,6 +1,7 @@
 // Reference kernels of matrix products: ten.matmul, fused.linear and fused.compressed_linear.
 #include <algorithm>
 
+#include "ir/core/weight_group.h"
 #include "kernels/half.h"
 #include "kernels/kernel_list.h"
 #include "kernels/matmul_shape.h"
@@ -76,7 +77,7 @@ struct CompressedWeights {
   CompressedWeights(const RunArgs& args, int64_t k, int64_t n) : w(args.inputs[1]), columns(n) {
     const auto& attrs = args.get<fused::CompressedLinearAttrs>();
     row = attrs.transpose_w ? 1 : n, col = attrs.transpose_w ? k : 1;
-    group = attrs.group == 0 ? std::max<int64_t>(k, 1) : attrs.group;
+    group = WeightsPerFactor(attrs.group, k);
     if (w.dtype == DType::kI8) scale = args.inputs[4].as<float>();
   }
   double at(int64_t p, int64_t j) const {
