@@ -91,17 +91,15 @@ absl::Status ImportSoftmaxLike(Node& node) {
 
 }  // namespace
 
-absl::Status ImportConv(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
-  const Value w = node.input(1);
+absl::StatusOr<nn::ConvOp::Attrs> ReadConv(const Node& node, Value w) {
   TENON_ASSIGN_OR_RETURN(const size_t spatial, SpatialRank(node, w));
   TENON_ASSIGN_OR_RETURN(Window window, ReadWindow(node, spatial));
   TENON_ASSIGN_OR_RETURN(const auto kernel, node.Ints("kernel_shape"));
   for (size_t i = 0; kernel && i < kernel->size(); ++i) {
     const DimExpr dim = i < spatial ? w.type().dim(static_cast<int64_t>(i) + 2) : DimExpr();
     if (kernel->size() != spatial || (dim.is_constant() && dim.constant() != (*kernel)[i])) {
-      return node.Error(
-          fmt::format("kernel_shape of Conv contradicts its weights {}", w.type().text()));
+      return node.Error(fmt::format("kernel_shape of {} contradicts its weights {}", node.op_type(),
+                                    w.type().text()));
     }
   }
   nn::ConvOp::Attrs attrs;
@@ -110,7 +108,13 @@ absl::Status ImportConv(Node& node) {
   attrs.pads = std::move(window.pads);
   attrs.dilations = std::move(window.dilations);
   attrs.auto_pad = std::move(window.auto_pad);
-  return node.Return(node.Make<nn::ConvOp>(node.input(0), w, node.input(2), attrs));
+  return attrs;
+}
+
+absl::Status ImportConv(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
+  TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, node.input(1)));
+  return node.Return(node.Make<nn::ConvOp>(node.input(0), node.input(1), node.input(2), attrs));
 }
 
 absl::Status ImportMaxPool(Node& node) {

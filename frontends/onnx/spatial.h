@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "frontends/onnx/node.h"
+#include "ir/dialect/nn_ops.h"
 
 namespace tenon::onnx {
 
@@ -16,6 +17,10 @@ namespace tenon::onnx {
 // absent or empty.
 absl::StatusOr<std::vector<int64_t>> SpatialList(const Node& node, std::string_view name,
                                                  size_t count, int64_t default_value, int64_t min);
+
+// The attributes of Conv and of its quantised forms, whose weights are w; an error if they
+// contradict it.
+absl::StatusOr<nn::ConvOp::Attrs> ReadConv(const Node& node, Value w);
 
 }  // namespace tenon::onnx
 

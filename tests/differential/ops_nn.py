@@ -523,6 +523,61 @@ def quantize(op):
     return generate
 
 
+def bytes_of(r, shape):
+    kind = r.pick((np.int8, np.uint8))
+    return r.array(shape, kind, *((-128, 128) if kind == np.int8 else (0, 256)))
+
+
+def zero_like(r, x, shape=()):
+    return r.array(list(shape), x.dtype, *((-20, 20) if x.dtype == np.int8 else (0, 256)))
+
+
+def matmul_bytes(op):
+    """Of uint8 and either; depths at which f32 would round sums of extreme values, among them."""
+
+    def generate(r):
+        m, n = r.pick((1, 3, 17)), r.pick((1, 2, 16, 33))
+        k = r.pick((1, 7, 300, 600, 1500))
+        a = r.array(r.shape(0, 2) + [m, k], np.uint8, 250 if r.chance(0.3) else 0, 256)
+        b = bytes_of(r, [k, n])
+        per_column = r.chance(0.5)
+        a_zero, b_zero = zero_like(r, a), zero_like(r, b, [n] if per_column else [])
+        if op == "MatMulInteger":
+            inputs = [a, b, a_zero, b_zero][: r.pick((2, 3, 4))]
+            return make(r, op, inputs, opset=10, constants=(1, 2, 3))
+        scale, result = r.array([], np.float32, 0.01, 0.1), bytes_of(r, [])
+        columns = r.array([n] if per_column else [], np.float32, 0.001, 0.01)
+        inputs = [a, scale, a_zero, b, columns, b_zero, r.array([], np.float32, 0.1, 1), result]
+        return make(r, op, inputs, opset=10, constants=(1, 2, 3, 4, 5, 6, 7))
+
+    return generate
+
+
+def conv_bytes(op):
+    def generate(r):
+        # The reference lays zero points of filters over four axes.
+        spatial = 2 if op == "QLinearConv" else r.pick((1, 2, 2))
+        group = r.pick((1, 1, 2))
+        kernel = [r.int(1, 3) for _ in range(spatial)]
+        attributes = window(r, spatial, kernel)
+        attributes["group"] = group
+        c, m = group * r.int(1, 4), group * r.int(1, 4)
+        x = r.array([r.int(1, 2), c, *extents(r, kernel, attributes)], np.uint8, 0, 256)
+        w = bytes_of(r, [m, c // group, *kernel])
+        x_zero = zero_like(r, x)
+        if op == "ConvInteger":
+            inputs = [x, w, x_zero, zero_like(r, w)][: r.pick((2, 3, 4))]
+            return make(r, op, inputs, attributes, opset=10, constants=(1, 2, 3))
+        filters = r.array([m] if r.chance(0.5) else [], np.float32, 0.001, 0.01)
+        bias = r.array([m], np.int32, -500, 500) if r.chance(0.5) else None
+        w_zero = np.zeros(filters.shape, w.dtype)
+        inputs = [x, r.array([], np.float32, 0.01, 0.1), x_zero, w, filters, w_zero]
+        inputs += [r.array([], np.float32, 0.1, 1), zero_like(r, x), bias]
+        return make(r, op, inputs, attributes, opset=10, constants=(1, 2, 3, 4, 5, 6, 7, 8))
+
+    return generate
+
+
 def lrn(r):
     return make(
         r,
@@ -559,5 +614,7 @@ GENERATORS = {
     "GridSample": grid_sample,
     "QuantizeLinear": quantize("QuantizeLinear"),
     "DequantizeLinear": quantize("DequantizeLinear"),
+    **{op: matmul_bytes(op) for op in ("MatMulInteger", "QLinearMatMul")},
+    **{op: conv_bytes(op) for op in ("ConvInteger", "QLinearConv")},
     "LRN": lrn,
 }

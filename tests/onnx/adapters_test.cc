@@ -217,6 +217,35 @@ TEST(Adapters, Quantisation) {
   EXPECT_EQ(ten::ClipOp(result.Only("ten.clip")).min(), -128);
 }
 
+// Sums of products of bytes fit f32 exactly up to 2^24: longer ones are sums of slices.
+TEST(Adapters, ProductsOfBytes) {
+  const auto product = [](int depth, int weight) {
+    ModelBuilder model(10);
+    model.Input("a", {"M", depth}, TensorProto::UINT8).Input("z", {}, TensorProto::UINT8);
+    TensorProto& b = *model.graph().add_initializer();
+    b.set_name("b");
+    b.set_data_type(TensorProto::INT8);
+    b.add_dims(depth);
+    b.add_dims(2);
+    for (int i = 0; i < 2 * depth; ++i) b.add_int32_data(i % 2 == 0 ? weight : 1);
+    model.Node("MatMulInteger", {"a", "b", "z"}, {"out"}).Output("out");
+    return model;
+  };
+  const Imported small = ImportModel(product(514, 127));
+  EXPECT_EQ(small.ResultType(), R"(tensor<?x2xi32, ["M", ""]>)");
+  EXPECT_EQ(small.Find("ten.matmul").size(), 1u);
+  EXPECT_EQ(ImportModel(product(519, 127)).Find("ten.matmul").size(), 2u);
+  EXPECT_EQ(ImportModel(product(519, 126)).Find("ten.matmul").size(), 1u);
+  EXPECT_EQ(ImportModel(product(1540, 127)).Find("ten.matmul").size(), 3u);
+
+  ModelBuilder conv(10);
+  conv.Input("x", {1, 2, 5, 5}, TensorProto::UINT8).Input("w", {3, 2, 3, 3}, TensorProto::INT8);
+  conv.Input("s", {}).Input("z", {}, TensorProto::UINT8);
+  conv.Input("f", {3}).Input("y", {3}, TensorProto::INT8).Input("b", {3}, TensorProto::INT32);
+  conv.Node("QLinearConv", {"x", "s", "z", "w", "f", "y", "s", "z", "b"}, {"out"}).Output("out");
+  EXPECT_EQ(ImportModel(conv).ResultType(), "tensor<1x3x3x3xui8>");
+}
+
 TEST(Adapters, SelectionsAndActivations) {
   ModelBuilder topk = OneNode(11, "TopK", {"x", "k"}, {{"largest", int64_t{0}}}, {"out", "at"});
   topk.Ints("k", {1}, {2}).Output("at");

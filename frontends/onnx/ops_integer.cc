@@ -1,0 +1,209 @@
+// Products of bytes: sums of products of f32 numbers, which hold every byte less its zero point.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "frontends/onnx/formula.h"
+#include "frontends/onnx/spatial.h"
+#include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
+absl::Status CheckBytes(const Node& node, std::initializer_list<int> inputs) {
+  for (const int i : inputs) {
+    const DType dtype = node.input(i).type().dtype();
+    if (!IsByte(dtype)) {
+      return node.Unsupported(fmt::format("{} of {}", node.op_type(), Name(dtype)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One number for all, or one for each row of a matrix: as a column if there are several.
+Value PerRow(Formula& f, Value v) {
+  const Formula::Dims dims = Formula::DimsOf(v);
+  if (dims.size() != 1) return v;
+  return dims[0].is_constant(1) ? f.Reshape(v, {}) : f.Reshape(v, {dims[0], f.One()});
+}
+
+// One number for all, or one for each column of a matrix.
+Value PerColumn(Formula& f, Value v) {
+  const Formula::Dims dims = Formula::DimsOf(v);
+  return dims.size() == 1 && dims[0].is_constant(1) ? f.Reshape(v, {}) : v;
+}
+
+// One number for all, or one for each index of an axis.
+Value PerIndex(Formula& f, Value v, int64_t axis, int64_t rank) {
+  const Formula::Dims dims = Formula::DimsOf(v);
+  if (dims.size() != 1) return v;
+  return dims[0].is_constant(1) ? f.Reshape(v, {}) : f.Along(v, axis, rank);
+}
+
+// x - zero as a float; `zero` has been laid out and may be null.
+Value Centred(Formula& f, Value x, Value zero, DType dtype) {
+  const Value number = f.Cast(x, dtype);
+  return zero ? f.Sub(number, f.Cast(zero, dtype)) : number;
+}
+
+// The largest |x - zero| that the type of input i allows.
+absl::StatusOr<double> LargestDistance(const Node& node, int i, int zero) {
+  const bool is_signed = node.input(i).type().dtype() == DType::kI8;
+  const double low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  if (!node.input(zero)) return std::max(-low, high);
+  const Attribute at = node.Constant(zero);
+  if (!at || at.type().num_elements() != 1) return 255;
+  const double value = at.ElementAsDouble(0);
+  return std::max(value - low, high - value);
+}
+
+// Sums of whole numbers are exact in f32 up to here.
+constexpr double kExact = 1 << 24;
+
+// Where slices of the contracted axis of b begin, such that a slice's sums stay exact in f32:
+// by the values of a constant matrix, by the type of others. `distance` bounds |a - zero|.
+absl::StatusOr<std::vector<int64_t>> SliceStarts(const Node& node, int64_t depth, double distance) {
+  std::vector<int64_t> starts = {0};
+  const Attribute b = node.Constant(1);
+  const Attribute zero = node.Constant(3);
+  const bool known = b && b.type().rank() == 2 && (!node.input(3) || zero);
+  if (!known) {
+    TENON_ASSIGN_OR_RETURN(const double other, LargestDistance(node, 1, 3));
+    const auto width = static_cast<int64_t>(kExact / (distance * other));
+    while (depth - starts.back() > width) starts.push_back(starts.back() + width);
+    return starts;
+  }
+  const int64_t columns = b.type().dim(1).constant();
+  const int64_t zeros = zero ? zero.type().num_elements() : 0;
+  if (zeros > 1 && zeros != columns) {
+    return node.Error(fmt::format("the zero point {} of {} does not have one element or {}",
+                                  zero.type().text(), node.op_type(), columns));
+  }
+  const std::span<const std::byte> bytes = b.raw_bytes();
+  const bool is_signed = b.type().dtype() == DType::kI8;
+  std::vector<int32_t> offsets(columns, 0), sums(columns, 0);
+  for (int64_t j = 0; j < columns && zeros > 0; ++j) {
+    offsets[j] = static_cast<int32_t>(zero.ElementAsInt(zeros == 1 ? 0 : j));
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    int32_t largest = 0;
+    const auto add_row = [&] {
+      largest = 0;
+      for (int64_t j = 0; j < columns; ++j) {
+        const auto byte = static_cast<uint8_t>(bytes[b.is_splat() ? 0 : k * columns + j]);
+        const int32_t value = is_signed ? static_cast<int8_t>(byte) : byte;
+        sums[j] += std::abs(value - offsets[j]);
+        largest = std::max(largest, sums[j]);
+      }
+    };
+    add_row();
+    if (largest * distance <= kExact) continue;
+    starts.push_back(k);
+    std::fill(sums.begin(), sums.end(), 0);
+    add_row();
+  }
+  return starts;
+}
+
+Value Slice(Formula& f, const Node& node, Value x, int64_t axis, int64_t begin, int64_t end) {
+  return f.Make<ten::SliceOp>(
+      x, ten::SliceOp::Attrs{
+             .axes = {axis}, .starts = {node.Dim(begin)}, .ends = {node.Dim(end)}, .steps = {1}});
+}
+
+// What is left of a quantised operation: round(sums * factor) + zero, as `zero`'s type.
+absl::Status ReturnQuantized(Formula& f, Value sums, Value factor, Value zero, DType result) {
+  const bool is_signed = result == DType::kI8;
+  Value y = f.Make<ten::RoundOp>(f.Mul(sums, factor));
+  y = f.Add(y, f.Cast(zero, DType::kF32));
+  y = f.Make<ten::ClipOp>(
+      y, ten::ClipOp::Attrs{.min = is_signed ? -128.0 : 0.0, .max = is_signed ? 127.0 : 255.0});
+  return f.Return(f.Cast(y, result));
+}
+
+}  // namespace
+
+// The sums are exact: where f32 would round one, the contracted axis is cut into slices that are
+// added as integers.
+absl::Status ImportMatMulInteger(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 1}));
+  const Value a = node.input(0), b = node.input(1);
+  const int64_t a_rank = a.type().rank(), b_rank = b.type().rank();
+  if (a_rank == 0 || b_rank == 0) return node.Error("MatMulInteger of a scalar");
+  const int64_t axis = b_rank == 1 ? 0 : b_rank - 2;
+  const DimExpr depth =
+      b.type().dim(axis).is_constant() ? b.type().dim(axis) : a.type().dim(a_rank - 1);
+  Formula f(node);
+  const Value a_zero = node.input(2) ? PerRow(f, node.input(2)) : Value();
+  const Value b_zero = node.input(3) ? PerColumn(f, node.input(3)) : Value();
+  const DType wide = depth.is_constant() ? DType::kF32 : DType::kF64;
+  const Value x = Centred(f, a, a_zero, wide), y = Centred(f, b, b_zero, wide);
+  if (!depth.is_constant()) return f.Return(f.Cast(f.Make<ten::MatmulOp>(x, y), DType::kI32));
+  TENON_ASSIGN_OR_RETURN(const double distance, LargestDistance(node, 0, 2));
+  TENON_ASSIGN_OR_RETURN(std::vector<int64_t> starts,
+                         SliceStarts(node, depth.constant(), distance));
+  if (starts.size() == 1) return f.Return(f.Cast(f.Make<ten::MatmulOp>(x, y), DType::kI32));
+  starts.push_back(depth.constant());
+  Value sum;
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    const Value left = Slice(f, node, x, a_rank - 1, starts[i], starts[i + 1]);
+    const Value right = Slice(f, node, y, axis, starts[i], starts[i + 1]);
+    const Value part = f.Cast(f.Make<ten::MatmulOp>(left, right), DType::kI32);
+    sum = sum ? f.Add(sum, part) : part;
+  }
+  return f.Return(sum);
+}
+
+// The sums are those of a convolution in f32, rounded to the nearest integer.
+absl::Status ImportConvInteger(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 1}));
+  const Value w = node.input(1);
+  TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));
+  Formula f(node);
+  const Value x_zero = node.input(2) ? PerColumn(f, node.input(2)) : Value();
+  const Value w_zero = node.input(3) ? PerIndex(f, node.input(3), 0, w.type().rank()) : Value();
+  const Value sums = f.Make<nn::ConvOp>(Centred(f, node.input(0), x_zero, DType::kF32),
+                                        Centred(f, w, w_zero, DType::kF32), Value(), attrs);
+  return f.Return(f.Cast(f.Make<ten::RoundOp>(sums), DType::kI32));
+}
+
+absl::Status ImportQLinearMatMul(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(8, 8));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 3, 7}));
+  Formula f(node);
+  const auto scale = [&](Value v) { return f.Cast(v, DType::kF32); };
+  const Value x = Centred(f, node.input(0), PerRow(f, node.input(2)), DType::kF32);
+  const Value y = Centred(f, node.input(3), PerColumn(f, node.input(5)), DType::kF32);
+  const Value factor =
+      f.Div(f.Mul(scale(PerRow(f, node.input(1))), scale(PerColumn(f, node.input(4)))),
+            scale(PerRow(f, node.input(6))));
+  return ReturnQuantized(f, f.Make<ten::MatmulOp>(x, y), factor, PerRow(f, node.input(7)),
+                         node.input(7).type().dtype());
+}
+
+absl::Status ImportQLinearConv(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(8, 9));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 3, 7}));
+  const Value w = node.input(3);
+  const int64_t rank = w.type().rank();
+  TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));
+  Formula f(node);
+  const Value x = Centred(f, node.input(0), PerColumn(f, node.input(2)), DType::kF32);
+  const Value kernel = Centred(f, w, PerIndex(f, node.input(5), 0, rank), DType::kF32);
+  const Value bias = node.input(8) ? f.Cast(node.input(8), DType::kF32) : Value();
+  const Value factor =
+      f.Div(f.Mul(PerColumn(f, node.input(1)), PerIndex(f, node.input(4), 1, rank)),
+            PerColumn(f, node.input(6)));
+  return ReturnQuantized(f, f.Make<nn::ConvOp>(x, kernel, bias, attrs), factor,
+                         PerColumn(f, node.input(7)), node.input(7).type().dtype());
+}
+
+}  // namespace tenon::onnx
