@@ -40,12 +40,12 @@ TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view f
   return spec;
 }
 
-// A constant of the program, whose bytes `joined` has.
-absl::StatusOr<Tensor> ShapeOfJoined(Type type, const JoinedBlob& joined) {
+// A constant of the program, whose bytes `deferred` makes.
+absl::StatusOr<Tensor> ShapeOfDeferred(Type type, const DeferredBlob& deferred) {
   std::vector<int64_t> shape;
   for (DimExpr d : type.dims()) shape.push_back(d.constant());
   // Only an address that no other constant has.
-  return Tensor::Borrow(type.dtype(), shape, const_cast<JoinedBlob*>(&joined), nullptr);
+  return Tensor::Borrow(type.dtype(), shape, const_cast<DeferredBlob*>(&deferred), nullptr);
 }
 
 // Of a function, or of a region of one of its ops: then `outer` compiles what is around it.
@@ -184,7 +184,7 @@ class Compiler {
     if (constant) {
       const int number = AddValue(value);
       program_->values[number].constant = constant;
-      program_->values[number].joined = outer_->program_->values[outside].joined;
+      program_->values[number].deferred = outer_->program_->values[outside].deferred;
       return number;
     }
     captures_.push_back(outside);
@@ -197,11 +197,11 @@ class Compiler {
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
       ProgramValue& value = program_->values[AddValue(op.result())];
-      value.joined = JoinedBlobOf(constant.value());
-      absl::StatusOr<Tensor> tensor = value.joined != nullptr
-                                          ? ShapeOfJoined(constant.value().type(), *value.joined)
-                                          : Tensor::FromAttribute(constant.value(),
-                                                                  /*any_alignment=*/true);
+      value.deferred = DeferredBlobOf(constant.value());
+      absl::StatusOr<Tensor> tensor =
+          value.deferred != nullptr ? ShapeOfDeferred(constant.value().type(), *value.deferred)
+                                    : Tensor::FromAttribute(constant.value(),
+                                                            /*any_alignment=*/true);
       if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
       value.constant = *std::move(tensor);
       return absl::OkStatus();

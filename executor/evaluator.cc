@@ -12,7 +12,7 @@
 #include "ir/core/blob.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -56,8 +56,8 @@ Attribute JoinLarge(Context& context, std::span<const Attribute> operands,
   }
   size_t rows = 1;
   for (int64_t i = 0; i < axis; ++i) rows *= static_cast<size_t>(result.shape[i]);
-  return JoinedElements(context, Type::Tensor(context, result.dtype, result.shape),
-                        std::make_shared<const JoinedBlob>(rows, std::move(parts)));
+  return DeferredElements(context, Type::Tensor(context, result.dtype, result.shape),
+                          JoinBlobs(rows, std::move(parts)));
 }
 
 absl::StatusOr<Tensor> MakeLasting(const ResultShape& shape) {

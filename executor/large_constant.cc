@@ -7,14 +7,15 @@
 
 namespace tenon {
 
-LargeConstant::LargeConstant(Tensor source, int readers, std::shared_ptr<const JoinedBlob> joined)
+LargeConstant::LargeConstant(Tensor source, int readers,
+                             std::shared_ptr<const DeferredBlob> deferred)
     : source_(std::move(source)),
-      joined_(std::move(joined)),
+      deferred_(std::move(deferred)),
       data_(source_.data()),
       readers_(readers) {
   if (readers_ > 0) return;
   source_ = Tensor();
-  joined_ = nullptr;
+  deferred_ = nullptr;
 }
 
 Tensor LargeConstant::Hold() const {
@@ -22,17 +23,17 @@ Tensor LargeConstant::Hold() const {
   return source_;
 }
 
-std::shared_ptr<const JoinedBlob> LargeConstant::HoldJoined() const {
+std::shared_ptr<const DeferredBlob> LargeConstant::HoldDeferred() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return joined_;
+  return deferred_;
 }
 
 absl::StatusOr<void*> LargeConstant::MakeAligned() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!copy_ && source_ && (joined_ != nullptr || !source_.aligned())) {
+  if (!copy_ && source_ && (deferred_ != nullptr || !source_.aligned())) {
     TENON_ASSIGN_OR_RETURN(copy_, Tensor::TryMake(source_.dtype(), source_.shape()));
-    if (joined_ != nullptr) {
-      joined_->CopyTo(copy_.as<std::byte>());
+    if (deferred_ != nullptr) {
+      deferred_->CopyTo(copy_.as<std::byte>());
     } else {
       std::memcpy(copy_.data(), source_.data(), source_.num_bytes());
     }
@@ -43,12 +44,12 @@ absl::StatusOr<void*> LargeConstant::MakeAligned() {
 
 void LargeConstant::Done() {
   Tensor unused;  // freed behind the lock
-  std::shared_ptr<const JoinedBlob> unused_parts;
+  std::shared_ptr<const DeferredBlob> unused_recipe;
   const std::lock_guard<std::mutex> lock(mutex_);
   TENON_CHECK(readers_ > 0);
   if (--readers_ > 0) return;
   unused = std::exchange(source_, Tensor());
-  unused_parts = std::exchange(joined_, nullptr);
+  unused_recipe = std::exchange(deferred_, nullptr);
 }
 
 }  // namespace tenon

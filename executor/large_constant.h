@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/tensor.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 
 namespace tenon {
 
@@ -21,17 +21,17 @@ class LargeConstant {
   // From this size on a constant is worth it.
   static constexpr size_t kBytes = size_t{64} << 10;
 
-  // `joined`: if not null, the bytes of `source`, which has only its shape then.
-  LargeConstant(Tensor source, int readers, std::shared_ptr<const JoinedBlob> joined = nullptr);
+  // `deferred`: if not null, makes the bytes of `source`, which has only its shape then.
+  LargeConstant(Tensor source, int readers, std::shared_ptr<const DeferredBlob> deferred = nullptr);
 
   // Where the bytes are, or were: the address remains, and says that there is a constant, but may
-  // be read only by readers that are not done, or through Hold. Of joined ones nobody may read
+  // be read only by readers that are not done, or through Hold. Of deferred ones nobody may read
   // there before MakeAligned.
   void* data() const { return data_.load(std::memory_order_acquire); }
   // The constant, kept alive by the result. Null: given up.
   Tensor Hold() const;
-  // The same of the parts; null if it is not joined, too.
-  std::shared_ptr<const JoinedBlob> HoldJoined() const;
+  // How it is made; null if its bytes are there, too.
+  std::shared_ptr<const DeferredBlob> HoldDeferred() const;
   // Moves data() to an aligned copy, which stays. Nothing to do where data() is aligned, and the
   // bytes are there.
   absl::StatusOr<void*> MakeAligned();
@@ -41,7 +41,7 @@ class LargeConstant {
  private:
   mutable std::mutex mutex_;
   Tensor source_;  // null: given up
-  std::shared_ptr<const JoinedBlob> joined_;
+  std::shared_ptr<const DeferredBlob> deferred_;
   Tensor copy_;
   std::atomic<void*> data_;
   int readers_;

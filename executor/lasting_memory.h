@@ -1,4 +1,4 @@
-// Memory that a program keeps: packed weights, arenas.
+// Memory that a program keeps: packed weights, arenas; and what it needs to make them.
 #ifndef TENON_EXECUTOR_LASTING_MEMORY_H_
 #define TENON_EXECUTOR_LASTING_MEMORY_H_
 
@@ -14,6 +14,10 @@ namespace tenon {
 // comes and goes with every run. Where huge pages do not fit the end of a block small ones are
 // used, so that the resident size does not grow.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateLasting(size_t bytes);
+
+// For what goes again while memory that lasts is allocated: between such blocks a heap would keep
+// its room. From 256 KiB on it is the system's again when it is freed.
+absl::StatusOr<std::shared_ptr<std::byte>> AllocatePassing(size_t bytes);
 
 }  // namespace tenon
 

@@ -207,32 +207,31 @@ PackedWeights::Stats PackedWeights::stats() const {
 
 kernels::PackedBytes InstructionWeights::Pack(
     std::span<const int> from, std::string_view layout, size_t bytes,
-    const std::function<bool(std::byte*, std::span<const std::shared_ptr<const JoinedBlob>>)>&
+    const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
         fill) {
   std::string name(layout);
   for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = packed_.find(name); found != packed_.end()) return found->second;
-  // What is joined is known by its parts and the way in which they are joined.
+  // What is made when it is read is known by what it is made of, and how.
   std::vector<Tensor> constants;
-  std::vector<std::shared_ptr<const JoinedBlob>> joined;
+  std::vector<std::shared_ptr<const DeferredBlob>> deferred;
   std::string full_layout(layout);
   for (int input : from) {
     TENON_CHECK(static_cast<size_t>(input) < constants_.size());
     const Constant& constant = constants_[static_cast<size_t>(input)];
-    joined.push_back(constant.large != nullptr ? constant.large->HoldJoined() : nullptr);
-    if (joined.back() != nullptr) {
-      const JoinedBlob& whole = *joined.back();
-      full_layout += fmt::format("\n{} joined, {} rows", whole.parts().size(), whole.rows());
-      for (const std::shared_ptr<const Blob>& part : whole.parts())
-        constants.push_back(AsTensor(part));
+    deferred.push_back(constant.large != nullptr ? constant.large->HoldDeferred() : nullptr);
+    if (const DeferredBlob* const blob = deferred.back().get()) {
+      full_layout += fmt::format("\nof {}: {}", blob->sources().size(), blob->recipe());
+      for (const std::shared_ptr<const Blob>& source : blob->sources())
+        constants.push_back(AsTensor(source));
       continue;
     }
     constants.push_back(constant.large != nullptr ? constant.large->Hold() : constant.tensor);
     TENON_CHECK_MSG(constants.back(), "a kernel packs what is not constant, or not once");
   }
   kernels::PackedBytes packed = store_->Pack(constants, full_layout, bytes,
-                                             [&](std::byte* out) { return fill(out, joined); });
+                                             [&](std::byte* out) { return fill(out, deferred); });
   if (packed != nullptr) packed_.emplace(std::move(name), packed);
   return packed;
 }
@@ -250,26 +249,25 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
                                           size_t bytes,
                                           const std::function<void(std::byte*)>& fill) {
   for (int input : from) packed_[static_cast<size_t>(input)] = true;
-  using Parts = std::span<const std::shared_ptr<const JoinedBlob>>;
-  return weights_.Pack(from, layout, bytes, [&](std::byte* out, Parts joined) {
+  using Deferred = std::span<const std::shared_ptr<const DeferredBlob>>;
+  return weights_.Pack(from, layout, bytes, [&](std::byte* out, Deferred deferred) {
     bool memory = true;
     std::vector<std::shared_ptr<std::byte>> copies;
     std::vector<std::pair<kernels::TensorView*, void*>> replaced;
     for (size_t i = 0; i < from.size(); ++i) {
       const auto input = static_cast<size_t>(from[i]);
       kernels::TensorView& view = inputs_[input];
-      if (joined[i] == nullptr &&
+      if (deferred[i] == nullptr &&
           (kernel_.reads_unaligned(input) ||
            reinterpret_cast<uintptr_t>(view.data) % SizeOf(view.dtype) == 0)) {
         continue;
       }
-      // Large copies go back to the system at once, which the heap might not do.
       absl::StatusOr<std::shared_ptr<std::byte>> copy =
-          AllocateLasting(static_cast<size_t>(view.bytes()));
+          AllocatePassing(static_cast<size_t>(view.bytes()));
       memory = copy.ok();
       if (!memory) break;
-      if (joined[i] != nullptr) {
-        joined[i]->CopyTo(copy->get());
+      if (deferred[i] != nullptr) {
+        deferred[i]->CopyTo(copy->get());
       } else {
         std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
       }

@@ -98,10 +98,10 @@ class InstructionWeights {
   InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants)
       : store_(std::move(store)), constants_(std::move(constants)) {}
 
-  // `fill` is also given the parts of the inputs `from`, null for those that are not joined.
+  // `fill` is also given how the inputs `from` are made, null for those whose bytes are there.
   kernels::PackedBytes Pack(
       std::span<const int> from, std::string_view layout, size_t bytes,
-      const std::function<bool(std::byte*, std::span<const std::shared_ptr<const JoinedBlob>>)>&
+      const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
           fill);
   PackedWeights& store() const { return *store_; }
   // No Pack of this input will need its bytes any more (Kernel::packs_once).
@@ -114,9 +114,9 @@ class InstructionWeights {
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs
 };
 
-// What one call of a kernel's Prepare sees of them. While bytes are made, joined inputs are put
-// together, and misaligned inputs are replaced by aligned copies, in `inputs`, the views that the
-// kernel has, the latter unless it reads them anywhere.
+// What one call of a kernel's Prepare sees of them. While bytes are made, inputs that are made when
+// they are read are there, and misaligned inputs are replaced by aligned copies, in `inputs`, the
+// views that the kernel has, the latter unless it reads them anywhere.
 class PrepareWeights : public kernels::WeightStore {
  public:
   PrepareWeights(const kernels::Kernel& kernel, InstructionWeights& weights,

@@ -51,16 +51,17 @@ absl::Status PlaceConstants(ProgramImpl& program) {
     ProgramValue& value = program.values[i];
     if (!value.constant) continue;
     const bool large =
-        readers[i].packers >= 0 && value.constant.num_bytes() >= LargeConstant::kBytes;
-    if (value.joined != nullptr && !(large && readers[i].pack_once)) {
-      const std::shared_ptr<const Blob> whole = std::exchange(value.joined, nullptr)->Whole();
+        readers[i].packers >= 0 &&
+        (value.constant.num_bytes() >= LargeConstant::kBytes || value.deferred != nullptr);
+    if (value.deferred != nullptr && !(large && readers[i].pack_once)) {
+      const std::shared_ptr<const Blob> whole = std::exchange(value.deferred, nullptr)->Whole();
       value.constant = Tensor::Borrow(value.constant.dtype(), value.constant.shape(),
                                       const_cast<std::byte*>(whole->bytes().data()), whole);
     }
     if (large) {
       const Tensor source = std::move(value.constant);
       value.large = std::make_shared<LargeConstant>(source, readers[i].packers,
-                                                    std::exchange(value.joined, nullptr));
+                                                    std::exchange(value.deferred, nullptr));
       value.constant = Tensor::Borrow(source.dtype(), source.shape(), source.data(), nullptr);
     } else if (!value.constant.aligned()) {
       TENON_ASSIGN_OR_RETURN(Tensor copy,

@@ -65,8 +65,8 @@ struct ProgramValue {
   int set = -1;     // buffer set
   int input = -1;   // function argument
   Tensor constant;  // null unless a constant
-  // While the program is made: if set, it has the bytes of the constant, in parts.
-  std::shared_ptr<const JoinedBlob> joined;
+  // While the program is made: if set, it makes the bytes of the constant.
+  std::shared_ptr<const DeferredBlob> deferred;
   // If set, it has the bytes of the constant, and `constant` only its shape.
   std::shared_ptr<LargeConstant> large;
   int last_use = -1;       // instruction; num_instructions for function results

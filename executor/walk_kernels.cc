@@ -134,8 +134,8 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
         if (instruction.packs_once) instruction.weights->Done(static_cast<int>(i));
         continue;
       }
-      const bool joined = large.HoldJoined() != nullptr;
-      if (joined ? is_empty : instruction.kernel.reads_unaligned(i)) continue;
+      const bool deferred = large.HoldDeferred() != nullptr;
+      if (deferred ? is_empty : instruction.kernel.reads_unaligned(i)) continue;
       const absl::StatusOr<void*> data = large.MakeAligned();
       if (!data.ok()) return program_.Error(instruction, data.status());
       copied = copied || values_[number].data != *data;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "ir/core/bfloat16.h"
+
 namespace tenon::kernels {
 
 namespace half_internal {
@@ -44,12 +46,6 @@ inline float HalfToFloat(uint16_t h) {
   return sign != 0 ? -value : value;
 }
 
-inline uint16_t BFloat16Bits(float f) {
-  const uint32_t bits = std::bit_cast<uint32_t>(f);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-
 }  // namespace half_internal
 
 struct Half {
@@ -63,7 +59,7 @@ struct Half {
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
-  explicit BFloat16(float f) : bits(half_internal::BFloat16Bits(f)) {}
+  explicit BFloat16(float f) : bits(FloatToBFloat16(f)) {}
   explicit BFloat16(double d) : BFloat16(half_internal::RoundToOdd(d)) {}
   operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }  // NOLINT
 };

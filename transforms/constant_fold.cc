@@ -7,7 +7,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/dialect/core_ops.h"
 #include "transforms/passes.h"
 

@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "ir/core/block.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/core/dominance.h"
-#include "ir/core/joined_blob.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -45,9 +45,10 @@ size_t HashOf(const Operation& op) {
       hash = absl::HashOf(hash, slot.storage());
       continue;
     }
-    if (const std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(slot)) {
-      // The same bytes in other parts are not found: that is not worth putting them together for.
-      for (const auto& part : joined->parts()) hash = HashOfSome(hash, part->bytes());
+    if (const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(slot)) {
+      // The same bytes of other sources are not found: that is not worth making them for.
+      hash = absl::HashOf(hash, deferred->recipe());
+      for (const auto& source : deferred->sources()) hash = HashOfSome(hash, source->bytes());
     } else {
       hash = HashOfSome(hash, slot.raw_bytes());
     }

@@ -17,6 +17,9 @@ using Int8Columns = std::array<float, kInt8Columns>;
 inline constexpr float kToInteger = 12582912.0f;
 inline float NearestInteger(float x) { return x + kToInteger - kToInteger; }
 
+// Changes with the factors that are chosen: files keep them.
+inline constexpr int kInt8FactorsVersion = 1;
+
 // Of 16 columns by 16: by what to divide the weights of each. 127 factors, or some fewer, make the
 // largest weight of the column; of those the one with the least sum of squared errors, and the
 // largest number of steps among equals. Such integers are 10 % nearer to the weights in the mean

@@ -268,12 +268,12 @@ bool Attribute::is_splat() const {
 std::span<const std::byte> Attribute::raw_bytes() const {
   TENON_CHECK(kind() == Kind::kElements);
   if (storage_->blob) return storage_->blob->bytes();
-  if (storage_->joined) return storage_->joined->Whole()->bytes();
+  if (storage_->deferred) return storage_->deferred->Whole()->bytes();
   return {reinterpret_cast<const std::byte*>(storage_->str.data()), storage_->str.size()};
 }
 std::shared_ptr<const Blob> Attribute::blob() const {
   TENON_CHECK(kind() == Kind::kElements);
-  return storage_->joined ? storage_->joined->Whole() : storage_->blob;
+  return storage_->deferred ? storage_->deferred->Whole() : storage_->blob;
 }
 std::shared_ptr<const Blob> Attribute::DenseBlob() const {
   if (std::shared_ptr<const Blob> large = blob()) return large;
@@ -300,16 +300,16 @@ bool SameElements(Attribute a, Attribute b) {
       a.type() != b.type())
     return false;
   if (!IsLargeElements(a) || !IsLargeElements(b)) return false;
-  const std::shared_ptr<const JoinedBlob>&p = a.storage()->joined, &q = b.storage()->joined;
+  const std::shared_ptr<const DeferredBlob>&p = a.storage()->deferred, &q = b.storage()->deferred;
   using BlobPtr = std::shared_ptr<const Blob>;
   const auto same = [](const BlobPtr& x, const BlobPtr& y) {
     return x == y || (x->size() == y->size() && x->content_hash() == y->content_hash());
   };
-  const auto same_size = [](const BlobPtr& x, const BlobPtr& y) { return x->size() == y->size(); };
-  if (p && q && p->rows() == q->rows() && std::ranges::equal(p->parts(), q->parts(), same_size)) {
-    return std::ranges::equal(p->parts(), q->parts(), same);
+  if (p && q && p->recipe() == q->recipe() &&
+      std::ranges::equal(p->sources(), q->sources(), same)) {
+    return true;
   }
-  return same(a.blob(), b.blob());
+  return ContentHash(a) == ContentHash(b);
 }
 
 }  // namespace tenon

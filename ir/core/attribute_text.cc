@@ -1,8 +1,8 @@
 #include <vector>
 
 #include "ir/core/asm_text.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/core/float_text.h"
-#include "ir/core/joined_blob.h"
 
 namespace tenon {
 namespace {
@@ -64,7 +64,10 @@ void AppendHex(std::string& out, std::span<const std::byte> bytes) {
 
 void AppendElements(std::string& out, Attribute attr) {
   Type type = attr.type();
-  if (IsLargeElements(attr)) {
+  if (const std::span<const std::byte> element = RepeatedElement(attr); !element.empty()) {
+    out += "dense<";
+    AppendElement(out, type.dtype(), element.data());
+  } else if (IsLargeElements(attr)) {
     out += "dense_resource<";
     out += ResourceKey(attr);
   } else {
@@ -127,10 +130,7 @@ void AppendDims(std::string& out, std::span<const DimExpr> dims) {
 
 }  // namespace
 
-std::string ResourceKey(Attribute large) {
-  const std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(large);
-  return "blob_" + (joined ? joined->content_hash() : large.blob()->content_hash());
-}
+std::string ResourceKey(Attribute large) { return "blob_" + ContentHash(large); }
 
 void AppendNamed(std::string& out, std::string_view name, Attribute value) {
   AppendName(out, name);

@@ -30,6 +30,8 @@ class Blob {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
+  // Its bytes are those of a file: the memory that they take may be given up at any time.
+  bool of_file() const { return of_file_; }
   // Largest power of two, at most 4096, that divides the address.
   size_t alignment() const;
   // 32 hex digits of XXH3-128 over the bytes.

@@ -214,7 +214,7 @@ void ContextImpl::ReleaseUnusedBlobs() {
       return false;
     }
     s->blob.reset();
-    s->joined.reset();
+    s->deferred.reset();
     return true;
   });
 }
@@ -242,7 +242,7 @@ size_t Context::live_blob_bytes() const {
   size_t total = 0;
   for (const AttributeStorage* s : impl_->blob_attributes) {
     if (s->blob) total += s->blob->size();
-    if (s->joined && s->joined->has_whole()) total += s->joined->size();
+    if (s->deferred && s->deferred->has_whole()) total += s->deferred->size();
   }
   return total;
 }

@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "ir/core/context.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/core/op_pool.h"
 
 namespace tenon {
@@ -64,7 +64,7 @@ struct AttributeStorage {
   std::vector<NamedAttribute> entries;
   // Large elements: freed by ReleaseUnusedBlobs when no operation uses them.
   mutable std::shared_ptr<const Blob> blob;
-  mutable std::shared_ptr<const JoinedBlob> joined;  // instead of `blob`
+  mutable std::shared_ptr<const DeferredBlob> deferred;  // instead of `blob`
   mutable std::atomic<int64_t> blob_uses{0};
   mutable std::atomic<uint64_t> unused_since{0};  // ContextImpl::blob_epoch; 0: not known
   mutable std::atomic<bool> pinned{false};        // inside another attribute: kept for good
@@ -203,7 +203,7 @@ inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
 inline void CountBlobUse(Attribute attr, int delta) {
   if (!attr) return;
   const AttributeStorage* s = attr.storage();
-  if (s->kind == Attribute::Kind::kElements && (s->blob || s->joined)) {
+  if (s->kind == Attribute::Kind::kElements && (s->blob || s->deferred)) {
     s->unused_since.store(0, std::memory_order_relaxed);
     s->blob_uses.fetch_add(delta, std::memory_order_release);
   }

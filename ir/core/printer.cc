@@ -14,7 +14,7 @@
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/core/lexer.h"
 #include "ir/core/verifier.h"
 
@@ -167,7 +167,7 @@ class Printer {
   absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
   Type last_type_;
   const std::string* last_type_text_ = nullptr;
-  std::map<std::string, std::shared_ptr<const Blob>> resources_;
+  std::map<std::string, Attribute> resources_;
 };
 
 void Printer::PrintUse(Value value) {
@@ -214,7 +214,9 @@ void Printer::Note(Attribute attribute) {
   if (!attribute || options_.elide_resources) return;
   switch (attribute.kind()) {
     case Attribute::Kind::kElements:
-      if (IsLargeElements(attribute)) resources_.emplace(ResourceKey(attribute), attribute.blob());
+      if (IsLargeElements(attribute) && RepeatedElement(attribute).empty()) {
+        resources_.emplace(ResourceKey(attribute), attribute);
+      }
       return;
     case Attribute::Kind::kArray:
       for (Attribute element : attribute.elements()) Note(element);
@@ -383,7 +385,10 @@ absl::Status Printer::PrintResources(TextSink sink) {
   constexpr size_t kPiece = 1 << 16;  // bytes of a constant
   out_ += "\n{-#\n  dialect_resources: {\n    builtin: {\n";
   bool first = true;
-  for (const auto& [key, blob] : resources_) {
+  for (const auto& [key, attribute] : resources_) {
+    // One at a time of those that are made for it.
+    const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(attribute);
+    const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : attribute.blob();
     if (!first) out_ += ",\n";
     first = false;
     out_ += "      ";

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/dialect/fold_support.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -71,8 +71,8 @@ bool FoldReshape(Operation& op, std::span<const Attribute> constants, FoldResult
   if (!value || !type.is_static() || value.type().num_elements() != type.num_elements())
     return false;
   if (FoldSplatTo(value, type, results)) return true;
-  if (std::shared_ptr<const JoinedBlob> joined = JoinedBlobOf(value)) {
-    return FoldTo(JoinedElements(op.context(), type, std::move(joined)), results);
+  if (std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(value)) {
+    return FoldTo(DeferredElements(op.context(), type, std::move(deferred)), results);
   }
   return FoldTo(value.blob() != nullptr
                     ? Attribute::Elements(op.context(), type, value.blob())

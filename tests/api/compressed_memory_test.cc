@@ -14,7 +14,7 @@
 #include "fmt/format.h"
 #include "frontends/api/tenon.h"
 #include "ir/core/blob.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/core/parser.h"
 #include "ir/dialect/dialects.h"
 #include "kernels/cpu/gemm/bf16.h"
@@ -58,10 +58,10 @@ absl::StatusOr<Model> Layers(const MappedWeights& file, Storage storage, int64_t
     const std::span<const std::byte> bytes = file.source.bytes.subspan(at, kLayerBytes);
     at += kLayerBytes;
     if (storage == Storage::kParts) {
-      const auto joined = std::make_shared<const JoinedBlob>(
-          kSize, std::vector{Blob::OfFile(bytes.first(kLayerBytes / 4), nullptr),
-                             Blob::OfFile(bytes.subspan(kLayerBytes / 4), nullptr)});
-      op->SetAttr("value", of_file ? JoinedElements(*context, type, joined)
+      const auto joined =
+          JoinBlobs(kSize, std::vector{Blob::OfFile(bytes.first(kLayerBytes / 4), nullptr),
+                                       Blob::OfFile(bytes.subspan(kLayerBytes / 4), nullptr)});
+      op->SetAttr("value", of_file ? DeferredElements(*context, type, joined)
                                    : Attribute::Elements(*context, type, joined->Whole()));
     } else {
       op->SetAttr("value",

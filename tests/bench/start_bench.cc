@@ -1,14 +1,16 @@
 // What one start of a model costs, phase by phase, in a process of its own. start_time.py compares.
 //
-//   start_bench MODEL INPUTS [CACHE] [--threads N]
+//   start_bench MODEL INPUTS [CACHE] [--threads N] [--precision fp32|bf16|int8]
 //
 // INPUTS: a folder as that of ir-run's --inputs. CACHE: a folder for packed weights. Prints one
 // JSON object: milliseconds of each phase, and where the weights came from.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-absl::Status Measure(const std::vector<std::string>& args, int threads) {
+absl::Status Measure(const std::vector<std::string>& args, int threads,
+                     tenon::Precision precision) {
   const std::string folder = args.size() > 2 ? args[2] : "";
   std::string phases;
   double total = 0;
@@ -37,7 +40,7 @@ absl::Status Measure(const std::vector<std::string>& args, int threads) {
   // Not a part of the start.
   TENON_ASSIGN_OR_RETURN(const tenon::Sample sample, tenon::ReadInputs(model.main(), args[1]));
   last = Clock::now();
-  TENON_RETURN_IF_ERROR(tenon::Optimize(model));
+  TENON_RETURN_IF_ERROR(tenon::Optimize(model, {.precision = precision}));
   lap("optimize");
   const auto weights = tenon::MakePackedWeights(model, folder);
   TENON_ASSIGN_OR_RETURN(
@@ -68,17 +71,27 @@ absl::Status Measure(const std::vector<std::string>& args, int threads) {
 int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   int threads = 1;
-  if (args.size() >= 2 && args[args.size() - 2] == "--threads") {
-    const std::string& text = args.back();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-    if (error != std::errc() || end != text.data() + text.size()) threads = -1;
+  tenon::Precision precision = tenon::Precision::kFp32;
+  bool valid = true;
+  while (args.size() >= 4 && args[args.size() - 2].starts_with("--")) {
+    const std::string option = args[args.size() - 2], text = args.back();
     args.resize(args.size() - 2);
+    if (option == "--threads") {
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+      valid &= error == std::errc() && end == text.data() + text.size() && threads >= 0;
+      continue;
+    }
+    const auto* const named = std::ranges::find_if(
+        tenon::kPrecisions, [&](tenon::Precision p) { return tenon::Name(p) == text; });
+    valid &= option == "--precision" && named != std::end(tenon::kPrecisions);
+    if (valid) precision = *named;
   }
-  if (args.size() < 2 || args.size() > 3 || threads < 0) {
-    fmt::print(stderr, "expected MODEL INPUTS [CACHE] [--threads N]\n");
+  if (args.size() < 2 || args.size() > 3 || !valid) {
+    fmt::print(stderr,
+               "expected MODEL INPUTS [CACHE] [--threads N] [--precision fp32|bf16|int8]\n");
     return 2;
   }
-  const absl::Status status = Measure(args, threads);
+  const absl::Status status = Measure(args, threads, precision);
   if (status.ok()) return 0;
   fmt::print(stderr, "{}\n", std::string(status.message()));
   return 1;

@@ -2,12 +2,13 @@
 """From a file to the first results: Tenon, with weights to pack and with weights mapped from the cache, and others.
 
   start_time.py START_BENCH MODEL INPUTS [--against onnxruntime,openvino] [--rounds 3] [--python PYTHON]
+                [--precision fp32]
 
 INPUTS: a folder with input_N.pb or .npy. Every start has a process of its own, all take turns on one thread, and the file lies in
 the system's cache: a round without a clock comes first, in which the weights' cache is filled too. Counted are loading,
 optimising, compiling, packing or mapping, and the first run; of the others making the session and its first run. Not
 counted: starting the process, importing packages and reading the inputs. `packing` is what mapping does instead.
-PYTHON is one that has numpy, onnx and the others.
+PYTHON is one that has numpy, onnx and the others. PRECISION is Tenon's.
 """
 
 import argparse
@@ -57,11 +58,13 @@ def main():
     parser.add_argument("--against", default="onnxruntime,openvino")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16", "int8"])
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as cache:
-        commands = {"pack": [args.start_bench, args.model, args.inputs],
-                    "map": [args.start_bench, args.model, args.inputs, cache]}
+        precision = ["--precision", args.precision]
+        commands = {"pack": [args.start_bench, args.model, args.inputs, *precision],
+                    "map": [args.start_bench, args.model, args.inputs, cache, *precision]}
         for engine in filter(None, args.against.split(",")):
             commands[engine] = [args.python, "-c", PEER, engine, args.model, args.inputs]
         for round_ in range(args.rounds + 1):

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/core/blob.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 
@@ -89,8 +89,8 @@ TEST_F(EvaluatorTest, ReadsFilesWithoutKeepingThem) {
         2);
     // No copy before somebody asks for one element.
     EXPECT_EQ(context_->live_blob_bytes(), live);
-    ASSERT_NE(JoinedBlobOf(joined), nullptr);
-    EXPECT_EQ(JoinedBlobOf(joined)->rows(), 200u);
+    ASSERT_NE(DeferredBlobOf(joined), nullptr);
+    EXPECT_EQ(DeferredBlobOf(joined)->recipe(), "2 parts joined, 200 rows");
     const Attribute turned =
         run("%0 = ten.transpose(%x) <{perm = array<i64: 1, 0>}> : (tensor<200x400xf32>) -> "
             "tensor<400x200xf32>",

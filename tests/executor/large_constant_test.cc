@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "executor/packed_weights.h"
+#include "fmt/format.h"
 #include "ir/core/blob.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 
@@ -84,11 +85,10 @@ class Constants {
       const auto split = static_cast<size_t>(rows * first) * 4;
       std::vector<std::shared_ptr<const Blob>> parts = {Blob::Borrow(all.first(split), memory)};
       if (storage.joined) parts.push_back(Blob::Borrow(all.subspan(split), memory));
-      op->SetAttr("value", storage.joined
-                               ? JoinedElements(*context, type,
-                                                std::make_shared<const JoinedBlob>(
-                                                    static_cast<size_t>(rows), std::move(parts)))
-                               : Attribute::Elements(*context, type, parts[0]));
+      op->SetAttr("value", storage.joined ? DeferredElements(*context, type,
+                                                             JoinBlobs(static_cast<size_t>(rows),
+                                                                       std::move(parts)))
+                                          : Attribute::Elements(*context, type, parts[0]));
       memory_.push_back(memory);
     });
     context->ReleaseUnusedBlobs();
@@ -318,9 +318,9 @@ TEST(LargeConstant, JoinedOfAFile) {
       const auto rest = static_cast<size_t>(rows * (kColumns - kFirst) * 4);
       std::vector<std::shared_ptr<const Blob>> parts = {Blob::OfFile({at, first}, nullptr),
                                                         Blob::OfFile({at + first, rest}, nullptr)};
-      op->SetAttr("value", JoinedElements(*context, type,
-                                          std::make_shared<const JoinedBlob>(
-                                              static_cast<size_t>(rows), std::move(parts))));
+      op->SetAttr(
+          "value",
+          DeferredElements(*context, type, JoinBlobs(static_cast<size_t>(rows), std::move(parts))));
     });
     const size_t live = context->live_blob_bytes();
     const std::shared_ptr<PackedWeights> store = folder.Start({mapped.source});
@@ -348,6 +348,60 @@ TEST(LargeConstant, JoinedOfAFile) {
     EXPECT_EQ(store->stats().from_disk, cached ? 1 : 0);
     // Of 180 pages: with each that is read the system maps up to 15 beside it, of other parts too.
     EXPECT_LE(mapped.resident_pages(), 90u);
+  }
+}
+
+// Weights that are made of what is in a file, by a recipe. A start that finds them packed makes
+// none; one whose recipe is another does.
+TEST(LargeConstant, OfARecipeIsMadeOnceWhereACacheKeepsIt) {
+  const CacheFolder folder;
+  const fs::path path = folder.path() / "weights";
+  constexpr int64_t kColumns = 192;
+  WriteWeights(path, 1, 160 * kColumns);
+  fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  const struct {
+    float factor;
+    int made;
+  } starts[] = {{2, 1}, {2, 0}, {3, 1}, {2, 0}};
+  for (const auto& start : starts) {
+    const MappedWeights mapped(path);
+    std::shared_ptr<Context> context = NewTestContext();
+    absl::StatusOr<OwnedOp> module = ParseModule(*context, Product());
+    ASSERT_TRUE(module.ok()) << module.status();
+    int made = 0;
+    module->get()->Walk([&](Operation* op) {
+      if (op->name() != "core.constant") return;
+      const std::shared_ptr<const Blob> source =
+          Blob::OfFile({mapped.weights.as<const std::byte>(), mapped.weights.num_bytes()}, nullptr);
+      op->SetAttr("value",
+                  DeferredElements(*context, op->result(0).type(),
+                                   std::make_shared<const DeferredBlob>(
+                                       fmt::format("times {}", start.factor), std::vector{source},
+                                       source->size(), [&made, source, &start](std::byte* to) {
+                                         ++made;
+                                         for (size_t at = 0; at < source->size(); at += 4) {
+                                           float x;
+                                           std::memcpy(&x, source->bytes().data() + at, 4);
+                                           x *= start.factor;
+                                           std::memcpy(to + at, &x, 4);
+                                         }
+                                       })));
+    });
+    const size_t live = context->live_blob_bytes();
+    absl::StatusOr<Program> program =
+        CompileModule(context, module->get(), false, nullptr, 1, folder.Start({mapped.source}));
+    ASSERT_TRUE(program.ok()) << program.status();
+    for (const int64_t rows : {1, 3}) {
+      const Tensor x = Pick(rows, 17);
+      absl::StatusOr<std::vector<Tensor>> out = program->Run(std::vector{x});
+      ASSERT_TRUE(out.ok()) << out.status();
+      for (int64_t j = 0; j < kColumns; j += 13) {
+        ASSERT_EQ((*out)[0].as<float>()[j],
+                  start.factor * static_cast<float>(1 + 17 * kColumns + j));
+      }
+    }
+    EXPECT_EQ(made, start.made);
+    EXPECT_EQ(context->live_blob_bytes(), live);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "ir/core/context.h"
-#include "ir/core/joined_blob.h"
+#include "ir/core/deferred_blob.h"
 #include "ir/core/keep_blobs.h"
 #include "ir/core/parser.h"
 
@@ -116,28 +116,29 @@ TEST(AttributeTest, JoinedElementsAreAsIfTheyWereWhole) {
   }
   const Type type = TensorOf(context, DType::kI32, {30, 30});
   const auto join = [&] {
-    return std::make_shared<const JoinedBlob>(
-        30, std::vector{Blob::Copy(Bytes(left)), Blob::Copy(Bytes(right))});
+    return JoinBlobs(30, std::vector{Blob::Copy(Bytes(left)), Blob::Copy(Bytes(right))});
   };
-  const std::shared_ptr<const JoinedBlob> joined = join();
-  const Attribute a = JoinedElements(context, type, joined);
-  EXPECT_EQ(JoinedBlobOf(a), joined);
+  const std::shared_ptr<const DeferredBlob> joined = join();
+  const Attribute a = DeferredElements(context, type, joined);
+  EXPECT_EQ(DeferredBlobOf(a), joined);
   EXPECT_TRUE(IsLargeElements(a));
   EXPECT_EQ(StoredBytes(a), 3600u);
   // Equal parts are compared, text names the contents, and nothing is put together.
   const std::string text = a.text();
-  EXPECT_TRUE(SameElements(a, JoinedElements(context, type, join())));
+  EXPECT_TRUE(SameElements(a, DeferredElements(context, type, join())));
   std::swap(left[0], left[1]);
-  EXPECT_FALSE(SameElements(a, JoinedElements(context, type, join())));
+  EXPECT_FALSE(SameElements(a, DeferredElements(context, type, join())));
   EXPECT_FALSE(joined->has_whole());
   EXPECT_EQ(context.live_blob_bytes(), 0u);
   const Attribute b = Attribute::Elements(context, type, Bytes(whole));
-  EXPECT_EQ(JoinedBlobOf(b), nullptr);
+  EXPECT_EQ(DeferredBlobOf(b), nullptr);
   EXPECT_TRUE(SameElements(a, b));
-  EXPECT_TRUE(joined->has_whole());
-  EXPECT_EQ(context.live_blob_bytes(), 7200u);
+  EXPECT_FALSE(joined->has_whole());
+  EXPECT_EQ(context.live_blob_bytes(), 3600u);
   EXPECT_FALSE(a.is_splat());
   EXPECT_EQ(a.ElementAsInt(31), 31);
+  EXPECT_TRUE(joined->has_whole());
+  EXPECT_EQ(context.live_blob_bytes(), 7200u);
   EXPECT_EQ(text, b.text());
   EXPECT_EQ(a.text(), text);
   EXPECT_EQ(a.blob(), a.DenseBlob());
@@ -145,6 +146,60 @@ TEST(AttributeTest, JoinedElementsAreAsIfTheyWereWhole) {
   context.ReleaseUnusedBlobs();
   EXPECT_EQ(context.live_blob_bytes(), 0u);
   EXPECT_FALSE(IsLargeElements(a));
+}
+
+TEST(AttributeTest, DeferredElementsAreMadeForWhoReadsThem) {
+  Context context;
+  std::vector<int32_t> numbers(900);
+  for (int32_t i = 0; i < 900; ++i) numbers[static_cast<size_t>(i)] = i;
+  int made = 0;
+  const auto times = [&](int32_t factor, const std::shared_ptr<const Blob>& source) {
+    return std::make_shared<const DeferredBlob>(
+        "times " + std::to_string(factor), std::vector{source}, source->size(),
+        [&made, factor, source](std::byte* to) {
+          ++made;
+          for (size_t i = 0; i < source->size() / 4; ++i) {
+            int32_t x;
+            std::memcpy(&x, source->bytes().data() + 4 * i, 4);
+            x *= factor;
+            std::memcpy(to + 4 * i, &x, 4);
+          }
+        });
+  };
+  const Type type = TensorOf(context, DType::kI32, {30, 30});
+  const std::shared_ptr<const Blob> source = Blob::Copy(Bytes(numbers));
+  const std::shared_ptr<const DeferredBlob> twice = times(2, source);
+  const Attribute a = DeferredElements(context, type, twice);
+  // Known by how they are made.
+  EXPECT_TRUE(SameElements(a, DeferredElements(context, type, times(2, source))));
+  EXPECT_TRUE(
+      SameElements(a, DeferredElements(context, type, times(2, Blob::Copy(Bytes(numbers))))));
+  EXPECT_EQ(made, 0);
+  // Other recipes and sources may make the same.
+  EXPECT_FALSE(SameElements(a, DeferredElements(context, type, times(3, source))));
+  for (int32_t& x : numbers) x *= 2;
+  EXPECT_TRUE(
+      SameElements(a, DeferredElements(context, type, times(1, Blob::Copy(Bytes(numbers))))));
+  EXPECT_EQ(made, 3);
+  const std::shared_ptr<const Blob> bytes = twice->Bytes();
+  EXPECT_EQ(std::memcmp(bytes->bytes().data(), numbers.data(), 3600), 0);
+  std::vector<int32_t> copy(900);
+  twice->CopyTo(reinterpret_cast<std::byte*>(copy.data()));
+  EXPECT_EQ(copy, numbers);
+  EXPECT_EQ(made, 5);
+  // Kept from here on.
+  EXPECT_EQ(a.ElementAsInt(7), 14);
+  EXPECT_EQ(twice->Bytes(), twice->Whole());
+  twice->CopyTo(reinterpret_cast<std::byte*>(copy.data()));
+  EXPECT_EQ(copy, numbers);
+  EXPECT_EQ(made, 6);
+
+  // Copies of one element have the text of a splat, and no resource.
+  const Attribute zeros = DeferredElements(context, type, times(0, source));
+  EXPECT_EQ(zeros.text(), "dense<0> : tensor<30x30xi32>");
+  EXPECT_EQ(RepeatedElement(zeros).size(), 4u);
+  EXPECT_TRUE(RepeatedElement(a).empty());
+  EXPECT_TRUE(RepeatedElement(Attribute::Elements(context, type, Bytes(numbers))).empty());
 }
 
 TEST(AttributeTest, EmptyTensors) {
