@@ -100,6 +100,9 @@ Value Emitter::Leaf(const struct Term& t) {
     return std::find(may_be_one_.begin(), may_be_one_.end(), std::pair(own, scores)) !=
            may_be_one_.end();
   };
+  const auto rank = static_cast<int64_t>(t.index.size());
+  ten::PadOp::Attrs beyond{.pads = std::vector<DimExpr>(2 * rank, DimExpr::Constant(context, 0))};
+  bool is_short = false;
   int batch_axis = -1, key_axis = -1, unproven = 0;
   for (size_t axis = 0; axis < t.index.size(); ++axis) {
     const std::optional<Var> v = t.index[axis].variable();
@@ -123,6 +126,16 @@ Value Emitter::Leaf(const struct Term& t) {
       }
       found = static_cast<int>(axis);
       count = extent(v);
+      // Of a tensor that something was put behind nobody asks for elements beyond its end. Where it
+      // might be one that broadcasts there is no saying.
+      const DimExpr missing = count + at.constant - own;
+      if (missing.is_constant() && missing.constant() > 0) {
+        if (may_be_one(own, count)) return Value();
+        beyond.pads[rank + static_cast<int64_t>(axis)] = missing;
+        is_short = true;
+        if (at.constant.is_constant(0)) continue;
+        count = count - missing;
+      }
       if (at.constant.is_constant(0)) {
         if (DimExpr::ProvablyEqual(own, count)) continue;
         // The reshape below fails unless all elements are there. Of two axes both are cut first, so
@@ -148,6 +161,11 @@ Value Emitter::Leaf(const struct Term& t) {
   if (!window.axes.empty()) {
     if (!Computable(window.starts, x) || !Computable(window.ends, x)) return Value();
     x = Note(ten::SliceOp::Create(builder_, location_, x, window));
+    if (!x) return Value();
+  }
+  if (is_short) {
+    beyond.mode = "constant";
+    x = Note(ten::PadOp::Create(builder_, location_, x, Value(), beyond));
     if (!x) return Value();
   }
   if (batch_axis > key_axis && key_axis >= 0) {
