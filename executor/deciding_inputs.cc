@@ -49,7 +49,7 @@ bool IsNumber(Type type) {
 std::optional<int64_t> IntegerOperand(const ProgramImpl& program, const Instruction& instruction,
                                       size_t i) {
   const Tensor& constant = program.values[instruction.operands[i]].constant;
-  if (!constant || constant.num_elements() != 1 || IsFloat(constant.dtype()) ||
+  if (!constant || constant.numel() != 1 || IsFloat(constant.dtype()) ||
       constant.dtype() == DType::kBool || constant.dtype() == DType::kU64) {
     return std::nullopt;
   }

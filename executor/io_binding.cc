@@ -135,13 +135,18 @@ absl::Status IoBinding::Carry(PortRef output, PortRef input) {
 
 absl::StatusOr<Tensor> IoBinding::output(PortRef output) const {
   TENON_ASSIGN_OR_RETURN(const size_t i, output.Find(program_.outputs(), "output"));
-  const Port& port = outputs_[i];
-  return Dense(port.partner == kNone ? port : inputs_[port.partner]);
+  const Port& own = outputs_[i];
+  const Port& port = own.partner == kNone ? own : inputs_[own.partner];
+  if (port.tensor) return Dense(port);
+  return absl::FailedPreconditionError(
+      fmt::format("output '{}' has no value before the first run", program_.outputs()[i].name));
 }
 
 absl::StatusOr<Tensor> IoBinding::input(PortRef input) const {
   TENON_ASSIGN_OR_RETURN(const size_t i, input.Find(program_.inputs(), "input"));
-  return Dense(inputs_[i]);
+  if (inputs_[i].tensor) return Dense(inputs_[i]);
+  return absl::FailedPreconditionError(
+      fmt::format("input '{}' is not bound", program_.inputs()[i].name));
 }
 
 void IoBinding::Port::Release() {

@@ -81,9 +81,10 @@ class IoBinding {
   // the GPU's memory.
   absl::Status Carry(PortRef output, PortRef input);
 
-  // As of the last run; null before the first. The next run writes over memory of the binding's
-  // own, also of copies of these. Of what grows where it is, or is in a GPU's memory, these are
-  // copies, made by each call.
+  // As of the last run; before it, what is bound, of an output that is carried over the input's
+  // first value. FailedPrecondition where there is nothing yet. The next run writes over memory of
+  // the binding's own, also of copies of these. Of what grows where it is, or is in a GPU's memory,
+  // these are copies, made by each call.
   absl::StatusOr<Tensor> output(PortRef output) const;
   absl::StatusOr<Tensor> input(PortRef input) const;
 

@@ -92,7 +92,7 @@ absl::StatusOr<Tensor> Tensor::FromAttribute(Attribute elements, bool any_alignm
   return Borrow(type.dtype(), shape, data, std::move(blob));
 }
 
-int64_t Tensor::num_elements() const {
+int64_t Tensor::numel() const {
   int64_t n = 1;
   for (int64_t d : shape_) n *= d;
   return n;

@@ -38,8 +38,8 @@ class Tensor {
 
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }
-  int64_t num_elements() const;
-  size_t num_bytes() const { return static_cast<size_t>(num_elements()) * SizeOf(dtype_); }
+  int64_t numel() const;
+  size_t num_bytes() const { return static_cast<size_t>(numel()) * SizeOf(dtype_); }
   void* data() const { return data_; }
   // What keeps the bytes alive; null if that is somebody else's business.
   const std::shared_ptr<const void>& owner() const { return owner_; }

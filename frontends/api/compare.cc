@@ -19,7 +19,7 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double atol, do
     return result;
   }
   const size_t size = SizeOf(actual.dtype());
-  const int64_t n = actual.num_elements();
+  const int64_t n = actual.numel();
   auto at = [&](const Tensor& t, int64_t i) {
     return LoadAsDouble(t.dtype(),
                         static_cast<const std::byte*>(t.data()) + static_cast<size_t>(i) * size);

@@ -145,14 +145,14 @@ void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, Sampl
                      std::all_of(compared.begin(), compared.end(),
                                  [](int64_t number) { return number == 0 || number == 1; }));
   int64_t ones = last;
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
     double value = 0;
     if (IsFloat(dtype)) {
       value = (2 * random.Uniform() - 1) * (edge ? 1e-3 : kind % 2 == 1 ? 4 : 1);
     } else if (mask) {
       // Rows end in zeros, and have a one.
       if (i % last == 0) ones = 1 + random.Below(last);
-      if (edge && i + last >= tensor.num_elements()) ones = 0;
+      if (edge && i + last >= tensor.numel()) ones = 0;
       value = i % last < ones ? 1 : 0;
     } else if (use.below == std::numeric_limits<int64_t>::max() &&
                ContainsIgnoringCase(name, "position")) {
@@ -181,14 +181,14 @@ std::string Describe(Operation* function, const Sample& sample) {
     const Tensor& tensor = sample.inputs[i];
     text += fmt::format("{}{} : {} = [", text.empty() ? "" : "; ",
                         NameOf(function, static_cast<unsigned>(i)), tensor.type_text());
-    const int64_t shown = std::min(kShown, tensor.num_elements());
+    const int64_t shown = std::min(kShown, tensor.numel());
     for (int64_t k = 0; k < shown; ++k) {
       const double value =
           LoadAsDouble(tensor.dtype(), static_cast<const std::byte*>(tensor.data()) +
                                            static_cast<size_t>(k) * SizeOf(tensor.dtype()));
       text += fmt::format("{}{:.6g}", k == 0 ? "" : ", ", value);
     }
-    text += shown < tensor.num_elements() ? ", …]" : "]";
+    text += shown < tensor.numel() ? ", …]" : "]";
   }
   return text;
 }

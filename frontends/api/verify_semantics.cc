@@ -51,12 +51,12 @@ std::string Compare(const Outputs& before, const Outputs& after, double toleranc
     }
     double largest = 0, worst = 0;
     int64_t at = -1;
-    for (int64_t i = 0; i < a.num_elements(); ++i) {
+    for (int64_t i = 0; i < a.numel(); ++i) {
       if (std::isfinite(ElementOf(a, i))) largest = std::max(largest, std::abs(ElementOf(a, i)));
     }
     const double allowed =
         (tolerance > 0 ? tolerance : ToleranceOf(a.dtype(), lowered)) * std::max(largest, 1e-6);
-    for (int64_t i = 0; i < a.num_elements(); ++i) {
+    for (int64_t i = 0; i < a.numel(); ++i) {
       const double x = ElementOf(a, i), y = ElementOf(b, i);
       double difference = std::abs(x - y);
       if (!std::isfinite(x) || !std::isfinite(y)) {
@@ -78,7 +78,7 @@ std::string Compare(const Outputs& before, const Outputs& after, double toleranc
 bool AllFinite(const Outputs& outputs) {
   for (const Tensor& output : outputs) {
     if (!IsFloat(output.dtype())) continue;
-    for (int64_t i = 0; i < output.num_elements(); ++i) {
+    for (int64_t i = 0; i < output.numel(); ++i) {
       if (!std::isfinite(ElementOf(output, i))) return false;
     }
   }
@@ -98,7 +98,7 @@ absl::StatusOr<Outputs> RunWithoutOverflow(const Program& program, Sample& sampl
     input = Tensor::Copy(input.dtype(), input.shape(), input.data());
     auto* bytes = static_cast<std::byte*>(input.data());
     const size_t size = SizeOf(input.dtype());
-    for (int64_t i = 0; i < input.num_elements(); ++i, bytes += size)
+    for (int64_t i = 0; i < input.numel(); ++i, bytes += size)
       StoreFromDouble(input.dtype(), kFactor * LoadAsDouble(input.dtype(), bytes), bytes);
   }
   absl::StatusOr<Outputs> tame = program.Run(smaller.inputs);

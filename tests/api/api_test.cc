@@ -86,7 +86,7 @@ TEST(Api, OptimisesCompilesAndRuns) {
     ASSERT_TRUE(x.ok()) << x.status();
     ASSERT_TRUE(y.ok()) << y.status();
     ASSERT_EQ((*x)[0].type_text(), (*y)[0].type_text());
-    for (int64_t i = 0; i < (*x)[0].num_elements(); ++i) {
+    for (int64_t i = 0; i < (*x)[0].numel(); ++i) {
       ASSERT_NEAR((*x)[0].as<float>()[i], (*y)[0].as<float>()[i], 1e-4) << i;
     }
   }

@@ -34,7 +34,7 @@ TEST(SampleInputsTest, RespectUses) {
     EXPECT_EQ(sample->sizes.at("total"), seq);
     const Tensor &ids = sample->inputs[0], &mask = sample->inputs[1];
     EXPECT_THAT(ids.shape(), ::testing::ElementsAre(batch, seq));
-    for (int64_t i = 0; i < ids.num_elements(); ++i) {
+    for (int64_t i = 0; i < ids.numel(); ++i) {
       EXPECT_GE(ids.as<int64_t>()[i], 0);
       EXPECT_LT(ids.as<int64_t>()[i], 3);
       EXPECT_TRUE(mask.as<int64_t>()[i] == 0 || mask.as<int64_t>()[i] == 1);
@@ -64,7 +64,7 @@ func.func() <{arg_attrs = [{core.name = "ids"}, {core.name = "attention_mask"}, 
   absl::StatusOr<Sample> sample = SampleInputs(model->main(), kEdgeSample);
   ASSERT_TRUE(sample.ok()) << sample.status();
   const Tensor &ids = sample->inputs[0], &mask = sample->inputs[1], &x = sample->inputs[2];
-  const int64_t seq = sample->sizes.at("seq"), all = mask.num_elements();
+  const int64_t seq = sample->sizes.at("seq"), all = mask.numel();
   const std::vector<int64_t> last(mask.as<int64_t>() + all - seq, mask.as<int64_t>() + all);
   EXPECT_THAT(last, ::testing::Each(0));
   EXPECT_EQ(mask.as<int64_t>()[0], 1);
@@ -96,7 +96,7 @@ func.func() <{arg_attrs = [{core.name = "ids"}, {core.name = "x"}], function_typ
   absl::StatusOr<Sample> sample = SampleInputs(model->main(), kEdgeSample);
   ASSERT_TRUE(sample.ok()) << sample.status();
   const Tensor& ids = sample->inputs[0];
-  const std::vector<int64_t> all(ids.as<int64_t>(), ids.as<int64_t>() + ids.num_elements());
+  const std::vector<int64_t> all(ids.as<int64_t>(), ids.as<int64_t>() + ids.numel());
   EXPECT_THAT(all, ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(8))));
   EXPECT_THAT(all, ::testing::Contains(::testing::Gt(1)));  // not taken for a mask
 }

@@ -67,7 +67,7 @@ struct Decoder {
           shape[i] = i == 0 ? 1 : past;
         }
         const Tensor value = Tensor::Make(input.dtype, shape);
-        for (int64_t i = 0; i < value.num_elements(); ++i)
+        for (int64_t i = 0; i < value.numel(); ++i)
           value.as<float>()[i] = static_cast<float>(i % 17 - 8) * 0.01f;
         TENON_RETURN_IF_ERROR(binding.BindInput(input.name, value));
       } else {
@@ -75,7 +75,7 @@ struct Decoder {
         const bool position = input.name.find("position") != std::string::npos;
         const Tensor value =
             Tensor::Make(input.dtype, std::vector<int64_t>{1, mask ? past + 1 : 1});
-        std::fill_n(value.as<int64_t>(), value.num_elements(), position ? past : 1);
+        std::fill_n(value.as<int64_t>(), value.numel(), position ? past : 1);
         TENON_RETURN_IF_ERROR(binding.BindInput(input.name, value));
       }
     }

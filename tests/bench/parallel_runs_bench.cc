@@ -40,7 +40,7 @@ double RunsPerSecond(const tenon::Program& program, int callers) {
   constexpr auto kRound = std::chrono::milliseconds(200);
   const tenon::Tensor in =
       tenon::Tensor::Make(tenon::DType::kF32, std::vector<int64_t>{kSize, kSize});
-  std::fill_n(in.as<float>(), in.num_elements(), 0.5f);
+  std::fill_n(in.as<float>(), in.numel(), 0.5f);
   std::atomic<bool> stop = false;
   std::atomic<int64_t> runs = 0;
   std::vector<std::thread> threads;

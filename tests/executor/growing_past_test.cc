@@ -43,14 +43,14 @@ Program Compiled(const std::string& text, bool reference, int threads) {
 
 Tensor Waves(std::vector<int64_t> shape, int seed) {
   Tensor t = Tensor::Make(DType::kF32, shape);
-  for (int64_t i = 0; i < t.num_elements(); ++i)
+  for (int64_t i = 0; i < t.numel(); ++i)
     t.as<float>()[i] = std::sin(0.7f * static_cast<float>(i) + static_cast<float>(seed));
   return t;
 }
 
 void ExpectClose(const Tensor& actual, const Tensor& expected) {
   ASSERT_EQ(ShapeOf(actual), ShapeOf(expected));
-  for (int64_t i = 0; i < expected.num_elements(); ++i)
+  for (int64_t i = 0; i < expected.numel(); ++i)
     ASSERT_NEAR(actual.as<float>()[i], expected.as<float>()[i], 1e-5f) << "element " << i;
 }
 

@@ -37,9 +37,14 @@ TEST(IoBinding, RunsOnWhatIsBound) {
   IoBinding binding(program);
   const Tensor a = Floats({2, 2}, {1, 2, 3, 4}), b = Floats({2, 2}, {1, 1, 1, 1});
   const Tensor mine = Tensor::Make(DType::kF32, std::vector<int64_t>{2, 2});
+  EXPECT_EQ(binding.input("arg1").status(),
+            absl::FailedPreconditionError("input 'arg1' is not bound"));
   ASSERT_TRUE(binding.BindInput(0, a).ok());
   ASSERT_TRUE(binding.BindInput("arg1", b).ok());
   ASSERT_TRUE(binding.BindOutput("result0", mine).ok());
+  EXPECT_EQ(binding.output(0)->data(), mine.data());
+  EXPECT_EQ(binding.output(1).status(),
+            absl::FailedPreconditionError("output 'result1' has no value before the first run"));
   ASSERT_TRUE(session.Run(binding).ok());
   EXPECT_EQ(ValuesOf<float>(mine), (std::vector<float>{-2, -3, -4, -5}));
   EXPECT_EQ(binding.output(0)->data(), mine.data());

@@ -53,7 +53,7 @@ class PackedWeightsTest : public ::testing::Test {
   static kernels::PackedBytes Negated(PackedWeights& store, const Tensor& w,
                                       std::string_view layout = "negated") {
     return store.Pack(std::span(&w, 1), layout, w.num_bytes(), [&](std::byte* bytes) {
-      for (int64_t i = 0; i < w.num_elements(); ++i) {
+      for (int64_t i = 0; i < w.numel(); ++i) {
         const float value = -w.as<float>()[i];
         std::memcpy(bytes + i * static_cast<int64_t>(sizeof(value)), &value, sizeof(value));
       }
@@ -63,7 +63,7 @@ class PackedWeightsTest : public ::testing::Test {
   static void ExpectNegated(const kernels::PackedBytes& packed, const Tensor& w) {
     ASSERT_NE(packed, nullptr);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(packed.get()) % 64, 0u);
-    for (int64_t i = 0; i < w.num_elements(); ++i) {
+    for (int64_t i = 0; i < w.numel(); ++i) {
       float value;
       std::memcpy(&value, packed.get() + i * static_cast<int64_t>(sizeof(value)), sizeof(value));
       ASSERT_EQ(value, -w.as<float>()[i]) << i;
@@ -407,7 +407,7 @@ TEST(MisalignedConstants, GiveTheSameResults) {
       module->get()->Walk([&](Operation* op) {
         if (op->name() != "core.constant") return;
         const Tensor values = Weights(++first, 160 * 160);
-        for (int64_t i = 0; i < values.num_elements(); ++i) values.as<float>()[i] *= 1e-4f;
+        for (int64_t i = 0; i < values.numel(); ++i) values.as<float>()[i] *= 1e-4f;
         auto memory = std::make_shared<std::vector<std::byte>>(values.num_bytes() + 64);
         void* start = memory->data();
         size_t space = memory->size();

@@ -315,7 +315,7 @@ TEST(Program, RunsDataDependentShapes) {
     const std::vector<Tensor> inputs = {Ints({}, {n}), Floats({4}, {1, 2, 3, 4})};
     absl::StatusOr<std::vector<Tensor>> out = session.Run(inputs);
     ASSERT_TRUE(out.ok()) << out.status();
-    EXPECT_EQ((*out)[0].num_elements(), n);
+    EXPECT_EQ((*out)[0].numel(), n);
     std::vector<float> expected = {-1, -2, -3, -4};
     expected.resize(std::min<size_t>(n, 4));
     EXPECT_EQ(ValuesOf<float>((*out)[1]), expected);

@@ -106,7 +106,7 @@ inline Tensor Ints(std::vector<int64_t> shape, const std::vector<int64_t>& value
 }
 template <typename T>
 std::vector<T> ValuesOf(const Tensor& tensor) {
-  return std::vector<T>(tensor.as<T>(), tensor.as<T>() + tensor.num_elements());
+  return std::vector<T>(tensor.as<T>(), tensor.as<T>() + tensor.numel());
 }
 inline std::vector<int64_t> ShapeOf(const Tensor& tensor) {
   return {tensor.shape().begin(), tensor.shape().end()};
@@ -115,7 +115,7 @@ inline std::vector<int64_t> ShapeOf(const Tensor& tensor) {
 // 0.1-spaced values in [-0.5, 1.1].
 inline Tensor Ramp(std::vector<int64_t> shape) {
   Tensor t = Tensor::Make(DType::kF32, shape);
-  for (int64_t i = 0; i < t.num_elements(); ++i)
+  for (int64_t i = 0; i < t.numel(); ++i)
     t.as<float>()[i] = 0.1f * static_cast<float>(i % 17) - 0.5f;
   return t;
 }

@@ -73,7 +73,7 @@ std::vector<Tensor> Inputs(int64_t n, int64_t extent) {
 // Slice i holds i + 2.
 void ExpectSlices(const Tensor& stacked, int64_t count, int axis, bool reverse) {
   ASSERT_EQ(stacked.shape()[static_cast<size_t>(axis)], count);
-  const int64_t extent = count == 0 ? 0 : stacked.num_elements() / count;
+  const int64_t extent = count == 0 ? 0 : stacked.numel() / count;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t at = reverse ? count - 1 - i : i;
     for (int64_t j = 0; j < extent; j += 97) {

@@ -36,7 +36,7 @@ double At(const Tensor& tensor, int64_t i) {
 
 bool AllFinite(const Tensors& tensors) {
   for (const Tensor& tensor : tensors) {
-    for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
       if (!std::isfinite(At(tensor, i))) return false;
     }
   }
@@ -61,7 +61,7 @@ Tensors Nudged(const Tensors& inputs) {
     nudged.push_back(Tensor::Copy(input.dtype(), input.shape(), input.data()));
     if (!IsFloat(input.dtype())) continue;
     auto* bytes = static_cast<std::byte*>(nudged.back().data());
-    for (int64_t i = 0; i < input.num_elements(); ++i, bytes += SizeOf(input.dtype())) {
+    for (int64_t i = 0; i < input.numel(); ++i, bytes += SizeOf(input.dtype())) {
       StoreFromDouble(input.dtype(), At(input, i) * (i % 3 == 0 ? 1 + 1e-6 : 1 - 1e-6), bytes);
     }
   }

@@ -45,7 +45,7 @@ class DeviceBindingTest : public ::testing::Test {
   static std::vector<float> FirstColumn(const absl::StatusOr<Tensor>& tensor) {
     EXPECT_TRUE(tensor.ok()) << tensor.status();
     std::vector<float> values;
-    for (int64_t i = 0; tensor.ok() && i < tensor->num_elements(); i += 4)
+    for (int64_t i = 0; tensor.ok() && i < tensor->numel(); i += 4)
       values.push_back(tensor->as<float>()[i]);
     return values;
   }
@@ -282,7 +282,7 @@ TEST_F(DeviceBindingTest, ADecodersStepsAgreeWithTheCpus) {
       const absl::StatusOr<Tensor> expected = cpu.output(o), actual = gpu.output(o);
       ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
       ASSERT_EQ(actual->type_text(), expected->type_text());
-      for (int64_t i = 0; i < expected->num_elements(); ++i)
+      for (int64_t i = 0; i < expected->numel(); ++i)
         ASSERT_NEAR(actual->as<float>()[i], expected->as<float>()[i], 1e-4f) << "element " << i;
     }
   }

@@ -40,7 +40,7 @@ void ExpectClose(const Tensor& actual, const Tensor& expected, float tolerance) 
   }
   float largest = 0;
   for (float v : ValuesOf<float>(expected)) largest = std::max(largest, std::fabs(v));
-  for (int64_t i = 0; i < expected.num_elements(); ++i) {
+  for (int64_t i = 0; i < expected.numel(); ++i) {
     ASSERT_NEAR(actual.as<float>()[i], expected.as<float>()[i], tolerance * std::max(1.0f, largest))
         << "element " << i;
   }
@@ -351,7 +351,7 @@ TEST(DeviceProgramTest, AShapeThatDependsOnValues) {
     const absl::StatusOr<std::vector<Tensor>> outputs =
         program->Run(std::vector<Tensor>{Floats({6}, {1, 2, 3, 4, 5, 6}), Ints({1}, {n})});
     ASSERT_TRUE(outputs.ok()) << outputs.status();
-    ASSERT_EQ((*outputs)[0].num_elements(), n);
+    ASSERT_EQ((*outputs)[0].numel(), n);
     for (int64_t i = 0; i < n; ++i) {
       EXPECT_EQ((*outputs)[0].as<float>()[i], static_cast<float>(2 * (i + 1)));
     }

@@ -98,7 +98,7 @@ V Graph::In(const std::vector<Extent>& shape, DType dtype) {
   }
   Tensor tensor = Tensor::Make(dtype, extents);
   std::uniform_real_distribution<double> draw(-3, 3);
-  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+  for (int64_t i = 0; i < tensor.numel(); ++i)
     Write(dtype, draw(random_), static_cast<size_t>(i), tensor.data());
   inputs_.push_back(std::move(tensor));
   return value;
@@ -107,7 +107,7 @@ V Graph::In(const std::vector<Extent>& shape, DType dtype) {
 V Graph::Ids(const std::vector<Extent>& shape, int64_t limit) {
   V value = In(shape, DType::kI64);
   Tensor& tensor = inputs_.back();
-  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+  for (int64_t i = 0; i < tensor.numel(); ++i)
     tensor.as<int64_t>()[i] = std::uniform_int_distribution<int64_t>(0, limit - 1)(random_);
   return value;
 }

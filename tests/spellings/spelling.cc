@@ -90,9 +90,9 @@ void ExpectNear(const std::vector<Tensor>& got, const std::vector<Tensor>& want,
     ASSERT_EQ(got[o].type_text(), want[o].type_text()) << "output " << o;
     if (want[o].dtype() == DType::kF16) tolerance = std::max(tolerance, 5e-3);
     double largest = 1;
-    for (int64_t i = 0; i < want[o].num_elements(); ++i)
+    for (int64_t i = 0; i < want[o].numel(); ++i)
       largest = std::max(largest, std::abs(At(want[o], i)));
-    for (int64_t i = 0; i < want[o].num_elements(); ++i) {
+    for (int64_t i = 0; i < want[o].numel(); ++i) {
       const double a = At(got[o], i), b = At(want[o], i);
       ASSERT_FALSE(std::isnan(b)) << "output " << o << " at " << i;
       ASSERT_NEAR(a, b, tolerance * largest) << "output " << o << " at " << i;

@@ -156,9 +156,9 @@ void MaskProgram::Compare(const Model& before, const Model& after) {
       std::vector<int64_t> shape;
       for (const std::string& d : spec.dims) shape.push_back(size_of(Dim(d)));
       Tensor t = Tensor::Make(spec.dtype, shape);
-      for (int64_t i = 0; i < t.num_elements(); ++i) {
+      for (int64_t i = 0; i < t.numel(); ++i) {
         // Batch 0 is masked completely; of the others about every third key.
-        const bool first = i < t.num_elements() / batch && batch > 1;
+        const bool first = i < t.numel() / batch && batch > 1;
         if (t.dtype() == DType::kI64) {
           t.as<int64_t>()[i] = first || random() % 3 == 0 ? 0 : 1;
         } else {
@@ -175,8 +175,8 @@ void MaskProgram::Compare(const Model& before, const Model& after) {
     ASSERT_TRUE(expected.ok()) << expected.status();
     ASSERT_TRUE(got.ok()) << got.status() << text_;
     const Tensor &x = (*expected)[0], &y = (*got)[0];
-    ASSERT_EQ(x.num_elements(), y.num_elements());
-    for (int64_t i = 0; i < x.num_elements(); ++i) {
+    ASSERT_EQ(x.numel(), y.numel());
+    for (int64_t i = 0; i < x.numel(); ++i) {
       const float a = x.as<float>()[i], b = y.as<float>()[i];
       const bool same = std::isnan(a) ? std::isnan(b) : std::abs(a - b) <= 1e-5f;
       ASSERT_TRUE(same) << "element " << i << " is " << b << ", expected " << a << "; batch "

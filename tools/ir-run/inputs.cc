@@ -75,7 +75,7 @@ absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program) {
 void Fill(Tensor& tensor, std::string_view name, SampleRandom& random) {
   const DType dtype = tensor.dtype();
   const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
     double value = 0;
     if (IsFloat(dtype)) {
       value = 2 * random.Uniform() - 1;
