@@ -50,6 +50,11 @@ Rule Rule::Benefit(int benefit) && {
   return std::move(*this);
 }
 
+Rule Rule::Stage(RuleStage stage) && {
+  stage_ = stage;
+  return std::move(*this);
+}
+
 Rule Rule::Summary(std::string_view summary) && {
   summary_ = std::string(summary);
   return std::move(*this);

@@ -2,6 +2,7 @@
 #ifndef TENON_DRR_RULE_H_
 #define TENON_DRR_RULE_H_
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -11,6 +12,12 @@
 #include "drr/val.h"
 
 namespace tenon::drr {
+
+// When a pipeline applies a rule that is given to it beside the built-in ones.
+enum class RuleStage : uint8_t {
+  kFusion,  // before fusion and behind each family of it, and at the end
+  kFinal,   // at the end alone: on what fusion has made of the program
+};
 
 // Immutable once it is in a RuleSet.
 class Rule {
@@ -32,6 +39,8 @@ class Rule {
   Rule Replace(std::initializer_list<Val> results) &&;
   // Of two rules that match one operation, the one of higher benefit is tried first.
   Rule Benefit(int benefit) &&;
+  // Says nothing in a family of `patterns`, whose phase its pass decides.
+  Rule Stage(RuleStage stage) &&;
   // One line of what the rule says, for --list-rules.
   Rule Summary(std::string_view summary) &&;
   // What gets smaller with each application. Needed only when the result does not have fewer
@@ -44,10 +53,16 @@ class Rule {
   const std::string& file() const { return file_; }
   int line() const { return line_; }
   const std::string& family() const { return family_; }
+  // Where the rule stands, as messages give it; the path of the source file is shortened, this not.
+  void set_place(std::string_view file, int line) {
+    file_ = file;
+    line_ = line;
+  }
   void set_family(std::string_view family) { family_ = family; }
   const std::string& summary() const { return summary_; }
   const std::string& lowers() const { return lowers_; }
   int benefit() const { return benefit_; }
+  RuleStage stage() const { return stage_; }
   bool requires_kernel() const { return requires_kernel_; }
   const std::vector<ValRef>& roots() const { return roots_; }
   const std::vector<ValRef>& results() const { return results_; }
@@ -61,6 +76,7 @@ class Rule {
   std::string name_, file_, family_, summary_, lowers_;
   int line_;
   int benefit_ = 0;
+  RuleStage stage_ = RuleStage::kFusion;
   bool requires_kernel_ = false;
   std::vector<ValRef> roots_, results_, kept_;
   std::vector<std::shared_ptr<const ConditionNode>> conditions_;

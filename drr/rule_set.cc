@@ -115,7 +115,10 @@ std::string Named(const CompiledRule& rule) {
 }
 
 absl::Status CheckPair(const CompiledRule& first, const CompiledRule& second) {
-  if (Unconditional(first) && second.roots.size() == 1 &&
+  // What waits for the end is no obstacle before.
+  const bool always =
+      first.rule->stage() == RuleStage::kFusion || second.rule->stage() == RuleStage::kFinal;
+  if (always && Unconditional(first) && second.roots.size() == 1 &&
       Subsumption(first, second, false).Holds(first.roots[0], second.roots[0])) {
     return absl::InvalidArgumentError(
         fmt::format("rule {} is never reached: {} matches whatever it matches and is tried first",

@@ -263,11 +263,12 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   TENON_RETURN_IF_ERROR(Require("rule"));
   const int line = token_.line;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));
-  Rule rule(name, file_.c_str(), line);
+  Rule rule(name);
+  rule.set_place(file_, line);
   TENON_RETURN_IF_ERROR(Require("{"));
   std::set<std::string> said;
   while (!Take("}")) {
-    for (const char* once : {"summary", "lowers", "benefit"}) {
+    for (const char* once : {"summary", "lowers", "benefit", "stage"}) {
       if (Is(once) && !said.insert(once).second)
         return Error(fmt::format("rule '{}' has a second '{}'", name, once));
     }
@@ -296,6 +297,11 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
     } else if (Take("benefit")) {
       TENON_ASSIGN_OR_RETURN(const int benefit, IntegerWithin(-kMaxBenefit, kMaxBenefit));
       rule = std::move(rule).Benefit(benefit);
+    } else if (Take("stage")) {
+      const bool final = Is("final");
+      if (!final && !Is("fusion")) return Expected("'fusion' or 'final'");
+      Next();
+      rule = std::move(rule).Stage(final ? RuleStage::kFinal : RuleStage::kFusion);
     } else if (Is("summary") || Is("lowers")) {
       const bool summary = Is("summary");
       Next();
@@ -307,7 +313,7 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       rule = std::move(rule).RequireKernel();
     } else {
       return Expected(
-          "let, match, where, keep, replace, benefit, summary, lowers, requires or '}'");
+          "let, match, where, keep, replace, benefit, stage, summary, lowers, requires or '}'");
     }
   }
   return rule;

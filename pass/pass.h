@@ -52,7 +52,7 @@ struct PassContext {
   std::function<void(std::string_view line)> report;  // may be empty
   RuleLog* rule_log = nullptr;            // where rules fired and nearly fired (rule_log.h)
   std::shared_ptr<RuleCache> rule_cache;  // what passes have compiled for those after them
-  std::vector<std::string> rule_files;    // rules in text that `fuse` applies before its own
+  std::vector<std::string> rule_files;    // rules in text that `fuse` and `final-rules` apply
   // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused
   // is not made. May be empty.
   std::function<bool(std::string_view rule, const Operation& op)> allow_rewrite;

@@ -42,6 +42,17 @@ void ResetReports(PassPipeline& pipeline) {
   }
 }
 
+void AddOptionsOf(std::string_view pass, const PassPipeline& pipeline,
+                  std::vector<const PassOptionValues*>& found) {
+  for (const PipelineItem& item : pipeline.items) {
+    if (item.nested) {
+      AddOptionsOf(pass, *item.nested, found);
+    } else if (item.info->name == pass) {
+      found.push_back(&item.values);
+    }
+  }
+}
+
 std::string DescribeOp(const Operation& op) {
   const std::string_view symbol = SymbolName(op);
   return symbol.empty() ? fmt::format("'{}' operation", op.name())
@@ -200,6 +211,12 @@ absl::Status PassManager::AddPass(std::string_view name, std::string_view option
 }
 
 std::string PassManager::Text() const { return PipelineText(impl_->pipeline); }
+
+std::vector<const PassOptionValues*> PassManager::OptionsOf(std::string_view pass) const {
+  std::vector<const PassOptionValues*> found;
+  AddOptionsOf(pass, impl_->pipeline, found);
+  return found;
+}
 
 absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& context,
                                             const PassManagerOptions& options) {

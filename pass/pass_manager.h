@@ -62,6 +62,10 @@ class PassManager {
   // The pipeline with every option spelled out; AddPipeline accepts it.
   std::string Text() const;
 
+  // The options of each place where the pipeline has this pass, in order. Valid until something is
+  // appended.
+  std::vector<const PassOptionValues*> OptionsOf(std::string_view pass) const;
+
   // Runs on a module. Refuses, before anything runs, an order in which a pass needs a property that
   // the module lacks at that point (see module_properties.h). On error the module is valid but may
   // be half transformed. May be called again.

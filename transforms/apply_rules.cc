@@ -1,19 +1,27 @@
 // apply-rules: applies the rules of a text file.
+#include "ir/core/diagnostic.h"
 #include "transforms/passes.h"
 #include "transforms/rule_phase.h"
 
 namespace tenon {
 namespace {
 
+// All of them at once, whatever stage they say: the pipeline says when.
 class ApplyRulesOfFile : public Pass {
  public:
-  explicit ApplyRulesOfFile(const std::string& file) : phase_({}, false, {file}) {}
+  explicit ApplyRulesOfFile(std::string file) : files_{std::move(file)} {}
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
-    return phase_.Run(op, context);
+    const absl::StatusOr<const GivenRules*> rules =
+        cache_.FindGiven(nullptr, files_, op->context());
+    if (!rules.ok())
+      return EmitError(op->context(), Location(), std::string(rules.status().message()));
+    if (*rules == nullptr) return PassResult();
+    return ApplyAndLog((*rules)->all, op, context);
   }
 
  private:
-  RulePhase phase_;
+  const std::vector<std::string> files_;
+  RuleCache cache_;  // its own: that of a run holds the rules that the run is given
 };
 
 }  // namespace

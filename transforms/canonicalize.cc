@@ -7,9 +7,8 @@ namespace {
 
 class Canonicalize : public Pass {
  public:
-  Canonicalize() : phase_(Families()) {}
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
-    return phase_.Run(op, context);
+    return ApplyFamilies(families_, nullptr, op, context);
   }
 
  private:
@@ -23,7 +22,7 @@ class Canonicalize : public Pass {
     return families;
   }
 
-  RulePhase phase_;
+  const std::vector<const pattern::Family*> families_ = Families();
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // fuse: applies the fusion rules, family by family: all, those of a list, or those of a stage of
-// the order, which lets other passes work between two stages.
+// the order, which lets other passes work between two stages. The rules that a run is given are
+// applied before the first family and behind each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,29 +34,28 @@ absl::StatusOr<std::vector<const pattern::Family*>> FamiliesOf(const PassOptionV
 
 class Fuse : public Pass {
  public:
-  Fuse(absl::StatusOr<std::vector<const pattern::Family*>> families, std::vector<drr::Rule> first)
-      : status_(families.status()),
-        phase_(families.ok() ? *std::move(families) : std::vector<const pattern::Family*>(), true) {
-    phase_.ApplyFirst(std::move(first));
-  }
+  Fuse(absl::StatusOr<std::vector<const pattern::Family*>> families, HostRules rules)
+      : families_(std::move(families)), rules_(std::move(rules)) {}
 
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
-    if (!status_.ok()) {
-      return EmitError(op->context(), Location(), std::string(status_.message()));
+    const absl::StatusOr<const GivenRules*> given =
+        RuleCacheOf(context).FindGiven(rules_, context.rule_files, op->context());
+    for (const absl::Status& status : {families_.status(), given.status()}) {
+      if (!status.ok()) return EmitError(op->context(), Location(), std::string(status.message()));
     }
-    return phase_.Run(op, context);
+    return ApplyFamilies(*families_, *given == nullptr ? nullptr : &(*given)->fusion, op, context);
   }
 
  private:
-  absl::Status status_;
-  RulePhase phase_;
+  const absl::StatusOr<std::vector<const pattern::Family*>> families_;
+  const HostRules rules_;
 };
 
 }  // namespace
 
-PassInfo FusePassInfo() { return FusePassInfo(std::vector<drr::Rule>()); }
+PassInfo FusePassInfo() { return FusePassInfo(HostRules()); }
 
-PassInfo FusePassInfo(std::vector<drr::Rule> rules) {
+PassInfo FusePassInfo(HostRules rules) {
   PassInfo info;
   info.anchor = "func.func";
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 
 #include "drr/rule.h"
 #include "pass/pass.h"
+#include "transforms/rule_cache.h"
 
 namespace tenon {
 
@@ -14,12 +15,14 @@ namespace tenon {
 #include "transforms/passes.def"
 #undef TENON_PASS
 
-// Registers all of them. `fuse` applies `rules` before its own. Fails where a name is taken.
+// Registers all of them. `fuse` and `final-rules` apply `rules` beside those of
+// PassContext::rule_files, before these. Fails where a name is taken.
 absl::Status RegisterTransformPasses(PassRegistry& registry,
                                      const std::vector<drr::Rule>& rules = {});
 
-// `fuse` with rules that go before its own.
-PassInfo FusePassInfo(std::vector<drr::Rule> rules);
+// The passes that apply the rules of a host.
+PassInfo FusePassInfo(HostRules rules);
+PassInfo FinalRulesPassInfo(HostRules rules);
 
 }  // namespace tenon
 

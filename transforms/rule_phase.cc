@@ -1,19 +1,15 @@
 #include "transforms/rule_phase.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <map>
 #include <set>
-#include <sstream>
+#include <string>
 
 #include "drr/matcher.h"
-#include "drr/text.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"
 #include "pass/rule_log.h"
-#include "patterns/shared_rules.h"
 
 namespace tenon {
 namespace {
@@ -78,88 +74,93 @@ void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
   }
 }
 
+// A family and the given rules: more rounds than this are a cycle, not a chain.
+constexpr int kMostRounds = 64;
+
+// What fires while it lives.
+class Counts {
+ public:
+  explicit Counts(PassContext& context) : context_(context), outer_(context.rule_counts) {
+    context.rule_counts = &counts_;
+  }
+  ~Counts() {
+    context_.rule_counts = outer_;
+    if (outer_ == nullptr) return;
+    for (const auto& [rule, count] : counts_) (*outer_)[rule] += count;
+  }
+  Counts(const Counts&) = delete;
+  Counts& operator=(const Counts&) = delete;
+  std::string Text() const {
+    if (counts_.empty()) return "folds";
+    std::string text;
+    for (const auto& [rule, count] : counts_)
+      text += fmt::format("{}{} ({} times)", text.empty() ? "" : ", ", rule, count);
+    return text;
+  }
+
+ private:
+  PassContext& context_;
+  std::map<std::string, int64_t, std::less<>>* outer_;
+  std::map<std::string, int64_t, std::less<>> counts_;
+};
+
 }  // namespace
 
-absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context) {
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || text.fail()) {
-    return absl::InvalidArgumentError(fmt::format("{}: rules cannot be read{}{}", file,
-                                                  errno == 0 ? "" : ": ",
-                                                  errno == 0 ? "" : std::strerror(errno)));
+absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operation* op,
+                                       PassContext& context) {
+  if (context.rule_log == nullptr) {
+    TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
+    return PassResult{applied.changed};
   }
-  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, drr::ParseRules(text.str(), file, context));
-  for (drr::Rule& rule : rules) rule.set_family(file);
-  return rules;
+  RuleLog before;
+  before.wanted = context.rule_log->wanted;
+  before.nodes = context.rule_log->nodes;
+  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, before));
+  before.hits.clear();
+  const size_t hits = context.rule_log->hits.size();
+  const RuleLog::Misses earlier = context.rule_log->misses;
+  TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
+  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, *context.rule_log));
+  AddTaken(before, hits, *context.rule_log);
+  AddEarlier(earlier, op, *context.rule_log);
+  return PassResult{applied.changed};
 }
 
-const drr::CompiledRules& RuleCache::Find(const pattern::Family& family, Context& context) {
-  if (!context_.IsOf(context)) rules_.clear();
-  context_ = ContextIdentity(context);
-  const auto it = rules_.find(&family);
-  if (it != rules_.end()) return it->second;
-  return rules_
-      .emplace(&family, drr::CompiledRules::OnDemand(pattern::SharedRulesOf(family), context))
-      .first->second;
-}
-
-absl::Status RulePhase::Compile(Context& ir, const std::vector<std::string>& files,
-                                PassContext& context) {
-  if (compiled_for_.IsOf(ir) && compiled_files_ == files) return absl::OkStatus();
-  compiled_.clear();
-  compiled_for_ = {};
-  if (!first_.empty()) {
-    TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(), drr::CompiledRules::Create(first_, ir));
-  }
-  for (const std::string& file : files) {
-    TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> read, ReadRules(file, ir));
-    TENON_ASSIGN_OR_RETURN(compiled_.emplace_back(),
-                           drr::CompiledRules::Create(std::move(read), ir));
-  }
-  if (context.rule_cache == nullptr) context.rule_cache = std::make_shared<RuleCache>();
-  for (const pattern::Family* family : families_) {
-    compiled_.push_back(context.rule_cache->Find(*family, ir));
-  }
-  compiled_for_ = ContextIdentity(ir);
-  compiled_files_ = files;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<PassResult> RulePhase::Run(Operation* op, PassContext& context) {
-  std::vector<std::string> files = files_;
-  if (with_rule_files_)
-    files.insert(files.end(), context.rule_files.begin(), context.rule_files.end());
-  if (absl::Status status = Compile(op->context(), files, context); !status.ok())
-    return EmitError(op->context(), Location(), std::string(status.message()));
+absl::StatusOr<PassResult> ApplyFamilies(const std::vector<const pattern::Family*>& families,
+                                         const drr::CompiledRules* given, Operation* op,
+                                         PassContext& context) {
   PassResult result;
-  for (const drr::CompiledRules& rules : compiled_) {
-    RuleLog before;
-    if (context.rule_log != nullptr) {
-      before.wanted = context.rule_log->wanted;
-      before.nodes = context.rule_log->nodes;
-      TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, before));
-      before.hits.clear();
-    }
-    const size_t hits = context.rule_log != nullptr ? context.rule_log->hits.size() : 0;
-    const RuleLog::Misses earlier =
-        context.rule_log != nullptr ? context.rule_log->misses : RuleLog::Misses();
-    TENON_ASSIGN_OR_RETURN(drr::DriverResult applied, drr::ApplyRules(rules, op, context));
-    result.changed |= applied.changed;
-    if (context.rule_log != nullptr) {
-      TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, *context.rule_log));
-      AddTaken(before, hits, *context.rule_log);
-      AddEarlier(earlier, op, *context.rule_log);
+  if (given != nullptr) {
+    TENON_ASSIGN_OR_RETURN(result, ApplyAndLog(*given, op, context));
+  }
+  for (const pattern::Family* family : families) {
+    const drr::CompiledRules rules = RuleCacheOf(context).Find(*family, op->context());
+    TENON_ASSIGN_OR_RETURN(PassResult last, ApplyAndLog(rules, op, context));
+    result.changed |= last.changed;
+    if (given == nullptr) continue;
+    for (int round = 1; last.changed; ++round) {
+      Counts counts(context);
+      TENON_ASSIGN_OR_RETURN(last, ApplyAndLog(*given, op, context));
+      if (!last.changed) break;
+      TENON_ASSIGN_OR_RETURN(last, ApplyAndLog(rules, op, context));
+      if (last.changed && round == kMostRounds) {
+        return EmitError(op->context(), op->location(),
+                         fmt::format("rewriting does not end: after {} rounds of the family '{}' "
+                                     "and the rules that are given beside it these still fire: {}",
+                                     round, family->name, counts.Text()));
+      }
     }
   }
   return result;
 }
 
-absl::Status RulePhase::FindMisses(Operation* op, PassContext& context) {
-  TENON_RETURN_IF_ERROR(Compile(op->context(), context.rule_files, context));
-  for (const drr::CompiledRules& rules : compiled_)
-    TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, *context.rule_log));
+absl::Status FindAllMisses(const GivenRules* given, Operation* op, PassContext& context) {
+  if (given != nullptr)
+    TENON_RETURN_IF_ERROR(drr::FindMisses(given->all, op, context.target, *context.rule_log));
+  for (const pattern::Family& family : pattern::Families()) {
+    TENON_RETURN_IF_ERROR(drr::FindMisses(RuleCacheOf(context).Find(family, op->context()), op,
+                                          context.target, *context.rule_log));
+  }
   return absl::OkStatus();
 }
 

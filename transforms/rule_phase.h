@@ -1,61 +1,31 @@
-// Applies families of rules one after the other: what the rule passes share.
+// Applies rules to a function, one set after the other: what the rule passes share.
 #ifndef TENON_TRANSFORMS_RULE_PHASE_H_
 #define TENON_TRANSFORMS_RULE_PHASE_H_
 
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "drr/driver.h"
-#include "ir/core/context_identity.h"
 #include "pass/pass.h"
 #include "patterns/families.h"
+#include "transforms/rule_cache.h"
 
 namespace tenon {
 
-// The rules of a text file; their family is the file.
-absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context);
+// To a fixed point. Tells context.rule_log where rules fired and nearly did.
+absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operation* op,
+                                       PassContext& context);
 
-// Families of rules as compiled for the Context that was asked for last.
-class RuleCache {
- public:
-  const drr::CompiledRules& Find(const pattern::Family& family, Context& context);
+// One run to a fixed point for each family, in order. With `given` these rules are applied before
+// the first, and behind each family in turn with it, until neither changes anything: they see what
+// the model has and what every family leaves, never what one family makes and uses up. The error
+// names the rules that a family and `given` keep applying to each other's results.
+absl::StatusOr<PassResult> ApplyFamilies(const std::vector<const pattern::Family*>& families,
+                                         const drr::CompiledRules* given, Operation* op,
+                                         PassContext& context);
 
- private:
-  ContextIdentity context_;
-  std::map<const pattern::Family*, drr::CompiledRules> rules_;
-};
-
-// One run to a fixed point for each family, in order. Rules of files are compiled, and what is
-// wrong in them found, before the first; those of families as a program needs them, once for all
-// passes of a run.
-class RulePhase {
- public:
-  // `with_rule_files`: the rules of PassContext::rule_files come first.
-  explicit RulePhase(std::vector<const pattern::Family*> families, bool with_rule_files = false,
-                     std::vector<std::string> files = {})
-      : families_(std::move(families)),
-        with_rule_files_(with_rule_files),
-        files_(std::move(files)) {}
-  // Rules that go before those of all families and files.
-  void ApplyFirst(std::vector<drr::Rule> rules) { first_ = std::move(rules); }
-  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context);
-  // Only says to context.rule_log where rules nearly match.
-  absl::Status FindMisses(Operation* op, PassContext& context);
-
- private:
-  absl::Status Compile(Context& ir, const std::vector<std::string>& files, PassContext& context);
-
-  std::vector<drr::Rule> first_;
-  std::vector<const pattern::Family*> families_;
-  bool with_rule_files_;
-  std::vector<std::string> files_;
-  std::vector<drr::CompiledRules> compiled_;
-  ContextIdentity compiled_for_;
-  std::vector<std::string> compiled_files_;
-};
+// Only says to context.rule_log where rules nearly match: those of `given` (which may be null) and
+// of all families.
+absl::Status FindAllMisses(const GivenRules* given, Operation* op, PassContext& context);
 
 }  // namespace tenon
 

@@ -176,18 +176,17 @@ absl::StatusOr<RuleLog> LogFor(const ExplainQuery& query, Operation* module) {
   return log;
 }
 
-absl::Status ExplainUntried(Operation* module, PassContext& context) {
+absl::Status ExplainUntried(Operation* module, PassContext& context, const HostRules& host) {
   RuleLog& log = *context.rule_log;
   const auto wanted = log.wanted;
   const std::set<std::string, std::less<>> tried(log.tried.begin(), log.tried.end());
   log.wanted = [&](std::string_view rule) { return wanted(rule) && tried.count(rule) == 0; };
-  std::vector<const pattern::Family*> families;
-  for (const pattern::Family& family : pattern::Families()) families.push_back(&family);
-  RulePhase phase(families);
+  TENON_ASSIGN_OR_RETURN(const GivenRules* given, RuleCacheOf(context).FindGiven(
+                                                      host, context.rule_files, module->context()));
   absl::Status status;
   for (Operation& op : module->region().front()) {
     if (!Isa<func::FuncOp>(op) || op.region().empty() || !status.ok()) continue;
-    status = phase.FindMisses(&op, context);
+    status = FindAllMisses(given, &op, context);
   }
   log.wanted = wanted;
   return status;

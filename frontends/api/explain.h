@@ -12,6 +12,7 @@
 #include "ir/core/operation.h"
 #include "pass/pass.h"
 #include "pass/rule_log.h"
+#include "transforms/rule_cache.h"
 
 namespace tenon {
 
@@ -36,8 +37,9 @@ absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view n
 
 // A log that passes fill as the query wants; `module` is still as it was loaded.
 absl::StatusOr<RuleLog> LogFor(const ExplainQuery& query, Operation* module);
-// Looks for near misses of rules that no pass has applied, in the module as it is.
-absl::Status ExplainUntried(Operation* module, PassContext& context);
+// Looks for near misses of rules that no pass has applied, those of `host` and of
+// PassContext::rule_files included, in the module as it is.
+absl::Status ExplainUntried(Operation* module, PassContext& context, const HostRules& host = {});
 
 }  // namespace tenon
 

@@ -29,7 +29,8 @@ struct Extension {
   // of highest `priority` runs. `op` and `name` must outlive the extension (literals). Constants
   // are folded, and rules checked, with kernels whose names begin with "ref.".
   std::vector<kernels::Kernel> kernels{};
-  // Applied by `fuse` (so by -O2 and -O3) to a fixed point before its own families.
+  // Applied by `fuse` (so by -O2 and -O3) to a fixed point before its own families and in turn with
+  // each, and by `final-rules` at the end; those of RuleStage::kFinal there alone.
   std::vector<drr::Rule> rules{};
   // Run where a pipeline names them: OptimizeOptions::pipeline = "acme-pass,O2".
   std::vector<PassInfo> passes{};

@@ -25,7 +25,7 @@ constexpr StandardPipeline kPipelines[] = {
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},canonicalize,"
      "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
-     "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
+     "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
@@ -33,7 +33,7 @@ constexpr StandardPipeline kPipelines[] = {
      "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
-     "infer-shapes,canonicalize,constant-fold,cse,fuse-elementwise,dce"},
+     "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      TENON_LOWERING_FOLDS ",lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",

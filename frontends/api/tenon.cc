@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/extension.h"
+#include "frontends/api/given_rules.h"
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
 #include "frontends/onnx/importer.h"
@@ -50,6 +51,34 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
   return Model(std::move(context), std::move(module), {}, options.extension);
 }
 
+const std::vector<drr::Rule>& HostRulesOf(const Model& model) {
+  static const auto* const none = new std::vector<drr::Rule>();
+  return model.extension() == nullptr ? *none : model.extension()->rules;
+}
+
+// Reads the rules that the pipeline is given, and adds the names of them and of passes that
+// --explain may ask for.
+absl::Status CheckRules(const Model& model, std::string_view text,
+                        const std::vector<std::string>& rule_files,
+                        std::vector<std::string>& names) {
+  PassRegistry registry;
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
+  PassManager manager(registry);
+  TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
+  TENON_ASSIGN_OR_RETURN(GivenRuleReport report,
+                         CheckGivenRules(HostRulesOf(model), rule_files, manager, model.context()));
+  names = std::move(report.names);
+  if (!rule_files.empty()) {
+    for (const std::string& warning : report.warnings)
+      EmitWarning(model.context(), model.module()->location(), warning);
+  }
+  if (model.extension() == nullptr) return absl::OkStatus();
+  for (const PassInfo& pass : model.extension()->passes) {
+    if (pass.explains) names.push_back(pass.name);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunPipeline(const Model& model, std::string_view text, PassContext& context,
                          bool verify_each) {
   PassRegistry registry;
@@ -64,17 +93,6 @@ absl::Status RunPipeline(const Model& model, std::string_view text, PassContext&
 std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Model& model) {
   if (model.extension() == nullptr) return MakeKernelRegistry();
   return MakeKernelRegistry(model.extension()->kernels);
-}
-
-// Names that --explain may ask for beside the built-in ones.
-std::vector<std::string> RulesAndPasses(const Model& model) {
-  std::vector<std::string> names;
-  if (model.extension() == nullptr) return names;
-  for (const drr::Rule& rule : model.extension()->rules) names.push_back(rule.name());
-  for (const PassInfo& pass : model.extension()->passes) {
-    if (pass.explains) names.push_back(pass.name);
-  }
-  return names;
 }
 
 bool HasCompressedLinear(const Model& model) {
@@ -194,15 +212,19 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   context.rule_counts = report != nullptr ? &report->rules : &unused.rules;
   context.explain_rule = options.explain_rule;
   context.report = options.report;
+  context.rule_files = options.rule_files;
+  const std::string_view text =
+      options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
+  std::vector<std::string> names;
+  if (!options.rule_files.empty() || !options.explain_rule.empty())
+    TENON_RETURN_IF_ERROR(CheckRules(model, text, options.rule_files, names));
   RuleLog log;
   if (!options.explain_rule.empty()) {
     TENON_ASSIGN_OR_RETURN(const ExplainQuery query,
-                           ParseExplainQuery(options.explain_rule, RulesAndPasses(model)));
+                           ParseExplainQuery(options.explain_rule, names));
     TENON_ASSIGN_OR_RETURN(log, LogFor(query, model.module()));
     context.rule_log = &log;
   }
-  const std::string_view text =
-      options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each));
   Precision precision = AvailablePrecision(model, options.precision);
   if (precision != Precision::kFp32) {
@@ -219,7 +241,8 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   }
   if (report != nullptr) report->precision = precision;
   if (options.explain_rule.empty()) return absl::OkStatus();
-  TENON_RETURN_IF_ERROR(ExplainUntried(model.module(), context));
+  TENON_RETURN_IF_ERROR(ExplainUntried(
+      model.module(), context, std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model))));
   const std::string told =
       ExplainText(log, options.explain_rule.substr(0, options.explain_rule.find('@')));
   if (options.report && !told.empty()) options.report(told);

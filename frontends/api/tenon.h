@@ -101,6 +101,10 @@ struct OptimizeOptions {
   int level = 2;           // 0 to 3, see StandardPipelines()
   std::string pipeline{};  // pipeline text instead of a level
   Precision precision = Precision::kFp32;
+  // Files of rules in text (docs/writing-a-rule.md), which `fuse` and `final-rules` apply behind
+  // those of the extension. Read here; what is wrong in them is an InvalidArgument that says where,
+  // and a rule that no pass of the pipeline applies is a warning.
+  std::vector<std::string> rule_files{};
   bool verify_each = false;
   std::string
       explain_rule{};  // RULE[@NODE] (see explain.h): where it fired or nearly did, to `report`

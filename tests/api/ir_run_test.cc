@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/api/program_fixture.h"
@@ -28,6 +29,23 @@ TEST_F(IrRun, ChecksAModel) {
   EXPECT_THAT(out_, HasSubstr("fused.attention"));
   EXPECT_THAT(out_, HasSubstr("against expected"));
   EXPECT_THAT(out_, HasSubstr("PASS"));
+}
+
+TEST_F(IrRun, OptimisesWithRulesOfAFile) {
+  const fs::path rules = folder_ / "own.drr";
+  std::ofstream(rules)
+      << "rule own { match fused.linear(x, const w, b, none) {activation = \"gelu\"}\n"
+         "  replace gelu(fused.linear(x, w, b, none)) lowers \"linears\" stage final }";
+  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 --json=- --rules=" + rules.string()), 0)
+      << err_;
+  const nlohmann::json json = nlohmann::json::parse(out_, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << out_;
+  EXPECT_EQ(json["rules"]["own"], 2);
+  EXPECT_EQ(json["ops_after"]["nn.gelu"], 2);
+  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 -O1 --rules=" + rules.string()), 0);
+  EXPECT_THAT(err_, HasSubstr("own.drr:1) is not applied: it waits for final-rules"));
+  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 --rules=/nowhere"), 2);
+  EXPECT_THAT(err_, HasSubstr("/nowhere: rules cannot be read"));
 }
 
 TEST_F(IrRun, WritesJsonOnly) {

@@ -52,6 +52,30 @@ rule fuse-bias-gelu {
   EXPECT_TRUE(CompiledRules::Create(*std::move(rules), context_).ok());
 }
 
+TEST_F(TextTest, StagesAndPlaces) {
+  auto rules = ParseRules(
+      "rule a { match relu(relu(x)) replace relu(x) }\n"
+      "rule b { stage final match abs(abs(x)) replace abs(x) }\n"
+      "rule c { stage fusion match neg(neg(x)) replace x }\n",
+      "/home/me/patterns/x.drr", context_);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  EXPECT_EQ((*rules)[0].stage(), RuleStage::kFusion);
+  EXPECT_EQ((*rules)[1].stage(), RuleStage::kFinal);
+  EXPECT_EQ((*rules)[2].stage(), RuleStage::kFusion);
+  EXPECT_EQ((*rules)[1].place(), "/home/me/patterns/x.drr:2");  // as the user wrote it
+  EXPECT_EQ(Why("rule a { stage late match relu(x) replace x }"),
+            "x.drr:1:16: expected 'fusion' or 'final', got 'late'");
+  EXPECT_EQ(Why("rule a { stage final stage final match relu(x) replace x }"),
+            "x.drr:1:22: rule 'a' has a second 'stage'");
+  // What waits for the end stands in nobody's way before; otherwise it does.
+  EXPECT_EQ(Why("rule a { stage final match relu(x) replace abs(x) lowers \"x\" }\n"
+                "rule b { match relu(relu(x)) replace relu(x) }"),
+            "accepted");
+  EXPECT_THAT(Why("rule a { match relu(x) replace abs(x) lowers \"x\" }\n"
+                  "rule b { stage final match relu(relu(x)) replace relu(x) }"),
+              HasSubstr("rule 'b' (x.drr:2) is never reached"));
+}
+
 TEST_F(TextTest, ReadsWhatRulesPrint) {
   int read = 0;
   for (const Rule& rule : AllRules()) {
@@ -81,9 +105,10 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_EQ(Why("rule a { match softmax(x, {axis = 1}) }"),
             "x.drr:1:27: attributes stand behind the ')' of nn.softmax");
   EXPECT_EQ(Why("rule a { match add(x) }"), "x.drr:1:16: ten.add needs its operand 'b'");
-  EXPECT_EQ(Why("rule a { mach relu(x) }"),
-            "x.drr:1:10: expected let, match, where, keep, replace, benefit, summary, lowers, "
-            "requires or '}', got 'mach'");
+  EXPECT_EQ(
+      Why("rule a { mach relu(x) }"),
+      "x.drr:1:10: expected let, match, where, keep, replace, benefit, stage, summary, lowers, "
+      "requires or '}', got 'mach'");
   EXPECT_THAT(Why("rule a { match relu(x"), HasSubstr("expected ',' or ')' before the end"));
   EXPECT_EQ(Why("rule a { match relu(x {axis = 1}) }"),
             "x.drr:1:23: attributes stand behind the ')' of ten.relu");

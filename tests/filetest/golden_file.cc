@@ -28,6 +28,16 @@ bool GoldenFile::Has(std::string_view option) const {
   return std::find(options.begin(), options.end(), option) != options.end();
 }
 
+std::vector<std::string> GoldenFile::Values(std::string_view name) const {
+  std::vector<std::string> values;
+  for (const std::string& option : options) {
+    const size_t equals = option.find('=');
+    if (equals != std::string::npos && option.substr(0, equals) == name)
+      values.push_back(option.substr(equals + 1));
+  }
+  return values;
+}
+
 std::vector<std::string> SplitLines(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -34,6 +34,8 @@ struct GoldenFile {
   std::vector<std::string> after;  // lines behind the last case
 
   bool Has(std::string_view option) const;
+  // The values of options `name=value`, in order.
+  std::vector<std::string> Values(std::string_view name) const;
 };
 
 absl::StatusOr<GoldenFile> ParseGoldenFile(std::string_view text);

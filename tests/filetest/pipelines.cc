@@ -12,7 +12,8 @@
 
 namespace tenon::filetest {
 
-absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text) {
+absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text,
+                                 const std::vector<std::string>& rule_files) {
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   PassManager manager(registry);
@@ -23,6 +24,7 @@ absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text) {
   PassContext context;
   context.evaluator = &evaluator;
   context.target = &target;
+  context.rule_files = rule_files;
   PassManagerOptions options;
   options.check_unchanged = true;
   absl::StatusOr<PassResult> result = manager.Run(module, context, options);

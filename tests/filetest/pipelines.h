@@ -11,7 +11,8 @@
 namespace tenon::filetest {
 
 // Runs pipeline text on a module; whether anything changed.
-absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text);
+absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text,
+                                 const std::vector<std::string>& rule_files);
 // Compiles the module's function, which must not have inputs, for the reference kernels, runs it,
 // and gives each output as the text of a constant.
 absl::StatusOr<std::vector<std::string>> RunProgram(Operation* module);

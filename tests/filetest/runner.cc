@@ -41,8 +41,9 @@ size_t LineOf(const Context& context, Location location) {
 
 class CaseRunner {
  public:
-  CaseRunner(const GoldenFile& file, const Case& c, const std::string& path, bool must_fail)
-      : file_(file), case_(c), path_(path), must_fail_(must_fail) {
+  CaseRunner(const GoldenFile& file, const Case& c, const std::string& path, std::string folder,
+             bool must_fail)
+      : file_(file), case_(c), path_(path), folder_(std::move(folder)), must_fail_(must_fail) {
     RegisterAllDialects(context_);
     context_.set_allow_unregistered_dialects(file.Has("allow-unregistered"));
     context_.diagnostics().SetHandler([this](const Diagnostic& d) {
@@ -102,14 +103,22 @@ class CaseRunner {
     return absl::OkStatus();
   }
 
+  // Beside the case.
+  std::vector<std::string> RuleFiles() const {
+    std::vector<std::string> files;
+    for (const std::string& name : file_.Values("rules"))
+      files.push_back((std::filesystem::path(folder_) / name).string());
+    return files;
+  }
+
   // Transforms, verifies, and transforms once more, which must change nothing.
   absl::Status Optimize(Operation* module) {
-    absl::StatusOr<bool> changed = RunPipeline(module, file_.argument);
+    absl::StatusOr<bool> changed = RunPipeline(module, file_.argument, RuleFiles());
     if (!changed.ok()) return changed.status();
     if (absl::Status status = Verify(module); !status.ok()) return status;
     if (file_.Has("once")) return absl::OkStatus();
     std::string before = Print(*module);
-    changed = RunPipeline(module, file_.argument);
+    changed = RunPipeline(module, file_.argument, RuleFiles());
     if (!changed.ok()) return changed.status();
     EXPECT_EQ(before, Print(*module))
         << where() << "a second run of the pipeline changes the result again";
@@ -184,7 +193,7 @@ class CaseRunner {
 
   const GoldenFile& file_;
   const Case& case_;
-  const std::string path_;
+  const std::string path_, folder_;
   const bool must_fail_;
   bool implicit_module_;
   Context context_;
@@ -225,7 +234,8 @@ void RunGoldenFile(const std::string& root, const std::string& relative_path) {
   bool must_fail = path.filename().string().rfind("fail_", 0) == 0;
   bool differs = false;
   for (Case& c : file->cases) {
-    std::vector<std::string> actual = CaseRunner(*file, c, shown, must_fail).Run();
+    std::vector<std::string> actual =
+        CaseRunner(*file, c, shown, path.parent_path().string(), must_fail).Run();
     if (actual == c.expected) continue;
     differs = true;
     if (!bless_flag) {

@@ -242,6 +242,50 @@ class IrOptTest(unittest.TestCase):
       self.assertIn('first by rule half, applied to ten.div at /model/encoder/layer.0', err)
       self.assertRegex(err, r'inputs: batch = 2, seq = \d; input_ids : 2x\dxi64 = \[\d')
 
+  def test_given_rules(self):
+    """Rules on what fusion makes, when they are applied, and what is said about them."""
+    with tempfile.TemporaryDirectory() as folder:
+      path, other = os.path.join(folder, 'r.drr'), os.path.join(folder, 's.drr')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write('rule my-gelu { match gelu(x) replace gelu(x) {approximate = "tanh"} lowers "gelus" }\n'
+                'rule my-linear {\n  stage final\n  match fused.linear(x, const w, b, none) {activation = "gelu_tanh"}\n'
+                '  replace fused.linear(x, w, b, none) {activation = "gelu_sigmoid"} lowers "gelus"\n}\n'
+                'rule my-relu { match fused.linear(x, const w, b, none) {activation = "relu"}\n'
+                '  replace fused.linear(x, w, b, none) {activation = "silu"} lowers "relus" }\n')
+      out = self.run_ok(MODEL, '-O2', '--rules=' + path, '--elide-resources', text=None)
+      self.assertEqual(out.count('activation = "gelu_sigmoid"'), 2)
+      for flag in ('--rules=' + path, '--apply-rules=file=' + path):
+        out = self.run_ok(MODEL, '-O2', flag, '--explain=my-relu', text=None)
+        self.assertIn('attribute \'activation\' is "gelu', out)
+        self.assertIn('my-relu: defined in ' + path + ':7', out)
+      out = self.run_ok(MODEL, '-O2', '--rules=' + path, '--explain=my', text=None)
+      self.assertIn('my-gelu: fired 2 times', out)
+      self.assertIn('my-linear: fired 2 times', out)
+      # Nothing of this pipeline applies the second, nothing of the other any.
+      for pipeline, count in (('fuse', 1), ('O1', 3)):
+        status, _, err = ir_opt('-', '--pass-pipeline=' + pipeline, '--rules=' + path, text=GOOD)
+        self.assertEqual((status, err.count('is not applied: ')), (0, count), err)
+      # One name twice, wherever it is given.
+      with open(other, 'w', encoding='utf-8') as f:
+        f.write('\nrule my-gelu { match abs(abs(x)) replace abs(x) }\n')
+      message = f"{other}:2: rule 'my-gelu' has the name of the rule in {path}:1"
+      for flags in (['--check-rules=' + path, '--check-rules=' + other], ['-', '--rules=' + path, '--rules=' + other],
+                    ['-', '--rules=' + path, '--apply-rules=file=' + other]):
+        status, _, err = ir_opt(*flags, text=GOOD)
+        self.assertEqual(status, 2)
+        self.assertIn(message, err)
+      with open(other, 'a', encoding='utf-8') as f:
+        f.write('rule my-gelu { match neg(neg(x)) replace x }\n')
+      status, _, err = ir_opt('--check-rules=' + other)
+      self.assertEqual(status, 2)
+      self.assertIn(f"{other}:3: rule 'my-gelu' has the name of the rule in {other}:2", err)
+      # Each of these is right; the second never has its turn.
+      with open(other, 'w', encoding='utf-8') as f:
+        f.write('rule all { match relu(relu(x)) replace relu(x) }\nrule some { match relu(relu(abs(x))) replace abs(x) }')
+      status, out, _ = ir_opt('--check-rules=' + other)
+      self.assertEqual(status, 1)
+      self.assertIn("rule 'some' (" + other + ":2) is never reached", out)
+
   def test_verify_semantics(self):
     status, out, err = ir_opt(MODEL, '-O2', '--lower', '--verify-semantics', '-o', '-')
     self.assertEqual(status, 0, err)

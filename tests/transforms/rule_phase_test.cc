@@ -12,6 +12,7 @@
 #include "ir/core/printer.h"
 #include "ir/dialect/dialects.h"
 #include "pass/pass_manager.h"
+#include "patterns/prelude.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -86,6 +87,86 @@ TEST(RulePhase, AWrongRuleOfAFileIsRefusedBeforeItIsNeeded) {
   EXPECT_NE(status.message().find("y"), std::string::npos) << status;
   EXPECT_FALSE(status.ok());
   EXPECT_NE(Print(**module).find("ten.sigmoid"), std::string::npos);
+}
+
+std::string WriteRules(const std::string& name, const std::string& text) {
+  std::string file = ::testing::TempDir() + name;
+  std::ofstream(file) << text;
+  return file;
+}
+
+// Runs the pipeline on kSilu with rules of files, and of a host.
+absl::Status RunWith(const std::string& pipeline, const std::vector<std::string>& files,
+                     std::string& printed, std::vector<drr::Rule> host = {}) {
+  PassRegistry registry;
+  EXPECT_TRUE(RegisterTransformPasses(registry, host).ok());
+  Context context;
+  RegisterAllDialects(context);
+  PassManager manager(registry);
+  EXPECT_TRUE(manager.AddPipeline(pipeline).ok());
+  PassContext services;
+  services.rule_files = files;
+  absl::StatusOr<OwnedOp> module = ParseModule(context, kSilu);
+  EXPECT_TRUE(module.ok()) << module.status();
+  const absl::Status status = manager.Run(module->get(), services).status();
+  printed = Print(**module);
+  return status;
+}
+
+// A rule that takes apart what a family makes: both would go on for ever.
+TEST(GivenRules, ThatUndoAFamilyAreNamed) {
+  const std::string file = WriteRules("undo.drr",
+                                      "rule undo { match silu(x) replace mul(x, sigmoid(x)) "
+                                      "lowers \"silu\" }\n");
+  std::string printed;
+  const absl::Status status = RunWith("infer-shapes,canonicalize,fuse", {file}, printed);
+  EXPECT_NE(status.message().find("rewriting does not end: after 64 rounds of the family "
+                                  "'activation' and the rules that are given beside it these "
+                                  "still fire: silu (1 times), undo (1 times)"),
+            std::string::npos)
+      << status;
+  // At the end nothing makes it again.
+  const std::string final_file =
+      WriteRules("undo_final.drr",
+                 "rule undo { stage final match silu(x) replace mul(x, sigmoid(x)) "
+                 "lowers \"silu\" }\n");
+  EXPECT_TRUE(RunWith("infer-shapes,canonicalize,fuse,final-rules", {final_file}, printed).ok());
+  EXPECT_NE(printed.find("ten.sigmoid"), std::string::npos);
+}
+
+// One set, whichever file they are in: what one makes the other matches.
+TEST(GivenRules, OfFilesAndOfAHostWorkTogether) {
+  const std::string first =
+      WriteRules("first.drr", "rule one { match abs(x) replace relu(x) lowers \"abs\" }\n");
+  const std::string second =
+      WriteRules("second.drr", "rule two { match silu(x) replace abs(x) lowers \"silu\" }\n");
+  const drr::Val x("x");
+  const std::vector<drr::Rule> host = {
+      drr::Rule("three").Match(pattern::Relu(x)).Replace(pattern::Tanh(x)).Lowers("relu")};
+  std::string printed;
+  EXPECT_TRUE(RunWith("infer-shapes,canonicalize,fuse", {first, second}, printed, host).ok());
+  EXPECT_NE(printed.find("ten.tanh"), std::string::npos) << printed;
+}
+
+TEST(GivenRules, OfOneNameAreRefused) {
+  const std::string first =
+      WriteRules("first.drr", "rule one { match abs(abs(x)) replace abs(x) }\n");
+  const std::string second =
+      WriteRules("second.drr", "\nrule one { match neg(neg(x)) replace x }\n");
+  std::string printed;
+  for (const char* pass : {"fuse", "final-rules"}) {
+    const absl::Status status = RunWith(pass, {first, second}, printed);
+    EXPECT_NE(status.message().find(second + ":2: rule 'one' has the name of the rule in " + first +
+                                    ":1"),
+              std::string::npos)
+        << status;
+  }
+  const std::string twice =
+      WriteRules("twice.drr", "rule silu { match abs(abs(x)) replace abs(x) }\n");
+  EXPECT_NE(RunWith("apply-rules{file=" + twice + "}", {}, printed)
+                .message()
+                .find("rule 'silu' has the name of the rule in patterns/activation.cc"),
+            std::string::npos);
 }
 
 TEST(ContextIdentity, TellsContextsAtOneAddressApart) {

@@ -21,6 +21,7 @@ struct ModelOptions {
   int threads = 0;    // 0: one per core
   bool cuda = false;  // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;
+  std::vector<std::string> rule_files;
   std::optional<double> given_atol, given_rtol;
   double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
   double ulps = 0;   // and at least so many steps of the output's element type, unless given
@@ -72,6 +73,15 @@ template <typename Options>
 constexpr Option<Options> PrecisionRow(std::string_view help) {
   return {{"precision", "", Takes::kValue, "P", help},
           [](Options& o, const Given& g) { return ReadPrecision(g, o.precision); }};
+}
+template <typename Options>
+constexpr Option<Options> RulesRow() {
+  return {{"rules", "", Takes::kValue, "FILE",
+           "optimise with the rules of this file too (docs/writing-a-rule.md)", Times::kAny},
+          [](Options& o, const Given& g) {
+            o.rule_files.emplace_back(g.value);
+            return absl::OkStatus();
+          }};
 }
 template <typename Options>
 constexpr Option<Options> ThreadsRow(std::string_view help) {

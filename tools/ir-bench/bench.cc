@@ -379,6 +379,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   OptimizeOptions optimize;
   optimize.level = options.level;
   optimize.precision = options.precision;
+  optimize.rule_files = options.rule_files;
   OptimizeReport left;
   TENON_RETURN_IF_ERROR(Optimize(model, optimize, &left));
   report.precision = left.precision;

@@ -40,6 +40,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
     {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
+    tools::RulesRow<Options>(),
     tools::ThreadsRow<Options>("threads of each engine (1)"),
     tools::DeviceRow<Options>(
         "cuda: Tenon on the first GPU, from inputs in the host's memory to results there; what "

@@ -13,14 +13,14 @@ std::string OpListText();
 // The error names a rule that is wrong in itself, or two that contradict each other.
 absl::StatusOr<std::string> RuleListText();
 // What --check-rules prints: every rule that does not compute what it replaces, with a program that
-// shows it. `file`: empty for the built-in rules.
+// shows it, and what stands between two of them. The error: a file cannot be read, or two rules
+// have one name.
 struct RuleCheckOutcome {
   std::string text;
   int wrong = 0;
 };
-absl::StatusOr<RuleCheckOutcome> CheckRules(const std::string& file);
-// The names of the rules in these files. The error says where a file is wrong.
-absl::StatusOr<std::vector<std::string>> RuleNames(const std::vector<std::string>& files);
+// Of files that are given together; none: the built-in rules.
+absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files);
 
 }  // namespace tenon::ir_opt
 

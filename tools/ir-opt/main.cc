@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "frontends/api/explain.h"
+#include "frontends/api/given_rules.h"
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
 #include "ir/core/check.h"
+#include "ir/core/context.h"
 #include "ir/core/printer.h"
+#include "ir/dialect/dialects.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
@@ -86,10 +89,14 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   PassManager manager(registry);
   if (absl::Status status = BuildPipeline(options, manager); !status.ok())
     return Fail(kBadInput, status);
-  absl::StatusOr<std::vector<std::string>> rule_names = RuleNames(options.rules);
-  if (!rule_names.ok()) return Fail(kBadInput, rule_names.status());
+  Context context;
+  RegisterAllDialects(context);
+  absl::StatusOr<GivenRuleReport> given = CheckGivenRules({}, options.rules, manager, context);
+  if (!given.ok()) return Fail(kBadInput, given.status());
+  for (const std::string& warning : given->warnings)
+    std::fprintf(stderr, "ir-opt: warning: %s\n", warning.c_str());
   if (!options.explain.empty()) {
-    absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, *rule_names);
+    absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, given->names);
     if (!query.ok()) return Fail(kBadInput, query.status());
   }
   for (const std::string& file : {options.output, options.fusion_report}) {

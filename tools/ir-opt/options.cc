@@ -86,7 +86,9 @@ constexpr tools::Option<Options> kTable[] = {
       "only with -o)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
     {{"rules", "", Takes::kValue, "FILE",
-      "fuse with the rules of this file first (docs/writing-a-rule.md says how they are written)",
+      "apply the rules of this file before fusion, behind each family of it and at the end: where "
+      "the pipeline has fuse and final-rules, as -O2 (docs/writing-a-rule.md says how they are "
+      "written)",
       tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.rules.emplace_back(g.value);
@@ -105,10 +107,13 @@ constexpr tools::Option<Options> kTable[] = {
        return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
      }},
     {{"check-rules", "", Takes::kOptional, "FILE",
-      "check the rules of this file, or the built-in ones, by executing both of their sides"},
+      "check the rules of this file, or the built-in ones, by executing both of their sides; "
+      "repeat for files that are given together",
+      tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.action = Action::kCheckRules;
-       return Set(o.check_rules, g.value);
+       if (g.has_value) o.check_rules.emplace_back(g.value);
+       return absl::OkStatus();
      }},
     {{"dump-pass-pipeline", "", Takes::kFlag, "",
       "print the pipeline with all options on standard error"},

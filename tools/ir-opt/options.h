@@ -31,9 +31,9 @@ struct Options {
   std::string fusion_report;       // a file; JSON if it ends in .json
   std::vector<std::string> rules;  // files with rules in text
   bool verify_semantics = false;
-  std::string inputs;         // a folder, for verify_semantics
-  int64_t bisect_limit = -1;  // steps of rule passes that are made; -1: all
-  std::string check_rules;    // a file; empty: the built-in rules
+  std::string inputs;                    // a folder, for verify_semantics
+  int64_t bisect_limit = -1;             // steps of rule passes that are made; -1: all
+  std::vector<std::string> check_rules;  // files; none: the built-in rules
   enum class Action : uint8_t {
     kRun,
     kHelp,

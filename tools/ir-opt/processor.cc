@@ -7,11 +7,11 @@
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
+#include "frontends/api/given_rules.h"
 #include "frontends/api/tenon.h"
 #include "frontends/api/verify_semantics.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
-#include "tools/ir-opt/lists.h"
 
 namespace tenon::ir_opt {
 namespace {
@@ -73,7 +73,8 @@ class Processor {
     ExplainQuery query;
     if (!options_.explain.empty()) {
       // The name was checked before.
-      query = *ParseExplainQuery(options_.explain, *RuleNames(options_.rules));
+      query = *ParseExplainQuery(
+          options_.explain, CheckGivenRules({}, options_.rules, manager, model->context())->names);
     }
     absl::StatusOr<RuleLog> log = LogFor(query, model->module());
     if (!log.ok()) {

@@ -140,6 +140,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   TENON_RETURN_IF_ERROR(Optimize(original, optimize));
   optimize.level = options.level;
   optimize.precision = options.precision;
+  optimize.rule_files = options.rule_files;
   OptimizeReport rules;
   TENON_RETURN_IF_ERROR(Optimize(optimized, optimize, &rules));
   report.rules = std::move(rules.rules);
