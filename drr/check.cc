@@ -135,10 +135,14 @@ class Checker {
         targets_.push_back({n, static_cast<int>(i)});
     }
     if (targets_.empty()) targets_.push_back({kNone, 0});
-    std::vector<int> least(targets_.size(), -1);
-    for (DType dtype : options_.dtypes) {
+    std::vector<int> least(targets_.size(), -1), least_of_integers = least;
+    for (DType dtype : DTypes()) {
       std::vector<int> matches = Matches(dtype);
-      if (!IsFloat(dtype)) continue;
+      if (!IsFloat(dtype)) {
+        for (size_t t = 0; t < targets_.size(); ++t)
+          least_of_integers[t] = std::max(least_of_integers[t], matches[t]);
+        continue;
+      }
       if (std::all_of(matches.begin(), matches.end(), [](int m) { return m == 0; })) {
         report_.skipped.push_back(dtype);
         continue;
@@ -148,6 +152,9 @@ class Checker {
         least[t] = least[t] < 0 ? matches[t] : std::min(least[t], matches[t]);
       }
     }
+    // A rule that takes no floats is checked with what it takes.
+    if (std::all_of(least.begin(), least.end(), [](int matches) { return matches < 0; }))
+      least = least_of_integers;
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
       std::string text =
@@ -166,6 +173,18 @@ class Checker {
   }
 
  private:
+  // Those of the options, and what conditions ask for.
+  std::vector<DType> DTypes() const {
+    std::vector<DType> dtypes = options_.dtypes;
+    for (const ConditionCode& condition : rule_.conditions) {
+      const DType asked = condition.source->dtype;
+      if (asked != DType::kInvalid &&
+          std::find(dtypes.begin(), dtypes.end(), asked) == dtypes.end())
+        dtypes.push_back(asked);
+    }
+    return dtypes;
+  }
+
   // Matches of each target in one element type. Stops at the first wrong result.
   std::vector<int> Matches(DType dtype) {
     std::vector<int> counts(targets_.size(), 0);

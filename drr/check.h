@@ -17,7 +17,8 @@ struct CheckOptions {
   int matches = 20;     // wanted of each alternative, in each element type
   int attempts = 4000;  // instances made for them at most
   uint64_t seed = 1;
-  // Of integers a wrong result counts, and that there are none does not.
+  // Those that the rule's conditions ask for are added. Of integers a wrong result counts, and that
+  // there are none does not, unless the rule takes no floats.
   std::vector<DType> dtypes = {DType::kF32, DType::kF64, DType::kF16, DType::kI64};
 };
 

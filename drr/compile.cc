@@ -125,7 +125,10 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
                                  def.operands[g].name));
       }
       if (operand.maybe && !in_source)
-        return Error(fmt::format("{}: Maybe in the result", node.op));
+        return Error(
+            fmt::format("{}: Maybe in the result (expected the value alone: it is absent "
+                        "where the match has none)",
+                        node.op));
       edge.maybe = operand.maybe;
       edges.push_back(edge);
     }

@@ -6,6 +6,8 @@
 #include "drr/planner.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/diagnostic.h"
+#include "ir/core/verifier.h"
 
 namespace tenon::drr {
 namespace {
@@ -133,6 +135,9 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
   instance.function->SetAttr(
       "function_type",
       Attribute::TypeAttr(*context_, Type::Function(*context_, inputs, result_types)));
+  // A rule that pins one element type may have been given operands of another.
+  const ScopedDiagnosticHandler quiet(*context_, [](const Diagnostic&) {});
+  if (!Verify(instance.module.get()).ok()) return std::nullopt;
   return instance;
 }
 

@@ -110,6 +110,15 @@ bool Unconditional(const CompiledRule& rule) {
   return rule.conditions.empty() && rule.roots.size() == 1 && !rule.rule->requires_kernel();
 }
 
+// Computed attributes may say when to stop.
+bool Computes(const CompiledRule& rule) {
+  return std::any_of(rule.nodes.begin(), rule.nodes.end(), [](const Node& node) {
+    const auto computes = [](const AttrCode& a) { return a.kind == AttrCode::Kind::kCompute; };
+    return !node.in_source &&
+           (computes(node.splat) || std::any_of(node.attrs.begin(), node.attrs.end(), computes));
+  });
+}
+
 std::string Named(const CompiledRule& rule) {
   return fmt::format("'{}' ({})", rule.rule->name(), rule.rule->place());
 }
@@ -174,7 +183,13 @@ absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Con
                                                     rule.place(), rule.name(),
                                                     it->second->place()));
     }
-    TENON_ASSIGN_OR_RETURN(compiled.emplace_back(), set.Get(i));
+    TENON_ASSIGN_OR_RETURN(const CompiledRule* one, set.Get(i));
+    if (Unconditional(*one) && !Computes(*one) &&
+        Subsumption(*one, *one, true).Holds(one->roots[0], one->results[0])) {
+      return absl::InvalidArgumentError(
+          fmt::format("rule {} matches what it makes, and would never end", Named(*one)));
+    }
+    compiled.push_back(one);
   }
   for (uint16_t i = 0; i < count; ++i) {
     for (uint16_t j = 0; j < i; ++j) TENON_RETURN_IF_ERROR(CheckPair(*compiled[j], *compiled[i]));

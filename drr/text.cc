@@ -187,6 +187,15 @@ absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
     TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
     return !condition;
   }
+  if (Is("(")) {
+    if (depth_ >= kMaxDepth) return Error("nested too deeply");
+    Next();
+    ++depth_;
+    absl::StatusOr<Condition> condition = ParseConditions();
+    --depth_;
+    if (condition.ok()) TENON_RETURN_IF_ERROR(Require(")"));
+    return condition;
+  }
   Token at = token_;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("a condition"));
   TENON_RETURN_IF_ERROR(Require("("));
@@ -248,12 +257,21 @@ absl::Status RuleTextParser::CheckCondition(const std::string& name, size_t vals
 }
 
 absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
-  TENON_ASSIGN_OR_RETURN(Condition all, ParseCondition());
-  while (Take("&&")) {
-    TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
-    all = all && one;
+  const auto all = [&]() -> absl::StatusOr<Condition> {
+    TENON_ASSIGN_OR_RETURN(Condition conjunction, ParseCondition());
+    while (Take("&&")) {
+      TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
+      conjunction = conjunction && one;
+    }
+    return conjunction;
+  };
+  TENON_ASSIGN_OR_RETURN(Condition any, all());
+  for (int terms = 1; Take("||"); ++terms) {
+    if (terms == kMaxDepth) return Error("nested too deeply");
+    TENON_ASSIGN_OR_RETURN(Condition one, all());
+    any = any || one;
   }
-  return all;
+  return any;
 }
 
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {

@@ -27,8 +27,9 @@ namespace tenon::drr {
 // core), operands in order (`none` for an absent one), attributes in braces, `any(a | b)`,
 // `maybe(x)`, `const w`, `each xs`, `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`,
 // shapes `{B, S, H * D}`. Names in lower case are values and attribute variables, those in upper
-// case dimensions. Conditions: rank, constant, float, dtype, same_type, shape, dim; `!`. Computed
-// attributes are C++ only. `stage final` is Rule::Stage. An error is `file:line:column: message`.
+// case dimensions. Conditions: rank, constant, float, dtype, same_type, shape, dim; `!`, `&&`,
+// `||`. Computed attributes are C++ only. `stage final` is Rule::Stage. An error is
+// `file:line:column: message`.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context);
 

@@ -56,10 +56,10 @@ Token TextLexer::Next() {
     return token;
   } else {
     token.kind = Token::Kind::kSign;
-    at_ +=
-        text_.substr(at_, 2) == "==" || text_.substr(at_, 2) == ">=" || text_.substr(at_, 2) == "&&"
-            ? 2
-            : 1;
+    at_ += text_.substr(at_, 2) == "==" || text_.substr(at_, 2) == ">=" ||
+                   text_.substr(at_, 2) == "&&" || text_.substr(at_, 2) == "||"
+               ? 2
+               : 1;
   }
   token.text = text_.substr(start, at_ - start);
   return token;

@@ -337,6 +337,10 @@ TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
   Rule there = Rule("there").Match(Neg(Relu(x))).Replace(Relu(Neg(x))).Lowers("a");
   Rule back = Rule("back").Match(Relu(Neg(y))).Replace(Neg(Relu(y))).Lowers("b");
   EXPECT_THAT(why({there, back}), HasSubstr("undo each other"));
+  EXPECT_THAT(why({Rule("swap").Match(Add(x, y)).Replace(Add(y, x)).Lowers("a")}),
+              HasSubstr("matches what it makes, and would never end"));
+  EXPECT_THAT(why({Rule("grow").Match(Relu(x)).Replace(Relu(Relu(x))).Lowers("a")}),
+              HasSubstr("matches what it makes, and would never end"));
   EXPECT_THAT(why({general, Rule("general").Match(Neg(Neg(x))).Replace(x)}),
               HasSubstr("has the name of the rule in"));
 }

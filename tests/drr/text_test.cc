@@ -90,6 +90,33 @@ TEST_F(TextTest, ReadsWhatRulesPrint) {
   EXPECT_GE(read, 20);
 }
 
+TEST_F(TextTest, ConditionsAreJoined) {
+  const auto printed = [&](const std::string& conditions) {
+    auto rules = ParseRules("rule a { match neg(neg(x)) where " + conditions + " replace x }",
+                            "x.drr", context_);
+    if (!rules.ok()) return std::string(rules.status().message());
+    std::string text;
+    for (const auto& node : (*rules)[0].conditions()) text += node->text + ";";
+    return text;
+  };
+  EXPECT_EQ(printed("rank(x) == 2 || rank(x) == 3 && float(x)"),
+            "(rank(x) == 2 || (rank(x) == 3 && float(x)));");
+  EXPECT_EQ(printed("(rank(x) == 2 || rank(x) == 3) && float(x)"),
+            "(rank(x) == 2 || rank(x) == 3);float(x);");
+  EXPECT_EQ(printed("!(rank(x) == 2 || float(x))"), "!(rank(x) == 2 || float(x));");
+  EXPECT_EQ(printed("rank(x) == 2 | float(x)").substr(0, 24), "x.drr:1:47: expected let");
+  EXPECT_THAT(printed("(rank(x) == 2"), HasSubstr("expected ')', got 'replace'"));
+  EXPECT_THAT(Why("rule a { match neg(neg(x)) where rank(x) == 2 || shape(x) == {B} replace x }"),
+              HasSubstr("asks for a shape inside of || or !"));
+  std::string deep, wide = "float(x)";
+  for (int i = 0; i < 100000; ++i) {
+    deep += "!(";
+    wide += " || float(x)";
+  }
+  EXPECT_THAT(printed(deep), HasSubstr("nested too deeply"));
+  EXPECT_THAT(printed(wide), HasSubstr("nested too deeply"));
+}
+
 TEST_F(TextTest, ReadsComments) {
   EXPECT_EQ(Why("// one\nrule a {  # two\n  match neg(neg(x))  // three #4\n  replace x\n}\n//"),
             "accepted");

@@ -164,6 +164,24 @@ TEST(WrongRules, TooFewMatchesFail) {
   EXPECT_THAT(report.failures[0], HasSubstr("never"));
 }
 
+// Of integers alone: numbers beside them are integers too.
+TEST(IntegerRules, AreCheckedWithIntegers) {
+  Val x("x");
+  const auto rule = [&](double number) {
+    return Rule("minus")
+        .Match(Add(x, Splat(1)))
+        .Where(DTypeIs(x, DType::kI32))
+        .Replace(Sub(x, Splat(number)))
+        .Lowers("additions");
+  };
+  const CheckReport right = Check(rule(-1));
+  EXPECT_TRUE(right.ok()) << right.failures[0];
+  EXPECT_EQ(right.alternatives[0].matches, 20);
+  const CheckReport wrong = Check(rule(1));
+  ASSERT_TRUE(wrong.wrong);
+  EXPECT_THAT(wrong.failures[0], HasSubstr("in i32"));
+}
+
 TEST(WrongRules, WrongAlternativeIsCaught) {
   Val x("x");
   CheckReport report =
