@@ -266,6 +266,10 @@ class Checker {
       report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,
                                              Print(*instance->function)));
     }
+    if (std::all_of(exact->begin(), exact->end(), [](const auto& r) { return r.empty(); })) {
+      why_ = "the results have no elements";
+      return false;
+    }
     return true;
   }
 

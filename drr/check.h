@@ -14,8 +14,8 @@
 namespace tenon::drr {
 
 struct CheckOptions {
-  int matches = 20;     // wanted of each alternative, in each element type
-  int attempts = 4000;  // instances made for them at most
+  int matches = 20;      // wanted of each alternative, in each element type
+  int attempts = 10000;  // instances made for them at most
   uint64_t seed = 1;
   // Those that the rule's conditions ask for are added. Of integers a wrong result counts, and that
   // there are none does not, unless the rule takes no floats.

@@ -124,6 +124,10 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
         return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op,
                                  def.operands[g].name));
       }
+      if (operand.maybe && def.operands[g].arity == Arity::kSingle) {
+        return Error(fmt::format("{}: Maybe at operand '{}', which is not optional", node.op,
+                                 def.operands[g].name));
+      }
       if (operand.maybe && !in_source)
         return Error(
             fmt::format("{}: Maybe in the result (expected the value alone: it is absent "
@@ -135,6 +139,10 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
     if (edges.empty() && def.operands[g].arity == Arity::kSingle) {
       return Error(fmt::format("{}: operand '{}' is required", node.op, def.operands[g].name));
     }
+    if (edges.size() > 1 && def.operands[g].arity != Arity::kVariadic) {
+      return Error(fmt::format("{}: operand '{}' is one value, got {}", node.op,
+                               def.operands[g].name, edges.size()));
+    }
     code.operands.push_back(std::move(edges));
   }
   code.commutative = code.info->Has(Trait::kCommutative) && code.operands.size() >= 2 &&
@@ -142,7 +150,10 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   std::set<std::string, std::less<>> mentioned;
   for (const auto& [name, attr] : node.attrs) {
     int slot = code.info->FindSlot(name);
-    if (slot < 0) return Error(fmt::format("{} has no attribute '{}'", node.op, name));
+    if (slot < 0 || slot == code.info->segment_slot())
+      return Error(fmt::format("{} has no attribute '{}'", node.op, name));
+    if (!mentioned.insert(name).second)
+      return Error(fmt::format("{}: attribute '{}' is given twice", node.op, name));
     auto value = AddAttr(attr, def.attrs[slot].type, name, in_source, node.op);
     if (!value.ok()) return value.status();
     if (value->kind == AttrCode::Kind::kLiteral && value->literal) {
@@ -151,7 +162,6 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
     }
     value->slot = static_cast<uint16_t>(slot);
     code.attrs.push_back(*std::move(value));
-    mentioned.insert(name);
   }
   for (int slot = 0; slot < code.info->num_slots(); ++slot) {
     const AttrDef& attr = def.attrs[slot];
@@ -270,6 +280,7 @@ absl::Status Compiler::AddConditions() {
 }
 
 absl::StatusOr<CompiledRule> Compiler::Run() {
+  if (rule_.name().empty()) return Error("it has no name");
   if (rule_.roots().empty()) return Error("nothing is matched");
   if (rule_.roots().size() != rule_.results().size()) {
     return Error(fmt::format("{} values are matched and {} replaced", rule_.roots().size(),

@@ -105,7 +105,7 @@ Condition RankAtLeast(const Val& val, int rank) {
 }
 
 Condition IsConstant(const Val& val) {
-  return Make(
+  return OnConstants(Make(
       fmt::format("constant({})", NameOf(val)), val,
       [](Value v) {
         return v.defining_op() != nullptr && v.defining_op()->Has(Trait::kConstantLike);
@@ -114,7 +114,7 @@ Condition IsConstant(const Val& val) {
         return v.defining_op() != nullptr
                    ? fmt::format("it is computed by {}", v.defining_op()->name())
                    : std::string("it is an argument");
-      });
+      }));
 }
 
 Condition DTypeIs(const Val& val, DType dtype) {
@@ -133,7 +133,7 @@ Condition IsFloat(const Val& val) {
 
 Condition SameTypes(const std::vector<Val>& vals) {
   ConditionNode node;
-  node.text = "same type(";
+  node.text = "same_type(";
   for (const Val& val : vals) {
     node.text += (node.args.empty() ? "" : ", ") + NameOf(val);
     node.args.push_back(ArgTraits<Val>::Ref(val));

@@ -71,7 +71,17 @@ int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) const {
   }
   if (!node.info->Has(Trait::kElementwise) && op != "ten.matmul") {
     const Edge* first = Operand(edge.node, 0);
-    return first != nullptr ? KnownRank(*first, found) : -1;
+    const int rank = first != nullptr ? KnownRank(*first, found) : -1;
+    const AttrCode* keepdims = IsReduction(op) ? attr("keepdims") : nullptr;
+    if (rank < 0 || keepdims == nullptr || keepdims->kind != AttrCode::Kind::kLiteral ||
+        keepdims->literal.bool_value())
+      return rank;
+    const AttrCode* axes = attr("axes");
+    const auto dropped = static_cast<int>(
+        axes->kind == AttrCode::Kind::kLiteral ? axes->literal.ints().size()
+        : axes->kind == AttrCode::Kind::kAxes  ? std::get<I64s>(axes->source->literal).size()
+                                               : rank + 1);
+    return std::max(rank - dropped, -1);
   }
   // The largest rank counts, but a variable of unknown rank may be larger than known variables.
   int of_ops = -1, of_variables = -1;

@@ -1,5 +1,7 @@
 #include "drr/rule.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 namespace tenon::drr {
@@ -12,6 +14,13 @@ std::string ShortFile(std::string_view file) {
       return std::string(file.substr(at + 1));
   }
   return std::string(file);
+}
+
+// The notation has no escapes.
+std::string Quoted(std::string text) {
+  std::replace(text.begin(), text.end(), '"', '\'');
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return '"' + text + '"';
 }
 
 std::string List(const std::vector<ValRef>& vals) {
@@ -73,12 +82,19 @@ Rule Rule::RequireKernel() && {
 std::string Rule::place() const { return fmt::format("{}:{}", file_, line_); }
 
 std::string ToString(const Rule& rule) {
-  std::string text = fmt::format("rule {} {{\n  match   {}\n", rule.name(), List(rule.roots()));
+  std::string text = fmt::format("rule {} {{\n", rule.name());
+  if (!rule.summary().empty()) text += fmt::format("  summary {}\n", Quoted(rule.summary()));
+  if (rule.stage() == RuleStage::kFinal) text += "  stage   final\n";
+  if (rule.benefit() != 0) text += fmt::format("  benefit {}\n", rule.benefit());
+  text += fmt::format("  match   {}\n", List(rule.roots()));
   for (size_t i = 0; i < rule.conditions().size(); ++i) {
     text += fmt::format("  {}{}\n", i == 0 ? "where   " : "     && ", rule.conditions()[i]->text);
   }
   if (!rule.kept().empty()) text += fmt::format("  keep    {}\n", List(rule.kept()));
-  return text + fmt::format("  replace {}\n}}\n", List(rule.results()));
+  text += fmt::format("  replace {}\n", List(rule.results()));
+  if (!rule.lowers().empty()) text += fmt::format("  lowers  {}\n", Quoted(rule.lowers()));
+  if (rule.requires_kernel()) text += "  requires kernel\n";
+  return text + "}\n";
 }
 
 }  // namespace tenon::drr

@@ -1,6 +1,7 @@
 // Rules against each other: names, order, shadowing, pairs that undo each other.
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -171,6 +172,11 @@ absl::StatusOr<const CompiledRule*> CompiledRules::Get(uint16_t rule) const {
 }
 
 absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context) {
+  constexpr size_t kMostRules = std::numeric_limits<uint16_t>::max();
+  if (rules.size() > kMostRules) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: there are more than {} rules", rules[kMostRules].place(), kMostRules));
+  }
   CompiledRules set = OnDemand(std::make_shared<const RuleList>(std::move(rules)), context);
   std::map<std::string, const Rule*> names;
   const auto count = static_cast<uint16_t>(set.list().rules().size());

@@ -321,6 +321,28 @@ TEST_F(EngineTest, RegistrationRefusesBadRules) {
       HasSubstr("asks for a shape inside of || or !"));
   EXPECT_THAT(why(Rule("m").Match(Relu(Relu(x))).Where(!ShapeIs(x, {d})).Replace(Relu(x))),
               HasSubstr("asks for a shape inside of || or !"));
+  EXPECT_THAT(why(Rule("").Match(Relu(Relu(x))).Replace(x)), HasSubstr("it has no name"));
+}
+
+// What the functions of the ops cannot say.
+TEST_F(EngineTest, RegistrationRefusesBadOperands) {
+  Val x("x"), y("y");
+  auto why = [&](std::string_view op, std::vector<OperandPattern> operands,
+                 const std::vector<std::pair<std::string, AttrRef>>& attrs) {
+    auto set = CompiledRules::Create(
+        {Rule("a").Match(MakeOp(op, {std::move(operands)}, attrs)).Replace(x)}, context_);
+    return set.ok() ? std::string("accepted") : std::string(set.status().message());
+  };
+  EXPECT_EQ(why("ten.relu", {{x.ref(), false}}, {}), "accepted");
+  EXPECT_THAT(why("ten.relu", {{x.ref(), false}, {y.ref(), false}}, {}),
+              HasSubstr("ten.relu: operand 'x' is one value, got 2"));
+  EXPECT_THAT(why("ten.relu", {{x.ref(), true}}, {}),
+              HasSubstr("ten.relu: Maybe at operand 'x', which is not optional"));
+  EXPECT_THAT(why("ten.relu", {{x.ref(), false}}, {{"axis", MakeLiteral(int64_t{1})}}),
+              HasSubstr("ten.relu has no attribute 'axis'"));
+  const std::pair<std::string, AttrRef> axis = {"axis", MakeLiteral(int64_t{0})};
+  EXPECT_THAT(why("nn.softmax", {{x.ref(), false}}, {axis, axis}),
+              HasSubstr("nn.softmax: attribute 'axis' is given twice"));
 }
 
 TEST_F(EngineTest, RegistrationSeesRulesThatShadowOrUndoEachOther) {
@@ -503,6 +525,19 @@ TEST_F(EngineTest, AllRulesRegister) {
 TEST_F(EngineTest, RulesPrint) {
   EXPECT_EQ(ToString(SiluRule()),
             "rule silu {\n  match   ten.mul(x, ten.sigmoid(x))\n  replace nn.silu(x)\n}\n");
+  Val x("x");
+  const Rule all = Rule("all")
+                       .Summary("every \"clause\"")
+                       .Stage(RuleStage::kFinal)
+                       .Benefit(2)
+                       .Match(Relu(x))
+                       .Replace(Abs(x))
+                       .Lowers("relus")
+                       .RequireKernel();
+  EXPECT_EQ(ToString(all),
+            "rule all {\n  summary \"every 'clause'\"\n  stage   final\n  benefit 2\n"
+            "  match   ten.relu(x)\n  replace ten.abs(x)\n  lowers  \"relus\"\n"
+            "  requires kernel\n}\n");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ rule fuse-bias-gelu {
   ASSERT_EQ(rules->size(), 1u);
   Val x("x"), w = Const("w"), b("b");
   Rule same = Rule("fuse-bias-gelu")
+                  .Summary("gelu(linear(x, w) + b)")
                   .Match(Gelu(Add(fused::Linear(x, w, {}, {}), b)))
                   .Where(Rank(b, 1) && IsFloat(x))
                   .Replace(fused::Linear(x, w, b, {}, {.activation = "gelu"}));
@@ -104,6 +105,7 @@ TEST_F(TextTest, ConditionsAreJoined) {
   EXPECT_EQ(printed("(rank(x) == 2 || rank(x) == 3) && float(x)"),
             "(rank(x) == 2 || rank(x) == 3);float(x);");
   EXPECT_EQ(printed("!(rank(x) == 2 || float(x))"), "!(rank(x) == 2 || float(x));");
+  EXPECT_EQ(printed("same_type(x, x)"), "same_type(x, x);");
   EXPECT_EQ(printed("rank(x) == 2 | float(x)").substr(0, 24), "x.drr:1:47: expected let");
   EXPECT_THAT(printed("(rank(x) == 2"), HasSubstr("expected ')', got 'replace'"));
   EXPECT_THAT(Why("rule a { match neg(neg(x)) where rank(x) == 2 || shape(x) == {B} replace x }"),

@@ -164,6 +164,32 @@ TEST(WrongRules, TooFewMatchesFail) {
   EXPECT_THAT(report.failures[0], HasSubstr("never"));
 }
 
+// Where it matches, there is nothing to compare.
+TEST(WrongRules, ResultsWithoutElementsProveNothing) {
+  Val x("x");
+  Dim a("A"), b("B");
+  const CheckReport report = Check(Rule("empty")
+                                       .Match(Reshape(Relu(x), {.shape = {a, b}}))
+                                       .Replace(Reshape(x, {.shape = {a - b, b}})));
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.failures[0], HasSubstr("only 0 of 20 instances match"));
+}
+
+// What conditions ask for is made, and axes that a reduction drops are counted.
+TEST(RightRules, AreMet) {
+  Val x("x"), y("y");
+  Dim a("A"), b("B");
+  for (const Rule& rule :
+       {Rule("constant").Match(Sub(x, y)).Where(IsConstant(y)).Replace(Add(x, Neg(y))).Lowers("x"),
+        Rule("reduction")
+            .Match(ReduceMean(Reshape(x, {.shape = {a, b}}), {.axes = {1}, .keepdims = false}))
+            .Where(ShapeIs(x, {a, b}))
+            .Replace(ReduceMean(x, {.axes = {1}, .keepdims = false}))}) {
+    const CheckReport report = Check(rule);
+    EXPECT_TRUE(report.ok()) << report.failures[0];
+  }
+}
+
 // Of integers alone: numbers beside them are integers too.
 TEST(IntegerRules, AreCheckedWithIntegers) {
   Val x("x");
