@@ -10,6 +10,9 @@ namespace tenon::onnx {
 #define TENON_ONNX_ADAPTER(Op) absl::Status Import##Op(Node& node);
 #include "frontends/onnx/op_adapters.def"
 #undef TENON_ONNX_ADAPTER
+#define TENON_MICROSOFT_ADAPTER(Op) absl::Status ImportMicrosoft##Op(Node& node);
+#include "frontends/onnx/microsoft_adapters.def"
+#undef TENON_MICROSOFT_ADAPTER
 
 namespace {
 
@@ -22,6 +25,12 @@ constexpr Entry kAdapters[] = {
 #define TENON_ONNX_ADAPTER(Op) {#Op, Import##Op},
 #include "frontends/onnx/op_adapters.def"
 #undef TENON_ONNX_ADAPTER
+};
+
+constexpr Entry kMicrosoft[] = {
+#define TENON_MICROSOFT_ADAPTER(Op) {#Op, ImportMicrosoft##Op},
+#include "frontends/onnx/microsoft_adapters.def"
+#undef TENON_MICROSOFT_ADAPTER
 };
 
 constexpr Entry kOneToOne[] = {
@@ -37,7 +46,7 @@ constexpr bool IsSorted(std::span<const Entry> entries) {
   }
   return true;
 }
-static_assert(IsSorted(kAdapters) && IsSorted(kOneToOne));
+static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kOneToOne));
 
 AdapterFn Find(std::span<const Entry> entries, std::string_view op_type) {
   const auto it = std::lower_bound(
@@ -52,6 +61,8 @@ AdapterFn FindAdapter(std::string_view op_type) {
   const AdapterFn adapter = Find(kAdapters, op_type);
   return adapter != nullptr ? adapter : Find(kOneToOne, op_type);
 }
+
+AdapterFn FindMicrosoftAdapter(std::string_view op_type) { return Find(kMicrosoft, op_type); }
 
 int64_t MinOpset(std::string_view op_type) {
   static constexpr std::pair<std::string_view, int64_t> kSince[] = {

@@ -24,7 +24,9 @@ inline constexpr int64_t kNewestOpset = 28;
 
 // The adapter of an op of the standard domain; null if there is none.
 AdapterFn FindAdapter(std::string_view op_type);
-// All op types with an adapter, sorted.
+// The adapter of an op of the domain com.microsoft; null if there is none.
+AdapterFn FindMicrosoftAdapter(std::string_view op_type);
+// All op types of the standard domain with an adapter, sorted.
 std::vector<std::string_view> AdaptedOps();
 
 }  // namespace tenon::onnx

@@ -362,10 +362,12 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   const std::string_view domain = DomainOf(node.proto().domain());
   const OpInfo* registered =
       domain.empty() ? nullptr : context_.FindOp(fmt::format("{}.{}", domain, node.op_type()));
-  if (!domain.empty() && registered == nullptr)
+  const bool microsoft = domain == "com.microsoft" && registered == nullptr;
+  if (!domain.empty() && !microsoft && registered == nullptr)
     return node.Unsupported(fmt::format("domain {} is not known", domain));
   // Identity passes anything on.
-  if (registered == nullptr && node.op_type() == "Identity" && node.num_inputs() == 1)
+  if (registered == nullptr && domain.empty() && node.op_type() == "Identity" &&
+      node.num_inputs() == 1)
     return node.Return(node.input(0));
   for (int i = 0; i < node.num_inputs(); ++i) {
     if (node.input(i) && !node.input(i).type().is_tensor()) {
@@ -375,9 +377,11 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
     }
   }
   if (registered != nullptr) return ImportRegistered(node, *registered);
-  const AdapterFn adapter = FindAdapter(node.op_type());
+  const AdapterFn adapter =
+      microsoft ? FindMicrosoftAdapter(node.op_type()) : FindAdapter(node.op_type());
   if (adapter == nullptr)
     return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
+  if (microsoft) return adapter(node);
   if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
     return node.Unsupported(fmt::format("{} of opset {} (expected {} or newer)", node.op_type(),
                                         node.version(), since));

@@ -153,6 +153,13 @@ absl::Status ImportRMSNormalization(Node& node) {
   return f.Return(f.Mul(f.Cast(normalized, result), scale));
 }
 
+// ONNX Runtime's name of RMSNormalization, from before the standard had one.
+absl::Status ImportSimplifiedLayerNormalization(Node& node) {
+  TENON_RETURN_IF_ERROR(
+      node.OnlyOutputsBefore(1, "a statistics output of SimplifiedLayerNormalization"));
+  return ImportRMSNormalization(node);
+}
+
 // The mean and the variance of each channel of each batch element.
 absl::Status ImportInstanceNormalization(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 3));

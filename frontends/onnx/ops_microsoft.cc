@@ -1,0 +1,129 @@
+// What ONNX Runtime's optimizers join: one op where the model had several.
+#include <fmt/format.h>
+
+#include "frontends/onnx/formula.h"
+#include "frontends/onnx/spatial.h"
+#include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+// gelu(x + bias), where there is a bias.
+absl::Status BiasedGelu(Node& node, int biases, std::string_view form) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1 + biases));
+  Formula f(node);
+  Value x = node.input(0);
+  if (node.input(1)) x = f.Add(x, node.input(1));
+  return f.Return(f.Make<nn::GeluOp>(x, nn::GeluOp::Attrs{.approximate = std::string(form)}));
+}
+
+absl::StatusOr<Value> Activated(Node& node, Formula& f, Value x) {
+  TENON_ASSIGN_OR_RETURN(const std::string name, node.Str("activation", ""));
+  TENON_ASSIGN_OR_RETURN(const auto given, node.Floats("activation_params"));
+  const std::vector<float> numbers = given.value_or(std::vector<float>());
+  const auto needs = [&](size_t count) -> absl::Status {
+    if (numbers.size() == count) return absl::OkStatus();
+    return node.Error(fmt::format("activation_params of {} has {} numbers, {} needs {}",
+                                  node.op_type(), numbers.size(), name, count));
+  };
+  if (name.empty()) return x;
+  if (name == "Relu") return f.Make<ten::ReluOp>(x);
+  if (name == "Tanh") return f.Make<ten::TanhOp>(x);
+  if (name == "Sigmoid") return f.Make<ten::SigmoidOp>(x);
+  if (name == "HardSwish") return f.Make<ten::HardSwishOp>(x);
+  if (name == "LeakyRelu") {
+    TENON_RETURN_IF_ERROR(needs(1));
+    return f.Make<ten::LeakyReluOp>(x, ten::LeakyReluOp::Attrs{.alpha = numbers[0]});
+  }
+  if (name == "Clip") {
+    TENON_RETURN_IF_ERROR(needs(2));
+    return f.Make<ten::ClipOp>(x, ten::ClipOp::Attrs{.min = numbers[0], .max = numbers[1]});
+  }
+  if (name == "HardSigmoid") {
+    TENON_RETURN_IF_ERROR(needs(2));
+    return f.Make<ten::HardSigmoidOp>(
+        x, ten::HardSigmoidOp::Attrs{.alpha = numbers[0], .beta = numbers[1]});
+  }
+  return node.Unsupported(fmt::format("{} with {}", node.op_type(), name));
+}
+
+// The sum of the first two inputs and of `bias`, which may be null; as output 3 too.
+absl::StatusOr<Value> Skipped(Node& node, Formula& f, Value bias) {
+  Value sum = f.Add(node.input(0), node.input(1));
+  if (bias) sum = f.Add(sum, bias);
+  for (const int i : {1, 2}) {
+    if (node.IsOutputUsed(i)) {
+      return node.Unsupported(fmt::format("a statistics output of {}", node.op_type()));
+    }
+  }
+  if (node.num_outputs() > 3) TENON_RETURN_IF_ERROR(f.Return(sum, 3));
+  return sum;
+}
+
+}  // namespace
+
+absl::Status ImportMicrosoftBiasGelu(Node& node) { return BiasedGelu(node, 1, "none"); }
+absl::Status ImportMicrosoftGelu(Node& node) { return BiasedGelu(node, 0, "none"); }
+absl::Status ImportMicrosoftFastGelu(Node& node) { return BiasedGelu(node, 1, "tanh"); }
+
+absl::Status ImportMicrosoftQuickGelu(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.702f));
+  Formula f(node);
+  const Value x = node.input(0);
+  if (alpha == 1.0f) return f.Return(f.Make<nn::SiluOp>(x));
+  const Value scaled = f.Mul(x, f.Scalar(x.type().dtype(), alpha));
+  return f.Return(f.Mul(x, f.Make<ten::SigmoidOp>(scaled)));
+}
+
+absl::Status ImportMicrosoftFusedMatMul(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
+  for (const char* name : {"transBatchA", "transBatchB"}) {
+    TENON_ASSIGN_OR_RETURN(const bool moved, node.Flag(name, false));
+    if (moved) return node.Unsupported(fmt::format("FusedMatMul with {}", name));
+  }
+  ten::MatmulOp::Attrs attrs;
+  TENON_ASSIGN_OR_RETURN(attrs.transpose_a, node.Flag("transA", false));
+  TENON_ASSIGN_OR_RETURN(attrs.transpose_b, node.Flag("transB", false));
+  TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
+  // A vector has nothing to transpose.
+  if (node.input(0).type().rank() < 2) attrs.transpose_a = false;
+  if (node.input(1).type().rank() < 2) attrs.transpose_b = false;
+  Formula f(node);
+  const Value product = f.Make<ten::MatmulOp>(node.input(0), node.input(1), attrs);
+  if (alpha == 1.0f) return f.Return(product);
+  return f.Return(f.Mul(product, f.Scalar(node.input(0).type().dtype(), alpha)));
+}
+
+// activation(conv(x, w, bias) + z).
+absl::Status ImportMicrosoftFusedConv(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
+  TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, node.input(1)));
+  Formula f(node);
+  Value y = f.Make<nn::ConvOp>(node.input(0), node.input(1), node.input(2), attrs);
+  if (node.input(3)) y = f.Add(y, node.input(3));
+  TENON_ASSIGN_OR_RETURN(y, Activated(node, f, y));
+  return f.Return(y);
+}
+
+absl::Status ImportMicrosoftSkipLayerNormalization(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 5));
+  nn::LayerNormOp::Attrs attrs{.axis = node.input(0).type().rank() - 1};
+  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-12f));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value sum, Skipped(node, f, node.input(4)));
+  return f.Return(f.Make<nn::LayerNormOp>(sum, node.input(2), node.input(3), attrs));
+}
+
+absl::Status ImportMicrosoftSkipSimplifiedLayerNormalization(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 4));
+  nn::RmsNormOp::Attrs attrs{.axis = node.input(0).type().rank() - 1};
+  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-12f));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value sum, Skipped(node, f, node.input(3)));
+  return f.Return(f.Make<nn::RmsNormOp>(sum, node.input(2), attrs));
+}
+
+}  // namespace tenon::onnx
