@@ -136,8 +136,9 @@ class Checker {
     }
     if (targets_.empty()) targets_.push_back({kNone, 0});
     std::vector<int> least(targets_.size(), -1), least_of_integers = least;
+    std::vector<std::string> whys(targets_.size()), whys_of_integers = whys;
     for (DType dtype : DTypes()) {
-      std::vector<int> matches = Matches(dtype);
+      std::vector<int> matches = Matches(dtype, IsFloat(dtype) ? whys : whys_of_integers);
       if (!IsFloat(dtype)) {
         for (size_t t = 0; t < targets_.size(); ++t)
           least_of_integers[t] = std::max(least_of_integers[t], matches[t]);
@@ -153,8 +154,12 @@ class Checker {
       }
     }
     // A rule that takes no floats is checked with what it takes.
-    if (std::all_of(least.begin(), least.end(), [](int matches) { return matches < 0; }))
+    if (std::all_of(least.begin(), least.end(), [](int matches) { return matches < 0; }) &&
+        std::any_of(least_of_integers.begin(), least_of_integers.end(),
+                    [](int matches) { return matches > 0; })) {
       least = least_of_integers;
+      whys = whys_of_integers;
+    }
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
       std::string text =
@@ -165,7 +170,7 @@ class Checker {
       if (least[t] < options_.matches && report_.failures.empty()) {
         report_.failures.push_back(fmt::format("only {} of {} instances match with {}{}{}",
                                                least[t], options_.matches, text,
-                                               why_.empty() ? "" : ": ", why_));
+                                               whys[t].empty() ? "" : ": ", whys[t]));
       }
       report_.alternatives.push_back({std::move(text), least[t]});
     }
@@ -185,12 +190,11 @@ class Checker {
     return dtypes;
   }
 
-  // Matches of each target in one element type. Stops at the first wrong result.
-  std::vector<int> Matches(DType dtype) {
+  // Matches of each target in one element type, and what stood in the way of the last instance that
+  // was no match. Stops at the first wrong result.
+  std::vector<int> Matches(DType dtype, std::vector<std::string>& whys) {
     std::vector<int> counts(targets_.size(), 0);
     const int attempts = IsFloat(dtype) ? options_.attempts : options_.attempts / 10;
-    // Why instances of integers do not match is of no interest.
-    const std::string why = why_;
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
       for (int i = 0; i < attempts && counts[t] < options_.matches && report_.failures.empty();
@@ -198,15 +202,18 @@ class Checker {
         if (i == attempts / 4 && counts[t] == 0) break;
         std::optional<InstancePlan> plan =
             InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
-        if (!plan) continue;
-        if (!Try(*plan, dtype)) continue;
+        if (!plan || !Try(*plan, dtype)) {
+          whys[t] = why_;
+          continue;
+        }
+        if (n != kNone && taken_[n] != alternative)
+          whys[t] = "an alternative in front of it matches instead";
         for (size_t u = 0; u < targets_.size(); ++u) {
           if (targets_[u].first == kNone || taken_[targets_[u].first] == targets_[u].second)
             ++counts[u];
         }
       }
     }
-    if (!IsFloat(dtype)) why_ = why;
     return counts;
   }
 

@@ -339,6 +339,8 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
 
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return RuleTextParser(text, file, context).Run();
 }
 

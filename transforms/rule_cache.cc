@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "drr/text.h"
@@ -15,16 +17,22 @@
 namespace tenon {
 
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context) {
+  const auto cannot = [&](std::string_view why) {
+    return absl::InvalidArgumentError(fmt::format("{}: rules cannot be read: {}", file, why));
+  };
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (error) return cannot(error.message());
+  if (std::filesystem::is_directory(status)) return cannot("it is a folder");
+  // The checks before a run and its passes read them anew.
+  if (!std::filesystem::is_regular_file(status))
+    return cannot("they are read more than once (expected a file, not a pipe)");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || text.fail()) {
-    return absl::InvalidArgumentError(fmt::format("{}: rules cannot be read{}{}", file,
-                                                  errno == 0 ? "" : ": ",
-                                                  errno == 0 ? "" : std::strerror(errno)));
-  }
-  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, drr::ParseRules(text.str(), file, context));
+  if (!stream) return cannot(std::strerror(errno));
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.bad()) return cannot(std::strerror(errno));
+  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, drr::ParseRules(text, file, context));
   for (drr::Rule& rule : rules) rule.set_family(file);
   return rules;
 }

@@ -18,7 +18,8 @@
 
 namespace tenon {
 
-// The rules of a text file; their family is the file.
+// The rules of a text file, which is no pipe: it is read again where it is asked for again. Their
+// family is the file.
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context);
 
 // Refuses a name that two of the rules have, or one of them and a built-in one: reports, counts and

@@ -208,6 +208,20 @@ TEST(IntegerRules, AreCheckedWithIntegers) {
   EXPECT_THAT(wrong.failures[0], HasSubstr("in i32"));
 }
 
+TEST(WrongRules, AnAlternativeThatIsNeverTakenIsNamed) {
+  Val x("x");
+  const CheckReport report =
+      Check(Rule("shadow").Match(Relu(Abs(AnyOf(x, Neg(x))))).Replace(Relu(x)).Lowers("x"));
+  ASSERT_FALSE(report.ok());
+  const CheckReport right =
+      Check(Rule("shadow").Match(Abs(Abs(AnyOf(x, Abs(x))))).Replace(Abs(x)).Lowers("x"));
+  ASSERT_FALSE(right.ok());
+  EXPECT_FALSE(right.wrong);
+  EXPECT_THAT(right.failures[0],
+              HasSubstr("only 0 of 20 instances match with ten.abs(x): an alternative in front of "
+                        "it matches instead"));
+}
+
 TEST(WrongRules, WrongAlternativeIsCaught) {
   Val x("x");
   CheckReport report =

@@ -265,6 +265,15 @@ class IrOptTest(unittest.TestCase):
       for pipeline, count in (('fuse', 1), ('O1', 3)):
         status, _, err = ir_opt('-', '--pass-pipeline=' + pipeline, '--rules=' + path, text=GOOD)
         self.assertEqual((status, err.count('is not applied: ')), (0, count), err)
+      # Nothing in the file, but a byte order mark; no file.
+      with open(other, 'w', encoding='utf-8-sig') as f:
+        f.write('')
+      self.run_ok(MODEL, '-O2', '--rules=' + other, '--elide-resources', text=None)
+      status, _, err = ir_opt(MODEL, '-O2', '--rules=' + folder)
+      self.assertEqual((status, err), (2, f'ir-opt: {folder}: rules cannot be read: it is a folder\n'))
+      status, _, err = ir_opt('--check-rules=/dev/stdin', text='rule a { match neg(neg(x)) replace x }')
+      self.assertEqual(status, 2)
+      self.assertIn('expected a file, not a pipe', err)
       # One name twice, wherever it is given.
       with open(other, 'w', encoding='utf-8') as f:
         f.write('\nrule my-gelu { match abs(abs(x)) replace abs(x) }\n')

@@ -10,6 +10,7 @@
 #include "frontends/api/given_rules.h"
 #include "frontends/api/tenon.h"
 #include "frontends/api/verify_semantics.h"
+#include "ir/core/check.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
 
@@ -72,9 +73,12 @@ class Processor {
     if (options_.dump_pass_pipeline) PrintError(manager.Text());
     ExplainQuery query;
     if (!options_.explain.empty()) {
-      // The name was checked before.
-      query = *ParseExplainQuery(
-          options_.explain, CheckGivenRules({}, options_.rules, manager, model->context())->names);
+      absl::StatusOr<ExplainQuery> asked = Query(manager, *model);
+      if (!asked.ok()) {
+        PrintError(fmt::format("ir-opt: {}", std::string(asked.status().message())));
+        return kBadInput;
+      }
+      query = *std::move(asked);
     }
     absl::StatusOr<RuleLog> log = LogFor(query, model->module());
     if (!log.ok()) {
@@ -88,6 +92,12 @@ class Processor {
     if (!options_.WritesIr()) return kDone;
     outcome.model = *std::move(model);
     return kDone;
+  }
+
+  absl::StatusOr<ExplainQuery> Query(const PassManager& manager, const Model& model) const {
+    TENON_ASSIGN_OR_RETURN(const GivenRuleReport given,
+                           CheckGivenRules({}, options_.rules, manager, model.context()));
+    return ParseExplainQuery(options_.explain, given.names);
   }
 
   absl::Status RunPasses(PassManager& manager, Model& model, RuleLog& log,
