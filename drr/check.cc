@@ -277,8 +277,32 @@ class Checker {
       why_ = "the results have no elements";
       return false;
     }
+    if (report_.failures.empty() && !Ends(*instance)) {
+      report_.wrong = true;
+      report_.failures.push_back(
+          fmt::format("it does not end: after {} more applications it still matches what it makes, "
+                      "in {}:\n{}",
+                      kMostApplications, Name(dtype), text));
+    }
     return true;
   }
+
+  // Is there an end to applying the rule to what it has made?
+  bool Ends(Instance& instance) {
+    for (int i = 0; i < kMostApplications; ++i) {
+      bool applied = false;
+      for (Operation& op : instance.function->region().front()) {
+        RewriteListener listener;
+        if (!matcher_.Match(rule_, &op) || !Apply(matcher_, nullptr, listener).empty()) continue;
+        applied = true;
+        break;  // what was the next operation may be gone
+      }
+      if (!applied) return true;
+    }
+    return false;
+  }
+
+  static constexpr int kMostApplications = 64;
 
   const CompiledRule& rule_;
   Context& context_;

@@ -31,7 +31,7 @@ struct CheckReport {
   std::vector<Alternative> alternatives;
   std::vector<DType> skipped;  // element types in which no instance could be evaluated or matched
   std::vector<std::string> failures;  // a wrong result, with the program; too few matches
-  bool wrong = false;                 // a result is wrong; otherwise failures say what is missing
+  bool wrong = false;  // a result is wrong, or there is no end; else failures say what is missing
   bool ok() const { return failures.empty(); }
 };
 

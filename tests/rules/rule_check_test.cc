@@ -208,6 +208,22 @@ TEST(IntegerRules, AreCheckedWithIntegers) {
   EXPECT_THAT(wrong.failures[0], HasSubstr("in i32"));
 }
 
+// Right in itself, and never done; nobody can tell by looking at the graphs alone.
+TEST(WrongRules, ThatMatchWhatTheyMakeAreCaught) {
+  Val x("x"), xs = Each("xs");
+  Attr<int64_t> axis("axis");
+  for (const Rule& rule :
+       {Rule("condition").Match(Relu(x)).Where(IsFloat(x)).Replace(Relu(Relu(x))).Lowers("x"),
+        Rule("list")
+            .Match(Concat(xs, {.axis = axis}))
+            .Replace(Concat(xs, {.axis = axis}))
+            .Lowers("x")}) {
+    const CheckReport report = Check(rule);
+    ASSERT_TRUE(report.wrong);
+    EXPECT_THAT(report.failures[0], HasSubstr("it does not end: after 64 more applications"));
+  }
+}
+
 TEST(WrongRules, AnAlternativeThatIsNeverTakenIsNamed) {
   Val x("x");
   const CheckReport report =
