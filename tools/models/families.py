@@ -10,9 +10,11 @@ import torch
 import transformers
 
 import families_decoder
+import families_diffusers
 import families_encdec
 import families_more
 import families_past
+import families_rare
 import families_text
 import families_torchvision
 import families_vision
@@ -171,6 +173,8 @@ FAMILIES: dict[str, Callable[[str, str], Case]] = {
     **families_vision.FAMILIES,
     **families_more.FAMILIES,
     **families_torchvision.FAMILIES,
+    **families_rare.FAMILIES,
+    **families_diffusers.FAMILIES,
     "bert": text(T.BertModel, T.BertConfig),
     "bert_pooled": text(T.BertModel, T.BertConfig, outputs=("last_hidden_state", "pooler_output"),
                         names=("input_ids", "attention_mask", "token_type_ids")),

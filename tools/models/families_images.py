@@ -256,6 +256,20 @@ class Signals(nn.Module):
         return self.head(x.mean(2))
 
 
+# More of timm, by the side of their images.
+TIMM = {
+    96: ("convnext_atto_ols", "mobilenetv4_hybrid_medium", "repvit_m0_9", "efficientvit_b0", "edgenext_xx_small",
+         "ghostnetv2_100", "ghostnetv3_050", "tinynet_e", "lcnet_035", "convformer_s18", "mambaout_femto",
+         "hgnetv2_b0", "starnet_s1", "rdnet_tiny", "res2next50", "resnest14d", "skresnet18", "dpn48b", "xception41",
+         "nf_regnet_b0", "nf_resnet26", "gernet_s", "mixnet_s"),
+    128: ("fastvit_sa12", "mobilevit_xxs", "mobilevitv2_050"),
+    160: ("test_vit",),
+    224: ("efficientvit_m0", "coat_lite_tiny", "gcvit_xxtiny", "davit_tiny", "nest_tiny", "twins_pcpvt_small",
+         "twins_svt_small", "tnt_s_legacy_patch16_224", "pit_ti_224", "gmlp_ti16_224"),
+    240: ("crossvit_tiny_240",),
+    256: ("maxvit_pico_rw_256", "lambda_resnet26t", "botnet26t_256"),
+}
+
 FAMILIES = {
     "densenet121": torchvision(V.densenet121),
     "resnext50": torchvision(V.resnext50_32x4d),
@@ -317,4 +331,5 @@ FAMILIES = {
     "mobileone_s1": timm("mobileone_s1"),
     "tiny_vit": timm("tiny_vit_5m_224"),
     "beit_b16": timm("beit_base_patch16_224"),
+    **{"timm_" + name: timm(name, side) for side, names in TIMM.items() for name in names},
 }
