@@ -130,10 +130,32 @@ absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DTy
   return absl::InternalError("unreachable");
 }
 
+// Elements of 4 bits, two a byte, the first one in the low bits: as bytes.
+absl::StatusOr<TensorData> DecodeHalfBytes(const TensorProto& tensor, const TensorSource& source) {
+  TensorData data;
+  const bool is_signed = tensor.data_type() == TensorProto::INT4;
+  data.dtype = is_signed ? DType::kI8 : DType::kU8;
+  data.dims.assign(tensor.dims().begin(), tensor.dims().end());
+  TENON_ASSIGN_OR_RETURN(const size_t count, CheckedByteSize(data.dtype, data.dims));
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> packed,
+                         Bytes(tensor, DType::kU8, source, count / 2 + count % 2));
+  const std::span<const std::byte> from = packed->bytes();
+  data.blob = Blob::Make(count, [&](std::byte* out) {
+    for (size_t i = 0; i < count; ++i) {
+      const unsigned bits = std::to_integer<unsigned>(from[i / 2]) >> (i % 2 * 4) & 15;
+      *out++ = static_cast<std::byte>(is_signed && bits > 7 ? bits | 0xf0 : bits);
+    }
+  });
+  return data;
+}
+
 absl::StatusOr<TensorData> Decode(const TensorProto& tensor, const TensorSource& source) {
   TensorData data;
   if (tensor.data_type() == TensorProto::UNDEFINED)
     return absl::InvalidArgumentError("has no element type");
+  if (tensor.data_type() == TensorProto::INT4 || tensor.data_type() == TensorProto::UINT4) {
+    return DecodeHalfBytes(tensor, source);
+  }
   data.dtype = DTypeOf(tensor.data_type());
   if (data.dtype == DType::kInvalid) {
     return absl::UnimplementedError(

@@ -34,8 +34,9 @@ struct TensorSource {
 // Bytes of a tensor of these dimensions; an error for negative ones, for too many, and on overflow.
 absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dims);
 
-// Shares the bytes of raw and external tensors, copies those of typed fields. Unimplemented for
-// element types that Tenon has not. Messages name the tensor.
+// Shares the bytes of raw and external tensors, copies those of typed fields. Elements of 4 bits
+// become bytes of the same signedness. Unimplemented for other element types that Tenon has not.
+// Messages name the tensor.
 absl::StatusOr<TensorData> DecodeTensor(const onnxpb::TensorProto& tensor,
                                         const TensorSource& source);
 absl::StatusOr<Attribute> DecodeElements(Context& context, const onnxpb::TensorProto& tensor,

@@ -92,10 +92,22 @@ TEST(Tensor, TypedFields) {
   EXPECT_EQ(Values(boolean), (std::vector<double>{0, 1, 1}));
 }
 
+TEST(Tensor, HalfBytes) {
+  TensorProto numbers = Typed(TensorProto::INT4, {3});
+  for (int v : {0x8f, 0x07}) numbers.add_int32_data(v);
+  EXPECT_EQ(Values(numbers), (std::vector<double>{-1, -8, 7}));
+  EXPECT_EQ(DecodeTensor(numbers, {})->dtype, DType::kI8);
+  numbers.set_data_type(TensorProto::UINT4);
+  EXPECT_EQ(Values(numbers), (std::vector<double>{15, 8, 7}));
+  EXPECT_EQ(DecodeTensor(numbers, {})->dtype, DType::kU8);
+  numbers.add_int32_data(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(DecodeTensor(numbers, {}).status()));
+}
+
 TEST(Tensor, TypesWithoutCounterpart) {
   for (TensorProto::DataType type :
-       {TensorProto::STRING, TensorProto::COMPLEX64, TensorProto::FLOAT8E4M3FN, TensorProto::INT4,
-        TensorProto::UINT2, TensorProto::FLOAT4E2M1}) {
+       {TensorProto::STRING, TensorProto::COMPLEX64, TensorProto::FLOAT8E4M3FN, TensorProto::UINT2,
+        TensorProto::FLOAT4E2M1}) {
     const absl::StatusOr<TensorData> data = DecodeTensor(Typed(type, {1}), {});
     EXPECT_TRUE(absl::IsUnimplemented(data.status()));
     EXPECT_NE(data.status().message().find(OnnxTypeName(type)), std::string::npos) << data.status();
