@@ -15,6 +15,20 @@ bool AllEqual(std::span<const DimExpr> dims, int64_t value) {
   return std::all_of(dims.begin(), dims.end(), [&](DimExpr d) { return d.is_constant(value); });
 }
 
+// Extents that are equal but for one, of which the operand's is a broadcast with the result's: both
+// have the same number of elements, so that it is equal too (or both are empty).
+bool EqualByCount(Type operand, Type result) {
+  if (!operand.is_tensor() || !result.is_tensor() || operand.rank() != result.rank()) return false;
+  int differ = 0;
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    const DimExpr a = operand.dim(i), b = result.dim(i);
+    if (DimExpr::ProvablyEqual(a, b)) continue;
+    if (a.kind() != DimExpr::Kind::kBroadcast || !(Broadcast(a, b) == a)) return false;
+    ++differ;
+  }
+  return differ == 1;
+}
+
 }  // namespace
 
 // Nothing to reduce: no axes, or axes of one element.
@@ -46,20 +60,6 @@ bool FoldShapeOf(Operation& op, std::span<const Attribute>, FoldResults& results
 }
 
 // A reshaped constant shares its bytes.
-// Extents that are equal but for one, of which the operand's is a broadcast with the result's: both
-// have the same number of elements, so that it is equal too (or both are empty).
-bool EqualByCount(Type operand, Type result) {
-  if (!operand.is_tensor() || !result.is_tensor() || operand.rank() != result.rank()) return false;
-  int differ = 0;
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    const DimExpr a = operand.dim(i), b = result.dim(i);
-    if (DimExpr::ProvablyEqual(a, b)) continue;
-    if (a.kind() != DimExpr::Kind::kBroadcast || !(Broadcast(a, b) == a)) return false;
-    ++differ;
-  }
-  return differ == 1;
-}
-
 bool FoldReshape(Operation& op, std::span<const Attribute> constants, FoldResults& results) {
   if (FoldTo(op, op.operand(0), results)) return true;
   if (EqualByCount(op.operand(0).type(), op.result().type())) {

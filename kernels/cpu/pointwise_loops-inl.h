@@ -15,7 +15,11 @@ namespace tenon::kernels::cpu {
 namespace {
 
 // A result may stand where an operand stood, element for element, so iterations are independent.
+#if defined(__clang__)
+#define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
 #define TENON_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 template <typename T, int kOp>
 void CompareLoop(const void* pa, const void* pb, const void*, void* py, int64_t n) {
