@@ -150,13 +150,13 @@ TEST_P(Allocation, CarriedAndGrowing) {
 
 TEST_P(Allocation, TheCounterCounts) {
   allocations::Count count;
-  delete new int(GetParam() ? 1 : 0);
-  std::vector<int> v(100);
+  // Where nobody looks at the address, a compiler may leave the allocation out.
+  int* volatile number = new int(GetParam() ? 1 : 0);
+  delete number;
   void* volatile raw = std::malloc(10);
   std::free(raw);
   count.Stop();
   EXPECT_GE(count.ours(), 2);
-  EXPECT_EQ(v.size(), 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Allocation, ::testing::Bool(),

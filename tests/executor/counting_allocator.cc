@@ -26,7 +26,8 @@ void Note(const void* caller) {
   Dl_info info;
   const bool in_vendor = dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
                          (std::strstr(info.dli_fname, "libdnnl") != nullptr ||
-                          std::strstr(info.dli_fname, "libgomp") != nullptr);
+                          std::strstr(info.dli_fname, "libgomp") != nullptr ||
+                          std::strstr(info.dli_fname, "libomp") != nullptr);
   ++(in_vendor ? vendor : ours);
 }
 
