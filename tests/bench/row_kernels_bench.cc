@@ -52,7 +52,7 @@ class Table {
     const memory::desc row({r_.size}, memory::data_type::f32, memory::format_tag::a);
     memory mscale(row, dnnl_.engine, r_.scale.floats()), mbias(row, dnnl_.engine, r_.bias.floats());
     const auto kind = dnnl::prop_kind::forward_inference;
-    const TensorView x = r_.x.view(), out = r_.out.view(), none;
+    const TensorView x = r_.x.view(), out = r_.out.view();
 
     const dnnl::softmax_forward softmax({{kind, mx.get_desc(), 1}, dnnl_.engine});
     const nn::SoftmaxAttrs softmax_attrs;
