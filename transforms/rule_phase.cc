@@ -74,8 +74,16 @@ void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
   }
 }
 
-// A family and the given rules: more rounds than this are a cycle, not a chain.
+// A family and the given rules: more rounds than this are a cycle, not a chain. So are more
+// rewrites in all than the driver allows one set, which ends a cycle that makes twice as much in
+// each round.
 constexpr int kMostRounds = 64;
+
+int64_t MostRewrites(Operation* op) {
+  int64_t ops = 0;
+  op->Walk([&](Operation*) { ++ops; });
+  return drr::DriverOptions().rewrites_per_op * ops + 256;
+}
 
 // What fires while it lives.
 class Counts {
@@ -90,6 +98,11 @@ class Counts {
   }
   Counts(const Counts&) = delete;
   Counts& operator=(const Counts&) = delete;
+  int64_t Sum() const {
+    int64_t sum = 0;
+    for (const auto& [rule, count] : counts_) sum += count;
+    return sum;
+  }
   std::string Text() const {
     if (counts_.empty()) return "folds";
     std::string text;
@@ -137,13 +150,15 @@ absl::StatusOr<PassResult> ApplyFamilies(const std::vector<const pattern::Family
     const drr::CompiledRules rules = RuleCacheOf(context).Find(*family, op->context());
     TENON_ASSIGN_OR_RETURN(PassResult last, ApplyAndLog(rules, op, context));
     result.changed |= last.changed;
-    if (given == nullptr) continue;
+    if (given == nullptr || !last.changed) continue;
+    int64_t left = MostRewrites(op);
     for (int round = 1; last.changed; ++round) {
       Counts counts(context);
       TENON_ASSIGN_OR_RETURN(last, ApplyAndLog(*given, op, context));
       if (!last.changed) break;
       TENON_ASSIGN_OR_RETURN(last, ApplyAndLog(rules, op, context));
-      if (last.changed && round == kMostRounds) {
+      left -= counts.Sum();
+      if (last.changed && (round == kMostRounds || left < 0)) {
         return EmitError(op->context(), op->location(),
                          fmt::format("rewriting does not end: after {} rounds of the family '{}' "
                                      "and the rules that are given beside it these still fire: {}",

@@ -16,11 +16,20 @@ namespace {
 
 bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
-absl::Status CheckBytes(const Node& node, std::initializer_list<int> inputs) {
-  for (const int i : inputs) {
-    const DType dtype = node.input(i).type().dtype();
+// A tensor of bytes, and where its zero point is, which may be absent.
+struct Bytes {
+  int input, zero;
+};
+
+absl::Status CheckBytes(const Node& node, std::initializer_list<Bytes> tensors) {
+  for (const auto& [input, zero] : tensors) {
+    const DType dtype = node.input(input).type().dtype();
     if (!IsByte(dtype)) {
       return node.Unsupported(fmt::format("{} of {}", node.op_type(), Name(dtype)));
+    }
+    if (node.input(zero) && node.input(zero).type().dtype() != dtype) {
+      return node.Error(fmt::format("the zero point {} of {} is not {}, as the numbers are",
+                                    node.input(zero).type().text(), node.op_type(), Name(dtype)));
     }
   }
   return absl::OkStatus();
@@ -133,7 +142,7 @@ absl::Status ReturnQuantized(Formula& f, Value sums, Value factor, Value zero, D
 // added as integers.
 absl::Status ImportMatMulInteger(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
-  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 1}));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {1, 3}}));
   const Value a = node.input(0), b = node.input(1);
   const int64_t a_rank = a.type().rank(), b_rank = b.type().rank();
   if (a_rank == 0 || b_rank == 0) return node.Error("MatMulInteger of a scalar");
@@ -164,7 +173,7 @@ absl::Status ImportMatMulInteger(Node& node) {
 // The sums are those of a convolution in f32, rounded to the nearest integer.
 absl::Status ImportConvInteger(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
-  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 1}));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {1, 3}}));
   const Value w = node.input(1);
   TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));
   Formula f(node);
@@ -177,7 +186,7 @@ absl::Status ImportConvInteger(Node& node) {
 
 absl::Status ImportQLinearMatMul(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(8, 8));
-  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 3, 7}));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {3, 5}, {7, 7}}));
   Formula f(node);
   const auto scale = [&](Value v) { return f.Cast(v, DType::kF32); };
   const Value x = Centred(f, node.input(0), PerRow(f, node.input(2)), DType::kF32);
@@ -191,7 +200,7 @@ absl::Status ImportQLinearMatMul(Node& node) {
 
 absl::Status ImportQLinearConv(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(8, 9));
-  TENON_RETURN_IF_ERROR(CheckBytes(node, {0, 3, 7}));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {3, 5}, {7, 7}}));
   const Value w = node.input(3);
   const int64_t rank = w.type().rank();
   TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));

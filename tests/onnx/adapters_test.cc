@@ -244,6 +244,13 @@ TEST(Adapters, ProductsOfBytes) {
   conv.Input("f", {3}).Input("y", {3}, TensorProto::INT8).Input("b", {3}, TensorProto::INT32);
   conv.Node("QLinearConv", {"x", "s", "z", "w", "f", "y", "s", "z", "b"}, {"out"}).Output("out");
   EXPECT_EQ(ImportModel(conv).ResultType(), "tensor<1x3x3x3xui8>");
+
+  // A zero point is a byte like the numbers: one beyond them would leave no room for a product.
+  ModelBuilder wide(10);
+  wide.Input("a", {4, 8}, TensorProto::UINT8).Input("b", {8, 6}, TensorProto::INT8);
+  wide.Ints("z", {}, {1000000}).Node("MatMulInteger", {"a", "b", "z"}, {"out"}).Output("out");
+  EXPECT_TRUE(ImportModel(wide).HasDiagnostic(
+      "error: the zero point tensor<i64> of MatMulInteger is not ui8, as the numbers are"));
 }
 
 TEST(Adapters, SelectionsAndActivations) {

@@ -134,6 +134,18 @@ TEST(GivenRules, ThatUndoAFamilyAreNamed) {
   EXPECT_NE(printed.find("ten.sigmoid"), std::string::npos);
 }
 
+// One that makes two of each would fill the memory before the last round.
+TEST(GivenRules, ThatDoubleWhatAFamilyMakesEnd) {
+  const std::string file = WriteRules("twice.drr",
+                                      "rule twice {\n  match silu(x)\n  let y = abs(x)\n  let z = "
+                                      "neg(x)\n  replace mul(mul(y, sigmoid(y)), mul(z, "
+                                      "sigmoid(z)))\n  lowers \"silu\"\n}\n");
+  std::string printed;
+  const absl::Status status = RunWith("infer-shapes,canonicalize,fuse", {file}, printed);
+  EXPECT_NE(status.message().find("rewriting does not end: after "), std::string::npos) << status;
+  EXPECT_EQ(status.message().find("after 64 rounds"), std::string::npos) << status;
+}
+
 // One set, whichever file they are in: what one makes the other matches.
 TEST(GivenRules, OfFilesAndOfAHostWorkTogether) {
   const std::string first =
