@@ -100,7 +100,7 @@ Rule ChannelOp(const char* name, Val (*f)(const Val&, const Val&),
 
 RuleSet LayoutRules() {
   Attr<double> low("low"), high("high");
-  Attr<float> slope("slope"), gain("gain"), offset("offset");
+  Attr<float> slope("slope"), gain("gain"), offset("offset"), width("width");
   return {CancelTransposes(),
           BinaryOfTransposes("add-of-transposes", Add),
           BinaryOfTransposes("mul-of-transposes", Mul),
@@ -117,9 +117,14 @@ RuleSet LayoutRules() {
                            [=](const Val& y) { return Clip(y, {.min = low, .max = high}); }),
           UnaryOfTranspose("leaky-relu-of-transpose",
                            [=](const Val& y) { return LeakyRelu(y, {.alpha = slope}); }),
-          UnaryOfTranspose("hard-sigmoid-of-transpose", [=](const Val& y) {
-            return HardSigmoid(y, {.alpha = gain, .beta = offset});
-          })};
+          UnaryOfTranspose(
+              "hard-sigmoid-of-transpose",
+              [=](const Val& y) { return HardSigmoid(y, {.alpha = gain, .beta = offset}); }),
+          UnaryOfTranspose("elu-of-transpose",
+                           [=](const Val& y) {
+                             return Elu(y, {.alpha = slope, .gamma = gain, .width = width});
+                           }),
+          UnaryOfTranspose("softplus-of-transpose", [](const Val& y) { return Softplus(y); })};
 }
 
 }  // namespace tenon::pattern

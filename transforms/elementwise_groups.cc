@@ -36,7 +36,7 @@ bool IsStep(const Operation& op) {
     if (!HasShape(operand.get().type())) return false;
     dtypes.push_back(operand.get().type().dtype());
   }
-  std::array<double, 2> params = {};
+  std::array<double, 3> params = {};
   return ReadStepParams(op, kind, params) && PointwiseResult(kind, {dtypes.data(), dtypes.size()},
                                                              params) == op.result().type().dtype();
 }
@@ -144,7 +144,7 @@ class Grouping {
 
 }  // namespace
 
-bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 2>& params) {
+bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 3>& params) {
   const PointwiseOpInfo& info = InfoOf(kind);
   for (size_t i = 0; i < params.size() && info.params[i] != nullptr; ++i) {
     const Attribute value = op.attr(info.params[i]);

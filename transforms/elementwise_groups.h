@@ -20,7 +20,7 @@ struct ElementwiseGroup {
 std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block);
 
 // The parameters of a step from the op's attributes; false if one has no place in a body.
-bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 2>& params);
+bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 3>& params);
 
 // Is the value a constant of one element that becomes a number in a body? Its rank must not add
 // axes.

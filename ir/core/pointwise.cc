@@ -10,20 +10,22 @@
 namespace tenon {
 namespace {
 
-constexpr std::array<const char*, 2> ParamsOf(PointwiseOp op) {
+constexpr std::array<const char*, 3> ParamsOf(PointwiseOp op) {
   switch (op) {
     case PointwiseOp::kCast:
-      return {"to", nullptr};
+      return {"to"};
     case PointwiseOp::kClip:
       return {"max", "min"};
+    case PointwiseOp::kElu:
+      return {"alpha", "gamma", "width"};
     case PointwiseOp::kGelu:
-      return {"approximate", nullptr};
+      return {"approximate"};
     case PointwiseOp::kHardSigmoid:
       return {"alpha", "beta"};
     case PointwiseOp::kLeakyRelu:
-      return {"alpha", nullptr};
+      return {"alpha"};
     default:
-      return {nullptr, nullptr};
+      return {};
   }
 }
 

@@ -32,7 +32,7 @@ struct PointwiseOpInfo {
   PointwiseDTypes dtypes;
   Result result;
   // Attributes of the op, in this order in PointwiseStep::params; null: no more.
-  std::array<const char*, 2> params;
+  std::array<const char*, 3> params;
 };
 
 const PointwiseOpInfo& InfoOf(PointwiseOp op);
@@ -63,7 +63,7 @@ struct PointwiseStep {
   PointwiseOp op = PointwiseOp::kAdd;
   DType dtype = DType::kInvalid;
   std::array<int, 3> operands = {-1, -1, -1};  // values; -1: there is none
-  std::array<double, 2> params = {};
+  std::array<double, 3> params = {};
 
   std::span<const int> used() const {
     return {operands.data(), static_cast<size_t>(InfoOf(op).num_operands)};

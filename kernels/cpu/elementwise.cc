@@ -7,22 +7,26 @@
 namespace tenon::kernels {
 namespace {
 
-std::array<double, 2> ParamsOf(PointwiseOp op, const void* attrs) {
+std::array<double, 3> ParamsOf(PointwiseOp op, const void* attrs) {
   switch (op) {
     case PointwiseOp::kCast:
-      return {static_cast<double>(static_cast<const ten::CastAttrs*>(attrs)->to), 0};
+      return {static_cast<double>(static_cast<const ten::CastAttrs*>(attrs)->to)};
     case PointwiseOp::kClip: {
       const auto& clip = *static_cast<const ten::ClipAttrs*>(attrs);
       return {clip.max, clip.min};
     }
+    case PointwiseOp::kElu: {
+      const auto& elu = *static_cast<const ten::EluAttrs*>(attrs);
+      return {elu.alpha, elu.gamma, elu.width};
+    }
     case PointwiseOp::kGelu:
-      return {static_cast<double>(static_cast<const nn::GeluAttrs*>(attrs)->approximate), 0};
+      return {static_cast<double>(static_cast<const nn::GeluAttrs*>(attrs)->approximate)};
     case PointwiseOp::kHardSigmoid: {
       const auto& hard = *static_cast<const ten::HardSigmoidAttrs*>(attrs);
       return {hard.alpha, hard.beta};
     }
     case PointwiseOp::kLeakyRelu:
-      return {static_cast<const ten::LeakyReluAttrs*>(attrs)->alpha, 0};
+      return {static_cast<const ten::LeakyReluAttrs*>(attrs)->alpha};
     default:
       return {};
   }

@@ -257,9 +257,13 @@ PointwiseProgram::Step PointwiseProgram::MakeStep(const PointwiseBody& body,
   if (step.dtype == DType::kF32 && operand == DType::kF32 && UnaryOfFloats(step, unary)) {
     made.kind = Step::Kind::kUnary;
     made.unary = GetVectorOps().unary[static_cast<int>(unary)];
-    const bool clip = step.op == PointwiseOp::kClip;
-    made.alpha = static_cast<float>(step.params[clip ? 1 : 0]);
-    made.beta = static_cast<float>(step.params[clip ? 0 : 1]);
+    made.alpha = static_cast<float>(step.params[0]);
+    made.beta = static_cast<float>(step.params[1]);
+    if (step.op == PointwiseOp::kClip) std::swap(made.alpha, made.beta);
+    if (step.op == PointwiseOp::kElu) {
+      made.alpha *= made.beta;
+      made.gamma = 1 / static_cast<float>(step.params[2]);
+    }
   } else if (step.dtype == DType::kF32 &&
              (BinaryOfFloats(step.op, binary) || step.op == PointwiseOp::kPow)) {
     const bool a = IsScalar(body, step.operands[0]) && TakesScalar(body, step, 0);
@@ -281,7 +285,7 @@ void PointwiseProgram::Call(const Step& step, const void* const* pointers, int64
   const auto* b = static_cast<const float*>(pointers[step.b]);
   switch (step.kind) {
     case Step::Kind::kUnary:
-      return step.unary(a, static_cast<float*>(out), n, step.alpha, step.beta);
+      return step.unary(a, static_cast<float*>(out), n, step.alpha, step.beta, step.gamma);
     case Step::Kind::kBinary:
       return step.binary(a, b, static_cast<float*>(out), n);
     case Step::Kind::kPow:

@@ -59,7 +59,7 @@ class PointwiseProgram final : public KernelState {
     Kind kind = Kind::kLoop;
     uint8_t a = 0, b = 0, c = 0, out = 0;
     BinaryForm form = BinaryForm::kVV;
-    float alpha = 0, beta = 0;
+    float alpha = 0, beta = 0, gamma = 0;
     VectorOps::UnaryFn unary = nullptr;
     VectorOps::BinaryFn binary = nullptr;
     PointwiseLoop loop = nullptr;

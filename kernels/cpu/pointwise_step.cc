@@ -32,6 +32,7 @@ PointwiseElement ElementOf(DType dtype) {
 
 int64_t CostOf(PointwiseOp op) {
   switch (op) {
+    case PointwiseOp::kElu:
     case PointwiseOp::kErf:
     case PointwiseOp::kExp:
     case PointwiseOp::kGelu:
@@ -43,6 +44,8 @@ int64_t CostOf(PointwiseOp op) {
     case PointwiseOp::kCos:
     case PointwiseOp::kTanh:
       return 4;
+    case PointwiseOp::kSoftplus:
+      return 8;
     case PointwiseOp::kPow:
       return 16;
     default:
@@ -86,6 +89,7 @@ bool UnaryOfFloats(const PointwiseStep& step, UnaryOp& unary) {
     TENON_UNARY(Ceil)
     TENON_UNARY(Clip)
     TENON_UNARY(Cos)
+    TENON_UNARY(Elu)
     TENON_UNARY(Erf)
     TENON_UNARY(Exp)
     TENON_UNARY(Floor)
@@ -102,6 +106,7 @@ bool UnaryOfFloats(const PointwiseStep& step, UnaryOp& unary) {
     TENON_UNARY(Sign)
     TENON_UNARY(Silu)
     TENON_UNARY(Sin)
+    TENON_UNARY(Softplus)
     TENON_UNARY(Sqrt)
     TENON_UNARY(Tanh)
 #undef TENON_UNARY

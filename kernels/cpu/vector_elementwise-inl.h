@@ -45,7 +45,7 @@ inline void StorePart(V v, float* y, int64_t n) {
 }
 
 template <UnaryOp kOp>
-inline V ApplyOne(V x, V alpha, V beta) {
+inline V ApplyOne(V x, V alpha, V beta, V gamma) {
   const V zero = hn::Zero(D());
   const V one = Const(1.0f);
   switch (kOp) {
@@ -116,20 +116,31 @@ inline V ApplyOne(V x, V alpha, V beta) {
       return Sine<false>(x);
     case UnaryOp::kCos:
       return Sine<true>(x);
+    case UnaryOp::kElu:  // a NaN takes the product
+      return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(alpha, ExpMinusOne(hn::Mul(x, gamma))),
+                            hn::Mul(beta, x));
+    case UnaryOp::kSoftplus: {
+      // log(1 + e^x) = max(x, 0) + log(1 + t). Of a small t, 1 + t loses digits that the quotient
+      // of t and what is left of it makes up for.
+      const V t = Exp(hn::Neg(hn::Abs(x))), sum = hn::Add(one, t);
+      const V log = hn::Mul(Log(sum), hn::Div(t, hn::Sub(sum, one)));
+      return hn::Add(hn::IfThenElse(hn::Lt(x, zero), zero, x),
+                     hn::IfThenElse(hn::Eq(sum, one), t, log));
+    }
   }
   return x;
 }
 
 template <UnaryOp kOp>
-inline void Unary(const float* x, float* y, int64_t n, float alpha, float beta) {
+inline void Unary(const float* x, float* y, int64_t n, float alpha, float beta, float gamma) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const V va = Const(alpha), vb = Const(beta);
+  const V va = Const(alpha), vb = Const(beta), vc = Const(gamma);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(ApplyOne<kOp>(hn::LoadU(d, x + i), va, vb), d, y + i);
+    hn::StoreU(ApplyOne<kOp>(hn::LoadU(d, x + i), va, vb, vc), d, y + i);
   }
-  if (i < n) StorePart(ApplyOne<kOp>(LoadPart(x + i, n - i), va, vb), y + i, n - i);
+  if (i < n) StorePart(ApplyOne<kOp>(LoadPart(x + i, n - i), va, vb, vc), y + i, n - i);
 }
 
 template <BinaryOp kOp>

@@ -68,9 +68,11 @@ inline V Scale2(V p, V power) {
 }
 #endif
 
-// Overflows to infinity, underflows gradually to 0, keeps NaN.
-inline V Exp(V x) {
-  const V clamped = ClampKeepingNan(x, -104.0f, 89.5f);
+// e^x = 2^n * (1 + fraction), with n as in NearestPower.
+struct ReducedExp {
+  V power, fraction;
+};
+inline ReducedExp ReduceExp(V clamped) {
   const V power = NearestPower(clamped), n = Rounded(power);
   V r = hn::NegMulAdd(n, Const(0.693145751953125f), clamped);  // ln 2 in two parts
   r = hn::NegMulAdd(n, Const(1.428606820309417e-6f), r);
@@ -81,8 +83,19 @@ inline V Exp(V x) {
   p = hn::MulAdd(p, r, Const(4.1665795894e-2f));
   p = hn::MulAdd(p, r, Const(1.6666665459e-1f));
   p = hn::MulAdd(p, r, Const(5.0000001201e-1f));
-  p = hn::MulAdd(p, hn::Mul(r, r), r);
-  return Scale2(hn::Add(p, Const(1.0f)), power);  // p is NaN where x is
+  return {power, hn::MulAdd(p, hn::Mul(r, r), r)};
+}
+
+// Overflows to infinity, underflows gradually to 0, keeps NaN.
+inline V Exp(V x) {
+  const ReducedExp e = ReduceExp(ClampKeepingNan(x, -104.0f, 89.5f));
+  return Scale2(hn::Add(e.fraction, Const(1.0f)), e.power);  // the fraction is NaN where x is
+}
+
+// e^x - 1, of small x too to the last digits. Below -30 it is -1 to every digit.
+inline V ExpMinusOne(V x) {
+  const ReducedExp e = ReduceExp(ClampKeepingNan(x, -30.0f, 89.5f));
+  return hn::Add(Scale2(e.fraction, e.power), hn::Sub(Scale2(Const(1.0f), e.power), Const(1.0f)));
 }
 
 // An odd rational approximation; erf(4) is 1 to the last bit.

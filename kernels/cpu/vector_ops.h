@@ -36,8 +36,10 @@ enum class UnaryOp : uint8_t {
   kSign,
   kSin,
   kCos,
+  kElu,  // x < 0: alpha * (e^(gamma * x) - 1), else beta * x
+  kSoftplus,
 };
-inline constexpr int kNumUnaryOps = 28;
+inline constexpr int kNumUnaryOps = 30;
 
 enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin };
 inline constexpr int kNumBinaryOps = 6;
@@ -75,7 +77,8 @@ struct WeightedTaps {
 
 // Results may overwrite operands that start at the same address, and must not overlap otherwise.
 struct VectorOps {
-  using UnaryFn = void (*)(const float* x, float* y, int64_t n, float alpha, float beta);
+  using UnaryFn = void (*)(const float* x, float* y, int64_t n, float alpha, float beta,
+                           float gamma);
   using BinaryFn = void (*)(const float* a, const float* b, float* y, int64_t n);
 
   UnaryFn unary[kNumUnaryOps];
@@ -108,9 +111,9 @@ inline VectorOps::BinaryFn LoopOf(BinaryOp op) {
   return GetVectorOps().binary[static_cast<int>(op)][static_cast<int>(BinaryForm::kVV)];
 }
 
-inline void Apply(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0,
-                  float beta = 0) {
-  GetVectorOps().unary[static_cast<int>(op)](x, y, n, alpha, beta);
+inline void Apply(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0, float beta = 0,
+                  float gamma = 0) {
+  GetVectorOps().unary[static_cast<int>(op)](x, y, n, alpha, beta, gamma);
 }
 
 }  // namespace tenon::kernels::cpu

@@ -114,7 +114,7 @@ inline float ExpMinus(const float* x, float* y, int64_t n, float max) {
 // A NaN among the scores, or +inf or nothing but -inf, makes the sum NaN, and so every weight.
 inline void Softmax(const float* x, float* y, int64_t n) {
   const float sum = ExpMinus<true>(x, y, n, MaxWithoutNan(x, n));
-  Unary<UnaryOp::kAffine>(y, y, n, 1 / sum, 0);
+  Unary<UnaryOp::kAffine>(y, y, n, 1 / sum, 0, 0);
 }
 
 inline void LogSoftmax(const float* x, float* y, int64_t n) {

@@ -55,6 +55,7 @@ bool FindOp(const PointwiseStep& step, ElementwiseOp& op) {
       TENON_SAME(kCeil)
       TENON_SAME(kCos)
       TENON_SAME(kDiv)
+      TENON_SAME(kElu)
       TENON_SAME(kEqual)
       TENON_SAME(kErf)
       TENON_SAME(kExp)
@@ -75,6 +76,7 @@ bool FindOp(const PointwiseStep& step, ElementwiseOp& op) {
       TENON_SAME(kRound)
       TENON_SAME(kSign)
       TENON_SAME(kSin)
+      TENON_SAME(kSoftplus)
       TENON_SAME(kSqrt)
       TENON_SAME(kSub)
       TENON_SAME(kXor)
@@ -105,6 +107,10 @@ bool FillStep(const PointwiseBody& body, const PointwiseStep& step, GroupStep& o
   out.kind = GroupStep::kOp;
   // The body's parameters of clip are max, min.
   if (step.op == PointwiseOp::kClip) std::swap(out.alpha, out.beta);
+  if (step.op == PointwiseOp::kElu) {
+    out.beta = 1 / static_cast<float>(step.params[2]);
+    out.gamma = static_cast<float>(step.params[1]);
+  }
   return FindOp(step, out.op);
 }
 

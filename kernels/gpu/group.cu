@@ -197,7 +197,7 @@ __device__ inline Four<Word> RunStep(const GroupStep& step, const Four<Word>& a,
   }
   if (floats) {
     Four<Word> v;
-    const Factors factors = {step.alpha, step.beta, 0};
+    const Factors factors = {step.alpha, step.beta, step.gamma};
     WithOp(step.op, factors, [&](auto f) {
 #pragma unroll
       for (int e = 0; e < kEach; ++e) v.at[e] = BitsOf(f(AsFloat(a.at[e]), AsFloat(b.at[e])));

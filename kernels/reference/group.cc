@@ -31,6 +31,10 @@ std::shared_ptr<const void> AttrsOf(const PointwiseStep& step) {
     case PointwiseOp::kClip:
       return std::make_shared<ten::ClipAttrs>(
           ten::ClipAttrs{.min = step.params[1], .max = step.params[0]});
+    case PointwiseOp::kElu:
+      return std::make_shared<ten::EluAttrs>(ten::EluAttrs{static_cast<float>(step.params[0]),
+                                                           static_cast<float>(step.params[1]),
+                                                           static_cast<float>(step.params[2])});
     case PointwiseOp::kGelu:
       return std::make_shared<nn::GeluAttrs>(
           nn::GeluAttrs{static_cast<nn::GeluApproximate>(static_cast<int>(step.params[0]))});

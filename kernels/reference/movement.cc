@@ -4,6 +4,7 @@
 
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
+#include "kernels/pad_source.h"
 #include "kernels/reference/dispatch.h"
 #include "kernels/strided_layout.h"
 
@@ -71,27 +72,6 @@ KernelStatus Split(const RunArgs& args) {
     }
   }
   return KernelStatus::Ok();
-}
-
-// Where element `at` (may be out of range) of an axis padded in this mode comes from; -1: the
-// constant.
-int64_t PadSource(int64_t at, int64_t extent, ten::PadMode mode) {
-  if (at >= 0 && at < extent) return at;
-  switch (mode) {
-    case ten::PadMode::kConstant:
-      return -1;
-    case ten::PadMode::kEdge:
-      return at < 0 ? 0 : extent - 1;
-    case ten::PadMode::kWrap:
-      return (at % extent + extent) % extent;
-    case ten::PadMode::kReflect: {
-      if (extent == 1) return 0;
-      const int64_t period = 2 * (extent - 1);
-      const int64_t folded = (at % period + period) % period;
-      return folded < extent ? folded : period - folded;
-    }
-  }
-  return -1;
 }
 
 // `pads`: as in ten.pad, for every axis.

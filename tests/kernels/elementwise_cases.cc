@@ -139,6 +139,7 @@ PointwiseBody RandomBody(Random& random, std::span<const DType> inputs) {
     }
     if (step.op == PointwiseOp::kClip) step.params = {1.5, -0.75};
     if (step.op == PointwiseOp::kGelu) step.params[0] = static_cast<double>(random.Int(0, 2));
+    if (step.op == PointwiseOp::kElu) step.params = {1.5, 1.25, 0.5};
     if (step.op == PointwiseOp::kHardSigmoid) step.params = {0.25, 0.5};
     if (step.op == PointwiseOp::kLeakyRelu) step.params[0] = 0.125;
     step.dtype = PointwiseResult(step.op, dtypes, step.params);

@@ -132,6 +132,10 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
     }
     if (name == "ten.cast") params = {" {to = i1}", " {to = f32}"};
     if (name == "ten.clip") params = {" {max = 2.5, min = -0.75}"};
+    if (name == "ten.elu") {
+      params = {" {alpha = 1.0, gamma = 1.0, width = 1.0}",
+                " {alpha = 1.5, gamma = 1.25, width = -0.5}"};
+    }
     if (name == "ten.hard_sigmoid") params = {" {alpha = 0.2, beta = 0.5}"};
     if (name == "ten.leaky_relu") params = {" {alpha = 0.01}"};
     for (const std::string& param : params) {

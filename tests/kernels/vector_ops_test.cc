@@ -23,13 +23,13 @@ class VectorOpsTest : public testing::TestWithParam<int64_t> {
 
   // |f(x) - expected(x)| <= ulps units in the last place of the exact value, plus `absolute`.
   void ExpectAccurate(UnaryOp op, const std::function<double(double)>& expected, float low,
-                      float high, double ulps, double absolute = 0) {
+                      float high, double ulps, double absolute = 0, float params = 0) {
     std::vector<float> x, y;
     for (int i = 0; i <= 200000; ++i) {
       x.push_back(low + (high - low) * static_cast<float>(i) / 200000);
     }
     y.resize(x.size());
-    Apply(op, x.data(), y.data(), static_cast<int64_t>(x.size()));
+    Apply(op, x.data(), y.data(), static_cast<int64_t>(x.size()), params, params, params);
     double worst = 0;
     size_t at = 0;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -58,6 +58,13 @@ TEST_P(VectorOpsTest, TranscendentalsAreAccurate) {
   ExpectAccurate(
       UnaryOp::kGelu, [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }, -6, 6, 5,
       1.2e-6);
+  const auto elu = [](double x) { return x < 0 ? std::expm1(x) : x; };
+  for (const float low : {-40.0f, -1.0f, -0.01f, -1e-6f}) {
+    ExpectAccurate(UnaryOp::kElu, elu, low, -low / 4, 3, 0, 1);
+  }
+  const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  ExpectAccurate(UnaryOp::kSoftplus, softplus, -87, 20, 5);
+  ExpectAccurate(UnaryOp::kSoftplus, softplus, -1, 1, 4);
 }
 
 TEST_P(VectorOpsTest, SpecialValues) {
@@ -83,8 +90,21 @@ TEST_P(VectorOpsTest, SpecialValues) {
   EXPECT_EQ(y[1], 1);
   EXPECT_EQ(y[2], 0);
   EXPECT_EQ(y[3], 0.5f);
-  for (UnaryOp op : {UnaryOp::kRelu, UnaryOp::kClip, UnaryOp::kHardSigmoid, UnaryOp::kGelu}) {
-    Apply(op, x.data(), y.data(), 1, 0, 1);
+  Apply(UnaryOp::kElu, x.data(), y.data(), n, 1.5f, 1, 1);
+  EXPECT_EQ(y[1], kInf);
+  EXPECT_EQ(y[2], -1.5f);
+  EXPECT_EQ(y[3], 0);
+  EXPECT_EQ(y[4], 100);
+  EXPECT_EQ(y[5], -1.5f);
+  Apply(UnaryOp::kSoftplus, x.data(), y.data(), n);
+  EXPECT_EQ(y[1], kInf);
+  EXPECT_EQ(y[2], 0);
+  EXPECT_NEAR(y[3], 0.69314718f, 1e-7f);
+  EXPECT_EQ(y[4], 100);
+  EXPECT_EQ(y[5], 0);
+  for (UnaryOp op : {UnaryOp::kRelu, UnaryOp::kClip, UnaryOp::kHardSigmoid, UnaryOp::kGelu,
+                     UnaryOp::kElu, UnaryOp::kSoftplus}) {
+    Apply(op, x.data(), y.data(), 1, 0, 1, 1);
     EXPECT_TRUE(std::isnan(y[0])) << static_cast<int>(op);
   }
 }

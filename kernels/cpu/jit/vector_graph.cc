@@ -81,8 +81,13 @@ class Maker {
     return Select(Compare(kUnordered, a, a), a, raw);
   }
 
-  int Exp(int x) {
-    const int clamped = Clamp(x, -104.0f, 89.5f);
+  // e^x = 2^n * (1 + fraction). Narrow vectors multiply by two factors, because 2^n itself may not
+  // be representable.
+  struct ReducedExp {
+    int fraction, n;
+    int factors[2];
+  };
+  ReducedExp ReduceExp(int clamped) {
     const int log2e = Const(1.44269504088896341f);
     // In narrow vectors, a sum with n + 254 in its lowest bits.
     const int shift = wide_ ? -1 : Const(12582912.0f + 254);
@@ -90,14 +95,27 @@ class Maker {
     const int n = wide_ ? Node(Op::kRound, Mul(clamped, log2e)) : Sub(sum, shift);
     int r = Fma(n, Const(-0.693145751953125f), clamped);
     r = Fma(n, Const(-1.428606820309417e-6f), r);
-    int p = Polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
-                           1.6666665459e-1f, 5.0000001201e-1f});
-    p = Add(Fma(p, Mul(r, r), r), Const(1.0f));
-    if (wide_) return Node(Op::kScale, p, n);
-    // Two factors, because 2^n itself may not be representable. A NaN is in p.
+    const int p = Polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                                 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f});
+    ReducedExp e = {Fma(p, Mul(r, r), r), n, {-1, -1}};
+    if (wide_) return e;
     const int half = Node(Op::kShiftRight, sum, -1, -1, 1);
-    const int rest = Node(Op::kSubInt, sum, half);
-    return Mul(Mul(p, PowerOfBits(half)), PowerOfBits(rest));
+    e.factors[0] = PowerOfBits(half);
+    e.factors[1] = PowerOfBits(Node(Op::kSubInt, sum, half));
+    return e;
+  }
+  int Scale(int x, const ReducedExp& e) {
+    return wide_ ? Node(Op::kScale, x, e.n) : Mul(Mul(x, e.factors[0]), e.factors[1]);
+  }
+
+  int Exp(int x) {
+    const ReducedExp e = ReduceExp(Clamp(x, -104.0f, 89.5f));
+    return Scale(Add(e.fraction, Const(1.0f)), e);  // a NaN is in the fraction
+  }
+
+  int ExpMinusOne(int x) {
+    const ReducedExp e = ReduceExp(Clamp(x, -30.0f, 89.5f));
+    return Add(Scale(e.fraction, e), Sub(Scale(Const(1.0f), e), Const(1.0f)));
   }
 
   // 2^(n - 127) for the n in the lowest bits.
@@ -159,6 +177,22 @@ class Maker {
     if (form == 0) return Fma(half, NearlyErf(Mul(x, Const(0.70710678118654752f))), half);
     const int cubed = Mul(Mul(x, x), Mul(x, Const(0.044715f)));
     return Fma(half, Tanh(Mul(Add(x, cubed), Const(0.79788456080286536f))), half);
+  }
+
+  int Elu(int x, const PointwiseStep& step) {
+    const auto alpha = static_cast<float>(step.params[0]);
+    const auto gamma = static_cast<float>(step.params[1]);
+    const float inverse = 1 / static_cast<float>(step.params[2]);
+    const int scaled = inverse == 1 ? x : Mul(x, Const(inverse));
+    const int below = Mul(Const(alpha * gamma), ExpMinusOne(scaled));
+    return Select(Compare(kLess, x, Const(0)), below, gamma == 1 ? x : Mul(Const(gamma), x));
+  }
+
+  int Softplus(int x) {
+    const int t = Exp(Neg(Abs(x))), sum = Add(Const(1.0f), t);
+    const int log = Mul(Log(sum), Div(t, Sub(sum, Const(1.0f))));
+    const int rest = Select(Compare(kEqual, sum, Const(1.0f)), t, log);
+    return Add(AtLeast(x, 0), rest);
   }
 
   int Mish(int x) {
@@ -224,6 +258,8 @@ class Maker {
         return Clamp(a, beta, alpha);
       case PointwiseOp::kDiv:
         return Div(a, b);
+      case PointwiseOp::kElu:
+        return Elu(a, step);
       case PointwiseOp::kErf:
         return Erf(a);
       case PointwiseOp::kExp:
@@ -274,6 +310,8 @@ class Maker {
       }
       case PointwiseOp::kSilu:
         return Div(a, OnePlusExpOfMinus(a));
+      case PointwiseOp::kSoftplus:
+        return Softplus(a);
       case PointwiseOp::kSqrt:
         return Node(Op::kSqrt, a);
       case PointwiseOp::kSub:

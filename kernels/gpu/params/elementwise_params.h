@@ -77,7 +77,7 @@ struct GroupStep {
   int8_t a, b, c;
   int8_t slot;    // takes the value; -1: no step reads it
   int8_t result;  // of the group, which the value is; -1: none
-  float alpha, beta;
+  float alpha, beta, gamma;
 };
 struct GroupParams {
   int num_inputs, num_constants, num_steps, num_results, num_slots;
