@@ -31,12 +31,13 @@ std::shared_ptr<const DeferredBlob> LargeConstant::HoldDeferred() const {
 absl::StatusOr<void*> LargeConstant::MakeAligned() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!copy_ && source_ && (deferred_ != nullptr || !source_.aligned())) {
-    TENON_ASSIGN_OR_RETURN(copy_, Tensor::TryMake(source_.dtype(), source_.shape()));
-    if (deferred_ != nullptr) {
-      deferred_->CopyTo(copy_.as<std::byte>());
-    } else {
-      std::memcpy(copy_.data(), source_.data(), source_.num_bytes());
+    TENON_ASSIGN_OR_RETURN(Tensor copy, Tensor::TryMake(source_.dtype(), source_.shape()));
+    if (deferred_ == nullptr) {
+      std::memcpy(copy.data(), source_.data(), source_.num_bytes());
+    } else if (!deferred_->CopyTo(copy.as<std::byte>())) {
+      return absl::ResourceExhaustedError("a constant needs more memory than there is");
     }
+    copy_ = std::move(copy);
     data_.store(copy_.data(), std::memory_order_release);
   }
   return data();

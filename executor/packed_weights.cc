@@ -267,7 +267,8 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
       memory = copy.ok();
       if (!memory) break;
       if (deferred[i] != nullptr) {
-        deferred[i]->CopyTo(copy->get());
+        memory = deferred[i]->CopyTo(copy->get());
+        if (!memory) break;
       } else {
         std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
       }

@@ -13,7 +13,9 @@
 #include "fmt/format.h"
 #include "ir/core/bfloat16.h"
 #include "ir/core/blob.h"
+#include "ir/core/blob_memory.h"
 #include "ir/core/ceil_div.h"
+#include "ir/core/check.h"
 #include "ir/core/deferred_blob.h"
 #include "ir/core/weight_group.h"
 #include "transforms/int8_factors.h"
@@ -36,7 +38,7 @@ class Source {
   }
 
   const std::vector<std::shared_ptr<const Blob>>& blobs() const { return blobs_; }
-  // What is made of it is in memory for as long as the result lives.
+  // What is made of it is in memory for as long as the result lives. Null: there is no memory.
   std::shared_ptr<const Blob> Bytes() const {
     return deferred_ != nullptr ? deferred_->Bytes() : blobs_.front();
   }
@@ -105,12 +107,14 @@ bool AllFinite(const Source& source) {
 // Elements that `fill` makes of `source`: when they are read if that is all in files, whose bytes
 // are there again, else at once, after which nobody needs the source.
 Attribute ElementsOf(const Source& source, Type type, std::string recipe,
-                     std::function<void(std::byte*)> fill) {
+                     std::function<bool(std::byte*)> fill) {
   Context& context = type.context();
   const auto size = static_cast<size_t>(type.num_elements()) * SizeOf(type.dtype());
   if (size <= Attribute::kInlineBytes ||
       !std::ranges::all_of(source.blobs(), [](const auto& blob) { return blob->of_file(); })) {
-    return Attribute::Elements(context, type, Blob::Make(size, fill));
+    return Attribute::Elements(context, type, Blob::Make(size, [&](std::byte* out) {
+                                 TENON_CHECK_MSG(fill(out), "no memory for compressed weights");
+                               }));
   }
   return DeferredElements(context, type,
                           std::make_shared<const DeferredBlob>(
@@ -173,22 +177,29 @@ class Int8Matrix {
     return fmt::format("int8 ({}) of {}x{}{}, groups of {}", kInt8FactorsVersion, k_, n_,
                        transposed_ ? " transposed" : "", each_);
   }
-  void FillIntegers(std::byte* out) {
+  // As the `fill` of a DeferredBlob.
+  bool FillIntegers(std::byte* out) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Visit(out);
+    return Visit(out);
   }
-  void FillFactors(std::byte* out) {
+  bool FillFactors(std::byte* out) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (factors_.empty()) Visit(nullptr);
-    std::memcpy(out, factors_.data(), factors_.size() * sizeof(float));
+    if (factors_ == nullptr && !Visit(nullptr)) return false;
+    std::memcpy(out, factors_.get(), factor_bytes());
+    return true;
   }
 
  private:
-  // Chooses the factors unless that is done, and writes the integers unless `out` is null.
-  void Visit(std::byte* out) {
-    const bool choose = factors_.empty();
-    factors_.resize(static_cast<size_t>(groups_ * n_));
-    Floats floats(source_.Bytes());
+  size_t factor_bytes() const { return static_cast<size_t>(groups_ * n_) * sizeof(float); }
+  // Chooses the factors unless that is done, and writes the integers unless `out` is null. False:
+  // there is no memory for it.
+  bool Visit(std::byte* out) {
+    const std::shared_ptr<const Blob> bytes = source_.Bytes();
+    if (bytes == nullptr) return false;
+    const bool choose = factors_ == nullptr;
+    if (choose) factors_ = AllocateBlobMemory(factor_bytes());
+    if (factors_ == nullptr) return false;
+    Floats floats(bytes);
     std::vector<Int8Columns> rows;
     // As the matrix lies, so that pages which have been read are not needed again.
     constexpr auto kColumns = static_cast<int64_t>(kInt8Columns);
@@ -203,7 +214,7 @@ class Int8Matrix {
       rows.assign(static_cast<size_t>(std::min(k_, begin + each_) - begin), Int8Columns{});
       Load(strip, floats.at(at), rows);
       Int8Columns factors = {};
-      float* const kept = factors_.data() + g * n_ + first;
+      float* const kept = static_cast<float*>(factors_.get()) + g * n_ + first;
       if (choose) {
         factors = ChooseInt8Factors(rows);
         std::copy_n(factors.begin(), strip.columns, kept);
@@ -213,6 +224,7 @@ class Int8Matrix {
       if (out != nullptr) Store(strip, rows, InverseInt8Factors(factors), out + at);
       floats.Read(static_cast<int64_t>(rows.size()) * strip.columns);
     }
+    return true;
   }
 
   const Source source_;
@@ -220,7 +232,7 @@ class Int8Matrix {
   const bool transposed_;
   const int64_t each_, groups_;
   std::mutex mutex_;
-  std::vector<float> factors_;  // groups x n; empty: not chosen
+  std::shared_ptr<void> factors_;  // floats, groups x n; null: not chosen
 };
 
 }  // namespace
@@ -229,7 +241,9 @@ CompressedConstant ToBf16(Attribute value) {
   const Source source(value);
   const Type type = Type::Tensor(value.context(), DType::kBF16, value.type().dims());
   auto fill = [source](std::byte* out) {
-    Floats(source.Bytes()).ForEachPiece([&](const std::byte* piece, size_t size, int64_t first) {
+    const std::shared_ptr<const Blob> bytes = source.Bytes();
+    if (bytes == nullptr) return false;
+    Floats(bytes).ForEachPiece([&](const std::byte* piece, size_t size, int64_t first) {
       std::byte* const to = out + static_cast<size_t>(first) * sizeof(uint16_t);
       for (size_t i = 0; i < size; ++i) {
         float weight;
@@ -238,6 +252,7 @@ CompressedConstant ToBf16(Attribute value) {
         std::memcpy(to + i * sizeof(bits), &bits, sizeof(bits));
       }
     });
+    return true;
   };
   return {ElementsOf(source, type, "bf16", std::move(fill)), Attribute()};
 }
@@ -254,10 +269,10 @@ CompressedConstant ToInt8(Attribute value, bool transposed, int64_t group) {
   // In this order: what is made at once has both from one reading.
   const Attribute w = ElementsOf(source, Type::Tensor(context, DType::kI8, type.dims()),
                                  matrix->recipe() + ", integers",
-                                 [matrix](std::byte* out) { matrix->FillIntegers(out); });
+                                 [matrix](std::byte* out) { return matrix->FillIntegers(out); });
   return {w, ElementsOf(source, Type::Tensor(context, DType::kF32, extents),
                         matrix->recipe() + ", factors",
-                        [matrix](std::byte* out) { matrix->FillFactors(out); })};
+                        [matrix](std::byte* out) { return matrix->FillFactors(out); })};
 }
 
 }  // namespace tenon

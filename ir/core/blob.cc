@@ -6,6 +6,8 @@
 #include <new>
 
 #include "fmt/format.h"
+#include "ir/core/blob_memory.h"
+#include "ir/core/check.h"
 #include "ir/core/source_file.h"
 
 #define XXH_INLINE_ALL
@@ -13,11 +15,9 @@
 
 namespace tenon {
 
-namespace {
-
 // Large blocks are the system's own, to which they return as soon as nobody has them: weights come
 // and go one by one, and a heap would keep the room of all of them.
-std::shared_ptr<void> Allocate(size_t size) {
+std::shared_ptr<void> AllocateBlobMemory(size_t size) {
   constexpr size_t kMapped = size_t{1} << 20;
   if (size >= kMapped) {
     void* const mapped =
@@ -25,14 +25,14 @@ std::shared_ptr<void> Allocate(size_t size) {
     if (mapped != MAP_FAILED) return {mapped, [size](void* p) { munmap(p, size); }};
   }
   constexpr std::align_val_t kAlign{64};
-  return {::operator new(size == 0 ? 1 : size, kAlign),
-          [](void* p) { ::operator delete (p, std::align_val_t{64}); }};
+  void* const memory = ::operator new(size == 0 ? 1 : size, kAlign, std::nothrow);
+  if (memory == nullptr) return nullptr;
+  return {memory, [](void* p) { ::operator delete (p, std::align_val_t{64}); }};
 }
 
-}  // namespace
-
 std::shared_ptr<const Blob> Blob::Make(size_t size, const std::function<void(std::byte*)>& fill) {
-  std::shared_ptr<void> owner = Allocate(size);
+  std::shared_ptr<void> owner = AllocateBlobMemory(size);
+  TENON_CHECK_MSG(owner != nullptr, "no memory for a constant");
   auto* const data = static_cast<std::byte*>(owner.get());
   fill(data);
   return std::make_shared<const Blob>(std::span<const std::byte>(data, size), std::move(owner));

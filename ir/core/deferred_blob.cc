@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "ir/core/blob_memory.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/core/context_impl.h"
@@ -12,27 +13,30 @@
 namespace tenon {
 
 DeferredBlob::DeferredBlob(std::string recipe, std::vector<std::shared_ptr<const Blob>> sources,
-                           size_t size, std::function<void(std::byte*)> fill)
+                           size_t size, std::function<bool(std::byte*)> fill)
     : recipe_(std::move(recipe)),
       sources_(std::move(sources)),
       size_(size),
       fill_(std::move(fill)) {}
 
-void DeferredBlob::CopyTo(std::byte* to) const {
-  if (has_whole()) {
-    std::memcpy(to, Whole()->bytes().data(), size_);
-  } else {
-    fill_(to);
-  }
+bool DeferredBlob::CopyTo(std::byte* to) const {
+  if (!has_whole()) return fill_(to);
+  std::memcpy(to, Whole()->bytes().data(), size_);
+  return true;
 }
 
 std::shared_ptr<const Blob> DeferredBlob::Bytes() const {
-  return has_whole() ? Whole() : Blob::Make(size_, fill_);
+  if (has_whole()) return Whole();
+  std::shared_ptr<void> memory = AllocateBlobMemory(size_);
+  auto* const bytes = static_cast<std::byte*>(memory.get());
+  if (bytes == nullptr || !fill_(bytes)) return nullptr;
+  return Blob::Borrow(std::span<const std::byte>(bytes, size_), std::move(memory));
 }
 
 const std::shared_ptr<const Blob>& DeferredBlob::Whole() const {
   std::call_once(once_, [this] {
-    whole_ = Blob::Make(size_, fill_);
+    whole_ = Bytes();
+    TENON_CHECK_MSG(whole_ != nullptr, "no memory for a constant");
     has_whole_.store(true, std::memory_order_relaxed);
   });
   return whole_;
@@ -41,6 +45,7 @@ const std::shared_ptr<const Blob>& DeferredBlob::Whole() const {
 void DeferredBlob::Inspect() const {
   std::call_once(inspect_once_, [this] {
     const std::shared_ptr<const Blob> made = Bytes();
+    TENON_CHECK_MSG(made != nullptr, "no memory for a constant");
     hash_ = made->content_hash();
     const std::span<const std::byte> bytes = made->bytes();
     std::copy_n(bytes.begin(), std::min(bytes.size(), first_.size()), first_.begin());
@@ -82,6 +87,7 @@ std::shared_ptr<const DeferredBlob> JoinBlobs(size_t rows,
       part->DropPages();
       to += run;
     }
+    return true;
   };
   std::string recipe = fmt::format("{} parts joined, {} rows", parts.size(), rows);
   return std::make_shared<const DeferredBlob>(std::move(recipe), std::move(parts), size,

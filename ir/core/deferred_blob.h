@@ -22,20 +22,22 @@ namespace tenon {
 // and the sources, and makes none. Immutable and thread-safe.
 class DeferredBlob {
  public:
-  // `fill` writes all `size` bytes, in any thread. What it writes is a function of the bytes of the
-  // sources, which `recipe` names: with all that the function depends on, and another name if it
-  // changes, because files outlive programs.
+  // `fill` writes all `size` bytes, in any thread; false if it needs memory that there is not. What
+  // it writes is a function of the bytes of the sources, which `recipe` names: with all that the
+  // function depends on, and another name if it changes, because files outlive programs.
   DeferredBlob(std::string recipe, std::vector<std::shared_ptr<const Blob>> sources, size_t size,
-               std::function<void(std::byte*)> fill);
+               std::function<bool(std::byte*)> fill);
 
   const std::string& recipe() const { return recipe_; }
   std::span<const std::shared_ptr<const Blob>> sources() const { return sources_; }
   size_t size() const { return size_; }
-  // Writes all size() bytes. The pages of sources in a file leave the memory then.
-  void CopyTo(std::byte* to) const;
-  // The bytes, made by this call and not kept unless there is a Whole() already.
+  // Writes all size() bytes. The pages of sources in a file leave the memory then. False: there is
+  // no memory for it, and `to` holds anything.
+  [[nodiscard]] bool CopyTo(std::byte* to) const;
+  // The bytes, made by this call and not kept unless there is a Whole() already. Null: there is no
+  // memory.
   std::shared_ptr<const Blob> Bytes() const;
-  // The bytes, made by the first call and kept.
+  // The bytes, made by the first call and kept. REQUIRES memory for them, as all below.
   const std::shared_ptr<const Blob>& Whole() const;
   bool has_whole() const { return has_whole_.load(std::memory_order_relaxed); }
   // As of a Blob. The bytes are not kept for it.
@@ -50,7 +52,7 @@ class DeferredBlob {
   const std::string recipe_;
   const std::vector<std::shared_ptr<const Blob>> sources_;
   const size_t size_;
-  const std::function<void(std::byte*)> fill_;
+  const std::function<bool(std::byte*)> fill_;
   mutable std::once_flag once_;
   mutable std::shared_ptr<const Blob> whole_;
   mutable std::atomic<bool> has_whole_{false};

@@ -389,6 +389,9 @@ absl::Status Printer::PrintResources(TextSink sink) {
     // One at a time of those that are made for it.
     const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(attribute);
     const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : attribute.blob();
+    if (blob == nullptr) {
+      return absl::ResourceExhaustedError(fmt::format("{} needs more memory than there is", key));
+    }
     if (!first) out_ += ",\n";
     first = false;
     out_ += "      ";

@@ -385,6 +385,7 @@ TEST(LargeConstant, OfARecipeIsMadeOnceWhereACacheKeepsIt) {
                                            x *= start.factor;
                                            std::memcpy(to + at, &x, 4);
                                          }
+                                         return true;
                                        })));
     });
     const size_t live = context->live_blob_bytes();
@@ -402,6 +403,56 @@ TEST(LargeConstant, OfARecipeIsMadeOnceWhereACacheKeepsIt) {
     }
     EXPECT_EQ(made, start.made);
     EXPECT_EQ(context->live_blob_bytes(), live);
+  }
+}
+
+// A run that lacks memory to make a constant fails, and the next one makes it: where it is packed,
+// and where it is read as it is.
+TEST(LargeConstant, IsMadeOnceThereIsMemory) {
+  for (const bool packed : {true, false}) {
+    SCOPED_TRACE(packed);
+    std::shared_ptr<Context> context = NewTestContext();
+    absl::StatusOr<OwnedOp> module = ParseModule(
+        *context, packed ? Product()
+                         : Function("%w: tensor<192x160xf32>",
+                                    "(tensor<192x160xf32>) -> tensor<160x160xf32>", R"ir(
+  %x = core.constant() <{value = dense<0.5> : tensor<160x192xf32>}> : () -> tensor<160x192xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<160x192xf32>, tensor<192x160xf32>) -> tensor<160x160xf32>
+  func.return(%0) : (tensor<160x160xf32>) -> ()
+)ir"));
+    ASSERT_TRUE(module.ok()) << module.status();
+    bool memory = false;
+    module->get()->Walk([&](Operation* op) {
+      if (op->name() != "core.constant") return;
+      op->SetAttr("value",
+                  DeferredElements(*context, op->result(0).type(),
+                                   std::make_shared<const DeferredBlob>(
+                                       "numbers", std::vector<std::shared_ptr<const Blob>>(),
+                                       160 * 192 * 4, [&memory](std::byte* to) {
+                                         for (int64_t i = 0; i < 160 * 192; ++i) {
+                                           const float value = ValueAt(i);
+                                           std::memcpy(to + i * 4, &value, 4);
+                                         }
+                                         return memory;
+                                       })));
+    });
+    absl::StatusOr<Program> program = CompileModule(context, module->get(), false);
+    ASSERT_TRUE(program.ok()) << program.status();
+    Session session = program->NewSession();
+    Tensor x = Pick(3, 17);
+    if (!packed) {
+      x = Tensor::Make(DType::kF32, std::vector<int64_t>{192, 160});
+      std::memset(x.data(), 0, x.num_bytes());
+      for (int64_t i = 0; i < 160; ++i) x.as<float>()[i * 160 + i] = 1;
+    }
+    const absl::Status failed = session.Run(std::vector{x}).status();
+    EXPECT_NE(failed.message().find("memory"), std::string_view::npos) << failed;
+    memory = true;
+    absl::StatusOr<std::vector<Tensor>> out = session.Run(std::vector{x});
+    ASSERT_TRUE(out.ok()) << out.status();
+    for (int64_t j = 0; j < 160; ++j) {
+      ASSERT_EQ((*out)[0].as<float>()[j], ValueAt(packed ? 17 * 192 + j : j)) << j;
+    }
   }
 }
 

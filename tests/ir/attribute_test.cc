@@ -164,6 +164,7 @@ TEST(AttributeTest, DeferredElementsAreMadeForWhoReadsThem) {
             x *= factor;
             std::memcpy(to + 4 * i, &x, 4);
           }
+          return true;
         });
   };
   const Type type = TensorOf(context, DType::kI32, {30, 30});
@@ -184,13 +185,13 @@ TEST(AttributeTest, DeferredElementsAreMadeForWhoReadsThem) {
   const std::shared_ptr<const Blob> bytes = twice->Bytes();
   EXPECT_EQ(std::memcmp(bytes->bytes().data(), numbers.data(), 3600), 0);
   std::vector<int32_t> copy(900);
-  twice->CopyTo(reinterpret_cast<std::byte*>(copy.data()));
+  EXPECT_TRUE(twice->CopyTo(reinterpret_cast<std::byte*>(copy.data())));
   EXPECT_EQ(copy, numbers);
   EXPECT_EQ(made, 5);
   // Kept from here on.
   EXPECT_EQ(a.ElementAsInt(7), 14);
   EXPECT_EQ(twice->Bytes(), twice->Whole());
-  twice->CopyTo(reinterpret_cast<std::byte*>(copy.data()));
+  EXPECT_TRUE(twice->CopyTo(reinterpret_cast<std::byte*>(copy.data())));
   EXPECT_EQ(copy, numbers);
   EXPECT_EQ(made, 6);
 
@@ -200,6 +201,17 @@ TEST(AttributeTest, DeferredElementsAreMadeForWhoReadsThem) {
   EXPECT_EQ(RepeatedElement(zeros).size(), 4u);
   EXPECT_TRUE(RepeatedElement(a).empty());
   EXPECT_TRUE(RepeatedElement(Attribute::Elements(context, type, Bytes(numbers))).empty());
+}
+
+TEST(AttributeTest, DeferredElementsMayLackMemory) {
+  const DeferredBlob none("none", {}, 1000, [](std::byte*) { return false; });
+  std::vector<std::byte> bytes(1000);
+  EXPECT_FALSE(none.CopyTo(bytes.data()));
+  EXPECT_EQ(none.Bytes(), nullptr);
+  EXPECT_FALSE(none.has_whole());
+  // More than there are addresses.
+  const DeferredBlob huge("huge", {}, size_t{1} << 62, [](std::byte*) { return true; });
+  EXPECT_EQ(huge.Bytes(), nullptr);
 }
 
 TEST(AttributeTest, EmptyTensors) {

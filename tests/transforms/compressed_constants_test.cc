@@ -156,6 +156,29 @@ TEST_F(CompressedConstants, WeightsThatAreNotFiniteAreNotTurnedIntoIntegers) {
   }
 }
 
+// The whole of which they are made needs memory of its own.
+TEST_F(CompressedConstants, OfPartsMayLackMemory) {
+  const FileOfFloats file = FileOfFloats(80 * 100).Write();
+  bool memory = false;
+  const auto joined = std::make_shared<const DeferredBlob>(
+      "the file", std::vector{file.all()}, file.size(), [&](std::byte* to) {
+        std::ranges::copy(file.all()->bytes(), to);
+        return memory;
+      });
+  const Attribute matrix = DeferredElements(context_, Matrix(80, 100), joined);
+  const CompressedConstant bf16 = ToBf16(matrix), int8 = ToInt8(matrix, false, 32);
+  const Attribute made[] = {bf16.w, int8.w, int8.scale};
+  for (const Attribute& elements : made) {
+    EXPECT_EQ(DeferredBlobOf(elements)->Bytes(), nullptr) << elements.type().text();
+  }
+  memory = true;
+  const Attribute of_file = Attribute::Elements(context_, Matrix(80, 100), file.all());
+  const CompressedConstant int8_of_file = ToInt8(of_file, false, 32);
+  EXPECT_TRUE(SameElements(bf16.w, ToBf16(of_file).w));
+  EXPECT_TRUE(SameElements(int8.w, int8_of_file.w));
+  EXPECT_TRUE(SameElements(int8.scale, int8_of_file.scale));
+}
+
 TEST_F(CompressedConstants, SmallOnesAreMadeAtOnce) {
   const FileOfFloats file = FileOfFloats(16 * 8).Write();
   const Attribute matrix = Attribute::Elements(context_, Matrix(16, 8), file.all());
