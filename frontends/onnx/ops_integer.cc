@@ -35,6 +35,17 @@ absl::Status CheckBytes(const Node& node, std::initializer_list<Bytes> tensors) 
   return absl::OkStatus();
 }
 
+// Of a convolution's numbers and of its results there is one scale and one zero point each.
+absl::Status CheckOneNumber(const Node& node, std::initializer_list<int> inputs) {
+  for (const int i : inputs) {
+    const Formula::Dims dims = Formula::DimsOf(node.input(i));
+    if (dims.empty() || (dims.size() == 1 && dims[0].is_constant(1))) continue;
+    return node.Error(fmt::format("input {} of {} is {} (expected one number)", i, node.op_type(),
+                                  node.input(i).type().text()));
+  }
+  return absl::OkStatus();
+}
+
 // One number for all, or one for each row of a matrix: as a column if there are several.
 Value PerRow(Formula& f, Value v) {
   const Formula::Dims dims = Formula::DimsOf(v);
@@ -174,6 +185,7 @@ absl::Status ImportMatMulInteger(Node& node) {
 absl::Status ImportConvInteger(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
   TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {1, 3}}));
+  TENON_RETURN_IF_ERROR(CheckOneNumber(node, {2}));
   const Value w = node.input(1);
   TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));
   Formula f(node);
@@ -201,6 +213,7 @@ absl::Status ImportQLinearMatMul(Node& node) {
 absl::Status ImportQLinearConv(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(8, 9));
   TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {3, 5}, {7, 7}}));
+  TENON_RETURN_IF_ERROR(CheckOneNumber(node, {1, 2, 6, 7}));
   const Value w = node.input(3);
   const int64_t rank = w.type().rank();
   TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));

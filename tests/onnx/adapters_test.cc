@@ -245,6 +245,13 @@ TEST(Adapters, ProductsOfBytes) {
   conv.Node("QLinearConv", {"x", "s", "z", "w", "f", "y", "s", "z", "b"}, {"out"}).Output("out");
   EXPECT_EQ(ImportModel(conv).ResultType(), "tensor<1x3x3x3xui8>");
 
+  ModelBuilder many(10);
+  many.Input("x", {1, 2, 5, 5}, TensorProto::UINT8).Input("w", {3, 2, 3, 3}, TensorProto::INT8);
+  many.Input("z", {5}, TensorProto::UINT8).Node("ConvInteger", {"x", "w", "z"}, {"out"});
+  many.Output("out");
+  EXPECT_TRUE(ImportModel(many).HasDiagnostic(
+      "error: input 2 of ConvInteger is tensor<5xui8> (expected one number)"));
+
   // A zero point is a byte like the numbers: one beyond them would leave no room for a product.
   ModelBuilder wide(10);
   wide.Input("a", {4, 8}, TensorProto::UINT8).Input("b", {8, 6}, TensorProto::INT8);

@@ -136,7 +136,7 @@ TEST(GivenRules, ThatUndoAFamilyAreNamed) {
 
 // One that makes two of each would fill the memory before the last round.
 TEST(GivenRules, ThatDoubleWhatAFamilyMakesEnd) {
-  const std::string file = WriteRules("twice.drr",
+  const std::string file = WriteRules("doubled.drr",
                                       "rule twice {\n  match silu(x)\n  let y = abs(x)\n  let z = "
                                       "neg(x)\n  replace mul(mul(y, sigmoid(y)), mul(z, "
                                       "sigmoid(z)))\n  lowers \"silu\"\n}\n");
