@@ -170,7 +170,7 @@ class Int8Matrix {
         n_(n),
         transposed_(transposed),
         each_(WeightsPerFactor(group, k)),
-        groups_(CeilDiv(k, each_)) {}
+        groups_(FactorsPerColumn(group, k)) {}
 
   int64_t groups() const { return groups_; }
   std::string recipe() const {

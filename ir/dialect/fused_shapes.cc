@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "ir/core/ceil_div.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/core/weight_group.h"
@@ -68,9 +67,7 @@ absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results) 
                                DimsText(scale.dims()), n.text()));
   }
   if (!k.is_constant() || !scale.dim(0).is_constant()) return absl::OkStatus();
-  // Of no weights, too, all share one row of factors.
-  const int64_t groups =
-      group == 0 ? 1 : CeilDiv(k.constant(), WeightsPerFactor(group, k.constant()));
+  const int64_t groups = FactorsPerColumn(group, k.constant());
   if (scale.dim(0).constant() != groups) {
     return c.Error(fmt::format("scale has {} rows, but groups of {} of {} need {}",
                                scale.dim(0).constant(), group, k.constant(), groups));

@@ -189,5 +189,14 @@ TEST_F(CompressedConstants, SmallOnesAreMadeAtOnce) {
   EXPECT_EQ(DeferredBlobOf(ToBf16(matrix).w), nullptr);
 }
 
+TEST_F(CompressedConstants, OfNoRowsHaveTheFactorsThatTheOperationExpects) {
+  for (const bool transposed : {false, true}) {
+    const Attribute empty = Attribute::Elements(
+        context_, transposed ? Matrix(300, 0) : Matrix(0, 300), std::span<const std::byte>());
+    EXPECT_EQ(ToInt8(empty, transposed, 0).scale.type(), Matrix(1, 300));
+    EXPECT_EQ(ToInt8(empty, transposed, 32).scale.type(), Matrix(0, 300));
+  }
+}
+
 }  // namespace
 }  // namespace tenon
