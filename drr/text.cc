@@ -262,6 +262,8 @@ absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
     while (Take("&&")) {
       TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
       conjunction = conjunction && one;
+      if (conjunction.nodes().size() > kMostConditions)
+        return Error(fmt::format("more than {} conditions", kMostConditions));
     }
     return conjunction;
   };

@@ -102,6 +102,7 @@ class RuleTextParser {
   Token token_;
   int depth_ = 0;
   static constexpr int kMaxDepth = 200;
+  static constexpr size_t kMostConditions = 1000;  // of one conjunction
   static constexpr int kMaxRank = 256, kMaxResults = 65535, kMaxBenefit = 1000000;
   std::map<std::string, Val> vals_;
   std::map<std::string, AttrRef> attrs_;

@@ -232,6 +232,8 @@ TEST_F(TextTest, RulesOfTooManyPartsAreRefused) {
   }
   EXPECT_THAT(Why("rule a { match neg(neg(x)) where " + conditions + " replace x }"),
               HasSubstr("more than 1000 conditions"));
+  EXPECT_THAT(Why("rule a { match neg(neg(x)) where (" + conditions + ") || float(x) replace x }"),
+              HasSubstr("more than 1000 conditions"));
   EXPECT_THAT(Why("rule a { match neg(reshape(x) {shape = {" + dims + "}}) replace neg(x) }"),
               HasSubstr("more than 1000 dimension expressions"));
 }
