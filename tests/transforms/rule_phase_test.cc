@@ -2,11 +2,15 @@
 #include "transforms/rule_phase.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <string>
+#include <system_error>
 
+#include "fmt/format.h"
 #include "ir/core/context_identity.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
@@ -18,6 +22,8 @@
 namespace tenon {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr char kSilu[] = R"ir(
 func.func() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
 ^bb0(%x: tensor<4xf32>):
@@ -26,6 +32,31 @@ func.func() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main
   func.return(%1) : (tensor<4xf32>) -> ()
 }) : () -> ()
 )ir";
+
+// Files of this process alone: tests run beside each other. They go when it ends.
+class RuleFolder {
+ public:
+  RuleFolder() : path_(fs::path(::testing::TempDir()) / fmt::format("rule_phase_{}", getpid())) {
+    fs::create_directories(path_);
+  }
+  ~RuleFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::string file = path_ / name;
+    std::ofstream(file) << text;
+    return file;
+  }
+
+ private:
+  const fs::path path_;
+};
+
+std::string WriteRules(const std::string& name, const std::string& text) {
+  static const RuleFolder folder;
+  return folder.Write(name, text);
+}
 
 // Contexts one after the other at one address, as a variable in a loop is.
 template <typename Use>
@@ -71,8 +102,8 @@ TEST(RulePhase, APassManagerServesOneContextAfterTheOther) {
 
 // Before anything matches, and where nothing does.
 TEST(RulePhase, AWrongRuleOfAFileIsRefusedBeforeItIsNeeded) {
-  const std::string file = ::testing::TempDir() + "wrong_rule.drr";
-  std::ofstream(file) << "rule wrong {\n  match   nn.gelu(ten.exp(x))\n  replace nn.gelu(y)\n}\n";
+  const std::string file = WriteRules(
+      "wrong.drr", "rule wrong {\n  match   nn.gelu(ten.exp(x))\n  replace nn.gelu(y)\n}\n");
   PassRegistry registry;
   EXPECT_TRUE(RegisterTransformPasses(registry).ok());
   Context context;
@@ -87,12 +118,6 @@ TEST(RulePhase, AWrongRuleOfAFileIsRefusedBeforeItIsNeeded) {
   EXPECT_NE(status.message().find("y"), std::string::npos) << status;
   EXPECT_FALSE(status.ok());
   EXPECT_NE(Print(**module).find("ten.sigmoid"), std::string::npos);
-}
-
-std::string WriteRules(const std::string& name, const std::string& text) {
-  std::string file = ::testing::TempDir() + name;
-  std::ofstream(file) << text;
-  return file;
 }
 
 // Runs the pipeline on kSilu with rules of files, and of a host.
