@@ -21,22 +21,35 @@ Value AsScalar(Formula& f, Value v) {
   return v && v.type().rank() == 1 && v.type().dim(0).is_constant(1) ? f.Reshape(v, {}) : v;
 }
 
+// Input i as one number; null if it is absent.
+absl::StatusOr<Value> OneNumber(const Node& node, Formula& f, int i) {
+  const Value v = node.input(i);
+  if (!v || v.type().rank() == 0) return v;
+  if (v.type().rank() > 1 || (v.type().dim(0).is_constant() && !v.type().dim(0).is_constant(1))) {
+    return node.Error(fmt::format("input {} of {} must be one number, got {}", i, node.op_type(),
+                                  v.type().text()));
+  }
+  return f.Reshape(v, {});
+}
+
 // The numbers that input i stands for, whose scale and zero point follow it.
-Value Meant(const Node& node, Formula& f, int i) {
+absl::StatusOr<Value> Meant(const Node& node, Formula& f, int i) {
+  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, i + 1));
+  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 2));
   Value x = f.Cast(node.input(i), DType::kF32);
-  const Value zero = AsScalar(f, node.input(i + 2));
   if (zero) x = f.Sub(x, f.Cast(zero, DType::kF32));
-  return f.Mul(x, AsScalar(f, node.input(i + 1)));
+  return f.Mul(x, scale);
 }
 
 // y in the scale and around the zero point of inputs i and i + 1, as the zero point's type.
 absl::Status ReturnAs(Node& node, Formula& f, Value y, int i) {
-  const Value zero = AsScalar(f, node.input(i + 1));
+  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, i));
+  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 1));
   const DType result = zero ? zero.type().dtype() : node.input(0).type().dtype();
   if (result != DType::kU8 && result != DType::kI8) {
     return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(result)));
   }
-  y = f.Make<ten::RoundOp>(f.Div(y, AsScalar(f, node.input(i))));
+  y = f.Make<ten::RoundOp>(f.Div(y, scale));
   if (zero) y = f.Add(y, f.Cast(zero, DType::kF32));
   const bool is_signed = result == DType::kI8;
   y = f.Make<ten::ClipOp>(
@@ -57,14 +70,17 @@ absl::Status OfOne(Node& node, const std::function<Value(Formula&, Value)>& g) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 5));
   TENON_RETURN_IF_ERROR(CheckPresent(node, {3}));
   Formula f(node);
-  return ReturnAs(node, f, g(f, Meant(node, f, 0)), 3);
+  TENON_ASSIGN_OR_RETURN(const Value x, Meant(node, f, 0));
+  return ReturnAs(node, f, g(f, x), 3);
 }
 
 absl::Status OfTwo(Node& node, const std::function<Value(Formula&, Value, Value)>& g) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 8));
   TENON_RETURN_IF_ERROR(CheckPresent(node, {3, 4, 6}));
   Formula f(node);
-  return ReturnAs(node, f, g(f, Meant(node, f, 0), Meant(node, f, 3)), 6);
+  TENON_ASSIGN_OR_RETURN(const Value a, Meant(node, f, 0));
+  TENON_ASSIGN_OR_RETURN(const Value b, Meant(node, f, 3));
+  return ReturnAs(node, f, g(f, a, b), 6);
 }
 
 }  // namespace
@@ -127,7 +143,7 @@ absl::Status ImportMicrosoftQLinearConcat(Node& node) {
   std::vector<Value> parts;
   for (int i = 2; i < node.num_inputs(); i += 3) {
     TENON_RETURN_IF_ERROR(CheckPresent(node, {i, i + 1}));
-    parts.push_back(Meant(node, f, i));
+    TENON_ASSIGN_OR_RETURN(parts.emplace_back(), Meant(node, f, i));
   }
   if (!f.ok()) return f.status();
   return ReturnAs(node, f, f.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = axis}), 0);
@@ -147,13 +163,15 @@ absl::Status ImportMicrosoftQGemm(Node& node) {
                ? f.Along(v, 0, 2)
                : AsScalar(f, v);
   };
-  const Value a_zero = AsScalar(f, node.input(2)), b_zero = columns(node.input(5));
+  TENON_ASSIGN_OR_RETURN(const Value a_scale, OneNumber(node, f, 1));
+  TENON_ASSIGN_OR_RETURN(const Value a_zero, OneNumber(node, f, 2));
+  const Value b_zero = columns(node.input(5));
   Value a = f.Cast(node.input(0), DType::kF32), b = f.Cast(node.input(3), DType::kF32);
   if (a_zero) a = f.Sub(a, f.Cast(a_zero, DType::kF32));
   if (b_zero) b = f.Sub(b, f.Cast(b_zero, DType::kF32));
   Value sums = f.Make<ten::MatmulOp>(a, b, attrs);
   if (node.input(6)) sums = f.Add(sums, f.Cast(node.input(6), DType::kF32));
-  Value scale = f.Mul(AsScalar(f, node.input(1)), AsScalar(f, node.input(4)));
+  Value scale = f.Mul(a_scale, AsScalar(f, node.input(4)));
   if (alpha != 1.0f) scale = f.Mul(scale, f.Scalar(DType::kF32, alpha));
   const Value y = f.Mul(sums, scale);
   return node.input(7) ? ReturnAs(node, f, y, 7) : f.Return(y);

@@ -111,7 +111,7 @@ absl::Status ImportQuantizeLinear(Node& node) {
   return f.Return(f.Cast(Clip(f, x, range), result));
 }
 
-// The scale covers the range of x and 0.
+// The scale covers the range of x and 0; it is 1 where that is 0 alone.
 absl::Status ImportDynamicQuantizeLinear(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   constexpr Range kBytes = {0, 255};
@@ -126,7 +126,9 @@ absl::Status ImportDynamicQuantizeLinear(Node& node) {
   const Value smallest =
       f.Make<ten::ReduceMinOp>(x, ten::ReduceMinOp::Attrs{.axes = axes, .keepdims = false});
   const Value high = f.Make<ten::MaxOp>(largest, zero), low = f.Make<ten::MinOp>(smallest, zero);
-  const Value scale = f.Div(f.Sub(high, low), f.Scalar(dtype, 255));
+  const Value range = f.Sub(high, low);
+  const Value scale = f.Where(f.Make<ten::EqualOp>(range, zero), f.Scalar(dtype, 1),
+                              f.Div(range, f.Scalar(dtype, 255)));
   const Value offset = f.Make<ten::RoundOp>(f.Div(f.Sub(zero, low), scale));
   const Value zero_point = Clip(f, offset, kBytes);
   const Value scaled = f.Make<ten::RoundOp>(f.Div(x, scale));

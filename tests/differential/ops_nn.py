@@ -523,6 +523,13 @@ def quantize(op):
     return generate
 
 
+def dynamic_quantize(r):
+    x = r.array(r.shape(1, zero=0), np.float32, r.pick((-3, 0, 1)), r.pick((1.5, 9)))
+    if r.chance(0.2):
+        x *= 0
+    return make(r, "DynamicQuantizeLinear", [x], outputs=3, opset=11)
+
+
 def bytes_of(r, shape):
     kind = r.pick((np.int8, np.uint8))
     return r.array(shape, kind, *((-128, 128) if kind == np.int8 else (0, 256)))
@@ -614,6 +621,7 @@ GENERATORS = {
     "GridSample": grid_sample,
     "QuantizeLinear": quantize("QuantizeLinear"),
     "DequantizeLinear": quantize("DequantizeLinear"),
+    "DynamicQuantizeLinear": dynamic_quantize,
     **{op: matmul_bytes(op) for op in ("MatMulInteger", "QLinearMatMul")},
     **{op: conv_bytes(op) for op in ("ConvInteger", "QLinearConv")},
     "LRN": lrn,

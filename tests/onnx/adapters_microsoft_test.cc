@@ -11,17 +11,7 @@ namespace {
 
 using onnxpb::TensorProto;
 
-void ToMicrosoft(ModelBuilder& model) {
-  for (onnxpb::NodeProto& node : *model.graph().mutable_node()) node.set_domain("com.microsoft");
-  onnxpb::OperatorSetIdProto& opset = *model.model().add_opset_import();
-  opset.set_domain("com.microsoft");
-  opset.set_version(1);
-}
-
-Imported Import(ModelBuilder model) {
-  ToMicrosoft(model);
-  return ImportModel(model);
-}
+Imported Import(const ModelBuilder& model) { return ImportMicrosoft(model); }
 
 TEST(MicrosoftAdapters, JoinedOps) {
   EXPECT_EQ(Import(OneNode(17, "BiasGelu", {"x", "y"})).Ops(), "ten.add nn.gelu");
@@ -88,6 +78,21 @@ TEST(MicrosoftAdapters, QuantisedOps) {
   gemm.Node("QGemm", {"a", "s", "z", "b", "t", "y", "c"}, {"out"}, {{"transB", int64_t{1}}});
   gemm.Output("out");
   EXPECT_EQ(Import(gemm).ResultType(), "tensor<2x4xf32>");
+}
+
+// As ONNX Runtime does, which the arithmetic by itself would broadcast.
+TEST(MicrosoftAdapters, ScalesAreOneNumber) {
+  for (const char* name : {"QLinearSigmoid", "QLinearGlobalAveragePool"}) {
+    ModelBuilder one(17);
+    one.Input("x", {1, 2, 3}, TensorProto::UINT8).Input("s", {3}).Input("t", {});
+    one.Node(name, {"x", "s", "", "t"}, {"out"}).Output("out");
+    EXPECT_TRUE(Import(one).HasDiagnostic("error: input 1 of " + std::string(name) +
+                                          " must be one number, got tensor<3xf32>"));
+  }
+  ModelBuilder sum(17);
+  sum.Input("a", {2, 3}, TensorProto::UINT8).Input("s", {}).Input("z", {2, 3}, TensorProto::UINT8);
+  sum.Node("QLinearAdd", {"a", "s", "", "a", "s", "z", "s"}, {"out"}).Output("out");
+  EXPECT_TRUE(Import(sum).HasDiagnostic("input 5 of QLinearAdd must be one number"));
 }
 
 // Elements of 4 bits, the low ones first; each row's zero points begin at a whole byte.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/dialect/core_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "tests/onnx/one_node.h"
@@ -215,6 +216,15 @@ TEST(Adapters, Quantisation) {
   EXPECT_EQ(result.ResultType(0), "tensor<2x3x4xi8>");
   EXPECT_EQ(result.ResultType(1), "tensor<2x3x4xf32>");
   EXPECT_EQ(ten::ClipOp(result.Only("ten.clip")).min(), -128);
+}
+
+// The scale of zeros alone is 1.
+TEST(Adapters, QuantisationByRange) {
+  const Imported result =
+      ImportModel(OneNode(17, "DynamicQuantizeLinear", {"x"}, {}, {"out", "s", "z"}));
+  const ten::WhereOp scale(result.Only("ten.where"));
+  EXPECT_EQ(core::ConstantOp(scale.a().defining_op()).value().ElementAsDouble(0), 1);
+  EXPECT_EQ(scale.out().type().text(), "tensor<f32>");
 }
 
 // Sums of products of bytes fit f32 exactly up to 2^24: longer ones are sums of slices.

@@ -17,6 +17,15 @@ inline ModelBuilder OneNode(int64_t opset, const std::string& op_type, const Nam
   return model;
 }
 
+// The model with all of its nodes in ONNX Runtime's domain.
+inline Imported ImportMicrosoft(ModelBuilder model) {
+  for (onnxpb::NodeProto& node : *model.graph().mutable_node()) node.set_domain("com.microsoft");
+  onnxpb::OperatorSetIdProto& opset = *model.model().add_opset_import();
+  opset.set_domain("com.microsoft");
+  opset.set_version(1);
+  return ImportModel(model);
+}
+
 inline std::string Ops(const ModelBuilder& model) { return ImportModel(model).Ops(); }
 
 }  // namespace tenon::onnx
