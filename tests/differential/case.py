@@ -95,9 +95,9 @@ INTS = (np.int64, np.int32, np.int8, np.uint8, np.int16, np.uint16, np.uint32, n
 NUMBERS = FLOATS + INTS[:4]
 
 
-def make(r, op, inputs, attributes=None, outputs=1, opset=23, constants=(), domain=""):
+def make(r, op, inputs, attributes=None, outputs=1, opset=23, constants=(), domain="", symbols=True):
     """A model of one node. Inputs that are None are left out; those in `constants` are initializers
-    mostly, the others rarely. Dimensions get symbols at random."""
+    mostly, the others rarely. Dimensions get symbols at random, if at all."""
     names, graph_inputs, initializers, feeds = [], [], [], {}
     for i, value in enumerate(inputs):
         if value is None:
@@ -108,7 +108,7 @@ def make(r, op, inputs, attributes=None, outputs=1, opset=23, constants=(), doma
         if r.chance(0.7 if i in constants else 0.08):
             initializers.append(numpy_helper.from_array(value, f"x{i}"))
             continue
-        symbolic = i not in constants and r.chance(0.4)  # an unknown extent of a shape makes an unknown rank
+        symbolic = symbols and i not in constants and r.chance(0.4)  # an unknown extent of a shape makes an unknown rank
         dims = [f"d{i}_{k}" if symbolic and r.chance(0.6) else int(d) for k, d in enumerate(value.shape)]
         kind = helper.np_dtype_to_tensor_dtype(value.dtype)
         graph_inputs.append(helper.make_tensor_value_info(f"x{i}", kind, dims))
@@ -125,7 +125,8 @@ def make(r, op, inputs, attributes=None, outputs=1, opset=23, constants=(), doma
     )
     results = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
     graph = helper.make_graph([node], "graph", graph_inputs, results, initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     return Case(op, model, feeds)
 
 

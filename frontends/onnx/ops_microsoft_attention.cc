@@ -1,0 +1,316 @@
+// Attention as ONNX Runtime's transformer optimizer writes it: Attention with its projections in
+// one, and MultiHeadAttention of projected operands.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "frontends/onnx/formula.h"
+#include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+using Dims = Formula::Dims;
+
+// What the two ops share: heads, a past, masks that are added to the scores. Operands of heads are
+// [batch, heads, sequence, size].
+class MaskedAttention {
+ public:
+  explicit MaskedAttention(Node& node) : node_(node), f_(node) {}
+
+ protected:
+  absl::Status ReadAttributes();
+  // Splits the heads of [batch, sequence, heads * size].
+  Value Heads(Value x);
+  // Puts the present keys or values behind those of the past, if there is one.
+  Value Append(Value past, Value now);
+  // Input `mask` (lengths, ranges or keys to be seen) and input `bias`, as what is added to the
+  // scores, in mask_. REQUIRES: q_ and k_ are set.
+  absl::Status MakeMask(int mask, int bias);
+  absl::Status ReturnAttention();
+
+  Node& node_;
+  Formula f_;
+  int64_t heads_ = 0;
+  nn::AttentionOp::Attrs attrs_;
+  Value q_, k_, v_, mask_;
+
+ private:
+  absl::StatusOr<Value> Visible(Value mask);
+  Value VisibleInRange(Value bounds);
+
+  float hidden_ = 0;
+};
+
+absl::Status MaskedAttention::ReadAttributes() {
+  TENON_ASSIGN_OR_RETURN(heads_, node_.Int("num_heads", 0));
+  TENON_ASSIGN_OR_RETURN(attrs_.scale, node_.Float("scale", 0.0f));
+  TENON_ASSIGN_OR_RETURN(attrs_.is_causal, node_.Flag("unidirectional", false));
+  TENON_ASSIGN_OR_RETURN(hidden_, node_.Float("mask_filter_value", -10000.0f));
+  if (heads_ >= 1) return absl::OkStatus();
+  return node_.Error(fmt::format("num_heads of {} is {}", node_.op_type(), heads_));
+}
+
+Value MaskedAttention::Heads(Value x) {
+  if (!f_.ok()) return Value();
+  const Dims dims = Formula::DimsOf(x);
+  const Value split =
+      f_.Reshape(x, {dims[0], dims[1], node_.Dim(heads_), FloorDiv(dims[2], heads_)});
+  return f_.Transpose(split, {0, 2, 1, 3});
+}
+
+Value MaskedAttention::Append(Value past, Value now) {
+  if (!past || !f_.ok()) return now;
+  const Value parts[] = {past, now};
+  return f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 2});
+}
+
+// Ends of the keys in `bounds` [batch], perhaps followed by their starts [batch].
+Value MaskedAttention::VisibleInRange(Value bounds) {
+  const DimExpr batch = q_.type().dim(0), count = bounds.type().dim(0);
+  // What is not known to be ranges is lengths, which the view as one for each row checks.
+  const bool ends = !DimExpr::ProvablyEqual(count, batch * 2);
+  const auto part = [&](DimExpr from, DimExpr to) {
+    Value taken = bounds;
+    if (!ends) {
+      taken = f_.Make<ten::SliceOp>(
+          bounds, ten::SliceOp::Attrs{.axes = {0}, .starts = {from}, .ends = {to}, .steps = {1}});
+    }
+    return f_.Reshape(f_.Cast(taken, DType::kI64), {batch, f_.One(), f_.One(), f_.One()});
+  };
+  const Value column = f_.Iota(k_.type().dim(2), 3, 4);
+  const Value before_end = f_.Make<ten::LessOp>(column, part(node_.Dim(0), batch));
+  if (ends) return before_end;
+  return f_.And(before_end, f_.Make<ten::GreaterEqualOp>(column, part(batch, batch * 2)));
+}
+
+// Which keys a mask lets the queries see; null: all.
+absl::StatusOr<Value> MaskedAttention::Visible(Value mask) {
+  const int64_t rank = mask.type().rank();
+  const DimExpr batch = q_.type().dim(0), queries = q_.type().dim(2), keys = k_.type().dim(2);
+  if (rank == 1) return VisibleInRange(mask);
+  if (rank != 2 && rank != 3) {
+    return node_.Unsupported(
+        fmt::format("{} with a mask that is {}", node_.op_type(), mask.type().text()));
+  }
+  // One column for several keys stands for no mask.
+  if (rank == 2 && mask.type().dim(1).is_constant(1) && !keys.is_constant(1)) return Value();
+  const Value shown = f_.Reshape(mask, {batch, f_.One(), rank == 2 ? f_.One() : queries, keys});
+  return f_.Make<ten::GreaterOp>(shown, f_.Scalar(mask.type().dtype(), 0));
+}
+
+absl::Status MaskedAttention::MakeMask(int mask, int bias) {
+  if (!f_.ok()) return f_.status();
+  const DType dtype = q_.type().dtype();
+  if (node_.input(mask)) {
+    if (!IsInt(node_.input(mask).type().dtype())) {
+      return node_.Error(fmt::format("input {} of {} must be integers, got {}", mask,
+                                     node_.op_type(), node_.input(mask).type().text()));
+    }
+    TENON_ASSIGN_OR_RETURN(const Value visible, Visible(node_.input(mask)));
+    if (visible) mask_ = f_.Where(visible, f_.Scalar(dtype, 0), f_.Scalar(dtype, hidden_));
+  }
+  const Value added = node_.input(bias);
+  if (!added) return f_.status();
+  if (added.type().rank() != 4) {
+    return node_.Error(fmt::format("attention_bias of {} must be of rank 4, got {}",
+                                   node_.op_type(), added.type().text()));
+  }
+  mask_ = mask_ ? f_.Add(mask_, added) : added;
+  return f_.status();
+}
+
+absl::Status MaskedAttention::ReturnAttention() {
+  const Value out = f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs_);
+  if (!f_.ok()) return f_.status();
+  const Dims dims = Formula::DimsOf(out);
+  return f_.Return(
+      f_.Reshape(f_.Transpose(out, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]}));
+}
+
+// ---- Attention ---------------------------------------------------------------------------------
+
+class ProjectedAttention : MaskedAttention {
+ public:
+  using MaskedAttention::MaskedAttention;
+  absl::Status Import();
+
+ private:
+  // x * weights + bias, in three parts.
+  absl::Status Project();
+  absl::Status AppendPast();
+  absl::Status ReturnPresent();
+};
+
+absl::Status ProjectedAttention::Project() {
+  const Value x = node_.input(0), weights = node_.input(1), bias = node_.input(2);
+  if (x.type().rank() != 3 || weights.type().rank() != 2) {
+    return node_.Error(
+        fmt::format("Attention of {} with weights {}", x.type().text(), weights.type().text()));
+  }
+  Value sums = f_.Make<ten::MatmulOp>(x, weights);
+  if (bias) sums = f_.Add(sums, bias);
+  const DimExpr columns = weights.type().dim(1);
+  Dims sizes(3, FloorDiv(columns, 3));
+  TENON_ASSIGN_OR_RETURN(const auto given, node_.Ints("qkv_hidden_sizes"));
+  if (given && !given->empty()) {
+    if (given->size() != 3 || (*given)[0] != (*given)[1] || (*given)[0] < 1 || (*given)[2] < 1 ||
+        (*given)[0] % heads_ != 0 || (*given)[2] % heads_ != 0) {
+      return node_.Error(
+          fmt::format("qkv_hidden_sizes of Attention are not three multiples of {}, "
+                      "the first two equal",
+                      heads_));
+    }
+    for (int i = 0; i < 3; ++i) sizes[i] = node_.Dim((*given)[i]);
+  }
+  if (!f_.ok()) return f_.status();
+  TENON_ASSIGN_OR_RETURN(const Value q, node_.Make<ten::SplitOp>(
+                                            sums, ten::SplitOp::Attrs{.axis = 2, .sizes = sizes}));
+  Operation* parts = q.defining_op();
+  q_ = Heads(parts->result(0));
+  k_ = Heads(parts->result(1));
+  v_ = Heads(parts->result(2));
+  return f_.status();
+}
+
+// The past is [2, batch, heads, sequence, size].
+absl::Status ProjectedAttention::AppendPast() {
+  const Value past = node_.input(4);
+  if (!past) return absl::OkStatus();
+  if (past.type().rank() != 5) {
+    return node_.Error(
+        fmt::format("past of Attention must be of rank 5, got {}", past.type().text()));
+  }
+  Dims dims = Formula::DimsOf(past);
+  const Dims one = {dims.begin() + 1, dims.end()};
+  TENON_ASSIGN_OR_RETURN(
+      const Value first,
+      node_.Make<ten::SplitOp>(
+          past, ten::SplitOp::Attrs{.axis = 0, .sizes = {node_.Dim(1), node_.Dim(1)}}));
+  k_ = Append(f_.Reshape(first, one), k_);
+  v_ = Append(f_.Reshape(first.defining_op()->result(1), one), v_);
+  if (attrs_.is_causal) attrs_.causal_offset = {dims[3]};
+  return f_.status();
+}
+
+absl::Status ProjectedAttention::ReturnPresent() {
+  if (!node_.IsOutputUsed(1)) return absl::OkStatus();
+  const auto part = [&](Value x) {
+    Dims dims = Formula::DimsOf(x);
+    dims.insert(dims.begin(), f_.One());
+    return f_.Reshape(x, dims);
+  };
+  const Value parts[] = {part(k_), part(v_)};
+  if (!f_.ok()) return f_.status();
+  return f_.Return(f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 0}), 1);
+}
+
+absl::Status ProjectedAttention::Import() {
+  TENON_RETURN_IF_ERROR(ReadAttributes());
+  node_.MarkRead("rotary_embedding_dim");
+  TENON_ASSIGN_OR_RETURN(const bool rotary, node_.Flag("do_rotary", false));
+  TENON_ASSIGN_OR_RETURN(const bool shared, node_.Flag("past_present_share_buffer", false));
+  if (rotary) return node_.Unsupported("Attention with do_rotary");
+  if (node_.input(6) || (shared && node_.input(4))) {
+    return node_.Unsupported("Attention whose past and present share memory");
+  }
+  TENON_RETURN_IF_ERROR(Project());
+  TENON_RETURN_IF_ERROR(AppendPast());
+  TENON_RETURN_IF_ERROR(MakeMask(3, 5));
+  TENON_RETURN_IF_ERROR(ReturnPresent());
+  return ReturnAttention();
+}
+
+// ---- MultiHeadAttention ------------------------------------------------------------------------
+
+class MultiHeadAttention : MaskedAttention {
+ public:
+  using MaskedAttention::MaskedAttention;
+  absl::Status Import();
+
+ private:
+  absl::Status ReadOperands();
+  // The part of the bias that `x` gets: from column `from` on.
+  Value Biased(Value x, DimExpr from);
+};
+
+Value MultiHeadAttention::Biased(Value x, DimExpr from) {
+  const Value bias = node_.input(3);
+  if (!bias) return x;
+  return f_.Add(x, f_.Make<ten::SliceOp>(bias, ten::SliceOp::Attrs{.axes = {0},
+                                                                   .starts = {from},
+                                                                   .ends = {from + x.type().dim(2)},
+                                                                   .steps = {1}}));
+}
+
+absl::Status MultiHeadAttention::ReadOperands() {
+  const Value q = node_.input(0), k = node_.input(1), v = node_.input(2), bias = node_.input(3);
+  if (!k || !v || q.type().rank() != 3) {
+    return node_.Unsupported("MultiHeadAttention of packed operands");
+  }
+  const int64_t rank = k.type().rank();
+  if (rank != v.type().rank() || (rank != 3 && rank != 4)) {
+    return node_.Error(fmt::format("MultiHeadAttention has keys {} and values {}", k.type().text(),
+                                   v.type().text()));
+  }
+  if (bias && bias.type().rank() != 1) {
+    return node_.Error(
+        fmt::format("bias of MultiHeadAttention must be a vector, got {}", bias.type().text()));
+  }
+  const DimExpr size = q.type().dim(2);
+  q_ = Heads(Biased(q, node_.Dim(0)));
+  // Keys and values that have their heads split, as those of another sequence, are final.
+  k_ = rank == 4 ? k : Heads(Biased(k, size));
+  v_ = rank == 4 ? v : Heads(Biased(v, size * 2));
+  return f_.status();
+}
+
+absl::Status MultiHeadAttention::Import() {
+  TENON_RETURN_IF_ERROR(ReadAttributes());
+  if (node_.input(8) || node_.input(9)) {
+    return node_.Unsupported("MultiHeadAttention whose past and present share memory");
+  }
+  if (node_.IsOutputUsed(3)) return node_.Unsupported("the output qk of MultiHeadAttention");
+  TENON_RETURN_IF_ERROR(ReadOperands());
+  const Value past_k = node_.input(6), past_v = node_.input(7);
+  if (!past_k != !past_v) {
+    return node_.Error("MultiHeadAttention needs both past_key and past_value");
+  }
+  if (past_k && (past_k.type().rank() != 4 || past_v.type().rank() != 4)) {
+    return node_.Error("past_key and past_value of MultiHeadAttention must be of rank 4");
+  }
+  if (attrs_.is_causal && f_.ok()) {
+    // Causality of other keys than those of the queries has no meaning.
+    Dims dims = Formula::DimsOf(k_);
+    const DimExpr rows = q_.type().dim(2);
+    if (rows.is_constant() && dims[2].is_constant() && !DimExpr::ProvablyEqual(rows, dims[2])) {
+      return node_.Unsupported(fmt::format("unidirectional MultiHeadAttention of {} to {}",
+                                           node_.input(0).type().text(), k_.type().text()));
+    }
+    dims[2] = rows;
+    k_ = f_.Reshape(k_, dims);
+  }
+  k_ = Append(past_k, k_);
+  v_ = Append(past_v, v_);
+  if (past_k && attrs_.is_causal) attrs_.causal_offset = {past_k.type().dim(2)};
+  TENON_RETURN_IF_ERROR(MakeMask(4, 5));
+  if (node_.num_outputs() > 1) TENON_RETURN_IF_ERROR(f_.Return(k_, 1));
+  if (node_.num_outputs() > 2) TENON_RETURN_IF_ERROR(f_.Return(v_, 2));
+  return ReturnAttention();
+}
+
+}  // namespace
+
+absl::Status ImportMicrosoftAttention(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 7));
+  return ProjectedAttention(node).Import();
+}
+
+absl::Status ImportMicrosoftMultiHeadAttention(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 10));
+  return MultiHeadAttention(node).Import();
+}
+
+}  // namespace tenon::onnx
