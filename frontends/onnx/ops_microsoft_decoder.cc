@@ -20,8 +20,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 //
 // The caches hold P keys. They grow, the result having P + S, or they have room for more than the T
 // keys that the longest text of the batch has with the S new ones: which of these is told by T.
-// Texts may be shorter than T. The keys of each lie at the start of its cache, and the new ones
-// behind them.
+// Texts may be shorter than T where there is nothing before the S keys, or S is 1: several new keys
+// behind others are those of a single text. The keys of each lie at the start of its cache, and the
+// new ones behind them.
 class GroupQueryAttention {
  public:
   explicit GroupQueryAttention(Node& node) : node_(node), f_(node) {}
@@ -35,11 +36,10 @@ class GroupQueryAttention {
   absl::Status ReadLengths();
   absl::Status Rotate();
   Value Heads(Value x, int64_t heads);
-  // The rows of the caches' results among those of the caches with the new ones behind them,
-  // [batch, 1, rows].
-  Value CacheRows();
-  // The cache's result.
-  Value Append(Value cache, Value now, Value rows);
+  // The cache with room for all T keys.
+  Value WithRoom(Value cache);
+  // The new keys or values among those of the cache.
+  Value Append(Value cache, Value now);
   Value FirstKeys(Value x);
   absl::Status AppendPast();
   // Which of the T keys may be seen, beside causality; null: all.
@@ -57,8 +57,8 @@ class GroupQueryAttention {
   bool first_ = false;
   DimExpr batch_, queries_, total_;
   Value lengths_, past_;  // [batch], i64
-  // 0 … T - 1 and the same for the rows of the caches' results, where nothing but a run tells T.
-  Value range_, cache_range_;
+  // T, and 0 … T - 1, where nothing but a run tells T.
+  Value count_, range_;
   Value q_, k_, v_, mask_;
 };
 
@@ -152,12 +152,9 @@ absl::Status GroupQueryAttention::ReadLengths() {
     total_ = (*known)[0];
     return f_.status();
   }
-  // The extents of ranges of so many numbers stand for it, and for what the caches have then.
-  const Value zero = f_.Scalar(DType::kI64, 0), one = f_.Scalar(DType::kI64, 1);
-  const Value count = f_.Cast(f_.Reshape(total, {}), DType::kI64);
-  const Value rows = f_.Make<ten::MaxOp>(count, f_.Extent(cache.type().dim(2)));
-  cache_range_ = f_.Make<ten::RangeOp>(zero, rows, one);
-  range_ = f_.Make<ten::RangeOp>(zero, count, one);
+  // The extent of a range of so many numbers stands for it.
+  count_ = f_.Cast(f_.Reshape(total, {}), DType::kI64);
+  range_ = f_.Make<ten::RangeOp>(f_.Scalar(DType::kI64, 0), count_, f_.Scalar(DType::kI64, 1));
   if (f_.ok()) total_ = range_.type().dim(0);
   return f_.status();
 }
@@ -194,28 +191,38 @@ Value GroupQueryAttention::Heads(Value x, int64_t heads) {
   return f_.Transpose(split, {0, 2, 1, 3});
 }
 
-Value GroupQueryAttention::CacheRows() {
-  const DimExpr cached = node_.input(3).type().dim(2);
-  const Value row =
-      cache_range_ ? f_.Along(cache_range_, 2, 3) : f_.Iota(Max(cached, total_), 2, 3);
-  const Value past = f_.Along(past_, 0, 3), queries = f_.Extent(queries_);
-  const Value at = f_.Sub(row, past);
-  const Value is_new = f_.And(f_.Make<ten::GreaterEqualOp>(at, f_.Scalar(DType::kI64, 0)),
-                              f_.Make<ten::LessOp>(at, queries));
-  // Rows behind the new ones keep what they have; results that grow may have some of which nobody
-  // says what they hold.
-  const Value last = f_.Sub(f_.Extent(cached + queries_), f_.Scalar(DType::kI64, 1));
-  return f_.Where(is_new, f_.Add(at, f_.Extent(cached)), f_.Make<ten::MinOp>(row, last));
+Value GroupQueryAttention::WithRoom(Value cache) {
+  Dims dims = Formula::DimsOf(cache);
+  const DimExpr cached = dims[2];
+  const Value zero = f_.Scalar(DType::kI64, 0), one = f_.Scalar(DType::kI64, 1);
+  const Value missing = range_ ? f_.Make<ten::MaxOp>(f_.Sub(count_, f_.Extent(cached)), zero)
+                               : f_.Extent(Max(cached, total_) - cached);
+  const Value none = f_.Mul(f_.Make<ten::RangeOp>(zero, missing, one), zero);
+  dims[2] = f_.One();
+  const Value row = f_.Expand(f_.Scalar(cache.type().dtype(), 0), dims);
+  const Value parts[] = {cache, f_.Make<ten::GatherOp>(row, none, ten::GatherOp::Attrs{.axis = 2})};
+  return f_.ok() ? f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 2}) : Value();
 }
 
-Value GroupQueryAttention::Append(Value cache, Value now, Value rows) {
-  const Value parts[] = {cache, now};
-  const Value both = f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 2});
-  if (!rows || !f_.ok()) return both;
-  const Dims dims = Formula::DimsOf(both);
-  const Value head = f_.Reshape(f_.Iota(dims[0] * dims[1], 0, 1), {dims[0], dims[1], f_.One()});
-  const Value index = f_.Add(f_.Mul(head, f_.Extent(dims[2])), rows);
-  return f_.Make<ten::GatherOp>(f_.Reshape(both, {dims[0] * dims[1] * dims[2], dims[3]}), index);
+Value GroupQueryAttention::Append(Value cache, Value now) {
+  const DimExpr cached = cache.type().dim(2);
+  // A single text has all T keys.
+  if (batch_.is_constant(1) && DimExpr::ProvablyEqual(total_, cached + queries_)) {
+    const Value parts[] = {cache, now};
+    return f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 2});
+  }
+  const Value wide = WithRoom(cache);
+  if (!f_.ok()) return Value();
+  const Dims dims = Formula::DimsOf(wide), added = Formula::DimsOf(now);
+  const DimExpr heads = dims[0] * dims[1];
+  const Value rows = range_ ? f_.Make<ten::MaxOp>(count_, f_.Extent(cached)) : f_.Extent(dims[2]);
+  const Value head = f_.Reshape(f_.Iota(heads, 0, 1), {dims[0], dims[1], f_.One()});
+  const Value at = f_.Add(f_.Along(past_, 0, 3), f_.Iota(queries_, 2, 3));
+  const DimExpr count = added[0] * added[1] * added[2];
+  const Value index = f_.Reshape(f_.Add(f_.Mul(head, rows), at), {count, f_.One()});
+  const Value all = f_.Make<ten::ScatterNdOp>(f_.Reshape(wide, {heads * dims[2], dims[3]}), index,
+                                              f_.Reshape(now, {count, added[3]}));
+  return f_.Reshape(all, dims);
 }
 
 Value GroupQueryAttention::FirstKeys(Value x) {
@@ -238,13 +245,10 @@ absl::Status GroupQueryAttention::AppendPast() {
     if (cache_k.type().rank() != 4 || cache_v.type().rank() != 4) {
       return node_.Error("past_key and past_value of GroupQueryAttention must be of rank 4");
     }
-    const DimExpr cached = cache_k.type().dim(2);
-    const bool grows = DimExpr::ProvablyEqual(total_, cached + queries_);
-    // A single text has all T keys.
-    Value rows;
-    if (!grows || !batch_.is_constant(1)) rows = CacheRows();
-    k_ = Append(cache_k, k_, rows);
-    v_ = Append(cache_v, v_, rows);
+    if (!first_) {
+      k_ = Append(cache_k, k_);
+      v_ = Append(cache_v, v_);
+    }
   }
   if (node_.num_outputs() > 1) TENON_RETURN_IF_ERROR(f_.Return(k_, 1));
   if (node_.num_outputs() > 2) TENON_RETURN_IF_ERROR(f_.Return(v_, 2));
