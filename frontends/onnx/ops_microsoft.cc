@@ -8,6 +8,9 @@
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
+
+absl::Status ImportGemm(Node& node);
+
 namespace {
 
 // gelu(x + bias), where there is a bias.
@@ -45,6 +48,30 @@ absl::StatusOr<Value> Activated(Node& node, Formula& f, Value x) {
     TENON_RETURN_IF_ERROR(needs(2));
     return f.Make<ten::HardSigmoidOp>(
         x, ten::HardSigmoidOp::Attrs{.alpha = numbers[0], .beta = numbers[1]});
+  }
+  return node.Unsupported(fmt::format("{} with {}", node.op_type(), name));
+}
+
+// What FusedGemm does to its result, whose numbers are attributes that must be there.
+absl::StatusOr<Value> GemmActivated(Node& node, Formula& f, Value x) {
+  TENON_ASSIGN_OR_RETURN(const std::string name, node.Str("activation", ""));
+  TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("activation_alpha", 0));
+  TENON_ASSIGN_OR_RETURN(const float beta, node.Float("activation_beta", 0));
+  const auto needs = [&](std::string_view number) -> absl::Status {
+    if (node.Find(number) != nullptr) return absl::OkStatus();
+    return node.Error(fmt::format("{} with {} needs {}", node.op_type(), name, number));
+  };
+  if (name == "Relu") return f.Make<ten::ReluOp>(x);
+  if (name == "Tanh") return f.Make<ten::TanhOp>(x);
+  if (name == "Sigmoid") return f.Make<ten::SigmoidOp>(x);
+  if (name == "LeakyRelu") {
+    TENON_RETURN_IF_ERROR(needs("activation_alpha"));
+    return f.Make<ten::LeakyReluOp>(x, ten::LeakyReluOp::Attrs{.alpha = alpha});
+  }
+  if (name == "HardSigmoid") {
+    TENON_RETURN_IF_ERROR(needs("activation_alpha"));
+    TENON_RETURN_IF_ERROR(needs("activation_beta"));
+    return f.Make<ten::HardSigmoidOp>(x, ten::HardSigmoidOp::Attrs{.alpha = alpha, .beta = beta});
   }
   return node.Unsupported(fmt::format("{} with {}", node.op_type(), name));
 }
@@ -95,6 +122,15 @@ absl::Status ImportMicrosoftFusedMatMul(Node& node) {
   const Value product = f.Make<ten::MatmulOp>(node.input(0), node.input(1), attrs);
   if (alpha == 1.0f) return f.Return(product);
   return f.Return(f.Mul(product, f.Scalar(node.input(0).type().dtype(), alpha)));
+}
+
+// activation(gemm(a, b, c)).
+absl::Status ImportMicrosoftFusedGemm(Node& node) {
+  TENON_RETURN_IF_ERROR(ImportGemm(node));
+  node.MarkRead("activation_gamma");
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value y, GemmActivated(node, f, node.output(0)));
+  return f.Return(y);
 }
 
 // activation(conv(x, w, bias) + z).

@@ -1,10 +1,11 @@
 // Attention as ONNX Runtime's transformer optimizer writes it: Attention with its projections in
-// one, and MultiHeadAttention of projected operands.
+// one, of floats or of bytes (QAttention), and MultiHeadAttention of projected operands.
 #include <fmt/format.h>
 
 #include <optional>
 
 #include "frontends/onnx/formula.h"
+#include "frontends/onnx/quantize.h"
 #include "ir/core/check.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -26,9 +27,9 @@ class MaskedAttention {
   Value Heads(Value x);
   // Puts the present keys or values behind those of the past, if there is one.
   Value Append(Value past, Value now);
-  // Input `mask` (lengths, ranges or keys to be seen) and input `bias`, as what is added to the
-  // scores, in mask_. REQUIRES: q_ and k_ are set.
-  absl::Status MakeMask(int mask, int bias);
+  // `mask` (lengths, ranges or keys to be seen) and `bias`, which may be null, as what is added to
+  // the scores, in mask_. REQUIRES: q_ and k_ are set.
+  absl::Status MakeMask(Value mask, Value bias);
   absl::Status ReturnAttention();
 
   Node& node_;
@@ -101,24 +102,23 @@ absl::StatusOr<Value> MaskedAttention::Visible(Value mask) {
   return f_.Make<ten::GreaterOp>(shown, f_.Scalar(mask.type().dtype(), 0));
 }
 
-absl::Status MaskedAttention::MakeMask(int mask, int bias) {
+absl::Status MaskedAttention::MakeMask(Value mask, Value bias) {
   if (!f_.ok()) return f_.status();
   const DType dtype = q_.type().dtype();
-  if (node_.input(mask)) {
-    if (!IsInt(node_.input(mask).type().dtype())) {
-      return node_.Error(fmt::format("input {} of {} must be integers, got {}", mask,
-                                     node_.op_type(), node_.input(mask).type().text()));
+  if (mask) {
+    if (!IsInt(mask.type().dtype())) {
+      return node_.Error(fmt::format("the mask of {} must be integers, got {}", node_.op_type(),
+                                     mask.type().text()));
     }
-    TENON_ASSIGN_OR_RETURN(const Value visible, Visible(node_.input(mask)));
+    TENON_ASSIGN_OR_RETURN(const Value visible, Visible(mask));
     if (visible) mask_ = f_.Where(visible, f_.Scalar(dtype, 0), f_.Scalar(dtype, hidden_));
   }
-  const Value added = node_.input(bias);
-  if (!added) return f_.status();
-  if (added.type().rank() != 4) {
+  if (!bias) return f_.status();
+  if (bias.type().rank() != 4) {
     return node_.Error(fmt::format("attention_bias of {} must be of rank 4, got {}",
-                                   node_.op_type(), added.type().text()));
+                                   node_.op_type(), bias.type().text()));
   }
-  mask_ = mask_ ? f_.Add(mask_, added) : added;
+  mask_ = mask_ ? f_.Add(mask_, bias) : bias;
   return f_.status();
 }
 
@@ -135,24 +135,24 @@ absl::Status MaskedAttention::ReturnAttention() {
 class ProjectedAttention : MaskedAttention {
  public:
   using MaskedAttention::MaskedAttention;
-  absl::Status Import();
+  // Which inputs they are; -1: there is none.
+  struct Inputs {
+    int mask, past, bias;
+  };
+  // `projected`: input 0 by the weights, input 1, without a bias; the error if that failed.
+  absl::Status Import(Formula& f, Value projected, const Inputs& inputs);
 
  private:
-  // x * weights + bias, in three parts.
-  absl::Status Project();
-  absl::Status AppendPast();
+  // Takes q, k and v from the product, with input 2, their bias.
+  absl::Status Split(Value sums);
+  absl::Status AppendPast(Value past);
   absl::Status ReturnPresent();
 };
 
-absl::Status ProjectedAttention::Project() {
-  const Value x = node_.input(0), weights = node_.input(1), bias = node_.input(2);
-  if (x.type().rank() != 3 || weights.type().rank() != 2) {
-    return node_.Error(
-        fmt::format("Attention of {} with weights {}", x.type().text(), weights.type().text()));
-  }
-  Value sums = f_.Make<ten::MatmulOp>(x, weights);
-  if (bias) sums = f_.Add(sums, bias);
-  const DimExpr columns = weights.type().dim(1);
+absl::Status ProjectedAttention::Split(Value sums) {
+  if (node_.input(2)) sums = f_.Add(sums, node_.input(2));
+  if (!f_.ok()) return f_.status();
+  const DimExpr columns = sums.type().dim(2);
   Dims sizes(3, FloorDiv(columns, 3));
   TENON_ASSIGN_OR_RETURN(const auto given, node_.Ints("qkv_hidden_sizes"));
   if (given && !given->empty()) {
@@ -176,12 +176,11 @@ absl::Status ProjectedAttention::Project() {
 }
 
 // The past is [2, batch, heads, sequence, size].
-absl::Status ProjectedAttention::AppendPast() {
-  const Value past = node_.input(4);
+absl::Status ProjectedAttention::AppendPast(Value past) {
   if (!past) return absl::OkStatus();
   if (past.type().rank() != 5) {
     return node_.Error(
-        fmt::format("past of Attention must be of rank 5, got {}", past.type().text()));
+        fmt::format("past of {} must be of rank 5, got {}", node_.op_type(), past.type().text()));
   }
   Dims dims = Formula::DimsOf(past);
   const Dims one = {dims.begin() + 1, dims.end()};
@@ -207,20 +206,32 @@ absl::Status ProjectedAttention::ReturnPresent() {
   return f_.Return(f_.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 0}), 1);
 }
 
-absl::Status ProjectedAttention::Import() {
+absl::Status ProjectedAttention::Import(Formula& f, Value projected, const Inputs& inputs) {
+  if (!f.ok()) return f.status();
   TENON_RETURN_IF_ERROR(ReadAttributes());
   node_.MarkRead("rotary_embedding_dim");
   TENON_ASSIGN_OR_RETURN(const bool rotary, node_.Flag("do_rotary", false));
   TENON_ASSIGN_OR_RETURN(const bool shared, node_.Flag("past_present_share_buffer", false));
-  if (rotary) return node_.Unsupported("Attention with do_rotary");
-  if (node_.input(6) || (shared && node_.input(4))) {
-    return node_.Unsupported("Attention whose past and present share memory");
+  const Value past = node_.input(inputs.past);
+  if (rotary) return node_.Unsupported(fmt::format("{} with do_rotary", node_.op_type()));
+  if (shared && past) {
+    return node_.Unsupported(
+        fmt::format("{} whose past and present share memory", node_.op_type()));
   }
-  TENON_RETURN_IF_ERROR(Project());
-  TENON_RETURN_IF_ERROR(AppendPast());
-  TENON_RETURN_IF_ERROR(MakeMask(3, 5));
+  TENON_RETURN_IF_ERROR(Split(projected));
+  TENON_RETURN_IF_ERROR(AppendPast(past));
+  TENON_RETURN_IF_ERROR(
+      MakeMask(node_.input(inputs.mask), inputs.bias < 0 ? Value() : node_.input(inputs.bias)));
   TENON_RETURN_IF_ERROR(ReturnPresent());
   return ReturnAttention();
+}
+
+// Input and weights of a projection, which must be [batch, rows, size] and [size, columns].
+absl::Status CheckProjection(const Node& node) {
+  const Type x = node.input(0).type(), weights = node.input(1).type();
+  if (x.rank() == 3 && weights.rank() == 2) return absl::OkStatus();
+  return node.Error(
+      fmt::format("{} of {} with weights {}", node.op_type(), x.text(), weights.text()));
 }
 
 // ---- MultiHeadAttention ------------------------------------------------------------------------
@@ -295,7 +306,7 @@ absl::Status MultiHeadAttention::Import() {
   k_ = Append(past_k, k_);
   v_ = Append(past_v, v_);
   if (past_k && attrs_.is_causal) attrs_.causal_offset = {past_k.type().dim(2)};
-  TENON_RETURN_IF_ERROR(MakeMask(4, 5));
+  TENON_RETURN_IF_ERROR(MakeMask(node_.input(4), node_.input(5)));
   if (node_.num_outputs() > 1) TENON_RETURN_IF_ERROR(f_.Return(k_, 1));
   if (node_.num_outputs() > 2) TENON_RETURN_IF_ERROR(f_.Return(v_, 2));
   return ReturnAttention();
@@ -305,7 +316,20 @@ absl::Status MultiHeadAttention::Import() {
 
 absl::Status ImportMicrosoftAttention(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 7));
-  return ProjectedAttention(node).Import();
+  TENON_RETURN_IF_ERROR(CheckProjection(node));
+  if (node.input(6)) return node.Unsupported("Attention whose past and present share memory");
+  Formula f(node);
+  const Value projected = f.Make<ten::MatmulOp>(node.input(0), node.input(1));
+  return ProjectedAttention(node).Import(f, projected, {.mask = 3, .past = 4, .bias = 5});
+}
+
+absl::Status ImportMicrosoftQAttention(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(5, 9));
+  TENON_RETURN_IF_ERROR(CheckProjection(node));
+  Formula f(node);
+  const Value projected = ScaledProduct(f, node.input(0), node.input(6), node.input(1),
+                                        node.input(7), f.Mul(node.input(3), node.input(4)));
+  return ProjectedAttention(node).Import(f, projected, {.mask = 5, .past = 8, .bias = -1});
 }
 
 absl::Status ImportMicrosoftMultiHeadAttention(Node& node) {

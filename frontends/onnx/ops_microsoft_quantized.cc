@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "frontends/onnx/formula.h"
+#include "frontends/onnx/quantize.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/dialect/nn_ops.h"
@@ -175,6 +176,29 @@ absl::Status ImportMicrosoftQGemm(Node& node) {
   if (alpha != 1.0f) scale = f.Mul(scale, f.Scalar(DType::kF32, alpha));
   const Value y = f.Mul(sums, scale);
   return node.input(7) ? ReturnAs(node, f, y, 7) : f.Return(y);
+}
+
+// a * b + bias for bytes a and b, whose scales and zero points are inputs 2 to 5.
+absl::Status ImportMicrosoftMatMulIntegerToFloat(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(4, 7));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, 2));
+  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, 4));
+  Value y = ScaledProduct(f, node.input(0), zero, node.input(1), node.input(5),
+                          f.Mul(scale, node.input(3)));
+  if (node.input(6)) y = f.Add(y, node.input(6));
+  return f.Return(y);
+}
+
+// The same for floats a, which are quantised by their range.
+absl::Status ImportMicrosoftDynamicQuantizeMatMul(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 5));
+  Formula f(node);
+  const QuantizedByRange a = QuantizeByRange(f, node.input(0));
+  Value y = ScaledProduct(f, a.elements, a.zero_point, node.input(1), node.input(3),
+                          f.Mul(a.scale, node.input(2)));
+  if (node.input(4)) y = f.Add(y, node.input(4));
+  return f.Return(y);
 }
 
 // The product by the transpose of a matrix [N, K] of 2, 4 or 8 bits an element, packed from the low

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "frontends/onnx/formula.h"
+#include "frontends/onnx/quantize.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ten_ops.h"
@@ -111,31 +112,13 @@ absl::Status ImportQuantizeLinear(Node& node) {
   return f.Return(f.Cast(Clip(f, x, range), result));
 }
 
-// The scale covers the range of x and 0; it is 1 where that is 0 alone.
 absl::Status ImportDynamicQuantizeLinear(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
-  constexpr Range kBytes = {0, 255};
-  const Value x = node.input(0);
-  const DType dtype = x.type().dtype();
-  std::vector<int64_t> axes;
-  for (int64_t axis = 0; axis < x.type().rank(); ++axis) axes.push_back(axis);
   Formula f(node);
-  const Value zero = f.Scalar(dtype, 0);
-  const Value largest =
-      f.Make<ten::ReduceMaxOp>(x, ten::ReduceMaxOp::Attrs{.axes = axes, .keepdims = false});
-  const Value smallest =
-      f.Make<ten::ReduceMinOp>(x, ten::ReduceMinOp::Attrs{.axes = axes, .keepdims = false});
-  const Value high = f.Make<ten::MaxOp>(largest, zero), low = f.Make<ten::MinOp>(smallest, zero);
-  const Value range = f.Sub(high, low);
-  const Value scale = f.Where(f.Make<ten::EqualOp>(range, zero), f.Scalar(dtype, 1),
-                              f.Div(range, f.Scalar(dtype, 255)));
-  const Value offset = f.Make<ten::RoundOp>(f.Div(f.Sub(zero, low), scale));
-  const Value zero_point = Clip(f, offset, kBytes);
-  const Value scaled = f.Make<ten::RoundOp>(f.Div(x, scale));
-  const Value y = Clip(f, f.Add(scaled, zero_point), kBytes);
-  TENON_RETURN_IF_ERROR(f.Return(f.Cast(y, DType::kU8)));
-  if (node.num_outputs() > 1) TENON_RETURN_IF_ERROR(f.Return(scale, 1));
-  return node.num_outputs() > 2 ? f.Return(f.Cast(zero_point, DType::kU8), 2) : absl::OkStatus();
+  const QuantizedByRange x = QuantizeByRange(f, node.input(0));
+  TENON_RETURN_IF_ERROR(f.Return(f.Cast(x.elements, DType::kU8)));
+  if (node.num_outputs() > 1) TENON_RETURN_IF_ERROR(f.Return(x.scale, 1));
+  return node.num_outputs() > 2 ? f.Return(f.Cast(x.zero_point, DType::kU8), 2) : absl::OkStatus();
 }
 
 }  // namespace tenon::onnx

@@ -179,10 +179,81 @@ def embed_layer_norm(r):
     )
 
 
+def bytes_of(r, shape, kind):
+    return r.array(shape, kind, *((-128, 128) if kind == np.int8 else (0, 256)))
+
+
+def weights(r, k, n):
+    """Bytes with their scale and zero point, for all or for each column."""
+    kind = r.pick((np.uint8, np.int8))
+    shape = [n] if r.chance(0.5) else r.pick(([], [1]))
+    zero = bytes_of(r, shape, kind) if r.chance(0.7) else None
+    return bytes_of(r, [k, n], kind), r.array(shape, np.float32, 0.001, 0.02), zero
+
+
+def matmul_of_bytes(op):
+    def generate(r):
+        k, n = r.int(1, 40), r.int(1, 6)
+        w, scale, zero = weights(r, k, n)
+        bias = r.array([n]) if r.chance(0.5) else None
+        shape = r.shape(1, 2, zero=0) + [k]
+        if op == "DynamicQuantizeMatMul":
+            inputs = [r.array(shape), w, scale, zero, bias]
+            return make(r, op, inputs, constants=(1, 2, 3, 4))
+        kind = np.int8 if w.dtype == np.int8 and r.chance(0.5) else np.uint8
+        a = bytes_of(r, shape, kind)
+        a_zero = bytes_of(r, [], kind) if r.chance(0.7) else None
+        inputs = [a, w, r.array([], np.float32, 0.001, 0.02), scale, a_zero, zero, bias]
+        return make(r, op, inputs, constants=(1, 2, 3, 4, 5, 6))
+
+    return generate
+
+
+def attention_of_bytes(r):
+    b, n, h, s, width = r.int(1, 3), r.int(1, 3), r.pick((1, 2, 4, 8)), r.int(1, 5), r.int(1, 9)
+    past = r.int(0, 3) if r.chance(0.4) else None
+    total = s + (past or 0)
+    form = r.pick(("lengths", "keys", "each", None, None))
+    w, scale, zero = weights(r, width, 3 * n * h)
+    inputs = [
+        bytes_of(r, [b, s, width], np.uint8),
+        w,
+        r.array([3 * n * h]),
+        r.array([], np.float32, 0.001, 0.02),
+        scale,
+        masked(r, b, s, total, form),
+        bytes_of(r, [], np.uint8),
+        zero,
+        r.array([2, b, n, past, h]) if past is not None else None,
+    ]
+    attributes = {"num_heads": n, **r.subset(unidirectional=r.int(0, 1))}
+    outputs = 2 if past is not None else 1
+    return make(r, "QAttention", inputs, attributes, outputs=outputs, constants=(1, 2, 3, 4, 6, 7))
+
+
+def fused_gemm(r):
+    m, k, n = r.int(1, 5), r.int(1, 6), r.int(1, 5)
+    activation = r.pick(("Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid"))
+    attributes = r.subset(transA=r.int(0, 1), transB=r.int(0, 1), alpha=0.5, beta=float(r.pick((1, 2))))
+    a = r.array([k, m] if attributes.get("transA") else [m, k])
+    b = r.array([n, k] if attributes.get("transB") else [k, n])
+    c = r.array(r.pick(([n], [1, n], [m, 1], [m, n], []))) if r.chance(0.7) else None
+    attributes["activation"] = activation
+    if activation in ("LeakyRelu", "HardSigmoid"):
+        attributes["activation_alpha"] = 0.3
+    if activation == "HardSigmoid":
+        attributes["activation_beta"] = 0.4
+    return make(r, "FusedGemm", [a, b, c], attributes, constants=(1, 2))
+
+
 GENERATORS = {
     "MicrosoftAttention": attention,
+    "MicrosoftDynamicQuantizeMatMul": matmul_of_bytes("DynamicQuantizeMatMul"),
     "MicrosoftEmbedLayerNormalization": embed_layer_norm,
+    "MicrosoftFusedGemm": fused_gemm,
     "MicrosoftGroupQueryAttention": group_query_attention,
+    "MicrosoftMatMulIntegerToFloat": matmul_of_bytes("MatMulIntegerToFloat"),
     "MicrosoftMultiHeadAttention": multi_head_attention,
+    "MicrosoftQAttention": attention_of_bytes,
     "MicrosoftRotaryEmbedding": rotary,
 }

@@ -95,6 +95,22 @@ TEST(MicrosoftAttention, ProjectedOperands) {
   EXPECT_EQ(ImportMicrosoft(packed).Ops(), "onnx.com.microsoft.MultiHeadAttention");
 }
 
+// Projections of bytes; the mask and the past are other inputs.
+TEST(MicrosoftAttention, ProjectionsOfBytes) {
+  ModelBuilder model(17);
+  model.Input("x", {"B", "S", 6}, TensorProto::UINT8).Input("w", {6, 24}, TensorProto::INT8);
+  model.Input("b", {24}).Input("s", {}).Input("t", {24}).Input("z", {}, TensorProto::UINT8);
+  model.Input("m", {"B"}, TensorProto::INT32).Input("p", {2, "B", 2, "P", 4});
+  model.Node("QAttention", {"x", "w", "b", "s", "t", "m", "z", "", "p"}, {"out", "present"},
+             {{"num_heads", int64_t{2}}});
+  model.Output("out").Output("present");
+  const Imported result = ImportMicrosoft(model);
+  EXPECT_EQ(nn::AttentionOp(result.Only("nn.attention")).mask().type().text(),
+            R"(tensor<?x1x1x?xf32, ["B", "", "", "P + S"]>)");
+  EXPECT_EQ(result.ResultType(0), R"(tensor<?x?x8xf32, ["B", "S", ""]>)");
+  EXPECT_EQ(result.ResultType(1), R"(tensor<2x?x2x?x4xf32, ["", "B", "", "P + S", ""]>)");
+}
+
 ModelBuilder Grouped(Dim batch, Dim cached, const NamedValues& attributes = {}) {
   ModelBuilder model(17);
   model.Input("q", {batch, "S", 96})

@@ -38,6 +38,17 @@ TEST(MicrosoftAdapters, JoinedOps) {
   rms.Input("g", {4});
   EXPECT_EQ(Import(rms).Ops(), "ten.add nn.rms_norm");
 
+  ModelBuilder gemm(17);
+  gemm.Input("a", {2, 3}).Input("b", {3, 4}).Input("c", {4});
+  gemm.Node("FusedGemm", {"a", "b", "c"}, {"out"},
+            {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.3f}});
+  gemm.Output("out");
+  const Imported leaky = Import(gemm);
+  EXPECT_EQ(leaky.Ops(), "ten.matmul ten.add ten.leaky_relu");
+  EXPECT_EQ(ten::LeakyReluOp(leaky.Only("ten.leaky_relu")).alpha(), 0.3f);
+  gemm.graph().mutable_node(0)->mutable_attribute()->RemoveLast();
+  EXPECT_TRUE(Import(gemm).HasDiagnostic("FusedGemm with LeakyRelu needs activation_alpha"));
+
   ModelBuilder conv(17);
   conv.Input("x", {1, 2, 5, 5}).Input("w", {3, 2, 3, 3}).Input("z", {1, 3, 3, 3});
   conv.Node("FusedConv", {"x", "w", "", "z"}, {"out"},
@@ -78,6 +89,21 @@ TEST(MicrosoftAdapters, QuantisedOps) {
   gemm.Node("QGemm", {"a", "s", "z", "b", "t", "y", "c"}, {"out"}, {{"transB", int64_t{1}}});
   gemm.Output("out");
   EXPECT_EQ(Import(gemm).ResultType(), "tensor<2x4xf32>");
+}
+
+TEST(MicrosoftAdapters, ProductsOfBytesAsFloats) {
+  ModelBuilder whole(17);
+  whole.Input("a", {"M", 3}, TensorProto::UINT8).Input("b", {3, 4}, TensorProto::INT8);
+  whole.Input("s", {}).Input("t", {4}).Input("c", {4});
+  whole.Node("MatMulIntegerToFloat", {"a", "b", "s", "t", "", "", "c"}, {"out"}).Output("out");
+  EXPECT_EQ(Import(whole).ResultType(), R"(tensor<?x4xf32, ["M", ""]>)");
+
+  ModelBuilder ranged(17);
+  ranged.Input("a", {"M", 3}).Input("b", {3, 4}, TensorProto::INT8).Input("t", {4});
+  ranged.Node("DynamicQuantizeMatMul", {"a", "b", "t"}, {"out"}).Output("out");
+  const Imported result = Import(ranged);
+  EXPECT_EQ(result.ResultType(), R"(tensor<?x4xf32, ["M", ""]>)");
+  EXPECT_EQ(result.Find("ten.reduce_max").size(), 1u);
 }
 
 // As ONNX Runtime does, which the arithmetic by itself would broadcast.
