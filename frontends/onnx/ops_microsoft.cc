@@ -1,6 +1,8 @@
 // What ONNX Runtime's optimizers join: one op where the model had several.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "frontends/onnx/formula.h"
 #include "frontends/onnx/spatial.h"
 #include "ir/core/check.h"
@@ -89,6 +91,44 @@ absl::StatusOr<Value> Skipped(Node& node, Formula& f, Value bias) {
   return sum;
 }
 
+// The norm of the sum of what words, positions and segments stand for. Output 1 counts the ones of
+// each row of the mask; output 2 is the sum. `table` gives input i as floats, for the tables, 2 to
+// 4, and the norm's scale and bias, 5 and 6.
+absl::Status EmbedLayerNorm(Node& node, Formula& f, Value positions,
+                            const std::function<Value(int)>& table) {
+  for (const int i : {2, 3, 5, 6}) {
+    if (!node.input(i)) {
+      return node.Error(fmt::format("input {} of {} is missing", i, node.op_type()));
+    }
+  }
+  const Value ids = node.input(0), segments = node.input(1), mask = node.input(7);
+  if (ids.type().rank() != 2) {
+    return node.Error(
+        fmt::format("{} needs ids of rank 2, got {}", node.op_type(), ids.type().text()));
+  }
+  if (!segments != !node.input(4)) {
+    return node.Error(
+        fmt::format("{} needs both segment_ids and segment_embedding", node.op_type()));
+  }
+  nn::LayerNormOp::Attrs attrs{.axis = 2};
+  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-12f));
+  const auto rows = [&](int i, Value at) { return f.Make<ten::GatherOp>(table(i), at); };
+  if (!positions) positions = f.Iota(ids.type().dim(1), 1, 2);
+  Value sum = f.Add(rows(2, ids), rows(3, positions));
+  if (segments) sum = f.Add(sum, rows(4, segments));
+  TENON_RETURN_IF_ERROR(f.Return(f.Make<nn::LayerNormOp>(sum, table(5), table(6), attrs)));
+  if (node.IsOutputUsed(1)) {
+    Value count = f.Expand(f.Scalar(DType::kI64, 0), {ids.type().dim(0)});
+    if (mask) {
+      const Value seen = f.Make<ten::EqualOp>(mask, f.Scalar(mask.type().dtype(), 1));
+      count = f.Make<ten::ReduceSumOp>(f.Cast(seen, DType::kI64),
+                                       ten::ReduceSumOp::Attrs{.axes = {1}, .keepdims = false});
+    }
+    TENON_RETURN_IF_ERROR(f.Return(f.Cast(count, ids.type().dtype()), 1));
+  }
+  return node.num_outputs() > 2 ? f.Return(sum, 2) : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ImportMicrosoftBiasGelu(Node& node) { return BiasedGelu(node, 1, "none"); }
@@ -162,45 +202,26 @@ absl::Status ImportMicrosoftSkipSimplifiedLayerNormalization(Node& node) {
   return f.Return(f.Make<nn::RmsNormOp>(sum, node.input(2), attrs));
 }
 
-// The norm of the sum of what words, positions and segments stand for. Output 1 counts the ones of
-// each row of the mask; output 2 is the sum.
 absl::Status ImportMicrosoftEmbedLayerNormalization(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 9));
-  for (const int i : {2, 3, 5, 6}) {
-    if (!node.input(i)) {
-      return node.Error(fmt::format("input {} of EmbedLayerNormalization is missing", i));
-    }
-  }
   node.MarkRead("mask_index_type");
-  const Value ids = node.input(0), mask = node.input(7);
-  if (ids.type().rank() != 2) {
-    return node.Error(
-        fmt::format("EmbedLayerNormalization needs ids of rank 2, got {}", ids.type().text()));
-  }
-  if (!node.input(1) != !node.input(4)) {
-    return node.Error("EmbedLayerNormalization needs both segment_ids and segment_embedding");
-  }
-  nn::LayerNormOp::Attrs attrs{.axis = 2};
-  TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-12f));
   Formula f(node);
-  const auto rows = [&](int table, Value at) {
-    return f.Make<ten::GatherOp>(node.input(table), at);
-  };
-  const Value positions = node.input(8) ? node.input(8) : f.Iota(ids.type().dim(1), 1, 2);
-  Value sum = f.Add(rows(2, ids), rows(3, positions));
-  if (node.input(1)) sum = f.Add(sum, rows(4, node.input(1)));
-  TENON_RETURN_IF_ERROR(
-      f.Return(f.Make<nn::LayerNormOp>(sum, node.input(5), node.input(6), attrs)));
-  if (node.IsOutputUsed(1)) {
-    Value count = f.Expand(f.Scalar(DType::kI64, 0), {ids.type().dim(0)});
-    if (mask) {
-      const Value seen = f.Make<ten::EqualOp>(mask, f.Scalar(mask.type().dtype(), 1));
-      count = f.Make<ten::ReduceSumOp>(f.Cast(seen, DType::kI64),
-                                       ten::ReduceSumOp::Attrs{.axes = {1}, .keepdims = false});
-    }
-    TENON_RETURN_IF_ERROR(f.Return(f.Cast(count, ids.type().dtype()), 1));
+  return EmbedLayerNorm(node, f, node.input(8), [&](int i) { return node.input(i); });
+}
+
+// Scales are inputs 8 to 12, zero points 13 to 17.
+absl::Status ImportMicrosoftQEmbedLayerNormalization(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 18));
+  for (int i = 2; i <= 6; ++i) {
+    if (!node.input(i) || (node.input(i + 6) && node.input(i + 11))) continue;
+    return node.Error(
+        fmt::format("input {} of QEmbedLayerNormalization has no scale or zero point", i));
   }
-  return node.num_outputs() > 2 ? f.Return(sum, 2) : absl::OkStatus();
+  Formula f(node);
+  return EmbedLayerNorm(node, f, Value(), [&](int i) {
+    return f.Mul(f.Sub(f.Cast(node.input(i), DType::kF32), f.Cast(node.input(i + 11), DType::kF32)),
+                 node.input(i + 6));
+  });
 }
 
 }  // namespace tenon::onnx

@@ -71,7 +71,8 @@ absl::Status GroupQueryAttention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(window_, node_.Int("local_window_size", -1));
   TENON_ASSIGN_OR_RETURN(rotary_, node_.Flag("do_rotary", false));
   TENON_ASSIGN_OR_RETURN(interleaved_, node_.Flag("rotary_interleaved", false));
-  TENON_ASSIGN_OR_RETURN(smooth_, node_.Flag("smooth_softmax", false));
+  TENON_ASSIGN_OR_RETURN(const int64_t smooth, node_.Int("smooth_softmax", -1));
+  smooth_ = smooth == 1;
   if (heads_ < 1 || kv_heads_ < 1 || heads_ % kv_heads_ != 0) {
     return node_.Error(
         fmt::format("GroupQueryAttention has {} heads for {} of keys", heads_, kv_heads_));

@@ -133,7 +133,7 @@ def group_query_attention(r):
     if r.chance(0.15):
         inputs += [r.array([n])]
     elif r.chance(0.1):
-        attributes["smooth_softmax"] = 1
+        attributes["smooth_softmax"] = r.pick((1, 1, 0, -1))
     case = make(r, "GroupQueryAttention", inputs, attributes, outputs=3, constants=(6, 7, 8))
     if ragged or room:
         # Nobody says what caches hold behind the keys of a text. Without them the past is not read.
@@ -176,6 +176,20 @@ def embed_layer_norm(r):
     outputs = 3 if r.chance(0.3) else 2
     return make(
         r, "EmbedLayerNormalization", inputs, attributes, outputs=outputs, constants=(2, 3, 4, 5, 6)
+    )
+
+
+def embed_layer_norm_of_bytes(r):
+    b, s, d = r.int(1, 3), r.int(1, 5), r.int(1, 8)
+    segments, kind = r.chance(0.6), r.pick((np.uint8, np.int8))
+    shapes = ([7, d], [6, d], [2, d] if segments else None, [d], [d])
+    inputs = [r.array([b, s], np.int32, 0, 7), r.array([b, s], np.int32, 0, 2) if segments else None]
+    inputs += [bytes_of(r, shape, kind) if shape else None for shape in shapes]
+    inputs += [r.array([b, s], np.int32, 0, 3) if r.chance(0.5) else None]
+    inputs += [r.array([], np.float32, 0.001, 0.02) if shape else None for shape in shapes]
+    inputs += [bytes_of(r, [], kind) if shape else None for shape in shapes]
+    return make(
+        r, "QEmbedLayerNormalization", inputs, {"epsilon": 1e-3}, outputs=2, constants=(2, 3, 4, 5, 6, *range(8, 18))
     )
 
 
@@ -255,5 +269,6 @@ GENERATORS = {
     "MicrosoftMatMulIntegerToFloat": matmul_of_bytes("MatMulIntegerToFloat"),
     "MicrosoftMultiHeadAttention": multi_head_attention,
     "MicrosoftQAttention": attention_of_bytes,
+    "MicrosoftQEmbedLayerNormalization": embed_layer_norm_of_bytes,
     "MicrosoftRotaryEmbedding": rotary,
 }

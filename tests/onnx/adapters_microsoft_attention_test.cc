@@ -145,6 +145,17 @@ TEST(MicrosoftAttention, GroupsBehindCaches) {
   EXPECT_FALSE(nn::AttentionOp(ImportMicrosoft(Grouped(1, "P")).Only("nn.attention")).mask());
 }
 
+// -1 is what the saved models of ONNX Runtime say for "no".
+TEST(MicrosoftAttention, SinksOfGroups) {
+  const auto keys = [](int64_t smooth) {
+    const Imported result = ImportMicrosoft(Grouped("B", 0, {{"smooth_softmax", smooth}}));
+    return nn::AttentionOp(result.Only("nn.attention")).k().type().dim(2).text();
+  };
+  EXPECT_EQ(keys(1), "S + 1");
+  EXPECT_EQ(keys(0), "S");
+  EXPECT_EQ(keys(-1), "S");
+}
+
 TEST(MicrosoftAttention, WhatGroupsHaveNot) {
   for (const auto& attribute :
        NamedValues{{"sliding_window_cache", kOne}, {"k_quant_type", std::string("PER_TENSOR")}}) {
@@ -177,6 +188,20 @@ TEST(MicrosoftAttention, Embeddings) {
   EXPECT_EQ(result.Find("ten.gather").size(), 3u);
   EXPECT_EQ(result.ResultType(1), R"(tensor<?xi32, ["B"]>)");
   EXPECT_EQ(result.ResultType(2), R"(tensor<?x?x8xf32, ["B", "S", ""]>)");
+}
+
+TEST(MicrosoftAttention, EmbeddingsOfBytes) {
+  ModelBuilder model(17);
+  model.Input("i", {"B", "S"}, TensorProto::INT32).Input("w", {9, 8}, TensorProto::UINT8);
+  model.Input("g", {8}, TensorProto::UINT8).Input("s", {}).Input("z", {}, TensorProto::UINT8);
+  model.Node("QEmbedLayerNormalization",
+             {"i", "", "w", "w", "", "g", "g", "", "s", "s", "", "s", "s", "z", "z", "", "z", "z"},
+             {"out", "n"}, {}, "the_node");
+  model.Output("out");
+  EXPECT_EQ(ImportMicrosoft(model).ResultType(), R"(tensor<?x?x8xf32, ["B", "S", ""]>)");
+  model.graph().mutable_node(0)->set_input(8, "");
+  EXPECT_TRUE(ImportMicrosoft(model).HasDiagnostic(
+      "the_node: error: input 2 of QEmbedLayerNormalization has no scale or zero point"));
 }
 
 }  // namespace
