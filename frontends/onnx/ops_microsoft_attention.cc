@@ -50,7 +50,7 @@ absl::Status MaskedAttention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(attrs_.scale, node_.Float("scale", 0.0f));
   TENON_ASSIGN_OR_RETURN(attrs_.is_causal, node_.Flag("unidirectional", false));
   TENON_ASSIGN_OR_RETURN(hidden_, node_.Float("mask_filter_value", -10000.0f));
-  if (heads_ >= 1) return absl::OkStatus();
+  if (heads_ >= 1 && heads_ <= INT32_MAX) return absl::OkStatus();
   return node_.Error(fmt::format("num_heads of {} is {}", node_.op_type(), heads_));
 }
 
@@ -150,7 +150,12 @@ class ProjectedAttention : MaskedAttention {
 };
 
 absl::Status ProjectedAttention::Split(Value sums) {
-  if (node_.input(2)) sums = f_.Add(sums, node_.input(2));
+  const Value bias = node_.input(2);
+  if (bias && bias.type().rank() != 1) {
+    return node_.Error(
+        fmt::format("bias of {} must be a vector, got {}", node_.op_type(), bias.type().text()));
+  }
+  if (bias) sums = f_.Add(sums, bias);
   if (!f_.ok()) return f_.status();
   const DimExpr columns = sums.type().dim(2);
   Dims sizes(3, FloorDiv(columns, 3));

@@ -73,7 +73,7 @@ absl::Status GroupQueryAttention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(interleaved_, node_.Flag("rotary_interleaved", false));
   TENON_ASSIGN_OR_RETURN(const int64_t smooth, node_.Int("smooth_softmax", -1));
   smooth_ = smooth == 1;
-  if (heads_ < 1 || kv_heads_ < 1 || heads_ % kv_heads_ != 0) {
+  if (heads_ < 1 || kv_heads_ < 1 || heads_ > INT32_MAX || heads_ % kv_heads_ != 0) {
     return node_.Error(
         fmt::format("GroupQueryAttention has {} heads for {} of keys", heads_, kv_heads_));
   }
@@ -118,6 +118,13 @@ absl::Status GroupQueryAttention::ReadOperands() {
     return node_.Error(
         "query, key and value of GroupQueryAttention must be of rank 3, or the first have them "
         "all");
+  }
+  const Value cache_k = node_.input(3), cache_v = node_.input(4);
+  if (!cache_k != !cache_v) {
+    return node_.Error("GroupQueryAttention needs both past_key and past_value");
+  }
+  if (cache_k && (cache_k.type().rank() != 4 || cache_v.type().rank() != 4)) {
+    return node_.Error("past_key and past_value of GroupQueryAttention must be of rank 4");
   }
   batch_ = q_.type().dim(0);
   queries_ = q_.type().dim(1);
@@ -239,17 +246,9 @@ Value GroupQueryAttention::FirstKeys(Value x) {
 
 absl::Status GroupQueryAttention::AppendPast() {
   const Value cache_k = node_.input(3), cache_v = node_.input(4);
-  if (!cache_k != !cache_v) {
-    return node_.Error("GroupQueryAttention needs both past_key and past_value");
-  }
-  if (cache_k) {
-    if (cache_k.type().rank() != 4 || cache_v.type().rank() != 4) {
-      return node_.Error("past_key and past_value of GroupQueryAttention must be of rank 4");
-    }
-    if (!first_) {
-      k_ = Append(cache_k, k_);
-      v_ = Append(cache_v, v_);
-    }
+  if (!first_) {
+    k_ = Append(cache_k, k_);
+    v_ = Append(cache_v, v_);
   }
   if (node_.num_outputs() > 1) TENON_RETURN_IF_ERROR(f_.Return(k_, 1));
   if (node_.num_outputs() > 2) TENON_RETURN_IF_ERROR(f_.Return(v_, 2));

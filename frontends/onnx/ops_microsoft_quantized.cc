@@ -84,6 +84,34 @@ absl::Status OfTwo(Node& node, const std::function<Value(Formula&, Value, Value)
   return ReturnAs(node, f, g(f, a, b), 6);
 }
 
+// The constant input i, `count` elements of 2, 4 or 8 bits for each of `lines` lines, which begin
+// at whole bytes: as bytes in `rows` rows.
+absl::StatusOr<Value> Unpacked(Node& node, int i, int64_t bits, int64_t lines, int64_t count,
+                               int64_t rows) {
+  const Attribute bytes = node.Constant(i);
+  if (!bytes) return node.Unsupported(fmt::format("{} whose input {} varies", node.op_type(), i));
+  const int64_t in_byte = 8 / bits, packed = (count + in_byte - 1) / in_byte;
+  const int64_t size = bytes.type().num_elements();
+  if (bytes.type().dtype() != DType::kU8 || size % lines != 0 || size / lines != packed) {
+    return node.Error(fmt::format("input {} of {} is {}, not {} lines of {} bytes", i,
+                                  node.op_type(), bytes.type().text(), lines, packed));
+  }
+  const std::span<const std::byte> from = bytes.raw_bytes();
+  const auto mask = static_cast<unsigned>((1 << bits) - 1);
+  const int64_t dims[] = {rows, lines / rows * count};
+  return node.MakeConstant(Attribute::Elements(
+      node.context(), Type::Tensor(node.context(), DType::kU8, dims),
+      Blob::Make(lines * count, [&](std::byte* out) {
+        for (int64_t line = 0; line < lines; ++line) {
+          for (int64_t j = 0; j < count; ++j) {
+            const int64_t at = line * packed + j / in_byte;
+            const auto byte = static_cast<unsigned>(from[bytes.is_splat() ? 0 : at]);
+            *out++ = static_cast<std::byte>(byte >> (j % in_byte * bits) & mask);
+          }
+        }
+      })));
+}
+
 }  // namespace
 
 absl::Status ImportMicrosoftQuantizeLinear(Node& node) { return ImportQuantizeLinear(node); }
@@ -216,31 +244,9 @@ absl::Status ImportMicrosoftMatMulNBits(Node& node) {
     return node.Error(fmt::format("MatMulNBits of {} x {} elements of {} bits in blocks of {}",
                                   rows, depth, bits, block));
   }
-  const int64_t blocks = (depth + block - 1) / block, in_byte = 8 / bits;
-  const auto packed = [&](int64_t count) { return (count + in_byte - 1) / in_byte; };
-  // `count` elements for each of `lines` lines, which begin at whole bytes.
-  const auto unpack = [&](int i, int64_t lines, int64_t count) -> absl::StatusOr<Value> {
-    const Attribute bytes = node.Constant(i);
-    if (!bytes) return node.Unsupported(fmt::format("MatMulNBits whose input {} varies", i));
-    const int64_t size = bytes.type().num_elements();
-    if (bytes.type().dtype() != DType::kU8 || size % lines != 0 || size / lines != packed(count)) {
-      return node.Error(fmt::format("input {} of MatMulNBits is {}, not {} lines of {} bytes", i,
-                                    bytes.type().text(), lines, packed(count)));
-    }
-    const std::span<const std::byte> from = bytes.raw_bytes();
-    const auto mask = static_cast<unsigned>((1 << bits) - 1);
-    const int64_t dims[] = {rows, lines / rows * count};
-    return node.MakeConstant(Attribute::Elements(
-        node.context(), Type::Tensor(node.context(), DType::kU8, dims),
-        Blob::Make(lines * count, [&](std::byte* out) {
-          for (int64_t line = 0; line < lines; ++line) {
-            for (int64_t j = 0; j < count; ++j) {
-              const int64_t at = line * packed(count) + j / in_byte;
-              const auto byte = static_cast<unsigned>(from[bytes.is_splat() ? 0 : at]);
-              *out++ = static_cast<std::byte>(byte >> (j % in_byte * bits) & mask);
-            }
-          }
-        })));
+  const int64_t blocks = (depth + block - 1) / block;
+  const auto unpack = [&](int i, int64_t lines, int64_t count) {
+    return Unpacked(node, i, bits, lines, count, rows);
   };
   Formula f(node);
   const DType dtype = node.input(0).type().dtype();
@@ -264,6 +270,55 @@ absl::Status ImportMicrosoftMatMulNBits(Node& node) {
   Value y = f.Make<ten::MatmulOp>(node.input(0), w, ten::MatmulOp::Attrs{.transpose_b = true});
   if (node.input(5)) y = f.Add(y, node.input(5));
   return f.Return(y);
+}
+
+// Rows of a table of 2, 4 or 8 bits an element, packed in bytes, as floats: each block of a row has
+// a scale and a zero point.
+absl::Status ImportMicrosoftGatherBlockQuantized(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 4));
+  TENON_ASSIGN_OR_RETURN(const int64_t bits, node.Int("bits", 4));
+  TENON_ASSIGN_OR_RETURN(const int64_t block, node.Int("block_size", 128));
+  TENON_ASSIGN_OR_RETURN(int64_t row_axis, node.Int("gather_axis", 0));
+  TENON_ASSIGN_OR_RETURN(int64_t block_axis, node.Int("quantize_axis", 1));
+  const Type table = node.input(0).type(), scales = node.input(2).type();
+  TENON_ASSIGN_OR_RETURN(row_axis, node.Axis(row_axis, table.rank()));
+  TENON_ASSIGN_OR_RETURN(block_axis, node.Axis(block_axis, table.rank()));
+  const bool is_static = table.rank() == 2 && scales.rank() == 2 && table.num_elements() > 0 &&
+                         scales.num_elements() > 0;
+  if (!is_static || table.dtype() != DType::kU8 || row_axis != 0 || block_axis != 1) {
+    return node.Unsupported(fmt::format("GatherBlockQuantized of {} along axis {} in blocks of {}",
+                                        table.text(), row_axis, block_axis));
+  }
+  const int64_t rows = table.dim(0).constant(), blocks = scales.dim(1).constant();
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || block > INT32_MAX / blocks ||
+      scales.dim(0).constant() != rows) {
+    return node.Error(
+        fmt::format("GatherBlockQuantized of {} with scales {}, {} bits in blocks of {}",
+                    table.text(), scales.text(), bits, block));
+  }
+  const int64_t columns = blocks * block;
+  if (table.dim(1).constant() * (8 / bits) != columns) {
+    return node.Unsupported(
+        fmt::format("GatherBlockQuantized of {}, which is not {} blocks of {} elements of {} bits",
+                    table.text(), blocks, block, bits));
+  }
+  Formula f(node);
+  const DType dtype = scales.dtype();
+  const auto picked = [&](Value v) { return f.Make<ten::GatherOp>(v, node.input(1)); };
+  TENON_ASSIGN_OR_RETURN(const Value elements, Unpacked(node, 0, bits, rows, columns, rows));
+  const auto with = [&](std::initializer_list<int64_t> last) {
+    Formula::Dims all = Formula::DimsOf(node.input(1));
+    for (const int64_t extent : last) all.push_back(node.Dim(extent));
+    return all;
+  };
+  Value zero = f.Scalar(dtype, static_cast<double>(1 << (bits - 1)));
+  if (node.input(3)) {
+    TENON_ASSIGN_OR_RETURN(const Value points, Unpacked(node, 3, bits, rows, blocks, rows));
+    zero = f.Reshape(f.Cast(picked(points), dtype), with({blocks, 1}));
+  }
+  const Value whole = f.Reshape(f.Cast(picked(elements), dtype), with({blocks, block}));
+  const Value scale = f.Reshape(picked(node.input(2)), with({blocks, 1}));
+  return f.Return(f.Reshape(f.Mul(f.Sub(whole, zero), scale), with({columns})));
 }
 
 }  // namespace tenon::onnx

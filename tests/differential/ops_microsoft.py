@@ -1,6 +1,7 @@
 """Operators of ONNX Runtime's own domain, which its transformer optimizer and model builders write."""
 
 import numpy as np
+from onnx import numpy_helper
 
 from case import make as make_standard
 
@@ -223,6 +224,27 @@ def matmul_of_bytes(op):
     return generate
 
 
+def gather_blocks(r):
+    bits, block = r.pick((2, 4, 8)), r.pick((16, 32))
+    rows, blocks = r.int(1, 6), r.int(1, 5)
+    packed = -(-blocks * bits // 8)
+    inputs = [
+        bytes_of(r, [rows, blocks * block * bits // 8], np.uint8),
+        r.array(r.shape(0, 3, zero=0), np.int64, -rows, rows),
+        r.array([rows, blocks]),
+        bytes_of(r, [rows, packed], np.uint8) if r.chance(0.6) else None,
+    ]
+    attributes = {"bits": bits, "block_size": block, "quantize_axis": r.pick((1, -1))}
+    case = make(r, "GatherBlockQuantized", inputs, attributes, constants=(0, 2, 3))
+    # The table is a constant.
+    for name in ("x0", "x3"):
+        if name in case.inputs:
+            case.model.graph.initializer.append(numpy_helper.from_array(case.inputs.pop(name), name))
+            given = [info for info in case.model.graph.input if info.name == name]
+            case.model.graph.input.remove(given[0])
+    return case
+
+
 def attention_of_bytes(r):
     b, n, h, s, width = r.int(1, 3), r.int(1, 3), r.pick((1, 2, 4, 8)), r.int(1, 5), r.int(1, 9)
     past = r.int(0, 3) if r.chance(0.4) else None
@@ -265,6 +287,7 @@ GENERATORS = {
     "MicrosoftDynamicQuantizeMatMul": matmul_of_bytes("DynamicQuantizeMatMul"),
     "MicrosoftEmbedLayerNormalization": embed_layer_norm,
     "MicrosoftFusedGemm": fused_gemm,
+    "MicrosoftGatherBlockQuantized": gather_blocks,
     "MicrosoftGroupQueryAttention": group_query_attention,
     "MicrosoftMatMulIntegerToFloat": matmul_of_bytes("MatMulIntegerToFloat"),
     "MicrosoftMultiHeadAttention": multi_head_attention,

@@ -154,5 +154,22 @@ TEST(MicrosoftAdapters, PackedWeights) {
   EXPECT_EQ(found[2], (std::vector<int64_t>{1, 2, 3, 4}));
 }
 
+TEST(MicrosoftAdapters, RowsOfPackedTables) {
+  ModelBuilder model(17);
+  TensorProto& table = *model.graph().add_initializer();
+  table.set_name("t");
+  table.set_data_type(TensorProto::UINT8);
+  table.add_dims(2);
+  table.add_dims(16);
+  table.set_raw_data(std::string(32, '\x21'));
+  model.Input("i", {"B", "S"}, TensorProto::INT64).Floats("s", {2, 2}, {1, 2, 3, 4});
+  model.Node("GatherBlockQuantized", {"t", "i", "s"}, {"out"}, {{"block_size", int64_t{16}}});
+  model.Output("out");
+  EXPECT_EQ(Import(model).ResultType(), R"(tensor<?x?x32xf32, ["B", "S", ""]>)");
+  // Scales of more blocks than the table has.
+  model.graph().mutable_node(0)->mutable_attribute(0)->set_i(32);
+  EXPECT_EQ(Import(model).Ops(), "onnx.com.microsoft.GatherBlockQuantized");
+}
+
 }  // namespace
 }  // namespace tenon::onnx
