@@ -15,7 +15,7 @@ IR_RUN, IR_OPT, FOLDERS = None, None, []
 
 # Families whose every attention block must become one op, by the first part of the folder's name.
 TRANSFORMERS = ("bert", "roberta", "distilbert", "electra", "camembert", "vit", "deit", "beit",
-                "llama_past", "t5_encoder")
+                "llama", "llama_past", "t5_encoder")
 # Decoders whose branches hold one decoder each, with and without past keys and values.
 MERGED = ("gpt2_merged",)
 CONVOLUTIONAL = ("squeezenet", "resnet", "tv_squeezenet")
