@@ -17,7 +17,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-SIZE, HEADS, LAYERS, WORDS = 32, 4, 2, 50
+SIZE, HEADS, LAYERS, WORDS = 16, 4, 2, 50
 BATCH, LENGTH = "batch_size", "sequence_length"
 
 
