@@ -50,6 +50,8 @@ bool Accepts(PointwiseDTypes set, DType dtype) {
       return dtype == DType::kBool;
     case PointwiseDTypes::kAll:
       return number || dtype == DType::kBool;
+    case PointwiseDTypes::kConvertible:
+      return number || dtype == DType::kBool || dtype == DType::kU8 || dtype == DType::kI8;
   }
   return false;
 }

@@ -21,8 +21,9 @@ enum class PointwiseOp : uint8_t {
 #undef TENON_POINTWISE_OP
 };
 
-// Element types by groups of ops: floats are f32; numbers f32, i32 and i64; all, these and bool.
-enum class PointwiseDTypes : uint8_t { kFloats, kNumbers, kBools, kAll };
+// Element types by groups of ops: floats are f32; numbers f32, i32 and i64; all, these and bool;
+// convertible, all and ui8 and i8.
+enum class PointwiseDTypes : uint8_t { kFloats, kNumbers, kBools, kAll, kConvertible };
 
 struct PointwiseOpInfo {
   // The element type of the result: the first operand's, the second's, bool, or a parameter.

@@ -110,6 +110,19 @@ inline int32_t ConvertOne<int32_t, float>(float x) {
   if (x >= 0x1p63f) return INT32_MAX;
   return x < -0x1p63f ? INT32_MIN : static_cast<int32_t>(static_cast<int64_t>(x));
 }
+// Floats of 2^31 and more are multiples of 256, of which a byte keeps nothing.
+template <>
+inline uint8_t ConvertOne<uint8_t, float>(float x) {
+  const float low = x > -0x1p31f && x < 0x1p31f ? x : 0.0f;
+  const auto byte = static_cast<uint8_t>(static_cast<int32_t>(low));
+  return x >= 0x1p63f ? UINT8_MAX : byte;
+}
+template <>
+inline int8_t ConvertOne<int8_t, float>(float x) {
+  const float low = x > -0x1p31f && x < 0x1p31f ? x : 0.0f;
+  const auto byte = static_cast<int8_t>(static_cast<int32_t>(low));
+  return x >= 0x1p63f ? INT8_MAX : x < -0x1p63f ? INT8_MIN : byte;
+}
 
 template <typename From, typename To>
 void CastLoop(const void* pa, const void*, const void*, void* py, int64_t n) {
@@ -136,8 +149,11 @@ void CastToBool(const void* pa, const void*, const void*, void* py, int64_t n) {
   }
 #define TENON_INTEGER(op) \
   { IntegerLoop<int32_t, uint32_t, op>, IntegerLoop<int64_t, uint64_t, op> }
-#define TENON_CAST(from) \
-  { CastLoop<from, float>, CastLoop<from, int32_t>, CastLoop<from, int64_t>, CastToBool<from> }
+#define TENON_CAST(from)                                                                       \
+  {                                                                                            \
+    CastLoop<from, float>, CastLoop<from, int32_t>, CastLoop<from, int64_t>, CastToBool<from>, \
+        CastLoop<from, uint8_t>, CastLoop<from, int8_t>                                        \
+  }
 
 constexpr PointwiseLoops kPointwiseLoops = {
     {TENON_COMPARE(kCompareEqual), TENON_COMPARE(kCompareGreater),
@@ -148,7 +164,8 @@ constexpr PointwiseLoops kPointwiseLoops = {
      TENON_INTEGER(kIntegerMin)},
     {LogicLoop<kLogicAnd>, LogicLoop<kLogicOr>, LogicLoop<kLogicXor>, LogicLoop<kLogicNot>},
     {SelectLoop<uint32_t>, SelectLoop<uint32_t>, SelectLoop<uint64_t>, SelectLoop<uint8_t>},
-    {TENON_CAST(float), TENON_CAST(int32_t), TENON_CAST(int64_t), TENON_CAST(uint8_t)},
+    {TENON_CAST(float), TENON_CAST(int32_t), TENON_CAST(int64_t), TENON_CAST(uint8_t),
+     TENON_CAST(uint8_t), TENON_CAST(int8_t)},
 };
 
 #undef TENON_COMPARE

@@ -11,7 +11,14 @@ namespace tenon::kernels::cpu {
 using PointwiseLoop = void (*)(const void* a, const void* b, const void* c, void* y, int64_t n);
 
 // Positions in the tables.
-enum PointwiseElement : uint8_t { kElementF32, kElementI32, kElementI64, kElementBool };
+enum PointwiseElement : uint8_t {
+  kElementF32,
+  kElementI32,
+  kElementI64,
+  kElementBool,
+  kElementU8,  // these two are converted only
+  kElementI8
+};
 enum PointwiseCompare : uint8_t {
   kCompareEqual,
   kCompareGreater,
@@ -35,7 +42,7 @@ struct PointwiseLoops {
   PointwiseLoop integer[7][2];  // [PointwiseInteger], i32 and i64
   PointwiseLoop logic[4];
   PointwiseLoop select[4];   // y = a != 0 ? b : c, by the element of b and c
-  PointwiseLoop cast[4][4];  // [from][to]
+  PointwiseLoop cast[6][6];  // [from][to]
 };
 
 const PointwiseLoops& PortablePointwiseLoops();

@@ -23,6 +23,10 @@ PointwiseElement ElementOf(DType dtype) {
       return kElementI32;
     case DType::kI64:
       return kElementI64;
+    case DType::kU8:
+      return kElementU8;
+    case DType::kI8:
+      return kElementI8;
     default:
       return kElementBool;
   }

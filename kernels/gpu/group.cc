@@ -88,7 +88,7 @@ bool FindOp(const PointwiseStep& step, ElementwiseOp& op) {
 
 bool Served(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64 ||
-         dtype == DType::kBool;
+         dtype == DType::kBool || dtype == DType::kU8 || dtype == DType::kI8;
 }
 
 bool FillStep(const PointwiseBody& body, const PointwiseStep& step, GroupStep& out) {

@@ -118,7 +118,10 @@ __device__ inline Four<Word> Load(const Task& task, int k, int64_t i, int count)
     case DType::kI64:
       LoadAs<int64_t>(p.at, p.inputs[k], task.inputs[k], k, i, count, v);
       break;
-    default:  // bool
+    case DType::kI8:
+      LoadAs<int8_t>(p.at, p.inputs[k], task.inputs[k], k, i, count, v);
+      break;
+    default:  // bool and ui8
       LoadAs<uint8_t>(p.at, p.inputs[k], task.inputs[k], k, i, count, v);
       break;
   }
@@ -150,7 +153,7 @@ __device__ inline void Store(DType dtype, void* out, int64_t i, int count, const
     case DType::kI64:
       StoreAs<uint64_t>(out, i, count, v);
       break;
-    default:  // bool
+    default:  // bool and bytes
       StoreAs<uint8_t>(out, i, count, v);
       break;
   }
@@ -176,7 +179,10 @@ __device__ inline Four<Word> Cast(const GroupStep& step, const Four<Word>& a) {
     default:
       return Map<Word>([&](int e) {
         const int64_t v = floats ? static_cast<int64_t>(AsFloat(a.at[e])) : AsInt(a.at[e]);
-        return step.to == DType::kI32 ? static_cast<int32_t>(v) : v;
+        return step.to == DType::kI32  ? static_cast<int32_t>(v)
+               : step.to == DType::kU8 ? static_cast<uint8_t>(v)
+               : step.to == DType::kI8 ? static_cast<int8_t>(v)
+                                       : v;
       });
   }
 }

@@ -84,6 +84,14 @@ Tensor OfPointwise(Random& random, DType dtype, const Shape& shape) {
       return random.Floats(shape);
     case DType::kI64:
       return random.Ints(shape, -5, 5);
+    case DType::kU8:
+    case DType::kI8: {
+      Tensor t(dtype, shape);
+      for (int64_t i = 0; i < t.numel(); ++i) {
+        t.data<uint8_t>()[i] = static_cast<uint8_t>(random.Int(0, 255));
+      }
+      return t;
+    }
     default: {
       Tensor t(dtype, shape);
       for (int64_t i = 0; i < t.numel(); ++i) {
@@ -94,12 +102,16 @@ Tensor OfPointwise(Random& random, DType dtype, const Shape& shape) {
   }
 }
 
-constexpr DType kPointwiseTypes[] = {DType::kF32,  DType::kF32, DType::kF32,
-                                     DType::kBool, DType::kI64, DType::kI32};
+constexpr DType kPointwiseTypes[] = {DType::kF32, DType::kF32, DType::kF32, DType::kBool,
+                                     DType::kI64, DType::kI32, DType::kU8,  DType::kI8};
+
+DType PointwiseType(Random& random) {
+  return kPointwiseTypes[random.Int(0, static_cast<int>(std::size(kPointwiseTypes)) - 1)];
+}
 
 Case Cast(Random& random) {
   const Shape shape = random.RandomShape();
-  const DType from = kPointwiseTypes[random.Int(0, 5)], to = kPointwiseTypes[random.Int(0, 5)];
+  const DType from = PointwiseType(random), to = PointwiseType(random);
   return Make({OfPointwise(random, from, shape)}, {Tensor(to, shape)},
               MakeAttrs(ten::CastAttrs{to}));
 }
@@ -135,7 +147,7 @@ PointwiseBody RandomBody(Random& random, std::span<const DType> inputs) {
       continue;
     }
     if (step.op == PointwiseOp::kCast) {
-      step.params[0] = static_cast<double>(kPointwiseTypes[random.Int(0, 5)]);
+      step.params[0] = static_cast<double>(PointwiseType(random));
     }
     if (step.op == PointwiseOp::kClip) step.params = {1.5, -0.75};
     if (step.op == PointwiseOp::kGelu) step.params[0] = static_cast<double>(random.Int(0, 2));
@@ -161,7 +173,7 @@ Case Group(Random& random) {
   std::vector<DType> dtypes = {DType::kF32};
   const bool floats_only = random.Chance(40);
   for (int64_t i = random.Int(0, 4); i > 0; --i) {
-    const DType dtype = floats_only ? DType::kF32 : kPointwiseTypes[random.Int(0, 5)];
+    const DType dtype = floats_only ? DType::kF32 : PointwiseType(random);
     inputs.push_back(OfPointwise(random, dtype, BroadcastInput(random, out)));
     dtypes.push_back(dtype);
   }

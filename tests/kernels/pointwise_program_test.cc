@@ -99,7 +99,8 @@ void Check(const std::string& text, const std::vector<Tensor>& inputs, bool comp
     for (Tensor& t : got.outputs) std::fill(t.storage.begin(), t.storage.end(), 0x7f7f7f7f7f7f7f7f);
     const std::vector<TensorView> views = Views(got.inputs);
     const PointwiseProgram program(body, views, View(shape), isa);
-    // AVX2 has no masks of bytes, so bodies that read or write bools are interpreted there.
+    // AVX2 has no masks of bytes, so bodies that read or write bools or bytes are interpreted
+    // there.
     if (isa != Isa::kAvx2) {
       EXPECT_EQ(program.compiled(), compiles && isa != Isa::kPortable && HasAssembler());
     }
@@ -130,7 +131,7 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
     if (name == "nn.gelu") {
       params = {" {approximate = none}", " {approximate = tanh}", " {approximate = sigmoid}"};
     }
-    if (name == "ten.cast") params = {" {to = i1}", " {to = f32}"};
+    if (name == "ten.cast") params = {" {to = i1}", " {to = f32}", " {to = ui8}", " {to = i8}"};
     if (name == "ten.clip") params = {" {max = 2.5, min = -0.75}"};
     if (name == "ten.elu") {
       params = {" {alpha = 1.0, gamma = 1.0, width = 1.0}",
@@ -158,6 +159,26 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
     }
   }
   EXPECT_GT(tried, 30);
+}
+
+TEST(PointwiseProgramTest, BytesAreFloatsOnTheWay) {
+  Tensor u(DType::kU8, {2, 300}), i(DType::kI8, {300});
+  for (int64_t j = 0; j < 600; ++j) u.data<uint8_t>()[j] = static_cast<uint8_t>(7 * j);
+  for (int64_t j = 0; j < 300; ++j) i.data<int8_t>()[j] = static_cast<int8_t>(j);
+  const std::string both =
+      "%2 = ten.cast %0 {to = f32}; %3 = ten.cast %1 {to = f32}; %4 = ten.mul %2, %3; ";
+  Check(both + "yield %4", {u, i}, true);
+  // What is cut off, and read again.
+  Check(both + "%5 = ten.cast %4 {to = i8}; %6 = ten.cast %5 {to = f32}; yield %5, %6", {u, i},
+        true);
+  Check(both + "%5 = ten.cast %4 {to = ui8}; %6 = ten.cast %5 {to = f32}; yield %6", {u, i}, true);
+  Check("%1 = ten.cast %0 {to = i1}; %2 = ten.cast %1 {to = ui8}; yield %1, %2", {u}, true);
+  Check("%1 = ten.cast %0 {to = i8}; %2 = ten.cast %1 {to = i64}; yield %1, %2", {u}, false);
+  const Tensor large = Tensor::Of<float>(
+      {16}, {255, 256, 300.5f, -1, -128, -129, -300, 2147483520.0f, 2147483648.0f, -2147483648.0f,
+             -3e9f, 4294967296.0f, 1e18f, 9.3e18f, -9.3e18f, -0.75f});
+  Check("%1 = ten.neg %0; %2 = ten.cast %1 {to = i8}; %3 = ten.cast %1 {to = ui8}; yield %2, %3",
+        {large}, true);
 }
 
 TEST(PointwiseProgramTest, BoolsAreMasks) {

@@ -165,9 +165,16 @@ void PointwiseEmitter::Load(int node, int ahead, bool tail) {
     registers_.PutMask(node, mask.getIdx());
     return;
   }
-  const Address at = ptr[base + rcx * 4 + ahead * 4];
   const int taken = registers_.TakeVector();
   registers_.PutVector(node, taken);
+  if (const VectorOp op = plan_.Node(node).op; op != VectorOp::kInput) {
+    const Address bytes = ptr[base + rcx + ahead];
+    const Xmm to = tail ? Vector(taken) | Tail() | T_z : Vector(taken);
+    op == VectorOp::kInputU8 ? vpmovzxbd(to, bytes) : vpmovsxbd(to, bytes);
+    vcvtdq2ps(Vector(taken), Vector(taken));
+    return;
+  }
+  const Address at = ptr[base + rcx * 4 + ahead * 4];
   if (!tail) {
     vmovups(Vector(taken), at);
   } else if (plan_.wide()) {
@@ -187,8 +194,13 @@ void PointwiseEmitter::Store(int node, int pointer, int ahead, bool tail) {
     registers_.FreeVector(bytes.getIdx());
     return;
   }
-  const Address at = ptr[base + rcx * 4 + ahead * 4];
   const Xmm from = Register(node);
+  if (plan_.Node(node).op == VectorOp::kToByte) {
+    const Address bytes = ptr[base + rcx + ahead];
+    vpmovdb(tail ? bytes | Tail() : bytes, Xbyak::Zmm(from.getIdx()));
+    return registers_.ReleaseTemporaries();
+  }
+  const Address at = ptr[base + rcx * 4 + ahead * 4];
   if (!tail) {
     vmovups(at, from);
   } else if (plan_.wide()) {

@@ -84,6 +84,8 @@ void PointwiseEmitter::Instruction(const VectorNode& n, const Xmm& to, const Xmm
       return vsqrtps(to, last);
     case VectorOp::kFromInt:
       return vcvtdq2ps(to, last);
+    case VectorOp::kToByte:
+      return vcvttps2dq(to, last);
     case VectorOp::kRound:
       if (plan_.wide()) return vrndscaleps(to, last, static_cast<uint8_t>(n.bits));
       return vroundps(to, last, static_cast<uint8_t>(n.bits));

@@ -15,11 +15,12 @@ JitPlan::JitPlan(const VectorGraph& graph, std::span<const bool> scalar, bool wi
 
 bool JitPlan::Possible() const {
   for (int node = 0; node < NumNodes(); ++node) {
-    if (!IsUsed(node) || Node(node).op != VectorOp::kInputBool) continue;
+    if (!IsUsed(node) || !IsInput(node) || Node(node).op == VectorOp::kInput) continue;
     if (!wide_ || scalar_[Node(node).bits]) return false;
   }
-  return wide_ || std::none_of(graph_.results.begin(), graph_.results.end(),
-                               [this](int result) { return Node(result).is_mask(); });
+  return wide_ || std::none_of(graph_.results.begin(), graph_.results.end(), [this](int result) {
+           return Node(result).is_mask() || Node(result).op == VectorOp::kToByte;
+         });
 }
 
 void JitPlan::FindLastUses() {

@@ -18,8 +18,8 @@ class JitPlan {
   // constants may stay in registers. The graph and `scalar` outlive the plan.
   JitPlan(const VectorGraph& graph, std::span<const bool> scalar, bool wide, int keep);
 
-  // Does the instruction set have what the graph needs? Bools need byte masks, which AVX2 does not
-  // have.
+  // Does the instruction set have what the graph needs? Bools and bytes need masks of bytes, which
+  // AVX2 does not have.
   bool Possible() const;
 
   const VectorGraph& graph() const { return graph_; }
@@ -35,9 +35,7 @@ class JitPlan {
   // Is the node's register free once `user` has read it?
   bool Dies(int node, int user) const { return !IsMemory(node) && last_use_[node] == user; }
 
-  bool IsInput(int node) const {
-    return Node(node).op == VectorOp::kInput || Node(node).op == VectorOp::kInputBool;
-  }
+  bool IsInput(int node) const { return Node(node).op <= VectorOp::kInputI8; }
   bool IsScalar(int node) const {
     return Node(node).op == VectorOp::kInput && scalar_[Node(node).bits];
   }

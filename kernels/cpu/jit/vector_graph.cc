@@ -21,9 +21,9 @@ class Maker {
 
   std::optional<VectorGraph> Make() {
     for (int i = 0; i < body_.first_constant(); ++i) {
-      const bool mask = body_.inputs[i] == DType::kBool;
-      if (!mask && body_.inputs[i] != DType::kF32) return std::nullopt;
-      values_.push_back(Node(mask ? Op::kInputBool : Op::kInput, -1, -1, -1, i));
+      const std::optional<Op> input = InputOf(body_.inputs[i]);
+      if (!input) return std::nullopt;
+      values_.push_back(Node(*input, -1, -1, -1, i));
     }
     for (const PointwiseConstant& constant : body_.constants) {
       if (constant.dtype != DType::kF32) return std::nullopt;
@@ -228,7 +228,7 @@ class Maker {
       case PointwiseOp::kNot:
         return Node(Op::kMaskNot, a);
       case PointwiseOp::kCast:
-        return Cast(a, masks, step.dtype);
+        return Cast(a, masks, body_.dtype(step.operands[0]), step.dtype);
       case PointwiseOp::kWhere:
         return step.dtype == DType::kF32 ? Select(a, b, v[2]) : -1;
       case PointwiseOp::kEqual:
@@ -238,10 +238,48 @@ class Maker {
     }
   }
 
-  int Cast(int x, bool mask, DType to) {
-    if (to == DType::kF32) return mask ? Select(x, Const(1.0f), Const(0)) : x;
-    if (to != DType::kBool) return -1;
-    return mask ? x : Compare(kNotEqual, x, Const(0));
+  static std::optional<Op> InputOf(DType dtype) {
+    switch (dtype) {
+      case DType::kF32:
+        return Op::kInput;
+      case DType::kBool:
+        return Op::kInputBool;
+      case DType::kU8:
+        return Op::kInputU8;
+      case DType::kI8:
+        return Op::kInputI8;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  int Cast(int x, bool mask, DType from, DType to) {
+    // Inputs of bytes are floats already; bytes that were made here are integers.
+    if (graph_.nodes[x].op == Op::kToByte) {
+      const int shift = from == DType::kI8 ? 24 : 0;
+      x = shift == 0 ? Node(Op::kAnd, x, Bits(0xff))
+                     : Node(Op::kShiftRight, Node(Op::kShiftLeft, x, -1, -1, shift), -1, -1, shift);
+      x = Node(Op::kFromInt, x);
+    }
+    switch (to) {
+      case DType::kF32:
+        return mask ? Select(x, Const(1.0f), Const(0)) : x;
+      case DType::kBool:
+        return mask ? x : Compare(kNotEqual, x, Const(0));
+      case DType::kU8:
+      case DType::kI8:
+        return ToByte(mask ? Select(x, Const(1.0f), Const(0)) : x, to == DType::kI8);
+      default:
+        return -1;
+    }
+  }
+
+  // Saturates at 64 bits, then keeps the lowest eight: the numbers between the 31 bits of the
+  // instruction and those 63 are multiples of 256, for which it gives 0 in the lowest as well.
+  int ToByte(int x, bool is_signed) {
+    x = Select(Compare(kGreaterEqual, x, Const(0x1p63f)), Const(is_signed ? 127 : 255), x);
+    if (is_signed) x = Select(Compare(kLess, x, Const(-0x1p63f)), Const(-128), x);
+    return Node(Op::kToByte, x);
   }
 
   int Arithmetic(const PointwiseStep& step, int a, int b) {

@@ -16,7 +16,9 @@ namespace tenon::kernels::cpu {
 enum class VectorOp : uint8_t {
   kInput,      // index: an input of floats
   kInputBool,  // index: an input of bools, as a mask
-  kConstant,   // bits
+  kInputU8,    // index: an input of bytes, as floats
+  kInputI8,
+  kConstant,  // bits
   kAdd,
   kSub,
   kMul,
@@ -33,6 +35,7 @@ enum class VectorOp : uint8_t {
   kShiftLeft,   // imm
   kShiftRight,  // imm, arithmetic
   kFromInt,
+  kToByte,   // truncated to an integer, of which a store writes the lowest byte
   kScale,    // a * 2^b for integral b, rounded once; 512-bit vectors only
   kCompare,  // imm: the predicate of vcmpps; a mask
   kMaskAnd,
