@@ -82,6 +82,7 @@ constexpr ProductOp kProducts[] = {
     {"nn.attention", NnAttentionFlops},
     {"nn.recurrence", RecurrenceFlops},
     {"fused.expert_linear", LinearFlops},
+    {"q.linear", LinearFlops},
 };
 
 constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "ten.gather_nd",

@@ -70,6 +70,9 @@ absl::Status InferGridSample(const InferContext& c, ResultTypes& results);
 absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferRecurrence(const InferContext& c, ResultTypes& results);
 
+// q
+absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results);
+
 // fused
 absl::Status InferExpertLinear(const InferContext& c, ResultTypes& results);
 absl::Status InferCompressedLinear(const InferContext& c, ResultTypes& results);

@@ -81,7 +81,7 @@ KernelStatus Run(const RunArgs& args) {
     cpu::Int8Gemm(g, s.shape, s.weights.get(), s.plan, scratch, parallel);
   } else {
     cpu::ConvertToBf16(g.a, s.m, s.k, scratch, parallel);
-    g.bf16 = true, g.k = cpu::Bf16Pairs(s.k);
+    g.element = cpu::GemmElement::kBf16Pair, g.k = cpu::Bf16Pairs(s.k);
     g.a = scratch, g.a_row = cpu::Bf16RowOfA(s.k);
     g.b = reinterpret_cast<const float*>(s.weights.get());
     cpu::Gemm(g, parallel);

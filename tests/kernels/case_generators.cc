@@ -24,6 +24,12 @@ Tensor Random::Bools(Shape shape) {
   return t;
 }
 
+Tensor Random::Bytes(DType dtype, Shape shape) {
+  Tensor t(dtype, std::move(shape));
+  for (int64_t i = 0; i < t.numel(); ++i) t.data<uint8_t>()[i] = static_cast<uint8_t>(Int(0, 255));
+  return t;
+}
+
 Tensor Random::Ints(Shape shape, int64_t low, int64_t high) {
   Tensor t(DType::kI64, std::move(shape));
   for (int64_t i = 0; i < t.numel(); ++i) t.data<int64_t>()[i] = Int(low, high);

@@ -31,6 +31,7 @@ class Random {
 
   Tensor Floats(Shape shape, float low = -3, float high = 3);
   Tensor Bools(Shape shape);
+  Tensor Bytes(DType dtype, Shape shape);               // of ui8 or i8
   Tensor Ints(Shape shape, int64_t low, int64_t high);  // i64
   Tensor Any(DType dtype, Shape shape);                 // small values
   DType AnyDtype();

@@ -85,13 +85,8 @@ Tensor OfPointwise(Random& random, DType dtype, const Shape& shape) {
     case DType::kI64:
       return random.Ints(shape, -5, 5);
     case DType::kU8:
-    case DType::kI8: {
-      Tensor t(dtype, shape);
-      for (int64_t i = 0; i < t.numel(); ++i) {
-        t.data<uint8_t>()[i] = static_cast<uint8_t>(random.Int(0, 255));
-      }
-      return t;
-    }
+    case DType::kI8:
+      return random.Bytes(dtype, shape);
     default: {
       Tensor t(dtype, shape);
       for (int64_t i = 0; i < t.numel(); ++i) {

@@ -17,7 +17,7 @@ FUNCTION = re.compile(r'^[0-9a-f]+ <(.*)>:$')
 INSTRUCTION = re.compile(r'^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$')
 # Tiles are called RunTile<rows, vectors, packed>, RunStream<rows> and RunInt8Tile<rows, vectors>, attention's Multiply<rows, vectors>.
 TILE = re.compile(r'(?:^|::|\s)(RunTile<\d+, \d+, (?:true|false)>|RunStream<\d+>|RunInt8Tile<\d+, \d+>|Multiply<\d+, \d+>)')
-MULTIPLIES = re.compile(r'^v(fmadd\w+ps|dpbf16ps)$')
+MULTIPLIES = re.compile(r'^v(fmadd\w+ps|dpbf16ps|pdpbusd|pmaddwd)$')
 STACK_VECTOR = re.compile(r'\(%(rsp|rbp)[,)].*%[yz]mm|%[yz]mm.*\(%(rsp|rbp)[,)]')
 
 

@@ -89,6 +89,33 @@ Case CompressedLinear(Random& random) {
               constant);
 }
 
+Case QLinear(Random& random) {
+  const DType x_type = random.Chance(70) ? DType::kU8 : DType::kI8;
+  const DType w_type = random.Chance(50) ? DType::kU8 : DType::kI8;
+  Shape out = random.RandomShape(0, 2);
+  Shape x = out;
+  // Depths of more than a block of the product, and rows that lie badly, are rare.
+  const int64_t k = random.Chance(5)    ? random.Int(9000, 20000)
+                    : random.Chance(10) ? 4096 * random.Int(1, 2)
+                                        : random.Extent();
+  const int64_t n = random.Extent();
+  x.push_back(k);
+  out.push_back(n);
+  Tensor x_zero, w_zero;
+  if (random.Chance(60)) x_zero = random.Bytes(x_type, random.Chance(50) ? Shape{} : Shape{1});
+  if (random.Chance(50)) w_zero = random.Bytes(w_type, random.Chance(50) ? Shape{} : Shape{n});
+  // The zero point of unsigned numbers that are signed ones in disguise.
+  if (w_zero.dtype == DType::kU8 && random.Chance(50)) {
+    std::fill_n(w_zero.data<uint8_t>(), w_zero.numel(), uint8_t{128});
+  }
+  std::vector<size_t> constant = {1};
+  if (w_zero.dtype != DType::kInvalid) constant.push_back(3);
+  if (random.Chance(10)) constant.clear();
+  const DType to = random.Chance(50) ? DType::kI32 : DType::kF32;
+  return Make({random.Bytes(x_type, x), random.Bytes(w_type, {k, n}), x_zero, w_zero},
+              {Tensor(to, out)}, MakeAttrs(q::LinearAttrs{to}), constant);
+}
+
 Case ExpertLinear(Random& random) {
   fused::ExpertLinearAttrs attrs;
   attrs.transpose_w = random.Chance(50);
@@ -109,6 +136,7 @@ GeneratorsByOp LinearCases() {
       {"fused.expert_linear", ExpertLinear},
       {"fused.compressed_linear", CompressedLinear},
       {"fused.linear", Linear},
+      {"q.linear", QLinear},
       {"ten.matmul", MatMul},
   };
 }

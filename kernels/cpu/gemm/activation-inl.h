@@ -4,7 +4,7 @@
 #define TENON_KERNELS_CPU_GEMM_ACTIVATION_INL_H_
 
 #include "kernels/activation.h"
-#include "kernels/cpu/gemm/registers-inl.h"
+#include "kernels/cpu/gemm/unroll-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {

@@ -17,6 +17,7 @@ struct Avx512 {
   static constexpr int kMaxRows = 14;
   static constexpr int kRowsOfTwoPanels = 6;
   static constexpr int kRowsOfFourPanels = 3;
+  static constexpr int kRowsOfStreams = 3;
   static constexpr int kSteps = 1;
   // Int8 tiles have twice the accumulators up to so many rows, and two factors beyond.
   static constexpr int kInt8SumRows = 6;
@@ -35,6 +36,7 @@ struct Avx512 {
   // The first n <= kLanes elements, zeros beyond.
   static Reg LoadN(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(First(n), p); }
   static void StoreN(float* p, Reg x, int64_t n) { _mm512_mask_storeu_ps(p, First(n), x); }
+  static Reg Add(Reg a, Reg b) { return a + b; }
   static Reg Fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
   // The instruction returns its second operand where one is NaN.
   static Reg MaxKeepingNan(Reg x, Reg bound) { return _mm512_max_ps(bound, x); }

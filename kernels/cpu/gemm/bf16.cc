@@ -32,12 +32,7 @@ void PackBf16B(const Bf16Matrix& b, int64_t k, int64_t n, float* packed, Paralle
   });
 }
 
-int64_t Bf16RowOfA(int64_t k) {
-  constexpr int64_t kLine = 16, kPage = 1024;
-  const int64_t row = (Bf16Pairs(k) + kLine - 1) / kLine * kLine;
-  // Rows a multiple of 4 KiB apart would fall into the same sets of the cache.
-  return row % kPage == 0 ? row + kLine : row;
-}
+int64_t Bf16RowOfA(int64_t k) { return RowOfCopiedA(Bf16Pairs(k)); }
 
 void ConvertToBf16(const float* a, int64_t m, int64_t k, float* pairs, ParallelFor& parallel) {
 #if defined(__x86_64__)

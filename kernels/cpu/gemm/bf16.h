@@ -1,5 +1,5 @@
-// Products of bfloat16 numbers with sums in float: Gemm with GemmArgs::bf16. Neighbours along k
-// make a pair, which takes the place of a float; a missing last one is 0.
+// Products of bfloat16 numbers with sums in float: Gemm with GemmElement::kBf16Pair. Neighbours
+// along k make a pair, which takes the place of a float; a missing last one is 0.
 #ifndef TENON_KERNELS_CPU_GEMM_BF16_H_
 #define TENON_KERNELS_CPU_GEMM_BF16_H_
 

@@ -4,6 +4,7 @@
 
 #include "ir/core/ceil_div.h"
 #include "kernels/cpu/caches.h"
+#include "kernels/cpu/gemm/integers.h"
 #include "kernels/cpu/gemm/row_tiles.h"
 #include "kernels/cpu/gemm/tile.h"
 
@@ -34,8 +35,9 @@ int64_t MaxDepth(int64_t panel) {
 
 const GemmKernels& KernelsOf(const GemmArgs& g) {
 #if defined(__x86_64__)
-  if (g.bf16) return GemmKernelsAvx512Bf16();
+  if (g.element == GemmElement::kBf16Pair) return GemmKernelsAvx512Bf16();
 #endif
+  if (g.element == GemmElement::kIntegers) return ActiveIntegerKernels().gemm;
   return ActiveGemmKernels();
 }
 
@@ -143,7 +145,8 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
   }
   // The residual may lie where the result goes: it is read before that is written.
   alignas(64) float values[kMaxTileSize];
-  const bool finish = activate && s.p + s.depth == g.k;
+  const bool integers = e.integers_to_float || e.integer_row != nullptr;
+  const bool finish = (activate || integers) && s.p + s.depth == g.k;
   if (finish) t.c = values, t.c_row = t.cols;
   if (IsStream(kernels, g, s.rows)) {
     kernels.stream[s.rows](t);
@@ -154,6 +157,18 @@ void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {
     kernels.tile[s.rows][width](t);
   }
   if (!finish) return;
+  if (integers) {
+    kernels.finish_integers({.x = values,
+                             .x_row = t.c_row,
+                             .y = c,
+                             .y_row = g.c_row,
+                             .rows = s.rows,
+                             .cols = t.cols,
+                             .row = e.integer_row == nullptr ? nullptr : e.integer_row + s.row,
+                             .col = e.integer_col == nullptr ? nullptr : e.integer_col + col,
+                             .to_float = e.integers_to_float});
+    return;
+  }
   FinishRows(e.activation, {.x = values,
                             .x_row = t.c_row,
                             .y = c,

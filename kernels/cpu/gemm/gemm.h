@@ -26,12 +26,24 @@ struct GemmEpilogue {
   // [m, n] with rows at distances residual_row (0: one row for all); may lie where c does.
   const float* residual = nullptr;
   int64_t residual_row = 0;
+  // Of kIntegers, for which `bias` points to integers and nothing else is allowed: see
+  // IntegerFinish.
+  const int32_t* integer_row = nullptr;  // [m]
+  const int32_t* integer_col = nullptr;  // [n]
+  bool integers_to_float = false;
+};
+
+// What lies in the place of a float of a and of b; neighbours along k make an element.
+enum class GemmElement : uint8_t {
+  kFloat,
+  kBf16Pair,  // see bf16.h
+  kIntegers,  // see integers.h: c has integers of 32 bits, or what the epilogue makes of them
 };
 
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
-  // The elements of a and of packed b are pairs of bfloat16 numbers (see bf16.h); k counts pairs.
-  bool bf16 = false;
+  // Of a and of packed b; k counts elements.
+  GemmElement element = GemmElement::kFloat;
   const float* a = nullptr;  // (i, p) at a[i * a_row + p], or what PackA wrote
   int64_t a_row = 0;
   bool a_packed = false;
@@ -78,6 +90,8 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor
 // not nearly as many ways as a tile has rows, packing pays. It is needed where the columns of a are
 // not contiguous.
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row);
+// The distance of rows of so many elements that suits the caches, where rows are copied anyway.
+int64_t RowOfCopiedA(int64_t elements);
 size_t PackedBytesOfA(int64_t m, int64_t k);
 void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed);
 void PackA(const GemmMatrix& a, int64_t m, int64_t k, float* packed, ParallelFor& parallel);

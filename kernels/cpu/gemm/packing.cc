@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/core/ceil_div.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/row_tiles.h"
@@ -104,6 +105,12 @@ bool PackingAPays(int64_t m, int64_t n, int64_t a_row) {
   // Lower tiles are the better way while they are not much lower.
   const int64_t most = ActiveGemmKernels().max_rows, ways = ActiveCaches().first_ways;
   return RowsCollide(a_row) && 4 * ways < 3 * most && m > ways && n > 4 * GemmPanel();
+}
+
+int64_t RowOfCopiedA(int64_t elements) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  const int64_t row = CeilDiv(elements, kLine) * kLine;
+  return RowsCollide(row) ? row + kLine : row;
 }
 
 size_t PackedBytesOfA(int64_t m, int64_t k) { return static_cast<size_t>(m * k) * sizeof(float); }

@@ -5,19 +5,10 @@
 #include <cstdint>
 
 #include "kernels/cpu/gemm/tile.h"
-
-#ifdef __clang__
-#define TENON_UNROLL _Pragma("unroll")
-#else
-#define TENON_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "kernels/cpu/gemm/unroll-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
-
-inline int64_t Clamp(int64_t n, int64_t low, int64_t high) {
-  return n < low ? low : n > high ? high : n;
-}
 
 // Columns that start with the bias, or with 0.
 template <int kRows, int kVectors>
@@ -52,7 +43,7 @@ template <int kRows, int kVectors>
     for (int i = 0; i < kRows; ++i, c += c_row, addend += addend_row) {
       TENON_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        V::Store(c + v * kLanes, acc[i][v] + V::Load(addend + v * kLanes));
+        V::Store(c + v * kLanes, V::Add(acc[i][v], V::Load(addend + v * kLanes)));
       }
     }
     return;
@@ -67,7 +58,7 @@ template <int kRows, int kVectors>
     for (int64_t j = 0; j < t.cols; j += kLanes) {
       const int64_t left = Clamp(t.cols - j, 0, kLanes);
       Reg x = V::Load(rest + i * kVectors * kLanes + j);
-      if (t.addend != nullptr) x = x + V::LoadN(t.addend + i * t.addend_row + j, left);
+      if (t.addend != nullptr) x = V::Add(x, V::LoadN(t.addend + i * t.addend_row + j, left));
       V::StoreN(t.c + i * t.c_row + j, x, left);
     }
   }

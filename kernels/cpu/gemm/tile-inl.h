@@ -187,7 +187,8 @@ void RunStream(const Tile& tile) {
     for (int i = 0; i < kRows; ++i) {
       TENON_UNROLL
       for (int v = 0; v < 2; ++v) {
-        acc[0][i][v] = (acc[0][i][v] + acc[1][i][v]) + (acc[2][i][v] + acc[3][i][v]);
+        acc[0][i][v] =
+            V::Add(V::Add(acc[0][i][v], acc[1][i][v]), V::Add(acc[2][i][v], acc[3][i][v]));
       }
     }
     StoreTile(t, acc[0]);
@@ -235,7 +236,7 @@ void RunFinish(const Finish& finish) {
   }
 }
 
-void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
+inline void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* panel) {
   constexpr int64_t kPanel = 2 * V::kLanes;
   for (int64_t j = 0; j < kPanel; j += V::kLanes) {
     const int64_t count = Clamp(cols - j, 0, V::kLanes);
@@ -246,7 +247,7 @@ void PackColumns(const float* b, int64_t b_col, int64_t k, int64_t cols, float* 
   }
 }
 
-void PackRows(const float* a, int64_t a_row, int64_t rows, int64_t k, float* packed) {
+inline void PackRows(const float* a, int64_t a_row, int64_t rows, int64_t k, float* packed) {
   for (int64_t p = 0; p < k; p += V::kLanes) {
     for (int64_t i = 0; i < rows; i += V::kLanes) {
       const int64_t count = Clamp(rows - i, 0, V::kLanes);
@@ -267,11 +268,18 @@ constexpr void FillTiles(GemmKernels& kernels) {
     }
     if constexpr (kRows <= V::kRowsOfFourPanels) {
       kernels.tile[kRows][3] = &RunTile<kRows, 8, false>;
-      kernels.stream[kRows] = &RunStream<kRows>;
     }
+    if constexpr (kRows <= V::kRowsOfStreams) kernels.stream[kRows] = &RunStream<kRows>;
+    FillTiles<kRows - 1>(kernels);
+  }
+}
+
+template <int kRows>
+constexpr void FillPackedTiles(GemmKernels& kernels) {
+  if constexpr (kRows > 0) {
     kernels.packed_tile[kRows][0] = &RunTile<kRows, 1, true>;
     kernels.packed_tile[kRows][1] = &RunTile<kRows, 2, true>;
-    FillTiles<kRows - 1>(kernels);
+    FillPackedTiles<kRows - 1>(kernels);
   }
 }
 
@@ -283,13 +291,22 @@ constexpr void FillActivations(GemmKernels& kernels) {
   }
 }
 
-constexpr GemmKernels MakeGemmKernels() {
+// Products alone, of whatever elements V has.
+constexpr GemmKernels MakeTiles() {
   GemmKernels kernels;
   kernels.panel = 2 * V::kLanes;
   kernels.max_rows = V::kMaxRows;
+  FillTiles<V::kMaxRows>(kernels);
+  return kernels;
+}
+
+// And what there is for floats only. A template, so that others do not make it.
+template <int kMaxRows = V::kMaxRows>
+constexpr GemmKernels MakeGemmKernels() {
+  GemmKernels kernels = MakeTiles();
   kernels.pack_columns = &PackColumns;
   kernels.pack_rows = &PackRows;
-  FillTiles<V::kMaxRows>(kernels);
+  FillPackedTiles<kMaxRows>(kernels);
   FillActivations<0>(kernels);
   return kernels;
 }

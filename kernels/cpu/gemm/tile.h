@@ -54,6 +54,19 @@ inline constexpr int kMaxTileSize = 14 * 32;
 // Widths of tiles in vectors: half a panel, a panel, two panels, four.
 inline constexpr int kTileWidths = 4;
 
+// Sums that are integers of 32 bits in the place of floats, when they are done: y = x - row * col,
+// as integers or rounded to floats.
+struct IntegerFinish {
+  const float* x = nullptr;
+  int64_t x_row = 0;
+  float* y = nullptr;
+  int64_t y_row = 0;
+  int64_t rows = 0, cols = 0;
+  const int32_t* row = nullptr;  // [rows]; null: x alone
+  const int32_t* col = nullptr;  // [cols]
+  bool to_float = false;
+};
+
 struct GemmKernels {
   using TileFn = void (*)(const Tile&);
   // y = activation(x) + residual (null: 0); y may be x or residual.
@@ -69,6 +82,7 @@ struct GemmKernels {
   // [rows]: of panels of a packed b, as many as `cols` asks for; null: the rows are too many.
   TileFn stream[kMaxTileRows + 1] = {};
   FinishFn finish[kNumActivations] = {};
+  void (*finish_integers)(const IntegerFinish&) = nullptr;  // where sums are integers
   PackFn pack_columns = nullptr;
   // Writes (i, p) at a[i * a_row + p], i < rows, p < k, to packed[p * rows + i].
   using PackRowsFn = void (*)(const float* a, int64_t a_row, int64_t rows, int64_t k,
@@ -112,6 +126,21 @@ const Int8Kernels& Int8KernelsAvx512();
 const GemmKernels& GemmKernelsAvx512Bf16();
 // n floats as (n + 1) / 2 pairs; a missing last one is 0.
 void ConvertToBf16Avx512Bf16(const float* x, int64_t n, float* pairs);
+
+// Tiles of several bytes, or of pairs of 16-bit integers, in the place of floats; sums are integers
+// of 32 bits that wrap around.
+struct IntegerKernels {
+  GemmKernels gemm;
+  // Bytes of a and of b that make an element: 4, unsigned ones of a and signed ones of b, or 2,
+  // each as an integer of 16 bits less its zero point.
+  int depth = 0;
+  // Prepares n bytes of a: x ^ 0x80 where they are signed; or 16-bit integers x - zero.
+  void (*convert)(const uint8_t* x, bool is_signed, int zero, int64_t n, void* out) = nullptr;
+};
+const IntegerKernels& IntegerKernelsPortable();
+const IntegerKernels& IntegerKernelsAvx2();
+const IntegerKernels& IntegerKernelsAvx512();
+const IntegerKernels& IntegerKernelsAvx512Vnni();
 
 }  // namespace tenon::kernels::cpu
 

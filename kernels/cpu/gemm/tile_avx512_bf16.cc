@@ -19,7 +19,7 @@ struct V : Avx512 {
 namespace tenon::kernels::cpu {
 namespace {
 
-constexpr GemmKernels kKernels = MakeGemmKernels();
+constexpr GemmKernels kKernels = MakeTiles();
 
 }  // namespace
 
