@@ -9,6 +9,7 @@
 #include "frontends/onnx/spatial.h"
 #include "ir/core/check.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -86,49 +87,23 @@ absl::StatusOr<double> LargestDistance(const Node& node, int i, int zero) {
 // Sums of whole numbers are exact in f32 up to here.
 constexpr double kExact = 1 << 24;
 
-// Where slices of the contracted axis of b begin, such that a slice's sums stay exact in f32:
-// by the values of a constant matrix, by the type of others. `distance` bounds |a - zero|.
-absl::StatusOr<std::vector<int64_t>> SliceStarts(const Node& node, int64_t depth, double distance) {
-  std::vector<int64_t> starts = {0};
-  const Attribute b = node.Constant(1);
-  const Attribute zero = node.Constant(3);
-  const bool known = b && b.type().rank() == 2 && (!node.input(3) || zero);
-  if (!known) {
-    TENON_ASSIGN_OR_RETURN(const double other, LargestDistance(node, 1, 3));
-    const auto width = static_cast<int64_t>(kExact / (distance * other));
-    while (depth - starts.back() > width) starts.push_back(starts.back() + width);
-    return starts;
+// Has every operand the form that q.linear takes? A matrix of constant weights whose zero points
+// are constant, and one zero point of what is multiplied with it.
+bool IsQuantizedLinear(const Node& node, Bytes x, Bytes w) {
+  const Attribute weights = node.Constant(w.input);
+  if (!weights || weights.type().rank() != 2) return false;
+  if (node.input(x.input).type().rank() < 1) return false;
+  const Value x_zero = node.input(x.zero), w_zero = node.input(w.zero);
+  if (x_zero) {
+    const Formula::Dims dims = Formula::DimsOf(x_zero);
+    if (dims.size() > 1 || (dims.size() == 1 && !dims[0].is_constant(1))) return false;
   }
-  const int64_t columns = b.type().dim(1).constant();
-  const int64_t zeros = zero ? zero.type().num_elements() : 0;
-  if (zeros > 1 && zeros != columns) {
-    return node.Error(fmt::format("the zero point {} of {} does not have one element or {}",
-                                  zero.type().text(), node.op_type(), columns));
-  }
-  const std::span<const std::byte> bytes = b.raw_bytes();
-  const bool is_signed = b.type().dtype() == DType::kI8;
-  std::vector<int32_t> offsets(columns, 0), sums(columns, 0);
-  for (int64_t j = 0; j < columns && zeros > 0; ++j) {
-    offsets[j] = static_cast<int32_t>(zero.ElementAsInt(zeros == 1 ? 0 : j));
-  }
-  for (int64_t k = 0; k < depth; ++k) {
-    int32_t largest = 0;
-    const auto add_row = [&] {
-      largest = 0;
-      for (int64_t j = 0; j < columns; ++j) {
-        const auto byte = static_cast<uint8_t>(bytes[b.is_splat() ? 0 : k * columns + j]);
-        const int32_t value = is_signed ? static_cast<int8_t>(byte) : byte;
-        sums[j] += std::abs(value - offsets[j]);
-        largest = std::max(largest, sums[j]);
-      }
-    };
-    add_row();
-    if (largest * distance <= kExact) continue;
-    starts.push_back(k);
-    std::fill(sums.begin(), sums.end(), 0);
-    add_row();
-  }
-  return starts;
+  return !w_zero || (node.Constant(w.zero) && w_zero.type().rank() <= 1);
+}
+
+Value QuantizedLinear(Formula& f, const Node& node, Bytes x, Bytes w, DType to) {
+  return f.Make<q::LinearOp>(node.input(x.input), node.input(w.input), node.input(x.zero),
+                             node.input(w.zero), q::LinearOp::Attrs{.to = to});
 }
 
 Value Slice(Formula& f, const Node& node, Value x, int64_t axis, int64_t begin, int64_t end) {
@@ -149,32 +124,35 @@ absl::Status ReturnQuantized(Formula& f, Value sums, Value factor, Value zero, D
 
 }  // namespace
 
-// The sums are exact: where f32 would round one, the contracted axis is cut into slices that are
+// The sums are exact: where f32 could round one, the contracted axis is cut into slices that are
 // added as integers.
 absl::Status ImportMatMulInteger(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
-  TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {1, 3}}));
+  constexpr Bytes kA = {0, 2}, kB = {1, 3};
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {kA, kB}));
+  Formula f(node);
+  if (IsQuantizedLinear(node, kA, kB))
+    return f.Return(QuantizedLinear(f, node, kA, kB, DType::kI32));
   const Value a = node.input(0), b = node.input(1);
   const int64_t a_rank = a.type().rank(), b_rank = b.type().rank();
   if (a_rank == 0 || b_rank == 0) return node.Error("MatMulInteger of a scalar");
   const int64_t axis = b_rank == 1 ? 0 : b_rank - 2;
   const DimExpr depth =
       b.type().dim(axis).is_constant() ? b.type().dim(axis) : a.type().dim(a_rank - 1);
-  Formula f(node);
   const Value a_zero = node.input(2) ? PerRow(f, node.input(2)) : Value();
   const Value b_zero = node.input(3) ? PerColumn(f, node.input(3)) : Value();
   const DType wide = depth.is_constant() ? DType::kF32 : DType::kF64;
   const Value x = Centred(f, a, a_zero, wide), y = Centred(f, b, b_zero, wide);
   if (!depth.is_constant()) return f.Return(f.Cast(f.Make<ten::MatmulOp>(x, y), DType::kI32));
-  TENON_ASSIGN_OR_RETURN(const double distance, LargestDistance(node, 0, 2));
-  TENON_ASSIGN_OR_RETURN(std::vector<int64_t> starts,
-                         SliceStarts(node, depth.constant(), distance));
-  if (starts.size() == 1) return f.Return(f.Cast(f.Make<ten::MatmulOp>(x, y), DType::kI32));
-  starts.push_back(depth.constant());
+  TENON_ASSIGN_OR_RETURN(const double a_distance, LargestDistance(node, 0, 2));
+  TENON_ASSIGN_OR_RETURN(const double b_distance, LargestDistance(node, 1, 3));
+  const auto width = static_cast<int64_t>(kExact / (a_distance * b_distance));
   Value sum;
-  for (size_t i = 0; i + 1 < starts.size(); ++i) {
-    const Value left = Slice(f, node, x, a_rank - 1, starts[i], starts[i + 1]);
-    const Value right = Slice(f, node, y, axis, starts[i], starts[i + 1]);
+  for (int64_t begin = 0; begin == 0 || begin < depth.constant(); begin += width) {
+    const int64_t end = std::min(depth.constant(), begin + width);
+    const bool whole = begin == 0 && end == depth.constant();
+    const Value left = whole ? x : Slice(f, node, x, a_rank - 1, begin, end);
+    const Value right = whole ? y : Slice(f, node, y, axis, begin, end);
     const Value part = f.Cast(f.Make<ten::MatmulOp>(left, right), DType::kI32);
     sum = sum ? f.Add(sum, part) : part;
   }
