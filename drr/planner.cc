@@ -219,6 +219,8 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
       for (int64_t i = 0; i < size; ++i) {
         double value = Real();
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
+        if (leaf.dtype == DType::kU8) value = Pick(0, 255);
+        if (leaf.dtype == DType::kI8) value = Pick(-128, 127);
         if (auto rows = index_.find(n); rows != index_.end())
           value = Pick(static_cast<int>(-rows->second), static_cast<int>(rows->second) - 1);
         if (positive_.count(n) > 0) value = std::abs(value) + 0.25;

@@ -71,6 +71,7 @@ class Planner {
   bool LookupOperands(uint16_t n, const Shape& shape);
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
+  bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
   bool ReduceOperand(uint16_t n, const Shape& shape);
   bool AxisOperand(uint16_t n, const Shape& shape);
   bool NormOperands(uint16_t n, const Shape& shape);

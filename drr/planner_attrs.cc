@@ -120,9 +120,9 @@ AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, 
     case AttrCode::Kind::kVariable: {
       auto it = attrs_.find(code.variable);
       if (it != attrs_.end()) return it->second;
-      static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625, -0.75};
+      static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625, -0.75, -2};
       AttrValue value = slot < 0
-                            ? AttrValue(kNumbers[Pick(0, 6)])
+                            ? AttrValue(kNumbers[Pick(0, 7)])
                             : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
       attrs_[code.variable] = value;
       return value;

@@ -63,6 +63,18 @@ bool Planner::LinearOperands(uint16_t n, const Shape& shape) {
   return residual == nullptr || Demand(*residual, shape);
 }
 
+bool Planner::QuantizedLinearOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  if (shape.empty()) return false;
+  const Unknown k = Fresh(), columns = shape.back();
+  Shape x = shape;
+  x.back() = k;
+  if (!Demand(node.operands[0][0], x) || !Demand(node.operands[1][0], {k, columns})) return false;
+  const Edge *x_zero = Operand(n, 2), *w_zero = Operand(n, 3);
+  if (x_zero != nullptr && !Demand(*x_zero, {})) return false;
+  return w_zero == nullptr || Demand(*w_zero, Chance(0.5) ? Shape{columns} : Shape{});
+}
+
 bool Planner::ReduceOperand(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   const int rank = static_cast<int>(shape.size());

@@ -102,8 +102,12 @@ bool IsQuantizedLinear(const Node& node, Bytes x, Bytes w) {
 }
 
 Value QuantizedLinear(Formula& f, const Node& node, Bytes x, Bytes w, DType to) {
-  return f.Make<q::LinearOp>(node.input(x.input), node.input(w.input), node.input(x.zero),
-                             node.input(w.zero), q::LinearOp::Attrs{.to = to});
+  const auto zero = [&](Bytes bytes) {
+    return node.input(bytes.zero) ? node.input(bytes.zero)
+                                  : f.Scalar(node.input(bytes.input).type().dtype(), 0);
+  };
+  return f.Make<q::LinearOp>(node.input(x.input), node.input(w.input), zero(x), zero(w),
+                             q::LinearOp::Attrs{.to = to});
 }
 
 Value Slice(Formula& f, const Node& node, Value x, int64_t axis, int64_t begin, int64_t end) {

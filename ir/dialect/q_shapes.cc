@@ -9,7 +9,7 @@ namespace tenon {
 namespace {
 
 absl::Status CheckZeroPoint(const InferContext& c, std::string_view what, Type zero, Type of) {
-  if (!zero || zero.dtype() == of.dtype()) return absl::OkStatus();
+  if (zero.dtype() == of.dtype()) return absl::OkStatus();
   return c.Error(fmt::format("{} is of {}, but what it belongs to of {}", what, Name(zero.dtype()),
                              Name(of.dtype())));
 }
@@ -28,7 +28,7 @@ absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results) {
   if (!known) return c.Error("to must be i32 or f32");
   TENON_RETURN_IF_ERROR(CheckZeroPoint(c, "x_zero", x_zero, x));
   TENON_RETURN_IF_ERROR(CheckZeroPoint(c, "w_zero", w_zero, w));
-  if (x_zero && !IsOneNumber(x_zero)) {
+  if (!IsOneNumber(x_zero)) {
     return c.Error(fmt::format("x_zero of shape {} is not one number", DimsText(x_zero.dims())));
   }
   const DType dtype = to.type().dtype();
@@ -44,7 +44,7 @@ absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results) {
                                  x.dim(-1).text(), DimsText(w.dims()), w.dim(0).text()));
     }
   }
-  if (w_zero && !IsOneNumber(w_zero)) {
+  if (!IsOneNumber(w_zero)) {
     TENON_RETURN_IF_ERROR(CheckVector(c, "w_zero", w_zero, dims.back()));
   }
   return SetTensor(c, results, dtype, dims);

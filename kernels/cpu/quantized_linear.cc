@@ -1,6 +1,5 @@
 // q.linear with constant weights, whose bytes are multiplied as they are or as integers of 16 bits.
 #include "kernels/cpu/gemm/integers.h"
-#include "kernels/cpu/support.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -14,12 +13,10 @@ struct QLinearState : KernelState {
 };
 
 cpu::ByteMatrix MatrixOf(std::span<const TensorView> inputs, size_t values, size_t zero) {
-  cpu::ByteMatrix matrix = {.data = inputs[values].data,
-                            .is_signed = inputs[values].dtype == DType::kI8};
-  if (!cpu::Present(inputs, zero)) return matrix;
-  matrix.zero = inputs[zero].data;
-  matrix.zero_each = inputs[zero].numel() > 1;
-  return matrix;
+  return {.data = inputs[values].data,
+          .is_signed = inputs[values].dtype == DType::kI8,
+          .zero = inputs[zero].data,
+          .zero_each = inputs[zero].numel() > 1};
 }
 
 KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
@@ -32,8 +29,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   if (s.m == 0 || s.n == 0 || s.k == 0) return KernelStatus::Ok();
   args.scratch_bytes = cpu::ScratchOfBytes(s.m, s.n, s.k);
   constexpr int kFrom[] = {1, 3};
-  const std::span<const int> from(kFrom, cpu::Present(args.inputs, 3) ? 2 : 1);
-  s.weights = args.Pack(from, cpu::PackedLayoutOfBytes(s.k, s.n), cpu::PackedSizeOfBytes(s.k, s.n),
+  s.weights = args.Pack(kFrom, cpu::PackedLayoutOfBytes(s.k, s.n), cpu::PackedSizeOfBytes(s.k, s.n),
                         [&](std::byte* packed) {
                           cpu::PackBytes(MatrixOf(args.inputs, 1, 3), s.k, s.n, packed,
                                          *args.device->parallel);
@@ -58,8 +54,9 @@ KernelStatus Run(const RunArgs& args) {
 }
 
 std::string Supports(const CallSignature& call) {
-  const bool constant_zero = !cpu::Present(call.inputs, 3) || call.constant_input[3];
-  return call.constant_input[1] && constant_zero ? "" : "needs constant weights and zero points";
+  return call.constant_input[1] && call.constant_input[3]
+             ? ""
+             : "needs constant weights and zero points";
 }
 
 }  // namespace

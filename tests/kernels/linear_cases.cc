@@ -101,16 +101,16 @@ Case QLinear(Random& random) {
   const int64_t n = random.Extent();
   x.push_back(k);
   out.push_back(n);
-  Tensor x_zero, w_zero;
-  if (random.Chance(60)) x_zero = random.Bytes(x_type, random.Chance(50) ? Shape{} : Shape{1});
-  if (random.Chance(50)) w_zero = random.Bytes(w_type, random.Chance(50) ? Shape{} : Shape{n});
+  Tensor x_zero = random.Bytes(x_type, random.Chance(50) ? Shape{} : Shape{1});
+  Tensor w_zero = random.Bytes(w_type, random.Chance(50) ? Shape{} : Shape{n});
+  if (random.Chance(40)) *x_zero.data<uint8_t>() = 0;
+  if (random.Chance(40)) std::fill_n(w_zero.data<uint8_t>(), w_zero.numel(), uint8_t{0});
   // The zero point of unsigned numbers that are signed ones in disguise.
-  if (w_zero.dtype == DType::kU8 && random.Chance(50)) {
+  if (w_type == DType::kU8 && random.Chance(30)) {
     std::fill_n(w_zero.data<uint8_t>(), w_zero.numel(), uint8_t{128});
   }
-  std::vector<size_t> constant = {1};
-  if (w_zero.dtype != DType::kInvalid) constant.push_back(3);
-  if (random.Chance(10)) constant.clear();
+  std::vector<size_t> constant;
+  if (random.Chance(90)) constant = {1, 3};
   const DType to = random.Chance(50) ? DType::kI32 : DType::kF32;
   return Make({random.Bytes(x_type, x), random.Bytes(w_type, {k, n}), x_zero, w_zero},
               {Tensor(to, out)}, MakeAttrs(q::LinearAttrs{to}), constant);

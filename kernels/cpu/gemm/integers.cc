@@ -28,7 +28,6 @@ int ValueAt(const void* bytes, bool is_signed, int64_t i) {
 }
 
 int ZeroOf(const ByteMatrix& matrix, int64_t column) {
-  if (matrix.zero == nullptr) return 0;
   return ValueAt(matrix.zero, matrix.is_signed, matrix.zero_each ? column : 0);
 }
 

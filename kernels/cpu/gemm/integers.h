@@ -18,7 +18,7 @@ namespace tenon::kernels::cpu {
 const IntegerKernels& ActiveIntegerKernels();
 
 // Bytes of a tensor of dtype ui8 or i8, and their zero points of the same dtype: one for all, or
-// one for each column of b; null: 0.
+// one for each column of b.
 struct ByteMatrix {
   const void* data = nullptr;  // [k, n], row-major
   bool is_signed = false;
