@@ -337,7 +337,7 @@ class Ours {
     if (type_ == Type::kBf16) {
       cpu::ConvertToBf16(g.a, g.m, g.k, Start(space_), one_);
       g.a = Start(space_), g.a_row = cpu::Bf16RowOfA(g.k);
-      g.k = cpu::Bf16Pairs(g.k), g.bf16 = true;
+      g.k = cpu::Bf16Pairs(g.k), g.element = cpu::GemmElement::kBf16Pair;
     } else if (g.a_packed) {
       cpu::PackA({g.a, g.a_row, 1}, g.m, g.k, Start(space_), one_);
       g.a = Start(space_);
