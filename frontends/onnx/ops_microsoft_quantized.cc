@@ -223,8 +223,8 @@ absl::Status ImportMicrosoftDynamicQuantizeMatMul(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 5));
   Formula f(node);
   const QuantizedByRange a = QuantizeByRange(f, node.input(0));
-  Value y = ScaledProduct(f, a.elements, a.zero_point, node.input(1), node.input(3),
-                          f.Mul(a.scale, node.input(2)));
+  Value y = ScaledProduct(f, f.Cast(a.elements, DType::kU8), f.Cast(a.zero_point, DType::kU8),
+                          node.input(1), node.input(3), f.Mul(a.scale, node.input(2)));
   if (node.input(4)) y = f.Add(y, node.input(4));
   return f.Return(y);
 }

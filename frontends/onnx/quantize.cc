@@ -1,5 +1,7 @@
 #include "frontends/onnx/quantize.h"
 
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -12,6 +14,21 @@ Value ClipToByte(Formula& f, Value x) {
 Value Centred(Formula& f, Value x, Value zero) {
   const Value number = f.Cast(x, DType::kF32);
   return zero ? f.Sub(number, f.Cast(zero, DType::kF32)) : number;
+}
+
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
+// Is a zero point, which may be null, of the element type of `bytes`, and of a rank up to `rank`?
+bool IsZeroPoint(Value zero, Value bytes, int64_t rank) {
+  return !zero || (zero.type().dtype() == bytes.type().dtype() && zero.type().rank() <= rank);
+}
+
+// Have the operands the form that q.linear takes? Weights and their zero points are constant.
+bool IsQuantizedLinear(Value a, Value a_zero, Value b, Value b_zero) {
+  if (!IsByte(a.type().dtype()) || !IsByte(b.type().dtype()) || a.type().rank() < 1) return false;
+  if (!DefinedBy<core::ConstantOp>(b) || b.type().rank() != 2) return false;
+  if (b_zero && !DefinedBy<core::ConstantOp>(b_zero)) return false;
+  return IsZeroPoint(a_zero, a, 0) && IsZeroPoint(b_zero, b, 1);
 }
 
 }  // namespace
@@ -36,6 +53,13 @@ QuantizedByRange QuantizeByRange(Formula& f, Value x) {
 }
 
 Value ScaledProduct(Formula& f, Value a, Value a_zero, Value b, Value b_zero, Value scale) {
+  if (!f.ok()) return Value();
+  if (IsQuantizedLinear(a, a_zero, b, b_zero)) {
+    if (!a_zero) a_zero = f.Scalar(a.type().dtype(), 0);
+    if (!b_zero) b_zero = f.Scalar(b.type().dtype(), 0);
+    return f.Mul(f.Make<q::LinearOp>(a, b, a_zero, b_zero, q::LinearOp::Attrs{.to = DType::kF32}),
+                 scale);
+  }
   return f.Mul(f.Make<ten::MatmulOp>(Centred(f, a, a_zero), Centred(f, b, b_zero)), scale);
 }
 

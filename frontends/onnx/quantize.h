@@ -13,8 +13,8 @@ struct QuantizedByRange {
 };
 QuantizedByRange QuantizeByRange(Formula& f, Value x);
 
-// (a - a_zero) * (b - b_zero) * scale as a product of f32 matrices. Zero points may be null; they
-// and the scale broadcast.
+// (a - a_zero) * (b - b_zero) * scale in f32: of bytes by a constant matrix with sums of integers.
+// Zero points may be null; they and the scale broadcast.
 Value ScaledProduct(Formula& f, Value a, Value a_zero, Value b, Value b_zero, Value scale);
 
 }  // namespace tenon::onnx

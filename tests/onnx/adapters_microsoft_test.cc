@@ -104,6 +104,18 @@ TEST(MicrosoftAdapters, ProductsOfBytesAsFloats) {
   const Imported result = Import(ranged);
   EXPECT_EQ(result.ResultType(), R"(tensor<?x4xf32, ["M", ""]>)");
   EXPECT_EQ(result.Find("ten.reduce_max").size(), 1u);
+
+  // By constant weights, sums are integers.
+  ModelBuilder weights(17);
+  TensorProto& b = *weights.graph().add_initializer();
+  b.set_name("b");
+  b.set_data_type(TensorProto::INT8);
+  b.add_dims(3);
+  b.add_dims(4);
+  b.set_raw_data(std::string(12, '\x05'));
+  weights.Input("a", {"M", 3}).Input("t", {4});
+  weights.Node("DynamicQuantizeMatMul", {"a", "b", "t"}, {"out"}).Output("out");
+  EXPECT_EQ(Import(weights).Find("q.linear").size(), 1u);
 }
 
 // As ONNX Runtime does, which the arithmetic by itself would broadcast.
