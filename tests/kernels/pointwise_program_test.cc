@@ -179,6 +179,13 @@ TEST(PointwiseProgramTest, BytesAreFloatsOnTheWay) {
              -3e9f, 4294967296.0f, 1e18f, 9.3e18f, -9.3e18f, -0.75f});
   Check("%1 = ten.neg %0; %2 = ten.cast %1 {to = i8}; %3 = ten.cast %1 {to = ui8}; yield %2, %3",
         {large}, true);
+  for (const char* bounds : {"max = 255, min = 0", "max = 1e+30, min = -3"}) {
+    const std::string clip = std::string("%1 = ten.clip %0 {") + bounds + "}; ";
+    Check(clip + "%2 = ten.cast %1 {to = ui8}; %3 = ten.cast %1 {to = i8}; yield %2, %3", {large},
+          true);
+    Check(clip + "%2 = ten.cast %1 {to = ui8}; %3 = ten.cast %1 {to = i8}; yield %2, %3",
+          {Tensor::Of<float>({39}, Edges())}, true);
+  }
 }
 
 TEST(PointwiseProgramTest, BoolsAreMasks) {

@@ -274,9 +274,24 @@ class Maker {
     }
   }
 
+  // Is x between two numbers that 31 bits hold, or NaN?
+  bool IsSmall(int x) const {
+    const VectorNode& upper = graph_.nodes[x];
+    if (upper.op != Op::kRawMin) return false;
+    const VectorNode& lower = graph_.nodes[upper.operands[1]];
+    if (lower.op != Op::kRawMax) return false;
+    const auto bound = [&](const VectorNode& node) {
+      const VectorNode& constant = graph_.nodes[node.operands[0]];
+      return constant.op == Op::kConstant &&
+             std::fabs(std::bit_cast<float>(constant.bits)) < 0x1p31f;
+    };
+    return bound(upper) && bound(lower);
+  }
+
   // Saturates at 64 bits, then keeps the lowest eight: the numbers between the 31 bits of the
   // instruction and those 63 are multiples of 256, for which it gives 0 in the lowest as well.
   int ToByte(int x, bool is_signed) {
+    if (IsSmall(x)) return Node(Op::kToByte, x);
     x = Select(Compare(kGreaterEqual, x, Const(0x1p63f)), Const(is_signed ? 127 : 255), x);
     if (is_signed) x = Select(Compare(kLess, x, Const(-0x1p63f)), Const(-128), x);
     return Node(Op::kToByte, x);
