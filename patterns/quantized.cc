@@ -52,6 +52,15 @@ struct Spelling {
   Val Weights(const Val& w_bytes) const {
     return transposed ? Transpose(w_bytes, {.perm = {1, 0}}) : w_bytes;
   }
+  // Numbers do not wrap around as the sums do.
+  Condition SumsFit(const Val& w_bytes) const {
+    const auto fits = [axis = transposed ? 1 : 0](Value weights) {
+      constexpr int64_t kMostTerms = INT32_MAX / (255 * 255);
+      const Type type = weights.type();
+      return type.is_static() && type.rank() == 2 && type.dim(axis).constant() <= kMostTerms;
+    };
+    return If("sums of the products fit in 32 bits", fits, w_bytes);
+  }
 };
 
 Rule QuantizedLinear(const Spelling& spelling, const char* file = __builtin_FILE(),
@@ -61,7 +70,8 @@ Rule QuantizedLinear(const Spelling& spelling, const char* file = __builtin_FILE
   return Rule("quantized-linear" + spelling.Suffix(), file, line)
       .Summary("a product with constant bytes has sums of integers; scales go behind it")
       .Match(Matmul(x.scaled, w.scaled, {.transpose_b = spelling.transposed}))
-      .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && Rank(w.bytes, 2))
+      .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && Rank(w.bytes, 2) &&
+             spelling.SumsFit(w.bytes))
       .Keep(x.numbers)
       .Keep(x.sum)
       .Keep(x.product)
@@ -86,7 +96,7 @@ Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __built
   return Rule("quantized-linear-columns" + spelling.Suffix(), file, line)
       .Summary("a product with constant bytes has sums of integers; scales go behind it")
       .Match(Matmul(x.scaled, weights, {.transpose_b = spelling.transposed}))
-      .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) &&
+      .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && spelling.SumsFit(w.bytes) &&
              (spelling.transposed ? ShapeIs(w.bytes, {N, K}) && ShapeIs(scales, {N, 1})
                                   : ShapeIs(w.bytes, {K, N}) && ShapeIs(scales, {1, N})))
       .Keep(x.numbers)
