@@ -29,8 +29,9 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   if (s.m == 0 || s.n == 0 || s.k == 0) return KernelStatus::Ok();
   args.scratch_bytes = cpu::ScratchOfBytes(s.m, s.n, s.k);
   constexpr int kFrom[] = {1, 3};
-  s.weights = args.Pack(kFrom, cpu::PackedLayoutOfBytes(s.k, s.n), cpu::PackedSizeOfBytes(s.k, s.n),
-                        [&](std::byte* packed) {
+  const bool is_signed = args.inputs[1].dtype == DType::kI8;
+  s.weights = args.Pack(kFrom, cpu::PackedLayoutOfBytes(is_signed, s.k, s.n),
+                        cpu::PackedSizeOfBytes(s.k, s.n), [&](std::byte* packed) {
                           cpu::PackBytes(MatrixOf(args.inputs, 1, 3), s.k, s.n, packed,
                                          *args.device->parallel);
                         });

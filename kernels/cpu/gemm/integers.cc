@@ -115,9 +115,10 @@ const IntegerKernels& ActiveIntegerKernels() {
   return kernels;
 }
 
-std::string PackedLayoutOfBytes(int64_t k, int64_t n) {
-  return "gemm.bytes." + std::to_string(ActiveIntegerKernels().depth) + "." +
-         std::to_string(GemmPanel()) + "x" + std::to_string(k) + "x" + std::to_string(n);
+std::string PackedLayoutOfBytes(bool is_signed, int64_t k, int64_t n) {
+  return std::string(is_signed ? "gemm.i8." : "gemm.u8.") +
+         std::to_string(ActiveIntegerKernels().depth) + "." + std::to_string(GemmPanel()) + "x" +
+         std::to_string(k) + "x" + std::to_string(n);
 }
 
 size_t PackedSizeOfBytes(int64_t k, int64_t n) {

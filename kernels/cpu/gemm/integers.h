@@ -26,7 +26,8 @@ struct ByteMatrix {
   bool zero_each = false;
 };
 
-std::string PackedLayoutOfBytes(int64_t k, int64_t n);
+// Of bytes with a sign or without: the same bytes are packed differently.
+std::string PackedLayoutOfBytes(bool is_signed, int64_t k, int64_t n);
 size_t PackedSizeOfBytes(int64_t k, int64_t n);
 void PackBytes(const ByteMatrix& b, int64_t k, int64_t n, std::byte* packed, ParallelFor& parallel);
 
