@@ -10,6 +10,7 @@ void RegisterGpuKernels(KernelRegistry& registry) {
   gpu::AddGroupKernels(registry);
   gpu::AddMatMulKernels(registry);
   gpu::AddMovementKernels(registry);
+  gpu::AddQuantizedKernels(registry);
   gpu::AddReduceKernels(registry);
   gpu::AddRowKernels(registry);
   gpu::AddTransferKernels(registry);

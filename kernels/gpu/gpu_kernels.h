@@ -18,6 +18,7 @@ void AddElementwiseKernels(KernelRegistry& registry);
 void AddGroupKernels(KernelRegistry& registry);
 void AddMatMulKernels(KernelRegistry& registry);
 void AddMovementKernels(KernelRegistry& registry);
+void AddQuantizedKernels(KernelRegistry& registry);
 void AddReduceKernels(KernelRegistry& registry);
 void AddRowKernels(KernelRegistry& registry);
 void AddTransferKernels(KernelRegistry& registry);

@@ -321,6 +321,34 @@ TEST(DeviceProgramTest, WhatNoKernelServesRunsOnTheCpu) {
   EXPECT_EQ(device->log().Count(Call::Kind::kToDevice), 2);
 }
 
+// Bytes, and their zero point, which the device computes.
+constexpr char kBytes[] = R"ir(
+  %w = core.constant() <{value = dense<[[1, -2, 3], [-4, 5, 127], [6, -128, 8]]> : tensor<3x3xi8>}> : () -> tensor<3x3xi8>
+  %w_zero = core.constant() <{value = dense<[1, 0, -2]> : tensor<3xi8>}> : () -> tensor<3xi8>
+  %x = ten.cast(%a) <{to = ui8}> : (tensor<2x3xf32>) -> tensor<2x3xui8>
+  %least = ten.reduce_min(%a) <{axes = array<i64: 0, 1>, keepdims = false}> : (tensor<2x3xf32>) -> tensor<f32>
+  %x_zero = ten.cast(%least) <{to = ui8}> : (tensor<f32>) -> tensor<ui8>
+  %0 = q.linear(%x, %w, %x_zero, %w_zero) <{to = f32}> : (tensor<2x3xui8>, tensor<3x3xi8>, tensor<ui8>, tensor<3xi8>) -> tensor<2x3xf32>
+  func.return(%0) : (tensor<2x3xf32>) -> ()
+)ir";
+
+TEST(DeviceProgramTest, ProductsOfBytesStayOnTheDevice) {
+  auto device = std::make_shared<EmulatedDevice>();
+  const absl::StatusOr<Program> program = CompileForGpu(
+      Function("%a: tensor<2x3xf32>", "(tensor<2x3xf32>) -> tensor<2x3xf32>", kBytes), device);
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  const std::vector<Tensor> inputs = {Floats({2, 3}, {3, 9, 5, 255, 4, 128})};
+  ASSERT_TRUE(session.Run(inputs).ok());
+  device->log().calls.clear();
+  const absl::StatusOr<std::vector<Tensor>> outputs = session.Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(ValuesOf<float>((*outputs)[0]),
+            (std::vector<float>{-20, -226, 794, 620, -16499, 2639}));
+  EXPECT_EQ(device->log().Launches("QLinear"), 1);
+  EXPECT_EQ(device->log().Count(Call::Kind::kToDevice), 1);
+}
+
 TEST(DeviceProgramTest, AnIndexOutOfRangeIsAnError) {
   auto device = std::make_shared<EmulatedDevice>();
   const absl::StatusOr<Program> program = CompileForGpu(

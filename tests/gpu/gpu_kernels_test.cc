@@ -27,7 +27,9 @@ std::vector<const Kernel*> GpuKernels() {
 }
 
 // Do the op's attributes name element types?
-bool NamesElementTypes(std::string_view op) { return op == "ten.cast" || op == "fused.group"; }
+bool NamesElementTypes(std::string_view op) {
+  return op == "ten.cast" || op == "fused.group" || op == "q.linear";
+}
 
 class GpuKernelTest : public ::testing::TestWithParam<const Kernel*> {};
 

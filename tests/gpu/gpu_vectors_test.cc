@@ -2,6 +2,8 @@
 // reach each of their ways.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "ir/core/pointwise.h"
 #include "kernels/gpu/launch.h"
 #include "kernels/half.h"
@@ -86,6 +88,54 @@ TEST(GpuVectorsTest, CompressedWeightsAreWidenedInParts) {
     CompareCompressed(device, {17, 1 << 17, 68, 32}, transpose, true);
     EXPECT_EQ(device.log().Kernels(),
               (std::vector<std::string>{"Widen", "MatMul", "Widen", "MatMul"}));
+  }
+}
+
+// Few rows and many, tasks and tiles that are whole and not, whole words and memory that begins
+// between them; sums that wrap around.
+TEST(GpuVectorsTest, ProductsOfBytesAreExact) {
+  struct Size {
+    int64_t rows, k, n;
+    bool extreme;  // all bytes are as far from their zero points as they can be
+  };
+  for (const Size& s : {Size{1, 700, 36, false},
+                        {1, 701, 33, false},
+                        {1, 40000, 4, true},
+                        {3, 264, 40, false},
+                        {9, 131, 70, false},
+                        {16, 12, 5, false},
+                        {17, 8, 4, false},
+                        {70, 200, 132, false},
+                        {65, 63, 67, false},
+                        {17, 40000, 4, true}}) {
+    for (const DType x_type : {DType::kU8, DType::kI8}) {
+      for (const DType w_type : {DType::kU8, DType::kI8}) {
+        for (const int64_t shift : {0, 1}) {
+          if (s.extreme && x_type != w_type) continue;
+          SCOPED_TRACE(std::to_string(s.rows) + " x " + std::to_string(s.k) + " x " +
+                       std::to_string(s.n) + " " + Name(x_type) + " " + Name(w_type));
+          Random random(19);
+          const DType to = shift == 0 ? DType::kI32 : DType::kF32;
+          Case c;
+          c.inputs = {random.Bytes(x_type, {s.rows, s.k}), random.Bytes(w_type, {s.k, s.n}),
+                      random.Bytes(x_type, {}), random.Bytes(w_type, {shift == 0 ? s.n : 1})};
+          const int least[] = {x_type == DType::kI8 ? 0x80 : 0, w_type == DType::kI8 ? 0x80 : 0};
+          for (size_t i = 0; i < 4 && s.extreme; ++i) {
+            const int byte = i < 2 ? least[i] ^ 0xff : least[i - 2];
+            std::memset(c.inputs[i].data<void>(), byte, c.inputs[i].bytes);
+          }
+          c.outputs = {Tensor(to, {s.rows, s.n})};
+          c.attrs = MakeAttrs(q::LinearAttrs{to});
+          ASSERT_TRUE(RunCase(*ReferenceOf("q.linear"), c).ok());
+          gpu::testing::EmulatedDevice device;
+          OnDevice run(device, GpuRegistry().Find("q.linear")[0], c, shift);
+          ASSERT_TRUE(run.Run().ok());
+          EXPECT_EQ(std::memcmp(run.results()[0].data<void>(), c.outputs[0].data<void>(),
+                                c.outputs[0].bytes),
+                    0);
+        }
+      }
+    }
   }
 }
 

@@ -88,6 +88,24 @@ T __shfl_sync(unsigned, T value, int lane) {
 inline int __any_sync(unsigned, bool value) {
   return ::tenon::kernels::gpu::emulator::AnyOf(value) ? 1 : 0;
 }
+// Each byte of the result is that of y:x which a digit of `selector` names.
+inline uint32_t __byte_perm(uint32_t x, uint32_t y, uint32_t selector) {
+  const uint64_t both = uint64_t{y} << 32 | x;
+  uint32_t picked = 0;
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t from = selector >> (4 * i) & 7;
+    picked |= static_cast<uint32_t>(both >> (8 * from) & 0xff) << (8 * i);
+  }
+  return picked;
+}
+// sum + the products of four signed bytes; wraps around.
+inline int32_t __dp4a(int32_t a, int32_t b, int32_t sum) {
+  for (int i = 0; i < 4; ++i) {
+    const auto at = [i](int32_t word) { return int32_t{static_cast<int8_t>(word >> (8 * i))}; };
+    sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(at(a) * at(b)));
+  }
+  return sum;
+}
 inline int atomicCAS(int* at, int expected, int value) {
   return ::tenon::kernels::gpu::emulator::CompareAndSwap(at, expected, value);
 }

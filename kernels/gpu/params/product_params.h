@@ -37,6 +37,20 @@ struct WidenParams {
   int64_t n, k, group, first, columns;
 };
 
+// q.linear: out = (x - x_zero) * (w - w_zero), of bytes x (rows x k) and w (k x n). Sums are
+// integers of 32 bits that wrap around, in `out` as they are or as f32.
+struct QLinearParams {
+  bool x_signed, w_signed;  // and their zero points
+  bool w_zero_each;         // a zero point for each column of w, or one for all
+  bool to_float;
+  const void* x;
+  const void* w;
+  const void* x_zero;
+  const void* w_zero;
+  void* out;
+  int64_t rows, n, k;
+};
+
 // out = activation(gate) * up, rows of n elements.
 struct GatedParams {
   DType dtype;
