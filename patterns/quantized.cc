@@ -41,6 +41,15 @@ struct Bytes {
   Val scaled = AnyOf(product, centred.Let(scale, 1.0f));
 };
 
+// The product of two scales; none where f32 does not have it as it has both.
+std::optional<double> ProductOfScales(double x, double w) {
+  const double product = x * w, size = std::abs(product);
+  const bool fits = size <= kLargest && size >= std::numeric_limits<float>::min();
+  return fits || product == 0 ? std::optional(product) : std::nullopt;
+}
+
+std::optional<double> FiniteScale(double x) { return ProductOfScales(x, 1); }
+
 // For the names of rules.
 std::string Types(DType x, DType w) { return fmt::format("-{}-{}", Name(x), Name(w)); }
 
@@ -80,7 +89,7 @@ Rule QuantizedLinear(const Spelling& spelling, const char* file = __builtin_FILE
       .Keep(w.product)
       .Replace(Mul(
           q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
-          Splat(Compute(Times, x.scale, w.scale))))
+          Splat(Compute(ProductOfScales, x.scale, w.scale))))
       .Lowers("products of floats")
       .RequireKernel();
 }
@@ -107,7 +116,7 @@ Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __built
       .Keep(weights)
       .Replace(Mul(
           q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
-          Mul(Reshape(scales, {.shape = {N}}), Splat(x.scale))))
+          Mul(Reshape(scales, {.shape = {N}}), Splat(Compute(FiniteScale, x.scale)))))
       .Lowers("products of floats")
       .RequireKernel();
 }

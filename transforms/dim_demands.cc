@@ -5,6 +5,7 @@
 
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/value_ranges.h"
 
@@ -24,6 +25,8 @@ class Demands {
         return Concat();
       case ten::MatmulOp::kId:
         return Matmul();
+      case q::LinearOp::kId:
+        return QuantizedLinear();
       case ten::ReshapeOp::kId:
         return Equal(Count(type(0)), Product(op_.context(), ten::ReshapeOp(&op_).shape()));
       case ten::ExpandOp::kId:
@@ -88,6 +91,11 @@ class Demands {
     const ten::MatmulOp matmul(&op_);
     Equal(type(0).dim(matmul.transpose_a() ? -2 : -1), type(1).dim(matmul.transpose_b() ? -1 : -2));
     Broadcast(type(0).dims().first(type(0).rank() - 2), type(1).dims().first(type(1).rank() - 2));
+  }
+
+  void QuantizedLinear() {
+    if (!type(0).is_tensor() || !type(1).is_tensor() || type(0).rank() < 1) return;
+    Equal(type(0).dim(-1), type(1).dim(0));
   }
 
   // The window fits the padded axis.

@@ -73,6 +73,18 @@ func.func() <{function_type = (tensor<1x1x?xf32, ["", "", "N"]>, tensor<1x1x10xf
 }) : () -> ()
 )ir";
 
+// Bytes of so many columns as the weights have rows.
+constexpr std::string_view kBytes = R"ir(
+func.func() <{function_type = (tensor<?x?xui8, ["A", "K"]>) -> tensor<?x4xi32, ["A", ""]>, sym_name = "main"}> ({
+^bb0(%x: tensor<?x?xui8, ["A", "K"]>):
+  %w = core.constant() <{value = dense<3> : tensor<3x4xi8>}> : () -> tensor<3x4xi8>
+  %x_zero = core.constant() <{value = dense<2> : tensor<ui8>}> : () -> tensor<ui8>
+  %w_zero = core.constant() <{value = dense<1> : tensor<i8>}> : () -> tensor<i8>
+  %0 = q.linear(%x, %w, %x_zero, %w_zero) <{to = i32}> : (tensor<?x?xui8, ["A", "K"]>, tensor<3x4xi8>, tensor<ui8>, tensor<i8>) -> tensor<?x4xi32, ["A", ""]>
+  func.return(%0) : (tensor<?x4xi32, ["A", ""]>) -> ()
+}) : () -> ()
+)ir";
+
 Sizes Choose(std::string_view text, const Sizes& given = {}, int64_t start = 8) {
   absl::StatusOr<Model> model = LoadFromBytes(text, "t");
   EXPECT_TRUE(model.ok()) << model.status();
@@ -114,6 +126,10 @@ TEST(SampleSizesTest, IndicesStayInTheirTable) {
 TEST(SampleSizesTest, PartsOfTablesAreNoLongerThanThese) {
   EXPECT_EQ(Choose(kTable, {}, 30).at("S"), 30);
   EXPECT_EQ(Choose(kTable, {}, 128).at("S"), 40);
+}
+
+TEST(SampleSizesTest, ColumnsAreThoseThatWeightsTake) {
+  EXPECT_THAT(Choose(kBytes), UnorderedElementsAre(Pair("A", 8), Pair("K", 3)));
 }
 
 TEST(SampleSizesTest, WindowsFit) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "ir/core/ceil_div.h"
 #include "kernels/cpu/gemm/gemm.h"
@@ -31,6 +32,8 @@ int ZeroOf(const ByteMatrix& matrix, int64_t column) {
   return ValueAt(matrix.zero, matrix.is_signed, matrix.zero_each ? column : 0);
 }
 
+size_t Index(int64_t i) { return static_cast<size_t>(i); }
+
 bool TakesBytes() { return ActiveIntegerKernels().depth == 4; }
 
 int64_t Elements(int64_t k) { return CeilDiv(k, ActiveIntegerKernels().depth); }
@@ -55,25 +58,30 @@ void PackPanels(const ByteMatrix& b, int64_t k, int64_t n, std::byte* packed, in
   const int depth = ActiveIntegerKernels().depth;
   const int offset = b.is_signed ? 0 : 128;
   const Corrections corrections = CorrectionsOf(packed, k, n);
+  std::vector<int> zeros(Index(panel));
+  std::vector<uint32_t> sums(Index(panel));
   for (int64_t i = begin; i < end; ++i) {
     std::byte* out = packed + i * panel * elements * static_cast<int64_t>(sizeof(float));
     std::fill_n(out, panel * elements * static_cast<int64_t>(sizeof(float)), std::byte{0});
-    for (int64_t j = i * panel; j < std::min(n, (i + 1) * panel); ++j) {
-      const int zero = ZeroOf(b, j);
-      uint32_t sum = 0;
-      for (int64_t p = 0; p < k; ++p) {
-        const int value = ValueAt(b.data, b.is_signed, p * n + j);
-        const int64_t to = (p / depth * panel + j - i * panel) * depth + p % depth;
+    const int64_t first = i * panel, cols = std::min(panel, n - first);
+    for (int64_t j = 0; j < cols; ++j) zeros[Index(j)] = ZeroOf(b, first + j);
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int64_t p = 0; p < k; ++p) {
+      const int64_t to = p / depth * panel * depth + p % depth;
+      for (int64_t j = 0; j < cols; ++j) {
+        const int value = ValueAt(b.data, b.is_signed, p * n + first + j);
+        const int centred = value - zeros[Index(j)];
         if (depth == 4) {
-          reinterpret_cast<int8_t*>(out)[to] = static_cast<int8_t>(value - offset);
+          reinterpret_cast<int8_t*>(out)[to + j * depth] = static_cast<int8_t>(value - offset);
         } else {
-          reinterpret_cast<int16_t*>(out)[to] = static_cast<int16_t>(value - zero);
+          reinterpret_cast<int16_t*>(out)[to + j * depth] = static_cast<int16_t>(centred);
         }
-        sum += static_cast<uint32_t>(value - zero);
+        sums[Index(j)] += static_cast<uint32_t>(centred);
       }
-      if (depth != 4) continue;
-      corrections.sums[j] = static_cast<int32_t>(sum);
-      corrections.zeros[j] = zero - offset;
+    }
+    for (int64_t j = 0; depth == 4 && j < cols; ++j) {
+      corrections.sums[first + j] = static_cast<int32_t>(sums[Index(j)]);
+      corrections.zeros[first + j] = zeros[Index(j)] - offset;
     }
   }
 }
@@ -147,7 +155,8 @@ void MultiplyBytes(const ByteGemm& args, std::byte* scratch_bytes, ParallelFor& 
   g.c = static_cast<float*>(args.c), g.c_row = args.n;
   g.epilogue.integers_to_float = args.to_float;
   // Unsigned bytes whose rows have no rest are multiplied where they lie.
-  if (TakesBytes() && !args.a.is_signed && args.k % 4 == 0) {
+  const bool aligned = reinterpret_cast<uintptr_t>(args.a.data) % alignof(float) == 0;
+  if (TakesBytes() && !args.a.is_signed && args.k % 4 == 0 && aligned) {
     g.a = static_cast<const float*>(args.a.data), g.a_row = args.k / 4;
   } else {
     Convert(args, scratch, parallel);
