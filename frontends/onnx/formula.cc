@@ -53,6 +53,19 @@ Value Formula::Transpose(Value x, std::vector<int64_t> perm) {
   return Make<ten::TransposeOp>(x, ten::TransposeOp::Attrs{.perm = std::move(perm)});
 }
 
+Value Formula::SplitHeads(Value x, int64_t heads) {
+  if (!ok()) return Value();
+  const Dims dims = DimsOf(x);
+  const Value split = Reshape(x, {dims[0], dims[1], node_.Dim(heads), FloorDiv(dims[2], heads)});
+  return Transpose(split, {0, 2, 1, 3});
+}
+
+Value Formula::JoinHeads(Value x) {
+  if (!ok()) return Value();
+  const Dims dims = DimsOf(x);
+  return Reshape(Transpose(x, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]});
+}
+
 Value Formula::Expand(Value x, Dims dims) {
   return Make<ten::ExpandOp>(x, ten::ExpandOp::Attrs{.shape = std::move(dims)});
 }

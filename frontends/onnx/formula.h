@@ -37,6 +37,9 @@ class Formula {
   Value Reshape(Value x, Dims dims);
   Value Transpose(Value x, std::vector<int64_t> perm);
   Value Expand(Value x, Dims dims);
+  // [batch, sequence, heads * size] as [batch, heads, sequence, size], and back.
+  Value SplitHeads(Value x, int64_t heads);
+  Value JoinHeads(Value x);
   // 0, 1, … below `extent` (i64) along axis `axis` of a tensor of rank `rank`, whose other extents
   // are 1.
   Value Iota(DimExpr extent, int64_t axis, int64_t rank);

@@ -84,10 +84,7 @@ bool Attention::NeedsHeads() const {
 }
 
 Value Attention::Heads(Value x, int64_t heads) {
-  if (x.type().rank() == 4) return x;
-  const Dims dims = Formula::DimsOf(x);
-  const Value split = f_.Reshape(x, {dims[0], dims[1], node_.Dim(heads), FloorDiv(dims[2], heads)});
-  return f_.Transpose(split, {0, 2, 1, 3});
+  return x.type().rank() == 4 ? x : f_.SplitHeads(x, heads);
 }
 
 absl::Status Attention::AppendPast() {
@@ -233,10 +230,7 @@ absl::Status Attention::Import() {
   nn::AttentionOp::Attrs attrs = attrs_;
   if (q_.type().rank() == 4) attrs.q_num_heads = attrs.kv_num_heads = 0;
   Value out = f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs);
-  if (packed && f_.ok() && out.type().rank() == 4) {
-    const Dims dims = Formula::DimsOf(out);
-    out = f_.Reshape(f_.Transpose(out, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]});
-  }
+  if (packed && f_.ok() && out.type().rank() == 4) out = f_.JoinHeads(out);
   TENON_RETURN_IF_ERROR(f_.Return(out));
   if (node_.num_outputs() > 1) TENON_RETURN_IF_ERROR(f_.Return(k_, 1));
   if (node_.num_outputs() > 2) TENON_RETURN_IF_ERROR(f_.Return(v_, 2));

@@ -6,16 +6,14 @@
 #include <optional>
 
 #include "frontends/onnx/formula.h"
+#include "frontends/onnx/quantize.h"
 #include "frontends/onnx/spatial.h"
 #include "ir/core/check.h"
 #include "ir/dialect/nn_ops.h"
-#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
 namespace {
-
-bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
 // A tensor of bytes, and where its zero point is, which may be absent.
 struct Bytes {
@@ -87,29 +85,6 @@ absl::StatusOr<double> LargestDistance(const Node& node, int i, int zero) {
 // Sums of whole numbers are exact in f32 up to here.
 constexpr double kExact = 1 << 24;
 
-// Has every operand the form that q.linear takes? A matrix of constant weights whose zero points
-// are constant, and one zero point of what is multiplied with it.
-bool IsQuantizedLinear(const Node& node, Bytes x, Bytes w) {
-  const Attribute weights = node.Constant(w.input);
-  if (!weights || weights.type().rank() != 2) return false;
-  if (node.input(x.input).type().rank() < 1) return false;
-  const Value x_zero = node.input(x.zero), w_zero = node.input(w.zero);
-  if (x_zero) {
-    const Formula::Dims dims = Formula::DimsOf(x_zero);
-    if (dims.size() > 1 || (dims.size() == 1 && !dims[0].is_constant(1))) return false;
-  }
-  return !w_zero || (node.Constant(w.zero) && w_zero.type().rank() <= 1);
-}
-
-Value QuantizedLinear(Formula& f, const Node& node, Bytes x, Bytes w, DType to) {
-  const auto zero = [&](Bytes bytes) {
-    return node.input(bytes.zero) ? node.input(bytes.zero)
-                                  : f.Scalar(node.input(bytes.input).type().dtype(), 0);
-  };
-  return f.Make<q::LinearOp>(node.input(x.input), node.input(w.input), zero(x), zero(w),
-                             q::LinearOp::Attrs{.to = to});
-}
-
 Value Slice(Formula& f, const Node& node, Value x, int64_t axis, int64_t begin, int64_t end) {
   return f.Make<ten::SliceOp>(
       x, ten::SliceOp::Attrs{
@@ -132,12 +107,12 @@ absl::Status ReturnQuantized(Formula& f, Value sums, Value factor, Value zero, D
 // added as integers.
 absl::Status ImportMatMulInteger(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
-  constexpr Bytes kA = {0, 2}, kB = {1, 3};
-  TENON_RETURN_IF_ERROR(CheckBytes(node, {kA, kB}));
+  TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {1, 3}}));
   Formula f(node);
-  if (IsQuantizedLinear(node, kA, kB))
-    return f.Return(QuantizedLinear(f, node, kA, kB, DType::kI32));
   const Value a = node.input(0), b = node.input(1);
+  if (const Value sums = QuantizedLinear(f, a, node.input(2), b, node.input(3), DType::kI32)) {
+    return f.Return(sums);
+  }
   const int64_t a_rank = a.type().rank(), b_rank = b.type().rank();
   if (a_rank == 0 || b_rank == 0) return node.Error("MatMulInteger of a scalar");
   const int64_t axis = b_rank == 1 ? 0 : b_rank - 2;

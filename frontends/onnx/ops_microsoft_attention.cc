@@ -23,8 +23,6 @@ class MaskedAttention {
 
  protected:
   absl::Status ReadAttributes();
-  // Splits the heads of [batch, sequence, heads * size].
-  Value Heads(Value x);
   // Puts the present keys or values behind those of the past, if there is one.
   Value Append(Value past, Value now);
   // `mask` (lengths, ranges or keys to be seen) and `bias`, which may be null, as what is added to
@@ -52,14 +50,6 @@ absl::Status MaskedAttention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(hidden_, node_.Float("mask_filter_value", -10000.0f));
   if (heads_ >= 1 && heads_ <= INT32_MAX) return absl::OkStatus();
   return node_.Error(fmt::format("num_heads of {} is {}", node_.op_type(), heads_));
-}
-
-Value MaskedAttention::Heads(Value x) {
-  if (!f_.ok()) return Value();
-  const Dims dims = Formula::DimsOf(x);
-  const Value split =
-      f_.Reshape(x, {dims[0], dims[1], node_.Dim(heads_), FloorDiv(dims[2], heads_)});
-  return f_.Transpose(split, {0, 2, 1, 3});
 }
 
 Value MaskedAttention::Append(Value past, Value now) {
@@ -123,11 +113,7 @@ absl::Status MaskedAttention::MakeMask(Value mask, Value bias) {
 }
 
 absl::Status MaskedAttention::ReturnAttention() {
-  const Value out = f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs_);
-  if (!f_.ok()) return f_.status();
-  const Dims dims = Formula::DimsOf(out);
-  return f_.Return(
-      f_.Reshape(f_.Transpose(out, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]}));
+  return f_.Return(f_.JoinHeads(f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs_)));
 }
 
 // ---- Attention ---------------------------------------------------------------------------------
@@ -174,9 +160,9 @@ absl::Status ProjectedAttention::Split(Value sums) {
   TENON_ASSIGN_OR_RETURN(const Value q, node_.Make<ten::SplitOp>(
                                             sums, ten::SplitOp::Attrs{.axis = 2, .sizes = sizes}));
   Operation* parts = q.defining_op();
-  q_ = Heads(parts->result(0));
-  k_ = Heads(parts->result(1));
-  v_ = Heads(parts->result(2));
+  q_ = f_.SplitHeads(parts->result(0), heads_);
+  k_ = f_.SplitHeads(parts->result(1), heads_);
+  v_ = f_.SplitHeads(parts->result(2), heads_);
   return f_.status();
 }
 
@@ -276,10 +262,10 @@ absl::Status MultiHeadAttention::ReadOperands() {
         fmt::format("bias of MultiHeadAttention must be a vector, got {}", bias.type().text()));
   }
   const DimExpr size = q.type().dim(2);
-  q_ = Heads(Biased(q, node_.Dim(0)));
+  q_ = f_.SplitHeads(Biased(q, node_.Dim(0)), heads_);
   // Keys and values that have their heads split, as those of another sequence, are final.
-  k_ = rank == 4 ? k : Heads(Biased(k, size));
-  v_ = rank == 4 ? v : Heads(Biased(v, size * 2));
+  k_ = rank == 4 ? k : f_.SplitHeads(Biased(k, size), heads_);
+  v_ = rank == 4 ? v : f_.SplitHeads(Biased(v, size * 2), heads_);
   return f_.status();
 }
 

@@ -35,7 +35,6 @@ class GroupQueryAttention {
   // Sets T, and lengths_ and past_ for each text.
   absl::Status ReadLengths();
   absl::Status Rotate();
-  Value Heads(Value x, int64_t heads);
   // The cache with room for all T keys.
   Value WithRoom(Value cache);
   // The new keys or values among those of the cache.
@@ -192,13 +191,6 @@ absl::Status GroupQueryAttention::Rotate() {
   return f_.status();
 }
 
-Value GroupQueryAttention::Heads(Value x, int64_t heads) {
-  if (!f_.ok()) return Value();
-  const Dims dims = Formula::DimsOf(x);
-  const Value split = f_.Reshape(x, {dims[0], dims[1], node_.Dim(heads), FloorDiv(dims[2], heads)});
-  return f_.Transpose(split, {0, 2, 1, 3});
-}
-
 Value GroupQueryAttention::WithRoom(Value cache) {
   Dims dims = Formula::DimsOf(cache);
   const DimExpr cached = dims[2];
@@ -323,16 +315,12 @@ absl::Status GroupQueryAttention::Import() {
   TENON_RETURN_IF_ERROR(ReadOperands());
   TENON_RETURN_IF_ERROR(ReadLengths());
   if (rotary_) TENON_RETURN_IF_ERROR(Rotate());
-  q_ = Heads(q_, heads_);
-  k_ = Heads(k_, kv_heads_);
-  v_ = Heads(v_, kv_heads_);
+  q_ = f_.SplitHeads(q_, heads_);
+  k_ = f_.SplitHeads(k_, kv_heads_);
+  v_ = f_.SplitHeads(v_, kv_heads_);
   TENON_RETURN_IF_ERROR(AppendPast());
   TENON_RETURN_IF_ERROR(MakeMask());
-  const Value out = f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs_);
-  if (!f_.ok()) return f_.status();
-  const Dims dims = Formula::DimsOf(out);
-  return f_.Return(
-      f_.Reshape(f_.Transpose(out, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]}));
+  return f_.Return(f_.JoinHeads(f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs_)));
 }
 
 }  // namespace

@@ -16,11 +16,14 @@ Value Centred(Formula& f, Value x, Value zero) {
   return zero ? f.Sub(number, f.Cast(zero, DType::kF32)) : number;
 }
 
-bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+bool HasTypeOf(Value zero, Value bytes) {
+  return !zero || zero.type().dtype() == bytes.type().dtype();
+}
 
-// Is a zero point, which may be null, of the element type of `bytes`, and of a rank up to `rank`?
-bool IsZeroPoint(Value zero, Value bytes, int64_t rank) {
-  return !zero || (zero.type().dtype() == bytes.type().dtype() && zero.type().rank() <= rank);
+bool IsOneNumber(Value zero) {
+  if (!zero) return true;
+  const Formula::Dims dims = Formula::DimsOf(zero);
+  return dims.empty() || (dims.size() == 1 && dims[0].is_constant(1));
 }
 
 // Have the operands the form that q.linear takes? Weights and their zero points are constant.
@@ -28,10 +31,20 @@ bool IsQuantizedLinear(Value a, Value a_zero, Value b, Value b_zero) {
   if (!IsByte(a.type().dtype()) || !IsByte(b.type().dtype()) || a.type().rank() < 1) return false;
   if (!DefinedBy<core::ConstantOp>(b) || b.type().rank() != 2) return false;
   if (b_zero && !DefinedBy<core::ConstantOp>(b_zero)) return false;
-  return IsZeroPoint(a_zero, a, 0) && IsZeroPoint(b_zero, b, 1);
+  return HasTypeOf(a_zero, a) && HasTypeOf(b_zero, b) && IsOneNumber(a_zero) &&
+         (!b_zero || b_zero.type().rank() <= 1);
 }
 
 }  // namespace
+
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
+Value QuantizedLinear(Formula& f, Value a, Value a_zero, Value b, Value b_zero, DType to) {
+  if (!f.ok() || !IsQuantizedLinear(a, a_zero, b, b_zero)) return Value();
+  if (!a_zero) a_zero = f.Scalar(a.type().dtype(), 0);
+  if (!b_zero) b_zero = f.Scalar(b.type().dtype(), 0);
+  return f.Make<q::LinearOp>(a, b, a_zero, b_zero, q::LinearOp::Attrs{.to = to});
+}
 
 QuantizedByRange QuantizeByRange(Formula& f, Value x) {
   const DType dtype = x.type().dtype();
@@ -53,14 +66,10 @@ QuantizedByRange QuantizeByRange(Formula& f, Value x) {
 }
 
 Value ScaledProduct(Formula& f, Value a, Value a_zero, Value b, Value b_zero, Value scale) {
+  Value sums = QuantizedLinear(f, a, a_zero, b, b_zero, DType::kF32);
   if (!f.ok()) return Value();
-  if (IsQuantizedLinear(a, a_zero, b, b_zero)) {
-    if (!a_zero) a_zero = f.Scalar(a.type().dtype(), 0);
-    if (!b_zero) b_zero = f.Scalar(b.type().dtype(), 0);
-    return f.Mul(f.Make<q::LinearOp>(a, b, a_zero, b_zero, q::LinearOp::Attrs{.to = DType::kF32}),
-                 scale);
-  }
-  return f.Mul(f.Make<ten::MatmulOp>(Centred(f, a, a_zero), Centred(f, b, b_zero)), scale);
+  if (!sums) sums = f.Make<ten::MatmulOp>(Centred(f, a, a_zero), Centred(f, b, b_zero));
+  return f.Mul(sums, scale);
 }
 
 }  // namespace tenon::onnx

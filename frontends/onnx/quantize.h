@@ -13,8 +13,15 @@ struct QuantizedByRange {
 };
 QuantizedByRange QuantizeByRange(Formula& f, Value x);
 
-// (a - a_zero) * (b - b_zero) * scale in f32: of bytes by a constant matrix with sums of integers.
-// Zero points may be null; they and the scale broadcast.
+bool IsByte(DType dtype);
+
+// (a - a_zero) * (b - b_zero) as q.linear, of element type `to`; zero points may be null. Null
+// where the operands have not the form for it: bytes, by a constant matrix whose zero points are
+// constant.
+Value QuantizedLinear(Formula& f, Value a, Value a_zero, Value b, Value b_zero, DType to);
+
+// (a - a_zero) * (b - b_zero) * scale in f32: as QuantizedLinear where that is possible. Zero
+// points may be null; they and the scale broadcast.
 Value ScaledProduct(Formula& f, Value a, Value a_zero, Value b, Value b_zero, Value scale);
 
 }  // namespace tenon::onnx

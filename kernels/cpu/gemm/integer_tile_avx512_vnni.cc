@@ -1,25 +1,14 @@
 // Products of four unsigned bytes with four signed ones, as AVX-512 VNNI has them.
-#include "kernels/cpu/gemm/avx512-inl.h"
+#include "kernels/cpu/gemm/avx512_integers-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {
 
-struct V : Avx512 {
-  static constexpr int kRowsOfStreams = 2;  // of three GCC keeps some in memory
+struct V : Avx512Integers {
   static constexpr int kDepth = 4;
   static Reg Dot(Reg a, Reg b, Reg sum) {
     return Bits(_mm512_dpbusd_epi32(Ints(sum), Ints(a), Ints(b)));
   }
-  static Reg Add(Reg a, Reg b) { return Bits(_mm512_add_epi32(Ints(a), Ints(b))); }
-  static Reg SubProduct(Reg x, Reg a, Reg b) {
-    return Bits(_mm512_sub_epi32(Ints(x), _mm512_mullo_epi32(Ints(a), Ints(b))));
-  }
-  static Reg SetInt(int32_t x) { return Bits(_mm512_set1_epi32(x)); }
-  static Reg FromInt(Reg x) { return _mm512_cvtepi32_ps(Ints(x)); }
-
- private:
-  static __m512i Ints(Reg x) { return _mm512_castps_si512(x); }
-  static Reg Bits(__m512i x) { return _mm512_castsi512_ps(x); }
 };
 
 }  // namespace
