@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/guarded_read.h"
 
 namespace tenon {
 namespace {
@@ -213,66 +214,73 @@ Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byt
   });
 }
 
-Attribute::Kind Attribute::kind() const { return storage_->kind; }
+Attribute::Kind Attribute::kind() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->kind;
+}
 Context& Attribute::context() const { return *storage_->context; }
 
 bool Attribute::bool_value() const {
-  TENON_CHECK(kind() == Kind::kBool);
+  TENON_CHECK_READ(kind() == Kind::kBool);
   return storage_->int_value != 0;
 }
 int64_t Attribute::int_value() const {
-  TENON_CHECK(kind() == Kind::kInteger || kind() == Kind::kBool);
+  TENON_CHECK_READ(kind() == Kind::kInteger || kind() == Kind::kBool);
   return storage_->int_value;
 }
 double Attribute::float_value() const {
-  TENON_CHECK(kind() == Kind::kFloat);
+  TENON_CHECK_READ(kind() == Kind::kFloat);
   return storage_->float_value;
 }
 std::string_view Attribute::str() const {
-  TENON_CHECK(kind() == Kind::kString || kind() == Kind::kSymbolRef || kind() == Kind::kOpaque);
+  TENON_CHECK_READ(kind() == Kind::kString || kind() == Kind::kSymbolRef ||
+                   kind() == Kind::kOpaque);
   return storage_->str;
 }
 std::span<const Attribute> Attribute::elements() const {
-  TENON_CHECK(kind() == Kind::kArray);
+  TENON_CHECK_READ(kind() == Kind::kArray);
   return storage_->array;
 }
 std::span<const int64_t> Attribute::ints() const {
-  TENON_CHECK(kind() == Kind::kDenseArray && !IsFloat(storage_->type.dtype()));
+  TENON_CHECK_READ(kind() == Kind::kDenseArray && !IsFloat(storage_->type.dtype()));
   return storage_->ints;
 }
 std::span<const double> Attribute::floats() const {
-  TENON_CHECK(kind() == Kind::kDenseArray && IsFloat(storage_->type.dtype()));
+  TENON_CHECK_READ(kind() == Kind::kDenseArray && IsFloat(storage_->type.dtype()));
   return storage_->floats;
 }
 std::span<const DimExpr> Attribute::dims() const {
-  TENON_CHECK(kind() == Kind::kDims);
+  TENON_CHECK_READ(kind() == Kind::kDims);
   return storage_->dims;
 }
 std::span<const NamedAttribute> Attribute::entries() const {
-  TENON_CHECK(kind() == Kind::kDictionary);
+  TENON_CHECK_READ(kind() == Kind::kDictionary);
   return storage_->entries;
 }
 Attribute Attribute::Get(std::string_view name) const {
-  TENON_CHECK(kind() == Kind::kDictionary);
+  TENON_CHECK_READ(kind() == Kind::kDictionary);
   auto it = std::lower_bound(
       storage_->entries.begin(), storage_->entries.end(), name,
       [](const NamedAttribute& e, std::string_view n) { return e.name.str() < n; });
   return it != storage_->entries.end() && it->name.str() == name ? it->value : Attribute();
 }
-Type Attribute::type() const { return storage_->type; }
+Type Attribute::type() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->type;
+}
 
 bool Attribute::is_splat() const {
-  TENON_CHECK(kind() == Kind::kElements);
+  TENON_CHECK_READ(kind() == Kind::kElements);
   return storage_->splat;
 }
 std::span<const std::byte> Attribute::raw_bytes() const {
-  TENON_CHECK(kind() == Kind::kElements);
+  TENON_CHECK_READ(kind() == Kind::kElements);
   if (storage_->blob) return storage_->blob->bytes();
   if (storage_->deferred) return storage_->deferred->Whole()->bytes();
   return {reinterpret_cast<const std::byte*>(storage_->str.data()), storage_->str.size()};
 }
 std::shared_ptr<const Blob> Attribute::blob() const {
-  TENON_CHECK(kind() == Kind::kElements);
+  TENON_CHECK_READ(kind() == Kind::kElements);
   return storage_->deferred ? storage_->deferred->Whole() : storage_->blob;
 }
 std::shared_ptr<const Blob> Attribute::DenseBlob() const {
@@ -286,10 +294,12 @@ std::shared_ptr<const Blob> Attribute::DenseBlob() const {
 }
 
 double Attribute::ElementAsDouble(int64_t i) const {
+  TENON_CHECK_READ(is_splat() || (i >= 0 && i < type().num_elements()));
   size_t element = SizeOf(type().dtype());
   return LoadAsDouble(type().dtype(), raw_bytes().data() + (is_splat() ? 0 : i * element));
 }
 int64_t Attribute::ElementAsInt(int64_t i) const {
+  TENON_CHECK_READ(is_splat() || (i >= 0 && i < type().num_elements()));
   size_t element = SizeOf(type().dtype());
   return LoadAsInt(type().dtype(), raw_bytes().data() + (is_splat() ? 0 : i * element));
 }

@@ -12,6 +12,7 @@
 #include "ir/core/context_impl.h"
 #include "ir/core/dim_expr_rewrite.h"
 #include "ir/core/dim_expr_terms.h"
+#include "ir/core/guarded_read.h"
 
 namespace tenon {
 namespace {
@@ -202,14 +203,20 @@ DimExpr DimExpr::Unknown(Context& context) {
   return Intern(context, Kind::kUnknown, "?", [](DimExprStorage&) {});
 }
 
-Kind DimExpr::kind() const { return storage_->kind; }
-Context& DimExpr::context() const { return *storage_->context; }
+Kind DimExpr::kind() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->kind;
+}
+Context& DimExpr::context() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return *storage_->context;
+}
 int64_t DimExpr::constant() const {
-  TENON_CHECK(is_constant());
+  TENON_CHECK_READ(is_constant());
   return storage_->value;
 }
 std::string_view DimExpr::symbol() const {
-  TENON_CHECK(kind() == Kind::kSymbol);
+  TENON_CHECK_READ(kind() == Kind::kSymbol);
   return storage_->symbol;
 }
 const std::string& DimExpr::text() const { return storage_->text; }

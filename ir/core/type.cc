@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/guarded_read.h"
 
 namespace tenon {
 namespace {
@@ -113,28 +114,43 @@ Type Type::Opaque(Context& context, std::string_view text) {
                 [&](TypeStorage& s) { s.text = std::string(text); });
 }
 
-Type::Kind Type::kind() const { return storage_->kind; }
-DType Type::dtype() const { return storage_->dtype; }
+Type::Kind Type::kind() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->kind;
+}
+DType Type::dtype() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->dtype;
+}
 int64_t Type::rank() const {
-  TENON_CHECK(is_tensor());
+  TENON_CHECK_READ(is_tensor());
   return static_cast<int64_t>(storage_->dims.size());
 }
 std::span<const DimExpr> Type::dims() const {
-  TENON_CHECK(is_tensor());
+  TENON_CHECK_READ(is_tensor());
   return storage_->dims;
 }
 DimExpr Type::dim(int64_t i) const {
   std::span<const DimExpr> all = dims();
   if (i < 0) i += static_cast<int64_t>(all.size());
-  TENON_CHECK(i >= 0 && i < static_cast<int64_t>(all.size()));
+  TENON_CHECK_READ(i >= 0 && i < static_cast<int64_t>(all.size()));
   return all[i];
 }
-bool Type::is_static() const { return storage_->is_static; }
-int64_t Type::num_elements() const { return storage_->num_elements; }
+bool Type::is_static() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->is_static;
+}
+int64_t Type::num_elements() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return storage_->num_elements;
+}
 std::span<const Type> Type::inputs() const { return storage_->inputs; }
 std::span<const Type> Type::results() const { return storage_->results; }
 std::string_view Type::opaque_text() const { return storage_->text; }
-Context& Type::context() const { return *storage_->context; }
+Context& Type::context() const {
+  TENON_CHECK_READ(storage_ != nullptr);
+  return *storage_->context;
+}
 
 Type WithDims(Type tensor, std::span<const DimExpr> dims) {
   return Type::Tensor(tensor.context(), tensor.dtype(), dims);

@@ -1,6 +1,8 @@
 #include "ir/core/value.h"
 
 #include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "ir/core/guarded_read.h"
 #include "ir/core/operation.h"
 #include "ir/core/use_list.h"
 
@@ -12,6 +14,7 @@ Operation* Value::owner_op() const {
 }
 
 unsigned Value::result_index() const {
+  TENON_CHECK_READ(impl_ != nullptr);
   // A result of a saturated index has at least kMaxIndex others before it, at higher addresses.
   unsigned beyond = 0;
   const ValueImpl* at = impl_;
@@ -23,16 +26,17 @@ unsigned Value::result_index() const {
 }
 
 Block* Value::argument_owner() const {
-  TENON_CHECK(is_block_argument());
+  TENON_CHECK_READ(impl_ != nullptr && is_block_argument());
   return static_cast<BlockArgumentImpl*>(impl_)->owner;
 }
 
 unsigned Value::argument_index() const {
-  TENON_CHECK(is_block_argument());
+  TENON_CHECK_READ(impl_ != nullptr && is_block_argument());
   return static_cast<BlockArgumentImpl*>(impl_)->index;
 }
 
 Block* Value::parent_block() const {
+  TENON_CHECK_READ(impl_ != nullptr);
   return is_block_argument() ? argument_owner() : owner_op()->block();
 }
 
