@@ -72,22 +72,23 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
   return true;
 }
 
-bool Matcher::LikelyBelow(const Edge& edge, Value value, size_t depth) const {
+bool Matcher::LikelyBelow(const Edge& edge, Value value, size_t depth) {
   if (Likely(edge, value)) return true;
   const Operation* op = value.defining_op();
-  if (depth <= 1 || op == nullptr || op->num_regions() > 0) return false;
+  if (--steps_ <= 0 || depth <= 1 || op == nullptr || op->num_regions() > 0) return false;
   return std::any_of(op->operands().begin(), op->operands().end(), [&](const OpOperand& operand) {
     return LikelyBelow(edge, operand.get(), depth - 1);
   });
 }
 
 // Ops of the smallest way through a part of the source graph.
-int Matcher::SmallestSize(const Edge& edge) const {
-  const Node& node = rule_->nodes[edge.node];
+// What is shared counts once for each use, up to a bound. Nodes stand behind their parts.
+int Matcher::SmallestSize(const Node& node) const {
+  constexpr int kMost = 1 << 20;
   if (node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet) {
     int least = -1;
     for (const Edge& alternative : node.alternatives) {
-      const int size = SmallestSize(alternative);
+      const int size = sizes_[alternative.node];
       if (least < 0 || size < least) least = size;
     }
     return std::max(least, 0);
@@ -96,30 +97,28 @@ int Matcher::SmallestSize(const Edge& edge) const {
   int size = 1;
   for (const auto& group : node.operands) {
     for (const Edge& operand : group) {
-      if (!operand.maybe) size += SmallestSize(operand);
+      if (!operand.maybe) size = std::min(size + sizes_[operand.node], kMost);
     }
   }
   return size;
 }
 
-bool Matcher::Reaches(const Edge& edge, uint16_t to) const {
-  if (edge.node == to) return true;
-  const Node& node = rule_->nodes[edge.node];
-  for (const Edge& alternative : node.alternatives) {
-    if (Reaches(alternative, to)) return true;
+void Matcher::FindReaching(uint16_t to) {
+  const auto reaches = [&](const Edge& edge) { return reaching_[edge.node] != 0; };
+  reaching_.assign(rule_->nodes.size(), 0);
+  for (size_t n = to; n < rule_->nodes.size(); ++n) {
+    const Node& node = rule_->nodes[n];
+    bool does = n == to || std::any_of(node.alternatives.begin(), node.alternatives.end(), reaches);
+    for (const auto& group : node.operands)
+      does = does || std::any_of(group.begin(), group.end(), reaches);
+    reaching_[n] = does ? 1 : 0;
   }
-  for (const auto& group : node.operands) {
-    for (const Edge& operand : group) {
-      if (Reaches(operand, to)) return true;
-    }
-  }
-  return false;
 }
 
 // The first alternative that holds the node where the alignment started; null if none does.
 const Edge* Matcher::LeadsToStart(const Node& node) const {
   for (const Edge& alternative : node.alternatives) {
-    if (Reaches(alternative, start_.node)) return &alternative;
+    if (reaching_[alternative.node] != 0) return &alternative;
   }
   return nullptr;
 }
@@ -136,7 +135,7 @@ void Matcher::AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& al
     } else if (const Edge* through = LeadsToStart(node)) {
       AddWanted(*through, seen, alignment);
     } else {
-      alignment.wanted_ops += SmallestSize(edge);
+      alignment.wanted_ops += sizes_[edge.node];
     }
     return;
   }
@@ -178,10 +177,10 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
     sizes_of_ = &rule;
     sizes_.clear();
     sizes_.reserve(rule.nodes.size());
-    for (uint16_t n = 0; n < static_cast<uint16_t>(rule.nodes.size()); ++n)
-      sizes_.push_back(SmallestSize(Edge{n, 0, false}));
+    for (const Node& node : rule.nodes) sizes_.push_back(SmallestSize(node));
   }
   start_ = start;
+  FindReaching(start.node);
   Goal goal;
   goal.edge = start;
   goal.value = op->result(start.result);

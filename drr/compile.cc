@@ -26,8 +26,18 @@ uint16_t Compiler::AddDim(const DimRef& dim, bool in_source) {
   }
   if (dim->kind == DimNode::Kind::kConstant)
     code.constant = DimExpr::Constant(context_, dim->value);
-  if (dim->a) code.a = AddDim(dim->a, in_source);
-  if (dim->b) code.b = AddDim(dim->b, in_source);
+  // What is shared is computed once for each use.
+  int64_t& size = dim_sizes_.emplace(std::pair(dim.get(), in_source), 0).first->second;
+  if (size == 0) {
+    size = 1;
+    if (dim->a) code.a = AddDim(dim->a, in_source);
+    if (dim->b) code.b = AddDim(dim->b, in_source);
+    for (const DimRef& part : {dim->a, dim->b}) {
+      if (part) size += dim_sizes_[{part.get(), in_source}];
+    }
+    size = std::min(size, kMostDimTerms + 1);
+    too_long_dim_ = too_long_dim_ || size > kMostDimTerms;
+  }
   auto [it, inserted] = dim_index_.emplace(dim.get(), static_cast<uint16_t>(out_.dims.size()));
   if (inserted) out_.dims.push_back(code);
   return it->second;
@@ -180,6 +190,21 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   return absl::OkStatus();
 }
 
+void Compiler::AddLeads(Node& code) const {
+  std::set<std::pair<uint16_t, uint16_t>> seen;
+  const auto add = [&](const Edge& edge) {
+    if (seen.emplace(edge.node, edge.result).second) code.leads.push_back(edge);
+  };
+  for (const Edge& edge : code.alternatives) {
+    const Node& part = out_.nodes[edge.node];
+    if (part.kind != ValNode::Kind::kAnyOf && part.kind != ValNode::Kind::kLet) {
+      add(edge);
+    } else {
+      for (const Edge& lead : part.leads) add(lead);
+    }
+  }
+}
+
 absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   if (auto it = node_index_.find(node.get()); it != node_index_.end()) {
     if (!in_source && out_.nodes[it->second].in_source) used_nodes_.insert(it->second);
@@ -198,6 +223,7 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
     TENON_ASSIGN_OR_RETURN(const Edge edge, AddEdge(alternative, in_source));
     code.alternatives.push_back(edge);
   }
+  AddLeads(code);
   if (node->kind == ValNode::Kind::kOp) TENON_RETURN_IF_ERROR(AddOp(*node, in_source, code));
   if (node->kind == ValNode::Kind::kSplat) {
     AttrRef splat = node->splat;
@@ -279,6 +305,31 @@ absl::Status Compiler::AddConditions() {
   return absl::OkStatus();
 }
 
+absl::Status Compiler::AddCoinciding() {
+  for (const std::vector<ValRef>& group : rule_.coinciding()) {
+    std::set<uint16_t> ops;
+    for (const ValRef& val : group) {
+      const auto it = node_index_.find(val.node.get());
+      if (it == node_index_.end())
+        return Error(
+            fmt::format("{} may coincide and is not part of what is matched", ToString(val)));
+      FindRootOps({it->second, 0, false}, ops);
+    }
+    std::erase_if(ops, [&](uint16_t n) { return out_.nodes[n].kind != ValNode::Kind::kOp; });
+    if (!group.empty() && ops.size() < 2)
+      return Error("what may coincide are two operations of the match or more");
+    out_.coincide.emplace_back(ops.begin(), ops.end());
+  }
+  return absl::OkStatus();
+}
+
+bool CompiledRule::MayCoincide(uint16_t a, uint16_t b) const {
+  return std::any_of(coincide.begin(), coincide.end(), [&](const std::vector<uint16_t>& group) {
+    return group.empty() || (std::binary_search(group.begin(), group.end(), a) &&
+                             std::binary_search(group.begin(), group.end(), b));
+  });
+}
+
 absl::StatusOr<CompiledRule> Compiler::Run() {
   if (rule_.name().empty()) return Error("it has no name");
   if (rule_.roots().empty()) return Error("nothing is matched");
@@ -313,6 +364,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
       return Error(fmt::format("{} is kept and no result of an operation", ToString(kept)));
     stays.insert(ops.begin(), ops.end());
   }
+  TENON_RETURN_IF_ERROR(AddCoinciding());
   const size_t source_nodes = out_.nodes.size();
   for (const ValRef& result : rule_.results()) {
     TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddEdge(result, false));
@@ -335,6 +387,8 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
         out_.nodes[n].kind == ValNode::Kind::kOp && !stays.count(static_cast<uint16_t>(n));
   }
   TENON_RETURN_IF_ERROR(AddConditions());
+  if (too_long_dim_)
+    return Error(fmt::format("a dimension expression of more than {} terms", kMostDimTerms));
   if (out_.dims.size() > 1000) return Error("more than 1000 dimension expressions");
   TENON_RETURN_IF_ERROR(CheckVariables());
   TENON_RETURN_IF_ERROR(CheckCost());

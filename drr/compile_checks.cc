@@ -34,18 +34,22 @@ absl::Status Compiler::FindClimbs() {
     }
     for (const Edge& edge : out_.nodes[n].alternatives) reach(edge.node);
   };
-  // The way down from a node to something reached, as climbs from the bottom up.
+  // The way down from a node to something reached, as climbs from the bottom up. What has none is
+  // looked at once.
+  std::set<uint16_t> without;
   std::function<bool(uint16_t, std::vector<Climb>&)> path = [&](uint16_t n,
                                                                 std::vector<Climb>& climbs) {
     for (const auto& group : out_.nodes[n].operands) {
       for (const Edge& edge : group) {
         if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat) continue;
+        if (without.count(edge.node)) continue;
         if (reached.count(edge.node) || path(edge.node, climbs)) {
           climbs.push_back({edge.node, edge.result, n});
           return true;
         }
       }
     }
+    without.insert(n);
     return false;
   };
   reach(out_.roots[0].node);
@@ -55,6 +59,7 @@ absl::Status Compiler::FindClimbs() {
       return Error(fmt::format("root {} is not connected with the first one", i));
     }
     reach(out_.roots[i].node);
+    without.clear();  // something may lead to this root
   }
   return absl::OkStatus();
 }

@@ -59,6 +59,7 @@ struct Node {
   std::vector<std::vector<Edge>> operands;  // kOp
   std::vector<AttrCode> attrs;              // kOp: one per slot, except segment sizes
   std::vector<Edge> alternatives;           // kAnyOf, kLet
+  std::vector<Edge> leads;                  // likewise: what they end at, through all of these
   AttrCode splat;                           // kSplat
   uint16_t let_variable = kNone;            // kLet
   AttrCode let_value;
@@ -91,6 +92,10 @@ struct CompiledRule {
   std::vector<uint16_t> creation_order;  // op and splat nodes of the result graph, operands first
   std::vector<OpId> anchors;             // ops at which a match can be rooted
   int num_ops = 0;                       // op nodes on the longest way through the source graph
+  // Op nodes that may be one operation of the program: of one set each; of an empty one all.
+  std::vector<std::vector<uint16_t>> coincide;
+
+  bool MayCoincide(uint16_t a, uint16_t b) const;
 };
 
 // Checks one rule and compiles it. The error names the rule and its place.
@@ -100,10 +105,13 @@ absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 class CompiledRules {
  public:
   CompiledRules() = default;  // none
-  // Checks every rule by itself, and the rules against each other: repeated names, rules that can
-  // never be reached because another one matches first, rules that undo each other. The rules are
-  // copied.
-  static absl::StatusOr<CompiledRules> Create(std::vector<Rule> rules, Context& context);
+  enum class Together : uint8_t { kChecked, kKnown };
+  // Checks every rule by itself, and the rules against each other: repeated names and, unless that
+  // is known, rules that are never reached because another one matches first, and rules whose
+  // rewriting never ends; the error has a program as a witness. The rules are copied. `context`
+  // emits no diagnostics of other threads while it checks.
+  static absl::StatusOr<CompiledRules> Create(std::vector<Rule> rules, Context& context,
+                                              Together together = Together::kChecked);
   // Of rules that Create has accepted, as a test says of those of `patterns`: each is compiled when
   // it is asked for. REQUIRES: `context` lives as long as rules are asked for.
   static CompiledRules OnDemand(std::shared_ptr<const RuleList> rules, Context& context);

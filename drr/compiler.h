@@ -74,6 +74,8 @@ class Compiler {
                                    bool in_source, std::string_view where);
   absl::StatusOr<std::vector<ArgCode>> AddArgs(const std::vector<ArgRef>& args);
   uint16_t AddDim(const DimRef& dim, bool in_source);
+  void AddLeads(Node& code) const;
+  absl::Status AddCoinciding();
   uint16_t AttrVariable(const AttrRef& attr);
   absl::Status AddConditions();
   absl::Status FindClimbs();
@@ -97,6 +99,10 @@ class Compiler {
   std::map<const DimNode*, uint16_t> dim_index_, dim_variables_;
   std::set<uint16_t> bound_attrs_, used_attrs_, bound_dims_, used_dims_, used_nodes_;
   std::vector<int> mentions_;
+  // Terms, with those of parts, by expression and whether it is matched.
+  std::map<std::pair<const DimNode*, bool>, int64_t> dim_sizes_;
+  bool too_long_dim_ = false;
+  static constexpr int64_t kMostDimTerms = 1000;
   // By CountOps: alternatives that share parts are counted once for each way to them.
   static constexpr int64_t kMostCounted = int64_t{1} << 18;
   int64_t counted_nodes_ = 0;

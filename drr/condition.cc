@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "ir/core/guarded_read.h"
 #include "ir/core/operation.h"
 
 namespace tenon::drr {
@@ -15,9 +16,11 @@ std::string NameOf(const Val& val) {
 }
 
 Condition Make(std::string text, const Val& val, const std::function<bool(Value)>& holds,
-               const std::function<std::string(Value)>& why, int rank = -1,
-               DType dtype = DType::kInvalid) {
+               const std::function<std::string(Value)>& why, ConditionNode::Asks asks,
+               int64_t number = 0, int rank = -1, DType dtype = DType::kInvalid) {
   ConditionNode node;
+  node.asks = asks;
+  node.number = number;
   node.text = std::move(text);
   node.args = {ArgTraits<Val>::Ref(val)};
   node.holds = [holds](std::span<const BoundArg> args) { return holds(args[0].value); };
@@ -62,7 +65,17 @@ void AppendArgs(const Condition& c, std::vector<ArgRef>& args) {
   for (const auto& node : c.nodes()) args.insert(args.end(), node->args.begin(), node->args.end());
 }
 
+// The same for one of several: it may read what is not there where another holds.
+bool AllHold(const std::vector<std::shared_ptr<const ConditionNode>>& nodes,
+             std::span<const BoundArg> args) {
+  return GuardedRead([&] { return All(nodes, args); }).value_or(false);
+}
+
 }  // namespace
+
+bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args) {
+  return GuardedRead([&] { return predicate.holds(args); }).value_or(false);
+}
 
 Condition operator&&(const Condition& a, const Condition& b) {
   Condition both = a;
@@ -76,9 +89,11 @@ Condition operator||(const Condition& a, const Condition& b) {
   AppendArgs(a, node.args);
   size_t split = node.args.size();
   AppendArgs(b, node.args);
+  node.asks = ConditionNode::Asks::kEither;
+  node.parts = {a.nodes(), b.nodes()};
   if (!IsPredicate(a) || !IsPredicate(b)) return Condition(std::move(node));
   node.holds = [a = a.nodes(), b = b.nodes(), split](std::span<const BoundArg> args) {
-    return All(a, args.first(split)) || All(b, args.subspan(split));
+    return AllHold(a, args.first(split)) || AllHold(b, args.subspan(split));
   };
   return Condition(std::move(node));
 }
@@ -87,6 +102,8 @@ Condition operator!(const Condition& a) {
   ConditionNode node;
   node.text = "!" + Join(a);
   AppendArgs(a, node.args);
+  node.asks = ConditionNode::Asks::kNot;
+  node.parts = {a.nodes()};
   if (!IsPredicate(a)) return Condition(std::move(node));
   node.holds = [a = a.nodes()](std::span<const BoundArg> args) { return !All(a, args); };
   return Condition(std::move(node));
@@ -95,13 +112,15 @@ Condition operator!(const Condition& a) {
 Condition Rank(const Val& val, int rank) {
   return Make(
       fmt::format("rank({}) == {}", NameOf(val), rank), val,
-      [rank](Value v) { return v.type().is_tensor() && v.type().rank() == rank; }, RankText, rank);
+      [rank](Value v) { return v.type().is_tensor() && v.type().rank() == rank; }, RankText,
+      ConditionNode::Asks::kRank, rank, rank);
 }
 
 Condition RankAtLeast(const Val& val, int rank) {
   return Make(
       fmt::format("rank({}) >= {}", NameOf(val), rank), val,
-      [rank](Value v) { return v.type().is_tensor() && v.type().rank() >= rank; }, RankText, rank);
+      [rank](Value v) { return v.type().is_tensor() && v.type().rank() >= rank; }, RankText,
+      ConditionNode::Asks::kRankAtLeast, rank, rank);
 }
 
 Condition IsConstant(const Val& val) {
@@ -114,21 +133,22 @@ Condition IsConstant(const Val& val) {
         return v.defining_op() != nullptr
                    ? fmt::format("it is computed by {}", v.defining_op()->name())
                    : std::string("it is an argument");
-      }));
+      },
+      ConditionNode::Asks::kConstant));
 }
 
 Condition DTypeIs(const Val& val, DType dtype) {
   return Make(
       fmt::format("dtype({}) == {}", NameOf(val), Name(dtype)), val,
       [dtype](Value v) { return v.type().is_any_tensor() && v.type().dtype() == dtype; }, TypeText,
-      -1, dtype);
+      ConditionNode::Asks::kDType, 0, -1, dtype);
 }
 
 Condition IsFloat(const Val& val) {
   return Make(
       fmt::format("float({})", NameOf(val)), val,
       [](Value v) { return v.type().is_any_tensor() && tenon::IsFloat(v.type().dtype()); },
-      TypeText);
+      TypeText, ConditionNode::Asks::kFloat);
 }
 
 Condition SameTypes(const std::vector<Val>& vals) {
@@ -158,6 +178,7 @@ Condition SameTypes(const std::vector<Val>& vals) {
     return text;
   };
   node.same_type = true;
+  node.asks = ConditionNode::Asks::kSameType;
   return Condition(std::move(node));
 }
 
@@ -165,6 +186,7 @@ Condition SameShape(const Val& a, const Val& b) {
   ConditionNode node;
   node.text = fmt::format("shape({}) == shape({})", NameOf(a), NameOf(b));
   node.args = {ArgTraits<Val>::Ref(a), ArgTraits<Val>::Ref(b)};
+  node.asks = ConditionNode::Asks::kSameShape;
   node.holds = [](std::span<const BoundArg> args) {
     Type s = args[0].value.type(), t = args[1].value.type();
     if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
@@ -195,14 +217,18 @@ Condition ShapeIs(const Val& val, std::span<const Dim> dims) {
 }
 
 Condition DimIs(const Val& val, int axis, int64_t extent) {
-  return Make(
-      fmt::format("dim({}, {}) == {}", NameOf(val), axis, extent), val,
-      [axis, extent](Value v) {
-        Type type = v.type();
-        if (!type.is_tensor() || type.rank() < (axis < 0 ? -axis : axis + 1)) return false;
-        return type.dim(axis).is_constant(extent);
-      },
-      TypeText);
+  ConditionNode node = *Make(
+                            fmt::format("dim({}, {}) == {}", NameOf(val), axis, extent), val,
+                            [axis, extent](Value v) {
+                              Type type = v.type();
+                              if (!type.is_tensor() || type.rank() < (axis < 0 ? -axis : axis + 1))
+                                return false;
+                              return type.dim(axis).is_constant(extent);
+                            },
+                            TypeText, ConditionNode::Asks::kDim, extent)
+                            .nodes()[0];
+  node.axis = axis;
+  return Condition(std::move(node));
 }
 
 Condition OnConstants(const Condition& condition) {

@@ -25,12 +25,34 @@ struct ConditionNode {
   std::function<std::string(std::span<const BoundArg>)>
       why;                    // what is the case instead; may be empty
   std::vector<DimRef> shape;  // kShape: of args[0]
+  // What it asks, for those who reason about rules. kOther: only `holds` and `text` know.
+  enum class Asks : uint8_t {
+    kOther,
+    kRank,         // of args[0]: `number`
+    kRankAtLeast,  // likewise
+    kConstant,     // is args[0] a constant?
+    kDType,        // of args[0]: `dtype`
+    kFloat,        // is the element type of args[0] a float?
+    kSameType,     // of all args
+    kSameShape,    // of args[0] and args[1]
+    kDim,          // extent `number` at `axis` of args[0]
+    kEither,       // one of `parts`
+    kNot,          // not all of parts[0]
+  };
+  Asks asks = Asks::kOther;
+  int64_t number = 0, axis = 0;
+  // Conjunctions; their arguments stand in `args` one after the other.
+  std::vector<std::vector<std::shared_ptr<const ConditionNode>>> parts;
   // Hints for generating instances: the rank or element type of args[0] that the condition wants.
   int rank = -1;
   DType dtype = DType::kInvalid;
   bool same_type = false;  // all args have one type
   bool constant = false;   // args[0] should be a constant
 };
+
+// Does a predicate hold? One that reads what is not there, as the third dimension of a vector, does
+// not.
+bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args);
 
 // A conjunction.
 class Condition {
@@ -73,7 +95,8 @@ Condition MakePredicate(std::string text, std::vector<ArgRef> args,
                         std::function<bool(std::span<const BoundArg>)> holds);
 // The same condition, which instances meet more easily with a constant for its first argument.
 Condition OnConstants(const Condition& condition);
-// Any other pure predicate, in the rule's own words.
+// Any other pure predicate, in the rule's own words. Accessors of Value, Type, DimExpr and
+// Attribute are safe in it: where one asks for what is not there, the condition does not hold.
 template <typename F, typename... Args>
 Condition If(std::string text, F fn, const Args&... args) {
   return MakePredicate(std::move(text), {ArgTraits<Args>::Ref(args)...},

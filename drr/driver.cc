@@ -76,11 +76,20 @@ class Driver : public RewriteListener {
   absl::StatusOr<bool> Visit(Operation* op);
   bool Fold(Operation* op);
   absl::StatusOr<bool> TryRules(Operation* op);
+  absl::Status CountSteps(uint16_t rule, Operation* op);
   bool Allowed(std::string_view rule, const Operation& op) const {
     return !context_.allow_rewrite || context_.allow_rewrite(rule, op);
   }
   std::vector<std::string> MatchedNodes() const;
   absl::Status CycleError() const;
+  absl::Status Error(Operation* op, std::string message) const {
+    if (options_.emit) return EmitError(op->context(), op->location(), std::move(message));
+    return absl::InvalidArgumentError(message);
+  }
+  absl::Status TooLong(Operation* op, const std::string& message) const {
+    const absl::Status status = Error(op, message);
+    return absl::ResourceExhaustedError(status.message());
+  }
 
   const CompiledRules& rules_;
   Operation* top_;
@@ -92,7 +101,8 @@ class Driver : public RewriteListener {
   std::vector<Operation*> created_;  // by the rule that is being applied; for the log
   DriverResult result_;
   std::map<std::string, int64_t, std::less<>>
-      recent_;  // rule firings since half of the fuel was used
+      recent_;                              // rule firings since half of the fuel was used
+  std::map<uint16_t, int64_t> steps_left_;  // of matching, by rule; of those that take many
   int64_t fuel_ = 0, allowance_ = 0;
 };
 
@@ -150,16 +160,33 @@ std::vector<std::string> Driver::MatchedNodes() const {
   return nodes;
 }
 
+// An attempt may take long, but not all of them.
+absl::Status Driver::CountSteps(uint16_t rule, Operation* op) {
+  constexpr int64_t kMostInAll = int64_t{1} << 22, kMostEach = int64_t{1} << 12;
+  if (matcher_.exhausted()) return TooLong(op, matcher_.ExhaustedText());
+  if (matcher_.steps() <= kMostEach) return absl::OkStatus();
+  int64_t& left = steps_left_.emplace(rule, kMostInAll).first->second;
+  left -= matcher_.steps() - kMostEach;
+  if (left >= 0) return absl::OkStatus();
+  const Rule& slow = rules_.list().rules()[rule];
+  return TooLong(op,
+                 fmt::format("rule '{}' ({}) takes too long to match: more than {} steps, those "
+                             "of attempts with at most {} not counted",
+                             slow.name(), slow.place(), kMostInAll, kMostEach));
+}
+
 absl::StatusOr<bool> Driver::TryRules(Operation* op) {
   const RuleList& list = rules_.list();
   for (uint16_t index : list.RulesAt(op->id())) {
     if (!list.MayMatch(index, ops_)) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
     if (!rule.ok()) {
-      return EmitError(op->context(), op->location(), std::string(rule.status().message()));
+      return Error(op, std::string(rule.status().message()));
     }
     const std::string& name = (*rule)->rule->name();
-    if (!matcher_.Match(**rule, op) || !Allowed(name, *op)) continue;
+    const bool matched = matcher_.Match(**rule, op);
+    TENON_RETURN_IF_ERROR(CountSteps(index, op));
+    if (!matched || !Allowed(name, *op)) continue;
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
@@ -203,9 +230,8 @@ absl::Status Driver::CycleError() const {
   for (size_t i = 0; i < rules.size() && i < 5; ++i) {
     names += fmt::format("{}{} ({} times)", i > 0 ? ", " : "", rules[i].first, rules[i].second);
   }
-  return EmitError(top_->context(), top_->location(),
-                   fmt::format("rewriting does not end: after {} rewrites these still fire: {}",
-                               result_.rewrites, names.empty() ? "folds" : names));
+  return Error(top_, fmt::format("rewriting does not end: after {} rewrites these still fire: {}",
+                                 result_.rewrites, names.empty() ? "folds" : names));
 }
 
 absl::StatusOr<DriverResult> Driver::Run() {

@@ -16,6 +16,7 @@ namespace tenon::drr {
 struct DriverOptions {
   bool fold = true;              // fold in place with the ops' own fold functions
   bool remove_dead = true;       // erase pure ops without uses
+  bool emit = true;              // errors as diagnostics, too
   int64_t rewrites_per_op = 32;  // of the function's ops at the start; more than that is a cycle
 };
 

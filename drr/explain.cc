@@ -8,6 +8,8 @@
 #include "drr/matcher.h"
 #include "drr/rewriter.h"
 #include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/diagnostic.h"
 #include "ir/core/symbol_table.h"
 #include "pass/rule_log.h"
 
@@ -39,16 +41,27 @@ class Explainer {
   Explainer(const CompiledRule& rule, Operation* top, const TargetQuery* target, const RuleLog& log)
       : rule_(rule), top_(top), target_(target), log_(log), matcher_(top->context()) {
     parents_.resize(rule.nodes.size());
+    std::vector<std::set<uint16_t>> parents(rule.nodes.size());
     for (uint16_t n = 0; n < num_nodes(); ++n) {
       if (rule.nodes[n].kind != ValNode::Kind::kOp || !rule.nodes[n].in_source) continue;
       for (const auto& group : rule.nodes[n].operands) {
-        for (const Edge& edge : group) AddParent(edge, n);
+        for (const Edge& edge : group) {
+          const Node& part = rule.nodes[edge.node];
+          if (part.kind == ValNode::Kind::kOp) parents[edge.node].insert(n);
+          for (const Edge& lead : part.leads) parents[lead.node].insert(n);
+        }
       }
+    }
+    // `n` is used by these ops, perhaps through alternatives.
+    for (uint16_t n = 0; n < num_nodes(); ++n) {
+      if (rule.nodes[n].kind == ValNode::Kind::kOp)
+        parents_[n].assign(parents[n].begin(), parents[n].end());
     }
   }
 
-  std::vector<RuleMiss> Run() {
+  absl::StatusOr<std::vector<RuleMiss>> Run() {
     top_->Walk([&](Operation* op) { TryAt(op); });
+    TENON_RETURN_IF_ERROR(error_);
     std::stable_sort(found_.begin(), found_.end(), [](const Alignment& a, const Alignment& b) {
       return a.cost() * b.wanted_ops < b.cost() * a.wanted_ops;
     });
@@ -72,16 +85,9 @@ class Explainer {
  private:
   uint16_t num_nodes() const { return static_cast<uint16_t>(rule_.nodes.size()); }
 
-  // `parent` uses the ops that the edge may lead to.
-  void AddParent(const Edge& edge, uint16_t parent) {
-    const Node& node = rule_.nodes[edge.node];
-    if (node.kind == ValNode::Kind::kOp) parents_[edge.node].push_back(parent);
-    if (node.kind != ValNode::Kind::kAnyOf && node.kind != ValNode::Kind::kLet) return;
-    for (const Edge& alternative : node.alternatives) AddParent(alternative, parent);
-  }
-
   void TryAt(Operation* op) {
-    if (op == top_ || op->num_results() == 0 || op->Has(Trait::kConstantLike)) return;
+    if (!error_.ok() || op == top_ || op->num_results() == 0 || op->Has(Trait::kConstantLike))
+      return;
     if (std::find(rule_.anchors.begin(), rule_.anchors.end(), op->id()) != rule_.anchors.end())
       TryRoot(op);
     for (uint16_t n = 0; n < num_nodes(); ++n) {
@@ -108,6 +114,10 @@ class Explainer {
            nullptr}};
       return Add(std::move(alignment));
     }
+    if (matcher_.exhausted()) {
+      if (error_.ok()) error_ = EmitError(op->context(), op->location(), matcher_.ExhaustedText());
+      return;
+    }
     std::optional<Alignment> best;
     for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
       std::optional<Alignment> found =
@@ -128,14 +138,19 @@ class Explainer {
       if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
         wanted.push_back(std::move(name));
     }
-    std::vector<std::string> users;
-    for (OpOperand& use : op->result().uses()) {
-      if (users.size() < 3) users.push_back(DescribeOp(use.owner()));
-    }
     Mismatch above;
-    above.at = op->has_uses() ? (*op->result().uses().begin()).owner() : op;
-    above.reason = fmt::format("{} is used by {}, the rule wants {}", DescribeOp(op),
-                               fmt::join(users, " and "), fmt::join(wanted, " or "));
+    std::vector<std::string> users;
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      for (OpOperand& use : op->result(r).uses()) {
+        if (users.size() < 3) users.push_back(DescribeOp(use.owner()));
+        if (above.at == nullptr) above.at = use.owner();
+      }
+    }
+    if (above.at == nullptr) above.at = op;
+    above.reason =
+        fmt::format("{} is used by {}, the rule wants {}", DescribeOp(op),
+                    users.empty() ? "nothing" : fmt::format("{}", fmt::join(users, " and ")),
+                    fmt::join(wanted, " or "));
     found->mismatches.insert(found->mismatches.begin(), std::move(above));
     Add(*std::move(found));
   }
@@ -259,6 +274,7 @@ class Explainer {
   Matcher matcher_;
   std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
   std::vector<Alignment> found_;
+  absl::Status error_;
 };
 
 }  // namespace
@@ -274,7 +290,7 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const Target
     if (!log.wanted || !log.wanted(name)) continue;
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
     TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));
-    misses = Explainer(*rule, top, target, log).Run();
+    TENON_ASSIGN_OR_RETURN(misses, Explainer(*rule, top, target, log).Run());
     for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }
   return absl::OkStatus();

@@ -28,6 +28,9 @@ void Matcher::Start(const CompiledRule& rule, NearMiss* miss) {
   tolerance_ = 0;
   mismatches_.clear();
   passed_.clear();
+  if (!feasible_.empty()) feasible_.clear();
+  thorough_ = exhausted_ = false;
+  failed_ = 0;
   bound_.assign(rule.nodes.size(), Binding());
   if (attrs_.size() < rule.attr_names.size()) attrs_.resize(rule.attr_names.size());
   for (size_t i = 0; i < rule.attr_names.size(); ++i) attrs_[i].bound = false;
@@ -38,26 +41,39 @@ void Matcher::Start(const CompiledRule& rule, NearMiss* miss) {
   equations_.clear();
   lets_.clear();
   matched_.clear();
+  matched_nodes_.clear();
   goals_ = -1;
   climb_ = 0;
 }
 
 bool Matcher::Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss) {
-  Start(rule, miss);
-  if (anchor->num_results() <= rule.roots[0].result) return false;
-  Goal goal;
-  goal.kind = Goal::Kind::kValue;
-  goal.edge = rule.roots[0];
-  goal.value = anchor->result(rule.roots[0].result);
-  goal.parent = anchor;
-  Push(goal);
-  return Run();
+  used_ = 0;
+  for (const bool thorough : {false, true}) {
+    Start(rule, miss);
+    if (anchor->num_results() <= rule.roots[0].result) return false;
+    Goal goal;
+    goal.kind = Goal::Kind::kValue;
+    goal.edge = rule.roots[0];
+    goal.value = anchor->result(rule.roots[0].result);
+    goal.parent = anchor;
+    Push(goal);
+    thorough_ = thorough;
+    const int64_t most = thorough ? kMostSteps : kPlainSteps;
+    steps_ = most;
+    const bool matched = Run();
+    used_ += most - std::max<int64_t>(steps_, 0);
+    if (matched || !exhausted_) return matched;
+  }
+  return false;
 }
 
 bool Matcher::Run() {
   finished_ = false;
   while (!finished_) {
-    if (tolerance_ > 0 && steps_-- <= 0) return false;
+    if (steps_-- <= 0) {
+      exhausted_ = true;
+      return false;
+    }
     bool held = goals_ >= 0 ? Step() : Finish();
     if (!held && !Backtrack()) return false;
   }
@@ -73,37 +89,52 @@ void Matcher::Push(Goal goal) {
 bool Matcher::Step() {
   Goal goal = arena_[goals_];
   goals_ = goal.next;
+  // Where a failure follows from more, it is added there.
+  failed_ = goal.causes;
   switch (goal.kind) {
     case Goal::Kind::kValue:
       return MatchValue(goal);
     case Goal::Kind::kOp:
-      return MatchOp(goal.edge.node, goal.op);
+      return MatchOp(goal.edge.node, goal.op, goal.causes);
     case Goal::Kind::kSequence:
       return Sequence(goal);
   }
   return false;
 }
 
-bool Matcher::BindValue(uint16_t node, Value value) {
+void Matcher::BindValue(uint16_t node, const Goal& goal) {
   bound_[node].bound = true;
-  bound_[node].value = value;
+  bound_[node].value = goal.value;
+  bound_[node].causes = goal.causes;
   trail_.push_back(node);
-  return true;
+}
+
+// A value that is bound already.
+bool Matcher::MatchAgain(const Goal& goal, const Node& node) {
+  const Binding& binding = bound_[goal.edge.node];
+  failed_ |= binding.causes;
+  if (binding.value == goal.value) return true;
+  if (node.kind == ValNode::Kind::kSplat) {
+    // The same number may be another constant. What is asked of the first must be true of it too.
+    const Type was = binding.value.type(), is = goal.value.type();
+    if (was == is || (node.conditions.empty() && was.dtype() == is.dtype()))
+      return MatchSplat(node, goal);
+  }
+  return Fail(goal.parent, [&] {
+    return node.kind == ValNode::Kind::kVariable
+               ? fmt::format("{} is {}, the rule wants '{}' again, which is {}", OperandOf(goal),
+                             Describe(goal.value), node.source->name, Describe(binding.value))
+               : fmt::format("{} is {}, and was {} elsewhere", OperandOf(goal),
+                             Describe(goal.value), Describe(binding.value));
+  });
 }
 
 bool Matcher::MatchValue(const Goal& goal) {
   const uint16_t n = goal.edge.node;
   const Node& node = rule_->nodes[n];
-  Binding& binding = bound_[n];
+  if (bound_[n].bound && node.kind != ValNode::Kind::kOp) return MatchAgain(goal, node);
   switch (node.kind) {
     case ValNode::Kind::kVariable: {
-      if (binding.bound) {
-        return binding.value == goal.value || Fail(goal.parent, [&] {
-                 return fmt::format("{} is {}, the rule wants '{}' again, which is {}",
-                                    OperandOf(goal), Describe(goal.value), node.source->name,
-                                    Describe(binding.value));
-               });
-      }
       if (node.source->constant && !Likely(goal.edge, goal.value)) {
         if (!Fail(goal.parent, [&] {
               return fmt::format("{} is {}, the rule wants a constant '{}'", OperandOf(goal),
@@ -114,42 +145,35 @@ bool Matcher::MatchValue(const Goal& goal) {
         mismatches_.back().found = goal.value.defining_op();
         return true;
       }
-      BindValue(n, goal.value);
+      BindValue(n, goal);
       return EarlyConditions(n, goal.parent);
     }
-    case ValNode::Kind::kSplat:
-      return MatchSplat(node, goal) && BindValue(n, goal.value) && EarlyConditions(n, goal.parent);
+    case ValNode::Kind::kSplat: {
+      const size_t wrong = mismatches_.size();
+      if (!MatchSplat(node, goal)) return false;
+      if (mismatches_.size() > wrong) return true;  // Align goes on, and there is nothing to bind
+      BindValue(n, goal);
+      return EarlyConditions(n, goal.parent);
+    }
     case ValNode::Kind::kLet: {
-      if (binding.bound) {
-        return binding.value == goal.value || Fail(goal.parent, [&] {
-                 return fmt::format("{} is {}, and was {} elsewhere", OperandOf(goal),
-                                    Describe(goal.value), Describe(binding.value));
-               });
-      }
-      BindValue(n, goal.value);
+      BindValue(n, goal);
       if (node.let_value.kind == AttrCode::Kind::kLiteral) {
         BoundArg arg;
         arg.literal = &node.let_value.source->literal;
-        if (!BindAttr(node.let_variable, arg, goal.parent)) return false;
+        if (!BindAttr(node.let_variable, arg, goal.parent, goal.causes)) return false;
       } else {
-        lets_.push_back({n, goal.parent, nullptr, Attribute()});
+        lets_.push_back({n, goal.parent, nullptr, Attribute(), goal.causes});
       }
       Goal inner = goal;
       inner.edge = node.alternatives[0];
       Push(inner);
-      return EarlyConditions(n, goal.parent);
+      // Conditions may count on the op that the rule wants here.
+      return !Likely(goal.edge, goal.value) || EarlyConditions(n, goal.parent);
     }
     case ValNode::Kind::kAnyOf: {
-      if (binding.bound) {
-        return binding.value == goal.value || Fail(goal.parent, [&] {
-                 return fmt::format("{} is {}, and was {} elsewhere", OperandOf(goal),
-                                    Describe(goal.value), Describe(binding.value));
-               });
-      }
-      BindValue(n, goal.value);
-      if (!EarlyConditions(n, goal.parent)) return false;
-      Choice choice = Snapshot(Choice::Kind::kAlternative, n, goal);
-      return Resume(choice);
+      BindValue(n, goal);
+      if (Likely(goal.edge, goal.value) && !EarlyConditions(n, goal.parent)) return false;
+      return Open(Snapshot(Choice::Kind::kAlternative, n, goal));
     }
     case ValNode::Kind::kEach:
       return false;
@@ -161,13 +185,25 @@ bool Matcher::MatchValue(const Goal& goal) {
       goal.value.result_index() != goal.edge.result) {
     return OtherOp(goal, node, op);
   }
-  return MatchOp(n, op);
+  return MatchOp(n, op, goal.causes);
 }
 
-bool Matcher::MatchOp(uint16_t n, Operation* op) {
+// Is the op another node's already? Operations of a match are different ones.
+bool Matcher::IsOtherOp(uint16_t n, Operation* op) {
+  if (op->Has(Trait::kConstantLike)) return false;
+  for (size_t i = 0; i < matched_.size(); ++i) {
+    if (matched_[i] != op || rule_->MayCoincide(n, matched_nodes_[i])) continue;
+    failed_ |= bound_[matched_nodes_[i]].causes;
+    return true;
+  }
+  return false;
+}
+
+bool Matcher::MatchOp(uint16_t n, Operation* op, Causes causes) {
   const Node& node = rule_->nodes[n];
   Binding& binding = bound_[n];
   if (binding.bound) {
+    failed_ |= binding.causes;
     return binding.op == op || Fail(op, [&] {
              return fmt::format("another {} than the one matched before", node.info->name());
            });
@@ -175,13 +211,21 @@ bool Matcher::MatchOp(uint16_t n, Operation* op) {
   if (!matched_.empty() && op->block() != matched_[0]->block() && !MayReach(matched_[0], op)) {
     return Fail(op, [] { return std::string("it lies in another region"); });
   }
+  if (IsOtherOp(n, op)) {
+    return Fail(op, [&] {
+      return fmt::format("the rule wants another {} than the one matched before",
+                         node.info->name());
+    });
+  }
   for (const AttrCode& code : node.attrs) {
-    if (!MatchAttr(code, op)) return false;
+    if (!MatchAttr(code, op, causes)) return false;
   }
   binding.bound = true;
   binding.op = op;
+  binding.causes = causes;
   trail_.push_back(n);
   matched_.push_back(op);
+  matched_nodes_.push_back(n);
   if (!EarlyConditions(n, op)) return false;
   if (node.commutative && op->num_operands() >= 2) {
     const Edge &a = node.operands[0][0], &b = node.operands[1][0];
@@ -193,15 +237,21 @@ bool Matcher::MatchOp(uint16_t n, Operation* op) {
       goal.kind = Goal::Kind::kOp;
       goal.edge = Edge{n, 0, false};
       goal.op = op;
-      choices_.push_back(Snapshot(Choice::Kind::kSwap, n, goal));
+      goal.causes = causes;
+      return Open(Snapshot(Choice::Kind::kSwap, n, goal));
     }
-    return PushOperands(n, op, swapped && !straight && tolerance_ == 0);
+    return PushOperands(n, op, swapped && !straight && tolerance_ == 0, causes);
   }
-  return PushOperands(n, op, false);
+  return PushOperands(n, op, false, causes);
 }
 
-bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
+bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped, Causes causes) {
   const Node& node = rule_->nodes[n];
+  if (thorough_ && !AllFeasible(node, op, swapped)) {
+    return Fail(op, [&] {
+      return fmt::format("its operands do not fit those of the rule's {}", node.info->name());
+    });
+  }
   for (size_t g = node.operands.size(); g-- > 0;) {
     const std::vector<Edge>& pattern = node.operands[swapped && g < 2 ? 1 - g : g];
     auto [first, size] = op->operand_group(static_cast<unsigned>(g));
@@ -212,6 +262,7 @@ bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
       goal.edge = Edge{n, 0, false};
       goal.group = static_cast<uint16_t>(g);
       goal.op = op;
+      goal.causes = causes;
       Push(goal);
       continue;
     }
@@ -234,8 +285,31 @@ bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped) {
     goal.edge = pattern[0];
     goal.value = op->operand(first);
     goal.parent = op;
+    goal.causes = causes;
     Push(goal);
   }
+  return true;
+}
+
+// The operands that an Each has taken elsewhere, again.
+bool Matcher::EachAgain(const Goal& goal, const Binding& binding) {
+  failed_ |= binding.causes;
+  const auto [first, size] = goal.op->operand_group(goal.group);
+  bool same = binding.count <= size - goal.position;
+  for (uint32_t i = 0; same && i < binding.count; ++i)
+    same = goal.op->operand(first + goal.position + i) == binding.op->operand(binding.first + i);
+  if (!same && !Fail(goal.op, [&] {
+        const Edge& edge = rule_->nodes[goal.edge.node].operands[goal.group][goal.item];
+        return fmt::format("the rule wants '{}' again, which are the {} operands of {}",
+                           NameOf(edge), binding.count, DescribeOp(binding.op));
+      })) {
+    return false;
+  }
+  Goal rest = goal;
+  rest.position += std::min(binding.count, size - goal.position);
+  rest.causes |= binding.causes;
+  ++rest.item;
+  Push(rest);
   return true;
 }
 
@@ -250,9 +324,10 @@ bool Matcher::Sequence(Goal goal) {
   }
   const Edge& edge = pattern[goal.item];
   if (rule_->nodes[edge.node].kind == ValNode::Kind::kEach) {
+    if (bound_[edge.node].bound) return EachAgain(goal, bound_[edge.node]);
     Choice choice = Snapshot(Choice::Kind::kEachCount, edge.node, goal);
     if (goal.item + size_t{1} == pattern.size()) choice.alternative = size - goal.position;
-    return Resume(choice);
+    return Open(choice);
   }
   if (goal.position >= size) {
     return Fail(goal.op, [&] {
@@ -268,6 +343,7 @@ bool Matcher::Sequence(Goal goal) {
   value.edge = edge;
   value.value = goal.op->operand(first + goal.position);
   value.parent = goal.op;
+  value.causes = goal.causes;
   Push(value);
   return true;
 }

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "drr/compiled.h"
 #include "ir/core/operation.h"
 
@@ -64,13 +66,22 @@ class Matcher {
  public:
   explicit Matcher(Context& context) : context_(&context) {}
 
+  // Steps of one attempt. One that takes more has no answer: see exhausted().
+  static constexpr int64_t kMostSteps = int64_t{1} << 17;
+
   // Backtracks over commutative operands and alternatives; the first complete match in the order of
   // the rule wins. With `miss`, remembers the farthest failure.
   bool Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss = nullptr);
+  // Did the last attempt run out of steps? Whether the rule matches is not known then.
+  bool exhausted() const { return exhausted_; }
+  // What to tell the user of it.
+  std::string ExhaustedText() const;
+  // Steps of the last attempt.
+  int64_t steps() const { return used_; }
 
   // The best alignment of an op node of the source graph with `op`, for messages: up to `tolerance`
   // things may be wrong. An op that stands in between, or in the place of another, is passed over.
-  // Nothing if more is wrong; tries at most `budget` steps.
+  // Nothing if more is wrong; tries at most `budget` steps, and is exhausted() after that.
   std::optional<Alignment> Align(const CompiledRule& rule, const Edge& start, Operation* op,
                                  int tolerance, int64_t budget);
 
@@ -91,12 +102,21 @@ class Matcher {
   int AlternativeOf(uint16_t node) const { return bound_[node].alternative; }
 
  private:
+  // Open choices that something follows from: bit i is choice i, bit 63 each one from 63 on. When
+  // an attempt fails, the choices that its failure does not follow from need no other alternative.
+  using Causes = uint64_t;
+  static constexpr Causes kAllCauses = ~Causes{0};
+  static Causes CauseOf(size_t choice) {
+    constexpr size_t kShared = 63;
+    return Causes{1} << (choice < kShared ? choice : kShared);
+  }
   struct Binding {
     Value value;
     Operation* op = nullptr;
     uint32_t first = 0, count = 0;  // kEach: operands of op
     int alternative = -1;
     bool bound = false;
+    Causes causes = 0;
   };
   struct Goal {
     enum class Kind : uint8_t { kValue, kOp, kSequence };
@@ -107,6 +127,7 @@ class Matcher {
     Value value;              // kValue
     Operation* op = nullptr;  // kOp, kSequence
     Operation* parent = nullptr;
+    Causes causes = 0;
     int next = -1;
   };
   struct Choice {
@@ -120,6 +141,7 @@ class Matcher {
     size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
            passed = 0;
     int lost = 0;
+    Causes failed = 0;  // what the failures of the alternatives tried so far follow from
   };
   struct Equation {
     uint16_t code;
@@ -127,11 +149,13 @@ class Matcher {
     Operation* op = nullptr;  // whose attribute says so; null: it is a dimension of `value`
     Value value{};
     std::string_view what{};  // the name of `value` in the rule, if it has one
+    Causes causes = 0;
   };
   struct AttrBinding {
     BoundArg arg;
     AttrValue computed;
     bool bound = false;
+    Causes causes = 0;
   };
   struct PendingLet {
     uint16_t node;
@@ -139,23 +163,39 @@ class Matcher {
     const AttrCode* code =
         nullptr;  // null: a Let node; otherwise a computed attribute that must equal `attr`
     Attribute attr;
+    Causes causes = 0;
   };
 
   void Start(const CompiledRule& rule, NearMiss* miss);
   bool Run();
-  bool Step();       // takes the next goal; false: a contradiction
-  bool Finish();     // all goals met: dimensions, late conditions, uses
-  bool Backtrack();  // to the last choice with something left; false: none
-  bool Resume(Choice& choice);
+  bool Step();                      // takes the next goal; false: a contradiction
+  bool Finish();                    // all goals met: dimensions, late conditions, uses
+  bool Backtrack();                 // to the last choice with something left; false: none
+  bool Open(const Choice& choice);  // takes its first alternative
+  bool Take();                      // takes the next alternative of the last choice
+  bool Exhausted();                 // closes the last choice, which has no alternative left
   bool MatchValue(const Goal& goal);
-  bool MatchOp(uint16_t node, Operation* op);
+  bool MatchAgain(const Goal& goal, const Node& node);
+  bool MatchOp(uint16_t node, Operation* op, Causes causes);
+  bool IsOtherOp(uint16_t node, Operation* op);
   bool OtherOp(const Goal& goal, const Node& node, Operation* op);
-  bool MatchAttr(const AttrCode& code, Operation* op);
+  bool MatchAttr(const AttrCode& code, Operation* op, Causes causes);
   bool MatchSplat(const Node& node, const Goal& goal);
-  bool PushOperands(uint16_t node, Operation* op, bool swapped);
+  bool PushOperands(uint16_t node, Operation* op, bool swapped, Causes causes);
   bool Sequence(Goal goal);
-  bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op);
-  bool BindValue(uint16_t node, Value value);
+  bool EachAgain(const Goal& goal, const Binding& binding);
+  bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op, Causes causes);
+  void BindValue(uint16_t node, const Goal& goal);
+  // What can be said of a part of the source graph and a value without the rest of the match. Not
+  // feasible: nothing that the rest could be makes it match. Each pair is looked at once.
+  bool Feasible(const Edge& edge, Value value);
+  bool FeasibleAnew(const Edge& edge, Value value);
+  bool FeasibleOp(const Node& node, Operation* op);
+  bool AllFeasible(const Node& node, Operation* op, bool swapped);
+  Causes CausesOf(const ArgCode& arg) const;
+  Causes CausesOf(const ConditionCode& condition) const;
+  Causes CausesOfDims() const;
+  bool MayBeMatched(const Operation* user) const;
   bool EarlyConditions(uint16_t node, Operation* op);
   // `op`: where it is checked; null: MatchedOpOf says.
   bool CheckCondition(const ConditionCode& condition, Operation* op);
@@ -167,7 +207,7 @@ class Matcher {
   bool UsesInside();
   bool Likely(const Edge& edge, Value value) const;
   // … or what it is computed from, up to `depth` ops below.
-  bool LikelyBelow(const Edge& edge, Value value, size_t depth) const;
+  bool LikelyBelow(const Edge& edge, Value value, size_t depth);
   // The matched op that a message about the value names: the one that makes it, or else reads it.
   // Null while nobody listens.
   Operation* MatchedOpOf(Value value) const;
@@ -177,8 +217,8 @@ class Matcher {
   void Undo(const Choice& choice);
   Alignment Aligned(const Edge& start) const;
   void AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& alignment) const;
-  int SmallestSize(const Edge& edge) const;
-  bool Reaches(const Edge& edge, uint16_t to) const;
+  int SmallestSize(const Node& node) const;
+  void FindReaching(uint16_t to);
   const Edge* LeadsToStart(const Node& node) const;
   // Notes how far the attempt got, in words made only when somebody listens. Returns false, or true
   // when Align is to go on nevertheless.
@@ -220,15 +260,23 @@ class Matcher {
   std::vector<Equation> equations_;
   std::vector<PendingLet> lets_;
   std::vector<Operation*> matched_;
+  std::vector<uint16_t> matched_nodes_;  // whose they are
   int goals_ = -1;
   size_t climb_ = 0;
   bool finished_ = false;
+  Causes failed_ = 0;  // what the last failure follows from
+  int64_t steps_ = 0, used_ = 0;
+  bool exhausted_ = false;
+  // Looks at what is feasible before choices are made: worth it where an attempt takes long.
+  bool thorough_ = false;
+  static constexpr int64_t kPlainSteps = 512;  // of an attempt before that
+  absl::flat_hash_map<std::pair<uint32_t, const ValueImpl*>, bool> feasible_;
   // Of Align only.
   size_t tolerance_ = 0;
-  int64_t steps_ = 0;
   int lost_ = 0, best_cost_ = 0;  // what the attempt costs so far; of the best one
   std::vector<int> sizes_;        // SmallestSize by node, of sizes_of_
   const CompiledRule* sizes_of_ = nullptr;
+  std::vector<char> reaching_;  // by node: is start_ below it?
   Edge start_;
   std::vector<Mismatch> mismatches_;
   std::vector<const Operation*> passed_;  // ops that stand in between

@@ -1,5 +1,6 @@
 // Attributes and numbers of a match.
 #include <cmath>
+#include <optional>
 
 #include "drr/matcher.h"
 #include "fmt/format.h"
@@ -30,6 +31,33 @@ bool SameDims(Type a, Type b) {
   return true;
 }
 
+// An attribute that the op does not have.
+const AttrValue kAbsent;
+
+std::optional<int64_t> IntegerOf(const BoundArg& arg) {
+  if (arg.attr && arg.attr.kind() == Attribute::Kind::kInteger) return arg.attr.int_value();
+  if (arg.attr && arg.attr.kind() == Attribute::Kind::kBool) return arg.attr.bool_value() ? 1 : 0;
+  if (arg.literal == nullptr) return std::nullopt;
+  if (const int64_t* integer = std::get_if<int64_t>(arg.literal)) return *integer;
+  if (const bool* flag = std::get_if<bool>(arg.literal)) return *flag ? 1 : 0;
+  return std::nullopt;
+}
+
+bool IsNumber(const BoundArg& arg) {
+  if (arg.literal != nullptr) return IntegerOf(arg) || std::holds_alternative<double>(*arg.literal);
+  return !arg.attr || arg.attr.kind() == Attribute::Kind::kFloat || IntegerOf(arg);
+}
+
+// Are they one value of an attribute variable? Integers, texts and lists are equal or not; numbers
+// with a point may be rounded in different ways.
+bool SameArg(const BoundArg& a, const BoundArg& b) {
+  if (a.literal == nullptr && b.literal == nullptr && a.attr && a.attr == b.attr) return true;
+  const std::optional<int64_t> i = IntegerOf(a), j = IntegerOf(b);
+  if (i && j) return *i == *j;
+  if (IsNumber(a) && IsNumber(b)) return SameNumber(ToNumber(a), ToNumber(b), DType::kF32);
+  return !IsNumber(a) && !IsNumber(b) && ToAttrValue(a) == ToAttrValue(b);
+}
+
 // Does the constant leave the shape of the op's result to the other operands, as a scalar would?
 bool BroadcastsLikeScalar(Value constant, const Operation& op) {
   Type type = constant.type(), result = op.result().type();
@@ -44,7 +72,7 @@ bool BroadcastsLikeScalar(Value constant, const Operation& op) {
 
 }  // namespace
 
-bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
+bool Matcher::MatchAttr(const AttrCode& code, Operation* op, Causes causes) {
   Attribute actual = op->slot(code.slot);
   auto differs = [&](const std::string& want) {
     return fmt::format("attribute '{}' is {}, the rule wants {}",
@@ -59,11 +87,13 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
              Fail(op, [&] { return differs(code.literal ? code.literal.text() : "none"); });
     case AttrCode::Kind::kAxis:
     case AttrCode::Kind::kAxes: {
-      Type type = op->operand(0).type();
+      // A variadic op may have no operands, and an axis counts from no end then.
+      const Type type = op->num_operands() > 0 ? op->operand(0).type() : Type();
+      const bool ranked = type && type.is_tensor();
       bool same = false;
-      if (type.is_tensor() && actual && code.kind == AttrCode::Kind::kAxis) {
+      if (ranked && actual && code.kind == AttrCode::Kind::kAxis) {
         same = actual.int_value() == std::get<int64_t>(code.source->literal) + type.rank();
-      } else if (type.is_tensor() && actual) {
+      } else if (ranked && actual) {
         const I64s& want = std::get<I64s>(code.source->literal);
         std::span<const int64_t> have = actual.ints();
         same = want.size() == have.size();
@@ -76,22 +106,24 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op) {
     case AttrCode::Kind::kVariable: {
       BoundArg arg;
       arg.attr = actual;
-      return BindAttr(code.variable, arg, op);
+      if (!actual) arg.literal = &kAbsent;
+      return BindAttr(code.variable, arg, op, causes);
     }
     case AttrCode::Kind::kCompute:
-      lets_.push_back({kNone, op, &code, actual});
+      lets_.push_back({kNone, op, &code, actual, causes});
       return true;
     case AttrCode::Kind::kDim:
       if (!actual || actual.kind() != Attribute::Kind::kInteger)
         return Fail(op, [&] { return differs("a number"); });
-      equations_.push_back({code.dims[0], DimExpr::Constant(*context_, actual.int_value()), op});
+      equations_.push_back(
+          {code.dims[0], DimExpr::Constant(*context_, actual.int_value()), op, {}, {}, causes});
       return true;
     case AttrCode::Kind::kDims: {
       if (!actual || actual.dims().size() != code.dims.size()) {
         return Fail(op, [&] { return differs(fmt::format("{} dimensions", code.dims.size())); });
       }
       for (size_t i = 0; i < code.dims.size(); ++i)
-        equations_.push_back({code.dims[i], actual.dims()[i], op});
+        equations_.push_back({code.dims[i], actual.dims()[i], op, {}, {}, causes});
       return true;
     }
   }
@@ -125,32 +157,33 @@ bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
              Fail(goal.parent, wanted);
     case AttrCode::Kind::kVariable: {
       AttrBinding& binding = attrs_[node.splat.variable];
-      if (binding.bound)
+      if (binding.bound) {
+        failed_ |= binding.causes;
         return SameNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
+      }
       BoundArg arg;
       arg.number = number;
-      return BindAttr(node.splat.variable, arg, goal.parent);
+      return BindAttr(node.splat.variable, arg, goal.parent, goal.causes);
     }
     default: {
-      lets_.push_back({kNone, goal.parent, &node.splat, Attribute::F64(*context_, number)});
+      lets_.push_back(
+          {kNone, goal.parent, &node.splat, Attribute::F64(*context_, number), goal.causes});
       return true;
     }
   }
 }
 
-bool Matcher::BindAttr(uint16_t variable, const BoundArg& arg, Operation* op) {
+bool Matcher::BindAttr(uint16_t variable, const BoundArg& arg, Operation* op, Causes causes) {
   AttrBinding& binding = attrs_[variable];
   if (!binding.bound) {
     binding.bound = true;
     binding.arg = arg;
+    binding.causes = causes;
     trail_.push_back(variable | kAttrBit);
     return true;
   }
-  bool same = arg.attr && binding.arg.attr ? arg.attr == binding.arg.attr
-              : arg.literal != nullptr && binding.arg.literal != nullptr
-                  ? *arg.literal == *binding.arg.literal
-                  : SameNumber(ToNumber(binding.arg), ToNumber(arg), DType::kF32);
-  return same || Fail(op, [&] {
+  failed_ |= binding.causes;
+  return SameArg(binding.arg, arg) || Fail(op, [&] {
            return fmt::format("'{}' is {} here and {} before", rule_->attr_names[variable],
                               drr::ToString(ToAttrValue(arg)),
                               drr::ToString(ToAttrValue(binding.arg)));

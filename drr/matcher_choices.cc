@@ -38,6 +38,7 @@ void Matcher::Undo(const Choice& choice) {
   equations_.resize(choice.equations);
   lets_.resize(choice.lets);
   matched_.resize(choice.matched);
+  matched_nodes_.resize(choice.matched);
   if (tolerance_ > 0) {
     mismatches_.resize(choice.mismatches);
     passed_.resize(choice.passed);
@@ -49,54 +50,85 @@ void Matcher::Undo(const Choice& choice) {
 
 bool Matcher::Backtrack() {
   while (!choices_.empty()) {
-    Undo(choices_.back());
-    // Resume puts the entry back when it has more to try.
-    Choice choice = choices_.back();
-    choices_.pop_back();
-    if (Resume(choice)) return true;
+    Choice& last = choices_.back();
+    Undo(last);
+    // What is counted in mismatches follows from everything.
+    const Causes causes = tolerance_ > 0 ? kAllCauses : failed_;
+    if ((causes & CauseOf(choices_.size() - 1)) == 0) {
+      choices_.pop_back();
+      continue;
+    }
+    last.failed |= causes;
+    if (Take()) return true;
   }
   return false;
 }
 
-// Takes the next alternative of a choice whose effects have been undone. False: it failed at once
-// or there is none.
-bool Matcher::Resume(Choice& choice) {
+bool Matcher::Open(const Choice& choice) {
+  choices_.push_back(choice);
+  return Take();
+}
+
+bool Matcher::Exhausted() {
+  const Choice& last = choices_.back();
+  const Causes own = CauseOf(choices_.size() - 1);
+  failed_ = last.goal.causes | (choices_.size() <= 64 ? last.failed & ~own : last.failed);
+  choices_.pop_back();
+  return false;
+}
+
+// Takes the next alternative of the last choice, whose effects have been undone. False: it failed
+// at once, or there is none, and the choice is closed.
+bool Matcher::Take() {
+  const size_t at = choices_.size() - 1;
+  Choice& choice = choices_[at];
+  const Causes causes = choice.goal.causes | CauseOf(at);
+  failed_ = causes;
+  --steps_;
   switch (choice.kind) {
-    case Choice::Kind::kSwap:
-      return PushOperands(choice.node, choice.goal.op, true);
+    case Choice::Kind::kSwap: {
+      if (choice.alternative == 2) return Exhausted();
+      const bool swapped = choice.alternative++ == 1;
+      return PushOperands(choice.node, choice.goal.op, swapped, causes);
+    }
     case Choice::Kind::kAlternative: {
       const Node& node = rule_->nodes[choice.node];
       while (choice.alternative < node.alternatives.size()) {
         uint32_t taken = choice.alternative++;
         const Edge& edge = node.alternatives[taken];
         if (tolerance_ == 0 && !Likely(edge, choice.goal.value)) continue;
-        if (choice.alternative < node.alternatives.size()) choices_.push_back(choice);
+        if (thorough_ && !Feasible(edge, choice.goal.value)) continue;
         bound_[choice.node].alternative = static_cast<int>(taken);
         Goal goal = choice.goal;
         goal.edge = edge;
+        goal.causes = causes;
         Push(goal);
         return true;
       }
-      return Fail(choice.goal.parent, [&] {
-        return fmt::format("{} is {}, none of the {} alternatives of the rule",
-                           OperandOf(choice.goal), Describe(choice.goal.value),
-                           node.alternatives.size());
-      });
+      const Goal goal = choice.goal;
+      Exhausted();
+      // Align has tried each alternative, with what is wrong of it.
+      return tolerance_ == 0 && Fail(goal.parent, [&] {
+               return fmt::format("{} is {}, none of the {} alternatives of the rule",
+                                  OperandOf(goal), Describe(goal.value), node.alternatives.size());
+             });
     }
     case Choice::Kind::kEachCount: {
       // The number of operands that an Each takes; the rest of the group must still fit.
-      uint32_t total = choice.goal.op->operand_group(choice.goal.group).second;
-      uint32_t count = choice.alternative++;
-      if (choice.goal.position + count > total) return false;
-      choices_.push_back(choice);
+      const auto [first, total] = choice.goal.op->operand_group(choice.goal.group);
+      const uint32_t count = choice.alternative;
+      if (choice.goal.position + count > total) return Exhausted();
+      ++choice.alternative;
       Binding& binding = bound_[choice.node];
       binding.bound = true;
       binding.op = choice.goal.op;
-      binding.first = choice.goal.op->operand_group(choice.goal.group).first + choice.goal.position;
+      binding.first = first + choice.goal.position;
       binding.count = count;
+      binding.causes = causes;
       trail_.push_back(choice.node);
       Goal rest = choice.goal;
       rest.position += count;
+      rest.causes = causes;
       ++rest.item;
       Push(rest);
       return true;
@@ -108,21 +140,22 @@ bool Matcher::Resume(Choice& choice) {
         ++choice.alternative;
         choice.use = choice.use->next_use();
         if (user->id() != rule_->nodes[climb.user].info->id()) continue;
-        choices_.push_back(choice);
         climb_ = choice.climb + 1;
         Goal goal;
         goal.kind = Goal::Kind::kOp;
         goal.edge = Edge{climb.user, 0, false};
         goal.op = user;
+        goal.causes = causes;
         Push(goal);
         return true;
       }
-      climb_ = choice.climb + 1;
-      return Fail(choice.goal.parent, [&] {
-        return fmt::format("no fitting {} {}", rule_->nodes[climb.user].info->name(),
-                           choice.use == nullptr
-                               ? "uses it"
-                               : fmt::format("is among the {} latest uses", kMaxUses));
+      const Choice last = choice;
+      Exhausted();
+      climb_ = last.climb + 1;
+      return Fail(last.goal.parent, [&] {
+        return fmt::format(
+            "no fitting {} {}", rule_->nodes[climb.user].info->name(),
+            last.use == nullptr ? "uses it" : fmt::format("is among the {} latest uses", kMaxUses));
       });
     }
   }
@@ -140,9 +173,8 @@ bool Matcher::Likely(const Edge& edge, Value value) const {
     case ValNode::Kind::kVariable:
       return !node.source->constant || (op != nullptr && op->Has(Trait::kConstantLike));
     case ValNode::Kind::kLet:
-      return Likely(node.alternatives[0], value);
     case ValNode::Kind::kAnyOf:
-      return std::any_of(node.alternatives.begin(), node.alternatives.end(),
+      return std::any_of(node.leads.begin(), node.leads.end(),
                          [&](const Edge& e) { return Likely(e, value); });
     case ValNode::Kind::kEach:
       return true;

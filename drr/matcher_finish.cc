@@ -5,12 +5,14 @@
 #include "drr/matcher.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
+#include "ir/core/guarded_read.h"
 
 namespace tenon::drr {
 
 // True when the match is complete, or when there is a further root to look for.
 bool Matcher::Finish() {
   finished_ = false;
+  failed_ = kAllCauses;
   const bool whole = tolerance_ == 0 || start_.node == rule_->roots[0].node;
   if (whole && climb_ < rule_->climbs.size()) {
     const Climb& climb = rule_->climbs[climb_];
@@ -23,16 +25,29 @@ bool Matcher::Finish() {
     goal.edge = Edge{climb.from, climb.result, false};
     goal.value = ValueOf(goal.edge);
     goal.parent = matched_[0];
+    goal.causes = bound_[climb.from].causes;
     if (!goal.value) {
       ++climb_;
       return Fail(matched_[0], [] { return std::string("a value shared by the roots is absent"); });
     }
     Choice choice = Snapshot(Choice::Kind::kUse, climb.from, goal);
     choice.use = goal.value.uses().first;
-    return Resume(choice);
+    return Open(choice);
   }
   finished_ = SolveDims() && FinishLets() && LateConditions() && (!whole || UsesInside());
   return finished_;
+}
+
+// What the value of a condition's argument follows from.
+Matcher::Causes Matcher::CausesOf(const ArgCode& arg) const {
+  if (arg.edge.node != kNone) return bound_[arg.edge.node].causes;
+  return arg.attr != kNone && attrs_[arg.attr].bound ? attrs_[arg.attr].causes : kAllCauses;
+}
+
+Matcher::Causes Matcher::CausesOf(const ConditionCode& condition) const {
+  Causes causes = 0;
+  for (const ArgCode& arg : condition.args) causes |= CausesOf(arg);
+  return causes;
 }
 
 BoundArg Matcher::ReadArg(const ArgCode& arg, bool& bound) const {
@@ -54,7 +69,9 @@ BoundArg Matcher::ReadArg(const ArgCode& arg, bool& bound) const {
 
 bool Matcher::EarlyConditions(uint16_t node, Operation* op) {
   for (uint16_t index : rule_->nodes[node].conditions) {
-    if (!CheckCondition(rule_->conditions[index], op)) return false;
+    if (CheckCondition(rule_->conditions[index], op)) continue;
+    failed_ |= CausesOf(rule_->conditions[index]);
+    return false;
   }
   return true;
 }
@@ -66,11 +83,13 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
     args.push_back(ReadArg(arg, bound));
     if (!bound) return true;
   }
-  if (condition.source->holds(args)) return true;
+  if (Holds(*condition.source, args)) return true;
   if (op == nullptr) op = MatchedOpOf(condition);
   return Fail(op, [&] {
     const bool told = condition.source->why != nullptr;
-    const std::string why = told ? condition.source->why(args) : Particulars(condition);
+    const std::string why =
+        told ? GuardedRead([&] { return condition.source->why(args); }).value_or("")
+             : Particulars(condition);
     return fmt::format("the rule wants {}{}{}{}", told ? "" : "that ", condition.source->text,
                        why.empty() ? "" : ", and ", why);
   });
@@ -100,7 +119,7 @@ bool Matcher::FinishLets() {
       if (let.code != nullptr) {
         Attribute want = ToAttribute(*context_, code.type, *value);
         bool same = want == let.attr;
-        if (!same && want && want.kind() == Attribute::Kind::kFloat) {
+        if (!same && want && want.kind() == Attribute::Kind::kFloat && let.attr) {
           double a = want.float_value(), b = let.attr.float_value();
           same = std::abs(a - b) <= 1e-6 * std::abs(a);
         }
@@ -114,17 +133,19 @@ bool Matcher::FinishLets() {
         continue;
       }
       uint16_t variable = rule_->nodes[let.node].let_variable;
+      Causes causes = let.causes;
+      for (const ArgCode& arg : code.args) causes |= CausesOf(arg);
       AttrBinding& binding = attrs_[variable];
       if (binding.bound) {
         BoundArg arg;
         arg.literal = &*value;
-        if (!BindAttr(variable, arg, let.op)) return false;
+        if (!BindAttr(variable, arg, let.op, causes)) return false;
         continue;
       }
       binding.computed = *std::move(value);
       BoundArg arg;
       arg.literal = &binding.computed;
-      BindAttr(variable, arg, let.op);
+      BindAttr(variable, arg, let.op, causes);
     }
   }
   return left == 0 || !mismatches_.empty() || Fail(matched_[0], [] {
@@ -178,6 +199,19 @@ Matcher::Solved Matcher::Solve(uint16_t index, DimExpr actual) {
   }
 }
 
+// Products and differences may be solved in another order, with equations of other alternatives.
+Matcher::Causes Matcher::CausesOfDims() const {
+  Causes causes = 0;
+  for (const Equation& equation : equations_) {
+    const DimNode::Kind kind = rule_->dims[equation.code].kind;
+    if (kind != DimNode::Kind::kVariable && kind != DimNode::Kind::kConstant &&
+        kind != DimNode::Kind::kAny)
+      return kAllCauses;
+    causes |= equation.causes;
+  }
+  return causes;
+}
+
 bool Matcher::SolveDims() {
   std::fill(dims_.begin(), dims_.end(), DimExpr());
   for (const ConditionCode& condition : rule_->conditions) {
@@ -185,7 +219,9 @@ bool Matcher::SolveDims() {
     Value value = ValueOf(condition.args[0].edge);
     if (!value) continue;
     Type type = value.type();
+    const Causes causes = bound_[condition.args[0].edge.node].causes;
     if (!type.is_tensor() || type.rank() != static_cast<int64_t>(condition.shape.size())) {
+      failed_ = causes;
       Operation* op = MatchedOpOf(value);
       // What follows from another mismatch says nothing new.
       if (mismatches_.empty() && !Fail(op, [&] {
@@ -198,7 +234,7 @@ bool Matcher::SolveDims() {
     }
     for (size_t i = 0; i < condition.shape.size(); ++i) {
       equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)), nullptr, value,
-                            NameOf(condition.args[0].edge)});
+                            NameOf(condition.args[0].edge), causes});
     }
   }
   absl::InlinedVector<bool, 16> done(equations_.size(), false);
@@ -211,6 +247,7 @@ bool Matcher::SolveDims() {
       Solved solved = Solve(equation.code, equation.actual);
       if (solved == Solved::kNotYet) continue;
       if (solved == Solved::kNo) {
+        failed_ = CausesOfDims();
         Operation* op = equation.op != nullptr ? equation.op : MatchedOpOf(equation.value);
         if (mismatches_.empty() && !Fail(op, [&] {
               std::optional<DimExpr> value = EvaluateDim(equation.code);
@@ -228,6 +265,7 @@ bool Matcher::SolveDims() {
       --left;
     }
   }
+  failed_ = kAllCauses;
   return left == 0 || !mismatches_.empty() || Fail(matched_[0], [] {
            return std::string("the dimensions do not determine those that the rule names");
          });
@@ -256,9 +294,23 @@ bool Matcher::LateConditions() {
   for (const ConditionCode& condition : rule_->conditions) {
     if (!mismatches_.empty()) break;
     if (condition.early || condition.source->kind == ConditionNode::Kind::kShape) continue;
-    if (!CheckCondition(condition, nullptr)) return false;
+    if (CheckCondition(condition, nullptr)) continue;
+    failed_ = CausesOf(condition);
+    return false;
   }
   return true;
+}
+
+// Could another way to match have the op in it? Not one that the rule has no such operation for,
+// nor, below a single root, one behind it.
+bool Matcher::MayBeMatched(const Operation* user) const {
+  const bool known = std::any_of(rule_->nodes.begin(), rule_->nodes.end(), [&](const Node& node) {
+    return node.in_source && node.kind == ValNode::Kind::kOp && node.info->id() == user->id();
+  });
+  if (!rule_->coincide.empty() || !known || !rule_->climbs.empty())
+    return known || !rule_->coincide.empty();
+  const Operation* anchor = matched_[0];
+  return user->block() != anchor->block() || user->IsBeforeInBlock(anchor);
 }
 
 bool Matcher::UsesInside() {
@@ -283,6 +335,7 @@ bool Matcher::UsesInside() {
         Operation* user = use.owner();
         if (IsMatched(user) || std::find(passed_.begin(), passed_.end(), user) != passed_.end())
           continue;
+        failed_ = MayBeMatched(user) ? kAllCauses : bound_[n].causes;
         if (!Fail(op, [&] {
               // An op made of several is named after the first of them, its result after the last.
               const std::vector<std::string> nodes =
@@ -325,7 +378,9 @@ std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank,
         args.push_back(ReadArg(arg, bound));
         if (!bound) return std::nullopt;
       }
-      AttrValue value = code.source->compute(args);
+      // A function that reads what is not there has no value.
+      AttrValue value =
+          GuardedRead([&] { return code.source->compute(args); }).value_or(AttrValue());
       if (std::holds_alternative<std::monostate>(value)) {
         if (reason != nullptr)
           *reason = fmt::format("{} has no value here", drr::ToString(*code.source));

@@ -49,6 +49,12 @@ Rule Rule::Keep(const Val& inner) && {
   return std::move(*this);
 }
 
+Rule Rule::MayCoincide(const std::vector<Val>& ops) && {
+  std::vector<ValRef>& group = coinciding_.emplace_back();
+  for (const Val& op : ops) group.push_back(op.ref());
+  return std::move(*this);
+}
+
 Rule Rule::Replace(std::initializer_list<Val> results) && {
   for (const Val& result : results) results_.push_back(result.ref());
   return std::move(*this);
@@ -91,6 +97,8 @@ std::string ToString(const Rule& rule) {
     text += fmt::format("  {}{}\n", i == 0 ? "where   " : "     && ", rule.conditions()[i]->text);
   }
   if (!rule.kept().empty()) text += fmt::format("  keep    {}\n", List(rule.kept()));
+  for (const std::vector<ValRef>& group : rule.coinciding())
+    text += group.empty() ? "  may coincide\n" : fmt::format("  may coincide ({})\n", List(group));
   text += fmt::format("  replace {}\n", List(rule.results()));
   if (!rule.lowers().empty()) text += fmt::format("  lowers  {}\n", Quoted(rule.lowers()));
   if (rule.requires_kernel()) text += "  requires kernel\n";

@@ -34,6 +34,10 @@ class Rule {
   Rule Where(const Condition& condition) &&;
   // An inner result that may have uses outside the match; its operation stays.
   Rule Keep(const Val& inner) &&;
+  // Operations of a match are different ones. These may be one operation of the program: after
+  // `cse`, what a rule writes twice often is. Without arguments: any of the rule.
+  Rule MayCoincide() && { return std::move(*this).MayCoincide(std::vector<Val>()); }
+  Rule MayCoincide(const std::vector<Val>& ops) &&;
   // One value for each root.
   Rule Replace(const Val& result) && { return std::move(*this).Replace({result}); }
   Rule Replace(std::initializer_list<Val> results) &&;
@@ -67,6 +71,8 @@ class Rule {
   const std::vector<ValRef>& roots() const { return roots_; }
   const std::vector<ValRef>& results() const { return results_; }
   const std::vector<ValRef>& kept() const { return kept_; }
+  // Sets of which each may be one operation; an empty one: all.
+  const std::vector<std::vector<ValRef>>& coinciding() const { return coinciding_; }
   const std::vector<std::shared_ptr<const ConditionNode>>& conditions() const {
     return conditions_;
   }
@@ -79,6 +85,7 @@ class Rule {
   RuleStage stage_ = RuleStage::kFusion;
   bool requires_kernel_ = false;
   std::vector<ValRef> roots_, results_, kept_;
+  std::vector<std::vector<ValRef>> coinciding_;
   std::vector<std::shared_ptr<const ConditionNode>> conditions_;
 };
 

@@ -276,6 +276,18 @@ absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
   return any;
 }
 
+absl::StatusOr<Rule> RuleTextParser::Coinciding(Rule rule) {
+  std::vector<Val> ops;
+  if (Take("(")) {
+    do {
+      TENON_ASSIGN_OR_RETURN(Val op, ParseVal());
+      ops.push_back(std::move(op));
+    } while (Take(","));
+    TENON_RETURN_IF_ERROR(Require(")"));
+  }
+  return std::move(rule).MayCoincide(ops);
+}
+
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   vals_.clear();
   attrs_.clear();
@@ -311,6 +323,9 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
     } else if (Take("keep")) {
       TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
       rule = std::move(rule).Keep(val);
+    } else if (Take("may")) {
+      TENON_RETURN_IF_ERROR(Require("coincide"));
+      TENON_ASSIGN_OR_RETURN(rule, Coinciding(std::move(rule)));
     } else if (Take("where")) {
       TENON_ASSIGN_OR_RETURN(Condition condition, ParseConditions());
       rule = std::move(rule).Where(condition);
@@ -333,7 +348,8 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       rule = std::move(rule).RequireKernel();
     } else {
       return Expected(
-          "let, match, where, keep, replace, benefit, stage, summary, lowers, requires or '}'");
+          "let, match, where, keep, may, replace, benefit, stage, summary, lowers, requires or "
+          "'}'");
     }
   }
   return rule;

@@ -69,6 +69,7 @@ class RuleTextParser {
 
   // ---- grammar
   absl::StatusOr<Rule> ParseRule();
+  absl::StatusOr<Rule> Coinciding(Rule rule);
   absl::StatusOr<Val> ParseVal();
   absl::StatusOr<Val> ParseValHere();
   absl::Status AttrsInside(const OpInfo& info) const;

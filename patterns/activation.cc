@@ -26,6 +26,7 @@ Rule GeluErf() {
   return Rule("gelu-erf")
       .Summary("x * (1 + erf(x / sqrt(2))) / 2")
       .Match(HalfProduct(x, Erf(scaled)))
+      .MayCoincide()  // x / 2 in both terms of a sum
       .Replace(Gelu(x));
 }
 
@@ -47,6 +48,7 @@ Rule GeluTanh() {
   return Rule("gelu-tanh")
       .Summary("x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2")
       .Match(HalfProduct(x, Tanh(CubicArgument(x, kSqrt2OverPi))))
+      .MayCoincide()
       .Replace(Gelu(x, {.approximate = "tanh"}));
 }
 
@@ -105,6 +107,7 @@ Rule SiluFromSigmoid() {
   return Rule("silu")
       .Summary("x * sigmoid(x), also as x * (1 + tanh(x / 2)) / 2")
       .Match(AnyOf(Mul(x, Sigmoid(x)), HalfProduct(x, Tanh(Mul(x, Splat(0.5))))))
+      .MayCoincide()
       .Replace(Silu(x));
 }
 

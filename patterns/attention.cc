@@ -124,6 +124,8 @@ Rule RepeatedHeads(const char* name, const char* layout, const char* file = __bu
       .Keep(v)
       .Keep(wide_k)
       .Keep(wide_v)
+      .MayCoincide({k, v})
+      .MayCoincide({wide_k, wide_v})
       .Where(ShapeIs(x.k, dims(1, D)) && ShapeIs(x.v, dims(1, E)) && ShapeIs(wide_k, dims(R, D)) &&
              ShapeIs(wide_v, dims(R, E)))
       .Replace(fused::Attention(x.q, heads(x.k, G, D), heads(x.v, G, E), x.mask, x.bias, x.key_mask,
@@ -150,6 +152,7 @@ Rule ExpandedHead(const char* name, const char* k_layout, const char* file = __b
       .Match(fused::Attention(x.q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
       .Keep(k)
       .Keep(v)
+      .MayCoincide({k, v})
       .Where(ShapeIs(x.k, swapped ? std::vector<Dim>{B, 1, D, T} : std::vector<Dim>{B, 1, T, D}) &&
              ShapeIs(k, swapped ? std::vector<Dim>{B, H, D, T} : std::vector<Dim>{B, H, T, D}) &&
              ShapeIs(x.v, {B, 1, T, E}) && ShapeIs(v, {B, H, T, E}))

@@ -198,6 +198,8 @@ Rule WidenedRepeatedHeads() {
       .Keep(heads_k)
       .Keep(k)
       .Keep(v)
+      .MayCoincide({repeated_k, repeated_v})
+      .MayCoincide({heads_k, v})
       .Where(ShapeIs(x.k, {B, G, 1, T, D}) && ShapeIs(repeated_k, {B, G, R, T, D}) &&
              ShapeIs(k, {B, G * R, AnyDim(), D}) && ShapeIs(x.v, {B, G, 1, U, E}) &&
              ShapeIs(repeated_v, {B, G, R, U, E}))

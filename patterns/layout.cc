@@ -47,6 +47,7 @@ Rule BinaryOfTransposes(const char* name, Val (*f)(const Val&, const Val&),
   return Rule(name, file, line)
       .Summary("an op on two images that are transposed alike comes before the transpose")
       .Match(f(Transpose(a, {.perm = perm}), Transpose(b, {.perm = perm})))
+      .MayCoincide()
       .Where(SameShape(a, b) && If("only channels move", MovesChannels, perm))
       .Replace(Transpose(f(a, b), {.perm = perm}));
 }

@@ -43,6 +43,7 @@ Rule JoinProduct() {
       .Summary("a product of views that join two axes of batches is the view of a product")
       .Match(Matmul(Reshape(a, {.shape = {B * H, P, Q}}), Reshape(b, {.shape = {B * H, U, V}}),
                     {.transpose_a = ta, .transpose_b = tb}))
+      .MayCoincide()
       .Where(ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B, H, U, AnyDim()}) && IsFloat(a))
       .Where(JoinsHeads(B, H))
       .Replace(Reshape(product, {.shape = Compute(ProductShape, ta, tb, B * H, P, Q, U, V)}))

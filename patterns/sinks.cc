@@ -125,6 +125,7 @@ Rule SinkOfRepeatedHeads() {
       .Keep(v)
       .Keep(wide_k)
       .Keep(wide_v)
+      .MayCoincide()  // the zeros behind keys and values, and keys that are the values
       .Where(ShapeIs(x.k, {B, G, 1, T, D}) && ShapeIs(x.v, {B, G, 1, T, E}) &&
              ShapeIs(wide_k, {B, G, R, T, D}) && ShapeIs(wide_v, {B, G, R, T, E}) &&
              ShapeIs(no_k, {B, G * R, 1, D}) && ShapeIs(no_v, {B, G * R, 1, E}))

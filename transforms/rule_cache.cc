@@ -85,7 +85,10 @@ absl::StatusOr<const GivenRules*> RuleCache::FindGiven(const HostRules& host,
     if (rule.stage() == drr::RuleStage::kFusion) fusion.push_back(rule);
   }
   Given given{host, files, {}};
-  TENON_ASSIGN_OR_RETURN(given.rules.all, drr::CompiledRules::Create(std::move(all), context));
+  // Whoever gave them has checked them together, once, before passes run in threads.
+  TENON_ASSIGN_OR_RETURN(
+      given.rules.all,
+      drr::CompiledRules::Create(std::move(all), context, drr::CompiledRules::Together::kKnown));
   given.rules.fusion = drr::CompiledRules::OnDemand(
       std::make_shared<const drr::RuleList>(std::move(fusion)), context);
   given_ = std::move(given);

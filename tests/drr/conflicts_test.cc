@@ -1,0 +1,143 @@
+// Rules that are never reached, and rules that never end, are refused when they are registered,
+// conditions or not; rules that are in order are not.
+#include <string>
+
+#include "drr/compiled.h"
+#include "drr/text.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/core/parser.h"
+#include "ir/core/verifier.h"
+#include "ir/dialect/dialects.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ConflictsTest : public ::testing::Test {
+ protected:
+  ConflictsTest() { RegisterAllDialects(context_); }
+
+  std::string Why(const std::string& text) {
+    auto rules = ParseRules(text, "x.drr", context_);
+    if (!rules.ok()) return std::string(rules.status().message());
+    auto set = CompiledRules::Create(*std::move(rules), context_);
+    if (set.ok()) return "accepted";
+    // The witness is a program.
+    const std::string why(set.status().message());
+    const size_t at = why.find("builtin.module");
+    EXPECT_NE(at, std::string::npos) << why;
+    if (at == std::string::npos) return why;
+    auto module = ParseModule(context_, why.substr(why.rfind('\n', at) + 1));
+    EXPECT_TRUE(module.ok()) << module.status() << why;
+    if (module.ok()) {
+      EXPECT_TRUE(Verify(module->get()).ok());
+    }
+    return why;
+  }
+  // Of two rules on the same source, with these conditions: is the second never reached?
+  bool Shadows(const std::string& first, const std::string& second,
+               const std::string& source = "neg(relu(x))") {
+    const std::string why =
+        Why("rule first { match " + source + " " + first + " replace tanh(x) }\n" +
+            "rule second { match " + source + " " + second + " replace exp(x) }");
+    EXPECT_TRUE(why == "accepted" ||
+                why.find("rule 'second' (x.drr:2) is never reached: 'first' (x.drr:1) matches "
+                         "whatever it matches and is tried first, for example in\n") == 0)
+        << why;
+    return why != "accepted";
+  }
+
+  Context context_;
+};
+
+TEST_F(ConflictsTest, ConditionsThatFollow) {
+  EXPECT_TRUE(Shadows("", "where rank(x) == 2"));
+  EXPECT_TRUE(Shadows("where rank(x) >= 0", "where rank(x) == 2"));
+  EXPECT_TRUE(Shadows("where rank(x) >= 2", "where rank(x) == 2"));
+  EXPECT_TRUE(Shadows("where rank(x) == 2", "where rank(x) == 2"));
+  EXPECT_TRUE(Shadows("where rank(x) >= 1", "where dim(x, 0) == 4"));
+  EXPECT_TRUE(Shadows("where rank(x) >= 2", "where shape(x) == {B, S}"));
+  EXPECT_TRUE(Shadows("where shape(x) == {B, S}", "where rank(x) == 2"));
+  EXPECT_TRUE(Shadows("where !rank(x) == 3", "where rank(x) == 2"));
+  EXPECT_TRUE(Shadows("where float(x)", "where dtype(x) == f32"));
+  EXPECT_TRUE(Shadows("where !dtype(x) == i64", "where float(x)"));
+  EXPECT_TRUE(Shadows("where float(x)", "where rank(x) == 2 && float(x)"));
+  EXPECT_TRUE(Shadows("where rank(x) >= 1", "where rank(x) == 2 || rank(x) == 3"));
+  EXPECT_TRUE(Shadows("where rank(x) == 2 || rank(x) == 3", "where rank(x) == 3"));
+  EXPECT_TRUE(Shadows("where dim(x, 1) == 4", "where dim(x, 1) == 4"));
+  EXPECT_TRUE(Shadows("where !(rank(x) == 3 && float(x))", "where rank(x) == 2"));
+}
+
+TEST_F(ConflictsTest, RulesThatMatchSomeProgramsInCommonAreInOrder) {
+  EXPECT_FALSE(Shadows("where rank(x) == 2", ""));
+  EXPECT_FALSE(Shadows("where rank(x) == 2", "where rank(x) >= 0"));
+  EXPECT_FALSE(Shadows("where rank(x) == 2", "where rank(x) == 3"));
+  EXPECT_FALSE(Shadows("where float(x)", "where rank(x) == 2"));
+  EXPECT_FALSE(Shadows("where dtype(x) == f32", "where float(x)"));
+  EXPECT_FALSE(Shadows("where rank(x) >= 3", "where rank(x) == 2 || rank(x) == 3"));
+  EXPECT_FALSE(Shadows("where rank(x) >= 0", ""));  // the rank may be unknown
+  EXPECT_FALSE(Shadows("where shape(x) == {B, B}", "where rank(x) == 2"));
+  EXPECT_FALSE(Shadows("where shape(x) == {B, 4}", "where rank(x) == 2"));
+  EXPECT_FALSE(Shadows("where !rank(x) == 2", "where rank(x) >= 2"));
+  EXPECT_FALSE(Shadows("where dim(x, 1) == 4", "where dim(x, 0) == 4"));
+  EXPECT_FALSE(Shadows("where constant(x)", "where rank(x) == 2"));
+}
+
+TEST_F(ConflictsTest, WhatRejectsAMatchIsSeen) {
+  // The first is rejected where its inner operation is used outside; the second keeps that.
+  EXPECT_EQ(Why("rule first { match neg(relu(x)) replace tanh(x) }\n"
+                "rule second { let r = relu(x) match neg(r) keep r replace exp(x) lowers \"x\" }"),
+            "accepted");
+  // Two operations, or one that is used twice.
+  EXPECT_EQ(Why("rule first { match mul(relu(x), relu(y)) replace relu(mul(x, y)) }\n"
+                "rule second { let r = relu(x) match mul(r, r) replace mul(x, x) }"),
+            "accepted");
+  EXPECT_EQ(Why("rule first { let r = relu(x) match mul(r, r) replace tanh(x) }\n"
+                "rule second { match mul(relu(x), relu(y)) replace relu(mul(x, y)) }"),
+            "accepted");
+  EXPECT_THAT(Why("rule first { match mul(relu(x), relu(y)) may coincide replace relu(mul(x, y)) "
+                  "lowers \"x\" }\n"
+                  "rule second { let r = relu(x) match mul(r, r) replace tanh(x) }"),
+              HasSubstr("rule 'second' (x.drr:2) is never reached"));
+  // A variable that stands twice.
+  EXPECT_EQ(Why("rule first { match mul(relu(x), tanh(x)) replace relu(x) }\n"
+                "rule second { match mul(relu(x), tanh(y)) replace add(x, y) }"),
+            "accepted");
+}
+
+TEST_F(ConflictsTest, RulesThatMatchWhatTheyMake) {
+  for (const char* where : {"", "where rank(x) == 2", "where float(x) && rank(x) >= 1"}) {
+    EXPECT_THAT(Why(std::string("rule grow { match tanh(x) ") + where +
+                    " replace relu(tanh(x)) lowers \"nothing\" }"),
+                AllOf(HasSubstr("rule 'grow' (x.drr:1) matches what it makes, and would never end"),
+                      HasSubstr("ten.tanh")));
+  }
+  EXPECT_THAT(Why("rule swap { match add(x, y) where same_type(x, y) replace add(y, x) lowers "
+                  "\"nothing\" }"),
+              HasSubstr("rule 'swap' (x.drr:1) matches what it makes, and would never end"));
+  // One that stops: the rank of what it makes is another.
+  EXPECT_EQ(Why("rule flat { match tanh(x) where shape(x) == {A, B, C}\n"
+                "replace reshape(tanh(reshape(x) {shape = {A * B, C}})) {shape = {A, B, C}} "
+                "lowers \"ranks\" }"),
+            "accepted");
+}
+
+TEST_F(ConflictsTest, RulesThatGoRound) {
+  EXPECT_THAT(Why("rule there { match relu(x) where rank(x) >= 1 replace tanh(x) lowers \"a\" }\n"
+                  "rule back { match tanh(x) where float(x) replace relu(x) lowers \"b\" }"),
+              AllOf(HasSubstr("never end"), HasSubstr("there ("), HasSubstr("back (")));
+  EXPECT_THAT(Why("rule a { match relu(x) where rank(x) == 2 replace tanh(x) lowers \"a\" }\n"
+                  "rule b { match tanh(x) where rank(x) == 2 replace exp(x) lowers \"b\" }\n"
+                  "rule c { match exp(x) where rank(x) == 2 replace relu(x) lowers \"c\" }"),
+              AllOf(HasSubstr("never end"), HasSubstr("a ("), HasSubstr("b ("), HasSubstr("c (")));
+  EXPECT_EQ(Why("rule a { match relu(x) where rank(x) == 2 replace tanh(x) lowers \"a\" }\n"
+                "rule b { match tanh(x) where rank(x) == 3 replace relu(x) lowers \"b\" }"),
+            "accepted");
+}
+
+}  // namespace
+}  // namespace tenon::pattern
