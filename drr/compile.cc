@@ -333,9 +333,22 @@ bool CompiledRule::MayCoincide(uint16_t a, uint16_t b) const {
 absl::StatusOr<CompiledRule> Compiler::Run() {
   if (rule_.name().empty()) return Error("it has no name");
   if (rule_.roots().empty()) return Error("nothing is matched");
+  for (const auto* vals : {&rule_.roots(), &rule_.results(), &rule_.kept()}) {
+    for (const ValRef& val : *vals) {
+      if (val.node->depth > kMostDepth)
+        return Error(fmt::format("nested too deeply (expected at most {} parts one in the other)",
+                                 kMostDepth));
+    }
+  }
   if (rule_.roots().size() != rule_.results().size()) {
     return Error(fmt::format("{} values are matched and {} replaced", rule_.roots().size(),
                              rule_.results().size()));
+  }
+  for (size_t i = 0; i < rule_.roots().size(); ++i) {
+    if (std::find(rule_.roots().begin(), rule_.roots().begin() + static_cast<ptrdiff_t>(i),
+                  rule_.roots()[i]) != rule_.roots().begin() + static_cast<ptrdiff_t>(i))
+      return Error(fmt::format("{} is matched twice, and one value can be replaced once",
+                               ToString(rule_.roots()[i])));
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {

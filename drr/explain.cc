@@ -62,6 +62,13 @@ class Explainer {
   absl::StatusOr<std::vector<RuleMiss>> Run() {
     top_->Walk([&](Operation* op) { TryAt(op); });
     TENON_RETURN_IF_ERROR(error_);
+    if (cut_ > 0) {
+      EmitWarning(top_->context(), top_->location(),
+                  fmt::format("the search for near misses of rule '{}' ({}) was cut off at {} "
+                              "place{}, after {} steps: what is told may not be the nearest",
+                              rule_.rule->name(), rule_.rule->place(), cut_, cut_ == 1 ? "" : "s",
+                              kBudget));
+    }
     std::stable_sort(found_.begin(), found_.end(), [](const Alignment& a, const Alignment& b) {
       return a.cost() * b.wanted_ops < b.cost() * a.wanted_ops;
     });
@@ -122,6 +129,7 @@ class Explainer {
     for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
       std::optional<Alignment> found =
           matcher_.Align(rule_, rule_.roots[0], op, tolerance, kBudget);
+      cut_ += matcher_.exhausted() ? 1 : 0;
       if (found && (!best || found->IsNearerThan(*best))) best = std::move(found);
       if (best && best->cost() <= 6 * tolerance) break;
     }
@@ -131,6 +139,7 @@ class Explainer {
   // The part of the rule at and below `n`, where what is above does not fit.
   void TryInside(uint16_t n, Operation* op) {
     std::optional<Alignment> found = matcher_.Align(rule_, Edge{n, 0, false}, op, 1, kBudget / 4);
+    cut_ += matcher_.exhausted() ? 1 : 0;
     if (!found) return;
     std::vector<std::string> wanted;
     for (uint16_t parent : parents_[n]) {
@@ -275,6 +284,7 @@ class Explainer {
   std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
   std::vector<Alignment> found_;
   absl::Status error_;
+  int64_t cut_ = 0;  // attempts that ran out of steps
 };
 
 }  // namespace

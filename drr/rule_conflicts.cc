@@ -4,7 +4,9 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "drr/driver.h"
 #include "drr/instance.h"
@@ -82,7 +84,7 @@ class Conflicts {
         TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
       }
     }
-    for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindCycle(*rule));
+    for (const CompiledRule* rule : InCycles()) TENON_RETURN_IF_ERROR(FindCycle(*rule));
     return absl::OkStatus();
   }
 
@@ -135,6 +137,34 @@ class Conflicts {
     return absl::InvalidArgumentError(
         fmt::format("rule {} is never reached: {} matches whatever it matches and is tried first{}",
                     Named(second), Named(first), Witness(program)));
+  }
+
+  // Rules that may be applied without end. Each application takes its root away, so that some of
+  // them must make roots for each.
+  std::vector<const CompiledRule*> InCycles() const {
+    std::vector<const CompiledRule*> left = rules_;
+    const auto makes = [](const CompiledRule& rule, const std::set<OpId>& ops) {
+      return std::any_of(rule.creation_order.begin(), rule.creation_order.end(), [&](uint16_t n) {
+        const Node& node = rule.nodes[n];
+        return node.kind == ValNode::Kind::kOp && ops.count(node.info->id()) > 0;
+      });
+    };
+    for (size_t before = left.size() + 1; before != left.size();) {
+      before = left.size();
+      std::set<OpId> made, roots;
+      for (const CompiledRule* rule : left) {
+        roots.insert(rule->anchors.begin(), rule->anchors.end());
+        for (uint16_t n : rule->creation_order) {
+          const Node& node = rule->nodes[n];
+          if (node.kind == ValNode::Kind::kOp) made.insert(node.info->id());
+        }
+      }
+      std::erase_if(left, [&](const CompiledRule* rule) {
+        return !makes(*rule, roots) || std::none_of(rule->anchors.begin(), rule->anchors.end(),
+                                                    [&](OpId op) { return made.count(op) > 0; });
+      });
+    }
+    return left;
   }
 
   // Rewrites programs of the rule with all of them.

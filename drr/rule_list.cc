@@ -64,7 +64,7 @@ RuleList::RuleList(std::vector<Rule> rules) : rules_(std::move(rules)) {
                    [](const Rule& a, const Rule& b) { return a.benefit() > b.benefit(); });
   needed_.resize(rules_.size());
   for (size_t i = 0; i < rules_.size(); ++i) {
-    if (rules_[i].roots().empty()) continue;
+    if (rules_[i].roots().empty() || rules_[i].roots()[0].node->depth > kMostDepth) continue;
     const ValNode& root = *rules_[i].roots()[0].node;
     OpIds roots;
     std::set<const ValNode*> seen;

@@ -13,6 +13,9 @@
 
 namespace tenon::drr {
 
+// Parts of a rule that lie one in the other. Rules of more are refused where they are compiled.
+inline constexpr int kMostDepth = 200;
+
 // Some of the operations that rules of a list cannot do without.
 using NeededOps = absl::InlinedVector<uint64_t, 2>;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "drr/rule.h"
+#include "drr/rule_list.h"
 #include "drr/text_lexer.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -102,7 +103,7 @@ class RuleTextParser {
   TextLexer lexer_;
   Token token_;
   int depth_ = 0;
-  static constexpr int kMaxDepth = 200;
+  static constexpr int kMaxDepth = kMostDepth;
   static constexpr size_t kMostConditions = 1000;  // of one conjunction
   static constexpr int kMaxRank = 256, kMaxResults = 65535, kMaxBenefit = 1000000;
   std::map<std::string, Val> vals_;

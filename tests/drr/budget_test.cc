@@ -212,6 +212,14 @@ TEST_F(BudgetTest, PartsThatAreSharedOften) {
               HasSubstr("is not connected with the first one"));
 }
 
+TEST_F(BudgetTest, PartsOneInTheOther) {
+  Val x("x");
+  Val chain = x;
+  for (int i = 0; i < 5000; ++i) chain = Neg(chain);
+  EXPECT_THAT(Apply(Rule("deep").Match(Relu(chain)).Replace(Neg(x)), Function(1, "", "%x0")),
+              HasSubstr("rule 'deep': nested too deeply (expected at most 200 parts"));
+}
+
 TEST_F(BudgetTest, DimensionsThatAreSharedOnce) {
   Val x("x");
   Dim a("A");

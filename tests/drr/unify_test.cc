@@ -235,6 +235,8 @@ TEST_F(UnifyTest, WhatMayCoincideIsChecked) {
               HasSubstr("ten.tanh(x) may coincide and is not part of what is matched"));
   EXPECT_THAT(why("rule r { let n = neg(x) match neg(n) may coincide (n, x) replace x }"),
               HasSubstr("what may coincide are two operations of the match or more"));
+  EXPECT_THAT(why("rule r { let n = neg(neg(x)) match n, n replace x, abs(x) }"),
+              HasSubstr("ten.neg(ten.neg(x)) is matched twice"));
   EXPECT_THAT(why("rule r { match neg(neg(x)) may replace x }"), HasSubstr("expected 'coincide'"));
 }
 
