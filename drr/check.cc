@@ -228,7 +228,10 @@ class Checker {
     const DType made = instance->anchor->result().type().dtype();
     NearMiss miss;
     if (!matcher_.Match(rule_, instance->anchor, &miss)) {
-      why_ = miss.reason;
+      why_ = matcher_.exhausted() ? matcher_.ExhaustedText() : miss.reason;
+      // Others would take as long: what is not known is no answer.
+      if (matcher_.exhausted())
+        report_.failures.push_back(fmt::format("{}, in {}:\n{}", why_, Name(dtype), text));
       return false;
     }
     taken_.clear();
