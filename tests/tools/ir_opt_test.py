@@ -219,7 +219,7 @@ class IrOptTest(unittest.TestCase):
     with tempfile.TemporaryDirectory() as folder:
       path = os.path.join(folder, 'r.drr')
       with open(path, 'w', encoding='utf-8') as f:
-        f.write('rule twice { match add(abs(x), abs(x)) replace mul(abs(x), splat(2)) }')
+        f.write('rule twice { match add(abs(x), abs(x)) may coincide replace mul(abs(x), splat(2)) }')
       self.assertIn('ten.mul', self.run_ok('-', '--cse', '--apply-rules=file=' + path))
       self.assertIn('ten.mul', self.run_ok('-', '--cse', '--fuse', '--rules=' + path))
       self.assertIn('1 rules checked: 0 wrong', self.run_ok('--check-rules=' + path))
@@ -351,7 +351,7 @@ class IrOptTest(unittest.TestCase):
         ('scale', MODEL, 'match softmax(add(mul(m, splat(0.35355338)), k)) {axis = -1} replace softmax(add(m, k)) {axis = -1}'),
         ('scale-off', MODEL, 'match softmax(add(mul(m, splat(0.35355338)), k)) {axis = -1} '
          'replace softmax(add(mul(m, splat(0.3535)), k)) {axis = -1} lowers "x"'),
-        ('axis', MODEL, 'match softmax(x) {axis = -1} replace softmax(x) {axis = 2} lowers "x"'),
+        ('axis', MODEL, 'match softmax(x) {axis = -1} where rank(x) == 4 replace softmax(x) {axis = 2} lowers "x"'),
         ('mask', MODEL, 'match softmax(add(x, _k)) {axis = -1} replace softmax(x) {axis = -1}'),
         ('function', MODEL, 'match mul(mul(x, add(erf(div(x, splat(1.41421356))), splat(1))), splat(0.5)) '
          'replace gelu(x) {approximate = "tanh"}'),
