@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/gpu/own_path.h"
 #include "fmt/format.h"
 #include "kernels/gpu/queue.h"
 
@@ -16,37 +17,39 @@ namespace {
 namespace fs = std::filesystem;
 constexpr char kLibrary[] = "libtenon_cuda.so";
 
-// The folder of the program or library that holds this code.
-fs::path OwnFolder() {
-  Dl_info info;
-  std::error_code error;
-  if (dladdr(reinterpret_cast<const void*>(&OpenCudaDevice), &info) == 0 ||
-      info.dli_fname == nullptr) {
-    return {};
-  }
-  const fs::path path = fs::canonical(info.dli_fname, error);
-  // The main program may be named as it was called.
-  return error ? fs::read_symlink("/proc/self/exe", error).parent_path() : path.parent_path();
-}
-
+// A relative name from the environment is the user's choice. Every other candidate is absolute, so
+// that the working directory decides nothing.
 std::vector<std::string> Candidates() {
   if (const char* named = std::getenv("TENON_CUDA_PLUGIN"); named != nullptr && *named != '\0') {
-    return {named};
+    // With a slash, because the loader searches its folders for a name without one.
+    const fs::path path(named);
+    return {path.has_parent_path() ? path.string() : (fs::path(".") / path).string()};
   }
-  const fs::path folder = OwnFolder();
+  std::vector<fs::path> paths;
+  // Any function of this library names its file.
+  const std::string own = FileOfCode(reinterpret_cast<const void*>(&OpenCudaDevice));
+  if (!own.empty()) {
+    const fs::path folder = fs::path(own).parent_path();
+    paths = {folder / kLibrary, folder / ".." / "lib" / kLibrary};
+  }
+  const LoaderFolders loader = FoldersOfLoader();
+  for (const std::string& folder : loader.absolute) paths.push_back(fs::path(folder) / kLibrary);
   std::vector<std::string> found;
-  for (const fs::path& path : {folder / kLibrary, folder / ".." / "lib" / kLibrary}) {
+  for (const fs::path& path : paths) {
     std::error_code error;
     if (fs::exists(path, error)) found.push_back(path.string());
   }
-  found.emplace_back(kLibrary);
+  // The loader's cache has more folders. With a relative entry in LD_LIBRARY_PATH the loader would
+  // look in the working directory first.
+  if (!loader.has_relative) found.emplace_back(kLibrary);
   return found;
 }
 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenCudaDevice(int ordinal) {
-  std::string why;
+  std::string why = "there is no such file";
+  bool tried = false;
   for (const std::string& path : Candidates()) {
     // Stays open: code of the plugin may run as long as the process does.
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -56,13 +59,15 @@ absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenCudaDevice(int ordinal
       if (fs::exists(path, ignored)) {
         return absl::UnavailableError(fmt::format("the CUDA kernels cannot be loaded: {}", error));
       }
-      if (why.empty()) why = error;
+      if (!tried) why = error;
+      tried = true;
       continue;
     }
     auto open =
         reinterpret_cast<kernels::gpu::OpenDeviceFn>(dlsym(library, kernels::gpu::kPluginSymbol));
     if (open == nullptr) {
       why = fmt::format("{} is not Tenon's CUDA plugin", path);
+      tried = true;
       continue;
     }
     kernels::KernelStatus status;

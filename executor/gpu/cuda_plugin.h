@@ -13,11 +13,11 @@ class Device;
 
 namespace tenon {
 
-// Looks for libtenon_cuda.so where the environment's TENON_CUDA_PLUGIN says, next to this program
-// or library, in
-// ../lib of that, and where the system's loader looks. Unavailable, and what is missing, if this
-// installation has no plugin, the plugin's libraries or the driver are not installed, or the
-// machine has no such device.
+// Opens the file that TENON_CUDA_PLUGIN names in the environment. Without one, looks for
+// libtenon_cuda.so beside the file of this program or library, in ../lib of that folder, and where
+// the system's loader looks. Never looks in the working directory. Unavailable, and what is
+// missing, if this installation has no plugin, the plugin's libraries or the driver are not
+// installed, or the machine has no such device.
 absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenCudaDevice(int ordinal = 0);
 
 }  // namespace tenon

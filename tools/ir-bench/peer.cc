@@ -6,13 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "frontends/api/npy.h"
 #include "ir/core/check.h"
 
@@ -52,18 +55,66 @@ absl::StatusOr<std::string> ScriptPath() {
   return script.string();
 }
 
+// The entries of a list of folders that do not depend on the working directory. An empty entry
+// means the working directory.
+std::vector<std::string> AbsoluteEntries(const char* list) {
+  std::vector<std::string> entries;
+  std::string_view rest = list == nullptr ? "" : list;
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    if (entry.starts_with('/')) entries.emplace_back(entry);
+  }
+  return entries;
+}
+
+// The program of that name. A name with a slash is the user's choice of a file; others are looked
+// up in the absolute folders of PATH.
+std::string FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  for (const std::string& folder : AbsoluteEntries(std::getenv("PATH"))) {
+    std::string path = folder + "/" + name;
+    std::error_code error;
+    if (access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path, error)) return path;
+  }
+  return {};
+}
+
+// What the script sees of the environment: Python imports from no relative folder.
+std::vector<std::string> EnvironmentOfPeer() {
+  constexpr std::string_view kPath = "PYTHONPATH=";
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(kPath)) entries.emplace_back(*entry);
+  }
+  const std::vector<std::string> folders = AbsoluteEntries(std::getenv("PYTHONPATH"));
+  if (!folders.empty()) entries.push_back(fmt::format("{}{}", kPath, fmt::join(folders, ":")));
+  return entries;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int socket) {
+  const std::string program = FindProgram(arguments[0]);
+  if (program.empty()) {
+    return absl::NotFoundError(fmt::format(
+        "{}: in no folder of PATH (--python=PATH names the Python to use)", arguments[0]));
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   // Packages print where they like: standard output is ours.
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, socket, kSocketOfPeer);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<std::string> environment = EnvironmentOfPeer();
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr,
+                                Pointers(arguments).data(), Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return absl::NotFoundError(fmt::format("{}: {} (--python=PATH names the Python to use)",
