@@ -1,8 +1,8 @@
 #include "executor/packed_weights.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "executor/lasting_memory.h"
 #include "fmt/format.h"
@@ -54,12 +54,24 @@ PackedWeights::PackedWeights(Options options)
       }()),
       contents_(options_.files.size()) {
   if (options_.cache_folder.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(options_.cache_folder, error);
-  if (error) {
-    options_.warn(fmt::format("{}: cannot keep packed weights there: {}", options_.cache_folder,
-                              error.message()));
+  absl::StatusOr<std::shared_ptr<const CacheFolder>> folder =
+      CacheFolder::Open(options_.cache_folder);
+  if (folder.ok()) {
+    cache_options_ = {*std::move(folder), options_.warn, options_.verify_weights};
+  } else {
+    options_.warn(fmt::format("packed weights are not kept on disk: {}",
+                              std::string(folder.status().message())));
   }
+}
+
+const WeightKey& PackedWeights::ContentOfFile(size_t file) {
+  std::optional<WeightKey>& content = contents_[file];
+  if (!content) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    content = ContentOf(options_.files[file], cache_options_,
+                        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
+  return *content;
 }
 
 const SourceFile* PackedWeights::FileOf(std::span<const std::byte> bytes) const {
@@ -101,13 +113,11 @@ WeightKey PackedWeights::KeyOf(std::span<const Tensor> from, std::string_view la
   for (const Tensor& tensor : from) {
     const SourceFile* file = FileOf(BytesOf(tensor));
     if (file == nullptr) {
-      const WeightKey content = HashOf(BytesOf(tensor));
-      text += fmt::format("\n{} {:016x}{:016x}", tensor.num_bytes(), content.high, content.low);
+      text += fmt::format("\n{} {}", tensor.num_bytes(), Hex(HashOf(BytesOf(tensor))));
       continue;
     }
-    std::optional<WeightKey>& content = contents_[static_cast<size_t>(file - &options_.files[0])];
-    if (!content) content = ContentOf(*file, options_.cache_folder, options_.warn);
-    text += fmt::format("\n{} {:016x}{:016x}+{}", tensor.num_bytes(), content->high, content->low,
+    const WeightKey& content = ContentOfFile(static_cast<size_t>(file - &options_.files[0]));
+    text += fmt::format("\n{} {}+{}", tensor.num_bytes(), Hex(content),
                         tensor.as<const std::byte>() - file->bytes.data());
   }
   return HashOf(std::as_bytes(std::span(text)));
@@ -119,16 +129,10 @@ WeightCacheFile& PackedWeights::CacheFor(const WeightKey& first) {
   WeightKey name = first;
   if (!options_.files.empty()) {
     std::string text;
-    for (size_t i = 0; i < options_.files.size(); ++i) {
-      if (!contents_[i])
-        contents_[i] = ContentOf(options_.files[i], options_.cache_folder, options_.warn);
-      text += fmt::format("{:016x}{:016x}\n", contents_[i]->high, contents_[i]->low);
-    }
+    for (size_t i = 0; i < options_.files.size(); ++i) text += Hex(ContentOfFile(i)) + "\n";
     name = HashOf(std::as_bytes(std::span(text)));
   }
-  return cache_.emplace(
-      fmt::format("{}/{:016x}{:016x}.weights", options_.cache_folder, name.high, name.low),
-      options_.warn);
+  return cache_.emplace(Hex(name) + ".weights", cache_options_);
 }
 
 kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::string_view layout,
@@ -136,7 +140,7 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
                                          const std::function<bool(std::byte*)>& fill) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::optional<WeightKey> key;
-  if (!options_.cache_folder.empty()) {
+  if (cache_options_.folder != nullptr) {
     // By place, so that a start with a cache reads nothing of the constants.
     key = KeyOf(from, layout, bytes);
     if (kernels::PackedBytes found = CacheFor(*key).Find(*key, bytes)) {

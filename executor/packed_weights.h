@@ -33,8 +33,10 @@ class PackedWeights {
     // Where constants may lie. Their pages are given back to the system once packed: what kernels
     // read is the packed form, and the rest can be read again.
     std::vector<SourceFile> files;
-    std::string cache_folder;  // empty: nothing on disk; made if it does not exist
-    WarningSink warn;          // may be empty
+    // Empty: nothing on disk. Made if it does not exist. Not used where another user can write it.
+    std::string cache_folder;
+    WarningSink warn;             // may be empty
+    bool verify_weights = false;  // reads source and cache files again, whatever is noted of them
   };
   explicit PackedWeights(Options options);
 
@@ -76,8 +78,10 @@ class PackedWeights {
   WeightCacheFile& CacheFor(const WeightKey& first);
   // The next Save writes it.
   void Use(const WeightKey& key, size_t bytes, kernels::PackedBytes packed);
+  const WeightKey& ContentOfFile(size_t file);
 
   const Options options_;
+  WeightCacheOptions cache_options_;  // without a folder: nothing on disk
   mutable std::mutex mutex_;
   std::multimap<uint64_t, Known> known_;            // by layout, size and samples of the constants
   std::vector<std::optional<WeightKey>> contents_;  // of the source files, when first needed

@@ -2,13 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -21,7 +18,7 @@ namespace tenon {
 namespace {
 
 constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'W', '\n'};
-constexpr uint32_t kVersion = 3;  // also tells byte orders apart
+constexpr uint32_t kVersion = 4;  // also tells byte orders apart
 constexpr size_t kAlignment = 64;
 
 struct Header {
@@ -29,45 +26,26 @@ struct Header {
   uint32_t version;
   uint32_t num_entries;
   uint64_t file_bytes;
-  uint64_t checksum;  // of header and index, with 0 in its place and in that of `boot`
-  // The boot of the system in which somebody saw all that the file should be; 0: it is on the disk.
-  // In another boot the contents are compared with their checksum, for a crash may have lost some
-  // of them. Within one boot they are not: what an error of the disk loses behind the writer's
-  // back, when the system writes pages or reads them again, is not noticed. Changed in place: a
-  // reader that sees half of a change sees neither its boot nor 0, and compares.
-  WeightKey boot;
+  uint64_t checksum;  // of header and index, with 0 in its place
   uint64_t contents;  // checksum of the entries
-  uint64_t unused;
+  uint64_t unused[3];
 };
 struct IndexEntry {
   WeightKey key;
   uint64_t offset, bytes;
 };
-static_assert(sizeof(Header) == 64 && sizeof(IndexEntry) == 32);
+static_assert(sizeof(Header) == 64 && sizeof(IndexEntry) == 48);
 
-// What is noted of a source file.
+// What is noted of a file: `content` holds as long as it has this identity.
 struct Note {
   char magic[8];
   uint32_t version;
   uint32_t unused;
+  FileIdentity identity;
   WeightKey content;
   uint64_t checksum;  // of what precedes
 };
-
-class UniqueFile {
- public:
-  UniqueFile(const std::string& path, int flags)
-      : fd_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~UniqueFile() { Close(); }
-  UniqueFile(const UniqueFile&) = delete;
-  UniqueFile& operator=(const UniqueFile&) = delete;
-  int get() const { return fd_; }
-  // False, with errno: what was written may be lost. A full disk may say so only here.
-  bool Close() { return fd_ < 0 || close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
+static_assert(sizeof(Note) == 16 + sizeof(FileIdentity) + 32 + 8);
 
 size_t Align(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -89,9 +67,9 @@ absl::Status WriteAll(int fd, const void* data, size_t bytes) {
   return absl::OkStatus();
 }
 
-// Of this boot of the system; 0 if it has no name.
+// Of this boot of the system; zeros if it has no name.
 WeightKey ThisBoot() {
-  const UniqueFile file("/proc/sys/kernel/random/boot_id", O_RDONLY);
+  const CacheFd file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   char text[64];
   const ssize_t size = file.get() < 0 ? 0 : read(file.get(), text, sizeof(text));
   return size <= 0 ? WeightKey()
@@ -111,7 +89,6 @@ uint64_t ContentsChecksum(const std::map<WeightKey, WeightCacheFile::Entry>& ent
 
 uint64_t StartChecksum(Header header, std::span<const std::byte> index) {
   header.checksum = 0;
-  header.boot = {};
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
   XXH3_64bits_update(&state, &header, sizeof(header));
@@ -119,102 +96,111 @@ uint64_t StartChecksum(Header header, std::span<const std::byte> index) {
   return XXH3_64bits_digest(&state);
 }
 
-// Writes a file under a name of its own, and renames it. `sync`: when all is on the disk, which
-// other files that are being written may delay by seconds.
-absl::Status Replace(const std::string& path, bool sync,
-                     const std::function<absl::Status(int fd)>& write_contents) {
-  static std::atomic<uint32_t> counter{0};
-  const std::string temporary =
-      fmt::format("{}.{}-{}.tmp", path, getpid(), counter.fetch_add(1, std::memory_order_relaxed));
-  absl::Status status;
-  {
-    UniqueFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
-    if (file.get() < 0) return absl::UnavailableError(fmt::format("{}: {}", temporary, Reason()));
-    status = write_contents(file.get());
-    if (status.ok() && sync && fdatasync(file.get()) != 0)
-      status = absl::UnavailableError(Reason());
-    if (!file.Close() && status.ok()) status = absl::UnavailableError(Reason());
-  }
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
-    status = absl::UnavailableError(Reason());
-  if (status.ok()) return status;
-  unlink(temporary.c_str());
-  return absl::UnavailableError(fmt::format(
-      "{}: {}", path, std::string_view(status.message().data(), status.message().size())));
-}
-
 // Hashes page by page range, and lets the pages go: the file may be larger than what fits.
 WeightKey HashOfMapped(std::span<const std::byte> bytes) {
   constexpr size_t kStep = size_t{16} << 20;
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
+  Sha256 hash;
   for (size_t at = 0; at < bytes.size(); at += kStep) {
     const std::span<const std::byte> part = bytes.subspan(at, std::min(kStep, bytes.size() - at));
-    XXH3_128bits_update(&state, part.data(), part.size());
-    madvise(const_cast<std::byte*>(part.data()), part.size(), MADV_DONTNEED);
+    hash.Update(part);
+    DropPages(part);
   }
-  const XXH128_hash_t hash = XXH3_128bits_digest(&state);
-  return {hash.low64, hash.high64};
+  return hash.Finish();
 }
+
+uint64_t ChecksumOf(const Note& note) {
+  return Checksum(std::as_bytes(std::span(&note, 1)).first(offsetof(Note, checksum)));
+}
+
+// What was noted under that name. NotFound: nothing.
+absl::StatusOr<Note> ReadNote(const CacheFolder& folder, const std::string& name) {
+  TENON_ASSIGN_OR_RETURN(const CacheFolder::File file, folder.Read(name));
+  Note note = {};
+  if (file.identity.size != sizeof(note) ||
+      read(file.fd.get(), &note, sizeof(note)) != static_cast<ssize_t>(sizeof(note)) ||
+      std::memcmp(note.magic, kMagic, sizeof(kMagic)) != 0 || note.version != kVersion ||
+      note.checksum != ChecksumOf(note)) {
+    return absl::DataLossError("is damaged or of another version");
+  }
+  return note;
+}
+
+// Its checksum says whether a crash of the machine has left all of it.
+absl::Status WriteNote(const CacheFolder& folder, const std::string& name,
+                       const FileIdentity& identity, const WeightKey& content) {
+  Note note = {};
+  std::memcpy(note.magic, kMagic, sizeof(kMagic));
+  note.version = kVersion;
+  note.identity = identity;
+  note.content = content;
+  note.checksum = ChecksumOf(note);
+  return folder
+      .Replace(name, /*sync=*/false, [&](int fd) { return WriteAll(fd, &note, sizeof(note)); })
+      .status();
+}
+
+std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace
 
-WeightKey HashOf(std::span<const std::byte> bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return {hash.low64, hash.high64};
-}
+WeightKey HashOf(std::span<const std::byte> bytes) { return Sha256Of(bytes); }
 
-WeightKey ContentOf(const SourceFile& file, const std::string& folder, const WarningSink& warn) {
-  const std::string identity = fmt::format("{}\n{} {} {} {}", file.path, file.device, file.inode,
-                                           file.bytes.size(), file.modified_ns);
-  const WeightKey name = HashOf(std::as_bytes(std::span(identity)));
-  const std::string path = fmt::format("{}/{:016x}{:016x}.id", folder, name.high, name.low);
-  Note note = {};
-  constexpr size_t kChecked = offsetof(Note, checksum);
-  const auto checksum = [&] {
-    return Checksum(std::as_bytes(std::span(&note, 1)).first(kChecked));
-  };
-  if (const UniqueFile in(path, O_RDONLY); in.get() >= 0) {
-    if (read(in.get(), &note, sizeof(note)) == static_cast<ssize_t>(sizeof(note)) &&
-        std::memcmp(note.magic, kMagic, sizeof(kMagic)) == 0 && note.version == kVersion &&
-        note.checksum == checksum()) {
-      return note.content;
+WeightKey ContentOf(const SourceFile& file, const WeightCacheOptions& options, int64_t now_ns) {
+  constexpr int64_t kSettledNs = 2'000'000'000;
+  const bool settled = file.changed_ns <= now_ns - kSettledNs;
+  const FileIdentity identity = {.device = file.device,
+                                 .inode = file.inode,
+                                 .size = file.bytes.size(),
+                                 .modified_ns = file.modified_ns,
+                                 .changed_ns = file.changed_ns};
+  // One note for a file, which is replaced when the file changes.
+  const std::string name =
+      Hex(Sha256Of(fmt::format("{} {}\n{}", file.device, file.inode, file.path))) + ".id";
+  if (settled && !options.verify) {
+    const absl::StatusOr<Note> note = ReadNote(*options.folder, name);
+    if (note.ok() && note->identity == identity) return note->content;
+    if (!note.ok() && !absl::IsNotFound(note.status())) {
+      options.warn(fmt::format("{}: {}; it is ignored and replaced", options.folder->PathOf(name),
+                               MessageOf(note.status())));
     }
-    warn(fmt::format("{}: is damaged or of another version, and is replaced", path));
   }
   const WeightKey content = HashOfMapped(file.bytes);
-  // A file that changes twice within the resolution of its time would keep its identity.
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  constexpr std::chrono::seconds kSettled(2);
-  if (now - std::chrono::nanoseconds(file.modified_ns) < kSettled) return content;
-  std::memcpy(note.magic, kMagic, sizeof(kMagic));
-  note.version = kVersion;
-  note.unused = 0;
-  note.content = content;
-  note.checksum = checksum();
-  // Its checksum says whether a crash of the machine has left all of it.
-  const absl::Status written =
-      Replace(path, /*sync=*/false, [&](int fd) { return WriteAll(fd, &note, sizeof(note)); });
-  if (!written.ok()) warn(std::string(written.message()));
+  if (!settled) return content;
+  const absl::Status written = WriteNote(*options.folder, name, identity, content);
+  if (!written.ok()) options.warn(MessageOf(written));
   return content;
 }
 
-WeightCacheFile::WeightCacheFile(std::string path, const WarningSink& warn)
-    : path_(std::move(path)) {
+WeightCacheFile::WeightCacheFile(std::string name, WeightCacheOptions options)
+    : name_(std::move(name)), options_(std::move(options)) {
   const std::string problem = Read();
   if (problem.empty()) return;
   entries_.clear();
-  warn(fmt::format("{}: {}; it is ignored and replaced", path_, problem));
+  options_.warn(
+      fmt::format("{}: {}; it is ignored and replaced", options_.folder->PathOf(name_), problem));
+}
+
+// The note that seals a file has the checksum of its contents and the boot.
+WeightKey SealOf(uint64_t contents) {
+  const WeightKey boot = ThisBoot();
+  return Sha256Of(fmt::format("{} {}", Hex(boot), contents));
+}
+
+bool WeightCacheFile::IsSealed(const FileIdentity& identity, uint64_t contents) const {
+  const absl::StatusOr<Note> seal = ReadNote(*options_.folder, name_ + ".seal");
+  return seal.ok() && seal->identity == identity && seal->content == SealOf(contents);
+}
+
+absl::Status WeightCacheFile::Seal(const FileIdentity& identity, uint64_t contents) const {
+  return WriteNote(*options_.folder, name_ + ".seal", identity, SealOf(contents));
 }
 
 std::string WeightCacheFile::Read() {
-  const UniqueFile file(path_, O_RDONLY);
-  if (file.get() < 0) return errno == ENOENT ? std::string() : Reason();
-  struct stat info = {};
-  if (fstat(file.get(), &info) != 0) return Reason();
-  const auto size = static_cast<size_t>(info.st_size);
-  if (!S_ISREG(info.st_mode) || size < sizeof(Header)) return "is no cache of packed weights";
-  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  absl::StatusOr<CacheFolder::File> file = options_.folder->Read(name_);
+  if (!file.ok()) return absl::IsNotFound(file.status()) ? "" : MessageOf(file.status());
+  const auto size = static_cast<size_t>(file->identity.size);
+  if (size < sizeof(Header)) return "is no cache of packed weights";
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd.get(), 0);
   if (address == MAP_FAILED) return Reason();
   const std::shared_ptr<const std::byte> mapping(
       static_cast<const std::byte*>(address),
@@ -238,17 +224,11 @@ std::string WeightCacheFile::Read() {
     entries_[entry.key] = {entry.bytes,
                            kernels::PackedBytes(mapping, mapping.get() + entry.offset)};
   }
-  const WeightKey boot = ThisBoot();
-  if (header.boot == WeightKey() || header.boot == boot) return {};
+  if (!options_.verify && IsSealed(file->identity, header.contents)) return {};
   if (ContentsChecksum(entries_) != header.contents)
     return "is damaged: its contents have another checksum";
-  // So that the next start need not read all of it. If it cannot be noted, it will.
-  const UniqueFile out(path_, O_WRONLY);
-  struct stat same = {};
-  if (boot != WeightKey() && out.get() >= 0 && fstat(out.get(), &same) == 0 &&
-      same.st_ino == info.st_ino && same.st_dev == info.st_dev) {
-    static_cast<void>(pwrite(out.get(), &boot, sizeof(boot), offsetof(Header, boot)) > 0);
-  }
+  // So that the next start need not read all of it. In a read-only folder it will.
+  static_cast<void>(Seal(file->identity, header.contents));
   return {};
 }
 
@@ -270,15 +250,15 @@ absl::Status WeightCacheFile::Write(const std::map<WeightKey, Entry>& entries) c
     at = Align(at + entry.bytes);
   }
   header.file_bytes = at;
-  header.boot = ThisBoot();
   header.contents = ContentsChecksum(entries);
   const std::span<const std::byte> index_bytes = std::as_bytes(std::span(index));
   header.checksum = StartChecksum(header, index_bytes);
   std::vector<std::byte> start(payload);
   std::memcpy(start.data(), &header, sizeof(header));
   std::copy(index_bytes.begin(), index_bytes.end(), start.begin() + sizeof(header));
-  const bool sync = header.boot == WeightKey();
-  return Replace(path_, sync, [&](int fd) -> absl::Status {
+  // Where boots have no names, the seal outlives a crash.
+  const bool sync = ThisBoot() == WeightKey();
+  const auto write_contents = [&](int fd) -> absl::Status {
     TENON_RETURN_IF_ERROR(WriteAll(fd, start.data(), start.size()));
     constexpr std::byte kZeros[kAlignment] = {};
     for (const auto& [key, entry] : entries) {
@@ -286,7 +266,10 @@ absl::Status WeightCacheFile::Write(const std::map<WeightKey, Entry>& entries) c
       TENON_RETURN_IF_ERROR(WriteAll(fd, kZeros, Align(entry.bytes) - entry.bytes));
     }
     return absl::OkStatus();
-  });
+  };
+  TENON_ASSIGN_OR_RETURN(const FileIdentity identity,
+                         options_.folder->Replace(name_, sync, write_contents));
+  return Seal(identity, header.contents);
 }
 
 }  // namespace tenon

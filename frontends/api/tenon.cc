@@ -250,8 +250,10 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
 }
 
 std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
-                                                 const std::string& weight_cache) {
+                                                 const std::string& weight_cache,
+                                                 bool verify_weights) {
   PackedWeights::Options options;
+  options.verify_weights = verify_weights;
   options.files = model.files();
   options.cache_folder = weight_cache;
   const char* folder = std::getenv("TENON_WEIGHT_CACHE");
@@ -294,8 +296,9 @@ absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
   ProgramOptions program;
   program.threads = options.threads;
   program.kernels = kernels;
-  program.weights = options.weights != nullptr ? options.weights
-                                               : MakePackedWeights(lowered, options.weight_cache);
+  program.weights = options.weights != nullptr
+                        ? options.weights
+                        : MakePackedWeights(lowered, options.weight_cache, options.verify_weights);
   program.gpu = options.gpu;
   program.check_memory = options.check_memory;
   program.context = shared_context;

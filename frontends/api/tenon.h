@@ -127,6 +127,8 @@ struct CompileOptions {
   // Folder where weights, once packed, are kept for the next start. Empty: what TENON_WEIGHT_CACHE
   // in the environment names, if anything.
   std::string weight_cache{};
+  // Reads the model's files and the kept weights again, whatever is noted of them.
+  bool verify_weights = false;
   // Shared by programs whose weights are to be packed once. Null: the program's own. Goes before
   // `weight_cache`.
   std::shared_ptr<PackedWeights> weights{};
@@ -141,7 +143,8 @@ struct CompileOptions {
 
 // A store for CompileOptions::weights, for programs made of this model and its clones.
 std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
-                                                 const std::string& weight_cache = {});
+                                                 const std::string& weight_cache = {},
+                                                 bool verify_weights = false);
 
 // Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the
 // operation and its node, if no kernel runs it.

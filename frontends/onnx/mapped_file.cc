@@ -54,7 +54,8 @@ absl::StatusOr<FileBytes> MapDescriptor(int fd, const std::string& path) {
       .owner = owner,
       .device = info.st_dev,
       .inode = info.st_ino,
-      .modified_ns = info.st_mtim.tv_sec * kNanosecondsPerSecond + info.st_mtim.tv_nsec};
+      .modified_ns = info.st_mtim.tv_sec * kNanosecondsPerSecond + info.st_mtim.tv_nsec,
+      .changed_ns = info.st_ctim.tv_sec * kNanosecondsPerSecond + info.st_ctim.tv_nsec};
   return FileBytes{bytes, std::move(owner), std::move(source)};
 }
 

@@ -16,7 +16,7 @@ struct SourceFile {
   std::span<const std::byte> bytes;   // all of it
   std::shared_ptr<const void> owner;  // of the mapping
   uint64_t device = 0, inode = 0;
-  int64_t modified_ns = 0;
+  int64_t modified_ns = 0, changed_ns = 0;  // programs can set the first, not the second
 };
 
 // Of bytes in a read-only mapping of a file: takes the pages that they cover out of this process.

@@ -50,7 +50,8 @@ class MappedWeights {
               .owner = nullptr,
               .device = info.st_dev,
               .inode = info.st_ino,
-              .modified_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+              .modified_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec,
+              .changed_ns = info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec};
     const auto n = static_cast<int64_t>((size_ - 64) / sizeof(float));
     weights = Tensor::Borrow(DType::kF32, std::vector<int64_t>{n}, address_ + 64,
                              std::make_shared<int>());

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -38,8 +39,10 @@ class PackedWeightsTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  std::unique_ptr<PackedWeights> Make(std::vector<SourceFile> files = {}, bool on_disk = true) {
+  std::unique_ptr<PackedWeights> Make(std::vector<SourceFile> files = {}, bool on_disk = true,
+                                      bool verify = false) {
     PackedWeights::Options options;
+    options.verify_weights = verify;
     options.files = std::move(files);
     if (on_disk) options.cache_folder = folder_ / "cache";
     options.warn = [this](const std::string& message) {
@@ -160,9 +163,10 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   ASSERT_EQ(Start(a), 0);
   const fs::path file = Files()[0];
   const auto size = static_cast<std::streamoff>(fs::file_size(file));
-  const std::streamoff boot = 32, boot_end = 48, index_end = 64 + 32;
-  for (std::streamoff at = 0; at < index_end; at += 4) {
-    if (at >= boot && at < boot_end) continue;  // FilesOfAnEarlierBootAreChecked
+  // Header, index, and places among the entries.
+  const std::streamoff index_end = 64 + 48;
+  for (std::streamoff at = 0; at < size - 100; at += at < index_end ? 4 : 500) {
+    if (at >= index_end && at < 128) continue;  // padding
     std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
     stream.seekp(at);
     stream.write("\xa5\x5a", 2);
@@ -184,36 +188,122 @@ TEST_F(PackedWeightsTest, DamagedFilesAreReplaced) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("is no cache of packed weights")));
 }
 
-// A file of an earlier boot may lack what a crash has lost: its contents are checked. Its boot is
-// replaced in place, where others may read at any time: half of a boot is another one, no damage.
-TEST_F(PackedWeightsTest, FilesOfAnEarlierBootAreChecked) {
+// One bit of the entries, with the time of modification put back.
+TEST_F(PackedWeightsTest, ABitThatFlipsIsNoticed) {
   const Tensor a = Weights(1, 1000);
-  constexpr size_t kBoot = 32;
-  const auto change = [&](const std::function<void(std::string&)>& how) {
-    const fs::path file = Files()[0];
-    std::stringstream text;
-    text << std::ifstream(file, std::ios::binary).rdbuf();
-    std::string bytes = text.str();
-    how(bytes);
-    std::ofstream(file, std::ios::binary) << bytes;
-  };
   ASSERT_EQ(Start(a), 1);
-  std::string boot;
-  change([&](std::string& bytes) { boot = bytes.substr(kBoot, 16); });
-  if (boot == std::string(16, '\0')) GTEST_SKIP() << "boots have no names here";
-  for (size_t at = kBoot; at < kBoot + 16; ++at) {
-    change([&](std::string& bytes) { bytes[at] ^= 1; });
-    EXPECT_EQ(Start(a), 0);
-    change([&](std::string& bytes) { EXPECT_EQ(bytes.substr(kBoot, 16), boot); });
+  const fs::path file = Files()[0];
+  for (const std::streamoff at :
+       {std::streamoff{128}, std::streamoff{2000}, std::streamoff{4000}}) {
+    const auto time = fs::last_write_time(file);
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(at);
+    const auto byte = static_cast<char>(stream.get() ^ 1);
+    stream.seekp(at);
+    stream.put(byte);
+    stream.close();
+    fs::last_write_time(file, time);
+    EXPECT_EQ(Start(a), 1) << at;
+    EXPECT_EQ(Start(a), 0) << at;
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("its contents have another checksum")));
+    warnings_.clear();
   }
-  EXPECT_THAT(warnings_, IsEmpty());
-  change([&](std::string& bytes) {
-    bytes[kBoot] ^= 1;
-    bytes[bytes.size() - 100] ^= 1;
-  });
-  EXPECT_EQ(Start(a), 1);
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("its contents have another checksum")));
+}
+
+// A seal that is not there, or damaged, costs reading the file once.
+TEST_F(PackedWeightsTest, FilesWithoutASealAreChecked) {
+  const Tensor a = Weights(1, 1000);
+  ASSERT_EQ(Start(a), 1);
+  const fs::path seal = Files()[0].string() + ".seal";
+  ASSERT_TRUE(fs::exists(seal));
+  fs::remove(seal);
   EXPECT_EQ(Start(a), 0);
+  EXPECT_TRUE(fs::exists(seal));
+  std::ofstream(seal) << "x";
+  EXPECT_EQ(Start(a), 0);
+  EXPECT_GT(fs::file_size(seal), 1u);
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(PackedWeightsTest, NobodyElseReadsOrWritesTheFiles) {
+  const Tensor a = Weights(1, 1000);
+  ASSERT_EQ(Start(a), 1);
+  const auto mode = [](const fs::path& path) {
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  EXPECT_EQ(mode(folder_ / "cache"), 0700u);
+  for (const auto& entry : fs::directory_iterator(folder_ / "cache"))
+    EXPECT_EQ(mode(entry.path()), 0600u) << entry.path();
+}
+
+TEST_F(PackedWeightsTest, FilesThatOthersCanWriteAreReplaced) {
+  const Tensor a = Weights(1, 1000);
+  ASSERT_EQ(Start(a), 1);
+  const fs::path file = Files()[0];
+  for (const fs::perms more : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::permissions(file, more, fs::perm_options::add);
+    EXPECT_EQ(Start(a), 1);
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("can be written by other users")));
+    warnings_.clear();
+    EXPECT_EQ(Start(a), 0);
+  }
+}
+
+TEST_F(PackedWeightsTest, AFolderThatOthersCanWriteIsNotUsed) {
+  const Tensor a = Weights(1, 1000);
+  for (const fs::perms more : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::create_directories(folder_ / "cache");
+    fs::permissions(folder_ / "cache", fs::perms::owner_all | more);
+    EXPECT_EQ(Start(a), 1);
+    EXPECT_EQ(Start(a), 1);
+    EXPECT_TRUE(fs::is_empty(folder_ / "cache"));
+    EXPECT_EQ(warnings_.size(), 2u);
+    EXPECT_THAT(warnings_[0], HasSubstr("can be written by other users"));
+    warnings_.clear();
+  }
+}
+
+// Links and FIFOs under the names of cache files and notes.
+TEST_F(PackedWeightsTest, OnlyRegularFilesAreRead) {
+  const fs::path model = folder_ / "model.onnx", elsewhere = folder_ / "elsewhere";
+  fs::create_directories(folder_);
+  WriteWeights(model, 5);
+  const auto start = [&] {
+    MappedWeights mapped(model);
+    mapped.source.changed_ns -= 10'000'000'000;
+    const std::unique_ptr<PackedWeights> store = Make({mapped.source});
+    ExpectNegated(Negated(*store, mapped.weights), mapped.weights);
+    store->Save();
+    return store->stats().packed;
+  };
+  ASSERT_EQ(start(), 1);
+  std::vector<fs::path> names;
+  for (const auto& entry : fs::directory_iterator(folder_ / "cache")) names.push_back(entry.path());
+  ASSERT_EQ(names.size(), 3u);  // entries, their seal, the note
+  for (const fs::path& name : names) {
+    for (const bool link : {false, true}) {
+      if (link) {
+        fs::rename(name, elsewhere);
+        fs::create_symlink(elsewhere, name);
+      } else {
+        fs::remove(name);
+        ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+      }
+      EXPECT_EQ(start(), name.extension() == ".weights" ? 1 : 0) << name << link;
+      EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(name))) << name << link;
+      EXPECT_EQ(start(), 0) << name << link;
+    }
+  }
+}
+
+// A writer that was killed leaves a file that nobody has locked.
+TEST_F(PackedWeightsTest, LeftoversAreRemoved) {
+  const Tensor a = Weights(1, 1000);
+  fs::create_directories(folder_ / "cache");
+  fs::permissions(folder_ / "cache", fs::perms::owner_all);
+  std::ofstream(folder_ / "cache" / "x.weights.1-1.tmp") << "half a file";
+  ASSERT_EQ(Start(a), 1);
+  EXPECT_EQ(Files().size(), 1u);
 }
 
 TEST_F(PackedWeightsTest, WritersAtOnce) {
@@ -244,7 +334,6 @@ TEST_F(PackedWeightsTest, AFolderThatCannotBeUsedIsAWarning) {
   EXPECT_FALSE(warnings_.empty());
 }
 
-// Files younger than two seconds are hashed at every start; this one is old.
 void SetTime(const fs::path& path, time_t time) {
   const utimbuf times = {time, time};
   ASSERT_EQ(utime(path.c_str(), &times), 0);
@@ -254,9 +343,12 @@ TEST_F(PackedWeightsTest, SourceFilesAreKnownByTheirIdentity) {
   const fs::path model = folder_ / "model.onnx";
   WriteWeights(model, 5);
   SetTime(model, 1'000'000'000);
-  const auto start = [&](const fs::path& path, int64_t packed) {
-    const MappedWeights mapped(path);
-    const std::unique_ptr<PackedWeights> store = Make({mapped.source});
+  // As if the file had changed some seconds ago, unless it is young.
+  const auto start = [&](const fs::path& path, int64_t packed, bool young = false,
+                         bool verify = false) {
+    MappedWeights mapped(path);
+    if (!young) mapped.source.changed_ns -= 10'000'000'000;
+    const std::unique_ptr<PackedWeights> store = Make({mapped.source}, true, verify);
     const kernels::PackedBytes negated = Negated(*store, mapped.weights);
     store->Save();
     EXPECT_EQ(store->stats().packed, packed);
@@ -264,27 +356,54 @@ TEST_F(PackedWeightsTest, SourceFilesAreKnownByTheirIdentity) {
     EXPECT_LE(mapped.resident_pages(), 32u);
     ExpectNegated(negated, mapped.weights);
   };
-  start(model, 1);
+  const auto notes = [&] {
+    int64_t count = 0;
+    for (const auto& entry : fs::directory_iterator(folder_ / "cache"))
+      count += entry.path().extension() == ".id";
+    return count;
+  };
+  start(model, 1, /*young=*/true);
+  EXPECT_EQ(notes(), 0);
   start(model, 0);
+  start(model, 0);
+  EXPECT_EQ(notes(), 1);
   ASSERT_EQ(Files().size(), 1u);
   // The same contents under another name, and at another time.
   fs::copy_file(model, folder_ / "copy.onnx");
-  SetTime(folder_ / "copy.onnx", 1'000'000'000);
   start(folder_ / "copy.onnx", 0);
   SetTime(model, 1'000'000'001);
   start(model, 0);
   EXPECT_EQ(Files().size(), 1u);
-  // Other contents.
+  EXPECT_EQ(notes(), 2);
+  // Edited in place, of the same size, with its time put back.
+  usleep(20'000);
   WriteWeights(model, 6);
-  SetTime(model, 1'000'000'002);
+  SetTime(model, 1'000'000'001);
   start(model, 1);
   start(model, 0);
   start(folder_ / "copy.onnx", 0);
   EXPECT_EQ(Files().size(), 2u);
-  // Changed twice within the resolution of its time: not noted.
-  WriteWeights(model, 7);
+  // Replaced by a file of the same size and time.
+  WriteWeights(folder_ / "other.onnx", 7);
+  SetTime(folder_ / "other.onnx", 1'000'000'001);
+  fs::rename(folder_ / "other.onnx", model);
   start(model, 1);
+  start(model, 0);
   EXPECT_THAT(warnings_, IsEmpty());
+  // Another identity that happens to be equal: only verifying sees it.
+  MappedWeights before(model);
+  usleep(20'000);
+  WriteWeights(model, 8);
+  MappedWeights after(model);
+  ASSERT_NE(after.source.changed_ns, before.source.changed_ns);
+  after.source.changed_ns = before.source.changed_ns - 10'000'000'000;
+  after.source.modified_ns = before.source.modified_ns;
+  for (const bool verify : {true, false}) {
+    const std::unique_ptr<PackedWeights> store = Make({after.source}, true, verify);
+    ExpectNegated(Negated(*store, after.weights), after.weights);
+    EXPECT_EQ(store->stats().packed, verify ? 1 : 0);
+    store->Save();
+  }
   // A damaged note.
   for (const auto& entry : fs::directory_iterator(folder_ / "cache")) {
     if (entry.path().extension() == ".id") std::ofstream(entry.path()) << "x";

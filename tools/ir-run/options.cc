@@ -67,6 +67,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"weight-cache", "", Takes::kValue, "DIR",
       "keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)"},
      [](Options& o, const Given& g) { return Set(o.weight_cache, g.value); }},
+    {{"verify-weights", "", Takes::kFlag, "",
+      "hashes the model's files and the kept weights, whatever is noted of them"},
+     [](Options& o, const Given& g) { return Set(o.verify_weights, g.on); }},
     tools::DeviceRow<Options>(
         "cuda: the optimised program on the first GPU, compared with the original on the CPU; what "
         "falls back to the CPU is named"),

@@ -20,6 +20,7 @@ struct Options : tools::ModelOptions {
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;
   std::string weight_cache;  // folder
+  bool verify_weights = false;
   int64_t seed = 0;
   bool profile = false;
   std::string profile_file;   // .trace.json or .json; empty: the table alone

@@ -153,7 +153,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   CompileOptions compile;
   compile.threads = options.threads;
   compile.reference = options.reference;
-  compile.weights = MakePackedWeights(original, options.weight_cache);
+  compile.weights = MakePackedWeights(original, options.weight_cache, options.verify_weights);
   compile.check_memory = options.check_memory;
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
   compile.gpu = std::move(gpu);
