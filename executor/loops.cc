@@ -25,6 +25,11 @@ uint64_t NumberOfRuns(int64_t lower, int64_t upper, int64_t step) {
   return step > 0 ? (to - from - 1) / by + 1 : (from - to - 1) / (0 - by) + 1;
 }
 
+absl::Status TooManyTrips(std::string_view what, int64_t limit) {
+  return absl::ResourceExhaustedError(
+      fmt::format("the loop {} (expected at most {} iterations, the limit)", what, limit));
+}
+
 void Copy(const HeldValue& from, void* to) {
   const auto bytes = static_cast<size_t>(from.view().bytes());
   if (bytes > 0) std::memcpy(to, from.data, bytes);
@@ -86,6 +91,10 @@ absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> oper
   const std::span<HeldValue> carried = std::span(body.inputs).subspan(1, parts.num_carried);
   for (size_t c = 0; c < carried.size(); ++c) carried[c] = operands[parts.first_init + c];
   const uint64_t runs = NumberOfRuns(lower, upper, step);
+  if (const int64_t limit = program_.options.limits.loop_trips;
+      limit > 0 && runs > static_cast<uint64_t>(limit)) {
+    return program_.Error(instruction, TooManyTrips(fmt::format("runs {} times", runs), limit));
+  }
   start(static_cast<int64_t>(std::min(runs, uint64_t{INT64_MAX})));
   auto counter = static_cast<uint64_t>(lower);
   for (uint64_t run = 0; run < runs; ++run, counter += static_cast<uint64_t>(step)) {
@@ -110,12 +119,14 @@ absl::Status ControlRunner::RunWhile(size_t index, std::span<const HeldValue> op
   Loop& loop = loops_[index];
   for (size_t c = 0; c < num_carried; ++c) before.inputs[c] = operands[c];
   start(std::nullopt);
-  for (;;) {
+  for (int64_t run = 0;; ++run) {
     TENON_RETURN_IF_ERROR(RunOnce(index, before, {}));
     const absl::StatusOr<int64_t> condition = ElementOf(before.made[0].view(), "the condition");
     if (!condition.ok()) return program_.Error(instruction, condition.status());
     const std::span<HeldValue> passed = std::span(before.made).subspan(1);
     if (*condition == 0) return done(passed);
+    if (const int64_t limit = program_.options.limits.loop_trips; limit > 0 && run >= limit)
+      return program_.Error(instruction, TooManyTrips("does not end", limit));
     for (size_t c = 0; c < num_carried; ++c) before.inputs[c].owner = nullptr;
     for (size_t i = 0; i < passed.size(); ++i) std::swap(body.inputs[i], passed[i]);
     for (HeldValue& value : passed) value.owner = nullptr;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "executor/run_options.h"
 #include "executor/tensor.h"
+#include "ir/core/limits.h"
 #include "ir/core/operation.h"
 #include "kernels/registry.h"
 
@@ -35,6 +36,7 @@ struct ProgramOptions {
   std::shared_ptr<Context> context;
   // To find errors of memory plans: bytes of the arena that hold nothing are filled with NaNs.
   bool check_memory = false;
+  Limits limits{};  // of each run
 };
 
 // An input or output as the function declares it.

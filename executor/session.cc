@@ -5,6 +5,7 @@
 #include "executor/program_impl.h"
 #include "executor/runner.h"
 #include "executor/session_state.h"
+#include "ir/core/out_of_memory.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon {
@@ -12,6 +13,8 @@ namespace tenon {
 using kernels::TensorView;
 
 namespace {
+
+constexpr std::string_view kRun = "the run";
 
 // Tells a profiler what each thread does of the work that is shared.
 class SessionPool : public kernels::ThreadPool {
@@ -116,14 +119,15 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(impl_->runner.Run(inputs));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.Run(inputs); }));
 }
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                           const RunOptions& options) {
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(impl_->runner.RunInto(inputs, {}, outputs));
+  return impl_->Done(
+      WithoutBadAlloc(kRun, [&] { return impl_->runner.RunInto(inputs, {}, outputs); }));
 }
 
 absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
@@ -132,12 +136,12 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
   }
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(impl_->runner.RunBound(binding));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.RunBound(binding); }));
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(impl_->runner.OutputShapes(inputs, {}));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.OutputShapes(inputs, {}); }));
 }
 
 Session Program::NewSession() const { return Session(std::make_unique<Session::Impl>(impl_)); }

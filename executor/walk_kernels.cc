@@ -5,6 +5,7 @@
 #include "executor/memory_planner.h"
 #include "executor/walk.h"
 #include "fmt/format.h"
+#include "ir/core/out_of_memory.h"
 #include "kernels/gpu/gpu_kernels.h"
 
 namespace tenon {
@@ -115,8 +116,13 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
     // What it makes outlives the run: none of it is left out when that is cancelled.
     const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
     device_.parallel->set_cancel_flag(nullptr);
-    const kernels::KernelStatus status = instruction.kernel.prepare(args, call.state);
+    kernels::KernelStatus status;
+    const absl::Status enough = WithoutBadAlloc(instruction.kernel.name, [&] {
+      status = instruction.kernel.prepare(args, call.state);
+      return absl::OkStatus();
+    });
     device_.parallel->set_cancel_flag(cancel);
+    if (!enough.ok()) return program_.Error(instruction, enough);
     if (!status.ok()) return program_.KernelError(instruction, status);
     if (args.scratch_bytes > static_cast<size_t>(kMaxPlannedBytes)) {
       return program_.Error(instruction, absl::ResourceExhaustedError(fmt::format(

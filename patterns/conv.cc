@@ -264,11 +264,10 @@ std::optional<I64s> SeenTaps(Value conv, Value x, Value w, const I64s& strides, 
     if (!in.is_constant() || !out.is_constant() || !k.is_constant()) return std::nullopt;
     const int64_t begin = pads[i], end = pads[axes + i];
     const auto is_seen = [&](int64_t tap) {
-      for (int64_t o = 0; o < out.constant(); ++o) {
-        const int64_t at = o * strides[i] - begin + tap * dilations[i];
-        if (at >= 0 && at < in.constant()) return true;
-      }
-      return false;
+      // By the first position that is not in front of the image.
+      const int64_t start = tap * dilations[i] - begin;
+      const int64_t o = start >= 0 ? 0 : (strides[i] - 1 - start) / strides[i];
+      return o < out.constant() && o * strides[i] + start < in.constant();
     };
     // What is left out leaves no less padding than 0.
     int64_t first = 0, last = k.constant() - 1;

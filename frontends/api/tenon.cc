@@ -16,6 +16,7 @@
 #include "frontends/onnx/mapped_file.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/out_of_memory.h"
 #include "ir/core/parser.h"
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/dialects.h"
@@ -157,8 +158,10 @@ bool LooksLikeText(std::string_view bytes) {
   return true;
 }
 
-absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
-                                    const LoadOptions& options) {
+namespace {
+
+absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
+                                const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
   if (LooksLikeText(bytes)) return LoadText(bytes, name, options);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
@@ -170,11 +173,12 @@ absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& n
   return Model(std::move(context), std::move(module), {}, options.extension);
 }
 
-absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
+absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& options) {
   // Opened once: what comes through a pipe cannot be read again.
-  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path));
+  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file,
+                         onnx::MapFile(path, options.limits.stream_bytes));
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
-  if (path == "-") return LoadFromBytes(bytes, "<stdin>", options);
+  if (path == "-") return LoadBytes(bytes, "<stdin>", options);
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
   if (LooksLikeText(bytes)) return LoadText(bytes, path, options);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
@@ -183,6 +187,17 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) 
   import.files = &files;
   TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnxFromFile(*context, file, path, import));
   return Model(std::move(context), std::move(module), std::move(files), options.extension);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
+                                    const LoadOptions& options) {
+  return WithoutBadAlloc(name, [&] { return LoadBytes(bytes, name, options); });
+}
+
+absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
+  return WithoutBadAlloc(path, [&] { return LoadPath(path, options); });
 }
 
 std::string_view Name(Precision precision) {
@@ -197,7 +212,9 @@ std::string_view Name(Precision precision) {
   return "fp32";
 }
 
-absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
+namespace {
+
+absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
   if (options.level < 0 || options.level > kMaxOptLevel) {
     return absl::InvalidArgumentError(
         fmt::format("there is no level {} (expected 0 to {})", options.level, kMaxOptLevel));
@@ -249,6 +266,12 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeRepo
   return absl::OkStatus();
 }
 
+}  // namespace
+
+absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
+  return WithoutBadAlloc("optimising", [&] { return OptimizeModel(model, options, report); });
+}
+
 std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
                                                  const std::string& weight_cache,
                                                  bool verify_weights) {
@@ -264,11 +287,9 @@ std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
   return std::make_shared<PackedWeights>(std::move(options));
 }
 
-absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {
-  return Compile(model.Clone(), options);
-}
+namespace {
 
-absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
+absl::StatusOr<Program> CompileModel(Model&& model, const CompileOptions& options) {
   const std::shared_ptr<Context> shared_context = model.shared_context();
   // Behind the module: what only its constants hold goes.
   const absl::Cleanup release = [&] { shared_context->ReleaseUnusedBlobs(); };
@@ -301,8 +322,19 @@ absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
                         : MakePackedWeights(lowered, options.weight_cache, options.verify_weights);
   program.gpu = options.gpu;
   program.check_memory = options.check_memory;
+  program.limits = options.limits;
   program.context = shared_context;
   return Program::Compile(main, program);
+}
+
+}  // namespace
+
+absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {
+  return WithoutBadAlloc("compiling", [&] { return CompileModel(model.Clone(), options); });
+}
+
+absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options) {
+  return WithoutBadAlloc("compiling", [&] { return CompileModel(std::move(model), options); });
 }
 
 }  // namespace tenon

@@ -24,6 +24,7 @@
 #include "executor/session.h"
 #include "executor/tensor.h"
 #include "ir/core/context.h"
+#include "ir/core/limits.h"
 #include "ir/core/operation.h"
 #include "ir/core/source_file.h"
 
@@ -75,6 +76,7 @@ struct LoadOptions {
   // too.
   std::function<void(const Context&, const Diagnostic&)> on_diagnostic{};
   bool allow_unregistered_dialects = false;
+  Limits limits{};  // of the input
   // Operations, kernels, rules and passes of the host's own (extension.h). May be null.
   std::shared_ptr<const Extension> extension{};
 };
@@ -139,6 +141,7 @@ struct CompileOptions {
   // no kernel".
   std::function<void(std::string_view line)> on_fallback{};
   bool check_memory = false;  // see ProgramOptions
+  Limits limits{};            // of each run
 };
 
 // A store for CompileOptions::weights, for programs made of this model and its clones.

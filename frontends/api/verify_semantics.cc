@@ -124,7 +124,8 @@ absl::Status RunText(Operation* module, std::string_view text) {
 }
 
 // A program of a copy of the function.
-absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context, Operation* function) {
+absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context, Operation* function,
+                                    const Limits& limits) {
   auto copy = [&] {
     OwnedOp module = CreateModule(*context);
     OpBuilder::AtEnd(*context, &module->region().front()).Insert(Clone(*function));
@@ -138,11 +139,13 @@ absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context, Ope
       SetModuleProperties(*lowered.module(), static_cast<uint32_t>(ModuleProperty::kLowered));
       TENON_RETURN_IF_ERROR(RunText(lowered.module(), "plan-memory"));
       ProgramOptions options;
+      options.limits = limits;
       options.context = context;
       options.threads = 1;
       return Program::Compile(lowered.main(), options);
     }
     CompileOptions options;
+    options.limits = limits;
     options.reference = true;
     options.threads = 1;
     absl::StatusOr<Program> program = Compile(copy(), options);
@@ -195,7 +198,7 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     return absl::OkStatus();
   };
   if (state.outputs.empty()) {
-    absl::StatusOr<Program> program = MakeProgram(context_, before);
+    absl::StatusOr<Program> program = MakeProgram(context_, before, options_.limits);
     if (!program.ok()) return skip(std::string(program.status().message()));
     state.samples.clear();
     std::string why = "no sample suits it";
@@ -218,7 +221,7 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     }
     if (state.samples.empty()) return skip(why);
   }
-  const absl::StatusOr<Program> program = MakeProgram(context_, after);
+  const absl::StatusOr<Program> program = MakeProgram(context_, after, options_.limits);
   const bool lowered = IsLowered(after);
   std::vector<Outputs> outputs;
   for (size_t s = 0; s < state.samples.size(); ++s) {
@@ -266,7 +269,7 @@ std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, F
     };
     Operation* target = run.before->name() == before->name() ? function : copy.module();
     if (!run.again(target, context).ok()) return true;
-    const absl::StatusOr<Program> program = MakeProgram(context_, copy.main());
+    const absl::StatusOr<Program> program = MakeProgram(context_, copy.main(), options_.limits);
     if (!program.ok()) return true;
     const absl::StatusOr<Outputs> made = program->Run(state.samples[sample].inputs);
     return !made.ok() ||

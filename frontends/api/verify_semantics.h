@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "frontends/api/sample_inputs.h"
 #include "ir/core/context.h"
+#include "ir/core/limits.h"
 #include "ir/core/operation.h"
 #include "pass/pass.h"
 #include "pass/pass_manager.h"
@@ -24,6 +25,7 @@ struct VerifySemanticsOptions {
   // How far a result may move in one pass, relative to the largest element of its tensor; 0: by
   // element type (f64 1e-9, f32 5e-5, f16 1e-2, bf16 5e-2).
   double tolerance = 0;
+  Limits limits{};  // of each run
 };
 
 // The programs run on the reference kernels, lowered ones as they are.

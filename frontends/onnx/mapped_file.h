@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ir/core/limits.h"
 #include "ir/core/source_file.h"
 
 namespace tenon::onnx {
@@ -20,7 +21,10 @@ struct FileBytes {
 };
 
 // Maps a regular file; "-" reads standard input, other kinds of file are read to their end.
-absl::StatusOr<FileBytes> MapFile(const std::string& path);
+// ResourceExhausted if these have more than `stream_bytes`. Waits for the writer of a FIFO for five
+// seconds.
+absl::StatusOr<FileBytes> MapFile(const std::string& path,
+                                  int64_t stream_bytes = Limits().stream_bytes);
 // Maps an open regular file. Does not close `fd`.
 absl::StatusOr<FileBytes> MapDescriptor(int fd, const std::string& path);
 

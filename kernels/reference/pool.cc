@@ -1,4 +1,5 @@
 // Reference kernels of pooling, for any number of spatial axes.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,20 +16,27 @@ namespace {
 // inside the input or its padding.
 template <typename F>
 int64_t VisitWindow(const Window& window, DimSpan in, const Dims& position, F visit) {
-  const int64_t size = Product(View(window.kernel));
-  int64_t padded = 0;
-  StridedWalk<0> walk(View(window.kernel), {});
+  // Elements [first, first + count) of each axis lie inside; a window may be far larger.
+  Dims first, count;
+  int64_t padded = 1;
+  for (size_t axis = 0; axis < window.rank(); ++axis) {
+    const int64_t start = window.At(axis, position[axis], 0), step = window.dilations[axis];
+    const auto below = [&](int64_t end) {
+      return start >= end ? 0 : std::min(window.kernel[axis], (end - start + step - 1) / step);
+    };
+    first.push_back(below(0));
+    count.push_back(below(in[axis]) - first.back());
+    padded *= below(in[axis] + window.pads_end[axis]);
+  }
+  const int64_t size = Product(View(count));
+  StridedWalk<0> walk(View(count), {});
   for (int64_t i = 0; i < size; ++i, walk.Next()) {
     int64_t offset = 0;
-    bool inside = true, in_padding = true;
     for (size_t axis = 0; axis < window.rank(); ++axis) {
-      const int64_t at = window.At(axis, position[axis], walk.index()[axis]);
-      inside &= at >= 0 && at < in[axis];
-      in_padding &= at < in[axis] + window.pads_end[axis];
-      offset = offset * in[axis] + at;
+      const int64_t k = first[axis] + walk.index()[axis];
+      offset = offset * in[axis] + window.At(axis, position[axis], k);
     }
-    if (inside) visit(offset);
-    padded += in_padding;
+    visit(offset);
   }
   return padded;
 }

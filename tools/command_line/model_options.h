@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "frontends/api/compare.h"
 #include "frontends/api/tenon.h"
+#include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::tools {
@@ -26,6 +27,7 @@ struct ModelOptions {
   double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
   double ulps = 0;   // and at least so many steps of the output's element type, unless given
   std::string json;  // file, "-", or empty
+  LimitOptions limits;
 };
 
 // What was given; else 3e-2 for bf16 and 5e-2 for int8, else these. Numbers of 8 bits move the

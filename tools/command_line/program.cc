@@ -1,11 +1,28 @@
 #include "tools/command_line/program.h"
 
 #include <cstdio>
+#include <new>
+#include <stdexcept>
 
 #include "fmt/format.h"
 #include "ir/core/write_file.h"
 
 namespace tenon::tools {
+
+int RunMain(std::string_view program, int argc, char** argv,
+            int (*main)(const std::vector<std::string>& arguments)) {
+  const auto out_of_memory = [&] {
+    fmt::print(stderr, "{}: out of memory where nothing expected it\n", program);
+    return kBadInput;
+  };
+  try {
+    return main(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::length_error&) {
+    return out_of_memory();
+  }
+}
 
 void PrintText(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

@@ -17,6 +17,11 @@ inline constexpr int kBadInput = 2;     // the command line or a file
 inline constexpr int kUnsupported = 3;  // the model uses what Tenon does not have
 inline constexpr int kNotThere = 4;     // the device, or another engine
 
+// What `main` does: runs it with the arguments. The exit status of memory that runs out where
+// nothing expects it is kBadInput, with a message.
+int RunMain(std::string_view program, int argc, char** argv,
+            int (*main)(const std::vector<std::string>& arguments));
+
 void PrintText(std::string_view text);  // on standard output
 
 // Prints diagnostics on standard error, and the Status behind them unless one of them says the

@@ -355,6 +355,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   Report report;
   report.processor = ProcessorName();
   CompileOptions compile;
+  compile.limits = options.limits.library;
   compile.threads = options.threads;
   if (options.cuda) {
     TENON_ASSIGN_OR_RETURN(compile.gpu, tools::OpenDevice());
@@ -367,6 +368,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   tenon.version = TENON_VERSION;
   double load_ms = 0;
   Clock::time_point start = Clock::now();
+  load.limits = options.limits.library;
   TENON_ASSIGN_OR_RETURN(Model model, Load(options.model, load));
   if (model.main() == nullptr) {
     return absl::InvalidArgumentError(fmt::format(

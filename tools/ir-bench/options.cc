@@ -42,6 +42,9 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
     tools::RulesRow<Options>(),
     tools::ThreadsRow<Options>("threads of each engine (1)"),
+    tools::MaxMemoryRow<Options>(),
+    tools::MaxInputRow<Options>(),
+    tools::MaxTripsRow<Options>(),
     tools::DeviceRow<Options>(
         "cuda: Tenon on the first GPU, from inputs in the host's memory to results there; what "
         "falls back to the CPU is named"),

@@ -1,41 +1,15 @@
 #include "tools/ir-opt/files.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
-#include "fmt/format.h"
+#include "frontends/onnx/mapped_file.h"
+#include "ir/core/check.h"
 #include "ir/core/write_file.h"
 
 namespace tenon::ir_opt {
-namespace {
-
-absl::Status SystemError(std::string_view what, const std::string& path) {
-  return absl::InvalidArgumentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> ReadInput(const std::string& path) {
-  const bool standard = path == "-";
-  const int file = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return SystemError("cannot be opened", path);
-  std::string bytes;
-  char buffer[1 << 16];
-  absl::Status status;
-  while (true) {
-    const ssize_t count = read(file, buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) status = SystemError("cannot be read", path);
-    if (count <= 0) break;
-    bytes.append(buffer, static_cast<size_t>(count));
-  }
-  if (!standard) close(file);
-  if (!status.ok()) return status;
-  return bytes;
+absl::StatusOr<std::string> ReadInput(const std::string& path, const Limits& limits) {
+  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path, limits.stream_bytes));
+  return std::string(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
 }
 
 std::vector<std::string> SplitInput(std::string_view text) {

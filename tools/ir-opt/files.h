@@ -8,6 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "ir/core/limits.h"
 #include "ir/core/text_sink.h"
 
 namespace tenon::ir_opt {
@@ -16,7 +17,7 @@ namespace tenon::ir_opt {
 inline constexpr std::string_view kStandardInput = "<stdin>";
 
 // The bytes of a file; "-" is standard input.
-absl::StatusOr<std::string> ReadInput(const std::string& path);
+absl::StatusOr<std::string> ReadInput(const std::string& path, const Limits& limits);
 
 // The parts between lines "// -----". Each begins with as many empty lines as stood before it, so
 // that line numbers are those of the whole file.

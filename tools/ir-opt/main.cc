@@ -76,7 +76,7 @@ absl::StatusOr<Outcomes> ProcessParts(const Options& options, const PassRegistry
 absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry& registry) {
   if (!options.split_input_file && !options.verify_diagnostics)
     return Outcomes{Process(options, registry, std::nullopt), ""};
-  absl::StatusOr<std::string> bytes = ReadInput(options.input);
+  absl::StatusOr<std::string> bytes = ReadInput(options.input, options.limits.library);
   if (!bytes.ok()) return bytes.status();
   if (!options.split_input_file || !LooksLikeText(*bytes))
     return Outcomes{Process(options, registry, *bytes), ""};
@@ -140,6 +140,7 @@ int Main(const std::vector<std::string>& arguments) {
     return Fail(kFailed, status);
   absl::StatusOr<Options> options = ParseCommandLine(arguments, registry);
   if (!options.ok()) return Fail(kBadInput, options.status());
+  tools::LimitMemory(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
       PrintText(HelpText(registry));
@@ -171,5 +172,5 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace tenon::ir_opt
 
 int main(int argc, char** argv) {
-  return tenon::ir_opt::Main(std::vector<std::string>(argv + 1, argv + argc));
+  return tenon::tools::RunMain("ir-opt", argc, argv, tenon::ir_opt::Main);
 }

@@ -77,6 +77,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"verify-diagnostics", "", Takes::kFlag, "",
       "compare diagnostics with comments like '// expected-error@+1 {{text}}'"},
      [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
+    tools::MaxMemoryRow<Options>(),
+    tools::MaxInputRow<Options>(),
+    tools::MaxTripsRow<Options>(),
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
       "say where a rule, or a family of rules, fired, where it nearly did and what stopped it (the "
       "IR only with -o)"},

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "pass/pass_manager.h"
+#include "tools/command_line/limits.h"
 
 namespace tenon::ir_opt {
 
@@ -31,6 +32,7 @@ struct Options {
   std::string fusion_report;       // a file; JSON if it ends in .json
   std::vector<std::string> rules;  // files with rules in text
   bool verify_semantics = false;
+  tools::LimitOptions limits;
   std::string inputs;                    // a folder, for verify_semantics
   int64_t bisect_limit = -1;             // steps of rule passes that are made; -1: all
   std::vector<std::string> check_rules;  // files; none: the built-in rules

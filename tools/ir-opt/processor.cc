@@ -54,6 +54,7 @@ class Processor {
   int Transform(std::optional<std::string_view> bytes, Outcome& outcome) {
     LoadOptions load;
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
+    load.limits = options_.limits.library;
     load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics](
                              const Context& context, const Diagnostic& diagnostic) {
       RecordDiagnostic(context, diagnostic, file, *seen);
@@ -132,8 +133,9 @@ class Processor {
     }
     std::optional<SemanticsVerifier> verifier;
     if (options_.verify_semantics) {
-      verifier.emplace(model.shared_context(), context,
-                       VerifySemanticsOptions{.inputs = options_.inputs});
+      verifier.emplace(
+          model.shared_context(), context,
+          VerifySemanticsOptions{.inputs = options_.inputs, .limits = options_.limits.library});
       options.check = [&](const PassRun& run) { return verifier->Check(run); };
     }
     Operation* module = model.module();

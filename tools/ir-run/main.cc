@@ -18,6 +18,7 @@ int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}
 int Main(const std::vector<std::string>& arguments) {
   const absl::StatusOr<Options> options = ParseCommandLine(arguments);
   if (!options.ok()) return Fail(options.status());
+  tools::LimitMemory(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
       tools::PrintText(HelpText());
@@ -46,5 +47,5 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace tenon::ir_run
 
 int main(int argc, char** argv) {
-  return tenon::ir_run::Main(std::vector<std::string>(argv + 1, argv + argc));
+  return tenon::tools::RunMain("ir-run", argc, argv, tenon::ir_run::Main);
 }

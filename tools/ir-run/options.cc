@@ -70,6 +70,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"verify-weights", "", Takes::kFlag, "",
       "hashes the model's files and the kept weights, whatever is noted of them"},
      [](Options& o, const Given& g) { return Set(o.verify_weights, g.on); }},
+    tools::MaxMemoryRow<Options>(),
+    tools::MaxInputRow<Options>(),
+    tools::MaxTripsRow<Options>(),
     tools::DeviceRow<Options>(
         "cuda: the optimised program on the first GPU, compared with the original on the CPU; what "
         "falls back to the CPU is named"),

@@ -127,6 +127,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   if (options.cuda) {
     TENON_ASSIGN_OR_RETURN(gpu, tools::OpenDevice());
   }
+  load.limits = options.limits.library;
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {
     return absl::InvalidArgumentError(
@@ -151,6 +152,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
       report.notes.push_back(std::move(line));
   }
   CompileOptions compile;
+  compile.limits = options.limits.library;
   compile.threads = options.threads;
   compile.reference = options.reference;
   compile.weights = MakePackedWeights(original, options.weight_cache, options.verify_weights);

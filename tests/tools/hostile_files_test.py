@@ -1,0 +1,422 @@
+#!/usr/bin/env python3
+"""Files made to do harm: hostile_files_test.py IR_OPT IR_RUN [NAME...].
+
+Every case is run with 2 GiB of address space and 10 seconds. A program may succeed or refuse a file. It may not end by a
+signal, take longer, or end by what its main function catches last. What is refused is refused with a message of at most
+20,000 characters. NAME: only cases whose name contains one of them.
+"""
+
+import os
+import pathlib
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+MEMORY, SECONDS, MESSAGE = 2 << 30, 10, 20_000
+LAST_RESORT = "out of memory where nothing expected it"
+I64_MAX, I64_MIN = 2**63 - 1, -(2**63)
+
+
+# ---- ONNX on the wire ----
+
+
+def varint(value):
+    value &= 2**64 - 1
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+F32, I64, BOOL = 1, 7, 9
+
+
+def tensor(name, dtype, dims, raw=None, **more):
+    out = b"".join(field(1, dim) for dim in dims) + field(2, dtype) + field(8, name)
+    if raw is not None:
+        out += field(9, raw)
+    for key, value in more.get("external", {}).items():
+        out += field(13, field(1, key) + field(2, value))
+    return out + (field(14, 1) if "external" in more else b"")
+
+
+def i64s(name, values, dims=None):
+    return tensor(name, I64, [len(values)] if dims is None else dims, struct.pack(f"<{len(values)}q", *values))
+
+
+def value(name, dtype=F32, dims=()):
+    shape = b"".join(field(1, field(1, dim) if isinstance(dim, int) else field(2, dim)) for dim in dims)
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
+
+
+def attribute(name, content):
+    out = field(1, name)
+    if isinstance(content, float):
+        return out + field(2, content) + field(20, 1)
+    if isinstance(content, int):
+        return out + field(3, content) + field(20, 2)
+    if isinstance(content, str):
+        return out + field(4, content) + field(20, 3)
+    if isinstance(content, list):
+        return out + b"".join(field(8, item) for item in content) + field(20, 7)
+    kind, message = content  # ("t", tensor) or ("g", graph)
+    return out + (field(5, message) + field(20, 4) if kind == "t" else field(6, message) + field(20, 5))
+
+
+def node(op, inputs, outputs, domain="", **attributes):
+    out = b"".join(field(1, name) for name in inputs) + b"".join(field(2, name) for name in outputs)
+    out += field(3, "the node") + field(4, op)
+    out += b"".join(field(5, attribute(name, content)) for name, content in attributes.items())
+    return out + (field(7, domain) if domain else b"")
+
+
+def graph(nodes, inputs, outputs, initializers=()):
+    return (b"".join(field(1, n) for n in nodes) + field(2, "g") + b"".join(field(5, t) for t in initializers)
+            + b"".join(field(11, v) for v in inputs) + b"".join(field(12, v) for v in outputs))
+
+
+def model(*arguments, opset=17, functions=()):
+    return (field(1, 8) + field(7, graph(*arguments)) + field(8, field(1, "") + field(2, opset))
+            + b"".join(field(25, f) for f in functions))
+
+
+def one_op(op, dims, initializers=(), opset=17, extra=(), dtype=F32, **attributes):
+    names = ["x", *extra]
+    return model([node(op, names, ["y"], **attributes)], [value("x", dtype, dims)], [value("y", dtype, ())], initializers,
+                 opset=opset)
+
+
+# ---- Cases: name -> a function of the folder that gives the command ----
+
+CASES = {}
+
+
+def case(name):
+    def add(function):
+        assert name not in CASES, name
+        CASES[name] = function
+        return function
+    return add
+
+
+def run_file(name, content, suffix=".onnx", arguments=("run",)):
+    """A case of one file, for `run` (ir-run), `opt` (ir-opt -O2), `rules` or `inputs`."""
+    for argument in arguments:
+        def make(folder, argument=argument, content=content):
+            path = folder / f"hostile{suffix}"
+            content_now = content() if callable(content) else content
+            path.write_bytes(content_now if isinstance(content_now, bytes) else content_now.encode())
+            return {"run": ["run", path], "opt": ["opt", "-O2", path],
+                    "rules": ["opt", "-O2", f"--rules={path}", folder / "good.mlir"]}[argument]
+        case(f"{name} ({argument})")(make)
+
+
+BOTH = ("run", "opt")
+
+GOOD_TEXT = """func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = ten.relu(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return(%0) : (tensor<2x3xf32>) -> ()
+}
+"""
+
+
+def onnx_cases():
+    good = one_op("Relu", (2, 3))
+    for length in (1, 2, 5, len(good) // 2, len(good) - 1):
+        run_file(f"truncated to {length}", good[:length])
+    for byte in range(0, len(good), 7):
+        run_file(f"byte {byte} is 0xff", good[:byte] + b"\xff" + good[byte + 1:])
+    run_file("length of 2^63", varint(7 << 3 | 2) + varint(2**63) + b"x")
+    run_file("length of 2^64-1", varint(7 << 3 | 2) + varint(2**64 - 1) + b"x")
+    run_file("zeros", b"\0" * 100_000)
+    run_file("group tags", b"\x3b" * 100_000)
+    huge = {"2^63-1": (I64_MAX,), "2^62 twice": (2**62, 2**62), "2^32 twice": (2**32, 2**32), "2^40": (2**40,),
+            "negative": (-1,), "least": (I64_MIN,), "zero and 2^63-1": (0, I64_MAX), "10^9": (10**9,),
+            "rank 10000": (1,) * 10_000, "rank 64 of 2": (2,) * 64}
+    for name, dims in huge.items():
+        run_file(f"input of {name}", one_op("Relu", dims), arguments=BOTH)
+        run_file(f"product of {name}", one_op("MatMul", dims, extra=("x",)), arguments=BOTH)
+        run_file(f"initializer of {name}", one_op("Add", (2,), [tensor("w", F32, dims, b"\0" * 8)], extra=("w",)))
+        run_file(f"initializer of {name} without data", one_op("Add", (2,), [tensor("w", F32, dims)], extra=("w",)))
+        run_file(f"ConstantOfShape of {name}", one_op("ConstantOfShape", (1,), dtype=I64) if name == "10^9" else model(
+            [node("ConstantOfShape", ["s"], ["y"])], [], [value("y")], [i64s("s", dims)]), arguments=BOTH)
+        run_file(f"Expand to {name}", one_op("Expand", (1,), [i64s("s", dims)], extra=("s",)), arguments=BOTH)
+        run_file(f"Reshape to {name}", one_op("Reshape", (1,), [i64s("s", dims)], extra=("s",)), arguments=BOTH)
+    for count in (10**9, 2**40, I64_MAX, -1, I64_MIN):
+        run_file(f"Tile by {count}", one_op("Tile", (4,), [i64s("r", [count])], extra=("r",)), arguments=BOTH)
+        run_file(f"Pad by {count}", one_op("Pad", (4,), [i64s("p", [count, count])], extra=("p",)), arguments=BOTH)
+        run_file(f"TopK of {count}", model([node("TopK", ["x", "k"], ["y", "i"])], [value("x", F32, (4,))], [value("y")],
+                                           [i64s("k", [count])]), arguments=BOTH)
+        run_file(f"Range to {count}", model([node("Range", ["a", "b", "c"], ["y"])], [], [value("y", I64)],
+                                            [i64s("a", [0], ()), i64s("b", [count], ()), i64s("c", [1], ())]),
+                 arguments=BOTH)
+        run_file(f"OneHot of {count}", model([node("OneHot", ["x", "d", "v"], ["y"])], [value("x", I64, (4,))],
+                                             [value("y", I64)], [i64s("d", [count]), i64s("v", [0, 1])]), arguments=BOTH)
+        run_file(f"Split of {count}", model([node("Split", ["x", "s"], ["y", "z"])], [value("x", F32, (4,))],
+                                            [value("y")], [i64s("s", [count, 4])]), arguments=BOTH)
+        run_file(f"Resize to {count}", model(
+            [node("Resize", ["x", "", "", "s"], ["y"], mode="linear")], [value("x", F32, (1, 1, 4, 4))], [value("y")],
+            [i64s("s", [1, 1, count, 4])]), arguments=BOTH)
+        for op in ("MaxPool", "AveragePool"):
+            for name, content in (("kernel", {"kernel_shape": [count, count]}),
+                                  ("pads", {"kernel_shape": [2, 2], "pads": [count] * 4}),
+                                  ("strides", {"kernel_shape": [2, 2], "strides": [count, count]}),
+                                  ("dilations", {"kernel_shape": [2, 2], "dilations": [count, count]})):
+                run_file(f"{op} with {name} {count}", one_op(op, (1, 1, 4, 4), **content), arguments=BOTH)
+        for name in ("pads", "strides", "dilations", "group"):
+            content = count if name == "group" else [count] * (4 if name == "pads" else 2)
+            run_file(f"Conv with {name} {count}", one_op("Conv", (1, 1, 4, 4), [tensor("w", F32, (1, 1, 2, 2), b"\0" * 16)],
+                                                         extra=("w",), **{name: content}), arguments=BOTH)
+        run_file(f"loop of {count} trips", counted_loop(count))
+    run_file("AveragePool over padding alone", one_op("AveragePool", (1, 1, 1, 1), kernel_shape=[1, 1],
+                                                      pads=[30_000] * 4), arguments=BOTH)
+    run_file("MaxPool over padding alone", one_op("MaxPool", (1, 1, 1, 1), kernel_shape=[1, 1], pads=[30_000] * 4))
+    run_file("MaxPool of large windows in padding", one_op("MaxPool", (1, 1, 1, 1), kernel_shape=[20_000, 20_000],
+                                                           pads=[9_999, 9_999, 10_001, 10_001]), arguments=BOTH)
+    run_file("cubic Resize of many elements", model(
+        [node("Resize", ["x", "", "", "s"], ["y"], mode="cubic")], [value("x", F32, (1, 1, 1, 4))], [value("y")],
+        [i64s("s", [1, 1, 1, 10_000_000])]), arguments=BOTH)
+    run_file("loop that does not end", endless_loop())
+    run_file("graphs nested 1000 deep", nested(1000), arguments=BOTH)
+    run_file("graphs nested 30 deep", nested(30), arguments=BOTH)
+    run_file("functions that call themselves", function_chain(1, 1, True), arguments=BOTH)
+    run_file("functions that double", function_chain(40, 2, False), arguments=BOTH)
+    run_file("initializers that double in size", model(
+        [node("Concat", [f"a{i}", f"a{i}"], [f"a{i + 1}"], axis=0) for i in range(50)], [], [value("a50")],
+        [tensor("a0", F32, (4,), b"\0" * 16)]), arguments=BOTH)
+    run_file("inputs that double in size", model(
+        [node("Concat", [f"a{i}", f"a{i}"], [f"a{i + 1}"], axis=0) for i in range(50)], [value("a0", F32, (4,))],
+        [value("a50")]), arguments=BOTH)
+    run_file("a name of 20 MB", lambda: model([node("N" * 20_000_000, ["x"], ["y"])], [value("x", F32, (2,))], [value("y")]))
+    run_file("a million nodes that are unknown", lambda: model([node("Nope", ["x"], ["y"])] * 300_000, [value("x", F32, (2,))],
+                                                               [value("y")]))
+
+
+def counted_loop(count):
+    body = graph([node("Identity", ["c"], ["d"]), node("Add", ["v", "v"], ["w"])],
+                 [value("i", I64), value("c", BOOL), value("v", F32, (2,))], [value("d", BOOL), value("w", F32, (2,))])
+    return model([node("Loop", ["m", "", "x"], ["y"], body=("g", body))], [value("x", F32, (2,))], [value("y", F32, (2,))],
+                 [i64s("m", [count], ())])
+
+
+def endless_loop():
+    body = graph([node("Identity", ["c"], ["d"]), node("Add", ["v", "v"], ["w"])],
+                 [value("i", I64), value("c", BOOL), value("v", F32, (2,))], [value("d", BOOL), value("w", F32, (2,))])
+    return model([node("Loop", ["", "t", "x"], ["y"], body=("g", body))], [value("x", F32, (2,))], [value("y", F32, (2,))],
+                 [tensor("t", BOOL, (), b"\1")])
+
+
+def nested(depth):
+    inner = graph([node("Relu", ["x"], ["r"])], [], [value("r", F32, (2,))])
+    for _ in range(depth):
+        inner = graph([node("If", ["b"], ["r"], then_branch=("g", inner), else_branch=("g", graph(
+            [node("Relu", ["x"], ["r"])], [], [value("r", F32, (2,))])))], [], [value("r", F32, (2,))])
+    return model([node("If", ["b"], ["y"], then_branch=("g", inner), else_branch=("g", graph(
+        [node("Relu", ["x"], ["r"])], [], [value("r", F32, (2,))])))],
+        [value("b", BOOL), value("x", F32, (2,))], [value("y", F32, (2,))])
+
+
+def function_chain(count, calls, recursive):
+    functions = []
+    for i in range(count):
+        callee = f"F{i if recursive else i + 1}"
+        inner = [node(callee, ["a" if c == 0 else f"t{c - 1}"], ["b" if c == calls - 1 else f"t{c}"], domain="f")
+                 for c in range(calls)]
+        if i == count - 1 and not recursive:
+            inner = [node("Relu", ["a"], ["b"])]
+        functions.append(field(1, f"F{i}") + field(4, "a") + field(5, "b") + b"".join(field(7, n) for n in inner)
+                         + field(9, field(1, "") + field(2, 17)) + field(9, field(1, "f") + field(2, 1)) + field(10, "f"))
+    return (field(1, 8) + field(7, graph([node("F0", ["x"], ["y"], domain="f")], [value("x", F32, (2,))],
+                                         [value("y", F32, (2,))]))
+            + field(8, field(1, "") + field(2, 17)) + field(8, field(1, "f") + field(2, 1))
+            + b"".join(field(25, f) for f in functions))
+
+
+def external_cases():
+    def external(name, location, prepare=None, **more):
+        @case(f"external data {name}")
+        def _(folder):
+            (folder / "secret.bin").write_bytes(b"\0" * 64)
+            inner = folder / "model"
+            inner.mkdir()
+            (inner / "data.bin").write_bytes(b"\0" * 64)
+            if prepare:
+                prepare(inner)
+            path = inner / "model.onnx"
+            path.write_bytes(one_op("Add", (4,), [tensor("w", F32, (4,), external={"location": location, **more})],
+                                    extra=("w",)))
+            return ["run", path]
+    external("outside", "../secret.bin")
+    external("absolute", "/etc/passwd")
+    external("device", "/dev/zero")
+    external("deep outside", "a/../../secret.bin", lambda inner: (inner / "a").mkdir())
+    external("link", "link.bin", lambda inner: (inner / "link.bin").symlink_to("../secret.bin"))
+    external("link to a device", "link.bin", lambda inner: (inner / "link.bin").symlink_to("/dev/zero"))
+    external("folder link", "up/secret.bin", lambda inner: (inner / "up").symlink_to(".."))
+    external("FIFO", "fifo", lambda inner: os.mkfifo(inner / "fifo"))
+    external("folder", "folder", lambda inner: (inner / "folder").mkdir())
+    external("empty", "")
+    external("that is the model", "model.onnx", offset="0", length="16")
+    for offset in ("64", "60", "-1", "18446744073709551615", "9223372036854775807", "x", "1e3", ""):
+        external(f"at offset '{offset}'", "data.bin", offset=offset, length="16")
+    for length in ("0", "17", "-1", "18446744073709551615"):
+        external(f"of length {length}", "data.bin", offset="0", length=length)
+
+
+def text_cases():
+    def text(name, content, arguments=BOTH):
+        run_file(name, content, ".mlir", arguments)
+    text("brackets", "[" * 1_000_000)
+    text("braces", "func.func @f() {" * 100_000)
+    text("parentheses in a dimension", lambda: "func.func @f(%x: tensor<" + "(" * 1_000_000)
+    text("nested tuples of types", lambda: "func.func @f(%x: " + "tuple<" * 1_000_000)
+    text("nested arrays", lambda: "core.x() {a = " + "[" * 1_000_000 + "]" * 1_000_000 + "} : () -> ()")
+    text("nested dictionaries", lambda: "core.x() {a = " + "{a = " * 300_000)
+    text("nested locations", lambda: GOOD_TEXT.replace("tensor<2x3xf32>) -> ()", "tensor<2x3xf32>) -> () loc("
+                                                       + 'fused["a", ' * 300_000))
+    text("a token of 20 MB", lambda: "func.func @" + "f" * 20_000_000 + "(")
+    text("a string that does not end", lambda: 'core.x() {a = "' + "a" * 5_000_000)
+    text("aliases that double", "".join(
+        f"#a{i} = [#a{i - 1}, #a{i - 1}]\n" if i else "#a0 = [1, 2]\n" for i in range(60))
+        + GOOD_TEXT.replace("ten.relu(%x)", "ten.relu(%x) {note = #a59}"))
+    text("location aliases that double", "".join(
+        f"#loc{i} = loc(fused[#loc{i - 1}, #loc{i - 1}])\n" if i else '#loc0 = loc("a")\n' for i in range(60))
+        + GOOD_TEXT.replace("tensor<2x3xf32>) -> ()", "tensor<2x3xf32>) -> () loc(#loc59)"))
+    text("type aliases that double", "".join(
+        f"!t{i} = tuple<!t{i - 1}, !t{i - 1}>\n" if i else "!t0 = tensor<2xf32>\n" for i in range(60))
+        + GOOD_TEXT.replace("(%x: tensor<2x3xf32>)", "(%x: tensor<2x3xf32>, %y: !t59)"))
+    text("aliases of themselves", "#a = [#a]\n" + GOOD_TEXT.replace("ten.relu(%x)", "ten.relu(%x) {note = #a}"))
+    for dims in ("9223372036854775807", "4611686018427387904x4611686018427387904", "99999999999999999999999",
+                 "-1", "1000000000000", "x".join(["2"] * 100), "0x9223372036854775807"):
+        text(f"tensor of {dims[:40]}", GOOD_TEXT.replace("2x3", dims))
+        text(f"splat of {dims[:40]}", GOOD_TEXT.replace(
+            "%0 = ten.relu(%x)", f"%c = core.constant() <{{value = dense<1.0> : tensor<{dims}xf32>}}> : () -> "
+            f"tensor<{dims}xf32>\n  %0 = ten.relu(%x)"))
+    text("dimension that doubles", GOOD_TEXT.replace("2x3", '"' + "*".join(["(a + b)"] * 60) + '"x3'))
+    text("hex of odd length", GOOD_TEXT.replace("ten.relu(%x)", 'ten.relu(%x) {a = dense<"0x123"> : tensor<2xf32>}'))
+    text("not UTF-8", b"func.func @\xff\xfe\x80() {}")
+    text("NULs", b"func.func @f\0\0\0() {}")
+    rules = "rule a {\n  match relu(relu(x))\n  rewrite relu(x)\n}\n"
+    for name, content in (("brackets", "(" * 1_000_000), ("nested calls", "rule a { match " + "relu(" * 500_000),
+                          ("a token of 20 MB", "rule " + "a" * 20_000_000), ("half a rule", rules[:30]),
+                          ("a string that does not end", 'rule a { "' + "a" * 1_000_000), ("zeros", b"\0" * 100_000),
+                          ("nested conditions", "rule a {\n match y = relu(x)\n where " + "not (" * 500_000)):
+        run_file(f"rules: {name}", content, ".drr", ("rules",))
+
+
+def npy_cases():
+    def npy(name, content):
+        @case(f"npy {name}")
+        def _(folder):
+            inputs = folder / "inputs"
+            inputs.mkdir()
+            (inputs / "input_0.npy").write_bytes(content)
+            return ["run", folder / "good.mlir", f"--inputs={inputs}"]
+
+    def header(shape, descr="<f4", data=b"\0" * 24, version=1):
+        text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+        size = struct.pack("<H", len(text)) if version == 1 else struct.pack("<I", len(text))
+        return b"\x93NUMPY" + bytes([version, 0]) + size + text + data
+    npy("good", header("(2, 3)"))
+    for shape in ("(9223372036854775807,)", "(4611686018427387904, 4)", "(-1,)", "(2, -3)", "(0, 9223372036854775807)",
+                  "(99999999999999999999999,)", "(" + "1, " * 10_000 + ")", "(2", "()", "(2, 3" + " " * 1000):
+        npy(f"of {shape[:40]}", header(shape))
+    npy("of objects", header("(2, 3)", "|O"))
+    npy("header of 4 GiB", b"\x93NUMPY\x02\0\xff\xff\xff\xff")
+    npy("truncated", header("(2, 3)", data=b""))
+    npy("in Fortran order of many", header("(0, 1000000000, 1000000000)").replace(b"False", b"True "))
+
+
+def special_cases():
+    for option in ("", "--rules=", "--inputs=", "--weight-cache="):
+        for target in ("/dev/zero", "fifo", "folder", "loop", "none"):
+            @case(f"{option or 'model '}{target}")
+            def _(folder, option=option, target=target):
+                os.mkfifo(folder / "fifo")
+                (folder / "folder").mkdir()
+                (folder / "loop").symlink_to("loop")
+                path = target if target.startswith("/") else folder / target
+                return ["run", folder / "good.mlir", f"{option}{path}"] if option else ["run", path]
+    for target in ("/dev/zero", "fifo"):
+        for program in (["opt", "-O2"], ["opt", "--rules"]):
+            @case(f"{' '.join(program)} {target}")
+            def _(folder, program=program, target=target):
+                os.mkfifo(folder / "fifo")
+                path = target if target.startswith("/") else folder / target
+                return [*program, path] if program[1] == "-O2" else ["opt", f"--rules={path}", folder / "good.mlir"]
+    for what in ("input_0.pb", "input_0.npy"):
+        for target in ("/dev/zero", "fifo"):
+            @case(f"{what} is {target}")
+            def _(folder, what=what, target=target):
+                inputs = folder / "inputs"
+                inputs.mkdir()
+                if target == "fifo":
+                    os.mkfifo(inputs / what)
+                else:
+                    (inputs / what).symlink_to(target)
+                return ["run", folder / "good.mlir", f"--inputs={inputs}"]
+
+    @case("standard input without an end")
+    def _(_folder):
+        return ["opt", "-O2", "-"]
+
+
+def main():
+    programs = {"opt": [sys.argv[1]], "run": [sys.argv[2]]}
+    for add in (onnx_cases, external_cases, text_cases, npy_cases, special_cases):
+        add()
+    chosen = [name for name in CASES if not sys.argv[3:] or any(part in name for part in sys.argv[3:])]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    failures = 0
+    for name in chosen:
+        folder = pathlib.Path(tempfile.mkdtemp())
+        try:
+            (folder / "good.mlir").write_text(GOOD_TEXT)
+            program, *arguments = CASES[name](folder)
+            endless = "standard input" in name
+            with open("/dev/zero" if endless else "/dev/null", "rb") as stdin:
+                try:
+                    result = subprocess.run([*programs[program], *map(str, arguments)], stdin=stdin, capture_output=True,
+                                            timeout=SECONDS, preexec_fn=limit, check=False)
+                except subprocess.TimeoutExpired:
+                    problem = f"takes more than {SECONDS} s"
+                else:
+                    error = result.stderr.decode(errors="replace")
+                    problem = None
+                    if result.returncode < 0:
+                        problem = f"ends by signal {-result.returncode}: {error[-200:]}"
+                    elif result.returncode > 4:
+                        problem = f"has exit status {result.returncode}: {error[-200:]}"
+                    elif LAST_RESORT in error:
+                        problem = f"is stopped by the last resort: {error[-200:]}"
+                    elif result.returncode > 0 and not error.strip() and b"FAIL" not in result.stdout:
+                        problem = "fails without a message"
+                    elif len(error) > MESSAGE:
+                        problem = f"has a message of {len(error)} characters"
+        finally:
+            shutil.rmtree(folder)
+        if problem:
+            failures += 1
+            print(f"{name}: {problem}", flush=True)
+    print(f"{len(chosen)} cases, {failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The limits of programs, each with what is just allowed: limits_test.py IR_OPT IR_RUN."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+IR_OPT, IR_RUN = (os.path.abspath(path) for path in sys.argv[1:3])
+
+HEAD = """func.func() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
+^bb0(%a: tensor<f32>):
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  %n = core.constant() <{value = dense<COUNT> : tensor<i64>}> : () -> tensor<i64>
+"""
+TAIL = """
+  func.return(%r) : (tensor<f32>) -> ()
+}) : () -> ()
+"""
+FOR = """  %r = ctl.for(%zero, %n, %one, %a) ({
+  ^bb0(%i: tensor<i64>, %x: tensor<f32>):
+    BODY
+    ctl.yield(%y) : (tensor<f32>) -> ()
+  }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<f32>) -> tensor<f32>
+"""
+NEGATE = "%y = ten.neg(%x) : (tensor<f32>) -> tensor<f32>"
+INNER = """%y = ctl.for(%zero, %n, %one, %x) ({
+    ^bb0(%j: tensor<i64>, %w: tensor<f32>):
+      %v = ten.neg(%w) : (tensor<f32>) -> tensor<f32>
+      ctl.yield(%v) : (tensor<f32>) -> ()
+    }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<f32>) -> tensor<f32>"""
+WHILE = """  %q:2 = ctl.while(%zero, %a) ({
+  ^bb0(%k: tensor<i64>, %x: tensor<f32>):
+    %c = ten.less(%k, %n) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    ctl.condition(%c, %k, %x) : (tensor<i1>, tensor<i64>, tensor<f32>) -> ()
+  }, {
+  ^bb0(%k: tensor<i64>, %x: tensor<f32>):
+    %next = ten.add(%k, %one) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %y = ten.neg(%x) : (tensor<f32>) -> tensor<f32>
+    ctl.yield(%next, %y) : (tensor<i64>, tensor<f32>) -> ()
+  }) : (tensor<i64>, tensor<f32>) -> (tensor<i64>, tensor<f32>)
+  %r = ten.neg(%q#1) : (tensor<f32>) -> tensor<f32>
+"""
+LOOPS = {"for": FOR.replace("BODY", NEGATE), "nested": FOR.replace("BODY", INNER), "while": WHILE}
+
+
+class Limits(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_program(self, *arguments, **more):
+        result = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True, timeout=100,
+                                errors="replace", check=False, **more)
+        self.assertGreaterEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("nothing expected", result.stderr)
+        return result
+
+    def write(self, text):
+        path = self.folder / "program.mlir"
+        path.write_text(text)
+        return path
+
+    def refused(self, result, *texts):
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        for text in texts:
+            self.assertIn(text, result.stderr)
+
+    def accepted(self, result):
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_iterations(self):
+        for name, loop in LOOPS.items():
+            path = self.write((HEAD + loop + TAIL).replace("COUNT", "7"))
+            self.accepted(self.run_program(IR_RUN, path))
+            self.accepted(self.run_program(IR_RUN, "--max-trips=7", path))
+            self.refused(self.run_program(IR_RUN, "--max-trips=6", path), "program.mlir:", "at most 6 iterations")
+            self.refused(self.run_program(IR_RUN, "--max-trips=6", "-O0", path), f"the loop {'does not end' if name == 'while' else 'runs 7 times'}")
+            self.accepted(self.run_program(IR_RUN, "--max-trips=0", path))
+            path = self.write((HEAD + loop + TAIL).replace("COUNT", "9223372036854775807"))
+            if name != "nested":
+                self.refused(self.run_program(IR_RUN, path), "at most 1000000 iterations")
+        self.refused(self.run_program(IR_RUN, "--max-trips=-1", path), "--max-trips is '-1'")
+
+    def test_streams(self):
+        text = (HEAD + LOOPS["for"] + TAIL).replace("COUNT", "7")
+        for program in (IR_OPT, IR_RUN):
+            self.accepted(self.run_program(program, f"--max-input={len(text)}", "-", input=text))
+            self.refused(self.run_program(program, f"--max-input={len(text) - 1}", "-", input=text),
+                         f"has more than {len(text) - 1} bytes")
+            self.refused(self.run_program(program, "--max-input=1M", "/dev/zero"), "/dev/zero: has more than 1048576")
+            self.accepted(self.run_program(program, "--max-input=1", self.write(text)))
+        for wrong in ("0", "-1", "x", "1X", "99999999999999999999", "9999999T", "M"):
+            self.refused(self.run_program(IR_OPT, f"--max-input={wrong}", "-"), f"--max-input is '{wrong}'")
+
+    def test_a_fifo_with_a_late_writer_and_without_one(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        text = (HEAD + LOOPS["for"] + TAIL).replace("COUNT", "7")
+        writer = threading.Timer(0.5, lambda: fifo.write_text(text))
+        writer.start()
+        self.accepted(self.run_program(IR_OPT, fifo))
+        writer.join()
+        self.refused(self.run_program(IR_OPT, fifo), "fifo")
+
+    def test_memory(self):
+        add = """func.func() <{function_type = (tensor<30000000xf32>) -> tensor<30000000xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<30000000xf32>):
+  %r = ten.exp(%a) : (tensor<30000000xf32>) -> tensor<30000000xf32>
+  func.return(%r) : (tensor<30000000xf32>) -> ()
+}) : () -> ()
+"""
+        path = self.write(add)
+        self.refused(self.run_program(IR_RUN, "--max-memory=100M", path), "memory")
+        self.accepted(self.run_program(IR_RUN, "--max-memory=4G", path))
+
+    def test_messages(self):
+        result = self.run_program(IR_OPT, self.write("func.func() ({\n  acme." + "a" * 5_000_000 + "() : () -> ()\n}) : () -> ()\n"))
+        self.refused(result)
+        self.assertLess(len(result.stderr), 20_000)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,64 @@
+#include "tools/command_line/limits.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <fstream>
+#include <string_view>
+
+#include "fmt/format.h"
+
+namespace tenon::tools {
+namespace {
+
+// 0: it does not say.
+int64_t MemoryOfMachine() {
+  const auto pages = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
+  const auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  int64_t bytes = pages > 0 && page > 0 ? pages * page : 0;
+  int64_t of_group = 0;
+  std::ifstream group("/sys/fs/cgroup/memory.max");  // a number, or "max"
+  if (group >> of_group && of_group > 0) bytes = bytes == 0 ? of_group : std::min(bytes, of_group);
+  return bytes;
+}
+
+}  // namespace
+
+absl::Status ReadBytes(const Given& given, int64_t& value) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::string_view text = given.value;
+  int shift = 0;
+  if (!text.empty()) {
+    const size_t unit = kUnits.find(text.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * static_cast<int>(unit + 1);
+      text.remove_suffix(1);
+    }
+  }
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < 1 || number > INT64_MAX >> shift) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} is '{}' (expected a number of bytes, like 4096, 512M or 8G)",
+                    WithDashes(given.option), given.value));
+  }
+  value = number << shift;
+  return absl::OkStatus();
+}
+
+void LimitMemory(const LimitOptions& options, bool with_gpu) {
+  int64_t bytes = options.memory_bytes;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes
+  if (bytes == 0 && !with_gpu) bytes = MemoryOfMachine();
+#endif
+  rlimit limit = {};
+  if (bytes == 0 || getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(bytes));
+  static_cast<void>(setrlimit(RLIMIT_DATA, &limit));
+}
+
+}  // namespace tenon::tools

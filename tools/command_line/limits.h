@@ -1,0 +1,49 @@
+// Options of all programs that bound what a file can make them use.
+#ifndef TENON_TOOLS_COMMAND_LINE_LIMITS_H_
+#define TENON_TOOLS_COMMAND_LINE_LIMITS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "ir/core/limits.h"
+#include "tools/command_line/option_table.h"
+
+namespace tenon::tools {
+
+// A field `limits` of a program's options.
+struct LimitOptions {
+  Limits library{.loop_trips = 1'000'000};
+  int64_t memory_bytes = 0;  // 0: what the machine has
+};
+
+// Bytes, with K, M, G or T for powers of 1024. The least is 1.
+absl::Status ReadBytes(const Given& given, int64_t& value);
+
+template <typename Options>
+constexpr Option<Options> MaxMemoryRow() {
+  return {{"max-memory", "", Takes::kValue, "BYTES",
+           "memory of the process, like 8G; what needs more is an error (what the machine has)"},
+          [](Options& o, const Given& g) { return ReadBytes(g, o.limits.memory_bytes); }};
+}
+template <typename Options>
+constexpr Option<Options> MaxInputRow() {
+  return {{"max-input", "", Takes::kValue, "BYTES",
+           "bytes read of an input that is no regular file: a pipe, a device (4G)"},
+          [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
+}
+template <typename Options>
+constexpr Option<Options> MaxTripsRow() {
+  return {{"max-trips", "", Takes::kValue, "N",
+           "iterations of one loop in a run; 0: as many as there are (1000000)"},
+          [](Options& o, const Given& g) {
+            return ReadInteger(g, 0, INT64_MAX, o.limits.library.loop_trips);
+          }};
+}
+
+// From here on allocations beyond the limit fail. Without a limit given: beyond the memory of the
+// machine or of its control group; not at all for `with_gpu`, whose driver reserves addresses.
+void LimitMemory(const LimitOptions& options, bool with_gpu = false);
+
+}  // namespace tenon::tools
+
+#endif  // TENON_TOOLS_COMMAND_LINE_LIMITS_H_
