@@ -4,6 +4,7 @@
 #include "drr/matcher.h"
 #include "fmt/format.h"
 #include "ir/core/location.h"
+#include "ir/core/shown_text.h"
 
 namespace tenon::drr {
 namespace {
@@ -29,7 +30,8 @@ std::vector<std::string> DescribeAllLocations(const Context& context, Location l
 
 std::string DescribeOp(const Operation* op) {
   const std::string node = DescribeLocation(op->context(), op->location());
-  return node.empty() ? std::string(op->name()) : fmt::format("{} at {}", op->name(), node);
+  return node.empty() ? std::string(op->name())
+                      : fmt::format("{} at {}", op->name(), ShownName(node));
 }
 
 std::string Matcher::Describe(Value value) const {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "fmt/format.h"
+#include "ir/core/shown_text.h"
 
 namespace tenon {
 namespace {
@@ -98,8 +99,8 @@ std::string Table(std::string_view title, std::vector<Row> rows, size_t limit,
                                  "GFLOP/s", "GB/s", title);
   for (const Row& row : rows) {
     const auto ns = static_cast<double>(row.ns);
-    std::string names =
-        width > 0 ? fmt::format("{:<{}}  {}", row.kernel, width, row.name) : row.name;
+    const std::string name = ShownName(row.name);
+    const std::string names = width > 0 ? fmt::format("{:<{}}  {}", row.kernel, width, name) : name;
     text += fmt::format("{:>10.4f}  {:>5.1f}%  {:>7.6g}  {:>8.1f}  {:>7.1f}  {}\n",
                         ns / totals.runs * 1e-6, 100 * Ratio(ns, totals.run_ns),
                         static_cast<double>(row.calls) / totals.runs, row.gflops(), row.gbytes(),
@@ -108,31 +109,16 @@ std::string Table(std::string_view title, std::vector<Row> rows, size_t limit,
   return text;
 }
 
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
 std::string RowsJson(const std::vector<Row>& rows, std::string_view name, const Totals& totals) {
   std::string text = "[";
   for (const Row& row : rows) {
     if (text.size() > 1) text += ",";
     text += "\n    {";
-    if (!row.kernel.empty()) text += fmt::format("\"kernel\": {}, ", Quoted(row.kernel));
+    if (!row.kernel.empty()) text += fmt::format("\"kernel\": {}, ", JsonQuoted(row.kernel));
     text += fmt::format(
         "\"{}\": {}, \"ms\": {:.6f}, \"share\": {:.6f}, \"calls\": {}, \"gflops\": {:.3f}, "
         "\"gb_per_s\": {:.3f}}}",
-        name, Quoted(row.name), static_cast<double>(row.ns) / totals.runs * 1e-6,
+        name, JsonQuoted(row.name), static_cast<double>(row.ns) / totals.runs * 1e-6,
         Ratio(static_cast<double>(row.ns), totals.run_ns),
         static_cast<double>(row.calls) / totals.runs, row.gflops(), row.gbytes());
   }
@@ -184,8 +170,8 @@ std::string ProfileJson(const Profiler& profiler) {
     text += fmt::format(
         "{}\n    {{\"kernel\": {}, \"op\": {}, \"node\": {}, \"shapes\": {}, \"flops\": {:.0f}, "
         "\"bytes\": {:.0f}, \"calls\": {}, \"ms\": {:.6f}}}",
-        i == 0 ? "" : ",", Quoted(call.kernel), Quoted(call.op), Quoted(call.node),
-        Quoted(call.shapes), call.cost.flops, call.cost.bytes,
+        i == 0 ? "" : ",", JsonQuoted(call.kernel), JsonQuoted(call.op), JsonQuoted(call.node),
+        JsonQuoted(call.shapes), call.cost.flops, call.cost.bytes,
         static_cast<double>(counts[i]) / totals.runs,
         static_cast<double>(times[i]) / totals.runs * 1e-6);
   }
@@ -225,8 +211,8 @@ std::string ProfileTrace(const Profiler& profiler) {
     text += fmt::format(
         ",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"name\": {}, \"cat\": {}, {}, \"args\": "
         "{{\"node\": {}, \"kernel\": {}, \"shapes\": {}, \"flops\": {:.0f}, \"bytes\": {:.0f}}}}}",
-        Quoted(call.op), Quoted(LayerOf(call.node)), times(event.begin_ns, event.end_ns),
-        Quoted(call.node), Quoted(call.kernel), Quoted(call.shapes), call.cost.flops,
+        JsonQuoted(call.op), JsonQuoted(LayerOf(call.node)), times(event.begin_ns, event.end_ns),
+        JsonQuoted(call.node), JsonQuoted(call.kernel), JsonQuoted(call.shapes), call.cost.flops,
         call.cost.bytes);
   }
   for (const Profiler::Event& chunk : profiler.chunks()) {
@@ -234,7 +220,7 @@ std::string ProfileTrace(const Profiler& profiler) {
         chunk.call < 0 ? std::string_view("preparation")
                        : std::string_view(profiler.calls()[static_cast<size_t>(chunk.call)].op);
     text += fmt::format(",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": {}, {}}}",
-                        chunk.thread + 1, Quoted(name), times(chunk.begin_ns, chunk.end_ns));
+                        chunk.thread + 1, JsonQuoted(name), times(chunk.begin_ns, chunk.end_ns));
   }
   return text + "\n]}\n";
 }

@@ -8,6 +8,7 @@
 #include "ir/core/builder.h"
 #include "ir/core/context.h"
 #include "ir/core/keep_blobs.h"
+#include "ir/core/shown_text.h"
 #include "ir/core/symbol_table.h"
 #include "ir/core/verifier.h"
 #include "pass/module_properties.h"
@@ -56,7 +57,7 @@ void AddOptionsOf(std::string_view pass, const PassPipeline& pipeline,
 std::string DescribeOp(const Operation& op) {
   const std::string_view symbol = SymbolName(op);
   return symbol.empty() ? fmt::format("'{}' operation", op.name())
-                        : fmt::format("'{}' operation: @{}", op.name(), symbol);
+                        : fmt::format("'{}' operation: @{}", op.name(), ShownName(symbol));
 }
 
 // One run over a module.

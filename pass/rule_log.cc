@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "ir/core/shown_text.h"
 
 namespace tenon {
 namespace {
@@ -16,26 +17,34 @@ std::string Count(size_t n, std::string_view what) {
 // "a (with b, c and 3 more)"
 std::string NodesText(const std::vector<std::string>& nodes, bool all = true) {
   if (nodes.empty()) return "an op without a name";
-  if (!all) return nodes[0];
-  std::string text = nodes[0];
+  std::string text = ShownName(nodes[0]);
+  if (!all) return text;
   for (size_t i = 1; i < nodes.size() && i < kNodes; ++i)
-    text += fmt::format("{}{}", i == 1 ? " (with " : ", ", nodes[i]);
+    text += fmt::format("{}{}", i == 1 ? " (with " : ", ", ShownName(nodes[i]));
   if (nodes.size() > kNodes) text += fmt::format(" and {} more", nodes.size() - kNodes);
   return text + (nodes.size() > 1 ? ")" : "");
 }
 
+std::string PlaceText(const RuleMiss::Stop& stop) { return ShownName(stop.node); }
+// Where it nearly matched.
+std::string PlaceText(const RuleMiss& miss) {
+  return miss.nodes.empty() ? PlaceText(miss.stops[0]) : ShownName(miss.nodes[0]);
+}
+
 std::string MissText(const RuleMiss& miss) {
-  std::string text = fmt::format("matched {} of {} ops; stopped at {}: {}", miss.matched_ops,
-                                 miss.wanted_ops, miss.stops[0].node, miss.stops[0].reason);
+  std::string text =
+      fmt::format("matched {} of {} ops; stopped at {}: {}", miss.matched_ops, miss.wanted_ops,
+                  PlaceText(miss.stops[0]), ShownMessage(miss.stops[0].reason));
   for (const RuleMiss::Stop& other : miss.alternatives) {
     text += other.node == miss.stops[0].node
-                ? fmt::format("; or {}", other.reason)
-                : fmt::format("; or at {}: {}", other.node, other.reason);
+                ? fmt::format("; or {}", ShownMessage(other.reason))
+                : fmt::format("; or at {}: {}", PlaceText(other), ShownMessage(other.reason));
   }
   if (!miss.taken_by.empty())
     text += fmt::format("; rule {} has taken part of it since", miss.taken_by);
   for (size_t i = 1; i < miss.stops.size(); ++i)
-    text += fmt::format("; also at {}: {}", miss.stops[i].node, miss.stops[i].reason);
+    text += fmt::format("; also at {}: {}", PlaceText(miss.stops[i]),
+                        ShownMessage(miss.stops[i].reason));
   return text;
 }
 
@@ -78,22 +87,6 @@ std::vector<const RuleHit*> HitsOf(const RuleLog& log, std::string_view rule) {
   return hits;
 }
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
 template <typename List, typename F>
 std::string JsonList(const List& list, const F& text) {
   std::string out = "[";
@@ -103,7 +96,8 @@ std::string JsonList(const List& list, const F& text) {
 
 std::string JsonStops(const std::vector<RuleMiss::Stop>& stops) {
   return JsonList(stops, [](const RuleMiss::Stop& stop) {
-    return fmt::format(R"({{"node": {}, "reason": {}}})", Quoted(stop.node), Quoted(stop.reason));
+    return fmt::format(R"({{"node": {}, "reason": {}}})", JsonQuoted(stop.node),
+                       JsonQuoted(stop.reason));
   });
 }
 
@@ -147,12 +141,12 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
     shown.push_back(std::move(miss));
   }
   const std::string where = log.nodes.empty() ? "" : " there";
-  if (fired == 0) text += fmt::format("{}: fired 0 times{}\n", title, where);
+  if (fired == 0) text += fmt::format("{}: fired 0 times{}\n", ShownName(title), where);
   for (const RuleMiss& miss : shown) {
     text += fmt::format(
         "{}{}: nearly at {}: {}\n", miss.rule,
         is_asked(miss.rule) ? std::string() : fmt::format(" (which {} builds on)", title),
-        miss.nodes.empty() ? miss.stops[0].node : miss.nodes[0], MissText(miss));
+        PlaceText(miss), MissText(miss));
   }
   if (rest > 0)
     text += fmt::format("{}: and {} where no more matches\n", title, Count(rest, "place"));
@@ -174,8 +168,9 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
                                    [&](const std::string& n) { return log.nodes.count(n) != 0; });
     if (node == hit.nodes.end()) continue;
     ++notes;
-    text += fmt::format("note: rule {} has changed {}{}\n", hit.rule, *node,
-                        hit.made.empty() ? "" : fmt::format(", into {}", hit.made.back()));
+    text += fmt::format(
+        "note: rule {} has changed {}{}\n", hit.rule, ShownName(*node),
+        hit.made.empty() ? "" : fmt::format(", into {}", ShownMessage(hit.made.back())));
   }
   return text;
 }
@@ -196,9 +191,7 @@ std::string FusionReportText(const RuleLog& log) {
         misses.size() == 1 ? "1 near miss" : fmt::format("{} near misses", misses.size()));
     for (const RuleHit* hit : hits) text += fmt::format("  at {}\n", NodesText(hit->nodes));
     for (size_t i = 0; i < misses.size() && i < kMissesInReport; ++i) {
-      text += fmt::format("  nearly at {}: {}\n",
-                          misses[i].nodes.empty() ? misses[i].stops[0].node : misses[i].nodes[0],
-                          MissText(misses[i]));
+      text += fmt::format("  nearly at {}: {}\n", PlaceText(misses[i]), MissText(misses[i]));
     }
     if (misses.size() > kMissesInReport)
       text += fmt::format("  and {} more\n", misses.size() - kMissesInReport);
@@ -215,17 +208,17 @@ std::string FusionReportJson(const RuleLog& log) {
     const auto place = log.places.find(rule);
     text += fmt::format(
         "{}\n  {{\"rule\": {}, \"place\": {}, \"fired\": {}, \"hits\": ", i == 0 ? "" : ",",
-        Quoted(rule), Quoted(place == log.places.end() ? "" : place->second), hits.size());
+        JsonQuoted(rule), JsonQuoted(place == log.places.end() ? "" : place->second), hits.size());
     text += JsonList(hits, [](const RuleHit* hit) {
-      return fmt::format(R"({{"nodes": {}, "made": {}}})", JsonList(hit->nodes, Quoted),
-                         JsonList(hit->made, Quoted));
+      return fmt::format(R"({{"nodes": {}, "made": {}}})", JsonList(hit->nodes, JsonQuoted),
+                         JsonList(hit->made, JsonQuoted));
     });
     text += ", \"near_misses\": ";
     text += JsonList(MissesOf(log, [&](std::string_view name) { return name == rule; }),
                      [](const RuleMiss& miss) {
                        return fmt::format(
                            R"({{"matched": {}, "wanted": {}, "nodes": {}, "stops": {}, "or": {}}})",
-                           miss.matched_ops, miss.wanted_ops, JsonList(miss.nodes, Quoted),
+                           miss.matched_ops, miss.wanted_ops, JsonList(miss.nodes, JsonQuoted),
                            JsonStops(miss.stops), JsonStops(miss.alternatives));
                      });
     text += "}";

@@ -6,8 +6,10 @@
 
 namespace tenon {
 
-// As Load does it: IR text begins without control characters but white space, a protobuf with one.
-bool LooksLikeText(std::string_view bytes);
+// As Load does it. The extension of `name` decides: .onnx is a model. Under .mlir, everything is
+// text that does not begin with a control character, as a protobuf does. Without such an extension,
+// text has no control characters but white space, and no bytes that UTF-8 never has.
+bool LooksLikeText(std::string_view bytes, std::string_view name);
 
 }  // namespace tenon
 

@@ -1,5 +1,6 @@
 #include "frontends/api/tenon.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/cleanup/cleanup.h"
@@ -18,6 +19,7 @@
 #include "ir/core/check.h"
 #include "ir/core/out_of_memory.h"
 #include "ir/core/parser.h"
+#include "ir/core/shown_text.h"
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
@@ -110,6 +112,32 @@ Precision AvailablePrecision(const Model& model, Precision wished) {
   return Precision::kFp32;
 }
 
+bool HasModelExtension(std::string_view name) {
+  return name.ends_with(".onnx") || name.ends_with(".pb");
+}
+
+// White space aside, what text does not have: control characters, bytes that are never UTF-8.
+bool IsBinary(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte < 0x20) return c != '\n' && c != '\r' && c != '\t' && c != '\f';
+  return byte == 0x7f || byte == 0xc0 || byte == 0xc1 || byte > 0xf4;
+}
+
+// A file that is named as a model and is not one, such as a page that a server sent in its place.
+absl::Status CheckIsModel(std::string_view bytes, const std::string& name) {
+  constexpr size_t kProbe = 512, kShown = 60;
+  const std::string_view probe = bytes.substr(0, kProbe);
+  if (!HasModelExtension(name) || std::any_of(probe.begin(), probe.end(), IsBinary))
+    return absl::OkStatus();
+  if (bytes.starts_with("version https://git-lfs")) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: a pointer of Git LFS, not an ONNX model ('git lfs pull' fetches the model)", name));
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: text, not an ONNX model; it begins with '{}' (IR text has names like m.mlir)", name,
+      ShownName(bytes.substr(0, std::min(bytes.find('\n'), kShown)))));
+}
+
 // Inputs that no program can be given. Of those whose type is not known, lowering names the
 // operation that reads them.
 absl::Status CheckInputs(const Operation& main) {
@@ -150,12 +178,11 @@ Model Model::Clone() const {
   return {context_, OwnedOp(tenon::Clone(*module_)), files_, extension_};
 }
 
-bool LooksLikeText(std::string_view bytes) {
-  constexpr size_t kProbe = 512;
-  for (char c : bytes.substr(0, kProbe)) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
-  }
-  return true;
+bool LooksLikeText(std::string_view bytes, std::string_view name) {
+  if (HasModelExtension(name)) return false;
+  constexpr size_t kProbe = size_t{1} << 16;
+  const size_t probe = name.ends_with(".mlir") ? 1 : kProbe;
+  return std::none_of(bytes.begin(), bytes.begin() + std::min(probe, bytes.size()), IsBinary);
 }
 
 namespace {
@@ -163,7 +190,8 @@ namespace {
 absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
                                 const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
-  if (LooksLikeText(bytes)) return LoadText(bytes, name, options);
+  if (LooksLikeText(bytes, name)) return LoadText(bytes, name, options);
+  TENON_RETURN_IF_ERROR(CheckIsModel(bytes, name));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   onnx::ImportOptions import;
   import.name = name;
@@ -180,7 +208,8 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   if (path == "-") return LoadBytes(bytes, "<stdin>", options);
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
-  if (LooksLikeText(bytes)) return LoadText(bytes, path, options);
+  if (LooksLikeText(bytes, path)) return LoadText(bytes, path, options);
+  TENON_RETURN_IF_ERROR(CheckIsModel(bytes, path));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   std::vector<SourceFile> files;
   onnx::ImportOptions import;

@@ -155,7 +155,7 @@ class Walker {
   absl::Status Advance(size_t end, uint64_t count, size_t& at) {
     if (count > end - at) {
       return Malformed(at, fmt::format("{} bytes are announced, {} are left: the file is truncated "
-                                       "or not an ONNX model",
+                                       "or not ONNX",
                                        count, end - at));
     }
     at += count;
@@ -164,7 +164,7 @@ class Walker {
 
   absl::Status Malformed(size_t at, std::string_view what) {
     return absl::InvalidArgumentError(
-        fmt::format("malformed at byte {} of {}: {}", at, size_, what));
+        fmt::format("malformed ONNX protobuf at byte {} of {}: {}", at, size_, what));
   }
 
   const char* data_;

@@ -4,21 +4,13 @@
 
 #include "fmt/format.h"
 #include "ir/core/context.h"
-#include "ir/core/limits.h"
+#include "ir/core/shown_text.h"
 
 namespace tenon {
 namespace {
 
-// Names come from models and may be of any length.
-std::string Shortened(std::string text) {
-  if (text.size() <= kMaxMessage) return text;
-  size_t head = kMaxMessage / 2, tail = text.size() - kMaxMessage / 4;
-  // Not within a character of UTF-8.
-  const auto continues = [&](size_t at) { return (text[at] & 0xC0) == 0x80; };
-  while (head > 0 && continues(head)) --head;
-  while (tail < text.size() && continues(tail)) ++tail;
-  return fmt::format("{} [{} characters are left out] {}", text.substr(0, head), tail - head,
-                     text.substr(tail));
+std::string ShownPlace(const Context& context, Location location) {
+  return ShownName(DescribeLocation(context, location));
 }
 
 }  // namespace
@@ -46,26 +38,27 @@ ScopedDiagnosticHandler::~ScopedDiagnosticHandler() {
 
 absl::Status EmitError(Context& context, Location location, std::string message,
                        std::vector<Diagnostic> notes) {
-  message = Shortened(std::move(message));
-  std::string where = Shortened(DescribeLocation(context, location));
+  message = ShownMessage(message);
+  const std::string where = ShownPlace(context, location);
   std::string text = where.empty() ? message : fmt::format("{}: {}", where, message);
   context.diagnostics().Emit({Severity::kError, location, std::move(message), std::move(notes)});
   return absl::InvalidArgumentError(text);
 }
 
 void EmitWarning(Context& context, Location location, std::string message) {
-  context.diagnostics().Emit({Severity::kWarning, location, Shortened(std::move(message)), {}});
+  context.diagnostics().Emit({Severity::kWarning, location, ShownMessage(message), {}});
 }
 
 void EmitRemark(Context& context, Location location, std::string message) {
-  context.diagnostics().Emit({Severity::kRemark, location, Shortened(std::move(message)), {}});
+  context.diagnostics().Emit({Severity::kRemark, location, ShownMessage(message), {}});
 }
 
 std::string FormatDiagnostic(const Context& context, const Diagnostic& diagnostic) {
   static constexpr const char* kNames[] = {"error", "warning", "remark", "note"};
-  std::string where = Shortened(DescribeLocation(context, diagnostic.location));
-  std::string out = fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
-                                kNames[static_cast<int>(diagnostic.severity)], diagnostic.message);
+  const std::string where = ShownPlace(context, diagnostic.location);
+  std::string out =
+      fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
+                  kNames[static_cast<int>(diagnostic.severity)], ShownMessage(diagnostic.message));
   for (const Diagnostic& note : diagnostic.notes) {
     out += "\n";
     out += FormatDiagnostic(context, note);

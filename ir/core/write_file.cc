@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "fmt/format.h"
+#include "ir/core/temporary_path.h"
 
 namespace tenon {
 namespace {
@@ -33,12 +35,16 @@ std::string TargetOf(std::string path) {
 }
 
 // A new file with the mode that the process gives to new files; below 0 if there can be none.
-int CreateBeside(const std::string& path, std::string& name) {
+// `temporary` names it for signals.
+int CreateBeside(const std::string& path, std::string& name,
+                 std::optional<TemporaryPath>& temporary) {
   constexpr int kMostTries = 1000;
   for (int i = 0; i < kMostTries; ++i) {
     name = fmt::format("{}.{}-{:x}", path, getpid(),
                        std::chrono::steady_clock::now().time_since_epoch().count() + i);
+    temporary.emplace(name);
     const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) temporary.reset();
     if (file >= 0 || errno != EEXIST) return file;
   }
   return -1;
@@ -76,7 +82,8 @@ absl::Status CheckWritable(const std::string& path) {
     return writable ? absl::OkStatus() : SystemError("cannot be opened for writing", path);
   }
   std::string temporary;
-  const int file = CreateBeside(TargetOf(path), temporary);
+  std::optional<TemporaryPath> named;
+  const int file = CreateBeside(TargetOf(path), temporary, named);
   if (file < 0) return SystemError("cannot be created", path);
   close(file);
   unlink(temporary.c_str());
@@ -95,14 +102,14 @@ absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(T
   if (exists && !S_ISREG(old.st_mode)) {
     const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) return SystemError("cannot be opened for writing", path);
-    const absl::Status status =
-        write([&](std::string_view text) { return WriteAll(file, text, path); });
-    close(file);
+    absl::Status status = write([&](std::string_view text) { return WriteAll(file, text, path); });
+    if (close(file) != 0 && status.ok()) status = SystemError("cannot be written", path);
     return status;
   }
   const std::string target = TargetOf(path);
   std::string temporary;
-  const int file = CreateBeside(target, temporary);
+  std::optional<TemporaryPath> named;
+  const int file = CreateBeside(target, temporary, named);
   if (file < 0) return SystemError("cannot be created", path);
   absl::Status status = write([&](std::string_view text) { return WriteAll(file, text, path); });
   if (status.ok() && exists && fchmod(file, old.st_mode & 07777) != 0)

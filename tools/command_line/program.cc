@@ -1,30 +1,178 @@
 #include "tools/command_line/program.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
 #include "fmt/format.h"
+#include "ir/core/shown_text.h"
+#include "ir/core/temporary_path.h"
 #include "ir/core/write_file.h"
 
 namespace tenon::tools {
+namespace {
 
-int RunMain(std::string_view program, int argc, char** argv,
-            int (*main)(const std::vector<std::string>& arguments)) {
-  const auto out_of_memory = [&] {
-    fmt::print(stderr, "{}: out of memory where nothing expected it\n", program);
-    return kBadInput;
-  };
-  try {
-    return main(std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  } catch (const std::length_error&) {
-    return out_of_memory();
+// Files that are opened must not get the number of a standard stream that is closed. What stands in
+// for it refuses to be read or written, so that nothing goes missing unseen.
+void FillStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0)
+      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number
   }
 }
 
-void PrintText(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+extern "C" void RemoveFilesAndEnd(int signal) {
+  RemoveTemporaryPaths();
+  raise(signal);  // with the default action, once this returns
+}
+
+void HandleSignals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);  // writing says so
+  action.sa_handler = RemoveFilesAndEnd;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup
+  }
+}
+
+// The first error of each stream; stdio keeps only that there was one.
+int output_error = 0, error_output_error = 0;
+
+void Write(FILE* stream, std::string_view text, int& error) {
+  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() && error == 0) error = errno;
+}
+
+// Whether all that was printed has arrived.
+bool FinishOutput(std::string_view program) {
+  bool all = true;
+  const auto finish = [&](FILE* stream, std::string_view name, int error) {
+    if (std::fflush(stream) != 0 && error == 0) error = errno;
+    if (error == 0 && std::ferror(stream) != 0) error = EIO;
+    // Some file systems say only here that they are full.
+    const int copy = error == 0 ? dup(fileno(stream)) : -1;
+    if (copy >= 0 && close(copy) != 0) error = errno;
+    if (error == 0) return;
+    all = false;
+    PrintError(fmt::format("{}: {}: cannot be written: {}", program, name, std::strerror(error)));
+  };
+  finish(stdout, "standard output", output_error);
+  finish(stderr, "standard error", error_output_error);
+  return all;
+}
+
+int OutOfMemory(std::string_view program) {
+  PrintError(fmt::format("{}: out of memory where nothing expected it", program));
+  return kBadInput;
+}
+
+struct Extension {
+  std::string_view ending, format;
+};
+
+// Endings that promise what no program writes under a name of the user's choice.
+constexpr Extension kForeign[] = {
+    {".onnx", "an ONNX model"},
+    {".ort", "a model of ONNX Runtime"},
+    {".pb", "a protobuf"},
+    {".pbtxt", "a protobuf as text"},
+    {".prototxt", "a protobuf as text"},
+    {".textproto", "a protobuf as text"},
+    {".onnxtxt", "an ONNX model as text"},
+    {".data", "weights of an ONNX model"},
+    {".mlirbc", "MLIR bytecode"},
+    {".bc", "LLVM bitcode"},
+    {".ll", "LLVM IR"},
+    {".tflite", "a TensorFlow Lite model"},
+    {".xml", "an OpenVINO model"},
+    {".bin", "binary data"},
+    {".pt", "a PyTorch model"},
+    {".pth", "a PyTorch model"},
+    {".pt2", "a PyTorch model"},
+    {".safetensors", "a file of safetensors"},
+    {".gguf", "a GGUF model"},
+    {".h5", "an HDF5 file"},
+    {".keras", "a Keras model"},
+    {".engine", "a TensorRT engine"},
+    {".plan", "a TensorRT engine"},
+    {".mlmodel", "a Core ML model"},
+    {".npy", "a NumPy array"},
+    {".npz", "NumPy arrays"},
+    {".drr", "rules"},
+    {".dot", "a graph for Graphviz"},
+    {".svg", "an image"},
+    {".png", "an image"},
+    {".pdf", "a PDF file"},
+    {".html", "HTML"},
+    {".csv", "comma-separated values"},
+    {".yaml", "YAML"},
+    {".yml", "YAML"},
+    {".py", "a Python program"},
+    {".so", "a library"},
+    {".o", "an object file"},
+    {".a", "a library"},
+    {".gz", "a compressed file"},
+    {".xz", "a compressed file"},
+    {".bz2", "a compressed file"},
+    {".zst", "a compressed file"},
+    {".zip", "an archive"},
+    {".tar", "an archive"},
+};
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// What a name promises, where that is not the format; else empty.
+std::string_view OtherFormat(const std::string& file, OutputFormat format) {
+  const std::string lower = Lower(file);
+  for (const Extension& extension : kForeign) {
+    if (lower.ends_with(extension.ending)) return extension.format;
+  }
+  if (format != OutputFormat::kJson && lower.ends_with(".json")) return "JSON";
+  if (format != OutputFormat::kIrText && lower.ends_with(".mlir")) return "IR text";
+  return {};
+}
+
+}  // namespace
+
+int RunMain(std::string_view program, int argc, const char* const* argv,
+            absl::FunctionRef<int(const std::vector<std::string>&)> run) {
+  FillStandardStreams();
+  HandleSignals();
+  int status = kBadInput;
+  try {
+    status = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  } catch (const std::bad_alloc&) {
+    status = OutOfMemory(program);
+  } catch (const std::length_error&) {
+    status = OutOfMemory(program);
+  }
+  return FinishOutput(program) || status != kDone ? status : kBadInput;
+}
+
+void PrintText(std::string_view text) { Write(stdout, ShownText(text), output_error); }
+
+void FlushText() {
+  if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
+}
+
+void PrintErrorText(std::string_view text) { Write(stderr, ShownText(text), error_output_error); }
+
+void PrintError(std::string_view message) {
+  Write(stderr, ShownMessage(message) + "\n", error_output_error);
+}
 
 int Fail(std::string_view program, const absl::Status& status,
          const std::vector<std::string>& errors) {
@@ -34,17 +182,25 @@ int Fail(std::string_view program, const absl::Status& status,
   const std::string core = message.substr(place == std::string::npos ? 0 : place);
   bool said = false;
   for (const std::string& error : errors) {
-    fmt::print(stderr, "{}\n", error);
+    PrintError(error);
     said |= error.find(core) != std::string::npos;
   }
-  if (!said) fmt::print(stderr, "{}: {}\n", program, message);
+  if (!said) PrintError(fmt::format("{}: {}", program, message));
   return absl::IsUnimplemented(status) ? kUnsupported
          : absl::IsUnavailable(status) ? kNotThere
                                        : kBadInput;
 }
 
-absl::Status CheckReportFile(const std::string& file) {
-  return file.empty() || file == "-" ? absl::OkStatus() : CheckWritable(file);
+absl::Status CheckReportFile(const std::string& file, OutputFormat format) {
+  if (file.empty() || file == "-") return absl::OkStatus();
+  const std::string_view other = OtherFormat(file, format);
+  if (other.empty()) return CheckWritable(file);
+  constexpr std::string_view kNames[] = {"IR text", "text", "JSON"};
+  constexpr std::string_view kEndings[] = {".mlir", ".txt", ".json"};
+  const auto index = static_cast<size_t>(format);
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} is written here, and the name promises {} (expected a name like out{})",
+                  file, kNames[index], other, kEndings[index]));
 }
 
 absl::Status PrintReport(std::string_view text, std::string_view json,

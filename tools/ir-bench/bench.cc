@@ -22,6 +22,7 @@
 #include "frontends/api/tenon.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
+#include "ir/core/temporary_path.h"
 #include "ir/core/write_file.h"
 #include "kernels/gpu/queue.h"
 #include "tools/command_line/device.h"
@@ -56,7 +57,8 @@ class TemporaryFolder {
       return absl::InternalError(fmt::format("{}: cannot make a folder", name));
     return TemporaryFolder(name);
   }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder(TemporaryFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), named_(std::move(other.named_)) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
     std::error_code error;
@@ -65,8 +67,9 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)), named_(path_) {}
   std::string path_;
+  TemporaryPath named_;
 };
 
 // One that is timed: Tenon or a peer.
@@ -171,7 +174,7 @@ absl::Status WriteInputs(const std::string& folder, const Program& program,
         {{"name", program.inputs()[i].name}, {"file", file}, {"dims", program.inputs()[i].dims}});
   }
   const std::string path = folder + "/inputs.json";
-  return WriteFile(path, list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return WriteFile(path, list.dump(1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
 absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,

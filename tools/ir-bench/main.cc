@@ -1,5 +1,4 @@
 // ir-bench: times a model, alone or in turns with other engines. See --help.
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -29,9 +28,8 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kRun:
       break;
   }
-  if (absl::Status status = tools::CheckReportFile(options->json); !status.ok()) {
-    return Fail(status);
-  }
+  const absl::Status writable = tools::CheckReportFile(options->json, tools::OutputFormat::kJson);
+  if (!writable.ok()) return Fail(writable);
   std::vector<std::string> errors;
   const absl::StatusOr<Report> report = RunBench(*options, errors);
   if (!report.ok()) return Fail(report.status(), errors);
@@ -39,7 +37,7 @@ int Main(const std::vector<std::string>& arguments) {
                                                   JsonReport(*report, *options), options->json);
   if (!printed.ok()) return Fail(printed);
   for (const EngineReport& engine : report->engines) {
-    if (!engine.failure.empty()) std::fprintf(stderr, "ir-bench: %s\n", engine.failure.c_str());
+    if (!engine.failure.empty()) tools::PrintError("ir-bench: " + engine.failure);
   }
   if (!report->agree()) return tools::kFailed;
   return report->complete() ? tools::kDone : tools::kNotThere;

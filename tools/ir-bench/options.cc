@@ -115,8 +115,8 @@ A round is one run that is not counted, then timed runs for --turn, at least one
 all threads of the one before sleep. Ratios are medians over rounds of (median of theirs / median of ours), with a
 95 % interval.
 
-Exit status: 0 ok; 1 an output differs; 2 bad input; 3 the model uses what Tenon cannot run; 4 another engine is not
-installed or does not run the model, or the device is not there.
+Exit status: 0 ok; 1 an output differs; 2 bad input, or an output that cannot be written; 3 the model uses what Tenon cannot run;
+4 another engine is not installed or does not run the model, or the device is not there.
 )",
       tools::HelpOf(kOptions));
 }

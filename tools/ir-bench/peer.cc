@@ -113,8 +113,16 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, int socke
   posix_spawn_file_actions_adddup2(&actions, socket, kSocketOfPeer);
   const std::vector<std::string> environment = EnvironmentOfPeer();
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr,
+  posix_spawnattr_t attributes;  // with signals as they are by default, not as in this program
+  posix_spawnattr_init(&attributes);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes,
                                 Pointers(arguments).data(), Pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return absl::NotFoundError(fmt::format("{}: {} (--python=PATH names the Python to use)",
@@ -170,10 +178,11 @@ absl::StatusOr<json> Peer::Receive() {
     return absl::UnavailableError(fmt::format("{}: its process says no JSON", engine_));
   if (!message.contains("error")) return message;
   const std::string text = Text(message, "error");
-  if (!message.contains("missing"))
-    return absl::UnavailableError(fmt::format("{}: {}", engine_, text));
+  const std::string missing = Text(message, "missing");
+  if (missing.empty()) return absl::UnavailableError(fmt::format("{}: {}", engine_, text));
   return absl::NotFoundError(fmt::format(
-      "{} is not installed: {} (--python=PATH names a Python that has it)", engine_, text));
+      "{}the Python package {} is not installed: {} (--python=PATH names a Python that has it)",
+      missing == engine_ ? "" : engine_ + ": ", missing, text));
 }
 
 absl::StatusOr<json> Peer::Ask(const json& request) {

@@ -5,14 +5,15 @@ FOLDER has inputs.json, a list of {"name", "file", "dims"} in the model's order:
 as the model names them. ir-bench speaks over the socket that is file descriptor 3, a JSON object a line. The first line
 comes from here: {"ready": true, "version", "load_ms"}. Then {"run": N} is one run without a clock and N
 timed ones, answered by {"ms": [...], "memory_mb"}; {"outputs": true} writes the results to FOLDER and is answered by {"files": [...]}.
-{"error": text} answers what fails, with "missing": true where the engine is not installed. The end of the stream ends
-the program.
+{"error": text} answers what fails, with "missing": NAME where the package NAME is not installed. The end of the stream
+ends the program.
 
 Each engine has the settings that make one request fastest: all optimisations, fixed shapes, memory of inputs and outputs
 bound beforehand. Only the inference call is timed.
 """
 
 import gc
+import importlib.util
 import json
 import os
 import socket
@@ -20,16 +21,9 @@ import sys
 import time
 
 
-class Missing(Exception):
-    pass
-
-
 class OnnxRuntime:
     def __init__(self, model, inputs, threads):
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise Missing(str(error)) from error
+        import onnxruntime
         self.version = onnxruntime.__version__
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -61,10 +55,7 @@ class OnnxRuntime:
 
 class OpenVino:
     def __init__(self, model, inputs, threads):
-        try:
-            import openvino
-        except ImportError as error:
-            raise Missing(str(error)) from error
+        import openvino
         self.version = openvino.__version__.split("-")[0]
         core = openvino.Core()
         network = core.read_model(model)
@@ -94,6 +85,10 @@ def peak_memory_mb():
     """Of this program alone: what getrusage says counts the process that started it too."""
     with open("/proc/self/status", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+
+
+def first_line(error):
+    return (str(error).strip() or repr(error)).splitlines()[0]
 
 
 def timed(engine, count):
@@ -133,10 +128,10 @@ def main():
         stream.sendall((json.dumps(fields) + "\n").encode())
 
     try:
-        try:
-            import numpy
-        except ImportError as error:
-            raise Missing(str(error)) from error
+        for package in (name, "numpy"):
+            if importlib.util.find_spec(package) is None:
+                raise ModuleNotFoundError(f"No module named '{package}'", name=package)
+        import numpy
         with open(os.path.join(folder, "inputs.json"), encoding="utf-8") as file:
             inputs = json.load(file)
         for entry in inputs:
@@ -146,10 +141,14 @@ def main():
         gc.disable()
         reply(ready=True, version=engine.version, load_ms=(time.perf_counter() - start) * 1e3)
         serve(engine, folder, requests, reply)
-    except Missing as error:
-        reply(error=str(error), missing=True)
+    except ModuleNotFoundError as error:
+        # A part of a package that is there is no package: "onnxruntime.capi" may be broken, not missing.
+        name = error.name or ""
+        package = name.partition(".")[0]
+        found = package != name and importlib.util.find_spec(package) is not None
+        reply(error=first_line(error), **({} if found or not name else {"missing": name}))
     except Exception as error:  # pylint: disable=broad-except
-        reply(error=(str(error).strip() or repr(error)).splitlines()[0])
+        reply(error=first_line(error))
 
 
 if __name__ == "__main__":

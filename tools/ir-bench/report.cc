@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fmt/format.h"
+#include "ir/core/shown_text.h"
 
 namespace tenon::ir_bench {
 namespace {
@@ -128,7 +129,7 @@ std::string TextReport(const Report& report, const Options& options) {
   for (const EngineReport& engine : report.engines) {
     if (&engine == &tenon) continue;
     if (!engine.failure.empty()) {
-      text += fmt::format("{}: did not run: {}\n", engine.name, engine.failure);
+      text += fmt::format("{}: did not run: {}\n", engine.name, ShownMessage(engine.failure));
       continue;
     }
     const Estimate ratio = RatioOf(engine, tenon);
@@ -152,7 +153,7 @@ std::string TextReport(const Report& report, const Options& options) {
       gflop, gflop / seconds, of_flops.median, of_flops.low, of_flops.high, gbyte, gbyte / seconds,
       of_reads.median, of_reads.low, of_reads.high, BoundMs(report),
       BoundMs(report) / seconds / 1e3);
-  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  for (const std::string& note : report.notes) text += "note: " + ShownMessage(note) + "\n";
   return text;
 }
 
@@ -184,7 +185,7 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"agree", report.agree()},
       {"engines", std::move(engines)},
       {"notes", report.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tenon::ir_bench

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,7 +77,7 @@ absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry
     return Outcomes{Process(options, registry, std::nullopt), ""};
   absl::StatusOr<std::string> bytes = ReadInput(options.input, options.limits.library);
   if (!bytes.ok()) return bytes.status();
-  if (!options.split_input_file || !LooksLikeText(*bytes))
+  if (!options.split_input_file || !LooksLikeText(*bytes, options.input))
     return Outcomes{Process(options, registry, *bytes), ""};
   return ProcessParts(options, registry, *bytes);
 }
@@ -94,15 +93,18 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   absl::StatusOr<GivenRuleReport> given = CheckGivenRules({}, options.rules, manager, context);
   if (!given.ok()) return Fail(kBadInput, given.status());
   for (const std::string& warning : given->warnings)
-    std::fprintf(stderr, "ir-opt: warning: %s\n", warning.c_str());
+    tools::PrintError("ir-opt: warning: " + warning);
   if (!options.explain.empty()) {
     absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, given->names);
     if (!query.ok()) return Fail(kBadInput, query.status());
   }
-  for (const std::string& file : {options.output, options.fusion_report}) {
-    if (absl::Status status = tools::CheckReportFile(file); !status.ok())
-      return Fail(kBadInput, status);
+  absl::Status writable = tools::CheckReportFile(options.output, tools::OutputFormat::kIrText);
+  if (writable.ok()) {
+    const bool json = options.fusion_report.ends_with(".json");
+    writable = tools::CheckReportFile(
+        options.fusion_report, json ? tools::OutputFormat::kJson : tools::OutputFormat::kText);
   }
+  if (!writable.ok()) return Fail(kBadInput, writable);
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
                 absl::InvalidArgumentError(
@@ -112,7 +114,7 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (!outcomes.ok()) return Fail(kBadInput, outcomes.status());
   const Outcome& outcome = outcomes->all;
   PrintText(outcome.report);
-  std::fflush(stdout);
+  tools::FlushText();  // what follows is not buffered
   if (!options.fusion_report.empty() && !outcome.fusion_report.empty()) {
     const absl::Status written = WriteOutput(
         options.fusion_report, [&](TextSink sink) { return sink(outcome.fusion_report); });

@@ -254,7 +254,8 @@ std::string HelpText(const PassRegistry& registry) {
       "the command line, and\n"
       "writes IR text. A pass is a flag, its options the flag's value: "
       "--constant-fold='max-bytes=1024'.\n"
-      "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, "
+      "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, or an "
+      "output that cannot be written, "
       "3 an operation is not supported.\n\nOptions:\n";
   text += tools::HelpOf(kOptions);
   return text + "\n" + PassListText(registry);

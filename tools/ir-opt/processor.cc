@@ -1,7 +1,5 @@
 #include "tools/ir-opt/processor.h"
 
-#include <cstdio>
-
 #include "drr/matcher.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
@@ -21,11 +19,7 @@ using tools::kBadInput;
 using tools::kDone;
 using tools::kFailed;
 using tools::kUnsupported;
-
-void PrintError(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fputc('\n', stderr);
-}
+using tools::PrintError;
 
 class Processor {
  public:
@@ -71,7 +65,7 @@ class Processor {
       PrintError(fmt::format("ir-opt: {}", std::string(status.message())));
       return kBadInput;
     }
-    if (options_.dump_pass_pipeline) PrintError(manager.Text());
+    if (options_.dump_pass_pipeline) tools::PrintErrorText(manager.Text() + "\n");
     ExplainQuery query;
     if (!options_.explain.empty()) {
       absl::StatusOr<ExplainQuery> asked = Query(manager, *model);
@@ -120,7 +114,7 @@ class Processor {
     if (!options_.fusion_report.empty()) log.wanted = [](std::string_view) { return true; };
     if (!query.rules.empty() || !options_.fusion_report.empty()) context.rule_log = &log;
     PassManagerOptions options = options_.passes;
-    options.sink = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+    options.sink = tools::PrintErrorText;
     int64_t steps = 0;
     std::string last_step;
     if (options_.bisect_limit >= 0) {

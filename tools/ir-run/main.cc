@@ -32,7 +32,8 @@ int Main(const std::vector<std::string>& arguments) {
       break;
   }
   for (const std::string& file : {options->json, options->profile_file}) {
-    if (absl::Status status = tools::CheckReportFile(file); !status.ok()) return Fail(status);
+    const absl::Status status = tools::CheckReportFile(file, tools::OutputFormat::kJson);
+    if (!status.ok()) return Fail(status);
   }
   std::vector<std::string> errors;
   const absl::StatusOr<Report> report = RunModel(*options, errors);

@@ -1,11 +1,11 @@
 #include "tools/ir-run/onnx_test.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/shown_text.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-run/runner.h"
 
@@ -72,23 +72,24 @@ int RunOnnxTests(const Options& options) {
   std::sort(folders.begin(), folders.end());
   int passed = 0, failed = 0, skipped = 0;
   for (const fs::path& folder : folders) {
-    const std::string name = folder.filename().string();
+    const std::string name = ShownName(folder.filename().string());
     std::vector<std::string> errors;
     const absl::StatusOr<std::string> result = RunOne(options, folder, errors);
     if (result.ok() && result->empty()) {
       ++passed;
-      std::printf("PASS %s\n", name.c_str());
+      tools::PrintText(fmt::format("PASS {}\n", name));
     } else if (!result.ok() && absl::IsUnimplemented(result.status())) {
       ++skipped;
-      std::printf("SKIP %s: %s\n", name.c_str(), SkipReason(result.status(), errors).c_str());
+      tools::PrintText(
+          ShownMessage(fmt::format("SKIP {}: {}\n", name, SkipReason(result.status(), errors))));
     } else {
       ++failed;
-      std::printf("FAIL %s: %s\n", name.c_str(),
-                  result.ok() ? result->c_str() : std::string(result.status().message()).c_str());
+      const std::string problem = result.ok() ? *result : std::string(result.status().message());
+      tools::PrintText(ShownMessage(fmt::format("FAIL {}: {}\n", name, problem)));
     }
     std::fflush(stdout);
   }
-  std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+  tools::PrintText(fmt::format("{} passed, {} failed, {} skipped\n", passed, failed, skipped));
   return failed > 0 ? tools::kFailed : tools::kDone;
 }
 

@@ -153,8 +153,8 @@ MODEL is an ONNX file or IR text; "-" is standard input.
 
   -O0 … -O3                       optimisation level (2)
 {}
-Exit status: 0 ok; 1 an output differs; 2 bad input; 3 the model uses what Tenon cannot run (the message names it);
-4 the device is not there (the message says what is missing).
+Exit status: 0 ok; 1 an output differs; 2 bad input, or an output that cannot be written; 3 the model uses what Tenon cannot
+run (the message names it); 4 the device is not there (the message says what is missing).
 )",
       tools::HelpOf(kOptions));
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "ir/core/shown_text.h"
 
 namespace tenon::ir_run {
 namespace {
@@ -19,7 +20,7 @@ std::string OpTable(const Report& report) {
   for (const OpCounts* counts : {&report.ops_before, &report.ops_after}) {
     for (const auto& [name, count] : *counts) {
       names.insert(name);
-      width = std::max(width, name.size());
+      width = std::max(width, ShownName(name).size());
       (counts == &report.ops_before ? before_total : after_total) += count;
     }
   }
@@ -32,7 +33,7 @@ std::string OpTable(const Report& report) {
   };
   std::string text = row("op", "before", "after");
   for (const std::string& name : names)
-    text += row(name, cell(report.ops_before, name), cell(report.ops_after, name));
+    text += row(ShownName(name), cell(report.ops_before, name), cell(report.ops_after, name));
   return text + row("total", fmt::format("{}", before_total), fmt::format("{}", after_total));
 }
 
@@ -78,9 +79,9 @@ std::string TextReport(const Report& report, const Options& options) {
   }
   text += "\n";
   for (const CaseReport& c : report.cases) {
-    if (report.cases.size() > 1) text += c.name + "\n";
+    if (report.cases.size() > 1) text += ShownName(c.name) + "\n";
     for (const OutputReport& output : c.outputs) {
-      text += fmt::format("output {} ({})\n", output.name, output.type);
+      text += fmt::format("output {} ({})\n", ShownName(output.name), output.type);
       if (output.has_expected) {
         text += "  original  against expected  " + ErrorText(output.original) + "\n";
         text += "  optimised against expected  " + ErrorText(output.optimized) + "\n";
@@ -97,7 +98,7 @@ std::string TextReport(const Report& report, const Options& options) {
       report.runs);
   text += MemoryLine(report.memory);
   if (!report.profile.empty()) text += "\n" + report.profile + "\n";
-  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  for (const std::string& note : report.notes) text += "note: " + ShownMessage(note) + "\n";
   text += report.pass() ? "PASS\n" : "FAIL\n";
   return text;
 }
@@ -143,7 +144,7 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"ops_before", report.ops_before},
       {"ops_after", report.ops_after},
       {"notes", report.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tenon::ir_run

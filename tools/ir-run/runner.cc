@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include "executor/profile_report.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/write_file.h"
 #include "tools/command_line/device.h"
+#include "tools/command_line/program.h"
 #include "tools/ir-run/attention_note.h"
 
 namespace tenon::ir_run {
@@ -120,7 +120,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
     if (diagnostic.severity == Severity::kError) {
       errors.push_back(std::move(text));
     } else {
-      std::fprintf(stderr, "%s\n", text.c_str());
+      tools::PrintError(text);
     }
   };
   std::shared_ptr<kernels::gpu::Device> gpu;
@@ -165,7 +165,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   Context* context = &original.context();
   context->diagnostics().SetHandler([context](const Diagnostic& diagnostic) {
     if (diagnostic.severity != Severity::kWarning) return;
-    std::fprintf(stderr, "%s\n", FormatDiagnostic(*context, diagnostic).c_str());
+    tools::PrintError(FormatDiagnostic(*context, diagnostic));
   });
   return Programs{std::move(original), std::move(optimized), std::move(original_program),
                   std::move(optimized_program), std::move(report)};

@@ -1,0 +1,93 @@
+"""The options of the programs as their --help lists them, and values for each, for tests that go through all of them."""
+
+import os
+import re
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODELS = os.path.join(ROOT, 'tests/models')
+PROGRAMS = ('ir-opt', 'ir-run', 'ir-bench')
+RULE = os.path.join(ROOT, 'tests/rules/planted/right')
+
+ROW = re.compile(r'^  (--?[a-zA-Z][\w-]*)(?:=(\S+)|\[=(\S+)\])?(?:\s{2,}|$)')
+
+
+def models():
+  """The folders of tests/models that hold a model, by name."""
+  found = {name: os.path.join(MODELS, name, 'model.onnx') for name in sorted(os.listdir(MODELS))}
+  return {name: path for name, path in found.items() if os.path.exists(path)}
+
+
+def help_of(program):
+  return subprocess.run([program, '--help'], capture_output=True, check=True, timeout=60).stdout.decode()
+
+
+def options(program):
+  """(name, name of the value or '', is the value optional) of each row; passes and pipelines of ir-opt too."""
+  rows = []
+  for line in help_of(program).splitlines():
+    if line.startswith('  -O0 … '):
+      last = int(line.split('-O')[2].split()[0])
+      rows += [(f'-O{level}', '', False) for level in range(last + 1)]
+      continue
+    match = ROW.match(line)
+    if match is not None:
+      rows.append((match[1], match[2] or match[3] or '', match[3] is not None))
+  return rows
+
+
+def rule_names(program):
+  text = subprocess.run([program, '--list-rules'], capture_output=True, check=True, timeout=60).stdout.decode()
+  return text
+
+
+class Values:
+  """What the options take. A name that is not known here is an error: add its values."""
+
+  def __init__(self, folder):
+    self.folder = folder
+    self.rules = sorted(os.path.join(RULE, name) for name in os.listdir(RULE))
+
+  def of(self, option, value_name, model):
+    data = os.path.join(os.path.dirname(model), 'test_data_set_0')
+    new = os.path.join(self.folder, 'out')
+    by_option = {
+        '-o': ['-', new],
+        '--rules': [self.rules[0]],
+        '--check-rules': [self.rules[0]],
+        '--fusion-report': ['-', new, new + '.json'],
+        '--json': ['-', new + '.json'],
+        '--profile': [new + '.json', new + '.trace.json'],
+        '--save-outputs': [new + '.folder'],
+        '--weight-cache': [new + '.cache'],
+        '--onnx-test': [os.path.dirname(model)],
+        '--against': ['one-thread'],
+        '--python': ['python3'],
+    }
+    by_name = {
+        'TEXT': ['cse', 'O2'],
+        'PASSES': ['cse,fuse'],
+        'RULE[@NODE]': ['attention', 'linear@MatMul'],
+        'DIR': [data],
+        'A': ['0.1'],
+        'R': ['0.1'],
+        'P': ['fp32', 'bf16', 'int8'],
+        'N': ['1', '7'],
+        'MS': ['1'],
+        'S': ['1'],
+        'B=1,S=128': ['batch_size=1', 'batch=2,sequence=3'],
+        'a=1,b=128': ['batch_size=1', 'batch=2,sequence=3'],
+        'cpu|cuda': ['cpu', 'cuda'],
+        'NAME=FILE': ['input_ids=' + os.path.join(data, 'input_0.pb')],
+    }
+    if option in by_option:
+      return by_option[option]
+    return by_name[value_name]
+
+  def arguments(self, row, model):
+    """Every way to write the option."""
+    option, value_name, optional = row
+    if not value_name:
+      return [[option]]
+    ways = [[f'{option}={value}'] for value in self.of(option, value_name, model)]
+    return ways + ([[option]] if optional else [])

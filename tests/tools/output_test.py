@@ -1,0 +1,310 @@
+"""What the programs print arrives or is missed, and names from models do no harm. Usage: output_test.py FOLDER_OF_PROGRAMS."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import command_line
+
+BIN = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'build/bin'
+MODEL = os.path.join(command_line.MODELS, 'squeezenet_bn.eager.ts13/model.onnx')
+NAMED = os.path.join(command_line.MODELS, 'bert.eager.ts17/model.onnx')
+RUN = ['--runs=1', '--threads=1']
+BENCH = ['--rounds=1', '--turn=1', '--time=1', '--warmup=1', '--threads=1']
+# Controls, C1, marks of direction, characters without width, what is no UTF-8.
+HARMFUL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]')
+
+CHAIN = '''func.func() <{{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "f"}}> ({{
+^bb0(%v0: tensor<2xf32>):
+{}
+  func.return(%v{}) : (tensor<2xf32>) -> ()
+}}) : () -> ()
+'''
+
+
+def program(name):
+  return os.path.join(BIN, name)
+
+
+def run(name, *args, **more):
+  more = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, 'timeout': 300, **more}
+  if 'input' in more:
+    del more['stdin']
+  return subprocess.run([program(name), *args], check=False, **more)
+
+
+# What each program needs besides the option to be quick, and an argument that makes it read a model.
+LINES = {'ir-opt': [MODEL], 'ir-run': [MODEL, *RUN], 'ir-bench': [MODEL, *BENCH]}
+
+
+class OutputTest(unittest.TestCase):
+
+  def setUp(self):
+    self.folder = tempfile.mkdtemp()
+    self.addCleanup(shutil.rmtree, self.folder)
+
+  def lines(self):
+    """Each option of each program, once each way."""
+    values = command_line.Values(self.folder)
+    for name, line in LINES.items():
+      passes = False
+      for row in command_line.options(program(name)):
+        option = row[0]
+        passes = passes or (name == 'ir-opt' and option == '--apply-rules')
+        if passes and option not in ('--cse', '-O2'):
+          continue  # passes print nothing of their own
+        taken = {argument.partition('=')[0] for argument in line}
+        if option in taken or option == '--neighbour':
+          continue
+        for arguments in values.arguments(row, MODEL):
+          if 'cuda' in arguments[0] or arguments == ['--check-rules']:
+            continue  # no device; a minute for all rules
+          own = [] if option in ('--check-rules', '--onnx-test') else line
+          yield [name, *own, *arguments]
+
+  def test_what_cannot_be_printed_is_an_error(self):
+    tried = 0
+    for name, *line in self.lines():
+      with self.subTest(line=[name, *line]):
+        usual = run(name, *line)
+        if usual.returncode != 0 or not usual.stdout:
+          continue
+        tried += 1
+        with open('/dev/full', 'wb') as full:
+          result = run(name, *line, stdout=full)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(b'standard output: cannot be written: No space left', result.stderr)
+    self.assertGreater(tried, 30)
+
+  def test_reports_on_standard_error_that_are_lost(self):
+    for option in ('--timing', '--timing-json', '--pass-statistics', '--print-ir-after-all', '--dump-pass-pipeline'):
+      with self.subTest(option=option), open('/dev/full', 'wb') as full:
+        self.assertNotEqual(run('ir-opt', MODEL, '-O1', option, '-o', '/dev/null', stderr=full).returncode, 0)
+
+  def test_a_closed_stream(self):
+    for name, line in LINES.items():
+      for args in (['--help'], line):
+        with self.subTest(name=name, args=args):
+          command = ' '.join([program(name), *args])
+          result = subprocess.run(['sh', '-c', command + ' >&-'], capture_output=True, check=False, timeout=300)
+          self.assertEqual(result.returncode, 2, result.stderr)
+          self.assertIn(b'standard output: cannot be written', result.stderr)
+    # A file that is written does not get the stream's number.
+    out = os.path.join(self.folder, 'out.mlir')
+    command = f'{program("ir-opt")} {MODEL} --cse -o {out} --timing 2>&- >&-'
+    self.assertEqual(subprocess.run(['sh', '-c', command], check=False, timeout=300).returncode, 2)
+    with open(out, encoding='utf-8') as file:
+      self.assertNotIn('Execution time', file.read())
+
+  def test_a_pipe_that_nobody_reads(self):
+    for name, line in LINES.items():
+      with self.subTest(name=name):
+        read, write = os.pipe()
+        os.close(read)
+        result = run(name, *line, stdout=write)
+        os.close(write)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(b'standard output: cannot be written: Broken pipe', result.stderr)
+
+  def test_files_that_cannot_be_written(self):
+    def limit():
+      signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+      resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+    for name, option, ending in (('ir-opt', '-o', '.mlir'), ('ir-opt', '--fusion-report', '.json'),
+                                 ('ir-run', '--json', '.json'), ('ir-run', '--profile', '.json'),
+                                 ('ir-run', '--profile', '.trace.json'), ('ir-run', '--save-outputs', ''),
+                                 ('ir-bench', '--json', '.json')):
+      passes = ['-O1'] if name == 'ir-opt' else []
+      with self.subTest(name=name, option=option):
+        path = os.path.join(self.folder, 'limited' + ending)
+        result = run(name, *LINES[name], *passes, f'{option}={path}', preexec_fn=limit)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(b'File too large', result.stderr)
+        self.assertFalse(os.path.isfile(path))
+        if option != '--save-outputs':
+          self.assertEqual(run(name, *LINES[name], *passes, f'{option}=/dev/full').returncode, 2)
+    left = [entry for _, _, files in os.walk(self.folder) for entry in files]
+    self.assertEqual(left, [])
+
+  def test_names_that_promise_another_format(self):
+    for name, option, file, format_name in (
+        ('ir-opt', '-o', 'out.onnx', 'an ONNX model'), ('ir-opt', '-o', 'out.ONNX', 'an ONNX model'),
+        ('ir-opt', '-o', 'out.json', 'JSON'), ('ir-opt', '-o', 'out.npy', 'a NumPy array'),
+        ('ir-opt', '-o', 'out.mlir.gz', 'a compressed file'), ('ir-opt', '--fusion-report', 'r.onnx', 'an ONNX model'),
+        ('ir-opt', '--fusion-report', 'r.mlir', 'IR text'), ('ir-run', '--json', 'out.onnx', 'an ONNX model'),
+        ('ir-bench', '--json', 'out.mlir', 'IR text')):
+      with self.subTest(name=name, option=option, file=file):
+        path = os.path.join(self.folder, file)
+        result = run(name, MODEL, option + '=' + path)
+        self.assertEqual((result.returncode, result.stdout), (2, b''))
+        self.assertIn(f'the name promises {format_name} (expected a name like out.', result.stderr.decode())
+        self.assertFalse(os.path.exists(path))
+    for file in ('out', 'out.txt', 'out.mlir', 'out.ir'):
+      self.assertEqual(run('ir-opt', MODEL, '-o', os.path.join(self.folder, file)).returncode, 0)
+
+  def test_names_from_models_are_escaped(self):
+    with open(NAMED, 'rb') as file:
+      model = file.read()
+    for old, new in ((b'/intermediate/intermediate_act_fn/Erf', b'\x1b]0;t\x07\x1b[2J\nFAIL: \xe2\x80\xae\xc2\x9b\xff\x7f'),
+                     (b'/attention/self/value/MatMul', b'\x1b[31m\xff/\xe2\x80\xae\n'),
+                     (b'input_ids', b'\x1b[31m\xe2\x80\x8b\n'), (b'attention_mask', b'\x1b[1;1H\r\xc2\x85\xff\n')):
+      self.assertIn(old, model)
+      model = model.replace(old, new[:len(old)] + b'x' * (len(old) - len(new)))
+    path = os.path.join(self.folder, 'named.onnx')
+    with open(path, 'wb') as file:
+      file.write(model)
+    report = os.path.join(self.folder, 'report')
+    profile = os.path.join(self.folder, 'profile')
+    seen = 0
+    for name, *args in (('ir-opt',), ('ir-opt', '-O2', '--print-locations'), ('ir-opt', '-O2', '--explain=gelu'),
+                        ('ir-opt', '--explain=gelu'), ('ir-opt', '-O2', '--fusion-report=-'),
+                        ('ir-opt', '-O2', '--fusion-report=' + report), ('ir-opt', '-O2', '--verify-semantics'),
+                        ('ir-opt', '-O2', f'--fusion-report={report}.json'), ('ir-opt', '--explain=gelu@/no\x1b[0m/Erf'),
+                        ('ir-opt', '-O2', '--opt-bisect-limit=40', '--print-ir-after-all', '-o', '/dev/null'),
+                        ('ir-run', *RUN), ('ir-run', *RUN, '--profile'), ('ir-run', *RUN, '--json=-'),
+                        ('ir-run', *RUN, f'--profile={profile}.json'), ('ir-run', *RUN, f'--profile={profile}.trace.json'),
+                        ('ir-run', *RUN, '--shape=\x1b[31m=3'), ('ir-run', *RUN, '--input=\x1b=/no/\x1b'),
+                        ('ir-run', '\x1b[31m.onnx'), ('ir-bench', *BENCH), ('ir-bench', *BENCH, '--json=-'),
+                        ('ir-bench', '--\x1b[31m'), ('ir-opt', '--\x1b[31m')):
+      with self.subTest(name=name, args=args):
+        result = run(name, *([] if any('\x1b' in arg for arg in args) and name != 'ir-run' else [path]), *args)
+        self.assertGreaterEqual(result.returncode, 0)
+        for text in (result.stdout.decode(), result.stderr.decode()):
+          self.assertIsNone(HARMFUL.search(text), HARMFUL.search(text))
+          self.assertNotRegex(text, r'(?m)^FAIL: ')
+          seen += text.count('\\1B') + text.count('\\u001b')
+        if '--json=-' in args:
+          json.loads(result.stdout.decode('ascii'))
+    self.assertGreater(seen, 20)
+    for file in (profile + '.json', profile + '.trace.json', report + '.json', report):
+      with self.subTest(file=file), open(file, encoding='ascii') as f:
+        text = f.read()
+        self.assertIsNone(HARMFUL.search(text))
+        if file != report:
+          self.assertIn('\\u001b', text)
+          json.loads(text)
+
+  def test_long_tokens_are_not_echoed(self):
+    most = 20 << 20
+    long = 'a' * most
+    good = CHAIN.format('  %v1 = ten.abs(%v0) : (tensor<2xf32>) -> tensor<2xf32>', 1)
+    for text in (good.replace('ten.abs', 'ten.' + long), good.replace('ten.abs', long + '.abs'),
+                 good.replace('(%v0)', f'(%{long})'), good.replace('ten.abs(', f'ten.abs <{{x = "{long}"}}> ('),
+                 good.replace('xf32', 'x' + long), long, '"' + long, '@' + long, '%' + long + ' =', '1' * most,
+                 good.replace('tensor<2', 'tensor<' + '2' * most), good.replace('ten.abs(', f'ten.abs <{{{long} = 1}}> ('),
+                 good.replace('^bb0', '^bb0, ^' + long)):
+      with self.subTest(text=text[:60] + text[120:200]):
+        result = run('ir-opt', '-', input=text.encode())
+        self.assertEqual((result.returncode, result.stdout), (2, b''))
+        self.assertLess(len(result.stderr), 16384)
+        self.assertNotEqual(result.stderr, b'')
+    # In arguments, as long as the system takes them.
+    some = 'b' * 100000
+    for name, *args in (('ir-opt', '--' + some), ('ir-opt', '-', '--pass-pipeline=' + some), ('ir-opt', some),
+                        ('ir-opt', '-', '--explain=' + some), ('ir-run', '--' + some), ('ir-run', MODEL, '--input=' + some),
+                        ('ir-run', MODEL, '--shape=' + some + '=1'), ('ir-bench', '--against=' + some, MODEL)):
+      with self.subTest(name=name, args=[arg[:20] for arg in args]):
+        result = run(name, *args, input=good.encode())
+        self.assertEqual(result.returncode, 2, result.stderr[:200])
+        self.assertLess(len(result.stderr), 16384)
+
+  def test_files_that_are_no_models(self):
+    with open(MODEL, 'rb') as file:
+      model = file.read()
+    cases = (
+        ('lfs.onnx', b'version https://git-lfs.github.com/spec/v1\noid sha256:1\n', 'a pointer of Git LFS'),
+        ('page.onnx', b'<!DOCTYPE html>\n<p>404', "text, not an ONNX model; it begins with '<!DOCTYPE html>'"),
+        ('front.onnx', b' ' * 600 + model[600:], 'not an ONNX model'),
+        ('cut.onnx', model[:2000], 'ONNX'),
+        ('noise.onnx', b'\xff' * 600 + model[600:], 'ONNX'),
+        ('cut', model[:2000], 'ONNX'),
+        ('noise', b'\xff' * 600 + model[600:], 'ONNX'),
+    )
+    for file, data, message in cases:
+      path = os.path.join(self.folder, file)
+      with open(path, 'wb') as f:
+        f.write(data)
+      for name, line in LINES.items():
+        with self.subTest(name=name, file=file):
+          result = run(name, path, *line[1:])
+          self.assertEqual(result.returncode, 2, result.stderr)
+          self.assertIn(message, result.stderr.decode())
+          self.assertNotIn('expected an op', result.stderr.decode())
+    path = os.path.join(self.folder, 'control.mlir')
+    with open(path, 'wb') as f:
+      f.write(CHAIN.format('  \x01', 0).encode())
+    self.assertIn('control.mlir:3:3: error', run('ir-opt', path).stderr.decode())
+
+  def wait_for(self, process, found):
+    for _ in range(3000):
+      if found() or process.poll() is not None:
+        return
+      time.sleep(0.002)
+
+  def test_temporary_files_go_with_signals(self):
+    ops = 60000
+    text = os.path.join(self.folder, 'long.mlir')
+    with open(text, 'w', encoding='utf-8') as file:
+      file.write(CHAIN.format('\n'.join(f'  %v{i + 1} = ten.abs(%v{i}) : (tensor<2xf32>) -> tensor<2xf32>'
+                                        for i in range(ops)), ops))
+    folder = os.path.join(self.folder, 'results')
+    os.mkdir(folder)
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+      # The file is there for as long as it takes to print the program: try again where that was too short.
+      for _ in range(20):
+        with subprocess.Popen([program('ir-opt'), text, '-o', os.path.join(folder, 'out.mlir')]) as process:
+          self.wait_for(process, lambda: any(entry != 'out.mlir' for entry in os.listdir(folder)))
+          process.send_signal(end)
+          status = process.wait(timeout=60)
+        self.assertIn(os.listdir(folder), ([], ['out.mlir']))
+        if status != 0:
+          break
+      with self.subTest(signal=end):
+        self.assertEqual(status, -end)
+
+  def test_folders_go_with_signals(self):
+    python = os.path.join(self.folder, 'python')
+    with open(python, 'w', encoding='utf-8') as file:
+      file.write('#!/bin/sh\nexec sleep 30\n')
+    os.chmod(python, 0o755)
+    folder = os.path.join(self.folder, 'tmp')
+    os.mkdir(folder)
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+      with self.subTest(signal=end):
+        args = [program('ir-bench'), MODEL, *BENCH, '--against=onnxruntime', '--python=' + python]
+        with subprocess.Popen(args, env={**os.environ, 'TMPDIR': folder}, start_new_session=True) as process:
+          self.wait_for(process, lambda: any('inputs.json' in files for _, _, files in os.walk(folder)))
+          process.send_signal(end)
+          self.assertEqual(process.wait(timeout=60), -end)
+          os.killpg(process.pid, signal.SIGKILL)  # the engine that sleeps
+        self.assertEqual(os.listdir(folder), [])
+
+  def test_what_is_missing_is_named(self):
+    for missing in ('numpy', 'onnxruntime', 'openvino'):
+      engine = 'onnxruntime' if missing == 'numpy' else missing
+      site = os.path.join(self.folder, missing)
+      os.mkdir(site)
+      for package in {engine, 'numpy'} - {missing}:
+        with open(os.path.join(site, package + '.py'), 'w', encoding='utf-8') as file:
+          file.write('')
+      python = os.path.join(site, 'python')
+      with open(python, 'w', encoding='utf-8') as file:
+        file.write(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} -S -s -B "$@"\n')
+      os.chmod(python, 0o755)
+      with self.subTest(missing=missing):
+        result = run('ir-bench', MODEL, *BENCH, '--against=' + engine, '--python=' + python)
+        self.assertEqual(result.returncode, 4)
+        self.assertIn(f'the Python package {missing} is not installed', result.stderr.decode())
+
+
+if __name__ == '__main__':
+  unittest.main()
