@@ -36,13 +36,14 @@ def options(program):
   return rows
 
 
-def rule_names(program):
+def rules_and_families(program):
+  """What --explain takes: the families and rules of --list-rules."""
   text = subprocess.run([program, '--list-rules'], capture_output=True, check=True, timeout=60).stdout.decode()
-  return text
+  return list(dict.fromkeys(match[1] for match in re.finditer(r'^ *([a-z][\w-]*) (?:\(|  *\S)', text, re.M)))
 
 
 class Values:
-  """What the options take. A name that is not known here is an error: add its values."""
+  """What the options take. A number and a word are tried where the value's name is not known here."""
 
   def __init__(self, folder):
     self.folder = folder
@@ -69,6 +70,7 @@ class Values:
         'PASSES': ['cse,fuse'],
         'RULE[@NODE]': ['attention', 'linear@MatMul'],
         'DIR': [data],
+        'BYTES': ['1', '1G'],
         'A': ['0.1'],
         'R': ['0.1'],
         'P': ['fp32', 'bf16', 'int8'],
@@ -82,7 +84,7 @@ class Values:
     }
     if option in by_option:
       return by_option[option]
-    return by_name[value_name]
+    return by_name.get(value_name, ['1', 'x'])
 
   def arguments(self, row, model):
     """Every way to write the option."""
