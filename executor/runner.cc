@@ -36,6 +36,12 @@ absl::Status CheckPlace(const TensorView& view, std::string_view what, std::stri
   return absl::OkStatus();
 }
 
+absl::Status Named(std::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(), fmt::format("{}: {}", what,
+                                                 std::string_view(status.message().data(),
+                                                                  status.message().size())));
+}
+
 absl::Status CheckPlannable(std::span<const BufferLifetime> buffers) {
   if (SumOfBytes(buffers) <= kMaxPlannedBytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(
@@ -136,7 +142,10 @@ absl::Status Runner::GrowArena(const Prepared& made) {
   // The old arena goes first, so that there are never two.
   arena_.reset();
   arena_plan_ = MemoryPlan();
-  TENON_ASSIGN_OR_RETURN(arena_, AllocateLasting(static_cast<size_t>(plan.arena_bytes)));
+  absl::StatusOr<std::shared_ptr<std::byte>> arena =
+      AllocateLasting(static_cast<size_t>(plan.arena_bytes));
+  if (!arena.ok()) return Named("the values between inputs and outputs", arena.status());
+  arena_ = *std::move(arena);
   arena_plan_ = plan;
   count(arena_plan_, 1);
   return absl::OkStatus();
@@ -289,8 +298,11 @@ absl::StatusOr<std::vector<Tensor>> Runner::Run(std::span<const Tensor> inputs) 
   std::vector<TensorView> output_views;
   output_views.reserve(program_.outputs.size());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(outputs.emplace_back(),
-                           Tensor::TryMake(program_.outputs[i].dtype, ready->output(i).shape));
+    absl::StatusOr<Tensor> output =
+        Tensor::TryMake(program_.outputs[i].dtype, ready->output(i).shape);
+    if (!output.ok())
+      return Named(fmt::format("output '{}'", program_.outputs[i].name), output.status());
+    outputs.push_back(*std::move(output));
   }
   for (const Tensor& output : outputs) output_views.push_back(output.view());
   TENON_RETURN_IF_ERROR(CheckPlaces(views, {}));

@@ -117,6 +117,7 @@ class Limits(unittest.TestCase):
 """
         path = self.write(add)
         self.refused(self.run_program(IR_RUN, "--max-memory=100M", path), "memory")
+        self.refused(self.run_program(IR_RUN, "--max-memory=200M", path), "output 'result0': 120000000 bytes of memory")
         self.accepted(self.run_program(IR_RUN, "--max-memory=4G", path))
 
     def test_messages(self):
