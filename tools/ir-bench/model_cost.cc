@@ -37,11 +37,12 @@ class Counter {
     if (!order.ok()) return;
     for (int operand : *order)
       inputs.push_back(operand < 0 ? TensorView() : operands[static_cast<size_t>(operand)]);
-    // Only extents can be unknown in attributes, and those of products have none.
+    // Extents can be unknown in attributes, as the offset of a causal mask: not counted.
     const auto attrs = DecodeAttrs(op.info(), op.slots());
-    const bool takes_attrs = attrs.ok() && *attrs != nullptr;
-    cost_.flops +=
-        kernels::CostOf(op.name(), inputs, outputs, takes_attrs ? attrs->get() : nullptr).flops;
+    if (attrs.ok()) {
+      const void* given = *attrs != nullptr ? attrs->get() : nullptr;
+      cost_.flops += kernels::CostOf(op.name(), inputs, outputs, given).flops;
+    }
     AddConstants(op, operands, outputs);
   }
 
