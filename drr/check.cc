@@ -6,10 +6,12 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "drr/instance.h"
 #include "drr/matcher.h"
 #include "drr/rewriter.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/core/printer.h"
@@ -174,6 +176,7 @@ class Checker {
       }
       report_.alternatives.push_back({std::move(text), least[t]});
     }
+    if (report_.failures.empty()) report_.verdict = CheckReport::Verdict::kRight;
     return std::move(report_);
   }
 
@@ -252,7 +255,7 @@ class Checker {
     if (!after.ok()) {
       why_ = std::string(after.status().message());
       if (after.status().code() == absl::StatusCode::kUnimplemented) return false;
-      report_.wrong = true;
+      report_.verdict = CheckReport::Verdict::kWrong;
       report_.failures.push_back(
           fmt::format("the result cannot be evaluated ({}) in {}:\n{}\n"
                       "becomes\n{}",
@@ -272,7 +275,7 @@ class Checker {
     std::string wrong =
         Compare(*exact, *before, *after, LargestArgument(*instance), IsFloat(made) ? made : dtype);
     if (!wrong.empty()) {
-      report_.wrong = true;
+      report_.verdict = CheckReport::Verdict::kWrong;
       report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,
                                              Print(*instance->function)));
     }
@@ -281,7 +284,7 @@ class Checker {
       return false;
     }
     if (report_.failures.empty() && !Ends(*instance)) {
-      report_.wrong = true;
+      report_.verdict = CheckReport::Verdict::kWrong;
       report_.failures.push_back(
           fmt::format("it does not end: after {} more applications it still matches what it makes, "
                       "in {}:\n{}",
@@ -322,10 +325,32 @@ class Checker {
 
 }  // namespace
 
-absl::StatusOr<CheckReport> CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
-                                      const CheckOptions& options) {
-  TENON_ASSIGN_OR_RETURN(CompiledRule compiled, CompileRule(rule, context));
-  return Checker(compiled, context, evaluator, options).Run();
+absl::Status CheckReport::status() const {
+  const std::string message =
+      fmt::format("rule '{}': {}", rule,
+                  failures.empty() ? "not checked" : fmt::format("{}", fmt::join(failures, "\n")));
+  switch (verdict) {
+    case Verdict::kRight:
+      return absl::OkStatus();
+    case Verdict::kInvalid:
+      return absl::InvalidArgumentError(message);
+    case Verdict::kWrong:
+      return absl::FailedPreconditionError(message);
+    case Verdict::kUnchecked:
+      break;
+  }
+  return absl::NotFoundError(message);
+}
+
+CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
+                      const CheckOptions& options) {
+  const absl::StatusOr<CompiledRule> compiled = CompileRule(rule, context);
+  if (compiled.ok()) return Checker(*compiled, context, evaluator, options).Run();
+  CheckReport report;
+  report.rule = rule.name();
+  report.verdict = CheckReport::Verdict::kInvalid;
+  report.failures.emplace_back(compiled.status().message());
+  return report;
 }
 
 }  // namespace tenon::drr

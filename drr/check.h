@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "drr/rule.h"
 #include "ir/core/context.h"
 #include "pass/evaluator.h"
@@ -22,17 +22,29 @@ struct CheckOptions {
   std::vector<DType> dtypes = {DType::kF32, DType::kF64, DType::kF16, DType::kI64};
 };
 
-struct CheckReport {
+// What the check found. The report is the result: it holds what StatusOr would hide, and ok() is
+// true for a rule that was checked and is right, and for no other.
+struct [[nodiscard]] CheckReport {
+  enum class Verdict : uint8_t {
+    kUnchecked,  // too few programs match
+    kInvalid,    // the rule does not compile
+    kWrong,      // a program gets another result, or rewriting does not end
+    kRight,
+  };
   struct Alternative {
     std::string text;  // the alternative as it is written; the whole graph for a rule without any
     int matches = 0;   // the least over the element types that the rule takes
   };
   std::string rule;
+  Verdict verdict = Verdict::kUnchecked;
+  std::vector<std::string> failures;  // what the verdict rests on; empty for kRight alone
   std::vector<Alternative> alternatives;
   std::vector<DType> skipped;  // element types in which no instance could be evaluated or matched
-  std::vector<std::string> failures;  // a wrong result, with the program; too few matches
-  bool wrong = false;  // a result is wrong, or there is no end; else failures say what is missing
-  bool ok() const { return failures.empty(); }
+  bool ok() const { return verdict == Verdict::kRight; }
+  bool wrong() const { return verdict == Verdict::kWrong; }
+  // OK for kRight alone. Else the code tells the verdicts apart: InvalidArgument for kInvalid,
+  // FailedPrecondition for kWrong, NotFound for kUnchecked. The message has the failures.
+  absl::Status status() const;
 };
 
 // Makes random instances of the source graph, rewrites them with this rule alone and evaluates
@@ -40,10 +52,9 @@ struct CheckReport {
 // error plus 8 eps · max|b| (and eps / 4 of the arguments); NaNs and infinities must be in the
 // same places; integers must be equal. The instances have ranks from 0 to 5, extents from 0 on,
 // operands that broadcast, one or both ways, numbers up to 8, many zeros in some, NaNs where the
-// graph compares, and -inf in masks where it asks for NaN. An error status: the rule does not
-// compile.
-absl::StatusOr<CheckReport> CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
-                                      const CheckOptions& options = {});
+// graph compares, and -inf in masks where it asks for NaN.
+CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
+                      const CheckOptions& options = {});
 
 }  // namespace tenon::drr
 

@@ -19,13 +19,7 @@ CheckReport Check(const Rule& rule) {
   Context context;
   RegisterAllDialects(context);
   ReferenceEvaluator evaluator(MakeKernelRegistry());
-  auto report = CheckRule(rule, context, evaluator);
-  if (!report.ok()) {
-    CheckReport broken;
-    broken.failures.push_back(std::string(report.status().message()));
-    return broken;
-  }
-  return *std::move(report);
+  return CheckRule(rule, context, evaluator);
 }
 
 class EveryRule : public ::testing::TestWithParam<std::string> {};
@@ -148,8 +142,33 @@ TEST(WrongRules, WrongOrderBehindAPredicateIsCaught) {
             .Replace(Transpose(Reshape(made, {.shape = {B, P, 1, D}}), {.perm = {0, 3, 1, 2}}))
             .Lowers("products"));
     ASSERT_FALSE(report.ok());
-    EXPECT_TRUE(report.wrong) << report.failures[0];
+    EXPECT_TRUE(report.wrong()) << report.failures[0];
   }
+}
+
+// No report of a rule that is not right can be taken for success, whatever is asked of it.
+TEST(Reports, AreNoSuccessUnlessTheRuleIsRight) {
+  using Verdict = CheckReport::Verdict;
+  Val x("x"), y("y");
+  const auto never = [](Value) { return false; };
+  const CheckReport right = Check(Rule("right").Match(Neg(Neg(x))).Replace(x));
+  const CheckReport wrong = Check(Rule("wrong").Match(Neg(Neg(x))).Replace(Neg(x)));
+  const CheckReport invalid = Check(Rule("invalid").Match(Neg(Neg(x))).Replace(y));
+  const CheckReport unchecked =
+      Check(Rule("never").Match(Neg(Neg(x))).Where(If("never", never, x)).Replace(x));
+  EXPECT_EQ(right.verdict, Verdict::kRight);
+  EXPECT_EQ(wrong.verdict, Verdict::kWrong);
+  EXPECT_EQ(invalid.verdict, Verdict::kInvalid);
+  EXPECT_EQ(unchecked.verdict, Verdict::kUnchecked);
+  EXPECT_TRUE(right.ok() && right.status().ok() && right.failures.empty());
+  for (const CheckReport& report : {wrong, invalid, unchecked, CheckReport()}) {
+    EXPECT_FALSE(report.ok());
+    EXPECT_FALSE(report.status().ok());
+    EXPECT_THAT(report.status().message(), HasSubstr(report.rule));
+  }
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(invalid.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(unchecked.status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(WrongRules, TooFewMatchesFail) {
@@ -204,7 +223,7 @@ TEST(IntegerRules, AreCheckedWithIntegers) {
   EXPECT_TRUE(right.ok()) << right.failures[0];
   EXPECT_EQ(right.alternatives[0].matches, 20);
   const CheckReport wrong = Check(rule(1));
-  ASSERT_TRUE(wrong.wrong);
+  ASSERT_TRUE(wrong.wrong());
   EXPECT_THAT(wrong.failures[0], HasSubstr("in i32"));
 }
 
@@ -219,7 +238,7 @@ TEST(WrongRules, ThatMatchWhatTheyMakeAreCaught) {
             .Replace(Concat(xs, {.axis = axis}))
             .Lowers("x")}) {
     const CheckReport report = Check(rule);
-    ASSERT_TRUE(report.wrong);
+    ASSERT_TRUE(report.wrong());
     EXPECT_THAT(report.failures[0], HasSubstr("it does not end: after 64 more applications"));
   }
 }
@@ -232,7 +251,7 @@ TEST(WrongRules, AnAlternativeThatIsNeverTakenIsNamed) {
   const CheckReport right =
       Check(Rule("shadow").Match(Abs(Abs(AnyOf(x, Abs(x))))).Replace(Abs(x)).Lowers("x"));
   ASSERT_FALSE(right.ok());
-  EXPECT_FALSE(right.wrong);
+  EXPECT_FALSE(right.wrong());
   EXPECT_THAT(right.failures[0],
               HasSubstr("only 0 of 20 instances match with ten.abs(x): an alternative in front of "
                         "it matches instead"));

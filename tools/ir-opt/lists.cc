@@ -56,18 +56,19 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
   RuleCheckOutcome outcome;
   int unchecked = 0;
   for (const drr::Rule& rule : rules) {
-    const absl::StatusOr<drr::CheckReport> report = drr::CheckRule(rule, context, evaluator);
-    if (!report.ok()) {
-      ++outcome.wrong;
-      outcome.text += fmt::format("{}: {}\n", rule.name(), std::string(report.status().message()));
-      continue;
-    }
-    for (const std::string& failure : report->failures) {
+    const drr::CheckReport report = drr::CheckRule(rule, context, evaluator);
+    using Verdict = drr::CheckReport::Verdict;
+    const bool is_unchecked = report.verdict == Verdict::kUnchecked;
+    for (const std::string& failure : report.failures) {
+      if (report.verdict == Verdict::kInvalid) {
+        outcome.text += fmt::format("{}: {}\n", rule.name(), failure);
+        continue;
+      }
       outcome.text += fmt::format("{} ({}): {}{}\n", rule.name(), rule.place(),
-                                  report->wrong ? "wrong: " : "not checked: ", failure);
+                                  is_unchecked ? "not checked: " : "wrong: ", failure);
     }
-    outcome.wrong += report->wrong ? 1 : 0;
-    unchecked += !report->wrong && !report->ok() ? 1 : 0;
+    outcome.wrong += !report.ok() && !is_unchecked ? 1 : 0;
+    unchecked += is_unchecked ? 1 : 0;
   }
   // Rules against each other, where each is one by itself. The built-in ones meet in their
   // families.
