@@ -156,6 +156,13 @@ std::optional<double> NumberOfHidden(Value keep, Value rest) {
 
 bool IsModerateScale(double scale) { return std::abs(scale) >= 1e-4 && std::abs(scale) <= 1e4; }
 
+bool AreModerateScales(Value scales) {
+  const Operation* op = scales.defining_op();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
+  const Extremes e = ExtremesOf(op->slot(0));
+  return IsModerateScale(e.smallest) && IsModerateScale(e.largest);
+}
+
 bool IsModerate(Value value) { return MagnitudeOf(value) <= kModerate; }
 
 }  // namespace tenon::pattern

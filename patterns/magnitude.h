@@ -31,6 +31,9 @@ bool IsModerate(Value value);
 // of what is scaled might overflow or vanish where the scores did not.
 bool IsModerateScale(double scale);
 
+// The same of every element of a constant.
+bool AreModerateScales(Value scales);
+
 }  // namespace tenon::pattern
 
 #endif  // TENON_PATTERNS_MAGNITUDE_H_

@@ -35,6 +35,44 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
       .Lowers("sums under a scale of scores");
 }
 
+// Factors of several heads or rows, one for all keys, that leave the queries their shape.
+bool AreFactorsOfRows(Value factors, Value queries) {
+  const Type type = factors.type(), wide = queries.type();
+  if (!type.is_tensor() || !wide.is_tensor()) return false;
+  const int64_t rank = type.rank(), offset = wide.rank() - rank;
+  if (offset < 0 || rank < 1 || !type.dim(rank - 1).is_constant(1)) return false;
+  if (type.num_elements() == 1 || type.dtype() != wide.dtype()) return false;
+  for (int64_t i = 0; i + 1 < rank; ++i) {
+    if (!type.dim(i).is_constant(1) && type.dim(i) != wide.dim(i + offset)) return false;
+  }
+  return true;
+}
+
+bool AreSplat(Value constant) {
+  const Operation* op = constant.defining_op();
+  return op != nullptr && op->Has(Trait::kConstantLike) && op->slot(0).is_splat();
+}
+
+// Temperatures that heads learn differ, so that no single number scales the scores.
+Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  Val q("q"), k("k"), c = Const("c");
+  Attr<bool> tk("transpose_b");
+  Val product = Matmul(q, k, {.transpose_a = false, .transpose_b = tk}).As("product");
+  auto differ = [](Value factors) { return !AreSplat(factors); };
+  return Rule(name, file, line)
+      .Summary(divides ? "q k^T / c = (q / c) k^T for a number c of each head or row"
+                       : "q k^T * c = (q * c) k^T for a number c of each head or row")
+      .Match(divides ? Div(product, c) : Mul(product, c))
+      .Where(IsFloat(product) && !IsConstant(k) && RankAtLeast(product, 3))
+      .Where(If("there is a factor for each head or row", AreFactorsOfRows, c, q))
+      .Where(OnConstants(If("the factors differ", differ, c) &&
+                         If("the factors are moderate numbers", AreModerateScales, c)))
+      .Replace(
+          Matmul(divides ? Div(q, c) : Mul(q, c), k, {.transpose_a = false, .transpose_b = tk}))
+      .Lowers("factors of scores");
+}
+
 // Two numbers in a row are one.
 Rule NumberOfNumber() {
   Scores s;
@@ -198,7 +236,8 @@ Rule ClampedScores() {
 }  // namespace
 
 RuleSet ScoresRules() {
-  RuleSet rules = {NumberOfNumber()};
+  RuleSet rules = {NumberOfNumber(), ScaleOfRows("scores-scale-of-rows", false),
+                   ScaleOfRows("scores-quotient-of-rows", true)};
   for (Rule& rule : ScoreTransposeRules()) rules.push_back(std::move(rule));
   for (Rule& rule : RuleSet{
            ScaleOfSum("scores-scale-of-sum", false), ScaleOfSum("scores-quotient-of-sum", true),

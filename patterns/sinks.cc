@@ -76,25 +76,37 @@ Rule SinkColumn(const char* name, bool with_mask, const char* file = __builtin_F
       .RequireKernel();
 }
 
-// softmax(s) * sigmoid(log(sum(e^s))) = e^s / (1 + sum(e^s)): a sink of score 0. A mask of
+// What the gate adds to log(sum(e^s)): nothing, or a number of each head.
+enum class Gate { kZero, kSum, kDifference };
+
+// softmax(s) * sigmoid(log(sum(e^s)) - c) = e^s / (e^c + sum(e^s)): a sink of score c. A mask of
 // -infinity may hide all keys of a row: its softmax is NaN, attention with a sink is 0.
-Rule SinkGate(const char* name, bool with_mask, const char* file = __builtin_FILE(),
+Rule SinkGate(const char* name, bool with_mask, Gate gate_of, const char* file = __builtin_FILE(),
               int line = __builtin_LINE()) {
   SinkParts p;
   Val masked = p.Masked(with_mask);
+  Val c = Const("c");
   Val sum = ReduceLogSumExp(masked, {.axes = {3}, .keepdims = false});
-  Val gate = Reshape(Sigmoid(sum), {.shape = kAny});
+  Val shifted = gate_of == Gate::kZero  ? sum
+                : gate_of == Gate::kSum ? Val(Add(sum, c))
+                                        : Val(Sub(sum, c));
+  Val gate = Reshape(Sigmoid(shifted), {.shape = kAny});
   Val out = Matmul(Softmax(masked, {.axis = 3}), p.x.v);
   Condition finite = DTypeIs(p.product, DType::kF32) &&
                      OnConstants(If("the mask hides with finite numbers", IsFinite, p.x.mask));
+  Condition sinks = ShapeIs(c, {1, p.H, 1}) && DTypeIs(p.product, DType::kF32) &&
+                    OnConstants(If("the sinks are moderate numbers", IsModerate, c));
+  Val sink = Reshape(gate_of == Gate::kSum ? Val(Neg(c)) : c, {.shape = {1, p.H, 1, 1}});
+  if (gate_of == Gate::kZero) sink = Expand(Splat(0), {.shape = {1, p.H, 1, 1}});
   return Rule(name, file, line)
       .Summary(with_mask
                    ? "… where the share of the sink is a gate and a mask of finite numbers is added"
                    : "… where the share of the sink is a gate")
       .Match(Mul(out, gate))
       .Where(p.Fits(with_mask) && ShapeIs(sum, {p.B, p.H, p.S}) &&
-             ShapeIs(gate, {p.B, p.H, p.S, 1}) && (with_mask ? finite : Condition()))
-      .Replace(p.Made(with_mask, Expand(Splat(0), {.shape = {1, p.H, 1, 1}})))
+             ShapeIs(gate, {p.B, p.H, p.S, 1}) && (with_mask ? finite : Condition()) &&
+             (gate_of == Gate::kZero ? Condition() : sinks))
+      .Replace(p.Made(with_mask, sink))
       .Lowers("products with probabilities")
       .RequireKernel();
 }
@@ -137,8 +149,15 @@ Rule SinkOfRepeatedHeads() {
 }  // namespace
 
 RuleSet SinksRules() {
-  return {SinkColumn("sink", false), SinkColumn("sink-masked", true), SinkGate("sink-gate", false),
-          SinkGate("sink-gate-masked", true), SinkOfRepeatedHeads()};
+  return {SinkColumn("sink", false),
+          SinkColumn("sink-masked", true),
+          SinkGate("sink-gate", false, Gate::kZero),
+          SinkGate("sink-gate-masked", true, Gate::kZero),
+          SinkGate("sink-gate-sum", false, Gate::kSum),
+          SinkGate("sink-gate-sum-masked", true, Gate::kSum),
+          SinkGate("sink-gate-difference", false, Gate::kDifference),
+          SinkGate("sink-gate-difference-masked", true, Gate::kDifference),
+          SinkOfRepeatedHeads()};
 }
 
 }  // namespace tenon::pattern

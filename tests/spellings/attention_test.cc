@@ -17,6 +17,9 @@ V Product(Graph& g, const V& q, const V& k) {
 V Probabilities(Graph& g, const V& scores, int64_t rank = 4) {
   return g.Op("Softmax", {scores}, {{"axis", g.style().positive_axes ? rank - 1 : int64_t{-1}}});
 }
+// Of five queries and six keys.
+V FixedQueries(Graph& g) { return g.In({B(), kHeads, 5, 4}); }
+V FixedKeys(Graph& g) { return g.In({B(), kHeads, 6, 4}); }
 V Mask(Graph& g) { return g.In({B(), 1, 1, T()}); }
 // Of text and of its layout.
 V SumOfScores(Graph& g) {
@@ -34,7 +37,40 @@ void WeighBlocks(Graph& g, const V& scores) {
              {{"equation", std::string("...hqk,...khd->...qhd")}}));
 }
 
+// softmax(scores) * sigmoid(log(sum(e^scores)) - sinks): each head learns the score of a sink.
+void GateOfSinks(Graph& g, bool with_mask, bool subtracts) {
+  V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), 0.5);
+  if (with_mask) scores = g.Add(scores, g.Param({1, 1, 5, 6}));
+  V sum = g.Reduce("ReduceLogSumExp", scores, {-1}, 4, false);
+  V sinks = g.Param({1, kHeads, 1});
+  V gate = g.Op("Sigmoid", {subtracts ? g.Sub(sum, sinks) : g.Add(sum, sinks)});
+  V out = g.Op("MatMul", {Probabilities(g, scores), FixedKeys(g)});
+  g.Out(g.Mul(out, g.Unsqueeze(gate, {3})));
+}
+
 const Spelling kAttention[] = {
+    {"FactorOfEachHead", "fused.attention ten.mul",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 5, 20));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
+     }},
+    {"QuotientOfEachHead", "fused.attention ten.mul",
+     [](Graph& g) {
+       V scores = g.Div(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({1, kHeads, 1, 1}, 1, 4));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
+     }},
+    {"FactorOfEachHeadMasked", "fused.attention ten.mul",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), g.Param({kHeads, 1, 1}, 5, 20));
+       V biased = g.Add(g.Add(scores, g.Param({1, kHeads, 5, 6})), g.In({B(), 1, 1, 6}));
+       g.Out(g.Op("MatMul", {Probabilities(g, biased), FixedKeys(g)}));
+     }},
+    {"GateOfSinks", "fused.attention ten.expand", [](Graph& g) { GateOfSinks(g, false, true); }, 11,
+     false},
+    {"GateOfNegatedSinks", "fused.attention ten.expand",
+     [](Graph& g) { GateOfSinks(g, false, false); }, 11, false},
+    {"GateOfSinksMasked", "fused.attention ten.expand",
+     [](Graph& g) { GateOfSinks(g, true, true); }, 11, false},
     {"TwoKeys", "fused.attention ten.concat ten.concat ten.mul ten.mul",
      [](Graph& g) {
        g.Out(g.Op("MatMul", {Probabilities(g, SumOfScores(g)), Keys(g, 4)}));
@@ -70,6 +106,17 @@ const Spelling kAttention[] = {
      }},
 
     // Near misses.
+    {"FactorOfEachKey", "!fused.attention",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), g.Param({1, 1, 1, 6}, 5, 20));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), FixedKeys(g)}));
+     }},
+    {"FactorOfEachHeadOutOfBounds", "!fused.attention",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 2e4, 5e4));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
+     },
+     11, false},
     {"SumOfProbabilities", "nn.softmax nn.softmax ten.add ten.matmul ten.matmul ten.matmul",
      [](Graph& g) {
        V text = Probabilities(g, Product(g, Queries(g, 4), Keys(g, 4)));

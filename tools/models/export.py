@@ -93,7 +93,7 @@ def export(name, folder, size):
     families_of_size = KNOWN if size == "full" else {**KNOWN, **families.FAMILIES}  # names that both have
     case = families_of_size[family](attention, size)
     case.model.eval()
-    families.randomize(case.model)
+    families.perturb(case.model)
     if size == "full":
         families.calibrate(case.model, case.inputs)
     shutil.rmtree(folder, ignore_errors=True)

@@ -23,7 +23,7 @@ import torch
 import transformers as T
 from optimum.exporters.onnx import main_export
 
-from families_base import SMALL, randomize
+from families_base import SMALL, perturb
 
 GROUPED = dict(SMALL, num_key_value_heads=2)
 TOKENS = dict(bos_token_id=1, eos_token_id=2)
@@ -146,7 +146,7 @@ def export(family, out, scratch):
     model_class, config_class, settings = {**DECODERS, **ENCODER_DECODERS}[family]
     torch.manual_seed(sum(family.encode()))
     model = model_class(config_class(**settings)).eval()
-    randomize(model)
+    perturb(model)
     model.save_pretrained(scratch / "model", safe_serialization=False)
     common = dict(do_validation=False, library_name="transformers")
     if family in DECODERS:

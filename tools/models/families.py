@@ -18,7 +18,7 @@ import families_rare
 import families_text
 import families_torchvision
 import families_vision
-from families_base import Case, Wrapped, calibrate, other_size, randomize, tensors, text_inputs  # noqa: F401 (for export.py)
+from families_base import Case, Wrapped, calibrate, other_size, perturb, tensors, text_inputs  # noqa: F401 (for export.py)
 
 SMALL_TEXT = dict(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
                   max_position_embeddings=40)

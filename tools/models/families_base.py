@@ -1,6 +1,7 @@
 """What a family is made of: a model, example inputs of two sizes, and which axes of them are dynamic."""
 
 import dataclasses
+import zlib
 from typing import Any, Callable, Optional
 
 import torch
@@ -61,24 +62,43 @@ def is_mask(value):
     return value.dim() > 1 and value.numel() > 1 and bool(((value == 0) | (value == 1)).all()) and bool(value.any())
 
 
-def randomize(model):
-    """Makes biases, norm scales and running statistics matter: their initial zeros and ones hide mistakes."""
+def perturb(model):
+    """Changes every parameter, and the buffers that training changes. Fresh ones are ones, zeros or all alike, which hides
+    mistakes and matches what no trained model has. The change depends on the parameter's name alone, not on the others."""
     with torch.no_grad():
-        for name, value in [*model.named_parameters(), *model.named_buffers()]:
-            if not value.is_floating_point() or is_mask(value):
-                continue
-            if name.endswith("running_var"):
-                value.copy_(0.5 + torch.rand_like(value))
-            elif name.endswith("running_mean"):
-                value.copy_(0.2 * torch.randn_like(value))
-            elif any(part in name for part in ("layer_scale", "attention_biases", "lambda", "grn.", "gamma")):
-                value.copy_(0.5 + 0.1 * torch.randn_like(value))
-            elif value.dim() == 1 and name.endswith("weight"):
-                value.copy_(1 + 0.1 * torch.randn_like(value))
-            elif name.endswith("bias"):
-                value.copy_(0.1 * torch.randn_like(value))
-            elif value.dim() >= 2 and name.endswith("weight") and "embedding" not in name:
-                value.copy_(torch.randn_like(value) / value[0].numel() ** 0.5)
+        for name, value in model.named_parameters():
+            if value.is_floating_point():
+                value.copy_(perturbed(name, value))
+        for name, value in model.named_buffers():
+            learned = name.endswith(("running_mean", "running_var", "weight", "bias"))
+            if value.is_floating_point() and learned and not is_mask(value):
+                value.copy_(perturbed(name, value))
+
+
+def perturbed(name, value):
+    """Values of the size that a trained model has there, no two of them alike."""
+    generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+    normal = torch.randn(value.shape, generator=generator)
+    uniform = torch.rand(value.shape, generator=generator)
+    if name.endswith("running_var"):
+        return 0.5 + uniform
+    if name.endswith("running_mean"):
+        return 0.2 * normal
+    if any(part in name for part in ("layer_scale", "attention_biases", "lambda", "grn.", "gamma")):
+        return 0.5 + 0.1 * normal
+    if value.dim() == 1 and name.endswith("weight"):
+        return 1 + 0.1 * normal
+    if name.endswith("bias"):
+        return 0.1 * normal
+    if value.dim() >= 2 and name.endswith("weight") and "embedding" not in name:
+        return normal / value[0].numel() ** 0.5
+    if not value.numel():
+        return value
+    # Embeddings, temperatures, decays, sinks and the like: their own values matter, so they change by a fifth. What is
+    # positive stays positive.
+    size = value.abs().mean() or 0.1
+    shift = 0 if bool((value > 0).all()) else 0.1 * size * normal
+    return value * (0.8 + 0.4 * uniform) + shift
 
 
 def calibrate(model, inputs):
