@@ -7,9 +7,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "drr/edges.h"
 #include "drr/instance.h"
 #include "drr/matcher.h"
 #include "drr/rewriter.h"
+#include "drr/run.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "ir/core/block.h"
@@ -32,39 +34,17 @@ double Epsilon(DType dtype) {
   }
 }
 
+using Results = std::vector<std::vector<double>>;
+
 // The values that the instance's function returns, element by element.
-absl::StatusOr<std::vector<std::vector<double>>> Evaluate(const Instance& instance,
-                                                          Evaluator& evaluator) {
-  Context& context = instance.function->context();
-  Block& block = instance.function->region().front();
-  absl::flat_hash_map<ValueImpl*, Attribute> values;
-  for (size_t i = 0; i < instance.arguments.size(); ++i) {
-    Value argument = block.argument(static_cast<unsigned>(i));
-    const DType dtype = argument.type().dtype();
-    std::vector<std::byte> bytes(instance.arguments[i].size() * SizeOf(dtype));
-    for (size_t k = 0; k < instance.arguments[i].size(); ++k) {
-      StoreFromDouble(dtype, instance.arguments[i][k], bytes.data() + k * SizeOf(dtype));
-    }
-    values[argument.impl()] = Attribute::Elements(context, argument.type(), bytes);
-  }
-  std::vector<std::vector<double>> results;
-  for (Operation& op : block) {
-    std::vector<Attribute> operands;
-    for (OpOperand& operand : op.operands()) operands.push_back(values[operand.get().impl()]);
-    if (op.Has(Trait::kTerminator)) {
-      for (Attribute attr : operands) {
-        results.emplace_back();
-        for (int64_t i = 0; i < attr.type().num_elements(); ++i)
-          results.back().push_back(attr.ElementAsDouble(i));
-      }
-      break;
-    }
-    if (op.Has(Trait::kConstantLike)) {
-      values[op.result().impl()] = op.slot(0);
-      continue;
-    }
-    TENON_ASSIGN_OR_RETURN(std::vector<Attribute> made, evaluator.Evaluate(op, operands));
-    for (unsigned r = 0; r < op.num_results(); ++r) values[op.result(r).impl()] = made[r];
+absl::StatusOr<Results> Evaluate(const Instance& instance, Evaluator& evaluator) {
+  TENON_ASSIGN_OR_RETURN(const Run run,
+                         drr::Evaluate(instance.function, ArgumentsOf(instance), evaluator));
+  Results results;
+  for (Attribute result : run.results) {
+    results.emplace_back();
+    for (int64_t i = 0; i < result.type().num_elements(); ++i)
+      results.back().push_back(result.ElementAsDouble(i));
   }
   return results;
 }
@@ -79,12 +59,10 @@ double LargestArgument(const Instance& instance) {
   return largest;
 }
 
-using Results = std::vector<std::vector<double>>;
-
 // Empty if `after` is as near to `exact` as the law wants, given how far `before` is.
 // `argument`: the largest number that goes in; what is tiny against it may be lost to cancellation.
 std::string Compare(const Results& exact, const Results& before, const Results& after,
-                    double argument, DType dtype) {
+                    double argument, DType dtype, bool has_attributes) {
   for (size_t r = 0; r < exact.size(); ++r) {
     if (before[r].size() != after[r].size()) return fmt::format("result {} has another size", r);
     double own = 0, largest = 0;
@@ -94,11 +72,13 @@ std::string Compare(const Results& exact, const Results& before, const Results& 
         own = std::max(own, std::abs(before[r][i] - exact[r][i]));
       }
     }
-    // f64 has nothing better to compare with: rounding of another order is all that may differ.
-    const double bound = !IsFloat(dtype) ? 0
-                         : dtype == DType::kF64
-                             ? 1e-11 * std::max(largest, 1e-3)
-                             : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
+    // f64 has nothing better to compare with: rounding of another order is all that may differ, and
+    // attributes, which are f32.
+    const double bound =
+        !IsFloat(dtype) ? 0
+        : dtype == DType::kF64
+            ? (has_attributes ? Epsilon(DType::kF32) : 1e-11) * std::max(largest, 1e-3)
+            : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
     for (size_t i = 0; i < exact[r].size(); ++i) {
       const double want = before[r][i], got = after[r][i];
       if (!std::isfinite(want) || !std::isfinite(got)) {
@@ -176,6 +156,7 @@ class Checker {
       }
       report_.alternatives.push_back({std::move(text), least[t]});
     }
+    if (report_.failures.empty()) CheckEdges();
     if (report_.failures.empty()) report_.verdict = CheckReport::Verdict::kRight;
     return std::move(report_);
   }
@@ -209,6 +190,7 @@ class Checker {
           whys[t] = why_;
           continue;
         }
+        if (report_.wrong()) Shrink(n, alternative, dtype);
         if (n != kNone && taken_[n] != alternative)
           whys[t] = "an alternative in front of it matches instead";
         for (size_t u = 0; u < targets_.size(); ++u) {
@@ -227,7 +209,7 @@ class Checker {
       why_ = "the ops refuse the operands made for them";
       return false;
     }
-    std::string text = Print(*instance->function);
+    std::string text = InputsText(ArgumentsOf(*instance)) + Print(*instance->function);
     const DType made = instance->anchor->result().type().dtype();
     NearMiss miss;
     if (!matcher_.Match(rule_, instance->anchor, &miss)) {
@@ -272,8 +254,8 @@ class Checker {
       why_ = std::string(exact.status().message());
       return false;
     }
-    std::string wrong =
-        Compare(*exact, *before, *after, LargestArgument(*instance), IsFloat(made) ? made : dtype);
+    std::string wrong = Compare(*exact, *before, *after, LargestArgument(*instance),
+                                IsFloat(made) ? made : dtype, HasNumbersAsAttributes());
     if (!wrong.empty()) {
       report_.verdict = CheckReport::Verdict::kWrong;
       report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,
@@ -293,6 +275,61 @@ class Checker {
     return true;
   }
 
+  // Looks for a smaller program that shows a mistake too.
+  void Shrink(uint16_t node, int alternative, DType dtype) {
+    std::vector<std::string> smallest = std::move(report_.failures);
+    for (int i = 0; i < kMostShrinks; ++i) {
+      report_.failures.clear();
+      std::optional<InstancePlan> plan =
+          InstancePlan::Make(rule_, context_, random_, node, alternative, &why_);
+      if (plan && Try(*plan, dtype) && !report_.failures.empty() &&
+          report_.failures[0].size() < smallest[0].size())
+        smallest = std::move(report_.failures);
+    }
+    report_.failures = std::move(smallest);
+  }
+
+  // Numbers at the edges of their types, extents that the program does not know, values that
+  // coincide. Of the programs that show a mistake the smallest is told.
+  void CheckEdges() {
+    EdgeJudge judge(rule_, evaluator_, matcher_, random_);
+    std::vector<DType> dtypes = DTypes();
+    for (DType dtype : {DType::kBF16, DType::kI32})
+      if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+    const int attempts = std::clamp(options_.edges / std::max(rule_.num_ops, 1),
+                                    options_.edges / 24, options_.edges);
+    std::optional<EdgeJudge::Outcome> smallest;
+    DType in = DType::kInvalid;
+    for (int i = 0; i < attempts; ++i) {
+      const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
+      std::optional<InstancePlan> plan =
+          InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+      if (!plan) continue;
+      const auto chance = [&](int of) {
+        return std::uniform_int_distribution<int>(1, of)(random_) == 1;
+      };
+      const Extents extents = !chance(4)  ? Extents::kKnown
+                              : chance(3) ? Extents::kUnranked
+                                          : Extents::kUnknown;
+      if (chance(6)) plan->Coincide(random_);
+      const DType dtype =
+          dtypes[std::uniform_int_distribution<size_t>(0, dtypes.size() - 1)(random_)];
+      const EdgeMode mode = chance(2) ? EdgeMode::kWide : EdgeMode::kSpecial;
+      const uint64_t change = i % 3 > 0 ? 0 : random_() | 1;
+      EdgeJudge::Outcome outcome =
+          change != 0
+              ? judge.Try(*std::move(plan), dtype, EdgeMode::kPlain, Extents::kKnown, change)
+              : judge.Try(*std::move(plan), dtype, mode, extents);
+      if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
+      smallest = std::move(outcome);
+      in = dtype;
+    }
+    if (!smallest) return;
+    report_.verdict = CheckReport::Verdict::kWrong;
+    report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", smallest->wrong, Name(in),
+                                           smallest->program, smallest->becomes));
+  }
+
   // Is there an end to applying the rule to what it has made?
   bool Ends(Instance& instance) {
     for (int i = 0; i < kMostApplications; ++i) {
@@ -308,7 +345,15 @@ class Checker {
     return false;
   }
 
-  static constexpr int kMostApplications = 64;
+  // Does the result graph hold numbers as attributes of operations?
+  bool HasNumbersAsAttributes() const {
+    return std::any_of(rule_.nodes.begin(), rule_.nodes.end(), [](const Node& node) {
+      return !node.in_source && std::any_of(node.attrs.begin(), node.attrs.end(),
+                                            [](const auto& a) { return a.type == AttrType::kF32; });
+    });
+  }
+
+  static constexpr int kMostApplications = 64, kMostShrinks = 100;
 
   const CompiledRule& rule_;
   Context& context_;

@@ -16,6 +16,7 @@ namespace tenon::drr {
 struct CheckOptions {
   int matches = 20;      // wanted of each alternative, in each element type
   int attempts = 10000;  // instances made for them at most
+  int edges = 2400;      // instances with numbers at the edges of their types, by operation
   uint64_t seed = 1;
   // Those that the rule's conditions ask for are added. Of integers a wrong result counts, and that
   // there are none does not, unless the rule takes no floats.
@@ -48,11 +49,12 @@ struct [[nodiscard]] CheckReport {
 };
 
 // Makes random instances of the source graph, rewrites them with this rule alone and evaluates
-// both. The error of the result against the source in f64 may be at most 4 times the source's own
-// error plus 8 eps · max|b| (and eps / 4 of the arguments); NaNs and infinities must be in the
-// same places; integers must be equal. The instances have ranks from 0 to 5, extents from 0 on,
-// operands that broadcast, one or both ways, numbers up to 8, many zeros in some, NaNs where the
-// graph compares, and -inf in masks where it asks for NaN.
+// both. On plain numbers the error of the result against the source in f64 may be at most 4 times
+// the source's own error plus 8 eps · max|b| (and eps / 4 of the arguments); NaNs and infinities
+// must be in the same places; integers must be equal. The instances have ranks from 0 to 5, extents
+// from 0 on, and operands that broadcast, one or both ways. Then edges.h judges numbers of the
+// whole range of each type, programs that do not know extents or ranks, values that coincide, and
+// programs that differ from an instance in one thing.
 CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                       const CheckOptions& options = {});
 

@@ -36,7 +36,7 @@ std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context
   return plan;
 }
 
-std::optional<Instance> InstancePlan::Build(DType dtype) const {
+std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const {
   Instance instance;
   instance.module = CreateModule(*context_);
   auto type_of = [&](const Leaf& leaf) {
@@ -44,13 +44,14 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
   };
   std::vector<Type> inputs;
   for (const auto& [n, leaf] : leaves_) {
-    if (leaf.constant) continue;
-    inputs.push_back(Type::Tensor(*context_, type_of(leaf), leaf.shape));
-    instance.arguments.push_back(leaf.values);
-    if (IsFloat(dtype) || leaf.boolean) continue;
-    for (double& value : instance.arguments.back())
-      value = std::isnan(value) ? 0 : std::round(2 * value);
+    if (leaf.constant || (coincide_ && coincide_->second == n)) continue;
+    const std::vector<DimExpr> unknown(leaf.shape.size(), DimExpr::Unknown(*context_));
+    inputs.push_back(extents == Extents::kKnown ? Type::Tensor(*context_, type_of(leaf), leaf.shape)
+                     : extents == Extents::kUnknown
+                         ? Type::Tensor(*context_, type_of(leaf), unknown)
+                         : Type::Unranked(*context_, type_of(leaf)));
   }
+  instance.arguments = Arguments(dtype);
   instance.function =
       CreateFunction(instance.module.get(), "instance", Type::Function(*context_, inputs, {}));
   Block& block = instance.function->region().front();
@@ -59,17 +60,19 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
   std::map<uint16_t, Value> values;
   size_t argument = 0;
   for (const auto& [n, leaf] : leaves_) {
+    if (coincide_ && coincide_->second == n) continue;
     if (!leaf.constant) {
       values[n] = block.argument(static_cast<unsigned>(argument++));
       continue;
     }
-    Attribute elements = Elements(*context_, type_of(leaf), leaf.shape, leaf.values);
+    const Attribute elements = Elements(*context_, type_of(leaf), leaf.shape, leaf.values);
     Type type = elements.type();
     values[n] = builder
                     .Insert(Operation::Create(*context_->FindOp("core.constant"), Location(),
                                               {{type}}, {}, {{elements}}))
                     ->result();
   }
+  if (coincide_) values[coincide_->second] = values[coincide_->first];
   std::function<Value(const Edge&)> build = [&](const Edge& edge) -> Value {
     const Node& node = rule_->nodes[edge.node];
     if (node.kind == ValNode::Kind::kAnyOf)
@@ -124,7 +127,7 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
   for (const Edge& root : rule_->roots) {
     Value value = build(root);
     if (!value && !results.empty() && made.count(root.node) > 0) continue;  // the op has it not
-    if (!value || !value.type().is_static()) return std::nullopt;
+    if (!value || (extents == Extents::kKnown && !value.type().is_static())) return std::nullopt;
     results.push_back(value);
   }
   instance.anchor = results[0].defining_op();
@@ -139,6 +142,31 @@ std::optional<Instance> InstancePlan::Build(DType dtype) const {
   const ScopedDiagnosticHandler quiet(*context_, [](const Diagnostic&) {});
   if (!Verify(instance.module.get()).ok()) return std::nullopt;
   return instance;
+}
+
+std::vector<std::vector<double>> InstancePlan::Arguments(DType dtype) const {
+  std::vector<std::vector<double>> arguments;
+  for (const auto& [n, leaf] : leaves_) {
+    if (leaf.constant || (coincide_ && coincide_->second == n)) continue;
+    arguments.push_back(leaf.values);
+    if (IsFloat(dtype) || leaf.boolean || leaf.exact) continue;
+    for (double& value : arguments.back()) value = std::isnan(value) ? 0 : std::round(2 * value);
+  }
+  return arguments;
+}
+
+void InstancePlan::Coincide(std::mt19937_64& random) {
+  std::vector<std::pair<uint16_t, uint16_t>> pairs;
+  for (auto a = leaves_.begin(); a != leaves_.end(); ++a) {
+    for (auto b = std::next(a); b != leaves_.end(); ++b) {
+      const Leaf &x = a->second, &y = b->second;
+      if (!x.constant && !y.constant && x.shape == y.shape && x.dtype == y.dtype &&
+          x.positive == y.positive && x.index == y.index)
+        pairs.emplace_back(a->first, b->first);
+    }
+  }
+  if (!pairs.empty())
+    coincide_ = pairs[std::uniform_int_distribution<size_t>(0, pairs.size() - 1)(random)];
 }
 
 }  // namespace tenon::drr

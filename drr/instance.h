@@ -24,6 +24,13 @@ struct Instance {
   std::vector<std::vector<double>> arguments;  // row-major
 };
 
+// kSpecial: plain numbers beside zeros of both signs, infinities and NaN. kWide: numbers of any
+// exponent that the type has, those of one leaf close to each other. kPlain: neither. Integers are
+// of any size, but for kPlain.
+enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain };
+
+enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
+
 // The decisions that make an instance: alternatives, shapes, attributes, values. Independent of the
 // element type, so that one plan can be built in several.
 class InstancePlan {
@@ -34,18 +41,29 @@ class InstancePlan {
   static std::optional<InstancePlan> Make(const CompiledRule& rule, Context& context,
                                           std::mt19937_64& random, uint16_t node, int alternative,
                                           std::string* why);
-  // Nothing when the ops refuse the operands.
-  std::optional<Instance> Build(DType dtype) const;
+  // Nothing when the ops refuse the operands. `extents`: what the program knows of its arguments.
+  std::optional<Instance> Build(DType dtype, Extents extents = Extents::kKnown) const;
+  // Other numbers, which `dtype` holds exactly; `constants`: for constants as well.
+  void SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode, bool constants);
+  // What the arguments of Build(dtype) hold.
+  std::vector<std::vector<double>> Arguments(DType dtype) const;
+  // Two arguments of one type become one, if there are two.
+  void Coincide(std::mt19937_64& random);
 
  private:
   friend class Planner;
   struct Leaf {
     std::vector<int64_t> shape;
-    bool constant = false, boolean = false, index = false;
+    bool constant = false, boolean = false, index = false, positive = false;
+    bool exact = false;             // the values are numbers of the type already
     DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
     std::vector<double> values;
   };
+  // Is the variable of no attribute, so that splats alone say what it is?
+  bool OnlyOfSplats(uint16_t variable) const;
+
   const CompiledRule* rule_ = nullptr;
+  std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
   std::vector<int> alternatives_;                       // by node
   std::vector<std::vector<std::vector<bool>>> absent_;  // by node, operand group, position

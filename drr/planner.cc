@@ -211,8 +211,10 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
     } else {
       leaf.constant = node.source->constant || constant_.count(n) > 0;
       leaf.boolean = boolean_.count(n) > 0;
+      leaf.positive = positive_.count(n) > 0;
       if (leaf.boolean) leaf.dtype = DType::kBool;
-      if (index_.count(n) > 0) leaf.dtype = DType::kI64;
+      leaf.index = index_.count(n) > 0;
+      if (leaf.index) leaf.dtype = DType::kI64;
       if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;
       const int64_t size = Elements(shape);
       if (size > kMaxElements) return FitsMemory();

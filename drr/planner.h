@@ -78,6 +78,11 @@ class Planner {
   bool GroupNormOperands(uint16_t n, const Shape& shape);
   bool BatchNormOperands(uint16_t n, const Shape& shape);
   bool GatedOperands(uint16_t n, const Shape& shape);
+  bool PoolOperand(uint16_t n, const Shape& shape);
+  bool ArgReduceOperand(uint16_t n, const Shape& shape);
+  bool TopKOperand(uint16_t n, const Shape& shape);
+  bool TriangleOperand(uint16_t n, const Shape& shape);
+  bool EinsumOperands(uint16_t n, const Shape& shape);
   bool ConvOperands(uint16_t n, const Shape& shape);
   bool ConvTransposeOperands(uint16_t n, const Shape& shape);
   bool RotaryOperands(uint16_t n, const Shape& shape);

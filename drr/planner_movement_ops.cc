@@ -209,8 +209,15 @@ bool Planner::FinishSplits() {
 // Rows of tables [rows, size], picked by ids; what else is added has the shape of the result.
 bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
-  if (shape.empty()) return false;
   const bool embedding = node.info->name() == "fused.embedding";
+  if (!embedding && Chance(0.15) && KnownRank(node.operands[1][0]) <= 0) {  // one row
+    const int64_t rows = Pick(1, 4);
+    index_[Through(node.operands[1][0]).node] = rows;
+    Shape table = {Number(rows)};
+    table.insert(table.end(), shape.begin(), shape.end());
+    return Demand(node.operands[0][0], table) && Demand(node.operands[1][0], {});
+  }
+  if (shape.empty()) return false;
   // A row of the table is a vector, or for ten.gather sometimes all but the first axis.
   const bool vectors = embedding || shape.size() < 3 || Pick(0, 1) == 0;
   const auto rest = vectors ? shape.end() - 1 : shape.begin() + 1;

@@ -25,6 +25,13 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
       {"fused.rotary", &Planner::RotaryOperands},
       {"fused.skip_layer_norm", &Planner::NormOperands},
       {"fused.skip_rms_norm", &Planner::NormOperands},
+      {"nn.average_pool", &Planner::PoolOperand},
+      {"nn.max_pool", &Planner::PoolOperand},
+      {"ten.argmax", &Planner::ArgReduceOperand},
+      {"ten.argmin", &Planner::ArgReduceOperand},
+      {"ten.topk", &Planner::TopKOperand},
+      {"ten.trilu", &Planner::TriangleOperand},
+      {"ten.einsum", &Planner::EinsumOperands},
       {"nn.attention", &Planner::AttentionOperands},
       {"nn.batch_norm", &Planner::BatchNormOperands},
       {"nn.conv", &Planner::ConvOperands},
@@ -91,7 +98,9 @@ bool Planner::Elementwise(uint16_t n, const Shape& shape) {
     }
   };
   choose([&](const Edge& e) {
-    return rule_.nodes[Through(e).node].kind == ValNode::Kind::kOp && !CanShrink(e);
+    const int known = KnownRank(e);
+    return rule_.nodes[Through(e).node].kind == ValNode::Kind::kOp && !CanShrink(e) &&
+           (known < 0 || known == static_cast<int>(shape.size()));
   });
   choose([&](const Edge& e) {
     const uint16_t v = Through(e).node;

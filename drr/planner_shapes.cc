@@ -64,6 +64,20 @@ int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) const {
     if (perm->kind == AttrCode::Kind::kLiteral)
       return static_cast<int>(perm->literal.ints().size());
   }
+  if (op == "nn.max_pool" || op == "nn.average_pool") {
+    const AttrCode* strides = attr("strides");
+    if (strides->kind == AttrCode::Kind::kLiteral)
+      return static_cast<int>(strides->literal.ints().size()) + 2;
+  }
+  if (op == "ten.einsum") {
+    const std::string equation = attr("equation")->kind == AttrCode::Kind::kLiteral
+                                     ? std::string(attr("equation")->literal.str())
+                                     : "";
+    const size_t arrow = equation.find("->");
+    if (arrow == std::string::npos) return -1;
+    return static_cast<int>(std::count_if(equation.begin() + static_cast<ptrdiff_t>(arrow) + 2,
+                                          equation.end(), [](char c) { return c != ' '; }));
+  }
   if (op == "fused.attention") {
     const AttrCode* layout = attr("out_layout");
     if (layout->kind == AttrCode::Kind::kLiteral) return layout->literal.str() == "bsh" ? 3 : 4;
@@ -182,8 +196,11 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
     return true;
   }
   if (!CanShrink(edge)) {
-    actual = shape;
-    return Demand(edge, shape);
+    const int known = KnownRank(edge);
+    actual = known >= 0 && known < rank  ? Broadcastable(shape, known)
+             : known < 0 && Chance(0.15) ? Broadcastable(shape, Pick(0, rank))
+                                         : shape;
+    return Demand(edge, actual);
   }
   if (std::find(live_ops_.begin(), live_ops_.end(), n) == live_ops_.end()) live_ops_.push_back(n);
   if (IsReduction(node.info->name())) {

@@ -11,71 +11,24 @@
 #include "drr/text.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/core/parser.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon::drr {
 namespace {
 
 // Wrong rules that the check does not find. The test fails for one that it does find: take it out.
+// Both match programs for which their result has another rank, or operands that its op refuses. The
+// rewriter refuses all of these, so that no program changes.
 const std::set<std::string> kMissed = {
-    "argmax_of_softmax",
-    "attention_from_parts",
-    "average_pools_that_overlap",
     "bias_of_any_shape",
-    "diagonal_forgotten",
-    "difference_below_zero",
-    "divisor_as_factor",
-    "divisors_as_one",
-    "double_and_half",
-    "einsum_with_output_swapped",
-    "equal_after_cast",
-    "equal_from_difference",
-    "exclusive_sum_of_floats",
-    "exp_of_triangle",
-    "expand_under_sum",
-    "factors_as_one",
-    "gather_of_gather",
-    "gathered_terms",
-    "groups_forgotten",
-    "infinite_from_nan",
-    "integers_through_f32",
-    "inverse_root_from_power",
     "kept_axes_forgotten",
-    "largest_forgotten",
-    "last_index_forgotten",
-    "magnitude_of_square",
-    "max_of_sums",
-    "mean_of_means_of_integers",
-    "negated_max_of_negated",
-    "padding_under_average_pool",
-    "padding_under_max_pool",
-    "product_before_quotient",
-    "product_under_select",
-    "product_under_triangle",
-    "products_regrouped",
-    "quotient_as_product",
-    "quotient_of_quotient",
-    "relu_before_average_pool",
-    "relu_of_difference",
-    "root_from_half_power",
-    "select_of_equal",
-    "select_of_one_value",
-    "shift_of_rows",
-    "square_apart",
-    "sum_in_f16",
-    "sum_less_term",
-    "through_f16",
-    "weights_added",
-    "zero_points_swapped",
-    "zero_under_reciprocal",
 };
 
 // Right rules that the check accuses, or cannot check.
-const std::set<std::string> kAccused = {
-    "layer_norm_from_parts", "max_pools_that_overlap", "padding_counted_by_average_pool",
-    "relu_behind_max_pool",  "zero_points_in_order",
-};
+const std::set<std::string> kAccused = {};
 
 std::string Folder(const std::string& kind) {
   return std::string(TENON_SOURCE_DIR) + "/tests/rules/planted/" + kind;
@@ -107,6 +60,18 @@ class PlantedRight : public ::testing::TestWithParam<std::string> {};
 TEST_P(PlantedWrong, IsFound) {
   const CheckReport report = Check("wrong", GetParam());
   EXPECT_EQ(report.wrong(), kMissed.count(GetParam()) == 0) << report.status();
+  if (!report.wrong()) return;
+  // Whoever looks for the mistake runs the program that is printed.
+  const std::string& failure = report.failures[0];
+  const size_t begin = failure.find(":\n"), end = failure.find("\nbecomes\n");
+  ASSERT_NE(begin, std::string::npos) << failure;
+  if (end == std::string::npos) return;  // it does not end
+  Context context;
+  RegisterAllDialects(context);
+  const absl::StatusOr<OwnedOp> module =
+      ParseModule(context, failure.substr(begin + 2, end - begin - 2));
+  ASSERT_TRUE(module.ok()) << module.status() << "\n" << failure;
+  EXPECT_THAT(failure, ::testing::HasSubstr("// input 0: ["));
 }
 
 TEST_P(PlantedRight, IsNotAccused) {
