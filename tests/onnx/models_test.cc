@@ -45,16 +45,31 @@ TEST(Models, InTheTree) {
   }
 }
 
-// TENON_SHARED_MODELS: a folder of more models, one a sub-folder.
+// More models than the tree holds: the folder that TENON_SHARED_MODELS names, or shared/models
+// beside the repository or beside the folder of its worktrees.
+std::string SharedModels() {
+  if (const char* folder = std::getenv("TENON_SHARED_MODELS"); folder != nullptr) return folder;
+  for (const char* folder :
+       {TENON_SOURCE_DIR "/../shared/models", TENON_SOURCE_DIR "/../../shared/models"}) {
+    if (std::filesystem::is_directory(folder)) return folder;
+  }
+  return "";
+}
+
 TEST(Models, Shared) {
-  const char* folder = std::getenv("TENON_SHARED_MODELS");
-  if (folder == nullptr) GTEST_SKIP() << "TENON_SHARED_MODELS is not set";
-  for (const std::string& path : ModelsIn(folder)) {
+  const std::string folder = SharedModels();
+  if (folder.empty()) {
+    GTEST_SKIP() << "no shared/models beside the repository, and TENON_SHARED_MODELS is not set";
+  }
+  ASSERT_TRUE(std::filesystem::is_directory(folder)) << folder << " is no folder";
+  const std::vector<std::string> paths = ModelsIn(folder);
+  ASSERT_FALSE(paths.empty()) << folder << " holds no models";
+  for (const std::string& path : paths) {
     const Imported result = ImportFile(path);
-    EXPECT_TRUE(result.status.ok()) << path << ": " << result.status;
-    if (result.status.ok() && CountOpaque(result) > 0) {
-      std::printf("%s: %d opaque ops\n", path.c_str(), CountOpaque(result));
-    }
+    ASSERT_TRUE(result.status.ok()) << path << ": " << result.status;
+    EXPECT_EQ(CountOpaque(result), 0) << path;
+    EXPECT_TRUE(result.diagnostics.empty()) << path << ": " << result.diagnostics[0];
+    EXPECT_EQ(ImportFile(path).Text(), result.Text()) << path;
   }
 }
 
