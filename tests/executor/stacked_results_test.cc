@@ -244,6 +244,10 @@ TEST(StackedResults, OfManyAxesAllocateNothing) {
     EXPECT_THAT(ValuesOf<float>(to), ElementsAre(2, 2, 3, 3, 4, 4));
   }
 }
+#else
+TEST(StackedResults, OfUnknownNumbersOfRunsGrowOnce) {
+  GTEST_SKIP() << "sanitizers own the allocator, whose calls are counted";
+}
 #endif
 
 }  // namespace

@@ -155,6 +155,10 @@ TEST(OperationTest, UsersOfADestroyedOpHaveNullOperands) {
   used->Erase();
   EXPECT_FALSE(user->operand(0));
 }
+#else
+TEST(OperationTest, UsersOfADestroyedOpHaveNullOperands) {
+  GTEST_SKIP() << "debug builds end a program that destroys an operation in use";
+}
 #endif
 
 // An attribute with a default is never absent: what the generated classes read is there.

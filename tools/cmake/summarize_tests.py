@@ -5,6 +5,15 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
+def reason_of(case):
+    """Why a test was skipped, as it printed it: behind GoogleTest's "Skipped", else the last line."""
+    lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines() if line.strip()]
+    for line, following in zip(lines, lines[1:]):
+        if line.endswith("Skipped"):
+            return following
+    return lines[-1] if lines else "no reason given"
+
+
 def main(path):
     groups, failed, skipped = {}, [], []
     for case in ElementTree.parse(path).getroot().iter("testcase"):
@@ -17,7 +26,7 @@ def main(path):
             group[1] += 1
             failed.append(name)
         elif case.find("skipped") is not None or status in ("notrun", "disabled"):
-            skipped.append(name)
+            skipped.append(f"{name}: {reason_of(case)}")
     slowest = sorted(groups.items(), key=lambda item: -item[1][2])[:12]
     print(f"{'slowest groups':44} tests  failed  seconds")
     for name, (tests, failures, seconds) in slowest:
