@@ -290,7 +290,7 @@ class IrOptTest(unittest.TestCase):
       self.assertIn(f"{other}:3: rule 'my-gelu' has the name of the rule in {other}:2", err)
       # Each of these is right; the second never has its turn.
       with open(other, 'w', encoding='utf-8') as f:
-        f.write('rule all { match relu(relu(x)) replace relu(x) }\nrule some { match relu(relu(abs(x))) replace abs(x) }')
+        f.write('rule all { match relu(relu(x)) replace relu(x) }\nrule some { match relu(relu(abs(x))) where float(x) replace abs(x) }')
       status, out, _ = ir_opt('--check-rules=' + other)
       self.assertEqual(status, 1)
       self.assertIn("rule 'some' (" + other + ":2) is never reached", out)
