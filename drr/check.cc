@@ -300,7 +300,7 @@ class Checker {
                                     options_.edges / 24, options_.edges);
     std::optional<EdgeJudge::Outcome> smallest;
     DType in = DType::kInvalid;
-    for (int i = 0; i < attempts; ++i) {
+    for (int i = 0; i < attempts + attempts / 12; ++i) {
       const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
       std::optional<InstancePlan> plan =
           InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
@@ -312,6 +312,7 @@ class Checker {
                               : chance(3) ? Extents::kUnranked
                                           : Extents::kUnknown;
       if (chance(6)) plan->Coincide(random_);
+      if (i >= attempts) plan->MixTypes(random_);
       const DType dtype =
           dtypes[std::uniform_int_distribution<size_t>(0, dtypes.size() - 1)(random_)];
       const EdgeMode mode = chance(2) ? EdgeMode::kWide : EdgeMode::kSpecial;

@@ -143,7 +143,7 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
   return "";
 }
 
-bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, DType dtype) {
+bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better) {
   const bool is_wide = mode == EdgeMode::kWide;
   for (size_t c = 0; c < before.computed.size(); ++c) {
     const std::string_view op = before.computed[c].op->name();
@@ -160,9 +160,9 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, DType dtype
           if (is_wide) return false;
           continue;
         }
-        // Zeros may be numbers too small for f64.
+        // Zeros may be numbers too small for the type.
         if (value == 0) {
-          if (is_wide && (dtype == DType::kF64 || Saturates(op))) return false;
+          if (is_wide && (!has_better || Saturates(op))) return false;
           continue;
         }
         if (std::abs(value) > most || std::abs(value) < least) return false;
@@ -218,6 +218,7 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, EdgeMode mode,
   std::optional<Instance> precise;
   if (IsFloat(dtype) && dtype != DType::kF64) precise = plan.Build(DType::kF64);
   if (precise && change != 0 && !Mutate(*precise, change)) precise.reset();
+  const bool has_better = precise.has_value() && !plan.is_mixed();
   constexpr int kRolls = 6;
   for (int roll = 0; roll < kRolls; ++roll) {
     if (roll > 0) {
@@ -244,7 +245,7 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, EdgeMode mode,
       outcome.wrong = BadConstant(rule_, *before, *after);
       if (outcome.wrong.empty())
         outcome.wrong =
-            CompareEdges(*before, *exact, *after, HasHeadroom(*before, *exact, mode, dtype));
+            CompareEdges(*before, *exact, *after, HasHeadroom(*before, *exact, mode, has_better));
     }
     if (outcome.wrong.empty()) continue;
     outcome.program = InputsText(arguments) + program;

@@ -48,8 +48,9 @@ class EdgeJudge {
 // constant of the source is not. Numbers that the rule writes itself are as the rule wants them.
 std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& after);
 
-// Does every value that the source computes have headroom? `exact`: the same in f64.
-bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, DType dtype);
+// Does every value that the source computes have headroom? `exact`: the same in f64. `has_better`:
+// of all values that are not integers.
+bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better);
 
 // What differs between the results where the source is right; empty if nothing.
 std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);

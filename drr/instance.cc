@@ -155,6 +155,18 @@ std::vector<std::vector<double>> InstancePlan::Arguments(DType dtype) const {
   return arguments;
 }
 
+void InstancePlan::MixTypes(std::mt19937_64& random) {
+  static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kF64,
+                                     DType::kI32, DType::kI64, DType::kU8};
+  std::vector<Leaf*> open;
+  for (auto& [n, leaf] : leaves_)
+    if (!leaf.constant && leaf.dtype == DType::kInvalid) open.push_back(&leaf);
+  if (open.empty()) return;
+  is_mixed_ = true;
+  Leaf& leaf = *open[std::uniform_int_distribution<size_t>(0, open.size() - 1)(random)];
+  leaf.dtype = kTypes[std::uniform_int_distribution<size_t>(0, std::size(kTypes) - 1)(random)];
+}
+
 void InstancePlan::Coincide(std::mt19937_64& random) {
   std::vector<std::pair<uint16_t, uint16_t>> pairs;
   for (auto a = leaves_.begin(); a != leaves_.end(); ++a) {

@@ -47,6 +47,9 @@ class InstancePlan {
   void SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode, bool constants);
   // What the arguments of Build(dtype) hold.
   std::vector<std::vector<double>> Arguments(DType dtype) const;
+  // One argument gets an element type of its own, if there is one whose type is open.
+  void MixTypes(std::mt19937_64& random);
+  bool is_mixed() const { return is_mixed_; }
   // Two arguments of one type become one, if there are two.
   void Coincide(std::mt19937_64& random);
 
@@ -63,6 +66,7 @@ class InstancePlan {
   bool OnlyOfSplats(uint16_t variable) const;
 
   const CompiledRule* rule_ = nullptr;
+  bool is_mixed_ = false;
   std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
   std::vector<int> alternatives_;                       // by node
