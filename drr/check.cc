@@ -300,7 +300,8 @@ class Checker {
                                     options_.edges / 24, options_.edges);
     std::optional<EdgeJudge::Outcome> smallest;
     DType in = DType::kInvalid;
-    for (int i = 0; i < attempts + attempts / 12; ++i) {
+    int end = attempts + attempts / 12;
+    for (int i = 0; i < end; ++i) {
       const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
       std::optional<InstancePlan> plan =
           InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
@@ -322,6 +323,7 @@ class Checker {
               ? judge.Try(*std::move(plan), dtype, EdgeMode::kPlain, Extents::kKnown, change)
               : judge.Try(*std::move(plan), dtype, mode, extents);
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
+      if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));
       smallest = std::move(outcome);
       in = dtype;
     }
