@@ -14,6 +14,13 @@
 namespace tenon::tools {
 namespace {
 
+// Address and thread sanitizers map their shadow memory as data.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kReservesTerabytes = true;
+#else
+constexpr bool kReservesTerabytes = false;
+#endif
+
 // 0: it does not say.
 int64_t MemoryOfMachine() {
   const auto pages = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
@@ -52,9 +59,7 @@ absl::Status ReadBytes(const Given& given, int64_t& value) {
 
 void LimitMemory(const LimitOptions& options, bool with_gpu) {
   int64_t bytes = options.memory_bytes;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes
-  if (bytes == 0 && !with_gpu) bytes = MemoryOfMachine();
-#endif
+  if (bytes == 0 && !with_gpu && !kReservesTerabytes) bytes = MemoryOfMachine();
   rlimit limit = {};
   if (bytes == 0 || getrlimit(RLIMIT_DATA, &limit) != 0) return;
   limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(bytes));
