@@ -152,7 +152,8 @@ Rule HardSigmoidFromClip() {
   Attr<float> alpha("alpha"), beta("beta"), factor("factor"), divisor("divisor");
   Val line =
       AnyOf(Mul(x, Splat(factor)).Let(alpha, Compute(Same, factor)),
-            Div(x, Splat(divisor)).Let(alpha, Compute([](double d) { return 1 / d; }, divisor)));
+            Div(x, Splat(divisor))
+                .Let(alpha, Compute([](double d) { return Held(DType::kF32, 1 / d); }, divisor)));
   return Rule("hard-sigmoid-from-clip")
       .Summary("clip(a x + b, 0, 1)")
       .Match(Clip(Add(line, Splat(beta)), {.min = 0, .max = 1}))

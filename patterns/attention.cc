@@ -7,7 +7,10 @@
 namespace tenon::pattern {
 namespace {
 
-double Times(double a, double b) { return a * b; }
+// Beyond these bounds q k^T might overflow where the scaled queries or keys left it finite.
+Condition IsModerateFactor(const Attr<float>& factor) {
+  return If("the factor is a moderate number", IsModerateScale, factor);
+}
 
 // ---- scales ------------------------------------------------------------------------------------
 
@@ -17,9 +20,10 @@ Rule AttentionScaleOfQ() {
   Attr<float> factor("factor");
   Val q = TimesNumber(x.q, factor);
   fused::AttentionArgs made = a.args();
-  made.scale = Compute(Times, a.scale, factor);
+  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
   return Replacing(Rule("attention-scale-q")
                        .Summary("a scale on the queries is one on the scores")
+                       .Where(IsModerateFactor(factor))
                        .Keep(q)
                        .Lowers("scales beside attention"),
                    x.Matched(q, x.k, x.v, a.args()), x.Made(x.q, x.k, x.v, made));
@@ -32,11 +36,12 @@ Rule AttentionScaleOfK() {
   Attr<float> factor("factor");
   Val k = TimesNumber(x.k, factor);
   fused::AttentionArgs made = a.args();
-  made.scale = Compute(Times, a.scale, factor);
+  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
   return Rule("attention-scale-k")
       .Summary("a scale on the keys is one on the scores")
       .Match(
           fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
+      .Where(IsModerateFactor(factor))
       .Keep(k)
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
       .Lowers("scales beside attention");

@@ -165,11 +165,12 @@ Rule WidenedScaleOfK() {
   Val scaled = TimesNumber(x.k, factor);
   Val k = Expand(scaled, {.shape = shape});
   fused::AttentionArgs made = a.args();
-  made.scale = Compute([](double s, double f) { return s * f; }, a.scale, factor);
+  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
   return Rule("attention-widened-scale-k")
       .Summary("a scale on keys that are made as many as the values is one on the scores")
       .Match(
           fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
+      .Where(If("the factor is a moderate number", IsModerateScale, factor))
       .Keep(scaled)
       .Keep(k)
       .Replace(fused::Attention(x.q, Expand(x.k, {.shape = shape}), x.v, x.mask, x.bias, x.key_mask,

@@ -73,6 +73,42 @@ Rule AttentionOfReplacedScores() {
       .RequireKernel();
 }
 
+// The same where hidden keys get the score -inf, whatever score or bias they had: the boolean mask
+// of the op does so too. A mask that is added would make NaN of an infinite score.
+Rule AttentionOfSelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                               int line = __builtin_LINE()) {
+  AttentionVals x;
+  Attr<bool> guard("nan_guard"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
+  Dim B("B"), H("H"), G("G"), S("S"), T("T");
+  Val product = Matmul(x.q, x.k, {.transpose_a = tq, .transpose_b = tk}).As("q k^T");
+  MaskedScores s(product, x);
+  Val low = Splat(-kInfinity), sum = AnyOf(Add(s.scores, x.bias), s.scores);
+  Val masked = (inverted ? ten::Where(x.mask, low, sum) : ten::Where(x.mask, sum, low));
+  return Rule(name, file, line)
+      .Summary(inverted ? "softmax(where(hide, -inf, q k^T * scale + bias)) v"
+                        : "softmax(where(keep, q k^T * scale + bias, -inf)) v")
+      .Match(Matmul(Probabilities(masked, guard), x.v, {.transpose_b = tv}))
+      .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
+      .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
+                G) &&
+             MaskFits(masked, product, x.v, tv))
+      .Replace(fused::Attention(Transpose(x.q, {.perm = Compute(SwapIf, tq)}), x.k,
+                                Transpose(x.v, {.perm = Compute(SwapIf, tv)}),
+                                inverted ? Val(Not(x.mask)) : x.mask, x.bias, {},
+                                {.num_heads = H,
+                                 .kv_num_heads = G,
+                                 .scale = s.scale,
+                                 .q_layout = "bhsd",
+                                 .k_layout = Compute(KeyLayout, tk),
+                                 .v_layout = "bhsd",
+                                 .out_layout = "bhsd",
+                                 .nan_guard = guard,
+                                 .softcap = s.softcap}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
 // The same with one head and batches of any kind in the first axis: [N, S, D]. Tried after the
 // views of split heads have been moved away.
 Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __builtin_FILE(),
@@ -288,6 +324,8 @@ RuleSet AttentionCoreRules() {
           AttentionOfWindows("attention-of-windows", WindowMask::kNone),
           AttentionOfWindows("attention-of-windows-one-mask", WindowMask::kShared),
           AttentionOfWindows("attention-of-windows-masked", WindowMask::kEach),
+          AttentionOfSelectedScores("attention-of-selected-scores", false),
+          AttentionOfSelectedScores("attention-of-selected-scores-inverted", true),
           AttentionOfReplacedScores(),
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),

@@ -2,6 +2,8 @@
 #ifndef TENON_PATTERNS_ATTENTION_PARTS_H_
 #define TENON_PATTERNS_ATTENTION_PARTS_H_
 
+#include "patterns/magnitude.h"
+#include "patterns/numbers.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -58,12 +60,18 @@ struct AttentionVals {
   }
 };
 
+// A number as an attribute of attention, which is an f32.
+inline std::optional<double> HeldByAttribute(double x) { return Held(DType::kF32, x); }
+inline std::optional<double> ProductHeldByAttribute(double x, double y) {
+  return HeldProduct(DType::kF32, x, y);
+}
+
 // x * factor or x / divisor, for numbers; binds the factor.
 inline Val TimesNumber(const Val& x, const Attr<float>& factor) {
   Attr<float> multiplier("multiplier"), divisor("divisor");
-  return AnyOf(
-      Mul(x, Splat(multiplier)).Let(factor, Compute([](double m) { return m; }, multiplier)),
-      Div(x, Splat(divisor)).Let(factor, Compute([](double d) { return 1 / d; }, divisor)));
+  return AnyOf(Mul(x, Splat(multiplier)).Let(factor, Compute(HeldByAttribute, multiplier)),
+               Div(x, Splat(divisor))
+                   .Let(factor, Compute([](double d) { return HeldByAttribute(1 / d); }, divisor)));
 }
 
 // What happens to q · k^T before the softmax: a number, a cap, then sums.
@@ -73,11 +81,14 @@ struct MaskedScores {
 
   MaskedScores(const Val& product, const AttentionVals& x) {
     Attr<float> inner("inner"), cap("cap");
-    const auto times = [](double a, double b) { return a * b; };
-    const auto magnitude = [](double a) { return std::abs(a); };
+    // The scale of the op is inner * cap, which leaves no headroom to a cap of any size.
+    const auto magnitude = [](double a) {
+      return IsModerateScale(a) ? std::optional(std::abs(a)) : std::nullopt;
+    };
     Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
     scores =
-        AnyOf(capped.Let(softcap, Compute(magnitude, cap)).Let(scale, Compute(times, inner, cap)),
+        AnyOf(capped.Let(softcap, Compute(magnitude, cap))
+                  .Let(scale, Compute(ProductHeldByAttribute, inner, cap)),
               TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
     masked =
         AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");

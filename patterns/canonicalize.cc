@@ -276,23 +276,9 @@ Rule DivideByPowerOfTwo() {
       .Lowers("divisions");
 }
 
-// softmax(where(m, s, -inf)) = softmax(s + where(m, 0, -inf))
-Rule SelectUnderSoftmax(const char* name, bool inverted, const char* file = __builtin_FILE(),
-                        int line = __builtin_LINE()) {
-  Val m("m"), s("s");
-  Attr<int64_t> axis("axis");
-  Val low = Splat(-kInfinity);
-  Val selected = inverted ? ten::Where(m, low, s) : ten::Where(m, s, low);
-  Val mask = inverted ? ten::Where(m, low, Splat(0)) : ten::Where(m, Splat(0), low);
-  return Rule(name, file, line)
-      .Summary("scores replaced by -inf are scores with a mask of -inf added")
-      .Match(Softmax(selected, {.axis = axis}))
-      .Replace(Softmax(Add(s, mask), {.axis = axis}))
-      .Lowers("selects of scores");
-}
-
-// The same for the lowest number of f32, which swallows every score. The scores must be a product:
-// if a mask had been added to them, two such numbers would make -inf.
+// softmax(where(m, s, low)) = softmax(s + where(m, 0, low)) for the lowest number of f32, which
+// swallows every score. The scores must be a product: if a mask had been added to them, two such
+// numbers would make -inf.
 Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
   Val m("m"), a("_a"), b("_b");
@@ -329,8 +315,6 @@ RuleSet CanonicalizeRules() {
           TransposeInThreeAxes(),
           ScaleOfScale(),
           DivideByPowerOfTwo(),
-          SelectUnderSoftmax("select-under-softmax", false),
-          SelectUnderSoftmax("select-under-softmax-inverted", true),
           SelectUnderSoftmaxLowest("select-under-softmax-lowest", false),
           SelectUnderSoftmaxLowest("select-under-softmax-lowest-inverted", true)};
 }

@@ -1,6 +1,7 @@
 // What is left beside a linear when attention and the norms have taken theirs: numbers that scale
 // it, and a residual that no norm follows.
 #include "patterns/linear.h"
+#include "patterns/numbers.h"
 
 namespace tenon::pattern {
 namespace {
@@ -34,7 +35,10 @@ Rule LinearQuotient() {
       .Match(Div(product, Splat(divisor)))
       .Where(If(
           "nothing else uses the weights", [](Value v) { return v.has_one_use(); }, w))
-      .Replace(Mul(product, Splat(Compute([](double d) { return 1 / d; }, divisor))))
+      .Replace(Mul(
+          product,
+          Splat(Compute([](Value scaled, double d) { return Held(scaled.type().dtype(), 1 / d); },
+                        product, divisor))))
       .Lowers("divisions");
 }
 

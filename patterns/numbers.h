@@ -2,7 +2,11 @@
 #ifndef TENON_PATTERNS_NUMBERS_H_
 #define TENON_PATTERNS_NUMBERS_H_
 
+#include <cmath>
 #include <limits>
+#include <optional>
+
+#include "ir/core/dtype.h"
 
 namespace tenon::pattern {
 
@@ -10,6 +14,29 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of f32.
 inline constexpr double kLargest = std::numeric_limits<float>::max();
 inline constexpr double kLowest = std::numeric_limits<float>::lowest();
+
+// The number, if the type holds it as zero or as a finite, normal number. A rule whose constant is
+// anything else does not fire.
+inline std::optional<double> Held(DType dtype, double number) {
+  double smallest = std::numeric_limits<float>::min(), largest = kLargest;
+  if (dtype == DType::kF16) {
+    smallest = std::exp2(-14);
+    largest = 65504;
+  } else if (dtype == DType::kBF16) {
+    largest = 255 * std::exp2(120);
+  } else if (dtype == DType::kF64) {
+    smallest = std::numeric_limits<double>::min();
+    largest = std::numeric_limits<double>::max();
+  }
+  const double size = std::abs(number);
+  return size == 0 || (size >= smallest && size <= largest) ? std::optional(number) : std::nullopt;
+}
+// The product, if the type holds it and it is zero only where a factor is.
+inline std::optional<double> HeldProduct(DType dtype, double x, double y) {
+  const double product = x * y;
+  if (product == 0 && x != 0 && y != 0) return std::nullopt;
+  return Held(dtype, product);
+}
 
 inline double Same(double x) { return x; }
 inline double Inverse(double x) { return 1 / x; }

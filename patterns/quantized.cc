@@ -1,6 +1,8 @@
 // Products of bytes that stand for numbers: of the bytes themselves, with the scales behind them.
 #include <fmt/format.h>
 
+#include "ir/core/attribute.h"
+#include "ir/core/operation.h"
 #include "patterns/numbers.h"
 #include "patterns/prelude.h"
 
@@ -42,13 +44,21 @@ struct Bytes {
 };
 
 // The product of two scales; none where f32 does not have it as it has both.
-std::optional<double> ProductOfScales(double x, double w) {
-  const double product = x * w, size = std::abs(product);
-  const bool fits = size <= kLargest && size >= std::numeric_limits<float>::min();
-  return fits || product == 0 ? std::optional(product) : std::nullopt;
-}
+std::optional<double> ProductOfScales(double x, double w) { return HeldProduct(DType::kF32, x, w); }
 
 std::optional<double> FiniteScale(double x) { return ProductOfScales(x, 1); }
+
+// The same of the scales of all columns.
+bool HasProducts(Value scales, double x) {
+  const Operation* op = scales.defining_op();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
+  const Attribute elements = op->slot(0);
+  const int64_t n = elements.is_splat() ? 1 : elements.type().num_elements();
+  for (int64_t i = 0; i < n; ++i) {
+    if (!HeldProduct(DType::kF32, elements.ElementAsDouble(i), x)) return false;
+  }
+  return true;
+}
 
 // For the names of rules.
 std::string Types(DType x, DType w) { return fmt::format("-{}-{}", Name(x), Name(w)); }
@@ -108,6 +118,8 @@ Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __built
       .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && spelling.SumsFit(w.bytes) &&
              (spelling.transposed ? ShapeIs(w.bytes, {N, K}) && ShapeIs(scales, {N, 1})
                                   : ShapeIs(w.bytes, {K, N}) && ShapeIs(scales, {1, N})))
+      .Where(OnConstants(If("f32 holds the products of the scales as normal numbers", HasProducts,
+                            scales, x.scale)))
       .Keep(x.numbers)
       .Keep(x.sum)
       .Keep(x.product)

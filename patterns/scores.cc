@@ -85,7 +85,10 @@ Rule NumberOfNumber() {
                    Div(inner, Splat(again)).Let(outer, Compute(Inverse, again)),
                    Neg(inner).Let(outer, -1)))
       .Where(IsProductOfActivations(s))
-      .Replace(Mul(s.product, Splat(Compute(Times, s.factor, outer))));
+      .Replace(Mul(s.product,
+                   Splat(Compute([](Value product, double x,
+                                    double y) { return HeldProduct(product.type().dtype(), x, y); },
+                                 s.product, s.factor, outer))));
 }
 
 // scores - m = scores + (-m)
@@ -104,17 +107,15 @@ Rule SubtractedMask() {
 Rule SelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
   Scores s;
-  Val keep("keep");
-  Attr<float> low("low");
-  Val hidden = AnyOf(Splat(kLowest).Let(low, kLowest), Splat(-kInfinity).Let(low, -kInfinity));
+  Val keep("keep"), hidden = Splat(kLowest);
   return Rule(name, file, line)
       .Summary(inverted ? "where(hide, low, scores) = scores + where(hide, low, 0)"
                         : "where(keep, scores, low) = scores + where(keep, 0, low)")
       .Match(inverted ? ten::Where(keep, hidden, s.sum) : ten::Where(keep, s.sum, hidden))
       .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
              Moderate(s.second))
-      .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(low), Splat(0))
-                                   : ten::Where(keep, Splat(0), Splat(low))))
+      .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(kLowest), Splat(0))
+                                   : ten::Where(keep, Splat(0), Splat(kLowest))))
       .Lowers("selects of scores");
 }
 

@@ -99,6 +99,9 @@ bool IsLastBefore(const I64s& perm, int64_t axis) {
          perm[static_cast<size_t>(axis)] + 1 == static_cast<int64_t>(perm.size());
 }
 
+// The last axis, by the permutation: the rank of the tensor may not be known.
+int64_t LastAxis(const I64s& perm) { return static_cast<int64_t>(perm.size()) - 1; }
+
 Rule SoftmaxOfTranspose() {
   Val x("x");
   Attr<I64s> perm("perm");
@@ -107,7 +110,7 @@ Rule SoftmaxOfTranspose() {
       .Summary("a softmax over what was the last axis comes before the transpose")
       .Match(Softmax(Transpose(x, {.perm = perm}), {.axis = axis}))
       .Where(If("the softmax is over what was the last axis", IsLastBefore, perm, axis))
-      .Replace(Transpose(Softmax(x, {.axis = -1}), {.perm = perm}))
+      .Replace(Transpose(Softmax(x, {.axis = Compute(LastAxis, perm)}), {.perm = perm}))
       .Lowers("transposes before a softmax");
 }
 
