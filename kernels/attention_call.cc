@@ -107,6 +107,7 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.mask_value = a.mask_value;
   call.mask_replaces = a.mask_replaces;
   call.nan_guard = a.nan_guard;
+  call.zero_nan_rows = a.zero_nan_rows;
   ReadScoreOperands(inputs, call);
   const bool one_column = call.key_mask.present() && call.key_mask_strides[3] == 0;
   if (a.repeat_first_key && one_column && call.k_len != 1) {

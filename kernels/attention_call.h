@@ -33,7 +33,9 @@ struct AttentionCall {
   ScoreStrides mask_strides = {}, bias_strides = {};
   ScoreStrides key_mask_strides = {};  // 0 for heads and queries
   float scale = 1, softcap = 0;
-  bool causal = false, nan_guard = false;
+  bool causal = false;
+  bool nan_guard = false;          // are rows without any key zeros?
+  bool zero_nan_rows = false;      // are the weights zeros where the softmax is NaN?
   bool repeats_first_key = false;  // what causal and window say of key 0 holds for all keys
   int64_t window = 0;              // 0: none
   int64_t causal_offset = 0;       // key j is visible to query i when j <= i + causal_offset

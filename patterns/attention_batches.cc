@@ -31,7 +31,7 @@ bool AtMostFiveAxes(Value v) { return v.type().is_tensor() && v.type().rank() <=
 // heads.
 Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int line) {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Attr<float> scale("scale");
   Dim B("B"), H("H"), N("N");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
@@ -46,7 +46,7 @@ Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int l
                                .k_layout = Compute(KeyLayout, tk),
                                .v_layout = "bhsd",
                                .out_layout = "bhsd",
-                               .nan_guard = guard};
+                               .zero_nan_rows = guard};
   Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
   Val mask = Reshape(Expand(x.mask, {.shape = {B, H, N, 1, 1}}),
                      {.shape = Compute(MaskOfOneHead, x.mask, B, H, N)});
@@ -119,7 +119,7 @@ bool HasBatchesOf(Value scores, Value x) {
 // have another name than that of the values.
 Rule AttentionOfBroadcastBatches() {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Dim H("H"), G("G");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
@@ -149,7 +149,7 @@ Rule AttentionOfBroadcastBatches() {
                                  .k_layout = Compute(KeyLayout, tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
-                                 .nan_guard = guard,
+                                 .zero_nan_rows = guard,
                                  .softcap = s.softcap}))
       .Lowers("products with probabilities")
       .RequireKernel();

@@ -13,7 +13,7 @@ I64s SwapIf(bool swaps) { return swaps ? I64s{0, 1, 3, 2} : I64s{0, 1, 2, 3}; }
 // stored transposed are transposed first.
 Rule AttentionCore() {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
+  Attr<bool> guard("zero_nan_rows"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_a = tq, .transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
@@ -34,7 +34,7 @@ Rule AttentionCore() {
                                  .k_layout = Compute(KeyLayout, tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
-                                 .nan_guard = guard,
+                                 .zero_nan_rows = guard,
                                  .softcap = s.softcap}))
       .Lowers("products with probabilities")
       .RequireKernel();
@@ -43,7 +43,7 @@ Rule AttentionCore() {
 // The same where hidden keys get a number for a score, before a bias is added.
 Rule AttentionOfReplacedScores() {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Attr<float> scale("scale"), low("mask_value");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
@@ -68,7 +68,7 @@ Rule AttentionOfReplacedScores() {
                                  .out_layout = "bhsd",
                                  .mask_value = low,
                                  .mask_replaces = true,
-                                 .nan_guard = guard}))
+                                 .zero_nan_rows = guard}))
       .Lowers("products with probabilities")
       .RequireKernel();
 }
@@ -78,7 +78,7 @@ Rule AttentionOfReplacedScores() {
 Rule AttentionOfSelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
                                int line = __builtin_LINE()) {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
+  Attr<bool> guard("zero_nan_rows"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_a = tq, .transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
@@ -103,7 +103,7 @@ Rule AttentionOfSelectedScores(const char* name, bool inverted, const char* file
                                  .k_layout = Compute(KeyLayout, tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
-                                 .nan_guard = guard,
+                                 .zero_nan_rows = guard,
                                  .softcap = s.softcap}))
       .Lowers("products with probabilities")
       .RequireKernel();
@@ -114,7 +114,7 @@ Rule AttentionOfSelectedScores(const char* name, bool inverted, const char* file
 Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Dim N("N"), S("S"), T("T"), M("M"), P("P"), Q("Q");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   Attr<float> scale("scale");
@@ -127,7 +127,7 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
                                  },
                                  tk)});
   fused::AttentionArgs args = {
-      .num_heads = 1, .kv_num_heads = 1, .scale = scale, .nan_guard = guard};
+      .num_heads = 1, .kv_num_heads = 1, .scale = scale, .zero_nan_rows = guard};
   Condition fits = ShapeIs(product, {N, S, T}) && ShapeIs(x.q, {N, AnyDim(), AnyDim()}) &&
                    ShapeIs(x.k, {N, AnyDim(), AnyDim()}) && ShapeIs(x.v, {N, AnyDim(), AnyDim()});
   if (mask_rank == 3) fits = fits && ShapeIs(x.mask, {M, P, Q});
@@ -185,7 +185,7 @@ enum class WindowMask { kNone, kShared, kEach };
 Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
   AttentionVals x;
-  Attr<bool> guard("nan_guard"), tk("transposed_k");
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Attr<float> scale("scale");
   Dim A("A"), W("W"), H("H"), G("G");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
@@ -200,7 +200,7 @@ Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __
                                .k_layout = Compute(KeyLayout, tk),
                                .v_layout = "bhsd",
                                .out_layout = "bhsd",
-                               .nan_guard = guard};
+                               .zero_nan_rows = guard};
   Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
   Val shared = Reshape(x.mask, {.shape = Compute(SharedShape, x.mask)});
   Val each = Reshape(Expand(x.mask, {.shape = {A, W, 1, 1, 1}}),

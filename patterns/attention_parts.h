@@ -21,7 +21,7 @@ struct AttentionAttrs {
   Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
   Attr<int64_t> window{"window"};
   Attr<bool> causal{"causal"}, mask_replaces{"mask_replaces"}, nan_guard{"nan_guard"};
-  Attr<bool> repeat_first_key{"repeat_first_key"};
+  Attr<bool> repeat_first_key{"repeat_first_key"}, zero_nan_rows{"zero_nan_rows"};
   Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
   Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
       out_layout{"out_layout"};
@@ -39,6 +39,7 @@ struct AttentionAttrs {
             .mask_replaces = mask_replaces,
             .repeat_first_key = repeat_first_key,
             .nan_guard = nan_guard,
+            .zero_nan_rows = zero_nan_rows,
             .softcap = softcap};
   }
 };

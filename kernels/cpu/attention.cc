@@ -1,5 +1,6 @@
 // Attention on floats: tiles of query rows against blocks of keys with an online softmax, so that
 // no more than a block of scores exists at a time. All layouts are read in place.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -244,7 +245,7 @@ class Worker {
     tile.softcap = call_.softcap;
     tile.mask_value = call_.mask_value;
     tile.mask_replaces = call_.mask_replaces;
-    tile.nan_guard = call_.nan_guard;
+    tile.nan_guard = call_.nan_guard || call_.zero_nan_rows;
     tile.group = group_;
     tile.most_fetched = MostFetched();
     tile.cache_ways = cpu::ActiveCaches().first_ways;
@@ -319,7 +320,10 @@ class Worker {
       tile.end = call_.k_len;
       Run(tile);
     }
-    if (state_.splits == 1) return;
+    if (state_.splits == 1) {
+      if (call_.zero_nan_rows) ZeroNanRows(RowsOf(task), tile.sum);
+      return;
+    }
     const Part part = PartOf(task);
     std::copy_n(tile.max, tile.rows, part.max);
     std::copy_n(tile.sum, tile.rows, part.sum);
@@ -342,6 +346,14 @@ class Worker {
     }
   }
 
+  void ZeroNanRows(const Rows& rows, const float* sums) const {
+    Walk at = WalkOver(rows);
+    for (int64_t r = 0; r < rows.count; ++r, at.Next()) {
+      if (!std::isnan(sums[r])) continue;
+      std::fill_n(out_ + call_.out.At(rows.b, at.head(), at.i), call_.v_dim, 0.0f);
+    }
+  }
+
   // Has some row seen none but hidden keys?
   bool HiddenKeysCount(const AttentionTile& tile) const {
     return !std::all_of(tile.max, tile.max + tile.rows,
@@ -359,8 +371,10 @@ class Worker {
       sum += weight * part.sum[r];
       for (int64_t d = 0; d < call_.v_dim; ++d) out[d] = (s == 0 ? 0 : out[d]) + weight * from[d];
     }
-    const float factor = call_.nan_guard && sum == 0 ? 0 : 1 / sum;
+    const bool guarded = call_.nan_guard || call_.zero_nan_rows;
+    const float factor = guarded && sum == 0 ? 0 : 1 / sum;
     for (int64_t d = 0; d < call_.v_dim; ++d) out[d] *= factor;
+    if (call_.zero_nan_rows && std::isnan(sum)) std::fill_n(out, call_.v_dim, 0.0f);
   }
 
   const AttentionCall& call_;

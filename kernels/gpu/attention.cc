@@ -92,7 +92,8 @@ KernelStatus Attention(const RunArgs& args) {
   p.mask_replaces = call.mask_replaces;
   p.causal = call.causal;
   p.repeats_first_key = call.repeats_first_key;
-  p.nan_guard = call.nan_guard;
+  p.nan_guard = call.nan_guard || call.zero_nan_rows;
+  p.zero_nan_rows = call.zero_nan_rows;
   std::copy(call.mask_strides.begin(), call.mask_strides.end(), p.mask_strides);
   std::copy(call.bias_strides.begin(), call.bias_strides.end(), p.bias_strides);
   std::copy(call.key_mask_strides.begin(), call.key_mask_strides.end(), p.key_mask_strides);
@@ -112,7 +113,8 @@ KernelStatus Attention(const RunArgs& args) {
   p.parts = static_cast<float*>(args.scratch);
   if (KernelStatus status = QueueOf(args).Launch(p); !status.ok() || p.splits == 1) return status;
   return QueueOf(args).Launch(JoinAttentionParams{p.dtype, p.out, p.parts, p.batch, p.heads,
-                                                  p.q_len, p.splits, p.v_dim, p.nan_guard});
+                                                  p.q_len, p.splits, p.v_dim, p.nan_guard,
+                                                  p.zero_nan_rows});
 }
 
 template <auto kReadCall>

@@ -149,7 +149,8 @@ __global__ void __launch_bounds__(kThreads, 4) Attention(TENON_GRID_CONSTANT Att
       for (int c = 0; c < kColumns; ++c) {
         const int column = c * kWarp + lane;
         if (column >= p.v_dim) continue;
-        to[column * p.out.element] = Narrow<T>(!any && p.nan_guard ? 0.0f : out[r][c] / total[r]);
+        to[column * p.out.element] =
+            Narrow<T>(IsZeroRow(p, any, total[r]) ? 0.0f : out[r][c] / total[r]);
       }
     }
   }
@@ -182,7 +183,7 @@ __global__ void __launch_bounds__(kThreads) Join(TENON_GRID_CONSTANT JoinAttenti
       for (int64_t s = 0; s < p.splits; ++s) {
         sum += parts[s * size + 3 + column] * Weight(parts[s * size], most);
       }
-      to[column * p.out.element] = Narrow<T>(!any && p.nan_guard ? 0.0f : sum / total);
+      to[column * p.out.element] = Narrow<T>(IsZeroRow(p, any, total) ? 0.0f : sum / total);
     }
   }
 }

@@ -39,6 +39,12 @@ __device__ inline Keys VisibleToAll(const AttentionParams& p, int64_t first_row,
   return {VisibleTo(p, first_row + rows - 1).first, VisibleTo(p, first_row).end};
 }
 
+// Is a row zeros, of which `any` key has been seen and the weights add up to `sum`?
+template <typename Params>
+__device__ inline bool IsZeroRow(const Params& p, bool any, float sum) {
+  return (p.nan_guard && !any) || (p.zero_nan_rows && sum != sum);
+}
+
 template <typename T>
 struct Scores {
   const AttentionParams& p;

@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(kThreads, 4)
       float sum = total[r];
       for (int d = kSide / 2; d > 0; d /= 2) sum += __shfl_xor_sync(kAllLanes, sum, d);
       if (own_row + r >= rows) continue;
-      const bool zero = p.nan_guard && (seen >> r & 1) == 0;
+      const bool zero = IsZeroRow(p, (seen >> r & 1) != 0, sum);
       T* const to = static_cast<T*>(const_cast<void*>(p.out.data)) + p.out.offset +
                     b * p.out.batch + h * p.out.head + (first_row + own_row + r) * p.out.row;
 #pragma unroll

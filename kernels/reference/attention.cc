@@ -1,4 +1,5 @@
 // Reference kernels of attention and of rotary position embeddings.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -106,6 +107,10 @@ void AttendRow(const AttentionCall& call, const RunArgs& args, int64_t b, int64_
   for (int64_t j = 0; j < call.k_len; ++j) {
     scores[j] = std::exp(scores[j] - max);
     sum += scores[j];
+  }
+  if (call.zero_nan_rows && std::isnan(sum)) {
+    std::fill_n(scores, call.k_len, 0.0);
+    sum = 1;
   }
   for (int64_t d = 0; d < call.v_dim; ++d) {
     double total = 0;

@@ -111,6 +111,7 @@ Case FusedAttention(Random& random) {
   attrs.mask_replaces = random.Chance(20);
   attrs.repeat_first_key = random.Chance(30);
   attrs.nan_guard = random.Chance(50);
+  attrs.zero_nan_rows = random.Chance(25);
   const int q = random.Int(0, 2), k = random.Int(0, 3), v = random.Int(0, 2),
             out = random.Int(0, 2);
   attrs.q_layout = static_cast<fused::AttentionQLayout>(q);

@@ -26,19 +26,6 @@ CheckReport Check(const Rule& rule) {
 // Rules that are known to be wrong at the edges of numbers. The test fails for one that is right:
 // take it out of the list.
 const std::set<std::string> kWrong = {
-    "attention",
-    "attention-of-blocks",
-    "attention-of-blocks-masked",
-    "attention-of-broadcast-batches",
-    "attention-of-one-head",
-    "attention-of-one-head-masked",
-    "attention-of-one-head-one-mask",
-    "attention-of-replaced-scores",
-    "attention-of-selected-scores",
-    "attention-of-selected-scores-inverted",
-    "attention-of-windows",
-    "attention-of-windows-masked",
-    "attention-of-windows-one-mask",
     "batch-norm-by-elements",
     "conv-batch-norm",
     "conv-bias-batch-norm",

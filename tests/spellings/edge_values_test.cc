@@ -42,6 +42,19 @@ const std::vector<float> kValues = {1, 2, 3, 4, 5, 6};
 const std::vector<float> kKept = {1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0};
 const std::vector<float> kHidden = {0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1};
 
+// 40 rows: some with infinities of either sign, some with NaN.
+std::vector<float> QueriesOfManyKinds() {
+  std::vector<float> queries;
+  for (int i = 0; i < 80; ++i) {
+    const float plain = static_cast<float>(i % 7) * 0.25f;
+    queries.push_back(i % 11 == 3   ? kInf
+                      : i % 13 == 5 ? -kInf
+                      : i % 17 == 7 ? std::numeric_limits<float>::quiet_NaN()
+                                    : plain);
+  }
+  return queries;
+}
+
 const EdgeProgram kPrograms[] = {
     {"HiddenScoresThatOverflow",
      "fused.attention",
@@ -53,6 +66,34 @@ const EdgeProgram kPrograms[] = {
      TENON_HIDDEN_SCORES("  %h = ten.where(%m, %low, %s) : (tensor<4x3xi1>, tensor<f32>, "
                          "tensor<1x1x4x3xf32>) -> tensor<1x1x4x3xf32>\n"),
      {kQueries, kKeys, kValues, kHidden}},
+    {"GuardedRowsOfNan",
+     "zero_nan_rows = true",
+     R"(func.func() <{function_type = (tensor<1x1x40x2xf32>, tensor<1x1x3x2xf32>, tensor<1x1x3x2xf32>) -> tensor<1x1x40x2xf32>, sym_name = "main"}> ({
+^bb0(%q: tensor<1x1x40x2xf32>, %k: tensor<1x1x3x2xf32>, %v: tensor<1x1x3x2xf32>):
+  %zero = core.constant() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+  %s = ten.matmul(%q, %k) <{transpose_a = false, transpose_b = true}> : (tensor<1x1x40x2xf32>, tensor<1x1x3x2xf32>) -> tensor<1x1x40x3xf32>
+  %p = nn.softmax(%s) <{axis = 3 : i64}> : (tensor<1x1x40x3xf32>) -> tensor<1x1x40x3xf32>
+  %n = ten.is_nan(%p) : (tensor<1x1x40x3xf32>) -> tensor<1x1x40x3xi1>
+  %g = ten.where(%n, %zero, %p) : (tensor<1x1x40x3xi1>, tensor<f32>, tensor<1x1x40x3xf32>) -> tensor<1x1x40x3xf32>
+  %o = ten.matmul(%g, %v) <{transpose_a = false, transpose_b = false}> : (tensor<1x1x40x3xf32>, tensor<1x1x3x2xf32>) -> tensor<1x1x40x2xf32>
+  func.return(%o) : (tensor<1x1x40x2xf32>) -> ()
+}) : () -> ()
+)",
+     {QueriesOfManyKinds(), {1, 0.5f, 1, 2, -1, 0.25f}, kValues}},
+    {"GuardedRowOfNan",
+     "zero_nan_rows = true",
+     R"(func.func() <{function_type = (tensor<1x1x1x2xf32>, tensor<1x1x3x2xf32>, tensor<1x1x3x2xf32>) -> tensor<1x1x1x2xf32>, sym_name = "main"}> ({
+^bb0(%q: tensor<1x1x1x2xf32>, %k: tensor<1x1x3x2xf32>, %v: tensor<1x1x3x2xf32>):
+  %zero = core.constant() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+  %s = ten.matmul(%q, %k) <{transpose_a = false, transpose_b = true}> : (tensor<1x1x1x2xf32>, tensor<1x1x3x2xf32>) -> tensor<1x1x1x3xf32>
+  %p = nn.softmax(%s) <{axis = 3 : i64}> : (tensor<1x1x1x3xf32>) -> tensor<1x1x1x3xf32>
+  %n = ten.is_nan(%p) : (tensor<1x1x1x3xf32>) -> tensor<1x1x1x3xi1>
+  %g = ten.where(%n, %zero, %p) : (tensor<1x1x1x3xi1>, tensor<f32>, tensor<1x1x1x3xf32>) -> tensor<1x1x1x3xf32>
+  %o = ten.matmul(%g, %v) <{transpose_a = false, transpose_b = false}> : (tensor<1x1x1x3xf32>, tensor<1x1x3x2xf32>) -> tensor<1x1x1x2xf32>
+  func.return(%o) : (tensor<1x1x1x2xf32>) -> ()
+}) : () -> ()
+)",
+     {{-kInf, 1}, {1, 0.5f, 1, 2, 3, 0.25f}, kValues}},
     {"HiddenInfinityUnderSoftmax",
      "nn.softmax",
      R"(func.func() <{function_type = (tensor<3x3xi1>, tensor<3x3xf32>) -> tensor<3x3xf32>, sym_name = "main"}> ({
