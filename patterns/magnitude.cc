@@ -37,13 +37,33 @@ bool OneOf(std::string_view name, std::initializer_list<std::string_view> names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+double LargestOf(DType dtype) {
+  return dtype == DType::kF16    ? 65504
+         : dtype == DType::kBF16 ? 255 * std::exp2(120)
+         : dtype == DType::kF64  ? std::numeric_limits<double>::max()
+                                 : std::numeric_limits<float>::max();
+}
+
 class Bounds {
  public:
+  // `proved`: nothing is taken for granted of products and norms, and what a type may not hold is
+  // unbounded.
+  explicit Bounds(bool proved = false) : proved_(proved) {}
+
   double Of(Value value) {
+    if (!proved_) return Any(value);
+    const Type type = value.type();
+    const double bound = Any(value);
+    if (!type.is_any_tensor()) return kUnbounded;
+    return !IsFloat(type.dtype()) || bound <= LargestOf(type.dtype()) ? bound : kUnbounded;
+  }
+
+ private:
+  double Any(Value value) {
     if (--budget_ < 0) return kUnbounded;
     const Type type = value.type();
     if (type.is_any_tensor() && !IsFloat(type.dtype())) {
-      return type.dtype() == DType::kBool ? 1 : kInteger;
+      return type.dtype() == DType::kBool ? 1 : proved_ ? std::exp2(64) : kInteger;
     }
     Operation* op = value.defining_op();
     // Keys or values of the past, and the new ones behind them: what they were before.
@@ -52,7 +72,6 @@ class Bounds {
     return op == nullptr ? kUnbounded : OfOp(*op);
   }
 
- private:
   double Largest(const Operation& op, unsigned first) {
     double most = 0;
     for (unsigned i = first; i < op.num_operands(); ++i) most = std::max(most, Of(op.operand(i)));
@@ -69,7 +88,13 @@ class Bounds {
                      "nn.conv_transpose", "fused.conv_transpose", "nn.layer_norm", "nn.rms_norm",
                      "nn.batch_norm", "fused.skip_layer_norm", "fused.skip_rms_norm",
                      "fused.attention", "fused.rotary"})) {
-      return kProduct;
+      return proved_ ? kUnbounded : kProduct;
+    }
+    if (name == "ten.clip") {
+      const Attribute min = op.attr("min"), max = op.attr("max");
+      if (!min || !max) return Of(op.operand(0));
+      const double most = std::max(std::abs(min.float_value()), std::abs(max.float_value()));
+      return std::min(most, Of(op.operand(0)));
     }
     if (OneOf(name, {"ten.add", "ten.sub"})) return Of(op.operand(0)) + Of(op.operand(1));
     if (name == "ten.mul") return Of(op.operand(0)) * Of(op.operand(1));
@@ -89,6 +114,7 @@ class Bounds {
     return kUnbounded;
   }
 
+  const bool proved_;
   int budget_ = 200;
 };
 
@@ -99,13 +125,11 @@ double MagnitudeOf(Value value) {
   return std::isnan(bound) ? kUnbounded : bound;
 }
 
+bool IsBounded(Value value) { return Bounds(true).Of(value) < kUnbounded; }
+
 bool StaysFinite(Value value, double factor) {
-  const DType dtype = value.type().dtype();
-  const double largest = dtype == DType::kF16    ? 65504
-                         : dtype == DType::kBF16 ? 255 * std::exp2(120)
-                         : dtype == DType::kF64  ? std::numeric_limits<double>::max()
-                                                 : std::numeric_limits<float>::max();
-  return std::abs(factor) <= 1 || MagnitudeOf(value) * std::abs(factor) <= largest;
+  return std::abs(factor) <= 1 ||
+         MagnitudeOf(value) * std::abs(factor) <= LargestOf(value.type().dtype());
 }
 
 bool IsZeroOrOne(Value value) {

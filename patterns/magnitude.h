@@ -13,6 +13,9 @@ namespace tenon::pattern {
 // activations are larger has no meaningful softmax either.
 double MagnitudeOf(Value value);
 
+// Is every element NaN or of a number that the type holds, whatever the inputs of the program hold?
+bool IsBounded(Value value);
+
 // Does no finite element of the value become an infinity when it is multiplied by the factor?
 bool StaysFinite(Value value, double factor);
 

@@ -15,29 +15,53 @@ std::optional<int64_t> OnlyAxis(const I64s& axes) {
 // a - b, also as a sum: what is taken off scores becomes a mask that is added.
 Val Difference(const Val& a, const Val& b) { return AnyOf(Sub(a, b), Add(a, Neg(b))); }
 
-// exp(x) / sum(exp(x)), mostly of x - max(x). Where the maximum is not taken off, large scores make
-// infinities and NaNs of their quotients, the softmax what was meant.
+// An infinite score makes a softmax NaN in the whole row. Where no maximum is taken off, the other
+// scores of the row have weight 0.
+Condition HasNoInfinity(const Val& x) {
+  return If("the scores are bounded, whatever the inputs hold", IsBounded, x);
+}
+
 Rule SoftmaxFromExp() {
   Val x("x");
   Attr<I64s> axes("axes");
-  Val e = Exp(AnyOf(Difference(x, ReduceMax(x, {.axes = axes})), x));
+  Val e = Exp(Difference(x, ReduceMax(x, {.axes = axes})));
   Val sum = ReduceSum(e, {.axes = axes});
   return Rule("softmax-from-exp")
-      .Summary("exp(x - max(x)) / sum(exp(x - max(x))), also without the maximum, which overflows")
+      .Summary("exp(x - max(x)) / sum(exp(x - max(x)))")
       .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
+      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+}
+
+// Where the exponentials overflow, the softmax is what was meant.
+Rule SoftmaxFromExpOfBounded() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val e = Exp(x);
+  Val sum = ReduceSum(e, {.axes = axes});
+  return Rule("softmax-from-exp-of-bounded")
+      .Summary("exp(x) / sum(exp(x)) of bounded scores, which may overflow")
+      .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
+      .Where(OnConstants(HasNoInfinity(x)))
       .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
 }
 
 Rule SoftmaxFromLog() {
   Val x("x");
-  Attr<I64s> axes("axes");
   Attr<int64_t> axis("axis");
-  Val sum = ReduceLogSumExp(x, {.axes = axes});
   return Rule("softmax-from-log")
-      .Summary("exp(log_softmax(x)) and exp(x - log(sum(exp(x))))")
-      .Match(Exp(AnyOf(LogSoftmax(x, {.axis = axis}),
-                       Difference(x, sum).Let(axis, Compute(OnlyAxis, axes)))))
+      .Summary("exp(log_softmax(x))")
+      .Match(Exp(LogSoftmax(x, {.axis = axis})))
       .Replace(Softmax(x, {.axis = axis}));
+}
+
+Rule SoftmaxFromLogSum() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  return Rule("softmax-from-log-sum")
+      .Summary("exp(x - log(sum(exp(x)))) of bounded scores")
+      .Match(Exp(Difference(x, ReduceLogSumExp(x, {.axes = axes}))))
+      .Where(OnConstants(HasNoInfinity(x)))
+      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
 }
 
 // How scores are lowered by their largest before a softmax, which it does by itself.
@@ -135,7 +159,9 @@ Rule SoftmaxOfRows() {
 
 RuleSet SoftmaxRules() {
   return {SoftmaxFromExp(),
+          SoftmaxFromExpOfBounded(),
           SoftmaxFromLog(),
+          SoftmaxFromLogSum(),
           SoftmaxInMoreBits(),
           SoftmaxOfLowered("softmax-of-difference", Lowered::kDifference),
           SoftmaxOfLowered("softmax-of-scaled-difference", Lowered::kScaledDifference),

@@ -94,6 +94,17 @@ const EdgeProgram kPrograms[] = {
 }) : () -> ()
 )",
      {{-kInf, 1}, {1, 0.5f, 1, 2, 3, 0.25f}, kValues}},
+    {"ExponentialsOfInfinity",
+     "ten.exp",
+     R"(func.func() <{function_type = (tensor<2x3xf32>) -> tensor<2x3xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<2x3xf32>):
+  %e = ten.exp(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %s = ten.reduce_sum(%e) <{axes = array<i64: 1>, keepdims = true}> : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  %y = ten.div(%e, %s) : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+  func.return(%y) : (tensor<2x3xf32>) -> ()
+}) : () -> ()
+)",
+     {{kInf, 1, 2, 1, -kInf, 2}}},
     {"HiddenInfinityUnderSoftmax",
      "nn.softmax",
      R"(func.func() <{function_type = (tensor<3x3xi1>, tensor<3x3xf32>) -> tensor<3x3xf32>, sym_name = "main"}> ({

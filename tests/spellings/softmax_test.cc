@@ -18,6 +18,8 @@ V Softmax(Graph& g, const V& x, int64_t axis) {
   return g.Op("Softmax", {x}, {{"axis", g.style().positive_axes && axis < 0 ? axis + 4 : axis}});
 }
 V Sum(Graph& g, const V& x) { return g.Reduce("ReduceSum", x, {-1}, 4); }
+// Scores between -2 and 2.
+V CappedScores(Graph& g) { return g.Mul(g.Op("Tanh", {g.Mul(Scores(g), 0.5)}), 2.0); }
 V Exp(Graph& g, const V& x) { return g.Op("Exp", {x}); }
 void Weigh(Graph& g, const V& weights) { g.Out(g.Op("MatMul", {weights, Keys(g)})); }
 
@@ -29,7 +31,13 @@ V Einsum(Graph& g, const V& a, const V& b, const char* equation) {
 const Spelling kSoftmax[] = {
     {"Exponentials", "fused.attention",
      [](Graph& g) {
-       V e = Exp(g, Scores(g));
+       V e = Exp(g, CappedScores(g));
+       Weigh(g, g.Div(e, Sum(g, e)));
+     }},
+    {"ExponentialsOfClipped", "fused.group nn.softmax ten.matmul ten.matmul",
+     [](Graph& g) {
+       const DType dtype = g.style().half ? DType::kF16 : DType::kF32;
+       V e = Exp(g, g.Op("Clip", {Scores(g), g.Number(-8, dtype), g.Number(8, dtype)}));
        Weigh(g, g.Div(e, Sum(g, e)));
      }},
     {"LoweredExponentials", "fused.attention",
@@ -46,7 +54,7 @@ const Spelling kSoftmax[] = {
      }},
     {"ExponentialOfLogSum", "fused.attention",
      [](Graph& g) {
-       V scores = Scores(g);
+       V scores = CappedScores(g);
        Weigh(g, Exp(g, g.Sub(scores, g.Reduce("ReduceLogSumExp", scores, {-1}, 4))));
      }},
     {"InMoreBits", "fused.attention",
@@ -97,6 +105,11 @@ const Spelling kSoftmax[] = {
        Weigh(g, g.Op("Reshape", {weights, scores}));
      },
      13},
+    {"ExponentialsOfAnyScores", "!fused.attention",
+     [](Graph& g) {
+       V e = Exp(g, Scores(g));
+       Weigh(g, g.Div(e, Sum(g, e)));
+     }},
     {"OverQueries", "!fused.attention", [](Graph& g) { Weigh(g, Softmax(g, Scores(g), 2)); }, 13},
     {"AnotherSum", "!fused.attention",
      [](Graph& g) {
