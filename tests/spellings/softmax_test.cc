@@ -34,7 +34,7 @@ const Spelling kSoftmax[] = {
        V e = Exp(g, CappedScores(g));
        Weigh(g, g.Div(e, Sum(g, e)));
      }},
-    {"ExponentialsOfClipped", "fused.group nn.softmax ten.matmul ten.matmul",
+    {"ExponentialsOfClipped", "!ten.exp ten.div ten.reduce_sum",
      [](Graph& g) {
        const DType dtype = g.style().half ? DType::kF16 : DType::kF32;
        V e = Exp(g, g.Op("Clip", {Scores(g), g.Number(-8, dtype), g.Number(8, dtype)}));
