@@ -178,6 +178,8 @@ class Checker {
   // was no match. Stops at the first wrong result.
   std::vector<int> Matches(DType dtype, std::vector<std::string>& whys) {
     std::vector<int> counts(targets_.size(), 0);
+    // Plain numbers are what rules may assume.
+    matcher_.set_fast_math(true);
     const int attempts = IsFloat(dtype) ? options_.attempts : options_.attempts / 10;
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
@@ -228,7 +230,7 @@ class Checker {
       return false;
     }
     RewriteListener listener;
-    std::string refused = Apply(matcher_, nullptr, listener);
+    std::string refused = Apply(matcher_, {nullptr, &evaluator_}, listener);
     if (!refused.empty()) {
       why_ = refused;
       return false;
@@ -292,6 +294,7 @@ class Checker {
   // Numbers at the edges of their types, extents that the program does not know, values that
   // coincide. Of the programs that show a mistake the smallest is told.
   void CheckEdges() {
+    matcher_.set_fast_math(false);
     EdgeJudge judge(rule_, evaluator_, matcher_, random_);
     std::vector<DType> dtypes = DTypes();
     for (DType dtype : {DType::kBF16, DType::kI32})
@@ -339,7 +342,9 @@ class Checker {
       bool applied = false;
       for (Operation& op : instance.function->region().front()) {
         RewriteListener listener;
-        if (!matcher_.Match(rule_, &op) || !Apply(matcher_, nullptr, listener).empty()) continue;
+        if (!matcher_.Match(rule_, &op) ||
+            !Apply(matcher_, {nullptr, &evaluator_}, listener).empty())
+          continue;
         applied = true;
         break;  // what was the next operation may be gone
       }

@@ -231,6 +231,59 @@ Condition DimIs(const Val& val, int axis, int64_t extent) {
   return Condition(std::move(node));
 }
 
+namespace {
+
+bool IsOfConstants(Value value, int& steps) {
+  const Operation* op = value.defining_op();
+  if (op == nullptr || --steps < 0) return false;
+  if (op->Has(Trait::kConstantLike)) return true;
+  if (op->num_operands() == 0 || op->num_regions() > 0 || !EffectsOf(*op).pure()) return false;
+  for (unsigned i = 0; i < op->num_operands(); ++i)
+    if (!IsOfConstants(op->operand(i), steps)) return false;
+  return true;
+}
+
+}  // namespace
+
+Condition FollowsFromConstants(const Val& val) {
+  const auto follows = [](Value value) {
+    int steps = 64;
+    return IsOfConstants(value, steps);
+  };
+  const auto why = [](Value) { return std::string("the program computes it when it runs"); };
+  return OnConstants(Make(fmt::format("{} follows from constants", NameOf(val)), val, follows, why,
+                          ConditionNode::Asks::kOther));
+}
+
+const char* WordsOf(Assumption assumption) {
+  switch (assumption) {
+    case Assumption::kNoOverflow:
+      return "may overflow";
+    case Assumption::kNoInfinity:
+      return "ignores infinity";
+    case Assumption::kNoNegativeZero:
+      return "ignores sign of zero";
+    case Assumption::kNone:
+      break;
+  }
+  return "";
+}
+
+Condition Proof(Assumption assumption, const Condition& condition) {
+  Condition proof;
+  for (const auto& node : condition.nodes()) {
+    ConditionNode made = *node;
+    made.assumption = assumption;
+    proof = proof && Condition(std::move(made));
+  }
+  if (!condition.nodes().empty()) return proof;
+  ConditionNode never;
+  never.text = "nothing proves it";
+  never.holds = [](std::span<const BoundArg>) { return false; };
+  never.assumption = assumption;
+  return Condition(std::move(never));
+}
+
 Condition OnConstants(const Condition& condition) {
   Condition all;
   for (const auto& conjunct : condition.nodes()) {

@@ -14,6 +14,18 @@
 
 namespace tenon::drr {
 
+// What a rule may assume of the numbers of a program instead of preserving it. A condition with an
+// assumption is the proof that it holds: without the proof the rule does not fire, except with
+// PassContext::fast_math.
+enum class Assumption : uint8_t {
+  kNone,
+  kNoOverflow,      // a result may be infinite or NaN where the source is finite
+  kNoInfinity,      // infinite and NaN inputs may give another kind of result
+  kNoNegativeZero,  // zeros of other signs may give another kind of result
+};
+// As a rule in text writes it: "may overflow".
+const char* WordsOf(Assumption assumption);
+
 // One conjunct. It is evaluated as soon as all its arguments are bound; a conjunct over a variable
 // that the matched alternative does not bind holds.
 struct ConditionNode {
@@ -25,6 +37,7 @@ struct ConditionNode {
   std::function<std::string(std::span<const BoundArg>)>
       why;                    // what is the case instead; may be empty
   std::vector<DimRef> shape;  // kShape: of args[0]
+  Assumption assumption = Assumption::kNone;
   // What it asks, for those who reason about rules. kOther: only `holds` and `text` know.
   enum class Asks : uint8_t {
     kOther,
@@ -74,6 +87,9 @@ Condition operator!(const Condition& a);
 Condition Rank(const Val& val, int rank);
 Condition RankAtLeast(const Val& val, int rank);
 Condition IsConstant(const Val& val);
+// A constant, or computed from constants alone by at most 64 pure operations: what is a constant
+// when constants have been folded.
+Condition FollowsFromConstants(const Val& val);
 Condition DTypeIs(const Val& val, DType dtype);
 Condition IsFloat(const Val& val);
 // The same element type and provably equal dimensions.
@@ -93,6 +109,8 @@ Condition DimIs(const Val& val, int axis, int64_t extent);
 
 Condition MakePredicate(std::string text, std::vector<ArgRef> args,
                         std::function<bool(std::span<const BoundArg>)> holds);
+// The condition as the proof of an assumption. Without a condition nothing proves it.
+Condition Proof(Assumption assumption, const Condition& condition);
 // The same condition, which instances meet more easily with a constant for its first argument.
 Condition OnConstants(const Condition& condition);
 // Any other pure predicate, in the rule's own words. Accessors of Value, Type, DimExpr and

@@ -50,7 +50,9 @@ class Driver : public RewriteListener {
  public:
   Driver(const CompiledRules& rules, Operation* top, PassContext& context,
          const DriverOptions& options)
-      : rules_(rules), top_(top), context_(context), options_(options), matcher_(top->context()) {}
+      : rules_(rules), top_(top), context_(context), options_(options), matcher_(top->context()) {
+    matcher_.set_fast_math(context.fast_math);
+  }
 
   absl::StatusOr<DriverResult> Run();
 
@@ -190,7 +192,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
-    std::string reason = Apply(matcher_, context_.target, *this);
+    std::string reason = Apply(matcher_, {context_.target, context_.evaluator}, *this);
     if (!reason.empty()) continue;
     if (context_.rule_log != nullptr) {
       for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));

@@ -33,7 +33,7 @@ absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* t
 
 // Writes to `log` where the rules that it asks for nearly match below `top`, best first. The error:
 // that of CompiledRules::Get.
-absl::Status FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
+absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassContext& context,
                         RuleLog& log);
 
 }  // namespace tenon::drr

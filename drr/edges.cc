@@ -213,7 +213,7 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, EdgeMode mode,
   std::string becomes, program = Print(*result->function);
   if (!matcher_.Match(rule_, result->anchor)) return outcome;
   RewriteListener listener;
-  if (!Apply(matcher_, nullptr, listener).empty()) return outcome;
+  if (!Apply(matcher_, {nullptr, &evaluator_}, listener).empty()) return outcome;
   outcome.fired = true;
   std::optional<Instance> precise;
   if (IsFloat(dtype) && dtype != DType::kF64) precise = plan.Build(DType::kF64);

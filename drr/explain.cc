@@ -38,8 +38,10 @@ std::vector<std::string> NodesOf(const std::vector<Operation*>& ops) {
 
 class Explainer {
  public:
-  Explainer(const CompiledRule& rule, Operation* top, const TargetQuery* target, const RuleLog& log)
-      : rule_(rule), top_(top), target_(target), log_(log), matcher_(top->context()) {
+  Explainer(const CompiledRule& rule, Operation* top, const RewriteQueries& queries,
+            const RuleLog& log, bool fast_math)
+      : rule_(rule), top_(top), queries_(queries), log_(log), matcher_(top->context()) {
+    matcher_.set_fast_math(fast_math);
     parents_.resize(rule.nodes.size());
     std::vector<std::set<uint16_t>> parents(rule.nodes.size());
     for (uint16_t n = 0; n < num_nodes(); ++n) {
@@ -109,7 +111,7 @@ class Explainer {
 
   void TryRoot(Operation* op) {
     if (matcher_.Match(rule_, op)) {
-      std::string refused = WhyRefused(matcher_, target_);
+      std::string refused = WhyRefused(matcher_, queries_);
       Alignment alignment;
       alignment.matched_ops = alignment.wanted_ops =
           static_cast<int>(matcher_.matched_ops().size());
@@ -278,7 +280,7 @@ class Explainer {
 
   const CompiledRule& rule_;
   Operation* top_;
-  const TargetQuery* target_;
+  const RewriteQueries queries_;
   const RuleLog& log_;
   Matcher matcher_;
   std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
@@ -289,7 +291,7 @@ class Explainer {
 
 }  // namespace
 
-absl::Status FindMisses(const CompiledRules& rules, Operation* top, const TargetQuery* target,
+absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassContext& context,
                         RuleLog& log) {
   const std::vector<Rule>& list = rules.list().rules();
   for (uint16_t i = 0, end = static_cast<uint16_t>(list.size()); i < end; ++i) {
@@ -300,7 +302,9 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const Target
     if (!log.wanted || !log.wanted(name)) continue;
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
     TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));
-    TENON_ASSIGN_OR_RETURN(misses, Explainer(*rule, top, target, log).Run());
+    TENON_ASSIGN_OR_RETURN(
+        misses,
+        Explainer(*rule, top, {context.target, context.evaluator}, log, context.fast_math).Run());
     for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }
   return absl::OkStatus();

@@ -69,6 +69,9 @@ class Matcher {
   // Steps of one attempt. One that takes more has no answer: see exhausted().
   static constexpr int64_t kMostSteps = int64_t{1} << 17;
 
+  // Proofs of what rules assume of numbers count as given (condition.h).
+  void set_fast_math(bool fast_math) { fast_math_ = fast_math; }
+
   // Backtracks over commutative operands and alternatives; the first complete match in the order of
   // the rule wins. With `miss`, remembers the farthest failure.
   bool Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss = nullptr);
@@ -94,6 +97,10 @@ class Matcher {
   // What an attribute expression of the result stands for; `rank` is that of the op's first
   // operand, for negative axes. Nothing if it has no value; `reason` says why.
   std::optional<AttrValue> Evaluate(const AttrCode& code, int64_t rank, std::string* reason) const;
+  // Is it a number that the rule computes, rather than one that it writes or found?
+  bool IsComputed(const AttrCode& code) const;
+  // The numbers of the program that it is computed from.
+  std::vector<double> NumbersRead(const AttrCode& code) const;
   std::optional<DimExpr> EvaluateDim(uint16_t code) const;
   // Matched operations, anchor first; no repeats.
   const std::vector<Operation*>& matched_ops() const { return matched_; }
@@ -212,6 +219,8 @@ class Matcher {
   // Null while nobody listens.
   Operation* MatchedOpOf(Value value) const;
   Operation* MatchedOpOf(const ConditionCode& condition) const;
+  // What an alternative that was taken computes for the variable; null if none does.
+  const AttrCode* LetOf(uint16_t variable) const;
   void Push(Goal goal);
   Choice Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal);
   void Undo(const Choice& choice);
@@ -249,6 +258,7 @@ class Matcher {
   }
 
   Context* context_;
+  bool fast_math_ = false;
   const CompiledRule* rule_ = nullptr;
   NearMiss* miss_ = nullptr;
   std::vector<Binding> bound_;

@@ -77,6 +77,8 @@ bool Matcher::EarlyConditions(uint16_t node, Operation* op) {
 }
 
 bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
+  const Assumption assumption = condition.source->assumption;
+  if (fast_math_ && assumption != Assumption::kNone) return true;
   absl::InlinedVector<BoundArg, 6> args;
   for (const ArgCode& arg : condition.args) {
     bool bound;
@@ -90,6 +92,10 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
     const std::string why =
         told ? GuardedRead([&] { return condition.source->why(args); }).value_or("")
              : Particulars(condition);
+    if (assumption != Assumption::kNone) {
+      return fmt::format("the rule {} unless {}, which is not proved (--fast-math does without)",
+                         WordsOf(assumption), condition.source->text);
+    }
     return fmt::format("the rule wants {}{}{}{}", told ? "" : "that ", condition.source->text,
                        why.empty() ? "" : ", and ", why);
   });
@@ -353,6 +359,39 @@ bool Matcher::UsesInside() {
     }
   }
   return true;
+}
+
+const AttrCode* Matcher::LetOf(uint16_t variable) const {
+  for (const PendingLet& let : lets_) {
+    const Node& node = rule_->nodes[let.node];
+    if (let.code == nullptr && node.let_variable == variable) return &node.let_value;
+  }
+  return nullptr;
+}
+
+bool Matcher::IsComputed(const AttrCode& code) const {
+  if (code.kind == AttrCode::Kind::kCompute) return true;
+  if (code.kind != AttrCode::Kind::kVariable) return false;
+  const AttrCode* let = LetOf(code.variable);
+  return let != nullptr && IsComputed(*let);
+}
+
+std::vector<double> Matcher::NumbersRead(const AttrCode& code) const {
+  std::vector<double> numbers;
+  const auto read = [&](uint16_t variable) {
+    if (const AttrCode* let = LetOf(variable); let != nullptr && IsComputed(*let)) {
+      const std::vector<double> inner = NumbersRead(*let);
+      numbers.insert(numbers.end(), inner.begin(), inner.end());
+      return;
+    }
+    if (!attrs_[variable].bound) return;
+    const AttrValue value = ToAttrValue(attrs_[variable].arg);
+    if (const double* number = std::get_if<double>(&value)) numbers.push_back(*number);
+  };
+  if (code.kind == AttrCode::Kind::kVariable) read(code.variable);
+  for (const ArgCode& arg : code.args)
+    if (arg.attr != kNone) read(arg.attr);
+  return numbers;
 }
 
 std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank,

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
+#include "drr/constant_guard.h"
 #include "drr/placement.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
@@ -56,10 +57,11 @@ std::optional<Type> MergeTypes(Type was, Type now) {
 
 class Application {
  public:
-  Application(const Matcher& match, const TargetQuery* target, RewriteListener& listener)
+  Application(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener)
       : match_(match),
         rule_(match.rule()),
-        target_(target),
+        target_(queries.target),
+        guard_(queries.evaluator),
         listener_(listener),
         placement_(match) {}
 
@@ -97,6 +99,7 @@ class Application {
   const Matcher& match_;
   const CompiledRule& rule_;
   const TargetQuery* target_;
+  ConstantGuard guard_;
   RewriteListener& listener_;
   Placement placement_;
   Location location_;
@@ -121,6 +124,10 @@ Value Application::BuildSplat(const Node& node, DType dtype) {
   if (!value || info == nullptr) return Value();
   Attribute number = ToAttribute(context, AttrType::kF64, *value);
   if (!number) return Value();
+  if (match_.IsComputed(node.splat)) {
+    error_ = WhyNotHeld(dtype, number.float_value(), match_.NumbersRead(node.splat));
+    if (!error_.empty()) return Value();
+  }
   std::byte element[8];
   StoreFromDouble(dtype, number.float_value(), element);
   Type type = Type::Tensor(context, dtype, std::span<const int64_t>());
@@ -181,6 +188,10 @@ std::string Application::BuildOp(uint16_t n) {
     if (!value) return error_.empty() ? "an attribute has no value" : error_;
     slots[code.slot] = ToAttribute(context, code.type, *value);
     const double* number = std::get_if<double>(&*value);
+    if (number != nullptr && code.type == AttrType::kF32 && match_.IsComputed(code)) {
+      std::string why = WhyNotHeld(DType::kF32, *number, match_.NumbersRead(code));
+      if (!why.empty()) return why;
+    }
     if (number != nullptr && code.type == AttrType::kF32 && dtype == DType::kF64 &&
         static_cast<double>(static_cast<float>(*number)) != *number) {
       return fmt::format("attribute '{}' would round {} to f32",
@@ -217,6 +228,7 @@ std::string Application::BuildOp(uint16_t n) {
   placement_.before()->block()->Insert(op, placement_.before());
   made_.push_back(op);
   made_for_[n] = op;
+  if (std::string why = guard_.Check(*op); !why.empty()) return why;
   if (target_ != nullptr && rule_.rule->requires_kernel()) {
     std::string why = target_->WhyNoKernel(*op);
     if (!why.empty())
@@ -327,13 +339,13 @@ bool IsDead(const Operation& op) {
          EffectsOf(op).pure() && !op.Has(Trait::kTerminator) && !op.Has(Trait::kSymbol);
 }
 
-std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListener& listener) {
-  return Application(match, target, listener).Run(true);
+std::string Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener) {
+  return Application(match, queries, listener).Run(true);
 }
 
-std::string WhyRefused(const Matcher& match, const TargetQuery* target) {
+std::string WhyRefused(const Matcher& match, const RewriteQueries& queries) {
   RewriteListener listener;
-  return Application(match, target, listener).Run(false);
+  return Application(match, queries, listener).Run(false);
 }
 
 }  // namespace tenon::drr

@@ -19,12 +19,18 @@ class RewriteListener {
   virtual void Replaced(Value, Value) {}
 };
 
+// What an application may ask of the layers below; either may be null.
+struct RewriteQueries {
+  const TargetQuery* target = nullptr;  // of rules that require kernels
+  Evaluator* evaluator = nullptr;       // computes what follows from constants (constant_guard.h)
+};
+
 // Applies a successful match. On refusal the IR is as before, and the result says why; empty on
 // success. Matched operations that have become dead are erased.
-std::string Apply(const Matcher& match, const TargetQuery* target, RewriteListener& listener);
+std::string Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener);
 
 // What Apply would say, without replacing anything.
-std::string WhyRefused(const Matcher& match, const TargetQuery* target);
+std::string WhyRefused(const Matcher& match, const RewriteQueries& queries);
 
 // Is it in a block, without effects, regions and uses of its results, so that it may be erased?
 bool IsDead(const Operation& op);

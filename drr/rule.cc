@@ -87,14 +87,34 @@ Rule Rule::RequireKernel() && {
 
 std::string Rule::place() const { return fmt::format("{}:{}", file_, line_); }
 
+std::string Rule::assumptions() const {
+  std::string text;
+  for (Assumption assumption :
+       {Assumption::kNoOverflow, Assumption::kNoInfinity, Assumption::kNoNegativeZero}) {
+    const bool given = std::any_of(conditions_.begin(), conditions_.end(), [&](const auto& node) {
+      return node->assumption == assumption;
+    });
+    if (given) text += fmt::format("{}{}", text.empty() ? "" : ", ", WordsOf(assumption));
+  }
+  return text;
+}
+
 std::string ToString(const Rule& rule) {
   std::string text = fmt::format("rule {} {{\n", rule.name());
   if (!rule.summary().empty()) text += fmt::format("  summary {}\n", Quoted(rule.summary()));
   if (rule.stage() == RuleStage::kFinal) text += "  stage   final\n";
   if (rule.benefit() != 0) text += fmt::format("  benefit {}\n", rule.benefit());
   text += fmt::format("  match   {}\n", List(rule.roots()));
-  for (size_t i = 0; i < rule.conditions().size(); ++i) {
-    text += fmt::format("  {}{}\n", i == 0 ? "where   " : "     && ", rule.conditions()[i]->text);
+  bool first = true;
+  for (const auto& condition : rule.conditions()) {
+    if (condition->assumption != Assumption::kNone) continue;
+    text += fmt::format("  {}{}\n", first ? "where   " : "     && ", condition->text);
+    first = false;
+  }
+  for (const auto& condition : rule.conditions()) {
+    if (condition->assumption == Assumption::kNone) continue;
+    text += fmt::format("  {}{}\n", WordsOf(condition->assumption),
+                        condition->args.empty() ? "" : " unless " + condition->text);
   }
   if (!rule.kept().empty()) text += fmt::format("  keep    {}\n", List(rule.kept()));
   for (const std::vector<ValRef>& group : rule.coinciding())

@@ -32,6 +32,17 @@ class Rule {
   Rule Match(std::initializer_list<Val> roots) &&;
   // All conditions given must hold.
   Rule Where(const Condition& condition) &&;
+  // What the rule gives up. It fires where `unless` proves that nothing is lost by it; without
+  // `unless`, and where there is no proof, with fast math only.
+  Rule MayOverflow(const Condition& unless = {}) && {
+    return std::move(*this).Where(Proof(Assumption::kNoOverflow, unless));
+  }
+  Rule IgnoresInfinity(const Condition& unless = {}) && {
+    return std::move(*this).Where(Proof(Assumption::kNoInfinity, unless));
+  }
+  Rule IgnoresSignOfZero(const Condition& unless = {}) && {
+    return std::move(*this).Where(Proof(Assumption::kNoNegativeZero, unless));
+  }
   // An inner result that may have uses outside the match; its operation stays.
   Rule Keep(const Val& inner) &&;
   // Operations of a match are different ones. These may be one operation of the program: after
@@ -77,6 +88,8 @@ class Rule {
     return conditions_;
   }
   std::string place() const;  // "patterns/norm.cc:12"
+  // What it gives up without a proof, each once: "may overflow, ignores infinity"; else empty.
+  std::string assumptions() const;
 
  private:
   std::string name_, file_, family_, summary_, lowers_;

@@ -95,7 +95,7 @@ class Conflicts {
   }
 
   bool FiresAt(const CompiledRule& rule, const Instance& instance) {
-    return matcher_.Match(rule, instance.anchor) && WhyRefused(matcher_, nullptr).empty();
+    return matcher_.Match(rule, instance.anchor) && WhyRefused(matcher_, {}).empty();
   }
 
   absl::Status FindSelf(const CompiledRule& rule) {

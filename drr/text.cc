@@ -288,6 +288,14 @@ absl::StatusOr<Rule> RuleTextParser::Coinciding(Rule rule) {
   return std::move(rule).MayCoincide(ops);
 }
 
+absl::StatusOr<Rule> RuleTextParser::Assuming(Rule rule, Assumption assumption) {
+  Condition unless;
+  if (Take("unless")) {
+    TENON_ASSIGN_OR_RETURN(unless, ParseConditions());
+  }
+  return std::move(rule).Where(Proof(assumption, unless));
+}
+
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   vals_.clear();
   attrs_.clear();
@@ -324,8 +332,22 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
       rule = std::move(rule).Keep(val);
     } else if (Take("may")) {
-      TENON_RETURN_IF_ERROR(Require("coincide"));
+      if (Take("overflow")) {
+        TENON_ASSIGN_OR_RETURN(rule, Assuming(std::move(rule), Assumption::kNoOverflow));
+        continue;
+      }
+      if (!Take("coincide")) return Expected("'coincide' or 'overflow'");
       TENON_ASSIGN_OR_RETURN(rule, Coinciding(std::move(rule)));
+    } else if (Take("ignores")) {
+      const bool infinity = Take("infinity");
+      if (!infinity) {
+        if (!Take("sign")) return Expected("'infinity' or 'sign of zero'");
+        TENON_RETURN_IF_ERROR(Require("of"));
+        TENON_RETURN_IF_ERROR(Require("zero"));
+      }
+      TENON_ASSIGN_OR_RETURN(
+          rule, Assuming(std::move(rule),
+                         infinity ? Assumption::kNoInfinity : Assumption::kNoNegativeZero));
     } else if (Take("where")) {
       TENON_ASSIGN_OR_RETURN(Condition condition, ParseConditions());
       rule = std::move(rule).Where(condition);
@@ -348,7 +370,8 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       rule = std::move(rule).RequireKernel();
     } else {
       return Expected(
-          "let, match, where, keep, may, replace, benefit, stage, summary, lowers, requires or "
+          "let, match, where, keep, may, ignores, replace, benefit, stage, summary, lowers, "
+          "requires or "
           "'}'");
     }
   }

@@ -71,6 +71,7 @@ class RuleTextParser {
   // ---- grammar
   absl::StatusOr<Rule> ParseRule();
   absl::StatusOr<Rule> Coinciding(Rule rule);
+  absl::StatusOr<Rule> Assuming(Rule rule, Assumption assumption);
   absl::StatusOr<Val> ParseVal();
   absl::StatusOr<Val> ParseValHere();
   absl::Status AttrsInside(const OpInfo& info) const;

@@ -50,6 +50,8 @@ struct PassContext {
   std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
   std::string explain_rule;  // --explain=NAME: a pass of this name that `explains` reports
   std::function<void(std::string_view line)> report;  // may be empty
+  // Rules may overflow or mistake infinities where they say so and nothing proves that they do not.
+  bool fast_math = false;
   RuleLog* rule_log = nullptr;            // where rules fired and nearly fired (rule_log.h)
   std::shared_ptr<RuleCache> rule_cache;  // what passes have compiled for those after them
   std::vector<std::string> rule_files;    // rules in text that `fuse` and `final-rules` apply

@@ -2,6 +2,7 @@
 // They bring spellings together before the families of `fuse` look at them.
 #include "patterns/numbers.h"
 #include "patterns/prelude.h"
+#include "patterns/value_range.h"
 
 namespace tenon::pattern {
 namespace {
@@ -18,6 +19,33 @@ Rule PowerOf(const char* name, double exponent, const char* summary, Val (*made)
       .Match(Pow(x, Splat(exponent)))
       .Where(IsFloat(x))
       .Replace(made(x))
+      .Lowers("powers");
+}
+
+// The root of a negative zero or infinity is none of its power.
+Condition NeverNegative(const Val& x) { return If("x is never negative", IsNeverNegative, x); }
+Condition Positive(const Val& x) { return If("x is positive", IsPositive, x); }
+
+Rule RootFromPower() {
+  Val x("x");
+  return Rule("root-from-power")
+      .Summary("x^0.5 = sqrt(x)")
+      .Match(Pow(x, Splat(0.5)))
+      .Where(IsFloat(x))
+      .IgnoresInfinity(NeverNegative(x))
+      .Replace(Sqrt(x))
+      .Lowers("powers");
+}
+
+Rule ReciprocalRootFromPower() {
+  Val x("x");
+  return Rule("reciprocal-root-from-power")
+      .Summary("x^-0.5 = 1 / sqrt(x)")
+      .Match(Pow(x, Splat(-0.5)))
+      .Where(IsFloat(x))
+      .IgnoresInfinity(NeverNegative(x))
+      .IgnoresSignOfZero(Positive(x))
+      .Replace(Reciprocal(Sqrt(x)))
       .Lowers("powers");
 }
 
@@ -58,6 +86,8 @@ Rule RootOfReciprocal() {
   return Rule("root-of-reciprocal")
       .Summary("sqrt(1 / x) = 1 / sqrt(x)")
       .Match(Sqrt(Reciprocal(x)))
+      .IgnoresInfinity(NeverNegative(x))
+      .IgnoresSignOfZero(Positive(x))
       .Replace(Reciprocal(Sqrt(x)))
       .Lowers("reciprocals under roots");
 }
@@ -309,9 +339,8 @@ Rule ReluOfClip() {
 
 RuleSet ArithmeticRules() {
   return {PowerOf("square-from-power", 2, "x^2 = x * x", [](const Val& x) { return Mul(x, x); }),
-          PowerOf("root-from-power", 0.5, "x^0.5 = sqrt(x)", [](const Val& x) { return Sqrt(x); }),
-          PowerOf("reciprocal-root-from-power", -0.5, "x^-0.5 = 1 / sqrt(x)",
-                  [](const Val& x) { return Reciprocal(Sqrt(x)); }),
+          RootFromPower(),
+          ReciprocalRootFromPower(),
           PowerOf("reciprocal-from-power", -1, "x^-1 = 1 / x",
                   [](const Val& x) { return Reciprocal(x); }),
           ReciprocalFromQuotient(),

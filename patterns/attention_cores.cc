@@ -74,9 +74,14 @@ Rule AttentionOfReplacedScores() {
 }
 
 // The same where hidden keys get the score -inf, whatever score or bias they had: the boolean mask
-// of the op does so too. A mask that is added would make NaN of an infinite score.
-Rule AttentionOfSelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
-                               int line = __builtin_LINE()) {
+// of the op does so too. A mask that is added would make NaN of an infinite score. What `zeroed`
+// sets to zero are the probabilities of hidden keys, which are zero by themselves but in rows
+// without any other.
+enum class Selects { kKept, kHidden, kHiddenZeroed };
+
+Rule AttentionOfSelectedScores(const char* name, Selects selects,
+                               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const bool zeroed = selects == Selects::kHiddenZeroed, inverted = selects != Selects::kKept;
   AttentionVals x;
   Attr<bool> guard("zero_nan_rows"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
@@ -84,27 +89,39 @@ Rule AttentionOfSelectedScores(const char* name, bool inverted, const char* file
   MaskedScores s(product, x);
   Val low = Splat(-kInfinity), sum = AnyOf(Add(s.scores, x.bias), s.scores);
   Val masked = (inverted ? ten::Where(x.mask, low, sum) : ten::Where(x.mask, sum, low));
-  return Rule(name, file, line)
-      .Summary(inverted ? "softmax(where(hide, -inf, q k^T * scale + bias)) v"
-                        : "softmax(where(keep, q k^T * scale + bias, -inf)) v")
-      .Match(Matmul(Probabilities(masked, guard), x.v, {.transpose_b = tv}))
-      .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
-             ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
-      .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
-                G) &&
-             MaskFits(masked, product, x.v, tv))
+  Val weights = zeroed ? ten::Where(x.mask, Splat(0), Softmax(masked, {.axis = -1}))
+                       : Probabilities(masked, guard);
+  fused::AttentionArgs args = {.num_heads = H,
+                               .kv_num_heads = G,
+                               .scale = s.scale,
+                               .q_layout = "bhsd",
+                               .k_layout = Compute(KeyLayout, tk),
+                               .v_layout = "bhsd",
+                               .out_layout = "bhsd",
+                               .nan_guard = zeroed,
+                               .softcap = s.softcap};
+  if (!zeroed) args.zero_nan_rows = guard;
+  Rule rule =
+      Rule(name, file, line)
+          .Summary(zeroed     ? "where(hide, 0, softmax(where(hide, -inf, q k^T * scale + bias))) v"
+                   : inverted ? "softmax(where(hide, -inf, q k^T * scale + bias)) v"
+                              : "softmax(where(keep, q k^T * scale + bias, -inf)) v")
+          .Match(Matmul(weights, x.v, {.transpose_b = tv}))
+          .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
+                 ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) &&
+                 ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
+          .Where(If("keys and values have a head for each of the queries or for all",
+                    HeadsBroadcast, H, G) &&
+                 MaskFits(masked, product, x.v, tv));
+  if (zeroed) {
+    rule = std::move(rule).IgnoresInfinity(
+        If("the scores are bounded, whatever the inputs hold", IsBounded, sum) &&
+        If("the values are bounded, whatever the inputs hold", IsBounded, x.v));
+  }
+  return std::move(rule)
       .Replace(fused::Attention(Transpose(x.q, {.perm = Compute(SwapIf, tq)}), x.k,
                                 Transpose(x.v, {.perm = Compute(SwapIf, tv)}),
-                                inverted ? Val(Not(x.mask)) : x.mask, x.bias, {},
-                                {.num_heads = H,
-                                 .kv_num_heads = G,
-                                 .scale = s.scale,
-                                 .q_layout = "bhsd",
-                                 .k_layout = Compute(KeyLayout, tk),
-                                 .v_layout = "bhsd",
-                                 .out_layout = "bhsd",
-                                 .zero_nan_rows = guard,
-                                 .softcap = s.softcap}))
+                                inverted ? Val(Not(x.mask)) : x.mask, x.bias, {}, args))
       .Lowers("products with probabilities")
       .RequireKernel();
 }
@@ -324,8 +341,9 @@ RuleSet AttentionCoreRules() {
           AttentionOfWindows("attention-of-windows", WindowMask::kNone),
           AttentionOfWindows("attention-of-windows-one-mask", WindowMask::kShared),
           AttentionOfWindows("attention-of-windows-masked", WindowMask::kEach),
-          AttentionOfSelectedScores("attention-of-selected-scores", false),
-          AttentionOfSelectedScores("attention-of-selected-scores-inverted", true),
+          AttentionOfSelectedScores("attention-of-selected-scores", Selects::kKept),
+          AttentionOfSelectedScores("attention-of-selected-scores-inverted", Selects::kHidden),
+          AttentionOfSelectedScores("attention-of-zeroed-scores", Selects::kHiddenZeroed),
           AttentionOfReplacedScores(),
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),

@@ -254,7 +254,9 @@ Rule ScaleOfScale() {
       .Summary("(x * a) * b = x * (a * b) for numbers a and b")
       .Match(Mul(Mul(x, Splat(a)), Splat(b)))
       .Where(IsFloat(x))
-      .Replace(Mul(x, Splat(Compute(Times, a, b))));
+      .Replace(Mul(x, Splat(Compute([](Value v, double p,
+                                       double q) { return HeldProduct(v.type().dtype(), p, q); },
+                                    x, a, b))));
 }
 
 // x / 2^n = x * 2^-n, exactly

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "patterns/activations.h"
+#include "patterns/magnitude.h"
 
 namespace tenon::pattern {
 namespace {
@@ -140,7 +141,9 @@ Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FI
       .Summary("conv(x) times a number for each channel scales the weights")
       .Match(Mul(conv, k))
       .Where(If("k has an element for each channel", IsPerChannelOrNumber, k, conv) &&
-             If("nothing else uses the weights", IsOnlyUse, w))
+             If("nothing else uses the weights", IsOnlyUse, w) &&
+             OnConstants(If("k is finite", AreFinite, k)) && FollowsFromConstants(w))
+      .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(nn::Conv(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal(), a.args()))
       .Lowers("products");
 }
@@ -204,7 +207,8 @@ Rule BatchNormAlone() {
   return Rule("batch-norm-by-elements")
       .Summary("batch_norm(x) with known statistics = x * k + offset")
       .Match(norm)
-      .Where(DTypeIs(norm, DType::kF32) || DTypeIs(norm, DType::kF64))
+      .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
+             (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
       .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
       .Lowers("batch norms");
 }
@@ -244,6 +248,7 @@ Rule ConvOfPad() {
       .Match(nn::Conv(AnyOf(Pad(x, {}, {.pads = added}), Pad(x, Splat(0), {.pads = added})), w,
                       Maybe(b), match))
       .Where(If("only spatial axes are padded", PadsSpace, added))
+      .IgnoresInfinity(OnConstants(If("the weights are finite", AreFinite, w)))
       .Replace(nn::Conv(x, w, b, made));
 }
 

@@ -2,6 +2,7 @@
 #include "patterns/linear.h"
 
 #include "patterns/activations.h"
+#include "patterns/magnitude.h"
 
 namespace tenon::pattern {
 namespace {
@@ -215,7 +216,9 @@ Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
   return Rule(name, file, line)
       .Summary("batch_norm(linear(x, w)) = linear(x, w * k)")
       .Match(BatchNorm(product, scale, bias, mean, var, {.epsilon = epsilon}))
-      .Where(Rank(x, 2) && If("nothing else uses the weights", IsOnlyUse, w))
+      .Where(Rank(x, 2) && FollowsFromConstants(w) &&
+             If("nothing else uses the weights", IsOnlyUse, w))
+      .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
       .Lowers("batch norms")
       .RequireKernel();
@@ -309,6 +312,7 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
       .Match(Mul(product, k))
       .Where((number ? If("k is a number", IsNumber, k, product)
                      : If("k has an element for each column", IsRow, k, product)) &&
+             OnConstants(If("k is finite", AreFinite, k)) &&
              If("nothing else uses the weights", IsOnlyUse, w))
       .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},
                              {.transpose_w = transposed}))

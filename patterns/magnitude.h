@@ -8,16 +8,18 @@
 
 namespace tenon::pattern {
 
-// A bound on |x| of the elements of a value, read off the ops that compute it; infinity if there is
-// none. Products, convolutions and norms of anything are taken to be at most 1e6: a program whose
-// activations are larger has no meaningful softmax either.
+// A bound on |x| of the elements of a value that are not NaN, whatever the inputs of the program
+// hold (value_range.h); infinity if none is provable.
 double MagnitudeOf(Value value);
 
-// Is every element NaN or of a number that the type holds, whatever the inputs of the program hold?
+// Is every element provably NaN or a finite number?
 bool IsBounded(Value value);
 
 // Does no finite element of the value become an infinity when it is multiplied by the factor?
 bool StaysFinite(Value value, double factor);
+
+// Is it a constant without infinities and NaNs?
+bool AreFinite(Value value);
 
 // Is every element of the value, of whatever dtype, provably 0 or 1?
 bool IsZeroOrOne(Value value);

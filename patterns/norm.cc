@@ -206,6 +206,10 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
       .Summary("a second scale or bias of a norm becomes part of the first")
       .Match(kind == Second::kLayerBias ? Add(norm, k) : Mul(norm, k))
       .Where(If("it has the shape of the normalised axes", IsNormalizedShape, k, x, axis))
+      .Where(kind == Second::kLayerBias ? Condition() : FollowsFromConstants(w))
+      .Where(kind == Second::kLayerScaleAndBias || kind == Second::kLayerBias
+                 ? FollowsFromConstants(b)
+                 : Condition())
       .Replace(made)
       .Lowers("scales and biases behind norms");
 }
@@ -228,8 +232,8 @@ Rule NormInCasts(const char* name, bool layer, bool with_scale, bool with_bias,
   Val made =
       norm(x, with_scale ? OptVal(narrow(w)) : OptVal(), with_bias ? OptVal(narrow(b)) : OptVal());
   Condition where = DTypeIs(x, DType::kF16);
-  if (with_scale) where = where && DTypeIs(w, DType::kF32);
-  if (with_bias) where = where && DTypeIs(b, DType::kF32);
+  if (with_scale) where = where && DTypeIs(w, DType::kF32) && FollowsFromConstants(w);
+  if (with_bias) where = where && DTypeIs(b, DType::kF32) && FollowsFromConstants(b);
   return Rule(name, file, line)
       .Summary("a norm of f16 computed in f32 is a norm of f16")
       .Match(narrow(inner))

@@ -7,8 +7,11 @@
 namespace tenon::pattern {
 namespace {
 
+// Then the lowest number swallows it.
 Condition Moderate(const Val& val) {
-  return OnConstants(If("what is added to the product is a moderate number", IsModerate, val));
+  return Proof(
+      Assumption::kNoOverflow,
+      OnConstants(If("what is added to the product is a moderate number", IsModerate, val)));
 }
 
 // (scores + m) * c = scores * c + m * c. Where m * c overflows so does the sum, unless another term
@@ -29,7 +32,8 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
       .Summary(divides ? "(scores + m) / c = scores / c + m / c"
                        : "(scores + m) * c = scores * c + m * c")
       .Match(divides ? Div(sum, Splat(c)) : Mul(sum, Splat(c)))
-      .Where(IsProductOfActivations(s) && beside(s.bias) && beside(s.second))
+      .Where(IsProductOfActivations(s))
+      .MayOverflow(beside(s.bias) && beside(s.second))
       .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
                        : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))
       .Lowers("sums under a scale of scores");
@@ -103,6 +107,11 @@ Rule SubtractedMask() {
       .Lowers("differences of scores");
 }
 
+// What a factor of zero makes of an infinite score is NaN.
+Condition Bounded(const Val& scores) {
+  return If("the scores are bounded, whatever the inputs hold", IsBounded, scores);
+}
+
 // where(keep, scores, low) = scores + where(keep, 0, low): the lowest number swallows every score.
 Rule SelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
@@ -133,6 +142,7 @@ Rule SelectedByProduct() {
                 Add(kept, Mul(Add(keep, Splat(-1)), Splat(high))).Let(low, Compute(Negated, high))))
       .Where(IsProductOfActivations(s) &&
              OnConstants(If("the factor is a table of zeros and ones", IsZeroOrOne, keep)))
+      .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum, Splat(low)))
       .Lowers("products of scores");
 }
@@ -148,6 +158,7 @@ Rule SelectedByTables() {
              OnConstants(If(
                  "keep is a table of zeros and ones, and rest what it leaves",
                  [](Value k, Value r) { return NumberOfHidden(k, r).has_value(); }, keep, rest)))
+      .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum,
                           Splat(Compute(NumberOfHidden, keep, rest))))
       .Lowers("products of scores");
@@ -208,17 +219,18 @@ Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE()
 Rule ZeroedProbabilities() {
   Scores s;
   Val hide("hide");
-  Val mask = ten::Where(hide, Splat(-kInfinity), Splat(0));
   Val low = AnyOf(Splat(kLowest), Splat(-kInfinity));
   Val weights = Softmax(Add(s.sum, ten::Where(hide, low, Splat(0))), {.axis = -1});
-  Val guarded = Softmax(Add(s.sum, mask), {.axis = -1});
+  Val selected = Softmax(ten::Where(hide, Splat(-kInfinity), s.sum), {.axis = -1});
   return Rule("scores-zeroed")
-      .Summary("where(hide, 0, softmax(scores + where(hide, low, 0))) guards against rows of NaN")
+      .Summary(
+          "where(hide, 0, softmax(scores + where(hide, low, 0))): hidden scores are not added to")
       .Match(ten::Where(hide, Splat(0), weights))
       .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
              Moderate(s.second))
-      .Replace(ten::Where(IsNan(guarded), Splat(0), guarded))
-      .Lowers("probabilities set to zero");
+      .IgnoresInfinity(Bounded(s.scaled))
+      .Replace(ten::Where(hide, Splat(0), selected))
+      .Lowers("masks that are added under probabilities set to zero");
 }
 
 // max(scores + m, lowest) = scores + max(m, lowest)
@@ -230,6 +242,7 @@ Rule ClampedScores() {
       .Summary("max(scores + m, lowest) = scores + max(m, lowest)")
       .Match(AnyOf(Max(sum, Splat(kLowest)), Clip(sum, {.min = kLowest})))
       .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32))
+      .IgnoresInfinity(Bounded(s.scaled))
       .Replace(Add(s.scaled, Clip(m, {.min = kLowest})))
       .Lowers("bounds of scores");
 }

@@ -12,6 +12,9 @@ namespace {
 // Then no score that the mask is added to becomes -infinity.
 bool IsFinite(Value mask) { return MagnitudeOf(mask) <= std::numeric_limits<float>::max(); }
 
+// The key of zeros makes NaN of an infinite query.
+Condition Bounded(const char* text, const Val& val) { return If(text, IsBounded, val); }
+
 // Queries, keys and values of split heads, and their scores.
 struct SinkParts {
   AttentionVals x;
@@ -71,6 +74,7 @@ Rule SinkColumn(const char* name, bool with_mask, const char* file = __builtin_F
       .Match(Matmul(kept, p.x.v))
       .Where(p.Fits(with_mask) && ShapeIs(sink, {1, p.H, 1, 1}) &&
              ShapeIs(column, {p.B, p.H, p.S, 1}) && ShapeIs(kept, {p.B, p.H, p.S, p.T}))
+      .IgnoresInfinity(Bounded("the queries are bounded, whatever the inputs hold", p.x.q))
       .Replace(p.Made(with_mask, sink))
       .Lowers("products with probabilities")
       .RequireKernel();
@@ -106,6 +110,7 @@ Rule SinkGate(const char* name, bool with_mask, Gate gate_of, const char* file =
       .Where(p.Fits(with_mask) && ShapeIs(sum, {p.B, p.H, p.S}) &&
              ShapeIs(gate, {p.B, p.H, p.S, 1}) && (with_mask ? finite : Condition()) &&
              (gate_of == Gate::kZero ? Condition() : sinks))
+      .IgnoresInfinity(Bounded("the scores are bounded, whatever the inputs hold", p.scores))
       .Replace(p.Made(with_mask, sink))
       .Lowers("products with probabilities")
       .RequireKernel();

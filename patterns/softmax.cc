@@ -41,7 +41,7 @@ Rule SoftmaxFromExpOfBounded() {
   return Rule("softmax-from-exp-of-bounded")
       .Summary("exp(x) / sum(exp(x)) of bounded scores, which may overflow")
       .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
-      .Where(OnConstants(HasNoInfinity(x)))
+      .IgnoresInfinity(OnConstants(HasNoInfinity(x)))
       .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
 }
 
@@ -60,7 +60,7 @@ Rule SoftmaxFromLogSum() {
   return Rule("softmax-from-log-sum")
       .Summary("exp(x - log(sum(exp(x)))) of bounded scores")
       .Match(Exp(Difference(x, ReduceLogSumExp(x, {.axes = axes}))))
-      .Where(OnConstants(HasNoInfinity(x)))
+      .IgnoresInfinity(OnConstants(HasNoInfinity(x)))
       .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
 }
 
@@ -84,12 +84,11 @@ Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __built
       "the largest is that of the row",
       [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
   if (form != Lowered::kDifference) {
-    // Rows of the lowest number stay finite.
-    fits = fits && IsFloat(x) &&
-           If(
-               "the scale is positive and leaves the scores finite",
-               [](Value scores, double scale) { return scale > 0 && StaysFinite(scores, scale); },
-               x, c);
+    const auto positive = [](double scale) { return scale > 0; };
+    fits =
+        fits && IsFloat(x) && If("the scale is positive", positive, c) &&
+        // Rows of the lowest number stay finite.
+        Proof(Assumption::kNoOverflow, If("the scale leaves the scores finite", StaysFinite, x, c));
   }
   return Rule(name, file, line)
       .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"

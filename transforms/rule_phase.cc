@@ -128,12 +128,12 @@ absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operatio
   RuleLog before;
   before.wanted = context.rule_log->wanted;
   before.nodes = context.rule_log->nodes;
-  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, before));
+  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, before));
   before.hits.clear();
   const size_t hits = context.rule_log->hits.size();
   const RuleLog::Misses earlier = context.rule_log->misses;
   TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
-  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context.target, *context.rule_log));
+  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, *context.rule_log));
   AddTaken(before, hits, *context.rule_log);
   AddEarlier(earlier, op, *context.rule_log);
   return PassResult{applied.changed};
@@ -171,10 +171,10 @@ absl::StatusOr<PassResult> ApplyFamilies(const std::vector<const pattern::Family
 
 absl::Status FindAllMisses(const GivenRules* given, Operation* op, PassContext& context) {
   if (given != nullptr)
-    TENON_RETURN_IF_ERROR(drr::FindMisses(given->all, op, context.target, *context.rule_log));
+    TENON_RETURN_IF_ERROR(drr::FindMisses(given->all, op, context, *context.rule_log));
   for (const pattern::Family& family : pattern::Families()) {
     TENON_RETURN_IF_ERROR(drr::FindMisses(RuleCacheOf(context).Find(family, op->context()), op,
-                                          context.target, *context.rule_log));
+                                          context, *context.rule_log));
   }
   return absl::OkStatus();
 }

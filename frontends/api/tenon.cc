@@ -259,6 +259,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
   context.explain_rule = options.explain_rule;
   context.report = options.report;
   context.rule_files = options.rule_files;
+  context.fast_math = options.fast_math;
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   std::vector<std::string> names;

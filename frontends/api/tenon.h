@@ -107,6 +107,9 @@ struct OptimizeOptions {
   // those of the extension. Read here; what is wrong in them is an InvalidArgument that says where,
   // and a rule that no pass of the pipeline applies is a warning.
   std::vector<std::string> rule_files{};
+  // Rules that may overflow, or mistake infinities or the sign of zeros, need no proof that they do
+  // not (`ir-opt --list-rules` names them).
+  bool fast_math = false;
   bool verify_each = false;
   std::string
       explain_rule{};  // RULE[@NODE] (see explain.h): where it fired or nearly did, to `report`

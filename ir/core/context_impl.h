@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "ir/core/context.h"
 #include "ir/core/deferred_blob.h"
+#include "ir/core/number_range.h"
 #include "ir/core/op_pool.h"
 
 namespace tenon {
@@ -166,6 +167,10 @@ struct ContextImpl {
   // Frees what no operation has held since before the oldest keeper began, and so no keeper has in
   // hand. REQUIRES: blob_mutex is held.
   void ReleaseUnusedBlobs();
+
+  // Of large constants, which are never freed themselves, only their bytes.
+  std::mutex range_mutex;
+  absl::flat_hash_map<const AttributeStorage*, NumberRange> ranges;
 
   std::mutex discardable_mutex;
   absl::flat_hash_map<const Operation*, Attribute> discardable;

@@ -29,7 +29,7 @@ class BudgetTest : public ::testing::Test {
     if (!module.ok()) return std::string(module.status().message());
     RuleLog log;
     log.wanted = [](std::string_view) { return true; };
-    const absl::Status told = FindMisses(*compiled, module->get(), nullptr, log);
+    const absl::Status told = FindMisses(*compiled, module->get(), PassContext(), log);
     PassContext pass;
     const auto result = ApplyRules(*compiled, module->get(), pass);
     EXPECT_EQ(told.ok(), result.ok()) << told;

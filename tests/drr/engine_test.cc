@@ -50,7 +50,7 @@ class EngineTest : public ::testing::Test {
     if (!module.ok()) return std::string(module.status().message());
     RuleLog log;
     log.wanted = [&](std::string_view rule) { return rule == rules[0].name(); };
-    EXPECT_TRUE(FindMisses(*compiled, module->get(), nullptr, log).ok());
+    EXPECT_TRUE(FindMisses(*compiled, module->get(), PassContext(), log).ok());
     return ExplainText(log, rules[0].name());
   }
 
@@ -253,7 +253,7 @@ TEST_F(EngineTest, WithoutAKernelARuleDoesNotFire) {
   EXPECT_EQ(Print(**module), before);
   RuleLog log;
   log.wanted = [](std::string_view) { return true; };
-  EXPECT_TRUE(FindMisses(*compiled, module->get(), &target, log).ok());
+  EXPECT_TRUE(FindMisses(*compiled, module->get(), pass_context, log).ok());
   EXPECT_THAT(ExplainText(log, "silu"),
               HasSubstr("the target has no kernel for nn.silu: cpu.silu: wants another machine"));
   pass_context.target = nullptr;

@@ -38,7 +38,7 @@ class PredicatesTest : public ::testing::Test {
     if (!module.ok()) return std::string(module.status().message());
     RuleLog log;
     log.wanted = [](std::string_view) { return true; };
-    EXPECT_TRUE(FindMisses(*compiled, module->get(), nullptr, log).ok());
+    EXPECT_TRUE(FindMisses(*compiled, module->get(), PassContext(), log).ok());
     PassContext pass;
     const auto result = ApplyRules(*compiled, module->get(), pass);
     if (!result.ok()) return std::string(result.status().message());
@@ -168,7 +168,7 @@ TEST_F(PredicatesTest, EveryRuleOnSmallRanks) {
         RuleLog log;
         log.wanted = [](std::string_view) { return true; };
         const auto rules = CompiledRules::OnDemand(SharedRulesOf(family), context_);
-        EXPECT_TRUE(FindMisses(rules, module->get(), nullptr, log).ok());
+        EXPECT_TRUE(FindMisses(rules, module->get(), PassContext(), log).ok());
       }
     }
   }

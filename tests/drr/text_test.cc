@@ -135,9 +135,8 @@ TEST_F(TextTest, ErrorsNameThePlace) {
             "x.drr:1:27: attributes stand behind the ')' of nn.softmax");
   EXPECT_EQ(Why("rule a { match add(x) }"), "x.drr:1:16: ten.add needs its operand 'b'");
   EXPECT_EQ(Why("rule a { mach relu(x) }"),
-            "x.drr:1:10: expected let, match, where, keep, may, replace, benefit, stage, summary, "
-            "lowers, "
-            "requires or '}', got 'mach'");
+            "x.drr:1:10: expected let, match, where, keep, may, ignores, replace, benefit, stage, "
+            "summary, lowers, requires or '}', got 'mach'");
   EXPECT_THAT(Why("rule a { match relu(x"), HasSubstr("expected ',' or ')' before the end"));
   EXPECT_EQ(Why("rule a { match relu(x {axis = 1}) }"),
             "x.drr:1:23: attributes stand behind the ')' of ten.relu");

@@ -12,8 +12,7 @@
 
 namespace tenon::filetest {
 
-absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text,
-                                 const std::vector<std::string>& rule_files) {
+absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text, PassContext context) {
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   PassManager manager(registry);
@@ -21,10 +20,8 @@ absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text,
   const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
   ReferenceEvaluator evaluator(kernels);
   KernelTarget target(kernels);
-  PassContext context;
   context.evaluator = &evaluator;
   context.target = &target;
-  context.rule_files = rule_files;
   PassManagerOptions options;
   options.check_unchanged = true;
   absl::StatusOr<PassResult> result = manager.Run(module, context, options);

@@ -103,22 +103,22 @@ class CaseRunner {
     return absl::OkStatus();
   }
 
-  // Beside the case.
-  std::vector<std::string> RuleFiles() const {
-    std::vector<std::string> files;
-    for (const std::string& name : file_.Values("rules"))
-      files.push_back((std::filesystem::path(folder_) / name).string());
-    return files;
+  PassContext Services() const {
+    PassContext services;
+    services.fast_math = file_.Has("fast-math");
+    for (const std::string& name : file_.Values("rules"))  // beside the case
+      services.rule_files.push_back((std::filesystem::path(folder_) / name).string());
+    return services;
   }
 
   // Transforms, verifies, and transforms once more, which must change nothing.
   absl::Status Optimize(Operation* module) {
-    absl::StatusOr<bool> changed = RunPipeline(module, file_.argument, RuleFiles());
+    absl::StatusOr<bool> changed = RunPipeline(module, file_.argument, Services());
     if (!changed.ok()) return changed.status();
     if (absl::Status status = Verify(module); !status.ok()) return status;
     if (file_.Has("once")) return absl::OkStatus();
     std::string before = Print(*module);
-    changed = RunPipeline(module, file_.argument, RuleFiles());
+    changed = RunPipeline(module, file_.argument, Services());
     if (!changed.ok()) return changed.status();
     EXPECT_EQ(before, Print(*module))
         << where() << "a second run of the pipeline changes the result again";

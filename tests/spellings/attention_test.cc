@@ -38,8 +38,11 @@ void WeighBlocks(Graph& g, const V& scores) {
 }
 
 // softmax(scores) * sigmoid(log(sum(e^scores)) - sinks): each head learns the score of a sink.
-void GateOfSinks(Graph& g, bool with_mask, bool subtracts) {
-  V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), 0.5);
+// Infinite scores would have another gate: queries and keys are bounded.
+void GateOfSinks(Graph& g, bool with_mask, bool subtracts, bool bounded = true) {
+  V queries = FixedQueries(g), keys = FixedKeys(g);
+  if (bounded) queries = g.Op("Tanh", {queries}), keys = g.Op("Tanh", {keys});
+  V scores = g.Mul(Product(g, queries, keys), 0.5);
   if (with_mask) scores = g.Add(scores, g.Param({1, 1, 5, 6}));
   V sum = g.Reduce("ReduceLogSumExp", scores, {-1}, 4, false);
   V sinks = g.Param({1, kHeads, 1});
@@ -65,11 +68,11 @@ const Spelling kAttention[] = {
        V biased = g.Add(g.Add(scores, g.Param({1, kHeads, 5, 6})), g.In({B(), 1, 1, 6}));
        g.Out(g.Op("MatMul", {Probabilities(g, biased), FixedKeys(g)}));
      }},
-    {"GateOfSinks", "fused.attention ten.expand", [](Graph& g) { GateOfSinks(g, false, true); }, 11,
-     false},
-    {"GateOfNegatedSinks", "fused.attention ten.expand",
+    {"GateOfSinks", "fused.attention ten.expand ten.tanh ten.tanh",
+     [](Graph& g) { GateOfSinks(g, false, true); }, 11, false},
+    {"GateOfNegatedSinks", "fused.attention ten.expand ten.tanh ten.tanh",
      [](Graph& g) { GateOfSinks(g, false, false); }, 11, false},
-    {"GateOfSinksMasked", "fused.attention ten.expand",
+    {"GateOfSinksMasked", "fused.attention ten.expand ten.tanh ten.tanh",
      [](Graph& g) { GateOfSinks(g, true, true); }, 11, false},
     {"TwoKeys", "fused.attention ten.concat ten.concat ten.mul ten.mul",
      [](Graph& g) {
@@ -106,6 +109,8 @@ const Spelling kAttention[] = {
      }},
 
     // Near misses.
+    {"GateOfSinksUnbounded", "!fused.attention",
+     [](Graph& g) { GateOfSinks(g, false, true, false); }, 11, false},
     {"FactorOfEachKey", "!fused.attention",
      [](Graph& g) {
        V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), g.Param({1, 1, 1, 6}, 5, 20));

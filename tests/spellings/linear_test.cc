@@ -136,7 +136,8 @@ const Spelling kLinear[] = {
        V y = g.Op("Gemm", {Rows(g), W(g), g.Param({kF})});
        g.Out(g.Op("BatchNormalization",
                   {y, g.Param({kF}), g.Param({kF}), g.Param({kF}), g.Param({kF}, 0.5, 2)}));
-     }},
+     },
+     11, false},  // some weights times their factor would be subnormal in f16
     {"MatMulBatchNormRelu", "fused.linear",
      [](Graph& g) {
        V y = MatMul(g, Rows(g), W(g));

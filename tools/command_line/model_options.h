@@ -23,6 +23,7 @@ struct ModelOptions {
   bool cuda = false;  // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;
   std::vector<std::string> rule_files;
+  bool fast_math = false;
   std::optional<double> given_atol, given_rtol;
   double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
   double ulps = 0;   // and at least so many steps of the output's element type, unless given
@@ -84,6 +85,14 @@ constexpr Option<Options> RulesRow() {
             o.rule_files.emplace_back(g.value);
             return absl::OkStatus();
           }};
+}
+inline constexpr std::string_view kFastMathHelp =
+    "apply rules that may overflow or mistake infinities without a proof that they do not "
+    "(docs/writing-a-rule.md)";
+template <typename Options>
+constexpr Option<Options> FastMathRow() {
+  return {{"fast-math", "", Takes::kFlag, "", kFastMathHelp},
+          [](Options& o, const Given& g) { return Set(o.fast_math, g.on); }};
 }
 template <typename Options>
 constexpr Option<Options> ThreadsRow(std::string_view help) {

@@ -41,6 +41,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
     tools::RulesRow<Options>(),
+    tools::FastMathRow<Options>(),
     tools::ThreadsRow<Options>("threads of each engine (1)"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),

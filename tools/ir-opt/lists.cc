@@ -36,8 +36,12 @@ absl::StatusOr<std::string> RuleListText() {
     const pattern::RuleSet rules = pattern::RulesOf(family);
     TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(rules, context).status());
     text += fmt::format("{} ({}): {}\n", family.name, family.phase, family.summary);
-    for (const drr::Rule& rule : rules)
-      text += fmt::format("  {:<36}  {}  [{}]\n", rule.name(), rule.summary(), rule.place());
+    for (const drr::Rule& rule : rules) {
+      const std::string assumptions = rule.assumptions();
+      text += fmt::format("  {:<36}  {}{}  [{}]\n", rule.name(), rule.summary(),
+                          assumptions.empty() ? "" : " (" + assumptions + " without a proof)",
+                          rule.place());
+    }
   }
   return text;
 }

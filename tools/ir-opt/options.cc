@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/suggest.h"
+#include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::ir_opt {
@@ -97,6 +98,7 @@ constexpr tools::Option<Options> kTable[] = {
        o.rules.emplace_back(g.value);
        return absl::OkStatus();
      }},
+    tools::FastMathRow<Options>(),
     {{"verify-semantics", "", Takes::kFlag, "",
       "run each function on sampled inputs before and after every pass; name the pass and the rule "
       "that changed a result (the IR only with -o)"},

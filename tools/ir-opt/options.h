@@ -31,6 +31,7 @@ struct Options {
   std::string explain;             // RULE[@NODE]
   std::string fusion_report;       // a file; JSON if it ends in .json
   std::vector<std::string> rules;  // files with rules in text
+  bool fast_math = false;
   bool verify_semantics = false;
   tools::LimitOptions limits;
   std::string inputs;                    // a folder, for verify_semantics

@@ -110,6 +110,7 @@ class Processor {
       outcome.report.append(line).append("\n");
     };
     context.rule_files = options_.rules;
+    context.fast_math = options_.fast_math;
     const auto asked = log.wanted;
     if (!options_.fusion_report.empty()) log.wanted = [](std::string_view) { return true; };
     if (!query.rules.empty() || !options_.fusion_report.empty()) context.rule_log = &log;

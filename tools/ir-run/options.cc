@@ -63,6 +63,7 @@ constexpr tools::Option<Options> kTable[] = {
         "of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, "
         "weights only. The tolerances are then 3e-2, for int8 5e-2, unless given"),
     tools::RulesRow<Options>(),
+    tools::FastMathRow<Options>(),
     tools::ThreadsRow<Options>("threads (one per core)"),
     {{"weight-cache", "", Takes::kValue, "DIR",
       "keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)"},

@@ -142,6 +142,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   optimize.level = options.level;
   optimize.precision = options.precision;
   optimize.rule_files = options.rule_files;
+  optimize.fast_math = options.fast_math;
   OptimizeReport rules;
   TENON_RETURN_IF_ERROR(Optimize(optimized, optimize, &rules));
   report.rules = std::move(rules.rules);

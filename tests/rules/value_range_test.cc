@@ -1,0 +1,120 @@
+// What is provable of the numbers that a value holds.
+#include "patterns/value_range.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/core/block.h"
+#include "ir/core/parser.h"
+#include "ir/dialect/dialects.h"
+
+namespace tenon::pattern {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class ValueRangeTest : public ::testing::Test {
+ protected:
+  ValueRangeTest() { RegisterAllDialects(context_); }
+
+  // Of %r, a tensor<4x16xf32>, in a function of %x of that type.
+  ValueRange Of(const std::string& body) {
+    const std::string t = "tensor<4x16xf32>";
+    auto module =
+        ParseModule(context_, "func.func() <{function_type = (" + t + ") -> " + t +
+                                  ", sym_name = \"f\"}> ({\n^bb0(%x: " + t + "):\n" + body +
+                                  "  func.return(%r) : (" + t + ") -> ()\n}) : () -> ()\n");
+    EXPECT_TRUE(module.ok()) << module.status();
+    if (!module.ok()) return {};
+    ValueRange range;
+    (*module)->Walk([&](Operation* op) {
+      if (op->name() == "func.return") range = ProvenRange(op->operand(0));
+    });
+    return range;
+  }
+  static std::string Unary(const std::string& result, const std::string& op,
+                           const std::string& operand) {
+    return "  " + result + " = " + op + "(" + operand +
+           ") : (tensor<4x16xf32>) -> tensor<4x16xf32>\n";
+  }
+  static std::string Binary(const std::string& result, const std::string& op, const std::string& a,
+                            const std::string& b) {
+    return "  " + result + " = " + op + "(" + a + ", " + b +
+           ") : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>\n";
+  }
+  static std::string Number(const std::string& result, const std::string& number) {
+    return "  " + result + " = core.constant() <{value = dense<" + number +
+           "> : tensor<4x16xf32>}> : () -> tensor<4x16xf32>\n";
+  }
+
+  Context context_;
+};
+
+TEST_F(ValueRangeTest, InputsHoldAnything) {
+  const ValueRange x = Of(Unary("%r", "ten.neg", "%x"));
+  EXPECT_EQ(x.low, -kInfinity);
+  EXPECT_EQ(x.high, kInfinity);
+  EXPECT_FALSE(Of(Binary("%r", "ten.add", "%x", "%x")).is_finite());
+}
+
+TEST_F(ValueRangeTest, BoundedFunctions) {
+  const ValueRange tanh =
+      Of(Unary("%t", "ten.tanh", "%x") + Number("%c", "3.0") + Binary("%r", "ten.mul", "%t", "%c"));
+  EXPECT_EQ(tanh.low, -3);
+  EXPECT_EQ(tanh.high, 3);
+  const ValueRange relu = Of(Unary("%r", "ten.relu", "%x"));
+  EXPECT_EQ(relu.low, 0);
+  EXPECT_EQ(relu.high, kInfinity);
+}
+
+TEST_F(ValueRangeTest, SquaresAndTheirMeansAreNotNegative) {
+  const ValueRange square = Of(Binary("%r", "ten.mul", "%x", "%x"));
+  EXPECT_EQ(square.low, 0);
+  // Two values may have two signs.
+  EXPECT_EQ(Of(Unary("%n", "ten.neg", "%x") + Binary("%r", "ten.mul", "%x", "%n")).low, -kInfinity);
+  const ValueRange positive = Of(Binary("%s", "ten.mul", "%x", "%x") + Number("%e", "1.0e-05") +
+                                 Binary("%r", "ten.add", "%s", "%e"));
+  EXPECT_GT(positive.low, 0);
+}
+
+TEST_F(ValueRangeTest, NormsAreBoundedWhateverTheyAreOf) {
+  const ValueRange norm = Of(
+      "  %r = nn.layer_norm(%x) <{axis = 1 : i64, epsilon = 1.0e-05 : f32, operandSegmentSizes = "
+      "array<i32: 1, 0, 0>}> : (tensor<4x16xf32>) -> tensor<4x16xf32>\n");
+  EXPECT_NEAR(norm.high, 4, 1e-3);
+  EXPECT_NEAR(norm.low, -4, 1e-3);
+}
+
+TEST_F(ValueRangeTest, ProductsAreBoundedByTheirFactors) {
+  const std::string product =
+      "  %r = ten.matmul(%t, %w) <{transpose_a = false, transpose_b = false}> : "
+      "(tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>\n";
+  const auto weights = [](const std::string& number) {
+    return "  %w = core.constant() <{value = dense<" + number +
+           "> : tensor<16x16xf32>}> : () -> tensor<16x16xf32>\n";
+  };
+  const ValueRange bounded = Of(Unary("%t", "ten.tanh", "%x") + weights("0.5") + product);
+  EXPECT_EQ(bounded.high, 8);
+  EXPECT_EQ(bounded.low, -8);
+  // Not within the type.
+  EXPECT_FALSE(Of(Unary("%t", "ten.tanh", "%x") + weights("1.0e+38") + product).is_finite());
+  EXPECT_FALSE(Of(Unary("%t", "ten.neg", "%x") + weights("0.5") + product).is_finite());
+}
+
+TEST_F(ValueRangeTest, ConstantsWithInfinitiesAreUnbounded) {
+  EXPECT_FALSE(Of(Number("%r", "0x7F800000")).is_finite());
+  EXPECT_EQ(Of(Number("%r", "-2.5")).low, -2.5);
+}
+
+TEST_F(ValueRangeTest, DivisorsThatMayBeZero) {
+  EXPECT_FALSE(
+      Of(Number("%c", "1.0") + Unary("%t", "ten.relu", "%x") + Binary("%r", "ten.div", "%c", "%t"))
+          .is_finite());
+  const ValueRange quotient =
+      Of(Unary("%t", "ten.tanh", "%x") + Number("%c", "4.0") + Binary("%r", "ten.div", "%t", "%c"));
+  EXPECT_EQ(quotient.high, 0.25);
+}
+
+}  // namespace
+}  // namespace tenon::pattern
