@@ -1,4 +1,5 @@
 // Attributes and numbers of a match.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -14,7 +15,19 @@ double Tolerance(double want, DType dtype) {
   if (std::abs(want) <= 256 && std::nearbyint(want * 16) == want * 16) return 0;
   if (dtype == DType::kBF16) return 1e-2;
   if (dtype == DType::kF16) return 2e-3;
+  if (dtype == DType::kF64) return 1e-12;
   return IsFloat(dtype) ? 1e-5 : 0;
+}
+
+// Two numbers of one program that are the same but for a rounding to the type.
+bool AreOneNumber(double a, double b, DType dtype) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  if (!std::isfinite(a) || !std::isfinite(b) || !IsFloat(dtype)) return false;
+  const int bits = dtype == DType::kF64    ? 52
+                   : dtype == DType::kBF16 ? 7
+                   : dtype == DType::kF16  ? 10
+                                           : 23;
+  return std::abs(a - b) <= std::ldexp(std::max(std::abs(a), std::abs(b)), -bits);
 }
 
 bool SameNumber(double want, double got, DType dtype) {
@@ -54,7 +67,7 @@ bool SameArg(const BoundArg& a, const BoundArg& b) {
   if (a.literal == nullptr && b.literal == nullptr && a.attr && a.attr == b.attr) return true;
   const std::optional<int64_t> i = IntegerOf(a), j = IntegerOf(b);
   if (i && j) return *i == *j;
-  if (IsNumber(a) && IsNumber(b)) return SameNumber(ToNumber(a), ToNumber(b), DType::kF32);
+  if (IsNumber(a) && IsNumber(b)) return AreOneNumber(ToNumber(a), ToNumber(b), DType::kF32);
   return !IsNumber(a) && !IsNumber(b) && ToAttrValue(a) == ToAttrValue(b);
 }
 
@@ -159,7 +172,7 @@ bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
       AttrBinding& binding = attrs_[node.splat.variable];
       if (binding.bound) {
         failed_ |= binding.causes;
-        return SameNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
+        return AreOneNumber(ToNumber(binding.arg), number, dtype) || Fail(goal.parent, wanted);
       }
       BoundArg arg;
       arg.number = number;

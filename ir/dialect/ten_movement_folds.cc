@@ -16,13 +16,17 @@ bool AllEqual(std::span<const DimExpr> dims, int64_t value) {
 }
 
 // Extents that are equal but for one, of which the operand's is a broadcast with the result's: both
-// have the same number of elements, so that it is equal too (or both are empty).
+// have the same number of elements, so that it is equal too. Where another extent may be 0, equal
+// numbers of elements say nothing of it.
 bool EqualByCount(Type operand, Type result) {
   if (!operand.is_tensor() || !result.is_tensor() || operand.rank() != result.rank()) return false;
   int differ = 0;
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const DimExpr a = operand.dim(i), b = result.dim(i);
-    if (DimExpr::ProvablyEqual(a, b)) continue;
+    if (DimExpr::ProvablyEqual(a, b)) {
+      if (!a.is_constant() || a.constant() == 0) return false;
+      continue;
+    }
     if (a.kind() != DimExpr::Kind::kBroadcast || !(Broadcast(a, b) == a)) return false;
     ++differ;
   }
