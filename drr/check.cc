@@ -230,9 +230,19 @@ class Checker {
       return false;
     }
     RewriteListener listener;
-    std::string refused = Apply(matcher_, {nullptr, &evaluator_}, listener);
+    const Refusal refused = Apply(matcher_, {nullptr, &evaluator_}, listener);
     if (!refused.empty()) {
-      why_ = refused;
+      why_ = refused.why;
+      // Extents of a value without elements are not told apart by counting them.
+      const bool is_empty = std::all_of(before->begin(), before->end(),
+                                        [](const auto& result) { return result.empty(); });
+      if (refused.for_shapes && IsFloat(dtype) && !is_empty) {
+        report_.verdict = CheckReport::Verdict::kWrong;
+        report_.failures.push_back(
+            fmt::format("the result cannot replace what is matched ({}) in {}:\n{}", refused.why,
+                        Name(dtype), text));
+        return true;
+      }
       return false;
     }
     auto after = Evaluate(*instance, evaluator_);

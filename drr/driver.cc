@@ -192,8 +192,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
-    std::string reason = Apply(matcher_, {context_.target, context_.evaluator}, *this);
-    if (!reason.empty()) continue;
+    if (!Apply(matcher_, {context_.target, context_.evaluator}, *this).empty()) continue;
     if (context_.rule_log != nullptr) {
       for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
       context_.rule_log->hits.push_back(std::move(hit));

@@ -111,7 +111,7 @@ class Explainer {
 
   void TryRoot(Operation* op) {
     if (matcher_.Match(rule_, op)) {
-      std::string refused = WhyRefused(matcher_, queries_);
+      const std::string refused = WhyRefused(matcher_, queries_).why;
       Alignment alignment;
       alignment.matched_ops = alignment.wanted_ops =
           static_cast<int>(matcher_.matched_ops().size());

@@ -47,10 +47,10 @@ class Planner {
   bool BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape);
 
   // ---- the graph
-  int KnownRank(const Edge& edge) const;
+  int KnownRank(const Edge& edge);
   // Each node is looked at once: `found` has those that were.
-  int KnownRank(const Edge& edge, std::map<uint16_t, int>& found) const;
-  int FindRank(const Edge& edge, std::map<uint16_t, int>& found) const;
+  int KnownRank(const Edge& edge, std::map<uint16_t, int>& found);
+  int FindRank(const Edge& edge, std::map<uint16_t, int>& found);
   // Gives a value exactly this shape.
   bool Demand(const Edge& edge, const Shape& shape);
   // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.

@@ -29,12 +29,12 @@ const Edge* Planner::Operand(uint16_t n, size_t group) const {
 
 bool IsReduction(std::string_view op) { return op.starts_with("ten.reduce_"); }
 
-int Planner::KnownRank(const Edge& edge) const {
+int Planner::KnownRank(const Edge& edge) {
   std::map<uint16_t, int> found;
   return KnownRank(edge, found);
 }
 
-int Planner::KnownRank(const Edge& unresolved, std::map<uint16_t, int>& found) const {
+int Planner::KnownRank(const Edge& unresolved, std::map<uint16_t, int>& found) {
   const Edge edge = Through(unresolved);
   if (const auto it = found.find(edge.node); it != found.end()) return it->second;
   const int rank = FindRank(edge, found);
@@ -42,7 +42,7 @@ int Planner::KnownRank(const Edge& unresolved, std::map<uint16_t, int>& found) c
   return rank;
 }
 
-int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) const {
+int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) {
   if (auto it = shapes_.find(edge.node); it != shapes_.end())
     return static_cast<int>(it->second.size());
   if (auto it = rank_hints_.find(edge.node); it != rank_hints_.end()) return it->second;
@@ -86,10 +86,7 @@ int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) const {
   if (!node.info->Has(Trait::kElementwise) && op != "ten.matmul") {
     const Edge* first = Operand(edge.node, 0);
     const int rank = first != nullptr ? KnownRank(*first, found) : -1;
-    const AttrCode* keepdims = IsReduction(op) ? attr("keepdims") : nullptr;
-    if (rank < 0 || keepdims == nullptr || keepdims->kind != AttrCode::Kind::kLiteral ||
-        keepdims->literal.bool_value())
-      return rank;
+    if (rank < 0 || !IsReduction(op) || FlagOf(edge.node, "keepdims")) return rank;
     const AttrCode* axes = attr("axes");
     const auto dropped = static_cast<int>(
         axes->kind == AttrCode::Kind::kLiteral ? axes->literal.ints().size()

@@ -66,7 +66,7 @@ class Application {
         placement_(match) {}
 
   // `commit`: puts the result in place; without it, and on refusal, what was made is erased again.
-  std::string Run(bool commit) {
+  Refusal Run(bool commit) {
     std::string reason = placement_.Find();
     if (reason.empty()) {
       location_ = FusedLocation();
@@ -75,10 +75,10 @@ class Application {
     if (reason.empty()) reason = CheckResults();
     if (reason.empty() && commit) {
       Commit();
-      return "";
+      return {};
     }
     for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
-    return reason;
+    return {for_shapes_, reason};
   }
 
  private:
@@ -107,6 +107,7 @@ class Application {
   std::vector<Operation*> made_;
   std::vector<Type> types_;  // of the results
   std::string error_;
+  bool for_shapes_ = false;
 };
 
 // Of all that was matched, the operation at the root last.
@@ -274,6 +275,7 @@ std::string Application::CheckResults() {
       }
     }
     if (!type) {
+      for_shapes_ = was.type().dtype() == now.type().dtype();
       return fmt::format("the result would be {} instead of {}", now.type().text(),
                          was.type().text());
     }
@@ -339,11 +341,11 @@ bool IsDead(const Operation& op) {
          EffectsOf(op).pure() && !op.Has(Trait::kTerminator) && !op.Has(Trait::kSymbol);
 }
 
-std::string Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener) {
+Refusal Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener) {
   return Application(match, queries, listener).Run(true);
 }
 
-std::string WhyRefused(const Matcher& match, const RewriteQueries& queries) {
+Refusal WhyRefused(const Matcher& match, const RewriteQueries& queries) {
   RewriteListener listener;
   return Application(match, queries, listener).Run(false);
 }

@@ -25,12 +25,20 @@ struct RewriteQueries {
   Evaluator* evaluator = nullptr;       // computes what follows from constants (constant_guard.h)
 };
 
-// Applies a successful match. On refusal the IR is as before, and the result says why; empty on
-// success. Matched operations that have become dead are erased.
-std::string Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener);
+// Why a match is not applied; empty() if it is.
+struct Refusal {
+  // Was it because the result has another rank or extent than what it replaces?
+  bool for_shapes = false;
+  std::string why;
+  bool empty() const { return why.empty(); }
+};
+
+// Applies a successful match. On refusal the IR is as before. Matched operations that have become
+// dead are erased.
+Refusal Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener);
 
 // What Apply would say, without replacing anything.
-std::string WhyRefused(const Matcher& match, const RewriteQueries& queries);
+Refusal WhyRefused(const Matcher& match, const RewriteQueries& queries);
 
 // Is it in a block, without effects, regions and uses of its results, so that it may be erased?
 bool IsDead(const Operation& op);

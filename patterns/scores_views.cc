@@ -9,10 +9,12 @@ Rule SplitProduct() {
   Val a("a"), b("b");
   Attr<bool> ta("transpose_a"), tb("transpose_b");
   Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q"), U("U"), V("V");
+  Val product = Matmul(a, b, {.transpose_a = ta, .transpose_b = tb});
   return Rule("split-product")
       .Summary("batches of a product joined in one axis are split before it")
-      .Match(Reshape(Matmul(a, b, {.transpose_a = ta, .transpose_b = tb}), {.shape = {B, H, S, T}}))
+      .Match(Reshape(product, {.shape = {B, H, S, T}}))
       .Where(ShapeIs(a, {B * H, P, Q}) && ShapeIs(b, {B * H, U, V}))
+      .Where(ShapeIs(product, {B * H, S, T}))
       .Where(!IsConstant(b))
       .Replace(Matmul(Reshape(a, {.shape = {B, H, P, Q}}), Reshape(b, {.shape = {B, H, U, V}}),
                       {.transpose_a = ta, .transpose_b = tb}))

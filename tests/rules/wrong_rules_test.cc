@@ -112,9 +112,10 @@ TEST_P(WrongRule, IsFound) {
   EXPECT_TRUE(report.wrong()) << (report.ok() ? "it passes" : report.failures[0]);
   if (report.wrong()) {
     const std::string& failure = report.failures[0];
-    const size_t begin = failure.find(":\n"), end = failure.find("\nbecomes\n");
+    const size_t begin = failure.find(":\n");
     ASSERT_NE(begin, std::string::npos) << failure;
-    ASSERT_NE(end, std::string::npos) << failure;
+    // What a result of another shape would be is not printed.
+    const size_t end = std::min(failure.find("\nbecomes\n"), failure.size());
     // Whoever looks for the mistake runs the program that is printed.
     absl::StatusOr<OwnedOp> module =
         ParseModule(context, failure.substr(begin + 2, end - begin - 2));
