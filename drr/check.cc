@@ -211,14 +211,18 @@ class Checker {
       why_ = "the ops refuse the operands made for them";
       return false;
     }
-    std::string text = InputsText(ArgumentsOf(*instance)) + Print(*instance->function);
+    // Made anew for who asks: the program is rewritten in place.
+    const auto text = [&] {
+      const std::optional<Instance> same = plan.Build(dtype);
+      return InputsText(ArgumentsOf(*same)) + Print(*same->function);
+    };
     const DType made = instance->anchor->result().type().dtype();
     NearMiss miss;
     if (!matcher_.Match(rule_, instance->anchor, &miss)) {
       why_ = matcher_.exhausted() ? matcher_.ExhaustedText() : miss.reason;
       // Others would take as long: what is not known is no answer.
       if (matcher_.exhausted())
-        report_.failures.push_back(fmt::format("{}, in {}:\n{}", why_, Name(dtype), text));
+        report_.failures.push_back(fmt::format("{}, in {}:\n{}", why_, Name(dtype), text()));
       return false;
     }
     taken_.clear();
@@ -240,7 +244,7 @@ class Checker {
         report_.verdict = CheckReport::Verdict::kWrong;
         report_.failures.push_back(
             fmt::format("the result cannot replace what is matched ({}) in {}:\n{}", refused.why,
-                        Name(dtype), text));
+                        Name(dtype), text()));
         return true;
       }
       return false;
@@ -253,7 +257,7 @@ class Checker {
       report_.failures.push_back(
           fmt::format("the result cannot be evaluated ({}) in {}:\n{}\n"
                       "becomes\n{}",
-                      why_, Name(dtype), text, Print(*instance->function)));
+                      why_, Name(dtype), text(), Print(*instance->function)));
       return true;
     }
     absl::StatusOr<Results> exact = *before;
@@ -270,8 +274,8 @@ class Checker {
                                 IsFloat(made) ? made : dtype, HasNumbersAsAttributes());
     if (!wrong.empty()) {
       report_.verdict = CheckReport::Verdict::kWrong;
-      report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype), text,
-                                             Print(*instance->function)));
+      report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype),
+                                             text(), Print(*instance->function)));
     }
     if (std::all_of(exact->begin(), exact->end(), [](const auto& r) { return r.empty(); })) {
       why_ = "the results have no elements";
@@ -282,7 +286,7 @@ class Checker {
       report_.failures.push_back(
           fmt::format("it does not end: after {} more applications it still matches what it makes, "
                       "in {}:\n{}",
-                      kMostApplications, Name(dtype), text));
+                      kMostApplications, Name(dtype), text()));
     }
     return true;
   }

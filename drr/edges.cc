@@ -210,7 +210,6 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, EdgeMode mode,
   std::optional<Instance> source = plan.Build(dtype), result = plan.Build(dtype, extents);
   if (!source || !result) return outcome;
   if (change != 0 && !(Mutate(*source, change) && Mutate(*result, change))) return outcome;
-  std::string becomes, program = Print(*result->function);
   if (!matcher_.Match(rule_, result->anchor)) return outcome;
   RewriteListener listener;
   if (!Apply(matcher_, {nullptr, &evaluator_}, listener).empty()) return outcome;
@@ -248,7 +247,10 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, EdgeMode mode,
             CompareEdges(*before, *exact, *after, HasHeadroom(*before, *exact, mode, has_better));
     }
     if (outcome.wrong.empty()) continue;
-    outcome.program = InputsText(arguments) + program;
+    // As it was before it was rewritten in place.
+    std::optional<Instance> same = plan.Build(dtype, extents);
+    if (change != 0) Mutate(*same, change);
+    outcome.program = InputsText(arguments) + Print(*same->function);
     outcome.becomes = Print(*result->function);
     for (Attribute argument : arguments)
       outcome.size += static_cast<size_t>(argument.type().num_elements());
