@@ -67,27 +67,30 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
   TENON_RETURN_IF_ERROR(
       InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
   std::vector<ResultShape> results;
-  std::vector<std::vector<int64_t>> run_time;  // found once, for all results
+  // Also where the types say all: the values may be wrong.
+  std::vector<std::vector<int64_t>> run_time;
+  if (HasRunTimeShape(info.id())) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
+                           KernelInputs(info, static_cast<int>(operands.size()), slots));
+    std::vector<kernels::TensorView> by_group;
+    by_group.reserve(inputs.size());
+    for (int input : inputs)
+      by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
+    TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group));
+  }
   for (size_t i = 0; i < inferred.size(); ++i) {
     const Type type = inferred[i];
     ResultShape result;
     result.dtype = type.dtype();
-    if (const std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
+    if (!run_time.empty()) {
+      result.shape = std::move(run_time[i]);
+    } else if (const std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
       result.shape = *shape;
-    } else if (HasRunTimeShape(info.id())) {
-      if (run_time.empty()) {
-        TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
-                               KernelInputs(info, static_cast<int>(operands.size()), slots));
-        std::vector<kernels::TensorView> by_group;
-        by_group.reserve(inputs.size());
-        for (int input : inputs)
-          by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
-        TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group));
-      }
-      result.shape = run_time[i];
     } else {
-      return absl::InternalError(fmt::format("{}: the result has type {}, whose shape is not known",
-                                             info.name(), type.text()));
+      // Of operands and attributes that are numbers only a sum or product of these is not known.
+      return absl::InvalidArgumentError(
+          fmt::format("{}: an extent of the result {} is out of range (expected at most 64 bits)",
+                      info.name(), type.text()));
     }
     const absl::StatusOr<int64_t> bytes = CheckedBytes(result.dtype, result.shape);
     if (!bytes.ok()) {

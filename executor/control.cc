@@ -65,7 +65,7 @@ absl::StatusOr<ControlRunner::Region*> ControlRunner::Choose(size_t index,
                                                              std::span<const TensorView> operands,
                                                              const Bindings& bindings) {
   const Instruction& instruction = program_.instructions[index];
-  const absl::StatusOr<int64_t> condition = ElementOf(operands[0], "the condition");
+  const absl::StatusOr<int64_t> condition = ElementOf(operands[0], "ctl.if: the condition");
   if (!condition.ok()) return program_.Error(instruction, condition.status());
   const size_t chosen = *condition != 0 ? 0 : 1;
   const NestedProgram& nested = instruction.regions[chosen];
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<ResultShape>> ControlRunner::BranchShapes(
 absl::Status ControlRunner::RunBranch(size_t index, std::span<const HeldValue> operands,
                                       const Bindings& bindings, std::vector<HeldValue>& results) {
   const Instruction& instruction = program_.instructions[index];
-  const absl::StatusOr<int64_t> condition = ElementOf(operands[0].view(), "the condition");
+  const absl::StatusOr<int64_t> condition = ElementOf(operands[0].view(), "ctl.if: the condition");
   if (!condition.ok()) return program_.Error(instruction, condition.status());
   Region& region = SetUp(index, *condition != 0 ? 0 : 1, operands, bindings);
   const auto place =

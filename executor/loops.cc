@@ -8,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "executor/control.h"
 #include "executor/runner.h"
+#include "executor/trip_count.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
@@ -17,17 +18,9 @@ using kernels::TensorView;
 
 namespace {
 
-// How often a loop runs whose bounds are these. REQUIRES: step != 0.
-uint64_t NumberOfRuns(int64_t lower, int64_t upper, int64_t step) {
-  if (step > 0 ? lower >= upper : lower <= upper) return 0;
-  const auto from = static_cast<uint64_t>(lower), to = static_cast<uint64_t>(upper);
-  const auto by = static_cast<uint64_t>(step);
-  return step > 0 ? (to - from - 1) / by + 1 : (from - to - 1) / (0 - by) + 1;
-}
-
-absl::Status TooManyTrips(std::string_view what, int64_t limit) {
+absl::Status TooManyTrips(std::string_view op, std::string_view what, int64_t limit) {
   return absl::ResourceExhaustedError(
-      fmt::format("the loop {} (expected at most {} iterations, the limit)", what, limit));
+      fmt::format("{}: the loop {} (expected at most {} iterations, the limit)", op, what, limit));
 }
 
 void Copy(const HeldValue& from, void* to) {
@@ -76,7 +69,8 @@ absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> oper
   const Instruction& instruction = program_.instructions[index];
   const LoopParts& parts = instruction.loop;
   int64_t bounds[3];
-  constexpr std::string_view kNames[] = {"the lower bound", "the upper bound", "the step"};
+  constexpr std::string_view kNames[] = {"ctl.for: the lower bound", "ctl.for: the upper bound",
+                                         "ctl.for: the step"};
   for (size_t i = 0; i < 3; ++i) {
     const absl::StatusOr<int64_t> bound = ElementOf(operands[i].view(), kNames[i]);
     if (!bound.ok()) return program_.Error(instruction, bound.status());
@@ -84,16 +78,18 @@ absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> oper
   }
   const auto [lower, upper, step] = bounds;
   if (step == 0) {
-    return program_.Error(instruction, absl::InvalidArgumentError("the step of the loop is 0"));
+    return program_.Error(instruction, absl::InvalidArgumentError(
+                                           "ctl.for: the step is 0 (expected any other number)"));
   }
   Region& body = SetUp(index, 0, operands, bindings);
   Loop& loop = loops_[index];
   const std::span<HeldValue> carried = std::span(body.inputs).subspan(1, parts.num_carried);
   for (size_t c = 0; c < carried.size(); ++c) carried[c] = operands[parts.first_init + c];
-  const uint64_t runs = NumberOfRuns(lower, upper, step);
+  const uint64_t runs = TripCount(lower, upper, step);
   if (const int64_t limit = program_.options.limits.loop_trips;
       limit > 0 && runs > static_cast<uint64_t>(limit)) {
-    return program_.Error(instruction, TooManyTrips(fmt::format("runs {} times", runs), limit));
+    return program_.Error(instruction,
+                          TooManyTrips("ctl.for", fmt::format("runs {} times", runs), limit));
   }
   start(static_cast<int64_t>(std::min(runs, uint64_t{INT64_MAX})));
   auto counter = static_cast<uint64_t>(lower);
@@ -121,12 +117,13 @@ absl::Status ControlRunner::RunWhile(size_t index, std::span<const HeldValue> op
   start(std::nullopt);
   for (int64_t run = 0;; ++run) {
     TENON_RETURN_IF_ERROR(RunOnce(index, before, {}));
-    const absl::StatusOr<int64_t> condition = ElementOf(before.made[0].view(), "the condition");
+    const absl::StatusOr<int64_t> condition =
+        ElementOf(before.made[0].view(), "ctl.while: the condition");
     if (!condition.ok()) return program_.Error(instruction, condition.status());
     const std::span<HeldValue> passed = std::span(before.made).subspan(1);
     if (*condition == 0) return done(passed);
     if (const int64_t limit = program_.options.limits.loop_trips; limit > 0 && run >= limit)
-      return program_.Error(instruction, TooManyTrips("does not end", limit));
+      return program_.Error(instruction, TooManyTrips("ctl.while", "does not end", limit));
     for (size_t c = 0; c < num_carried; ++c) before.inputs[c].owner = nullptr;
     for (size_t i = 0; i < passed.size(); ++i) std::swap(body.inputs[i], passed[i]);
     for (HeldValue& value : passed) value.owner = nullptr;

@@ -4,9 +4,11 @@
 #include "executor/attr_decode.h"
 #include "executor/run_time_shapes_internal.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "ir/core/attribute.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ten_ops.h"
+#include "kernels/checked_index.h"
 #include "kernels/op_attrs.h"
 #include "kernels/resize_request.h"
 #include "kernels/unique_slices.h"
@@ -16,20 +18,24 @@ namespace {
 
 using kernels::TensorView;
 
-// Axes counted from the front, sorted; an error for repeats.
+absl::Status NeedsData(const TensorView& x, std::string_view name) {
+  if (x.data != nullptr || x.numel() == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format("the value of {} is not known", name));
+}
+
+// Axes counted from the front; an error for repeats.
+absl::StatusOr<Shape> AxesInOrder(const TensorView& list, int64_t rank) {
+  TENON_RETURN_IF_ERROR(NeedsData(list, "axes"));
+  kernels::Dims axes;
+  const kernels::KernelStatus status = kernels::ReadAxes(list, rank, axes);
+  if (!status.ok()) return absl::InvalidArgumentError(std::string(status.message()));
+  return Shape(axes.begin(), axes.end());
+}
+
+// The same, sorted.
 absl::StatusOr<Shape> Axes(const TensorView& list, int64_t rank) {
-  TENON_ASSIGN_OR_RETURN(Shape axes, Ints(list, "axes"));
-  for (int64_t& axis : axes) {
-    if (axis < -rank || axis >= rank) {
-      return absl::InvalidArgumentError(
-          fmt::format("axis {} is out of range for rank {}", axis, rank));
-    }
-    if (axis < 0) axis += rank;
-  }
+  TENON_ASSIGN_OR_RETURN(Shape axes, AxesInOrder(list, rank));
   std::sort(axes.begin(), axes.end());
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) {
-    return absl::InvalidArgumentError("axes names an axis twice");
-  }
   return axes;
 }
 
@@ -78,21 +84,17 @@ absl::StatusOr<Shapes> TopK(const ten::DynamicTopkAttrs& attrs,
   const TensorView& x = operands[0];
   Shape shape(x.shape.begin(), x.shape.end());
   if (k.size() != 1 || k[0] < 0 || k[0] > shape[attrs.axis]) {
-    return absl::InvalidArgumentError(fmt::format("k is {} for an axis of {} elements",
-                                                  k.empty() ? -1 : k[0], shape[attrs.axis]));
+    return absl::InvalidArgumentError(
+        fmt::format("k is [{}] for an axis of {} elements (expected one number, 0 to {})",
+                    fmt::join(k, ", "), shape[attrs.axis], shape[attrs.axis]));
   }
   shape[attrs.axis] = k[0];
   return Shapes{shape, shape};
 }
 
-absl::Status NeedsData(const TensorView& x) {
-  if (x.data != nullptr || x.numel() == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError("the value of x is not known");
-}
-
 absl::StatusOr<Shapes> NonZero(std::span<const TensorView> operands) {
   const TensorView& x = operands[0];
-  TENON_RETURN_IF_ERROR(NeedsData(x));
+  TENON_RETURN_IF_ERROR(NeedsData(x, "x"));
   const auto* at = static_cast<const std::byte*>(x.data);
   int64_t count = 0;
   for (int64_t i = 0; i < x.numel(); ++i) {
@@ -103,7 +105,7 @@ absl::StatusOr<Shapes> NonZero(std::span<const TensorView> operands) {
 
 absl::StatusOr<Shapes> Unique(const ten::UniqueAttrs& attrs, std::span<const TensorView> operands) {
   const TensorView& x = operands[0];
-  TENON_RETURN_IF_ERROR(NeedsData(x));
+  TENON_RETURN_IF_ERROR(NeedsData(x, "x"));
   const kernels::UniqueSlices slices =
       kernels::FindUniqueSlices(x, attrs.axis, attrs.flat, attrs.sorted);
   const auto count = static_cast<int64_t>(slices.first.size());
@@ -117,21 +119,21 @@ absl::StatusOr<Shapes> Pad(std::span<const TensorView> operands) {
   TENON_ASSIGN_OR_RETURN(const Shape pads, Ints(operands[1], "pads"));
   Shape padded;
   if (axes.present()) {
-    TENON_RETURN_IF_ERROR(Axes(axes, x.rank()).status());
-    TENON_ASSIGN_OR_RETURN(padded, Ints(axes, "axes"));
+    TENON_ASSIGN_OR_RETURN(padded, AxesInOrder(axes, x.rank()));
   } else {
     for (int64_t axis = 0; axis < x.rank(); ++axis) padded.push_back(axis);
   }
   if (pads.size() != 2 * padded.size()) {
     return absl::InvalidArgumentError(
-        fmt::format("{} pads for {} axes", pads.size(), padded.size()));
+        fmt::format("{} pads for {} axes (expected two for each)", pads.size(), padded.size()));
   }
   Shape shape(x.shape.begin(), x.shape.end());
   for (size_t i = 0; i < padded.size(); ++i) {
-    const int64_t axis = padded[i] < 0 ? padded[i] + x.rank() : padded[i];
+    const int64_t axis = padded[i];
     for (int64_t pad : {pads[i], pads[padded.size() + i]}) {
       if (pad < -kMaxElements || pad > kMaxElements) {
-        return absl::InvalidArgumentError(fmt::format("pads holds {}", pad));
+        return absl::InvalidArgumentError(
+            fmt::format("pads holds {} (expected {} to {})", pad, -kMaxElements, kMaxElements));
       }
       shape[axis] += pad;
     }
@@ -142,7 +144,7 @@ absl::StatusOr<Shapes> Pad(std::span<const TensorView> operands) {
 absl::StatusOr<Shapes> Resize(const ten::DynamicResizeAttrs& attrs,
                               std::span<const TensorView> operands) {
   for (const TensorView& list : operands.subspan(1)) {
-    if (list.present()) TENON_RETURN_IF_ERROR(NeedsData(list));
+    if (list.present()) TENON_RETURN_IF_ERROR(NeedsData(list, "roi, scales or sizes"));
   }
   kernels::ResizeRequest request = kernels::ReadResizeRequest(attrs, operands);
   if (!request.error.empty()) return absl::InvalidArgumentError(request.error);

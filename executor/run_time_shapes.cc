@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "executor/run_time_shapes_internal.h"
+#include "executor/trip_count.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "ir/core/attribute.h"
@@ -22,14 +23,16 @@ using run_time_shapes::Shapes;
 absl::Status CheckSize(const Shape& shape) {
   int64_t n = 1;
   for (int64_t d : shape) {
-    if (d < 0)
-      return absl::InvalidArgumentError(
-          fmt::format("the result would have shape [{}]", fmt::join(shape, ", ")));
-    if (d != 0 && n > kMaxElements / d) {
+    if (d < 0) {
       return absl::InvalidArgumentError(fmt::format(
-          "the result would have shape [{}], which is too large", fmt::join(shape, ", ")));
+          "the result would have shape [{}] (expected extents >= 0)", fmt::join(shape, ", ")));
     }
-    n *= d;
+    if (d != 0 && n > kMaxElements / d) {
+      return absl::InvalidArgumentError(
+          fmt::format("the result would have shape [{}] (expected {} elements at most)",
+                      fmt::join(shape, ", "), kMaxElements));
+    }
+    n *= std::max<int64_t>(d, 1);
   }
   return absl::OkStatus();
 }
@@ -41,7 +44,10 @@ absl::StatusOr<Shape> Reshape(std::span<const TensorView> operands, bool allow_z
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !allow_zero) {
       if (i >= x.shape.size())
-        return absl::InvalidArgumentError("0 in shape has no extent of x to copy");
+        return absl::InvalidArgumentError(
+            fmt::format("0 at {} in shape has no extent of x to copy (expected one of the first "
+                        "{})",
+                        i, x.shape.size()));
       shape[i] = x.shape[i];
     }
     if (shape[i] == -1) {
@@ -51,16 +57,20 @@ absl::StatusOr<Shape> Reshape(std::span<const TensorView> operands, bool allow_z
     } else if (shape[i] >= 0 && (shape[i] == 0 || known <= kMaxElements / shape[i])) {
       known *= shape[i];
     } else {
-      return absl::InvalidArgumentError(fmt::format("shape has the extent {}", shape[i]));
+      return absl::InvalidArgumentError(fmt::format(
+          "shape has the extent {} (expected -1 or extents whose product is at most {})", shape[i],
+          kMaxElements));
     }
   }
   const int64_t total = x.numel();
   if (inferred >= 0 && known > 0) shape[inferred] = total / known;
   if (inferred >= 0 && known == 0)
-    return absl::InvalidArgumentError("-1 in shape cannot be inferred beside 0");
+    return absl::InvalidArgumentError(
+        "-1 in shape cannot be inferred beside 0 (expected one of both)");
   if ((inferred >= 0 ? known * shape[inferred] : known) != total) {
     return absl::InvalidArgumentError(
-        fmt::format("{} elements cannot have shape [{}]", total, fmt::join(shape, ", ")));
+        fmt::format("{} elements cannot have shape [{}] (expected a shape of as many)", total,
+                    fmt::join(shape, ", ")));
   }
   return shape;
 }
@@ -74,8 +84,10 @@ absl::StatusOr<Shape> Expand(std::span<const TensorView> operands) {
     int64_t& extent = shape[shape.size() - target.size() + i];
     if (target[i] == 1 || target[i] == extent) continue;
     if (extent != 1) {
-      return absl::InvalidArgumentError(fmt::format("shape [{}] cannot be broadcast with [{}]",
-                                                    fmt::join(x, ", "), fmt::join(target, ", ")));
+      return absl::InvalidArgumentError(
+          fmt::format("x of shape [{}] cannot be broadcast with [{}] (expected extents that are "
+                      "equal or 1)",
+                      fmt::join(x, ", "), fmt::join(target, ", ")));
     }
     extent = target[i];
   }
@@ -96,7 +108,9 @@ absl::StatusOr<Shape> Slice(std::span<const TensorView> operands) {
   }
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
-    return absl::InvalidArgumentError("starts, ends, axes and steps differ in length");
+    return absl::InvalidArgumentError(
+        fmt::format("there are {} starts, {} ends, {} axes and {} steps (expected as many of each)",
+                    starts.size(), ends.size(), axes.size(), steps.size()));
   }
   Shape shape(operands[0].shape.begin(), operands[0].shape.end());
   std::vector<bool> seen(shape.size(), false);
@@ -105,9 +119,12 @@ absl::StatusOr<Shape> Slice(std::span<const TensorView> operands) {
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (axis < 0 || axis >= rank || seen[axis]) {
       return absl::InvalidArgumentError(
-          fmt::format("axis {} is repeated or not an axis of rank {}", axes[i], rank));
+          fmt::format("axis {} is repeated or out of range (expected different axes in [{}, {}))",
+                      axes[i], -rank, rank));
     }
-    if (steps[i] == 0) return absl::InvalidArgumentError("a step is 0");
+    if (steps[i] == 0) {
+      return absl::InvalidArgumentError("a step is 0 (expected other numbers)");
+    }
     seen[axis] = true;
     const int64_t extent = shape[axis];
     auto from_end = [extent](int64_t v) { return v < 0 ? v + extent : v; };
@@ -134,32 +151,64 @@ absl::StatusOr<Shape> Tile(std::span<const TensorView> operands) {
   TENON_ASSIGN_OR_RETURN(const Shape repeats, Ints(operands[1], "repeats"));
   Shape shape(operands[0].shape.begin(), operands[0].shape.end());
   if (repeats.size() != shape.size()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} repeats for rank {}", repeats.size(), shape.size()));
+    return absl::InvalidArgumentError(fmt::format(
+        "there are {} repeats (expected {}, one for each axis)", repeats.size(), shape.size()));
   }
   for (size_t i = 0; i < shape.size(); ++i) {
     if (repeats[i] < 0 || (repeats[i] > 0 && shape[i] > kMaxElements / repeats[i])) {
-      return absl::InvalidArgumentError(fmt::format("repeats has the count {}", repeats[i]));
+      return absl::InvalidArgumentError(
+          fmt::format("repeats holds {} for an axis of {} elements (expected 0 or more, and at "
+                      "most {} elements)",
+                      repeats[i], shape[i], kMaxElements));
     }
     shape[i] *= repeats[i];
   }
   return shape;
 }
 
-absl::StatusOr<Shape> Range(std::span<const TensorView> operands) {
+// How many elements a range of integers has. The bounds as they are in 64 bits, signed or not.
+absl::StatusOr<uint64_t> IntegerCount(std::span<const TensorView> operands) {
+  int64_t values[3];
+  for (int i = 0; i < 3; ++i) {
+    values[i] = LoadAsInt(operands[i].dtype, static_cast<const std::byte*>(operands[i].data));
+  }
+  const auto [start, limit, delta] = values;
+  if (delta == 0) return absl::InvalidArgumentError("delta is 0 (expected any other number)");
+  if (operands[0].dtype != DType::kU64) return TripCount(start, limit, delta);
+  const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit);
+  return from < to ? (to - from - 1) / static_cast<uint64_t>(delta) + 1 : 0;
+}
+
+absl::StatusOr<double> FloatCount(std::span<const TensorView> operands) {
   double values[3];
   for (int i = 0; i < 3; ++i) {
-    if (operands[i].data == nullptr)
-      return absl::FailedPreconditionError("the bounds are not known");
     values[i] = LoadAsDouble(operands[i].dtype, static_cast<const std::byte*>(operands[i].data));
   }
-  if (values[2] == 0 || !std::isfinite(values[0]) || !std::isfinite(values[1]) ||
-      std::isnan(values[2])) {
-    return absl::InvalidArgumentError("start and limit must be finite and delta not 0");
+  const auto [start, limit, delta] = values;
+  if (delta == 0 || std::isnan(delta) || !std::isfinite(start) || !std::isfinite(limit)) {
+    return absl::InvalidArgumentError(
+        fmt::format("start is {}, limit {} and delta {} (expected finite bounds and a delta other "
+                    "than 0)",
+                    start, limit, delta));
   }
-  const double count = std::max(0.0, std::ceil((values[1] - values[0]) / values[2]));
-  if (count > static_cast<double>(kMaxElements))
-    return absl::InvalidArgumentError("the range is too large");
+  return std::max(0.0, std::ceil((limit - start) / delta));
+}
+
+absl::StatusOr<Shape> Range(std::span<const TensorView> operands) {
+  for (const TensorView& operand : operands) {
+    if (operand.data == nullptr) return absl::FailedPreconditionError("the bounds are not known");
+  }
+  double count = 0;
+  if (IsFloat(operands[0].dtype)) {
+    TENON_ASSIGN_OR_RETURN(count, FloatCount(operands));
+  } else {
+    TENON_ASSIGN_OR_RETURN(const uint64_t exact, IntegerCount(operands));
+    count = static_cast<double>(exact);  // exact up to the largest that is allowed
+  }
+  if (count > static_cast<double>(kMaxElements)) {
+    return absl::InvalidArgumentError(
+        fmt::format("the range has {:.4g} elements (expected {} at most)", count, kMaxElements));
+  }
   return Shape{static_cast<int64_t>(count)};
 }
 
@@ -183,12 +232,12 @@ bool HasRunTimeShape(OpId op) {
          op == ten::DynamicTileOp::kId || run_time_shapes::IsSelection(op);
 }
 
-absl::StatusOr<Shapes> RunTimeShapes(const OpInfo& info, std::span<const Attribute> slots,
-                                     std::span<const kernels::TensorView> operands) {
+namespace {
+
+absl::StatusOr<Shapes> FindShapes(const OpInfo& info, std::span<const Attribute> slots,
+                                  std::span<const TensorView> operands) {
   if (run_time_shapes::IsSelection(info.id())) {
-    TENON_ASSIGN_OR_RETURN(Shapes shapes, run_time_shapes::SelectionShapes(info, slots, operands));
-    for (const Shape& shape : shapes) TENON_RETURN_IF_ERROR(CheckSize(shape));
-    return shapes;
+    return run_time_shapes::SelectionShapes(info, slots, operands);
   }
   absl::StatusOr<Shape> shape;
   switch (info.id()) {
@@ -213,8 +262,21 @@ absl::StatusOr<Shapes> RunTimeShapes(const OpInfo& info, std::span<const Attribu
     }
   }
   if (!shape.ok()) return shape.status();
-  TENON_RETURN_IF_ERROR(CheckSize(*shape));
   return Shapes{*std::move(shape)};
+}
+
+}  // namespace
+
+absl::StatusOr<Shapes> RunTimeShapes(const OpInfo& info, std::span<const Attribute> slots,
+                                     std::span<const kernels::TensorView> operands) {
+  absl::StatusOr<Shapes> shapes = FindShapes(info, slots, operands);
+  absl::Status status = shapes.status();
+  if (status.ok()) {
+    for (const Shape& shape : *shapes) status.Update(CheckSize(shape));
+  }
+  if (status.ok()) return shapes;
+  return absl::Status(status.code(),
+                      fmt::format("{}: {}", info.name(), std::string(status.message())));
 }
 
 }  // namespace tenon

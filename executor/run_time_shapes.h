@@ -16,8 +16,9 @@ namespace tenon {
 bool HasRunTimeShape(OpId op);
 
 // The shapes of the op's results. `operands`: one per operand group, absent ones with dtype
-// kInvalid. FailedPrecondition if a value that is needed has no data; InvalidArgument if the values
-// are wrong. REQUIRES: HasRunTimeShape(info.id()), operands as the op's definition says.
+// kInvalid. FailedPrecondition if a value that is needed has no data; InvalidArgument "<op>: <what
+// is wrong> (expected …)" if the values are wrong. REQUIRES: HasRunTimeShape(info.id()), operands
+// as the op's definition says.
 absl::StatusOr<std::vector<std::vector<int64_t>>> RunTimeShapes(
     const OpInfo& info, std::span<const Attribute> slots,
     std::span<const kernels::TensorView> operands);

@@ -3,8 +3,8 @@
 #define TENON_KERNELS_EMBEDDING_CALL_H_
 
 #include <array>
-#include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -46,13 +46,8 @@ struct EmbeddingCall {
     index =
         ids[i].dtype == DType::kI32 ? ids[i].as<int32_t>()[offset] : ids[i].as<int64_t>()[offset];
     const int64_t extent = tables[i].shape[0];
-    if (index < -extent || index >= extent) {
-      return KernelStatus::Invalid("index " + std::to_string(index) +
-                                   " is out of range for a table of " + std::to_string(extent) +
-                                   " rows");
-    }
-    if (index < 0) index += extent;
-    return KernelStatus::Ok();
+    if (ResolveIndex(index, extent)) return KernelStatus::Ok();
+    return IndexOutOfRange(index, extent, "a table", "rows");
   }
 };
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel.h"
 #include "kernels/op_attrs.h"
 
@@ -25,9 +25,7 @@ struct ExpertCall {
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t at = Index(row);
       if (at >= -experts && at < experts) continue;
-      return KernelStatus::Invalid("index " + std::to_string(at) +
-                                   " is out of range for an axis of " + std::to_string(experts) +
-                                   " elements");
+      return IndexOutOfRange(at, experts, "a list", "experts");
     }
     return KernelStatus::Ok();
   }

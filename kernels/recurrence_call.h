@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel.h"
 #include "kernels/op_attrs.h"
 
@@ -43,12 +43,7 @@ struct RecurrenceCall {
   }
   KernelStatus CheckLengths() const {
     for (int64_t b = 0; b < batch; ++b) {
-      const int64_t length = Length(b);
-      if (length < 0 || length > steps) {
-        return KernelStatus::Invalid("sequence " + std::to_string(b) + " is of length " +
-                                     std::to_string(length) + ", of " + std::to_string(steps) +
-                                     " steps");
-      }
+      if (KernelStatus status = CheckLength(b, Length(b), steps); !status.ok()) return status;
     }
     return KernelStatus::Ok();
   }

@@ -39,7 +39,7 @@ ResizeRequest ReadResizeRequest(const ten::DynamicResizeAttrs& attrs,
   const TensorView& given = sizes.present() ? sizes : scales;
   if (given.numel() != static_cast<int64_t>(axes.size())) {
     request.error = std::to_string(given.numel()) + (sizes.present() ? " sizes" : " scales") +
-                    " for " + std::to_string(axes.size()) + " axes";
+                    " for " + std::to_string(axes.size()) + " axes (expected one for each)";
     return request;
   }
   const bool stretch = attrs.policy == ten::DynamicResizePolicy::kStretch;
@@ -48,6 +48,11 @@ ResizeRequest ReadResizeRequest(const ten::DynamicResizeAttrs& attrs,
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto extent = static_cast<float>(x.shape[axes[i]]);
     double size = DoubleAt(given, static_cast<int64_t>(i));
+    if (scales.present() && !(size > 0 && std::isfinite(size))) {
+      request.error = "axis " + std::to_string(axes[i]) + " has the scale " + std::to_string(size) +
+                      " (expected a finite number above 0)";
+      return request;
+    }
     if (scales.present()) {
       request.scales[axes[i]] = static_cast<float>(size);
       size = std::floor(extent * static_cast<float>(size));
@@ -56,15 +61,21 @@ ResizeRequest ReadResizeRequest(const ten::DynamicResizeAttrs& attrs,
       size = std::round(extent * common);
     }
     if (!IsExtent(size)) {
-      request.error =
-          "axis " + std::to_string(axes[i]) + " would have " + std::to_string(size) + " elements";
+      request.error = "axis " + std::to_string(axes[i]) + " would have " + std::to_string(size) +
+                      " elements (expected 0 to 1e15)";
       return request;
     }
     request.sizes[axes[i]] = static_cast<int64_t>(size);
   }
   if (attrs.coordinate_mode != ten::DynamicResizeCoordinateMode::kTfCropAndResize) return request;
   if (!roi.present() || roi.numel() != 2 * static_cast<int64_t>(axes.size())) {
-    request.error = "roi must hold " + std::to_string(2 * axes.size()) + " bounds";
+    request.error = "roi has " + std::to_string(roi.present() ? roi.numel() : 0) +
+                    " bounds (expected " + std::to_string(2 * axes.size()) + ")";
+    return request;
+  }
+  for (int64_t i = 0; i < roi.numel(); ++i) {
+    if (std::isfinite(DoubleAt(roi, i))) continue;
+    request.error = "roi holds " + std::to_string(DoubleAt(roi, i)) + " (expected finite numbers)";
     return request;
   }
   request.roi.assign(x.shape.size(), 0.0f);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -126,7 +127,8 @@ struct RotaryEmbeddingCall {
         positions.as<int64_t>()[b * position_strides[0] + i * position_strides[1]];
     if (position < 0 || position >= table_rows) {
       return KernelStatus::Invalid("position " + std::to_string(position) +
-                                   " is out of range for a table of " + std::to_string(table_rows));
+                                   " is out of range for a table of " + std::to_string(table_rows) +
+                                   " rows" + ExpectedRange<int64_t>(0, table_rows - 1));
     }
     at = position * half;
     return KernelStatus::Ok();

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
 #include "kernels/slice_bounds.h"
@@ -13,9 +14,10 @@ KernelStatus AddSliceAxis(int64_t axis, int64_t start, int64_t step, const Tenso
                           StridedLayout& layout) {
   if (axis < -x.rank() || axis >= x.rank()) {
     return KernelStatus::Invalid("slice axis " + std::to_string(axis) +
-                                 " is out of range for rank " + std::to_string(x.rank()));
+                                 " is out of range for rank " + std::to_string(x.rank()) +
+                                 ExpectedRange<int64_t>(-x.rank(), x.rank() - 1));
   }
-  if (step == 0) return KernelStatus::Invalid("slice step is 0");
+  if (step == 0) return KernelStatus::Invalid("slice step is 0 (expected any other number)");
   axis = NormalizeAxis(axis, x.rank());
   // A full int64 step would overflow the stride; beyond the extent only the first element is taken.
   step = std::clamp(step, -x.shape[axis] - 1, x.shape[axis] + 1);

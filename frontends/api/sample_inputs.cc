@@ -39,6 +39,7 @@ std::string NameOf(Operation* function, unsigned argument) {
 // What the uses of an integer input say of its values.
 struct Use {
   int64_t below = std::numeric_limits<int64_t>::max();  // exclusive bound of an index
+  std::vector<DimExpr> ends;                            // the same, where they depend on sizes
   bool mask = false;                                    // compared, or taken for a bool
   std::set<int64_t> compared;  // numbers that it is compared with, within 2^53
 };
@@ -91,6 +92,16 @@ int64_t FarthestCompared(Operation* function) {
   return farthest;
 }
 
+// The largest numbers of a range that is checked.
+void AddRange(Value high, Use& use) {
+  if (const std::optional<int64_t> number = NumberOf(high)) {
+    use.below = std::min(use.below, *number + 1);
+  }
+  const Operation* def = high.defining_op();
+  if (def == nullptr || def->name() != "core.dims") return;
+  for (DimExpr dim : def->attr("dims").dims()) use.ends.push_back(dim + 1);
+}
+
 void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
   if (hops == 0 || !seen.insert(value.impl()).second) return;
   for (OpOperand& operand : value.uses()) {
@@ -107,6 +118,7 @@ void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
       if (extent.is_constant()) use.below = std::min(use.below, extent.constant());
       continue;
     }
+    if (name == "ten.check_range" && op->operand(0) == value) AddRange(op->operand(2), use);
     const bool to_bool = op->num_results() == 1 && op->result().type().is_tensor() &&
                          op->result().type().dtype() == DType::kBool &&
                          value.type().dtype() != DType::kBool;
@@ -118,8 +130,10 @@ void Follow(Value value, int hops, std::set<ValueImpl*>& seen, Use& use) {
     }
     // An operand of where or concat may be used for something else than the result.
     for (unsigned r = 0; r < op->num_results(); ++r) {
-      if (op->num_regions() == 0 && op->result(r).type().is_tensor() &&
-          op->result(r).type().dtype() == value.type().dtype())
+      const Type type = op->result(r).type();
+      if (op->num_regions() == 0 && type.is_tensor() &&
+          (type.dtype() == value.type().dtype() ||
+           (name == "ten.cast" && IsInt(type.dtype()) && IsInt(value.type().dtype()))))
         Follow(op->result(r), hops - 1, seen, use);
     }
   }
@@ -213,6 +227,9 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
   if (kind > 1 && kind != kEdgeSample && sample.sizes.empty())
     return absl::NotFoundError("there are no sizes to choose");
   SampleRandom random(static_cast<uint64_t>(kind) + 1);
+  const auto size_of = [&](std::string_view symbol) {
+    return std::optional(sample.sizes[std::string(symbol)]);
+  };
   Block& entry = function->region().front();
   for (unsigned i = 0; i < entry.num_arguments(); ++i) {
     const Value argument = entry.argument(i);
@@ -224,10 +241,7 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
     std::vector<int64_t> shape;
     int64_t elements = 1;
     for (DimExpr dim : type.dims()) {
-      const std::optional<int64_t> extent =
-          dim.is_unknown() ? std::optional<int64_t>(2) : dim.Evaluate([&](std::string_view symbol) {
-            return std::optional(sample.sizes[std::string(symbol)]);
-          });
+      const std::optional<int64_t> extent = dim.is_unknown() ? 2 : dim.Evaluate(size_of);
       if (!extent || *extent < 0 || *extent > most || elements * *extent > most)
         return absl::OutOfRangeError(fmt::format("no sample for input '{}'", NameOf(function, i)));
       elements *= *extent;
@@ -237,6 +251,11 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
     Use use;
     std::set<ValueImpl*> seen;
     if (!IsFloat(type.dtype())) Follow(argument, kMaxHops, seen, use);
+    for (DimExpr end : use.ends) {
+      if (const std::optional<int64_t> number = end.Evaluate(size_of)) {
+        use.below = std::min(use.below, std::max<int64_t>(*number, 1));
+      }
+    }
     Fill(tensor, use, NameOf(function, i), kind, random);
     sample.inputs.push_back(std::move(tensor));
   }

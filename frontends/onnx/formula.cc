@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -43,6 +45,18 @@ Value Formula::Ints(std::span<const int64_t> values) {
 Value Formula::Extent(DimExpr dim) {
   if (dim.is_constant()) return Scalar(DType::kI64, static_cast<double>(dim.constant()));
   return Make<core::DimsOp>(core::DimsOp::Attrs{.dims = {dim}, .scalar = true});
+}
+
+Value Formula::Extents(const Dims& dims) {
+  return Make<core::DimsOp>(core::DimsOp::Attrs{.dims = dims});
+}
+
+Value Formula::CheckRange(Value x, Value low, Value high, std::string what) {
+  return Make<ten::CheckRangeOp>(x, low, high, ten::CheckRangeOp::Attrs{.what = std::move(what)});
+}
+
+Value Formula::CheckUpTo(Value x, Value high, std::string what) {
+  return CheckRange(x, Scalar(DType::kI64, 0), high, std::move(what));
 }
 
 Value Formula::Reshape(Value x, Dims dims) {

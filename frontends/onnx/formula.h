@@ -3,6 +3,7 @@
 #define TENON_FRONTENDS_ONNX_FORMULA_H_
 
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,13 @@ class Formula {
   Value Scalar(DType dtype, double value);
   Value Ints(std::span<const int64_t> values);  // an i64 vector
   Value Extent(DimExpr dim);                    // an i64 scalar
+  Value Extents(const Dims& dims);              // an i64 vector
+  // x, which a run refuses with an error unless its elements lie in [low, high]: its values decide
+  // a shape or a position, and the ops that read it take others, too. `what` names an element:
+  // "a size of Split".
+  Value CheckRange(Value x, Value low, Value high, std::string what);
+  // The same with 0 for low; x is of i64.
+  Value CheckUpTo(Value x, Value high, std::string what);
   Value Reshape(Value x, Dims dims);
   Value Transpose(Value x, std::vector<int64_t> perm);
   Value Expand(Value x, Dims dims);

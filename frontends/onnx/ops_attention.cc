@@ -115,7 +115,9 @@ Value Attention::Allowed() {
     allowed = allowed ? f_.And(allowed, condition) : condition;
   };
   if (lengths) {
-    const Value length = f_.Along(f_.Cast(lengths, DType::kI64), 0, 4);
+    const Value checked = f_.CheckUpTo(f_.Cast(lengths, DType::kI64), f_.Extent(keys),
+                                       "a nonpad_kv_seqlen of Attention");
+    const Value length = f_.Along(checked, 0, 4);
     also(f_.Make<ten::LessOp>(column, length));
     offset = f_.Sub(length, f_.Extent(queries));
   } else {

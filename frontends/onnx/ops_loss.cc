@@ -30,6 +30,9 @@ absl::Status ReturnLoss(Node& node, Formula& f, Value log_prob) {
     kept = f.Make<ten::NotOp>(f.Make<ten::EqualOp>(target, index));
     classes = f.Where(kept, target, f.Scalar(DType::kI64, 0));
   }
+  // A gather would count negative ones from the end.
+  const DimExpr last = log_prob.type().dim(1) - 1;
+  classes = f.CheckUpTo(classes, f.Extent(last), fmt::format("a target of {}", node.op_type()));
   Formula::Dims picked = dims;
   picked.insert(picked.begin() + 1, f.One());
   const Value chosen = f.Make<ten::GatherElementsOp>(log_prob, f.Reshape(classes, picked),

@@ -69,7 +69,9 @@ Value MaskedAttention::VisibleInRange(Value bounds) {
       taken = f_.Make<ten::SliceOp>(
           bounds, ten::SliceOp::Attrs{.axes = {0}, .starts = {from}, .ends = {to}, .steps = {1}});
     }
-    return f_.Reshape(f_.Cast(taken, DType::kI64), {batch, f_.One(), f_.One(), f_.One()});
+    taken = f_.CheckUpTo(f_.Cast(taken, DType::kI64), f_.Extent(k_.type().dim(2)),
+                         fmt::format("a bound in the mask of {}", node_.op_type()));
+    return f_.Reshape(taken, {batch, f_.One(), f_.One(), f_.One()});
   };
   const Value column = f_.Iota(k_.type().dim(2), 3, 4);
   const Value before_end = f_.Make<ten::LessOp>(column, part(node_.Dim(0), batch));

@@ -16,6 +16,9 @@ using Dims = Formula::Dims;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// A cache of more keys fits no memory.
+constexpr double kMaxTotal = 0x1p48;
+
 // A GroupQueryAttention node while it is imported.
 //
 // The caches hold P keys. They grow, the result having P + S, or they have room for more than the T
@@ -34,6 +37,8 @@ class GroupQueryAttention {
   absl::Status ReadOperands();
   // Sets T, and lengths_ and past_ for each text.
   absl::Status ReadLengths();
+  // Sets T, and what stands for it where nothing but a run tells it.
+  absl::Status ReadTotal(Value total);
   absl::Status Rotate();
   // The cache with room for all T keys.
   Value WithRoom(Value cache);
@@ -147,20 +152,30 @@ absl::Status GroupQueryAttention::ReadLengths() {
   }
   const Value cache = node_.input(3);
   first_ = !cache || cache.type().dim(2).is_constant(0);
-  const Value before = f_.Cast(f_.Reshape(lengths, {batch_}), DType::kI64);
-  lengths_ = f_.Add(before, f_.Scalar(DType::kI64, 1));
+  TENON_RETURN_IF_ERROR(ReadTotal(total));
+  // The rows of a text that is too long would lie among those of the next head.
+  const Value last = f_.Cast(f_.Reshape(lengths, {batch_}), DType::kI64);
+  lengths_ =
+      f_.CheckUpTo(f_.Add(last, f_.Scalar(DType::kI64, 1)), count_ ? count_ : f_.Extent(total_),
+                   "one more than an element of seqlens_k of GroupQueryAttention");
   past_ = f_.Make<ten::MaxOp>(f_.Sub(lengths_, f_.Extent(queries_)), f_.Scalar(DType::kI64, 0));
+  return f_.status();
+}
+
+absl::Status GroupQueryAttention::ReadTotal(Value total) {
   if (first_) {
     total_ = queries_;
-    return f_.status();
+    return absl::OkStatus();
   }
   TENON_ASSIGN_OR_RETURN(const auto known, node_.Extents(6));
   if (known && known->size() == 1) {
     total_ = (*known)[0];
-    return f_.status();
+    return absl::OkStatus();
   }
   // The extent of a range of so many numbers stands for it.
-  count_ = f_.Cast(f_.Reshape(total, {}), DType::kI64);
+  count_ = f_.CheckRange(f_.Cast(f_.Reshape(total, {}), DType::kI64), f_.Extent(queries_),
+                         f_.Scalar(DType::kI64, kMaxTotal),
+                         "total_sequence_length of GroupQueryAttention");
   range_ = f_.Make<ten::RangeOp>(f_.Scalar(DType::kI64, 0), count_, f_.Scalar(DType::kI64, 1));
   if (f_.ok()) total_ = range_.type().dim(0);
   return f_.status();

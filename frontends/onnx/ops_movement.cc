@@ -83,12 +83,24 @@ absl::StatusOr<Dims> EqualParts(const Node& node, DimExpr extent, int64_t parts)
   return sizes;
 }
 
-// Parts whose sizes are values: slices between their running sums.
+// Parts whose sizes are values: slices between their running sums, the last of which is the extent.
 absl::Status SplitAtRunTime(Node& node, int64_t axis) {
   const Value x = node.input(0);
+  const int parts = node.num_outputs();
+  if (node.input(1).type().rank() != 1) {
+    return node.Error(
+        fmt::format("the sizes of Split must be a vector, got {}", node.input(1).type().text()));
+  }
   Formula f(node);
-  const Value ends = f.Make<ten::CumsumOp>(node.input(1), ten::CumsumOp::Attrs{.axis = 0});
-  const Value starts = f.Sub(ends, node.input(1));
+  const DimExpr axis_extent = x.type().dim(axis);
+  const Value extent = f.Extent(axis_extent);
+  const Value sizes = f.CheckUpTo(f.Cast(f.Reshape(node.input(1), {node.Dim(parts)}), DType::kI64),
+                                  extent, "a size of Split");
+  Dims least(static_cast<size_t>(parts), node.Dim(0));
+  least.back() = axis_extent;
+  const Value ends = f.CheckRange(f.Make<ten::CumsumOp>(sizes, ten::CumsumOp::Attrs{.axis = 0}),
+                                  f.Extents(least), extent, "the sum of the sizes of Split");
+  const Value starts = f.Sub(ends, sizes);
   const Value axes = f.Ints(std::span(&axis, 1));
   for (int i = 0; i < node.num_outputs(); ++i) {
     const ten::SliceOp::Attrs part{

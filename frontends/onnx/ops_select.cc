@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "frontends/onnx/formula.h"
 #include "ir/core/check.h"
@@ -9,6 +10,9 @@
 
 namespace tenon::onnx {
 namespace {
+
+// A result with more elements fits no memory.
+constexpr double kMaxDepth = 0x1p48;
 
 absl::StatusOr<int64_t> ReadAxis(const Node& node, int64_t fallback, int64_t rank) {
   TENON_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", fallback));
@@ -78,17 +82,32 @@ absl::Status ImportOneHot(Node& node) {
                                                : absl::StatusOr<std::optional<Formula::Dims>>(
                                                      std::optional<Formula::Dims>()));
   if (known && known->size() == 1) {
+    if (known->front().is_constant() && known->front().constant() < 0) {
+      return node.Error(
+          fmt::format("the depth of OneHot is {} (expected 0 or more)", known->front().constant()));
+    }
     depth = f.Extent(known->front());
     along = f.Iota(known->front(), axis, rank);
   } else {
-    depth = f.Reshape(f.Cast(node.input(1), DType::kI64), {});
+    // A NaN is in no range; as an integer it would be 0.
+    const DType checked = IsFloat(node.input(1).type().dtype()) ? DType::kF64 : DType::kI64;
+    depth = f.Reshape(f.Cast(node.input(1), checked), {});
+    depth = f.CheckRange(depth, f.Scalar(checked, 0), f.Scalar(checked, kMaxDepth),
+                         "the depth of OneHot");
+    depth = f.Cast(depth, DType::kI64);
     const Value range =
         f.Make<ten::RangeOp>(f.Scalar(DType::kI64, 0), depth, f.Scalar(DType::kI64, 1));
     along = f.Along(range, axis, rank);
   }
   Formula::Dims dims = Formula::DimsOf(node.input(0));
   dims.insert(dims.begin() + axis, f.One());
-  const Value indices = f.Reshape(f.Cast(node.input(0), DType::kI64), std::move(dims));
+  Value indices = node.input(0);
+  if (const DType dtype = indices.type().dtype(); IsFloat(dtype)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    indices = f.CheckRange(indices, f.Scalar(dtype, -infinity), f.Scalar(dtype, infinity),
+                           "an index of OneHot");
+  }
+  indices = f.Reshape(f.Cast(indices, DType::kI64), std::move(dims));
   const Value negative = f.Make<ten::LessOp>(indices, f.Scalar(DType::kI64, 0));
   const Value wrapped = f.Where(negative, f.Add(indices, depth), indices);
   const auto value = [&](int64_t i) {
@@ -154,7 +173,12 @@ absl::Status ImportTensorScatter(Node& node) {
     if (node.input(2).type().rank() != 1) {
       return node.Error("the write_indices of TensorScatter must be a vector");
     }
-    at = f.Add(f.Along(f.Cast(node.input(2), DType::kI64), 0, rank), at);
+    // In a linear cache the update ends before the end.
+    const DimExpr last = mode == "linear" ? past.type().dim(axis) - update.type().dim(axis)
+                                          : past.type().dim(axis) - 1;
+    const Value first = f.CheckUpTo(f.Cast(node.input(2), DType::kI64), f.Extent(last),
+                                    "a write index of TensorScatter");
+    at = f.Add(f.Along(first, 0, rank), at);
   }
   if (mode == "circular") {
     at = f.Make<ten::ModOp>(at, f.Extent(past.type().dim(axis)));

@@ -383,6 +383,16 @@ std::optional<ShapeElements> Evaluation::Run() {
     case ten::MulOp::kId:
       if (floats) return Binary(FloatProduct);
       return Binary([](DimExpr a, DimExpr b) { return a * b; });
+    case ten::CheckRangeOp::kId:
+      // What a run may refuse stays to be checked.
+      if (floats) return std::nullopt;
+      return Elementwise([&](std::span<const DimExpr> v) {
+        const bool known = !v[0].is_unknown() && !v[1].is_unknown() && !v[2].is_unknown();
+        return known && DimExpr::ProvablyLessEqual(v[1], v[0]) &&
+                       DimExpr::ProvablyLessEqual(v[0], v[2])
+                   ? v[0]
+                   : Unknown();
+      });
     case ten::DivOp::kId:
       return Binary(floats ? FloatQuotient : Divide);
     case ten::FloorOp::kId:

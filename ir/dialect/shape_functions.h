@@ -47,6 +47,7 @@ absl::Status InferTile(const InferContext& c, ResultTypes& results);
 absl::Status InferDynamicTile(const InferContext& c, ResultTypes& results);
 absl::Status InferRange(const InferContext& c, ResultTypes& results);
 absl::Status InferResize(const InferContext& c, ResultTypes& results);
+absl::Status InferCheckRange(const InferContext& c, ResultTypes& results);
 absl::Status InferBitcast(const InferContext& c, ResultTypes& results);
 absl::Status InferDynamicReduce(const InferContext& c, ResultTypes& results);
 absl::Status InferTopK(const InferContext& c, ResultTypes& results);

@@ -118,8 +118,9 @@ absl::Status BroadcastInto(const InferContext& c, DimVector& a, std::span<const 
   const size_t offset = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
     if (!BroadcastDim(a[offset + i], b[i])) {
-      return c.Error(fmt::format("operands of shapes {} and {} cannot be broadcast together",
-                                 DimsText(before), DimsText(b)));
+      return c.Error(fmt::format(
+          "operands of shapes {} and {} cannot be broadcast together, expected equal extents or 1",
+          DimsText(before), DimsText(b)));
     }
   }
   return absl::OkStatus();

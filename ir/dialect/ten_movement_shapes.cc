@@ -92,8 +92,8 @@ absl::Status InferReshape(const InferContext& c, ResultTypes& results) {
   const std::span<const DimExpr> shape = InferDimList(c, "shape");
   TENON_RETURN_IF_ERROR(CheckNonNegative(c, "shape", shape));
   if (x.is_tensor() && ProvablyDifferent(Product(c.context, x.dims()), Product(c.context, shape))) {
-    return c.Error(fmt::format("{} and {} differ in their number of elements", DimsText(x.dims()),
-                               DimsText(shape)));
+    return c.Error(fmt::format("{} and {} differ in their number of elements, expected the same",
+                               DimsText(x.dims()), DimsText(shape)));
   }
   return SetTensor(c, results, x.dtype(), shape);
 }
@@ -222,9 +222,16 @@ absl::Status InferSplit(const InferContext& c, ResultTypes& results) {
   }
   TENON_ASSIGN_OR_RETURN(const int64_t axis, InferAxis(c, "axis", x.rank()));
   DimExpr total = DimExpr::Constant(c.context, 0);
-  for (DimExpr size : sizes) total = total + size;
+  for (DimExpr size : sizes) {
+    const DimExpr extent = x.dim(axis);
+    if (size.is_constant() && extent.is_constant() && size.constant() > extent.constant()) {
+      return c.Error(fmt::format("sizes {} hold {}, expected at most the {} elements of axis {}",
+                                 DimsText(sizes), size.text(), extent.text(), axis));
+    }
+    total = total + size;
+  }
   if (ProvablyDifferent(total, x.dim(axis))) {
-    return c.Error(fmt::format("sizes {} add up to {}, but axis {} has {} elements",
+    return c.Error(fmt::format("sizes {} add up to {}, but axis {} has {} elements, expected all",
                                DimsText(sizes), total.text(), axis, x.dim(axis).text()));
   }
   DimVector dims = CopyDims(x);
@@ -327,8 +334,9 @@ absl::Status InferPad(const InferContext& c, ResultTypes& results) {
   for (size_t i = 0; i < rank; ++i) {
     dims[i] = dims[i] + pads[i] + pads[rank + i];
     if (dims[i].is_constant() && dims[i].constant() < 0) {
-      return c.Error(fmt::format("pads crop axis {} of {} elements by more than it has", i,
-                                 x.dim(static_cast<int64_t>(i)).text()));
+      return c.Error(fmt::format(
+          "pads crop axis {} of {} elements by more than it has, expected at most so many", i,
+          x.dim(static_cast<int64_t>(i)).text()));
     }
   }
   return SetTensor(c, results, x.dtype(), dims);

@@ -50,8 +50,8 @@ absl::Status TopKResults(const InferContext& c, DimExpr k, ResultTypes& results)
   DimVector dims = CopyDims(x);
   if (k.is_constant() &&
       (k.constant() < 0 || (dims[axis].is_constant() && k.constant() > dims[axis].constant()))) {
-    return c.Error(
-        fmt::format("k is {}, but axis {} has {} elements", k.text(), axis, dims[axis].text()));
+    return c.Error(fmt::format("k is {}, but axis {} has {} elements, expected 0 to {}", k.text(),
+                               axis, dims[axis].text(), dims[axis].text()));
   }
   dims[axis] = k;
   TENON_RETURN_IF_ERROR(SetTensor(c, results, x.dtype(), dims));
@@ -70,6 +70,15 @@ absl::Status InferBitcast(const InferContext& c, ResultTypes& results) {
     return c.Error(fmt::format("{} and {} differ in size", Name(from), Name(to.type().dtype())));
   }
   return SetResult(results, WithDType(c.operands[0], to.type().dtype()));
+}
+
+absl::Status InferCheckRange(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operands[0];
+  if (x.is_tensor()) {
+    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "low", c.operands[1], x.dims()));
+    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "high", c.operands[2], x.dims()));
+  }
+  return SetResult(results, x);
 }
 
 absl::Status InferDynamicReduce(const InferContext& c, ResultTypes& results) {

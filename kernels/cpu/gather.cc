@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "kernels/checked_index.h"
 #include "kernels/cpu/copy_plan.h"
 #include "kernels/cpu/support.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
-#include "kernels/reference/dispatch.h"
 #include "kernels/shape.h"
 
 namespace tenon::kernels {
@@ -44,9 +44,7 @@ bool FindRows(const TensorView& indices, int64_t first, int64_t n, int64_t exten
 KernelStatus OutOfRange(const TensorView& indices, int64_t extent) {
   int64_t i = 0, row = 0;
   while (i + 1 < indices.numel() && FindRows(indices, i, 1, extent, &row)) ++i;
-  return KernelStatus::Invalid("index " + std::to_string(IndexAt(indices, i)) +
-                               " is out of range for an axis of " + std::to_string(extent) +
-                               " elements");
+  return IndexOutOfRange(IndexAt(indices, i), extent);
 }
 
 // ---- gather ------------------------------------------------------------------------------------
@@ -156,7 +154,7 @@ KernelStatus GatherElements(const RunArgs& args) {
     if (d != axis && indices.shape[d] > x.shape[d]) {
       return KernelStatus::Invalid("indices have " + std::to_string(indices.shape[d]) +
                                    " elements on axis " + std::to_string(d) + ", x has " +
-                                   std::to_string(x.shape[d]));
+                                   std::to_string(x.shape[d]) + " (expected no more)");
     }
   }
   if (out.numel() == 0) return KernelStatus::Ok();

@@ -54,7 +54,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
   state = made;
   if (out.numel() == 0) return KernelStatus::Ok();
   if (x.numel() == 0) {
-    return KernelStatus::Invalid("an empty axis can be padded with a constant only");
+    return KernelStatus::Invalid("an empty axis has nothing to pad with (expected mode constant)");
   }
   size_t last = 0;
   for (size_t axis = 0; axis < out.shape.size(); ++axis) {

@@ -110,7 +110,8 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out_state)
   ResizeState& s = *state;
   out_state = state;
   if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
-  if (args.inputs[0].numel() == 0) return KernelStatus::Invalid("cannot resize an empty axis");
+  if (args.inputs[0].numel() == 0)
+    return KernelStatus::Invalid("an empty axis cannot be resized (expected one or more elements)");
   std::vector<Taps> taps;
   for (const AxisTaps& axis : ResizeTaps(attrs, in, out)) taps.emplace_back(axis);
   size_t last = taps.size();

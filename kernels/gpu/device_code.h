@@ -188,6 +188,15 @@ __device__ inline void Report(DeviceError* error, DeviceError::Kind kind, int64_
     error->extent = extent;
   }
 }
+__device__ inline void ReportRange(DeviceError* error, int64_t value, int64_t low, int64_t high,
+                                   const char* what) {
+  if (atomicCAS(&error->kind, DeviceError::kNone, DeviceError::kRange) == DeviceError::kNone) {
+    error->value = value;
+    error->low = low;
+    error->high = high;
+    error->what = what;
+  }
+}
 // A row index in [0, extent) from one that may count from the end; -1, and a report, if it is out
 // of range.
 __device__ inline int64_t CheckedIndex(int64_t index, int64_t extent, DeviceError* error,

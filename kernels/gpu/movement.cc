@@ -111,7 +111,7 @@ KernelStatus GatherElements(const RunArgs& args) {
     if (d != axis && indices.shape[at] > in.shape[at]) {
       return KernelStatus::Invalid("indices have " + std::to_string(indices.shape[at]) +
                                    " elements on axis " + std::to_string(d) + ", x has " +
-                                   std::to_string(in.shape[at]));
+                                   std::to_string(in.shape[at]) + " (expected no more)");
     }
   }
   Dims strides = RowMajorStrides(in.shape);
@@ -134,12 +134,38 @@ std::string SupportsGatherElements(const CallSignature& call) {
   return reason.empty() ? CheckRanks(call) : reason;
 }
 
+// What is checked decides what later kernels read. These check it themselves, so that a wrong value
+// does no harm until the report is read.
+KernelStatus CheckRange(const RunArgs& args) {
+  const TensorView& out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
+  CheckRangeParams p = {};
+  p.wide = out.dtype == DType::kI64;
+  p.x = args.inputs[0].data;
+  p.low = args.inputs[1].data;
+  p.high = args.inputs[2].data;
+  p.out = out.data;
+  p.n = out.numel();
+  p.at = ToStrided<3>(ToDims(out.shape), {RowMajorStrides(out.shape),
+                                          BroadcastStrides(args.inputs[1].shape, out.shape),
+                                          BroadcastStrides(args.inputs[2].shape, out.shape)});
+  p.what = args.get<ten::CheckRangeAttrs>().what.c_str();
+  p.error = QueueOf(args).error_slot();
+  return QueueOf(args).Launch(p);
+}
+
+std::string SupportsCheckRange(const CallSignature& call) {
+  const DType dtype = call.inputs[0].dtype;
+  if (dtype == DType::kI32 || dtype == DType::kI64) return CheckRanks(call);
+  return std::string("needs i32 or i64, got ") + Name(dtype);
+}
+
 KernelStatus RunPad(const RunArgs& args) {
   const auto& attrs = args.get<ten::PadAttrs>();
   const TensorView &in = args.inputs[0], &out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
   if (in.numel() == 0 && attrs.mode != ten::PadMode::kConstant) {
-    return KernelStatus::Invalid("an empty axis can be padded with a constant only");
+    return KernelStatus::Invalid("an empty axis has nothing to pad with (expected mode constant)");
   }
   const Dims strides = RowMajorStrides(in.shape);
   PadParams p = {};
@@ -184,6 +210,8 @@ void AddMovementKernels(KernelRegistry& registry) {
   registry.Add(MakeKernel("ten.gather", "cuda.gather", Gather, SupportsGather));
   registry.Add(MakeKernel("ten.gather_elements", "cuda.gather_elements", GatherElements,
                           SupportsGatherElements));
+  registry.Add(
+      MakeKernel("ten.check_range", "cuda.check_range", CheckRange, SupportsCheckRange, 1));
   registry.Add(MakeKernel("ten.pad", "cuda.pad", RunPad, CheckRanks));
 }
 

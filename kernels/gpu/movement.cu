@@ -87,6 +87,22 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void __launch_bounds__(kThreads) CheckRange(TENON_GRID_CONSTANT CheckRangeParams p) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const Positions<3> place = Locate(p.at, i);
+    const int64_t v = LoadIndex(p.x, p.wide, place.at[0]);
+    const int64_t low = LoadIndex(p.low, p.wide, place.at[1]);
+    const int64_t high = LoadIndex(p.high, p.wide, place.at[2]);
+    if (v < low || v > high) ReportRange(p.error, v, low, high, p.what);
+    if (p.wide) {
+      static_cast<int64_t*>(p.out)[i] = v;
+    } else {
+      static_cast<int32_t*>(p.out)[i] = static_cast<int32_t>(v);
+    }
+  }
+}
+
 // Where position `at` of a padded axis comes from; -1: from the constant.
 __device__ inline int64_t PadSource(int64_t at, int64_t extent, PadMode mode) {
   if (at >= 0 && at < extent) return at;
@@ -150,6 +166,10 @@ void LaunchOn(StreamHandle stream, const GatherElementsParams& p) {
   DispatchSize(p.size, [&]<typename T>() {
     TENON_LAUNCH(GatherElements<T>, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
   });
+}
+
+void LaunchOn(StreamHandle stream, const CheckRangeParams& p) {
+  TENON_LAUNCH(CheckRange, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
 }
 
 void LaunchOn(StreamHandle stream, const PadParams& p) {

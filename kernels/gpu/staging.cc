@@ -4,12 +4,18 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/checked_index.h"
+
 namespace tenon::kernels::gpu {
 namespace {
 
 constexpr size_t kAlignment = 64;
 
 std::string Describe(const DeviceError& error) {
+  if (error.kind == DeviceError::kRange) {
+    return std::string("ten.check_range: ") + error.what + " is " + std::to_string(error.value) +
+           ExpectedRange(error.low, error.high);
+  }
   const char* what = "ten.gather: index ";
   const char* of = " rows";
   if (error.kind == DeviceError::kEmbeddingIndex) what = "fused.embedding: index ";
@@ -21,8 +27,9 @@ std::string Describe(const DeviceError& error) {
     what = "nn.rotary_embedding: position ";
     of = " rows of the table";
   }
+  const int64_t least = error.kind == DeviceError::kPosition ? 0 : -error.extent;
   return what + std::to_string(error.value) + " is out of range for " +
-         std::to_string(error.extent) + of;
+         std::to_string(error.extent) + of + ExpectedRange(least, error.extent - 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
@@ -9,19 +10,6 @@
 
 namespace tenon::kernels {
 namespace {
-
-KernelStatus OutOfRange(int64_t index, int64_t extent) {
-  return KernelStatus::Invalid("index " + std::to_string(index) +
-                               " is out of range for an axis of " + std::to_string(extent) +
-                               " elements");
-}
-
-// Resolves a possibly negative index; false when it is out of range.
-bool Resolve(int64_t& index, int64_t extent) {
-  if (index < -extent || index >= extent) return false;
-  if (index < 0) index += extent;
-  return true;
-}
 
 KernelStatus Gather(const RunArgs& args) {
   const TensorView &x = args.inputs[0], &indices = args.inputs[1], &out = args.outputs[0];
@@ -31,7 +19,7 @@ KernelStatus Gather(const RunArgs& args) {
   const int64_t bytes = Product(x.shape.subspan(axis + 1)) * SizeOf(x.dtype);
   for (int64_t i = 0; i < count; ++i) {
     int64_t index = IndexAt(indices, i);
-    if (!Resolve(index, extent)) return OutOfRange(index, extent);
+    if (!ResolveIndex(index, extent)) return IndexOutOfRange(index, extent);
     for (int64_t o = 0; o < outer && bytes > 0; ++o) {
       std::memcpy(out.as<char>() + (o * count + i) * bytes,
                   x.as<char>() + (o * extent + index) * bytes, bytes);
@@ -49,7 +37,7 @@ KernelStatus GatherElements(const RunArgs& args) {
     if (d != axis && indices.shape[d] > x.shape[d]) {
       return KernelStatus::Invalid("indices have " + std::to_string(indices.shape[d]) +
                                    " elements on axis " + std::to_string(d) + ", x has " +
-                                   std::to_string(x.shape[d]));
+                                   std::to_string(x.shape[d]) + " (expected no more)");
     }
   }
   return DispatchSize(x.dtype, [&](auto tag) {
@@ -57,7 +45,7 @@ KernelStatus GatherElements(const RunArgs& args) {
     StridedWalk<1> walk(indices.shape, {strides});
     for (int64_t i = 0; i < n; ++i, walk.Next()) {
       int64_t index = IndexAt(indices, i);
-      if (!Resolve(index, extent)) return OutOfRange(index, extent);
+      if (!ResolveIndex(index, extent)) return IndexOutOfRange(index, extent);
       const int64_t own = walk.index()[axis];
       out.as<T>()[i] = x.as<T>()[walk[0] + (index - own) * strides[axis]];
     }
@@ -75,7 +63,7 @@ KernelStatus SliceOffset(const TensorView& indices, int64_t i, DimSpan shape, in
   for (int64_t d = 0; d < depth; ++d) {
     const int64_t extent = shape[first_axis + d];
     int64_t index = IndexAt(indices, i * depth + d);
-    if (!Resolve(index, extent)) return OutOfRange(index, extent);
+    if (!ResolveIndex(index, extent)) return IndexOutOfRange(index, extent);
     stride /= extent;
     offset += index * stride;
   }
@@ -91,11 +79,11 @@ KernelStatus GatherNd(const RunArgs& args) {
   const int64_t batch_size = Product(x.shape.subspan(batch_dims));
   const int64_t slice = Product(x.shape.subspan(batch_dims + depth));
   const int64_t size = static_cast<int64_t>(SizeOf(x.dtype));
-  if (out.numel() == 0) return KernelStatus::Ok();
   for (int64_t i = 0; i < batches * tuples; ++i) {
     int64_t offset = 0;
     KernelStatus status = SliceOffset(indices, i, x.shape, batch_dims, offset);
     if (!status.ok()) return status;
+    if (slice == 0) continue;
     std::memcpy(out.as<char>() + i * slice * size,
                 x.as<char>() + (i / tuples * batch_size + offset) * size, slice * size);
   }
@@ -132,7 +120,6 @@ KernelStatus ScatterNd(const RunArgs& args) {
   const int64_t depth = indices.dim(-1);
   const int64_t slice = Product(x.shape.subspan(depth));
   const int64_t tuples = Product(indices.shape.first(indices.shape.size() - 1));
-  if (updates.numel() == 0) return KernelStatus::Ok();
   return DispatchAny(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < tuples; ++i) {
@@ -168,7 +155,7 @@ KernelStatus ScatterElements(const RunArgs& args) {
     StridedWalk<1> walk(indices.shape, {strides});
     for (int64_t i = 0; i < n; ++i, walk.Next()) {
       int64_t index = IndexAt(indices, i);
-      if (!Resolve(index, extent)) return OutOfRange(index, extent);
+      if (!ResolveIndex(index, extent)) return IndexOutOfRange(index, extent);
       T& to = out.as<T>()[walk[0] + (index - walk.index()[axis]) * strides[axis]];
       to = Combine(to, updates.as<T>()[i], attrs.reduction);
     }

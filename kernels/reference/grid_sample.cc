@@ -105,7 +105,9 @@ KernelStatus GridSample(const RunArgs& args) {
   const Dims strides = RowMajorStrides(extents);
   const int64_t axes = static_cast<int64_t>(extents.size()), plane = Product(extents);
   const int64_t positions = Product(out.shape.subspan(2)), channels = x.shape[1];
-  if (plane == 0) return KernelStatus::Invalid("cannot sample an empty plane");
+  if (plane == 0)
+    return KernelStatus::Invalid(
+        "an empty plane cannot be sampled (expected one or more elements)");
   absl::InlinedVector<double, 4> coordinates(axes);
   for (int64_t n = 0; n < x.shape[0]; ++n) {
     for (int64_t p = 0; p < positions; ++p) {

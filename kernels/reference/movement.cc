@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/pad_source.h"
@@ -79,7 +80,7 @@ KernelStatus PadBy(const RunArgs& args, DimSpan pads, ten::PadMode mode, const T
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   const int64_t n = out.numel();
   if (n > 0 && x.numel() == 0 && mode != ten::PadMode::kConstant) {
-    return KernelStatus::Invalid("an empty axis can be padded with a constant only");
+    return KernelStatus::Invalid("an empty axis has nothing to pad with (expected mode constant)");
   }
   return DispatchSize(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -109,18 +110,20 @@ KernelStatus Pad(const RunArgs& args) {
 KernelStatus DynamicPad(const RunArgs& args) {
   const TensorView &pads = args.inputs[1], &axes = args.inputs[3];
   const int64_t rank = args.inputs[0].rank();
-  const int64_t padded = axes.present() ? axes.numel() : rank;
+  Dims padded_axes;
+  if (axes.present()) {
+    if (KernelStatus status = ReadAxes(axes, rank, padded_axes); !status.ok()) return status;
+  } else {
+    for (int64_t axis = 0; axis < rank; ++axis) padded_axes.push_back(axis);
+  }
+  const auto padded = static_cast<int64_t>(padded_axes.size());
   if (pads.numel() != 2 * padded) {
     return KernelStatus::Invalid(std::to_string(pads.numel()) + " pads for " +
-                                 std::to_string(padded) + " axes");
+                                 std::to_string(padded) + " axes (expected two for each)");
   }
   Dims all(2 * rank, 0);
   for (int64_t i = 0; i < padded; ++i) {
-    const int64_t axis = axes.present() ? NormalizeAxis(IndexAt(axes, i), rank) : i;
-    if (axis < 0 || axis >= rank) {
-      return KernelStatus::Invalid("axis " + std::to_string(IndexAt(axes, i)) +
-                                   " is out of range for rank " + std::to_string(rank));
-    }
+    const int64_t axis = padded_axes[i];
     all[axis] = IndexAt(pads, i);
     all[rank + axis] = IndexAt(pads, padded + i);
   }
@@ -155,7 +158,9 @@ KernelStatus Trilu(const RunArgs& args) {
 }
 
 KernelStatus DynamicTrilu(const RunArgs& args) {
-  if (args.inputs[1].numel() != 1) return KernelStatus::Invalid("diagonal must be one element");
+  if (args.inputs[1].numel() != 1)
+    return KernelStatus::Invalid("diagonal has " + std::to_string(args.inputs[1].numel()) +
+                                 " elements (expected 1)");
   return TriluBy(args, args.get<ten::DynamicTriluAttrs>().upper, IndexAt(args.inputs[1], 0));
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
@@ -151,14 +152,7 @@ KernelStatus DynamicReduce(const RunArgs& args) {
   const auto& attrs = args.get<ten::DynamicReduceAttrs>();
   const TensorView &x = args.inputs[0], &list = args.inputs[1];
   Dims axes;
-  for (int64_t i = 0; i < list.numel(); ++i) {
-    const int64_t axis = NormalizeAxis(IndexAt(list, i), x.rank());
-    if (axis < 0 || axis >= x.rank()) {
-      return KernelStatus::Invalid("axis " + std::to_string(IndexAt(list, i)) +
-                                   " is out of range for rank " + std::to_string(x.rank()));
-    }
-    axes.push_back(axis);
-  }
+  if (KernelStatus status = ReadAxes(list, x.rank(), axes); !status.ok()) return status;
   if (axes.empty() && !attrs.noop_with_empty_axes) {
     for (int64_t axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
   }
@@ -221,13 +215,13 @@ KernelStatus CumSum(const RunArgs& args) {
 KernelStatus Cumulate(const RunArgs& args) {
   const auto& attrs = args.get<ten::CumulateAttrs>();
   const int64_t rank = args.inputs[0].rank();
-  if (args.inputs[1].numel() != 1) return KernelStatus::Invalid("axis must be one element");
-  const int64_t axis = NormalizeAxis(IndexAt(args.inputs[1], 0), rank);
-  if (axis < 0 || axis >= rank) {
-    return KernelStatus::Invalid("axis " + std::to_string(IndexAt(args.inputs[1], 0)) +
-                                 " is out of range for rank " + std::to_string(rank));
+  Dims axes;
+  if (KernelStatus status = ReadAxes(args.inputs[1], rank, axes); !status.ok()) return status;
+  if (axes.size() != 1) {
+    return KernelStatus::Invalid("axis has " + std::to_string(axes.size()) +
+                                 " elements (expected 1)");
   }
-  return RunCumulate(args, {axis, attrs.product, attrs.exclusive, attrs.reverse});
+  return RunCumulate(args, {axes[0], attrs.product, attrs.exclusive, attrs.reverse});
 }
 
 }  // namespace

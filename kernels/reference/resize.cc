@@ -25,7 +25,7 @@ struct ResizeState : KernelState {
 KernelStatus MakeTaps(const ResizeAttrs& attrs, const TensorView& x, const TensorView& out,
                       std::vector<AxisTaps>& axes) {
   if (out.numel() > 0 && x.numel() == 0)
-    return KernelStatus::Invalid("cannot resize an empty axis");
+    return KernelStatus::Invalid("an empty axis cannot be resized (expected one or more elements)");
   if (out.numel() > 0) axes = ResizeTaps(attrs, x.shape, out.shape);
   return KernelStatus::Ok();
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "kernels/checked_index.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/dispatch.h"
@@ -58,18 +59,17 @@ KernelStatus ReverseSequence(const RunArgs& args) {
   const TensorView &x = args.inputs[0], &lengths = args.inputs[1], &out = args.outputs[0];
   const int64_t batch_axis = attrs.batch_axis, time_axis = attrs.time_axis, n = x.numel();
   if (batch_axis < 0 || batch_axis >= x.rank() || time_axis < 0 || time_axis >= x.rank()) {
-    return KernelStatus::Invalid("batch_axis and time_axis must be axes of x");
+    return KernelStatus::Invalid(
+        "batch_axis and time_axis are not axes of x (expected two of them)");
   }
   if (lengths.numel() != x.shape[batch_axis]) {
     return KernelStatus::Invalid("lengths has " + std::to_string(lengths.numel()) +
-                                 " elements for a batch of " + std::to_string(x.shape[batch_axis]));
+                                 " elements for a batch of " + std::to_string(x.shape[batch_axis]) +
+                                 " (expected one for each)");
   }
   for (int64_t b = 0; b < lengths.numel(); ++b) {
-    if (IndexAt(lengths, b) < 0 || IndexAt(lengths, b) > x.shape[time_axis]) {
-      return KernelStatus::Invalid("length " + std::to_string(IndexAt(lengths, b)) +
-                                   " is out of range for " + std::to_string(x.shape[time_axis]) +
-                                   " steps");
-    }
+    KernelStatus status = CheckLength(b, IndexAt(lengths, b), x.shape[time_axis]);
+    if (!status.ok()) return status;
   }
   const int64_t stride = RowMajorStrides(x.shape)[time_axis];
   return DispatchSize(x.dtype, [&](auto tag) {

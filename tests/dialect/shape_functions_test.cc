@@ -99,7 +99,8 @@ TEST_F(ShapeFunctions, ElementwiseBroadcasts) {
   EXPECT_EQ(Infer("ten.where", {"2x1xi1", "3xf16", "f16"}), "2x3xf16");
   EXPECT_EQ(Infer("ten.cast", {"Bxi64"}, {{"to", "f32"}}), "Bxf32");
   EXPECT_EQ(Infer("ten.add", {"2xf32", "3xf32"}),
-            "ten.add: operands of shapes [2] and [3] cannot be broadcast together");
+            "ten.add: operands of shapes [2] and [3] cannot be broadcast together, expected equal "
+            "extents or 1");
   EXPECT_EQ(Infer("ten.where", {"i1", "f32", "f16"}),
             "ten.where: operands a and b must have one element type, not f32 and f16");
 }
@@ -152,7 +153,7 @@ TEST_F(ShapeFunctions, Reshapes) {
   EXPECT_EQ(Infer("ten.reshape", {"BxSx768xf32"}, {{"shape", "#core.dims<\"B\", \"S\", 12, 64>"}}),
             "BxSx12x64xf32");
   EXPECT_EQ(Infer("ten.reshape", {"2x3xf32"}, {{"shape", "#core.dims<7>"}}),
-            "ten.reshape: [2, 3] and [7] differ in their number of elements");
+            "ten.reshape: [2, 3] and [7] differ in their number of elements, expected the same");
   EXPECT_EQ(Infer("ten.dynamic_reshape", {"2x3xf32", "3xi64"}), "?x?x?xf32");
   EXPECT_EQ(Infer("ten.dynamic_reshape", {"2x3xf32", "?xi64"}), "tensor<*xf32>");
   EXPECT_EQ(Infer("ten.expand", {"3x1xf32"}, {{"shape", "#core.dims<\"B\", 1, \"S\">"}}),
@@ -179,7 +180,7 @@ TEST_F(ShapeFunctions, ConcatAndSplit) {
   EXPECT_EQ(Infer("ten.split", {"Bx6xf32"}, {{"axis", "1 : i64"}, {"sizes", "#core.dims<2, 4>"}}),
             "Bx2xf32; Bx4xf32");
   EXPECT_EQ(Infer("ten.split", {"Bx6xf32"}, {{"axis", "1 : i64"}, {"sizes", "#core.dims<2, 3>"}}),
-            "ten.split: sizes [2, 3] add up to 5, but axis 1 has 6 elements");
+            "ten.split: sizes [2, 3] add up to 5, but axis 1 has 6 elements, expected all");
 }
 
 TEST_F(ShapeFunctions, Slices) {
@@ -245,7 +246,8 @@ TEST_F(ShapeFunctions, PadTileRangeResize) {
   EXPECT_EQ(Infer("ten.pad", {"BxSxf32"}, {{"pads", "#core.dims<0, 1, 0, \"P\">"}}),
             "BxP + S + 1xf32");
   EXPECT_EQ(Infer("ten.pad", {"2xf32"}, {{"pads", "#core.dims<-2, -1>"}}),
-            "ten.pad: pads crop axis 0 of 2 elements by more than it has");
+            "ten.pad: pads crop axis 0 of 2 elements by more than it has, expected at most so "
+            "many");
   EXPECT_EQ(Infer("ten.tile", {"Bx3xf32"}, {{"repeats", "#core.dims<2, \"N\">"}}),
             "2 * Bx3 * Nxf32");
   EXPECT_EQ(Infer("ten.range", {"i64", "i64", "i64"}), "?xi64");

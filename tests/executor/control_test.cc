@@ -332,7 +332,8 @@ TEST(Control, RefusesWhatDoesNotFit) {
 )ir"));
   ASSERT_TRUE(program.ok()) << program.status();
   auto out = program->Run(std::vector<Tensor>{Int(0), Floats({2}, {1, 2})});
-  EXPECT_THAT(std::string(out.status().message()), HasSubstr("the step of the loop is 0"));
+  EXPECT_THAT(std::string(out.status().message()),
+              HasSubstr("ctl.for: the step is 0 (expected any other number)"));
   out = program->Run(std::vector<Tensor>{Int(1), Floats({2}, {1, 2})});
   EXPECT_THAT(std::string(out.status().message()),
               HasSubstr("values to stack are 4xf32 and 6xf32 (expected one shape)"));

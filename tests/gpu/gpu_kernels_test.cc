@@ -102,12 +102,25 @@ TEST(GpuKernelTest, AnIndexOutOfRangeIsReportedAndNotRead) {
   OnDevice run(device, GpuRegistry().Find("ten.gather")[0], c);
   const KernelStatus status = run.Run();
   EXPECT_EQ(status.code(), KernelStatus::Code::kInvalidArgument);
-  EXPECT_EQ(status.message(), "ten.gather: index -3 is out of range for 2 rows");
+  EXPECT_EQ(status.message(), "ten.gather: index -3 is out of range for 2 rows (expected -2 to 1)");
   // The report is read once.
   c.inputs[1] = Tensor::Of<int64_t>({3}, {1, -2, 0});
   OnDevice right(device, GpuRegistry().Find("ten.gather")[0], c);
   ASSERT_TRUE(right.Run().ok());
   EXPECT_EQ(right.results()[0].values<float>(), (std::vector<float>{4, 5, 6, 1, 2, 3, 1, 2, 3}));
+}
+
+TEST(GpuKernelTest, AValueOutOfItsRangeIsReported) {
+  Case c;
+  c.inputs = {Tensor::Of<int64_t>({3}, {1, 7, 0}), Tensor::Of<int64_t>({}, {0}),
+              Tensor::Of<int64_t>({3}, {1, 6, 5})};
+  c.outputs = {Tensor(DType::kI64, {3})};
+  c.attrs = MakeAttrs(ten::CheckRangeAttrs{.what = "a size of Split"});
+  gpu::testing::EmulatedDevice device;
+  OnDevice run(device, GpuRegistry().Find("ten.check_range")[0], c);
+  const KernelStatus status = run.Run();
+  EXPECT_EQ(status.code(), KernelStatus::Code::kInvalidArgument);
+  EXPECT_EQ(status.message(), "ten.check_range: a size of Split is 7 (expected 0 to 6)");
 }
 
 TEST(GpuKernelTest, FewReductionsOfMuchAreABlocksEach) {

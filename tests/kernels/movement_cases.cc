@@ -188,10 +188,30 @@ Case GatherElements(Random& random) {
   return Make({random.Any(dtype, x), std::move(positions)}, {Tensor(dtype, out)}, MakeAttrs(attrs));
 }
 
+Case CheckRange(Random& random) {
+  const Shape x = random.RandomShape();
+  Shape low = x;
+  for (int64_t& size : low) {
+    if (random.Chance(50)) size = 1;
+  }
+  Tensor values = random.Ints(x, -5, 5), least = random.Ints(low, -9, -5);
+  Tensor most = random.Ints({}, 5, 9);
+  const bool narrow = random.Chance(50);
+  if (narrow) {
+    values = NarrowIndices(values);
+    least = NarrowIndices(least);
+    most = NarrowIndices(most);
+  }
+  const DType dtype = narrow ? DType::kI32 : DType::kI64;
+  return Make({std::move(values), std::move(least), std::move(most)}, {Tensor(dtype, x)},
+              MakeAttrs(ten::CheckRangeAttrs{.what = "x"}));
+}
+
 }  // namespace
 
 GeneratorsByOp MovementCases() {
   return {
+      {"ten.check_range", CheckRange},
       {"ten.concat", Concat},
       {"ten.dynamic_expand", Expand},
       {"ten.dynamic_slice", DynamicSlice},

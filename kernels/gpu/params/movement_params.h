@@ -47,6 +47,19 @@ struct GatherElementsParams {
   DeviceError* error;
 };
 
+// out = x, whose elements must lie in [low, high].
+struct CheckRangeParams {
+  bool wide;  // i64, not i32
+  const void* x;
+  const void* low;
+  const void* high;
+  void* out;
+  int64_t n;
+  Strided<3> at;     // of x, low and high
+  const char* what;  // x in words, in the memory of the host
+  DeviceError* error;
+};
+
 // out[i] = in at the place of i, moved by what was padded; outside of it `value`, or what the mode
 // says. Elements of `size` bytes.
 enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };

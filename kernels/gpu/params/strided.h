@@ -19,9 +19,19 @@ struct Strided {
 // What a kernel found wrong with values that the host cannot see; the first finding stays. In
 // device memory.
 struct DeviceError {
-  enum Kind : int32_t { kNone, kGatherIndex, kEmbeddingIndex, kGatherElementsIndex, kPosition };
+  enum Kind : int32_t {
+    kNone,
+    kGatherIndex,
+    kEmbeddingIndex,
+    kGatherElementsIndex,
+    kPosition,
+    kRange
+  };
   int32_t kind = kNone;
   int64_t value = 0, extent = 0;
+  // Of kRange, which has no extent. The text is in the memory of the host, which alone reads it.
+  int64_t low = 0, high = 0;
+  const char* what = nullptr;
 };
 
 }  // namespace tenon::kernels::gpu

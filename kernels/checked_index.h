@@ -1,0 +1,71 @@
+// Integers of operands that decide where a kernel reads and writes. Every kernel that takes a
+// position, an axis or a length from an operand checks it with these.
+#ifndef TENON_KERNELS_CHECKED_INDEX_H_
+#define TENON_KERNELS_CHECKED_INDEX_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/kernel.h"
+#include "kernels/reference/dispatch.h"
+#include "kernels/shape.h"
+
+namespace tenon::kernels {
+
+// " (expected <low> to <high>)", with one number if both are equal; nothing lies between low and a
+// smaller high.
+template <typename T>
+std::string ExpectedRange(T low, T high) {
+  if (high < low) return " (expected none)";
+  const std::string first = std::to_string(low);
+  return " (expected " + (low == high ? first : first + " to " + std::to_string(high)) + ")";
+}
+
+// Counts a negative index from the end. False, and the index as it was, if there is no such
+// element.
+inline bool ResolveIndex(int64_t& index, int64_t extent) {
+  if (index < -extent || index >= extent) return false;
+  if (index < 0) index += extent;
+  return true;
+}
+
+// The error for an index that ResolveIndex refuses. `of`: what has the elements ("an axis").
+inline KernelStatus IndexOutOfRange(int64_t index, int64_t extent, std::string_view of = "an axis",
+                                    std::string_view elements = "elements") {
+  return KernelStatus::Invalid("index " + std::to_string(index) + " is out of range for " +
+                               std::string(of) + " of " + std::to_string(extent) + " " +
+                               std::string(elements) + ExpectedRange(-extent, extent - 1));
+}
+
+// Reads the axes that `list` (of integers) names of a tensor of rank `rank`: counted from the
+// front, in the order of the list. An error for axes that it has not, and for repeated ones.
+inline KernelStatus ReadAxes(const TensorView& list, int64_t rank, Dims& axes) {
+  axes.clear();
+  for (int64_t i = 0; i < list.numel(); ++i) {
+    int64_t axis = IndexAt(list, i);
+    if (!ResolveIndex(axis, rank)) {
+      return KernelStatus::Invalid("axis " + std::to_string(axis) + " is out of range for rank " +
+                                   std::to_string(rank) + ExpectedRange(-rank, rank - 1));
+    }
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) {
+      return KernelStatus::Invalid("axis " + std::to_string(axis) +
+                                   " is named twice (expected each axis once)");
+    }
+    axes.push_back(axis);
+  }
+  return KernelStatus::Ok();
+}
+
+// An error unless the length of sequence `number` is that of a part of `steps` steps.
+inline KernelStatus CheckLength(int64_t number, int64_t length, int64_t steps) {
+  if (length >= 0 && length <= steps) return KernelStatus::Ok();
+  return KernelStatus::Invalid("length " + std::to_string(length) + " of sequence " +
+                               std::to_string(number) + " is out of range for " +
+                               std::to_string(steps) + " steps" + ExpectedRange<int64_t>(0, steps));
+}
+
+}  // namespace tenon::kernels
+
+#endif  // TENON_KERNELS_CHECKED_INDEX_H_

@@ -1,0 +1,376 @@
+#include "tests/executor/value_cases.h"
+
+#include <cstdint>
+#include <limits>
+
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+Tensor I32s(std::vector<int64_t> shape, const std::vector<int32_t>& values) {
+  return MakeTensor(DType::kI32, std::move(shape), values);
+}
+// Vectors and scalars.
+Tensor V(const std::vector<int64_t>& values) {
+  return Ints({static_cast<int64_t>(values.size())}, values);
+}
+Tensor S(int64_t value) { return Ints({}, {value}); }
+Tensor F(const std::vector<float>& values) {
+  return Floats({static_cast<int64_t>(values.size())}, values);
+}
+Tensor Number(float value) { return Floats({}, {value}); }
+
+std::vector<ValueCase> Indices() {
+  const Tensor x = Ramp({3, 2});
+  const Tensor pair = Ints({1, 2}, {2, -1}), update = Ramp({1, 2});
+  return {
+      {"ten.gather",
+       "axis = 0 : i64",
+       {{"x", x}, {"indices", V({0, -3})}},
+       {"2x2xf32"},
+       {{"indices", {V({0, 3}), V({-4, 0}), V({kMax, 0}), V({0, kMin})}}},
+       {}},
+      {"ten.gather",
+       "axis = 1 : i64",
+       {{"x", x}, {"indices", I32s({1}, {1})}},
+       {"3x1xf32"},
+       {{"indices", {I32s({1}, {2}), I32s({1}, {INT32_MIN}), I32s({1}, {INT32_MAX})}}},
+       {}},
+      {"ten.gather",  // rows of no bytes
+       "axis = 0 : i64",
+       {{"x", Ramp({3, 0})}, {"indices", V({0, -3})}},
+       {"2x0xf32"},
+       {{"indices", {V({0, 3})}}},
+       {}},
+      {"ten.gather_elements",
+       "axis = 0 : i64",
+       {{"x", x}, {"indices", pair}},
+       {"1x2xf32"},
+       {{"indices", {Ints({1, 2}, {0, 3}), Ints({1, 2}, {-4, 0}), Ints({1, 2}, {kMin, kMax})}}},
+       {}},
+      {"ten.gather_nd",
+       "",
+       {{"x", x}, {"indices", pair}},
+       {"1xf32"},
+       {{"indices", {Ints({1, 2}, {0, 2}), Ints({1, 2}, {-4, 0}), Ints({1, 2}, {kMin, kMax})}}},
+       {}},
+      {"ten.scatter_nd",
+       "",
+       {{"x", x}, {"indices", pair}, {"updates", Ramp({1})}},
+       {"3x2xf32"},
+       {{"indices", {Ints({1, 2}, {3, 0}), Ints({1, 2}, {0, -3}), Ints({1, 2}, {kMin, kMax})}}},
+       {}},
+      {"ten.scatter_elements",
+       "axis = 0 : i64",
+       {{"x", x}, {"indices", pair}, {"updates", update}},
+       {"3x2xf32"},
+       {{"indices", {Ints({1, 2}, {3, 0}), Ints({1, 2}, {0, -4}), Ints({1, 2}, {kMin, kMax})}}},
+       {}},
+      {"fused.expert_linear",
+       "",
+       {{"x", Ramp({3, 2})}, {"w", Ramp({2, 2, 4})}, {"index", V({0, 1, -2})}},
+       {"3x4xf32"},
+       {{"index", {V({0, 2, 0}), V({0, 0, -3}), V({kMin, 0, kMax})}}},
+       {}},
+      {"fused.embedding",
+       "",
+       {{"ids", V({0, -3})},
+        {"table", Ramp({3, 4})},
+        {"ids1", V({1, 0})},
+        {"table1", Ramp({2, 4})},
+        {"ids2", V({0, -1})},
+        {"table2", Ramp({1, 4})}},
+       {"2x4xf32", "2x4xf32"},
+       {{"ids", {V({0, 3}), V({-4, 0}), V({kMin, kMax})}},
+        {"ids1", {V({2, 0}), V({0, -3}), V({kMin, kMax})}},
+        {"ids2", {V({1, 0}), V({0, -2}), V({kMin, kMax})}}},
+       {}},
+      {"nn.rotary_embedding",
+       "",
+       {{"x", Ramp({1, 1, 2, 4})},
+        {"cos", Ramp({3, 2})},
+        {"sin", Ramp({3, 2})},
+        {"position_ids", Ints({1, 2}, {0, 2})}},
+       {"1x1x2x4xf32"},
+       {{"position_ids",
+         {Ints({1, 2}, {0, 3}), Ints({1, 2}, {-1, 0}), Ints({1, 2}, {kMin, kMax})}}},
+       {}},
+      {"nn.grid_sample",
+       "",
+       {{"x", Ramp({1, 1, 3, 3})}, {"grid", Ramp({1, 1, 2, 2})}},
+       {"1x1x1x2xf32"},
+       {},
+       {{"grid",
+         {Floats({1, 1, 2, 2}, {kNaN, kInf, -kInf, 0}),
+          Floats({1, 1, 2, 2}, {1e30f, -1e30f, 2, -2}),
+          Floats({1, 1, 2, 2}, {kInf, kInf, kNaN, kNaN})}}}},
+  };
+}
+
+std::vector<ValueCase> Lengths() {
+  return {
+      {"nn.recurrence",
+       "cell = \"rnn\"",
+       {{"x", Ramp({5, 2, 3})}, {"r", Ramp({3, 3})}, {"h", Ramp({2, 3})}, {"lengths", V({5, 0})}},
+       {"5x2x3xf32", "2x3xf32"},
+       {{"lengths", {V({6, 0}), V({5, -1}), V({kMin, kMax})}}},
+       {}},
+      {"ten.reverse_sequence",
+       "batch_axis = 0 : i64, time_axis = 1 : i64",
+       {{"x", Ramp({2, 3})}, {"lengths", V({3, 1})}},
+       {"2x3xf32"},
+       {{"lengths", {V({4, 1}), V({3, -1}), V({kMin, kMax})}}},
+       {}},
+      {"ten.check_range",
+       "what = \"a thing\"",
+       {{"x", V({0, 5})}, {"low", S(0)}, {"high", V({4, 5})}},
+       {"2xi64"},
+       {{"x", {V({-1, 5}), V({0, 6}), V({5, 5}), V({kMin, kMax})}},
+        {"low", {S(1), S(kMax)}},
+        {"high", {V({4, 4}), V({kMin, kMin})}}},
+       {}},
+      {"ten.check_range",
+       "what = \"a thing\"",
+       {{"x", F({0, kInf})}, {"low", Number(-kInf)}, {"high", Number(kInf)}},
+       {"2xf32"},
+       {{"x", {F({0, kNaN})}}, {"low", {Number(kNaN), Number(1)}}, {"high", {Number(kNaN)}}},
+       {}},
+      {"ctl.for",
+       "",
+       {{"lb", S(0)}, {"ub", S(3)}, {"step", S(1)}, {"inits", Ramp({2})}},
+       {"2xf32"},
+       {{"ub", {S(kMax), S(1001)}}, {"lb", {S(kMin), S(-998)}}, {"step", {S(0)}}},
+       {{"ub", {S(kMin), S(0), S(1)}},
+        {"lb", {S(kMax), S(3)}},
+        {"step", {S(kMin), S(-1), S(kMax)}}},
+       "({\n^bb0(%i: tensor<i64>, %c: tensor<2xf32>):\n  %n = ten.neg(%c) : (tensor<2xf32>) -> "
+       "tensor<2xf32>\n  ctl.yield(%n) : (tensor<2xf32>) -> ()\n})"},
+  };
+}
+
+std::vector<ValueCase> Axes() {
+  const Tensor x = Ramp({2, 3}), ones = Ramp({1, 3, 1});
+  return {
+      {"ten.dynamic_reduce",
+       "kind = \"sum\"",
+       {{"x", x}, {"axes", V({-1})}},
+       {"?x?xf32"},
+       {{"axes", {V({2}), V({-3}), V({kMax}), V({kMin})}}},
+       {}},
+      {"ten.dynamic_reduce",  // the type says the result's shape
+       "keepdims = false, kind = \"sum\"",
+       {{"x", x}, {"axes", V({0, 1})}},
+       {"f32"},
+       {{"axes", {V({0, 0}), V({1, -1}), V({0, 2}), V({kMin, kMax})}}},
+       {}},
+      {"ten.cumulate",
+       "",
+       {{"x", x}, {"axis", S(-2)}},
+       {"2x3xf32"},
+       {{"axis", {S(2), S(-3), S(kMax), S(kMin)}}},
+       {}},
+      {"ten.dynamic_squeeze",
+       "",
+       {{"x", ones}, {"axes", V({0, -1})}},
+       {"?xf32"},
+       {{"axes", {V({0, 0}), V({0, 1}), V({3, 0}), V({0, -4}), V({kMin, kMax})}}},
+       {}},
+      {"ten.dynamic_squeeze",  // the type says the result's shape
+       "",
+       {{"x", Ramp({1, 1})}, {"axes", V({0, -1})}},
+       {"f32"},
+       {{"axes", {V({0, 0}), V({2, 0}), V({kMin, kMax})}}},
+       {}},
+      {"ten.dynamic_unsqueeze",
+       "",
+       {{"x", x}, {"axes", V({0, -1})}},
+       {"?x?x?x?xf32"},
+       {{"axes", {V({0, 0}), V({0, -4}), V({4, 0}), V({0, -5}), V({kMin, kMax})}}},
+       {}},
+      {"ten.dynamic_trilu",
+       "",
+       {{"x", x}, {"diagonal", S(1)}},
+       {"2x3xf32"},
+       {},
+       {{"diagonal", {S(kMax), S(kMin), S(-7), S(7)}}}},
+  };
+}
+
+std::vector<ValueCase> Sizes() {
+  const Tensor x = Ramp({2, 3});
+  return {
+      {"ten.dynamic_topk",
+       "axis = 1 : i64",
+       {{"x", x}, {"k", V({2})}},
+       {"2x?xf32", "2x?xi64"},
+       {{"k", {V({4}), V({-1}), V({kMax}), V({kMin})}}},
+       {{"k", {V({0}), V({3})}}}},
+      {"ten.dynamic_reshape",
+       "",
+       {{"x", x}, {"shape", V({3, 2})}},
+       {"?x?xf32"},
+       {{"shape",
+         {V({3, 3}), V({-1, -1}), V({-2, -3}), V({4, -1}), V({kMax, kMax}), V({kMin, -1}),
+          V({int64_t{1} << 32, int64_t{1} << 32})}}},
+       {{"shape", {V({-1, 2}), V({0, 3}), V({6, -1})}}}},
+      {"ten.dynamic_reshape",
+       "allow_zero = true",
+       {{"x", Ramp({2, 0})}, {"shape", V({0, 5})}},
+       {"?x?xf32"},
+       {{"shape", {V({0, -1}), V({0, -2}), V({0, kMin}), V({1, 1})}}},
+       {}},
+      {"ten.dynamic_expand",
+       "",
+       {{"x", Ramp({2, 1})}, {"shape", V({2, 3})}},
+       {"2x?xf32"},
+       {{"shape", {V({2, -1}), V({3, 3}), V({2, kMax}), V({2, kMin}), V({0, 3})}}},
+       {{"shape", {V({1, 1}), V({2, 0})}}}},
+      {"ten.dynamic_expand",  // the type says the result's shape
+       "",
+       {{"x", x}, {"shape", V({1, 3})}},
+       {"2x3xf32"},
+       {{"shape", {V({1, 4}), V({-1, 3}), V({0, 3}), V({kMin, kMax})}}},
+       {{"shape", {V({2, 3}), V({2, 1})}}}},
+      {"ten.dynamic_slice",
+       "",
+       {{"x", x}, {"starts", V({1})}, {"ends", V({3})}, {"axes", V({1})}, {"steps", V({1})}},
+       {"?x?xf32"},
+       {{"axes", {V({2}), V({-3}), V({kMax}), V({kMin})}}, {"steps", {V({0})}}},
+       {{"starts", {V({kMin}), V({kMax}), V({-1})}},
+        {"ends", {V({kMin}), V({kMax}), V({-1})}},
+        {"steps", {V({kMin}), V({kMax}), V({-1})}}}},
+      {"ten.dynamic_pad",
+       "",
+       {{"x", x}, {"pads", V({1, -1})}, {"axes", V({-1})}},
+       {"?x?xf32"},
+       {{"pads", {V({-2, -2}), V({kMax, kMax}), V({kMin, 0}), V({int64_t{1} << 46, 0})}},
+        {"axes", {V({2}), V({-3}), V({kMax}), V({kMin})}}},
+       {}},
+      {"ten.dynamic_pad",
+       "mode = \"reflect\"",
+       {{"x", Ramp({0})}, {"pads", V({0, 0})}},
+       {"?xf32"},
+       {{"pads", {V({1, 0}), V({0, -1})}}},
+       {}},
+      {"ten.dynamic_tile",
+       "",
+       {{"x", x}, {"repeats", V({2, 1})}},
+       {"?x?xf32"},
+       {{"repeats", {V({-1, 1}), V({kMax, 1}), V({kMin, 1}), V({1 << 30, 1 << 30})}}},
+       {{"repeats", {V({0, 1})}}}},
+      {"ten.range",
+       "",
+       {{"start", S(0)}, {"limit", S(5)}, {"delta", S(2)}},
+       {"?xi64"},
+       {{"start", {S(kMin)}}, {"limit", {S(kMax), S(int64_t{1} << 50)}}, {"delta", {S(0)}}},
+       {{"start", {S(kMax), S(5)}}, {"limit", {S(kMin), S(-1)}}, {"delta", {S(kMin), S(kMax)}}}},
+      {"ten.range",
+       "",
+       {{"start", Number(0)}, {"limit", Number(5)}, {"delta", Number(2)}},
+       {"?xf32"},
+       {{"start", {Number(kNaN), Number(kInf), Number(-kInf), Number(-3e38f)}},
+        {"limit", {Number(kNaN), Number(kInf), Number(3e38f)}},
+        {"delta", {Number(0), Number(kNaN), Number(1e-38f)}}},
+       {{"delta", {Number(-1), Number(kInf)}}}},
+      {"ten.dynamic_resize",
+       "axes = array<i64: 1>",
+       {{"x", x}, {"sizes", V({4})}},
+       {"2x?xf32"},
+       {{"sizes", {V({-1}), V({kMax}), V({kMin}), V({int64_t{1} << 49})}}},
+       {{"sizes", {V({0}), V({1})}}}},
+      {"ten.dynamic_resize",
+       "axes = array<i64: 1>, policy = \"not_larger\"",
+       {{"x", x}, {"sizes", V({4})}},
+       {"2x?xf32"},
+       {{"sizes", {V({-1}), V({kMax}), V({kMin})}}},
+       {}},
+      {"ten.dynamic_resize",
+       "axes = array<i64: 1>, coordinate_mode = \"tf_crop_and_resize\", mode = \"linear\"",
+       {{"x", x}, {"roi", F({0, 1})}, {"scales", F({2})}},
+       {"2x?xf32"},
+       {{"scales", {F({0}), F({-1}), F({kNaN}), F({kInf}), F({1e30f})}},
+        {"roi", {F({kNaN, 1}), F({0, kInf})}}},
+       {{"roi", {F({-1e30f, 1e30f}), F({1, 0})}}}},
+  };
+}
+
+// The result's shape follows from the values, and all have one.
+std::vector<ValueCase> Counted() {
+  return {
+      {"ten.nonzero",
+       "",
+       {{"x", V({0, 1, 2})}},
+       {"1x?xi64"},
+       {},
+       {{"x", {V({0, 0, 0}), V({kMin, kMax, -1})}}}},
+      {"ten.unique",
+       "flat = true",
+       {{"x", F({0, 1, 1})}},
+       {"?xf32", "?xi64", "?xi64", "?xi64"},
+       {},
+       {{"x", {F({kNaN, kNaN, kInf}), F({0, 0, 0})}}}},
+  };
+}
+
+}  // namespace
+
+std::vector<ValueCase> ValueCases() {
+  std::vector<ValueCase> all;
+  for (const auto& cases : {Indices(), Lengths(), Axes(), Sizes(), Counted()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+std::vector<DimsCase> DimsCases() {
+  return {
+      {"ten.reshape", "shape", "shape = #core.dims<\"S - 3\", 12>", {"?x12xf32"}, 6, 2},
+      {"ten.expand", "shape", "shape = #core.dims<\"S - 1\", 6>", {"?x6xf32"}, 2, 3},
+      {"ten.split",
+       "sizes",
+       "axis = 0 : i64, sizes = #core.dims<\"S - 3\", 3>",
+       {"?x6xf32", "3x6xf32"},
+       4,
+       2},
+      {"ten.split",
+       "sizes",
+       "axis = 1 : i64, sizes = #core.dims<\"S\", 3>",
+       {"?x?xf32", "?x3xf32"},
+       3,
+       4},
+      {"ten.pad", "pads", "pads = #core.dims<\"S - 4\", 0, 0, 0>", {"?x6xf32"}, 2, 1},
+      {"ten.tile", "repeats", "repeats = #core.dims<\"S - 3\", 1>", {"?x6xf32"}, 4, 2},
+      {"ten.topk", "k", "axis = 1 : i64, k = #core.dims<\"S - 3\">", {"?x?xf32", "?x?xi64"}, 4, 2},
+      {"ten.topk", "k", "axis = 1 : i64, k = #core.dims<\"S\">", {"?x?xf32", "?x?xi64"}, 6, 7},
+      {"ten.resize", "sizes", "sizes = #core.dims<\"S\", \"S - 3\">", {"?x?xf32"}, 4, 2},
+      {"ten.slice",
+       "starts",
+       "axes = array<i64: 0>, ends = #core.dims<3>, starts = #core.dims<\"S\">, steps = "
+       "array<i64: 1>",
+       {"?x6xf32"},
+       2,
+       -1},
+      {"ten.slice",
+       "ends",
+       "axes = array<i64: 0>, ends = #core.dims<\"S\">, starts = #core.dims<1>, steps = "
+       "array<i64: 1>",
+       {"?x6xf32"},
+       2,
+       -1},
+  };
+}
+
+std::vector<DataOperands> DataOnlyDims() {
+  return {
+      {"a value that others read, and check", {"core.dims.dims", "kernel.dims.dims"}},
+      {"every offset is a mask, of which rows may see nothing", {"nn.attention.causal_offset"}},
+  };
+}
+
+}  // namespace tenon
