@@ -66,7 +66,7 @@ TEST(ReferenceExpertLinear, RefusesIndices) {
                    Tensor::Of<int64_t>({2}, {4, 5})},
                   Tensor(DType::kF32, {2, columns}), MakeAttrs(fused::ExpertLinearAttrs()));
       EXPECT_NE(message.find("index 5"), std::string::npos) << message;
-      EXPECT_NE(message.find("5 elements"), std::string::npos) << message;
+      EXPECT_NE(message.find("5 experts"), std::string::npos) << message;
     }
   }
 }
