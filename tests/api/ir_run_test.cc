@@ -205,6 +205,15 @@ TEST_F(IrRun, RunsTheOnnxLayout) {
   EXPECT_EQ(Run("--onnx-test " + folder_.string()), 2);
 }
 
+TEST_F(IrRun, OnnxCasesNeedAllOfTheExpectedValues) {
+  const fs::path test_case = folder_ / "no_past";
+  fs::create_directories(test_case);
+  fs::copy("tests/models/llama_past.sdpa.ts17", test_case, fs::copy_options::recursive);
+  ASSERT_TRUE(fs::remove(test_case / "test_data_set_0" / "output_1.pb"));
+  EXPECT_EQ(Run("--atol 1e-5 --onnx-test " + test_case.string()), 1);
+  EXPECT_THAT(out_, HasSubstr("FAIL no_past: test_data_set_0: no expected values of output"));
+}
+
 TEST_F(IrRun, HelpAndVersion) {
   EXPECT_EQ(Run("--help"), 0);
   EXPECT_THAT(out_, HasSubstr("--check"));

@@ -39,8 +39,10 @@ void ChooseTolerances(double atol, double rtol, ModelOptions& options) {
 Difference CompareOutput(const ModelOptions& options, const Tensor& actual,
                          const Tensor& expected) {
   const double least = options.ulps * StepOf(expected.dtype());
+  const double least_rtol =
+      std::max(least, expected.dtype() == DType::kBF16 ? options.bf16_rtol : 0.0);
   return Compare(actual, expected, options.given_atol.value_or(std::max(options.atol, least)),
-                 options.given_rtol.value_or(std::max(options.rtol, least)));
+                 options.given_rtol.value_or(std::max(options.rtol, least_rtol)));
 }
 
 absl::Status TakeModel(ModelOptions& options, const std::string& argument) {

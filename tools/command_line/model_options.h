@@ -26,8 +26,9 @@ struct ModelOptions {
   bool fast_math = false;
   std::optional<double> given_atol, given_rtol;
   double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
-  double ulps = 0;   // and at least so many steps of the output's element type, unless given
-  std::string json;  // file, "-", or empty
+  double ulps = 0;       // and at least so many steps of the output's element type, unless given
+  double bf16_rtol = 0;  // and at least that of bf16 outputs, unless given
+  std::string json;      // file, "-", or empty
   LimitOptions limits;
 };
 
