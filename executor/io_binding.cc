@@ -14,7 +14,7 @@ namespace {
 
 // Memory of an output that grows gets half as much again, so that a past that grows by a token a
 // step is seldom moved.
-size_t Grown(size_t bytes, size_t capacity) {
+size_t GrownPort(size_t bytes, size_t capacity) {
   return capacity == 0 ? bytes : std::max(bytes, capacity + capacity / 2);
 }
 
@@ -218,7 +218,7 @@ absl::Status IoBinding::Fit(size_t i, std::span<const int64_t> shape, bool on_de
   size_t bytes = SizeOf(dtype);
   for (int64_t extent : shape) bytes *= static_cast<size_t>(extent);
   if (port.capacity == 0 || bytes > port.capacity) {
-    const size_t capacity = Grown(std::max<size_t>(bytes, 1), port.capacity);
+    const size_t capacity = GrownPort(std::max<size_t>(bytes, 1), port.capacity);
     if (on_device) TENON_RETURN_IF_ERROR(OpenDevice());
     TENON_ASSIGN_OR_RETURN(
         std::shared_ptr<std::byte> memory,

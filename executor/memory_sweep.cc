@@ -11,20 +11,20 @@ namespace {
 // Buffers to come that a layout is judged by.
 constexpr size_t kAhead = 16;
 
-struct Item {
+struct SweptItem {
   int64_t size = 0;
   int first = 0, last = 0;
   size_t buffer = 0;  // index in the caller's list
 };
 
-struct Placed {
+struct LivingItem {
   int64_t begin = 0;
   size_t item = 0;
 };
 
 // One way to place the items so far: where those lie that are still alive, by begin.
 struct Layout {
-  std::vector<Placed> living;
+  std::vector<LivingItem> living;
   size_t parent = 0;  // the layout that the last item was added to
   int64_t place = 0;  // of the last item
   int64_t room = 0;   // sum of the largest gaps that items to come will find
@@ -33,7 +33,7 @@ struct Layout {
 class Sweep {
  public:
   // `items` by first.
-  Sweep(std::span<const Item> items, int64_t capacity, int64_t& steps)
+  Sweep(std::span<const SweptItem> items, int64_t capacity, int64_t& steps)
       : items_(items), capacity_(capacity), steps_(steps) {}
 
   // Keeps `width` layouts. Fills the places, one for each item.
@@ -65,10 +65,10 @@ class Sweep {
   std::vector<Layout> Extend(std::span<const Layout> layouts, size_t item) {
     std::vector<Layout> next;
     absl::flat_hash_set<std::vector<int64_t>> seen;
-    std::vector<Placed> living;
+    std::vector<LivingItem> living;
     for (size_t parent = 0; parent < layouts.size(); ++parent) {
       living.clear();
-      for (const Placed& placed : layouts[parent].living) {
+      for (const LivingItem& placed : layouts[parent].living) {
         if (items_[placed.item].last >= items_[item].first) living.push_back(placed);
       }
       int64_t begin = 0;
@@ -83,12 +83,12 @@ class Sweep {
     return next;
   }
 
-  void Add(const std::vector<Placed>& living, size_t at, Placed placed, size_t parent,
+  void Add(const std::vector<LivingItem>& living, size_t at, LivingItem placed, size_t parent,
            absl::flat_hash_set<std::vector<int64_t>>& seen, std::vector<Layout>& next) {
     Layout layout = {.living = living, .parent = parent, .place = placed.begin};
     layout.living.insert(layout.living.begin() + static_cast<std::ptrdiff_t>(at), placed);
     std::vector<int64_t> key;
-    for (const Placed& p : layout.living) {
+    for (const LivingItem& p : layout.living) {
       key.push_back(p.begin);
       key.push_back(static_cast<int64_t>(p.item));
     }
@@ -103,7 +103,7 @@ class Sweep {
     const size_t stop = std::min(items_.size(), item + 1 + kAhead);
     for (size_t later = item + 1; later < stop; ++later) {
       int64_t begin = 0, gap = 0;
-      for (const Placed& placed : layout.living) {
+      for (const LivingItem& placed : layout.living) {
         if (items_[placed.item].last < items_[later].first) continue;
         gap = std::max(gap, placed.begin - begin);
         begin = placed.begin + items_[placed.item].size;
@@ -116,7 +116,7 @@ class Sweep {
     return true;
   }
 
-  const std::span<const Item> items_;
+  const std::span<const SweptItem> items_;
   const int64_t capacity_;
   int64_t& steps_;
 };
@@ -125,14 +125,14 @@ class Sweep {
 
 bool SweepMemoryPlan(std::span<const BufferLifetime> buffers, int64_t capacity, int64_t steps,
                      std::vector<int64_t>& offsets) {
-  std::vector<Item> items;
+  std::vector<SweptItem> items;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const BufferLifetime& b = buffers[i];
     if (b.size <= 0) continue;
     items.push_back(
         {(b.size + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment, b.first, b.last, i});
   }
-  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+  std::sort(items.begin(), items.end(), [](const SweptItem& a, const SweptItem& b) {
     return std::tuple(a.first, -a.size, a.buffer) < std::tuple(b.first, -b.size, b.buffer);
   });
   std::vector<int64_t> places;

@@ -194,7 +194,7 @@ absl::StatusOr<double> FloatCount(std::span<const TensorView> operands) {
   return std::max(0.0, std::ceil((limit - start) / delta));
 }
 
-absl::StatusOr<Shape> Range(std::span<const TensorView> operands) {
+absl::StatusOr<Shape> RangeShape(std::span<const TensorView> operands) {
   for (const TensorView& operand : operands) {
     if (operand.data == nullptr) return absl::FailedPreconditionError("the bounds are not known");
   }
@@ -242,7 +242,7 @@ absl::StatusOr<Shapes> FindShapes(const OpInfo& info, std::span<const Attribute>
   absl::StatusOr<Shape> shape;
   switch (info.id()) {
     case ten::RangeOp::kId:
-      shape = Range(operands);
+      shape = RangeShape(operands);
       break;
     case ten::DynamicExpandOp::kId:
       shape = Expand(operands);

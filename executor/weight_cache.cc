@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'W', '\n'};
 constexpr uint32_t kVersion = 4;  // also tells byte orders apart
-constexpr size_t kAlignment = 64;
+constexpr size_t kFileAlignment = 64;
 
 struct Header {
   char magic[8];
@@ -47,20 +47,22 @@ struct Note {
 };
 static_assert(sizeof(Note) == 16 + sizeof(FileIdentity) + 32 + 8);
 
-size_t Align(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t Align(size_t bytes) {
+  return (bytes + kFileAlignment - 1) / kFileAlignment * kFileAlignment;
+}
 
 uint64_t Checksum(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-std::string Reason() { return std::strerror(errno); }
+std::string ErrnoText() { return std::strerror(errno); }
 
 absl::Status WriteAll(int fd, const void* data, size_t bytes) {
   const auto* at = static_cast<const char*>(data);
   while (bytes > 0) {
     const ssize_t written = write(fd, at, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return absl::UnavailableError(Reason());
+    if (written <= 0) return absl::UnavailableError(ErrnoText());
     at += written;
     bytes -= static_cast<size_t>(written);
   }
@@ -201,7 +203,7 @@ std::string WeightCacheFile::Read() {
   const auto size = static_cast<size_t>(file->identity.size);
   if (size < sizeof(Header)) return "is no cache of packed weights";
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd.get(), 0);
-  if (address == MAP_FAILED) return Reason();
+  if (address == MAP_FAILED) return ErrnoText();
   const std::shared_ptr<const std::byte> mapping(
       static_cast<const std::byte*>(address),
       [size](const std::byte* at) { munmap(const_cast<std::byte*>(at), size); });
@@ -219,7 +221,8 @@ std::string WeightCacheFile::Read() {
   if (StartChecksum(header, std::as_bytes(std::span(index))) != header.checksum)
     return "is damaged: its index has another checksum";
   for (const IndexEntry& entry : index) {
-    if (entry.offset % kAlignment != 0 || entry.offset > size || entry.bytes > size - entry.offset)
+    if (entry.offset % kFileAlignment != 0 || entry.offset > size ||
+        entry.bytes > size - entry.offset)
       return "is damaged: an entry lies outside of it";
     entries_[entry.key] = {entry.bytes,
                            kernels::PackedBytes(mapping, mapping.get() + entry.offset)};
@@ -260,7 +263,7 @@ absl::Status WeightCacheFile::Write(const std::map<WeightKey, Entry>& entries) c
   const bool sync = ThisBoot() == WeightKey();
   const auto write_contents = [&](int fd) -> absl::Status {
     TENON_RETURN_IF_ERROR(WriteAll(fd, start.data(), start.size()));
-    constexpr std::byte kZeros[kAlignment] = {};
+    constexpr std::byte kZeros[kFileAlignment] = {};
     for (const auto& [key, entry] : entries) {
       TENON_RETURN_IF_ERROR(WriteAll(fd, entry.data.get(), entry.bytes));
       TENON_RETURN_IF_ERROR(WriteAll(fd, kZeros, Align(entry.bytes) - entry.bytes));

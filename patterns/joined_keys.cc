@@ -29,7 +29,7 @@ Dims OfAllBlocks(Value factor, bool upright) {
 }
 
 // The last two axes swapped, or not.
-I64s SwapLast(Value v, bool upright) {
+I64s SwappedPerm(Value v, bool upright) {
   I64s perm;
   for (int64_t i = 0; i < v.type().rank(); ++i) perm.push_back(i);
   if (!upright) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
@@ -38,7 +38,7 @@ I64s SwapLast(Value v, bool upright) {
 
 // The right factor of a product as [..., rows, columns] with the batches of `like`.
 Val Upright(const Val& factor, const Attr<bool>& upright, const Val& like, bool of_all_blocks) {
-  Val rows = Transpose(factor, {.perm = Compute(SwapLast, factor, upright)});
+  Val rows = Transpose(factor, {.perm = Compute(SwappedPerm, factor, upright)});
   if (of_all_blocks) rows = Reshape(rows, {.shape = Compute(OfAllBlocks, factor, upright)});
   return Expand(rows, {.shape = Compute(OfGroup, like, factor, upright)});
 }

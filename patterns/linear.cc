@@ -182,7 +182,7 @@ Rule LinearBiasOfSum() {
       .RequireKernel();
 }
 
-bool IsOnlyUse(Value w) { return w.has_one_use(); }
+bool HasOneUse(Value w) { return w.has_one_use(); }
 
 // Gemm's alpha: a number before the bias is none of attention's.
 Rule LinearAlpha() {
@@ -194,7 +194,7 @@ Rule LinearAlpha() {
       .Summary("linear(x, w) * a + b = linear(x, w * a, b) for a number a")
       .Match(Add(Mul(product, Splat(alpha)), b))
       .Where(If("b has an element for each column", IsRowOrNumber, b, product) &&
-             If("nothing else uses the weights", IsOnlyUse, w))
+             If("nothing else uses the weights", HasOneUse, w))
       .Replace(fused::Linear(x, Mul(w, Splat(Compute([](double a) { return a; }, alpha))),
                              AsRow(b, product), {}, {.transpose_w = transpose}))
       .Lowers("products")
@@ -217,7 +217,7 @@ Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
       .Summary("batch_norm(linear(x, w)) = linear(x, w * k)")
       .Match(BatchNorm(product, scale, bias, mean, var, {.epsilon = epsilon}))
       .Where(Rank(x, 2) && FollowsFromConstants(w) &&
-             If("nothing else uses the weights", IsOnlyUse, w))
+             If("nothing else uses the weights", HasOneUse, w))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
       .Lowers("batch norms")
@@ -313,7 +313,7 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
       .Where((number ? If("k is a number", IsNumber, k, product)
                      : If("k has an element for each column", IsRow, k, product)) &&
              OnConstants(If("k is finite", AreFinite, k)) &&
-             If("nothing else uses the weights", IsOnlyUse, w))
+             If("nothing else uses the weights", HasOneUse, w))
       .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},
                              {.transpose_w = transposed}))
       .Lowers("products")

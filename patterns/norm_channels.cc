@@ -28,14 +28,14 @@ I64s FromLast(const I64s& axes, Value x) {
   return perm;
 }
 
-int64_t LastAxis(Value x) { return x.type().is_tensor() ? x.type().rank() - 1 : 0; }
+int64_t LastAxisIndex(Value x) { return x.type().is_tensor() ? x.type().rank() - 1 : 0; }
 
 Rule RmsNormOfChannels() {
   Val x("x");
   Attr<I64s> axes("axes");
   Attr<float> epsilon("epsilon");
   Val moved = Transpose(x, {.perm = Compute(ToLast, axes, x)});
-  Val norm = RmsNorm(moved, {}, {.axis = Compute(LastAxis, x), .epsilon = epsilon});
+  Val norm = RmsNorm(moved, {}, {.axis = Compute(LastAxisIndex, x), .epsilon = epsilon});
   return Rule("rms-norm-of-channels")
       .Summary(
           "an RMS norm over the channels of images is one over the last axis, between transposes")
@@ -82,7 +82,7 @@ bool IsAlongLast(Value w, Value x, const I64s& perm) {
   return found;
 }
 
-bool IsLast(int64_t axis, Value x) { return axis == LastAxis(x); }
+bool NormalisesLast(int64_t axis, Value x) { return axis == LastAxisIndex(x); }
 
 enum class Moved { kRmsScale, kLayerScale, kLayerBias };
 
@@ -106,7 +106,7 @@ Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE()
   return Rule(name, file, line)
       .Summary("a scale or bias behind the transpose of a norm belongs to the norm")
       .Match(bias ? Add(transposed, added) : Mul(transposed, added))
-      .Where(If("only the last axis is normalised", IsLast, axis, x) &&
+      .Where(If("only the last axis is normalised", NormalisesLast, axis, x) &&
              If("it has an element for each of the normalised axis", IsAlongLast, added, x, perm))
       .Replace(Transpose(made, {.perm = perm}))
       .Lowers("scales and biases beside norms");
@@ -151,7 +151,7 @@ Rule GroupNormFromLayerNorm() {
 }
 
 // Has w one element for each channel of x: [C, 1, …] or [1, C, 1, …]?
-bool IsPerChannel(Value w, Value x) {
+bool HasChannelShape(Value w, Value x) {
   Type a = w.type(), b = x.type();
   if (!a.is_tensor() || !b.is_tensor() || b.rank() < 3 || a.rank() > b.rank() ||
       a.rank() + 1 < b.rank() || !b.dim(1).is_constant())
@@ -170,7 +170,9 @@ std::optional<Dims> Channels(Value x) {
   return Dims{type.dim(1)};
 }
 
-Val AsChannels(const Val& w, const Val& x) { return Reshape(w, {.shape = Compute(Channels, x)}); }
+Val AsChannelVector(const Val& w, const Val& x) {
+  return Reshape(w, {.shape = Compute(Channels, x)});
+}
 
 Rule GroupNormScale() {
   Val x("x"), w("w");
@@ -179,8 +181,8 @@ Rule GroupNormScale() {
   return Rule("group-norm-scale")
       .Summary("group_norm(x) * w")
       .Match(Mul(GroupNorm(x, {}, {}, {.groups = groups, .epsilon = epsilon}), w))
-      .Where(If("w has an element for each channel", IsPerChannel, w, x))
-      .Replace(GroupNorm(x, AsChannels(w, x), {}, {.groups = groups, .epsilon = epsilon}))
+      .Where(If("w has an element for each channel", HasChannelShape, w, x))
+      .Replace(GroupNorm(x, AsChannelVector(w, x), {}, {.groups = groups, .epsilon = epsilon}))
       .Lowers("products");
 }
 
@@ -191,8 +193,8 @@ Rule GroupNormBias() {
   return Rule("group-norm-bias")
       .Summary("group_norm(x, w) + b")
       .Match(Add(GroupNorm(x, Maybe(w), {}, {.groups = groups, .epsilon = epsilon}), b))
-      .Where(If("b has an element for each channel", IsPerChannel, b, x))
-      .Replace(GroupNorm(x, w, AsChannels(b, x), {.groups = groups, .epsilon = epsilon}))
+      .Where(If("b has an element for each channel", HasChannelShape, b, x))
+      .Replace(GroupNorm(x, w, AsChannelVector(b, x), {.groups = groups, .epsilon = epsilon}))
       .Lowers("sums");
 }
 
@@ -203,9 +205,9 @@ Rule InstanceNorm() {
   return Rule("instance-norm")
       .Summary("the norm of every channel of images, times a number for each")
       .Match(Mul(LayerNorm(x, {}, {}, {.axis = 2, .epsilon = epsilon}), w))
-      .Where(RankAtLeast(x, 4) && If("w has an element for each channel", IsPerChannel, w, x))
-      .Replace(
-          GroupNorm(x, AsChannels(w, x), {}, {.groups = Compute(GroupsOf, x), .epsilon = epsilon}))
+      .Where(RankAtLeast(x, 4) && If("w has an element for each channel", HasChannelShape, w, x))
+      .Replace(GroupNorm(x, AsChannelVector(w, x), {},
+                         {.groups = Compute(GroupsOf, x), .epsilon = epsilon}))
       .Lowers("products");
 }
 

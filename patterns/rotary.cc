@@ -4,14 +4,14 @@
 namespace tenon::pattern {
 namespace {
 
-bool SameLast(Value a, Value b) {
+bool SameLastExtent(Value a, Value b) {
   const Type s = a.type(), t = b.type();
   return s.is_tensor() && t.is_tensor() && s.rank() >= 1 && t.rank() >= 1 &&
          DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1));
 }
 
 // Does the second broadcast to the first, so that it is the first that is rotated?
-bool BroadcastsTo(Value x, Value table) {
+bool TableBroadcastsTo(Value x, Value table) {
   const Type s = x.type(), t = table.type();
   if (!s.is_tensor() || !t.is_tensor() || t.rank() > s.rank()) return false;
   for (int64_t i = 1; i <= t.rank(); ++i) {
@@ -44,10 +44,10 @@ Rule RotaryHalves(const char* name, bool split, const char* file = __builtin_FIL
   return Rule(name, file, line)
       .Summary(split ? "… with the halves made by a split" : "x * cos + concat(-x2, x1) * sin")
       .Match(Add(Mul(x, cos), Mul(turned, sin)))
-      .Where(If("the halves are equal", SameLast, parts.first, parts.second) &&
-             If("the halves are all of x", SameLast, turned, x) &&
-             If("cos broadcasts to x", BroadcastsTo, x, cos) &&
-             If("sin broadcasts to x", BroadcastsTo, x, sin))
+      .Where(If("the halves are equal", SameLastExtent, parts.first, parts.second) &&
+             If("the halves are all of x", SameLastExtent, turned, x) &&
+             If("cos broadcasts to x", TableBroadcastsTo, x, cos) &&
+             If("sin broadcasts to x", TableBroadcastsTo, x, sin))
       .Replace(fused::Rotary(x, cos, sin))
       .RequireKernel();
 }
@@ -65,12 +65,12 @@ Rule RotaryOfHalfTables(const char* name, bool split, const char* file = __built
       .Summary(split ? "… with the halves made by a split"
                      : "concat(x1 * cos - x2 * sin, x2 * cos + x1 * sin)")
       .Match(turned)
-      .Where(If("the halves are equal", SameLast, parts.first, parts.second) &&
-             If("the halves are all of x", SameLast, turned, x) &&
-             If("cos broadcasts to a half of x", BroadcastsTo, parts.first, cos) &&
-             If("sin broadcasts to a half of x", BroadcastsTo, parts.first, sin) &&
-             If("cos has an element for each pair", SameLast, parts.first, cos) &&
-             If("sin has an element for each pair", SameLast, parts.first, sin))
+      .Where(If("the halves are equal", SameLastExtent, parts.first, parts.second) &&
+             If("the halves are all of x", SameLastExtent, turned, x) &&
+             If("cos broadcasts to a half of x", TableBroadcastsTo, parts.first, cos) &&
+             If("sin broadcasts to a half of x", TableBroadcastsTo, parts.first, sin) &&
+             If("cos has an element for each pair", SameLastExtent, parts.first, cos) &&
+             If("sin has an element for each pair", SameLastExtent, parts.first, sin))
       .Replace(fused::Rotary(x, Concat({cos, cos}, {.axis = -1}), Concat({sin, sin}, {.axis = -1})))
       .RequireKernel();
 }
@@ -89,8 +89,8 @@ Rule RotaryPairs() {
       .Summary("x * cos + the pairs of x turned, (-x1, x0, -x3, x2, ...), * sin")
       .Match(Add(Mul(x, cos), Mul(turned, sin)))
       .Where(ShapeIs(x, {P, Q, R, half + half}) &&
-             If("cos broadcasts to x", BroadcastsTo, x, cos) &&
-             If("sin broadcasts to x", BroadcastsTo, x, sin))
+             If("cos broadcasts to x", TableBroadcastsTo, x, cos) &&
+             If("sin broadcasts to x", TableBroadcastsTo, x, sin))
       .Replace(fused::Rotary(x, cos, sin, {.interleaved = true}))
       .RequireKernel();
 }
@@ -139,10 +139,10 @@ Rule RotaryOfPairTables(const char* name, bool split, const char* file = __built
                      : "… with the pairs made by slices")
       .Match(Reshape(turned, {.shape = {P, Q, R, half + half}}))
       .Where(ShapeIs(x, {P, Q, R, half + half}) &&
-             If("cos broadcasts to a half of x", BroadcastsTo, even, cos) &&
-             If("sin broadcasts to a half of x", BroadcastsTo, even, sin) &&
-             If("cos has an element for each pair", SameLast, even, cos) &&
-             If("sin has an element for each pair", SameLast, even, sin))
+             If("cos broadcasts to a half of x", TableBroadcastsTo, even, cos) &&
+             If("sin broadcasts to a half of x", TableBroadcastsTo, even, sin) &&
+             If("cos has an element for each pair", SameLastExtent, even, cos) &&
+             If("sin has an element for each pair", SameLastExtent, even, sin))
       .Replace(fused::Rotary(x, ForPairs(cos), ForPairs(sin), {.interleaved = true}))
       .RequireKernel();
 }
@@ -164,7 +164,7 @@ Rule RotaryPartial(const char* name, bool split, const char* file = __builtin_FI
       .Summary(split ? "… with the parts made by a split"
                      : "a rotation of the first elements, and the others beside it")
       .Match(whole)
-      .Where(If("the parts are all of x", SameLast, whole, x))
+      .Where(If("the parts are all of x", SameLastExtent, whole, x))
       // A rotary_dim of 0 means all of them.
       .Where(If(
           "something rotates", [](DimExpr d) { return !d.is_constant(0); }, r))

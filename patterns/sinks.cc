@@ -10,7 +10,7 @@ namespace tenon::pattern {
 namespace {
 
 // Then no score that the mask is added to becomes -infinity.
-bool IsFinite(Value mask) { return MagnitudeOf(mask) <= std::numeric_limits<float>::max(); }
+bool HidesFinitely(Value mask) { return MagnitudeOf(mask) <= std::numeric_limits<float>::max(); }
 
 // The key of zeros makes NaN of an infinite query.
 Condition Bounded(const char* text, const Val& val) { return If(text, IsBounded, val); }
@@ -97,7 +97,7 @@ Rule SinkGate(const char* name, bool with_mask, Gate gate_of, const char* file =
   Val gate = Reshape(Sigmoid(shifted), {.shape = kAny});
   Val out = Matmul(Softmax(masked, {.axis = 3}), p.x.v);
   Condition finite = DTypeIs(p.product, DType::kF32) &&
-                     OnConstants(If("the mask hides with finite numbers", IsFinite, p.x.mask));
+                     OnConstants(If("the mask hides with finite numbers", HidesFinitely, p.x.mask));
   Condition sinks = ShapeIs(c, {1, p.H, 1}) && DTypeIs(p.product, DType::kF32) &&
                     OnConstants(If("the sinks are moderate numbers", IsModerate, c));
   Val sink = Reshape(gate_of == Gate::kSum ? Val(Neg(c)) : c, {.shape = {1, p.H, 1, 1}});

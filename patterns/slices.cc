@@ -7,7 +7,7 @@ namespace {
 // Bounds and steps are below this; an end at or above it is that of the axis.
 constexpr int64_t kFarAway = std::numeric_limits<int32_t>::max();
 
-struct Bounds {
+struct SliceBounds {
   I64s axes;
   Dims starts, ends;
   I64s steps;
@@ -44,17 +44,18 @@ std::optional<Line> Joined(const Line& inner, const Line& outer, DimExpr extent)
 
 // Where the axes of one are among those of the other: an axis more would hide from `hoist-slices`
 // and `canonicalize-splits` that each takes slices of one axis.
-std::optional<Bounds> Joined(Value between, const Bounds& inner, const Bounds& outer) {
+std::optional<SliceBounds> Joined(Value between, const SliceBounds& inner,
+                                  const SliceBounds& outer) {
   if (!between.type().is_tensor()) return std::nullopt;
   const bool outer_has_all = std::ranges::includes(outer.axes, inner.axes);
   if (!outer_has_all && !std::ranges::includes(inner.axes, outer.axes)) return std::nullopt;
-  const auto find = [](const Bounds& bounds, int64_t axis) -> std::optional<Line> {
+  const auto find = [](const SliceBounds& bounds, int64_t axis) -> std::optional<Line> {
     const auto at = std::ranges::find(bounds.axes, axis) - bounds.axes.begin();
     const auto i = static_cast<size_t>(at);
     if (i == bounds.axes.size()) return std::nullopt;
     return Line{bounds.starts[i], bounds.ends[i], bounds.steps[i]};
   };
-  Bounds joined;
+  SliceBounds joined;
   for (int64_t axis : outer_has_all ? outer.axes : inner.axes) {
     const std::optional<Line> a = find(inner, axis), b = find(outer, axis);
     const std::optional<Line> line = a && b ? Joined(*a, *b, between.type().dim(axis)) : a ? a : b;
@@ -78,12 +79,12 @@ struct SliceVariables {
 // One attribute of the slice that two make.
 template <auto kField>
 auto Part(const Val& between, const SliceVariables& inner, const SliceVariables& outer) {
-  using Field = std::remove_cvref_t<decltype(Bounds().*kField)>;
+  using Field = std::remove_cvref_t<decltype(SliceBounds().*kField)>;
   const auto part = [](Value value, const I64s& axes, const Dims& starts, const Dims& ends,
                        const I64s& steps, const I64s& outer_axes, const Dims& outer_starts,
                        const Dims& outer_ends, const I64s& outer_steps) -> std::optional<Field> {
-    std::optional<Bounds> joined = Joined(value, {axes, starts, ends, steps},
-                                          {outer_axes, outer_starts, outer_ends, outer_steps});
+    std::optional<SliceBounds> joined = Joined(value, {axes, starts, ends, steps},
+                                               {outer_axes, outer_starts, outer_ends, outer_steps});
     if (!joined) return std::nullopt;
     return std::move((*joined).*kField);
   };
@@ -109,10 +110,10 @@ Rule SliceOfSlice() {
   return Rule("slice-of-slice")
       .Summary("a slice of a slice is one slice, where all bounds count from the start")
       .Match(b.Of(inner))
-      .Replace(Slice(x, {.axes = Part<&Bounds::axes>(inner, a, b),
-                         .starts = Part<&Bounds::starts>(inner, a, b),
-                         .ends = Part<&Bounds::ends>(inner, a, b),
-                         .steps = Part<&Bounds::steps>(inner, a, b)}));
+      .Replace(Slice(x, {.axes = Part<&SliceBounds::axes>(inner, a, b),
+                         .starts = Part<&SliceBounds::starts>(inner, a, b),
+                         .ends = Part<&SliceBounds::ends>(inner, a, b),
+                         .steps = Part<&SliceBounds::steps>(inner, a, b)}));
 }
 
 }  // namespace tenon::pattern

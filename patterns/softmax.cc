@@ -137,7 +137,7 @@ Rule SoftmaxOfTranspose() {
       .Lowers("transposes before a softmax");
 }
 
-bool SameLastAxis(Value a, Value b) {
+bool SameRows(Value a, Value b) {
   const Type s = a.type(), t = b.type();
   return s.is_tensor() && t.is_tensor() && s.rank() >= 1 && t.rank() >= 1 &&
          DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1));
@@ -150,7 +150,7 @@ Rule SoftmaxOfRows() {
   return Rule("softmax-of-rows")
       .Summary("the softmax of a view of the same rows, viewed as before")
       .Match(root)
-      .Where(SameShape(root, x) && If("the view has the same rows", SameLastAxis, rows, x))
+      .Where(SameShape(root, x) && If("the view has the same rows", SameRows, rows, x))
       .Replace(Softmax(x, {.axis = -1}));
 }
 

@@ -20,9 +20,9 @@
 namespace tenon {
 namespace {
 
-using Dims = std::vector<DimExpr>;
+using DimList = std::vector<DimExpr>;
 
-Dims DimsOf(Type type) { return {type.dims().begin(), type.dims().end()}; }
+DimList ListOf(Type type) { return {type.dims().begin(), type.dims().end()}; }
 
 bool HasUnknown(Type type) {
   return !type.is_tensor() || std::any_of(type.dims().begin(), type.dims().end(),
@@ -116,7 +116,7 @@ class Splitter {
 
   // x cut along `axis`. `raise`: what x is made by is made of the parts, up to the packed tensor.
   // `drop`: the parts are one element each and lose the axis.
-  absl::StatusOr<std::vector<Value>> Split(Value x, int64_t axis, const Dims& sizes, bool raise,
+  absl::StatusOr<std::vector<Value>> Split(Value x, int64_t axis, const DimList& sizes, bool raise,
                                            bool drop) {
     if (raise && ComesFromPacked(x, axis)) {
       Operation* op = x.defining_op();
@@ -132,7 +132,7 @@ class Splitter {
         ten::SplitOp::Create(builder, location_, x, {.axis = axis, .sizes = sizes}));
     std::vector<Value> parts = split.outs();
     if (!drop) return parts;
-    Dims dims = DimsOf(x.type());
+    DimList dims = ListOf(x.type());
     dims.erase(dims.begin() + axis);
     for (Value& part : parts) {
       TENON_ASSIGN_OR_RETURN(part, Reshaped(part, dims));
@@ -141,7 +141,7 @@ class Splitter {
   }
 
  private:
-  absl::StatusOr<Value> Reshaped(Value part, const Dims& dims) {
+  absl::StatusOr<Value> Reshaped(Value part, const DimList& dims) {
     OpBuilder builder = OpBuilder::After(part.defining_op());
     TENON_ASSIGN_OR_RETURN(ten::ReshapeOp reshape,
                            ten::ReshapeOp::Create(builder, location_, part, {.shape = dims}));
@@ -149,7 +149,7 @@ class Splitter {
   }
 
   absl::StatusOr<std::vector<Value>> BehindTranspose(ten::TransposeOp transpose, int64_t axis,
-                                                     const Dims& sizes, bool drop) {
+                                                     const DimList& sizes, bool drop) {
     std::vector<int64_t> perm(transpose.perm().begin(), transpose.perm().end());
     const int64_t from = perm[axis];
     TENON_ASSIGN_OR_RETURN(std::vector<Value> parts,
@@ -168,18 +168,18 @@ class Splitter {
   }
 
   absl::StatusOr<std::vector<Value>> BehindReshape(ten::ReshapeOp reshape, int64_t axis,
-                                                   const Dims& sizes, bool drop) {
+                                                   const DimList& sizes, bool drop) {
     const Type type = reshape.out().type();
     const int64_t more = type.rank() - reshape.x().type().rank();
     int64_t inner = 1;
     for (int64_t i = axis + 1; i <= axis + more; ++i) inner *= type.dim(i).constant();
-    Dims wide;
+    DimList wide;
     for (DimExpr size : sizes) wide.push_back(size * DimExpr::Constant(size.context(), inner));
     TENON_ASSIGN_OR_RETURN(
         std::vector<Value> parts,
         Split(reshape.x(), axis, wide, reshape.x().has_one_use(), /*drop=*/false));
     for (size_t i = 0; i < parts.size(); ++i) {
-      Dims dims = DimsOf(type);
+      DimList dims = ListOf(type);
       dims[axis] = sizes[i];
       if (drop) dims.erase(dims.begin() + axis);
       TENON_ASSIGN_OR_RETURN(parts[i], Reshaped(parts[i], dims));
@@ -248,7 +248,7 @@ class CanonicalizeSplits : public Pass {
     const int64_t axis = pieces[0].axis;
     const DimExpr extent = x.type().dim(axis);
     DimExpr at = DimExpr::Constant(extent.context(), 0);
-    Dims sizes;
+    DimList sizes;
     std::vector<std::vector<Piece>> tiles;
     size_t placed = 0;
     absl::flat_hash_map<const DimExprStorage*, std::vector<Piece>> from;  // what is not empty
@@ -281,7 +281,7 @@ class CanonicalizeSplits : public Pass {
         Value part = parts[i];
         if (piece.drops_axis && !drop) {
           OpBuilder builder = OpBuilder::Before(piece.op);
-          const Dims dims = DimsOf(piece.op->result().type());
+          const DimList dims = ListOf(piece.op->result().type());
           TENON_ASSIGN_OR_RETURN(ten::ReshapeOp squeezed,
                                  ten::ReshapeOp::Create(builder, piece.op->location(), part,
                                                         {.shape = {dims.begin(), dims.end()}}));

@@ -12,8 +12,8 @@
 namespace tenon {
 namespace {
 
-using Kind = DimDemand::Kind;
-using Dims = std::span<const DimExpr>;
+using Demand = DimDemand::Kind;
+using DimSpan = std::span<const DimExpr>;
 
 class Demands {
  public:
@@ -60,18 +60,18 @@ class Demands {
   }
 
   void Equal(DimExpr a, DimExpr b) {
-    if (Known(a) && Known(b) && a != b) sink_({Kind::kEqual, a, b});
+    if (Known(a) && Known(b) && a != b) sink_({Demand::kEqual, a, b});
   }
   void Broadcast(DimExpr a, DimExpr b) {
     if (!Known(a) || !Known(b) || a == b || a.is_constant(1) || b.is_constant(1)) return;
-    sink_({Kind::kBroadcast, a, b});
+    sink_({Demand::kBroadcast, a, b});
   }
-  void Broadcast(Dims a, Dims b) {
+  void Broadcast(DimSpan a, DimSpan b) {
     for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i)
       Broadcast(a[a.size() - i], b[b.size() - i]);
   }
   void NonNegative(DimExpr a) {
-    if (Known(a)) sink_({Kind::kNonNegative, a, DimExpr()});
+    if (Known(a)) sink_({Demand::kNonNegative, a, DimExpr()});
   }
 
   void Concat() {
@@ -119,7 +119,7 @@ class Demands {
 
   void Embedding() {
     const fused::EmbeddingOp embedding(&op_);
-    std::vector<Dims> terms;  // without the axis of the rows
+    std::vector<DimSpan> terms;  // without the axis of the rows
     for (Value ids : {embedding.ids(), embedding.ids1(), embedding.ids2()}) {
       if (ids && ids.type().is_tensor()) terms.push_back(ids.type().dims());
     }
@@ -185,8 +185,8 @@ void ForEachIndexDemand(Operation& op, const ShapeData& data, const DemandSink& 
   const DimExpr extent = x.dim(gather.axis());
   const std::optional<ValueRange> range = RangeOfValues(gather.indices(), data);
   if (!range || extent.is_unknown()) return;
-  sink({Kind::kNonNegative, extent - 1 - range->greatest, DimExpr()});
-  sink({Kind::kNonNegative, extent + range->least, DimExpr()});
+  sink({Demand::kNonNegative, extent - 1 - range->greatest, DimExpr()});
+  sink({Demand::kNonNegative, extent + range->least, DimExpr()});
 }
 
 }  // namespace tenon

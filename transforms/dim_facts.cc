@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-using Kind = DimExpr::Kind;
+using DimKind = DimExpr::Kind;
 
 // More make proofs slow, and models do not have them.
 constexpr size_t kMaxBounds = 16;
@@ -32,11 +32,11 @@ bool Mentions(DimExpr e, DimExpr term) {
 // Of the terms of an equation, the one with the highest rank goes.
 int Rank(DimExpr term, bool kept) {
   switch (term.kind()) {
-    case Kind::kSymbol:
+    case DimKind::kSymbol:
       return kept ? 1 : 5;
-    case Kind::kBroadcast:
+    case DimKind::kBroadcast:
       return 4;
-    case Kind::kMin:
+    case DimKind::kMin:
       return 3;
     default:
       return 2;
@@ -66,7 +66,7 @@ DimExpr DimFacts::Resolve(DimExpr e) const {
   if ((values_.empty() && non_negative_.empty()) || e.is_constant() || e.is_unknown()) return e;
   return Rewrite(e, [&](DimExpr term) -> std::optional<DimExpr> {
     if (const auto it = values_.find(term.text()); it != values_.end()) return it->second;
-    if (term.kind() != Kind::kMin) return std::nullopt;
+    if (term.kind() != DimKind::kMin) return std::nullopt;
     const DimExpr a = FirstOperand(term), b = SecondOperand(term);
     if (Proves(a, b)) return a;
     if (Proves(b, a)) return b;
@@ -123,7 +123,7 @@ bool DimFacts::Define(DimExpr term, DimExpr value) {
   value = Resolve(value);
   if (!MayReplace(term, value) || !values_.emplace(term.text(), value).second) return false;
   for (auto& [other, known] : values_) known = Resolve(known);
-  if (term.kind() == Kind::kMin) {
+  if (term.kind() == DimKind::kMin) {
     // min(a, b) = a
     if (FirstOperand(term) == value) AssumeNonNegative(SecondOperand(term) - value);
     if (SecondOperand(term) == value) AssumeNonNegative(FirstOperand(term) - value);
@@ -135,7 +135,7 @@ void DimFacts::Define(Type old, Type now) {
   if (!old.is_tensor() || !now.is_tensor() || old.rank() != now.rank()) return;
   for (int64_t i = 0; i < old.rank(); ++i) {
     const DimExpr d = old.dim(i);
-    if (d == now.dim(i) || d.kind() != Kind::kSymbol || kept_.count(d.symbol()) > 0) continue;
+    if (d == now.dim(i) || d.kind() != DimKind::kSymbol || kept_.count(d.symbol()) > 0) continue;
     Define(d, now.dim(i));
   }
 }
@@ -148,7 +148,7 @@ void DimFacts::Equate(DimExpr a, DimExpr b) {
   DimExpr best;
   std::pair<int, size_t> best_rank;
   for (DimExpr term : UnitTerms(difference)) {
-    const auto kept = term.kind() == Kind::kSymbol ? kept_.find(term.symbol()) : kept_.end();
+    const auto kept = term.kind() == DimKind::kSymbol ? kept_.find(term.symbol()) : kept_.end();
     const std::pair<int, size_t> rank(Rank(term, kept != kept_.end()),
                                       kept != kept_.end() ? kept->second : 0);
     const DimExpr less = difference - term;
@@ -178,17 +178,17 @@ void DimFacts::LearnBroadcast(DimExpr a, DimExpr b) {
   if (a == b || a.is_constant(1) || b.is_constant(1) || a.is_unknown() || b.is_unknown()) return;
   for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
     // Each part of a broadcast is the whole or 1.
-    if (y.kind() == Kind::kBroadcast) {
+    if (y.kind() == DimKind::kBroadcast) {
       LearnBroadcast(x, FirstOperand(y));
       LearnBroadcast(x, SecondOperand(y));
     }
     // The last x elements of an axis of 2 or more, if x > 0, else all of them.
-    if (y.kind() == Kind::kSymbol) {
+    if (y.kind() == DimKind::kSymbol) {
       const auto tail = tails_.find(y.symbol());
       if (tail != tails_.end() && Resolve(tail->second) == x) learned_ |= Define(y, x);
     }
     // min(x, c) with c > 1 is 1 only where x is.
-    if (y.kind() == Kind::kMin) {
+    if (y.kind() == DimKind::kMin) {
       const DimExpr p = FirstOperand(y) == x ? SecondOperand(y) : FirstOperand(y);
       const bool is_bound = (FirstOperand(y) == x || SecondOperand(y) == x) && p.is_constant();
       if (is_bound && p.constant() > 1) AssumeNonNegative(p - x);
@@ -206,7 +206,7 @@ void DimFacts::LearnTails(Operation& op) {
     const int64_t axis = attrs.axes[i];
     if (axis >= x.rank() || axis >= out.rank()) return;
     const DimExpr extent = x.dim(axis), now = out.dim(axis), start = attrs.starts[i];
-    if (now.kind() != Kind::kSymbol || !extent.is_constant() || extent.constant() < 2) continue;
+    if (now.kind() != DimKind::kSymbol || !extent.is_constant() || extent.constant() < 2) continue;
     const bool to_end = DimExpr::ProvablyLessEqual(extent, attrs.ends[i]);
     const DimExpr zero = DimExpr::Constant(op.context(), 0);
     if (to_end && attrs.steps[i] == 1 && DimExpr::ProvablyLessEqual(start, zero))

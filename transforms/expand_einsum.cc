@@ -94,9 +94,9 @@ struct Labelled {
   std::string labels;
 };
 
-class Expansion {
+class EinsumExpansion {
  public:
-  Expansion(Operation& op, std::vector<std::string> labels)
+  EinsumExpansion(Operation& op, std::vector<std::string> labels)
       : op_(op), builder_(OpBuilder::Before(&op)), labels_(std::move(labels)) {}
 
   // Null when the equation is not a product in this sense.
@@ -234,7 +234,7 @@ class ExpandEinsum : public Pass {
       const Type types[] = {einsum->operand(0).type(), einsum->operand(1).type()};
       std::vector<std::string> labels = Parse(ten::EinsumOp(einsum).equation(), types);
       if (labels.empty() || !einsum->result().type().is_tensor()) continue;
-      TENON_ASSIGN_OR_RETURN(const Value value, Expansion(*einsum, std::move(labels)).Make());
+      TENON_ASSIGN_OR_RETURN(const Value value, EinsumExpansion(*einsum, std::move(labels)).Make());
       if (!value || value.type().rank() != einsum->result().type().rank()) continue;
       einsum->result().ReplaceAllUsesWith(value);
       einsum->Erase();

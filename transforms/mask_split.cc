@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Term::Kind;
 
-constexpr VarSet kKeySide = SetOf(kBatch) | SetOf(kKey);
+constexpr VarSet kKeyVariables = SetOf(kBatch) | SetOf(kKey);
 
 // Is `hidden` the sum of `plain` and `added`, end by end?
 bool IsSum(TermStore& store, Ref hidden, Ref plain, double added) {
@@ -53,7 +53,7 @@ std::optional<SplitMask> SplitOffPositions(TermStore& store, Ref mask) {
   std::vector<AtomId> atoms;
   for (AtomId a : store.AtomsOf(mask)) {
     const Atom& atom = store.atom(a);
-    if ((atom.variables & ~kKeySide) == 0) continue;
+    if ((atom.variables & ~kKeyVariables) == 0) continue;
     if (atom.kind != Atom::Kind::kAtLeastZero) return std::nullopt;
     atoms.push_back(a);
   }
@@ -71,7 +71,7 @@ std::optional<SplitMask> SplitOffPositions(TermStore& store, Ref mask) {
   for (const auto& order :
        {std::pair(*rest.begin(), *rest.rbegin()), std::pair(*rest.rbegin(), *rest.begin())}) {
     const Ref plain = order.first, hidden = order.second;
-    if ((store.term(plain).variables & ~kKeySide) != 0) continue;
+    if ((store.term(plain).variables & ~kKeyVariables) != 0) continue;
     for (double added : Candidates(store, hidden)) {
       if (!IsSum(store, hidden, plain, added)) continue;
       const DType dtype = store.term(mask).dtype;

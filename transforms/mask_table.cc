@@ -7,7 +7,7 @@
 namespace tenon::mask {
 namespace {
 
-constexpr size_t kMaxSteps = 8;
+constexpr size_t kMaxTableSteps = 8;
 // Beyond this an integer may be no double.
 constexpr double kLargestExact = 9007199254740992.0;
 
@@ -61,7 +61,7 @@ std::optional<TableFunction> FunctionOfTable(Attribute table) {
   for (int64_t distance = 1 - rows; distance < cols; ++distance) {
     const double value = distance < 0 ? at(-distance, 0) : at(0, distance);
     if (f.values.empty() || f.values.back() != value) {
-      if (f.values.size() == kMaxSteps || !usable(value)) return std::nullopt;
+      if (f.values.size() == kMaxTableSteps || !usable(value)) return std::nullopt;
       f.starts.push_back(distance);
       f.values.push_back(value);
     }

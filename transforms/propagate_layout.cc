@@ -50,7 +50,7 @@ bool HasOneAxis(Type type) {
                        [](DimExpr d) { return !d.is_constant(1); }) <= 1;
 }
 
-bool IsKnown(Type type) {
+bool HasKnownShape(Type type) {
   return std::none_of(type.dims().begin(), type.dims().end(),
                       [](DimExpr d) { return d.is_unknown(); });
 }
@@ -356,7 +356,7 @@ class Propagation {
     for (OpOperand& operand : op->operands()) {
       const Value value = operand.get();
       if (!value.type().is_tensor() || value.type().rank() > rank) return absl::OkStatus();
-      if (value.type().rank() < rank && !IsOne(value.type()) && !IsKnown(value.type())) {
+      if (value.type().rank() < rank && !IsOne(value.type()) && !HasKnownShape(value.type())) {
         return absl::OkStatus();
       }
       if (value.type().rank() < rank || IsOne(value.type())) {

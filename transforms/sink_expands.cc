@@ -22,7 +22,7 @@ bool IsKnownTensor(Type type) {
                                           [](DimExpr d) { return d.is_unknown(); });
 }
 
-bool WorksPerElement(const Operation& op) {
+bool CommutesWithExpand(const Operation& op) {
   return op.Has(Trait::kElementwise) || op.id() == ten::CastOp::kId;
 }
 
@@ -54,7 +54,7 @@ class Sinking {
   void Visit(Operation* op) {
     if (!op->info().is_registered() || op->num_results() != 1 || op->num_operands() == 0) return;
     if (!IsKnownTensor(op->result().type()) || !op->has_uses()) return;
-    if (WorksPerElement(*op)) return VisitElementwise(op, 0);
+    if (CommutesWithExpand(*op)) return VisitElementwise(op, 0);
     if (IsOuterProduct(op)) return VisitElementwise(op, 2);
     // What follows changes the first operand alone, or, for gather, the indices alone.
     const unsigned moved = op->id() == ten::GatherOp::kId ? 1 : 0;

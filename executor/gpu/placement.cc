@@ -23,7 +23,7 @@ bool AtMost(Type type, int64_t elements) {
   return true;
 }
 
-class Chooser {
+class HostOpChooser {
  public:
   absl::flat_hash_set<const Operation*> Run(Block& block) {
     for (Operation& op : block) Visit(op);
@@ -87,6 +87,8 @@ class Chooser {
 
 }  // namespace
 
-absl::flat_hash_set<const Operation*> ChooseHostOps(Block& block) { return Chooser().Run(block); }
+absl::flat_hash_set<const Operation*> ChooseHostOps(Block& block) {
+  return HostOpChooser().Run(block);
+}
 
 }  // namespace tenon

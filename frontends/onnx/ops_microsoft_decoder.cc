@@ -14,7 +14,7 @@ namespace {
 
 using Dims = Formula::Dims;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // A cache of more keys fits no memory.
 constexpr double kMaxTotal = 0x1p48;
@@ -317,7 +317,7 @@ absl::Status GroupQueryAttention::MakeMask() {
   const DType dtype = q_.type().dtype();
   mask_ = bias;
   if (allowed && (bias || node_.input(11) || smooth_)) {
-    mask_ = f_.Where(allowed, bias ? bias : f_.Scalar(dtype, 0), f_.Scalar(dtype, -kInfinity));
+    mask_ = f_.Where(allowed, bias ? bias : f_.Scalar(dtype, 0), f_.Scalar(dtype, -kInf));
   } else if (allowed) {
     mask_ = allowed;
   }

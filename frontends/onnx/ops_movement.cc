@@ -11,10 +11,10 @@
 namespace tenon::onnx {
 namespace {
 
-using Dims = std::vector<DimExpr>;
+using DimList = std::vector<DimExpr>;
 
 // ten.slice of the axes with their bounds, in the order of the axes.
-absl::Status StaticSlice(Node& node, const Dims& starts, const Dims& ends,
+absl::Status StaticSlice(Node& node, const DimList& starts, const DimList& ends,
                          std::vector<int64_t> axes, const std::vector<int64_t>& steps) {
   const int64_t rank = node.input(0).type().rank();
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
@@ -43,8 +43,8 @@ std::vector<int64_t> FirstAxes(size_t count) {
   return axes;
 }
 
-Dims Constants(const Node& node, std::span<const int64_t> values) {
-  Dims dims;
+DimList Constants(const Node& node, std::span<const int64_t> values) {
+  DimList dims;
   for (int64_t value : values) dims.push_back(node.Dim(value));
   return dims;
 }
@@ -61,7 +61,7 @@ absl::Status SliceByAttributes(Node& node) {
 }
 
 // The sizes of `parts` equal parts of `extent`; the last may be smaller from opset 18 on.
-absl::StatusOr<Dims> EqualParts(const Node& node, DimExpr extent, int64_t parts) {
+absl::StatusOr<DimList> EqualParts(const Node& node, DimExpr extent, int64_t parts) {
   if (extent.is_constant() && extent.constant() % parts != 0) {
     const int64_t size = extent.constant() / parts + 1;
     const int64_t last = extent.constant() - size * (parts - 1);
@@ -70,15 +70,15 @@ absl::StatusOr<Dims> EqualParts(const Node& node, DimExpr extent, int64_t parts)
     if (node.version() < 18) return node.Error(message);
     // Published function bodies contain such nodes in branches that are never taken.
     if (last < 0) return node.Unsupported(message);
-    Dims sizes(parts, node.Dim(size));
+    DimList sizes(parts, node.Dim(size));
     sizes.back() = node.Dim(last);
     return sizes;
   }
   const std::optional<DimExpr> exact = DimExpr::ExactDiv(extent, node.Dim(parts));
-  if (exact) return Dims(parts, *exact);
+  if (exact) return DimList(parts, *exact);
   // Before opset 18 a valid model has an extent that divides.
-  if (node.version() < 18) return Dims(parts, FloorDiv(extent, parts));
-  Dims sizes(parts, CeilDiv(extent, parts));
+  if (node.version() < 18) return DimList(parts, FloorDiv(extent, parts));
+  DimList sizes(parts, CeilDiv(extent, parts));
   sizes.back() = extent - sizes.back() * (parts - 1);
   return sizes;
 }
@@ -109,7 +109,7 @@ absl::Status SplitAtRunTime(Node& node, int64_t axis) {
                                                f.Make<ten::SliceOp>(ends, part), axes, Value());
     if (!f.ok()) return f.status();
     // Only the axis that is cut has another extent than x.
-    Dims dims(x.type().dims().begin(), x.type().dims().end());
+    DimList dims(x.type().dims().begin(), x.type().dims().end());
     dims[axis] = result.type().dim(axis);
     result.set_type(WithDims(result.type(), dims));
     node.SetOutput(i, result);
@@ -245,7 +245,7 @@ absl::Status ImportPad(Node& node) {
       attrs.mode != "wrap") {
     return node.Error(fmt::format("Pad has the mode \"{}\"", attrs.mode));
   }
-  Dims pads;
+  DimList pads;
   Value value;
   std::vector<int64_t> axes = FirstAxes(rank);
   if (node.version() < 11) {

@@ -10,17 +10,19 @@
 namespace tenon::onnx {
 namespace {
 
-using Dims = std::vector<DimExpr>;
+using DimList = std::vector<DimExpr>;
 
-Dims DimsOf(Value value) { return Dims(value.type().dims().begin(), value.type().dims().end()); }
+DimList DimsOf(Value value) {
+  return DimList(value.type().dims().begin(), value.type().dims().end());
+}
 
-absl::StatusOr<Value> ReshapeTo(Node& node, Value x, Dims dims) {
+absl::StatusOr<Value> ReshapeTo(Node& node, Value x, DimList dims) {
   return node.Make<ten::ReshapeOp>(x, ten::ReshapeOp::Attrs{.shape = std::move(dims)});
 }
 
 // Replaces the 0 and -1 of a Reshape shape by extents; nullopt if they do not follow.
-absl::StatusOr<std::optional<Dims>> ResolveReshape(const Node& node, std::span<const DimExpr> x,
-                                                   Dims shape, bool allow_zero) {
+absl::StatusOr<std::optional<DimList>> ResolveReshape(const Node& node, std::span<const DimExpr> x,
+                                                      DimList shape, bool allow_zero) {
   int inferred = -1;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].is_constant()) continue;
@@ -59,7 +61,7 @@ absl::Status ImportReshape(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
   TENON_ASSIGN_OR_RETURN(const bool allow_zero, node.Flag("allowzero", false));
   const Value x = node.input(0);
-  TENON_ASSIGN_OR_RETURN(std::optional<Dims> shape, node.Extents(1));
+  TENON_ASSIGN_OR_RETURN(std::optional<DimList> shape, node.Extents(1));
   if (shape) {
     TENON_ASSIGN_OR_RETURN(shape,
                            ResolveReshape(node, x.type().dims(), *std::move(shape), allow_zero));
@@ -93,9 +95,9 @@ absl::Status ImportSqueeze(Node& node) {
     if (!axes) return node.Return(node.Make<ten::DynamicSqueezeOp>(node.input(0), node.input(1)));
   }
   const Value x = node.input(0);
-  const Dims dims = DimsOf(x);
+  const DimList dims = DimsOf(x);
   const int64_t rank = static_cast<int64_t>(dims.size());
-  Dims kept;
+  DimList kept;
   if (axes) {
     TENON_ASSIGN_OR_RETURN(axes, node.Axes(*std::move(axes), rank));
     for (int64_t i = 0; i < rank; ++i) {
@@ -130,7 +132,7 @@ absl::Status ImportUnsqueeze(Node& node) {
   const Value x = node.input(0);
   const int64_t rank = x.type().rank() + static_cast<int64_t>(axes->size());
   TENON_ASSIGN_OR_RETURN(axes, node.Axes(*std::move(axes), rank));
-  Dims dims = DimsOf(x);
+  DimList dims = DimsOf(x);
   for (int64_t axis : *axes) dims.insert(dims.begin() + axis, node.Dim(1));
   return node.Return(ReshapeTo(node, x, std::move(dims)));
 }
@@ -159,7 +161,7 @@ absl::Status ImportSize(Node& node) {
 
 absl::Status ImportExpand(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
-  TENON_ASSIGN_OR_RETURN(std::optional<Dims> shape, node.Extents(1));
+  TENON_ASSIGN_OR_RETURN(std::optional<DimList> shape, node.Extents(1));
   if (!shape) return node.Return(node.Make<ten::DynamicExpandOp>(node.input(0), node.input(1)));
   return node.Return(
       node.Make<ten::ExpandOp>(node.input(0), ten::ExpandOp::Attrs{.shape = *std::move(shape)}));
@@ -167,7 +169,7 @@ absl::Status ImportExpand(Node& node) {
 
 absl::Status ImportTile(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
-  TENON_ASSIGN_OR_RETURN(std::optional<Dims> repeats, node.Extents(1));
+  TENON_ASSIGN_OR_RETURN(std::optional<DimList> repeats, node.Extents(1));
   if (!repeats) return node.Return(node.Make<ten::DynamicTileOp>(node.input(0), node.input(1)));
   return node.Return(
       node.Make<ten::TileOp>(node.input(0), ten::TileOp::Attrs{.repeats = *std::move(repeats)}));

@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-constexpr char kHexDigits[] = "0123456789ABCDEF";
+constexpr char kEscapeDigits[] = "0123456789ABCDEF";
 
 void AppendTypes(std::string& out, std::span<const Type> types) {
   for (size_t i = 0; i < types.size(); ++i) {
@@ -64,8 +64,8 @@ void AppendQuoted(std::string& out, std::string_view text) {
       out += c;
     } else {
       out += '\\';
-      out += kHexDigits[byte >> 4];
-      out += kHexDigits[byte & 15];
+      out += kEscapeDigits[byte >> 4];
+      out += kEscapeDigits[byte & 15];
     }
   }
   out += '"';

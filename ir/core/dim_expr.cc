@@ -17,7 +17,7 @@
 namespace tenon {
 namespace {
 
-using Kind = DimExpr::Kind;
+using DimKind = DimExpr::Kind;
 using dims::AddTerm;
 using dims::AnyUnknown;
 using dims::FloorDivide;
@@ -49,7 +49,7 @@ bool IsPlainSymbol(std::string_view name) {
 
 // Is it written in parentheses as an operand of * floordiv mod?
 bool NeedsParentheses(DimExpr e) {
-  return e.kind() == Kind::kSum || e.kind() == Kind::kFloorDiv || e.kind() == Kind::kMod;
+  return e.kind() == DimKind::kSum || e.kind() == DimKind::kFloorDiv || e.kind() == DimKind::kMod;
 }
 
 std::string AtomText(DimExpr e) {
@@ -67,7 +67,7 @@ std::string FactorsText(const DimTerm& term) {
   return out;
 }
 
-DimExpr Intern(Context& context, Kind kind, std::string text,
+DimExpr Intern(Context& context, DimKind kind, std::string text,
                const std::function<void(DimExprStorage&)>& fill) {
   const std::string key = fmt::format("{}{}", static_cast<int>(kind), text);
   return DimExpr(context.impl().dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
@@ -80,7 +80,7 @@ DimExpr Intern(Context& context, Kind kind, std::string text,
 
 bool Contains(DimExpr broadcast, DimExpr part) {
   if (broadcast == part) return true;
-  if (broadcast.kind() != Kind::kBroadcast) return false;
+  if (broadcast.kind() != DimKind::kBroadcast) return false;
   return Contains(broadcast.storage()->a, part) || Contains(broadcast.storage()->b, part);
 }
 
@@ -88,20 +88,20 @@ bool Contains(DimExpr broadcast, DimExpr part) {
 
 namespace dims {
 
-DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
-  const bool call = kind != Kind::kFloorDiv && kind != Kind::kMod;
+DimExpr MakeBinary(DimKind kind, DimExpr a, DimExpr b) {
+  const bool call = kind != DimKind::kFloorDiv && kind != DimKind::kMod;
   const int depth = call ? 1 + std::max(a.storage()->depth, b.storage()->depth)
                          : std::max(AtomDepth(a), AtomDepth(b));
   if (depth > kMaxDepth) return DimExpr::Unknown(a.context());
   std::string text;
   switch (kind) {
-    case Kind::kFloorDiv:
+    case DimKind::kFloorDiv:
       text = fmt::format("{} floordiv {}", AtomText(a), AtomText(b));
       break;
-    case Kind::kMod:
+    case DimKind::kMod:
       text = fmt::format("{} mod {}", AtomText(a), AtomText(b));
       break;
-    case Kind::kMin:
+    case DimKind::kMin:
       text = fmt::format("min({}, {})", a.text(), b.text());
       break;
     default:
@@ -115,7 +115,7 @@ DimExpr MakeBinary(Kind kind, DimExpr a, DimExpr b) {
 
 Terms ToTerms(DimExpr e) {
   if (e.is_constant()) return e.constant() == 0 ? Terms{} : Terms{{e.constant(), {}}};
-  if (e.kind() == Kind::kSum) return e.storage()->terms;
+  if (e.kind() == DimKind::kSum) return e.storage()->terms;
   return {{1, {e}}};
 }
 
@@ -157,7 +157,7 @@ DimExpr FromSum(Context& context, const Sum& sum) {
     }
   }
   if (text.size() > kMaxText || depth > kMaxDepth) return DimExpr::Unknown(context);
-  return Intern(context, Kind::kSum, std::move(text),
+  return Intern(context, DimKind::kSum, std::move(text),
                 [&](DimExprStorage& s) { s.terms = std::move(terms), s.depth = depth; });
 }
 
@@ -177,14 +177,14 @@ DimExpr DimExpr::Constant(Context& context, int64_t value) {
   const auto& small = context.impl().small_dims;
   if (value >= 0 && value < static_cast<int64_t>(small.size()) && small[value]) return small[value];
   // The key that Intern makes of the text, without memory of its own.
-  static_assert(static_cast<int>(Kind::kConstant) < 10);
+  static_assert(static_cast<int>(DimKind::kConstant) < 10);
   std::array<char, 24> buffer;
-  buffer[0] = static_cast<char>('0' + static_cast<int>(Kind::kConstant));
+  buffer[0] = static_cast<char>('0' + static_cast<int>(DimKind::kConstant));
   const char* const end = std::to_chars(&buffer[1], buffer.data() + buffer.size(), value).ptr;
   const std::string_view key(buffer.data(), static_cast<size_t>(end - buffer.data()));
   return DimExpr(context.impl().dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
     s.context = &context;
-    s.kind = Kind::kConstant;
+    s.kind = DimKind::kConstant;
     s.text = key.substr(1);
     s.value = value;
   }));
@@ -193,17 +193,17 @@ DimExpr DimExpr::Constant(Context& context, int64_t value) {
 DimExpr DimExpr::Symbol(Context& context, std::string_view name) {
   std::string text = IsPlainSymbol(name) ? std::string(name) : fmt::format("`{}`", name);
   std::replace(text.begin() + 1, text.end() - (text[0] == '`' ? 1 : 0), '`', '\'');
-  return Intern(context, Kind::kSymbol, text, [&](DimExprStorage& s) {
+  return Intern(context, DimKind::kSymbol, text, [&](DimExprStorage& s) {
     s.symbol = text[0] == '`' ? text.substr(1, text.size() - 2) : text;
   });
 }
 
 DimExpr DimExpr::Unknown(Context& context) {
   if (context.impl().unknown_dim) return context.impl().unknown_dim;
-  return Intern(context, Kind::kUnknown, "?", [](DimExprStorage&) {});
+  return Intern(context, DimKind::kUnknown, "?", [](DimExprStorage&) {});
 }
 
-Kind DimExpr::kind() const {
+DimExpr::Kind DimExpr::kind() const {
   TENON_CHECK_READ(storage_ != nullptr);
   return storage_->kind;
 }
@@ -216,7 +216,7 @@ int64_t DimExpr::constant() const {
   return storage_->value;
 }
 std::string_view DimExpr::symbol() const {
-  TENON_CHECK_READ(kind() == Kind::kSymbol);
+  TENON_CHECK_READ(kind() == DimKind::kSymbol);
   return storage_->symbol;
 }
 const std::string& DimExpr::text() const { return storage_->text; }
@@ -224,13 +224,13 @@ const std::string& DimExpr::text() const { return storage_->text; }
 std::optional<int64_t> DimExpr::Evaluate(
     const std::function<std::optional<int64_t>(std::string_view)>& lookup) const {
   switch (kind()) {
-    case Kind::kConstant:
+    case DimKind::kConstant:
       return storage_->value;
-    case Kind::kSymbol:
+    case DimKind::kSymbol:
       return lookup(storage_->symbol);
-    case Kind::kUnknown:
+    case DimKind::kUnknown:
       return std::nullopt;
-    case Kind::kSum: {
+    case DimKind::kSum: {
       int64_t sum = 0;
       for (const DimTerm& term : storage_->terms) {
         int64_t product = term.coefficient;
@@ -248,14 +248,14 @@ std::optional<int64_t> DimExpr::Evaluate(
   std::optional<int64_t> a = storage_->a.Evaluate(lookup), b = storage_->b.Evaluate(lookup);
   if (!a || !b) return std::nullopt;
   switch (kind()) {
-    case Kind::kFloorDiv:
+    case DimKind::kFloorDiv:
       if (*b == 0 || (*b == -1 && *a == std::numeric_limits<int64_t>::min())) return std::nullopt;
       return FloorDivide(*a, *b);
-    case Kind::kMod:
+    case DimKind::kMod:
       if (*b == 0) return std::nullopt;
       if (*b == -1) return 0;
       return *a - FloorDivide(*a, *b) * *b;
-    case Kind::kMin:
+    case DimKind::kMin:
       return std::min(*a, *b);
     default:  // broadcast
       if (*a == *b || *b == 1) return *a;
@@ -267,20 +267,20 @@ std::optional<int64_t> DimExpr::Evaluate(
 DimExpr DimExpr::Substitute(
     const std::function<std::optional<DimExpr>(std::string_view)>& lookup) const {
   return Rewrite(*this, [&](DimExpr term) {
-    return term.kind() == Kind::kSymbol ? lookup(term.symbol()) : std::nullopt;
+    return term.kind() == DimKind::kSymbol ? lookup(term.symbol()) : std::nullopt;
   });
 }
 
 void DimExpr::CollectSymbols(std::vector<std::string_view>& out) const {
   switch (kind()) {
-    case Kind::kConstant:
-    case Kind::kUnknown:
+    case DimKind::kConstant:
+    case DimKind::kUnknown:
       return;
-    case Kind::kSymbol:
+    case DimKind::kSymbol:
       if (std::find(out.begin(), out.end(), storage_->symbol) == out.end())
         out.push_back(storage_->symbol);
       return;
-    case Kind::kSum:
+    case DimKind::kSum:
       for (const DimTerm& term : storage_->terms) {
         for (DimExpr f : term.factors) f.CollectSymbols(out);
       }
@@ -361,7 +361,7 @@ DimExpr RoundedUp(DimExpr quotient) {
   const DimExpr k = quotient.storage()->b;
   if (!k.is_constant() || k.constant() < 1) return quotient;
   const DimExpr x = quotient.storage()->a - (k.constant() - 1);
-  return x.kind() == Kind::kSymbol ? x : quotient;
+  return x.kind() == DimKind::kSymbol ? x : quotient;
 }
 
 // min(1, e) says whether e > 0, and so does this: for a sum of terms that are not negative neither
@@ -371,11 +371,11 @@ DimExpr PositiveWith(DimExpr e) {
   for (DimTerm term : ToTerms(e)) {
     for (DimExpr& factor : term.factors) {
       if (!dims::NonNegative(factor)) return e;
-      if (factor.kind() == Kind::kFloorDiv) factor = RoundedUp(factor);
-      if (factor.kind() != Kind::kMin) continue;
+      if (factor.kind() == DimKind::kFloorDiv) factor = RoundedUp(factor);
+      if (factor.kind() != DimKind::kMin) continue;
       DimExpr bound = factor.storage()->a, x = factor.storage()->b;
       if (x.is_constant()) std::swap(bound, x);
-      if (bound.is_constant() && bound.constant() > 0 && x.kind() == Kind::kSymbol) factor = x;
+      if (bound.is_constant() && bound.constant() > 0 && x.kind() == DimKind::kSymbol) factor = x;
     }
     std::sort(term.factors.begin(), term.factors.end(),
               [](DimExpr l, DimExpr r) { return l.text() < r.text(); });
@@ -416,7 +416,7 @@ DimExpr Min(DimExpr a, DimExpr b) {
   if (p.is_constant(1)) n = PositiveWith(n);
   if (n.is_constant(1)) p = PositiveWith(p);
   if (n.text() < p.text()) std::swap(p, n);
-  return rest + MakeBinary(Kind::kMin, p, n) * divisor;
+  return rest + MakeBinary(DimKind::kMin, p, n) * divisor;
 }
 
 DimExpr Max(DimExpr a, DimExpr b) { return a + b - Min(a, b); }
@@ -431,7 +431,7 @@ DimExpr Broadcast(DimExpr a, DimExpr b) {
   // Extents that fit are equal or 1; min(x, c) with c >= 1 differs from x only where it is c, and
   // fits then only if it is 1.
   auto is_min_of = [](DimExpr e, DimExpr x) {
-    if (e.kind() != Kind::kMin) return false;
+    if (e.kind() != DimKind::kMin) return false;
     DimExpr p = e.storage()->a, q = e.storage()->b;
     if (q == x) std::swap(p, q);
     return p == x && q.is_constant() && q.constant() >= 1;
@@ -441,7 +441,7 @@ DimExpr Broadcast(DimExpr a, DimExpr b) {
   if (Contains(a, b)) return a;
   if (Contains(b, a)) return b;
   if (b.text() < a.text()) std::swap(a, b);
-  return MakeBinary(Kind::kBroadcast, a, b);
+  return MakeBinary(DimKind::kBroadcast, a, b);
 }
 
 DimExpr Product(Context& context, std::span<const DimExpr> dims) {

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-using Kind = DimExpr::Kind;
+using DimKind = DimExpr::Kind;
 using dims::AddTerm;
 using dims::AnyUnknown;
 using dims::FloorDivide;
@@ -44,7 +44,7 @@ DimExpr WithoutMod(DimExpr a, DimExpr b) {
   for (const DimTerm& term : ToTerms(a)) {
     DimExpr t = FromTerm(a.context(), term);
     const DimExpr f = term.factors.size() == 1 ? term.factors[0] : DimExpr();
-    if (f && f.kind() == Kind::kMod && f.storage()->b == b) {
+    if (f && f.kind() == DimKind::kMod && f.storage()->b == b) {
       const DimExpr y = f.storage()->a;
       t = (y - FloorDiv(y, b) * b) * term.coefficient;
     }
@@ -129,7 +129,8 @@ DimExpr FloorDiv(DimExpr a, DimExpr b) {
   if (a.is_constant(0)) return a;
   if (std::optional<DimExpr> q = DimExpr::ExactDiv(a, b)) return *q;
   const Terms divisor = ToTerms(b);
-  if (divisor.size() != 1 || divisor[0].coefficient <= 0) return MakeBinary(Kind::kFloorDiv, a, b);
+  if (divisor.size() != 1 || divisor[0].coefficient <= 0)
+    return MakeBinary(DimKind::kFloorDiv, a, b);
   const DimExpr plain = WithoutMod(a, b);
   if (std::optional<DimExpr> q = DimExpr::ExactDiv(plain, b)) return *q;
   // (k * b + r) floordiv b = k + r floordiv b, term by term.
@@ -144,10 +145,10 @@ DimExpr FloorDiv(DimExpr a, DimExpr b) {
     // A factor of both. It is not 0, or there was nothing to divide by.
     const DimExpr by = FromTerm(context, common);
     quotient = FloorDiv(*DimExpr::ExactDiv(r, by), *DimExpr::ExactDiv(b, by));
-  } else if (r.kind() == Kind::kFloorDiv && NonNegative(r.storage()->b)) {
+  } else if (r.kind() == DimKind::kFloorDiv && NonNegative(r.storage()->b)) {
     quotient = FloorDiv(r.storage()->a, r.storage()->b * b);
   } else {
-    quotient = MakeBinary(Kind::kFloorDiv, r, b);
+    quotient = MakeBinary(DimKind::kFloorDiv, r, b);
   }
   return whole.empty() ? quotient : FromSum(context, whole) + quotient;
 }
@@ -167,7 +168,7 @@ DimExpr Mod(DimExpr a, DimExpr b) {
     return DimExpr::Constant(context,
                              a.constant() - FloorDivide(a.constant(), b.constant()) * b.constant());
   }
-  return MakeBinary(Kind::kMod, a, b);
+  return MakeBinary(DimKind::kMod, a, b);
 }
 
 }  // namespace tenon

@@ -4,14 +4,14 @@
 namespace tenon {
 namespace {
 
-using Kind = DimExpr::Kind;
+using DimKind = DimExpr::Kind;
 
 // Finds a proof that a sum is not negative by putting simpler bounds in place of its min,
 // floordiv and mod terms.
 class Prover {
  public:
   bool Prove(DimExpr e, int depth) {
-    if (e.kind() != Kind::kSum) return ProveAtom(e, depth);
+    if (e.kind() != DimKind::kSum) return ProveAtom(e, depth);
     if (AllPositive(e, depth)) return true;
     if (depth == 0 || --budget_ < 0) return false;
     for (const DimTerm& term : e.storage()->terms) {
@@ -25,15 +25,15 @@ class Prover {
  private:
   bool ProveAtom(DimExpr e, int depth) {
     switch (e.kind()) {
-      case Kind::kConstant:
+      case DimKind::kConstant:
         return e.constant() >= 0;
-      case Kind::kSymbol:
+      case DimKind::kSymbol:
         return true;
-      case Kind::kMod:
+      case DimKind::kMod:
         return Prove(e.storage()->b, depth);
-      case Kind::kFloorDiv:
-      case Kind::kMin:
-      case Kind::kBroadcast:
+      case DimKind::kFloorDiv:
+      case DimKind::kMin:
+      case DimKind::kBroadcast:
         return Prove(e.storage()->a, depth) && Prove(e.storage()->b, depth);
       default:
         return false;
@@ -53,8 +53,9 @@ class Prover {
   // e >= 0 if it is so with one factor of `term` bounded from the side that makes e smaller.
   bool TryFactor(DimExpr e, const DimTerm& term, size_t factor, int depth) {
     const DimExpr f = term.factors[factor];
-    const Kind kind = f.kind();
-    if (kind == Kind::kSymbol || kind == Kind::kBroadcast || kind == Kind::kSum) return false;
+    const DimKind kind = f.kind();
+    if (kind == DimKind::kSymbol || kind == DimKind::kBroadcast || kind == DimKind::kSum)
+      return false;
     DimExpr scale = DimExpr::Constant(e.context(), term.coefficient);
     for (size_t i = 0; i < term.factors.size(); ++i) {
       if (i == factor) continue;
@@ -65,14 +66,14 @@ class Prover {
     const DimExpr a = f.storage()->a, b = f.storage()->b;
     const auto holds = [&](DimExpr bound) { return Prove(rest + scale * bound, depth); };
     const bool upper = term.coefficient < 0;  // f's upper bound makes e smallest
-    if (kind == Kind::kMin) {
+    if (kind == DimKind::kMin) {
       if (!upper) return holds(a) && holds(b);
       if (holds(a) || holds(b)) return true;
       // Of several copies each may be bounded in its own way.
       return term.factors.size() == 1 && term.coefficient < -1 &&
              (Prove(e + f - a, depth) || Prove(e + f - b, depth));
     }
-    if (kind == Kind::kMod) {
+    if (kind == DimKind::kMod) {
       if (!upper) return holds(DimExpr::Constant(e.context(), 0));
       return (b.is_constant() && b.constant() > 0 && holds(b - 1)) ||
              (Prove(a, depth) && Prove(b, depth) && holds(a));

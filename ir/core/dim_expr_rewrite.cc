@@ -4,8 +4,6 @@
 
 namespace tenon {
 
-using Kind = DimExpr::Kind;
-
 DimExpr FirstOperand(DimExpr term) { return term.storage()->a; }
 DimExpr SecondOperand(DimExpr term) { return term.storage()->b; }
 
@@ -15,12 +13,12 @@ void ForEachTerm(DimExpr e, const std::function<void(int64_t, std::span<const Di
 
 DimExpr Rewrite(DimExpr e, const std::function<std::optional<DimExpr>(DimExpr)>& replace) {
   switch (e.kind()) {
-    case Kind::kConstant:
-    case Kind::kUnknown:
+    case DimExpr::Kind::kConstant:
+    case DimExpr::Kind::kUnknown:
       return e;
-    case Kind::kSymbol:
+    case DimExpr::Kind::kSymbol:
       return replace(e).value_or(e);
-    case Kind::kSum: {
+    case DimExpr::Kind::kSum: {
       DimExpr sum = DimExpr::Constant(e.context(), 0);
       for (const DimTerm& term : e.storage()->terms) {
         DimExpr product = DimExpr::Constant(e.context(), term.coefficient);
@@ -35,13 +33,14 @@ DimExpr Rewrite(DimExpr e, const std::function<std::optional<DimExpr>(DimExpr)>&
   const DimExpr a = Rewrite(e.storage()->a, replace), b = Rewrite(e.storage()->b, replace);
   DimExpr term = e;
   if (!(a == e.storage()->a && b == e.storage()->b)) {
-    term = e.kind() == Kind::kFloorDiv ? FloorDiv(a, b)
-           : e.kind() == Kind::kMod    ? Mod(a, b)
-           : e.kind() == Kind::kMin    ? Min(a, b)
-                                       : Broadcast(a, b);
+    term = e.kind() == DimExpr::Kind::kFloorDiv ? FloorDiv(a, b)
+           : e.kind() == DimExpr::Kind::kMod    ? Mod(a, b)
+           : e.kind() == DimExpr::Kind::kMin    ? Min(a, b)
+                                                : Broadcast(a, b);
   }
   // A simpler expression than the term has nothing left to replace but what was made.
-  const bool is_term = !term.is_constant() && term.kind() != Kind::kSum && !term.is_unknown();
+  const bool is_term =
+      !term.is_constant() && term.kind() != DimExpr::Kind::kSum && !term.is_unknown();
   return is_term ? replace(term).value_or(term) : term;
 }
 

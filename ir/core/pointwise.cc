@@ -78,9 +78,9 @@ std::string ParamText(PointwiseOp op, double value) {
   return fmt::format("{}", value);
 }
 
-class Reader {
+class BodyReader {
  public:
-  Reader(std::string_view text, std::span<const DType> inputs, PointwiseBody& body)
+  BodyReader(std::string_view text, std::span<const DType> inputs, PointwiseBody& body)
       : text_(text), body_(body) {
     body_ = {};
     body_.inputs.assign(inputs.begin(), inputs.end());
@@ -354,7 +354,7 @@ std::string PointwiseText(const PointwiseBody& body) {
 
 bool ParsePointwise(std::string_view text, std::span<const DType> inputs, PointwiseBody& body,
                     std::string& error) {
-  return Reader(text, inputs, body).Read(error);
+  return BodyReader(text, inputs, body).Read(error);
 }
 
 }  // namespace tenon

@@ -11,9 +11,9 @@
 namespace tenon {
 namespace {
 
-constexpr int64_t kMaxRank = 64;
+constexpr int64_t kMaxInferredRank = 64;
 
-DimVector CopyDims(Type type) { return DimVector(type.dims().begin(), type.dims().end()); }
+DimVector DimsOfShape(Type type) { return DimVector(type.dims().begin(), type.dims().end()); }
 
 DimVector UnknownDims(const InferContext& c, int64_t rank) {
   return DimVector(rank, DimExpr::Unknown(c.context));
@@ -23,8 +23,9 @@ DimVector UnknownDims(const InferContext& c, int64_t rank) {
 int64_t CountOf(Type type) {
   if (!type.is_tensor() || type.rank() > 1) return -1;
   if (type.rank() == 0) return 1;
-  return type.dim(0).is_constant() && type.dim(0).constant() <= kMaxRank ? type.dim(0).constant()
-                                                                         : -1;
+  return type.dim(0).is_constant() && type.dim(0).constant() <= kMaxInferredRank
+             ? type.dim(0).constant()
+             : -1;
 }
 
 absl::Status CheckList(const InferContext& c, std::string_view what, Type type) {
@@ -47,7 +48,7 @@ absl::Status TopKResults(const InferContext& c, DimExpr k, ResultTypes& results)
     return SetResult(results, Type::Unranked(c.context, DType::kI64));
   }
   TENON_ASSIGN_OR_RETURN(const int64_t axis, InferAxis(c, "axis", x.rank()));
-  DimVector dims = CopyDims(x);
+  DimVector dims = DimsOfShape(x);
   if (k.is_constant() &&
       (k.constant() < 0 || (dims[axis].is_constant() && k.constant() > dims[axis].constant()))) {
     return c.Error(fmt::format("k is {}, but axis {} has {} elements, expected 0 to {}", k.text(),
@@ -162,7 +163,7 @@ absl::Status InferUnique(const InferContext& c, ResultTypes& results) {
     inverse[0] = Product(c.context, x.dims());
   } else if (x.is_tensor()) {
     TENON_ASSIGN_OR_RETURN(const int64_t axis, InferAxis(c, "axis", x.rank()));
-    dims = CopyDims(x);
+    dims = DimsOfShape(x);
     inverse[0] = dims[axis];
     dims[axis] = DimExpr::Unknown(c.context);
   }
@@ -207,7 +208,7 @@ absl::Status InferDynamicResize(const InferContext& c, ResultTypes& results) {
         fmt::format("{} has {} elements for {} axes", sizes ? "sizes" : "scales", count, resized));
   }
   if (axes.empty()) return SetTensor(c, results, x.dtype(), UnknownDims(c, x.rank()));
-  DimVector dims = CopyDims(x);
+  DimVector dims = DimsOfShape(x);
   for (int64_t axis : axes) {
     if (axis < 0 || axis >= x.rank()) {
       return c.Error(fmt::format("axes holds {}, expected axes in [0, {})", axis, x.rank()));

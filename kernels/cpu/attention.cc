@@ -89,7 +89,7 @@ KernelStatus PrepareAttention(PrepareArgs& args, std::shared_ptr<KernelState>& o
   const int64_t threads = cpu::ThreadsFor(work, *args.device);
   // Every tile transposes the keys that it sees, which takes as long as multiplying some six rows.
   const int64_t fewest = int64_t{4} * state->ops.strip_rows;
-  state->tiles = CeilDiv(std::max<int64_t>(state->rows, 1), cpu::kMaxTileRows);
+  state->tiles = CeilDiv(std::max<int64_t>(state->rows, 1), cpu::kMaxQueryRows);
   if (threads > 1 && heads * state->tiles < 4 * threads) {
     state->tiles =
         std::clamp<int64_t>(state->rows / fewest, state->tiles, CeilDiv(4 * threads, heads));

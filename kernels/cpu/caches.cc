@@ -36,7 +36,7 @@ bool IsSane(const Caches& c) {
          c.first_ways <= 64 && c.second_bytes >= 64 * kKiB && c.second_bytes <= 64 * kMiB;
 }
 
-Caches Detect() {
+Caches DetectCaches() {
   Caches known;
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
   Caches said = {.first_bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE),
@@ -51,12 +51,12 @@ Caches Detect() {
   return known;
 }
 
-Caches Choose() {
+Caches ChooseCaches() {
   const char* wanted = std::getenv("TENON_CACHES");
-  if (wanted == nullptr || *wanted == '\0') return Detect();
+  if (wanted == nullptr || *wanted == '\0') return DetectCaches();
   if (const std::optional<Caches> caches = ParseCaches(wanted)) return *caches;
   std::fprintf(stderr, "TENON_CACHES=%s is ignored (expected something like 32K/8,1M)\n", wanted);
-  return Detect();
+  return DetectCaches();
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::optional<Caches> ParseCaches(std::string_view text) {
 }
 
 const Caches& ActiveCaches() {
-  static const Caches active = Choose();
+  static const Caches active = ChooseCaches();
   return active;
 }
 

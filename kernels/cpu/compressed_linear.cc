@@ -51,7 +51,7 @@ KernelStatus PackBf16(PrepareArgs& args, bool transposed, CompressedState& s) {
   return KernelStatus::Ok();
 }
 
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareCompressed(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const fused::CompressedLinearAttrs*>(args.attrs);
   const TensorView &x = args.inputs[0], &w = args.inputs[1];
   auto state = std::make_shared<CompressedState>();
@@ -69,7 +69,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   return status;
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunCompressed(const RunArgs& args) {
   const auto& s = *static_cast<const CompressedState*>(args.state);
   if (s.reference) return RefCompressedLinear().run(args);
   const cpu::LinearEpilogue epilogue(args, ToActivation(args.get<fused::CompressedLinearAttrs>()));
@@ -90,7 +90,7 @@ KernelStatus Run(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsCompressed(const CallSignature& call) {
   const bool quantized = call.inputs[1].dtype == DType::kI8;
   if (!quantized && !cpu::HasBf16()) return "the CPU has no bfloat16 products";
   if (!call.constant_input[1] || (quantized && !call.constant_input[4])) {
@@ -105,9 +105,9 @@ Kernel CpuCompressedLinear() {
   return {.op = "fused.compressed_linear",
           .name = "cpu.compressed_linear",
           .priority = 10,
-          .run = Run,
-          .prepare = Prepare,
-          .supports = Supports,
+          .run = RunCompressed,
+          .prepare = PrepareCompressed,
+          .supports = SupportsCompressed,
           .packs_once = true};
 }
 

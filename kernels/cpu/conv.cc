@@ -341,7 +341,7 @@ KernelStatus FusedConv(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsConv(const CallSignature& call) {
   const int rank = call.inputs[0].rank();
   if (rank < 3 || rank > 5) return "needs one to three spatial axes";
   return cpu::RequireF32(call);
@@ -355,7 +355,7 @@ Kernel CpuConv() {
           .priority = 10,
           .run = Conv,
           .prepare = PrepareConv<nn::ConvAttrs>,
-          .supports = Supports};
+          .supports = SupportsConv};
 }
 
 Kernel CpuFusedConv() {
@@ -364,7 +364,7 @@ Kernel CpuFusedConv() {
           .priority = 10,
           .run = FusedConv,
           .prepare = PrepareConv<fused::ConvAttrs>,
-          .supports = Supports};
+          .supports = SupportsConv};
 }
 
 }  // namespace tenon::kernels

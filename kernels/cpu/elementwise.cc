@@ -39,7 +39,7 @@ DType ResultOf(PointwiseOp op, std::span<const TensorView> inputs, const void* a
 }
 
 template <PointwiseOp kOp>
-std::string Supports(const CallSignature& call) {
+std::string SupportsElementwise(const CallSignature& call) {
   if (ResultOf(kOp, call.inputs, call.attrs) == call.outputs[0].dtype) return {};
   std::string types;
   for (const TensorView& input : call.inputs) {
@@ -49,7 +49,7 @@ std::string Supports(const CallSignature& call) {
 }
 
 template <PointwiseOp kOp>
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
+KernelStatus PrepareElementwise(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
   PointwiseBody body;
   PointwiseStep step = {
       .op = kOp, .dtype = args.outputs[0].dtype, .params = ParamsOf(kOp, args.attrs)};
@@ -63,7 +63,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
   return KernelStatus::Ok();
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunElementwise(const RunArgs& args) {
   static_cast<const cpu::PointwiseProgram*>(args.state)->Run(args);
   return KernelStatus::Ok();
 }
@@ -83,9 +83,9 @@ KernelStatus Run(const RunArgs& args) {
     return {.op = name_,                                               \
             .name = kKernel.data(),                                    \
             .priority = 10,                                            \
-            .run = Run,                                                \
-            .prepare = Prepare<PointwiseOp::k##id>,                    \
-            .supports = Supports<PointwiseOp::k##id>,                  \
+            .run = RunElementwise,                                     \
+            .prepare = PrepareElementwise<PointwiseOp::k##id>,         \
+            .supports = SupportsElementwise<PointwiseOp::k##id>,       \
             .inplace_mask = (1u << (operands)) - 1};                   \
   }
 #include "ir/core/pointwise_ops.def"

@@ -11,7 +11,7 @@
 namespace tenon::kernels {
 namespace {
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsEmbedding(const CallSignature& call) {
   if (call.outputs[0].dtype != DType::kF32) return "needs f32";
   if (call.inputs.size() > 6 && call.inputs[6].present()) {
     const TensorView& added = call.inputs[6];
@@ -107,7 +107,7 @@ Kernel CpuEmbedding() {
           .name = "cpu.embedding",
           .priority = 10,
           .run = Embedding,
-          .supports = Supports,
+          .supports = SupportsEmbedding,
           .unaligned_inputs = 0b101010};  // the tables
 }
 

@@ -109,7 +109,7 @@ KernelStatus Experts(const RunArgs& args) {
 }
 
 // All but the index.
-std::string Supports(const CallSignature& call) {
+std::string SupportsExperts(const CallSignature& call) {
   CallSignature floats = call;
   floats.inputs = call.inputs.first(2);
   return cpu::RequireF32(floats);
@@ -123,7 +123,7 @@ Kernel CpuExpertLinear() {
           .priority = 10,
           .run = Experts,
           .prepare = PrepareExperts,
-          .supports = Supports,
+          .supports = SupportsExperts,
           .unaligned_inputs = 2,
           .packs_once = true};
 }

@@ -14,8 +14,8 @@
 namespace tenon::kernels {
 namespace {
 
-constexpr int64_t kGrainBytes = 4 * cpu::kGrain;
-constexpr int64_t kBlock = 2048;  // positions that are found before their rows are copied
+constexpr int64_t kGatherGrainBytes = 4 * cpu::kGrain;
+constexpr int64_t kIndexBlock = 2048;  // positions that are found before their rows are copied
 
 template <typename T>
 bool FindRowsOf(const T* indices, int64_t n, int64_t extent, int64_t* rows) {
@@ -101,9 +101,9 @@ KernelStatus Gather(const RunArgs& args) {
   const auto& state = *static_cast<const GatherState*>(args.state);
   const TensorView& indices = args.inputs[1];
   const bool known = !state.rows.empty();
-  for (int64_t i = 0; i < state.count && !known; i += kBlock) {
-    int64_t rows[kBlock];
-    if (!FindRows(indices, i, std::min(kBlock, state.count - i), state.extent, rows)) {
+  for (int64_t i = 0; i < state.count && !known; i += kIndexBlock) {
+    int64_t rows[kIndexBlock];
+    if (!FindRows(indices, i, std::min(kIndexBlock, state.count - i), state.extent, rows)) {
       return OutOfRange(indices, state.extent);
     }
   }
@@ -113,14 +113,14 @@ KernelStatus Gather(const RunArgs& args) {
   char* to = args.outputs[0].as<char>();
   const cpu::CopyBlocks& blocks = cpu::GetCopyBlocks();
   const auto copy = [&](int64_t begin, int64_t end) {
-    int64_t found[kBlock], found_from = -1;
+    int64_t found[kIndexBlock], found_from = -1;
     for (int64_t r = begin; r < end;) {
-      const int64_t o = r / state.count, i = r % state.count, block = i / kBlock * kBlock;
-      const int64_t last = std::min({state.count, block + kBlock, i + end - r});
+      const int64_t o = r / state.count, i = r % state.count, block = i / kIndexBlock * kIndexBlock;
+      const int64_t last = std::min({state.count, block + kIndexBlock, i + end - r});
       const int64_t* rows = state.rows.data() + i;
       if (!known) {
         if (block != found_from) {
-          FindRows(indices, block, std::min(kBlock, state.count - block), state.extent, found);
+          FindRows(indices, block, std::min(kIndexBlock, state.count - block), state.extent, found);
           found_from = block;
         }
         rows = found + (i - block);
@@ -139,7 +139,7 @@ KernelStatus Gather(const RunArgs& args) {
       }
     }
   };
-  (*args.device->parallel)(all, std::max<int64_t>(1, kGrainBytes / bytes), copy);
+  (*args.device->parallel)(all, std::max<int64_t>(1, kGatherGrainBytes / bytes), copy);
   return KernelStatus::Ok();
 }
 
@@ -166,11 +166,11 @@ KernelStatus GatherElements(const RunArgs& args) {
     using T = typename decltype(tag)::type;
     std::atomic<bool> wrong = false;
     const auto copy = [&](int64_t begin, int64_t end) {
-      int64_t rows[kBlock];
+      int64_t rows[kIndexBlock];
       StridedWalk<1> walk(indices.shape.first(last_axis), {strides}, begin);
       for (int64_t r = begin; r < end; ++r, walk.Next()) {
-        for (int64_t first = 0; first < size; first += kBlock) {
-          const int64_t n = std::min(kBlock, size - first), at = r * size + first;
+        for (int64_t first = 0; first < size; first += kIndexBlock) {
+          const int64_t n = std::min(kIndexBlock, size - first), at = r * size + first;
           if (!FindRows(indices, at, n, extent, rows)) {
             wrong = true;
             return;

@@ -17,12 +17,12 @@ std::string ReadBody(std::span<const TensorView> inputs, const void* attrs, Poin
   return cpu::PointwiseProgram::WhyNot(body);
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsGroup(const CallSignature& call) {
   PointwiseBody body;
   return ReadBody(call.inputs, call.attrs, body);
 }
 
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
+KernelStatus PrepareGroup(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
   PointwiseBody body;
   if (std::string error = ReadBody(args.inputs, args.attrs, body); !error.empty()) {
     return KernelStatus::Invalid(std::move(error));
@@ -31,7 +31,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
   return KernelStatus::Ok();
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunGroup(const RunArgs& args) {
   static_cast<const cpu::PointwiseProgram*>(args.state)->Run(args);
   return KernelStatus::Ok();
 }
@@ -42,9 +42,9 @@ Kernel CpuGroup() {
   return {.op = "fused.group",
           .name = "cpu.group",
           .priority = 10,
-          .run = Run,
-          .prepare = Prepare,
-          .supports = Supports,
+          .run = RunGroup,
+          .prepare = PrepareGroup,
+          .supports = SupportsGroup,
           .inplace_mask = ~0u};
 }
 

@@ -9,7 +9,7 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-Isa Detect() {
+Isa DetectIsa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The compiler's check covers the operating system's support of the registers too.
@@ -42,7 +42,7 @@ void LimitLibraries(Isa isa) {
 #endif
 }
 
-Isa Choose() {
+Isa ChooseIsa() {
   const Isa detected = DetectedIsa();
   const char* wanted = std::getenv("TENON_ISA");
   if (wanted == nullptr || *wanted == '\0') return detected;
@@ -82,12 +82,12 @@ std::string_view Name(Isa isa) {
 }
 
 Isa DetectedIsa() {
-  static const Isa detected = Detect();
+  static const Isa detected = DetectIsa();
   return detected;
 }
 
 Isa ActiveIsa() {
-  static const Isa active = Choose();
+  static const Isa active = ChooseIsa();
   return active;
 }
 

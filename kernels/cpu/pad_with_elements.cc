@@ -26,7 +26,7 @@ struct PadState final : KernelState {
   std::vector<Piece> pieces;                  // of a row
 };
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsPad(const CallSignature& call) {
   const auto mode = static_cast<const ten::PadAttrs*>(call.attrs)->mode;
   return mode == ten::PadMode::kConstant ? "pads with elements of the operand only" : std::string();
 }
@@ -47,7 +47,7 @@ std::vector<Piece> PiecesOf(const std::vector<int64_t>& sources, int64_t unit) {
   return pieces;
 }
 
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
+KernelStatus PreparePadWith(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
   const auto& attrs = *static_cast<const ten::PadAttrs*>(args.attrs);
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   auto made = std::make_shared<PadState>();
@@ -108,7 +108,7 @@ void CopyRow(const PadState& s, const char* from, char* to) {
   }
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunPad(const RunArgs& args) {
   const auto& s = *static_cast<const PadState*>(args.state);
   const char* const x = args.inputs[0].as<char>();
   char* const out = args.outputs[0].as<char>();
@@ -133,9 +133,9 @@ Kernel CpuPadWithElements() {
   return {.op = "ten.pad",
           .name = "cpu.pad.with_elements",
           .priority = 10,
-          .run = Run,
-          .prepare = Prepare,
-          .supports = Supports};
+          .run = RunPad,
+          .prepare = PreparePadWith,
+          .supports = SupportsPad};
 }
 
 }  // namespace tenon::kernels

@@ -19,7 +19,7 @@ cpu::ByteMatrix MatrixOf(std::span<const TensorView> inputs, size_t values, size
           .zero_each = inputs[zero].numel() > 1};
 }
 
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareQuantized(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   auto state = std::make_shared<QLinearState>();
   QLinearState& s = *state;
   out = state;
@@ -39,7 +39,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
                               : KernelStatus::Ok();
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunQuantized(const RunArgs& args) {
   const auto& s = *static_cast<const QLinearState*>(args.state);
   if (s.weights == nullptr) return RefQLinear().run(args);
   const TensorView& out = args.outputs[0];
@@ -54,7 +54,7 @@ KernelStatus Run(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsQuantized(const CallSignature& call) {
   return call.constant_input[1] && call.constant_input[3]
              ? ""
              : "needs constant weights and zero points";
@@ -66,9 +66,9 @@ Kernel CpuQLinear() {
   return {.op = "q.linear",
           .name = "cpu.q_linear",
           .priority = 10,
-          .run = Run,
-          .prepare = Prepare,
-          .supports = Supports,
+          .run = RunQuantized,
+          .prepare = PrepareQuantized,
+          .supports = SupportsQuantized,
           .packs_once = true};
 }
 

@@ -243,7 +243,7 @@ KernelStatus Recurrence(const RunArgs& args) {
 }
 
 // All but the lengths.
-std::string Supports(const CallSignature& call) {
+std::string SupportsRecurrence(const CallSignature& call) {
   CallSignature floats = call;
   floats.inputs = call.inputs.first(std::min<size_t>(call.inputs.size(), 6));
   return cpu::RequireF32(floats);
@@ -257,7 +257,7 @@ Kernel CpuRecurrence() {
           .priority = 10,
           .run = Recurrence,
           .prepare = PrepareRecurrence,
-          .supports = Supports,
+          .supports = SupportsRecurrence,
           .unaligned_inputs = 2,
           .packs_once = true};
 }

@@ -103,7 +103,7 @@ bool ResamplesFirst(const ResizeState& s, int64_t rows_in, int64_t rows_out) {
          out * along + sums * static_cast<double>(s.in);
 }
 
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out_state) {
+KernelStatus PrepareResize(PrepareArgs& args, std::shared_ptr<KernelState>& out_state) {
   const auto& attrs = *static_cast<const ten::ResizeAttrs*>(args.attrs);
   const DimSpan in = args.inputs[0].shape, out = args.outputs[0].shape;
   auto state = std::make_shared<ResizeState>();
@@ -204,7 +204,7 @@ void ResampleRows(const ResizeState& s, int64_t count, const Slot& slot) {
   }
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunResize(const RunArgs& args) {
   const auto& s = *static_cast<const ResizeState*>(args.state);
   const TensorView& out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
@@ -241,7 +241,7 @@ KernelStatus Run(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsResize(const CallSignature& call) {
   const auto& attrs = *static_cast<const ten::ResizeAttrs*>(call.attrs);
   if (attrs.coordinate_mode == ten::ResizeCoordinateMode::kTfCropAndResize) {
     return "does not extrapolate";
@@ -255,9 +255,9 @@ Kernel CpuResize() {
   return {.op = "ten.resize",
           .name = "cpu.resize",
           .priority = 10,
-          .run = Run,
-          .prepare = Prepare,
-          .supports = Supports};
+          .run = RunResize,
+          .prepare = PrepareResize,
+          .supports = SupportsResize};
 }
 
 }  // namespace tenon::kernels

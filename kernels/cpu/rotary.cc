@@ -30,7 +30,7 @@ KernelStatus Rotary(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsRotary(const CallSignature& call) {
   const auto& attrs = *static_cast<const fused::RotaryAttrs*>(call.attrs);
   const int64_t rotated = attrs.rotary_dim > 0 ? attrs.rotary_dim : call.inputs[0].dim(-1);
   for (size_t i : {size_t{1}, size_t{2}}) {
@@ -113,7 +113,7 @@ Kernel CpuFusedRotary() {
           .name = "cpu.fused_rotary",
           .priority = 10,
           .run = Rotary,
-          .supports = Supports};
+          .supports = SupportsRotary};
 }
 
 }  // namespace tenon::kernels

@@ -10,7 +10,7 @@
 namespace tenon::kernels {
 namespace {
 
-constexpr int64_t kGrainBytes = 4 * cpu::kGrain;
+constexpr int64_t kRowGrainBytes = 4 * cpu::kGrain;
 
 // Copies between `whole` (outer rows of all parts' bytes) and `parts`, in the direction of kJoin.
 template <bool kJoin>
@@ -43,8 +43,8 @@ KernelStatus CopyParts(const RunArgs& args, const TensorView& whole,
       at += bytes;
     }
   };
-  if (outer > 1 || row <= kGrainBytes) {
-    parallel(outer, std::max<int64_t>(1, kGrainBytes / row), copy);
+  if (outer > 1 || row <= kRowGrainBytes) {
+    parallel(outer, std::max<int64_t>(1, kRowGrainBytes / row), copy);
     return KernelStatus::Ok();
   }
   // Parts that lie one behind the other.
@@ -53,7 +53,7 @@ KernelStatus CopyParts(const RunArgs& args, const TensorView& whole,
     const int64_t bytes = part.shape[axis] * inner;
     char* other = part.as<char>();
     if (at != other) {
-      parallel(bytes, kGrainBytes, [=](int64_t begin, int64_t end) {
+      parallel(bytes, kRowGrainBytes, [=](int64_t begin, int64_t end) {
         std::memcpy((kJoin ? at : other) + begin, (kJoin ? other : at) + begin,
                     static_cast<size_t>(end - begin));
       });

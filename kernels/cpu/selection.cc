@@ -13,7 +13,7 @@
 namespace tenon::kernels {
 namespace {
 
-constexpr int64_t kBlock = 128;
+constexpr int64_t kScanBlock = 128;
 
 // Is the best element of a row its largest or its smallest? A NaN is beyond both for
 // arg-reductions, and larger than any number for topk.
@@ -36,13 +36,13 @@ bool Replaces(float candidate, float best, bool last_of_equal) {
 template <bool kMax>
 int64_t PlaceOfBest(const float* x, int64_t n, bool last_of_equal) {
   int64_t block = 0;
-  float best = BestOf<kMax>(x, std::min(n, kBlock));
-  for (int64_t at = kBlock; at < n; at += kBlock) {
-    const float candidate = BestOf<kMax>(x + at, std::min(n - at, kBlock));
+  float best = BestOf<kMax>(x, std::min(n, kScanBlock));
+  for (int64_t at = kScanBlock; at < n; at += kScanBlock) {
+    const float candidate = BestOf<kMax>(x + at, std::min(n - at, kScanBlock));
     if (Replaces<kMax>(candidate, best, last_of_equal)) best = candidate, block = at;
   }
   int64_t place = block;
-  const int64_t end = std::min(n, block + kBlock);
+  const int64_t end = std::min(n, block + kScanBlock);
   for (int64_t i = block + 1; i < end; ++i) {
     if (Replaces<kMax>(x[i], x[place], last_of_equal)) place = i;
   }
@@ -98,8 +98,8 @@ template <bool kLargest>
 void SelectBest(const float* x, int64_t n, int64_t k, Entry* heap) {
   for (int64_t i = 0; i < k; ++i) heap[i] = {x[i], i};
   std::make_heap(heap, heap + k, Precedes<kLargest>);  // the worst is at the top
-  for (int64_t block = k; block < n; block += kBlock) {
-    const int64_t end = std::min(n, block + kBlock);
+  for (int64_t block = k; block < n; block += kScanBlock) {
+    const int64_t end = std::min(n, block + kScanBlock);
     // What comes later than an equal element is not chosen. The smallest may be hidden by a NaN.
     const float best = BestOf<kLargest>(x + block, end - block);
     if (!IsBetter<kLargest>(best, heap[0].value) && (kLargest || best == best)) continue;

@@ -181,7 +181,7 @@ KernelStatus RunConv(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsImage(const CallSignature& call) {
   const int64_t axes = call.inputs[0].rank() - 2;
   if (axes < 1 || axes > kMaxSpatial) {
     return "needs 1 to 3 spatial axes, got " + std::to_string(axes);
@@ -212,7 +212,7 @@ KernelStatus Pool(const RunArgs& args) {
 
 template <typename Attrs>
 Kernel MakeConv(const char* op, const char* name) {
-  Kernel kernel = MakeKernel(op, name, RunConv, Supports);
+  Kernel kernel = MakeKernel(op, name, RunConv, SupportsImage);
   kernel.prepare = PrepareConv<Attrs>;
   return kernel;
 }
@@ -222,9 +222,9 @@ Kernel MakeConv(const char* op, const char* name) {
 void AddConvKernels(KernelRegistry& registry) {
   registry.Add(MakeConv<nn::ConvAttrs>("nn.conv", "cuda.conv"));
   registry.Add(MakeConv<fused::ConvAttrs>("fused.conv", "cuda.fused_conv"));
-  registry.Add(MakeKernel("nn.max_pool", "cuda.max_pool", Pool<nn::MaxPoolAttrs>, Supports));
-  registry.Add(
-      MakeKernel("nn.average_pool", "cuda.average_pool", Pool<nn::AveragePoolAttrs>, Supports));
+  registry.Add(MakeKernel("nn.max_pool", "cuda.max_pool", Pool<nn::MaxPoolAttrs>, SupportsImage));
+  registry.Add(MakeKernel("nn.average_pool", "cuda.average_pool", Pool<nn::AveragePoolAttrs>,
+                          SupportsImage));
 }
 
 }  // namespace tenon::kernels::gpu

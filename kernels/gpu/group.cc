@@ -219,13 +219,13 @@ struct GroupState : KernelState {
   GroupParams params;
 };
 
-std::string Supports(const CallSignature& call) {
+std::string SupportsGroup(const CallSignature& call) {
   GroupParams p;
   std::string reason = Read(call.inputs, call.outputs, call.attrs, p);
   return reason.empty() ? CheckRanks(call) : reason;
 }
 
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareGroup(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   auto state = std::make_shared<GroupState>();
   GroupParams& p = state->params;
   if (std::string error = Read(args.inputs, args.outputs, args.attrs, p); !error.empty()) {
@@ -252,8 +252,8 @@ KernelStatus Run(const RunArgs& args) {
 }  // namespace
 
 void AddGroupKernels(KernelRegistry& registry) {
-  Kernel group = MakeKernel("fused.group", "cuda.group", Run, Supports);
-  group.prepare = Prepare;
+  Kernel group = MakeKernel("fused.group", "cuda.group", Run, SupportsGroup);
+  group.prepare = PrepareGroup;
   registry.Add(group);
 }
 

@@ -26,12 +26,12 @@ KernelStatus QLinear(const RunArgs& args) {
 }
 
 // The op's own types are all that there are, and axes are joined.
-std::string Supports(const CallSignature&) { return ""; }
+std::string SupportsBytes(const CallSignature&) { return ""; }
 
 }  // namespace
 
 void AddQuantizedKernels(KernelRegistry& registry) {
-  registry.Add(MakeKernel("q.linear", "cuda.q_linear", QLinear, Supports));
+  registry.Add(MakeKernel("q.linear", "cuda.q_linear", QLinear, SupportsBytes));
 }
 
 }  // namespace tenon::kernels::gpu

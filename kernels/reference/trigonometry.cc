@@ -8,62 +8,62 @@ namespace tenon::kernels {
 
 namespace {
 
-Kernel Elementwise(const char* op, const char* name, RunFn run) {
+Kernel Trigonometric(const char* op, const char* name, RunFn run) {
   return {.op = op, .name = name, .run = run, .inplace_mask = 1};
 }
 
 }  // namespace
 
 Kernel RefAcos() {
-  return Elementwise("ten.acos", "ref.acos", [](const RunArgs& args) {
+  return Trigonometric("ten.acos", "ref.acos", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::acos(v); });
   });
 }
 
 Kernel RefAcosh() {
-  return Elementwise("ten.acosh", "ref.acosh", [](const RunArgs& args) {
+  return Trigonometric("ten.acosh", "ref.acosh", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::acosh(v); });
   });
 }
 
 Kernel RefAsin() {
-  return Elementwise("ten.asin", "ref.asin", [](const RunArgs& args) {
+  return Trigonometric("ten.asin", "ref.asin", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::asin(v); });
   });
 }
 
 Kernel RefAsinh() {
-  return Elementwise("ten.asinh", "ref.asinh", [](const RunArgs& args) {
+  return Trigonometric("ten.asinh", "ref.asinh", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::asinh(v); });
   });
 }
 
 Kernel RefAtan() {
-  return Elementwise("ten.atan", "ref.atan", [](const RunArgs& args) {
+  return Trigonometric("ten.atan", "ref.atan", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::atan(v); });
   });
 }
 
 Kernel RefAtanh() {
-  return Elementwise("ten.atanh", "ref.atanh", [](const RunArgs& args) {
+  return Trigonometric("ten.atanh", "ref.atanh", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::atanh(v); });
   });
 }
 
 Kernel RefCosh() {
-  return Elementwise("ten.cosh", "ref.cosh", [](const RunArgs& args) {
+  return Trigonometric("ten.cosh", "ref.cosh", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::cosh(v); });
   });
 }
 
 Kernel RefSinh() {
-  return Elementwise("ten.sinh", "ref.sinh", [](const RunArgs& args) {
+  return Trigonometric("ten.sinh", "ref.sinh", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::sinh(v); });
   });
 }
 
 Kernel RefTan() {
-  return Elementwise("ten.tan", "ref.tan", [](const RunArgs& args) {
+  return Trigonometric("ten.tan", "ref.tan", [](const RunArgs& args) {
     return MapFloat(args, [](auto v) { return std::tan(v); });
   });
 }

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-constexpr char kModel[] = "tests/models/bert.eager.ts17";
+constexpr char kBertFolder[] = "tests/models/bert.eager.ts17";
 
 class IrRun : public ProgramFixture {
  protected:
@@ -22,9 +22,9 @@ class IrRun : public ProgramFixture {
 };
 
 TEST_F(IrRun, ChecksAModel) {
-  EXPECT_EQ(
-      Run(std::string(kModel) + "/model.onnx -O2 --runs=1 --check " + kModel + "/test_data_set_0"),
-      0)
+  EXPECT_EQ(Run(std::string(kBertFolder) + "/model.onnx -O2 --runs=1 --check " + kBertFolder +
+                "/test_data_set_0"),
+            0)
       << err_;
   EXPECT_THAT(out_, HasSubstr("fused.attention"));
   EXPECT_THAT(out_, HasSubstr("against expected"));
@@ -36,20 +36,23 @@ TEST_F(IrRun, OptimisesWithRulesOfAFile) {
   std::ofstream(rules)
       << "rule own { match fused.linear(x, const w, b, none) {activation = \"gelu\"}\n"
          "  replace gelu(fused.linear(x, w, b, none)) lowers \"linears\" stage final }";
-  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 --json=- --rules=" + rules.string()), 0)
+  EXPECT_EQ(
+      Run(std::string(kBertFolder) + "/model.onnx --runs=1 --json=- --rules=" + rules.string()), 0)
       << err_;
   const nlohmann::json json = nlohmann::json::parse(out_, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << out_;
   EXPECT_EQ(json["rules"]["own"], 2);
   EXPECT_EQ(json["ops_after"]["nn.gelu"], 2);
-  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 -O1 --rules=" + rules.string()), 0);
+  EXPECT_EQ(Run(std::string(kBertFolder) + "/model.onnx --runs=1 -O1 --rules=" + rules.string()),
+            0);
   EXPECT_THAT(err_, HasSubstr("own.drr:1) is not applied: it waits for final-rules"));
-  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 --rules=/nowhere"), 2);
+  EXPECT_EQ(Run(std::string(kBertFolder) + "/model.onnx --runs=1 --rules=/nowhere"), 2);
   EXPECT_THAT(err_, HasSubstr("/nowhere: rules cannot be read"));
 }
 
 TEST_F(IrRun, WritesJsonOnly) {
-  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --runs=1 --json=- --check " + kModel), 0)
+  EXPECT_EQ(Run(std::string(kBertFolder) + "/model.onnx --runs=1 --json=- --check " + kBertFolder),
+            0)
       << err_;
   const nlohmann::json json = nlohmann::json::parse(out_, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << out_;
@@ -72,16 +75,16 @@ TEST_F(IrRun, AFileThatCannotBeWrittenIsFoundBeforeTheRun) {
 }
 
 TEST_F(IrRun, SaysWhyThereIsNoGpu) {
-  const int status = Run(std::string(kModel) + "/model.onnx --runs=1 --device cuda");
+  const int status = Run(std::string(kBertFolder) + "/model.onnx --runs=1 --device cuda");
   if (status == 0) GTEST_SKIP() << "there is a device";
   EXPECT_EQ(status, 4) << err_;
   EXPECT_THAT(err_, HasSubstr("--device cuda: "));
-  EXPECT_EQ(Run(std::string(kModel) + "/model.onnx --device tpu"), 2);
+  EXPECT_EQ(Run(std::string(kBertFolder) + "/model.onnx --device tpu"), 2);
   EXPECT_THAT(err_, HasSubstr("expected cpu or cuda"));
 }
 
 TEST_F(IrRun, FindsMismatches) {
-  const std::string model = std::string(kModel) + "/model.onnx --runs=1 ";
+  const std::string model = std::string(kBertFolder) + "/model.onnx --runs=1 ";
   const fs::path saved = folder_ / "saved", other = folder_ / "other";
   const std::string shape = "--shape batch=1,seq=4 ";
   ASSERT_EQ(Run(model + shape + "--seed 1 --save-outputs " + saved.string()), 0) << err_;
@@ -100,7 +103,8 @@ TEST_F(IrRun, FindsMismatches) {
   fs::copy_file(other / "output_0.pb", saved / "output_0.pb", replace);
   EXPECT_EQ(Run(model + "--check " + saved.string()), 1);
   EXPECT_THAT(out_, HasSubstr("elements differ"));
-  fs::copy_file(fs::path(kModel) / "test_data_set_0/output_0.pb", saved / "output_0.pb", replace);
+  fs::copy_file(fs::path(kBertFolder) / "test_data_set_0/output_0.pb", saved / "output_0.pb",
+                replace);
   EXPECT_EQ(Run(model + "--check " + saved.string()), 1);
   EXPECT_THAT(out_, HasSubstr("expected 2x9x32xf32"));
 }
@@ -178,14 +182,14 @@ TEST_F(IrRun, BadInputIsTwo) {
   EXPECT_EQ(Run(""), 2);
   EXPECT_EQ(Run("--frobnicate x"), 2);
   EXPECT_EQ(Run(Write("empty.onnx", "")), 2);
-  const std::string bytes = ReadFile(std::string(kModel) + "/model.onnx");
+  const std::string bytes = ReadFile(std::string(kBertFolder) + "/model.onnx");
   EXPECT_EQ(Run(Write("cut.onnx", bytes.substr(0, bytes.size() / 2))), 2);
   EXPECT_THAT(err_, HasSubstr("cut.onnx"));
-  const std::string model = std::string(kModel) + "/model.onnx";
+  const std::string model = std::string(kBertFolder) + "/model.onnx";
   EXPECT_EQ(Run(model + " --check /nowhere"), 2);
   EXPECT_EQ(Run(model + " --check " + folder_.string()), 2);
   EXPECT_EQ(Run(model + " --atol=-1"), 2);
-  EXPECT_EQ(Run(model + " --check " + kModel + " --shape batch=1"), 2);
+  EXPECT_EQ(Run(model + " --check " + kBertFolder + " --shape batch=1"), 2);
   EXPECT_THAT(err_, HasSubstr("--check and --input or --shape both give inputs"));
   EXPECT_EQ(Run(model + " --input a=x.npy --input a=y.npy"), 2);
   EXPECT_THAT(err_, HasSubstr("--input names a twice (expected once)"));

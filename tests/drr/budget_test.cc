@@ -51,24 +51,24 @@ class BudgetTest : public ::testing::Test {
   Context context_;
 };
 
-constexpr char kT[] = "tensor<2x3xf32>";
+constexpr char kTensor[] = "tensor<2x3xf32>";
 
 std::string Function(int arguments, const std::string& body, const std::string& result) {
   std::string types, names;
   for (int i = 0; i < arguments; ++i) {
-    types += fmt::format("{}{}", i > 0 ? ", " : "", kT);
-    names += fmt::format("{}%x{}: {}", i > 0 ? ", " : "", i, kT);
+    types += fmt::format("{}{}", i > 0 ? ", " : "", kTensor);
+    names += fmt::format("{}%x{}: {}", i > 0 ? ", " : "", i, kTensor);
   }
   return fmt::format(
       "func.func() <{{function_type = ({0}) -> {1}, sym_name = \"f\"}}> ({{\n^bb0({2}):\n{3}"
       "  func.return({4}) : ({1}) -> ()\n}}) : () -> ()\n",
-      types, kT, names, body, result);
+      types, kTensor, names, body, result);
 }
 std::string Line(const std::string& result, const std::string& op, const std::string& a,
                  const std::string& b = "") {
-  return b.empty()
-             ? fmt::format("  {0} = {1}({2}) : ({3}) -> {3}\n", result, op, a, kT)
-             : fmt::format("  {0} = {1}({2}, {3}) : ({4}, {4}) -> {4}\n", result, op, a, b, kT);
+  return b.empty() ? fmt::format("  {0} = {1}({2}) : ({3}) -> {3}\n", result, op, a, kTensor)
+                   : fmt::format("  {0} = {1}({2}, {3}) : ({4}, {4}) -> {4}\n", result, op, a, b,
+                                 kTensor);
 }
 
 // Sums of 32 leaves in a tree, as a rule and as a program.

@@ -62,7 +62,7 @@ std::string Op(const std::string& result, const std::string& op, const std::stri
   return fmt::format("  {} = {}({}){} : ({}) -> tensor<2x3xf32>\n", result, op, operands, attrs,
                      types);
 }
-std::string Return(const std::string& value) {
+std::string ReturnOf(const std::string& value) {
   return "  func.return(" + value + ") : (tensor<2x3xf32>) -> ()\n";
 }
 std::string Concat(const std::string& result, const std::string& operands) {
@@ -86,8 +86,8 @@ TEST_F(UnifyTest, VariadicVariables) {
       "rule r { match add(concat(each xs) {axis = 0}, concat(each xs) {axis = 0})\n"
       "replace relu(concat(xs) {axis = 0}) }";
   const auto fires = [&](const std::string& first, const std::string& second, int rows) {
-    return Fires(rule,
-                 Concat("%l", first) + Concat("%r", second) + Sum("%l", "%r", rows) + Return("%e"));
+    return Fires(
+        rule, Concat("%l", first) + Concat("%r", second) + Sum("%l", "%r", rows) + ReturnOf("%e"));
   };
   EXPECT_EQ(fires("%a, %b", "%a, %b", 4), 1);
   EXPECT_EQ(fires("%a, %b", "%a, %c", 4), 0);
@@ -103,7 +103,8 @@ TEST_F(UnifyTest, VariadicVariablesBesideOthers) {
     return Fires(
         "rule r { match add(concat(each xs, y) {axis = 0}, concat(z, each xs) {axis = 0})\n"
         "replace relu(concat(xs, y) {axis = 0}) where same_type(y, z) }",
-        Concat("%l", first) + Concat("%r", second) + Sum("%l", "%r", 2 * operands) + Return("%e"));
+        Concat("%l", first) + Concat("%r", second) + Sum("%l", "%r", 2 * operands) +
+            ReturnOf("%e"));
   };
   EXPECT_EQ(fires("%a, %b, %c", "%d, %a, %b", 3), 1);
   EXPECT_EQ(fires("%a, %b, %c", "%d, %a, %c", 3), 0);
@@ -114,15 +115,16 @@ TEST_F(UnifyTest, VariadicVariablesBesideOthers) {
 TEST_F(UnifyTest, OperationsAreDifferent) {
   const std::string rule = "rule r { match mul(relu(x), relu(y)) replace relu(mul(x, y)) ";
   const std::string two = Op("%r", "ten.relu", "%a") + Op("%s", "ten.relu", "%b") +
-                          Op("%m", "ten.mul", "%r, %s") + Return("%m");
-  const std::string one = Op("%r", "ten.relu", "%a") + Op("%m", "ten.mul", "%r, %r") + Return("%m");
+                          Op("%m", "ten.mul", "%r, %s") + ReturnOf("%m");
+  const std::string one =
+      Op("%r", "ten.relu", "%a") + Op("%m", "ten.mul", "%r, %r") + ReturnOf("%m");
   EXPECT_EQ(Fires(rule + "}", two), 1);
   EXPECT_EQ(Fires(rule + "}", one), 0);
   EXPECT_EQ(Fires(rule + "may coincide lowers \"x\" }", two), 1);
   EXPECT_EQ(Fires(rule + "may coincide lowers \"x\" }", one), 1);
   // Of some operations alone, in text and in C++.
   const std::string three = Op("%r", "ten.relu", "%a") + Op("%m", "ten.mul", "%r, %r") +
-                            Op("%p", "ten.add", "%m, %r") + Return("%p");
+                            Op("%p", "ten.add", "%m, %r") + ReturnOf("%p");
   const std::string some =
       "rule r { let p = relu(x) let q = relu(y) match add(mul(p, q), relu(z))\n"
       "replace add(mul(x, y), z) lowers \"x\" ";
@@ -140,10 +142,10 @@ TEST_F(UnifyTest, OperationsAreDifferent) {
 // One part used twice is one operation, and two parts are not.
 TEST_F(UnifyTest, SharedPartsAreOneOperation) {
   const std::string rule = "rule r { let p = relu(x) match mul(p, p) replace mul(x, x) }";
-  EXPECT_EQ(Fires(rule, Op("%r", "ten.relu", "%a") + Op("%m", "ten.mul", "%r, %r") + Return("%m")),
-            1);
+  EXPECT_EQ(
+      Fires(rule, Op("%r", "ten.relu", "%a") + Op("%m", "ten.mul", "%r, %r") + ReturnOf("%m")), 1);
   EXPECT_EQ(Fires(rule, Op("%r", "ten.relu", "%a") + Op("%s", "ten.relu", "%a") +
-                            Op("%m", "ten.mul", "%r, %s") + Return("%m")),
+                            Op("%m", "ten.mul", "%r, %s") + ReturnOf("%m")),
             0);
 }
 
@@ -153,7 +155,7 @@ TEST_F(UnifyTest, TheOtherOrderIsTriedWhereOperationsWouldBeOne) {
       "rule r { match add(mul(relu(x), tanh(y)), relu(z)) replace add(mul(x, y), z) }";
   const std::string body = Op("%r", "ten.relu", "%a") + Op("%t", "ten.tanh", "%b") +
                            Op("%s", "ten.relu", "%c") + Op("%m", "ten.mul", "%t, %r") +
-                           Op("%p", "ten.add", "%s, %m") + Return("%p");
+                           Op("%p", "ten.add", "%s, %m") + ReturnOf("%p");
   EXPECT_EQ(Fires(rule, body), 1);
 }
 
@@ -165,7 +167,7 @@ TEST_F(UnifyTest, AttributesOfEveryKind) {
   const auto softmaxes = [&](int first, int second) {
     return Op("%r", "nn.softmax", "%a", fmt::format(" <{{axis = {} : i64}}>", first)) +
            Op("%s", "nn.softmax", "%r", fmt::format(" <{{axis = {} : i64}}>", second)) +
-           Return("%s");
+           ReturnOf("%s");
   };
   EXPECT_EQ(Fires(softmax, softmaxes(1, 1)), 1);
   EXPECT_EQ(Fires(softmax, softmaxes(0, 1)), 0);
@@ -175,7 +177,7 @@ TEST_F(UnifyTest, AttributesOfEveryKind) {
            "))\nreplace gelu(mul(x, y)) {approximate = n} }";
   };
   const std::string body = Op("%r", "ten.relu", "%a") + Op("%t", "ten.tanh", "%b") +
-                           Op("%m", "ten.mul", "%r, %t") + Return("%m");
+                           Op("%m", "ten.mul", "%r, %t") + ReturnOf("%m");
   EXPECT_EQ(Fires(lets("\"tanh\"", "\"tanh\""), body), 1);
   EXPECT_EQ(Fires(lets("\"tanh\"", "\"none\""), body), 0);
   const auto axes = [](const std::string& first, const std::string& second) {
@@ -191,7 +193,7 @@ TEST_F(UnifyTest, AttributesOfEveryKind) {
   const auto gelu = [&](const std::string& kind) {
     return Op("%r", "ten.relu", "%a") +
            Op("%g", "nn.gelu", "%b", " <{approximate = \"" + kind + "\"}>") +
-           Op("%m", "ten.mul", "%r, %g") + Return("%m");
+           Op("%m", "ten.mul", "%r, %g") + ReturnOf("%m");
   };
   EXPECT_EQ(Fires(attribute, gelu("tanh")), 1);
   EXPECT_EQ(Fires(attribute, gelu("none")), 0);
@@ -207,7 +209,7 @@ TEST_F(UnifyTest, NumbersOfConstants) {
            "> : tensor<f32>}> : () -> tensor<f32>\n"
            "  %m = ten.mul(%a, %k) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>\n"
            "  %s = ten.add(%m, %l) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>\n" +
-           Return("%s");
+           ReturnOf("%s");
   };
   EXPECT_EQ(Fires(rule, body("2.5", "2.5")), 1);
   EXPECT_EQ(Fires(rule, body("2.5", "3.5")), 0);
@@ -217,7 +219,7 @@ TEST_F(UnifyTest, NumbersOfConstants) {
 TEST_F(UnifyTest, Values) {
   const std::string rule = "rule r { match add(mul(x, y), x) replace mul(x, y) lowers \"x\" }";
   const auto body = [&](const std::string& last) {
-    return Op("%m", "ten.mul", "%a, %b") + Op("%s", "ten.add", "%m, " + last) + Return("%s");
+    return Op("%m", "ten.mul", "%a, %b") + Op("%s", "ten.add", "%m, " + last) + ReturnOf("%s");
   };
   EXPECT_EQ(Fires(rule, body("%a")), 1);
   EXPECT_EQ(Fires(rule, body("%b")), 1);  // in the other order

@@ -27,7 +27,7 @@ std::string Loop() {
 )ir");
 }
 
-Tensor Bool(bool value) { return Tensor::Copy(DType::kBool, std::span<const int64_t>(), &value); }
+Tensor Flag(bool value) { return Tensor::Copy(DType::kBool, std::span<const int64_t>(), &value); }
 
 class Cancel : public ::testing::TestWithParam<int> {};
 
@@ -41,18 +41,18 @@ TEST_P(Cancel, EndlessLoop) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     token.Cancel();
   });
-  const absl::Status status = session.Run(std::vector{Bool(true), x}, {.cancel = &token}).status();
+  const absl::Status status = session.Run(std::vector{Flag(true), x}, {.cancel = &token}).status();
   canceller.join();
   EXPECT_TRUE(absl::IsCancelled(status)) << status;
 
   // The session is as good as before, with and without the token.
-  absl::StatusOr<std::vector<Tensor>> out = session.Run(std::vector{Bool(false), x});
+  absl::StatusOr<std::vector<Tensor>> out = session.Run(std::vector{Flag(false), x});
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(ValuesOf<float>((*out)[0]), (std::vector<float>{1, 2, 3, 4}));
   EXPECT_TRUE(
-      absl::IsCancelled(session.Run(std::vector{Bool(false), x}, {.cancel = &token}).status()));
+      absl::IsCancelled(session.Run(std::vector{Flag(false), x}, {.cancel = &token}).status()));
   token.Reset();
-  EXPECT_TRUE(session.Run(std::vector{Bool(false), x}, {.cancel = &token}).ok());
+  EXPECT_TRUE(session.Run(std::vector{Flag(false), x}, {.cancel = &token}).ok());
 }
 
 // One that is cancelled before it begins prepares nothing wrong.

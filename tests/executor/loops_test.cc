@@ -22,7 +22,7 @@ struct Case {
   std::vector<Tensor> inputs, expected;
 };
 
-Tensor Int(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value}); }
+Tensor Integer(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value}); }
 
 // Runs the cases by turns, in rounds; the last rounds are counted.
 void ExpectRuns(const Program& program, const std::vector<Case>& cases) {
@@ -109,13 +109,14 @@ TEST(Loops, CarriedValuesThatAreHandedOn) {
                "(tensor<i64>, " + two + ", " + two + ") -> (" + all + ")", body);
   const Tensor a = Floats({2}, {0, 1}), b = Floats({2}, {1, 2});
   const Tensor c = Floats({1}, {3}), d = Floats({1}, {4});
-  ExpectRuns(text, {
-                       {{Int(0), a, b}, {a, b, a, Int(0)}},
-                       {{Int(1), a, b}, {b, Floats({2}, {1, 3}), a, Int(0)}},
-                       {{Int(6), a, b}, {Floats({2}, {8, 21}), Floats({2}, {13, 34}), a, Int(5)}},
-                       {{Int(2), c, d}, {Floats({1}, {7}), Floats({1}, {11}), c, Int(1)}},
-                       {{Int(-3), c, d}, {c, d, c, Int(-3)}},
-                   });
+  ExpectRuns(text,
+             {
+                 {{Integer(0), a, b}, {a, b, a, Integer(0)}},
+                 {{Integer(1), a, b}, {b, Floats({2}, {1, 3}), a, Integer(0)}},
+                 {{Integer(6), a, b}, {Floats({2}, {8, 21}), Floats({2}, {13, 34}), a, Integer(5)}},
+                 {{Integer(2), c, d}, {Floats({1}, {7}), Floats({1}, {11}), c, Integer(1)}},
+                 {{Integer(-3), c, d}, {c, d, c, Integer(-3)}},
+             });
 }
 
 TEST(Loops, ValuesThatChangePlacesOnly) {
@@ -132,10 +133,10 @@ TEST(Loops, ValuesThatChangePlacesOnly) {
   func.return(%r#0, %r#1, %r#2) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> ()
 )ir");
   const Tensor a = Floats({2}, {1, 2}), b = Floats({2}, {-1, -2}), w = Floats({2}, {5, 6});
-  ExpectRuns(text, {{{Int(0), a}, {a, b, w}},
-                    {{Int(1), a}, {b, w, a}},
-                    {{Int(2), a}, {w, a, b}},
-                    {{Int(7), a}, {b, w, a}}});
+  ExpectRuns(text, {{{Integer(0), a}, {a, b, w}},
+                    {{Integer(1), a}, {b, w, a}},
+                    {{Integer(2), a}, {w, a, b}},
+                    {{Integer(7), a}, {b, w, a}}});
 }
 
 // Along several axes, and backwards; one shows what is carried, one the counter, one a value from
@@ -191,9 +192,9 @@ TEST(Loops, NestedInEachOther) {
   }) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
   func.return(%r#0, %r#1) : (tensor<i64>, tensor<i64>) -> ()
 )ir");
-  ExpectRuns(text, {{{Int(0), Int(3)}, {Int(3), Int(0)}},
-                    {{Int(4), Int(3)}, {Int(6), Int(1)}},
-                    {{Int(30), Int(3)}, {Int(30), Int(5)}}});
+  ExpectRuns(text, {{{Integer(0), Integer(3)}, {Integer(3), Integer(0)}},
+                    {{Integer(4), Integer(3)}, {Integer(6), Integer(1)}},
+                    {{Integer(30), Integer(3)}, {Integer(30), Integer(5)}}});
 }
 
 // The value that grows is not read behind the loop: nothing depends on how long it became. The loop
@@ -212,10 +213,10 @@ TEST(Loops, ValuesThatGrow) {
   func.return(%r#1) : (tensor<f32>) -> ()
 )ir");
   const Tensor a = Floats({2}, {1, 2}), b = Floats({3}, {1, 1, 1});
-  ExpectRuns(text, {{{Int(0), a}, {Floats({}, {0})}},
-                    {{Int(3), a}, {Floats({}, {12})}},
-                    {{Int(60), b}, {Floats({}, {183})}},
-                    {{Int(40), a}, {Floats({}, {123})}}});
+  ExpectRuns(text, {{{Integer(0), a}, {Floats({}, {0})}},
+                    {{Integer(3), a}, {Floats({}, {12})}},
+                    {{Integer(60), b}, {Floats({}, {183})}},
+                    {{Integer(40), a}, {Floats({}, {123})}}});
 }
 
 // How long it became is known after the run only: the program around allocates.
@@ -236,7 +237,7 @@ TEST(Loops, ResultsOfUnknownExtents) {
   std::vector<std::vector<Tensor>> kept;
   Session session = program->NewSession();
   for (const int64_t n : {3, 0, 3, 1}) {
-    auto results = session.Run(std::vector<Tensor>{Int(n), Floats({1}, {2})});
+    auto results = session.Run(std::vector<Tensor>{Integer(n), Floats({1}, {2})});
     ASSERT_TRUE(results.ok()) << results.status();
     kept.push_back(*std::move(results));
   }
@@ -261,14 +262,15 @@ TEST(Loops, NumbersOfRuns) {
   }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
   func.return(%r#0, %r#1) : (tensor<i64>, tensor<i64>) -> ()
 )ir");
-  const Tensor max = Int(INT64_MAX), min = Int(INT64_MIN);
-  ExpectRuns(text, {{{Int(1), Int(8), Int(3)}, {Int(3), Int(7)}},
-                    {{Int(1), Int(7), Int(3)}, {Int(2), Int(4)}},
-                    {{Int(7), Int(1), Int(-3)}, {Int(2), Int(4)}},
-                    {{Int(1), Int(7), Int(-3)}, {Int(0), Int(0)}},
-                    {{Int(INT64_MAX - 2), max, Int(2)}, {Int(1), Int(INT64_MAX - 2)}},
-                    {{min, max, max}, {Int(3), Int(INT64_MAX - 1)}},
-                    {{max, min, min}, {Int(2), Int(-1)}}});
+  const Tensor max = Integer(INT64_MAX), min = Integer(INT64_MIN);
+  ExpectRuns(text,
+             {{{Integer(1), Integer(8), Integer(3)}, {Integer(3), Integer(7)}},
+              {{Integer(1), Integer(7), Integer(3)}, {Integer(2), Integer(4)}},
+              {{Integer(7), Integer(1), Integer(-3)}, {Integer(2), Integer(4)}},
+              {{Integer(1), Integer(7), Integer(-3)}, {Integer(0), Integer(0)}},
+              {{Integer(INT64_MAX - 2), max, Integer(2)}, {Integer(1), Integer(INT64_MAX - 2)}},
+              {{min, max, max}, {Integer(3), Integer(INT64_MAX - 1)}},
+              {{max, min, min}, {Integer(2), Integer(-1)}}});
 }
 
 // A failed run leaves nothing behind that changes the next.
@@ -288,9 +290,9 @@ TEST(Loops, RunsAfterOneThatFailed) {
   ASSERT_TRUE(program.ok()) << program.status();
   Session session = program->NewSession();
   for (int round = 0; round < 3; ++round) {
-    const auto wrong = session.Run(std::vector<Tensor>{Int(3), Floats({1}, {7})});
+    const auto wrong = session.Run(std::vector<Tensor>{Integer(3), Floats({1}, {7})});
     EXPECT_FALSE(wrong.ok());
-    const auto right = session.Run(std::vector<Tensor>{Int(1), Floats({1}, {7})});
+    const auto right = session.Run(std::vector<Tensor>{Integer(1), Floats({1}, {7})});
     ASSERT_TRUE(right.ok()) << right.status();
     EXPECT_THAT(ValuesOf<float>((*right)[0]), ElementsAre(7, 7));
   }
@@ -315,7 +317,7 @@ TEST(Loops, SessionsBesideEachOther) {
     threads.emplace_back([&, t] {
       for (int64_t n = 1; n < 50; ++n) {
         const auto base = static_cast<float>(t + 1), runs = static_cast<float>(n);
-        const auto results = program->Run(std::vector<Tensor>{Int(n), Floats({2}, {base, 1})});
+        const auto results = program->Run(std::vector<Tensor>{Integer(n), Floats({2}, {base, 1})});
         const bool right = results.ok() && ValuesOf<float>((*results)[0])[0] == base * (runs + 1) &&
                            ValuesOf<float>((*results)[1])[0] == base * runs;
         if (!right) ++wrong[static_cast<size_t>(t)];
@@ -357,8 +359,8 @@ TEST(Loops, WhatIsKnownForShapesIsBounded) {
   Session session = program->NewSession();
   const auto prepared_by = [&](int64_t n) {
     const int64_t before = session.stats().shapes_prepared;
-    auto out = session.Run(
-        std::vector<Tensor>{Int(n), Floats({1}, {1}), Floats({7000}, std::vector<float>(7000))});
+    auto out = session.Run(std::vector<Tensor>{Integer(n), Floats({1}, {1}),
+                                               Floats({7000}, std::vector<float>(7000))});
     EXPECT_TRUE(out.ok()) << out.status();
     EXPECT_THAT(ValuesOf<int64_t>(out->front()), ElementsAre(11 * (7000 + n - 1)));
     return session.stats().shapes_prepared - before;

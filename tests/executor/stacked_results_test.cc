@@ -18,9 +18,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kMegabyte = size_t{1} << 20;
 
-Tensor Int(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value}); }
+Tensor Number(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value}); }
 
 constexpr char kNumbers[] = R"ir(
   %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
@@ -67,7 +67,7 @@ std::string StackedWhile(std::string_view result, int axis) {
 
 // Of N elements of 1, run n times.
 std::vector<Tensor> Inputs(int64_t n, int64_t extent) {
-  return {Int(n), Floats({extent}, std::vector<float>(static_cast<size_t>(extent), 1))};
+  return {Number(n), Floats({extent}, std::vector<float>(static_cast<size_t>(extent), 1))};
 }
 
 // Slice i holds i + 2.
@@ -104,7 +104,7 @@ TEST(StackedResults, AreWrittenWhereTheyBelong) {
       const absl::Status status = session.Run(from, std::vector{to.view()});
       ASSERT_TRUE(status.ok()) << status;
       ExpectSlices(to, 64, axis, reverse);
-      EXPECT_LE(peak.added().value_or(0), 12 * kMiB) << axis << reverse;
+      EXPECT_LE(peak.added().value_or(0), 12 * kMegabyte) << axis << reverse;
     }
   }
 }
@@ -133,9 +133,9 @@ TEST(StackedResults, OfUnknownExtentsBelongToTheCaller) {
       auto results = session.Run(inputs);
       ASSERT_TRUE(results.ok()) << results.status();
       ExpectSlices(results->front(), 64, axis, reverse);
-      EXPECT_LE(peak.added().value_or(0), 44 * kMiB) << axis << reverse;
+      EXPECT_LE(peak.added().value_or(0), 44 * kMegabyte) << axis << reverse;
       results->clear();
-      EXPECT_LE(peak.kept().value_or(0), 12 * kMiB) << axis << reverse;
+      EXPECT_LE(peak.kept().value_or(0), 12 * kMegabyte) << axis << reverse;
     }
   }
 }
@@ -163,9 +163,9 @@ TEST(StackedResults, OfUnknownNumbersOfRuns) {
     auto results = session.Run(inputs);
     ASSERT_TRUE(results.ok()) << results.status();
     ExpectSlices(results->front(), 64, axis, false);
-    EXPECT_LE(peak.kept().value_or(0), 52 * kMiB) << axis;
+    EXPECT_LE(peak.kept().value_or(0), 52 * kMegabyte) << axis;
     results->clear();
-    EXPECT_LE(peak.kept().value_or(0), 12 * kMiB) << axis;
+    EXPECT_LE(peak.kept().value_or(0), 12 * kMegabyte) << axis;
   }
 }
 
@@ -230,7 +230,7 @@ TEST(StackedResults, OfManyAxesAllocateNothing) {
                            kNumbers, slice, result)));
   ASSERT_TRUE(program.ok()) << program.status();
   Session session = program->NewSession();
-  const std::vector<Tensor> inputs = {Int(3), Floats({1, 1, 1, 1, 1, 1, 1, 2}, {1, 1})};
+  const std::vector<Tensor> inputs = {Number(3), Floats({1, 1, 1, 1, 1, 1, 1, 2}, {1, 1})};
   const std::vector<kernels::TensorView> from = {inputs[0].view(), inputs[1].view()};
   const Tensor to = Tensor::Make(DType::kF32, std::vector<int64_t>{3, 1, 1, 1, 1, 1, 1, 1, 2});
   const std::vector<kernels::TensorView> views = {to.view()};

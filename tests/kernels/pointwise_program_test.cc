@@ -16,9 +16,6 @@ namespace {
 using cpu::Isa;
 using cpu::PointwiseProgram;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 const std::vector<float>& Edges() {
   static const std::vector<float> values = {
       0.0f,    -0.0f,   1.0f,   -1.0f,  0.5f,    -0.5f,  1.5f,  -2.5f,  2.5f,   3.0f,

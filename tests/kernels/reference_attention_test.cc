@@ -12,7 +12,6 @@ namespace tenon::kernels::testing {
 namespace {
 
 using ::testing::HasSubstr;
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 TEST(ReferenceAttention, MasksAndGuards) {
   fused::AttentionAttrs attrs;

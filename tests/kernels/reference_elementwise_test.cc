@@ -10,9 +10,6 @@
 namespace tenon::kernels::testing {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 template <typename T, typename Attrs>
 std::vector<T> Map(const char* name, const std::vector<T>& x, Attrs attrs) {
   const Shape shape = {static_cast<int64_t>(x.size())};

@@ -11,8 +11,6 @@
 namespace tenon::kernels::testing {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 TEST(ReferenceMatMul, RanksAndTransposes) {
   const Tensor a = F({2, 2}, {1, 2, 3, 4}), b = F({2, 2}, {5, 6, 7, 8});
   EXPECT_EQ(Eval("ref.matmul", {a, b}, {2, 2}, ten::MatmulAttrs()), (Floats{19, 22, 43, 50}));

@@ -16,7 +16,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-class VectorOpsTest : public testing::TestWithParam<int64_t> {
+class VectorOpsTest : public ::testing::TestWithParam<int64_t> {
  protected:
   void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
   void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
@@ -149,8 +149,8 @@ std::vector<int64_t> TargetsHere() {
   return targets;
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, VectorOpsTest, testing::ValuesIn(TargetsHere()),
-                         [](const testing::TestParamInfo<int64_t>& target) {
+INSTANTIATE_TEST_SUITE_P(Targets, VectorOpsTest, ::testing::ValuesIn(TargetsHere()),
+                         [](const ::testing::TestParamInfo<int64_t>& target) {
                            return std::string(hwy::TargetName(target.param));
                          });
 

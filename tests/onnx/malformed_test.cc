@@ -19,7 +19,7 @@ ModelBuilder AddModel() {
   return model;
 }
 
-std::string FirstError(const Imported& result) {
+std::string FirstErrorOf(const Imported& result) {
   for (const std::string& text : result.diagnostics) {
     if (text.find("error: ") != std::string::npos) return text;
   }
@@ -27,10 +27,10 @@ std::string FirstError(const Imported& result) {
 }
 
 TEST(Malformed, MissingAndEmptyFiles) {
-  EXPECT_NE(FirstError(ImportFile("/no/such/model.onnx")).find("/no/such/model.onnx: error: "),
+  EXPECT_NE(FirstErrorOf(ImportFile("/no/such/model.onnx")).find("/no/such/model.onnx: error: "),
             std::string::npos);
   EXPECT_FALSE(ImportFile(TENON_SOURCE_DIR).status.ok());
-  EXPECT_NE(FirstError(ImportBytes("")).find("the model has no graph"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportBytes("")).find("the model has no graph"), std::string::npos);
   EXPECT_FALSE(ImportBytes("this is not a model").status.ok());
 }
 
@@ -38,16 +38,16 @@ TEST(Malformed, Truncated) {
   const std::string bytes = AddModel().Serialize();
   for (size_t size = 0; size < bytes.size(); ++size) {
     const Imported result = ImportBytes(bytes.substr(0, size));
-    EXPECT_NE(FirstError(result), "an error that was not reported");
+    EXPECT_NE(FirstErrorOf(result), "an error that was not reported");
   }
-  EXPECT_NE(FirstError(ImportBytes(bytes.substr(0, bytes.size() / 2))).find("truncated"),
+  EXPECT_NE(FirstErrorOf(ImportBytes(bytes.substr(0, bytes.size() / 2))).find("truncated"),
             std::string::npos);
 }
 
 TEST(Malformed, NoOpset) {
   ModelBuilder model = AddModel();
   model.model().clear_opset_import();
-  EXPECT_NE(FirstError(ImportModel(model)).find("imports no opset"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(model)).find("imports no opset"), std::string::npos);
 }
 
 TEST(Malformed, Tensors) {
@@ -62,13 +62,13 @@ TEST(Malformed, Tensors) {
         Case{{INT64_MAX}, "product overflows"}}) {
     ModelBuilder model = AddModel();
     model.graph().mutable_initializer(0)->mutable_dims()->Assign(c.dims.begin(), c.dims.end());
-    const std::string error = FirstError(ImportModel(model));
+    const std::string error = FirstErrorOf(ImportModel(model));
     EXPECT_NE(error.find(c.message), std::string::npos) << error;
     EXPECT_NE(error.find("tensor \"w\""), std::string::npos) << error;
   }
   ModelBuilder rank = AddModel();
   for (int i = 0; i < 2000; ++i) rank.graph().mutable_initializer(0)->add_dims(1);
-  EXPECT_NE(FirstError(ImportModel(rank)).find("dimensions, more than"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(rank)).find("dimensions, more than"), std::string::npos);
 }
 
 TEST(Malformed, WrongFieldForTheType) {
@@ -77,7 +77,7 @@ TEST(Malformed, WrongFieldForTheType) {
   tensor->clear_raw_data();
   for (int i = 0; i < 3; ++i) tensor->add_int64_data(i);
   EXPECT_NE(
-      FirstError(ImportModel(model)).find("tensor \"w\" has 0 elements, its dimensions need 3"),
+      FirstErrorOf(ImportModel(model)).find("tensor \"w\" has 0 elements, its dimensions need 3"),
       std::string::npos);
 }
 
@@ -86,22 +86,22 @@ TEST(Malformed, WrongTypesNameTheNode) {
   model.Input("x", {2}).Input("i", {2}, TensorProto::INT64);
   model.Node("Add", {"x", "i"}, {"out"}, {}, "mixed").Output("out");
   // The verifier's, or the shape function's: the node's name is in it.
-  EXPECT_NE(FirstError(ImportModel(model)).find("mixed"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(model)).find("mixed"), std::string::npos);
   ModelBuilder shapes(17);
   shapes.Input("x", {2}).Input("y", {3});
   shapes.Node("Add", {"x", "y"}, {"out"}, {}, "unfit").Output("out");
-  EXPECT_NE(FirstError(ImportModel(shapes)).find("unfit: error: "), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(shapes)).find("unfit: error: "), std::string::npos);
 }
 
 TEST(Malformed, RanksThatAnAdapterReliesOn) {
   ModelBuilder lengths(24);
   lengths.Input("q", {1, 2, 4, 8}).Input("n", {}, TensorProto::INT64);
   lengths.Node("Attention", {"q", "q", "q", "", "", "", "n"}, {"out"}, {}, "scalar").Output("out");
-  EXPECT_NE(FirstError(ImportModel(lengths)).find("scalar: error: Attention needs a vector"),
+  EXPECT_NE(FirstErrorOf(ImportModel(lengths)).find("scalar: error: Attention needs a vector"),
             std::string::npos);
   ModelBuilder triangle(17);
   triangle.Input("x", {4}).Node("Trilu", {"x"}, {"out"}, {}, "vector").Output("out");
-  EXPECT_NE(FirstError(ImportModel(triangle)).find("vector: error: "), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(triangle)).find("vector: error: "), std::string::npos);
 }
 
 TEST(Malformed, ForgedSlicesAreDropped) {
@@ -111,7 +111,7 @@ TEST(Malformed, ForgedSlicesAreDropped) {
   tensor->clear_raw_data();
   tensor->mutable_raw_slice()->set_offset(1000000);
   tensor->mutable_raw_slice()->set_length(12);
-  EXPECT_NE(FirstError(ImportModel(model)).find("has 0 elements"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(model)).find("has 0 elements"), std::string::npos);
 }
 
 TEST(Malformed, DeepNesting) {
@@ -136,17 +136,17 @@ TEST(Malformed, DeepNesting) {
   ModelBuilder model(17);
   model.Input("x", {2}).Input("c", {}, TensorProto::BOOL);
   model.Node("If", {"c"}, {"out"}, {{"then_branch", graph}}).Output("out");
-  EXPECT_NE(FirstError(ImportModel(model)).find("nested more than"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(model)).find("nested more than"), std::string::npos);
 }
 
 TEST(Malformed, InputsWithoutTypeOrName) {
   ModelBuilder model(17);
   model.graph().add_input()->set_name("x");
   model.Node("Relu", {"x"}, {"out"}).Output("out");
-  EXPECT_NE(FirstError(ImportModel(model)).find("input \"x\" has no type"), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(model)).find("input \"x\" has no type"), std::string::npos);
   ModelBuilder twice(17);
   twice.Input("x", {2}).Input("x", {2}).Node("Relu", {"x"}, {"out"}).Output("out");
-  EXPECT_NE(FirstError(ImportModel(twice)).find("two inputs are called \"x\""), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(twice)).find("two inputs are called \"x\""), std::string::npos);
 }
 
 TEST(Malformed, NegativeDimensionsOfInputsAreUnknown) {
@@ -204,7 +204,7 @@ TEST_P(Mutation, NeverCrashes) {
     const Imported result = ImportBytes(bytes);
     if (!result.status.ok()) {
       ++errors;
-      EXPECT_NE(FirstError(result), "an error that was not reported") << result.status;
+      EXPECT_NE(FirstErrorOf(result), "an error that was not reported") << result.status;
     }
   }
   EXPECT_GT(errors, kCases / 10);
@@ -257,7 +257,7 @@ TEST(Malformed, MutatedMessages) {
       }
     }
     const Imported result = ImportBytes(model.SerializeAsString());
-    EXPECT_NE(FirstError(result), "an error that was not reported");
+    EXPECT_NE(FirstErrorOf(result), "an error that was not reported");
   }
 }
 

@@ -1,7 +1,7 @@
 // GELU, SiLU, hard-swish, mish and gated activations.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::activation {
 namespace {
 
 constexpr double kSqrt2 = 1.4142135623730951, kSqrt2OverPi = 0.7978845608028654;
@@ -498,4 +498,4 @@ TEST_P(Gated, Fuses) { Check(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(All, Gated, ::testing::ValuesIn(kGated), SpellingName);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::activation

@@ -1,7 +1,7 @@
 // Attention whose scores or values are several things beside each other, and attention of blocks.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::attention {
 namespace {
 
 constexpr int64_t kHeads = 2;
@@ -145,4 +145,4 @@ const Spelling kAttention[] = {
 TENON_SPELLINGS(AttentionSpelling, kAttention);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::attention

@@ -1,7 +1,7 @@
 // Convolutions with what follows and precedes them, and transposes around elementwise ops.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::conv {
 namespace {
 
 constexpr int64_t kC = 4, kM = 6;
@@ -244,4 +244,4 @@ TEST_P(Convolution, Fuses) { Check(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(All, Convolution, ::testing::ValuesIn(kConvs), SpellingName);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::conv

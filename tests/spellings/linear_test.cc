@@ -1,7 +1,7 @@
 // Products with a constant matrix, skip norms, embeddings.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::linear {
 namespace {
 
 constexpr int64_t kH = 16, kF = 24;
@@ -325,4 +325,4 @@ TEST_P(Embedding, Fuses) { Check(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(All, Embedding, ::testing::ValuesIn(kEmbeddings), SpellingName);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::linear

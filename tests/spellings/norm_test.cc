@@ -1,7 +1,7 @@
 // LayerNorm, RMSNorm, GroupNorm, and what only looks like them.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::norm {
 namespace {
 
 constexpr int64_t kH = 16;
@@ -518,4 +518,4 @@ TEST_P(NormNearMiss, StaysAndIsEqual) { Check(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(All, NormNearMiss, ::testing::ValuesIn(kMisses), SpellingName);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::norm

@@ -1,7 +1,7 @@
 // Attention whose keys and values are put behind those of the past, as decoders with a cache do it.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::past {
 namespace {
 
 constexpr int64_t kHeads = 2, kSize = 4, kHidden = kHeads * kSize;
@@ -193,4 +193,4 @@ const Spelling kPast[] = {
 TENON_SPELLINGS(PastSpelling, kPast);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::past

@@ -1,7 +1,7 @@
 // Rotary embeddings of pairs, with tables for pairs.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::rotary {
 namespace {
 
 constexpr int64_t kHeads = 2, kPairs = 3;
@@ -66,4 +66,4 @@ const Spelling kRotary[] = {
 TENON_SPELLINGS(RotarySpelling, kRotary);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::rotary

@@ -1,7 +1,7 @@
 // Attention whose softmax is spelled otherwise: from exponentials, over other axes, of views.
 #include "tests/spellings/spelling.h"
 
-namespace tenon::spellings {
+namespace tenon::spellings::softmax {
 namespace {
 
 constexpr int64_t kHeads = 2, kSize = 4;
@@ -127,4 +127,4 @@ const Spelling kSoftmax[] = {
 TENON_SPELLINGS(SoftmaxSpelling, kSoftmax);
 
 }  // namespace
-}  // namespace tenon::spellings
+}  // namespace tenon::spellings::softmax

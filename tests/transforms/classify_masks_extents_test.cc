@@ -13,8 +13,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Keys = MaskProgram::Keys;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 TEST(ClassifyMasks, LengthsThatMayDiffer) {
   // A mask of length 1 would broadcast: nothing checks that it has the keys' length.
   MaskProgram p(Keys::kAsQueries, {"B", "T"});

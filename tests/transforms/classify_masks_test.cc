@@ -13,8 +13,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Keys = MaskProgram::Keys;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // ---- positions
 
 TEST(ClassifyMasks, Causal) {

@@ -12,8 +12,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // ---- values
 
 TEST(ClassifyMasks, NothingHidden) {

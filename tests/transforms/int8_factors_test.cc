@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // The definition, one column after the other.
 float FactorOf(const std::vector<Int8Columns>& rows, size_t column) {
@@ -65,7 +65,7 @@ TEST(Int8FactorsTest, AsDefinedToTheLastBit) {
 TEST(Int8FactorsTest, ZerosHaveNoFactorAndWhatIsNotFiniteShows) {
   std::vector<Int8Columns> rows(7);
   for (size_t j = 0; j < kInt8Columns; ++j) rows[j % 7][j] = j % 3 == 0 ? 0 : -1.5f;
-  rows[2][1] = std::nanf(""), rows[6][9] = kInfinity, rows[0][14] = -kInfinity;
+  rows[2][1] = std::nanf(""), rows[6][9] = kInf, rows[0][14] = -kInfinity;
   ExpectFactors(rows);
   EXPECT_EQ(ChooseInt8Factors(rows)[0], 0);
   EXPECT_FALSE(std::isfinite(ChooseInt8Factors(rows)[9]));

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Queries are [B, 2, S, 4]; keys are as long, or with past P longer. There are 2 heads.
 class MaskProgram {

@@ -87,11 +87,14 @@ def _source(dialect, header):
   lines += [f'bool {f}(Operation& op, std::span<const Attribute> constants,\n'
             '    absl::InlinedVector<FoldResult, 2>& results);'
             for f in sorted({op.fold for op in dialect.ops if op.fold})]
-  lines += ['', 'namespace {', '']
+  # Inside the dialect's own namespace: unity builds compile the tables of several dialects together.
+  lines += ['', f'namespace {dialect.name} {{', 'namespace {', '']
   lines += [text for text, _ in tables if text]
-  _, rows_name = _table('OpRow', 'kOps', [row for _, row in tables])
-  lines.append(_table('OpRow', 'kOps', [row for _, row in tables])[0])
-  lines += ['}  // namespace', '', f'Dialect {dialect.camel}Dialect() {{',
+  rows_text, rows_name = _table('OpRow', 'kOps', [row for _, row in tables])
+  if rows_text:
+    rows_name = f'{dialect.name}::{rows_name}'
+  lines.append(rows_text)
+  lines += ['}  // namespace', f'}}  // namespace {dialect.name}', '', f'Dialect {dialect.camel}Dialect() {{',
             f'  return MakeDialect({cpp.string(dialect.name)}, {cpp.string(dialect.summary)}, {rows_name});', '}', '',
             '}  // namespace tenon', '', f'namespace tenon::{dialect.name} {{', '']
   lines += [op_class.definition(op) for op in dialect.ops]

@@ -29,10 +29,10 @@ struct Tile {
   float* const result;     // rows x v_padded
   const V indices;
   const bool rows_in_place, values_in_place;
-  bool add_terms;                   // to scores as they are stored?
-  bool unusual;                     // are scores changed further, but for what positions hide?
-  bool started[kMaxTileRows] = {};  // by strip: has it results?
-  FetchQueue ahead;                 // what the next tile reads
+  bool add_terms;                    // to scores as they are stored?
+  bool unusual;                      // are scores changed further, but for what positions hide?
+  bool started[kMaxQueryRows] = {};  // by strip: has it results?
+  FetchQueue ahead;                  // what the next tile reads
 
   explicit Tile(AttentionTile& tile)
       : t(tile),

@@ -7,7 +7,7 @@
 
 namespace tenon::kernels::cpu {
 
-inline constexpr int64_t kMaxTileRows = 256;
+inline constexpr int64_t kMaxQueryRows = 256;
 inline constexpr int64_t kKeyBlock = 256;  // keys whose scores are held at once
 
 // What belongs to the rows of a tile: of position i and head g of the group, at
@@ -57,8 +57,8 @@ struct AttentionTile {
   // instead, one after the other and undivided.
   RowsAt<float> out;
   float* part = nullptr;
-  float max[kMaxTileRows];  // of the scores; -inf if all are
-  float sum[kMaxTileRows];  // of exp(score - max), or exp(score) if max is -inf
+  float max[kMaxQueryRows];  // of the scores; -inf if all are
+  float sum[kMaxQueryRows];  // of exp(score - max), or exp(score) if max is -inf
 
   // What the same thread computes next, if known: its operands are fetched meanwhile.
   const AttentionTile* next = nullptr;
@@ -71,14 +71,14 @@ struct AttentionTile {
 // A block of keys and values, results, and a strip's scores and queries, up to 16 rows; elements of
 // rows are filled up to vectors.
 constexpr int64_t TileScratchFloats(int64_t dim, int64_t v_dim) {
-  return kKeyBlock * (dim + v_dim + 16) + kMaxTileRows * (v_dim + 16) + 16 * (kKeyBlock + dim);
+  return kKeyBlock * (dim + v_dim + 16) + kMaxQueryRows * (v_dim + 16) + 16 * (kKeyBlock + dim);
 }
 
 struct AttentionOps {
   // Up to `few_rows` rows: keys and values are read once, in the order they lie in memory.
   int few_rows;
   void (*attend_few)(AttentionTile& tile);
-  // Any number of rows up to kMaxTileRows; multiples of strip_rows are best.
+  // Any number of rows up to kMaxQueryRows; multiples of strip_rows are best.
   int strip_rows;
   void (*attend)(AttentionTile& tile);
 };

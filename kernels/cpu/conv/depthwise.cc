@@ -29,7 +29,7 @@ void PackWeights(const float* w, int64_t channels, int64_t window, float* packed
 }
 
 template <typename Attrs>
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareDepthwise(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const Attrs*>(args.attrs);
   const TensorView& w = args.inputs[1];
   auto state = std::make_shared<DepthwiseState>();
@@ -65,7 +65,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   return KernelStatus::Ok();
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunDepthwise(const RunArgs& args) {
   const auto& state = *static_cast<DepthwiseState*>(args.state);
   const TensorView &w = args.inputs[1], &out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
@@ -94,7 +94,7 @@ KernelStatus Run(const RunArgs& args) {
 }
 
 template <typename Attrs>
-std::string Supports(const CallSignature& call) {
+std::string SupportsDepthwise(const CallSignature& call) {
   const TensorView& w = call.inputs[1];
   const int64_t group = static_cast<const Attrs*>(call.attrs)->group;
   if (std::string why = cpu::RequireImages<Attrs>(call); !why.empty()) return why;
@@ -108,9 +108,9 @@ Kernel CpuConvDepthwise() {
   return {.op = "nn.conv",
           .name = "cpu.conv.depthwise",
           .priority = 30,
-          .run = Run,
-          .prepare = Prepare<nn::ConvAttrs>,
-          .supports = Supports<nn::ConvAttrs>,
+          .run = RunDepthwise,
+          .prepare = PrepareDepthwise<nn::ConvAttrs>,
+          .supports = SupportsDepthwise<nn::ConvAttrs>,
           .packs_once = true};
 }
 
@@ -118,9 +118,9 @@ Kernel CpuFusedConvDepthwise() {
   return {.op = "fused.conv",
           .name = "cpu.fused_conv.depthwise",
           .priority = 30,
-          .run = Run,
-          .prepare = Prepare<fused::ConvAttrs>,
-          .supports = Supports<fused::ConvAttrs>,
+          .run = RunDepthwise,
+          .prepare = PrepareDepthwise<fused::ConvAttrs>,
+          .supports = SupportsDepthwise<fused::ConvAttrs>,
           .packs_once = true};
 }
 

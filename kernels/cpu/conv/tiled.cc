@@ -54,7 +54,7 @@ void PackPanels(const TiledState& s, const float* w, float* packed) {
 }
 
 template <typename Attrs>
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareTiled(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const Attrs*>(args.attrs);
   const TensorView& w = args.inputs[1];
   auto state = std::make_shared<TiledState>();
@@ -106,7 +106,7 @@ void GatherWindows(const TiledState& s, const float* x, int64_t first, int64_t c
 }
 
 // What the tasks of one run share.
-struct Job {
+struct TiledJob {
   const TiledState* s;
   cpu::StripFilters filters;  // all but the call
   const float* residual;
@@ -127,8 +127,8 @@ struct Job {
 
 // Rows [row, row + count) of an image of the result, whose first pixel is `pixel`; `rows` says
 // where they read.
-void RunRegions(const Job& job, const cpu::Strips& rows, int64_t row, int64_t count, int64_t pixel,
-                int64_t first, int64_t last) {
+void RunRegions(const TiledJob& job, const cpu::Strips& rows, int64_t row, int64_t count,
+                int64_t pixel, int64_t first, int64_t last) {
   for (const cpu::TiledRegion& region : job.s->regions) {
     const int64_t begin = std::max(region.rows.first, row);
     const int64_t end = std::min(region.rows.end, row + count);
@@ -143,7 +143,7 @@ void RunRegions(const Job& job, const cpu::Strips& rows, int64_t row, int64_t co
 }
 
 // `slot`: null where nothing is copied.
-void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
+void RunTask(const TiledJob& job, const float* x, int64_t task, std::byte* slot) {
   const TiledState& s = *job.s;
   const int64_t block = task / s.splits, split = task % s.splits;
   bool is_copied = true;
@@ -202,9 +202,9 @@ void RunTask(const Job& job, const float* x, int64_t task, std::byte* slot) {
   }
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunTiled(const RunArgs& args) {
   const auto& s = *static_cast<TiledState*>(args.state);
-  Job job = {};
+  TiledJob job = {};
   job.s = &s;
   job.filters = {.kernels = &cpu::Tiles(), .panels = &s.panels, .depth = s.depth};
   job.out = args.outputs[0].as<float>();
@@ -235,16 +235,17 @@ KernelStatus Run(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-KernelStatus Conv(const RunArgs& args) {
-  return static_cast<TiledState*>(args.state)->reference ? RefConv().run(args) : Run(args);
+KernelStatus ConvTiled(const RunArgs& args) {
+  return static_cast<TiledState*>(args.state)->reference ? RefConv().run(args) : RunTiled(args);
 }
 
-KernelStatus FusedConv(const RunArgs& args) {
-  return static_cast<TiledState*>(args.state)->reference ? RefFusedConv().run(args) : Run(args);
+KernelStatus FusedConvTiled(const RunArgs& args) {
+  return static_cast<TiledState*>(args.state)->reference ? RefFusedConv().run(args)
+                                                         : RunTiled(args);
 }
 
 template <typename Attrs>
-std::string Supports(const CallSignature& call) {
+std::string SupportsTiled(const CallSignature& call) {
   if (static_cast<const Attrs*>(call.attrs)->group != 1) return "needs one group";
   return cpu::RequireImages<Attrs>(call);
 }
@@ -255,9 +256,9 @@ Kernel CpuConvTiled() {
   return {.op = "nn.conv",
           .name = "cpu.conv.tiled",
           .priority = 20,
-          .run = Conv,
-          .prepare = Prepare<nn::ConvAttrs>,
-          .supports = Supports<nn::ConvAttrs>,
+          .run = ConvTiled,
+          .prepare = PrepareTiled<nn::ConvAttrs>,
+          .supports = SupportsTiled<nn::ConvAttrs>,
           .packs_once = true};
 }
 
@@ -265,9 +266,9 @@ Kernel CpuFusedConvTiled() {
   return {.op = "fused.conv",
           .name = "cpu.fused_conv.tiled",
           .priority = 20,
-          .run = FusedConv,
-          .prepare = Prepare<fused::ConvAttrs>,
-          .supports = Supports<fused::ConvAttrs>,
+          .run = FusedConvTiled,
+          .prepare = PrepareTiled<fused::ConvAttrs>,
+          .supports = SupportsTiled<fused::ConvAttrs>,
           .inplace_mask = 8,  // the residual
           .packs_once = true};
 }

@@ -105,7 +105,7 @@ void SetGeometry(const Attrs& attrs, const PrepareArgs& args, TransposedPlan& pl
 }
 
 template <typename Attrs>
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareTransposed(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const Attrs*>(args.attrs);
   const TensorView &x = args.inputs[0], &w = args.inputs[1];
   auto state = std::make_shared<TransposedState>();
@@ -141,7 +141,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
 }
 
 // What the tasks of one run share.
-struct Job {
+struct TransposedJob {
   const TransposedState* s;
   const float *x, *weights, *bias;
   float* out;
@@ -164,8 +164,8 @@ struct Job {
 };
 
 // The panels [first, last) of strips, and what loops leave of the activation.
-void RunPhase(const Job& job, const TransposedPhase& phase, const Strips& strips, int64_t first,
-              int64_t last) {
+void RunPhase(const TransposedJob& job, const TransposedPhase& phase, const Strips& strips,
+              int64_t first, int64_t last) {
   RunStrips(job.FiltersOf(phase), strips, first, last);
   if (job.s->rest.kind == ActivationKind::kNone) return;
   const int64_t begin = phase.panels.FirstOf(first);
@@ -190,8 +190,8 @@ void ForPhases(const TransposedState& s, int64_t begin, int64_t end, F&& f) {
 }
 
 // The windows of pixels [first, first + count) of a phase, of all images, behind each other.
-void GatherWindows(const Job& job, const TransposedPhase& phase, int64_t first, int64_t count,
-                   float* to) {
+void GatherWindows(const TransposedJob& job, const TransposedPhase& phase, int64_t first,
+                   int64_t count, float* to) {
   const TransposedState& s = *job.s;
   const int64_t width = phase.columns->count, plane = phase.rows->count * width;
   for (int64_t p = first; p < first + count; ++p, to += phase.call.pixel_step) {
@@ -207,7 +207,7 @@ void GatherWindows(const Job& job, const TransposedPhase& phase, int64_t first, 
   }
 }
 
-void RunGathered(const Job& job, int64_t task, std::byte* slot) {
+void RunGathered(const TransposedJob& job, int64_t task, std::byte* slot) {
   const TransposedState& s = *job.s;
   auto* windows = reinterpret_cast<float*>(slot + TransposedPlan::kCopyAt);
   auto* sums = reinterpret_cast<float*>(slot + s.gathered_out);
@@ -237,7 +237,7 @@ void RunGathered(const Job& job, int64_t task, std::byte* slot) {
 }
 
 // `slot`: null where nothing is copied.
-void RunRows(const Job& job, int64_t task, std::byte* slot) {
+void RunRows(const TransposedJob& job, int64_t task, std::byte* slot) {
   const TransposedState& s = *job.s;
   const int64_t block = task / s.splits, split = task % s.splits;
   const int64_t n = block / s.blocks_per_image, row = block % s.blocks_per_image * s.block;
@@ -268,10 +268,10 @@ void RunRows(const Job& job, int64_t task, std::byte* slot) {
             });
 }
 
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunTransposed(const RunArgs& args) {
   const auto& s = *static_cast<TransposedState*>(args.state);
   auto* scratch = static_cast<std::byte*>(args.scratch);
-  Job job = {};
+  TransposedJob job = {};
   job.s = &s;
   job.x = args.inputs[0].as<float>();
   job.out = args.outputs[0].as<float>();
@@ -311,16 +311,16 @@ KernelStatus Run(const RunArgs& args) {
 
 KernelStatus ConvTranspose(const RunArgs& args) {
   return static_cast<TransposedState*>(args.state)->reference ? RefConvTranspose().run(args)
-                                                              : Run(args);
+                                                              : RunTransposed(args);
 }
 
 KernelStatus FusedConvTranspose(const RunArgs& args) {
   return static_cast<TransposedState*>(args.state)->reference ? RefFusedConvTranspose().run(args)
-                                                              : Run(args);
+                                                              : RunTransposed(args);
 }
 
 template <typename Attrs>
-std::string Supports(const CallSignature& call) {
+std::string SupportsTransposed(const CallSignature& call) {
   const auto& attrs = *static_cast<const Attrs*>(call.attrs);
   const int rank = call.inputs[0].rank();
   if (!ImageLayout::Of(attrs).channels_last()) return "needs channels last";
@@ -336,8 +336,8 @@ Kernel CpuConvTranspose() {
           .name = "cpu.conv_transpose.tiled",
           .priority = 20,
           .run = ConvTranspose,
-          .prepare = Prepare<nn::ConvTransposeAttrs>,
-          .supports = Supports<nn::ConvTransposeAttrs>};
+          .prepare = PrepareTransposed<nn::ConvTransposeAttrs>,
+          .supports = SupportsTransposed<nn::ConvTransposeAttrs>};
 }
 
 Kernel CpuFusedConvTranspose() {
@@ -345,8 +345,8 @@ Kernel CpuFusedConvTranspose() {
           .name = "cpu.fused_conv_transpose.tiled",
           .priority = 20,
           .run = FusedConvTranspose,
-          .prepare = Prepare<fused::ConvTransposeAttrs>,
-          .supports = Supports<fused::ConvTransposeAttrs>};
+          .prepare = PrepareTransposed<fused::ConvTransposeAttrs>,
+          .supports = SupportsTransposed<fused::ConvTransposeAttrs>};
 }
 
 }  // namespace tenon::kernels

@@ -9,15 +9,15 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-constexpr int64_t kLeastPixels = 56;    // of a block, where there are so many
-constexpr int64_t kMostGathered = 224;  // pixels of a block
-constexpr int64_t kLine = 64 / sizeof(float);
+constexpr int64_t kLeastPhasePixels = 56;  // of a block, where there are so many
+constexpr int64_t kMostGathered = 224;     // pixels of a block
+constexpr int64_t kPixelLine = 64 / sizeof(float);
 // Pixels at multiples of this fall into one set of the first-level cache: see TiledPlan.
-constexpr int64_t kPage = 4096 / sizeof(float);
+constexpr int64_t kPixelPage = 4096 / sizeof(float);
 constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
 
 // Of the input that a block reads, with its weights in the second-level cache.
-int64_t BlockBytes() { return ActiveCaches().second_bytes / 4; }
+int64_t TransposedBlockBytes() { return ActiveCaches().second_bytes / 4; }
 
 bool ReadAlike(const std::vector<TransposedTap>& a, const std::vector<TransposedTap>& b) {
   return std::ranges::equal(a, b, {}, &TransposedTap::offset, &TransposedTap::offset);
@@ -91,8 +91,8 @@ void TransposedPlan::ChooseSource(const TileKernels& kernels) {
   const auto [above, below] = Outside(row_phases, rows.in);
   const auto [before, behind] = Outside(column_phases, columns.in);
   const bool fits = above == 0 && below == 0 && before == 0 && behind == 0;
-  const bool collides = channels % kPage == 0;
-  pixel = collides ? channels + kLine : channels;
+  const bool collides = channels % kPixelPage == 0;
+  pixel = collides ? channels + kPixelLine : channels;
   rows_before = above;
   columns_before = before;
   rows_behind = 0;
@@ -127,7 +127,7 @@ void TransposedPlan::AddPhase(const AxisPhase& row, const AxisPhase& column,
   if (source == TransposedSource::kGather) {
     phase.runs = {0};
     phase.call.run_size = phase.depth;
-    phase.call.pixel_step = phase.depth % kPage == 0 ? phase.depth + kLine : phase.depth;
+    phase.call.pixel_step = phase.depth % kPixelPage == 0 ? phase.depth + kPixelLine : phase.depth;
     phase.call.out_step = phase.panels.filters;
   } else {
     // From the first pixel of the row that the result stands in, or would stand in the image.
@@ -164,8 +164,8 @@ void TransposedPlan::ChooseBlocks(int64_t threads, int64_t max_group) {
       window = std::max(window, phase.call.pixel_step);
       result = std::max(result, phase.call.out_step);
     }
-    block = std::clamp<int64_t>(BlockBytes() / (std::max<int64_t>(window, 1) * kFloat),
-                                kLeastPixels, kMostGathered);
+    block = std::clamp<int64_t>(TransposedBlockBytes() / (std::max<int64_t>(window, 1) * kFloat),
+                                kLeastPhasePixels, kMostGathered);
     block = CeilDiv(std::min(block, most), 2 * max_group) * 2 * max_group;
     blocks_per_image = 1;
     splits = std::min(wanted, units);
@@ -177,8 +177,8 @@ void TransposedPlan::ChooseBlocks(int64_t threads, int64_t max_group) {
   for (const AxisPhase& phase : row_phases) total = std::max(total, phase.count);
   for (const AxisPhase& phase : column_phases) most_columns = std::max(most_columns, phase.count);
   const int64_t around = rows_before + rows_behind;
-  const int64_t least = CeilDiv(kLeastPixels, most_columns);
-  block = std::max(BlockBytes() / (width * channels * kFloat) - around, least);
+  const int64_t least = CeilDiv(kLeastPhasePixels, most_columns);
+  block = std::max(TransposedBlockBytes() / (width * channels * kFloat) - around, least);
   if (threads > 1 && source == TransposedSource::kImage) {
     block = std::min(block, std::max(least, CeilDiv(total * batch, 4 * wanted)));
   }

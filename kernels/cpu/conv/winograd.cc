@@ -29,10 +29,10 @@ using cpu::TileKernels;
 
 constexpr int64_t kMaxPoints = 36;
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kLine = 64 / kFloat;
+constexpr int64_t kLineFloats = 64 / kFloat;
 
 // Of the transformed image of a block, and of one that each panel reads from further away.
-int64_t BlockBytes() { return cpu::ActiveCaches().second_bytes / 2; }
+int64_t WinogradBlockBytes() { return cpu::ActiveCaches().second_bytes / 2; }
 int64_t MostBytes() { return cpu::ActiveCaches().second_bytes * 3; }
 
 struct WinogradState : KernelState {
@@ -62,7 +62,7 @@ struct WinogradState : KernelState {
 };
 
 // So many elements, in an odd number of cache lines: multiples of it fall into different sets.
-int64_t OddLines(int64_t n) { return (CeilDiv(n, kLine) | 1) * kLine; }
+int64_t OddLines(int64_t n) { return (CeilDiv(n, kLineFloats) | 1) * kLineFloats; }
 
 // Transforms windows, in double precision.
 class WindowTransform {
@@ -149,7 +149,7 @@ void ChooseBlocks(WinogradState& s, int64_t threads, const TileKernels& kernels)
     const int64_t fewest = CeilDiv(s.tiles, std::max(bytes / tile_bytes, pair));
     return std::clamp<int64_t>(s.tiles / pair, 1, fewest);
   };
-  const int64_t near = blocks_of(BlockBytes()), far = blocks_of(MostBytes());
+  const int64_t near = blocks_of(WinogradBlockBytes()), far = blocks_of(MostBytes());
   const bool is_far = near * weights > far * weights + s.panels.count * s.tiles * tile_bytes;
   s.blocks = std::clamp<int64_t>(s.tiles / pair, 1, std::max(is_far ? far : near, wanted));
   s.most_tiles = 0;
@@ -171,7 +171,7 @@ Kernel Direct() {
 }
 
 template <typename Attrs>
-KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
+KernelStatus PrepareWinograd(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const Attrs*>(args.attrs);
   const TensorView& w = args.inputs[1];
   auto state = std::make_shared<WinogradState>();
@@ -189,12 +189,13 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   s.tiles_across = CeilDiv(s.image.width, s.size);
   s.tiles = s.image.batch * s.tiles_down * s.tiles_across;
   s.panels = FilterPanels::Of(s.image.filters, s.image.channels, kernels.lanes);
-  s.call = {.runs = s.runs.data(),
-            .num_runs = 1,
-            .run_size = s.image.channels,
-            .pixel_step = s.image.channels % 512 == 0 ? s.image.channels + kLine : s.image.channels,
-            .out_step = 2 * kernels.lanes,
-            .activation = cpu::Split(Activation{}).loop};
+  s.call = {
+      .runs = s.runs.data(),
+      .num_runs = 1,
+      .run_size = s.image.channels,
+      .pixel_step = s.image.channels % 512 == 0 ? s.image.channels + kLineFloats : s.image.channels,
+      .out_step = 2 * kernels.lanes,
+      .activation = cpu::Split(Activation{}).loop};
   s.zeros.resize(static_cast<size_t>(s.image.channels));
   const double flops = 2.0 * static_cast<double>(s.points * s.tiles) *
                        static_cast<double>(s.image.channels * s.image.filters);
@@ -211,7 +212,7 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
 }
 
 // What the tasks of one run share.
-struct Job {
+struct WinogradJob {
   const WinogradState& s;
   const TileKernels& kernels;
   const cpu::WinogradTransforms& transforms;
@@ -324,21 +325,21 @@ struct Job {
 };
 
 template <typename Attrs>
-KernelStatus Run(const RunArgs& args) {
+KernelStatus RunWinograd(const RunArgs& args) {
   const auto& s = *static_cast<WinogradState*>(args.state);
   if (s.direct != nullptr) {
     RunArgs direct = args;
     direct.state = s.direct.get();
     return Direct<Attrs>().run(direct);
   }
-  Job job = {s,
-             cpu::Tiles(),
-             cpu::Winograd(),
-             args.inputs[0].as<float>(),
-             reinterpret_cast<const float*>(s.packed.get()),
-             cpu::Present(args.inputs, 2) ? args.inputs[2].as<float>() : nullptr,
-             cpu::Present(args.inputs, 3) ? args.inputs[3].as<float>() : nullptr,
-             args.outputs[0].as<float>()};
+  WinogradJob job = {s,
+                     cpu::Tiles(),
+                     cpu::Winograd(),
+                     args.inputs[0].as<float>(),
+                     reinterpret_cast<const float*>(s.packed.get()),
+                     cpu::Present(args.inputs, 2) ? args.inputs[2].as<float>() : nullptr,
+                     cpu::Present(args.inputs, 3) ? args.inputs[3].as<float>() : nullptr,
+                     args.outputs[0].as<float>()};
   const int64_t group = job.kernels.max_group;
   auto* scratch = static_cast<std::byte*>(args.scratch);
   std::byte* images = scratch + s.slots * s.sums_bytes;
@@ -380,7 +381,7 @@ KernelStatus Run(const RunArgs& args) {
 }
 
 template <typename Attrs>
-std::string Supports(const CallSignature& call) {
+std::string SupportsWinograd(const CallSignature& call) {
   const auto& attrs = *static_cast<const Attrs*>(call.attrs);
   const TensorView &x = call.inputs[0], &w = call.inputs[1], &out = call.outputs[0];
   if (std::string why = Direct<Attrs>().supports(call); !why.empty()) return why;
@@ -408,18 +409,18 @@ Kernel CpuConvWinograd() {
   return {.op = "nn.conv",
           .name = "cpu.conv.winograd",
           .priority = 25,
-          .run = Run<nn::ConvAttrs>,
-          .prepare = Prepare<nn::ConvAttrs>,
-          .supports = Supports<nn::ConvAttrs>};
+          .run = RunWinograd<nn::ConvAttrs>,
+          .prepare = PrepareWinograd<nn::ConvAttrs>,
+          .supports = SupportsWinograd<nn::ConvAttrs>};
 }
 
 Kernel CpuFusedConvWinograd() {
   return {.op = "fused.conv",
           .name = "cpu.fused_conv.winograd",
           .priority = 25,
-          .run = Run<fused::ConvAttrs>,
-          .prepare = Prepare<fused::ConvAttrs>,
-          .supports = Supports<fused::ConvAttrs>,
+          .run = RunWinograd<fused::ConvAttrs>,
+          .prepare = PrepareWinograd<fused::ConvAttrs>,
+          .supports = SupportsWinograd<fused::ConvAttrs>,
           .inplace_mask = 8};  // the residual
 }
 

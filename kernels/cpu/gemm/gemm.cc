@@ -17,13 +17,15 @@ constexpr int64_t kMaxDepth = 4096, kLeastMaxDepth = 1024;
 constexpr int64_t kTilesThatFetch = 4;
 // Rows of b that are fetched into the first-level cache ahead of their use.
 constexpr int64_t kAhead = 16, kFarAhead = 64;
-constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kFloatBytes = sizeof(float);
 // Operations worth a thread of their own, and how many take as long as to read a float from memory.
 constexpr double kGrainOperations = 2e6;
 constexpr double kOperationsPerFloat = 27;
 
 // Parts of the second-level cache, in floats.
-int64_t SecondLevel(int64_t eighths) { return ActiveCaches().second_bytes / 8 * eighths / kFloat; }
+int64_t SecondLevel(int64_t eighths) {
+  return ActiveCaches().second_bytes / 8 * eighths / kFloatBytes;
+}
 // Of the rows of a that stay there while the panels of b pass, and, where there are more rows, of
 // the panels that stay there while the rows pass. c passes in both cases.
 int64_t RowsThatStay() { return SecondLevel(5); }
@@ -101,7 +103,7 @@ Fetch PanelsMeanwhile(const GemmArgs& g, int64_t panel_columns, const Pass& pass
   const int64_t after = std::min(pass.panel_end - pass.last, panels);
   const int64_t share = after * panel_columns * depth / (panels * fetching);
   return {PanelOfB(g, panel_columns, pass.last, p) + share * turn * panels, share,
-          CeilDiv(share * kFloat, depth)};
+          CeilDiv(share * kFloatBytes, depth)};
 }
 
 // What a tile fetches of the rows of the next one, of which each panel of a pass has a share; after
@@ -113,7 +115,7 @@ Fetch RowsMeanwhile(const GemmArgs& g, const RowTiles& tiles, const Pass& pass, 
   const int64_t next = tile + 1 < pass.tile_end ? tile + 1 : pass.tile_begin;
   const int64_t row = tiles.Begin(next), rows = tiles.Begin(next + 1) - row;
   const int64_t share = CeilDiv(rows * a_row, pass.last - pass.first);
-  return {TileOfA(g, row, rows, p), share, CeilDiv(share * kFloat, depth)};
+  return {TileOfA(g, row, rows, p), share, CeilDiv(share * kFloatBytes, depth)};
 }
 
 void RunStep(const GemmKernels& kernels, const GemmArgs& g, const Step& s) {

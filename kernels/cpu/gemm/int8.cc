@@ -10,9 +10,9 @@ namespace tenon::kernels::cpu {
 namespace {
 
 // Bytes worth a thread of their own where b is streamed.
-constexpr int64_t kGrainBytes = int64_t{256} * 1024;
+constexpr int64_t kStripGrainBytes = int64_t{256} * 1024;
 
-const Int8Kernels& ChooseKernels() {
+const Int8Kernels& ChooseInt8Kernels() {
 #if defined(__x86_64__)
   if (ActiveIsa() >= Isa::kAvx512) return Int8KernelsAvx512();
   if (ActiveIsa() >= Isa::kAvx2) return Int8KernelsAvx2();
@@ -21,11 +21,11 @@ const Int8Kernels& ChooseKernels() {
 }
 
 const Int8Kernels& Kernels() {
-  static const Int8Kernels& kernels = ChooseKernels();
+  static const Int8Kernels& kernels = ChooseInt8Kernels();
   return kernels;
 }
 
-int64_t Strips(const Int8Shape& shape) { return CeilDiv(shape.n, kInt8Strip); }
+int64_t Int8Strips(const Int8Shape& shape) { return CeilDiv(shape.n, kInt8Strip); }
 
 int64_t BytesOfStrip(const Int8Shape& shape) {
   return kInt8Strip * (shape.k + shape.groups() * static_cast<int64_t>(sizeof(float)));
@@ -103,12 +103,12 @@ std::string PackedLayoutOfInt8B(const Int8Shape& shape) {
 }
 
 size_t PackedBytesOfInt8B(const Int8Shape& shape) {
-  return static_cast<size_t>(Strips(shape) * BytesOfStrip(shape));
+  return static_cast<size_t>(Int8Strips(shape) * BytesOfStrip(shape));
 }
 
 void PackInt8B(const Int8Shape& shape, const int8_t* values, int64_t row, int64_t col,
                const float* scale, std::byte* packed, ParallelFor& parallel) {
-  parallel(Strips(shape), 1, [&](int64_t begin, int64_t end) {
+  parallel(Int8Strips(shape), 1, [&](int64_t begin, int64_t end) {
     std::byte* out = packed + begin * BytesOfStrip(shape);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i * kInt8Strip, cols = std::min(kInt8Strip, shape.n - first);
@@ -133,7 +133,7 @@ Int8Plan PlanInt8Gemm(int64_t m, const Int8Shape& shape, int threads) {
   if (Streams(m)) return plan;
   constexpr int64_t kFloats = int64_t{96} * 1024;
   plan.strips_each = std::clamp<int64_t>(kFloats / (shape.k * kInt8Strip), 1, 4);
-  const int64_t units = CeilDiv(Strips(shape), plan.strips_each);
+  const int64_t units = CeilDiv(Int8Strips(shape), plan.strips_each);
   plan.parts = threads == 1 ? 1 : std::min<int64_t>(units, int64_t{2} * threads);
   plan.scratch_bytes =
       static_cast<size_t>(plan.parts) * PackedBytesOfB(shape.k, plan.strips_each * kInt8Strip);
@@ -142,9 +142,9 @@ Int8Plan PlanInt8Gemm(int64_t m, const Int8Shape& shape, int threads) {
 
 void Int8Gemm(const GemmArgs& args, const Int8Shape& shape, const std::byte* packed,
               const Int8Plan& plan, float* scratch, ParallelFor& parallel) {
-  const int64_t strips = Strips(shape), strip_bytes = BytesOfStrip(shape);
+  const int64_t strips = Int8Strips(shape), strip_bytes = BytesOfStrip(shape);
   if (Streams(args.m)) {
-    parallel(strips, kGrainBytes / strip_bytes + 1,
+    parallel(strips, kStripGrainBytes / strip_bytes + 1,
              [&](int64_t begin, int64_t end) { Stream(args, shape, packed, begin, end); });
     return;
   }

@@ -12,9 +12,9 @@ namespace tenon::kernels::cpu {
 namespace {
 
 // Bytes worth a thread of their own.
-constexpr int64_t kGrainBytes = 65536;
+constexpr int64_t kIntegerGrainBytes = 65536;
 
-const IntegerKernels& ChooseKernels() {
+const IntegerKernels& ChooseIntegerKernels() {
 #if defined(__x86_64__)
   if (ActiveIsa() >= Isa::kAvx512Vnni) return IntegerKernelsAvx512Vnni();
   if (ActiveIsa() >= Isa::kAvx512) return IntegerKernelsAvx512();
@@ -105,21 +105,22 @@ void Convert(const ByteGemm& g, const Scratch& scratch, ParallelFor& parallel) {
   const IntegerKernels& kernels = ActiveIntegerKernels();
   const int zero = ZeroOf(g.a, 0);
   const int64_t each = static_cast<int64_t>(sizeof(float)) / kernels.depth;  // bytes
-  parallel(g.m, kGrainBytes / std::max<int64_t>(1, g.k) + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      auto* out = reinterpret_cast<std::byte*>(scratch.a + i * scratch.a_row);
-      kernels.convert(static_cast<const uint8_t*>(g.a.data) + i * g.k, g.a.is_signed, zero, g.k,
-                      out);
-      std::fill(out + g.k * each, out + Elements(g.k) * static_cast<int64_t>(sizeof(float)),
-                std::byte{0});
-    }
-  });
+  parallel(g.m, kIntegerGrainBytes / std::max<int64_t>(1, g.k) + 1,
+           [&](int64_t begin, int64_t end) {
+             for (int64_t i = begin; i < end; ++i) {
+               auto* out = reinterpret_cast<std::byte*>(scratch.a + i * scratch.a_row);
+               kernels.convert(static_cast<const uint8_t*>(g.a.data) + i * g.k, g.a.is_signed, zero,
+                               g.k, out);
+               std::fill(out + g.k * each,
+                         out + Elements(g.k) * static_cast<int64_t>(sizeof(float)), std::byte{0});
+             }
+           });
 }
 
 }  // namespace
 
 const IntegerKernels& ActiveIntegerKernels() {
-  static const IntegerKernels& kernels = ChooseKernels();
+  static const IntegerKernels& kernels = ChooseIntegerKernels();
   return kernels;
 }
 
@@ -136,7 +137,7 @@ size_t PackedSizeOfBytes(int64_t k, int64_t n) {
 
 void PackBytes(const ByteMatrix& b, int64_t k, int64_t n, std::byte* packed,
                ParallelFor& parallel) {
-  parallel(GemmPanels(n), kGrainBytes / std::max<int64_t>(1, k * GemmPanel()) + 1,
+  parallel(GemmPanels(n), kIntegerGrainBytes / std::max<int64_t>(1, k * GemmPanel()) + 1,
            [&](int64_t begin, int64_t end) { PackPanels(b, k, n, packed, begin, end); });
   if (!TakesBytes()) return;
   const Corrections corrections = CorrectionsOf(packed, k, n);
