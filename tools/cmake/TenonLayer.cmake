@@ -24,6 +24,7 @@ function(tenon_layer name)
     endif()
   endforeach()
   tenon_isa_sources(sources)
+  tenon_loop_sources(${sources})
 
   if(sources)
     add_library(${target} STATIC ${sources})
@@ -80,6 +81,19 @@ function(tenon_isa_sources list)
     list(APPEND kept ${source})
   endforeach()
   set(${list} "${kept}" PARENT_SCOPE)
+endfunction()
+
+# Keeps files with loops tuned to the compiler (those that include a "…-inl.h") out of unity builds: what surrounds a loop
+# in its file changes what is inlined into it.
+function(tenon_loop_sources)
+  foreach(source ${ARGN})
+    if(source MATCHES "^kernels/cpu/")
+      file(STRINGS "${PROJECT_SOURCE_DIR}/${source}" loops REGEX "^#include \".*-inl\\.h\"" LIMIT_COUNT 1)
+      if(loops)
+        set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      endif()
+    endif()
+  endforeach()
 endfunction()
 
 # tenon_group(<name> MEMBERS <target>...): an interface target that stands for several layers.

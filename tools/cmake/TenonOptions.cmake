@@ -3,6 +3,11 @@
 option(TENON_DEVELOPER_MODE "Build tests and benchmarks; warnings are errors" OFF)
 option(TENON_ENABLE_CUDA "Build the CUDA plugin (libtenon_cuda.so)" OFF)
 option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
+# Most of the time of a build goes into headers, which one file after the other would read anew. Without, a change of one
+# file compiles that file alone: the presets for development turn it off.
+option(TENON_UNITY "Compile several source files at a time: a cold build takes a third of the time" ON)
+set(TENON_UNITY_BATCH 12 CACHE STRING "With TENON_UNITY: the number of source files compiled at a time")
+mark_as_advanced(TENON_UNITY_BATCH)
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined or thread")
 
 if(PROJECT_IS_TOP_LEVEL)
@@ -37,6 +42,12 @@ endif()
 function(tenon_target_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  if(TENON_UNITY)
+    # CMake leaves out files that have options of their own.
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TENON_UNITY_BATCH})
+    # GCC takes the files of a batch for headers, in which members of unnamed types would be wrong.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
   if(TENON_DEVELOPER_MODE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
     # GCC 12 sees both inside correct code of absl::InlinedVector and std::string.
