@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kModerate = 1e20;
 
-bool OneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -49,9 +49,9 @@ bool IsZeroOrOne(Value value) {
       }
       return true;
     }
-    if (!OneOf(op->name(),
-               {"ten.cast", "ten.reshape", "ten.transpose", "ten.slice", "ten.split", "ten.expand",
-                "ten.tile", "ten.trilu", "ten.gather", "ten.dynamic_slice"})) {
+    if (!IsAnyOf(op->name(),
+                 {"ten.cast", "ten.reshape", "ten.transpose", "ten.slice", "ten.split",
+                  "ten.expand", "ten.tile", "ten.trilu", "ten.gather", "ten.dynamic_slice"})) {
       return false;
     }
     value = op->operand(0);

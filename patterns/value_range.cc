@@ -7,15 +7,15 @@
 #include "ir/core/guarded_read.h"
 #include "ir/core/number_range.h"
 #include "ir/core/operation.h"
+#include "patterns/numbers.h"
 
 namespace tenon::pattern {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kMostSteps = 400;
+constexpr int kMostRangeSteps = 400;
 
 // 0 times infinity is NaN in a program, which every range allows.
-double Times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+double FiniteTimes(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 ValueRange Symmetric(double magnitude) { return {-magnitude, magnitude}; }
 
@@ -24,8 +24,8 @@ ValueRange operator+(const ValueRange& a, const ValueRange& b) {
 }
 ValueRange operator-(const ValueRange& a) { return {-a.high, -a.low}; }
 ValueRange operator*(const ValueRange& a, const ValueRange& b) {
-  const double ends[] = {Times(a.low, b.low), Times(a.low, b.high), Times(a.high, b.low),
-                         Times(a.high, b.high)};
+  const double ends[] = {FiniteTimes(a.low, b.low), FiniteTimes(a.low, b.high),
+                         FiniteTimes(a.high, b.low), FiniteTimes(a.high, b.high)};
   return {*std::min_element(std::begin(ends), std::end(ends)),
           *std::max_element(std::begin(ends), std::end(ends))};
 }
@@ -223,7 +223,7 @@ class Ranges {
     const ValueRange a = Operand(op, 0);
     if (op.operand(0) != op.operand(1)) return a * Operand(op, 1);
     const ValueRange size = Magnitudes(a);
-    return {Times(size.low, size.low), Times(size.high, size.high)};
+    return {FiniteTimes(size.low, size.low), FiniteTimes(size.high, size.high)};
   }
 
   // sqrt(n), if `root` is the root of the mean of the n squares of x and a number that is not
@@ -253,7 +253,7 @@ class Ranges {
     if (exponent.low != exponent.high || !std::isfinite(exponent.low)) return {};
     if (exponent.low == 2) {
       const ValueRange size = Magnitudes(base);
-      return {Times(size.low, size.low), Times(size.high, size.high)};
+      return {FiniteTimes(size.low, size.low), FiniteTimes(size.high, size.high)};
     }
     // Even powers and powers of what is not negative are no negative numbers.
     if (std::fmod(exponent.low, 2) == 0 || base.low >= 0) return {0, kInfinity};
@@ -279,7 +279,7 @@ class Ranges {
     return count;
   }
   static ValueRange Sum(const ValueRange& x, double count) {
-    return {Times(std::min(x.low, 0.0), count), Times(std::max(x.high, 0.0), count)};
+    return {FiniteTimes(std::min(x.low, 0.0), count), FiniteTimes(std::max(x.high, 0.0), count)};
   }
 
   static double Extent(Value value, int64_t axis) {
@@ -287,7 +287,7 @@ class Ranges {
     return dim.is_constant() ? static_cast<double>(dim.constant()) : kInfinity;
   }
   static ValueRange Products(const ValueRange& a, const ValueRange& b, double terms) {
-    return Symmetric(Times(Times(a.magnitude(), b.magnitude()), terms));
+    return Symmetric(FiniteTimes(FiniteTimes(a.magnitude(), b.magnitude()), terms));
   }
 
   ValueRange MatrixProduct(const Operation& op) {
@@ -306,14 +306,14 @@ class Ranges {
   ValueRange Convolution(const Operation& op) {
     const Value w = op.operand(1);
     double terms = 1;
-    for (int64_t i = 1; i < w.type().rank(); ++i) terms = Times(terms, Extent(w, i));
+    for (int64_t i = 1; i < w.type().rank(); ++i) terms = FiniteTimes(terms, Extent(w, i));
     return Products(Operand(op, 0), Operand(op, 1), terms);
   }
 
   // A norm of n elements has at most sqrt(n), whatever it is of.
   ValueRange Norm(Value x, int64_t axis, Value scale, Value bias) {
     double count = 1;
-    for (int64_t i = axis; i < x.type().rank(); ++i) count = Times(count, Extent(x, i));
+    for (int64_t i = axis; i < x.type().rank(); ++i) count = FiniteTimes(count, Extent(x, i));
     const ValueRange norm = Symmetric(std::sqrt(count) * (1 + 1e-6));
     return (scale ? norm * Of(scale) : norm) + Of(bias);
   }
@@ -330,7 +330,7 @@ class Ranges {
   }
 
   absl::flat_hash_map<const ValueImpl*, ValueRange> known_;
-  int budget_ = kMostSteps;
+  int budget_ = kMostRangeSteps;
 };
 
 }  // namespace

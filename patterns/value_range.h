@@ -22,7 +22,7 @@ struct ValueRange {
 
 // Interval arithmetic over the ops that compute the value: constants, norms (sqrt(n) times their
 // scale), bounded functions, squares and what is made of those. The range of a result that does not
-// fit its element type is that of an unknown value. Looks at `kMostSteps` ops at most.
+// fit its element type is that of an unknown value. Looks at 400 ops at most.
 ValueRange ProvenRange(Value value);
 
 // No element is negative; a negative zero may be among them.

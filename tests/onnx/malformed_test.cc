@@ -146,7 +146,8 @@ TEST(Malformed, InputsWithoutTypeOrName) {
   EXPECT_NE(FirstErrorOf(ImportModel(model)).find("input \"x\" has no type"), std::string::npos);
   ModelBuilder twice(17);
   twice.Input("x", {2}).Input("x", {2}).Node("Relu", {"x"}, {"out"}).Output("out");
-  EXPECT_NE(FirstErrorOf(ImportModel(twice)).find("two inputs are called \"x\""), std::string::npos);
+  EXPECT_NE(FirstErrorOf(ImportModel(twice)).find("two inputs are called \"x\""),
+            std::string::npos);
 }
 
 TEST(Malformed, NegativeDimensionsOfInputsAreUnknown) {
