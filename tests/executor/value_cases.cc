@@ -24,7 +24,7 @@ Tensor S(int64_t value) { return Ints({}, {value}); }
 Tensor F(const std::vector<float>& values) {
   return Floats({static_cast<int64_t>(values.size())}, values);
 }
-Tensor Number(float value) { return Floats({}, {value}); }
+Tensor FloatNumber(float value) { return Floats({}, {value}); }
 
 std::vector<ValueCase> Indices() {
   const Tensor x = Ramp({3, 2});
@@ -137,9 +137,9 @@ std::vector<ValueCase> Lengths() {
        {}},
       {"ten.check_range",
        "what = \"a thing\"",
-       {{"x", F({0, kInf})}, {"low", Number(-kInf)}, {"high", Number(kInf)}},
+       {{"x", F({0, kInf})}, {"low", FloatNumber(-kInf)}, {"high", FloatNumber(kInf)}},
        {"2xf32"},
-       {{"x", {F({0, kNaN})}}, {"low", {Number(kNaN), Number(1)}}, {"high", {Number(kNaN)}}},
+       {{"x", {F({0, kNaN})}}, {"low", {FloatNumber(kNaN), FloatNumber(1)}}, {"high", {FloatNumber(kNaN)}}},
        {}},
       {"ctl.for",
        "",
@@ -272,12 +272,12 @@ std::vector<ValueCase> Sizes() {
        {{"start", {S(kMax), S(5)}}, {"limit", {S(kMin), S(-1)}}, {"delta", {S(kMin), S(kMax)}}}},
       {"ten.range",
        "",
-       {{"start", Number(0)}, {"limit", Number(5)}, {"delta", Number(2)}},
+       {{"start", FloatNumber(0)}, {"limit", FloatNumber(5)}, {"delta", FloatNumber(2)}},
        {"?xf32"},
-       {{"start", {Number(kNaN), Number(kInf), Number(-kInf), Number(-3e38f)}},
-        {"limit", {Number(kNaN), Number(kInf), Number(3e38f)}},
-        {"delta", {Number(0), Number(kNaN), Number(1e-38f)}}},
-       {{"delta", {Number(-1), Number(kInf)}}}},
+       {{"start", {FloatNumber(kNaN), FloatNumber(kInf), FloatNumber(-kInf), FloatNumber(-3e38f)}},
+        {"limit", {FloatNumber(kNaN), FloatNumber(kInf), FloatNumber(3e38f)}},
+        {"delta", {FloatNumber(0), FloatNumber(kNaN), FloatNumber(1e-38f)}}},
+       {{"delta", {FloatNumber(-1), FloatNumber(kInf)}}}},
       {"ten.dynamic_resize",
        "axes = array<i64: 1>",
        {{"x", x}, {"sizes", V({4})}},
