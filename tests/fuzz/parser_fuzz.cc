@@ -1,9 +1,4 @@
-// Any text: a diagnostic, or IR that verifies or not, and prints and reads back as itself. With
-// libFuzzer:
-//   clang++ -fsanitize=fuzzer,address -DTENON_LIBFUZZER …; the tests run the same function on
-//   mutated files.
-#include "tests/fuzz/parser_fuzz.h"
-
+// Any text as IR: a diagnostic, or IR that verifies or not, and prints and reads back as itself.
 #include <string>
 
 #include "ir/core/context.h"
@@ -11,6 +6,8 @@
 #include "ir/core/printer.h"
 #include "ir/core/verifier.h"
 #include "ir/dialect/dialects.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/mutator.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -34,7 +31,8 @@ std::string CheckReadsBack(Context& context, const Operation& module) {
 
 }  // namespace
 
-std::string CheckText(std::string_view text, bool* verified) {
+std::string CheckText(std::string_view text, bool* accepted) {
+  if (accepted != nullptr) *accepted = false;
   Context context;
   RegisterAllDialects(context);
   context.set_allow_unregistered_dialects(true);
@@ -42,21 +40,11 @@ std::string CheckText(std::string_view text, bool* verified) {
   options.verify = false;
   absl::StatusOr<OwnedOp> module = ParseModule(context, text, options);
   if (!module.ok()) return module.status().message().empty() ? "an error without a message" : "";
-  bool ok = Verify(module->get()).ok();
-  if (verified != nullptr) *verified = ok;
+  const bool ok = Verify(module->get()).ok();
+  if (accepted != nullptr) *accepted = ok;
   return CheckReadsBack(context, **module);
 }
 
+std::vector<std::string> TextSeeds() { return GoldenCorpus(); }
+
 }  // namespace tenon::fuzz
-
-#ifdef TENON_LIBFUZZER
-#include <cstdio>
-#include <cstdlib>
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string problem = tenon::fuzz::CheckText({reinterpret_cast<const char*>(data), size});
-  if (problem.empty()) return 0;
-  std::fprintf(stderr, "%s\n", problem.c_str());
-  std::abort();
-}
-#endif

@@ -13,6 +13,7 @@
 #include "tests/fuzz/ir_pieces.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/near_miss.h"
+#include "tests/fuzz/sample_run.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -29,16 +30,19 @@ std::string CheckProgram(const std::string& text, std::mt19937& random, bool& va
   valid = Verify(module->get()).ok();
   if (!valid) return {};
   Model model(context, *std::move(module));
-  const absl::StatusOr<Program> plain = Compile(model);
+  const absl::StatusOr<Program> plain = Compile(model, BoundedCompile());
   if (!plain.ok() && plain.status().message().empty()) return "an error without a message";
+  const bool runs = plain.ok() && RunOnSample(model, *plain).has_value();
   const absl::Status optimized = Optimize(model);
   if (!optimized.ok()) {
+    // What fails at run time in any case may be refused when it is optimised.
+    if (runs) return "cannot be optimised: " + std::string(optimized.message());
     return optimized.message().empty() ? "an error without a message" : "";
   }
   if (const absl::Status status = Verify(model.module()); !status.ok()) {
     return "what passes made does not verify: " + std::string(status.message());
   }
-  const absl::StatusOr<Program> program = Compile(model);
+  const absl::StatusOr<Program> program = Compile(model, BoundedCompile());
   if (program.ok() || !plain.ok()) return {};
   return "compiles no more once optimised: " + std::string(program.status().message());
 }

@@ -58,17 +58,18 @@ def find_archive(repository):
     return None
 
 
-def unpack(archive, folder):
-    """Unpacks the archive; gives the folder that holds the kinds."""
+def unpack(archive, folder, kinds):
+    """Unpacks the folders `kinds` of the archive; gives the folder that holds them."""
     with tarfile.open(archive) as tar:
+        members = [member for member in tar if set(member.name.split("/")) & set(kinds)]
         if hasattr(tarfile, "data_filter"):
-            tar.extractall(folder, filter="data")
+            tar.extractall(folder, members, filter="data")
         else:
-            tar.extractall(folder)
+            tar.extractall(folder, members)
     for root, folders, _ in os.walk(folder):
-        if set(KINDS) <= set(folders):
+        if set(kinds) <= set(folders):
             return root
-    raise Missing(f"{archive} holds no folders {', '.join(KINDS)}")
+    raise Missing(f"{archive} holds no folders {', '.join(kinds)}")
 
 
 def from_package(folder, known, kinds):
@@ -111,7 +112,7 @@ def find(repository, folder, known, kinds):
     """
     archive = find_archive(repository)
     if archive:
-        return "archive", unpack(archive, folder)
+        return "archive", unpack(archive, folder, kinds)
     found = from_package(folder, known, kinds) or from_debian(known)
     if found:
         return found

@@ -131,10 +131,35 @@ void Prepare(Imported& result) {
   });
 }
 
+std::set<std::string>& MutableImportedOps() {
+  static std::set<std::string> ops;
+  return ops;
+}
+
+void CollectOps(const onnxpb::GraphProto& graph, std::set<std::string>& ops) {
+  for (const onnxpb::NodeProto& node : graph.node()) {
+    ops.insert(node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type());
+    for (const onnxpb::AttributeProto& attribute : node.attribute()) {
+      CollectOps(attribute.g(), ops);
+      for (const onnxpb::GraphProto& inner : attribute.graphs()) CollectOps(inner, ops);
+    }
+  }
+}
+
 void Finish(Imported& result, absl::StatusOr<OwnedOp> module) {
   result.status = module.status();
   if (module.ok()) result.module = *std::move(module);
   result.context->diagnostics().SetHandler(nullptr);
+}
+
+void CountOps(const Imported& result, const std::string& bytes) {
+  onnxpb::ModelProto model;
+  if (result.module == nullptr || !model.ParseFromString(bytes)) return;
+  std::set<std::string> ops;
+  CollectOps(model.graph(), ops);
+  for (const std::string& op : ops) {
+    if (result.Find("onnx." + op).empty()) MutableImportedOps().insert(op);
+  }
 }
 
 Block& Body(const Imported& result) {
@@ -186,11 +211,14 @@ bool Imported::HasDiagnostic(std::string_view part) const {
   return false;
 }
 
+const std::set<std::string>& ImportedOps() { return MutableImportedOps(); }
+
 Imported ImportBytes(const std::string& bytes, const ImportOptions& options) {
   Imported result;
   Prepare(result);
   Finish(result,
          ImportOnnxFromBytes(*result.context, std::as_bytes(std::span(bytes)), nullptr, options));
+  CountOps(result, bytes);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -75,6 +76,9 @@ struct Imported {
   bool HasDiagnostic(std::string_view part) const;
 };
 
+// Operators that ImportBytes and ImportModel have read so far, each as one of ours at least once:
+// "Add", "com.microsoft.Attention". Models of files do not count, since not every machine has them.
+const std::set<std::string>& ImportedOps();
 Imported ImportBytes(const std::string& bytes, const ImportOptions& options = {});
 Imported ImportModel(const ModelBuilder& builder);
 Imported ImportFile(const std::string& path, const ImportOptions& options = {});

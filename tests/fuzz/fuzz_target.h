@@ -1,0 +1,31 @@
+// What a fuzzer calls with any bytes. Each target is a file <name>_fuzz.cc: a test runs it in every
+// build (targets_fuzz_test.cc), and libFuzzer where Clang builds it (TENON_FUZZERS).
+#ifndef TENON_TESTS_FUZZ_FUZZ_TARGET_H_
+#define TENON_TESTS_FUZZ_FUZZ_TARGET_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::fuzz {
+
+// What is wrong with how `bytes` are treated; empty if nothing is. Sets `*accepted`, which may be
+// null, if they are what the target reads.
+using Check = std::string (*)(std::string_view bytes, bool* accepted);
+
+std::string CheckOnnx(std::string_view bytes, bool* accepted);    // a model, imported
+std::string CheckText(std::string_view bytes, bool* accepted);    // IR text
+std::string CheckRules(std::string_view bytes, bool* accepted);   // rules as text
+std::string CheckNpy(std::string_view bytes, bool* accepted);     // a .npy file
+std::string CheckTensor(std::string_view bytes, bool* accepted);  // a file of one TensorProto
+
+// What to begin with, from files of the tree; in the same order every time.
+std::vector<std::string> OnnxSeeds();  // small ones
+std::vector<std::string> TextSeeds();
+std::vector<std::string> RulesSeeds();
+std::vector<std::string> NpySeeds();
+std::vector<std::string> TensorSeeds();
+
+}  // namespace tenon::fuzz
+
+#endif  // TENON_TESTS_FUZZ_FUZZ_TARGET_H_

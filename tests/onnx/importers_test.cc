@@ -1,0 +1,42 @@
+// Every operator that the importer reads is read by some test of this folder.
+//
+// Tests run in processes of their own, so this one counts only where all of them run in one: the
+// test onnx.importers runs the whole executable with TENON_CHECK_IMPORTERS set.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "frontends/onnx/adapters.h"
+#include "tests/onnx/model_builder.h"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr const char* kMicrosoft[] = {
+#define TENON_MICROSOFT_ADAPTER(Op) #Op,
+#include "frontends/onnx/microsoft_adapters.def"
+#undef TENON_MICROSOFT_ADAPTER
+};
+
+class Importers : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    if (std::getenv("TENON_CHECK_IMPORTERS") == nullptr) return;
+    ASSERT_GT(AdaptedOps().size(), 100u);
+    for (const std::string_view op : AdaptedOps()) {
+      EXPECT_TRUE(ImportedOps().contains(std::string(op))) << "no test imports the operator " << op;
+    }
+    for (const std::string_view op : kMicrosoft) {
+      EXPECT_TRUE(ImportedOps().contains("com.microsoft." + std::string(op)))
+          << "no test imports the operator com.microsoft." << op;
+    }
+  }
+};
+
+[[maybe_unused]] ::testing::Environment* const kImporters =
+    ::testing::AddGlobalTestEnvironment(new Importers);
+
+}  // namespace
+}  // namespace tenon::onnx
