@@ -45,6 +45,12 @@ std::string CheckText(std::string_view text, bool* accepted) {
   return CheckReadsBack(context, **module);
 }
 
-std::vector<std::string> TextSeeds() { return GoldenCorpus(); }
+std::vector<std::string> TextSeeds() {
+  // Some of them: libFuzzer reads all of its seeds before it changes one.
+  constexpr size_t kStep = 5;
+  std::vector<std::string> all = GoldenCorpus(), seeds;
+  for (size_t i = 0; i < all.size(); i += kStep) seeds.push_back(std::move(all[i]));
+  return seeds;
+}
 
 }  // namespace tenon::fuzz
