@@ -41,24 +41,27 @@ Rule AttentionCore() {
 }
 
 // The same where hidden keys get a number for a score, before a bias is added.
-Rule AttentionOfReplacedScores() {
+Rule AttentionOfReplacedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                               int line = __builtin_LINE()) {
   AttentionVals x;
   Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Attr<float> scale("scale"), low("mask_value");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
-  Val chosen = ten::Where(x.mask, scores, Splat(low));
+  Val chosen =
+      inverted ? ten::Where(x.mask, Splat(low), scores) : ten::Where(x.mask, scores, Splat(low));
   Val masked = AnyOf(Add(chosen, x.bias), chosen).As("masked scores");
-  return Rule("attention-of-replaced-scores")
-      .Summary("softmax(where(keep, q k^T * scale, number) + bias) v")
+  return Rule(name, file, line)
+      .Summary(inverted ? "softmax(where(hide, number, q k^T * scale) + bias) v"
+                        : "softmax(where(keep, q k^T * scale, number) + bias) v")
       .Match(Matmul(Probabilities(masked, guard), x.v))
       .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
       .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
                 G) &&
              MaskFits(masked, product, x.v))
-      .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, {},
+      .Replace(fused::Attention(x.q, x.k, x.v, inverted ? Val(Not(x.mask)) : x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = scale,
@@ -344,7 +347,8 @@ RuleSet AttentionCoreRules() {
           AttentionOfSelectedScores("attention-of-selected-scores", Selects::kKept),
           AttentionOfSelectedScores("attention-of-selected-scores-inverted", Selects::kHidden),
           AttentionOfSelectedScores("attention-of-zeroed-scores", Selects::kHiddenZeroed),
-          AttentionOfReplacedScores(),
+          AttentionOfReplacedScores("attention-of-replaced-scores", false),
+          AttentionOfReplacedScores("attention-of-replaced-scores-inverted", true),
           AttentionOfOneHead("attention-of-one-head", 0),
           AttentionOfOneHead("attention-of-one-head-masked", 3),
           AttentionOfOneHead("attention-of-one-head-one-mask", 2),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/core/operation.h"
+#include "patterns/magnitude.h"
 #include "patterns/numbers.h"
 #include "patterns/slices.h"
 
@@ -298,6 +299,8 @@ Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file 
              If(
                  "the scale is a moderate number",
                  [](double v) { return std::abs(v) >= 1e-4 && std::abs(v) <= 1e4; }, factor))
+      // An infinite score that the select discards would come back.
+      .IgnoresInfinity(If("the scores are bounded, whatever the inputs hold", IsBounded, s))
       .Replace(Softmax(Add(s, mask), {.axis = axis}))
       .Lowers("selects of scores");
 }

@@ -123,6 +123,7 @@ Rule SelectedScores(const char* name, bool inverted, const char* file = __builti
       .Match(inverted ? ten::Where(keep, hidden, s.sum) : ten::Where(keep, s.sum, hidden))
       .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
              Moderate(s.second))
+      .IgnoresInfinity(Bounded(s.scaled))
       .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(kLowest), Splat(0))
                                    : ten::Where(keep, Splat(0), Splat(kLowest))))
       .Lowers("selects of scores");
