@@ -32,7 +32,7 @@ OpDef FilterDef() {
 }
 
 // A model with one node Filter.
-absl::StatusOr<Model> LoadFilter(const Names& inputs, const NamedValues& attributes) {
+absl::StatusOr<tenon::Model> LoadFilter(const Names& inputs, const NamedValues& attributes) {
   ModelBuilder model(17);
   auto* opset = model.model().add_opset_import();
   opset->set_domain("acme.signal");
@@ -50,7 +50,7 @@ absl::StatusOr<Model> LoadFilter(const Names& inputs, const NamedValues& attribu
 const std::vector<int64_t> kTaps = {1, 2};
 
 TEST(Registered, NodesBecomeTheirOperations) {
-  absl::StatusOr<Model> model =
+  absl::StatusOr<tenon::Model> model =
       LoadFilter({"x", "", "y", "w"}, {{"taps", kTaps}, {"gain", 0.5f}, {"mode", "valid"}});
   ASSERT_TRUE(model.ok()) << model.status();
   const std::string text = Print(*model->module());

@@ -35,7 +35,7 @@ Tensor F(const std::vector<float>& values) {
 }
 
 // A model, inputs with which it runs, and other values of one of them.
-struct NodeCase {
+struct ValueNode {
   std::string name;
   ModelBuilder model;
   std::vector<Tensor> inputs;
@@ -57,7 +57,7 @@ int32_t ProtoType(DType dtype) {
 }
 
 // One node "the_node" with inputs i0, i1, … ("" where a tensor is null) and outputs o0, …
-NodeCase Case(const std::string& op, std::vector<Tensor> inputs, size_t input,
+ValueNode Case(const std::string& op, std::vector<Tensor> inputs, size_t input,
               std::vector<Tensor> wrong, std::vector<Tensor> right = {},
               const NamedValues& attributes = {}, int outputs = 1, const std::string& domain = "") {
   ModelBuilder model(domain.empty() ? 24 : 17);
@@ -88,9 +88,9 @@ NodeCase Case(const std::string& op, std::vector<Tensor> inputs, size_t input,
   return {op, std::move(model), std::move(given), at, std::move(wrong), std::move(right)};
 }
 
-absl::Status RunModel(const NodeCase& c, std::span<const Tensor> inputs, int level,
+absl::Status RunModel(const ValueNode& c, std::span<const Tensor> inputs, int level,
                       bool reference) {
-  absl::StatusOr<Model> model = LoadFromBytes(c.model.Serialize(), "case.onnx");
+  absl::StatusOr<tenon::Model> model = LoadFromBytes(c.model.Serialize(), "case.onnx");
   if (!model.ok()) return model.status();
   absl::Status status = Optimize(*model, {.level = level});
   if (!status.ok()) return status;
@@ -100,8 +100,8 @@ absl::Status RunModel(const NodeCase& c, std::span<const Tensor> inputs, int lev
   return program->Run(inputs).status();
 }
 
-void Check(const std::vector<NodeCase>& cases) {
-  for (const NodeCase& c : cases) {
+void Check(const std::vector<ValueNode>& cases) {
+  for (const ValueNode& c : cases) {
     for (int level : {0, 2}) {
       for (bool reference : {true, false}) {
         SCOPED_TRACE(fmt::format("{} input {} at -O{}{}", c.name, c.input, level,
@@ -268,7 +268,7 @@ TEST(OnnxRunTimeValues, TripCounts) {
 // What no kernel runs says so before anything runs, whatever the values are.
 TEST(OnnxRunTimeValues, OperatorsThatDoNotRun) {
   const Tensor x = Ramp({1, 1, 4, 1});
-  const NodeCase cases[] = {
+  const ValueNode cases[] = {
       Case("MaxUnpool", {Ramp({1, 1, 2, 2}), Ints({1, 1, 2, 2}, {0, 1, 2, 99})}, 1, {}, {},
            {{"kernel_shape", std::vector<int64_t>{2, 2}}}),
       Case("Col2Im", {Ramp({1, 4, 4}), V({4, 4}), V({2, 2})}, 1, {}),
@@ -277,7 +277,7 @@ TEST(OnnxRunTimeValues, OperatorsThatDoNotRun) {
       Case("STFT", {Ramp({1, 8, 1}), S(0), Tensor(), S(4)}, 1, {}),
       Case("HannWindow", {S(-3)}, 0, {}),
   };
-  for (const NodeCase& c : cases) {
+  for (const ValueNode& c : cases) {
     for (int level : {0, 2}) {
       const absl::Status status = RunModel(c, c.inputs, level, false);
       EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << c.name << ": " << status;
@@ -325,7 +325,7 @@ TEST(OnnxRunTimeValues, Constants) {
     model.Node(constant.op, {"x", "v"}, two ? Names{"a", "b"} : Names{"a"}, {}, "the_node");
     model.Output("a");
     for (int level : {0, 2}) {
-      const NodeCase c{constant.op, model, {Ramp({6, 2})}, 0, {}, {}};
+      const ValueNode c{constant.op, model, {Ramp({6, 2})}, 0, {}, {}};
       const absl::Status status = RunModel(c, c.inputs, level, false);
       EXPECT_FALSE(status.ok()) << constant.op << " " << constant.values[0];
       EXPECT_THAT(std::string(status.message()), HasSubstr("the_node")) << constant.op;
