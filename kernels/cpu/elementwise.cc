@@ -1,5 +1,6 @@
 // Kernels of single elementwise ops: programs of one step, made for the shapes by Prepare.
 #include "ir/core/pointwise.h"
+#include "kernels/cpu/half_cast.h"
 #include "kernels/cpu/pointwise_program.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
@@ -40,6 +41,8 @@ DType ResultOf(PointwiseOp op, std::span<const TensorView> inputs, const void* a
 
 template <PointwiseOp kOp>
 std::string SupportsElementwise(const CallSignature& call) {
+  if (kOp == PointwiseOp::kCast && cpu::IsHalfCast(call.inputs[0].dtype, call.outputs[0].dtype))
+    return {};
   if (ResultOf(kOp, call.inputs, call.attrs) == call.outputs[0].dtype) return {};
   std::string types;
   for (const TensorView& input : call.inputs) {
@@ -50,6 +53,8 @@ std::string SupportsElementwise(const CallSignature& call) {
 
 template <PointwiseOp kOp>
 KernelStatus PrepareElementwise(PrepareArgs& args, std::shared_ptr<KernelState>& state) {
+  if (kOp == PointwiseOp::kCast && cpu::IsHalfCast(args.inputs[0].dtype, args.outputs[0].dtype))
+    return KernelStatus::Ok();  // without a state: see RunElementwise
   PointwiseBody body;
   PointwiseStep step = {
       .op = kOp, .dtype = args.outputs[0].dtype, .params = ParamsOf(kOp, args.attrs)};
@@ -64,6 +69,10 @@ KernelStatus PrepareElementwise(PrepareArgs& args, std::shared_ptr<KernelState>&
 }
 
 KernelStatus RunElementwise(const RunArgs& args) {
+  if (args.state == nullptr) {
+    cpu::RunHalfCast(args);
+    return KernelStatus::Ok();
+  }
   static_cast<const cpu::PointwiseProgram*>(args.state)->Run(args);
   return KernelStatus::Ok();
 }

@@ -106,6 +106,16 @@ DType PointwiseType(Random& random) {
 
 Case Cast(Random& random) {
   const Shape shape = random.RandomShape();
+  const DType half = random.Chance(50) ? DType::kF16 : DType::kBF16;
+  if (random.Chance(15)) {
+    return Make({random.Floats(shape, -7e4, 7e4)}, {Tensor(half, shape)},
+                MakeAttrs(ten::CastAttrs{half}));
+  }
+  if (random.Chance(15)) {
+    Tensor bits = random.Any(half, shape);
+    return Make({std::move(bits)}, {Tensor(DType::kF32, shape)},
+                MakeAttrs(ten::CastAttrs{DType::kF32}));
+  }
   const DType from = PointwiseType(random), to = PointwiseType(random);
   return Make({OfPointwise(random, from, shape)}, {Tensor(to, shape)},
               MakeAttrs(ten::CastAttrs{to}));

@@ -1,0 +1,29 @@
+// Conversions between f32 and its 16-bit relatives, row by row. Compiled for two instruction sets.
+#ifndef TENON_KERNELS_CPU_HALF_CAST_H_
+#define TENON_KERNELS_CPU_HALF_CAST_H_
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+namespace tenon::kernels::cpu {
+
+// Each converts `n` elements; f32 to 16 bits rounds to nearest, ties to even. A NaN remains one.
+struct HalfCasts {
+  void (*f16_to_f32)(const uint16_t* from, float* to, int64_t n);
+  void (*f32_to_f16)(const float* from, uint16_t* to, int64_t n);
+  void (*bf16_to_f32)(const uint16_t* from, float* to, int64_t n);
+  void (*f32_to_bf16)(const float* from, uint16_t* to, int64_t n);
+};
+
+// From f32 to f16 or bf16, or back?
+bool IsHalfCast(DType from, DType to);
+// REQUIRES: a call of ten.cast that is one.
+void RunHalfCast(const RunArgs& args);
+
+HalfCasts PortableHalfCasts();
+HalfCasts Avx2HalfCasts();
+
+}  // namespace tenon::kernels::cpu
+
+#endif  // TENON_KERNELS_CPU_HALF_CAST_H_
