@@ -9,6 +9,7 @@
 
 namespace tenon {
 
+PassInfo WidenHalfInfo(std::shared_ptr<const kernels::KernelRegistry> registry);
 PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> registry);
 PassInfo PlaceTransfersInfo(std::shared_ptr<const kernels::KernelRegistry> registry);
 PassInfo PlanMemoryInfo(std::shared_ptr<const kernels::KernelRegistry> registry);

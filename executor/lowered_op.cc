@@ -78,6 +78,15 @@ void SignatureOf::AddView(Type type, std::vector<kernels::TensorView>& views) {
 absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<const Attribute> slots,
                                               std::span<const Value> operands,
                                               std::span<const Type> results) {
+  std::vector<Type> types;
+  for (const Value operand : operands) types.push_back(operand.type());
+  return Make(info, slots, operands, types, results);
+}
+
+absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<const Attribute> slots,
+                                              std::span<const Value> operands,
+                                              std::span<const Type> operand_types,
+                                              std::span<const Type> results) {
   SignatureOf s;
   TENON_ASSIGN_OR_RETURN(std::vector<int> inputs,
                          KernelInputs(info, static_cast<int>(operands.size()), slots));
@@ -87,14 +96,14 @@ absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<cons
       s.inputs_.push_back({});
       continue;
     }
-    const Value value = operands[inputs[i]];
-    if (!value.type().is_tensor()) {
+    const Type type = operand_types[static_cast<size_t>(inputs[i])];
+    if (!type.is_tensor()) {
       return absl::InvalidArgumentError(
           fmt::format("operand {} of {} has type {} (expected a ranked tensor)", inputs[i],
-                      info.name(), value.type().text()));
+                      info.name(), type.text()));
     }
-    s.AddView(value.type(), s.inputs_);
-    const Operation* producer = value.defining_op();
+    s.AddView(type, s.inputs_);
+    const Operation* producer = operands[inputs[i]].defining_op();
     s.constant_[i] = producer != nullptr && producer->Has(Trait::kConstantLike);
   }
   for (Type type : results) {

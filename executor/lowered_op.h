@@ -43,6 +43,11 @@ class SignatureOf {
   static absl::StatusOr<SignatureOf> Make(const OpInfo& info, std::span<const Attribute> slots,
                                           std::span<const Value> operands,
                                           std::span<const Type> results);
+  // The same as if the operands were of these types.
+  static absl::StatusOr<SignatureOf> Make(const OpInfo& info, std::span<const Attribute> slots,
+                                          std::span<const Value> operands,
+                                          std::span<const Type> operand_types,
+                                          std::span<const Type> results);
   kernels::CallSignature get() const;
 
  private:

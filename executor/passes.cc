@@ -17,6 +17,7 @@ std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry(
 absl::Status RegisterExecutorPasses(PassRegistry& registry,
                                     std::shared_ptr<const kernels::KernelRegistry> kernels) {
   if (kernels == nullptr) kernels = MakeKernelRegistry();
+  TENON_RETURN_IF_ERROR(registry.Register(WidenHalfInfo(kernels)));
   TENON_RETURN_IF_ERROR(registry.Register(LowerToKernelsInfo(kernels)));
   TENON_RETURN_IF_ERROR(registry.Register(PlaceTransfersInfo(kernels)));
   return registry.Register(PlanMemoryInfo(kernels));

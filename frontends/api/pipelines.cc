@@ -35,7 +35,7 @@ constexpr StandardPipeline kPipelines[] = {
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
-     TENON_LOWERING_FOLDS ",lower-to-kernels,plan-memory"},
+     TENON_LOWERING_FOLDS ",widen-half,lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
      "expand-conv-transpose{all=true}," TENON_LOWERING_FOLDS
      ",lower-to-kernels{gpu=true},place-transfers,plan-memory"},
