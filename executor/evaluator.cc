@@ -15,6 +15,7 @@
 #include "ir/core/deferred_blob.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "kernels/op_cost.h"
 
 namespace tenon {
 namespace {
@@ -151,6 +152,11 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   }
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
 
+  constexpr double kMostSteps = 0x1p36;
+  if (kernels::CostOf(info.name(), in, outputs, attrs.get()).flops > kMostSteps) {
+    return absl::ResourceExhaustedError(
+        fmt::format("{}: too many steps for an operation on constants", info.name()));
+  }
   Serial serial;
   kernels::DeviceContext device{&serial};
   kernels::RunArgs args;

@@ -86,6 +86,9 @@ class Walk {
   absl::Status PrepareKernel(const Instruction& instruction, PreparedCall& call);
 
  private:
+  // ResourceExhausted for an operation of too many steps.
+  absl::Status CheckWork(const Instruction& instruction,
+                         std::span<const kernels::TensorView> outputs, const void* attrs) const;
   absl::Status Start(std::span<const kernels::TensorView> inputs, bool with_data);
   absl::Status Step(size_t index, bool run_all);
   bool SeesTheSame(const Instruction& instruction, const EarlierWalk& earlier) const;

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "ir/core/out_of_memory.h"
 #include "kernels/gpu/gpu_kernels.h"
+#include "kernels/op_cost.h"
 
 namespace tenon {
 namespace {
@@ -90,12 +91,31 @@ bool Walk::IsPlanTime(const Instruction& instruction) const {
          (instruction.of_size_product && large_bytes_ + bytes <= kMaxLargeBytes);
 }
 
+// A small file can ask for any number of steps, and nobody waits for so many.
+absl::Status Walk::CheckWork(const Instruction& instruction, std::span<const TensorView> outputs,
+                             const void* attrs) const {
+  constexpr double kMostSteps = 0x1p40;
+  const std::string_view op = instruction.source->name();
+  if (!kernels::HasManySteps(op)) return absl::OkStatus();
+  absl::InlinedVector<TensorView, 8> inputs;
+  for (int number : instruction.kernel_inputs)
+    inputs.push_back(number < 0 ? TensorView() : view(number));
+  const kernels::OpCost cost =
+      kernels::CostOf(op, std::span(inputs.data(), inputs.size()), outputs, attrs);
+  if (cost.flops <= kMostSteps) return absl::OkStatus();
+  return program_.Error(
+      instruction, absl::ResourceExhaustedError(fmt::format(
+                       "{}: {:.3g} steps (expected at most {:.3g})", op, cost.flops, kMostSteps)));
+}
+
 absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& call) {
   call.prepared = true;
   call.scratch_bytes = 0;
-  if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
   absl::InlinedVector<TensorView, 8> outputs;
   for (int number : instruction.results) outputs.push_back(view(number));
+  TENON_RETURN_IF_ERROR(
+      CheckWork(instruction, std::span(outputs.data(), outputs.size()), call.attrs.get()));
+  if (instruction.kernel.prepare == nullptr) return absl::OkStatus();
   const bool is_empty = std::all_of(outputs.begin(), outputs.end(),
                                     [](const TensorView& output) { return output.numel() == 0; });
   for (;;) {

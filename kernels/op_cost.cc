@@ -1,6 +1,7 @@
 #include "kernels/op_cost.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "kernels/attention_call.h"
@@ -66,11 +67,11 @@ double RecurrenceFlops(Views inputs, Views, const void*) {
   return 2 * Elements(inputs[0]) * static_cast<double>(inputs[1].dim(1));
 }
 
-struct ProductOp {
+struct CountedOp {
   std::string_view name;
   double (*flops)(Views inputs, Views outputs, const void* attrs);
 };
-constexpr ProductOp kProducts[] = {
+constexpr CountedOp kProducts[] = {
     {"ten.matmul", MatmulFlops},
     {"fused.linear", LinearFlops},
     {"fused.compressed_linear", LinearFlops},
@@ -85,6 +86,57 @@ constexpr ProductOp kProducts[] = {
     {"q.linear", LinearFlops},
 };
 
+// One step for each combination of the indices, whatever the equation sums over.
+double EinsumFlops(Views inputs, Views, const void* attrs) {
+  std::string_view rest = static_cast<const ten::EinsumAttrs*>(attrs)->equation;
+  rest = rest.substr(0, rest.find("->"));
+  std::array<int64_t, 128> extents;  // by letter
+  extents.fill(1);
+  double ellipsis = 1;  // the most that one term's dots stand for
+  for (const TensorView& input : inputs) {
+    const std::string_view term = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), term.size() + 1));
+    const auto is_letter = [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; };
+    const auto letters = static_cast<int>(std::count_if(term.begin(), term.end(), is_letter));
+    int axis = 0;
+    double dots = 1;
+    for (size_t i = 0; i < term.size() && axis < input.rank(); ++i) {
+      if (is_letter(term[i])) {
+        int64_t& extent = extents[static_cast<size_t>(term[i])];
+        extent = std::max(extent, input.dim(axis++));
+      } else if (term[i] == '.' && (i == 0 || term[i - 1] != '.')) {
+        for (int n = input.rank() - letters; n > 0 && axis < input.rank(); --n)
+          dots *= static_cast<double>(input.dim(axis++));
+      }
+    }
+    ellipsis = std::max(ellipsis, dots);
+  }
+  double steps = ellipsis * static_cast<double>(inputs.size());
+  for (const int64_t extent : extents) steps *= static_cast<double>(extent);
+  return steps;
+}
+
+// Each window, as far as it lies in the image.
+template <typename Attrs>
+double PoolFlops(Views inputs, Views outputs, const void* attrs) {
+  const auto& a = *static_cast<const Attrs*>(attrs);
+  double window = 1;
+  for (const int64_t extent : a.kernel) {
+    int64_t longest = 0;
+    for (const int64_t size : inputs[0].shape) longest = std::max(longest, size);
+    window *= static_cast<double>(std::min(extent, longest));
+  }
+  return Elements(outputs[0]) * window;
+}
+
+// More than one operation for each element, but no products.
+constexpr CountedOp kOthers[] = {
+    {"ten.einsum", EinsumFlops},
+    {"nn.max_pool", PoolFlops<nn::MaxPoolAttrs>},
+    {"nn.average_pool", PoolFlops<nn::AveragePoolAttrs>},
+    {"nn.lp_pool", PoolFlops<nn::LpPoolAttrs>},
+};
+
 constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "ten.gather_nd",
                                          "ten.slice",  "ten.dynamic_slice",   "fused.embedding"};
 
@@ -92,7 +144,12 @@ constexpr std::string_view kLookups[] = {"ten.gather", "ten.gather_elements", "t
 
 bool IsProduct(std::string_view op) {
   return std::any_of(std::begin(kProducts), std::end(kProducts),
-                     [&](const ProductOp& product) { return product.name == op; });
+                     [&](const CountedOp& product) { return product.name == op; });
+}
+
+bool HasManySteps(std::string_view op) {
+  return std::any_of(std::begin(kOthers), std::end(kOthers),
+                     [&](const CountedOp& other) { return other.name == op; });
 }
 
 double BytesRead(std::string_view op, Views inputs, Views outputs, size_t i) {
@@ -116,8 +173,11 @@ OpCost CostOf(std::string_view op, Views inputs, Views outputs, const void* attr
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].present()) cost.bytes += BytesRead(op, inputs, outputs, i);
   }
-  for (const ProductOp& product : kProducts) {
+  for (const CountedOp& product : kProducts) {
     if (product.name == op) cost.flops = product.flops(inputs, outputs, attrs);
+  }
+  for (const CountedOp& other : kOthers) {
+    if (other.name == op) cost.flops = other.flops(inputs, outputs, attrs);
   }
   return cost;
 }
