@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "executor/deciding_inputs.h"
+#include "executor/fallbacks.h"
 #include "executor/gpu/device_session.h"
 #include "executor/gpu/transfers.h"
 #include "executor/lowered_op.h"
@@ -54,6 +55,7 @@ class Compiler {
   Compiler(Operation* func, const ProgramOptions& options)
       : func_(func), program_(std::make_shared<ProgramImpl>()) {
     program_->options = options;
+    program_->budget = MemoryBudget::Make(options.limits.memory_bytes);
     if (program_->options.kernels == nullptr) program_->options.kernels = MakeKernelRegistry();
     if (program_->options.weights == nullptr)
       program_->options.weights = std::make_shared<PackedWeights>(PackedWeights::Options());
@@ -208,6 +210,9 @@ class Compiler {
     }
     Instruction instruction;
     instruction.location = op.location();
+    const Attribute fallback = op.attr(kFallback);
+    if (fallback && fallback.kind() == Attribute::Kind::kString)
+      instruction.fallback = fallback.str();
     for (OpOperand& operand : op.operands())
       instruction.operands.push_back(NumberOf(operand.get()));
     if (IsStructuredControl(op)) TENON_RETURN_IF_ERROR(TranslateRegions(op, instruction));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "executor/memory_budget.h"
 #include "executor/tensor.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -28,8 +29,10 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocatePassing(size_t bytes) {
   constexpr size_t kMapped = size_t{256} << 10;
   if (bytes < kMapped) return AllocateAligned(bytes);
   if (bytes >= kHugePage) return AllocateLasting(bytes);
+  TENON_ASSIGN_OR_RETURN(MemoryBudget::Charge charge, MemoryBudget::Take(bytes));
   TENON_ASSIGN_OR_RETURN(std::byte* const memory, Map(bytes, bytes));
-  return std::shared_ptr<std::byte>(memory, [bytes](std::byte* p) { munmap(p, bytes); });
+  return std::shared_ptr<std::byte>(
+      memory, [bytes, charge = std::move(charge)](std::byte* p) { munmap(p, bytes); });
 }
 
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateLasting(size_t bytes) {
@@ -37,6 +40,7 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateLasting(size_t bytes) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t size = (bytes + page - 1) / page * page;
   const size_t mapped = size + kHugePage;
+  TENON_ASSIGN_OR_RETURN(MemoryBudget::Charge charge, MemoryBudget::Take(bytes));
   TENON_ASSIGN_OR_RETURN(std::byte* const memory, Map(mapped, bytes));
   // The part in front of the first boundary of a huge page, and behind the block, goes back.
   std::byte* first = memory;
@@ -47,7 +51,8 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateLasting(size_t bytes) {
 #ifdef MADV_HUGEPAGE
   static_cast<void>(madvise(first, size, MADV_HUGEPAGE));  // a wish
 #endif
-  return std::shared_ptr<std::byte>(first, [size](std::byte* p) { munmap(p, size); });
+  return std::shared_ptr<std::byte>(
+      first, [size, charge = std::move(charge)](std::byte* p) { munmap(p, size); });
 }
 
 }  // namespace tenon

@@ -2,8 +2,8 @@
 // kernel.dims.
 #include "executor/buffers.h"
 #include "executor/executor_passes.h"
+#include "executor/fallbacks.h"
 #include "executor/gpu/placement.h"
-#include "executor/gpu/transfers.h"
 #include "executor/lowered_op.h"
 #include "fmt/format.h"
 #include "ir/core/builder.h"
@@ -87,8 +87,12 @@ class LowerToKernels : public Pass {
       next = op->next();
       if (IsStructuredControl(*op)) {
         // The op stays; values go in and out of its regions as they are.
+        if (gpu_) op->SetAttr(kFallback, Attribute::Str(op->context(), kRegionFallback));
         for (unsigned r = 0; r < op->num_regions(); ++r) {
-          if (!op->region(r).empty()) LowerBlock(op->region(r).front(), reported, first, changed);
+          if (op->region(r).empty()) continue;
+          Block& inner = op->region(r).front();
+          if (gpu_) host_ops_.merge(ChooseHostOps(inner));
+          LowerBlock(inner, reported, first, changed);
         }
         continue;
       }
@@ -139,14 +143,17 @@ class LowerToKernels : public Pass {
       if (ReadsUnknown(*op)) return absl::UnimplementedError("");
       return Unsupported(op, reported, "the operation is opaque: no dialect defines it");
     }
-    // Regions of control flow run on the host.
-    const bool wants_gpu = gpu_ && op->block() == top_ && !host_ops_.contains(op);
+    const bool wants_gpu = gpu_ && !host_ops_.contains(op);
+    const bool in_region = op->block() != top_;
     std::string fallback;
     absl::StatusOr<kernels::KernelRegistry::Choice> choice = kernels::KernelRegistry::Choice();
-    if (wants_gpu) {
+    if (wants_gpu && in_region) {
+      fallback = kRegionFallback;
+    } else if (wants_gpu) {
       choice = ChooseKernel(*registry_, *op, reference_, kernels::Backend::kCuda);
       if (choice.ok() && choice->kernel == nullptr) {
-        fallback = choice->why_not.empty() ? "no kernel" : choice->why_not[0];
+        fallback = choice->why_not.empty() ? "no kernel"
+                                           : fmt::format("{}", fmt::join(choice->why_not, "; "));
       }
     }
     if (choice.ok() && choice->kernel == nullptr) {
@@ -158,6 +165,11 @@ class LowerToKernels : public Pass {
       for (const std::string& reason : choice->why_not)
         reasons += (reasons.empty() ? "" : "; ") + reason;
       return Unsupported(op, reported, reasons.empty() ? "none is registered" : reasons);
+    }
+    if (!reference_ && (!gpu_ || !fallback.empty())) {
+      const std::string reference = WhyReferenceKernel(*registry_, *op, *choice);
+      if (!reference.empty())
+        fallback += fmt::format("{}{}", fallback.empty() ? "" : "; on the CPU: ", reference);
     }
     TENON_ASSIGN_OR_RETURN(
         kernel::CallOp call,
@@ -219,12 +231,13 @@ class LowerToKernels : public Pass {
 PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> registry) {
   PassInfo info;
   info.name = "lower-to-kernels";
-  info.summary = "Chooses a kernel for every operation";
+  info.summary =
+      "Chooses a kernel for every operation; kernel.fallback says why it is a slow one, or not "
+      "on the GPU";
   info.anchor = "func.func";
   info.options = {{"reference", PassOption::Type::kBool, "false",
                    "consider the readable reference kernels alone"},
-                  {"gpu", PassOption::Type::kBool, "false",
-                   "CUDA kernels where there are any; what falls back to the CPU is marked"}};
+                  {"gpu", PassOption::Type::kBool, "false", "CUDA kernels where there are any"}};
   info.establishes = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.destroys = static_cast<uint32_t>(ModuleProperty::kPlanned);
   info.create = [registry](const PassOptionValues& options) {

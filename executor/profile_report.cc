@@ -61,6 +61,15 @@ std::vector<Row> ByLayer(const Profiler& profiler) {
   });
 }
 
+// Only what has a reason to be slow or elsewhere: (reason, kernel and operation).
+std::vector<Row> Fallbacks(const Profiler& profiler) {
+  std::vector<Row> rows = Sum(profiler, [](const ProfiledCall& call) {
+    return std::pair(call.fallback, fmt::format("{} of {}", call.kernel, call.op));
+  });
+  std::erase_if(rows, [](const Row& row) { return row.kernel.empty(); });
+  return rows;
+}
+
 struct Totals {
   double runs = 0, run_ns = 0, kernel_ns = 0;
 };
@@ -109,6 +118,31 @@ std::string Table(std::string_view title, std::vector<Row> rows, size_t limit,
   return text;
 }
 
+std::string FallbackTable(const std::vector<Row>& rows, size_t limit, const Totals& totals) {
+  std::string text = fmt::format("{:>10}  {:>6}  {:>7}  {}\n", "ms", "share", "calls",
+                                 "fallback and why there is no faster kernel");
+  for (size_t i = 0; i < std::min(rows.size(), limit); ++i) {
+    const auto ns = static_cast<double>(rows[i].ns);
+    text += fmt::format("{:>10.4f}  {:>5.1f}%  {:>7.6g}  {}: {}\n", ns / totals.runs * 1e-6,
+                        100 * Ratio(ns, totals.run_ns),
+                        static_cast<double>(rows[i].calls) / totals.runs, rows[i].name,
+                        ShownName(rows[i].kernel));
+  }
+  if (rows.size() > limit) text += fmt::format("{:>27}  {} more\n", "", rows.size() - limit);
+  return text;
+}
+
+std::string FallbacksJson(const std::vector<Row>& rows, const Totals& totals) {
+  std::string text = "[";
+  for (const Row& row : rows) {
+    text += fmt::format("{}\n    {{\"call\": {}, \"reason\": {}, \"ms\": {:.6f}, \"calls\": {}}}",
+                        text.size() > 1 ? "," : "", JsonQuoted(row.name), JsonQuoted(row.kernel),
+                        static_cast<double>(row.ns) / totals.runs * 1e-6,
+                        static_cast<double>(row.calls) / totals.runs);
+  }
+  return text + "\n  ]";
+}
+
 std::string RowsJson(const std::vector<Row>& rows, std::string_view name, const Totals& totals) {
   std::string text = "[";
   for (const Row& row : rows) {
@@ -123,6 +157,11 @@ std::string RowsJson(const std::vector<Row>& rows, std::string_view name, const 
         static_cast<double>(row.calls) / totals.runs, row.gflops(), row.gbytes());
   }
   return text + "\n  ]";
+}
+
+// A further member, or nothing.
+std::string FallbackJson(const ProfiledCall& call) {
+  return call.fallback.empty() ? "" : ", \"fallback\": " + JsonQuoted(call.fallback);
 }
 
 }  // namespace
@@ -148,7 +187,9 @@ std::string ProfileTable(const Profiler& profiler, size_t rows) {
                   totals.run_ns / totals.runs * 1e-6, 100 * Ratio(totals.kernel_ns, totals.run_ns));
   text += Table("kernel and node", ByNode(profiler), rows, totals) + "\n";
   text += Table("kernel and operation", ByKernel(profiler), rows, totals) + "\n";
-  return text + Table("layer", ByLayer(profiler), rows, totals);
+  text += Table("layer", ByLayer(profiler), rows, totals);
+  const std::vector<Row> fallbacks = Fallbacks(profiler);
+  return fallbacks.empty() ? text : text + "\n" + FallbackTable(fallbacks, rows, totals);
 }
 
 std::string ProfileJson(const Profiler& profiler) {
@@ -159,6 +200,7 @@ std::string ProfileJson(const Profiler& profiler) {
   text += "  \"nodes\": " + RowsJson(ByNode(profiler), "node", totals) + ",\n";
   text += "  \"kernels\": " + RowsJson(ByKernel(profiler), "op", totals) + ",\n";
   text += "  \"layers\": " + RowsJson(ByLayer(profiler), "layer", totals) + ",\n";
+  text += "  \"fallbacks\": " + FallbacksJson(Fallbacks(profiler), totals) + ",\n";
   text += "  \"calls\": [";
   std::vector<int64_t> times(profiler.calls().size(), 0), counts(profiler.calls().size(), 0);
   for (const Profiler::Event& event : profiler.events()) {
@@ -169,11 +211,11 @@ std::string ProfileJson(const Profiler& profiler) {
     const ProfiledCall& call = profiler.calls()[i];
     text += fmt::format(
         "{}\n    {{\"kernel\": {}, \"op\": {}, \"node\": {}, \"shapes\": {}, \"flops\": {:.0f}, "
-        "\"bytes\": {:.0f}, \"calls\": {}, \"ms\": {:.6f}}}",
+        "\"bytes\": {:.0f}, \"calls\": {}, \"ms\": {:.6f}{}}}",
         i == 0 ? "" : ",", JsonQuoted(call.kernel), JsonQuoted(call.op), JsonQuoted(call.node),
         JsonQuoted(call.shapes), call.cost.flops, call.cost.bytes,
         static_cast<double>(counts[i]) / totals.runs,
-        static_cast<double>(times[i]) / totals.runs * 1e-6);
+        static_cast<double>(times[i]) / totals.runs * 1e-6, FallbackJson(call));
   }
   return text + "\n  ]\n}\n";
 }
@@ -210,10 +252,11 @@ std::string ProfileTrace(const Profiler& profiler) {
     const ProfiledCall& call = profiler.calls()[static_cast<size_t>(event.call)];
     text += fmt::format(
         ",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"name\": {}, \"cat\": {}, {}, \"args\": "
-        "{{\"node\": {}, \"kernel\": {}, \"shapes\": {}, \"flops\": {:.0f}, \"bytes\": {:.0f}}}}}",
+        "{{\"node\": {}, \"kernel\": {}, \"shapes\": {}, \"flops\": {:.0f}, \"bytes\": "
+        "{:.0f}{}}}}}",
         JsonQuoted(call.op), JsonQuoted(LayerOf(call.node)), times(event.begin_ns, event.end_ns),
         JsonQuoted(call.node), JsonQuoted(call.kernel), JsonQuoted(call.shapes), call.cost.flops,
-        call.cost.bytes);
+        call.cost.bytes, FallbackJson(call));
   }
   for (const Profiler::Event& chunk : profiler.chunks()) {
     const std::string_view name =

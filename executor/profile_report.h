@@ -11,7 +11,8 @@
 namespace tenon {
 
 // Three tables, each with at most `rows` rows, those that took longest: by model node (and kernel),
-// by kernel, by layer. Times are of one run, the mean of all.
+// by kernel, by layer; and a fourth where there are fallbacks (fallbacks.h), with the reasons.
+// Times are of one run, the mean of all.
 std::string ProfileTable(const Profiler& profiler, size_t rows = 20);
 
 // The same without a limit, and every kernel run with its shapes.

@@ -57,6 +57,7 @@ ProfiledCall DescribeCall(const ProgramImpl& program, const Instruction& instruc
                           std::span<const kernels::TensorView> outputs, const void* attrs) {
   ProfiledCall call;
   call.node = DescribeLocation(*program.context, instruction.location);
+  call.fallback = instruction.fallback;
   const auto add = [&](std::span<const kernels::TensorView> views) {
     for (size_t i = 0; i < views.size(); ++i) {
       if (i > 0) call.shapes += ", ";

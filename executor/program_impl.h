@@ -9,6 +9,7 @@
 
 #include "executor/buffers.h"
 #include "executor/concrete_shapes.h"
+#include "executor/memory_budget.h"
 #include "executor/packed_weights.h"
 #include "executor/program.h"
 #include "ir/dialect/ctl.h"
@@ -32,6 +33,7 @@ struct Instruction {
   enum class Kind : uint8_t { kCall, kView, kDims, kIf, kFor, kWhile };
   Kind kind = Kind::kCall;
   Location location;
+  std::string fallback;       // see fallbacks.h; empty for what runs where and as fast as it should
   std::vector<int> operands;  // value numbers; those of a ctl op, then what its regions read
   std::vector<int> results;
   // kCall, kView: the operation served. `attrs` is null while it depends on symbols.
@@ -92,6 +94,7 @@ struct Decision {
 
 struct ProgramImpl {
   ProgramOptions options;
+  std::shared_ptr<MemoryBudget> budget;  // null: no limit
   std::vector<TensorSpec> inputs, outputs;
   std::vector<ProgramValue> values;
   std::vector<Instruction> instructions;

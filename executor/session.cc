@@ -2,6 +2,7 @@
 
 #include "executor/gpu/device_session.h"
 #include "executor/io_binding.h"
+#include "executor/memory_budget.h"
 #include "executor/program_impl.h"
 #include "executor/runner.h"
 #include "executor/session_state.h"
@@ -117,6 +118,7 @@ const Session::Stats& Session::stats() const { return impl_->state.stats; }
 
 absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
+  const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.Run(inputs); }));
@@ -124,6 +126,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                           const RunOptions& options) {
+  const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(
@@ -134,12 +137,14 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
   if (binding.program_.impl_ != impl_->program) {
     return absl::InvalidArgumentError("the binding was made for another program");
   }
+  const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.RunBound(binding); }));
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {
+  const MemoryBudget::Scope scope(impl_->program->budget);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.OutputShapes(inputs, {}); }));
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "executor/memory_budget.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 
@@ -13,13 +14,15 @@ constexpr std::align_val_t kAlignment{64};
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateAligned(size_t bytes) {
+  TENON_ASSIGN_OR_RETURN(MemoryBudget::Charge charge, MemoryBudget::Take(bytes));
   auto* memory =
       static_cast<std::byte*>(::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow));
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(
         fmt::format("{} bytes of memory are needed, more than there are", bytes));
   }
-  return std::shared_ptr<std::byte>(memory, [](std::byte* p) { ::operator delete(p, kAlignment); });
+  return std::shared_ptr<std::byte>(
+      memory, [charge = std::move(charge)](std::byte* p) { ::operator delete(p, kAlignment); });
 }
 
 absl::StatusOr<int64_t> CheckedBytes(DType dtype, std::span<const int64_t> shape) {

@@ -15,6 +15,11 @@
 #include "patterns/shared_rules.h"
 
 namespace tenon {
+namespace {
+
+constexpr uintmax_t kMostRuleBytes = uintmax_t{64} << 20;
+
+}  // namespace
 
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context) {
   const auto cannot = [&](std::string_view why) {
@@ -27,6 +32,11 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
   // The checks before a run and its passes read them anew.
   if (!std::filesystem::is_regular_file(status))
     return cannot("they are read more than once (expected a file, not a pipe)");
+  const uintmax_t size = std::filesystem::file_size(file, error);
+  if (!error && size > kMostRuleBytes) {
+    return absl::ResourceExhaustedError(
+        fmt::format("{}: rules of {} bytes (expected at most {})", file, size, kMostRuleBytes));
+  }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return cannot(std::strerror(errno));

@@ -49,13 +49,4 @@ absl::StatusOr<std::vector<Memory>> OperandMemories(const kernels::KernelRegistr
   return wanted;
 }
 
-std::vector<std::pair<const Operation*, std::string_view>> FallbacksIn(Operation* module) {
-  std::vector<std::pair<const Operation*, std::string_view>> found;
-  module->Walk([&](Operation* op) {
-    const Attribute reason = op->attr(kFallback);
-    if (reason && reason.kind() == Attribute::Kind::kString) found.emplace_back(op, reason.str());
-  });
-  return found;
-}
-
 }  // namespace tenon

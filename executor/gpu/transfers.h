@@ -3,7 +3,6 @@
 #define TENON_EXECUTOR_GPU_TRANSFERS_H_
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,11 +23,6 @@ Memory ResultMemory(const kernels::Kernel& kernel);
 // a view.
 absl::StatusOr<std::vector<Memory>> OperandMemories(const kernels::KernelRegistry& registry,
                                                     const Operation& op);
-
-// Operations of a lowered module that run on the CPU because no GPU kernel serves them, with the
-// reason: what lower-to-kernels has noted.
-inline constexpr char kFallback[] = "kernel.fallback";
-std::vector<std::pair<const Operation*, std::string_view>> FallbacksIn(Operation* module);
 
 }  // namespace tenon
 

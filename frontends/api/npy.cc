@@ -204,8 +204,8 @@ absl::StatusOr<NamedTensor> ParseNpy(std::span<const std::byte> file,
   return tensor;
 }
 
-absl::StatusOr<NamedTensor> ReadNpy(const std::string& path) {
-  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path));
+absl::StatusOr<NamedTensor> ReadNpy(const std::string& path, const Limits& limits) {
+  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path, limits.stream_bytes));
   absl::StatusOr<NamedTensor> tensor = ParseNpy(file.bytes, file.owner);
   if (tensor.ok()) return tensor;
   const std::string_view message(tensor.status().message().data(),

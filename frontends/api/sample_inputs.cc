@@ -263,7 +263,8 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
   return sample;
 }
 
-absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder) {
+absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder,
+                                  const Limits& limits) {
   namespace fs = std::filesystem;
   Sample sample;
   const unsigned count = function->region().front().num_arguments();
@@ -273,9 +274,9 @@ absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder
     std::error_code error;
     onnx::NamedTensor read;
     if (const fs::path pb = base.string() + ".pb"; fs::exists(pb, error)) {
-      TENON_ASSIGN_OR_RETURN(read, onnx::ReadTensorProto(pb.string()));
+      TENON_ASSIGN_OR_RETURN(read, onnx::ReadTensorProto(pb.string(), limits));
     } else if (const fs::path npy = base.string() + ".npy"; fs::exists(npy, error)) {
-      TENON_ASSIGN_OR_RETURN(read, ReadNpy(npy.string()));
+      TENON_ASSIGN_OR_RETURN(read, ReadNpy(npy.string(), limits));
     } else {
       return absl::InvalidArgumentError(
           fmt::format("{}: no input_{}.pb or input_{}.npy", folder, n, n));

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/tensor.h"
+#include "ir/core/limits.h"
 #include "ir/core/operation.h"
 
 namespace tenon {
@@ -37,7 +38,8 @@ inline constexpr int kLongSample = kEdgeSample + 1;
 absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
                                     const std::map<std::string, int64_t>& sizes = {});
 // Inputs from input_N.pb or input_N.npy in a folder; a .pb that names an input goes there.
-absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder);
+absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder,
+                                  const Limits& limits = {});
 
 }  // namespace tenon
 

@@ -5,7 +5,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "executor/evaluator.h"
-#include "executor/gpu/transfers.h"
+#include "executor/fallbacks.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
@@ -34,6 +34,7 @@ absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) 
   auto context = std::make_shared<Context>();
   RegisterAllDialects(*context);
   context->set_allow_unregistered_dialects(options.allow_unregistered_dialects);
+  SetLimits(*context, options.limits);
   if (options.on_diagnostic) {
     Context* raw = context.get();
     context->diagnostics().SetHandler(
@@ -336,13 +337,9 @@ absl::StatusOr<Program> CompileModel(Model&& model, const CompileOptions& option
   context.evaluator = &evaluator;
   TENON_RETURN_IF_ERROR(RunPipeline(
       lowered, LowerPipeline(options.reference, options.gpu != nullptr), context, false));
-  if (options.gpu != nullptr && options.on_fallback) {
-    for (const auto& [op, reason] : FallbacksIn(lowered.module())) {
-      const Attribute source = op->attr("source");
-      const std::string node = DescribeLocation(op->context(), op->location());
-      options.on_fallback(fmt::format("{}{}{} runs on the CPU: {}", node, node.empty() ? "" : ": ",
-                                      source ? source.str() : op->name(), reason));
-    }
+  if (options.on_fallback) {
+    for (const std::string& note : FallbackNotes(lowered.module(), options.gpu != nullptr))
+      options.on_fallback(note);
   }
   ProgramOptions program;
   program.threads = options.threads;

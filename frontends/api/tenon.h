@@ -140,8 +140,9 @@ struct CompileOptions {
   // On a GPU: what has a CUDA kernel runs on the device, the rest on the CPU, with copies between.
   // Null: on the CPU. OpenCudaDevice (executor/gpu/cuda_plugin.h) gives the machine's own.
   std::shared_ptr<kernels::gpu::Device> gpu{};
-  // With `gpu`: told of each operation that no CUDA kernel serves: "/node: nn.conv runs on the CPU:
-  // no kernel".
+  // Told, a line for each kind, what runs on a reference kernel although it is not trivial, what
+  // runs on the CPU in a program for a GPU, and how many values such a program copies. See
+  // FallbackNotes (executor/fallbacks.h). Not called for what `reference` asks for.
   std::function<void(std::string_view line)> on_fallback{};
   bool check_memory = false;  // see ProgramOptions
   Limits limits{};            // of each run

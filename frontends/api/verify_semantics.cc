@@ -205,8 +205,9 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     const int kinds = options_.inputs.empty() ? kLongSample + 1 : 1;
     for (int kind = 0; kind < kinds; ++kind) {
       if (kind < kSampleKinds && state.samples.size() >= kSamples) continue;
-      absl::StatusOr<Sample> sample = options_.inputs.empty() ? SampleInputs(before, kind)
-                                                              : ReadInputs(before, options_.inputs);
+      absl::StatusOr<Sample> sample = options_.inputs.empty()
+                                          ? SampleInputs(before, kind)
+                                          : ReadInputs(before, options_.inputs, options_.limits);
       if (!sample.ok() && !options_.inputs.empty()) return sample.status();
       if (!sample.ok()) continue;
       absl::StatusOr<Outputs> outputs = options_.inputs.empty()

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/wire.h"
 #include "ir/core/blob.h"
 #include "ir/core/check.h"
+#include "ir/core/limits.h"
 #include "ir/core/verifier.h"
 
 namespace tenon::onnx {
@@ -18,14 +21,18 @@ std::string NameOf(const std::string& path, const ImportOptions& options) {
 }
 
 absl::Status Report(Context& context, const std::string& name, const absl::Status& status) {
-  return EmitError(context, Location::Name(context, name), std::string(MessageOf(status)));
+  const absl::Status emitted =
+      EmitError(context, Location::Name(context, name), std::string(MessageOf(status)));
+  return absl::Status(status.code(), emitted.message());
 }
 
 absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const std::string& name,
                                const std::string& root, const ImportOptions& options) {
   context.AllowUnregisteredDialect("onnx");
   onnxpb::ModelProto model;
-  if (absl::Status status = ParseModel(file.bytes, model); !status.ok()) {
+  const auto depth =
+      static_cast<int>(std::min<int64_t>(LimitsOf(context).nesting, kMaxMessageDepth));
+  if (absl::Status status = ParseModel(file.bytes, model, depth); !status.ok()) {
     return Report(context, name, status);
   }
   ExternalData external(root, options.allow_external_data_links);

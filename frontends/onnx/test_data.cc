@@ -21,8 +21,8 @@ absl::Status AtFile(const std::string& path, const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path) {
-  TENON_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path));
+absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limits& limits) {
+  TENON_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path, limits.stream_bytes));
   onnxpb::TensorProto proto;
   if (absl::Status status = ParseTensor(file.bytes, proto); !status.ok()) {
     return AtFile(path, status);

@@ -7,11 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "frontends/onnx/tensor_data.h"
+#include "ir/core/limits.h"
 
 namespace tenon::onnx {
 
 // Reads a file that holds one TensorProto; the bytes stay in the mapped file.
-absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);
+absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limits& limits = {});
 // InvalidArgument if it is too large for a TensorProto, or cannot be written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
 

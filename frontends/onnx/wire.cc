@@ -78,14 +78,16 @@ void AppendField(uint32_t field, std::string_view bytes, std::string& out) {
 
 class Walker {
  public:
-  explicit Walker(std::span<const std::byte> file)
-      : data_(reinterpret_cast<const char*>(file.data())), size_(file.size()) {}
+  Walker(std::span<const std::byte> file, int most_depth)
+      : data_(reinterpret_cast<const char*>(file.data())),
+        size_(file.size()),
+        most_depth_(most_depth) {}
 
   // Appends the message in [begin, end) to `out`, with slices for raw data.
   absl::Status Copy(Message kind, size_t begin, size_t end, int depth, std::string& out) {
-    if (depth > kMaxMessageDepth) {
-      return absl::InvalidArgumentError(
-          fmt::format("messages are nested more than {} deep", kMaxMessageDepth));
+    if (depth > most_depth_) {
+      return absl::ResourceExhaustedError(
+          fmt::format("messages are nested more than {} deep", most_depth_));
     }
     for (size_t at = begin; at < end;) {
       const size_t start = at;
@@ -169,12 +171,13 @@ class Walker {
 
   const char* data_;
   size_t size_;
+  int most_depth_;
 };
 
-absl::Status Parse(std::span<const std::byte> file, Message kind,
+absl::Status Parse(std::span<const std::byte> file, Message kind, int depth,
                    google::protobuf::MessageLite& message) {
   std::string stripped;
-  TENON_RETURN_IF_ERROR(Walker(file).Copy(kind, 0, file.size(), 1, stripped));
+  TENON_RETURN_IF_ERROR(Walker(file, depth).Copy(kind, 0, file.size(), 1, stripped));
   if (stripped.size() > INT_MAX) {
     return absl::InvalidArgumentError("what is not weights is larger than 2 GiB");
   }
@@ -189,12 +192,12 @@ absl::Status Parse(std::span<const std::byte> file, Message kind,
 
 }  // namespace
 
-absl::Status ParseModel(std::span<const std::byte> file, onnxpb::ModelProto& model) {
-  return Parse(file, Message::kModel, model);
+absl::Status ParseModel(std::span<const std::byte> file, onnxpb::ModelProto& model, int depth) {
+  return Parse(file, Message::kModel, depth, model);
 }
 
 absl::Status ParseTensor(std::span<const std::byte> file, onnxpb::TensorProto& tensor) {
-  return Parse(file, Message::kTensor, tensor);
+  return Parse(file, Message::kTensor, kMaxMessageDepth, tensor);
 }
 
 }  // namespace tenon::onnx

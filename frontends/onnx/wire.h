@@ -15,7 +15,9 @@ inline constexpr int kMaxMessageDepth = 100;
 
 // Parses a ModelProto of any size, except that every TensorProto.raw_data, wherever it is, becomes
 // a raw_slice: offset and length within `file`. What is not weights must fit protobuf's 2 GiB.
-absl::Status ParseModel(std::span<const std::byte> file, onnxpb::ModelProto& model);
+// ResourceExhausted for messages that are nested more than `depth` deep.
+absl::Status ParseModel(std::span<const std::byte> file, onnxpb::ModelProto& model,
+                        int depth = kMaxMessageDepth);
 // The same for a file that holds one TensorProto.
 absl::Status ParseTensor(std::span<const std::byte> file, onnxpb::TensorProto& tensor);
 

@@ -24,7 +24,6 @@ namespace tenon {
 // hence the keys.
 class AsmParser {
  public:
-  static constexpr int kMaxDepth = 256;
   static constexpr int64_t kMaxRank = 256;
   using Key = absl::string_view;
   static Key ToKey(std::string_view text) { return Key(text.data(), text.size()); }
@@ -77,6 +76,9 @@ class AsmParser {
   // "expected X, got 'token'", or the lexer's complaint. Placed at the end of the token before when
   // the current one is on a later line.
   bool ErrorExpected(const char* what);
+  // Is `depth_`, and what an alias of `more` levels adds, within the limit of the context? An error
+  // otherwise.
+  bool CheckDepth(int more = 0);
   struct Position {
     uint32_t line = 0, col = 0;
   };
@@ -86,8 +88,10 @@ class AsmParser {
   // ---- pieces of types and attributes
   bool ParseTypeList(std::vector<Type>& types, TokenKind close);  // after the opening bracket
   bool ParseFunctionType(std::vector<Type>& inputs, std::vector<Type>& results);
-  bool ParseDictionary(std::vector<NamedAttribute>& entries);  // at "{"
-  bool ParseSymbolName(std::string& name);                     // "@name" without the "@"
+  // At "{". `offsets` gets the place of each entry; it may be null.
+  bool ParseDictionary(std::vector<NamedAttribute>& entries,
+                       std::vector<size_t>* offsets = nullptr);
+  bool ParseSymbolName(std::string& name);  // "@name" without the "@"
   bool ParseString(std::string& value, const char* what);
   bool ParseMetadata();  // at "{-#"
   // Reads the resource section ahead of everything else: attributes refer to it.
@@ -111,7 +115,13 @@ class AsmParser {
     ~DepthGuard() { --parser.depth_; }
     AsmParser& parser;
   };
-  bool CheckDepth();
+  // How large an alias is where it is written out.
+  struct AliasSize {
+    int64_t parts = 0;
+    int depth = 0;
+  };
+  // An error for a reference by which the text would become too long or too deep.
+  bool CountReference(std::string_view alias);
   bool ParseTypeUncounted(Type& type);
   bool ParseTensorType(Type& type);  // at "<"
   bool ParseTensorBody(Type& type);
@@ -164,6 +174,10 @@ class AsmParser {
   std::map<std::string, Type, std::less<>> type_aliases_;
   std::map<std::string, Attribute, std::less<>> attribute_aliases_;
   std::map<std::string, Location, std::less<>> location_aliases_;
+  std::map<std::string, AliasSize, std::less<>> alias_sizes_;  // of types and attributes
+  int64_t parts_ = 0;        // types and attributes so far, those of aliases at each reference
+  int64_t alias_parts_ = 0;  // those of references
+  int deepest_ = 0;          // since the alias that is being read began
   std::map<std::string, std::shared_ptr<const Blob>, std::less<>> resources_;
   absl::flat_hash_map<std::pair<const Blob*, const TypeStorage*>, Attribute> resource_attributes_;
   // The section that FindResources has read, to be skipped when it is met in order.

@@ -11,6 +11,7 @@ namespace tenon {
 
 bool AsmParser::ParseAttribute(Attribute& attribute) {
   DepthGuard guard(*this);
+  ++parts_;
   return CheckDepth() && ParseAttributeUncounted(attribute);
 }
 
@@ -209,7 +210,8 @@ bool AsmParser::ParseDenseArray(Attribute& attribute) {
   return true;
 }
 
-bool AsmParser::ParseDictionary(std::vector<NamedAttribute>& entries) {
+bool AsmParser::ParseDictionary(std::vector<NamedAttribute>& entries,
+                                std::vector<size_t>* offsets) {
   if (!Expect(TokenKind::kLBrace, "'{'")) return false;
   absl::flat_hash_set<Key> seen;
   while (!At(TokenKind::kRBrace)) {
@@ -235,6 +237,7 @@ bool AsmParser::ParseDictionary(std::vector<NamedAttribute>& entries) {
       value = Attribute::Unit(context_);
     }
     entries.push_back({name, value});
+    if (offsets != nullptr) offsets->push_back(at);
   }
   Advance();
   return true;
@@ -263,7 +266,9 @@ bool AsmParser::ParseSymbolRef(Attribute& attribute) {
 
 bool AsmParser::ParseExtendedAttribute(Attribute& attribute) {
   size_t at = offset();
-  if (auto it = attribute_aliases_.find(token_.text.substr(1)); it != attribute_aliases_.end()) {
+  const std::string_view name = token_.text.substr(1);
+  if (auto it = attribute_aliases_.find(name); it != attribute_aliases_.end()) {
+    if (!CountReference(name)) return false;
     attribute = it->second;
     Advance();
     return true;
@@ -321,9 +326,15 @@ bool AsmParser::ParseAliasDefinition() {
       0) {
     return ErrorAt(at, fmt::format("alias '{}' is defined twice", name));
   }
+  const int64_t parts_before = parts_;
+  deepest_ = depth_;
+  const auto add_size = [&] {
+    alias_sizes_.emplace(name, AliasSize{parts_ - parts_before, deepest_ - depth_});
+  };
   if (is_type) {
     Type type;
     if (!ParseType(type)) return false;
+    add_size();
     type_aliases_.emplace(std::move(name), type);
     return true;
   }
@@ -335,6 +346,7 @@ bool AsmParser::ParseAliasDefinition() {
   }
   Attribute attribute;
   if (!ParseAttribute(attribute)) return false;
+  add_size();
   attribute_aliases_.emplace(std::move(name), attribute);
   return true;
 }

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "ir/core/context.h"
 #include "ir/core/deferred_blob.h"
+#include "ir/core/limits.h"
 #include "ir/core/number_range.h"
 #include "ir/core/op_pool.h"
 
@@ -147,6 +148,7 @@ struct ContextImpl {
   // Its address is of this Context alone for as long as somebody remembers it (context_identity.h).
   const std::shared_ptr<const char> identity = std::make_shared<const char>();
 
+  Limits limits;
   DiagnosticEngine diagnostics;
   OpPool op_pool;
 

@@ -4,10 +4,15 @@
 
 #include "fmt/format.h"
 #include "ir/core/context.h"
+#include "ir/core/limits.h"
 #include "ir/core/shown_text.h"
 
 namespace tenon {
 namespace {
+
+std::string Shortened(const Context& context, std::string_view message) {
+  return ShownMessage(message, static_cast<size_t>(LimitsOf(context).message_bytes));
+}
 
 std::string ShownPlace(const Context& context, Location location) {
   return ShownName(DescribeLocation(context, location));
@@ -38,7 +43,7 @@ ScopedDiagnosticHandler::~ScopedDiagnosticHandler() {
 
 absl::Status EmitError(Context& context, Location location, std::string message,
                        std::vector<Diagnostic> notes) {
-  message = ShownMessage(message);
+  message = Shortened(context, message);
   const std::string where = ShownPlace(context, location);
   std::string text = where.empty() ? message : fmt::format("{}: {}", where, message);
   context.diagnostics().Emit({Severity::kError, location, std::move(message), std::move(notes)});
@@ -46,19 +51,19 @@ absl::Status EmitError(Context& context, Location location, std::string message,
 }
 
 void EmitWarning(Context& context, Location location, std::string message) {
-  context.diagnostics().Emit({Severity::kWarning, location, ShownMessage(message), {}});
+  context.diagnostics().Emit({Severity::kWarning, location, Shortened(context, message), {}});
 }
 
 void EmitRemark(Context& context, Location location, std::string message) {
-  context.diagnostics().Emit({Severity::kRemark, location, ShownMessage(message), {}});
+  context.diagnostics().Emit({Severity::kRemark, location, Shortened(context, message), {}});
 }
 
 std::string FormatDiagnostic(const Context& context, const Diagnostic& diagnostic) {
   static constexpr const char* kNames[] = {"error", "warning", "remark", "note"};
   const std::string where = ShownPlace(context, diagnostic.location);
-  std::string out =
-      fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
-                  kNames[static_cast<int>(diagnostic.severity)], ShownMessage(diagnostic.message));
+  std::string out = fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
+                                kNames[static_cast<int>(diagnostic.severity)],
+                                Shortened(context, diagnostic.message));
   for (const Diagnostic& note : diagnostic.notes) {
     out += "\n";
     out += FormatDiagnostic(context, note);

@@ -81,19 +81,19 @@ bool OpParser::ParseOperation(Block* into) {
   std::vector<Use> uses;
   if (!ParseUses(uses)) return false;
   if (At(TokenKind::kLSquare) && !ParseSuccessors(state)) return false;
-  size_t at = offset();
   std::vector<NamedAttribute> entries;
+  std::vector<size_t> at;
   if (Consume(TokenKind::kLess)) {
-    if (!ParseDictionary(entries) || !Expect(TokenKind::kGreater, "'>' after properties"))
+    if (!ParseDictionary(entries, &at) || !Expect(TokenKind::kGreater, "'>' after properties"))
       return false;
     if (!SetProperties(*info, entries, at, state)) return false;
   }
   size_t first_region = pending_regions_.size();
   if (At(TokenKind::kLParen) && !ParseRegions(*info, state.num_regions)) return false;
-  at = offset();
   if (At(TokenKind::kLBrace)) {
     entries.clear();
-    if (!ParseDictionary(entries) || !SetAttributes(*info, entries, at, state)) return false;
+    at.clear();
+    if (!ParseDictionary(entries, &at) || !SetAttributes(*info, entries, at, state)) return false;
   }
   if (!ParseSignature(uses, state)) return false;
   if (!groups.empty() && num_results != state.result_types.size()) {
@@ -240,44 +240,71 @@ bool OpParser::ParseRegions(const OpInfo& info, unsigned& count) {
   return Expect(TokenKind::kRParen, "',' or ')' after a region");
 }
 
+namespace {
+
+std::vector<std::string> AttributeNames(const OpInfo& info) {
+  std::vector<std::string> names;
+  for (int i = 0; i < info.num_slots(); ++i) names.emplace_back(info.slot_name(i).str());
+  return names;
+}
+
+}  // namespace
+
 bool OpParser::SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries,
-                             size_t at, OperationState& state) {
+                             const std::vector<size_t>& at, OperationState& state) {
   if (!info.is_registered()) {
     state.slots.push_back(Attribute::Dictionary(context_, entries));
     return true;
   }
   state.slots.resize(info.num_slots());
-  for (const NamedAttribute& entry : entries) {
-    int slot = info.FindSlot(entry.name);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const std::string_view name = entries[i].name.str();
+    const int slot = info.FindSlot(entries[i].name);
     if (slot < 0) {
-      std::vector<std::string> names;
-      for (int i = 0; i < info.num_slots(); ++i) names.emplace_back(info.slot_name(i).str());
-      return ErrorAt(at, fmt::format("op '{}' has no attribute '{}'{}", info.name(),
-                                     entry.name.str(), DidYouMean(entry.name.str(), names)));
+      return ErrorAt(at[i], fmt::format("op '{}' has no attribute '{}'{}", info.name(), name,
+                                        DidYouMean(name, AttributeNames(info))));
     }
-    state.slots[slot] = entry.value;
+    state.slots[slot] = entries[i].value;
   }
   return true;
 }
 
 // Inherent attributes may also stand among the discardable ones.
-bool OpParser::SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries, size_t at,
-                             OperationState& state) {
+bool OpParser::SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries,
+                             const std::vector<size_t>& at, OperationState& state) {
   size_t kept = 0;
-  for (NamedAttribute& entry : entries) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const NamedAttribute entry = entries[i];
     int slot = info.FindSlot(entry.name);
     if (slot < 0) {
+      WarnOfUnknownAttribute(info, entry.name.str(), at[i]);
       entries[kept++] = entry;
       continue;
     }
     state.slots.resize(info.num_slots());
     if (state.slots[slot])
-      return ErrorAt(at, fmt::format("attribute '{}' is given twice", entry.name.str()));
+      return ErrorAt(at[i], fmt::format("attribute '{}' is given twice", entry.name.str()));
     state.slots[slot] = entry.value;
   }
   entries.resize(kept);
   if (!entries.empty()) state.discardable = Attribute::Dictionary(context_, entries);
   return true;
+}
+
+void OpParser::WarnOfUnknownAttribute(const OpInfo& info, std::string_view name, size_t at) {
+  constexpr size_t kMost = 20;
+  if (!info.is_registered() || name.find('.') != std::string_view::npos) return;
+  if (unknown_attributes_.size() > kMost) return;
+  if (!unknown_attributes_.insert({&info, ToKey(name)}).second) return;
+  const Location location = LocationAt(PositionAt(at));
+  if (unknown_attributes_.size() > kMost) {
+    EmitWarning(context_, location, "more attributes that their ops do not have are not listed");
+    return;
+  }
+  EmitWarning(context_, location,
+              fmt::format("op '{}' has no attribute '{}': it changes nothing (expected a name with "
+                          "a dialect, like 'my.{}', of what only you read){}",
+                          info.name(), name, name, DidYouMean(name, AttributeNames(info))));
 }
 
 bool OpParser::ParseSignature(const std::vector<Use>& uses, OperationState& state) {

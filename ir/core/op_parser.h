@@ -88,10 +88,14 @@ class OpParser : public AsmParser {
   bool ParseSuccessors(OperationState& state);
   bool ParseRegions(const OpInfo& info, unsigned& count);
   bool ParseSignature(const std::vector<Use>& uses, OperationState& state);
-  bool SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries, size_t at,
-                     OperationState& state);
-  bool SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries, size_t at,
-                     OperationState& state);
+  // `at`: the place of each entry.
+  bool SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries,
+                     const std::vector<size_t>& at, OperationState& state);
+  bool SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries,
+                     const std::vector<size_t>& at, OperationState& state);
+  // A warning if the name is no attribute of the operation and belongs to no dialect either. Once
+  // for each name of an operation, and for a few in all.
+  void WarnOfUnknownAttribute(const OpInfo& info, std::string_view name, size_t at);
   bool DefineResults(Operation* op, const std::vector<ResultGroup>& groups);
 
   bool ParseRegion(Region& region, bool isolated);
@@ -114,6 +118,7 @@ class OpParser : public AsmParser {
   ParseOptions options_;
   OwnedOp module_;
   absl::flat_hash_map<Key, const OpInfo*> infos_;
+  absl::flat_hash_set<std::pair<const OpInfo*, Key>> unknown_attributes_;  // warned of
   std::vector<std::unique_ptr<ValueScope>> scopes_;
   std::vector<std::unique_ptr<BlockNames>> block_names_;
   // Regions of ops not created yet, innermost last.

@@ -16,7 +16,7 @@
 #include "ir/core/context.h"
 #include "ir/core/deferred_blob.h"
 #include "ir/core/lexer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/limits.h"
 
 namespace tenon {
 namespace {

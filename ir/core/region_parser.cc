@@ -59,8 +59,7 @@ bool OpParser::ParseRegion(Region& region, bool isolated) {
     ~Guard() { --depth; }
     int& depth;
   } guard(depth_);
-  if (depth_ > kMaxDepth) return Error(fmt::format("nested deeper than {} levels", kMaxDepth));
-  if (!Expect(TokenKind::kLBrace, "'{' before a region")) return false;
+  if (!CheckDepth() || !Expect(TokenKind::kLBrace, "'{' before a region")) return false;
   EnterScope(isolated);
   block_names_.push_back(std::make_unique<BlockNames>());
   if (!ParseBlocks(region) || !CheckBlocksDefined()) return false;

@@ -87,11 +87,11 @@ std::string ShownText(std::string_view text) {
   return out;
 }
 
-std::string ShownMessage(std::string_view message) {
+std::string ShownMessage(std::string_view message, size_t most) {
   std::string out;
   while (true) {
     const size_t end = message.find('\n');
-    AppendShortened(out, message.substr(0, end), kMaxMessage, true);
+    AppendShortened(out, message.substr(0, end), most, true);
     if (end == std::string_view::npos) return out;
     out += '\n';
     message.remove_prefix(end + 1);

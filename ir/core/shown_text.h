@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "ir/core/limits.h"
+
 namespace tenon {
 
 // Longest name in a message, in bytes.
@@ -16,8 +18,8 @@ inline constexpr size_t kLongestShownName = 256;
 // no UTF-8. Other text stays as it is.
 std::string ShownText(std::string_view text);
 
-// The same for a message, with an ellipsis in each line that is longer than kMaxMessage (limits.h).
-std::string ShownMessage(std::string_view message);
+// The same for a message, with an ellipsis in each line that has more than `most` bytes.
+std::string ShownMessage(std::string_view message, size_t most = kMaxMessage);
 
 // The same for one name or token: new lines and tabs are escaped too, and a name longer than
 // kLongestShownName has an ellipsis in its middle.

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <charconv>
 
 #include "fmt/format.h"
 #include "ir/core/asm_parser.h"
+#include "ir/core/limits.h"
 
 namespace tenon {
 namespace {
@@ -15,12 +17,30 @@ DType DTypeByName(std::string_view name) {
 
 }  // namespace
 
-bool AsmParser::CheckDepth() {
-  return depth_ <= kMaxDepth || Error(fmt::format("nested deeper than {} levels", kMaxDepth));
+bool AsmParser::CheckDepth(int more) {
+  const int64_t most = LimitsOf(context_).nesting;
+  deepest_ = std::max(deepest_, depth_ + more);
+  if (depth_ + more <= most) return true;
+  Error(fmt::format("nested deeper than {} levels", most));
+  status_ = absl::ResourceExhaustedError(status_.message());
+  return false;
+}
+
+// Aliases that double would be written out as a text that nobody can hold.
+bool AsmParser::CountReference(std::string_view alias) {
+  constexpr int64_t kMostAliasParts = int64_t{1} << 24;
+  const AliasSize size = alias_sizes_.find(alias)->second;
+  parts_ += size.parts;
+  alias_parts_ += size.parts;
+  if (alias_parts_ <= kMostAliasParts) return CheckDepth(size.depth);
+  Error(fmt::format("aliases written out have more than {} parts", kMostAliasParts));
+  status_ = absl::ResourceExhaustedError(status_.message());
+  return false;
 }
 
 bool AsmParser::ParseType(Type& type) {
   DepthGuard guard(*this);
+  ++parts_;
   if (!CheckDepth() || !ParseTypeUncounted(type)) return false;
   return true;
 }
@@ -215,6 +235,7 @@ bool AsmParser::ParseExtendedType(Type& type) {
   size_t at = offset();
   std::string_view name = token_.text.substr(1);
   if (auto it = type_aliases_.find(name); it != type_aliases_.end()) {
+    if (!CountReference(name)) return false;
     type = it->second;
     Advance();
     return true;

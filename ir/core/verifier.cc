@@ -8,6 +8,7 @@
 #include "ir/core/block.h"
 #include "ir/core/context.h"
 #include "ir/core/dominance.h"
+#include "ir/core/limits.h"
 #include "ir/core/op_checks.h"
 #include "ir/core/symbol_table.h"
 
@@ -45,8 +46,9 @@ class Verifier {
       if (std::string message = CheckOperation(op); !message.empty()) Fail(op, message);
     }
     if (op.num_successors() > 0) CheckSuccessors(op);
-    if (op.num_regions() > 0 && nesting_ == kMaxNesting) {
-      Fail(op, fmt::format("is nested deeper than {} levels", kMaxNesting));
+    const int64_t most = LimitsOf(op.context()).nesting;
+    if (op.num_regions() > 0 && nesting_ >= most) {
+      Fail(op, fmt::format("is nested deeper than {} levels", most));
       return;
     }
     ++nesting_;

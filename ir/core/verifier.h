@@ -8,7 +8,6 @@
 namespace tenon {
 
 // Levels of regions in each other. Valid IR has no more, so that what walks it may recurse.
-inline constexpr int kMaxNesting = 256;
 
 // Checks `op` and everything below it: operand and attribute kinds, traits, types against shape
 // functions' dtype and rank, terminators and successors, symbol uniqueness, use lists, dominance,

@@ -249,5 +249,35 @@ TEST(ParserTest, TimeIsLinear) {
   }
 }
 
+TEST(ParserTest, AnAttributeThatTheOpDoesNotHaveIsWarnedOf) {
+  for (const std::string_view name : {"t.tagged", "\"t.tagged\""}) {
+    TestIr ir;
+    EXPECT_EQ(ErrorOf(ir, fmt::format("{}() {{axs = 1}} : () -> ()\n"
+                                      "{}() {{axis = 1,\n zzzzzz}} : () -> ()\n"
+                                      "{}() {{axs = 2, x.axs = 1, t.axs = 2}} : () -> ()\n",
+                                      name, name, name)),
+              "");
+    ASSERT_EQ(ir.messages.size(), 2u);
+    EXPECT_THAT(ir.messages[0], HasSubstr("warning: op 't.tagged' has no attribute 'axs'"));
+    EXPECT_THAT(ir.messages[0], HasSubstr("did you mean 'axis'?"));
+    EXPECT_THAT(ir.messages[1], HasSubstr("f.ir:3:2: warning"));
+    EXPECT_THAT(ir.messages[1], HasSubstr("has no attribute 'zzzzzz'"));
+    EXPECT_THAT(ir.messages[1], testing::Not(HasSubstr("did you mean")));
+    // Among the properties it is an error.
+    EXPECT_EQ(ErrorOf(ir, fmt::format("{}() <{{axis = 1, axs = 1}}> : () -> ()", name)),
+              "f.ir:1:" + std::to_string(name.size() + 16) +
+                  ": op 't.tagged' has no attribute 'axs'; did you mean 'axis'?");
+  }
+}
+
+TEST(ParserTest, UnknownAttributesAreWarnedOfAFewTimes) {
+  TestIr ir;
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += fmt::format("t.source() {{u{}}} : () -> ()\n", i);
+  EXPECT_EQ(ErrorOf(ir, text), "");
+  EXPECT_EQ(ir.messages.size(), 21u);
+  EXPECT_THAT(ir.messages.back(), HasSubstr("are not listed"));
+}
+
 }  // namespace
 }  // namespace tenon

@@ -70,7 +70,7 @@ class Values:
         'PASSES': ['cse,fuse'],
         'RULE[@NODE]': ['attention', 'linear@MatMul'],
         'DIR': [data],
-        'BYTES': ['1', '1G'],
+        'BYTES': ['1', '300', '1G'],
         'A': ['0.1'],
         'R': ['0.1'],
         'P': ['fp32', 'bf16', 'int8'],

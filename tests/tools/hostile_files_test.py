@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Files made to do harm: hostile_files_test.py IR_OPT IR_RUN [NAME...].
+"""Files made to do harm: hostile_files_test.py IR_OPT IR_RUN IR_BENCH [NAME...].
 
-Every case is run with 2 GiB of address space and 10 seconds. A program may succeed or refuse a file. It may not end by a
+Every case is run with 2 GiB of address space and 20 seconds. A program may succeed or refuse a file. It may not end by a
 signal, take longer, or end by what its main function catches last. What is refused is refused with a message of at most
 20,000 characters. NAME: only cases whose name contains one of them.
 """
@@ -17,7 +17,8 @@ import tempfile
 
 from onnx_wire import BOOL, F32, I64, field, graph, i64s, model, node, one_op, tensor, value, varint
 
-MEMORY, SECONDS, MESSAGE = 2 << 30, 10, 20_000
+MEMORY, SECONDS, MESSAGE = 2 << 30, 20, 20_000
+BENCH = ("--rounds=1", "--turn=1", "--time=1", "--warmup=1")
 LAST_RESORT = "out of memory where nothing expected it"
 I64_MAX, I64_MIN = 2**63 - 1, -(2**63)
 
@@ -49,11 +50,16 @@ def run_file(name, content, suffix=".onnx", arguments=("run",)):
 
 BOTH = ("run", "opt")
 
-GOOD_TEXT = """func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+GOOD_TEXT = """func.func() <{function_type = (tensor<2x3xf32>) -> tensor<2x3xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<2x3xf32>):
   %0 = ten.relu(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return(%0) : (tensor<2x3xf32>) -> ()
-}
+}) : () -> ()
 """
+
+
+# A pass changes something.
+UNUSED_TEXT = GOOD_TEXT.replace("  func.return", "  %1 = ten.abs(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>\n  func.return")
 
 
 def onnx_cases():
@@ -112,6 +118,14 @@ def onnx_cases():
     run_file("cubic Resize of many elements", model(
         [node("Resize", ["x", "", "", "s"], ["y"], mode="cubic")], [value("x", F32, (1, 1, 1, 4))], [value("y")],
         [i64s("s", [1, 1, 1, 10_000_000])]), arguments=BOTH)
+    run_file("einsum of 10^15 steps", model(
+        [node("Einsum", [f"x{i}" for i in range(5)], ["y"], equation="a,b,c,d,e->")],
+        [value(f"x{i}", F32, (1000,)) for i in range(5)], [value("y", F32, ())]), arguments=BOTH)
+    run_file("einsum of 10^15 steps on constants", model(
+        [node("Einsum", ["x"] * 5, ["y"], equation="a,b,c,d,e->")], [], [value("y", F32, ())],
+        [tensor("x", F32, (1000,), b"\0\0\x80\x3f" * 1000)]), arguments=BOTH)
+    for op in ("MaxPool", "AveragePool"):
+        run_file(f"{op} of 10^13 steps", one_op(op, (1, 1, 2000, 2000), kernel_shape=[1999, 1999], pads=[999] * 4))
     run_file("loop that does not end", endless_loop())
     run_file("graphs nested 1000 deep", nested(1000), arguments=BOTH)
     run_file("graphs nested 30 deep", nested(30), arguments=BOTH)
@@ -203,25 +217,33 @@ def text_cases():
     def text(name, content, arguments=BOTH):
         run_file(name, content, ".mlir", arguments)
     text("brackets", "[" * 1_000_000)
-    text("braces", "func.func @f() {" * 100_000)
-    text("parentheses in a dimension", lambda: "func.func @f(%x: tensor<" + "(" * 1_000_000)
-    text("nested tuples of types", lambda: "func.func @f(%x: " + "tuple<" * 1_000_000)
+    text("braces", "builtin.module() ({" * 100_000)
+    text("parentheses in a dimension", lambda: 'func.func() <{function_type = (tensor<?xf32, ["' + "(" * 1_000_000)
+    text("nested tuples of types", lambda: "func.func() <{function_type = (" + "tuple<" * 1_000_000)
     text("nested arrays", lambda: "core.x() {a = " + "[" * 1_000_000 + "]" * 1_000_000 + "} : () -> ()")
     text("nested dictionaries", lambda: "core.x() {a = " + "{a = " * 300_000)
     text("nested locations", lambda: GOOD_TEXT.replace("tensor<2x3xf32>) -> ()", "tensor<2x3xf32>) -> () loc("
                                                        + 'fused["a", ' * 300_000))
-    text("a token of 20 MB", lambda: "func.func @" + "f" * 20_000_000 + "(")
+    text("a token of 20 MB", lambda: GOOD_TEXT.replace('"main"', '"' + "f" * 20_000_000))
     text("a string that does not end", lambda: 'core.x() {a = "' + "a" * 5_000_000)
     text("aliases that double", "".join(
         f"#a{i} = [#a{i - 1}, #a{i - 1}]\n" if i else "#a0 = [1, 2]\n" for i in range(60))
-        + GOOD_TEXT.replace("ten.relu(%x)", "ten.relu(%x) {note = #a59}"))
+        + GOOD_TEXT.replace("ten.relu(%x)", "ten.relu(%x) {my.note = #a59}"))
     text("location aliases that double", "".join(
         f"#loc{i} = loc(fused[#loc{i - 1}, #loc{i - 1}])\n" if i else '#loc0 = loc("a")\n' for i in range(60))
         + GOOD_TEXT.replace("tensor<2x3xf32>) -> ()", "tensor<2x3xf32>) -> () loc(#loc59)"))
     text("type aliases that double", "".join(
         f"!t{i} = tuple<!t{i - 1}, !t{i - 1}>\n" if i else "!t0 = tensor<2xf32>\n" for i in range(60))
-        + GOOD_TEXT.replace("(%x: tensor<2x3xf32>)", "(%x: tensor<2x3xf32>, %y: !t59)"))
-    text("aliases of themselves", "#a = [#a]\n" + GOOD_TEXT.replace("ten.relu(%x)", "ten.relu(%x) {note = #a}"))
+        + GOOD_TEXT.replace("(%x: tensor<2x3xf32>)", "(%x: tensor<2x3xf32>, %y: !t59)")
+        .replace("(tensor<2x3xf32>) -> tensor<2x3xf32>, sym", "(tensor<2x3xf32>, !t59) -> tensor<2x3xf32>, sym"))
+    for name, first, link, use in (
+        ("attribute", "#a0 = [1]", "#a{} = [#a{}]", lambda n: GOOD_TEXT.replace("ten.relu(%x)", f"ten.relu(%x) {{my.note = #a{n}}}")),
+        ("type", "!a0 = tensor<2xf32>", "!a{} = tuple<!a{}>", lambda n: GOOD_TEXT.replace("ten.relu(%x)", f"ten.relu(%x) {{my.note = !a{n}}}")),
+        *((f"location {kind}", '#a0 = loc("a")', f"#a{{}} = loc({loc})", lambda n: GOOD_TEXT.replace(
+            "tensor<2x3xf32>) -> ()", f"tensor<2x3xf32>) -> () loc(#a{n})"))
+          for kind, loc in (("fused", 'fused[#a{}, "b"]'), ("callsite", 'callsite(#a{} at "b")'), ("name", '"b"(#a{})')))):
+        text(f"{name} aliases in a chain", "\n".join([first] + [link.format(i, i - 1) for i in range(1, 200_000)] + [use(199_999)]))
+    text("aliases of themselves", "#a = [#a]\n" + GOOD_TEXT.replace("ten.relu(%x)", "ten.relu(%x) {my.note = #a}"))
     for dims in ("9223372036854775807", "4611686018427387904x4611686018427387904", "99999999999999999999999",
                  "-1", "1000000000000", "x".join(["2"] * 100), "0x9223372036854775807"):
         text(f"tensor of {dims[:40]}", GOOD_TEXT.replace("2x3", dims))
@@ -230,8 +252,9 @@ def text_cases():
             f"tensor<{dims}xf32>\n  %0 = ten.relu(%x)"))
     text("dimension that doubles", GOOD_TEXT.replace("2x3", '"' + "*".join(["(a + b)"] * 60) + '"x3'))
     text("hex of odd length", GOOD_TEXT.replace("ten.relu(%x)", 'ten.relu(%x) {a = dense<"0x123"> : tensor<2xf32>}'))
-    text("not UTF-8", b"func.func @\xff\xfe\x80() {}")
-    text("NULs", b"func.func @f\0\0\0() {}")
+    text("not UTF-8", GOOD_TEXT.encode().replace(b"main", b"\xff\xfe\x80"))
+    text("NULs", GOOD_TEXT.encode().replace(b"main", b"f\0\0\0"))
+    run_file("good text", GOOD_TEXT, ".mlir", BOTH)
     rules = "rule a {\n  match relu(relu(x))\n  rewrite relu(x)\n}\n"
     for name, content in (("brackets", "(" * 1_000_000), ("nested calls", "rule a { match " + "relu(" * 500_000),
                           ("a token of 20 MB", "rule " + "a" * 20_000_000), ("half a rule", rules[:30]),
@@ -240,14 +263,28 @@ def text_cases():
         run_file(f"rules: {name}", content, ".drr", ("rules",))
 
 
+INPUT_KINDS = ("run", "opt", "bench")
+
+
+def input_lines(folder, file):
+    """Each program with one input from a file."""
+    good = folder / "good.mlir"
+    return {"run": ["run", good, f"--input=arg0={file}"],
+            "opt": ["opt", folder / "unused.mlir", "-O1", "--verify-semantics", f"--inputs={file.parent}"],
+            "bench": ["bench", good, *BENCH, f"--inputs={file.parent}"]}
+
+
 def npy_cases():
-    def npy(name, content):
-        @case(f"npy {name}")
+    def npy_of(name, content, kind):
+        @case(f"npy {name} ({kind})")
         def _(folder):
-            inputs = folder / "inputs"
-            inputs.mkdir()
-            (inputs / "input_0.npy").write_bytes(content)
-            return ["run", folder / "good.mlir", f"--inputs={inputs}"]
+            file = folder / "input_0.npy"
+            file.write_bytes(content)
+            return input_lines(folder, file)[kind]
+
+    def npy(name, content):
+        for kind in INPUT_KINDS:
+            npy_of(name, content, kind)
 
     def header(shape, descr="<f4", data=b"\0" * 24, version=1):
         text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
@@ -264,7 +301,7 @@ def npy_cases():
 
 
 def special_cases():
-    for option in ("", "--rules=", "--inputs=", "--weight-cache="):
+    for option in ("", "--rules=", "--weight-cache="):
         for target in ("/dev/zero", "fifo", "folder", "loop", "none"):
             @case(f"{option or 'model '}{target}")
             def _(folder, option=option, target=target):
@@ -282,15 +319,30 @@ def special_cases():
                 return [*program, path] if program[1] == "-O2" else ["opt", f"--rules={path}", folder / "good.mlir"]
     for what in ("input_0.pb", "input_0.npy"):
         for target in ("/dev/zero", "fifo"):
-            @case(f"{what} is {target}")
-            def _(folder, what=what, target=target):
-                inputs = folder / "inputs"
-                inputs.mkdir()
-                if target == "fifo":
-                    os.mkfifo(inputs / what)
-                else:
-                    (inputs / what).symlink_to(target)
-                return ["run", folder / "good.mlir", f"--inputs={inputs}"]
+            for kind in INPUT_KINDS:
+                @case(f"{what} is {target} ({kind})")
+                def _(folder, what=what, target=target, kind=kind):
+                    inputs = folder / "inputs"
+                    inputs.mkdir()
+                    if target == "fifo":
+                        os.mkfifo(inputs / what)
+                    else:
+                        (inputs / what).symlink_to(target)
+                    for file in ("good.mlir", "unused.mlir"):
+                        shutil.copy(folder / file, inputs)
+                    return input_lines(inputs, inputs / what)[kind]
+    for target in ("/dev/zero", "fifo", "folder"):
+        @case(f"ir-bench of {target}")
+        def _(folder, target=target):
+            os.mkfifo(folder / "fifo")
+            (folder / "folder").mkdir()
+            return ["bench", target if target.startswith("/") else folder / target, *BENCH]
+
+    @case("rules of 100 GB")
+    def _(folder):
+        with open(folder / "large.drr", "wb") as file:
+            file.truncate(100 << 30)
+        return ["opt", "-O2", f"--rules={folder / 'large.drr'}", folder / "good.mlir"]
 
     @case("standard input without an end")
     def _(_folder):
@@ -298,10 +350,10 @@ def special_cases():
 
 
 def main():
-    programs = {"opt": [sys.argv[1]], "run": [sys.argv[2]]}
+    programs = {"opt": [sys.argv[1]], "run": [sys.argv[2]], "bench": [sys.argv[3]]}
     for add in (onnx_cases, external_cases, text_cases, npy_cases, special_cases):
         add()
-    chosen = [name for name in CASES if not sys.argv[3:] or any(part in name for part in sys.argv[3:])]
+    chosen = [name for name in CASES if not sys.argv[4:] or any(part in name for part in sys.argv[4:])]
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -311,6 +363,7 @@ def main():
         folder = pathlib.Path(tempfile.mkdtemp())
         try:
             (folder / "good.mlir").write_text(GOOD_TEXT)
+            (folder / "unused.mlir").write_text(UNUSED_TEXT)
             program, *arguments = CASES[name](folder)
             endless = "standard input" in name
             with open("/dev/zero" if endless else "/dev/null", "rb") as stdin:
@@ -326,6 +379,12 @@ def main():
                         problem = f"ends by signal {-result.returncode}: {error[-200:]}"
                     elif result.returncode > 4:
                         problem = f"has exit status {result.returncode}: {error[-200:]}"
+                    elif "unknown option" in error or "no effect" in error:
+                        problem = f"is no case, because the line is wrong: {error[-200:]}"
+                    elif name.startswith(("npy good", "good text")) and result.returncode != 0:
+                        problem = f"is refused: {error[-200:]}"
+                    elif "nothing was run" in error:
+                        problem = "is no case, because its file is not read"
                     elif LAST_RESORT in error:
                         problem = f"is stopped by the last resort: {error[-200:]}"
                     elif result.returncode > 0 and not error.strip() and b"FAIL" not in result.stdout:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The limits of programs, each with what is just allowed: limits_test.py IR_OPT IR_RUN."""
+"""The limits of programs, each with what is just allowed: limits_test.py IR_OPT IR_RUN IR_BENCH."""
 
 import os
 import pathlib
@@ -10,7 +10,8 @@ import tempfile
 import threading
 import unittest
 
-IR_OPT, IR_RUN = (os.path.abspath(path) for path in sys.argv[1:3])
+IR_OPT, IR_RUN, IR_BENCH = (os.path.abspath(path) for path in sys.argv[1:4])
+PROGRAMS = {IR_OPT: [], IR_RUN: ["--runs=1"], IR_BENCH: ["--rounds=1", "--turn=1", "--time=1", "--warmup=1"]}
 
 HEAD = """func.func() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
 ^bb0(%a: tensor<f32>):
@@ -82,21 +83,61 @@ class Limits(unittest.TestCase):
             self.refused(self.run_program(IR_RUN, "--max-trips=6", path), "program.mlir:", "at most 6 iterations")
             self.refused(self.run_program(IR_RUN, "--max-trips=6", "-O0", path), f"the loop {'does not end' if name == 'while' else 'runs 7 times'}")
             self.accepted(self.run_program(IR_RUN, "--max-trips=0", path))
+            self.accepted(self.run_program(IR_BENCH, "--max-trips=7", path, *PROGRAMS[IR_BENCH]))
+            self.refused(self.run_program(IR_BENCH, "--max-trips=6", path, *PROGRAMS[IR_BENCH]), "program.mlir:", "at most 6 iterations")
+            unused = "  %unused = ten.neg(%a) : (tensor<f32>) -> tensor<f32>\n"  # for a pass to change something
+            path = self.write((HEAD + unused + loop + TAIL).replace("COUNT", "7"))
+            result = self.run_program(IR_OPT, "--max-trips=6", path, "-O1", "--verify-semantics")
+            self.assertIn("at most 6 iterations", result.stderr)
             path = self.write((HEAD + loop + TAIL).replace("COUNT", "9223372036854775807"))
             if name != "nested":
                 self.refused(self.run_program(IR_RUN, path), "at most 1000000 iterations")
-        self.refused(self.run_program(IR_RUN, "--max-trips=-1", path), "--max-trips is '-1'")
+        for program in PROGRAMS:
+            self.refused(self.run_program(program, "--max-trips=-1", path), "--max-trips is '-1'")
 
     def test_streams(self):
         text = (HEAD + LOOPS["for"] + TAIL).replace("COUNT", "7")
-        for program in (IR_OPT, IR_RUN):
-            self.accepted(self.run_program(program, f"--max-input={len(text)}", "-", input=text))
-            self.refused(self.run_program(program, f"--max-input={len(text) - 1}", "-", input=text),
+        for program, quick in PROGRAMS.items():
+            self.accepted(self.run_program(program, f"--max-input={len(text)}", "-", *quick, input=text))
+            self.refused(self.run_program(program, f"--max-input={len(text) - 1}", "-", *quick, input=text),
                          f"has more than {len(text) - 1} bytes")
-            self.refused(self.run_program(program, "--max-input=1M", "/dev/zero"), "/dev/zero: has more than 1048576")
-            self.accepted(self.run_program(program, "--max-input=1", self.write(text)))
+            self.refused(self.run_program(program, "--max-input=1M", "/dev/zero", *quick), "/dev/zero: has more than 1048576")
+            self.accepted(self.run_program(program, "--max-input=1", self.write(text), *quick))
         for wrong in ("0", "-1", "x", "1X", "99999999999999999999", "9999999T", "M"):
             self.refused(self.run_program(IR_OPT, f"--max-input={wrong}", "-"), f"--max-input is '{wrong}'")
+
+    def test_streams_of_inputs(self):
+        """The files beside a program as well."""
+        unused = "  %unused = ten.neg(%a) : (tensor<f32>) -> tensor<f32>\n"
+        path = self.write((HEAD + unused + LOOPS["for"] + TAIL).replace("COUNT", "7"))
+        for ending in ("npy", "pb"):
+            folder = self.folder / ending
+            folder.mkdir()
+            (folder / f"input_0.{ending}").symlink_to("/dev/zero")
+            lines = [(IR_RUN, f"--input=arg0={folder}/input_0.{ending}"), (IR_BENCH, f"--inputs={folder}"),
+                     (IR_OPT, "-O1", "--verify-semantics", f"--inputs={folder}")]
+            if ending == "pb":
+                lines.append((IR_RUN, f"--check={folder}"))
+            for program, *line in lines:
+                with self.subTest(program=program, line=line):
+                    result = self.run_program(program, path, "--max-input=1M", *line)
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertIn(f"input_0.{ending}: has more than 1048576", result.stderr)
+
+    def test_nesting(self):
+        text = (HEAD + LOOPS["nested"] + TAIL).replace("COUNT", "7")
+        for program, quick in PROGRAMS.items():
+            self.accepted(self.run_program(program, "--max-nesting=4", self.write(text), *quick))
+            self.refused(self.run_program(program, "--max-nesting=2", self.write(text), *quick),
+                         "program.mlir:1:", "nested deeper than 2 levels")
+            self.refused(self.run_program(program, "--max-nesting=257", "-"), "--max-nesting is '257'")
+        deep = "core.x() {a = " + "[" * 200 + "]" * 200 + "} : () -> ()\n"
+        self.accepted(self.run_program(IR_OPT, "--allow-unregistered-dialect", "-", input=deep.replace("core", "acme")))
+        self.refused(self.run_program(IR_OPT, "--allow-unregistered-dialect", "--max-nesting=100", "-",
+                                      input=deep.replace("core", "acme")), "nested deeper than 100 levels")
+        model = pathlib.Path(__file__).parents[1] / "models/squeezenet_bn.eager.ts13/model.onnx"
+        self.accepted(self.run_program(IR_OPT, "--max-nesting=20", model))
+        self.refused(self.run_program(IR_OPT, "--max-nesting=2", model), "model.onnx", "messages are nested more than 2 deep")
 
     def test_a_fifo_with_a_late_writer_and_without_one(self):
         fifo = self.folder / "fifo"
@@ -124,6 +165,33 @@ class Limits(unittest.TestCase):
         result = self.run_program(IR_OPT, self.write("func.func() ({\n  acme." + "a" * 5_000_000 + "() : () -> ()\n}) : () -> ()\n"))
         self.refused(result)
         self.assertLess(len(result.stderr), 20_000)
+        for program, quick in PROGRAMS.items():
+            for most in (256, 1000):
+                result = self.run_program(program, f"--max-message={most}", self.folder / "program.mlir", *quick)
+                self.refused(result)
+                self.assertLess(max(len(line) for line in result.stderr.splitlines()), most + 200)
+            self.refused(self.run_program(program, "--max-message=255", "-"), "--max-message is '255' (expected at least 256 bytes)")
+        result = self.run_program(IR_RUN, "--max-message=300", "--" + "x" * 5000)
+        self.assertLess(len(result.stderr), 6000)
+
+    def test_memory_of_every_program(self):
+        path = self.write((HEAD + LOOPS["for"] + TAIL).replace("COUNT", "7"))
+        for program, quick in PROGRAMS.items():
+            self.refused(self.run_program(program, "--max-memory=x", path, *quick), "--max-memory is 'x'")
+            self.accepted(self.run_program(program, "--max-memory=4G", path, *quick))
+
+        large = "//" + "x" * 80_000_000
+        for program, quick in PROGRAMS.items():
+            self.refused(self.run_program(program, "--max-memory=60M", "-", *quick, input=large), "standard input", "memory")
+
+    def test_limits_are_documented(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/running.md").read_text()
+        for program in PROGRAMS:
+            text = self.run_program(program, "--help").stdout
+            options = set(part.split("=")[0] for part in text.split() if part.startswith("--max-"))
+            self.assertEqual(len(options), 5)
+            for option in options:
+                self.assertIn(f"`{option}=", page)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
+#include "tools/command_line/program.h"
 
 namespace tenon::tools {
 namespace {
@@ -34,7 +35,7 @@ int64_t MemoryOfMachine() {
 
 }  // namespace
 
-absl::Status ReadBytes(const Given& given, int64_t& value) {
+absl::Status ReadBytes(const Given& given, int64_t& value, int64_t least) {
   constexpr std::string_view kUnits = "KMGT";
   std::string_view text = given.value;
   int shift = 0;
@@ -53,11 +54,16 @@ absl::Status ReadBytes(const Given& given, int64_t& value) {
         fmt::format("{} is '{}' (expected a number of bytes, like 4096, 512M or 8G)",
                     WithDashes(given.option), given.value));
   }
+  if (number << shift < least) {
+    return absl::InvalidArgumentError(fmt::format("{} is '{}' (expected at least {} bytes)",
+                                                  WithDashes(given.option), given.value, least));
+  }
   value = number << shift;
   return absl::OkStatus();
 }
 
-void LimitMemory(const LimitOptions& options, bool with_gpu) {
+void ApplyLimits(const LimitOptions& options, bool with_gpu) {
+  SetLongestMessage(static_cast<size_t>(options.library.message_bytes));
   int64_t bytes = options.memory_bytes;
   if (bytes == 0 && !with_gpu && !kReservesTerabytes) bytes = MemoryOfMachine();
   rlimit limit = {};

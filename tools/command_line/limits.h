@@ -16,8 +16,11 @@ struct LimitOptions {
   int64_t memory_bytes = 0;  // 0: what the machine has
 };
 
-// Bytes, with K, M, G or T for powers of 1024. The least is 1.
-absl::Status ReadBytes(const Given& given, int64_t& value);
+// Bytes, with K, M, G or T for powers of 1024.
+absl::Status ReadBytes(const Given& given, int64_t& value, int64_t least = 1);
+
+// A line that is shorter would not say what is wrong.
+inline constexpr int64_t kShortestMessage = 256;
 
 template <typename Options>
 constexpr Option<Options> MaxMemoryRow() {
@@ -32,6 +35,25 @@ constexpr Option<Options> MaxInputRow() {
           [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
 }
 template <typename Options>
+constexpr Option<Options> MaxNestingRow() {
+  return {
+      {"max-nesting", "", Takes::kValue, "N",
+       "levels of regions, attributes, types and locations in text, of messages in an ONNX file "
+       "(256; ONNX 100)"},
+      [](Options& o, const Given& g) {
+        return ReadInteger(g, 1, kMaxNesting, o.limits.library.nesting);
+      }};
+}
+template <typename Options>
+constexpr Option<Options> MaxMessageRow() {
+  return {{"max-message", "", Takes::kValue, "BYTES",
+           "bytes of one line of a message, at least 256; the middle of a longer one is left out "
+           "(4096)"},
+          [](Options& o, const Given& g) {
+            return ReadBytes(g, o.limits.library.message_bytes, kShortestMessage);
+          }};
+}
+template <typename Options>
 constexpr Option<Options> MaxTripsRow() {
   return {{"max-trips", "", Takes::kValue, "N",
            "iterations of one loop in a run; 0: as many as there are (1000000)"},
@@ -42,7 +64,8 @@ constexpr Option<Options> MaxTripsRow() {
 
 // From here on allocations beyond the limit fail. Without a limit given: beyond the memory of the
 // machine or of its control group; not at all for `with_gpu`, whose driver reserves addresses.
-void LimitMemory(const LimitOptions& options, bool with_gpu = false);
+// Messages of the program have the length that the options say (PrintError).
+void ApplyLimits(const LimitOptions& options, bool with_gpu = false);
 
 }  // namespace tenon::tools
 

@@ -29,6 +29,7 @@ struct ModelOptions {
   double ulps = 0;       // and at least so many steps of the output's element type, unless given
   double bf16_rtol = 0;  // and at least that of bf16 outputs, unless given
   std::string json;      // file, "-", or empty
+  GivenNames given;
   LimitOptions limits;
 };
 

@@ -1,5 +1,6 @@
 #include "tools/command_line/option_table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -80,6 +81,29 @@ absl::Status GivenOnce::Add(const OptionForm& form, const Given& given) {
   return absl::InvalidArgumentError(
       fmt::format("{} is given twice: '{}', then '{}' (expected once)", WithDashes(given.option),
                   before->second, value));
+}
+
+absl::Status RefuseBeside(const GivenNames& given, std::string_view with,
+                          std::initializer_list<std::string_view> others,
+                          std::initializer_list<std::string_view> allowed) {
+  const auto in = [](std::initializer_list<std::string_view> names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const std::string& name : given) {
+    const bool refused = others.size() > 0
+                             ? in(others, name)
+                             : name != with && !name.starts_with("max-") && !in(allowed, name);
+    if (!refused) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("{} has no effect beside {}", WithDashes(name), WithDashes(with)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RefuseUnless(const GivenNames& given, bool has_effect, std::string_view name,
+                          std::string_view why) {
+  if (has_effect || given.count(name) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{} has no effect {}", WithDashes(name), why));
 }
 
 std::string HelpOf(const OptionForm& form) {

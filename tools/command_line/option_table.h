@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +67,19 @@ Given SplitArgument(std::string_view argument);
 // the value.
 absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& used_next,
                        Given& given);
+
+// The options of a line by their names in the table, without flags that are off: a program that has
+// them in a field `given` can refuse what would have no effect.
+using GivenNames = std::set<std::string, std::less<>>;
+// InvalidArgument for the first of `others` that was given: "--seed has no effect beside --check".
+// All of them if `others` is empty, but for `allowed`, `with` itself, and limits (--max-...), which
+// are harmless everywhere.
+absl::Status RefuseBeside(const GivenNames& given, std::string_view with,
+                          std::initializer_list<std::string_view> others,
+                          std::initializer_list<std::string_view> allowed = {});
+// InvalidArgument if `name` was given: "--seed has no effect" and why.
+absl::Status RefuseUnless(const GivenNames& given, bool has_effect, std::string_view name,
+                          std::string_view why);
 
 // What options that go on a line once were given.
 class GivenOnce {
@@ -153,6 +169,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
         status = TakeValue(option->form, next, used_next, given);
         if (status.ok()) status = once.Add(option->form, given);
         if (status.ok()) status = option->apply(options, given);
+        if (status.ok() && given.on) options.given.emplace(option->form.name);
         i += used_next;
       } else {
         status = other(options, given);

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "fmt/format.h"
+#include "ir/core/limits.h"
 #include "ir/core/shown_text.h"
 #include "ir/core/temporary_path.h"
 #include "ir/core/write_file.h"
@@ -47,6 +48,7 @@ void HandleSignals() {
 
 // The first error of each stream; stdio keeps only that there was one.
 int output_error = 0, error_output_error = 0;
+size_t longest_message = kMaxMessage;
 
 void Write(FILE* stream, std::string_view text, int& error) {
   if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() && error == 0) error = errno;
@@ -171,8 +173,10 @@ void FlushText() {
 void PrintErrorText(std::string_view text) { Write(stderr, ShownText(text), error_output_error); }
 
 void PrintError(std::string_view message) {
-  Write(stderr, ShownMessage(message) + "\n", error_output_error);
+  Write(stderr, ShownMessage(message, longest_message) + "\n", error_output_error);
 }
+
+void SetLongestMessage(size_t bytes) { longest_message = bytes; }
 
 int Fail(std::string_view program, const absl::Status& status,
          const std::vector<std::string>& errors) {

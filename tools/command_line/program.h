@@ -2,6 +2,7 @@
 #ifndef TENON_TOOLS_COMMAND_LINE_PROGRAM_H_
 #define TENON_TOOLS_COMMAND_LINE_PROGRAM_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,9 @@ int RunMain(std::string_view program, int argc, const char* const* argv,
 void PrintText(std::string_view text);
 void PrintErrorText(std::string_view text);
 void FlushText();  // of PrintText
-// A message on standard error, as a line: ShownMessage.
+// A message on standard error, as a line: ShownMessage with the length set last, or 4096 bytes.
 void PrintError(std::string_view message);
+void SetLongestMessage(size_t bytes);
 
 // Prints diagnostics on standard error, and the Status behind them unless one of them says the
 // same. Returns kUnsupported, kNotThere or kBadInput.

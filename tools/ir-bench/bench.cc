@@ -26,6 +26,7 @@
 #include "ir/core/write_file.h"
 #include "kernels/gpu/queue.h"
 #include "tools/command_line/device.h"
+#include "tools/command_line/program.h"
 #include "tools/ir-bench/peer.h"
 #include "tools/ir-bench/processors.h"
 
@@ -150,7 +151,8 @@ absl::StatusOr<std::map<std::string, int64_t>> SizesOf(const Options& options, c
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const Options& options, const Model& model,
                                                std::vector<std::string>& notes) {
   if (!options.inputs.empty()) {
-    TENON_ASSIGN_OR_RETURN(Sample sample, ReadInputs(model.main(), options.inputs));
+    TENON_ASSIGN_OR_RETURN(Sample sample,
+                           ReadInputs(model.main(), options.inputs, options.limits.library));
     return std::move(sample.inputs);
   }
   TENON_ASSIGN_OR_RETURN(const auto sizes, SizesOf(options, model, notes));
@@ -354,6 +356,8 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kError)
       errors.push_back(FormatDiagnostic(context, diagnostic));
+    if (diagnostic.severity == Severity::kWarning)
+      tools::PrintError(FormatDiagnostic(context, diagnostic));
   };
   Report report;
   report.processor = ProcessorName();
@@ -364,8 +368,8 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
     TENON_ASSIGN_OR_RETURN(compile.gpu, tools::OpenDevice());
     report.notes.push_back(
         fmt::format("Tenon runs on {}; the rates are those of the processor", compile.gpu->name()));
-    compile.on_fallback = [&report](std::string_view line) { report.notes.emplace_back(line); };
   }
+  compile.on_fallback = [&report](std::string_view line) { report.notes.emplace_back(line); };
   EngineReport tenon;
   tenon.name = "tenon";
   tenon.version = TENON_VERSION;
@@ -407,6 +411,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   std::unique_ptr<Ours> one_thread;
   if (with_one_thread) {
     compile.threads = 1;
+    compile.on_fallback = nullptr;  // as of the first
     TENON_ASSIGN_OR_RETURN(const Program narrow, Compile(*std::move(again), compile));
     TENON_ASSIGN_OR_RETURN(one_thread, Ours::Make(narrow, inputs));
   }

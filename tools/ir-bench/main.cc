@@ -17,7 +17,7 @@ int Fail(const absl::Status& status, const std::vector<std::string>& errors = {}
 int Main(const std::vector<std::string>& arguments) {
   const absl::StatusOr<Options> options = ParseCommandLine(arguments);
   if (!options.ok()) return Fail(options.status());
-  tools::LimitMemory(options->limits, options->cuda);
+  tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
       tools::PrintText(HelpText());

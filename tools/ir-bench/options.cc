@@ -46,6 +46,8 @@ constexpr tools::Option<Options> kTable[] = {
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
+    tools::MaxNestingRow<Options>(),
+    tools::MaxMessageRow<Options>(),
     tools::DeviceRow<Options>(
         "cuda: Tenon on the first GPU, from inputs in the host's memory to results there; what "
         "falls back to the CPU is named"),
@@ -100,6 +102,13 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
     return Wrong("no model (expected ir-bench MODEL; --help lists the options)");
   if (!options.inputs.empty() && !options.dims.empty())
     return Wrong("--inputs and --dim both say the sizes (expected one of them)");
+  const bool compares = !options.against.empty();
+  const bool in_python = std::any_of(options.against.begin(), options.against.end(),
+                                     [](const std::string& name) { return name != kOneThread; });
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, compares, "atol", "without --against"));
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, compares, "rtol", "without --against"));
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, in_python, "python",
+                                            "without --against=onnxruntime or openvino"));
   tools::ChooseTolerances(1e-4, 1e-3, options);
   options.ulps = tools::kNarrowUlps;
   return options;

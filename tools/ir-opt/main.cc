@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/given_rules.h"
 #include "frontends/api/looks_like_text.h"
@@ -77,6 +78,11 @@ absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry
     return Outcomes{Process(options, registry, std::nullopt), ""};
   absl::StatusOr<std::string> bytes = ReadInput(options.input, options.limits.library);
   if (!bytes.ok()) return bytes.status();
+  if (!LooksLikeText(*bytes, options.input)) {
+    tools::PrintError(
+        fmt::format("ir-opt: warning: --{} has no effect on an ONNX model",
+                    options.split_input_file ? "split-input-file" : "verify-diagnostics"));
+  }
   if (!options.split_input_file || !LooksLikeText(*bytes, options.input))
     return Outcomes{Process(options, registry, *bytes), ""};
   return ProcessParts(options, registry, *bytes);
@@ -88,6 +94,16 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   PassManager manager(registry);
   if (absl::Status status = BuildPipeline(options, manager); !status.ok())
     return Fail(kBadInput, status);
+  for (const std::vector<std::string>* names :
+       {&options.passes.print_before, &options.passes.print_after}) {
+    for (const std::string& name : *names) {
+      if (!manager.OptionsOf(name).empty()) continue;
+      return Fail(kBadInput, absl::InvalidArgumentError(fmt::format(
+                                 "--print-ir-before and --print-ir-after have no effect for '{}': "
+                                 "the pipeline does not run it",
+                                 name)));
+    }
+  }
   Context context;
   RegisterAllDialects(context);
   absl::StatusOr<GivenRuleReport> given = CheckGivenRules({}, options.rules, manager, context);
@@ -142,7 +158,7 @@ int Main(const std::vector<std::string>& arguments) {
     return Fail(kFailed, status);
   absl::StatusOr<Options> options = ParseCommandLine(arguments, registry);
   if (!options.ok()) return Fail(kBadInput, options.status());
-  tools::LimitMemory(options->limits);
+  tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
       PrintText(HelpText(registry));

@@ -39,7 +39,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
     {{"timing-json", "", Takes::kFlag, "", "the same as JSON"},
      [](Options& o, const Given& g) {
-       o.passes.timing = g.on;
+       o.passes.timing = o.passes.timing || g.on;
        return Set(o.passes.timing_json, g.on);
      }},
     {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report what passes counted"},
@@ -81,6 +81,8 @@ constexpr tools::Option<Options> kTable[] = {
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
+    tools::MaxNestingRow<Options>(),
+    tools::MaxMessageRow<Options>(),
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
       "say where a rule, or a family of rules, fired, where it nearly did and what stopped it (the "
       "IR only with -o)"},
@@ -153,6 +155,52 @@ absl::Status CheckPassNames(const std::vector<std::string>& names, const PassReg
   return absl::OkStatus();
 }
 
+std::string_view NameOf(Action action) {
+  switch (action) {
+    case Action::kListPasses:
+      return "list-passes";
+    case Action::kListRules:
+      return "list-rules";
+    case Action::kListOps:
+      return "list-ops";
+    case Action::kCheckRules:
+      return "check-rules";
+    default:
+      return "";
+  }
+}
+
+// An option that would change nothing is an error. So is what a list does not look at.
+absl::Status RefuseIgnored(const Options& options, bool has_input) {
+  if (const std::string_view action = NameOf(options.action); !action.empty()) {
+    TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}));
+    const std::string other =
+        has_input ? fmt::format("'{}'", options.input)
+        : options.steps.empty()
+            ? ""
+            : WithDashes(options.steps[0].pass.empty() ? "pass-pipeline" : options.steps[0].pass);
+    if (other.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("{} has no effect beside {}", other, WithDashes(action)));
+  }
+  const PassManagerOptions& passes = options.passes;
+  const bool prints = passes.print_before_all || passes.print_after_all ||
+                      passes.print_after_change || passes.print_after_failure ||
+                      !passes.print_before.empty() || !passes.print_after.empty();
+  for (const std::string_view name :
+       {"timing", "timing-json", "pass-statistics", "print-ir-before-all", "print-ir-after-all",
+        "print-ir-after-change", "print-ir-after-failure", "print-ir-before", "print-ir-after",
+        "opt-bisect-limit", "verify-semantics"}) {
+    TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.steps.empty(), name,
+                                              "without passes (expected some, like -O2)"));
+  }
+  for (const std::string_view name : {"print-generic", "print-locations", "elide-resources"}) {
+    TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, options.WritesIr() || prints, name,
+                                              "where no IR is printed (expected -o FILE)"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
@@ -176,6 +224,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   TENON_RETURN_IF_ERROR(tools::ReadCommandLine(kOptions, arguments, options, input, pass));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_before, registry));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_after, registry));
+  if (options.action == Action::kHelp || options.action == Action::kVersion) return options;
   if (options.action == Action::kCheckRules && has_input) {
     return absl::InvalidArgumentError(fmt::format(
         "'{}' beside --check-rules (expected --check-rules={})", options.input, options.input));
@@ -188,6 +237,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
       return absl::InvalidArgumentError(
           fmt::format("--inputs: {} is not a folder", options.inputs));
   }
+  TENON_RETURN_IF_ERROR(RefuseIgnored(options, has_input));
   options.passes.print = options.print;
   options.passes.print.elide_resources = true;
   return options;

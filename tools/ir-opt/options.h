@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "pass/pass_manager.h"
 #include "tools/command_line/limits.h"
+#include "tools/command_line/option_table.h"
 
 namespace tenon::ir_opt {
 
@@ -19,6 +20,7 @@ struct PipelineStep {
 };
 
 struct Options {
+  tools::GivenNames given;
   std::string input = "-";
   std::string output;  // '-': standard output; empty: the same, if WritesIr
   std::vector<PipelineStep> steps;

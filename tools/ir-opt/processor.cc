@@ -1,5 +1,7 @@
 #include "tools/ir-opt/processor.h"
 
+#include <algorithm>
+
 #include "drr/matcher.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
@@ -137,7 +139,10 @@ class Processor {
     absl::Status status;
     if (!options_.steps.empty()) status = manager.Run(module, context, options).status();
     if (verifier) {
-      for (const std::string& line : verifier->Summary()) PrintError("verify-semantics: " + line);
+      const std::vector<std::string> lines = verifier->Summary();
+      for (const std::string& line : lines) PrintError("verify-semantics: " + line);
+      if (lines.empty())
+        PrintError("verify-semantics: no pass changed a function, nothing was run");
     }
     if (!last_step.empty())
       PrintError(fmt::format("opt-bisect-limit: step {} is {}", options_.bisect_limit, last_step));
@@ -161,7 +166,10 @@ class Processor {
   // A status that no diagnostic has told yet, or that says more (the pass).
   void Report(const absl::Status& status) {
     const std::string message(status.message());
-    const bool told = !seen_->empty() && message.rfind("pass '", 0) != 0;
+    const bool error = std::any_of(seen_->begin(), seen_->end(), [](const SeenDiagnostic& seen) {
+      return seen.severity == Severity::kError;
+    });
+    const bool told = error && message.rfind("pass '", 0) != 0;
     if (told || options_.verify_diagnostics) return;
     PrintError(fmt::format("ir-opt: {}", message));
   }

@@ -38,13 +38,15 @@ onnx::NamedTensor FromTensor(const Tensor& tensor, const std::string& name) {
 
 // Files prefix_0.pb, prefix_1.pb, … by number; a tensor that names one of `specs` goes there.
 absl::StatusOr<std::vector<Tensor>> ReadFiles(const fs::path& folder, const std::string& prefix,
-                                              std::span<const TensorSpec> specs) {
+                                              std::span<const TensorSpec> specs,
+                                              const Limits& limits) {
   std::vector<Tensor> tensors(specs.size());
   for (size_t n = 0;; ++n) {
     const fs::path path = folder / fmt::format("{}_{}.pb", prefix, n);
     std::error_code error;
     if (!fs::exists(path, error)) break;
-    TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, onnx::ReadTensorProto(path.string()));
+    TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
+                           onnx::ReadTensorProto(path.string(), limits));
     size_t slot = n;
     for (size_t i = 0; i < specs.size(); ++i) {
       if (!read.name.empty() && specs[i].name == read.name) slot = i;
@@ -58,11 +60,12 @@ absl::StatusOr<std::vector<Tensor>> ReadFiles(const fs::path& folder, const std:
   return tensors;
 }
 
-absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program) {
+absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program,
+                              const Limits& limits) {
   Case c;
   c.name = folder.filename().string();
-  TENON_ASSIGN_OR_RETURN(c.inputs, ReadFiles(folder, "input", program.inputs()));
-  TENON_ASSIGN_OR_RETURN(c.expected, ReadFiles(folder, "output", program.outputs()));
+  TENON_ASSIGN_OR_RETURN(c.inputs, ReadFiles(folder, "input", program.inputs(), limits));
+  TENON_ASSIGN_OR_RETURN(c.expected, ReadFiles(folder, "output", program.outputs(), limits));
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i]) continue;
     return absl::InvalidArgumentError(
@@ -128,7 +131,8 @@ absl::StatusOr<int64_t> SizeOf(DimExpr dim, const std::map<std::string, int64_t>
 
 }  // namespace
 
-absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program) {
+absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program,
+                                            const Limits& limits) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     return absl::InvalidArgumentError(
@@ -144,7 +148,7 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Pro
     folders = {fs::path(folder)};
   std::vector<Case> cases;
   for (const fs::path& path : folders) {
-    TENON_ASSIGN_OR_RETURN(Case c, ReadCase(path, program));
+    TENON_ASSIGN_OR_RETURN(Case c, ReadCase(path, program, limits));
     cases.push_back(std::move(c));
   }
   const bool none = std::none_of(cases.begin(), cases.end(), [](const Case& c) {
@@ -189,10 +193,11 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
           fmt::format("--input names '{}', which the model has not (there are: {})", name, known));
     }
     if (file.ends_with(".npy")) {
-      TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, ReadNpy(file));
+      TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, ReadNpy(file, options.limits.library));
       c.inputs[slot] = ToTensor(read);
     } else {
-      TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, onnx::ReadTensorProto(file));
+      TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
+                             onnx::ReadTensorProto(file, options.limits.library));
       c.inputs[slot] = ToTensor(read);
     }
     const Type type = entry.argument(static_cast<unsigned>(slot)).type();
@@ -208,6 +213,10 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
                       dim.symbol(), extent, file, it->second));
     }
   }
+  const bool any_random =
+      std::any_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& input) { return !input; });
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, any_random, "seed",
+                                            "where files give every input, or there is none"));
   const std::map<std::string, int64_t> sizes = SizesOf(model.main(), given, notes);
   SampleRandom random(options.seed);
   for (size_t i = 0; i < c.inputs.size(); ++i) {

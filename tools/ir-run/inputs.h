@@ -20,7 +20,8 @@ struct Case {
 };
 
 // The cases of a folder of ONNX's test data: the folder itself, or each test_data_set_N in it.
-absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program);
+absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program,
+                                            const Limits& limits);
 
 // --input, and random values for the rest. `notes` receives what was assumed.
 absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const Program& program,

@@ -41,8 +41,9 @@ absl::StatusOr<std::string> RunOne(const Options& options, const fs::path& folde
                                    std::vector<std::string>& errors) {
   TENON_ASSIGN_OR_RETURN(const Programs programs,
                          Prepare(options, (folder / "model.onnx").string(), errors));
-  TENON_ASSIGN_OR_RETURN(const std::vector<Case> cases,
-                         ReadCases(folder.string(), programs.optimized_program));
+  TENON_ASSIGN_OR_RETURN(
+      const std::vector<Case> cases,
+      ReadCases(folder.string(), programs.optimized_program, options.limits.library));
   for (const Case& c : cases) {
     TENON_ASSIGN_OR_RETURN(const CaseReport report, RunCase(options, programs, c));
     for (const OutputReport& output : report.outputs) {

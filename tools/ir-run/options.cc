@@ -1,6 +1,7 @@
 #include "tools/ir-run/options.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string_view>
 
@@ -74,6 +75,8 @@ constexpr tools::Option<Options> kTable[] = {
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
+    tools::MaxNestingRow<Options>(),
+    tools::MaxMessageRow<Options>(),
     tools::DeviceRow<Options>(
         "cuda: the optimised program on the first GPU, compared with the original on the CPU; what "
         "falls back to the CPU is named"),
@@ -120,6 +123,34 @@ constexpr tools::Option<Options> kTable[] = {
 };
 constexpr std::span<const tools::Option<Options>> kOptions(kTable);
 
+// An option that would change nothing is an error.
+absl::Status RefuseIgnored(const Options& options) {
+  const tools::GivenNames& given = options.given;
+  if (options.action == Options::Action::kOnnxTest) {
+    if (options.onnx_tests.empty())
+      return Wrong(
+          "--onnx-test without cases (expected folders of model.onnx and test_data_set_N)");
+    TENON_RETURN_IF_ERROR(tools::RefuseBeside(
+        given, "onnx-test",
+        {"check", "input", "json", "profile", "runs", "save-outputs", "seed", "shape"}));
+  }
+  if (!options.check.empty()) TENON_RETURN_IF_ERROR(tools::RefuseBeside(given, "check", {"seed"}));
+  if (options.reference) {
+    // Reference kernels pack nothing and run on one thread.
+    TENON_RETURN_IF_ERROR(tools::RefuseBeside(given, "reference", {"threads", "weight-cache"}));
+    if (options.cuda) return Wrong("--reference has no effect beside --device=cuda");
+  }
+  if (options.profile && options.profile_file.empty() && options.json == "-") {
+    return Wrong(
+        "--profile without a file has no effect beside --json=- (expected "
+        "--profile=FILE.json)");
+  }
+  const char* const folder = std::getenv("TENON_WEIGHT_CACHE");
+  const bool has_cache = !options.weight_cache.empty() || (folder != nullptr && *folder != '\0');
+  return tools::RefuseUnless(given, has_cache && !options.reference, "verify-weights",
+                             "without --weight-cache or TENON_WEIGHT_CACHE");
+}
+
 absl::Status Operand(Options& options, const std::string& argument) {
   if (options.action == Options::Action::kOnnxTest) {
     options.onnx_tests.push_back(argument);
@@ -133,10 +164,13 @@ absl::Status Operand(Options& options, const std::string& argument) {
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments) {
   Options options;
   TENON_RETURN_IF_ERROR(tools::ReadModelCommandLine(kOptions, arguments, options, Operand));
+  if (options.action == Options::Action::kHelp || options.action == Options::Action::kVersion)
+    return options;
   if (options.action == Options::Action::kRun && options.model.empty())
     return Wrong("no model (expected ir-run MODEL.onnx; --help lists the options)");
   if (!options.check.empty() && (!options.inputs.empty() || !options.shape.empty()))
     return Wrong("--check and --input or --shape both give inputs (expected one of them)");
+  TENON_RETURN_IF_ERROR(RefuseIgnored(options));
   if (options.action == Options::Action::kOnnxTest) {
     // Those of ONNX's own runner.
     tools::ChooseTolerances(1e-7, 1e-3, options);

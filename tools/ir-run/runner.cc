@@ -213,7 +213,8 @@ absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>
   Report& report = programs.report;
   std::vector<Case> cases;
   if (!options.check.empty()) {
-    TENON_ASSIGN_OR_RETURN(cases, ReadCases(options.check, programs.optimized_program));
+    TENON_ASSIGN_OR_RETURN(
+        cases, ReadCases(options.check, programs.optimized_program, options.limits.library));
   } else {
     TENON_ASSIGN_OR_RETURN(
         Case c, MakeCase(options, programs.original, programs.optimized_program, report.notes));

@@ -1,0 +1,60 @@
+#include "executor/memory_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "executor/lasting_memory.h"
+#include "executor/tensor.h"
+#include "fmt/format.h"
+#include "frontends/api/tenon.h"
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(MemoryBudgetTest, CountsWhatIsAlive) {
+  const auto budget = MemoryBudget::Make(3 << 20);
+  std::shared_ptr<std::byte> outlives;
+  {
+    const MemoryBudget::Scope scope(budget);
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(AllocateLasting(2 << 20).ok());  // freed each time
+    absl::StatusOr<std::shared_ptr<std::byte>> first = AllocateLasting(2 << 20);
+    ASSERT_TRUE(first.ok());
+    outlives = *first;
+    for (const auto& second :
+         {AllocateLasting(2 << 20), AllocateAligned(2 << 20), AllocatePassing((1 << 20) + 1)}) {
+      EXPECT_EQ(second.status().code(), absl::StatusCode::kResourceExhausted);
+      EXPECT_THAT(second.status().message(), HasSubstr("expected at most 3145728"));
+    }
+    EXPECT_TRUE(AllocatePassing(1 << 20).ok());
+  }
+  EXPECT_TRUE(AllocateLasting(8 << 20).ok());  // no scope
+  outlives.reset();
+  const MemoryBudget::Scope scope(budget);
+  EXPECT_TRUE(AllocateAligned(3 << 20).ok());
+}
+
+TEST(MemoryBudgetTest, OfAProgram) {
+  const std::string text =
+      Function("%a: tensor<?x1000xf32, [\"N\", \"\"]>",
+               "(tensor<?x1000xf32, [\"N\", \"\"]>) -> tensor<?x1000xf32, [\"N\", \"\"]>",
+               "  %0 = nn.softmax(%a) <{axis = 1 : i64}> : (tensor<?x1000xf32, [\"N\", \"\"]>) -> "
+               "tensor<?x1000xf32, [\"N\", \"\"]>\n"
+               "  func.return(%0) : (tensor<?x1000xf32, [\"N\", \"\"]>) -> ()\n");
+  const absl::StatusOr<Model> model = LoadFromBytes(text, "m.mlir");
+  ASSERT_TRUE(model.ok());
+  CompileOptions options;
+  options.limits.memory_bytes = 1 << 20;
+  const absl::StatusOr<Program> program = Compile(*model, options);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_TRUE(program->Run(std::vector<Tensor>{Ramp({100, 1000})}).ok());
+  const absl::Status refused = program->Run(std::vector<Tensor>{Ramp({1000, 1000})}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("result0"));
+  EXPECT_TRUE(program->Run(std::vector<Tensor>{Ramp({100, 1000})}).ok());
+}
+
+}  // namespace
+}  // namespace tenon
