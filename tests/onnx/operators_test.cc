@@ -183,14 +183,15 @@ INSTANTIATE_TEST_SUITE_P(
                  21,
                  {"x", "labels"},
                  {},
-                 "ten.reshape ten.gather_elements ten.reshape ten.neg ten.reduce_mean",
+                 "ten.check_range ten.reshape ten.gather_elements ten.reshape ten.neg ten.reduce_mean",
                  "tensor<f32>"},
         NodeCase{
             "SoftmaxCrossEntropyLoss",
             21,
             {"x", "labels"},
             {{"reduction", "sum"}},
-            "nn.log_softmax ten.reshape ten.gather_elements ten.reshape ten.neg ten.reduce_sum",
+            "nn.log_softmax ten.check_range ten.reshape ten.gather_elements ten.reshape ten.neg "
+            "ten.reduce_sum",
             "tensor<f32>"},
         NodeCase{"QLinearMatMul",
                  21,

@@ -322,7 +322,8 @@ class IrOptTest(unittest.TestCase):
     program = f'''func.func() <{{function_type = ({tensor}) -> {tensor}, sym_name = "main"}}> ({{
 ^bb0(%x: {tensor}):
   %k = core.constant() <{{value = dense<100.0> : tensor<f32>}}> : () -> tensor<f32>
-  %m = ten.mul(%x, %k) : ({tensor}, tensor<f32>) -> {tensor}
+  %b = ten.clip(%x) <{{max = 1.0e+30 : f64, min = -1.0e+30 : f64}}> : ({tensor}) -> {tensor}
+  %m = ten.mul(%b, %k) : ({tensor}, tensor<f32>) -> {tensor}
   %e = ten.exp(%m) : ({tensor}) -> {tensor}
   %s = ten.reduce_sum(%e) <{{axes = array<i64: 1>, keepdims = true}}> : ({tensor}) -> {row}
   %d = ten.div(%e, %s) : ({tensor}, {row}) -> {tensor}
