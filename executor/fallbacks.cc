@@ -68,7 +68,7 @@ std::string_view PlaceOf(Operation* op, bool gpu) {
   return call ? "a reference kernel" : "the CPU";
 }
 
-struct Kind {
+struct FallbackKind {
   Operation* first = nullptr;
   int64_t count = 0;
 };
@@ -135,7 +135,7 @@ std::vector<std::pair<const Operation*, std::string_view>> FallbacksIn(Operation
 
 std::vector<std::string> FallbackNotes(Operation* module, bool gpu) {
   std::vector<std::string> notes;
-  std::map<std::tuple<std::string_view, std::string_view>, Kind> kinds;
+  std::map<std::tuple<std::string_view, std::string_view>, FallbackKind> kinds;
   std::vector<std::tuple<std::string_view, std::string_view>> order;
   for (const auto& [found, reason] : FallbacksIn(module)) {
     auto* op = const_cast<Operation*>(found);
@@ -148,14 +148,14 @@ std::vector<std::string> FallbackNotes(Operation* module, bool gpu) {
     }
     if (reason == kRegionFallback) continue;  // counted above
     const auto key = std::make_tuple(SourceOf(op), reason);
-    Kind& kind = kinds[key];
+    FallbackKind& kind = kinds[key];
     if (kind.count++ == 0) {
       kind.first = op;
       order.push_back(key);
     }
   }
   for (const auto& key : order) {
-    const Kind& kind = kinds.at(key);
+    const FallbackKind& kind = kinds.at(key);
     notes.push_back(fmt::format(
         "{}{} runs on {}: {}{}", NodeOf(*kind.first), std::get<0>(key), PlaceOf(kind.first, gpu),
         std::get<1>(key), kind.count == 1 ? "" : fmt::format(" ({} operations)", kind.count)));

@@ -28,7 +28,7 @@ struct ProfiledCall {
   std::string node;    // of the model; empty if unknown
   std::string shapes;  // "f32[1,128,768], f32[768,768] -> f32[1,128,768]"
   // Why it is slow or on another device than the program is for (fallbacks.h); empty: it is not.
-  std::string fallback;
+  std::string fallback{};
   kernels::OpCost cost;
 };
 
