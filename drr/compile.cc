@@ -290,7 +290,7 @@ absl::Status Compiler::AddConditions() {
     if (!args.ok()) return args.status();
     code.args = *std::move(args);
     for (const DimRef& dim : condition->shape) code.shape.push_back(AddDim(dim, true));
-    code.early = condition->kind == ConditionNode::Kind::kPredicate &&
+    code.early = condition->kind == ConditionNode::Kind::kPredicate && !code.args.empty() &&
                  std::all_of(code.args.begin(), code.args.end(),
                              [](const ArgCode& a) { return a.edge.node != kNone; });
     auto index = static_cast<uint16_t>(out_.conditions.size());

@@ -11,6 +11,17 @@
 
 namespace tenon::drr {
 
+namespace {
+
+std::vector<uint16_t> DimsOf(const Node& node) {
+  std::vector<uint16_t> dims;
+  for (const AttrCode& code : node.attrs)
+    dims.insert(dims.end(), code.dims.begin(), code.dims.end());
+  return dims;
+}
+
+}  // namespace
+
 Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
     : rule_(rule), context_(context), random_(random) {
   empty_ = Chance(0.15);
@@ -34,6 +45,25 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
                                     "ten.greater_equal", "ten.equal"})) &&
              Chance(0.25);
   masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
+  constexpr int64_t kLargest = 64;
+  const auto write = [&](int64_t number) {
+    if (std::abs(number) >= 2 && std::abs(number) <= kLargest) written_.push_back(std::abs(number));
+  };
+  for (const Node& node : rule.nodes) {
+    for (const AttrCode& code : node.attrs) {
+      if (code.kind != AttrCode::Kind::kLiteral || !code.literal) continue;
+      const Attribute::Kind kind = code.literal.kind();
+      if (kind == Attribute::Kind::kInteger) write(code.literal.int_value());
+      if (kind == Attribute::Kind::kDenseArray && !code.literal.ints().empty())
+        for (const int64_t number : code.literal.ints()) write(number);
+      if (kind == Attribute::Kind::kDims)
+        for (const DimExpr dim : code.literal.dims())
+          if (dim.is_constant()) write(dim.constant());
+    }
+    for (const uint16_t dim : DimsOf(node))
+      if (rule.dims[dim].kind == DimNode::Kind::kConstant)
+        write(rule.dims[dim].constant.constant());
+  }
 }
 
 // ---- unknowns
@@ -79,7 +109,13 @@ bool Planner::UnifyAll(const Shape& a, const Shape& b) {
 
 int64_t Planner::Extent() {
   static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 5};
-  return empty_ && Chance(0.4) ? 0 : kExtents[Pick(0, 7)];
+  if (empty_ && Chance(0.4)) return 0;
+  // What a number of the rule cuts off shows at extents beside it.
+  if (!written_.empty() && Chance(0.2))
+    return std::max<int64_t>(
+        1, written_[static_cast<size_t>(Pick(0, static_cast<int>(written_.size()) - 1))] +
+               Pick(-1, 2));
+  return Chance(0.04) ? Pick(6, 9) : kExtents[Pick(0, 7)];
 }
 
 int64_t Planner::Value(Unknown u) {

@@ -147,7 +147,9 @@ class Planner {
   bool impossible_ = false;
   static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
   // How this instance is special; most are not.
-  bool empty_ = false;    // some extents are 0
+  bool empty_ = false;  // some extents are 0
+  std::vector<int64_t>
+      written_;           // small numbers of the rule's attributes: bounds, steps, diagonals
   bool sparse_ = false;   // many elements are 0
   bool has_nan_ = false;  // some elements are NaN
   bool masked_ = false;   // some elements of what is added are -inf

@@ -62,6 +62,7 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
       if (name == "mask_value") return some({-std::numeric_limits<double>::infinity(), -8});
       if (name == "min") return some({-1, -0.25, 0});
       if (name == "max") return some({0.5, 1, 6});
+      if (name == "alpha") return some({0.125, 0.375, 0.5, 1.25, -0.5, -1});
       return some({0.125, 0.375, 0.5, 1.25});
     case AttrType::kEnum:
       if (Chance(0.5) && !def.enums.empty()) return def.enums[0];

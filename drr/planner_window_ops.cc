@@ -29,7 +29,12 @@ bool Planner::PoolOperand(uint16_t n, const Shape& shape) {
         kernel[i] > kMaxElements || dilations[i] > kMaxElements)
       return false;
     in += dilations[i] * (kernel[i] - 1) + 1;
-    if (TextOf(n, "auto_pad") == "NOTSET") in -= pads[i] + pads[i + axes];
+    if (TextOf(n, "auto_pad") == "NOTSET") {
+      in -= pads[i] + pads[i + axes];
+      // Extents that the windows do not divide: the rest is left out, or belongs to the last one.
+      const int64_t rest = Pick(0, static_cast<int>(std::min<int64_t>(strides[i] - 1, 8)));
+      in += FlagOf(n, "ceil_mode") ? -rest : rest;
+    }
     if (in < 1) return false;
     x.push_back(Number(in));
   }

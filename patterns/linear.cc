@@ -246,16 +246,16 @@ Rule LinearOfRows() {
   Attr<std::string> activation("activation");
   Attr<float> alpha("alpha"), beta("beta");
   Val rows = Reshape(x, {.shape = kAny});
-  Val root = Reshape(
-      fused::Linear(
-          rows, w, Maybe(b), {},
-          {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}),
-      {.shape = kAny});
+  Val product = fused::Linear(
+      rows, w, Maybe(b), {},
+      {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta});
+  Val root = Reshape(product, {.shape = kAny});
   return Rule("linear-of-rows")
       .Summary("reshapes to a matrix and back around a linear")
       .Match(root)
       .Where(If("only the last axis changes", DiffersInLastAxis, x, root) &&
-             If("the rows stay whole", SameLastAxis, x, rows))
+             If("the rows stay whole", SameLastAxis, x, rows) &&
+             If("the columns stay whole", SameLastAxis, product, root))
       .Keep(rows)
       .Replace(fused::Linear(
           x, w, b, {},

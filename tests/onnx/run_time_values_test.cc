@@ -58,8 +58,9 @@ int32_t ProtoType(DType dtype) {
 
 // One node "the_node" with inputs i0, i1, … ("" where a tensor is null) and outputs o0, …
 ValueNode Case(const std::string& op, std::vector<Tensor> inputs, size_t input,
-              std::vector<Tensor> wrong, std::vector<Tensor> right = {},
-              const NamedValues& attributes = {}, int outputs = 1, const std::string& domain = "") {
+               std::vector<Tensor> wrong, std::vector<Tensor> right = {},
+               const NamedValues& attributes = {}, int outputs = 1,
+               const std::string& domain = "") {
   ModelBuilder model(domain.empty() ? 24 : 17);
   Names names, results;
   std::vector<Tensor> given;

@@ -56,18 +56,21 @@ const Spelling kAttention[] = {
      [](Graph& g) {
        V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 5, 20));
        g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
-     }},
+     },
+     11, false},
     {"QuotientOfEachHead", "fused.attention ten.mul",
      [](Graph& g) {
        V scores = g.Div(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({1, kHeads, 1, 1}, 1, 4));
        g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
-     }},
+     },
+     11, false},
     {"FactorOfEachHeadMasked", "fused.attention ten.mul",
      [](Graph& g) {
        V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), g.Param({kHeads, 1, 1}, 5, 20));
        V biased = g.Add(g.Add(scores, g.Param({1, kHeads, 5, 6})), g.In({B(), 1, 1, 6}));
        g.Out(g.Op("MatMul", {Probabilities(g, biased), FixedKeys(g)}));
-     }},
+     },
+     11, false},
     {"GateOfSinks", "fused.attention ten.expand ten.tanh ten.tanh",
      [](Graph& g) { GateOfSinks(g, false, true); }, 11, false},
     {"GateOfNegatedSinks", "fused.attention ten.expand ten.tanh ten.tanh",
