@@ -47,7 +47,8 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
   masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
   constexpr int64_t kLargest = 64;
   const auto write = [&](int64_t number) {
-    if (std::abs(number) >= 2 && std::abs(number) <= kLargest) written_.push_back(std::abs(number));
+    if (number < -kLargest || number > kLargest || std::abs(number) < 2) return;
+    written_.push_back(std::abs(number));
   };
   for (const Node& node : rule.nodes) {
     for (const AttrCode& code : node.attrs) {
