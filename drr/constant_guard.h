@@ -14,11 +14,10 @@ namespace tenon::drr {
 
 // Looks at the operations that one application of a rule makes. Where such an operation does
 // arithmetic on floats that are all constants, its result is a constant of the program too. The
-// rule must not fire if that constant
-//   - is infinite or NaN where the constants that it is made of are finite,
-//   - is subnormal where they are zero or normal, or
-//   - is zero because a product or quotient of other numbers is too small for the type.
-// Without an evaluator nothing is known of such results, and only the numbers of Splat are checked.
+// rule must not fire in three cases. The result is infinite or NaN, and the constants that it is
+// made of are finite. It is subnormal, and they are zero or normal. Or a product or quotient is
+// too small for the type, and becomes zero.
+// Without an evaluator nothing is known of such results: only the numbers of Splat are checked.
 class ConstantGuard {
  public:
   // `evaluator` may be null.
@@ -46,9 +45,9 @@ class ConstantGuard {
   std::vector<Known> known_;
 };
 
-// What is wrong with a number that a rule computes for a constant or an attribute of `dtype`; empty
-// if nothing is. `read` are the numbers of the program that it is made of: where one of them is
-// infinite, NaN or subnormal in `dtype`, so may the number be.
+// Says what is wrong with a number that a rule computes for a constant or an attribute of `dtype`.
+// The text is empty if nothing is wrong. `read` are the numbers of the program that it is made of:
+// where one of them is infinite, NaN or subnormal in `dtype`, so may the number be.
 std::string WhyNotHeld(DType dtype, double number, const std::vector<double>& read);
 
 }  // namespace tenon::drr

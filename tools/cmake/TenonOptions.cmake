@@ -6,7 +6,7 @@ option(TENON_FUZZERS "Build targets of libFuzzer (target fuzzers); needs Clang a
 option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
 # Most of the time of a build goes into headers, which one file after the other would read anew. Without, a change of one
 # file compiles that file alone: the presets for development turn it off.
-option(TENON_UNITY "Compile several source files at a time: a cold build takes a third of the time" ON)
+option(TENON_UNITY "Compile several source files at a time: a cold build takes less than half of the time" ON)
 set(TENON_UNITY_BATCH 12 CACHE STRING "With TENON_UNITY: the number of source files compiled at a time")
 mark_as_advanced(TENON_UNITY_BATCH)
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined or thread")
