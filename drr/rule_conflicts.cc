@@ -21,7 +21,8 @@
 namespace tenon::drr {
 namespace {
 
-constexpr int kPrograms = 12;  // made of each rule, in each element type
+// Made of a rule in each element type: for a search, and to show what is known to exist.
+constexpr size_t kSearched = 12, kWitnesses = 100;
 constexpr DType kDTypes[] = {DType::kF32, DType::kI64};
 
 bool Computes(const AttrCode& code) { return code.kind == AttrCode::Kind::kCompute; }
@@ -47,7 +48,8 @@ std::string Named(const CompiledRule& rule) {
 // Small programs that the rule is to match.
 class Programs {
  public:
-  Programs(const CompiledRule& rule, Context& context) : rule_(rule), context_(context) {}
+  Programs(const CompiledRule& rule, Context& context, size_t count)
+      : rule_(rule), context_(context), count_(count) {}
 
   // Nothing after the last, and where the next could not be made.
   std::optional<Instance> Next() {
@@ -57,11 +59,12 @@ class Programs {
         InstancePlan::Make(rule_, context_, random_, kNone, -1, &why);
     return plan ? plan->Build(dtype) : std::nullopt;
   }
-  bool done() const { return next_ >= kPrograms * std::size(kDTypes); }
+  bool done() const { return next_ >= count_ * std::size(kDTypes); }
 
  private:
   const CompiledRule& rule_;
   Context& context_;
+  size_t count_;
   std::mt19937_64 random_{1};
   size_t next_ = 0;
 };
@@ -126,7 +129,7 @@ class Conflicts {
     // The rule before may still be refused where it is applied, for the type of what it makes.
     std::string program;
     bool fires = true;
-    for (Programs programs(second, context_); !programs.done() && program.empty();) {
+    for (Programs programs(second, context_, kWitnesses); !programs.done() && program.empty();) {
       const std::optional<Instance> instance = programs.Next();
       if (!instance || !FiresAt(second, *instance)) continue;
       fires = FiresAt(first, *instance);
@@ -172,7 +175,7 @@ class Conflicts {
     if (rule.rule->requires_kernel()) return absl::OkStatus();
     DriverOptions options;
     options.emit = false;
-    for (Programs programs(rule, context_); !programs.done();) {
+    for (Programs programs(rule, context_, kSearched); !programs.done();) {
       const std::optional<Instance> instance = programs.Next();
       if (!instance || !FiresAt(rule, *instance)) continue;
       const std::string program = Print(*instance->module);
@@ -196,7 +199,7 @@ class Conflicts {
 
   // A program of the rule as text; empty if none can be made.
   std::string Any(const CompiledRule& rule) {
-    for (Programs programs(rule, context_); !programs.done();) {
+    for (Programs programs(rule, context_, kWitnesses); !programs.done();) {
       const std::optional<Instance> instance = programs.Next();
       if (instance && FiresAt(rule, *instance)) return Print(*instance->module);
     }
