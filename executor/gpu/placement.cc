@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 // An extent that is not known counts as so much.
-constexpr int64_t kAssumedExtent = 128;
+constexpr int64_t kAssumedHostExtent = 128;
 constexpr int64_t kMaxShapeBytes = 64 << 10;  // of a value that follows from shapes
 constexpr int64_t kMaxIntegerElements = 64;   // of a value that is computed in each run
 
@@ -17,7 +17,7 @@ bool IsInteger(Type type) { return IsInt(type.dtype()) || type.dtype() == DType:
 bool AtMost(Type type, int64_t elements) {
   int64_t n = 1;
   for (DimExpr dim : type.dims()) {
-    n *= dim.is_constant() ? dim.constant() : kAssumedExtent;
+    n *= dim.is_constant() ? dim.constant() : kAssumedHostExtent;
     if (n > elements) return false;
   }
   return true;

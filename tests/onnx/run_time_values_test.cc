@@ -21,7 +21,7 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr int64_t kOne = 1;
+constexpr int64_t kSingle = 1;
 
 Tensor V(const std::vector<int64_t>& values) {
   return Ints({static_cast<int64_t>(values.size())}, values);
@@ -204,7 +204,7 @@ TEST(OnnxRunTimeValues, AxesLengthsAndSizes) {
       Case("ReduceMax", {x, V({0, 1})}, 1, {V({0, 0}), V({1, -1}), V({kMin, kMax})}, {},
            {{"keepdims", int64_t{0}}}),
       Case("ReverseSequence", {x, V({3, 2})}, 1, {V({4, 1}), V({1, -1}), V({kMin, kMax})}, {},
-           {{"batch_axis", int64_t{0}}, {"time_axis", kOne}}),
+           {{"batch_axis", int64_t{0}}, {"time_axis", kSingle}}),
       Case("Resize", {image, Tensor(), Tensor(), V({1, 1, 4, 4})}, 3,
            {V({1, 1, -4, 4}), V({1, 1, kMax, 4}), V({1, kMin, 4, 4})}, {V({1, 1, 1, 3})}),
       Case("Resize", {image, Tensor(), F({1, 1, 2, 2})}, 2,
@@ -224,14 +224,14 @@ TEST(OnnxRunTimeValues, AxesLengthsAndSizes) {
       Case("Attention",
            {Ramp({2, 1, 2, 4}), Ramp({2, 1, 3, 4}), Ramp({2, 1, 3, 4}), Tensor(), Tensor(),
             Tensor(), V({3, 2})},
-           6, {V({4, 1}), V({3, -1}), V({kMin, kMax})}, {V({0, 3})}, {{"is_causal", kOne}}),
+           6, {V({4, 1}), V({3, -1}), V({kMin, kMax})}, {V({0, 3})}, {{"is_causal", kSingle}}),
   });
 }
 
 TEST(OnnxRunTimeValues, OnnxRuntimesOwn) {
   const std::string microsoft = "com.microsoft";
   const Tensor q = Ramp({2, 1, 4}), cache = Ramp({2, 1, 3, 4});
-  const NamedValues heads = {{"num_heads", kOne}, {"kv_num_heads", kOne}};
+  const NamedValues heads = {{"num_heads", kSingle}, {"kv_num_heads", kSingle}};
   Check({
       Case("GroupQueryAttention", {q, q, q, cache, cache, I32s({3, 1}), I32s({4})}, 5,
            {I32s({4, 1}), I32s({-2, 3}), I32s({INT32_MIN, INT32_MAX})}, {I32s({-1, 3})}, heads, 3,
@@ -240,7 +240,7 @@ TEST(OnnxRunTimeValues, OnnxRuntimesOwn) {
            {I32s({0}), I32s({-1}), I32s({INT32_MIN})}, {I32s({2})}, heads, 3, microsoft),
       Case("Attention", {Ramp({2, 3, 4}), Ramp({4, 12}), Ramp({12}), I32s({3, 1})}, 3,
            {I32s({4, 1}), I32s({3, -1}), I32s({INT32_MIN, INT32_MAX})}, {I32s({0, 3})},
-           {{"num_heads", kOne}}, 1, microsoft),
+           {{"num_heads", kSingle}}, 1, microsoft),
       Case("RotaryEmbedding", {Ramp({1, 1, 2, 4}), V({1}), Ramp({3, 2}), Ramp({3, 2})}, 1,
            {V({2}), V({-1}), V({kMin})}, {V({0})}, {}, 1, microsoft),
   });
