@@ -7,7 +7,7 @@ option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
 # Most of the time of a build goes into headers, which one file after the other would read anew. Without, a change of one
 # file compiles that file alone: the presets for development turn it off.
 option(TENON_UNITY "Compile several source files at a time: a cold build takes less than half of the time" ON)
-set(TENON_UNITY_BATCH 12 CACHE STRING "With TENON_UNITY: the number of source files compiled at a time")
+set(TENON_UNITY_BATCH 24 CACHE STRING "With TENON_UNITY: the largest number of source files compiled at a time")
 mark_as_advanced(TENON_UNITY_BATCH)
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=: address,undefined or thread")
 
@@ -44,8 +44,13 @@ function(tenon_target_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   if(TENON_UNITY)
-    # CMake leaves out files that have options of their own.
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TENON_UNITY_BATCH})
+    # Batches of equal sizes. CMake leaves out files that have options of their own.
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cc$")
+    list(LENGTH sources files)
+    math(EXPR batches "(${files} + ${TENON_UNITY_BATCH} - 1) / ${TENON_UNITY_BATCH}")
+    math(EXPR size "(${files} + ${batches} - 1) / ${batches}")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
     # GCC takes the files of a batch for headers, in which members of unnamed types would be wrong.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
