@@ -83,7 +83,8 @@ std::string Compare(const Results& exact, const Results& before, const Results& 
       const double want = before[r][i], got = after[r][i];
       if (!std::isfinite(want) || !std::isfinite(got)) {
         if (std::isnan(want) != std::isnan(got) || (!std::isnan(want) && want != got)) {
-          return fmt::format("result {} element {} is {} instead of {}", r, i, got, want);
+          return fmt::format("result {} element {} is {} instead of {}", r, i, NumberText(got),
+                             NumberText(want));
         }
         continue;
       }
@@ -240,7 +241,7 @@ class Checker {
       // Extents of a value without elements are not told apart by counting them.
       const bool is_empty = std::all_of(before->begin(), before->end(),
                                         [](const auto& result) { return result.empty(); });
-      if (refused.for_shapes && IsFloat(dtype) && !is_empty) {
+      if (refused.for_shapes && !is_empty) {
         report_.verdict = CheckReport::Verdict::kWrong;
         report_.failures.push_back(
             fmt::format("the result cannot replace what is matched ({}) in {}:\n{}", refused.why,

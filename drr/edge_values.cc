@@ -45,7 +45,9 @@ class Values {
     const Range range = RangeOf(dtype);
     const int related[] = {first_, first_, -first_, -2 * first_, first_ / 2, 0};
     const bool is_related = has_first_ && Pick(0, 3) > 0;
-    exponent_ = is_related ? related[Pick(0, 5)] : Pick(range.lowest, range.highest);
+    exponent_ = is_related        ? related[Pick(0, 5)]
+                : Pick(0, 5) == 0 ? range.highest - Pick(0, 2)
+                                  : Pick(range.lowest, range.highest);
     exponent_ = std::clamp(exponent_, range.lowest, range.highest);
     if (!has_first_) first_ = exponent_;
     has_first_ = true;
@@ -102,7 +104,7 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
   Values values(random, mode);
   std::map<uint16_t, double> variables;
   for (auto& [n, leaf] : leaves_) {
-    const Node& node = rule_->nodes[n];
+    const Node& node = rule_->nodes[leaf.node];
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
     if (leaf.constant && (!constants || mode != EdgeMode::kWide)) continue;
     if (leaf.boolean || leaf.index) {
@@ -120,6 +122,18 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     }
     for (double& value : leaf.values)
       value = leaf.positive ? std::abs(values.Next()) : values.Next();
+    // What cancels: the numbers of a leaf before it, all or most of them negated.
+    if (mode == EdgeMode::kWide && !leaf.constant && !leaf.positive && values.Pick(0, 5) == 0) {
+      for (const auto& [before, other] : leaves_) {
+        if (before >= n || other.values.size() != leaf.values.size() || other.dtype != leaf.dtype ||
+            other.boolean || other.index)
+          continue;
+        const bool all = values.Pick(0, 1) == 0;
+        for (size_t i = 0; i < leaf.values.size(); ++i)
+          if (all || values.Pick(0, 4) > 0) leaf.values[i] = -other.values[i];
+        break;
+      }
+    }
     // A row of one kind: what is hidden completely.
     const auto row = leaf.shape.empty() ? int64_t{1} : leaf.shape.back();
     if (mode != EdgeMode::kSpecial || !IsFloat(type) || leaf.positive || row == 0 ||

@@ -145,6 +145,15 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
 
 bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better) {
   const bool is_wide = mode == EdgeMode::kWide;
+  // A constant without all bits of its type has no result that is right within rounding.
+  for (Attribute constant : before.constants) {
+    const DType dtype = constant.type().dtype();
+    if (!IsFloat(dtype)) continue;
+    for (int64_t i = 0; i < constant.type().num_elements(); ++i) {
+      const double value = constant.ElementAsDouble(i);
+      if (std::isfinite(value) && value != 0 && !IsNormal(dtype, value)) return false;
+    }
+  }
   for (size_t c = 0; c < before.computed.size(); ++c) {
     const std::string_view op = before.computed[c].op->name();
     for (size_t r = 0; r < before.computed[c].results.size(); ++r) {

@@ -46,7 +46,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   for (const auto& [n, leaf] : leaves_) {
     if (leaf.constant || (coincide_ && coincide_->second == n)) continue;
     const std::vector<DimExpr> unknown(leaf.shape.size(), DimExpr::Unknown(*context_));
-    inputs.push_back(extents == Extents::kKnown ? Type::Tensor(*context_, type_of(leaf), leaf.shape)
+    inputs.push_back(extents == Extents::kKnown || leaf.known
+                         ? Type::Tensor(*context_, type_of(leaf), leaf.shape)
                      : extents == Extents::kUnknown
                          ? Type::Tensor(*context_, type_of(leaf), unknown)
                          : Type::Unranked(*context_, type_of(leaf)));
@@ -95,6 +96,9 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
         Value operand = build(node.operands[g][i]);
         if (!operand) return Value();
         operands.push_back(operand);
+        const auto more = more_of_each_.find(node.operands[g][i].node);
+        if (more == more_of_each_.end()) continue;
+        for (const uint16_t id : more->second) operands.push_back(values.at(id));
       }
       segments.push_back(static_cast<int64_t>(operands.size() - before));
     }

@@ -56,9 +56,11 @@ class InstancePlan {
  private:
   friend class Planner;
   struct Leaf {
+    uint16_t node = 0;  // of the rule
     std::vector<int64_t> shape;
     bool constant = false, boolean = false, index = false, positive = false;
     bool exact = false;             // the values are numbers of the type already
+    bool known = false;             // the program knows its shape whatever it knows of others
     DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
     std::vector<double> values;
   };
@@ -71,8 +73,10 @@ class InstancePlan {
   Context* context_ = nullptr;
   std::vector<int> alternatives_;                       // by node
   std::vector<std::vector<std::vector<bool>>> absent_;  // by node, operand group, position
-  std::map<uint16_t, Leaf> leaves_;                     // variables and splats
-  std::map<uint16_t, std::vector<Attribute>> slots_;    // by op node
+  std::map<uint16_t, Leaf> leaves_;                     // variables and splats, by `id`
+  // What an Each stands for behind its first operand: ids beyond those of nodes.
+  std::map<uint16_t, std::vector<uint16_t>> more_of_each_;
+  std::map<uint16_t, std::vector<Attribute>> slots_;  // by op node
 };
 
 }  // namespace tenon::drr

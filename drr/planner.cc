@@ -24,9 +24,11 @@ std::vector<uint16_t> DimsOf(const Node& node) {
 
 Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
     : rule_(rule), context_(context), random_(random) {
+  next_id_ = static_cast<uint16_t>(rule.nodes.size());
   empty_ = Chance(0.15);
   sparse_ = Chance(0.15);
   if (Chance(0.2)) magnitude_ = 8;
+  spread_ = Chance(0.25);
   auto has = [&](std::initializer_list<std::string_view> ops) {
     return std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
       return node.in_source && node.kind == ValNode::Kind::kOp &&
@@ -45,9 +47,8 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
                                     "ten.greater_equal", "ten.equal"})) &&
              Chance(0.25);
   masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
-  constexpr int64_t kLargest = 64;
   const auto write = [&](int64_t number) {
-    if (number < -kLargest || number > kLargest || std::abs(number) < 2) return;
+    if (number < -kLargestWritten || number > kLargestWritten || std::abs(number) < 2) return;
     written_.push_back(std::abs(number));
   };
   for (const Node& node : rule.nodes) {
@@ -147,11 +148,21 @@ Shape Planner::FreshShape(int rank) {
   return shape;
 }
 
-// Multiples of 1/64, which every float type holds exactly.
+// Numbers of seven bits, which every float type holds exactly.
 double Planner::Real() {
   if (sparse_ && Chance(0.5)) return 0;
   if (has_nan_ && Chance(0.1)) return std::numeric_limits<double>::quiet_NaN();
-  return Pick(-128, 128) / 128.0 * magnitude_;
+  const double small = spread_ ? std::ldexp(1.0, -Pick(0, 6)) : 1.0;
+  return Pick(-128, 128) / 128.0 * magnitude_ * small;
+}
+
+// A number of as many bits as the type has.
+double Planner::RealOf(DType dtype) {
+  const double value = Real();
+  if (!IsFloat(dtype) || !std::isfinite(value)) return value;
+  std::byte bytes[8];
+  StoreFromDouble(dtype, value * (1 + Pick(0, 1 << 20) / 16777216.0), bytes);
+  return LoadAsDouble(dtype, bytes);
 }
 
 // ---- the whole
@@ -172,9 +183,30 @@ void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   }
 }
 
+// What one of the parts of a disjunction asks; each takes its arguments behind those of the others.
+void Planner::HintOneOf(const ConditionCode& condition) {
+  const auto& parts = condition.source->parts;
+  const int chosen = Pick(0, static_cast<int>(parts.size()) - 1);
+  size_t at = 0;
+  for (int p = 0; p < static_cast<int>(parts.size()); ++p) {
+    for (const auto& node : parts[static_cast<size_t>(p)]) {
+      const size_t first = at;
+      at += node->args.size();
+      if (p != chosen || node->args.empty() || first >= condition.args.size() ||
+          condition.args[first].edge.node == kNone)
+        continue;
+      const Edge edge = Through(condition.args[first].edge);
+      if (node->constant) constant_[edge.node] = true;
+      if (node->rank >= 0) rank_hints_.emplace(edge.node, node->rank);
+      if (node->dtype != DType::kInvalid) dtype_hints_.emplace(edge.node, node->dtype);
+    }
+  }
+}
+
 bool Planner::ApplyHints() {
   for (size_t v = 0; v < rule_.dim_names.size(); ++v) dim_unknowns_.push_back(Fresh());
   for (const ConditionCode& condition : rule_.conditions) {
+    if (condition.source->asks == ConditionNode::Asks::kEither) HintOneOf(condition);
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
     Edge edge = Through(condition.args[0].edge);
     if (condition.source->constant) constant_[edge.node] = true;
@@ -212,6 +244,7 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.context_ = &context_;
     plan.alternatives_ = alternatives_;
     plan.absent_ = absent_;
+    plan.more_of_each_ = more_of_each_;
     fits = FinishLeaves(plan) && FinishSlots(plan) && FitsMemory() && !impossible_;
   }
   if (!fits && why != nullptr && !why_.empty()) *why = why_;
@@ -236,10 +269,14 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
     }
   }
   for (auto& [n, shape] : shapes_) {
-    const Node& node = rule_.nodes[n];
-    if (node.kind == ValNode::Kind::kOp || !node.in_source) continue;
     InstancePlan::Leaf leaf;
+    leaf.node = n;
+    for (const auto& [each, ids] : more_of_each_)
+      if (std::find(ids.begin(), ids.end(), n) != ids.end()) leaf.node = each;
+    const Node& node = rule_.nodes[leaf.node];
+    if (node.kind == ValNode::Kind::kOp || !node.in_source) continue;
     leaf.shape = Values(shape);
+    leaf.known = Chance(0.3);
     if (node.kind == ValNode::Kind::kSplat) {
       leaf.constant = true;
       AttrValue value = ReadCode(node.splat, *context_.FindOp("core.constant"), -1, 0);
@@ -256,7 +293,7 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
       const int64_t size = Elements(shape);
       if (size > kMaxElements) return FitsMemory();
       for (int64_t i = 0; i < size; ++i) {
-        double value = Real();
+        double value = leaf.dtype == DType::kInvalid ? Real() : RealOf(leaf.dtype);
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
         if (leaf.dtype == DType::kU8) value = Pick(0, 255);
         if (leaf.dtype == DType::kI8) value = Pick(-128, 127);

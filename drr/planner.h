@@ -3,12 +3,15 @@
 #define TENON_DRR_PLANNER_H_
 
 #include <map>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "drr/instance.h"
+#include "ir/core/op_info.h"
 
 namespace tenon::drr {
 
@@ -43,6 +46,7 @@ class Planner {
   bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
   int64_t Extent();
   double Real();
+  double RealOf(DType dtype);
   // Gives two variables shapes of which neither is the whole one.
   bool BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape);
 
@@ -55,6 +59,12 @@ class Planner {
   bool Demand(const Edge& edge, const Shape& shape);
   // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.
   bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
+  // The types of an op's results; nothing where it refuses the operands. `segments`: how many there
+  // are in each group. `rank`: what attributes about axes go by.
+  std::optional<ResultTypes> InferOp(uint16_t n, std::span<const Type> operands,
+                                     const std::vector<int64_t>& segments, int rank);
+  // Tries shapes until the op has a result of this one.
+  bool GuessOperands(uint16_t n, const Shape& shape);
   // What the op's operands must be for a result of this shape; planner_*ops.cc.
   struct OpDemand;
   bool DemandOp(uint16_t n, const Shape& shape);
@@ -68,7 +78,10 @@ class Planner {
   bool HalfOperand(uint16_t n, const Shape& shape);
   bool ConcatOperands(uint16_t n, const Shape& shape);
   bool SplitOperand(uint16_t n, int result, const Shape& shape);
+  std::optional<int64_t> SlicedExtent(uint16_t n, int rank, int64_t axis, Unknown out);
+  bool GatherOperands(uint16_t n, const Shape& shape);
   bool LookupOperands(uint16_t n, const Shape& shape);
+  int VectorFactor(uint16_t n, const Shape& shape);
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
   bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
@@ -116,6 +129,7 @@ class Planner {
 
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
+  void HintOneOf(const ConditionCode& condition);
   bool FinishSplits();
   bool FitsMemory();
   bool FinishLeaves(InstancePlan& plan);
@@ -139,6 +153,8 @@ class Planner {
   std::map<uint16_t, AttrValue> attrs_;  // by attribute variable
   std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
   std::map<uint16_t, bool> boolean_, positive_, constant_;
+  std::map<uint16_t, std::vector<uint16_t>> more_of_each_;  // ids of leaves, by Each node
+  uint16_t next_id_ = 0;
   std::vector<int> alternatives_;
   std::vector<std::vector<std::vector<bool>>> absent_;
   std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
@@ -146,11 +162,13 @@ class Planner {
   std::string why_;
   bool impossible_ = false;
   static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
+  static constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside
   // How this instance is special; most are not.
   bool empty_ = false;  // some extents are 0
   std::vector<int64_t>
       written_;           // small numbers of the rule's attributes: bounds, steps, diagonals
   bool sparse_ = false;   // many elements are 0
+  bool spread_ = false;   // elements differ in exponents
   bool has_nan_ = false;  // some elements are NaN
   bool masked_ = false;   // some elements of what is added are -inf
   double magnitude_ = 2;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "drr/planner.h"
+#include "fmt/format.h"
 
 namespace tenon::drr {
 namespace {
@@ -101,7 +102,8 @@ bool Planner::PadOperands(uint16_t n, const Shape& shape) {
   return Demand(node.operands[0][0], from) && (fill == nullptr || Demand(*fill, {}));
 }
 
-// A slice of one axis from the front.
+// Slices by numbers: how long a result is follows from how long the operand is, not the other way
+// round.
 bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
   const std::vector<AttrCode>& codes = rule_.nodes[n].attrs;
   const bool open = std::all_of(codes.begin(), codes.end(), [](const AttrCode& code) {
@@ -113,30 +115,54 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
             starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
   const I64s *axis = std::get_if<I64s>(&axes), *step = std::get_if<I64s>(&steps),
              *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
-  const auto single = [](const I64s* list, int64_t low, int64_t high) {
-    return list != nullptr && list->size() == 1 && (*list)[0] >= low && (*list)[0] <= high;
-  };
-  if (!single(axis, 0, rank - 1) || !single(step, 1, kMaxElements) ||
-      !single(start, -kMaxElements, kMaxElements) ||
-      (end != nullptr && !single(end, -kMaxElements, kMaxElements))) {
-    why_ = "a slice that is not of one axis, forwards and by numbers cannot be planned";
+  if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != step->size() ||
+      axis->size() != start->size() || (end != nullptr && end->size() != axis->size())) {
+    why_ = "a slice that is not by numbers, as many of each as there are axes, cannot be planned";
     return false;
   }
-  const Unknown out = shape[static_cast<size_t>((*axis)[0])];
   Shape from = shape;
-  if (end != nullptr) {  // of what may be longer
-    const int64_t length = ((*end)[0] - (*start)[0] + (*step)[0] - 1) / (*step)[0];
-    if (length < 0 || !Unify(out, Number(length))) return false;
-    from[static_cast<size_t>((*axis)[0])] = Fresh();
-  } else {
-    const int64_t length = (*start)[0] + Value(out) * (*step)[0];
+  I64s made;  // ends that the rule leaves open
+  for (size_t i = 0; i < axis->size(); ++i) {
+    const int64_t a = (*axis)[i];
+    if (a < 0 || a >= rank || (*step)[i] == 0) return false;
+    const Unknown out = shape[static_cast<size_t>(a)];
+    Unknown& whole = from[static_cast<size_t>(a)];
+    if (end != nullptr) {
+      const std::optional<int64_t> extent = SlicedExtent(n, rank, a, out);
+      if (!extent) return false;
+      whole = Number(*extent);
+      continue;
+    }
+    const int64_t length = (*start)[i] + Value(out) * (*step)[i];
     // Strided slices from 0 and from 1 take turns; a plain one from 0 may leave elements behind it.
-    const int64_t rest = (*step)[0] == 1 && (*start)[0] == 0 ? Pick(0, 1) : 0;
-    from[static_cast<size_t>((*axis)[0])] =
-        Number((*step)[0] > 1 ? Value(out) * (*step)[0] : length + rest);
-    any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = I64s{length};
+    const int64_t rest = (*step)[i] == 1 && (*start)[i] == 0 ? Pick(0, 1) : 0;
+    whole = Number((*step)[i] > 1 ? Value(out) * (*step)[i] : length + rest);
+    made.push_back(length);
   }
+  if (end == nullptr) any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = made;
   return Demand(rule_.nodes[n].operands[0][0], from);
+}
+
+// An extent of which the slice has as many elements as `out` says, or any number while it is open.
+std::optional<int64_t> Planner::SlicedExtent(uint16_t n, int rank, int64_t axis, Unknown out) {
+  const auto length = [&](int64_t extent) -> int64_t {
+    std::vector<int64_t> extents(static_cast<size_t>(rank), 1);
+    extents[static_cast<size_t>(axis)] = extent;
+    const Type from = Type::Tensor(context_, DType::kF32, extents);
+    const std::optional<ResultTypes> made = InferOp(n, {&from, 1}, {1}, rank);
+    return made ? (*made)[0].dim(axis).constant() : -1;
+  };
+  constexpr int kTries = 24;
+  for (int i = 0; i < kTries; ++i) {
+    const int64_t extent = Extent(), made = length(extent);
+    if (made < 0 || (made == 0 && !empty_ && i < kTries / 2)) continue;
+    if (Unify(out, Number(made))) return extent;
+  }
+  if (!Known(out)) return std::nullopt;
+  for (int64_t extent = 0; extent <= kLargestWritten; ++extent)
+    if (length(extent) == Value(out)) return extent;
+  why_ = fmt::format("nothing has a slice of {} elements by these numbers", Value(out));
+  return std::nullopt;
 }
 
 // Slices of which the rule says nothing: halves of the last axis.
@@ -169,6 +195,16 @@ bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
     part[axis] = Fresh();
     if (!Demand(edge, part)) return false;
     sum += Value(part[axis]);
+    if (rule_.nodes[edge.node].kind != ValNode::Kind::kEach) continue;
+    auto [more, inserted] = more_of_each_.try_emplace(edge.node);
+    for (int i = inserted && Chance(0.6) ? Pick(1, 2) : 0; i > 0; --i)
+      more->second.push_back(next_id_++);
+    for (const uint16_t id : more->second) {
+      part[axis] = Fresh();
+      auto [planned, is_new] = shapes_.emplace(id, part);
+      if (!is_new && !UnifyAll(planned->second, part)) return false;
+      sum += Value(part[axis]);
+    }
   }
   return Unify(shape[axis], Number(sum));
 }
@@ -206,25 +242,31 @@ bool Planner::FinishSplits() {
   return true;
 }
 
+// What the ids pick stands in the result where the axis was that they pick from.
+bool Planner::GatherOperands(uint16_t n, const Shape& shape) {
+  const Edge &table = rule_.nodes[n].operands[0][0], &ids = rule_.nodes[n].operands[1][0];
+  const auto rank = static_cast<int>(shape.size());
+  int of_table = KnownRank(table), of_ids = KnownRank(ids);
+  if (of_ids < 0) of_ids = of_table < 0 ? Pick(0, std::min(rank, 2)) : rank - of_table + 1;
+  if (of_table < 0) of_table = rank - of_ids + 1;
+  if (of_ids < 0 || of_table < 1 || of_table - 1 + of_ids != rank) return false;
+  const int64_t axis = IntOf(n, "axis", of_table), rows = Pick(1, 4);
+  if (axis < 0 || axis >= of_table) return false;
+  const auto first = shape.begin() + axis, last = first + of_ids;
+  Shape of(shape.begin(), first);
+  of.push_back(Number(rows));
+  of.insert(of.end(), last, shape.end());
+  index_[Through(ids).node] = rows;
+  return Demand(table, of) && Demand(ids, Shape(first, last));
+}
+
 // Rows of tables [rows, size], picked by ids; what else is added has the shape of the result.
 bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
-  const Node& node = rule_.nodes[n];
-  const bool embedding = node.info->name() == "fused.embedding";
-  if (!embedding && Chance(0.15) && KnownRank(node.operands[1][0]) <= 0) {  // one row
-    const int64_t rows = Pick(1, 4);
-    index_[Through(node.operands[1][0]).node] = rows;
-    Shape table = {Number(rows)};
-    table.insert(table.end(), shape.begin(), shape.end());
-    return Demand(node.operands[0][0], table) && Demand(node.operands[1][0], {});
-  }
   if (shape.empty()) return false;
-  // A row of the table is a vector, or for ten.gather sometimes all but the first axis.
-  const bool vectors = embedding || shape.size() < 3 || Pick(0, 1) == 0;
-  const auto rest = vectors ? shape.end() - 1 : shape.begin() + 1;
+  const auto rest = shape.end() - 1;
   const Shape outer(shape.begin(), rest);
-  for (size_t pair = 0; pair < (embedding ? 6u : 2u); pair += 2) {
-    const Edge* ids = Operand(n, embedding ? pair : 1);
-    const Edge* table = Operand(n, embedding ? pair + 1 : 0);
+  for (size_t pair = 0; pair < 6; pair += 2) {
+    const Edge *ids = Operand(n, pair), *table = Operand(n, pair + 1);
     if ((ids == nullptr) != (table == nullptr)) return false;
     if (ids == nullptr) continue;
     const int64_t rows = Pick(1, 4);
@@ -233,7 +275,7 @@ bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
     rows_of_table.insert(rows_of_table.end(), rest, shape.end());
     if (!Demand(*table, rows_of_table) || !Demand(*ids, outer)) return false;
   }
-  for (size_t g = 6; embedding && g < 9; ++g) {
+  for (size_t g = 6; g < 9; ++g) {
     const Edge* operand = Operand(n, g);
     if (operand != nullptr && !Demand(*operand, g == 6 ? shape : Shape{shape.back()})) return false;
   }

@@ -20,11 +20,32 @@ bool AreWithin(const I64s& values, int64_t low) {
 
 }  // namespace
 
+// Which of a product's factors is a vector: 0 or 1; -1: none; 2: both.
+int Planner::VectorFactor(uint16_t n, const Shape& shape) {
+  const std::vector<std::vector<Edge>>& operands = rule_.nodes[n].operands;
+  const int ranks[] = {KnownRank(operands[0][0]), KnownRank(operands[1][0])};
+  if (shape.empty()) return 2;
+  for (const int i : {0, 1})
+    if (ranks[i] == 1) return i;
+  if (shape.size() > 1 && !Chance(0.1)) return -1;
+  const int i = Pick(0, 1);
+  const bool is_open = ranks[i] < 0 && !FlagOf(n, i == 0 ? "transpose_a" : "transpose_b");
+  return is_open ? i : -1;
+}
+
 bool Planner::MatmulOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
+  const Edge &a = node.operands[0][0], &b = node.operands[1][0];
+  const int vector = VectorFactor(n, shape);
+  const Unknown k = Fresh();
+  if (vector == 2) return Demand(a, {k}) && Demand(b, {k});
+  if (vector == 1) return Demand(a, Joined({shape, {k}})) && Demand(b, {k});
+  if (vector == 0) {
+    const Shape batches(shape.begin(), shape.end() - 1);
+    return Demand(a, {k}) && Demand(b, Joined({batches, {k, shape.back()}}));
+  }
   if (shape.size() < 2) return false;
   const size_t batch = shape.size() - 2;
-  const Edge &a = node.operands[0][0], &b = node.operands[1][0];
   auto rank_of = [&](const Edge& edge) {
     int rank = KnownRank(edge);
     if (rank < 0) rank = Chance(0.75) ? static_cast<int>(shape.size()) : 2;
@@ -40,7 +61,6 @@ bool Planner::MatmulOperands(uint16_t n, const Shape& shape) {
   }
   if (ra > shape.size() || rb > shape.size()) return false;
   Shape all(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(batch));
-  Unknown k = Fresh();
   Shape batch_a(all.end() - static_cast<ptrdiff_t>(ra - 2), all.end());
   Shape batch_b(all.end() - static_cast<ptrdiff_t>(rb - 2), all.end());
   Shape to_a = FlagOf(n, "transpose_a") ? Shape{k, shape[batch]} : Shape{shape[batch], k};

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "drr/planner.h"
-#include "fmt/format.h"
 
 namespace tenon::drr {
 
@@ -14,7 +13,7 @@ struct Planner::OpDemand {
 };
 
 bool Planner::DemandOp(uint16_t n, const Shape& shape) {
-  // An op in a rule needs a row here, unless it is elementwise or a reduction.
+  // An op without a row here, unless it is elementwise or a reduction, has its operands guessed.
   static constexpr OpDemand kDemands[] = {
       {"fused.attention", &Planner::AttentionOperands},
       {"fused.conv", &Planner::ConvOperands},
@@ -46,7 +45,7 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
       {"ten.concat", &Planner::ConcatOperands},
       {"ten.cumsum", &Planner::AxisOperand},
       {"ten.expand", &Planner::ExpandOperand},
-      {"ten.gather", &Planner::LookupOperands},
+      {"ten.gather", &Planner::GatherOperands},
       {"ten.matmul", &Planner::MatmulOperands},
       {"ten.pad", &Planner::PadOperands},
       {"ten.reshape", &Planner::ReshapeOperand},
@@ -59,8 +58,7 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
   for (const OpDemand& row : kDemands) {
     if (row.op == info.name()) return (this->*row.demand)(n, shape);
   }
-  why_ = fmt::format("shapes of {} cannot be planned: add it to drr/planner_ops.cc", info.name());
-  return false;
+  return GuessOperands(n, shape);
 }
 
 bool Planner::SameOperand(uint16_t n, const Shape& shape) {
@@ -97,23 +95,34 @@ bool Planner::Elementwise(uint16_t n, const Shape& shape) {
       full = candidates[static_cast<size_t>(Pick(0, static_cast<int>(candidates.size()) - 1))];
     }
   };
+  const auto is_variable = [&](const Edge& e) {
+    const uint16_t v = Through(e).node;
+    auto hint = rank_hints_.find(v);
+    return rule_.nodes[v].kind == ValNode::Kind::kVariable &&
+           (hint == rank_hints_.end() || hint->second == static_cast<int>(shape.size()));
+  };
+  const bool smaller = Chance(0.1);  // than a variable is what is computed
+  if (smaller) choose(is_variable);
   choose([&](const Edge& e) {
     const int known = KnownRank(e);
     return rule_.nodes[Through(e).node].kind == ValNode::Kind::kOp && !CanShrink(e) &&
            (known < 0 || known == static_cast<int>(shape.size()));
   });
-  choose([&](const Edge& e) {
-    const uint16_t v = Through(e).node;
-    auto hint = rank_hints_.find(v);
-    return rule_.nodes[v].kind == ValNode::Kind::kVariable &&
-           (hint == rank_hints_.end() || hint->second == static_cast<int>(shape.size()));
-  });
+  choose(is_variable);
   choose([&](const Edge& e) { return rule_.nodes[Through(e).node].kind != ValNode::Kind::kSplat; });
   choose([](const Edge&) { return true; });
   if (full != nullptr && !Demand(*full, shape)) return false;
   for (const Edge* edge : rest) {
+    if (edge == full) continue;
+    if (smaller && rule_.nodes[Through(*edge).node].kind == ValNode::Kind::kOp &&
+        !CanShrink(*edge)) {
+      const int rank = static_cast<int>(shape.size()), known = KnownRank(*edge);
+      if (known > rank) return false;
+      if (!Demand(*edge, Broadcastable(shape, known >= 0 ? known : Pick(0, rank)))) return false;
+      continue;
+    }
     Shape actual;
-    if (edge != full && !DemandBroadcast(*edge, shape, actual)) return false;
+    if (!DemandBroadcast(*edge, shape, actual)) return false;
   }
   return true;
 }

@@ -83,6 +83,16 @@ int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) {
     if (layout->kind == AttrCode::Kind::kLiteral) return layout->literal.str() == "bsh" ? 3 : 4;
     return -1;
   }
+  if (op == "ten.gather") {
+    const int table = KnownRank(node.operands[0][0], found);
+    const int ids = KnownRank(node.operands[1][0], found);
+    return table > 0 && ids >= 0 ? table - 1 + ids : -1;
+  }
+  if (op == "ten.matmul") {
+    const int a = KnownRank(node.operands[0][0], found);
+    const int b = KnownRank(node.operands[1][0], found);
+    if (a == 1 || b == 1) return a < 0 || b < 0 ? -1 : std::max(a, b) - 1;
+  }
   if (!node.info->Has(Trait::kElementwise) && op != "ten.matmul") {
     const Edge* first = Operand(edge.node, 0);
     const int rank = first != nullptr ? KnownRank(*first, found) : -1;
@@ -196,6 +206,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
     const int known = KnownRank(edge);
     actual = known >= 0 && known < rank  ? Broadcastable(shape, known)
              : known < 0 && Chance(0.15) ? Broadcastable(shape, Pick(0, rank))
+             : Chance(0.05)              ? Broadcastable(shape, rank)
                                          : shape;
     return Demand(edge, actual);
   }

@@ -13,6 +13,7 @@
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
 #include "ir/core/dim_expr_rewrite.h"
+#include "ir/core/verifier.h"
 
 namespace tenon::drr {
 namespace {
@@ -229,6 +230,8 @@ std::string Application::BuildOp(uint16_t n) {
   placement_.before()->block()->Insert(op, placement_.before());
   made_.push_back(op);
   made_for_[n] = op;
+  if (const std::string why = CheckElementTypes(*op); !why.empty())
+    return fmt::format("{} would not be valid: {}", node.info->name(), why);
   if (std::string why = guard_.Check(*op); !why.empty()) return why;
   if (target_ != nullptr && rule_.rule->requires_kernel()) {
     std::string why = target_->WhyNoKernel(*op);

@@ -56,6 +56,7 @@ absl::StatusOr<Tensor> Tensor::TryMake(DType dtype, std::span<const int64_t> sha
 
 Tensor Tensor::Make(DType dtype, std::span<const int64_t> shape) {
   absl::StatusOr<Tensor> t = TryMake(dtype, shape);
+  if (absl::IsResourceExhausted(t.status())) throw std::bad_alloc();
   TENON_CHECK_MSG(t.ok(), std::string(t.status().message()));
   return *std::move(t);
 }

@@ -41,6 +41,15 @@ struct EmbeddingCall {
     norm = attrs.norm, epsilon = attrs.epsilon;
   }
 
+  // An error unless the rows of all tables are as long as those of the result.
+  KernelStatus CheckRows() const {
+    for (const TensorView& table : tables) {
+      if (!table.present() || table.shape[1] == size) continue;
+      return KernelStatus::Invalid("the rows of a table are not as long as those of the result");
+    }
+    return KernelStatus::Ok();
+  }
+
   // The element at `offset` of the ids of pair i, within its table; an error if it is not.
   KernelStatus Index(size_t i, int64_t offset, int64_t& index) const {
     index =

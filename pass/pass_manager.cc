@@ -145,7 +145,6 @@ class Runner {
   }
 
   void Dump(std::string_view when, std::string_view name, const Operation& op) const {
-    TENON_CHECK_MSG(options_.sink != nullptr, "PassManagerOptions.sink is not set");
     options_.sink(
         fmt::format("// -----// IR Dump {} {} ({}) //----- //\n", when, name, DescribeOp(op)));
     std::string text = Print(op, options_.print);
@@ -225,6 +224,14 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
     return absl::InvalidArgumentError(
         fmt::format("a pipeline runs on {}, not on {}", kModuleAnchor, module->name()));
   }
+  const bool prints = options.timing || options.statistics || options.print_before_all ||
+                      options.print_after_all || options.print_after_change ||
+                      options.print_after_failure || !options.print_before.empty() ||
+                      !options.print_after.empty();
+  if (prints && options.sink == nullptr) {
+    return absl::InvalidArgumentError(
+        "PassManagerOptions asks for reports or IR to be printed, but its sink is not set");
+  }
   TENON_ASSIGN_OR_RETURN(uint32_t properties, GetModuleProperties(*module));
   TENON_RETURN_IF_ERROR(CheckPropertyOrder(impl_->pipeline, properties));
   ResetReports(impl_->pipeline);
@@ -236,9 +243,6 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
     return impl_->RunItems(module, runner);
   }();
   context.statistics = outer_statistics;
-  if (options.timing || options.statistics) {
-    TENON_CHECK_MSG(options.sink != nullptr, "PassManagerOptions.sink is not set");
-  }
   if (options.timing && options.timing_json) {
     options.sink(TimingJson(impl_->pipeline, total));
   } else if (options.timing) {

@@ -42,7 +42,7 @@ struct PassManagerOptions {
        print_after_failure = false;
   std::vector<std::string> print_before, print_after;  // pass names
   PrintOptions print;                                  // how IR is printed
-  std::function<void(std::string_view)> sink;          // required when anything is printed
+  std::function<void(std::string_view)> sink;  // where anything is printed: InvalidArgument without
 };
 
 // Pipeline text as in mlir-opt: `builtin.module(a,func.func(b,c{max-iterations=3}))`. The outer

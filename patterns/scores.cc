@@ -1,8 +1,10 @@
 // Attention scores in one form: a product of activations, a number times it, then sums with biases
 // and masks; rank 4. The rules move what stands between the two: numbers towards the product, masks
 // away from it.
+#include "ir/core/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/scores_parts.h"
+#include "patterns/value_range.h"
 
 namespace tenon::pattern {
 namespace {
@@ -57,6 +59,15 @@ bool AreSplat(Value constant) {
   return op != nullptr && op->Has(Trait::kConstantLike) && op->slot(0).is_splat();
 }
 
+// Is x * factors, or x / factors, finite wherever x is?
+bool FactorsLeaveFinite(Value x, Value factors, bool divides) {
+  const Operation* op = factors.defining_op();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
+  const NumberRange range = RangeOf(op->slot(0));
+  const double most = divides ? 1 / range.smallest : range.largest();
+  return most <= 1 || ProvenRange(x).magnitude() * most <= LargestFinite(x.type().dtype());
+}
+
 // Temperatures that heads learn differ, so that no single number scales the scores. Not in f16,
 // where queries times a temperature leave the range of the type too soon.
 Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FILE(),
@@ -74,6 +85,10 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
       .Where(If("there is a factor for each head or row", AreFactorsOfRows, c, q))
       .Where(OnConstants(If("the factors differ", differ, c) &&
                          If("the factors are moderate numbers", AreModerateScales, c)))
+      .MayOverflow(If(
+          "queries times the factors are finite",
+          [divides](Value x, Value factors) { return FactorsLeaveFinite(x, factors, divides); }, q,
+          c))
       .Replace(
           Matmul(divides ? Div(q, c) : Mul(q, c), k, {.transpose_a = false, .transpose_b = tk}))
       .Lowers("factors of scores");
@@ -154,10 +169,11 @@ Rule SelectedByProduct() {
 Rule SelectedByTables() {
   Scores s;
   Val keep = Const("keep"), rest = Const("rest");
+  Val kept = Mul(s.sum, keep), sum = Add(kept, rest);
   return Rule("scores-select-by-tables")
       .Summary("scores * keep + rest = where(keep, scores, number) if rest is (1 - keep) * number")
-      .Match(Add(Mul(s.sum, keep), rest))
-      .Where(IsProductOfActivations(s) &&
+      .Match(sum)
+      .Where(IsProductOfActivations(s) && SameShape(sum, kept) &&
              OnConstants(If(
                  "keep is a table of zeros and ones, and rest what it leaves",
                  [](Value k, Value r) { return NumberOfHidden(k, r).has_value(); }, keep, rest)))

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,7 +114,7 @@ Attribute ElementsOf(const Source& source, Type type, std::string recipe,
   if (size <= Attribute::kInlineBytes ||
       !std::ranges::all_of(source.blobs(), [](const auto& blob) { return blob->of_file(); })) {
     return Attribute::Elements(context, type, Blob::Make(size, [&](std::byte* out) {
-                                 TENON_CHECK_MSG(fill(out), "no memory for compressed weights");
+                                 if (!fill(out)) throw std::bad_alloc();
                                }));
   }
   return DeferredElements(context, type,

@@ -32,7 +32,7 @@ std::shared_ptr<void> AllocateBlobMemory(size_t size) {
 
 std::shared_ptr<const Blob> Blob::Make(size_t size, const std::function<void(std::byte*)>& fill) {
   std::shared_ptr<void> owner = AllocateBlobMemory(size);
-  TENON_CHECK_MSG(owner != nullptr, "no memory for a constant");
+  if (owner == nullptr) throw std::bad_alloc();
   auto* const data = static_cast<std::byte*>(owner.get());
   fill(data);
   return std::make_shared<const Blob>(std::span<const std::byte>(data, size), std::move(owner));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "fmt/format.h"
@@ -36,7 +37,7 @@ std::shared_ptr<const Blob> DeferredBlob::Bytes() const {
 const std::shared_ptr<const Blob>& DeferredBlob::Whole() const {
   std::call_once(once_, [this] {
     whole_ = Bytes();
-    TENON_CHECK_MSG(whole_ != nullptr, "no memory for a constant");
+    if (whole_ == nullptr) throw std::bad_alloc();
     has_whole_.store(true, std::memory_order_relaxed);
   });
   return whole_;
@@ -45,7 +46,7 @@ const std::shared_ptr<const Blob>& DeferredBlob::Whole() const {
 void DeferredBlob::Inspect() const {
   std::call_once(inspect_once_, [this] {
     const std::shared_ptr<const Blob> made = Bytes();
-    TENON_CHECK_MSG(made != nullptr, "no memory for a constant");
+    if (made == nullptr) throw std::bad_alloc();
     hash_ = made->content_hash();
     const std::span<const std::byte> bytes = made->bytes();
     std::copy_n(bytes.begin(), std::min(bytes.size(), first_.size()), first_.begin());

@@ -6,6 +6,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/verifier.h"
 
 namespace tenon {
 namespace {
@@ -174,29 +175,6 @@ std::string CheckResults(const Operation& op) {
   return {};
 }
 
-// ---- traits
-
-std::string CheckDtypes(const Operation& op) {
-  bool results = op.Has(Trait::kSameDtype);
-  if (!results && !op.Has(Trait::kSameOperandDtype)) return {};
-  DType first = DType::kInvalid;
-  auto differs = [&](Type type) {
-    if (first == DType::kInvalid) first = type.dtype();
-    return type.dtype() != first;
-  };
-  for (OpOperand& operand : op.operands()) {
-    if (!differs(operand.get().type())) continue;
-    return fmt::format("operands must have one element type, got {} and {}", Name(first),
-                       Name(operand.get().type().dtype()));
-  }
-  for (unsigned i = 0; results && i < op.num_results(); ++i) {
-    if (!differs(op.result(i).type())) continue;
-    return fmt::format("results must have the operands' element type {}, got {}", Name(first),
-                       Name(op.result(i).type().dtype()));
-  }
-  return {};
-}
-
 // Are all operand types one type, and the result's dimensions its own? Then nothing about shapes
 // can be wrong with an elementwise op, and its element types have been checked by constraints and
 // traits.
@@ -302,6 +280,27 @@ std::string CheckSuccessorArguments(const Operation& op) {
 
 }  // namespace
 
+std::string CheckElementTypes(const Operation& op) {
+  bool results = op.Has(Trait::kSameDtype);
+  if (!results && !op.Has(Trait::kSameOperandDtype)) return {};
+  DType first = DType::kInvalid;
+  auto differs = [&](Type type) {
+    if (first == DType::kInvalid) first = type.dtype();
+    return type.dtype() != first;
+  };
+  for (OpOperand& operand : op.operands()) {
+    if (!differs(operand.get().type())) continue;
+    return fmt::format("operands must have one element type, got {} and {}", Name(first),
+                       Name(operand.get().type().dtype()));
+  }
+  for (unsigned i = 0; results && i < op.num_results(); ++i) {
+    if (!differs(op.result(i).type())) continue;
+    return fmt::format("results must have the operands' element type {}, got {}", Name(first),
+                       Name(op.result(i).type().dtype()));
+  }
+  return {};
+}
+
 std::string CheckAttribute(const AttrDef& def, Attribute value) {
   if (Fits(def, value)) return {};
   std::string expected = ExpectedAttribute(def.type);
@@ -333,7 +332,7 @@ std::string CheckOperation(Operation& op) {
   if (message.empty()) message = CheckOperands(op, segments);
   if (message.empty()) message = CheckResults(op);
   if (message.empty()) message = CheckSlots(op);
-  if (message.empty()) message = CheckDtypes(op);
+  if (message.empty()) message = CheckElementTypes(op);
   if (message.empty()) message = CheckInferred(op, segments);
   if (message.empty() && op.num_successors() > 0) message = CheckSuccessorArguments(op);
   if (message.empty() && op.info().def().verify != nullptr) {

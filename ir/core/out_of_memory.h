@@ -1,4 +1,5 @@
-// Failed allocations as statuses, at the borders of the library.
+// Failed allocations, and threads that the system refuses, as statuses, at the borders of the
+// library.
 #ifndef TENON_IR_CORE_OUT_OF_MEMORY_H_
 #define TENON_IR_CORE_OUT_OF_MEMORY_H_
 
@@ -7,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "absl/status/status.h"
 
@@ -23,6 +25,9 @@ auto WithoutBadAlloc(std::string_view doing, Call call) -> decltype(call()) {
   } catch (const std::length_error&) {
     return absl::ResourceExhaustedError(
         fmt::format("{}: more memory is needed than can be addressed", doing));
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        fmt::format("{}: the system refuses a thread: {}", doing, error.what()));
   }
 }
 

@@ -281,6 +281,10 @@ absl::Status InferEmbedding(const InferContext& c, ResultTypes& results) {
   const Type added = c.operand(6);
   if (added && added.is_tensor()) {
     TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, added.dims()));
+    if (size.is_constant() && dims.back() != size) {
+      return c.Error(fmt::format("added has rows of {} elements, the tables of {}",
+                                 dims.back().text(), size.text()));
+    }
   } else if (added) {
     known = false;
   }

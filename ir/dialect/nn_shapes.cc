@@ -20,6 +20,7 @@ absl::Status InferNorm(const InferContext& c, ResultTypes& results) {
 }
 
 absl::Status InferBatchNorm(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 1, 2, 3, 4}));
   const Type x = c.operands[0];
   if (x.is_tensor()) {
     if (x.rank() < 2) return c.Error(fmt::format("x must be of rank 2 or more, not {}", x.rank()));

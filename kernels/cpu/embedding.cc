@@ -70,6 +70,7 @@ KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float
 KernelStatus Embedding(const RunArgs& args) {
   if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   const EmbeddingCall call(args);
+  if (KernelStatus status = call.CheckRows(); !status.ok()) return status;
   const DimSpan outer = call.out.shape.first(call.out.shape.size() - 1);
   const cpu::VectorOps& ops = cpu::GetVectorOps();
   std::atomic<bool> failed = false;

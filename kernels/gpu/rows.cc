@@ -52,6 +52,7 @@ KernelStatus Norm(const RunArgs& args) {
 KernelStatus Embedding(const RunArgs& args) {
   if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   const EmbeddingCall call(args);
+  if (KernelStatus status = call.CheckRows(); !status.ok()) return status;
   EmbeddingParams p = {};
   p.dtype = call.out.dtype;
   p.kind = call.norm == fused::EmbeddingNorm::kNone    ? NormKind::kNone

@@ -56,6 +56,7 @@ KernelStatus Embed(const EmbeddingCall& call) {
 KernelStatus Embedding(const RunArgs& args) {
   if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   const EmbeddingCall call(args);
+  if (KernelStatus status = call.CheckRows(); !status.ok()) return status;
   return DispatchFloat(call.out.dtype,
                        [&](auto tag) { return Embed<typename decltype(tag)::type>(call); });
 }

@@ -419,7 +419,6 @@ TEST_F(ShapeFunctions, Linear) {
 // Operands of floats share one element type, or the kernels read each in its own.
 TEST_F(ShapeFunctions, FloatsOfSeveralTypesAreRefusedWhereKernelsMistakeThem) {
   const std::map<std::string, std::string> kOwnType = {
-      {"nn.batch_norm", "parameters are read as doubles"},
       {"nn.grid_sample", "the grid is read as doubles"},
       {"nn.attention mask", "read as doubles"},
       {"fused.attention mask", "read as doubles"},

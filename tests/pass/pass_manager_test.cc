@@ -141,6 +141,21 @@ TEST_F(PassManagerTest, FunctionsGoThroughANestOneByOne) {
               ElementsAre("note f", "again f", "note g", "again g", "whole", "note f", "note g"));
 }
 
+TEST_F(PassManagerTest, ReportsWithoutASinkAreRefused) {
+  options_.sink = nullptr;
+  EXPECT_TRUE(Run("note").ok());
+  for (bool PassManagerOptions::*option :
+       {&PassManagerOptions::timing, &PassManagerOptions::statistics,
+        &PassManagerOptions::print_before_all, &PassManagerOptions::print_after_all,
+        &PassManagerOptions::print_after_change, &PassManagerOptions::print_after_failure}) {
+    options_.*option = true;
+    EXPECT_THAT(Error("note"), HasSubstr("sink is not set"));
+    options_.*option = false;
+  }
+  options_.print_after = {"note"};
+  EXPECT_THAT(Error("note"), HasSubstr("sink is not set"));
+}
+
 TEST_F(PassManagerTest, ChangedIsReportedOnce) {
   absl::StatusOr<PassResult> first = Run("mark,note");
   ASSERT_TRUE(first.ok());

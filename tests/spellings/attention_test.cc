@@ -54,7 +54,16 @@ void GateOfSinks(Graph& g, bool with_mask, bool subtracts, bool bounded = true) 
 const Spelling kAttention[] = {
     {"FactorOfEachHead", "fused.attention ten.mul",
      [](Graph& g) {
-       V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 5, 20));
+       V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 0.2, 1));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
+     },
+     11, false},
+    {"FactorOfEachHeadOfNorms", "fused.attention nn.rms_norm ten.mul",
+     [](Graph& g) {
+       V q = Queries(g, 4);
+       V mean = g.Mean(g.Mul(q, q), {-1}, 4);
+       V unit = g.Div(q, g.Op("Sqrt", {g.Add(mean, 1e-5)}));
+       V scores = g.Mul(Product(g, unit, Keys(g, 4)), g.Param({kHeads, 1, 1}, 5, 20));
        g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
      },
      11, false},
@@ -66,7 +75,7 @@ const Spelling kAttention[] = {
      11, false},
     {"FactorOfEachHeadMasked", "fused.attention ten.mul",
      [](Graph& g) {
-       V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), g.Param({kHeads, 1, 1}, 5, 20));
+       V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), g.Param({kHeads, 1, 1}, 0.2, 1));
        V biased = g.Add(g.Add(scores, g.Param({1, kHeads, 5, 6})), g.In({B(), 1, 1, 6}));
        g.Out(g.Op("MatMul", {Probabilities(g, biased), FixedKeys(g)}));
      },

@@ -222,7 +222,7 @@ class IrOptTest(unittest.TestCase):
         f.write('rule twice { match add(abs(x), abs(x)) may coincide replace mul(abs(x), splat(2)) }')
       self.assertIn('ten.mul', self.run_ok('-', '--cse', '--apply-rules=file=' + path))
       self.assertIn('ten.mul', self.run_ok('-', '--cse', '--fuse', '--rules=' + path))
-      self.assertIn('1 rules checked: 0 wrong', self.run_ok('--check-rules=' + path))
+      self.assertIn('1 rule checked: 0 wrong', self.run_ok('--check-rules=' + path))
       with open(path, 'w', encoding='utf-8') as f:
         f.write('rule gelu-erf { match abs(abs(x)) replace abs(x) }')
       status, _, err = ir_opt('-', '--rules=' + path, text=GOOD)

@@ -180,6 +180,23 @@ class Limits(unittest.TestCase):
             self.refused(self.run_program(program, "--max-memory=x", path, *quick), "--max-memory is 'x'")
             self.accepted(self.run_program(program, "--max-memory=4G", path, *quick))
 
+            self.refused(self.run_program(program, "--max-memory=31M", path, *quick), "expected at least 33554432 bytes")
+
+        # Enough for some of what a model needs, but not for all of it.
+        weights = "core.constant() <{value = dense<\"0x" + "3F800000" * 1_000_000 + "\"> : tensor<1000000xf32>}> : () -> tensor<1000000xf32>"
+        heavy = self.write("func.func() <{function_type = (tensor<1000000xf32>) -> tensor<1000000xf32>, sym_name = \"main\"}> ({\n"
+                           "^bb0(%a: tensor<1000000xf32>):\n  %w = " + weights + "\n"
+                           "  %r = ten.add(%a, %w) : (tensor<1000000xf32>, tensor<1000000xf32>) -> tensor<1000000xf32>\n"
+                           "  func.return(%r) : (tensor<1000000xf32>) -> ()\n}) : () -> ()\n")
+        model = pathlib.Path(__file__).parents[1] / "models/vit.eager.ts17/model.onnx"
+        for program, quick in PROGRAMS.items():
+            for megabytes in range(32, 96, 4):
+                for path in (heavy, model):
+                    result = self.run_program(program, f"--max-memory={megabytes}M", path, *quick)
+                    self.assertIn(result.returncode, (0, 2), result.stderr)
+                    if result.returncode != 0:
+                        self.refused(result, "memory")
+
         large = "//" + "x" * 80_000_000
         for program, quick in PROGRAMS.items():
             self.refused(self.run_program(program, "--max-memory=60M", "-", *quick, input=large), "standard input", "memory")

@@ -22,11 +22,17 @@ absl::Status ReadBytes(const Given& given, int64_t& value, int64_t least = 1);
 // A line that is shorter would not say what is wrong.
 inline constexpr int64_t kShortestMessage = 256;
 
+// What the programs take themselves, and some.
+inline constexpr int64_t kLeastMemory = int64_t{32} << 20;
+
 template <typename Options>
 constexpr Option<Options> MaxMemoryRow() {
-  return {{"max-memory", "", Takes::kValue, "BYTES",
-           "memory of the process, like 8G; what needs more is an error (what the machine has)"},
-          [](Options& o, const Given& g) { return ReadBytes(g, o.limits.memory_bytes); }};
+  return {
+      {"max-memory", "", Takes::kValue, "BYTES",
+       "memory of the process, like 8G, at least 32M; what needs more is an error (what the "
+       "machine "
+       "has)"},
+      [](Options& o, const Given& g) { return ReadBytes(g, o.limits.memory_bytes, kLeastMemory); }};
 }
 template <typename Options>
 constexpr Option<Options> MaxInputRow() {

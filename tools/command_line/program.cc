@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "fmt/format.h"
 #include "ir/core/limits.h"
@@ -160,6 +161,8 @@ int RunMain(std::string_view program, int argc, const char* const* argv,
     status = OutOfMemory(program);
   } catch (const std::length_error&) {
     status = OutOfMemory(program);
+  } catch (const std::system_error& error) {
+    PrintError(fmt::format("{}: the system refuses a thread: {}", program, error.what()));
   }
   return FinishOutput(program) || status != kDone ? status : kBadInput;
 }

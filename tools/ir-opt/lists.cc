@@ -81,8 +81,9 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
     if (!status.ok()) outcome.text += std::string(status.message()) + "\n";
     outcome.wrong += status.ok() ? 0 : 1;
   }
-  outcome.text += fmt::format("{} rules checked: {} wrong, {} that too few programs match\n",
-                              rules.size(), outcome.wrong, unchecked);
+  outcome.text +=
+      fmt::format("{} {} checked: {} wrong, {} undecided (too few programs match)\n", rules.size(),
+                  rules.size() == 1 ? "rule" : "rules", outcome.wrong, unchecked);
   outcome.wrong += unchecked;
   return outcome;
 }
