@@ -81,6 +81,13 @@ class RunDocsTest(unittest.TestCase):
         self.assertEqual(self.tree.read("data/model.txt"), "weights\n")
         self.assertFalse((self.tree.root / "data/new.txt").exists())
 
+    def test_a_build_folder_can_be_installed_but_not_built(self):
+        tree = Tree(self, {"docs/page.md": "```console\n$ ls build\nbin\ncmake_install.cmake\n```\n",
+                           "build/bin/ir-opt": "", "build/CMakeCache.txt": "", "build/build.ninja": "",
+                           "build/cmake_install.cmake": ""})
+        status, output = run(run_docs.main, "--root", tree.root, "--bin", tree.root / "build/bin", "docs/page.md")
+        self.assertEqual(status, 0, output)
+
     def test_folder_and_environment_hold_for_later_commands(self):
         self.check("""
             ```console

@@ -6,8 +6,9 @@
   tools/docs/run_docs.py [PAGE...] --list-not-run      lists the blocks that are not run, with their reasons
   tools/docs/run_docs.py PAGE --bin build/bin --update writes into the page what its commands print
 
-tools/docs/README.md says how blocks are written. The blocks of a page run from top to bottom in one copy of the checkout, whose
-build/bin is a link to --bin. Exit status: 0 all is as the pages say, 1 findings, 2 wrong usage.
+tools/docs/README.md says how blocks are written. The blocks of a page run from top to bottom in one copy of the checkout. Its
+build/bin is a link to --bin, and `cmake --install build` works there if --bin is in a build folder.
+Exit status: 0 all is as the pages say, 1 findings, 2 wrong usage.
 """
 
 import argparse
@@ -138,8 +139,14 @@ class Checkout:
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, target, follow_symlinks=False)
-        (self.folder / "build").mkdir(parents=True, exist_ok=True)
-        (self.folder / "build" / "bin").symlink_to(programs.resolve())
+        build = self.folder / "build"
+        build.mkdir(parents=True, exist_ok=True)
+        (build / "bin").symlink_to(programs)
+        # If the programs lie in a build folder, it can be installed from the copy, but not built.
+        if (programs.parent / "CMakeCache.txt").is_file():
+            for path in programs.parent.iterdir():
+                if path != programs and not path.name.startswith(".") and path.name not in ("CMakeCache.txt", "build.ninja"):
+                    (build / path.name).symlink_to(path)
 
     def write(self, name, lines):
         path = self.folder / name
@@ -212,7 +219,7 @@ class Runner:
                 print(f"{name}:{block.line}: not run: {block.directives['not run']}")
             elif block.language == COMMANDS:
                 counts["commands"] += len(commands_of(block)[0])
-        if self.programs is not None and not problems and counts["commands"]:
+        if self.programs is not None and counts["commands"]:
             self.run(name, page)
         if self.replacements:
             lines = path.read_text(encoding="utf-8").split("\n")
@@ -291,7 +298,7 @@ def main(arguments=None):
         return 0
     if not options.check and (options.bin is None or not options.bin.is_dir()):
         parser.error("--bin DIR must name the folder with the programs, such as build/bin (or give --check)")
-    runner = Runner(root, None if options.check else options.bin, options.update, options.keep)
+    runner = Runner(root, None if options.check else options.bin.resolve(), options.update, options.keep)
     for name in names:
         runner.page(name)
     print(f"run_docs: {len(names)} pages, {runner.findings} findings")
