@@ -69,7 +69,7 @@ class CheckLinksTest(unittest.TestCase):
             self.assertIn("docs/guide/run.md" + message, self.link(text), text)
 
     def test_every_page_is_read(self):
-        for name in ("README.md", "CONTRIBUTING.md", "docs/design.md", "ir/README.md", ".github/ISSUE_TEMPLATE/bug.md"):
+        for name in ("README.md", "CONTRIBUTING.md", "docs/design.md", "ir/README.md", "docs/data/README.md", ".github/ISSUE_TEMPLATE/bug.md"):
             text = "# A\n\n[a](none.md) [b](docs/index.md) [c](docs/design.md)\n"
             self.assertIn(f"{name}:3: none.md: there is no such file", self.findings({name: text}))
 
@@ -88,6 +88,7 @@ class CheckLinksTest(unittest.TestCase):
     def test_pages_that_nothing_leads_to(self):
         output = self.findings({"docs/guide/lost.md": "# Lost\n\n[Myself](lost.md#lost)\n"})
         self.assertIn("docs/guide/lost.md:1: no other page links to this one", output)
+        self.assertIn(" 0 findings", self.findings({"docs/data/README.md": "A folder.\n"}))
         self.assertIn("docs/lost.md:1: the page is not in the navigation", self.findings({"docs/lost.md": "# Lost\n"}))
         self.assertIn("tools/docs/mkdocs.yml:4: docs/none.md: there is no such page",
                       self.findings({"tools/docs/mkdocs.yml": NAVIGATION.replace("guide/*.md", "none.md")}))

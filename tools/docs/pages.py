@@ -330,8 +330,9 @@ def tree_files(root):
 
 
 def site_pages(root):
-    """The pages of the site: docs/**.md, relative to the root."""
-    return sorted(name for name in tree_files(root) if name.startswith("docs/") and name.endswith(".md"))
+    """The pages of the site: docs/**.md but for README.md files, which describe a folder. Relative to the root."""
+    return sorted(name for name in tree_files(root)
+                  if name.startswith("docs/") and name.endswith(".md") and not name.endswith("/README.md"))
 
 
 def tested_pages(root):
@@ -342,6 +343,6 @@ def tested_pages(root):
 def linked_pages(root):
     """The pages whose links are checked: those above, every folder's README.md and the templates for issues."""
     others = sorted(name for name in tree_files(root)
-                    if name.endswith("/README.md") and not name.startswith("docs/")
+                    if name.endswith("/README.md")
                     or name.startswith(".github/") and name.endswith(".md"))
     return tested_pages(root) + others

@@ -121,7 +121,7 @@ def normalize(text):
 
 def leftovers(html):
     """Marks of Markdown that a reader would see in the page: what Python-Markdown took for text."""
-    text = re.sub(r"<(pre|code)\b.*?</\1>", "", html, flags=re.S)
+    text = re.sub(r"<(pre|code|h[1-6])\b.*?</\1>", "", html, flags=re.S)
     for match in re.finditer(r"(?:^|>)[ ]*(```|~~~|\||[-*+] |1\. |#{1,6} )[^<]*", text, re.M):
         yield match[0].lstrip("> ")
     for match in re.finditer(r"\]\([^\s()<>]+\)", text):
