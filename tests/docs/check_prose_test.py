@@ -33,6 +33,7 @@ class CheckProseTest(unittest.TestCase):
                            (f"- The {words(32)}.", 3), (f"- A\n  - The {words(32)}", 4), (f"> The {words(32)}.", 3),
                            (f"| a |\n|---|\n| {words(33)} |", 5), (f"Word (see `a. B`), {words(16)}; {words(16)}.", 3),
                            (f"A word, e.g. {words(32)}.", 3), (f"The version 1.2 {words(31)}.", 3),
+                           (", ".join(["It is a word"] * 9) + ".", 3),
                            (f"The [link {words(20)}](a.md) {words(12)}.", 3)):
             found = self.check(text)
             self.assertEqual(len(found), 1, (text, found))
@@ -43,7 +44,8 @@ class CheckProseTest(unittest.TestCase):
                      f"![{words(40)}](a.svg)", "See https://example.org/" + "/".join(["word"] * 40) + " for more.",
                      f"| {words(20)} | {words(20)} |\n|---|---|\n| {words(20)} | {words(20)} |", f"{words(20)}\n\n{words(20)}",
                      f"- {words(20)}\n- {words(20)}", f"{words(20)}. `code` {words(20)}.", f"A {words(20)}! A {words(20)}? A {words(20)}.",
-                     f"{words(20)}:\n\n```text\na\n```\n\n{words(20)}.", f"(A {words(20)}.) The {words(20)}.", "- - -"):
+                     f"{words(20)}:\n\n```text\na\n```\n\n{words(20)}.", f"(A {words(20)}.) The {words(20)}.", "- - -",
+                     "Models: " + ", ".join(["word"] * 40)):
             self.assertEqual(self.check(text), [], text)
 
     def test_tables_of_the_reference_are_not_read(self):

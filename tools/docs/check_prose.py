@@ -4,7 +4,8 @@
   tools/docs/check_prose.py [PAGE...] [--limit N] [--root DIR]     docs/**, README.md, CONTRIBUTING.md by default
 
 Paragraphs, items of lists, cells of tables and quotations are read; code, headings and the tables of docs/reference are
-not. A code span or an address is one word. Exit status: 0 at most N findings (0 by default), 1 more, 2 wrong usage.
+not, nor are lists of names. A code span or an address is one word.
+Exit status: 0 at most N findings (0 by default), 1 more, 2 wrong usage.
 """
 
 import argparse
@@ -52,6 +53,12 @@ def sentences(text):
 
 def count_words(sentence):
     return sum(1 for word in sentence.split() if WORD.search(word))
+
+
+def is_enumeration(sentence):
+    """Whether it is a list of names, such as `albert, bert, camembert, ...`, which is data."""
+    parts = sentence.split(",")
+    return len(parts) >= 8 and count_words(sentence) <= 1.5 * len(parts)
 
 
 def is_headless(sentence, role):
@@ -150,7 +157,7 @@ def check_page(name, page, glossary, statistics):
     for line, role, text in prose(page, tables=not name.startswith("docs/reference/")):
         for sentence, breaks in sentences(text):
             words = count_words(sentence)
-            if words == 0:
+            if words == 0 or is_enumeration(sentence):
                 continue
             if role != "cell":  # few of them are sentences
                 statistics.sentences += 1
