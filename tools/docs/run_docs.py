@@ -26,6 +26,7 @@ import outputs
 import pages
 
 TIMEOUT = 120  # seconds, of one command
+SHOWN_LINES = 60  # of the output of a command that fails
 STATUS = re.compile(r"\[exit status: (\d+)\]$")
 # A block in one of these languages must be tested: run, written to a file, or an excerpt of a file.
 COMMANDS = "console"
@@ -252,7 +253,7 @@ class Runner:
         shown = command.text.replace("\\\n", "")
         status, lines = checkout.run(command)
         if status is None:
-            self.report(name, command.line, f"`{shown}` was ended after {TIMEOUT} s; what follows was not run", lines[-20:])
+            self.report(name, command.line, f"`{shown}` was ended after {TIMEOUT} s; what follows was not run", lines[-SHOWN_LINES:])
             return False
         same = not command.output or outputs.matches(command.output, lines)
         if status == command.status and same:
@@ -263,12 +264,14 @@ class Runner:
             self.replacements.append((command.output_line, written, [" " * block.indent + line for line in replacement]))
             return True
         if status != command.status:
-            details = list(outputs.unified_diff(command.output, lines, name, command.output_line)) if command.output else lines
-            self.report(name, command.line, f"`{shown}` ended with status {status} (expected {command.status})",
-                        details if len(details) < 60 else details[:60] + ["..."])
+            if command.output:
+                details = list(outputs.unified_diff(command.output, lines, name, command.output_line))[:SHOWN_LINES]
+            else:
+                details = lines[-SHOWN_LINES:]
+            self.report(name, command.line, f"`{shown}` ended with status {status} (expected {command.status})", details)
         else:
             self.report(name, command.line, f"the output of `{shown}` differs",
-                        outputs.unified_diff(command.output, lines, name, command.output_line))
+                        list(outputs.unified_diff(command.output, lines, name, command.output_line))[:SHOWN_LINES])
         return True
 
 
