@@ -1,7 +1,7 @@
 // A pass in a program like ir-opt (docs/tutorial.md): reads a model, runs a pipeline that may name
 // the pass `mark-depth`, and prints the program.
 //
-//   first_pass MODEL PIPELINE
+//   first_pass [MODEL [PIPELINE]]
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -17,8 +17,7 @@ namespace {
 // Writes on each operation the length of the longest chain of operations that leads to it.
 class MarkDepth : public tenon::Pass {
  public:
-  absl::StatusOr<tenon::PassResult> Run(tenon::Operation* function,
-                                        tenon::PassContext&) override {
+  absl::StatusOr<tenon::PassResult> Run(tenon::Operation* function, tenon::PassContext&) override {
     tenon::PassResult result;
     std::unordered_map<tenon::Operation*, int64_t> depths;
     function->Walk([&](tenon::Operation* op) {
@@ -47,23 +46,36 @@ tenon::PassInfo MarkDepthInfo() {
   return info;
 }
 
+// What the program reads without a file.
+constexpr char kProgram[] =
+    R"(func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<2xf32>):
+  %0 = ten.exp(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = ten.add(%0, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return(%1) : (tensor<2xf32>) -> ()
+}) : () -> ()
+)";
+
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "first_pass: %s\n", std::string(status.message()).c_str());
   return 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string path = argc > 1 ? argv[1] : "tests/models/llama_past.sdpa.ts17/model.onnx";
-  const std::string pipeline = argc > 2 ? argv[2] : "O2,mark-depth";
-
+int MarkAndPrint(const std::string& path, const std::string& pipeline) {
   auto extension = std::make_shared<tenon::Extension>();
   extension->passes = {MarkDepthInfo()};
-  absl::StatusOr<tenon::Model> model = tenon::Load(path, {.extension = extension});
+  absl::StatusOr<tenon::Model> model =
+      path.empty() ? tenon::LoadFromBytes(kProgram, "program.mlir", {.extension = extension})
+                   : tenon::Load(path, {.extension = extension});
   if (!model.ok()) return Fail(model.status());
   absl::Status optimized = tenon::Optimize(*model, {.pipeline = pipeline});
   if (!optimized.ok()) return Fail(optimized);
   std::fputs(tenon::Print(*model->module(), {.elide_resources = true}).c_str(), stdout);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return MarkAndPrint(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "O1,mark-depth");
 }
