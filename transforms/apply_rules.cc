@@ -32,7 +32,7 @@ PassInfo ApplyRulesPassInfo() {
   info.options = {{.name = "file",
                    .type = PassOption::Type::kString,
                    .default_text = "",
-                   .help = "rules as docs/writing-a-rule.md writes them",
+                   .help = "rules as docs/guide/write-a-rule.md writes them",
                    .required = true}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<ApplyRulesOfFile>(values.GetString("file"));

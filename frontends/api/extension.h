@@ -6,7 +6,7 @@
 //   extension->rules = {GeluFromErf()};
 //   absl::StatusOr<tenon::Model> model = tenon::Load(path, {.extension = extension});
 //
-// docs/embedding.md goes through each of the four.
+// docs/guide/embed-the-runtime.md goes through each of the four.
 #ifndef TENON_FRONTENDS_API_EXTENSION_H_
 #define TENON_FRONTENDS_API_EXTENSION_H_
 

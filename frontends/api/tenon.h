@@ -103,9 +103,9 @@ struct OptimizeOptions {
   int level = 2;           // 0 to 3, see StandardPipelines()
   std::string pipeline{};  // pipeline text instead of a level
   Precision precision = Precision::kFp32;
-  // Files of rules in text (docs/writing-a-rule.md), which `fuse` and `final-rules` apply behind
-  // those of the extension. Read here; what is wrong in them is an InvalidArgument that says where,
-  // and a rule that no pass of the pipeline applies is a warning.
+  // Files of rules in text (docs/guide/write-a-rule.md), which `fuse` and `final-rules` apply
+  // behind those of the extension. Read here; what is wrong in them is an InvalidArgument that says
+  // where, and a rule that no pass of the pipeline applies is a warning.
   std::vector<std::string> rule_files{};
   // Rules that may overflow, or mistake infinities or the sign of zeros, need no proof that they do
   // not (`ir-opt --list-rules` names them).

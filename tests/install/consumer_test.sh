@@ -1,6 +1,6 @@
 #!/bin/bash
 # consumer_test.sh <build folder> <cmake> <model folder>: installs Tenon into a fresh prefix, builds
-# examples/embedding against it with find_package, and runs it on a model.
+# examples/embedding and examples/guide against it with find_package, and runs them.
 set -euo pipefail
 build=$1
 cmake=$2
@@ -31,3 +31,10 @@ if message=$("$work/build/embedding" "$work/missing.onnx" 2>&1) || [[ $message !
   echo "FAILED: on a missing file: $message"
   exit 1
 fi
+# The programs that docs/guide quotes print what the tree says.
+cp -r "$root/examples/guide" "$work/guide"
+{
+  "$cmake" -G Ninja -S "$work/guide" -B "$work/guide-build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
+    "$cmake" --build "$work/guide-build" &&
+    "$(dirname "$cmake")/ctest" --test-dir "$work/guide-build" --output-on-failure
+} > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }

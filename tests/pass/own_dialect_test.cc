@@ -1,4 +1,5 @@
-// A dialect, a pass, a pipeline and rules from outside, as docs/writing-a-pass.md shows them.
+// A dialect, a pass, a pipeline and rules from outside, as docs/guide/write-a-pass.md describes
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

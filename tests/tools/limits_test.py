@@ -185,7 +185,7 @@ class Limits(unittest.TestCase):
             self.refused(self.run_program(program, "--max-memory=60M", "-", *quick, input=large), "standard input", "memory")
 
     def test_limits_are_documented(self):
-        page = (pathlib.Path(__file__).parents[2] / "docs/running.md").read_text()
+        page = (pathlib.Path(__file__).parents[2] / "docs/security.md").read_text()
         for program in PROGRAMS:
             text = self.run_program(program, "--help").stdout
             options = set(part.split("=")[0] for part in text.split() if part.startswith("--max-"))

@@ -82,7 +82,7 @@ constexpr Option<Options> PrecisionRow(std::string_view help) {
 template <typename Options>
 constexpr Option<Options> RulesRow() {
   return {{"rules", "", Takes::kValue, "FILE",
-           "optimise with the rules of this file too (docs/writing-a-rule.md)", Times::kAny},
+           "optimise with the rules of this file too (docs/guide/write-a-rule.md)", Times::kAny},
           [](Options& o, const Given& g) {
             o.rule_files.emplace_back(g.value);
             return absl::OkStatus();
@@ -90,7 +90,7 @@ constexpr Option<Options> RulesRow() {
 }
 inline constexpr std::string_view kFastMathHelp =
     "apply rules that may overflow or mistake infinities without a proof that they do not "
-    "(docs/writing-a-rule.md)";
+    "(docs/guide/write-a-rule.md)";
 template <typename Options>
 constexpr Option<Options> FastMathRow() {
   return {{"fast-math", "", Takes::kFlag, "", kFastMathHelp},

@@ -93,7 +93,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
     {{"rules", "", Takes::kValue, "FILE",
       "apply the rules of this file before fusion, behind each family of it and at the end: where "
-      "the pipeline has fuse and final-rules, as -O2 (docs/writing-a-rule.md says how they are "
+      "the pipeline has fuse and final-rules, as -O2 (docs/guide/write-a-rule.md says how they are "
       "written)",
       tools::Times::kAny},
      [](Options& o, const Given& g) {
