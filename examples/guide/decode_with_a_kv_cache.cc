@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -118,7 +119,10 @@ absl::Status Run(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* path = argc > 1 ? argv[1] : "tests/models/llama_past.sdpa.ts17/model.onnx";
+  // By default a model of this checkout.
+  const std::filesystem::path checkout = std::filesystem::path(__FILE__).parent_path() / "../..";
+  const std::string path =
+      argc > 1 ? argv[1] : checkout / "tests/models/llama_past.sdpa.ts17/model.onnx";
   const absl::Status status = Run(path);
   if (status.ok()) return 0;
   std::fprintf(stderr, "decode_with_a_kv_cache: %s\n", status.ToString().c_str());
