@@ -239,8 +239,8 @@ def kernels(source):
     ]
     if set(found) != set(KERNEL_FOLDERS):
         raise SourceError(
-            f"kernels/: the folders {sorted(set(found) ^ set(KERNEL_FOLDERS))} are new or gone (draw_diagrams.py: "
-            "KERNEL_FOLDERS)"
+            f"kernels/: the folders {sorted(set(found) ^ set(KERNEL_FOLDERS))} are new or gone "
+            "(KERNEL_FOLDERS)"
         )
     source.path("kernels/registry.h", "Choice Choose(", "std::vector<std::string> why_not;")
     source.path("kernels/kernel.h", "SupportsFn supports", "int priority = 0;", "PrepareFn prepare", "RunFn run")
@@ -362,6 +362,7 @@ TEST_FOLDERS = {  # group, what the folder asks
     "fuzz": (2, "changed input never crashes"),
     "tools": (2, "programs, limits, hostile files"),
     "install": (2, "a program outside the tree"),
+    "docs": (2, "pages, commands, links, pictures"),
     "bench": (2, "built, not run as tests"),
 }
 

@@ -11,10 +11,11 @@ import tempfile
 import unittest
 from unittest import mock
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/docs"))
+
 import draw_diagrams
 import svg_canvas
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def findings(root, *arguments):
