@@ -193,7 +193,7 @@ class Canvas:
         )
 
     def box(self, x, y, width, height, kind, title, lines=(), mono=True, bold=True, dashed=False, mono_lines=False):
-        """A box with a title and smaller lines below it, centred."""
+        """A box with a title and smaller lines below it, centered."""
         self.rect(x, y, width, height, kind, dashed)
         middle, most = x + width / 2, width - 10
         total = (16 if title else 0) + 14 * len(lines)
