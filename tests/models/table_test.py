@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What tools/models/table.py counts in a program, and how it names families."""
+"""What tools/models/table.py counts in a program, how it names families, and what it writes."""
 
+import json
 import pathlib
 import sys
 import unittest
@@ -34,17 +35,43 @@ class Table(unittest.TestCase):
                      "t5_decoder_with_past_model.optimum", "t5.eager.ts17"):
             self.assertEqual(table.Model(pathlib.Path(name)).family, "t5")
 
-    def test_a_line_for_every_operation(self):
+    def setUp(self):
         model = table.Model(pathlib.Path("bert.eager.ts17"))
         model.equal = {0: True, 2: False}
         model.error = "an output differs"
         model.onnx_ops.update(["MatMul", "MatMul", "If"])
         model.opaque = {"If"}
         model.ops["fused.attention"] = 2
-        text = "\n".join(table.page([model]))
-        for line in ("| bert | 1 | 1 | 0 | 2 |  |  |", "- `bert.eager.ts17`: an output differs", "| bert | 1 | 2 |",
-                     "| If | 1 | 1 | opaque |", "| MatMul | 1 | 2 | imported |"):
-            self.assertIn(line, text)
+        model.ops["nn.softmax"] = 1
+        self.data = table.results([model], {"bert": "text encoders"})
+
+    def test_a_row_for_every_architecture_and_operation(self):
+        self.assertEqual(self.data["architectures"], [
+            {"name": "bert", "kind": "text encoders", "models": 1, "O0": 1, "O2": 0, "softmax_left": 1, "products_left": 0,
+             "fused": {"attention": 2}}])
+        self.assertEqual(self.data["operations"], [
+            {"name": "If", "models": 1, "nodes": 1, "state": "opaque"},
+            {"name": "MatMul", "models": 1, "nodes": 2, "state": "imported"}])
+        self.assertEqual(self.data["failing"], [{"model": "bert.eager.ts17", "error": "an output differs"}])
+        self.assertEqual((self.data["models"], self.data["equal"], self.data["fully_fused"]), (1, {"O0": 1, "O2": 0}, 0))
+
+    def test_the_file_reads_back(self):
+        text = table.as_text(self.data)
+        self.assertEqual(json.loads(text), self.data)
+        self.assertIn('\n    {"name": "MatMul", ', text)
+
+    def test_the_committed_file_has_this_form(self):
+        committed = json.loads(table.DATA.read_text(encoding="utf-8"))
+        self.assertEqual(committed.keys(), self.data.keys())
+        self.assertEqual(committed["architectures"][0].keys(), self.data["architectures"][0].keys())
+        self.assertEqual(table.as_text(committed), table.DATA.read_text(encoding="utf-8"))
+        kinds = table.read_kinds()
+        for architecture in committed["architectures"]:
+            self.assertEqual(architecture["kind"], kinds[architecture["name"]])
+
+    def test_each_family_has_one_kind(self):
+        listed = [family for families in json.loads(table.KINDS.read_text(encoding="utf-8")).values() for family in families]
+        self.assertEqual(len(listed), len(set(listed)))
 
 
 if __name__ == "__main__":

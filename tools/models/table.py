@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Runs exported models through ir-run and ir-opt and writes docs/models.md: families, ONNX ops, fusions.
+"""Runs exported models through ir-run and ir-opt and writes docs/data/models.json: architectures, ONNX ops, fusions.
 
   table.py [--bin DIR] [--out FILE] [--jobs N] [--limit SECONDS] DIR...
 
 A DIR holds folders as export.py and export_optimum.py write them: <family>.<variant>/model.onnx and
-test_data_set_N. Every model runs at -O0 and -O2 on all its data sets; the numbers of the page come from that run.
-Needs: pip install onnx.
+test_data_set_N. Every model runs at -O0 and -O2 on all its data sets. The kind of an architecture is in kinds.json.
+tools/docs/make_tables.py makes the tables of docs/models.md from the file. Needs: pip install onnx.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import datetime
 import json
 import pathlib
 import re
@@ -18,7 +19,9 @@ import subprocess
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PAGE = TREE / "docs" / "models.md"
+DATA = TREE / "docs" / "data" / "models.json"
+KINDS = pathlib.Path(__file__).resolve().with_name("kinds.json")
+COMMAND = "python3 tools/models/export.py --families build/models && python3 tools/models/table.py build/models"
 TOLERANCE = ["--atol", "1e-4", "--rtol", "1e-4"]
 PARTS = re.compile(r"_(encoder|decoder)(_model(_merged)?|_with_past_model)$")  # the files of one Optimum export
 OPERATION = re.compile(r'^\s*(?:(%\w+)(?::\d+)? = )?"?(\w+\.[\w.]+)"?\(([^)]*)\)')
@@ -106,13 +109,6 @@ def examine(model, options):
     return model
 
 
-def table(header, rows):
-    yield "| " + " | ".join(header) + " |"
-    yield "|" + "|".join("---" if index == 0 else "--:" for index in range(len(header))) + "|"
-    for row in rows:
-        yield "| " + " | ".join(str(cell) for cell in row) + " |"
-
-
 def by_family(models):
     families = collections.defaultdict(list)
     for model in models:
@@ -120,97 +116,94 @@ def by_family(models):
     return sorted(families.items())
 
 
-def total(models, names):
-    return sum(model.ops[name] for model in models for name in names)
+def total(models, name):
+    return sum(model.ops[name] for model in models)
 
 
-def family_rows(models):
+def architecture_rows(models, kinds):
     for family, members in by_family(models):
-        blocks = total(members, ["fused.attention"])
-        left = total(members, ["nn.softmax"])
-        products = sum(model.activation_products for model in members)
-        yield (family, len(members), *(sum(model.equal[level] for model in members) for level in (0, 2)),
-               blocks or "", left or "", products or "")
+        fused = sorted({name for model in members for name in model.ops if name.startswith("fused.")})
+        yield {"name": family, "kind": kinds[family], "models": len(members),
+               **{f"O{level}": sum(model.equal[level] for model in members) for level in (0, 2)},
+               "softmax_left": total(members, "nn.softmax"),
+               "products_left": sum(model.activation_products for model in members),
+               "fused": {name[len("fused."):]: total(members, name) for name in fused}}
 
 
-def fusion_rows(models, names):
-    for family, members in by_family(models):
-        counts = [total(members, [name]) for name in names]
-        if any(counts):
-            yield (family, len(members), *(count or "" for count in counts))
-
-
-def op_rows(models):
+def operation_rows(models):
     uses = collections.Counter(name for model in models for name in model.onnx_ops)
     opaque = collections.Counter(name for model in models for name in model.opaque)
     for name in sorted(uses):
         state = "imported" if not opaque[name] else "opaque" if opaque[name] == uses[name] else "opaque in some"
-        yield name, uses[name], sum(model.onnx_ops[name] for model in models), state
+        yield {"name": name, "models": uses[name], "nodes": sum(model.onnx_ops[name] for model in models), "state": state}
 
 
-def page(models):
-    families = by_family(models)
-    fused = sorted({name for model in models for name in model.ops if name.startswith("fused.")})
-    good = [sum(model.equal[level] for model in models) for level in (0, 2)]
-    whole = [model for model in models if model.equal[2] and not model.ops["nn.softmax"]
-             and not model.activation_products]
-    yield "# Models"
-    yield ""
-    yield "Written by `tools/models/table.py` from a run; [how to regenerate](../tools/models/README.md)."
-    yield ""
+def commit():
+    result = subprocess.run(["git", "-C", str(TREE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
+                            check=False)
+    return result.stdout.strip() or "unknown"
+
+
+def results(models, kinds):
+    """What the data file holds."""
     optimum = any(model.variant.startswith("optimum") for model in models)
-    expected = ", for Optimum those of ONNX Runtime without optimisation" if optimum else ""
-    yield (f"{len(models)} small models of {len(families)} families, exported by PyTorch's two exporters"
-           f"{' and by Optimum' if optimum else ''}. Every parameter was perturbed before the export, so none is fresh. "
-           f"There are {sum(model.data_sets for model in models)} data sets; most models have several batch, sequence and "
-           f"past lengths. Expected are PyTorch's values{expected}, within 1e-4.")
-    yield ""
-    yield f"- equal at `-O0`: {good[0]} of {len(models)}; at `-O2`: {good[1]}"
-    yield f"- equal at `-O2` with no softmax and no product of two activations outside `fused.attention`: {len(whole)}"
-    yield ""
-    yield "## Families"
-    yield ""
-    yield ("Models, how many are equal at each level, and, summed over the optimised models: attention blocks "
-           "fused, softmaxes left, products of two activations left.")
-    yield ""
-    yield from table(["family", "models", "-O0", "-O2", "attention", "softmax left", "products left"],
-                     family_rows(models))
-    failing = [model for model in models if not all(model.equal.values())]
-    if failing:
-        yield ""
-        yield "### What does not run or differs"
-        yield ""
-        for model in failing:
-            yield f"- `{model.folder.name}`: {model.error}"
-    yield ""
-    yield "## Fusions"
-    yield ""
-    yield "Operations of the `fused` dialect in the optimised models, summed over a family."
-    yield ""
-    yield from table(["family", "models", *(f"`{name[len('fused.'):]}`" for name in fused)],
-                     fusion_rows(models, fused))
-    yield ""
-    yield "## ONNX operations"
-    yield ""
-    yield "How many of the models use an operation, how many nodes there are, and whether the importer knows it."
-    yield ""
-    yield from table(["operation", "models", "nodes", "state"], op_rows(models))
+    return {
+        "question": "Does my model run?",
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+        "commit_found_by": "git rev-parse when the file was written",
+        "command": COMMAND,
+        "expected": "PyTorch's results" + (", for Optimum those of ONNX Runtime without optimization" if optimum else "")
+                    + ", within 1e-4",
+        "exporters": ["TorchScript", "dynamo", *(["Optimum"] if optimum else [])],
+        "models": len(models),
+        "data_sets": sum(model.data_sets for model in models),
+        "equal": {f"O{level}": sum(model.equal[level] for model in models) for level in (0, 2)},
+        "fully_fused": sum(model.equal[2] and not model.ops["nn.softmax"] and not model.activation_products
+                           for model in models),
+        "failing": [{"model": model.folder.name, "error": model.error} for model in models
+                    if not all(model.equal.values())],
+        "architectures": list(architecture_rows(models, kinds)),
+        "operations": list(operation_rows(models)),
+    }
+
+
+def as_text(data):
+    """JSON with a line for each architecture and operation, so that differences are easy to read."""
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n".join("    " + json.dumps(row) for row in value)
+            parts.append(f"  {json.dumps(key)}: [\n{rows}\n  ]")
+        else:
+            parts.append(f"  {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def read_kinds():
+    """The kind of each family: text encoders, decoders, …"""
+    listed = json.loads(KINDS.read_text(encoding="utf-8"))
+    return {family: kind for kind, families in listed.items() for family in families}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--bin", type=pathlib.Path, default=TREE / "build" / "bin")
-    parser.add_argument("--out", type=pathlib.Path, default=PAGE)
+    parser.add_argument("--out", type=pathlib.Path, default=DATA)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=60, help="seconds a program may take")
     options = parser.parse_args()
     folders = [path.parent for root in options.folders for path in sorted(root.glob("[!.]*/model.onnx"))]
     if not folders:
         sys.exit("table.py: no model.onnx one level below the given folders")
+    kinds = read_kinds()
+    unknown = sorted({Model(folder).family for folder in folders} - set(kinds))
+    if unknown:
+        sys.exit(f"table.py: {KINDS.name} has no kind for {', '.join(unknown)}")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         models = list(pool.map(lambda folder: examine(Model(folder), options), folders))
-    options.out.write_text("\n".join(page(models)) + "\n", encoding="utf-8")
+    options.out.write_text(as_text(results(models, kinds)), encoding="utf-8")
     print(f"{options.out}: {len(models)} models, {sum(model.equal[2] for model in models)} equal at -O2")
     return 0
 
