@@ -1,12 +1,14 @@
 """Tests of tools/docs/generate_reference.py on texts of its own: how it reads helps, lists and sources, and what it refuses."""
 
 import os
+import re
 import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, 'tools/docs')]
 
+import doxygen_filter  # pylint: disable=wrong-import-position
 import op_examples  # pylint: disable=wrong-import-position
 import reference_environment  # pylint: disable=wrong-import-position
 import reference_ops  # pylint: disable=wrong-import-position
@@ -135,6 +137,39 @@ class Examples(unittest.TestCase):
                                  '}) : (tensor<i1>) -> tensor<f32>')
     self.assertIn('^bb0(%x: tensor<f32>, %c: tensor<i1>):', text)
     self.assertIn('func.return(%r) : (tensor<f32>) -> ()', text)
+
+
+class CppApi(unittest.TestCase):
+  """docs/reference/cpp-api.md names headers that are there and public, and the symbols that it says are in them."""
+
+  def test_headers(self):
+    public = [line for line in md.source('tools/docs/public_headers.txt').split('\n') if line and not line.startswith('#')]
+    self.assertEqual(public, sorted(set(public)))
+    rows = re.findall(r'^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$', md.source('docs/reference/cpp-api.md').split('\n## Ownership')[0], re.M)
+    self.assertGreater(len(rows), 20)
+    for headers, symbols in rows:
+      names = re.findall(r'`([\w/]+\.h)`', headers)
+      folder = ''
+      texts = ''
+      for name in names:
+        folder = os.path.dirname(name) or folder
+        path = name if '/' in name else f'{folder}/{name}'
+        if path.endswith(('_ops.h', '/dialects.h')):
+          continue  # generated
+        self.assertIn(path, public)
+        texts += md.source(path)
+      for symbol in re.findall(r'`(\w+)`', symbols) if texts and 'dialects.h' not in headers else []:
+        if path != 'patterns/prelude.h':
+          self.assertTrue(re.search(rf'\b{symbol}\b', texts), f'{symbol} is not in {headers}')
+
+  def test_filter_keeps_lines(self):
+    text = ('// A file.\n#ifndef A\n\n// Two of them\n// with lines.\nint a();\nint b();\n\nstruct C {  // a struct\n'
+            '  int d = 0;  // behind\n              // and on\n  C() = default;\n};\n')
+    made = doxygen_filter.filtered(text).split('\n')
+    self.assertEqual(len(made), len(text.split('\n')))
+    self.assertEqual(made[:5], ['/// \\file', '/// A file.', '#ifndef A', '/// Two of them', '/// with lines.'])
+    self.assertEqual(made[6], '/** Two of them with lines. */ int b();')
+    self.assertEqual(made[9:11], ['  int d = 0;  ///< behind', '              ///< and on'])
 
 
 class Ops(unittest.TestCase):
