@@ -49,6 +49,8 @@ absl::Status CheckBroadcastsTo(const InferContext& c, std::string_view what, Typ
 absl::Status CheckVector(const InferContext& c, std::string_view what, Type type, DimExpr extent);
 // Error unless `type` is unranked or of rank `rank`.
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
+// Error unless the operands of these groups (absent ones are fine) have one element type.
+absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups);
 
 // Number of elements of a window [start, end) with a step along an extent: numpy's clamping.
 // Constant negative bounds count from the end; Unknown if a symbolic bound may be negative.
