@@ -132,12 +132,25 @@ def syntax(op):
   attrs = [f'{a.name} = {KINDS[a.kind][0].replace(" ", "-")}' for a in op.slots if not a.internal]
   if op.needs_segments:
     attrs = sorted(attrs + ['operandSegmentSizes = array<i32: …>'])
-  text += f' <{{{", ".join(attrs)}}}>' if attrs else ''
+  text += f' <{{{", ".join(attrs)}}}>' if attrs and len(text) + len(', '.join(attrs)) <= 100 else packed(attrs)
   text += ' ({' + '}, {'.join(f' {r} ' for r in op.regions) + '})' if op.regions else ''
   made = ', '.join(r.name for r in op.results)
   if len(op.results) != 1 or op.results[0].arity != 'Single':
     made = f'({made})'
   return f'{text} : ({", ".join(o.name for o in op.operands)}) -> {made}'
+
+
+def packed(attrs):
+  """Attributes on lines of their own, as many as fit."""
+  if not attrs:
+    return ''
+  lines = ['   ']
+  for i, attr in enumerate(attrs):
+    piece = f' {attr}' + (',' if i + 1 < len(attrs) else '}>')
+    if len(lines[-1]) + len(piece) > 100:
+      lines.append('   ')
+    lines[-1] += piece
+  return ' <{\n' + '\n'.join(lines) + '\n   '
 
 
 def values_table(title, values, op):
@@ -170,7 +183,7 @@ def op_lines(op, data):
   if op.results:
     if op.shape not in data.shapes:
       raise md.PageError(f'{op.shape} of {op.full_name} is not in tools/docs/reference/shapes.yaml')
-    lines += [f'**Shape.** {formula(data.shapes[op.shape])}', '']
+    lines += [f'**Shape.** {shape_rule(op, data)}', '']
   lines += [f'**Traits.** {traits_text(op)} **Effects.** {effects(op)}', '']
   if data.imported.get(op.full_name):
     lines += [f'**ONNX.** The importer makes it of {md.join_words(f"`{name}`" for name in data.imported[op.full_name])}.', '']
@@ -178,6 +191,12 @@ def op_lines(op, data):
   if example:
     lines += ['**Example.**', '', *md.fence('mlir', example)]
   return lines
+
+
+def shape_rule(op, data):
+  if op.shape == 'InferElementwise' and len(op.operands) == 1:
+    return f'The result has the shape of `{op.operands[0].name}`.'
+  return formula(data.shapes[op.shape])
 
 
 def traits_text(op):
@@ -228,7 +247,7 @@ def pages():
 
 def dialect_page(dialect, data):
   ops = sorted(dialect.ops, key=lambda op: op.name)
-  intro = [f'Look up the ops of the dialect `{dialect.name}` here: syntax, operands, attributes, results and shapes.',
+  intro = [f'Look up the ops of the [dialect](../../glossary.md#dialect) `{dialect.name}` here: syntax, operands, attributes, results and shapes.',
            f'{md.sentence(formula(dialect.summary))} [How to read these pages](index.md) explains the notation.', '',
            *md.fence('console', f"$ build/bin/ir-opt --list-ops | grep '^{dialect.name}[.]'")[:-1]]
   lines = md.page(f'Dialect {dialect.name}', f'ir/dialect/{dialect.name}.yaml', intro)
@@ -252,7 +271,7 @@ def index_page(all_dialects, data):
       ('tensor', 'all: ' + ', '.join(f'`{t}`' for t in model.DTYPES.values())),
       *[(f'tensor of {words}', ', '.join(f'`{model.DTYPES[d]}`' for d in model.DTYPES if d in model.DTYPE_SETS[key]))
         for _, key, words in SETS]])
-  lines += ['A tensor may have symbolic or unknown extents. `tensor<?x8xf32, ["B", ""]>` has the symbol `B`.', '',
+  lines += ['A tensor may have [symbolic](../../glossary.md#symbol) or unknown extents. `tensor<?x8xf32, ["B", ""]>` has the symbol `B`.', '',
             'An optional operand may be absent. An op with two or more operands that are optional or of any number has the attribute',
             '`operandSegmentSizes`, as in MLIR. Text must give it.', '']
   lines += ['## Attributes', '', 'An attribute has one of these kinds:', '']
@@ -323,7 +342,7 @@ class Onnx:
              f'The importer reads operators up to opset {self.newest}. To write the imported program as text:', '',
              *md.fence('console', '$ build/bin/ir-opt tests/models/bert.eager.ts17/model.onnx --elide-resources -o imported.mlir')[:-1]]
     lines = md.page('ONNX operators', 'ir/dialect/*.yaml, frontends/onnx and tools/docs/reference/onnx.yaml', intro)
-    lines += ['An operator that is not listed becomes an opaque op, such as `onnx.NonMaxSuppression`, and a remark names it. So does a',
+    lines += ['An operator that is not listed becomes an [opaque op](../glossary.md#opaque-op), such as `onnx.NonMaxSuppression`, and a remark names it. So does a',
               'form that Tenon does not have. The program prints and is optimized around the op, but it does not run.', '',
               'The tables leave out casts, constants and reshapes between the ops.', '', '## Standard operators', '']
     standard = {**{n: [op] for n, op in self.one_to_one.items()}, **self.adapted['standard']}

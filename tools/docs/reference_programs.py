@@ -210,7 +210,7 @@ def passes_page(text):
   details = md.data('passes.yaml')
   if set(details) != set(passes):
     raise md.PageError(f'tools/docs/reference/passes.yaml and --list-passes differ in {sorted(set(details) ^ set(passes))}')
-  intro = ['Find here every pass with its options, and the pipelines that run them.',
+  intro = ['Find here every [pass](../glossary.md#pass) with its options, and the [pipelines](../glossary.md#pipeline) that run them.',
            'Passes run in the order of the command line. This runs two of them, the second with an option:', '',
            *md.fence('console', "$ build/bin/ir-opt tests/models/bert.eager.ts17/model.onnx --canonicalize "
                      "--constant-fold='max-bytes=1024' \\\n> --elide-resources -o folded.mlir")[:-1]]

@@ -41,14 +41,14 @@ def read_texts(text):
 
 
 def index_page(families):
-  intro = ['Find every built-in rewrite rule here, in the order in which Tenon applies them.',
+  intro = ['Find every built-in rewrite [rule](../glossary.md#rule) here, in the order in which Tenon applies them.',
            'The text of one rule, or of a family:', '',
            *md.fence('console', '$ build/bin/ir-opt --list-rules=relu-from-max\n'
                      '// activation (fuse), patterns/activation.cc:1\n...')[:-1]]
   lines = md.page('Rules', '`ir-opt --list-rules`', intro)
   lines += ['`ir-opt MODEL -O2 --explain=RULE` says where a rule fired in a model, and what stopped it elsewhere.',
             '[Write a rule](../guide/write-a-rule.md) explains the notation, and [file formats](file-formats.md) has its grammar.', '']
-  lines += md.table(['family', 'pass', 'rules', 'what it finds'],
+  lines += md.table(['[family](../glossary.md#family)', 'pass', 'rules', 'what it finds'],
                     [(f'[`{f["name"]}`](rules/{f["name"]}.md)', f'[`{f["phase"]}`](passes.md#{f["phase"]})', str(len(f['rules'])),
                       md.escape(md.sentence(f['summary'][0].upper() + f['summary'][1:])))
                      for f in families])
@@ -74,7 +74,7 @@ def declared(rule):
 def family_page(family, texts):
   count = len(family['rules'])
   rules = 'rule' if count == 1 else 'rules'
-  intro = [f'Look up the {count} {rules} of the family `{family["name"]}` here. The pass [`{family["phase"]}`](../passes.md#{family["phase"]})',
+  intro = [f'Look up the {count} {rules} of the family `{family["name"]}` here. The [pass](../../glossary.md#pass) [`{family["phase"]}`](../passes.md#{family["phase"]})',
            f'applies them in this order. They find {md.escape(family["summary"])}.', '',
            *md.fence('console', f'$ build/bin/ir-opt --list-rules={family["name"]}')[:-1]]
   lines = md.page(f'Rules of the family {family["name"]}', '`ir-opt --list-rules=*`', intro)
