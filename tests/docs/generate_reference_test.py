@@ -111,7 +111,7 @@ class Environment(unittest.TestCase):
   def test_readers(self):
     self.assertEqual(reference_environment._CPP.findall('std::get_env("A"); get_env("B") get_env(name)'.replace('_', '')), ['A', 'B'])
     self.assertEqual([a or b for a, b in reference_environment._PYTHON.findall(
-        'os.ENV.get("A", "") os.ENV["B"] os.ENV | x os.get_env(\'C\')'.replace('ENV', 'environ').replace('_', ''))],
+        'os.ENV.get("A", "") os.ENV["B"] os.ENV["D"] = "1" os.ENV | x os.get_env(\'C\')'.replace('ENV', 'environ').replace('_', ''))],
         ['A', 'B', 'C'])
     self.assertEqual(reference_environment._SHELL.findall('${A:-x} ${B-} ${C} ${d:-e} ${E:+:$E}'), ['A', 'B', 'E'])
     self.assertEqual(reference_environment._CMAKE.findall('"$ENV{A}" ${B}'), ['A'])

@@ -9,7 +9,8 @@ import reference_text as md
 _CPP = re.compile(r'\bgetenv\("(\w+)"\)')
 _CPP_ANY = re.compile(r'\bgetenv\(')
 _TEMPORARY = re.compile(r'\btemp_directory_path\(')  # reads TMPDIR
-_PYTHON = re.compile(r'\benviron(?:\.get\(|\[|\.setdefault\(|\.pop\()\s*["\'](\w+)["\']|\bgetenv\(["\'](\w+)["\']')
+# An assignment to os.environ["X"] is no reading.
+_PYTHON = re.compile(r'\benviron(?:\.get\(|\[)\s*["\'](\w+)["\'](?!\]\s*=[^=])|\bgetenv\(["\'](\w+)["\']')
 _CMAKE = re.compile(r'\$ENV\{(\w+)\}')
 _SHELL = re.compile(r'\$\{([A-Z][A-Z0-9_]*):?[-+=?]')
 _YAML = re.compile(r'!ENV \[?(\w+)')
