@@ -9,7 +9,7 @@ import reference_text as md
 _CPP = re.compile(r'\bgetenv\("(\w+)"\)')
 _CPP_ANY = re.compile(r'\bgetenv\(')
 _TEMPORARY = re.compile(r'\btemp_directory_path\(')  # reads TMPDIR
-# An assignment to os.environ["X"] is no reading.
+# Assigning to an entry of os.environ is no reading.
 _PYTHON = re.compile(r'\benviron(?:\.get\(|\[)\s*["\'](\w+)["\'](?!\]\s*=[^=])|\bgetenv\(["\'](\w+)["\']')
 _CMAKE = re.compile(r'\$ENV\{(\w+)\}')
 _SHELL = re.compile(r'\$\{([A-Z][A-Z0-9_]*):?[-+=?]')
