@@ -20,7 +20,8 @@ def has_string_slash(code):
 
 def escaped(text):
   """Doxygen's commands and HTML mean nothing in our comments."""
-  return re.sub(r'([\\@#<>%&])', r'\\\1', text)
+  marks = r'([\\@#<>%&`])' if text.count('`') % 2 else r'([\\@#<>%&])'  # code that goes on in the next line
+  return re.sub(marks, r'\\\1', text)
 
 
 def statements_end(line):
