@@ -163,13 +163,13 @@ class CppApi(unittest.TestCase):
           self.assertTrue(re.search(rf'\b{symbol}\b', texts), f'{symbol} is not in {headers}')
 
   def test_filter_keeps_lines(self):
-    text = ('// A file.\n#ifndef A\n\n// Two of them\n// with lines.\nint a();\nint b();\n\nstruct C {  // a struct\n'
+    text = ('// A file.\n#ifndef A\n\n// Two of them\n// with lines.\nint a();\nint a(int b);\nint b();\n\nstruct C {  // a struct\n'
             '  int d = 0;  // behind\n              // and on\n  C() = default;\n};\n')
     made = doxygen_filter.filtered(text).split('\n')
     self.assertEqual(len(made), len(text.split('\n')))
     self.assertEqual(made[:5], ['/// \\file', '/// A file.', '#ifndef A', '/// Two of them', '/// with lines.'])
-    self.assertEqual(made[6], '/** Two of them with lines. */ int b();')
-    self.assertEqual(made[9:11], ['  int d = 0;  ///< behind', '              ///< and on'])
+    self.assertEqual(made[6:8], ['/** Two of them with lines. */ int a(int b);', 'int b();'])
+    self.assertEqual(made[10:12], ['  int d = 0;  ///< behind', '              ///< and on'])
 
 
 class Ops(unittest.TestCase):

@@ -1,7 +1,7 @@
 """Makes Doxygen's comments of the plain ones of a header: doxygen_filter.py FILE prints the header, line for line.
 
 - The first comment of a file describes the file.
-- A comment in front of a declaration describes it, and those that follow without a comment or an empty line.
+- A comment in front of a function describes it, and the overloads that follow without a comment or an empty line.
 - A comment behind a declaration describes it; lines of comments under it that begin at the same column go on with it.
 A function that is defaulted or deleted needs no comment. Comments that begin with ---- are titles between members, and no description.
 """
@@ -24,6 +24,12 @@ def escaped(text):
   return re.sub(marks, r'\\\1', text)
 
 
+def function_name(line):
+  """Of a declaration that begins in this line; '' for anything else."""
+  match = re.match(r'[^()=]*?\b(operator\W+|\w+)\(', line)
+  return match[1] if match else ''
+
+
 def statements_end(line):
   code = re.sub(r'//.*$', '', line).rstrip()
   return code.endswith((';', '}', ':', ','))
@@ -35,6 +41,7 @@ def filtered(text):
   comment = []         # of the last block, for declarations that follow it
   comment_indent = -1
   in_statement = False  # the line before goes on
+  described = ''        # the name of the function that it describes
   behind_column = -1    # of a comment behind a declaration, which the next lines may go on with
   for line in lines:
     own, behind = OWN.match(line), BEHIND.match(line)
@@ -75,10 +82,13 @@ def filtered(text):
     previous = lines[len(result) - 1] if result else ''
     follows = comment and indent == comment_indent and not in_statement and not OWN.match(previous)
     is_declaration = not stripped.startswith(('#', '}', '{', 'public:', 'private:', 'protected:', 'namespace'))
-    if follows and is_declaration:
+    name = function_name(line) if not in_statement else ''
+    if follows and is_declaration and name and name == described:
       result.append(f'{line[:indent]}/** {escaped(" ".join(comment))} */ {line[indent:]}')
     else:
       result.append(line)
+    if OWN.match(previous):
+      described = name
     if stripped.startswith(('}', 'public:', 'private:', 'protected:')):
       comment = []
     in_statement = not statements_end(line) and not stripped.startswith('#')
