@@ -78,6 +78,7 @@ class WrongYaml(unittest.TestCase):
        "unknown operand 'arg'.*did you mean 'args'"),
       ('- op: a\n  summary: x.\n  successors: [d]', 4, 'expected the trait Terminator'),
       ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  tests: [{x: 2y3xf32}]', 7, "type '2y3xf32'"),
+      ('- op: a\n  summary: x.\n  operands: [value: Tensor]\n  about: {vlaue: The input.}', 7, "did you mean 'value'"),
       ('- op: a\n  summary: x.\n  operands: [x: Tensor]\n  tests:\n  - {}', 8, "has no 'x'"),
       ('- op: a\n  summary: x: y', 5, 'not YAML'),
       ('- {op: a, summary: x., attrs: {k: Bool?}}', 4, 'not YAML.*quote'),
@@ -181,15 +182,13 @@ class CommandLine(unittest.TestCase):
       again = {f: os.stat(os.path.join(out, f)).st_mtime_ns for f in written}
       self.assertEqual([f for f in written if stamps[f] != again[f]], [written[0]])
 
-  def test_docs_name_every_op(self):
-    with tempfile.TemporaryDirectory() as out:
-      page = os.path.join(out, 'ops.md')
-      self.assertEqual(self.run_script('--docs', page, *self.yaml()).returncode, 0)
-      with open(page, encoding='utf-8') as f:
-        text = f.read()
-      for dialect in loader.load(self.yaml()):
-        for op in dialect.ops:
-          self.assertIn(f'`{op.full_name}`', text)
+  def test_documentation_does_not_reach_cpp(self):
+    op = '- op: a\n  summary: x.\n  operands: [x: Tensor]\n  results: [y: Tensor]\n'
+    words = '  details: |\n    More.\n  about: {x: The input., y: The output.}\n  example: "%y = demo.a(%x)"\n'
+    for suffix in ('.h', '.cc'):
+      self.assertEqual(generated(op, suffix), generated(op + words, suffix))
+    loaded = load(HEAD + op + words)[0].ops[0]
+    self.assertEqual((loaded.details, loaded.about['y'], loaded.example), ('More.', 'The output.', '%y = demo.a(%x)'))
 
   def test_errors_exit_with_1(self):
     with tempfile.TemporaryDirectory() as out:

@@ -69,6 +69,7 @@ class Values:
         'TEXT': ['cse', 'O2'],
         'PASSES': ['cse,fuse'],
         'RULE[@NODE]': ['attention', 'linear@MatMul'],
+        'RULE': ['silu', 'norm', 'conv-*', 'nowhere'],
         'DIR': [data],
         'BYTES': ['1', '300', '1G'],
         'A': ['0.1'],

@@ -108,6 +108,9 @@ class IrOptTest(unittest.TestCase):
         (['-', '-o'], "-o needs a value (FILE)"),
         (['-', '--timing=maybe'], "'maybe' (expected true or false)"),
         (['-', '--list-ops=x'], "--list-ops takes no value"),
+        (['--list-rules='], "--list-rules= needs a value (RULE)"),
+        (['--list-rules=nowhere'], "there is no rule 'nowhere'"),
+        (['--list-rules=silu@node'], "--list-rules is 'silu@node' (expected a rule, a family, the start of names or a pattern)"),
         (['-', '--explain'], "--explain needs a value"),
         (['-', '--explain=@x'], "'@x' names no rule or no node (expected RULE or RULE@NODE)"),
         (['-', '--explain=norm@'], "'norm@' names no rule or no node"),
@@ -393,6 +396,20 @@ class IrOptTest(unittest.TestCase):
                        ('--version', 'ir-opt (Tenon) '), ('--list-rules', '')]:
       with self.subTest(flag=flag):
         self.assertIn(part, self.run_ok(flag, text=None))
+
+  def test_text_of_rules(self):
+    one = self.run_ok('--list-rules=gelu-erf', text=None)
+    self.assertRegex(one, r'\A// activation \(fuse\), patterns/activation\.cc:\d+\nrule gelu-erf \{\n')
+    self.assertIn('\n  replace nn.gelu(x)\n}\n', one)
+    family = self.run_ok('--list-rules=norm', text=None)
+    self.assertGreater(family.count('\nrule '), 20)
+    self.assertEqual(self.run_ok('--list-rules=silu', text=None).count('\nrule '), 1)
+    # Without computed attributes it is a file of rules, under another name.
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'one.drr')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(one.replace('rule gelu-erf', 'rule my-gelu'))
+      self.assertIn('1 rules checked: 0 wrong', self.run_ok(f'--check-rules={path}', text=None))
 
   def test_onnx(self):
     from_path = self.run_ok(MODEL, '--elide-resources', text=None)

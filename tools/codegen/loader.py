@@ -75,7 +75,7 @@ class _Loader:
   # ---- ops ------------------------------------------------------------------------------------------------------
 
   _OP_KEYS = ['op', 'summary', 'operands', 'attrs', 'results', 'traits', 'shape', 'verify', 'fold', 'regions',
-              'successors', 'onnx', 'tests']
+              'successors', 'onnx', 'tests', 'details', 'about', 'example']
 
   def op(self, node, dialect):
     keys = nodes.pairs(node, 'an op', self._OP_KEYS)
@@ -95,9 +95,11 @@ class _Loader:
     successors = self.successors(keys, what, operands)
     op = Op(dialect, name, nodes.text(keys['summary'][1], 'summary').strip(), operands, attrs, results, traits, regions,
             successors, '', self.function(keys, what, 'verify'), self.function(keys, what, 'fold'),
-            nodes.plain(keys['onnx'][1]) if 'onnx' in keys else None, [], mark)
+            nodes.plain(keys['onnx'][1]) if 'onnx' in keys else None, [], self.doc_text(keys, what, 'details'), {},
+            self.doc_text(keys, what, 'example'), mark)
     op.shape = self.shape(keys, what, op)
     op.tests = self.tests(keys, what, op)
+    op.about = self.about(keys, what, op)
     self.check_names(op, keys)
     self.check_traits(op, keys)
     self.check_limits(op)
@@ -327,6 +329,18 @@ class _Loader:
                                                   '(expected one like 2x3xf32)')
       result.append({name: nodes.plain(value) for name, (_, value) in case.items()})
     return result
+
+  # ---- what only the reference pages read -----------------------------------------------------------------------
+
+  def doc_text(self, keys, what, key):
+    return nodes.text(keys[key][1], f'{what}: {key}').strip() if key in keys else ''
+
+  def about(self, keys, what, op):
+    if 'about' not in keys:
+      return {}
+    known = ([e.name for group in (op.operands, op.attrs, op.results, op.successors) for e in group] + op.regions)
+    entries = nodes.pairs(keys['about'][1], f'{what}: about', known)
+    return {name: nodes.text(value, f'{what}: about {name}').strip() for name, (_, value) in entries.items()}
 
   def check_names(self, op, keys):
     seen = {}

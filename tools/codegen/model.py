@@ -135,6 +135,10 @@ class Op:
   fold: str
   onnx: object                # text, mapping or list as written; None if absent
   tests: list                 # list of {operand or attribute: text}
+  # Only the reference pages read these three (tools/docs).
+  details: str                # more paragraphs behind the summary
+  about: dict                 # what operands, attributes, results, regions and successors mean, by name
+  example: str                # one call of the op as text IR
   mark: object = None
 
   @property

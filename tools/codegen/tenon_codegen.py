@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generates C++ from the dialect files.
 
-  tenon_codegen.py --out DIR [--list-outputs] [--docs FILE] ir/dialect/*.yaml
+  tenon_codegen.py --out DIR [--list-outputs] ir/dialect/*.yaml
 
 Every module emit_*.py beside this file has a function outputs(dialects) -> {path below DIR: text}; a new kind of
 output is a new such file. A file is written only when its text changes. Exit status: 0 done, 1 a YAML file is wrong
@@ -20,7 +20,6 @@ sys.path.insert(0, _HERE)
 
 import loader  # pylint: disable=wrong-import-position
 import model  # pylint: disable=wrong-import-position
-import op_docs  # pylint: disable=wrong-import-position
 
 
 def emitters():
@@ -64,18 +63,12 @@ def main(argv):
   parser = argparse.ArgumentParser(description='Generates C++ from dialect files.', allow_abbrev=False)
   parser.add_argument('--out', metavar='DIR', help='folder that receives the generated files')
   parser.add_argument('--list-outputs', action='store_true', help='print the paths below DIR and write nothing')
-  parser.add_argument('--docs', metavar='FILE', help='write a Markdown page of all ops instead')
   parser.add_argument('yaml', nargs='+', help='dialect files')
   args = parser.parse_args(argv)
-  if not (args.out or args.list_outputs or args.docs):
-    parser.error('one of --out, --list-outputs and --docs is needed')
+  if not (args.out or args.list_outputs):
+    parser.error('one of --out and --list-outputs is needed')
   try:
-    dialects = loader.load(args.yaml)
-    if args.docs:
-      write_if_changed(args.docs, op_docs.page(dialects))
-      if not (args.out or args.list_outputs):
-        return 0
-    outputs = all_outputs(dialects)
+    outputs = all_outputs(loader.load(args.yaml))
   except model.SchemaError as e:
     print(e, file=sys.stderr)
     return 1

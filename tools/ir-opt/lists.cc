@@ -8,6 +8,7 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
+#include "frontends/api/explain.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/dialects.h"
@@ -42,6 +43,23 @@ absl::StatusOr<std::string> RuleListText() {
                           assumptions.empty() ? "" : " (" + assumptions + " without a proof)",
                           rule.place());
     }
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> RuleTexts(const std::string& what) {
+  TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(what));
+  std::string text;
+  for (const pattern::Family& family : pattern::Families()) {
+    for (const drr::Rule& rule : pattern::RulesOf(family)) {
+      if (!query.rules.contains(rule.name())) continue;
+      text += fmt::format("{}// {} ({}), {}\n{}", text.empty() ? "" : "\n", family.name,
+                          family.phase, rule.place(), drr::ToString(rule));
+    }
+  }
+  if (!query.node.empty() || text.empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--list-rules is '{}' (expected a rule, a family, the start of names or a pattern)", what));
   }
   return text;
 }

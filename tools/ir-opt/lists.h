@@ -12,6 +12,10 @@ namespace tenon::ir_opt {
 std::string OpListText();
 // The error names a rule that is wrong in itself, or two that contradict each other.
 absl::StatusOr<std::string> RuleListText();
+// The rules that `what` names, each as text behind a comment with its family and place. `what` is
+// the name of a rule or a family, the start of names, or a pattern with * and ?. The error says
+// that there is no such rule, with the nearest name.
+absl::StatusOr<std::string> RuleTexts(const std::string& what);
 // What --check-rules prints: every rule that does not compute what it replaces, with a program that
 // shows it, and what stands between two of them. The error: a file cannot be read, or two rules
 // have one name.

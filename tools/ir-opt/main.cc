@@ -145,9 +145,9 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   return written.ok() ? outcome.status : Fail(kBadInput, written);
 }
 
-int PrintRuleList() {
-  const absl::StatusOr<std::string> text = RuleListText();
-  if (!text.ok()) return Fail(kFailed, text.status());
+int PrintRuleList(const std::string& what) {
+  const absl::StatusOr<std::string> text = what.empty() ? RuleListText() : RuleTexts(what);
+  if (!text.ok()) return Fail(what.empty() ? kFailed : kBadInput, text.status());
   PrintText(*text);
   return kDone;
 }
@@ -170,7 +170,7 @@ int Main(const std::vector<std::string>& arguments) {
       PrintText(PassListText(registry));
       return kDone;
     case Options::Action::kListRules:
-      return PrintRuleList();
+      return PrintRuleList(options->list_rules);
     case Options::Action::kListOps:
       PrintText(OpListText());
       return kDone;

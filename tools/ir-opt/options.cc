@@ -127,8 +127,14 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.dump_pass_pipeline, g.on); }},
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
-    {{"list-rules", "", Takes::kNothing, "", "list rewrite rules"},
-     [](Options& o, const Given&) { return Set(o.action, Action::kListRules); }},
+    {{"list-rules", "", Takes::kOptional, "RULE",
+      "list rewrite rules; with a rule, a family, the start of names or a pattern: their text"},
+     [](Options& o, const Given& g) {
+       if (g.has_value && g.value.empty())
+         return absl::InvalidArgumentError("--list-rules= needs a value (RULE)");
+       o.list_rules = std::string(g.value);
+       return Set(o.action, Action::kListRules);
+     }},
     {{"list-ops", "", Takes::kNothing, "", "list operations"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListOps); }},
     tools::VersionRow<Options>(),

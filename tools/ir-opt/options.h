@@ -39,6 +39,7 @@ struct Options {
   std::string inputs;                    // a folder, for verify_semantics
   int64_t bisect_limit = -1;             // steps of rule passes that are made; -1: all
   std::vector<std::string> check_rules;  // files; none: the built-in rules
+  std::string list_rules;                // whose text is asked for; empty: the list
   enum class Action : uint8_t {
     kRun,
     kHelp,

@@ -1,0 +1,186 @@
+"""Tests of tools/docs/generate_reference.py on texts of its own: how it reads helps, lists and sources, and what it refuses."""
+
+import os
+import re
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, 'tools/docs')]
+
+import doxygen_filter  # pylint: disable=wrong-import-position
+import op_examples  # pylint: disable=wrong-import-position
+import reference_environment  # pylint: disable=wrong-import-position
+import reference_ops  # pylint: disable=wrong-import-position
+import reference_programs  # pylint: disable=wrong-import-position
+import reference_rules  # pylint: disable=wrong-import-position
+import reference_text as md  # pylint: disable=wrong-import-position
+
+FLAT = '''ir-run MODEL [options]: runs a model.
+MODEL is a file.
+
+  -O0 … -O3                       level (2)
+  --check=DIR                     inputs and outputs: input_N.pb
+                                  in DIR
+  --shape=a=1,b=128               sizes [--dim]
+
+Exit status: 0 ok; 1 an output differs; 2 bad input, or an output
+that cannot be written.
+'''
+GROUPED = '''Usage: ir-run MODEL [options]
+
+Running:
+  -O0 … -O3                       level (2)
+  --check=DIR                     inputs
+
+Limits:
+  --max-memory=BYTES              memory
+
+Exit status:
+  0  ok
+  1  an output differs
+  2  bad input
+
+Examples:
+  ir-run a.onnx
+  ir-run --help
+'''
+
+
+class Helps(unittest.TestCase):
+
+  def test_flat(self):
+    parts = reference_programs.read_help(FLAT)
+    text = '\n'.join(reference_programs.program_page('ir-run', parts))
+    self.assertIn('```text\nir-run MODEL [options]\n```', text)
+    self.assertIn('MODEL is a file.', text)
+    self.assertIn('- `-O0 … -O3`: level. Default: 2.', text)
+    self.assertIn('- `--check=DIR`: inputs and outputs: `input_N.pb` in DIR.', text)
+    self.assertIn('- `--shape=a=1,b=128` (also `--dim`): sizes.', text)
+    self.assertNotIn('Exit status:', text)
+    self.assertEqual(reference_programs.statuses('ir-run', parts),
+                     {0: 'ok', 1: 'an output differs', 2: 'bad input, or an output that cannot be written'})
+
+  def test_grouped(self):
+    parts = reference_programs.read_help(GROUPED)
+    text = '\n'.join(reference_programs.program_page('ir-run', parts))
+    for title in ('Running', 'Limits', 'Examples'):
+      self.assertIn(f'## {title}\n', text)
+    self.assertIn('```text\nir-run a.onnx\nir-run --help\n```', text)
+    self.assertNotIn('## Exit status', text)
+    self.assertEqual(reference_programs.statuses('ir-run', parts), {0: 'ok', 1: 'an output differs', 2: 'bad input'})
+
+  def test_no_statuses(self):
+    with self.assertRaisesRegex(md.PageError, 'no exit statuses'):
+      reference_programs.statuses('ir-run', reference_programs.read_help('ir-run MODEL\n\n  --help  print this\n'))
+
+  def test_passes(self):
+    passes, pipelines = reference_programs.read_passes(
+        'Passes:\n  --a                             Does a\n      x=<count>                   how many (default: 3)\n'
+        '      y=<text>                    a name\n  --b                             Does b\n\nPipelines:\n'
+        '  -O0                             little\n      = a,b{x=1,2}\n')
+    self.assertEqual(passes, {'a': {'summary': 'Does a', 'options': [('x', 'count', '3', 'how many'), ('y', 'text', '', 'a name')]},
+                              'b': {'summary': 'Does b', 'options': []}})
+    self.assertEqual(pipelines, {'O0': ['little', 'a,b{x=1,2}']})
+
+
+class Rules(unittest.TestCase):
+
+  def test_list(self):
+    families = reference_rules.read_list(
+        'norm (fuse): norms\n  one                      x (y)  [patterns/norm.cc:12]\n'
+        '  two                      z (may overflow, ignores infinity without a proof)  [patterns/norm.cc:13]\n')
+    self.assertEqual(families, [{'name': 'norm', 'phase': 'fuse', 'summary': 'norms', 'rules': [
+        {'name': 'one', 'summary': 'x (y)', 'gives_up': '', 'file': 'patterns/norm.cc'},
+        {'name': 'two', 'summary': 'z', 'gives_up': 'may overflow, ignores infinity', 'file': 'patterns/norm.cc'}]}])
+    with self.assertRaisesRegex(md.PageError, 'neither a family nor a rule'):
+      reference_rules.read_list('norm (fuse): norms\nwhat is this\n')
+
+  def test_layout_keeps_the_text(self):
+    parts = ' | '.join(f'ten.mul(x, ten.add(ten.exp(any(a | b)), splat({i}))) {{axes = {{1, 2}}, word = "a, (b | c"}}' for i in range(9))
+    rule = f'rule long {{\n  summary "a, (b | c"\n  match   any({parts})\n  replace x\n}}'
+    pretty = reference_rules.pretty(rule)
+    self.assertEqual(''.join(pretty.split()), ''.join(rule.split()))
+    self.assertLessEqual(max(map(len, pretty.split('\n'))), reference_rules.WIDTH)
+    self.assertEqual(reference_rules.pretty('rule short {\n  match   relu(x)\n  replace x\n}'),
+                     'rule short {\n  match   relu(x)\n  replace x\n}')
+
+
+class Environment(unittest.TestCase):
+
+  def test_readers(self):
+    self.assertEqual(reference_environment._CPP.findall('std::get_env("A"); get_env("B") get_env(name)'.replace('_', '')), ['A', 'B'])
+    self.assertEqual([a or b for a, b in reference_environment._PYTHON.findall(
+        'os.ENV.get("A", "") os.ENV["B"] os.ENV["D"] = "1" os.ENV | x os.get_env(\'C\')'.replace('ENV', 'environ').replace('_', ''))],
+        ['A', 'B', 'C'])
+    self.assertEqual(reference_environment._SHELL.findall('${A:-x} ${B-} ${C} ${d:-e} ${E:+:$E}'), ['A', 'B', 'E'])
+    self.assertEqual(reference_environment._CMAKE.findall('"$ENV{A}" ${B}'), ['A'])
+
+  def test_every_reader_is_found(self):
+    """No source names getenv in a way that the patterns miss."""
+    found = reference_environment.readers()
+    self.assertIn('frontends/api/tenon.cc', found['TENON_WEIGHT_CACHE'])
+    self.assertIn('tools/cmake/configure_and_build', found['JOBS'])
+
+
+class Examples(unittest.TestCase):
+
+  def test_module(self):
+    text = op_examples.as_module('%y, %z = ten.topk(%x) <{axis = 1, k = #core.dims<2>}> : (tensor<2x?xf32, ["", "N"]>) -> '
+                                 '(tensor<2x2xf32>, tensor<2x2xi64>)')
+    self.assertIn('function_type = (tensor<2x?xf32, ["", "N"]>) -> (tensor<2x2xf32>, tensor<2x2xi64>)', text)
+    self.assertIn('func.return(%y, %z) : (tensor<2x2xf32>, tensor<2x2xi64>) -> ()', text)
+
+  def test_values_of_regions(self):
+    text = op_examples.as_module('%r = ctl.if(%c) ({\n  %0 = ten.neg(%x) : (tensor<f32>) -> tensor<f32>\n'
+                                 '  ctl.yield(%0) : (tensor<f32>) -> ()\n}, {\n  ctl.yield(%x) : (tensor<f32>) -> ()\n'
+                                 '}) : (tensor<i1>) -> tensor<f32>')
+    self.assertIn('^bb0(%x: tensor<f32>, %c: tensor<i1>):', text)
+    self.assertIn('func.return(%r) : (tensor<f32>) -> ()', text)
+
+
+class CppApi(unittest.TestCase):
+  """docs/reference/cpp-api.md names headers that are there and public, and the symbols that it says are in them."""
+
+  def test_headers(self):
+    public = [line for line in md.source('tools/docs/public_headers.txt').split('\n') if line and not line.startswith('#')]
+    self.assertEqual(public, sorted(set(public)))
+    rows = re.findall(r'^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$', md.source('docs/reference/cpp-api.md').split('\n## Ownership')[0], re.M)
+    self.assertGreater(len(rows), 20)
+    for headers, symbols in rows:
+      names = re.findall(r'`([\w/]+\.h)`', headers)
+      folder = ''
+      texts = ''
+      for name in names:
+        folder = os.path.dirname(name) or folder
+        path = name if '/' in name else f'{folder}/{name}'
+        if path.endswith(('_ops.h', '/dialects.h')):
+          continue  # generated
+        self.assertIn(path, public)
+        texts += md.source(path)
+      for symbol in re.findall(r'`(\w+)`', symbols) if texts and 'dialects.h' not in headers else []:
+        if path != 'patterns/prelude.h':
+          self.assertTrue(re.search(rf'\b{symbol}\b', texts), f'{symbol} is not in {headers}')
+
+  def test_filter_keeps_lines(self):
+    text = ('// A file.\n#ifndef A\n\n// Two of them\n// with lines.\nint a();\nint a(int b);\nint b();\n\nstruct C {  // a struct\n'
+            '  int d = 0;  // behind\n              // and on\n  C() = default;\n};\n')
+    made = doxygen_filter.filtered(text).split('\n')
+    self.assertEqual(len(made), len(text.split('\n')))
+    self.assertEqual(made[:5], ['/// \\file', '/// A file.', '#ifndef A', '/// Two of them', '/// with lines.'])
+    self.assertEqual(made[6:8], ['/** Two of them with lines. */ int a(int b);', 'int b();'])
+    self.assertEqual(made[10:12], ['  int d = 0;  ///< behind', '              ///< and on'])
+
+
+class Ops(unittest.TestCase):
+
+  def test_numbers(self):
+    self.assertEqual([reference_ops.short_float(v, 'F32') for v in (9.999999747378752e-06, 0.75, float('-inf'))],
+                     ['1e-05', '0.75', '-inf'])
+
+  def test_formulas_are_no_markdown(self):
+    self.assertEqual(reference_ops.formula('|x| * `a_b` [1]'), r'\|x\| \* `a_b` \[1\]')
+
+
+if __name__ == '__main__':
+  unittest.main()

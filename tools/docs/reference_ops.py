@@ -1,0 +1,386 @@
+"""docs/reference/ops/: a page for each dialect, from ir/dialect/*.yaml; docs/reference/onnx-operators.md."""
+
+import collections
+import glob
+import os
+import re
+import sys
+
+import reference_text as md
+
+sys.path.insert(0, os.path.join(md.ROOT, 'tools/codegen'))
+
+import loader  # pylint: disable=wrong-import-position
+import model  # pylint: disable=wrong-import-position
+import op_examples  # pylint: disable=wrong-import-position
+
+FOLDER = 'docs/reference/ops'
+# In the order of the index page.
+ORDER = ('ten', 'nn', 'fused', 'q', 'core', 'ctl', 'func', 'cf', 'builtin', 'kernel')
+# How an attribute of a kind is written in text.
+KINDS = {
+    'Bool': ('bool', '`true` or `false`'),
+    'I64': ('integer', '`3` (64 bits)'),
+    'F32': ('f32', '`1.0e-5 : f32`'),
+    'F64': ('f64', '`0.5 : f64`'),
+    'Str': ('text', '`"words"`'),
+    'Enum': ('word', '`"relu"`, one of the words that the op lists'),
+    'I64s': ('integers', '`array<i64: 1, 2>`'),
+    'F32s': ('floats', '`array<f32: 0.5, 2.0>`'),
+    'Dims': ('dimensions', '`#core.dims<"B", "S + 1", 768>`'),
+    'Type': ('element type', '`f32`'),
+    'TypeAttr': ('type', 'any type: `(tensor<2xf32>) -> tensor<2xf32>`'),
+    'Elements': ('elements', '`dense<[1.0, 2.0]> : tensor<2xf32>`'),
+    'Symbol': ('symbol', '`@name`'),
+    'Unit': ('unit', 'the name alone'),
+    'Any': ('attribute', 'any attribute'),
+}
+SETS = (('number', 'Number', 'numbers'), ('float', 'Float', 'floats'), ('integer', 'Int', 'integers'))
+
+
+def dialects():
+  loaded = {d.name: d for d in loader.load(sorted(glob.glob(os.path.join(md.ROOT, 'ir/dialect/*.yaml'))))}
+  missing = set(loaded) ^ set(ORDER)
+  if missing:
+    raise md.PageError(f'tools/docs/reference_ops.py: ORDER and ir/dialect/*.yaml differ in {sorted(missing)}')
+  return [loaded[name] for name in ORDER]
+
+
+# ---- one op ---------------------------------------------------------------------------------------------------------
+
+
+def anchor(op):
+  return op.full_name.replace('.', '')
+
+
+def first_words(op):
+  """`ten.add` adds …: the summary as a sentence with a subject."""
+  summary = md.sentence(op.summary)
+  verb = summary.split()[0]
+  if not re.fullmatch(r'[A-Z][a-z]+s', verb):
+    raise md.PageError(f'{op.full_name}: summary begins with {verb!r} (expected a verb, such as Computes)')
+  return f'`{op.full_name}` {summary[0].lower()}{formula(summary[1:])}'
+
+
+def formula(text):
+  """Bars and stars of formulas, outside of code, are no Markdown."""
+  parts = re.split(r'(`[^`]*`)', text)
+  return ''.join(part if part.startswith('`') else re.sub(r'([*_<|\[\]])', r'\\\1', part) for part in parts)
+
+
+def type_words(operand):
+  c = operand.constraint
+  if c.any:
+    words = 'any value'
+  elif c.scalar_i1:
+    words = 'a value of type `i1`'
+  elif len(c.dtypes) == len(model.DTYPES):
+    words = 'tensor'
+  else:
+    name = next((words for _, key, words in SETS if sorted(model.DTYPE_SETS[key]) == sorted(c.dtypes)), None)
+    names = [f'`{model.DTYPES[d]}`' for d in c.dtypes]
+    words = 'tensor of ' + (name or ' or '.join([', '.join(names[:-1]), names[-1]] if len(names) > 1 else names))
+  suffix = {'Single': '', 'Optional': ', optional', 'Variadic': ', any number'}[operand.arity]
+  return words + suffix
+
+
+def default_text(attr):
+  if attr.optional:
+    return 'absent'
+  if not attr.has_default:
+    return 'required'
+  value = attr.default
+  if attr.kind in ('I64s', 'F32s', 'Dims') and not value:
+    return 'empty'
+  if isinstance(value, bool):
+    return '`true`' if value else '`false`'
+  if attr.kind in ('F32', 'F64'):
+    return f'`{short_float(value, attr.kind)}`'
+  return f'`"{value}"`' if attr.kind in ('Str', 'Enum') else f'`{value}`'
+
+
+def short_float(value, kind):
+  """The fewest digits that are the same number."""
+  for digits in range(1, 18):
+    text = f'{value:.{digits}g}'
+    same = model.to_f32(float(text)) if kind == 'F32' else float(text)
+    if same == value or value != value:
+      return text
+  return str(value)
+
+
+def attribute_rows(op, common):
+  for attr in sorted(op.attrs, key=lambda a: a.name):
+    meaning = op.about.get(attr.name, common.get(attr.name))
+    if meaning is None:
+      raise md.PageError(f'{op.full_name}: attribute {attr.name} has no meaning (expected it in `about:` of '
+                               'ir/dialect/*.yaml or in tools/docs/reference/attributes.yaml)')
+    if attr.enums:
+      meaning = f'{md.sentence(meaning)} One of {", ".join(f"`{word}`" for word in attr.enums)}.'
+    yield f'`{attr.name}`', KINDS[attr.kind][0], default_text(attr), formula(md.sentence(meaning))
+
+
+def syntax(op):
+  """The op as text, with names for what it takes."""
+  def shown(operand):
+    return {'Single': f'%{operand.name}', 'Optional': f'[%{operand.name}]', 'Variadic': f'%{operand.name}…'}[operand.arity]
+
+  results = ', '.join(map(shown, op.results))
+  text = (results + ' = ' if results else '') + f'{op.full_name}({", ".join(map(shown, op.operands))})'
+  if op.successors:
+    text += '[' + ', '.join(f'^{s.name}' for s in op.successors) + ']'
+  attrs = [f'{a.name} = {KINDS[a.kind][0].replace(" ", "-")}' for a in op.slots if not a.internal]
+  if op.needs_segments:
+    attrs = sorted(attrs + ['operandSegmentSizes = array<i32: …>'])
+  text += f' <{{{", ".join(attrs)}}}>' if attrs and len(text) + len(', '.join(attrs)) <= 100 else packed(attrs)
+  text += ' ({' + '}, {'.join(f' {r} ' for r in op.regions) + '})' if op.regions else ''
+  made = ', '.join(r.name for r in op.results)
+  if len(op.results) != 1 or op.results[0].arity != 'Single':
+    made = f'({made})'
+  return f'{text} : ({", ".join(o.name for o in op.operands)}) -> {made}'
+
+
+def packed(attrs):
+  """Attributes on lines of their own, as many as fit."""
+  if not attrs:
+    return ''
+  lines = ['   ']
+  for i, attr in enumerate(attrs):
+    piece = f' {attr}' + (',' if i + 1 < len(attrs) else '}>')
+    if len(lines[-1]) + len(piece) > 100:
+      lines.append('   ')
+    lines[-1] += piece
+  return ' <{\n' + '\n'.join(lines) + '\n   '
+
+
+def values_table(title, values, op):
+  """Operands or results; without a column of meanings where none is written."""
+  if not values:
+    return []
+  rows = [[f'`{v.name}`', type_words(v)] for v in values]
+  if not any(v.name in op.about for v in values):
+    return md.table([title, 'type'], rows)
+  return md.table([title, 'type', 'meaning'], [
+      row + [formula(md.sentence(op.about[v.name])) if v.name in op.about else ''] for row, v in zip(rows, values)])
+
+
+def op_lines(op, data):
+  lines = [f'## {op.full_name}', '', first_words(op), '']
+  if op.details:
+    lines += [op.details, '']
+  lines += md.fence('text', syntax(op))
+  lines += values_table('operand', op.operands, op)
+  rows = list(attribute_rows(op, data.attributes))
+  if rows:
+    lines += md.table(['attribute', 'kind', 'default', 'meaning'], rows)
+  if op.needs_segments:
+    sizes = ', '.join(f'`{o.name}`' for o in op.operands)
+    lines += [f'`operandSegmentSizes` says how many values each operand has, in the order {sizes}. An absent operand has 0.', '']
+  lines += values_table('result', op.results, op)
+  for title, things in (('region', op.regions), ('successor', [s.name for s in op.successors])):
+    if things:
+      lines += md.table([title, 'meaning'], [(f'`{t}`', formula(md.sentence(op.about.get(t, '')))) for t in things])
+  if op.results:
+    if op.shape not in data.shapes:
+      raise md.PageError(f'{op.shape} of {op.full_name} is not in tools/docs/reference/shapes.yaml')
+    lines += [f'**Shape.** {shape_rule(op, data)}', '']
+  lines += [f'**Traits.** {traits_text(op)} **Effects.** {effects(op)}', '']
+  if data.imported.get(op.full_name):
+    lines += [f'**ONNX.** The importer makes it of {md.join_words(f"`{name}`" for name in data.imported[op.full_name])}.', '']
+  example = op_examples.example_of(op)
+  if example:
+    lines += ['**Example.**', '', *md.fence('mlir', example)]
+  return lines
+
+
+def shape_rule(op, data):
+  if op.shape == 'InferElementwise' and len(op.operands) == 1:
+    return f'The result has the shape of `{op.operands[0].name}`.'
+  return formula(data.shapes[op.shape])
+
+
+def traits_text(op):
+  return ', '.join(f'[{t}](index.md#traits)' for t in op.traits) + '.' if op.traits else 'None.'
+
+
+def effects(op):
+  found = [word for trait, word in (('ReadsMemory', 'It reads memory'), ('WritesMemory', 'It writes memory'),
+                                    ('Random', 'It is random')) if trait in op.traits]
+  if found:
+    return md.join_words(found) + '.'
+  if op.regions and 'Pure' not in op.traits:
+    return 'Those of the ops in its regions.' if op.dialect == 'ctl' else 'None of its own.'
+  if 'Pure' in op.traits or 'Terminator' in op.traits or 'Symbol' in op.traits:
+    return 'None.'
+  return 'Unknown: it may read and write memory.'
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------------
+
+
+class Data:
+  """What the pages say beside the definitions."""
+
+  def __init__(self, all_dialects):
+    self.attributes = md.data('attributes.yaml')
+    self.shapes = md.data('shapes.yaml')
+    self.traits = md.data('traits.yaml')
+    self.onnx = Onnx(all_dialects)
+    self.imported = self.onnx.by_op()
+    used = {op.shape for d in all_dialects for op in d.ops}
+    for name in sorted(set(self.shapes) - used):
+      raise md.PageError(f'tools/docs/reference/shapes.yaml: no op has the shape function {name}')
+    known = set(loader.known_traits())
+    if known != set(self.traits):
+      raise md.PageError(f'tools/docs/reference/traits.yaml and enum Trait differ in {sorted(known ^ set(self.traits))}')
+
+
+def pages():
+  """{path: text}."""
+  all_dialects = dialects()
+  data = Data(all_dialects)
+  result = {f'{FOLDER}/{d.name}.md': dialect_page(d, data) for d in all_dialects}
+  result[f'{FOLDER}/index.md'] = index_page(all_dialects, data)
+  result['docs/reference/onnx-operators.md'] = data.onnx.page()
+  return {path: '\n'.join(lines).rstrip('\n') + '\n' for path, lines in result.items()}
+
+
+def dialect_page(dialect, data):
+  ops = sorted(dialect.ops, key=lambda op: op.name)
+  intro = [f'Look up the ops of the [dialect](../../glossary.md#dialect) `{dialect.name}` here: syntax, operands, attributes, results and shapes.',
+           f'{md.sentence(formula(dialect.summary))} [How to read these pages](index.md) explains the notation.', '',
+           *md.fence('console', f"$ build/bin/ir-opt --list-ops | grep '^{dialect.name}[.]'")[:-1]]
+  lines = md.page(f'Dialect {dialect.name}', f'ir/dialect/{dialect.name}.yaml', intro)
+  lines += md.table(['op', 'what it does'], [(f'[`{op.full_name}`](#{anchor(op)})', formula(md.sentence(op.summary))) for op in ops])
+  for op in ops:
+    lines += op_lines(op, data)
+  return lines
+
+
+def index_page(all_dialects, data):
+  intro = ['Find every op of the IR from here, and look up what the tables of the pages mean.',
+           'An op is written in the [text format](../text-format.md).', '',
+           *md.fence('console', '$ build/bin/ir-opt --list-ops')[:-1]]
+  lines = md.page('Operations', 'ir/dialect/*.yaml', intro)
+  lines += md.table(['dialect', 'ops', 'what it holds'],
+                    [(f'[`{d.name}`]({d.name}.md)', str(len(d.ops)), formula(md.sentence(d.summary))) for d in all_dialects])
+  lines += ['A program may also hold ops of ONNX that Tenon does not have, such as `onnx.NonMaxSuppression`. They print and are',
+            'optimized around, but they do not run. [ONNX operators](../onnx-operators.md) lists the operators that are imported.', '']
+  lines += ['## Element types', '', 'Operands and results name the element types that they allow:', '']
+  lines += md.table(['words', 'element types'], [
+      ('tensor', 'all: ' + ', '.join(f'`{t}`' for t in model.DTYPES.values())),
+      *[(f'tensor of {words}', ', '.join(f'`{model.DTYPES[d]}`' for d in model.DTYPES if d in model.DTYPE_SETS[key]))
+        for _, key, words in SETS]])
+  lines += ['A tensor may have [symbolic](../../glossary.md#symbol) or unknown extents. `tensor<?x8xf32, ["B", ""]>` has the symbol `B`.', '',
+            'An optional operand may be absent. An op with two or more operands that are optional or of any number has the attribute',
+            '`operandSegmentSizes`, as in MLIR. Text must give it.', '']
+  lines += ['## Attributes', '', 'An attribute has one of these kinds:', '']
+  lines += md.table(['kind', 'how it is written'], [KINDS[k] for k in model.ATTR_KINDS])
+  lines += ['Attributes stand in `<{ }>`, in any order. An attribute with a default may be left out when text is read. The printer',
+            'writes all of them, sorted by name.', '']
+  lines += ['## Shapes', '',
+            'The line "Shape" of an op says how the types of its results follow from its operands and attributes. An operand of unknown',
+            'rank gives a result of unknown rank. Extents may be symbols: `[B, S] + [1, S]` is `[B, S]`.', '',
+            'The verifier compares written types with this rule. Element type and rank must agree, and two numbers must be equal.', '']
+  lines += ['## Traits', '']
+  lines += md.table(['trait', 'what it says'], [(f'`{name}`', text) for name, text in data.traits.items()])
+  lines += ['An op of a dialect that is not registered may have any effect, so no pass removes or moves it.', '']
+  return lines
+
+
+# ---- ONNX -----------------------------------------------------------------------------------------------------------
+
+DOMAINS = {'standard': ('op_adapters.def', 'Import'), 'com.microsoft': ('microsoft_adapters.def', 'ImportMicrosoft')}
+
+
+class Onnx:
+  """Which ONNX operators become which ops: `onnx:` of the dialects, and tools/docs/reference/onnx.yaml."""
+
+  def __init__(self, all_dialects):
+    self.one_to_one = {}
+    ops = {}
+    for dialect in all_dialects:
+      for op in dialect.ops:
+        ops[op.full_name] = op
+        if op.onnx is not None:
+          for name in op.onnx if isinstance(op.onnx, list) else [op.onnx]:
+            self.one_to_one[name] = op.full_name
+    self.ops = ops
+    self.adapted = md.data('onnx.yaml')
+    self.since = dict(re.findall(r'\{"(\w+)", (\d+)\}', re.search(r'kSince\[\] = \{(.*?)\};', md.source(
+        'frontends/onnx/adapters.cc'), re.S).group(1)))
+    self.newest = re.search(r'kNewestOpset = (\d+)', md.source('frontends/onnx/adapters.h')).group(1)
+    self.check()
+
+  def check(self):
+    importer = Importer()
+    for domain, (def_file, prefix) in DOMAINS.items():
+      in_code = set(re.findall(r'^TENON_\w+_ADAPTER\((\w+)\)', md.source(f'frontends/onnx/{def_file}'), re.M))
+      listed = set(self.adapted[domain])
+      if in_code != listed:
+        raise md.PageError(f'tools/docs/reference/onnx.yaml and frontends/onnx/{def_file} differ in {sorted(in_code ^ listed)}')
+      for name, made in self.adapted[domain].items():
+        reached = importer.ops_of(prefix + name)
+        for op in made:
+          if op not in self.ops:
+            raise md.PageError(f'tools/docs/reference/onnx.yaml: {name}: there is no op {op}')
+          if (self.ops[op].dialect, self.ops[op].class_name) not in reached:
+            raise md.PageError(f'tools/docs/reference/onnx.yaml: {name}: {prefix + name} makes no {op}')
+
+  def by_op(self):
+    found = collections.defaultdict(list)
+    for name, op in self.one_to_one.items():
+      found[op].append(name)
+    for domain, operators in self.adapted.items():
+      for name, made in operators.items():
+        for op in made:
+          found[op].append(name if domain == 'standard' else f'{domain}.{name}')
+    return {op: sorted(names, key=lambda n: ('.' in n, n)) for op, names in found.items()}
+
+  def page(self):
+    intro = ['See here whether Tenon imports an ONNX operator, and which ops become of it.',
+             f'The importer reads operators up to opset {self.newest}. To write the imported program as text:', '',
+             *md.fence('console', '$ build/bin/ir-opt tests/models/bert.eager.ts17/model.onnx --elide-resources -o imported.mlir')[:-1]]
+    lines = md.page('ONNX operators', 'ir/dialect/*.yaml, frontends/onnx and tools/docs/reference/onnx.yaml', intro)
+    lines += ['An operator that is not listed becomes an [opaque op](../glossary.md#opaque-op), such as `onnx.NonMaxSuppression`, and a remark names it. So does a',
+              'form that Tenon does not have. The program prints and is optimized around the op, but it does not run.', '',
+              'The tables leave out casts, constants and reshapes between the ops.', '', '## Standard operators', '']
+    standard = {**{n: [op] for n, op in self.one_to_one.items()}, **self.adapted['standard']}
+    lines += md.table(['operator', 'from opset', 'becomes'],
+                      [(f'`{name}`', self.since.get(name, '1'), self.links(standard[name])) for name in sorted(standard)])
+    lines += ['## Operators of com.microsoft', '', "ONNX Runtime's optimizers and quantizers write these operators.", '']
+    lines += md.table(['operator', 'becomes'],
+                      [(f'`{name}`', self.links(made)) for name, made in sorted(self.adapted['com.microsoft'].items())])
+    return lines
+
+  def links(self, made):
+    if not made:
+      return 'its input'
+    return ', '.join(f'[`{op}`](ops/{self.ops[op].dialect}.md#{anchor(self.ops[op])})' for op in made)
+
+
+class Importer:
+  """Which ops the functions of frontends/onnx make, themselves or through functions that they name."""
+
+  _DEFINITION = re.compile(r'^(?!namespace|struct|class|enum|using|constexpr|static_assert|[\s/#}])[^\n;={}]*?([\w:~]+)\('
+                           r'(?:[^{};]|\{\})*?\)(?: const)? \{(?:\n(.*?)^\}| (.*?) \}$)', re.M | re.S)
+
+  def __init__(self):
+    self.bodies = collections.defaultdict(list)
+    for path in sorted(glob.glob(os.path.join(md.ROOT, 'frontends/onnx/*.cc'))):
+      with open(path, encoding='utf-8') as f:
+        text = re.sub(r'^template <.*>\n', '', f.read(), flags=re.M)
+      for match in self._DEFINITION.finditer(text):
+        self.bodies[match[1].split('::')[-1]].append(match[2] or match[3] or '')
+
+  def ops_of(self, function):
+    seen, todo, made = set(), [function], set()
+    while todo:
+      name = todo.pop()
+      if name in seen:
+        continue
+      seen.add(name)
+      for body in self.bodies.get(name, []):
+        made.update(re.findall(r'\b(\w+)::(\w+Op)\b', body))
+        todo += [word for word in set(re.findall(r'\b[A-Z]\w+\b', body)) if word in self.bodies]
+    return made
