@@ -1,4 +1,4 @@
-// Checks that IR is well formed.
+// Checking that IR is well-formed.
 #ifndef TENON_IR_CORE_VERIFIER_H_
 #define TENON_IR_CORE_VERIFIER_H_
 
@@ -7,12 +7,12 @@
 
 namespace tenon {
 
-// Levels of regions in each other. Valid IR has no more, so that what walks it may recurse.
-
-// Checks `op` and everything below it: operand and attribute kinds, traits, types against shape
-// functions' dtype and rank, terminators and successors, symbol uniqueness, use lists, dominance,
-// isolation, nesting, and each op's own rules. Emits a diagnostic per defect (at most 20) and
-// returns the first as Status.
+// Checks `op` and everything in it: operands, attributes, traits and result types, terminators and
+// successors, symbols, dominance, isolation, nesting, and each op's own rules. Result types must
+// agree with the shape functions in element type, rank and constant dimensions.
+//
+// Emits a diagnostic for each defect, at most 20, and returns the first one as InvalidArgument.
+// Debug builds also check use lists, and abort if these are broken.
 absl::Status Verify(Operation* op);
 
 }  // namespace tenon
