@@ -46,8 +46,8 @@ struct PassManagerOptions {
        print_after_failure = false;
   std::vector<std::string> print_before, print_after;  // names of passes
   PrintOptions print;
-  std::function<void(std::string_view)>
-      sink;  // receives all text; required for any report or print
+  // Receives all text. Required for any report or print.
+  std::function<void(std::string_view)> sink;
 };
 
 // A pipeline of passes. The text form is that of mlir-opt:

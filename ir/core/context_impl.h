@@ -129,12 +129,11 @@ class OpTable {
   OpTable() : entries_(kFirstSize) {}
   const OpInfo* Find(OpId id) const {
     for (size_t i = id;; ++i) {
-      const Entry& entry =
-          entries_[i & (entries_.size() - 1)];  // requires an id that is not in the table
+      const Entry& entry = entries_[i & (entries_.size() - 1)];
       if (entry.id == id || entry.info == nullptr) return entry.info;
     }
   }
-  void Insert(const OpInfo* info);  // REQUIRES: its id is not in the table
+  void Insert(const OpInfo* info);  // requires an id that is not in the table
 
  private:
   static constexpr size_t kFirstSize = 256;  // a power of two
