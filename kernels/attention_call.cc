@@ -106,6 +106,7 @@ AttentionCall AttentionCall::OfFused(std::span<const TensorView> inputs,
   call.window = a.window;
   call.mask_value = a.mask_value;
   call.mask_replaces = a.mask_replaces;
+  call.mask_last = a.mask_replaces && a.mask_last;
   call.nan_guard = a.nan_guard;
   call.zero_nan_rows = a.zero_nan_rows;
   ReadScoreOperands(inputs, call);

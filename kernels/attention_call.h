@@ -40,7 +40,8 @@ struct AttentionCall {
   int64_t window = 0;              // 0: none
   int64_t causal_offset = 0;       // key j is visible to query i when j <= i + causal_offset
   float mask_value = -std::numeric_limits<float>::infinity();  // added to a hidden key's score
-  bool mask_replaces = false;  // … or its score, before bias and float mask are added
+  bool mask_replaces = false;  // … or its score, before bias and float mask are added …
+  bool mask_last = false;      // … or after that
 
   int64_t new_len() const { return k_len - past_len; }
   int64_t kv_head(int64_t h) const { return h / (heads / kv_heads); }

@@ -40,21 +40,27 @@ Rule AttentionCore() {
       .RequireKernel();
 }
 
-// The same where hidden keys get a number for a score, before a bias is added.
-Rule AttentionOfReplacedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
-                               int line = __builtin_LINE()) {
+// The same where hidden keys get a number for a score, before a bias is added or after.
+enum class Replaces { kProducts, kSums };
+
+Rule AttentionOfReplacedScores(const char* name, Replaces replaces, bool inverted,
+                               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const bool sums = replaces == Replaces::kSums;
   AttentionVals x;
   Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
   Attr<float> scale("scale"), low("mask_value");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val kept = sums ? Add(scores, x.bias) : scores;
   Val chosen =
-      inverted ? ten::Where(x.mask, Splat(low), scores) : ten::Where(x.mask, scores, Splat(low));
-  Val masked = AnyOf(Add(chosen, x.bias), chosen).As("masked scores");
+      inverted ? ten::Where(x.mask, Splat(low), kept) : ten::Where(x.mask, kept, Splat(low));
+  Val masked = (sums ? chosen : AnyOf(Add(chosen, x.bias), chosen)).As("masked scores");
   return Rule(name, file, line)
-      .Summary(inverted ? "softmax(where(hide, number, q k^T * scale) + bias) v"
-                        : "softmax(where(keep, q k^T * scale, number) + bias) v")
+      .Summary(sums       ? inverted ? "softmax(where(hide, number, q k^T * scale + bias)) v"
+                                     : "softmax(where(keep, q k^T * scale + bias, number)) v"
+               : inverted ? "softmax(where(hide, number, q k^T * scale) + bias) v"
+                          : "softmax(where(keep, q k^T * scale, number) + bias) v")
       .Match(Matmul(Probabilities(masked, guard), x.v))
       .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
@@ -71,6 +77,7 @@ Rule AttentionOfReplacedScores(const char* name, bool inverted, const char* file
                                  .out_layout = "bhsd",
                                  .mask_value = low,
                                  .mask_replaces = true,
+                                 .mask_last = sums,
                                  .zero_nan_rows = guard}))
       .Lowers("products with probabilities")
       .RequireKernel();
@@ -340,26 +347,29 @@ Rule AttentionOfOnnxJoined(const char* name, bool causal, const char* file = __b
 }  // namespace
 
 RuleSet AttentionCoreRules() {
-  return {AttentionCore(),
-          AttentionOfWindows("attention-of-windows", WindowMask::kNone),
-          AttentionOfWindows("attention-of-windows-one-mask", WindowMask::kShared),
-          AttentionOfWindows("attention-of-windows-masked", WindowMask::kEach),
-          AttentionOfSelectedScores("attention-of-selected-scores", Selects::kKept),
-          AttentionOfSelectedScores("attention-of-selected-scores-inverted", Selects::kHidden),
-          AttentionOfSelectedScores("attention-of-zeroed-scores", Selects::kHiddenZeroed),
-          AttentionOfReplacedScores("attention-of-replaced-scores", false),
-          AttentionOfReplacedScores("attention-of-replaced-scores-inverted", true),
-          AttentionOfOneHead("attention-of-one-head", 0),
-          AttentionOfOneHead("attention-of-one-head-masked", 3),
-          AttentionOfOneHead("attention-of-one-head-one-mask", 2),
-          AttentionOfBlocks("attention-of-blocks", false),
-          AttentionOfBlocks("attention-of-blocks-masked", true),
-          AttentionOfBroadcastBatches(),
-          AttentionOfOnnx("attention-of-onnx", Causality::kNone),
-          AttentionOfOnnx("attention-of-onnx-causal", Causality::kSquare),
-          AttentionOfOnnx("attention-of-onnx-past", Causality::kPast),
-          AttentionOfOnnxJoined("attention-of-onnx-joined", false),
-          AttentionOfOnnxJoined("attention-of-onnx-joined-causal", true)};
+  return {
+      AttentionCore(),
+      AttentionOfWindows("attention-of-windows", WindowMask::kNone),
+      AttentionOfWindows("attention-of-windows-one-mask", WindowMask::kShared),
+      AttentionOfWindows("attention-of-windows-masked", WindowMask::kEach),
+      AttentionOfSelectedScores("attention-of-selected-scores", Selects::kKept),
+      AttentionOfSelectedScores("attention-of-selected-scores-inverted", Selects::kHidden),
+      AttentionOfSelectedScores("attention-of-zeroed-scores", Selects::kHiddenZeroed),
+      AttentionOfReplacedScores("attention-of-replaced-scores", Replaces::kProducts, false),
+      AttentionOfReplacedScores("attention-of-replaced-scores-inverted", Replaces::kProducts, true),
+      AttentionOfReplacedScores("attention-of-replaced-sums", Replaces::kSums, false),
+      AttentionOfReplacedScores("attention-of-replaced-sums-inverted", Replaces::kSums, true),
+      AttentionOfOneHead("attention-of-one-head", 0),
+      AttentionOfOneHead("attention-of-one-head-masked", 3),
+      AttentionOfOneHead("attention-of-one-head-one-mask", 2),
+      AttentionOfBlocks("attention-of-blocks", false),
+      AttentionOfBlocks("attention-of-blocks-masked", true),
+      AttentionOfBroadcastBatches(),
+      AttentionOfOnnx("attention-of-onnx", Causality::kNone),
+      AttentionOfOnnx("attention-of-onnx-causal", Causality::kSquare),
+      AttentionOfOnnx("attention-of-onnx-past", Causality::kPast),
+      AttentionOfOnnxJoined("attention-of-onnx-joined", false),
+      AttentionOfOnnxJoined("attention-of-onnx-joined-causal", true)};
 }
 
 }  // namespace tenon::pattern

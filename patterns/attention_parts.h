@@ -21,7 +21,8 @@ inline Val Attention(const Val& q, const Val& k, const Val& v, const OptVal& mas
 struct AttentionAttrs {
   Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
   Attr<int64_t> window{"window"};
-  Attr<bool> causal{"causal"}, mask_replaces{"mask_replaces"}, nan_guard{"nan_guard"};
+  Attr<bool> causal{"causal"}, mask_replaces{"mask_replaces"}, mask_last{"mask_last"};
+  Attr<bool> nan_guard{"nan_guard"};
   Attr<bool> repeat_first_key{"repeat_first_key"}, zero_nan_rows{"zero_nan_rows"};
   Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
   Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
@@ -38,6 +39,7 @@ struct AttentionAttrs {
             .window = window,
             .mask_value = mask_value,
             .mask_replaces = mask_replaces,
+            .mask_last = mask_last,
             .repeat_first_key = repeat_first_key,
             .nan_guard = nan_guard,
             .zero_nan_rows = zero_nan_rows,

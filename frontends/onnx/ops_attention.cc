@@ -231,7 +231,9 @@ absl::Status Attention::Import() {
   TENON_RETURN_IF_ERROR(MakeMask());
   nn::AttentionOp::Attrs attrs = attrs_;
   if (q_.type().rank() == 4) attrs.q_num_heads = attrs.kv_num_heads = 0;
-  Value out = f_.Make<nn::AttentionOp>(q_, k_, v_, mask_, attrs);
+  // Values may be of another type than the result, which is of the queries' type.
+  const Value v = f_.Cast(v_, q_.type().dtype());
+  Value out = f_.Make<nn::AttentionOp>(q_, k_, v, mask_, attrs);
   if (packed && f_.ok() && out.type().rank() == 4) out = f_.JoinHeads(out);
   TENON_RETURN_IF_ERROR(f_.Return(out));
   if (node_.num_outputs() > 1) TENON_RETURN_IF_ERROR(f_.Return(k_, 1));

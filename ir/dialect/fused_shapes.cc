@@ -33,6 +33,7 @@ absl::Status InferFusedLinear(const InferContext& c, ResultTypes& results) {
 }
 
 absl::Status InferExpertLinear(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 1}));
   const Type x = c.operand(0), w = c.operand(1);
   if (!x.is_tensor() || !w.is_tensor()) {
     return SetResult(results, Type::Unranked(c.context, x.dtype()));
@@ -40,7 +41,6 @@ absl::Status InferExpertLinear(const InferContext& c, ResultTypes& results) {
   TENON_RETURN_IF_ERROR(CheckRank(c, "x", x, 2));
   TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, 3));
   TENON_RETURN_IF_ERROR(CheckVector(c, "index", c.operand(2), x.dim(0)));
-  if (x.dtype() != w.dtype()) return c.Error("x and w must be of the same element type");
   const bool transposed = InferBool(c, "transpose_w");
   TENON_RETURN_IF_ERROR(
       MergeEqual(c, x.dim(1), w.dim(transposed ? 2 : 1), "the columns of x and what w takes")
@@ -158,24 +158,15 @@ absl::StatusOr<View> AppendToPast(const InferContext& c, std::string_view what, 
 }  // namespace
 
 absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 1, 2, 6, 7}));
   const Type q = c.operand(0), k = c.operand(1), v = c.operand(2);
   const int64_t heads = InferI64(c, "num_heads"), kv_heads = InferI64(c, "kv_num_heads");
   if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
     return c.Error(fmt::format(
         "num_heads is {} and kv_num_heads is {}, expected a positive multiple", heads, kv_heads));
   }
-  if (q.dtype() != k.dtype() || q.dtype() != v.dtype()) {
-    return c.Error(fmt::format("q, k and v must have one element type, not {}, {} and {}",
-                               Name(q.dtype()), Name(k.dtype()), Name(v.dtype())));
-  }
   const Type past_key = c.operand(6), past_value = c.operand(7);
   if (!past_key != !past_value) return c.Error("past_key and past_value are given both or neither");
-  for (Type past : {past_key, past_value}) {
-    if (past && past.dtype() != q.dtype()) {
-      return c.Error(fmt::format("past keys and values must have the element type {} of q, not {}",
-                                 Name(q.dtype()), Name(past.dtype())));
-    }
-  }
   const auto is_tensor = [](Type type) { return type.is_tensor(); };
   if (!is_tensor(q) || !is_tensor(k) || !is_tensor(v) ||
       (past_key && (!is_tensor(past_key) || !is_tensor(past_value)))) {

@@ -198,7 +198,13 @@ absl::StatusOr<Heads> SplitHeads(const InferContext& c, std::string_view what, T
 
 }  // namespace
 
+absl::Status InferRotaryEmbedding(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 1, 2}));
+  return SetResult(results, c.operands[0]);
+}
+
 absl::Status InferNnAttention(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 1, 2}));
   const Type q = c.operand(0), k = c.operand(1), v = c.operand(2), mask = c.operand(3);
   if (!q.is_tensor() || !k.is_tensor() || !v.is_tensor()) {
     return SetResult(results, Type::Unranked(c.context, q.dtype()));

@@ -19,6 +19,7 @@ absl::Status CheckMatrix(const InferContext& c, std::string_view what, Type type
 }  // namespace
 
 absl::Status InferRecurrence(const InferContext& c, ResultTypes& results) {
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 1, 2, 3, 4, 5}));
   const Type x = c.operand(0), r = c.operand(1), h = c.operand(2), cell = c.operand(3);
   const bool lstm = InferStr(c, "cell") == "lstm";
   const size_t states = lstm ? 2 : 1;

@@ -71,6 +71,7 @@ absl::Status InferConvTranspose(const InferContext& c, ResultTypes& results);
 absl::Status InferPool(const InferContext& c, ResultTypes& results);
 absl::Status InferPoolWithIndices(const InferContext& c, ResultTypes& results);
 absl::Status InferGridSample(const InferContext& c, ResultTypes& results);
+absl::Status InferRotaryEmbedding(const InferContext& c, ResultTypes& results);
 absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferRecurrence(const InferContext& c, ResultTypes& results);
 

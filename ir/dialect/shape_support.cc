@@ -154,6 +154,21 @@ absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, 
   return c.Error(fmt::format("{} must be of rank {}, not {}", what, rank, type.rank()));
 }
 
+absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups) {
+  int first = -1;
+  for (const int group : groups) {
+    if (!c.operand(group)) continue;
+    if (first < 0) first = group;
+    const DType expected = c.operand(first).dtype(), dtype = c.operand(group).dtype();
+    if (dtype == expected) continue;
+    const std::vector<OperandDef>& operands = c.info.def().operands;
+    return c.Error(fmt::format("{} must have the element type {} of {}, not {}",
+                               operands[group].name, Name(expected), operands[first].name,
+                               Name(dtype)));
+  }
+  return absl::OkStatus();
+}
+
 namespace {
 
 // Window of a constant extent, in numbers.

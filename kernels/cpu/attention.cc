@@ -245,6 +245,7 @@ class Worker {
     tile.softcap = call_.softcap;
     tile.mask_value = call_.mask_value;
     tile.mask_replaces = call_.mask_replaces;
+    tile.mask_last = call_.mask_last;
     tile.nan_guard = call_.nan_guard || call_.zero_nan_rows;
     tile.group = group_;
     tile.most_fetched = MostFetched();

@@ -90,6 +90,7 @@ KernelStatus Attention(const RunArgs& args) {
   p.key_mask = call.key_mask.as<uint8_t>();
   p.mask_is_bool = call.mask.dtype == DType::kBool;
   p.mask_replaces = call.mask_replaces;
+  p.mask_last = call.mask_last;
   p.causal = call.causal;
   p.repeats_first_key = call.repeats_first_key;
   p.nan_guard = call.nan_guard || call.zero_nan_rows;

@@ -59,6 +59,10 @@ struct Scores {
     const bool hidden = Hidden(i, j);
     const float hiding = Widen(Narrow<T>(p.mask_value));  // -inf where T cannot hold it
     bool excluded = hidden && hiding == -INFINITY;
+    if (hidden && p.mask_last) {
+      seen |= !excluded;
+      return hiding;
+    }
     if (hidden && p.mask_replaces) s = hiding;
     s = PlusTerms(s, i, j, excluded);
     if (hidden && !p.mask_replaces) {

@@ -75,9 +75,9 @@ double Score(const AttentionCall& call, const T* q, const Rows<T>& keys, int64_t
     dot = static_cast<double>(static_cast<C>(static_cast<T>(dot + term)));
   };
   const bool hidden = call.Hides(b, h, i, j);
-  if (hidden && call.mask_replaces) {
-    dot = static_cast<double>(static_cast<C>(static_cast<T>(call.mask_value)));
-  }
+  const auto replaced = static_cast<double>(static_cast<C>(static_cast<T>(call.mask_value)));
+  if (hidden && call.mask_last) return replaced;
+  if (hidden && call.mask_replaces) dot = replaced;
   if (call.bias.present()) plus(DoubleAt(call.bias, at(call.bias_strides)));
   if (call.mask.present() && call.mask.dtype != DType::kBool) {
     plus(DoubleAt(call.mask, at(call.mask_strides)));

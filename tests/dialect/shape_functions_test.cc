@@ -1,6 +1,8 @@
 // Shape functions, called as the builder and the verifier call them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -391,7 +393,7 @@ TEST_F(ShapeFunctions, AttentionBehindPast) {
   EXPECT_EQ(infer({"Bx4x6x64xf32", "Bx4x7x32xf32"}, {"Bx3x256xf32", "Bx3x128xf32"}),
             "fused.attention: the sequence of k and v differs: 9 against 10");
   EXPECT_EQ(infer({"Bx4xPx64xf16", "Bx4xPx32xf32"}),
-            "fused.attention: past keys and values must have the element type f32 of q, not f16");
+            "fused.attention: past_key must have the element type f32 of q, not f16");
   EXPECT_EQ(infer({"BxPx256xf32", "Bx4xPx32xf32"}),
             "fused.attention: past_key must be of rank 4, not 3");
 }
@@ -412,6 +414,69 @@ TEST_F(ShapeFunctions, Linear) {
             "BxSx4xf32");
   EXPECT_EQ(Infer("fused.linear", {"BxSx8xf32", "4x8xf32"}),
             "fused.linear: the last extent of x is 8, but w of shape [4, 8] takes 4");
+}
+
+// Operands of floats share one element type, or the kernels read each in its own.
+TEST_F(ShapeFunctions, FloatsOfSeveralTypesAreRefusedWhereKernelsMistakeThem) {
+  const std::map<std::string, std::string> kOwnType = {
+      {"nn.batch_norm", "parameters are read as doubles"},
+      {"nn.grid_sample", "the grid is read as doubles"},
+      {"nn.attention mask", "read as doubles"},
+      {"fused.attention mask", "read as doubles"},
+      {"fused.attention bias", "read as doubles"},
+      {"ten.pow b", "the exponent is read in its own type"},
+      {"ten.dynamic_resize", "scales are numbers of their own"},
+      {"fused.group", "its parts have their types"}};
+  const auto own = [&](const std::string& name) {
+    return std::any_of(kOwnType.begin(), kOwnType.end(),
+                       [&](const auto& known) { return name.starts_with(known.first); });
+  };
+  int checked = 0;
+  std::vector<const OpInfo*> ops;
+  for (const char* dialect : {"ten", "nn", "fused", "q"}) {
+    const std::vector<const OpInfo*> more = context_.OpsOf(dialect);
+    ops.insert(ops.end(), more.begin(), more.end());
+  }
+  for (const OpInfo* info : ops) {
+    const std::vector<OperandDef>& groups = info->def().operands;
+    if (info->Has(Trait::kSameDtype) || info->Has(Trait::kSameOperandDtype)) continue;
+    std::string first;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const TypeConstraint& may = groups[g].constraint;
+      if (!may.Accepts(Type::Unranked(context_, DType::kF32)) ||
+          !may.Accepts(Type::Unranked(context_, DType::kF16)))
+        continue;
+      if (first.empty()) {
+        first = groups[g].name;
+        continue;
+      }
+      const std::string what = std::string(info->name()) + " " + groups[g].name;
+      if (own(what)) continue;
+      // All operands are there, of f32 or a type that they accept, but for this one.
+      std::vector<Type> types;
+      for (size_t i = 0; i < groups.size(); ++i) {
+        for (const DType dtype :
+             {DType::kF32, DType::kI64, DType::kBool, DType::kI32, DType::kI8, DType::kU8}) {
+          const Type type = Type::Unranked(context_, i == g ? DType::kF16 : dtype);
+          if (!groups[i].constraint.Accepts(type)) continue;
+          types.push_back(type);
+          break;
+        }
+      }
+      ASSERT_EQ(types.size(), groups.size()) << what;
+      std::vector<Attribute> slots(info->num_slots());
+      if (info->segment_slot() >= 0) {
+        slots[info->segment_slot()] =
+            Attribute::Ints(context_, DType::kI32, std::vector<int64_t>(groups.size(), 1));
+      }
+      ResultTypes results;
+      const absl::Status status = InferResultTypes(*info, Location(), std::span<const Type>(types),
+                                                   FillDefaults(*info, slots), results);
+      EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("element type")) << what;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 10);
 }
 
 }  // namespace

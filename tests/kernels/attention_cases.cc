@@ -108,7 +108,8 @@ Case FusedAttention(Random& random) {
   attrs.causal = !usual && random.Chance(30);
   if (!usual && random.Chance(30)) attrs.window = random.Int(1, s.k_len);
   if (random.Chance(30)) attrs.mask_value = random.Chance(50) ? -3.0f : -3.4028235e38f;
-  attrs.mask_replaces = random.Chance(20);
+  attrs.mask_replaces = random.Chance(30);
+  attrs.mask_last = attrs.mask_replaces && random.Chance(50);
   attrs.repeat_first_key = random.Chance(30);
   attrs.nan_guard = random.Chance(50);
   attrs.zero_nan_rows = random.Chance(25);

@@ -96,6 +96,25 @@ TEST(ReferenceAttention, OneColumnForAllKeys) {
   ExpectNear(attend(Tensor::Of<bool>({4}, {true, true, true, true})), {4.5, 6, 12});
 }
 
+TEST(ReferenceAttention, HiddenKeysHaveOneScore) {
+  fused::AttentionAttrs attrs;
+  attrs.num_heads = attrs.kv_num_heads = 1;
+  attrs.scale = 1;
+  attrs.mask_replaces = true;
+  attrs.mask_value = 0;
+  const Tensor q = F({1, 1, 1}, {1}), k = F({1, 2, 1}, {0, 5}), v = F({1, 2, 1}, {2, 4}),
+               bias = F({2}, {0, 100}), keep = Tensor::Of<bool>({2}, {true, false});
+  auto attend = [&] {
+    return Eval("ref.fused_attention", {q, k, v, keep, bias, Tensor()}, {1, 1, 1}, attrs);
+  };
+  ExpectNear(attend(), {4});  // the bias of the hidden key counts
+  attrs.mask_last = true;
+  ExpectNear(attend(), {3});
+  attrs.mask_replaces = false;  // without it, mask_last has no meaning
+  attrs.mask_value = -104;
+  ExpectNear(attend(), {static_cast<float>((2 + 4 * std::exp(1)) / (1 + std::exp(1)))});
+}
+
 TEST(ReferenceAttention, CausalGroupsAndLayouts) {
   fused::AttentionAttrs attrs;
   attrs.num_heads = 2;

@@ -114,10 +114,12 @@ inline V FinishScores(const AttentionTile& t, const RowTerms& row, V indices, in
     hidden = Or(hidden, Less(Set(static_cast<float>(last)), indices));
     hidden = Or(hidden, Less(indices, Set(static_cast<float>(first))));
   }
-  if (t.mask_replaces) s = Select(hidden, Set(t.mask_value), s);
+  if (t.mask_replaces && !t.mask_last) s = Select(hidden, Set(t.mask_value), s);
   if (row.bias != nullptr) s = Add(s, TermOf(row.bias, t.bias.step, key, keys));
   if (row.mask != nullptr) s = Add(s, TermOf(row.mask, t.mask.step, key, keys));
-  if (!t.mask_replaces) {
+  if (t.mask_last) {
+    s = Select(hidden, Set(t.mask_value), s);
+  } else if (!t.mask_replaces) {
     const V value = Set(t.mask_value);
     s = Select(hidden, t.mask_value == kMinusInfinity ? value : Add(s, value), s);
   }

@@ -50,7 +50,7 @@ struct Tile {
     const bool any = t.bias.rows.base != nullptr || t.mask.rows.base != nullptr;
     add_terms = any && (t.bias.rows.base == nullptr || t.bias.step != 0) &&
                 (t.mask.rows.base == nullptr || t.mask.step != 0) && t.softcap == 0 &&
-                !(t.mask_replaces && hides);
+                !(t.mask_replaces && !t.mask_last && hides);
     unusual = t.softcap > 0 || t.keep.rows.base != nullptr || t.key_keep != nullptr ||
               (any && !add_terms);
   }

@@ -51,7 +51,7 @@ struct AttentionTile {
   const uint8_t* key_keep = nullptr;  // by key, for all rows; null: absent
   int64_t key_keep_step = 1;
   float scale = 1, softcap = 0, mask_value = 0;
-  bool mask_replaces = false, nan_guard = false;
+  bool mask_replaces = false, mask_last = false, nan_guard = false;
 
   // Results: row r of out is divided by the row's sum. With `part` the tile's rows go there
   // instead, one after the other and undivided.

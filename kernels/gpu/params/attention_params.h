@@ -20,7 +20,7 @@ struct AttentionParams {
   const void* mask;
   const void* bias;
   const uint8_t* key_mask;
-  bool mask_is_bool, mask_replaces, causal, repeats_first_key, nan_guard, zero_nan_rows;
+  bool mask_is_bool, mask_replaces, mask_last, causal, repeats_first_key, nan_guard, zero_nan_rows;
   int64_t mask_strides[4], bias_strides[4], key_mask_strides[4];
   int64_t batch, heads, heads_per_kv, q_len, k_len;
   int dim, v_dim;
