@@ -171,7 +171,8 @@ struct CallSignature {
 
 // Computes the outputs. May run in several threads at once, with different `args`.
 using RunFn = KernelStatus (*)(const RunArgs& args);
-// Prepares a kernel for one set of shapes. Called once per set of shapes, before Run.
+// Prepares a kernel for one set of input shapes. Each session calls it before the first Run with
+// these shapes; at the end it sets `state`, which only runs of that session use.
 using PrepareFn = KernelStatus (*)(PrepareArgs& args, std::shared_ptr<KernelState>& state);
 // Returns an empty string if the kernel can run this call, and the reason otherwise, such as "needs
 // f32, got f64".
