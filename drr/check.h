@@ -59,9 +59,9 @@ struct [[nodiscard]] CheckReport {
 // is added: 8 eps of the largest result and eps / 4 of the largest argument. Infinities and NaNs
 // must be in the same positions; integers must be equal.
 //
-// Then numbers at the edges of their types follow (edges.h), programs with unknown extents or
-// ranks, values that coincide, and programs that differ from the pattern in one place. The same
-// options give the same report. Not thread-safe within one Context.
+// A second part uses numbers at the edges of their types (edges.h), programs with unknown extents
+// or ranks, and values that coincide. It also uses programs that differ from the pattern in one
+// place. The same options give the same report. Not thread-safe within one Context.
 CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                       const CheckOptions& options = {});
 

@@ -19,7 +19,7 @@ namespace tenon::drr {
 // PassContext::fast_math.
 enum class Assumption : uint8_t {
   kNone,
-  kNoOverflow,      // a result may be infinite or NaN where the source is finite
+  kNoOverflow,      // a result may be infinite or NaN if the source is finite
   kNoInfinity,      // infinite and NaN inputs may give another kind of result
   kNoNegativeZero,  // zeros of other signs may give another kind of result
 };
@@ -43,9 +43,9 @@ struct ConditionNode {
     kOther,
     kRank,         // of args[0]: `number`
     kRankAtLeast,  // likewise
-    kConstant,     // is args[0] a constant?
+    kConstant,     // args[0] is a constant
     kDType,        // of args[0]: `dtype`
-    kFloat,        // is the element type of args[0] a float?
+    kFloat,        // the element type of args[0] is a float
     kSameType,     // of all args
     kSameShape,    // of args[0] and args[1]
     kDim,          // the extent of axis `axis` of args[0] is `number`

@@ -253,7 +253,7 @@ class Matcher {
   // "operand 1": which operand of the goal's op its value is.
   static std::string OperandOf(const Goal& goal);
   std::string Particulars(const ConditionCode& condition) const;
-  // `names`: as the rule writes it, not what it is bound to.
+  // `names`: the text in the rule, rather than the bound dimension.
   std::string DimText(uint16_t code, bool names = false) const;
   std::string_view NameOf(const Edge& edge) const {
     const ValNode* node = rule_->nodes[edge.node].source;
@@ -277,19 +277,19 @@ class Matcher {
   int goals_ = -1;
   size_t climb_ = 0;
   bool finished_ = false;
-  Causes failed_ = 0;  // what the last failure follows from
+  Causes failed_ = 0;  // choices on which the last failure depends
   int64_t steps_ = 0, used_ = 0;
   bool exhausted_ = false;
-  // Looks at what is feasible before choices are made: worth it where an attempt takes long.
+  // Judges feasibility before choices are made, which pays in long attempts.
   bool thorough_ = false;
   static constexpr int64_t kPlainSteps = 512;  // of an attempt before that
   absl::flat_hash_map<std::pair<uint32_t, const ValueImpl*>, bool> feasible_;
   // Of Align only.
   size_t tolerance_ = 0;
-  int lost_ = 0, best_cost_ = 0;  // what the attempt costs so far; of the best one
+  int lost_ = 0, best_cost_ = 0;  // costs of this attempt so far, and of the best one
   std::vector<int> sizes_;        // SmallestSize by node, of sizes_of_
   const CompiledRule* sizes_of_ = nullptr;
-  std::vector<char> reaching_;  // by node: is start_ below it?
+  std::vector<char> reaching_;  // by node: whether start_ is below it
   Edge start_;
   std::vector<Mismatch> mismatches_;
   std::vector<const Operation*> passed_;  // ops that stand in between

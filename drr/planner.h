@@ -55,7 +55,7 @@ class Planner {
   bool Demand(const Edge& edge, const Shape& shape);
   // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.
   bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
-  // What the op's operands must be for a result of this shape; planner_*ops.cc.
+  // Demands on the operands of an op for a result of this shape; planner_*ops.cc.
   struct OpDemand;
   bool DemandOp(uint16_t n, const Shape& shape);
   bool Elementwise(uint16_t n, const Shape& shape);
@@ -152,7 +152,7 @@ class Planner {
       written_;           // small numbers of the rule's attributes: bounds, steps, diagonals
   bool sparse_ = false;   // many elements are 0
   bool has_nan_ = false;  // some elements are NaN
-  bool masked_ = false;   // some elements of what is added are -inf
+  bool masked_ = false;   // some added elements are -inf
   double magnitude_ = 2;
 };
 

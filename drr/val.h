@@ -149,7 +149,7 @@ inline std::vector<OperandPattern> One(const Val& val) { return {{val.ref(), fal
 Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
            const std::vector<std::pair<std::string, AttrRef>>& attrs);
 
-// ---- pure functions over what a match binds -----------------------------------------------------
+// ---- pure functions over the bindings of a match ------------------------------------------------
 
 // How a function of a rule gets its arguments: the C++ type for a part of a rule.
 template <typename T>

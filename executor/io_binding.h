@@ -85,9 +85,10 @@ class IoBinding {
   // if the binding owns it. Bind the first value with BindInput. InvalidArgument if element types
   // or ranks differ, or if the input has another source.
   //
-  // A KV cache grows in place. If the program only appends rows to the input, as attention does
-  // with past keys and values, its rows stay where they are: the binding keeps room for more. On a
-  // GPU both stay in device memory, unless the host reads the input or computes the output.
+  // A KV cache grows in place: its rows stay where they are, and the binding keeps room for more.
+  // This needs a program that only appends rows to the input, as attention does with past keys and
+  // values. On a GPU both stay in device memory, unless the host reads the input or computes the
+  // output.
   absl::Status Carry(PortRef output, PortRef input);
 
   // The value after the last run. Before the first run these return what is bound; a carried output

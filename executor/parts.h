@@ -18,16 +18,16 @@ enum class PartsKind : uint8_t {
   kCut,   // ten.split, ten.slice: results are parts of operand 0
 };
 
-// Discardable attributes of a kernel.call. kernel.joined lists the operands of a concatenation that
-// lie in its result already. kernel.parts says that the results of a split or slice lie in operand
-// 0.
+// Discardable attributes of a kernel.call. The attribute kernel.joined lists the operands of a
+// concatenation that lie in its result already. The attribute kernel.parts says that the results of
+// a split or slice lie in operand 0.
 inline constexpr char kJoinedAttr[] = "kernel.joined";
 inline constexpr char kPartsAttr[] = "kernel.parts";
 std::vector<int64_t> JoinedOf(const Operation& call);
 bool HasParts(const Operation& call);
 
-// The kind of a call whose parts are runs of bytes for all values of its symbols: only extents of 1
-// come before the axis along which it works.
+// The kind of a call whose parts are runs of bytes for all values of its symbols. This holds if
+// only extents of 1 come before the axis along which it works.
 PartsKind PartsOf(kernel::CallOp call);
 
 // Decides for each such call of the block whether its parts lie in place or are copied. Parts in

@@ -89,8 +89,8 @@ class Prepared {
   };
   std::span<const Growing> growing() const { return growing_; }  // by input
 
-  // True if the tensor of a port may be in device memory: only one copy from or to the device
-  // touches it, or it is empty, or unused.
+  // True if the tensor of a port may be in device memory. This holds if only one copy from or to
+  // the device touches it, if it is empty, and if nothing uses it.
   bool MayBeOnDevice(Port port, size_t i) const;
   // Sets the place for later runs. Requires MayBeOnDevice to put it on the device.
   void SetOnDevice(Port port, size_t i, bool on_device);

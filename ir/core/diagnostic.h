@@ -39,7 +39,7 @@ class DiagnosticEngine {
 
  private:
   std::recursive_mutex mutex_;
-  std::shared_ptr<Handler> handler_;  // shared with a call under way, which may set another
+  std::shared_ptr<Handler> handler_;  // shared with a running call, which may replace it
 };
 
 // Sets a handler for its own lifetime and restores the previous one at its end. The handler gets

@@ -1,4 +1,4 @@
-// Dimension expressions as sums of terms: what arithmetic and proofs share. Private to ir/core.
+// Dimension expressions as sums of terms, for arithmetic and proofs. Private to ir/core.
 #ifndef TENON_IR_CORE_DIM_EXPR_TERMS_H_
 #define TENON_IR_CORE_DIM_EXPR_TERMS_H_
 

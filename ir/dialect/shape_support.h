@@ -52,7 +52,7 @@ absl::Status CheckBroadcastsTo(const InferContext& c, std::string_view what, Typ
 absl::Status CheckVector(const InferContext& c, std::string_view what, Type type, DimExpr extent);
 // Returns an error unless `type` is unranked or has rank `rank`.
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
-// Error unless the operands of these groups (absent ones are fine) have one element type.
+// Returns an error unless the operands of these groups have one element type. Absent ones pass.
 absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups);
 
 // Returns the number of elements in [start, end) with a step, clamped to `extent` as in ONNX.
