@@ -26,7 +26,7 @@ class Planner {
  private:
   // ---- unknowns
   Unknown Fresh();
-  // A number that is no extent makes the plan impossible.
+  // A number that cannot be an extent makes the plan impossible.
   Unknown Number(int64_t value);
   Unknown Find(Unknown u);
   bool Unify(Unknown a, Unknown b);
@@ -34,7 +34,7 @@ class Planner {
   bool Known(Unknown u) { return values_[Find(u)] >= 0; }
   int64_t Value(Unknown u);  // decides if still open
   std::vector<int64_t> Values(const Shape& shape);
-  // Product of the extents, kMaxElements + 1 if it is larger than kMaxElements.
+  // The product of the extents; kMaxElements + 1 if it exceeds kMaxElements.
   int64_t Elements(const Shape& shape);
   Shape FreshShape(int rank);
 
@@ -43,17 +43,17 @@ class Planner {
   bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
   int64_t Extent();
   double Real();
-  // Gives two variables shapes of which neither is the whole one.
+  // Gives two variables shapes that broadcast both ways.
   bool BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape);
 
   // ---- the graph
   int KnownRank(const Edge& edge);
-  // Each node is looked at once: `found` has those that were.
+  // Visits each node once; `found` has the visited ones.
   int KnownRank(const Edge& edge, std::map<uint16_t, int>& found);
   int FindRank(const Edge& edge, std::map<uint16_t, int>& found);
   // Gives a value exactly this shape.
   bool Demand(const Edge& edge, const Shape& shape);
-  // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.
+  // Gives a value a shape that broadcasts to this one; `actual` receives it.
   bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
   // Demands on the operands of an op for a result of this shape; planner_*ops.cc.
   struct OpDemand;

@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-// True if `op` treats each line of elements along its attribute `axis` as a unit: it computes each
-// line by itself, or concatenates or splits along that axis.
+// True if `op` treats each line of elements along its attribute `axis` as a unit. Such an op
+// computes each line by itself, or concatenates or splits along that axis.
 bool WorksAlongAxis(const Operation& op);
 
 // True if `op` reduces the axes of its attribute `axes`; with `keepdims` they stay with one

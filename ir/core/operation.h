@@ -40,8 +40,8 @@ struct OperationState {
 };
 
 // One operation: results, operands, attributes, successors and regions. It is one allocation. From
-// low to high addresses lie the results in reverse order (16 bytes each), this header (48),
-// operands (24 each), attribute slots (8 each), successors (32 each) and regions (24 each).
+// low to high addresses lie the results in reverse order (16 bytes each) and this header (48). Then
+// follow operands (24 each), attribute slots (8 each), successors (32 each) and regions (24 each).
 //
 // A block owns its operations; the caller owns a detached one. The address of an operation and the
 // Values of its results stay valid until it is destroyed, also when it moves. Destroying it does
