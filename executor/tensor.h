@@ -36,8 +36,8 @@ class Tensor {
   static Tensor Copy(DType dtype, std::span<const int64_t> shape, const void* data);
   // Returns a tensor with the contents of `elements`, which must be a kElements attribute. Shares
   // its bytes if they are aligned to the element type, or in any case with `any_alignment`;
-  // otherwise copies them. The tensor must not be written then. ResourceExhausted if there is no
-  // memory.
+  // otherwise copies them. Do not write to shared bytes. ResourceExhausted if a splat does not fit
+  // into memory; other failed allocations end the program.
   static absl::StatusOr<Tensor> FromAttribute(Attribute elements, bool any_alignment = false);
   // Returns a tensor over memory that `owner` keeps alive. With a null `owner` the memory must
   // outlive all copies of the tensor. `data` must be aligned to the element type to be bound or
