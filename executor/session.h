@@ -16,8 +16,11 @@ namespace tenon {
 class IoBinding;
 
 // Runs a program, one run at a time. Use one session per thread; sessions of one program may run at
-// the same time. A run with input shapes that the session has seen before allocates no memory and
-// computes no shapes. A session keeps its program alive.
+// the same time. A session keeps its program alive.
+//
+// A session stays prepared for the 16 sets of input shapes that it used last, or fewer if values
+// computed from them take more than 64 MiB. A run with such shapes computes no shapes. If results
+// go to the caller's memory or to a binding, it also allocates nothing.
 //
 // Runs return InvalidArgument for inputs that do not fit their declared types: a symbol such as
 // `batch` must have one value in all inputs. They return Cancelled if the token was cancelled, and
@@ -36,7 +39,7 @@ class Session {
 
   // The same with results in the memory of the caller. Their shapes must be those of OutputShapes,
   // and they must be aligned and must not overlap the inputs or each other; overlaps are not
-  // checked. Allocates nothing for shapes seen before.
+  // checked.
   absl::Status Run(std::span<const kernels::TensorView> inputs,
                    std::span<const kernels::TensorView> outputs, const RunOptions& options = {});
   // Runs with bound inputs and outputs. InvalidArgument if the binding belongs to another program;
