@@ -1,4 +1,5 @@
-// Attributes and dimensions as rules speak of them: literals, variables, computed values.
+// Attributes and dimensions in rules: literals, variables and computed values. Nodes are immutable
+// and belong to no Context.
 #ifndef TENON_DRR_ATTR_H_
 #define TENON_DRR_ATTR_H_
 
@@ -26,7 +27,7 @@ using I64s = std::vector<int64_t>;
 using F32s = std::vector<float>;
 using Dims = std::vector<DimExpr>;
 
-// What an attribute of any kind holds. Floats of all widths are doubles; monostate: no value.
+// The value of an attribute of any kind. Floats of all widths are double; monostate means no value.
 using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, I64s, F32s, Dims,
                                DType, Attribute>;
 
@@ -48,10 +49,13 @@ struct DimNode {
   DimRef a, b;        // kAdd, kSub, kMul
 };
 
+// A dimension in a rule: a named variable, a number, or an expression. Variables are solved over
+// the whole match.
 class Dim {
  public:
+  // A variable.
   explicit Dim(const char* name);
-  // Numbers stand for themselves.
+  // A number.
   Dim(int64_t value);                      // NOLINT(google-explicit-constructor)
   Dim(int value) : Dim(int64_t{value}) {}  // NOLINT(google-explicit-constructor)
   explicit Dim(DimRef node) : node_(std::move(node)) {}
@@ -64,22 +68,22 @@ class Dim {
 Dim operator+(const Dim& a, const Dim& b);
 Dim operator-(const Dim& a, const Dim& b);
 Dim operator*(const Dim& a, const Dim& b);
-// In a shape: a dimension that is not looked at.
+// In a shape: any dimension, without a name.
 Dim AnyDim();
 std::string ToString(const DimNode& dim);
 
 // ---- arguments of conditions and computed attributes --------------------------------------------
 
-// What a pure function of a rule reads: a value of the program, an attribute or a dimension.
+// An argument of a pure function of a rule: a value, an attribute or a dimension.
 struct ArgRef {
   ValPtr val;
-  int result = 0;  // which result of `val`
+  int result = 0;  // the result of `val`
   AttrRef attr;
   DimRef dim;
 };
 
-// The bound counterpart. Holds no memory of its own. An attribute is `attr` when it was read off an
-// op, `number` when it came from a Splat, `value` when the rule itself gave it.
+// An argument after matching. It owns no memory. An attribute is `attr` if an op has it, `number`
+// if a Splat has it, and `literal` if the rule gives it.
 struct BoundArg {
   Value value;
   DimExpr dim;
@@ -88,28 +92,32 @@ struct BoundArg {
   const AttrValue* literal = nullptr;
 };
 
+// Returns the value of an argument or an attribute; monostate if it has none.
 AttrValue ToAttrValue(const BoundArg& arg);
 AttrValue ToAttrValue(Attribute attr);
-double ToNumber(const BoundArg& arg);  // integers, floats, bools
-// The attribute of a slot of kind `type`; null when the value does not fit the kind.
+// Returns integers, floats and bools as a number, and NaN for all else.
+double ToNumber(const BoundArg& arg);
+// Returns an attribute of kind `type`. Null if the value does not fit the kind.
 Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value);
 std::string ToString(const AttrValue& value);
 
 // ---- attributes ---------------------------------------------------------------------------------
 
+// An attribute in a rule.
 struct AttrNode {
   enum class Kind : uint8_t { kLiteral, kVariable, kCompute, kAny, kDim, kDims };
   Kind kind;
-  std::string name;          // kVariable; kCompute: what it computes, if named
+  std::string name;          // kVariable; kCompute: a name for messages
   AttrValue literal;         // kLiteral
   std::vector<DimRef> dims;  // kDims; kDim: one
   std::vector<ArgRef> args;  // kCompute
-  // kCompute: monostate means that there is no such value, and the match is refused.
+  // kCompute: returns monostate if there is no value; the match is then refused.
   std::function<AttrValue(std::span<const BoundArg>)> compute;
 };
 std::string ToString(const AttrNode& attr);
 
-// An attribute variable. A repeated variable must agree wherever it occurs.
+// An attribute variable. It has one value in a match: where it occurs again, the value must be
+// equal.
 template <typename T>
 class Attr {
  public:
@@ -123,7 +131,7 @@ class Attr {
   AttrRef node_;
 };
 
-// An attribute computed from bound ones; made by Compute.
+// An attribute computed from bound arguments; Compute (val.h) makes it.
 template <typename T>
 class Computed {
  public:
@@ -135,14 +143,16 @@ class Computed {
 };
 
 struct AnyAttr {};
-// Any value of this attribute will do.
+// Matches any value of an attribute.
 inline constexpr AnyAttr kAny{};
 
+// Nodes for literals, kAny, a dimension, and a list of dimensions.
 AttrRef MakeLiteral(AttrValue value);
 AttrRef MakeAnyAttr();
 AttrRef MakeDimAttr(const Dim& dim);
 AttrRef MakeDimsAttr(std::span<const Dim> dims);
 
+// Converts a C++ value to an AttrValue.
 template <typename T>
 AttrValue WrapValue(T value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -156,8 +166,8 @@ AttrValue WrapValue(T value) {
   }
 }
 
-// One attribute of a pattern function: unset (must be the default), a value, a variable, computed,
-// or kAny.
+// An attribute field of a pattern function. It holds a value, a variable, a computed value or kAny.
+// A field that is not set means the default of the op.
 template <typename T>
 class AttrArg {
  public:

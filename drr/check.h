@@ -1,4 +1,4 @@
-// Runs rules against themselves: what a rule makes must compute what it matched.
+// Checking a rule by running it: the result must compute what the source computes.
 #ifndef TENON_DRR_CHECK_H_
 #define TENON_DRR_CHECK_H_
 
@@ -13,18 +13,19 @@
 
 namespace tenon::drr {
 
+// How thorough a check is. The defaults take seconds for most rules.
 struct CheckOptions {
-  int matches = 20;      // wanted of each alternative, in each element type
-  int attempts = 10000;  // instances made for them at most
-  int edges = 2400;      // instances with numbers at the edges of their types, by operation
-  uint64_t seed = 1;
-  // Those that the rule's conditions ask for are added. Of integers a wrong result counts, and that
-  // there are none does not, unless the rule takes no floats.
+  int matches = 20;      // matching programs per alternative and element type
+  int attempts = 10000;  // programs made for each alternative at most
+  // Programs with numbers at the edges of their types, divided by the size of the rule.
+  int edges = 2400;
+  uint64_t seed = 1;  // the same seed gives the same programs
+  // Element types to check; those that conditions of the rule name are added. For integers only
+  // wrong results count, unless the rule accepts no floats.
   std::vector<DType> dtypes = {DType::kF32, DType::kF64, DType::kF16, DType::kI64};
 };
 
-// What the check found. The report is the result: it holds what StatusOr would hide, and ok() is
-// true for a rule that was checked and is right, and for no other.
+// The result of a check. ok() is true only for a rule that was checked and is right.
 struct [[nodiscard]] CheckReport {
   enum class Verdict : uint8_t {
     kUnchecked,  // too few programs match
@@ -32,29 +33,35 @@ struct [[nodiscard]] CheckReport {
     kWrong,      // a program gets another result, or rewriting does not end
     kRight,
   };
+  // How often one alternative was matched.
   struct Alternative {
-    std::string text;  // the alternative as it is written; the whole graph for a rule without any
-    int matches = 0;   // the least over the element types that the rule takes
+    std::string text;  // in text notation; the whole source graph for a rule without alternatives
+    int matches = 0;   // the smallest number over the element types that the rule accepts
   };
   std::string rule;
   Verdict verdict = Verdict::kUnchecked;
-  std::vector<std::string> failures;  // what the verdict rests on; empty for kRight alone
+  // The reasons for the verdict, with a program each; empty for kRight.
+  std::vector<std::string> failures;
   std::vector<Alternative> alternatives;
-  std::vector<DType> skipped;  // element types in which no instance could be evaluated or matched
+  std::vector<DType> skipped;  // element types in which no program could be evaluated or matched
   bool ok() const { return verdict == Verdict::kRight; }
   bool wrong() const { return verdict == Verdict::kWrong; }
-  // OK for kRight alone. Else the code tells the verdicts apart: InvalidArgument for kInvalid,
-  // FailedPrecondition for kWrong, NotFound for kUnchecked. The message has the failures.
+  // OK for kRight. InvalidArgument for kInvalid, FailedPrecondition for kWrong, NotFound for
+  // kUnchecked, with the failures as message.
   absl::Status status() const;
 };
 
-// Makes random instances of the source graph, rewrites them with this rule alone and evaluates
-// both. On plain numbers the error of the result against the source in f64 may be at most 4 times
-// the source's own error plus 8 eps · max|b| (and eps / 4 of the arguments); NaNs and infinities
-// must be in the same places; integers must be equal. The instances have ranks from 0 to 5, extents
-// from 0 on, and operands that broadcast, one or both ways. Then edges.h judges numbers of the
-// whole range of each type, programs that do not know extents or ranks, values that coincide, and
-// programs that differ from an instance in one thing.
+// Checks `rule` by itself. Makes random programs that its source graph describes, rewrites them and
+// evaluates both versions with `evaluator`. `context` needs the dialects of the ops in the rule.
+//
+// The programs have ranks from 0 to 5, extents from 0, and operands that broadcast. With plain
+// numbers the error against an evaluation in f64 may be 4 times that of the source. Some rounding
+// is added: 8 eps of the largest result and eps / 4 of the largest argument. Infinities and NaNs
+// must be in the same positions; integers must be equal.
+//
+// A second part uses numbers at the edges of their types (edges.h), programs with unknown extents
+// or ranks, and values that coincide. It also uses programs that differ from the pattern in one
+// place. The same options give the same report. Not thread-safe within one Context.
 CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                       const CheckOptions& options = {});
 

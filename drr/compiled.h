@@ -36,19 +36,20 @@ struct ArgCode {
   uint16_t dim = kNone;   // index into dims
 };
 
-// An attribute expression: what a slot must hold, or what it gets.
+// An attribute expression: the requirement on a slot, or the value for it.
 struct AttrCode {
   enum class Kind : uint8_t { kLiteral, kAxis, kAxes, kVariable, kCompute, kAny, kDim, kDims };
   Kind kind = Kind::kAny;
   uint16_t slot = kNone;
   AttrType type = AttrType::kAny;
-  Attribute literal;                 // kLiteral: interned; null: must be absent
+  Attribute literal;                 // kLiteral; null: the attribute must be absent
   const AttrNode* source = nullptr;  // null for a default
   uint16_t variable = kNone;         // kVariable
   std::vector<uint16_t> dims;        // kDims; kDim: one
   std::vector<ArgCode> args;         // kCompute
 };
 
+// A node of the source or the result graph.
 struct Node {
   ValNode::Kind kind;
   const ValNode* source = nullptr;
@@ -59,27 +60,29 @@ struct Node {
   std::vector<std::vector<Edge>> operands;  // kOp
   std::vector<AttrCode> attrs;              // kOp: one per slot, except segment sizes
   std::vector<Edge> alternatives;           // kAnyOf, kLet
-  std::vector<Edge> leads;                  // likewise: what they end at, through all of these
-  AttrCode splat;                           // kSplat
-  uint16_t let_variable = kNone;            // kLet
+  std::vector<Edge> leads;        // kAnyOf, kLet: the nodes at the ends of all alternatives
+  AttrCode splat;                 // kSplat
+  uint16_t let_variable = kNone;  // kLet
   AttrCode let_value;
-  std::vector<uint16_t> conditions;  // conditions that mention the node's value
+  std::vector<uint16_t> conditions;  // numbers of conditions on the value of the node
 };
 
+// A condition.
 struct ConditionCode {
   const ConditionNode* source;
   std::vector<ArgCode> args;
   std::vector<uint16_t> shape;  // kShape: dims
-  bool early = false;           // every argument is a value: can be evaluated while matching
+  bool early = false;           // all arguments are values, so that it is evaluated while matching
 };
 
-// How to reach a root that is not below the anchor: from a bound value through one of its users.
+// The path to a root that is not below the anchor: from a bound value to one of its users.
 struct Climb {
-  uint16_t from;    // a node matched before
+  uint16_t from;    // a node that is matched before
   uint16_t result;  // which of its results
-  uint16_t user;    // the op node that uses it
+  uint16_t user;    // the op node that uses that result
 };
 
+// One compiled rule. It refers to the Rule, which must outlive it.
 struct CompiledRule {
   const Rule* rule = nullptr;
   std::vector<Node> nodes;
@@ -91,34 +94,37 @@ struct CompiledRule {
   std::vector<Climb> climbs;             // in the order in which they are made
   std::vector<uint16_t> creation_order;  // op and splat nodes of the result graph, operands first
   std::vector<OpId> anchors;             // ops at which a match can be rooted
-  int num_ops = 0;                       // op nodes on the longest way through the source graph
-  // Op nodes that may be one operation of the program: of one set each; of an empty one all.
+  int num_ops = 0;                       // op nodes on the longest path through the source graph
+  // Sets of op nodes that may be one operation; an empty set means all.
   std::vector<std::vector<uint16_t>> coincide;
 
   bool MayCoincide(uint16_t a, uint16_t b) const;
 };
 
-// Checks one rule and compiles it. The error names the rule and its place.
+// Checks one rule and compiles it. InvalidArgument names the rule, its place and the mistake.
 absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 
-// A set of rules that work together in one phase, for one Context. Shared by threads.
+// A set of rules that are applied together, for one Context. Copies share their rules. Const
+// functions are thread-safe.
 class CompiledRules {
  public:
-  CompiledRules() = default;  // none
+  CompiledRules() = default;  // no rules
+  // Whether Create checks the rules against each other, or the caller knows that they are right.
   enum class Together : uint8_t { kChecked, kKnown };
-  // Checks every rule by itself, and the rules against each other: repeated names and, unless that
-  // is known, rules that are never reached because another one matches first, and rules whose
-  // rewriting never ends; the error has a program as a witness. The rules are copied. `context`
-  // emits no diagnostics of other threads while it checks.
+  // Copies the rules, compiles each and checks it. Also checks them together: names must be unique.
+  // With kChecked no rule may be unreachable behind another one, and rewriting must end.
+  // InvalidArgument says what is wrong, with a program as a witness. While it checks, `context`
+  // drops diagnostics, also those of other threads.
   static absl::StatusOr<CompiledRules> Create(std::vector<Rule> rules, Context& context,
                                               Together together = Together::kChecked);
-  // Of rules that Create has accepted, as a test says of those of `patterns`: each is compiled when
-  // it is asked for. REQUIRES: `context` lives as long as rules are asked for.
+  // Compiles each rule when Get first asks for it, without checking the rules together. For rules
+  // that a test has checked, such as those of `patterns`. `context` must live as long as Get is
+  // called.
   static CompiledRules OnDemand(std::shared_ptr<const RuleList> rules, Context& context);
 
   const RuleList& list() const { return *list_; }
-  // A rule of the list by its number. The error of OnDemand's rules: the Context lacks an
-  // operation. It is not kept.
+  // Returns the rule with this number of the list, compiled on first use. It lives as long as the
+  // set. The error is that of CompileRule: for OnDemand, usually an op that the Context lacks.
   absl::StatusOr<const CompiledRule*> Get(uint16_t rule) const;
 
  private:

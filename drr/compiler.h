@@ -1,4 +1,4 @@
-// The work of CompileRule; for drr/compile*.cc alone.
+// The implementation of CompileRule; for drr/compile*.cc only.
 #ifndef TENON_DRR_COMPILER_H_
 #define TENON_DRR_COMPILER_H_
 
@@ -15,10 +15,10 @@
 
 namespace tenon::drr {
 
-// A set of indices of one rule: cheap to copy and to join.
+// A set of indices of one rule; cheap to copy and to unite.
 class IndexSet {
  public:
-  // Was it not there yet?
+  // True if `i` is new.
   bool Insert(uint16_t i) {
     if (words_.size() <= i / 64u) words_.resize(i / 64u + 1, 0);
     uint64_t& word = words_[i / 64u];
@@ -33,7 +33,7 @@ class IndexSet {
     if (words_.size() < other.words_.size()) words_.resize(other.words_.size(), 0);
     for (size_t w = 0; w < other.words_.size(); ++w) words_[w] |= other.words_[w];
   }
-  // Keeps what is in both.
+  // Keeps the indices that are in both.
   void Intersect(const IndexSet& other) {
     if (words_.size() > other.words_.size()) words_.resize(other.words_.size());
     for (size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
@@ -66,7 +66,7 @@ class Compiler {
         fmt::format("{}: rule '{}': {}", rule_.place(), rule_.name(), message));
   }
   absl::StatusOr<uint16_t> AddNode(const ValPtr& node, bool in_source);
-  // Adds the node and refers to one of its results, which there must be.
+  // Adds the node and refers to one of its results, which must exist.
   absl::StatusOr<Edge> AddEdge(const ValRef& val, bool in_source);
   absl::Status CheckHasResult(uint16_t index, const ValRef& val) const;
   absl::Status AddOp(const ValNode& node, bool in_source, Node& code);
@@ -83,7 +83,7 @@ class Compiler {
   absl::Status CheckCost();
   absl::Status CheckResult(uint16_t node, const Bound& always, IndexSet& seen);
   void FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const;
-  // What every match of a node binds. `known`: by node, of those that were asked for before.
+  // What every match of a node binds. `known` caches results by node.
   const Bound& Always(uint16_t node, std::vector<std::optional<Bound>>& known) const;
   std::pair<int, int> CountOps(uint16_t node, IndexSet& seen);
   std::string NameOf(uint16_t node) const {
@@ -99,11 +99,11 @@ class Compiler {
   std::map<const DimNode*, uint16_t> dim_index_, dim_variables_;
   std::set<uint16_t> bound_attrs_, used_attrs_, bound_dims_, used_dims_, used_nodes_;
   std::vector<int> mentions_;
-  // Terms, with those of parts, by expression and whether it is matched.
+  // Sizes of dimension expressions in terms, by expression and whether it is matched.
   std::map<std::pair<const DimNode*, bool>, int64_t> dim_sizes_;
   bool too_long_dim_ = false;
   static constexpr int64_t kMostDimTerms = 1000;
-  // By CountOps: alternatives that share parts are counted once for each way to them.
+  // For CountOps: shared parts of alternatives are counted once per path.
   static constexpr int64_t kMostCounted = int64_t{1} << 18;
   int64_t counted_nodes_ = 0;
 };

@@ -1,4 +1,4 @@
-// The numbers that a rule computes: every one must be a number that its type holds.
+// Guard against constants that their type cannot hold.
 #ifndef TENON_DRR_CONSTANT_GUARD_H_
 #define TENON_DRR_CONSTANT_GUARD_H_
 
@@ -12,18 +12,18 @@
 
 namespace tenon::drr {
 
-// Looks at the operations that one application of a rule makes. Where such an operation does
-// arithmetic on floats that are all constants, its result is a constant of the program too. The
-// rule must not fire in three cases. The result is infinite or NaN, and the constants that it is
-// made of are finite. It is subnormal, and they are zero or normal. Or a product or quotient is
-// too small for the type, and becomes zero.
-// Without an evaluator nothing is known of such results: only the numbers of Splat are checked.
+// Checks the operations that one application of a rule creates. Float arithmetic on constants alone
+// gives another constant of the program. The rule must not fire if that is infinite or NaN while
+// the constants it is made of are finite. The same holds if it is subnormal while they are zero or
+// normal, and if a product or quotient underflows to zero. Without an evaluator only the numbers of
+// Splat are checked.
 class ConstantGuard {
  public:
   // `evaluator` may be null.
   explicit ConstantGuard(Evaluator* evaluator) : evaluator_(evaluator) {}
 
-  // What is wrong with what `op` computes; empty if nothing is. `op` is one that the rule makes.
+  // Returns what is wrong with the result of `op`, an operation that the rule creates; empty if
+  // nothing is.
   std::string Check(const Operation& op);
 
  private:
@@ -33,8 +33,8 @@ class ConstantGuard {
   };
   using Operands = absl::InlinedVector<Attribute, 4>;
 
-  // The elements of a value that follows from constants alone; null of others, and where no kernel
-  // computes them.
+  // The elements of a value that follows from constants alone. Null for other values, and if no
+  // kernel computes them.
   Attribute ValueOf(Value value);
   bool OperandsOf(const Operation& op, Operands& operands);
   Attribute Compute(const Operation& op, const Operands& operands);
@@ -45,9 +45,9 @@ class ConstantGuard {
   std::vector<Known> known_;
 };
 
-// Says what is wrong with a number that a rule computes for a constant or an attribute of `dtype`.
-// The text is empty if nothing is wrong. `read` are the numbers of the program that it is made of:
-// where one of them is infinite, NaN or subnormal in `dtype`, so may the number be.
+// Returns what is wrong with `number`, which a rule computes for a constant or attribute of
+// `dtype`; empty if nothing is. `read` has the numbers of the program that it is made of. If one of
+// those is infinite, NaN or subnormal in `dtype`, `number` may be, too.
 std::string WhyNotHeld(DType dtype, double number, const std::vector<double>& read);
 
 }  // namespace tenon::drr

@@ -1,4 +1,4 @@
-// Applies a set of rules to everything below an operation until none fires.
+// Applying a set of rules until none fires.
 #ifndef TENON_DRR_DRIVER_H_
 #define TENON_DRR_DRIVER_H_
 
@@ -13,11 +13,13 @@
 
 namespace tenon::drr {
 
+// How ApplyRules works.
 struct DriverOptions {
-  bool fold = true;              // fold in place with the ops' own fold functions
-  bool remove_dead = true;       // erase pure ops without uses
-  bool emit = true;              // errors as diagnostics, too
-  int64_t rewrites_per_op = 32;  // of the function's ops at the start; more than that is a cycle
+  bool fold = true;         // folds ops with their fold functions
+  bool remove_dead = true;  // erases pure ops without uses
+  bool emit = true;         // also emits errors as diagnostics
+  // More rewrites than this times the number of ops at the start count as a cycle.
+  int64_t rewrites_per_op = 32;
 };
 
 struct DriverResult {
@@ -25,14 +27,17 @@ struct DriverResult {
   int64_t rewrites = 0;
 };
 
-// Rewrites below `top` (a function, or a module with functions). Counts go to context.rule_counts.
-// The error names the rules that keep rewriting each other's results, or is that of
-// CompiledRules::Get at an operation where the rule might match.
+// Applies `rules` to everything below `top`, a function or a module. Uses the services of
+// `context`, and counts rewrites in context.rule_counts.
+//
+// Returns InvalidArgument that names the rules if rewriting does not end, or if a rule does not
+// compile for this Context. Returns ResourceExhausted if matching takes too many steps. The IR is
+// valid then and may be partly rewritten.
 absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
                                         PassContext& context, const DriverOptions& options = {});
 
-// Writes to `log` where the rules that it asks for nearly match below `top`, best first. The error:
-// that of CompiledRules::Get.
+// Records in `log` where its wanted rules nearly match below `top`, best first. Changes no IR.
+// Errors are those of CompiledRules::Get and of matching that takes too many steps.
 absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassContext& context,
                         RuleLog& log);
 

@@ -1,4 +1,4 @@
-// Runs a rule on numbers at the edges of their types.
+// Running a rule on numbers at the edges of their types.
 #ifndef TENON_DRR_EDGES_H_
 #define TENON_DRR_EDGES_H_
 
@@ -15,11 +15,11 @@
 
 namespace tenon::drr {
 
-// What one plan shows of a rule: empty if nothing. Both sides run on numbers of the whole range of
-// `dtype`, on zeros of both signs, infinities and NaN. The source is judged by itself in f64 first:
-// where its own result is not what it is there, or where a value between lacks headroom, nothing is
-// said of the rule. Elsewhere the result has the same kind in the same position, and about its
-// size. Constants that the rule computes from finite, normal ones are finite and normal.
+// Runs both versions of a program on numbers from the whole range of `dtype`, with zeros of both
+// signs, infinities and NaN. The source is first judged against an evaluation in f64. Where its
+// result differs from that, or a value in between lacks headroom, nothing is concluded about the
+// rule. Elsewhere the results must have the same kind and about the same size. Constants that the
+// rule computes from finite, normal ones must be finite and normal.
 class EdgeJudge {
  public:
   EdgeJudge(const CompiledRule& rule, Evaluator& evaluator, Matcher& matcher,
@@ -28,13 +28,13 @@ class EdgeJudge {
 
   struct Outcome {
     bool fired = false;
-    std::string wrong;    // what differs
-    std::string program;  // before, with its inputs in comments
-    std::string becomes;
-    size_t size = 0;  // elements of the inputs
+    std::string wrong;    // what differs; empty if nothing does
+    std::string program;  // before the rewrite, with its inputs in comments
+    std::string becomes;  // after the rewrite
+    size_t size = 0;      // number of input elements
   };
-  // `change`: 0, or a seed by which one thing of the program is changed. If the rule fires
-  // nevertheless, both sides agree.
+  // Judges one plan. `change` is 0, or a seed for one change of the program (mutate.h). If the rule
+  // fires nevertheless, both versions must agree.
   Outcome Try(InstancePlan plan, DType dtype, EdgeMode mode, Extents extents, uint64_t change = 0);
 
  private:
@@ -44,15 +44,15 @@ class EdgeJudge {
   std::mt19937_64& random_;
 };
 
-// Whether the constants of the rewritten program are finite and normal. Empty if so, or if a
-// constant of the source is not. Numbers that the rule writes itself are as the rule wants them.
+// Returns a constant of the rewritten program that is not finite and normal. Empty if there is
+// none, or if a constant of the source is not. Numbers that the rule itself writes are not checked.
 std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& after);
 
-// Does every value that the source computes have headroom? `exact`: the same in f64. `has_better`:
-// of all values that are not integers.
+// True if every value of the source has headroom. `exact` is the evaluation in f64. `has_better` is
+// for all values that are not integers.
 bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better);
 
-// What differs between the results where the source is right; empty if nothing.
+// Returns what differs where the source is right; empty if nothing does.
 std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);
 
 }  // namespace tenon::drr

@@ -1,4 +1,4 @@
-// Random programs that a rule's source graph describes.
+// Random programs that the source graph of a rule describes.
 #ifndef TENON_DRR_INSTANCE_H_
 #define TENON_DRR_INSTANCE_H_
 
@@ -15,42 +15,43 @@
 
 namespace tenon::drr {
 
-// A module with one function whose body is one way to read the source graph. Its arguments get the
-// values given; the function returns the roots.
+// A module with one function whose body is one reading of the source graph. The function returns
+// the roots.
 struct Instance {
   OwnedOp module;
   Operation* function = nullptr;
   Operation* anchor = nullptr;
-  std::vector<std::vector<double>> arguments;  // row-major
+  std::vector<std::vector<double>> arguments;  // the elements of each argument, row-major
 };
 
-// kSpecial: plain numbers beside zeros of both signs, infinities and NaN. kWide: numbers of any
-// exponent that the type has, those of one leaf close to each other. kPlain: neither. Integers are
-// of any size, but for kPlain.
+// Numbers of a program. kPlain: moderate ones. kSpecial: with zeros of both signs, infinities and
+// NaN. kWide: any exponent of the type; the numbers of one input are of similar size. Integers are
+// of any size except in kPlain.
 enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain };
 
+// What the program knows of the extents of its arguments.
 enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
 
-// The decisions that make an instance: alternatives, shapes, attributes, values. Independent of the
-// element type, so that one plan can be built in several.
+// The decisions that make a program: alternatives, shapes, attributes, values. They do not depend
+// on the element type, so that a plan can be built in several.
 class InstancePlan {
  public:
-  // Decides at random; with `node`, takes `alternative` at that AnyOf node. Nothing when the
-  // decisions contradict each other (try again), or when the graph holds an op whose operand shapes
-  // cannot be planned (see `why`).
+  // Makes random decisions. If `node` is an AnyOf node, `alternative` is taken there. Returns
+  // nullopt if the decisions contradict each other (try again) or if operand shapes of an op cannot
+  // be planned; `why` says which.
   static std::optional<InstancePlan> Make(const CompiledRule& rule, Context& context,
                                           std::mt19937_64& random, uint16_t node, int alternative,
                                           std::string* why);
-  // Nothing when the ops refuse the operands. `extents`: what the program knows of its arguments.
+  // Builds the program. Returns nullopt if an op refuses its operands.
   std::optional<Instance> Build(DType dtype, Extents extents = Extents::kKnown) const;
-  // Other numbers, which `dtype` holds exactly; `constants`: for constants as well.
+  // Chooses other numbers, which `dtype` holds exactly; for constants, too, if `constants` is true.
   void SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode, bool constants);
-  // What the arguments of Build(dtype) hold.
+  // The numbers of the arguments of Build(dtype).
   std::vector<std::vector<double>> Arguments(DType dtype) const;
-  // One argument gets an element type of its own, if there is one whose type is open.
+  // Gives one argument whose element type is open another type than the rest.
   void MixTypes(std::mt19937_64& random);
   bool is_mixed() const { return is_mixed_; }
-  // Two arguments of one type become one, if there are two.
+  // Makes two arguments of one type the same value, if there are two.
   void Coincide(std::mt19937_64& random);
 
  private:
@@ -59,12 +60,12 @@ class InstancePlan {
     uint16_t node = 0;  // of the rule
     std::vector<int64_t> shape;
     bool constant = false, boolean = false, index = false, positive = false;
-    bool exact = false;             // the values are numbers of the type already
-    bool known = false;             // the program knows its shape whatever it knows of others
+    bool exact = false;             // the values are rounded to the type already
+    bool known = false;             // the program always knows its shape
     DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
     std::vector<double> values;
   };
-  // Is the variable of no attribute, so that splats alone say what it is?
+  // True if only splats bind the variable.
   bool OnlyOfSplats(uint16_t variable) const;
 
   const CompiledRule* rule_ = nullptr;

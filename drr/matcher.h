@@ -1,4 +1,4 @@
-// Finds whether a rule's source graph lies above an operation.
+// Matching the source graph of a rule at an operation.
 #ifndef TENON_DRR_MATCHER_H_
 #define TENON_DRR_MATCHER_H_
 
@@ -14,31 +14,32 @@
 
 namespace tenon::drr {
 
-// The farthest that a match got.
+// How far an attempt got.
 struct NearMiss {
   int matched_ops = -1;
   Operation* stopped_at = nullptr;
   std::string reason;
 };
 
-// One thing that does not fit, in words. kBetween: `at` stands between two ops that fit; kInstead:
-// an operand of `at` is another op than the rule wants, and what is below that op fits.
+// One thing that does not fit, in words. kBetween: `at` stands between two ops that fit. kInstead:
+// an operand of `at` is another op than the rule wants, but the ops below it fit.
 struct Mismatch {
   Operation* at = nullptr;
   std::string reason;
   enum class Kind : uint8_t { kWrong, kBetween, kInstead } kind = Kind::kWrong;
-  const Operation* found = nullptr;  // the op that is there instead of another, if it is one
+  const Operation* found = nullptr;  // the op in place of another, if there is one
   bool operator==(const Mismatch&) const = default;
 };
 
-// As much of a rule's source graph as fits a place of the program.
+// The part of a source graph that fits a place of the program.
 struct Alignment {
-  int matched_ops = 0;               // ops of the source graph that fit
-  int wanted_ops = 0;                // ops of the source graph in the alternatives that were taken
-  std::vector<Operation*> ops;       // those that fit, anchor first
-  std::vector<Mismatch> mismatches;  // all of them, in the order in which they were met
-  std::vector<Mismatch> alternatives;  // what else would have to change instead, at the same cost
-  // What would have to change. Of equal ones, what is there is rather wrong than superfluous.
+  int matched_ops = 0;                 // ops of the source graph that fit
+  int wanted_ops = 0;                  // ops of the source graph in the chosen alternatives
+  std::vector<Operation*> ops;         // ops that fit, that of the anchor first
+  std::vector<Mismatch> mismatches;    // in the order of their discovery
+  std::vector<Mismatch> alternatives;  // other changes of the same cost
+  // The cost of a mismatch. Of equal alignments the one with a wrong op is preferred to one with an
+  // extra op.
   static constexpr int kLost = 4;
   static int CostOf(Mismatch::Kind kind) {
     return kind == Mismatch::Kind::kWrong ? 4 : kind == Mismatch::Kind::kBetween ? 5 : 2;
@@ -48,43 +49,44 @@ struct Alignment {
     for (const Mismatch& m : mismatches) cost += CostOf(m.kind);
     return cost;
   }
-  // What would cost the same says more when more of the rule has been found.
+  // Of alignments of equal cost, the one that found more of the rule is nearer.
   bool IsNearerThan(const Alignment& other) const {
     return cost() != other.cost() ? cost() < other.cost()
                                   : wanted_ops - matched_ops < other.wanted_ops - other.matched_ops;
   }
 };
 
-// The model nodes or file positions of an op, without repeats.
+// Returns the model nodes or file positions of an op, without repeats.
 std::vector<std::string> DescribeAllLocations(const Context& context, Location location);
-// "ten.add at /layer/Add".
+// Returns text such as "ten.add at /layer/Add".
 std::string DescribeOp(const Operation* op);
 
-// One attempt at a time: Match binds, the accessors read the bindings until the next attempt. Its
-// memory is kept between attempts, so that a failing one allocates nothing.
+// Matches one rule at a time. Match binds; the accessors read the bindings until the next attempt.
+// Memory is kept between attempts, so that a failing one allocates nothing. Not thread-safe.
 class Matcher {
  public:
   explicit Matcher(Context& context) : context_(&context) {}
 
-  // Steps of one attempt. One that takes more has no answer: see exhausted().
+  // The most steps of one attempt. After more, exhausted() is true and the answer unknown.
   static constexpr int64_t kMostSteps = int64_t{1} << 17;
 
-  // Proofs of what rules assume of numbers count as given (condition.h).
+  // Takes proofs of assumptions (condition.h) for granted.
   void set_fast_math(bool fast_math) { fast_math_ = fast_math; }
 
-  // Backtracks over commutative operands and alternatives; the first complete match in the order of
-  // the rule wins. With `miss`, remembers the farthest failure.
+  // Matches `rule` with `anchor` as its root. Backtracks over commutative operands and
+  // alternatives; the first complete match in the order of the rule wins. Fills `miss`, if not
+  // null, with the farthest failure.
   bool Match(const CompiledRule& rule, Operation* anchor, NearMiss* miss = nullptr);
-  // Did the last attempt run out of steps? Whether the rule matches is not known then.
+  // True if the last attempt ran out of steps; whether the rule matches is then unknown.
   bool exhausted() const { return exhausted_; }
-  // What to tell the user of it.
+  // A message for the user about that.
   std::string ExhaustedText() const;
   // Steps of the last attempt.
   int64_t steps() const { return used_; }
 
-  // The best alignment of an op node of the source graph with `op`, for messages: up to `tolerance`
-  // things may be wrong. An op that stands in between, or in the place of another, is passed over.
-  // Nothing if more is wrong; tries at most `budget` steps, and is exhausted() after that.
+  // Finds the best alignment of an op node of the source graph with `op`, for messages. At most
+  // `tolerance` things may be wrong; extra ops and ops in place of others are skipped. Returns
+  // nullopt if more is wrong. Takes at most `budget` steps; after more, exhausted() is true.
   std::optional<Alignment> Align(const CompiledRule& rule, const Edge& start, Operation* op,
                                  int tolerance, int64_t budget);
 
@@ -92,25 +94,26 @@ class Matcher {
   const CompiledRule& rule() const { return *rule_; }
   // The value of an edge into the source graph; null if this match does not bind it.
   Value ValueOf(const Edge& edge) const;
-  // Operands bound by an Each node.
+  // The operands bound by an Each node.
   std::vector<Value> EachOf(uint16_t node) const;
-  // What an attribute expression of the result stands for; `rank` is that of the op's first
-  // operand, for negative axes. Nothing if it has no value; `reason` says why.
+  // The value of an attribute expression of the result. `rank` is that of the op's first operand,
+  // for negative axes. Returns nullopt if there is no value; `reason` then says why.
   std::optional<AttrValue> Evaluate(const AttrCode& code, int64_t rank, std::string* reason) const;
-  // Is it a number that the rule computes, rather than one that it writes or found?
+  // True if the number is computed, rather than written in the rule or found in the program.
   bool IsComputed(const AttrCode& code) const;
-  // The numbers of the program that it is computed from.
+  // The numbers of the program from which it is computed.
   std::vector<double> NumbersRead(const AttrCode& code) const;
   std::optional<DimExpr> EvaluateDim(uint16_t code) const;
-  // Matched operations, anchor first; no repeats.
+  // Matched operations without repeats, that of the anchor first.
   const std::vector<Operation*>& matched_ops() const { return matched_; }
   bool IsMatched(const Operation* op) const;
-  // Which alternative of an AnyOf node was taken; -1 if the node was not reached.
+  // The alternative that was taken at an AnyOf node; -1 if the node was not reached.
   int AlternativeOf(uint16_t node) const { return bound_[node].alternative; }
 
  private:
-  // Open choices that something follows from: bit i is choice i, bit 63 each one from 63 on. When
-  // an attempt fails, the choices that its failure does not follow from need no other alternative.
+  // The open choices on which something depends: bit i for choice i, bit 63 for all from 63 on.
+  // When an attempt fails, other alternatives are tried only for choices that the failure depends
+  // on.
   using Causes = uint64_t;
   static constexpr Causes kAllCauses = ~Causes{0};
   static Causes CauseOf(size_t choice) {
@@ -142,13 +145,13 @@ class Matcher {
     Kind kind;
     uint16_t node = 0;
     uint32_t alternative = 0;  // the next one to try
-    OpOperand* use = nullptr;  // kUse: likewise
+    OpOperand* use = nullptr;  // kUse: the next one to try
     int goals = -1;            // pending goals, without the chosen one
     Goal goal;                 // the goal that was chosen for
     size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
            passed = 0;
     int lost = 0;
-    Causes failed = 0;  // what the failures of the alternatives tried so far follow from
+    Causes failed = 0;  // choices on which the failures so far depend
   };
   struct Equation {
     uint16_t code;
@@ -175,9 +178,9 @@ class Matcher {
 
   void Start(const CompiledRule& rule, NearMiss* miss);
   bool Run();
-  bool Step();                      // takes the next goal; false: a contradiction
-  bool Finish();                    // all goals met: dimensions, late conditions, uses
-  bool Backtrack();                 // to the last choice with something left; false: none
+  bool Step();       // takes the next goal; false on a contradiction
+  bool Finish();     // all goals are met: solves dimensions, checks late conditions and uses
+  bool Backtrack();  // to the last choice with an alternative left; false if there is none
   bool Open(const Choice& choice);  // takes its first alternative
   bool Take();                      // takes the next alternative of the last choice
   bool Exhausted();                 // closes the last choice, which has no alternative left
@@ -193,8 +196,8 @@ class Matcher {
   bool EachAgain(const Goal& goal, const Binding& binding);
   bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op, Causes causes);
   void BindValue(uint16_t node, const Goal& goal);
-  // What can be said of a part of the source graph and a value without the rest of the match. Not
-  // feasible: nothing that the rest could be makes it match. Each pair is looked at once.
+  // Whether a part of the source graph can match a value, judged without the rest of the match. If
+  // not, no choice elsewhere makes it match. Each pair is judged once.
   bool Feasible(const Edge& edge, Value value);
   bool FeasibleAnew(const Edge& edge, Value value);
   bool FeasibleOp(const Node& node, Operation* op);
@@ -204,7 +207,7 @@ class Matcher {
   Causes CausesOfDims() const;
   bool MayBeMatched(const Operation* user) const;
   bool EarlyConditions(uint16_t node, Operation* op);
-  // `op`: where it is checked; null: MatchedOpOf says.
+  // `op` is where the condition is checked; null: MatchedOpOf decides.
   bool CheckCondition(const ConditionCode& condition, Operation* op);
   bool FinishLets();
   bool SolveDims();
@@ -213,13 +216,13 @@ class Matcher {
   bool LateConditions();
   bool UsesInside();
   bool Likely(const Edge& edge, Value value) const;
-  // … or what it is computed from, up to `depth` ops below.
+  // The same, also for the values from which it is computed, up to `depth` ops below.
   bool LikelyBelow(const Edge& edge, Value value, size_t depth);
-  // The matched op that a message about the value names: the one that makes it, or else reads it.
-  // Null while nobody listens.
+  // The matched op that a message about the value names: the one that computes it, or else one that
+  // reads it. Null if nobody wants a message.
   Operation* MatchedOpOf(Value value) const;
   Operation* MatchedOpOf(const ConditionCode& condition) const;
-  // What an alternative that was taken computes for the variable; null if none does.
+  // The value that a chosen alternative computes for the variable; null if none does.
   const AttrCode* LetOf(uint16_t variable) const;
   void Push(Goal goal);
   Choice Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal);
@@ -229,8 +232,8 @@ class Matcher {
   int SmallestSize(const Node& node) const;
   void FindReaching(uint16_t to);
   const Edge* LeadsToStart(const Node& node) const;
-  // Notes how far the attempt got, in words made only when somebody listens. Returns false, or true
-  // when Align is to go on nevertheless.
+  // Records how far the attempt got; the words are made only if someone wants them. Returns true if
+  // Align goes on nevertheless.
   template <typename Reason>
   bool Fail(Operation* op, const Reason& reason) {
     if (tolerance_ > 0) {
@@ -250,7 +253,7 @@ class Matcher {
   // "operand 1": which operand of the goal's op its value is.
   static std::string OperandOf(const Goal& goal);
   std::string Particulars(const ConditionCode& condition) const;
-  // `names`: as the rule writes it, not what it is bound to.
+  // `names`: the text in the rule, rather than the bound dimension.
   std::string DimText(uint16_t code, bool names = false) const;
   std::string_view NameOf(const Edge& edge) const {
     const ValNode* node = rule_->nodes[edge.node].source;
@@ -274,19 +277,19 @@ class Matcher {
   int goals_ = -1;
   size_t climb_ = 0;
   bool finished_ = false;
-  Causes failed_ = 0;  // what the last failure follows from
+  Causes failed_ = 0;  // choices on which the last failure depends
   int64_t steps_ = 0, used_ = 0;
   bool exhausted_ = false;
-  // Looks at what is feasible before choices are made: worth it where an attempt takes long.
+  // Judges feasibility before choices are made, which pays in long attempts.
   bool thorough_ = false;
   static constexpr int64_t kPlainSteps = 512;  // of an attempt before that
   absl::flat_hash_map<std::pair<uint32_t, const ValueImpl*>, bool> feasible_;
   // Of Align only.
   size_t tolerance_ = 0;
-  int lost_ = 0, best_cost_ = 0;  // what the attempt costs so far; of the best one
+  int lost_ = 0, best_cost_ = 0;  // costs of this attempt so far, and of the best one
   std::vector<int> sizes_;        // SmallestSize by node, of sizes_of_
   const CompiledRule* sizes_of_ = nullptr;
-  std::vector<char> reaching_;  // by node: is start_ below it?
+  std::vector<char> reaching_;  // by node: whether start_ is below it
   Edge start_;
   std::vector<Mismatch> mismatches_;
   std::vector<const Operation*> passed_;  // ops that stand in between

@@ -1,4 +1,4 @@
-// Changes one thing of an instance, so that it is nearly what a rule describes.
+// Changing one thing of an instance, so that it nearly matches the rule.
 #ifndef TENON_DRR_MUTATE_H_
 #define TENON_DRR_MUTATE_H_
 
@@ -8,9 +8,9 @@
 
 namespace tenon::drr {
 
-// One op, attribute, order of operands or constant becomes another, a value is used in the place of
-// another or returned as well. One seed makes one change, whatever the element type of the
-// instance. False: there is nothing to change, or the program would not be valid.
+// Makes one change: to an op, an attribute, the operand order, a constant, an operand or the
+// returned values. One seed makes one change, in every element type. False if there is nothing to
+// change or the program would not be valid.
 bool Mutate(Instance& instance, uint64_t seed);
 
 }  // namespace tenon::drr

@@ -1,4 +1,4 @@
-// Where the result of a match is put, and what has to move there with it.
+// The position of a match's result, and the operations that must move there.
 #ifndef TENON_DRR_PLACEMENT_H_
 #define TENON_DRR_PLACEMENT_H_
 
@@ -9,20 +9,20 @@
 
 namespace tenon::drr {
 
-// Of one successful match, which must stay as it is.
+// Works on one successful match, which must not change meanwhile.
 class Placement {
  public:
   explicit Placement(const Matcher& match) : match_(match), rule_(match.rule()) {}
 
-  // Says why there is no place; empty if there is one.
+  // Finds a position. Returns the reason if there is none; empty otherwise.
   std::string Find();
   // New operations are inserted before this one.
   Operation* before() const { return before_; }
 
-  // Makes an existing value one that the result may be or read: it must stay, and be computed
-  // before the place or be able to move there. Says why it cannot be that.
+  // Makes an existing value usable in the result: it must stay and be computed before the position,
+  // or be able to move there. Returns the reason if it cannot be.
   std::string Provide(Value value);
-  // What computes such values too late, each after what it needs.
+  // Operations that must move before the position, each after those it needs.
   const std::vector<Operation*>& moved() const { return moved_; }
 
  private:

@@ -29,7 +29,7 @@ class Planner {
  private:
   // ---- unknowns
   Unknown Fresh();
-  // A number that is no extent makes the plan impossible.
+  // A number that cannot be an extent makes the plan impossible.
   Unknown Number(int64_t value);
   Unknown Find(Unknown u);
   bool Unify(Unknown a, Unknown b);
@@ -37,7 +37,7 @@ class Planner {
   bool Known(Unknown u) { return values_[Find(u)] >= 0; }
   int64_t Value(Unknown u);  // decides if still open
   std::vector<int64_t> Values(const Shape& shape);
-  // Product of the extents, kMaxElements + 1 if it is larger than kMaxElements.
+  // The product of the extents; kMaxElements + 1 if it exceeds kMaxElements.
   int64_t Elements(const Shape& shape);
   Shape FreshShape(int rank);
 
@@ -47,25 +47,25 @@ class Planner {
   int64_t Extent();
   double Real();
   double RealOf(DType dtype);
-  // Gives two variables shapes of which neither is the whole one.
+  // Gives two variables shapes that broadcast both ways.
   bool BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape);
 
   // ---- the graph
   int KnownRank(const Edge& edge);
-  // Each node is looked at once: `found` has those that were.
+  // Visits each node once; `found` has the visited ones.
   int KnownRank(const Edge& edge, std::map<uint16_t, int>& found);
   int FindRank(const Edge& edge, std::map<uint16_t, int>& found);
   // Gives a value exactly this shape.
   bool Demand(const Edge& edge, const Shape& shape);
-  // Gives a value some shape that broadcasts to this one; the value's own shape is `actual`.
+  // Gives a value a shape that broadcasts to this one; `actual` receives it.
   bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
-  // The types of an op's results; nothing where it refuses the operands. `segments`: how many there
-  // are in each group. `rank`: what attributes about axes go by.
+  // Returns the types of an op's results, or nothing if it refuses the operands. `segments` has the
+  // number of operands of each group; attributes about axes are drawn for `rank` axes.
   std::optional<ResultTypes> InferOp(uint16_t n, std::span<const Type> operands,
                                      const std::vector<int64_t>& segments, int rank);
-  // Tries shapes until the op has a result of this one.
+  // Draws shapes for the operands until the op has a result of this shape.
   bool GuessOperands(uint16_t n, const Shape& shape);
-  // What the op's operands must be for a result of this shape; planner_*ops.cc.
+  // Demands on the operands of an op for a result of this shape; planner_*ops.cc.
   struct OpDemand;
   bool DemandOp(uint16_t n, const Shape& shape);
   bool Elementwise(uint16_t n, const Shape& shape);
@@ -170,7 +170,7 @@ class Planner {
   bool sparse_ = false;   // many elements are 0
   bool spread_ = false;   // elements differ in exponents
   bool has_nan_ = false;  // some elements are NaN
-  bool masked_ = false;   // some elements of what is added are -inf
+  bool masked_ = false;   // some added elements are -inf
   double magnitude_ = 2;
 };
 

@@ -1,4 +1,4 @@
-// Builds a rule's result graph and puts it in place of what was matched.
+// Building the result graph of a match and replacing the match with it.
 #ifndef TENON_DRR_REWRITER_H_
 #define TENON_DRR_REWRITER_H_
 
@@ -10,7 +10,7 @@
 
 namespace tenon::drr {
 
-// Is told of every change, so that a worklist stays right.
+// Is told of every change of the IR. Driver keeps its worklist up to date with it.
 class RewriteListener {
  public:
   virtual ~RewriteListener() = default;
@@ -19,28 +19,28 @@ class RewriteListener {
   virtual void Replaced(Value, Value) {}
 };
 
-// What an application may ask of the layers below; either may be null.
+// Services for an application; either may be null.
 struct RewriteQueries {
-  const TargetQuery* target = nullptr;  // of rules that require kernels
-  Evaluator* evaluator = nullptr;       // computes what follows from constants (constant_guard.h)
+  const TargetQuery* target = nullptr;  // for rules that require kernels
+  Evaluator* evaluator = nullptr;  // computes constants for the constant guard (constant_guard.h)
 };
 
-// Why a match is not applied; empty() if it is.
+// The reason why a match was not applied; empty() if it was.
 struct Refusal {
-  // Was it because the result has another rank or extent than what it replaces?
+  // True if the result differs in rank or extents from what it replaces.
   bool for_shapes = false;
   std::string why;
   bool empty() const { return why.empty(); }
 };
 
-// Applies a successful match. On refusal the IR is as before. Matched operations that have become
-// dead are erased.
+// Applies a successful match and erases matched operations that are dead then. After a refusal the
+// IR is unchanged.
 Refusal Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener);
 
-// What Apply would say, without replacing anything.
+// Returns what Apply would return, without replacing anything.
 Refusal WhyRefused(const Matcher& match, const RewriteQueries& queries);
 
-// Is it in a block, without effects, regions and uses of its results, so that it may be erased?
+// True for an op in a block without uses, effects and regions, which may be erased.
 bool IsDead(const Operation& op);
 
 }  // namespace tenon::drr

@@ -1,4 +1,4 @@
-// A rewrite rule as data: a source graph, conditions, a result graph.
+// A rewrite rule as data: a source graph, conditions and a result graph.
 #ifndef TENON_DRR_RULE_H_
 #define TENON_DRR_RULE_H_
 
@@ -13,62 +13,73 @@
 
 namespace tenon::drr {
 
-// When a pipeline applies a rule that is given to it beside the built-in ones.
+// When a pipeline applies a rule of a file or an extension. It has no effect in `patterns/`, where
+// the pass of the family decides.
 enum class RuleStage : uint8_t {
-  kFusion,  // before fusion and behind each family of it, and at the end
-  kFinal,   // at the end alone: on what fusion has made of the program
+  kFusion,  // before fusion, after each family that changed something, and at the end
+  kFinal,   // only at the end, on what fusion has left
 };
 
-// Immutable once it is in a RuleSet.
+// A rule, built by chained calls:
+//   Rule("silu").Match(Mul(x, Sigmoid(x))).Replace(Silu(x))
+// A rule belongs to no Context. It is copied cheaply, since its graphs are shared, and is immutable
+// once it is in a RuleList. Mistakes are reported when it is compiled (compiled.h).
 class Rule {
  public:
+  // `name` must be unique among the rules that are used together. The default arguments record the
+  // source position for messages.
   explicit Rule(std::string_view name, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE());
 
-  // The value whose operation anchors the match. With several, the first is the anchor; all are
-  // replaced. Of the others, one that the matched operation does not have (a variadic result) is
-  // left out, with what would replace it.
+  // Sets the values to be replaced. The operation of the first one anchors the match. If the
+  // matched operation does not have one of the others (a variadic result), that one and its
+  // replacement are left out.
   Rule Match(const Val& root) && { return std::move(*this).Match({root}); }
   Rule Match(std::initializer_list<Val> roots) &&;
-  // All conditions given must hold.
+  // Adds conditions; all of them must hold.
   Rule Where(const Condition& condition) &&;
-  // What the rule gives up. It fires where `unless` proves that nothing is lost by it; without
-  // `unless`, and where there is no proof, with fast math only.
+  // Declares what the rule gives up. The rule fires where `unless` proves that nothing is lost.
+  // Without `unless`, or without a proof, it fires only with PassContext::fast_math. MayOverflow:
+  // the result may be infinite or NaN where the source is finite.
   Rule MayOverflow(const Condition& unless = {}) && {
     return std::move(*this).Where(Proof(Assumption::kNoOverflow, unless));
   }
+  // The result may differ in kind where an input is infinite or NaN.
   Rule IgnoresInfinity(const Condition& unless = {}) && {
     return std::move(*this).Where(Proof(Assumption::kNoInfinity, unless));
   }
+  // The result may differ where an input is a zero of the other sign.
   Rule IgnoresSignOfZero(const Condition& unless = {}) && {
     return std::move(*this).Where(Proof(Assumption::kNoNegativeZero, unless));
   }
-  // An inner result that may have uses outside the match; its operation stays.
+  // Allows `inner`, an inner result, to have uses outside of the match. Its operation then stays.
   Rule Keep(const Val& inner) &&;
-  // Operations of a match are different ones. These may be one operation of the program: after
-  // `cse`, what a rule writes twice often is. Without arguments: any of the rule.
+  // Allows these operations of the match to be one operation of the program. Without arguments it
+  // allows that for all operations of the rule. Otherwise the operations of a match are distinct.
   Rule MayCoincide() && { return std::move(*this).MayCoincide(std::vector<Val>()); }
   Rule MayCoincide(const std::vector<Val>& ops) &&;
-  // One value for each root.
+  // Sets the results: one value for each value of Match.
   Rule Replace(const Val& result) && { return std::move(*this).Replace({result}); }
   Rule Replace(std::initializer_list<Val> results) &&;
-  // Of two rules that match one operation, the one of higher benefit is tried first.
+  // At one operation, rules of higher benefit are tried first; equal ones in the order given. The
+  // default is 0.
   Rule Benefit(int benefit) &&;
-  // Says nothing in a family of `patterns`, whose phase its pass decides.
+  // Sets the stage; the default is RuleStage::kFusion.
   Rule Stage(RuleStage stage) &&;
-  // One line of what the rule says, for --list-rules.
+  // Sets the line that --list-rules prints.
   Rule Summary(std::string_view summary) &&;
-  // What gets smaller with each application. Needed only when the result does not have fewer
-  // operations than the source.
+  // Names what becomes smaller with each application, so that rewriting ends. Required if the
+  // result has as many operations as the source, or more.
   Rule Lowers(std::string_view measure) &&;
-  // Fires only when the target has a kernel for every operation of the result.
+  // Makes the rule fire only if the target has a kernel for every operation of the result.
   Rule RequireKernel() &&;
 
   const std::string& name() const { return name_; }
   const std::string& file() const { return file_; }
   int line() const { return line_; }
   const std::string& family() const { return family_; }
-  // Where the rule stands, as messages give it; the path of the source file is shortened, this not.
+  // Sets the place that messages name, such as a line of a rule file. `file` is kept as it is; the
+  // constructor shortens the path of a source file.
   void set_place(std::string_view file, int line) {
     file_ = file;
     line_ = line;
@@ -82,13 +93,14 @@ class Rule {
   const std::vector<ValRef>& roots() const { return roots_; }
   const std::vector<ValRef>& results() const { return results_; }
   const std::vector<ValRef>& kept() const { return kept_; }
-  // Sets of which each may be one operation; an empty one: all.
+  // Sets of operations of which each set may be one operation; an empty set means all.
   const std::vector<std::vector<ValRef>>& coinciding() const { return coinciding_; }
   const std::vector<std::shared_ptr<const ConditionNode>>& conditions() const {
     return conditions_;
   }
-  std::string place() const;  // "patterns/norm.cc:12"
-  // What it gives up without a proof, each once: "may overflow, ignores infinity"; else empty.
+  // The place for messages: "patterns/norm.cc:12".
+  std::string place() const;
+  // What the rule gives up, such as "may overflow, ignores infinity"; empty if it gives up nothing.
   std::string assumptions() const;
 
  private:
@@ -102,7 +114,8 @@ class Rule {
   std::vector<std::shared_ptr<const ConditionNode>> conditions_;
 };
 
-// The rule in the text notation: `rule name { match … where … replace … }`.
+// Returns the rule in text notation: `rule name { match … where … replace … }`. ParseRules reads it
+// back, except for computed attributes and conditions in C++.
 std::string ToString(const Rule& rule);
 
 }  // namespace tenon::drr

@@ -1,4 +1,4 @@
-// Rules that stand in each other's way, or in their own.
+// Conflicts between rules of a set.
 #ifndef TENON_DRR_RULE_CONFLICTS_H_
 #define TENON_DRR_RULE_CONFLICTS_H_
 
@@ -9,9 +9,10 @@
 
 namespace tenon::drr {
 
-// Rules that are never reached, since one before them matches whatever they match, and rules whose
-// rewriting never ends. Both are proved from the rules or shown by a program, which the error has
-// as text; rules that match some programs in common are in order. `rules`: all of `set`.
+// Returns InvalidArgument for a rule that is never reached because an earlier one matches all its
+// programs, and for rules whose rewriting never ends. Each finding is proved from the rules or
+// shown by a program, which the message contains. Rules that match some programs in common are no
+// conflict. `rules` are all rules of `set`.
 absl::Status FindConflicts(const CompiledRules& set, const std::vector<const CompiledRule*>& rules,
                            Context& context);
 

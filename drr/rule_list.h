@@ -1,5 +1,5 @@
-// Rules of a phase before they are compiled for a Context: in which order they are tried, where,
-// and what a program must have for them.
+// The rules of a phase before they are compiled for a Context: their order, and the ops that they
+// need.
 #ifndef TENON_DRR_RULE_LIST_H_
 #define TENON_DRR_RULE_LIST_H_
 
@@ -13,26 +13,26 @@
 
 namespace tenon::drr {
 
-// Parts of a rule that lie one in the other. Rules of more are refused where they are compiled.
+// The deepest nesting of a rule's graph. Deeper rules are refused when they are compiled.
 inline constexpr int kMostDepth = 200;
 
-// Some of the operations that rules of a list cannot do without.
+// A set of operations that rules of a list need, as bits.
 using NeededOps = absl::InlinedVector<uint64_t, 2>;
 
-// Immutable and free of any Context: shared by all of a process, and by threads. Rules need not be
-// right: what is wrong in one shows when it is compiled.
+// Immutable and free of any Context, so that threads and Contexts can share it. Rules may be wrong:
+// CompiledRules reports mistakes.
 class RuleList {
  public:
   explicit RuleList(std::vector<Rule> rules);
 
-  // Those of higher benefit first, equal ones in the order given.
+  // The rules, higher benefit first; equal ones in the order given.
   const std::vector<Rule>& rules() const { return rules_; }
-  // Numbers of the rules that may be rooted at an op, in their order; empty if none.
+  // Returns the numbers of the rules that can be rooted at an op, in their order.
   const std::vector<uint16_t>& RulesAt(OpId op) const;
 
-  // Notes that a program has the operation. `ops` begins empty.
+  // Adds to `ops`, which begins empty, that a program has the operation `op`.
   void Note(OpId op, NeededOps& ops) const;
-  // Are all operations there without which the rule matches nothing?
+  // False if the program lacks an operation without which the rule matches nothing.
   bool MayMatch(uint16_t rule, const NeededOps& ops) const {
     const NeededOps& needed = needed_[rule];
     for (size_t w = 0; w < needed.size(); ++w) {

@@ -1,4 +1,4 @@
-// Evaluates a function of an instance, and keeps every value that its operations compute.
+// Evaluating a function of an instance, with all values in between.
 #ifndef TENON_DRR_RUN_H_
 #define TENON_DRR_RUN_H_
 
@@ -11,28 +11,32 @@
 
 namespace tenon::drr {
 
+// One evaluated op.
 struct RunStep {
   const Operation* op = nullptr;
   std::vector<Attribute> operands, results;
 };
 
+// One evaluation.
 struct Run {
-  std::vector<Attribute> results;  // what the function returns
-  std::vector<RunStep> computed;   // by operation, constants apart
+  std::vector<Attribute> results;  // the values that the function returns
+  std::vector<RunStep> computed;   // in order of the ops, without constants
   std::vector<Attribute> constants;
-  // Values that follow from constants alone; those among `computed` are marked.
+  // Marks the entries of `computed` that follow from constants alone.
   std::vector<bool> is_constant;
 };
 
-// The values of an argument in the type that it has in `function`.
+// Returns `values` as the argument number `argument` of `function`, in its type. ArgumentsOf
+// returns all arguments of an instance.
 Attribute ArgumentOf(Operation* function, size_t argument, const std::vector<double>& values);
 std::vector<Attribute> ArgumentsOf(const Instance& instance);
 
-// NaN has no sign that counts.
+// Returns the number as text; every NaN is "nan".
 std::string NumberText(double value);
-// A comment for each argument, to be printed before a program.
+// Returns one comment line per argument, to be printed before a program.
 std::string InputsText(const std::vector<Attribute>& arguments);
 
+// Evaluates `function` with `evaluator`. Returns the first error of the evaluator.
 absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& arguments,
                              Evaluator& evaluator);
 

@@ -1,5 +1,5 @@
-// Does one source graph match whatever another graph is? For rules that are never reached, and for
-// those that match what they make.
+// Comparing source graphs: does one match everything that another one describes? Used to find rules
+// that are never reached and rules that match their own results.
 #ifndef TENON_DRR_SUBSUMPTION_H_
 #define TENON_DRR_SUBSUMPTION_H_
 
@@ -13,17 +13,17 @@
 
 namespace tenon::drr {
 
-// Does every program that `specific` describes also match `general`? Errs towards "no".
+// Whether every program that `specific` describes also matches `general`. "No" may mean that no
+// proof was found.
 class Subsumption {
  public:
-  // `specific` is read as the graph that a rule makes when `made`, and as one that it matches
-  // otherwise.
+  // `made`: read `specific` as the graph that its rule makes, rather than the one it matches.
   Subsumption(const CompiledRule& general, const CompiledRule& specific, bool made)
       : general_(general), specific_(specific), made_(made) {}
 
-  // Structure alone.
+  // Compares structure only.
   bool Holds(const Edge& g, const Edge& s);
-  // After Holds: does every condition of `general` follow from those of `specific`?
+  // Call it after Holds. True if every condition of `general` follows from those of `specific`.
   bool ConditionsFollow() const;
 
  private:
@@ -33,7 +33,7 @@ class Subsumption {
     Places bound;
     std::map<uint16_t, const AttrCode*> attrs;  // by attribute variable of `general`
   };
-  // A condition with the values that it is about. `negated`: it does not hold.
+  // A condition and the values that it is about.
   struct Fact {
     const ConditionNode* condition;
     std::vector<Place> args;
@@ -61,7 +61,7 @@ class Subsumption {
   const CompiledRule& general_;
   const CompiledRule& specific_;
   bool made_;
-  // What is shared is looked at on each way to it: chains of such parts have no end.
+  // A shared part is visited once per path, so long chains of them need a limit.
   static constexpr int64_t kMostSteps = int64_t{1} << 14;
   int64_t steps_ = 0;
   State state_;

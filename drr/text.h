@@ -1,4 +1,4 @@
-// Rules as text.
+// Rules in text notation.
 #ifndef TENON_DRR_TEXT_H_
 #define TENON_DRR_TEXT_H_
 
@@ -12,7 +12,7 @@
 
 namespace tenon::drr {
 
-// Reads any number of rules:
+// Reads any number of rules, such as
 //
 //   rule fuse-gelu {
 //     summary "gelu(linear(x, w, b))"
@@ -23,13 +23,15 @@ namespace tenon::drr {
 //     replace fused.linear(x, w, b, none) {activation = "gelu"}
 //   }
 //
-// The same data that the C++ functions build: ops by name (without the dialect for ten, nn and
-// core), operands in order (`none` for an absent one), attributes in braces, `any(a | b)`,
-// `maybe(x)`, `const w`, `each xs`, `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`,
-// shapes `{B, S, H * D}`. Names in lower case are values and attribute variables, those in upper
-// case dimensions. Conditions: rank, constant, float, dtype, same_type, shape, dim; `!`, `&&`,
-// `||`. Computed attributes are C++ only. `stage final` is Rule::Stage. An error is
-// `file:line:column: message`.
+// `context` provides the ops and may be dropped afterward. `file` is the name in messages.
+// InvalidArgument "file:line:column: message" at the first mistake.
+//
+// Notation: ops by name (without the dialect for ten, nn and core), operands in order (`none` for
+// an absent one), attributes in braces. Values: `any(a | b)`, `maybe(x)`, `const w`, `each xs`,
+// `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`. Shapes: `{B, S, H * D}`. Names in
+// lower case are values and attribute variables; those in upper case are dimensions. Conditions:
+// rank, constant, float, dtype, same_type, shape, dim, joined by `!`, `&&`, `||`. Computed
+// attributes need C++.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context);
 

@@ -1,4 +1,4 @@
-// Words of the text form of rules.
+// Words of rules in text.
 #ifndef TENON_DRR_TEXT_LEXER_H_
 #define TENON_DRR_TEXT_LEXER_H_
 
@@ -10,14 +10,15 @@ namespace tenon::drr {
 struct Token {
   enum class Kind : uint8_t { kName, kNumber, kString, kSign, kEnd };
   Kind kind = Kind::kEnd;
-  std::string_view text;  // a string without its quotes; a sign '"' opens one that nothing closes
+  std::string_view text;  // a string without its quotes; a sign '"' is an unclosed one
   int line = 1, column = 1;
 };
 
+// Splits `text`, which must outlive it, into words and skips comments.
 class TextLexer {
  public:
   explicit TextLexer(std::string_view text) : text_(text) {}
-  Token Next();  // kEnd for ever once the text is over
+  Token Next();  // kEnd at the end, and ever after
 
  private:
   std::string_view text_;

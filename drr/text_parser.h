@@ -1,4 +1,4 @@
-// Rules as text: the grammar. Internal to drr.
+// The grammar of rules in text. Internal to drr.
 #ifndef TENON_DRR_TEXT_PARSER_H_
 #define TENON_DRR_TEXT_PARSER_H_
 
@@ -16,7 +16,7 @@
 
 namespace tenon::drr {
 
-// The parser of rules as text; its messages begin with the place. One use.
+// The parser of rules in text. Messages begin with the position. For one use.
 class RuleTextParser {
  public:
   RuleTextParser(std::string_view text, const std::string& file, Context& context)

@@ -17,18 +17,20 @@
 
 namespace tenon::drr {
 
+// One result of a node.
 struct ValRef {
   ValPtr node;
-  int result = 0;  // kOp: which result
+  int result = 0;  // kOp: the result
   bool operator==(const ValRef&) const = default;
 };
 
+// One operand in a pattern.
 struct OperandPattern {
   ValRef val;
-  bool maybe = false;  // an optional operand that may be absent
+  bool maybe = false;  // optional; it may be absent
 };
 
-// A node of a pattern graph; immutable once built, shared by all who refer to it.
+// A node of a pattern graph. Immutable once built, and shared by all graphs that refer to it.
 struct ValNode {
   enum class Kind : uint8_t {
     kVariable,  // any value
@@ -39,32 +41,34 @@ struct ValNode {
     kEach,      // any number of operands of a variadic group
   };
   Kind kind;
-  std::string name;       // kVariable, kEach; others: for messages, may be empty
-  bool constant = false;  // kVariable: must be a constant
+  std::string name;       // kVariable, kEach; a label for messages in other nodes
+  bool constant = false;  // kVariable: it must be a constant
   std::string op;         // kOp: "ten.add"
-  std::vector<std::vector<OperandPattern>> operands;   // kOp: by operand group; empty: absent
-  std::vector<std::pair<std::string, AttrRef>> attrs;  // kOp: the mentioned ones, sorted by name
-  std::vector<ValRef> alternatives;                    // kAnyOf, kLet
-  AttrRef splat;                                       // kSplat
-  AttrRef let_variable, let_value;                     // kLet
-  int depth = 1;  // nodes on the longest way down, this one included
+  // kOp: by operand group; an empty group is absent.
+  std::vector<std::vector<OperandPattern>> operands;
+  // kOp: the attributes that the rule mentions, sorted by name.
+  std::vector<std::pair<std::string, AttrRef>> attrs;
+  std::vector<ValRef> alternatives;  // kAnyOf, kLet
+  AttrRef splat;                     // kSplat
+  AttrRef let_variable, let_value;   // kLet
+  int depth = 1;                     // nodes on the longest path down, with this one
 };
-// For messages: what is shared stands there as often as it is used, so that long texts are cut.
+// Returns the text notation. Texts over 64 KiB are cut off: shared nodes are written at each use.
 std::string ToString(const ValRef& val);
 
-// A handle to a node of a pattern graph. Copies denote the same node: a Val used twice is a shared
-// sub-graph.
+// A handle to a node of a pattern graph. Copies denote the same node, so that a Val used twice is a
+// shared sub-graph: the match must have one value there.
 class Val {
  public:
-  // A variable: matches any value; wherever it occurs again, the same one.
+  // A variable. It matches any value, and the same value wherever it occurs.
   explicit Val(const char* name);
   explicit Val(ValRef ref) : ref_(std::move(ref)) {}
   const ValRef& ref() const { return ref_; }
-  // Another result of the operation.
+  // The result `index` of the same operation.
   Val result(int index) const { return Val(ValRef{ref_.node, index}); }
-  // The same value under a name of its own, for messages.
+  // The same value with a name for messages. Use the returned Val in place of the old one.
   Val As(const char* name) const;
-  // The same value; when it is matched, `variable` takes the given value.
+  // The same value. When it is matched, `variable` gets the given value.
   template <typename T>
   Val Let(const Attr<T>& variable, std::type_identity_t<AttrArg<T>> value) const {
     return Let(variable.node(), value.node());
@@ -75,7 +79,7 @@ class Val {
   ValRef ref_;
 };
 
-// An operand declared optional: absent by default.
+// An optional operand; absent by default.
 class OptVal {
  public:
   OptVal() = default;
@@ -98,28 +102,34 @@ class ValList {
   std::vector<OperandPattern> operands_;
 };
 
-// A variable that must be a constant.
+// A variable that matches only constants.
 Val Const(const char* name);
-// An optional operand that may be present or absent.
+// An optional operand that may be present or absent. An absent one is absent in the result, too.
 OptVal Maybe(const Val& val);
-// Any number of operands of a variadic group, kept in order.
+// Any number of operands of a variadic group, in order.
 Val Each(const char* name);
-// A constant whose elements are all `value` and which broadcasts like a scalar; in a result, such a
-// constant of its neighbours' element type. Numbers that every type holds exactly (1, 0.5) must be
-// equal; others match up to how exporters round them in the constant's type.
+// A constant whose elements are all `value` and that broadcasts like a scalar. Numbers that every
+// type holds exactly, such as 1 and 0.5, must be equal. Other numbers may differ by the rounding of
+// exporters (1e-5 in f32). In a result it becomes a constant with the element type of its
+// neighbors.
 Val Splat(double value);
+// Binds `variable` to the number; where it is bound already, the number must be the same up to one
+// rounding.
 Val Splat(const Attr<float>& variable);
+// In a result: the computed number.
 Val Splat(const Computed<double>& computed);
 
+// The functions above and below, over nodes. The parser of rule texts uses them.
 Val MakeSplat(AttrRef value);
 Val MakeLet(const Val& val, AttrRef variable, AttrRef value);
 Val MakeAnyOf(std::vector<ValRef> alternatives);
-// One of several patterns, tried in order.
+// One of several patterns, tried in order. The first that matches wins.
 template <typename... Rest>
 Val AnyOf(const Val& first, const Rest&... rest) {
   return MakeAnyOf({first.ref(), rest.ref()...});
 }
-// `step` applied between `min` and `max` times to `base`; longer chains are tried first.
+// Applies `step`, a function from Val to Val, between `min` and `max` times to `base`. Longer
+// chains are tried first.
 template <typename Step>
 Val Repeat(const Val& base, int min, int max, const Step& step) {
   std::vector<ValRef> chains;
@@ -131,17 +141,21 @@ Val Repeat(const Val& base, int min, int max, const Step& step) {
   return MakeAnyOf(std::move(chains));
 }
 
-// Called by generated pattern functions.
+// Generated pattern functions call these.
 inline std::vector<OperandPattern> One(const Val& val) { return {{val.ref(), false}}; }
+// An operation `op`, named with its dialect. `operands` are by operand group of the definition; an
+// empty group is absent. Null attributes are not mentioned, so they must have their defaults. Use
+// it for ops of other dialects.
 Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
            const std::vector<std::pair<std::string, AttrRef>>& attrs);
 
-// ---- pure functions over what a match binds -----------------------------------------------------
+// ---- pure functions over the bindings of a match ------------------------------------------------
 
+// How a function of a rule gets its arguments: the C++ type for a part of a rule.
 template <typename T>
 struct ArgTraits;
-// Numbers with a point are read as double: attributes of f32 must not round what a program in f64
-// says.
+// Float attributes are passed as double, so that f32 does not round the numbers of an f64 program.
+// An attribute of another type gives a default-constructed T.
 template <typename T>
 struct ArgTraits<Attr<T>> {
   using Type = std::conditional_t<std::is_same_v<T, float>, double, T>;
@@ -178,7 +192,7 @@ struct UnwrapOptional<std::optional<T>> {
   using Type = T;
 };
 
-// A std::function over bound arguments from a function over their C++ types.
+// Makes a function over bound arguments from one over C++ types.
 template <typename R, typename F, typename... Args, size_t... I>
 std::function<R(std::span<const BoundArg>)> Adapt(F fn, std::index_sequence<I...>) {
   return [fn](std::span<const BoundArg> args) -> R {
@@ -195,8 +209,9 @@ std::function<R(std::span<const BoundArg>)> Adapt(F fn, std::index_sequence<I...
   };
 }
 
-// An attribute computed by a pure function from attribute variables, dimensions (as DimExpr) and
-// values (as Value). A function that returns std::optional refuses the match with nullopt.
+// An attribute computed by the pure function `fn`. Its arguments are attribute variables (float
+// ones as double), dimensions (as DimExpr) and values (as Value). The rule does not fire if `fn`
+// returns nullopt, if an argument is absent, or if an accessor called by `fn` fails.
 template <typename F, typename... Args>
 auto Compute(F fn, const Args&... args) {
   using Result = std::invoke_result_t<F, typename ArgTraits<Args>::Type...>;

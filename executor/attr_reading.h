@@ -1,4 +1,4 @@
-// Checked reading of attributes into plain fields; used by the generated attribute decoders.
+// Checked reading of attributes into plain fields, for the generated attribute decoders.
 #ifndef TENON_EXECUTOR_ATTR_READING_H_
 #define TENON_EXECUTOR_ATTR_READING_H_
 
@@ -18,14 +18,15 @@
 
 namespace tenon {
 
-// A null attribute keeps the field's default. The error names the attribute and what was expected.
+// Reads an attribute into `field`; a null attribute leaves the default. Returns InvalidArgument
+// with the name and what was expected if the attribute is of another kind.
 absl::Status ReadAttr(std::string_view name, Attribute attr, bool& field);
 absl::Status ReadAttr(std::string_view name, Attribute attr, int64_t& field);
 absl::Status ReadAttr(std::string_view name, Attribute attr, float& field);
 absl::Status ReadAttr(std::string_view name, Attribute attr, double& field);
 absl::Status ReadAttr(std::string_view name, Attribute attr, std::string& field);
 absl::Status ReadAttr(std::string_view name, Attribute attr, DType& field);
-// array<i64: …> or dimension expressions that are all constant.
+// Accepts array<i64: …> and dimension expressions that are all constant.
 absl::Status ReadAttr(std::string_view name, Attribute attr, std::vector<int64_t>& field);
 absl::Status ReadAttr(std::string_view name, Attribute attr, std::vector<float>& field);
 
@@ -36,7 +37,7 @@ absl::Status ReadAttr(std::string_view name, Attribute attr, std::optional<T>& f
   return ReadAttr(name, attr, *field);
 }
 
-// Position of the attribute's text in `names`; -1 for a null attribute.
+// Sets `index` to the position of the attribute's text in `names`; -1 for a null attribute.
 absl::Status ReadEnumIndex(std::string_view name, Attribute attr,
                            std::initializer_list<std::string_view> names, int& index);
 
@@ -57,7 +58,7 @@ absl::Status ReadEnumAttr(std::string_view name, Attribute attr, std::optional<E
   return ReadEnumAttr(name, attr, *field, names);
 }
 
-// A kernels::AttrMap of what the slots hold; null if there is nothing.
+// Returns a kernels::AttrMap of the slots; null if they are empty.
 absl::StatusOr<std::shared_ptr<const void>> ReadAttrMap(const OpInfo& info,
                                                         std::span<const Attribute> slots);
 

@@ -1,4 +1,4 @@
-// Values of dimension symbols during one run.
+// Values of dimension symbols in one run.
 #ifndef TENON_EXECUTOR_BINDINGS_H_
 #define TENON_EXECUTOR_BINDINGS_H_
 
@@ -15,7 +15,7 @@
 
 namespace tenon {
 
-// A handful of symbols: a list is faster than a map. Names belong to the Context.
+// A short list of symbols, which is faster than a map. The Context owns the names.
 class Bindings {
  public:
   std::optional<int64_t> Find(std::string_view symbol) const {
@@ -30,17 +30,17 @@ class Bindings {
   }
   const std::vector<std::pair<std::string_view, int64_t>>& values() const { return values_; }
 
-  // Makes `dim` stand for `extent`: binds its symbol if it is one without a value, or solves for
-  // the only symbol without a value in a linear expression. False if dim has another value. Several
-  // unknown symbols say nothing, and are fine.
+  // Makes `dim` equal to `extent`. Binds a symbol without a value, or solves a linear expression
+  // for its only such symbol. Returns false if `dim` has another value. Returns true, without
+  // effect, if several symbols have no value.
   bool Unify(DimExpr dim, int64_t extent);
 
  private:
   std::vector<std::pair<std::string_view, int64_t>> values_;
 };
 
-// Checks dtypes, ranks, extents and alignment of a call's inputs against the program, and binds the
-// symbols. The error names the input and the dimension.
+// Checks number, dtypes, ranks and extents of the inputs of a run, and binds the symbols.
+// InvalidArgument names the input and the dimension.
 absl::Status BindInputs(const ProgramImpl& program, std::span<const kernels::TensorView> inputs,
                         Bindings& bindings);
 

@@ -1,4 +1,4 @@
-// Which values of a lowered function share a buffer, and from when to when each buffer is needed.
+// Which values of a lowered function share a buffer, and when each buffer is needed.
 #ifndef TENON_EXECUTOR_BUFFERS_H_
 #define TENON_EXECUTOR_BUFFERS_H_
 
@@ -17,26 +17,30 @@
 
 namespace tenon {
 
-// Values joined by views, by kernels that work in place, and as parts of one of them (parts.h).
+// Values that share a buffer: through views, kernels that work in place, or as parts of a value
+// (parts.h).
 struct BufferSet {
   enum class Kind : uint8_t {
     kArena,     // written by kernels and by ctl ops
-    kConstant,  // a constant's own bytes
-    kInput,     // the caller's bytes, and those of a value from around the block
-    kPlanTime,  // kernel.dims: computed with the plan
+    kConstant,  // the bytes of a constant
+    kInput,     // the caller's bytes, or those of a value from outside the block
+    kPlanTime,  // kernel.dims, which is computed with the plan
   };
   Kind kind = Kind::kArena;
-  int first = 0, last = 0;     // positions of operations in the block
-  int output = -1;             // kArena: the function result that it is written to directly, or -1
-  std::vector<Value> members;  // the first has all the bytes of the buffer
+  int first = 0, last = 0;  // positions of operations in the block, both included
+  // kArena: the function result to which it is written directly; -1: none.
+  int output = -1;
+  std::vector<Value> members;  // the first has all bytes of the buffer
 };
 
+// The buffers of a block.
 class BufferTable {
  public:
-  // REQUIRES: a block of kernel.*, core.constant, ctl.* and a terminator. Fails on a decision
-  // (inplace, joined, parts) that would destroy a value that is still needed; the error is located.
+  // Analyzes a block of kernel.*, core.constant, ctl.* and a terminator. Emits and returns an error
+  // with a location if a decision (inplace, joined, parts) would overwrite a value that is still
+  // needed.
   static absl::StatusOr<BufferTable> Analyze(Block& block);
-  // The same; nothing is said about why it fails.
+  // The same without an error message.
   static std::optional<BufferTable> TryAnalyze(Block& block);
 
   std::vector<BufferSet>& sets() { return sets_; }
@@ -49,15 +53,15 @@ class BufferTable {
   absl::flat_hash_map<ValueImpl*, int> set_of_;
 };
 
-// What an op reads when it runs: its operands, and what its regions read from around it.
+// Returns the values that an op reads: its operands, and values from outside that its regions use.
 std::vector<Value> ReadValues(Operation& op);
 
-// The value whose bytes `value` shows through views.
+// Returns the value whose bytes `value` shows through views.
 Value ViewRoot(Value value);
 
-// For each kernel.call of the block, in order, the operand that its first result may replace, or
-// -1: the operand's buffer is needed by nobody afterwards, has the result's type, and the kernel
-// allows it. `inplace_mask(call)`: operands that the kernel allows, bit i = operand i.
+// For each kernel.call of the block, in order, chooses an operand whose buffer its first result may
+// take over; -1 for none. The operand must have the type of the result and no later use, and the
+// kernel must allow it. Bit i of `inplace_mask(call)` says that the kernel allows operand i.
 std::vector<std::pair<Operation*, int>> ChooseInPlace(
     Block& block, const std::function<uint32_t(Operation*)>& inplace_mask);
 

@@ -1,4 +1,4 @@
-// A folder for files that decide results: nobody but this user and root may write it.
+// A folder for files that decide results: only this user and root may write to it.
 #ifndef TENON_EXECUTOR_CACHE_FOLDER_H_
 #define TENON_EXECUTOR_CACHE_FOLDER_H_
 
@@ -14,7 +14,7 @@
 
 namespace tenon {
 
-// An open file; closed at the end.
+// An open file descriptor, closed at the end.
 class CacheFd {
  public:
   explicit CacheFd(int fd = -1) : fd_(fd) {}
@@ -25,15 +25,15 @@ class CacheFd {
   }
   ~CacheFd() { Close(); }
   int get() const { return fd_; }
-  // False, with errno: what was written may be lost. A full disk may say so only here.
+  // Returns false, with errno, if written data may be lost: a full disk may be reported only here.
   bool Close();
 
  private:
   int fd_;
 };
 
-// What tells one state of a file from another without reading it. Programs can set the time of
-// modification, but not that of change.
+// Distinguishes states of a file without reading it. Programs can set the time of modification, but
+// not the time of change.
 struct FileIdentity {
   uint64_t device = 0, inode = 0, size = 0;
   int64_t modified_ns = 0, changed_ns = 0;
@@ -41,23 +41,24 @@ struct FileIdentity {
 };
 FileIdentity IdentityOf(const struct stat& info);
 
+// A cache folder on disk. Thread-safe: files are replaced atomically.
 class CacheFolder {
  public:
-  // Makes the folder, for this user alone, if it does not exist. PermissionDenied if another user
-  // can write it.
+  // Opens the folder. Creates it, for this user only, if it does not exist. PermissionDenied if
+  // another user can write to it; Unavailable for other problems.
   static absl::StatusOr<std::shared_ptr<const CacheFolder>> Open(const std::string& path);
 
   struct File {
     CacheFd fd;
     FileIdentity identity;
   };
-  // A regular file of the folder, for reading. NotFound if there is none. Links are not followed, a
-  // FIFO is not waited for, and a file that another user can write is refused.
+  // Opens a regular file of the folder for reading. NotFound if it does not exist. PermissionDenied
+  // for a symbolic link, a file of another kind, or a file that another user can write.
   absl::StatusOr<File> Read(const std::string& name) const;
 
-  // Writes a file without a name, readable by this user alone, and puts it in place of `name` when
-  // it is whole. Returns its identity. `sync`: waits until it is on the disk. Removes what writers
-  // that were killed have left.
+  // Writes a temporary file, readable by this user only, and moves it to `name` when it is
+  // complete. Returns its identity. With `sync`, waits until it is on disk. Also removes files that
+  // killed writers have left. Unavailable if that fails.
   absl::StatusOr<FileIdentity> Replace(
       const std::string& name, bool sync,
       const std::function<absl::Status(int fd)>& write_contents) const;

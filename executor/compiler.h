@@ -1,4 +1,4 @@
-// From a lowered function to a program. Internal to the executor.
+// Compiling a lowered function to a program. Internal to the executor.
 #ifndef TENON_EXECUTOR_COMPILER_H_
 #define TENON_EXECUTOR_COMPILER_H_
 
@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-// What Program::Compile does; regions of control flow become programs of their own inside.
+// Implements Program::Compile. Each region of control flow becomes a program of its own.
 absl::StatusOr<std::shared_ptr<const ProgramImpl>> CompileFunction(Operation* func,
                                                                    const ProgramOptions& options);
 

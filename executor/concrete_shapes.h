@@ -1,4 +1,4 @@
-// Shapes of one call when the extents of its operands are known.
+// Shapes of one call for known extents of its operands.
 #ifndef TENON_EXECUTOR_CONCRETE_SHAPES_H_
 #define TENON_EXECUTOR_CONCRETE_SHAPES_H_
 
@@ -16,29 +16,32 @@ namespace tenon {
 
 using SymbolLookup = std::function<std::optional<int64_t>(std::string_view symbol)>;
 
+// The dtype and shape of one result.
 struct ResultShape {
   DType dtype = DType::kInvalid;
   std::vector<int64_t> shape;
 };
 
-// Dimension attributes with their symbols replaced. The error names a symbol that has no value.
+// Returns the slots with the symbols in dimension attributes replaced. The error names a symbol
+// without a value.
 absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots,
                                     const SymbolLookup& symbols);
 
-// Do all dimension attributes consist of constants?
+// True if all dimension attributes are constant.
 bool HasConstantDims(std::span<const Attribute> slots);
 
-// Extents of a tensor type; nullopt unless all are known, or if it is another type.
+// Returns the extents of a tensor type. Returns nullopt for other types and if an extent is not
+// constant.
 std::optional<std::vector<int64_t>> StaticShape(Type type);
 
-// Bytes of a tensor type; nullopt if an extent is not known, if no process can hold them, or if it
-// is another type.
+// Returns the size of a tensor type in bytes. Returns nullopt for other types, for unknown extents
+// and for sizes above kMaxTensorBytes.
 std::optional<int64_t> StaticBytes(Type type);
 
-// Result types by the op's shape function, which also checks that the operands fit each other.
-// `operands`: one per operand value; where data is set, operations whose result depends on values
-// (ten.range, …) use it. FailedPrecondition if such a value is not there, ResourceExhausted if a
-// result is larger than kMaxTensorBytes. `slots` must be concrete.
+// Computes result types with the shape function, which also checks the operands. `operands` has one
+// view per operand; ops whose result shape depends on values (ten.range, …) read their data.
+// `slots` must be concrete. FailedPrecondition if such data is missing. ResourceExhausted if a
+// result is larger than kMaxTensorBytes.
 absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const OpInfo& info, Location location, std::span<const Attribute> slots,
     std::span<const kernels::TensorView> operands);

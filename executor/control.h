@@ -1,4 +1,4 @@
-// Runs the ctl ops of a program. Internal to the executor.
+// Running the ctl ops of a program. Internal to the executor.
 #ifndef TENON_EXECUTOR_CONTROL_H_
 #define TENON_EXECUTOR_CONTROL_H_
 
@@ -19,16 +19,17 @@ namespace tenon {
 
 class Runner;
 
-// The one element of a boolean or i64 tensor. InvalidArgument, with `what` it is, for others.
+// Returns the only element of a bool or i64 tensor. InvalidArgument, with `what`, for other
+// tensors.
 absl::StatusOr<int64_t> ElementOf(const kernels::TensorView& tensor, std::string_view what);
 
-// In place of the value of a symbol that has none.
+// Stands for the value of a symbol that has none.
 inline constexpr int64_t kNoValue = -1;
 
-// A result of a loop that nobody reads. It has no memory, and its shape need not be known.
+// True for a result of a loop that nobody reads. It has no memory, and its shape need not be known.
 bool IsUnreadResult(const ProgramImpl& program, const Instruction& instruction, int value);
 
-// One for a program in a session; has a runner for each region, made when it first runs.
+// Runs the regions of one program in a session. Each region gets its runner when it first runs.
 class ControlRunner {
  public:
   ControlRunner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state);
@@ -36,22 +37,22 @@ class ControlRunner {
   ControlRunner(const ControlRunner&) = delete;
   ControlRunner& operator=(const ControlRunner&) = delete;
 
-  // Runs an instruction. `operands`: one for each of its operands. Results may share the memory of
-  // operands and of constants.
+  // Runs an instruction. `operands` has one value per operand. Results may share the memory of
+  // operands and constants.
   absl::Status Run(size_t instruction, std::span<const HeldValue> operands,
                    const Bindings& bindings, std::vector<HeldValue>& results);
-  // The same into memory of the right sizes; none for unread results. Without an allocation, once
-  // the branch has run, or the loop has with values of these shapes.
+  // The same into memory of the right sizes; unread results have none. Allocates nothing once the
+  // branch, or the loop with values of these shapes, has run.
   absl::Status RunInto(size_t instruction, std::span<const kernels::TensorView> operands,
                        const Bindings& bindings, std::span<const kernels::TensorView> results);
 
-  // Shapes of the results of kIf, of which the condition alone needs data. FailedPrecondition if
-  // those of the branch depend on values.
+  // Returns the shapes of the results of a kIf; only the condition needs data. FailedPrecondition
+  // if shapes in the branch depend on values.
   absl::StatusOr<std::vector<ResultShape>> BranchShapes(
       size_t instruction, std::span<const kernels::TensorView> operands, const Bindings& bindings);
 
  private:
-  // Of a region, and the call of it that is made: kept for the memory.
+  // A region and its current call; kept for its memory.
   struct Region {
     std::unique_ptr<Runner> runner;
     std::vector<int64_t> symbols;
@@ -62,23 +63,23 @@ class ControlRunner {
   struct Loop {
     std::vector<HeldValue> operands;  // without owners
     HeldMemory counter;
-    std::vector<HeldSlices> slices;  // by result that stacks them
+    std::vector<HeldSlices> slices;  // by result that stacks slices
   };
   Region& RegionOf(size_t instruction, size_t region);
   Loop& LoopOf(size_t instruction);
   void SetSymbols(const NestedProgram& nested, const Bindings& bindings, Region& region) const;
-  // The region, with the inputs that it has from around it, and symbols.
+  // Returns the region, with its captured inputs and symbols.
   Region& SetUp(size_t instruction, size_t region, std::span<const HeldValue> operands,
                 const Bindings& bindings);
-  // The branch that the condition chooses, with inputs and symbols.
+  // Returns the branch that the condition chooses, with inputs and symbols.
   absl::StatusOr<Region*> Choose(size_t instruction, std::span<const kernels::TensorView> operands,
                                  const Bindings& bindings);
   absl::Status RunBranch(size_t instruction, std::span<const HeldValue> operands,
                          const Bindings& bindings, std::vector<HeldValue>& results);
   // loops.cc
-  // Starts the slices of the loop, of which there will be so many, if that is known.
+  // Starts the slices of a loop with `count` iterations, if the number is known.
   using StartFn = absl::FunctionRef<void(std::optional<int64_t> count)>;
-  // Calls `done` with what is carried at the end.
+  // Calls `done` with the carried values at the end.
   using DoneFn = absl::FunctionRef<absl::Status(std::span<HeldValue> carried)>;
   absl::Status RunLoop(size_t instruction, std::span<const HeldValue> operands,
                        const Bindings& bindings, StartFn start, DoneFn done);

@@ -6,14 +6,13 @@
 
 namespace tenon {
 
-// Fills decisions of a function's program: with them the shapes of all that a branch makes are
-// known before it runs, as those of a decoder that is exported with and without a past, and one
-// input that says which. Inputs alone count that are cheap to ask: one element, an integer or a
-// boolean, whose truth, or comparison with a constant, is the condition. REQUIRES: the program is
-// complete.
+// Fills the decisions of a function's program, which must be complete. With a decision, the shapes
+// in the chosen branch are known before the run. An example is a decoder with an input that says
+// whether it has a past. Considers only inputs of one integer or bool. The condition must be its
+// truth, or a comparison with a constant.
 void FindDecisions(ProgramImpl& program);
 
-// Is the condition true for this element of the input?
+// True if the condition holds for this element of the input.
 bool IsTrue(const Decision& decision, int64_t element);
 
 }  // namespace tenon

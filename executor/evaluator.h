@@ -1,4 +1,4 @@
-// The executor's answers to what passes ask: run an op on constants, and is there a kernel for it?
+// The executor's implementation of the interfaces in pass/evaluator.h.
 #ifndef TENON_EXECUTOR_EVALUATOR_H_
 #define TENON_EXECUTOR_EVALUATOR_H_
 
@@ -12,7 +12,9 @@
 
 namespace tenon {
 
-// Runs reference kernels on one thread, so that results do not depend on the machine.
+// Runs the reference kernels of `registry` on one thread, so that results do not depend on the
+// machine. Thread-safe. Returns ResourceExhausted for an operation of more than 2^36 steps or if
+// there is no memory; other errors as for Evaluator.
 class ReferenceEvaluator : public Evaluator {
  public:
   explicit ReferenceEvaluator(std::shared_ptr<const kernels::KernelRegistry> registry)
@@ -25,6 +27,7 @@ class ReferenceEvaluator : public Evaluator {
   std::shared_ptr<const kernels::KernelRegistry> registry_;
 };
 
+// Answers from the kernels of `registry`. Thread-safe.
 class KernelTarget : public TargetQuery {
  public:
   explicit KernelTarget(std::shared_ptr<const kernels::KernelRegistry> registry)

@@ -1,4 +1,4 @@
-// Values that regions are given and make, and memory for them that is kept from run to run.
+// Values that enter and leave regions, and memory for them that is kept between runs.
 #ifndef TENON_EXECUTOR_HELD_VALUE_H_
 #define TENON_EXECUTOR_HELD_VALUE_H_
 
@@ -12,26 +12,26 @@
 
 namespace tenon {
 
-// A dense tensor and what keeps its bytes alive. Another one is assigned without an allocation.
+// A dense tensor and the owner of its bytes. Assigning another one allocates nothing.
 struct HeldValue {
   DType dtype = DType::kInvalid;
   absl::InlinedVector<int64_t, 6> shape;
   void* data = nullptr;
-  std::shared_ptr<const void> owner;  // null: somebody else's business
+  std::shared_ptr<const void> owner;  // null: the bytes belong to somebody else
 
   void Set(const kernels::TensorView& view, std::shared_ptr<const void> of);
   kernels::TensorView view() const { return {data, dtype, shape}; }
   Tensor tensor() const { return Tensor::Borrow(dtype, shape, data, owner); }
 };
 
-// Blocks of memory for one value, which a computation makes again and again. A block is free when
-// nobody else holds it. Not thread-safe.
+// Blocks of memory for a value that is computed again and again. A block is free when nobody else
+// holds it. Not thread-safe.
 class HeldMemory {
  public:
-  // The first block that is free, made anew where it is too small. So a sequence of requests that
-  // comes again, with blocks let go at the same points, allocates nothing.
+  // Returns the first free block, reallocated if it is too small. A repeated sequence of requests
+  // and releases allocates nothing.
   absl::StatusOr<std::shared_ptr<std::byte>> Take(size_t bytes);
-  // Blocks that others hold are theirs alone from here on.
+  // Leaves blocks that others hold to them.
   void GiveAway();
 
  private:

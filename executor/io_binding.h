@@ -17,7 +17,8 @@ namespace tenon {
 
 class DeviceSession;
 
-// An input or output of a program: its position or its name.
+// Names an input or output by position or by name. For use as an argument: it refers to the name
+// without a copy.
 class PortRef {
  public:
   PortRef(int index) : index_(index) {}                           // NOLINT: meant to convert
@@ -26,7 +27,8 @@ class PortRef {
   PortRef(std::string_view name) : name_(name) {}                 // NOLINT
   PortRef(const std::string& name) : name_(name) {}               // NOLINT
 
-  // NotFound, with the names that there are.
+  // Returns the position. NotFound, with the existing names, if there is none. `what` is "input" or
+  // "output".
   absl::StatusOr<size_t> Find(std::span<const TensorSpec> ports, std::string_view what) const;
 
  private:
@@ -34,18 +36,19 @@ class PortRef {
   std::string_view name_;  // empty: by position
 };
 
-// A dense tensor in the memory of the device that a program was compiled for.
+// A dense tensor in memory of the device that a program was compiled for.
 struct DeviceTensor {
   DType dtype = DType::kF32;
   std::vector<int64_t> shape;
   void* data = nullptr;
-  std::shared_ptr<const void> owner;  // of the memory; null: it outlives the binding
+  std::shared_ptr<const void> owner;  // keeps the memory; null: it outlives the binding
 };
 
-// Run by Session::Run(binding). Bound once, a run copies nothing that need not be copied and
-// allocates nothing, also when shapes change to others seen before. One thread at a time.
+// Inputs and outputs for Session::Run(binding). Once everything is bound, a run copies and
+// allocates nothing that it need not, also if shapes change to others seen before. Use a binding
+// from one thread at a time; it keeps the program alive.
 //
-// A decoder hands its present on as the next step's past without a copy:
+// A decoder carries its present keys and values over to the next step's past without a copy:
 //
 //   IoBinding binding(program);
 //   binding.BindInput("input_ids", ids);
@@ -54,37 +57,45 @@ struct DeviceTensor {
 //   while (...) { session.Run(binding); ...write the next token into ids... }
 class IoBinding {
  public:
+  // Nothing is bound at first; outputs go to memory of the binding.
   explicit IoBinding(const Program& program);
-  // Its memory is written by its runs: two bindings cannot share it.
+  // A binding writes to its own memory in each run, so two bindings cannot share it.
   IoBinding(const IoBinding&) = delete;
   IoBinding& operator=(const IoBinding&) = delete;
   IoBinding(IoBinding&&) = default;
   IoBinding& operator=(IoBinding&&) = default;
 
-  // The tensor is read by every run from now on; its bytes may change between runs.
+  // Every run reads this tensor from now on; its bytes may change between runs. NotFound for an
+  // unknown input, InvalidArgument for a null tensor or another element type. The shape is checked
+  // by the run.
   absl::Status BindInput(PortRef input, Tensor tensor);
-  // Results are written to this tensor, whose shape must be theirs. It must overlap no input and no
-  // other output.
+  // Every run writes results to this tensor, which must have their shape. It must not overlap an
+  // input or another output: the run returns InvalidArgument then.
   absl::Status BindOutput(PortRef output, Tensor tensor);
-  // The same in device memory. Inputs must be there when a run begins, and results are when it
-  // returns. FailedPrecondition if the program is for the CPU; so says Run if an operation on the
-  // host reads the input or makes the output, or if the value is another output too.
+  // The same in device memory. Inputs must be complete when a run begins; results are complete when
+  // it returns. FailedPrecondition if the program is for the CPU. Run also returns it if an
+  // operation on the host reads the input or computes the output, or if the value is another
+  // output, too.
   absl::Status BindInput(PortRef input, DeviceTensor tensor);
   absl::Status BindOutput(PortRef output, DeviceTensor tensor);
-  // Results are written to memory of the binding's own, which grows when they do. The default.
+  // Results go to memory of the binding, which grows if they do. This is the default. It also ends
+  // Carry.
   absl::Status BindOutput(PortRef output);
-  // After each run its result becomes that input, and the input's memory is written by the next run
-  // if it is the binding's own. Bind the input's first value with BindInput. Where all that the
-  // program does with the two is to put new rows behind those of the input, as attention does with
-  // keys and values, the rows stay where they are: the binding keeps room for more. Where the
-  // program runs on a GPU and nothing on the host reads the input or makes the output, both stay in
-  // the GPU's memory.
+  // After each run the output becomes the input; the next run may write to the old input's memory
+  // if the binding owns it. Bind the first value with BindInput. InvalidArgument if element types
+  // or ranks differ, or if the input has another source.
+  //
+  // A KV cache grows in place: its rows stay where they are, and the binding keeps room for more.
+  // This needs a program that only appends rows to the input, as attention does with past keys and
+  // values. On a GPU both stay in device memory, unless the host reads the input or computes the
+  // output.
   absl::Status Carry(PortRef output, PortRef input);
 
-  // As of the last run; before it, what is bound, of an output that is carried over the input's
-  // first value. FailedPrecondition where there is nothing yet. The next run writes over memory of
-  // the binding's own, also of copies of these. Of what grows where it is, or is in a GPU's memory,
-  // these are copies, made by each call.
+  // The value after the last run. Before the first run these return what is bound; a carried output
+  // returns the first value of its input. FailedPrecondition if there is no value yet.
+  //
+  // The next run overwrites memory of the binding, and so also copies of these tensors. Values that
+  // grow in place or that are in device memory are copied by each call.
   absl::StatusOr<Tensor> output(PortRef output) const;
   absl::StatusOr<Tensor> input(PortRef input) const;
 
@@ -95,46 +106,45 @@ class IoBinding {
 
   struct Port {
     Tensor tensor;
-    size_t capacity = 0;  // bytes of the binding's own; 0: the memory is somebody else's
+    size_t capacity = 0;  // bytes that the binding owns; 0: the memory is somebody else's
     bool fixed = false;   // an output bound to a tensor
     bool checked = false;
-    int partner = kNone;  // output: the input that it becomes; input: the output it comes from
-    // Not 0: it grows, and the heads of [B, H, rows, D] lie as many rows apart. The memory, which
-    // nobody else has, is that of the partner too, except in runs that move it to a larger one.
-    // Of an output: 0 if users may have the memory, as they do after a run that did not grow.
+    int partner = kNone;  // output: the input it becomes; input: the output it comes from
+    // If not 0, the port grows: heads of [B, H, rows, D] are so many rows apart. The partner shares
+    // the memory, except in runs that move it to larger memory. For an output, 0 also means that
+    // users may have the memory, as after a run that did not grow.
     int64_t pitch = 0;
-    bool on_device = false;  // the memory is the device's
+    bool on_device = false;  // the memory is on the device
 
-    // Leaves the memory to whoever else has it.
+    // Gives up the memory.
     void Release();
     bool Overlaps(const Port& other) const;
   };
 
-  // Every input is bound, and nothing that this run or a later one writes overlaps anything else.
-  // Looks at what has been bound since the last time: runs exchange the memory of partners, and
+  // Checks that every input is bound, and that nothing that a run writes overlaps anything else.
+  // Checks only what was bound since the last call: runs exchange the memory of partners, and
   // otherwise write to new memory.
   absl::Status Check();
-  // An output of the binding's own gives up memory that the input lies in.
+  // Makes an output in memory of the binding give up memory in which the input lies.
   absl::Status CheckAgainstInput(size_t output, size_t input);
-  // Makes output `i` a tensor of this shape, on_device: in the device's memory.
+  // Makes output `i` a tensor of this shape; with `on_device` in device memory.
   absl::Status Fit(size_t i, std::span<const int64_t> shape, bool on_device);
   absl::Status OpenDevice();
-  // The tensor, if the port has its element type.
+  // Returns the tensor as a port, if it has the element type of the port.
   absl::StatusOr<Port> PortOf(const TensorSpec& spec, std::string_view what, DeviceTensor tensor);
-  // The same for one that is `input` and new rows behind, and becomes it. Both then have pitches,
-  // which the kernel must be told; that of the input is 0 if it is dense.
+  // Prepares an output that is `input` with new rows and becomes the next input. Both then have
+  // pitches, which the kernel must get; that of the input is 0 if it is dense.
   absl::Status Grow(size_t input, size_t output, std::span<const int64_t> shape);
-  // Makes an input that grew, or is in the device's memory, dense and in the host's.
+  // Makes an input that has grown or is in device memory dense and in host memory.
   absl::Status MakeDense(size_t input);
-  // The tensor of a port, dense, in host memory.
+  // Returns the tensor of a port, dense and in host memory.
   absl::StatusOr<Tensor> Dense(const Port& port) const;
   void SetViews();
-  // After a run.
+  // Call it after a run.
   void CarryOver();
 
   Program program_;
-  // For memory of the device: the sessions that run may be of other threads by then. Null until it
-  // is needed.
+  // For device memory: later runs may happen in sessions of other threads. Null until it is needed.
   std::shared_ptr<DeviceSession> device_;
   std::vector<Port> inputs_, outputs_;
   std::vector<kernels::TensorView> input_views_, output_views_;

@@ -1,4 +1,4 @@
-// A large constant that is in memory only as long as somebody may read it.
+// A large constant that stays in memory only while it has readers.
 #ifndef TENON_EXECUTOR_LARGE_CONSTANT_H_
 #define TENON_EXECUTOR_LARGE_CONSTANT_H_
 
@@ -12,30 +12,30 @@
 
 namespace tenon {
 
-// Holds the bytes of a program's constant for its readers: the kernel inputs that show it. One that
-// has packed it for good says Done; after the last one the bytes are given up, and freed if nobody
-// else (the module, another program) has them. In a model's file they rarely lie at a place that
-// suits the elements: a copy is made only for a reader that wants them as they are. Thread-safe.
+// The bytes of a program's constant, for its readers: the kernel inputs that use it. A reader that
+// has packed the constant for good calls Done. After the last one the bytes are given up, and freed
+// unless the module or another program has them. Constants in a model file are rarely aligned: an
+// aligned copy is made only for a reader that needs one. Thread-safe.
 class LargeConstant {
  public:
-  // From this size on a constant is worth it.
+  // Smaller constants are not worth it.
   static constexpr size_t kBytes = size_t{64} << 10;
 
-  // `deferred`: if not null, makes the bytes of `source`, which has only its shape then.
+  // `readers` is the number of Done calls to come. `deferred`, if not null, computes the bytes of
+  // `source`, which then has only a shape.
   LargeConstant(Tensor source, int readers, std::shared_ptr<const DeferredBlob> deferred = nullptr);
 
-  // Where the bytes are, or were: the address remains, and says that there is a constant, but may
-  // be read only by readers that are not done, or through Hold. Of deferred ones nobody may read
-  // there before MakeAligned.
+  // The address of the bytes, also after they are given up. Only readers that are not done may read
+  // there; for deferred bytes only after MakeAligned. Use Hold otherwise.
   void* data() const { return data_.load(std::memory_order_acquire); }
-  // The constant, kept alive by the result. Null: given up.
+  // Returns the constant, which the result keeps alive. Null if it was given up.
   Tensor Hold() const;
-  // How it is made; null if its bytes are there, too.
+  // Returns how the bytes are computed; null if they exist already.
   std::shared_ptr<const DeferredBlob> HoldDeferred() const;
-  // Moves data() to an aligned copy, which stays. Nothing to do where data() is aligned, and the
-  // bytes are there.
+  // Moves data() to an aligned copy, which stays. Does nothing if data() is aligned and the bytes
+  // exist. ResourceExhausted if there is no memory.
   absl::StatusOr<void*> MakeAligned();
-  // Of one reader, once: it reads the bytes no more, whatever is run.
+  // One reader will not read the bytes again, in any run. Call it once per reader.
   void Done();
 
  private:

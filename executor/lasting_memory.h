@@ -1,4 +1,4 @@
-// Memory that a program keeps: packed weights, arenas; and what it needs to make them.
+// Memory that a program keeps, such as packed weights and arenas, and memory used while making it.
 #ifndef TENON_EXECUTOR_LASTING_MEMORY_H_
 #define TENON_EXECUTOR_LASTING_MEMORY_H_
 
@@ -9,14 +9,14 @@
 
 namespace tenon {
 
-// As AllocateAligned, but large blocks lie on huge pages where the system has them: streaming
-// through weights then misses no address translations. Takes a system call, so it is not for what
-// comes and goes with every run. Where huge pages do not fit the end of a block small ones are
-// used, so that the resident size does not grow.
+// As AllocateAligned, for memory that lasts. Large blocks use huge pages if the system has them,
+// which avoids address translation misses when weights are streamed. Takes a system call, so do not
+// use it for memory of one run. Small pages fill the end of a block, so that the resident size does
+// not grow.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateLasting(size_t bytes);
 
-// For what goes again while memory that lasts is allocated: between such blocks a heap would keep
-// its room. From 256 KiB on it is the system's again when it is freed.
+// As AllocateAligned, for memory that is freed while lasting memory is allocated: a heap would keep
+// its room between lasting blocks. From 256 KiB on, freed memory returns to the system.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocatePassing(size_t bytes);
 
 }  // namespace tenon

@@ -19,35 +19,35 @@ namespace tenon {
 
 using Slots = absl::InlinedVector<Attribute, 6>;
 
-// A "/node/name: message" status of the given code, emitted as a diagnostic too.
+// Emits "/node/name: message" as a diagnostic and returns it as a status of the given code.
 absl::Status EmitStatus(Context& context, Location location, absl::StatusCode code,
                         std::string message);
-// InvalidArgument at the operation.
+// The same with InvalidArgument, at the operation.
 absl::Status Reject(const Operation& op, std::string message);
 
-// The inherent attributes of an op as a dictionary, and back. Absent ones are left out.
+// Inherent attributes of an op as a dictionary, and back. Absent ones are left out.
 Attribute PropertiesOf(const Operation& op);
 absl::StatusOr<Slots> SlotsFrom(const OpInfo& info, Attribute properties);
 
-// For each input of a kernel that serves `info`, the operand that feeds it, or -1 for an absent
-// optional one: single and optional operand groups are one input each, variadic ones as many as
-// there are operands.
+// Returns for each kernel input the operand that feeds it, or -1 for an absent optional one. Each
+// single and optional operand group is one input; a variadic group has one input per operand.
 absl::StatusOr<std::vector<int>> KernelInputs(const OpInfo& info, int num_operands,
                                               std::span<const Attribute> slots);
 
-// What kernel choice sees of one call: shapes with -1 for extents that are not constant.
+// The signature of one call for the choice of a kernel. Extents that are not constant are -1.
 class SignatureOf {
  public:
-  // `slots` in the order of `info`. The signature's attributes have 0 for extents that are not
+  // `slots` are in the order of `info`. Attributes of the signature are 0 for extents that are not
   // constant.
   static absl::StatusOr<SignatureOf> Make(const OpInfo& info, std::span<const Attribute> slots,
                                           std::span<const Value> operands,
                                           std::span<const Type> results);
-  // The same as if the operands were of these types.
+  // The same for operands that are taken to have these types.
   static absl::StatusOr<SignatureOf> Make(const OpInfo& info, std::span<const Attribute> slots,
                                           std::span<const Value> operands,
                                           std::span<const Type> operand_types,
                                           std::span<const Type> results);
+  // Valid as long as this object.
   kernels::CallSignature get() const;
 
  private:
@@ -59,7 +59,8 @@ class SignatureOf {
   std::shared_ptr<const void> attrs_;
 };
 
-// The kernel for an op of the model (not lowered yet); null with reasons in `why_not`.
+// Chooses the kernel for an op that is not lowered yet; null, with reasons in `why_not`, if there
+// is none.
 absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(
     const kernels::KernelRegistry& registry, const Operation& op, bool reference_only,
     kernels::Backend backend = kernels::Backend::kCpu);

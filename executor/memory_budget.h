@@ -1,4 +1,4 @@
-// How much memory one program may have at a time (Limits::memory_bytes).
+// The limit on the memory of one program (Limits::memory_bytes).
 #ifndef TENON_EXECUTOR_MEMORY_BUDGET_H_
 #define TENON_EXECUTOR_MEMORY_BUDGET_H_
 
@@ -11,14 +11,15 @@
 
 namespace tenon {
 
-// Thread-safe. What is taken is given back when its charge goes, which may outlive the program.
+// Counts the memory of a program. Thread-safe. Memory is given back when its charge is destroyed,
+// which may happen after the end of the program.
 class MemoryBudget {
  public:
-  // Null for 0 bytes: no limit.
+  // Returns null for 0 bytes: no limit.
   static std::shared_ptr<MemoryBudget> Make(int64_t bytes);
 
-  // Charges blocks that this thread allocates (AllocateAligned, AllocateLasting, AllocatePassing)
-  // to `budget`, which may be null, for as long as it lives.
+  // While one lives, blocks that this thread allocates (AllocateAligned, AllocateLasting,
+  // AllocatePassing) are charged to `budget`, which may be null.
   class Scope {
    public:
     explicit Scope(const std::shared_ptr<MemoryBudget>& budget);
@@ -30,8 +31,8 @@ class MemoryBudget {
     const std::shared_ptr<MemoryBudget>* before_;
   };
 
-  // For who allocates: keep the charge as long as the block. Null without a scope.
-  // ResourceExhausted if the budget has less.
+  // For functions that allocate: charges `bytes` to the budget of the scope. Keep the charge as
+  // long as the block. Null without a scope. ResourceExhausted if the budget does not suffice.
   using Charge = std::shared_ptr<const void>;
   static absl::StatusOr<Charge> Take(size_t bytes);
 

@@ -1,4 +1,4 @@
-// Search along time for a placement of buffers in an arena of given size.
+// Search along time for a placement of buffers in an arena of a given size.
 #ifndef TENON_EXECUTOR_MEMORY_SWEEP_H_
 #define TENON_EXECUTOR_MEMORY_SWEEP_H_
 
@@ -10,15 +10,15 @@
 
 namespace tenon {
 
-// Looks for offsets with which all buffers lie within `capacity` bytes, for at most about `steps`
-// units of work (one: a living buffer looked at once). True fills `offsets`, one per buffer; false
-// says nothing about whether there is such a plan. The same input gives the same answer.
+// Looks for offsets with which all buffers lie within `capacity` bytes. Takes at most about `steps`
+// units of work, one per look at a living buffer. Returns true and fills `offsets` if it finds a
+// plan; false says nothing about whether one exists. Equal input gives equal answers. Requires
+// SumOfBytes(buffers) <= kMaxPlannedBytes.
 //
-// A beam search: buffers get their places in the order in which they begin, each at either end of
-// a gap between those that live then. All that matters to later ones is where the living lie, so
-// that the layers of a network, however many, are no harder than one of them. Layouts that leave no
-// gap for a buffer to come are dropped, and of the others those kept that leave the largest gaps.
-// REQUIRES: SumOfBytes(buffers) <= kMaxPlannedBytes.
+// A beam search: buffers are placed in the order in which they begin, each at an end of a gap
+// between the living ones. Later buffers depend only on the places of the living, so that many
+// layers of a network are no harder than one. Layouts without a gap for a coming buffer are
+// dropped. Of the others, those with the largest gaps are kept.
 bool SweepMemoryPlan(std::span<const BufferLifetime> buffers, int64_t capacity, int64_t steps,
                      std::vector<int64_t>& offsets);
 

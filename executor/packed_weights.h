@@ -1,4 +1,4 @@
-// Packed forms of constants: made once, shared, and kept on disk if wanted.
+// Packed constants: made once, shared, and optionally kept on disk.
 #ifndef TENON_EXECUTOR_PACKED_WEIGHTS_H_
 #define TENON_EXECUTOR_PACKED_WEIGHTS_H_
 
@@ -21,38 +21,42 @@
 
 namespace tenon {
 
-// Shared by all instructions of a program, and by the programs that are given the same one: equal
-// constants in equal layouts are packed once. It does not keep the results alive; instructions do.
+// A store of packed constants. All instructions of a program share it, and all programs that are
+// given the same one. Equal constants in equal layouts are packed once. Instructions, and not the
+// store, keep the results alive.
 //
-// With a cache folder the results are also written to a file there, after the run that made them,
-// and the next start maps that file. It is named after the contents of the source files; a constant
-// in them is known by its place, any other by its bytes. Thread-safe.
+// With a cache folder, a run that has packed constants also writes them to a file there, and the
+// next start maps that file. Its name follows from the contents of the source files. A constant in
+// a source file is known by its position, any other by its bytes. Thread-safe.
 class PackedWeights {
  public:
   struct Options {
-    // Where constants may lie. Their pages are given back to the system once packed: what kernels
-    // read is the packed form, and the rest can be read again.
+    // Files that constants may lie in. Their pages are given back to the system once packed:
+    // kernels read the packed form, and the rest can be read again.
     std::vector<SourceFile> files;
-    // Empty: nothing on disk. Made if it does not exist. Not used where another user can write it.
+    // Empty: nothing on disk. The folder is created if necessary. It is not used if another user
+    // can write to it; `warn` says so.
     std::string cache_folder;
-    WarningSink warn;             // may be empty
-    bool verify_weights = false;  // reads source and cache files again, whatever is noted of them
+    WarningSink warn;  // receives problems that do no harm; may be empty
+    // Checks source and cache files again, instead of trusting recorded identities.
+    bool verify_weights = false;
   };
   explicit PackedWeights(Options options);
 
-  // The constants from which something is made. Calls `fill` unless it is known. Null if there is
-  // no memory, for this or for `fill`, which then returns false.
+  // Returns `bytes` packed bytes. Calls `fill` unless they are known; it returns false if it runs
+  // out of memory. `from` are the constants from which they are made. Null if there is no memory.
   kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
                             const std::function<bool(std::byte*)>& fill);
-  // Of bytes of a constant that nobody is reading: they leave the memory if they lie in a file.
+  // Hint that nobody reads these bytes of a constant. They leave memory if they lie in a file.
   void Release(std::span<const std::byte> bytes) const;
   // Writes what was packed since the last call, if there is a cache folder.
   void Save();
 
+  // Counters since the start.
   struct Stats {
-    int64_t packed = 0;     // by fill
-    int64_t shared = 0;     // known in memory
-    int64_t from_disk = 0;  // mapped
+    int64_t packed = 0;     // computed
+    int64_t shared = 0;     // found in memory
+    int64_t from_disk = 0;  // mapped from the cache folder
     size_t packed_bytes = 0, from_disk_bytes = 0;
   };
   Stats stats() const;
@@ -70,13 +74,13 @@ class PackedWeights {
     std::weak_ptr<const std::byte> packed;
   };
 
-  // The file that a constant lies in; null: none.
+  // The file that holds a constant; null if none does.
   const SourceFile* FileOf(std::span<const std::byte> bytes) const;
   kernels::PackedBytes FindInMemory(uint64_t hash, std::span<const Tensor> from,
                                     std::string_view layout, size_t bytes);
   WeightKey KeyOf(std::span<const Tensor> from, std::string_view layout, size_t bytes);
   WeightCacheFile& CacheFor(const WeightKey& first);
-  // The next Save writes it.
+  // Makes the next Save write it.
   void Use(const WeightKey& key, size_t bytes, kernels::PackedBytes packed);
   const WeightKey& ContentOfFile(size_t file);
 
@@ -84,31 +88,32 @@ class PackedWeights {
   WeightCacheOptions cache_options_;  // without a folder: nothing on disk
   mutable std::mutex mutex_;
   std::multimap<uint64_t, Known> known_;            // by layout, size and samples of the constants
-  std::vector<std::optional<WeightKey>> contents_;  // of the source files, when first needed
+  std::vector<std::optional<WeightKey>> contents_;  // of the source files, computed on demand
   std::optional<WeightCacheFile> cache_;
-  std::map<WeightKey, WeightCacheFile::Entry> used_;  // of the cache, as the next Save writes it
+  std::map<WeightKey, WeightCacheFile::Entry> used_;  // that the next Save writes
   bool unsaved_ = false;
   Stats stats_;
 };
 
-// The packed weights of one instruction: keeps what it got for other shapes and sessions.
+// The packed weights of one instruction. Keeps them for other shapes and sessions. Thread-safe.
 class InstructionWeights {
  public:
   struct Constant {
     Tensor tensor;                         // null: the input is not constant
-    std::shared_ptr<LargeConstant> large;  // if set, it has the bytes
+    std::shared_ptr<LargeConstant> large;  // holds the bytes, if it is set
   };
-  // `constants`: by kernel input.
+  // `constants` is by kernel input.
   InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants)
       : store_(std::move(store)), constants_(std::move(constants)) {}
 
-  // `fill` is also given how the inputs `from` are made, null for those whose bytes are there.
+  // See PackedWeights::Pack. `fill` also gets the deferred contents of the inputs `from`; null for
+  // those whose bytes exist.
   kernels::PackedBytes Pack(
       std::span<const int> from, std::string_view layout, size_t bytes,
       const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
           fill);
   PackedWeights& store() const { return *store_; }
-  // No Pack of this input will need its bytes any more (Kernel::packs_once).
+  // No later Pack needs the bytes of this input (Kernel::packs_once).
   void Done(int input);
 
  private:
@@ -118,9 +123,9 @@ class InstructionWeights {
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs
 };
 
-// What one call of a kernel's Prepare sees of them. While bytes are made, inputs that are made when
-// they are read are there, and misaligned inputs are replaced by aligned copies, in `inputs`, the
-// views that the kernel has, the latter unless it reads them anywhere.
+// The weight store of one call of a kernel's Prepare. While `fill` runs, deferred inputs have their
+// bytes in `inputs`, the views of the kernel. Misaligned inputs are replaced by aligned copies
+// there, unless the kernel reads unaligned ones.
 class PrepareWeights : public kernels::WeightStore {
  public:
   PrepareWeights(const kernels::Kernel& kernel, InstructionWeights& weights,
@@ -129,7 +134,7 @@ class PrepareWeights : public kernels::WeightStore {
 
   kernels::PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                             const std::function<void(std::byte*)>& fill) override;
-  // Was something made of this input? Then the kernel does not read it when it runs.
+  // True if something was packed from this input, so that the kernel does not read it in runs.
   bool packed(size_t input) const { return packed_[input]; }
   void Release(int input, size_t begin, size_t end) override;
 

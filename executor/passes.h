@@ -1,4 +1,4 @@
-// The executor's passes.
+// The executor's passes and kernels.
 #ifndef TENON_EXECUTOR_PASSES_H_
 #define TENON_EXECUTOR_PASSES_H_
 
@@ -10,12 +10,13 @@
 
 namespace tenon {
 
-// The kernels of this build, and `more`. Made once per caller; const methods are thread-safe.
+// Returns a registry with all kernels of this build, and `more`. Its const functions are
+// thread-safe.
 std::shared_ptr<const kernels::KernelRegistry> MakeKernelRegistry(
     std::span<const kernels::Kernel> more = {});
 
-// lower-to-kernels, place-transfers and plan-memory, which share one kernel registry: null stands
-// for the kernels of this build. Fails where a name is taken.
+// Registers widen-half, lower-to-kernels, place-transfers and plan-memory. They share `kernels`;
+// null stands for the kernels of this build. AlreadyExists if a name is taken.
 absl::Status RegisterExecutorPasses(
     PassRegistry& registry, std::shared_ptr<const kernels::KernelRegistry> kernels = nullptr);
 

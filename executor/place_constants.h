@@ -1,4 +1,4 @@
-// Where the bytes of a program's constants are. Internal to the executor.
+// Deciding where the bytes of a program's constants are. Internal to the executor.
 #ifndef TENON_EXECUTOR_PLACE_CONSTANTS_H_
 #define TENON_EXECUTOR_PLACE_CONSTANTS_H_
 
@@ -7,9 +7,9 @@
 
 namespace tenon {
 
-// What is large and most likely packed waits for that (Walk::PrepareKernel). Of the rest, what
-// lies where it does not suit its readers is copied. Then every instruction whose kernel packs is
-// told of its constants.
+// Large constants that are probably packed wait for that (Walk::PrepareKernel). Other constants are
+// copied if their alignment does not suit their readers. Then each instruction whose kernel packs
+// gets its constants.
 absl::Status PlaceConstants(ProgramImpl& program);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What a profiler has recorded, as text, as JSON and for trace viewers.
+// Reports about a profile: text, JSON and trace files.
 #ifndef TENON_EXECUTOR_PROFILE_REPORT_H_
 #define TENON_EXECUTOR_PROFILE_REPORT_H_
 
@@ -10,20 +10,21 @@
 
 namespace tenon {
 
-// Three tables, each with at most `rows` rows, those that took longest: by model node (and kernel),
-// by kernel, by layer; and a fourth where there are fallbacks (fallbacks.h), with the reasons.
-// Times are of one run, the mean of all.
+// Returns tables with at most `rows` rows each, the slowest first: by model node and kernel, by
+// kernel, and by layer. If there are fallbacks (fallbacks.h), a table lists their reasons. Times
+// are means per run.
 std::string ProfileTable(const Profiler& profiler, size_t rows = 20);
 
-// The same without a limit, and every kernel run with its shapes.
+// Returns the same without a limit as JSON, with every kernel call and its shapes.
 std::string ProfileJson(const Profiler& profiler);
 
-// All runs in the Trace Event Format, which Perfetto and chrome://tracing open: a track of the
-// instructions and one of the shares of work for each thread.
+// Returns all runs in the Trace Event Format, which Perfetto and chrome://tracing read. It has a
+// track of instructions, and one per thread for its shares of the work.
 std::string ProfileTrace(const Profiler& profiler);
 
-// The part of a model that a node belongs to: its path up to the first name that has a number, for
-// "/encoder/layer.3/attention/MatMul" "/encoder/layer.3". Without such a name: all but the last.
+// Returns the layer of a node: its path up to the first part with a number. For example
+// "/encoder/layer.3" for "/encoder/layer.3/attention/MatMul". Without such a part, all but the last
+// part.
 std::string_view LayerOf(std::string_view node);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Records when each instruction of a run began and ended.
+// Recording when each instruction of a run began and ended.
 //
 //   Profiler profiler;
 //   session.Run(inputs, outputs, {.profiler = &profiler});
@@ -22,51 +22,56 @@ namespace tenon {
 struct Instruction;
 struct ProgramImpl;
 
-// A kernel run as far as it does not change from run to run.
+// The facts about a kernel call that do not change from run to run.
 struct ProfiledCall {
   std::string op, kernel;
-  std::string node;    // of the model; empty if unknown
+  std::string node;    // the model node; empty if unknown
   std::string shapes;  // "f32[1,128,768], f32[768,768] -> f32[1,128,768]"
-  // Why it is slow or on another device than the program is for (fallbacks.h); empty: it is not.
+  // Why it is slow or off its device (fallbacks.h); empty if it is not.
   std::string fallback{};
   kernels::OpCost cost;
 };
 
-// Collects over all runs that it is given to, of one session at a time.
+// Collects all runs that it is passed to (RunOptions::profiler), of one session at a time. Read it
+// when no run is in progress.
 class Profiler {
  public:
   Profiler() : identity_(std::make_shared<int>()) {}
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Nanoseconds of a steady clock.
+  // The steady clock, in nanoseconds.
   static int64_t Now();
 
+  // One span of time.
   struct Event {
-    int call = 0;    // position in calls()
-    int thread = 0;  // 0 is the thread that runs the program
+    int call = 0;    // index into calls()
+    int thread = 0;  // 0 is the thread that called Run
     int64_t begin_ns = 0, end_ns = 0;
   };
-  // Kernel runs, in order, each on thread 0 from its beginning to its end.
+  // Kernel calls, in order, each on thread 0 from beginning to end.
   const std::vector<Event>& events() const { return events_; }
-  // What threads did of them, when their work was shared.
+  // The shares of these calls on each thread, for kernels that split their work.
   const std::vector<Event>& chunks() const { return chunks_; }
   const std::vector<ProfiledCall>& calls() const { return calls_; }
+  // Beginning and end of one run.
   struct RunTimes {
     int64_t begin_ns = 0, end_ns = 0;
   };
   const std::vector<RunTimes>& runs() const { return runs_; }
 
-  // What follows is for the executor.
-  // Another object has another identity, even at the same address later.
+  // ---- for the executor
+  // An identity that no other profiler has, also not later at the same address.
   std::shared_ptr<const void> identity() const { return identity_; }
+  // Adds a call and returns its index.
   int Add(ProfiledCall call);
-  // The same for equal calls. Slower: for programs whose shapes differ from run to run.
+  // Returns the index of an equal call, and adds it if there is none. Slower than Add; for programs
+  // whose shapes differ from run to run.
   int Find(ProfiledCall call);
   void Record(int call, int64_t begin_ns, int64_t end_ns) {
     events_.push_back({call, 0, begin_ns, end_ns});
   }
-  // From any thread, while a kernel runs: a share of its work that ends now.
+  // Records a share of the work of the current kernel, which ends now. From any thread.
   void RecordChunk(int64_t begin_ns);
   void BeginRun() { runs_.push_back({Now(), 0}); }
   void EndRun();
@@ -77,12 +82,13 @@ class Profiler {
   std::map<std::string, int> found_;
   std::vector<Event> events_;
   std::vector<RunTimes> runs_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::map<std::thread::id, int> threads_;
-  std::vector<Event> chunks_;  // `call`: the event that they belong to, until EndRun
+  std::vector<Event> chunks_;  // `call` is an index into events_ until EndRun
   size_t resolved_ = 0;
 };
 
+// Describes one call. `attrs` is its decoded attribute struct.
 ProfiledCall DescribeCall(const ProgramImpl& program, const Instruction& instruction,
                           std::span<const kernels::TensorView> inputs,
                           std::span<const kernels::TensorView> outputs, const void* attrs);

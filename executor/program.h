@@ -24,43 +24,49 @@ class PackedWeights;
 class Session;
 struct ProgramImpl;
 
+// How a function is compiled and run.
 struct ProgramOptions {
-  int threads = 0;  // of each session; 0: one per core
-  // Null: the kernels of this build.
+  int threads = 0;  // per session, with the caller's; 0: one per core
+  // Null: the kernels of this build (MakeKernelRegistry).
   std::shared_ptr<const kernels::KernelRegistry> kernels;
-  // Where packed forms of constants are kept. Null: a store of the program's own.
+  // The store of packed constants. Null: a store for this program alone.
   std::shared_ptr<PackedWeights> weights;
-  // Where kernels of Backend::kCuda run; needed if the function has any.
+  // The device for kernels of Backend::kCuda (OpenCudaDevice); required if the function has any.
   std::shared_ptr<kernels::gpu::Device> gpu{};
-  // Kept alive by the program. Null: the caller's promise that the function's Context outlives it.
+  // The program keeps the context alive. Null: the caller guarantees that the function's Context
+  // outlives the program.
   std::shared_ptr<Context> context;
-  // To find errors of memory plans: bytes of the arena that hold nothing are filled with NaNs.
+  // Fills bytes of the arena that hold no value with NaN, to find errors in memory plans.
   bool check_memory = false;
-  Limits limits{};  // of each run
+  Limits limits{};  // for each run
 };
 
-// An input or output as the function declares it.
+// An input or output, as the function declares it.
 struct TensorSpec {
-  std::string name;  // core.name, or "arg0", "result0"
+  std::string name;  // the model's name (core.name), or "arg0", "result0"
   DType dtype = DType::kInvalid;
-  std::vector<std::string> dims;  // "768", "B", "past + S"; "?" for an extent without a name
+  std::vector<std::string> dims;  // "768", "B", "past + S"; "?" for an unknown extent
 };
 
-// Copies share the program. const methods are thread-safe.
+// A program. Copies share it. Const functions are thread-safe.
 class Program {
  public:
-  // REQUIRES of `func`: a func.func whose operations are kernel.*, core.constant and func.return,
-  // as the passes lower-to-kernels and plan-memory leave it. The function may be changed or
-  // destroyed afterwards.
+  // Compiles `func`, a func.func of kernel.*, core.constant, ctl.* and func.return ops, as the
+  // passes lower-to-kernels and plan-memory leave it. The function may change or be destroyed
+  // afterward. Returns an error with the place in the function if it is not of that form or its
+  // memory plan is wrong.
   static absl::StatusOr<Program> Compile(Operation* func, const ProgramOptions& options = {});
 
+  // In the order of the function's arguments and results. Valid as long as the program.
   std::span<const TensorSpec> inputs() const;
   std::span<const TensorSpec> outputs() const;
-  // Kernel runs, views and plan-time values.
+  // The number of kernel calls, views and values computed with the plan.
   size_t num_instructions() const;
 
+  // Returns a session for one thread. Errors in opening a device show in its runs.
   Session NewSession() const;
-  // Runs in a session kept for reuse; as many as there are concurrent calls.
+  // Runs in a session that is kept for reuse; there are as many as concurrent calls. See
+  // Session::Run.
   absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
                                           const RunOptions& options = {}) const;
 

@@ -1,4 +1,4 @@
-// What a program is made of. Internal to the executor.
+// The parts of a program. Internal to the executor.
 #ifndef TENON_EXECUTOR_PROGRAM_IMPL_H_
 #define TENON_EXECUTOR_PROGRAM_IMPL_H_
 
@@ -16,27 +16,28 @@
 
 namespace tenon {
 
-// Cancelled, once the flag of the run is set.
+// Returns Cancelled once the cancel flag of the run is set.
 absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel);
 
 struct ProgramImpl;
 class DeviceConstants;
 
-// A region of a ctl op. Its program's inputs are the arguments of the region's block, then the
-// values that it reads from around it; its outputs are the operands of its terminator.
+// The program of a region of a ctl op. Its inputs are the arguments of the region's block, then the
+// captured values. Its outputs are the operands of the terminator.
 struct NestedProgram {
   std::shared_ptr<const ProgramImpl> program;
   std::vector<int> captures;  // positions in the operands of the instruction
 };
 
+// One step of a program.
 struct Instruction {
   enum class Kind : uint8_t { kCall, kView, kDims, kIf, kFor, kWhile };
   Kind kind = Kind::kCall;
   Location location;
-  std::string fallback;       // see fallbacks.h; empty for what runs where and as fast as it should
-  std::vector<int> operands;  // value numbers; those of a ctl op, then what its regions read
+  std::string fallback;       // see fallbacks.h; empty if the kernel is as expected
+  std::vector<int> operands;  // value numbers; for a ctl op, captured values follow
   std::vector<int> results;
-  // kCall, kView: the operation served. `attrs` is null while it depends on symbols.
+  // kCall, kView: the operation in the model. `attrs` is null if it depends on symbols.
   const OpInfo* source = nullptr;
   Slots slots;
   bool symbolic_attrs = false;
@@ -45,11 +46,11 @@ struct Instruction {
   kernels::Kernel kernel;
   std::vector<int> kernel_inputs;               // value numbers, -1 for an absent operand
   std::shared_ptr<InstructionWeights> weights;  // null unless the kernel has a Prepare
-  bool packs_once = false;                      // all Prepares of it pack the same
-  int inplace = -1;                             // operand whose buffer result 0 takes over
-  std::vector<int> joined;                      // operands that lie in result 0 already (parts.h)
-  bool parts = false;                           // the results lie in operand 0
-  bool of_size_product = false;                 // MarkSizeProducts
+  bool packs_once = false;                      // all calls of Prepare pack the same
+  int inplace = -1;              // operand whose buffer result 0 takes over; -1: none
+  std::vector<int> joined;       // operands that lie in result 0 (parts.h)
+  bool parts = false;            // the results lie in operand 0
+  bool of_size_product = false;  // see MarkSizeProducts
   // kDims
   std::vector<DimExpr> dims;
   // kIf, kFor, kWhile
@@ -62,19 +63,21 @@ struct Instruction {
   }
 };
 
+// One value of a program.
 struct ProgramValue {
   Type type;        // as declared
   int set = -1;     // buffer set
   int input = -1;   // function argument
   Tensor constant;  // null unless a constant
-  // While the program is made: if set, it makes the bytes of the constant.
+  // Only while the program is made: computes the bytes of the constant, if it is set.
   std::shared_ptr<const DeferredBlob> deferred;
-  // If set, it has the bytes of the constant, and `constant` only its shape.
+  // If it is set, it holds the bytes of the constant, and `constant` only the shape.
   std::shared_ptr<LargeConstant> large;
   int last_use = -1;       // instruction; num_instructions for function results
-  bool on_device = false;  // its data is in device memory
+  bool on_device = false;  // in device memory
 };
 
+// One buffer set.
 struct ProgramSet {
   BufferSet::Kind kind = BufferSet::Kind::kArena;
   int first = 0, last = 0;  // instructions
@@ -82,16 +85,17 @@ struct ProgramSet {
   int first_member = -1;  // value number
 };
 
-// Which branch a ctl.if takes, as an input says.
+// Which branch a ctl.if takes, as decided by an input.
 struct Decision {
-  int input = -1;      // a function argument: one element, an integer or a boolean
+  int input = -1;      // a function argument with one integer or bool
   int condition = -1;  // the value number of the condition
   enum class Test : uint8_t { kNotZero, kEqual, kLess, kLessEqual };
-  Test test = Test::kNotZero;  // of the element, with `than` but for the first
+  Test test = Test::kNotZero;  // compares the element with `than`, except kNotZero
   int64_t than = 0;
   bool negated = false;
 };
 
+// Everything about a program.
 struct ProgramImpl {
   ProgramOptions options;
   std::shared_ptr<MemoryBudget> budget;  // null: no limit
@@ -100,19 +104,19 @@ struct ProgramImpl {
   std::vector<Instruction> instructions;
   std::vector<ProgramSet> sets;
   std::vector<int> input_values, output_values;
-  // Of a function on the CPU: what inputs say of branches with results of different shapes. What is
-  // prepared for shapes is prepared for these choices too.
+  // For a function on the CPU: inputs that choose between branches whose results differ in shape.
+  // Preparation for shapes includes these choices.
   std::vector<Decision> decisions;
-  // Of a region's program: symbols that it mentions; those that are known around it get their value
-  // from there.
+  // For the program of a region: symbols that it mentions. Those that are known outside get their
+  // values from there.
   std::vector<std::string_view> outer_symbols;
-  // The plan of a function with static shapes, as plan-memory recorded it; one entry per set.
+  // The plan of a function with static shapes, recorded by plan-memory; one offset per set.
   std::optional<MemoryPlan> static_plan;
   Context* context = nullptr;
   // Null unless an instruction runs on a GPU.
   std::shared_ptr<DeviceConstants> device_constants;
 
-  // "/node: ten.add: message".
+  // Add the place of the instruction to a message: "/node: ten.add: message".
   absl::Status Error(const Instruction& instruction, const absl::Status& status) const;
   absl::Status KernelError(const Instruction& instruction,
                            const kernels::KernelStatus& status) const;

@@ -1,4 +1,4 @@
-// From an operation of a lowered function to an instruction. Internal to the executor.
+// Converting an operation of a lowered function to an instruction. Internal to the executor.
 #ifndef TENON_EXECUTOR_READ_INSTRUCTION_H_
 #define TENON_EXECUTOR_READ_INSTRUCTION_H_
 
@@ -9,8 +9,8 @@
 
 namespace tenon {
 
-// Reads a kernel.call, kernel.view or kernel.dims; `instruction` has its operands already. Nothing
-// that the text says is trusted: the error says what is wrong with the operation.
+// Reads a kernel.call, kernel.view or kernel.dims. `instruction` must have its operands. The text
+// is not trusted: the error says what is wrong with the operation.
 absl::Status ReadInstruction(Operation& op, const kernels::KernelRegistry& registry,
                              Instruction& instruction);
 

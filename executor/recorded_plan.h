@@ -1,4 +1,4 @@
-// The memory plan that plan-memory left in a function of static shapes.
+// The memory plan that plan-memory records in a function with static shapes.
 #ifndef TENON_EXECUTOR_RECORDED_PLAN_H_
 #define TENON_EXECUTOR_RECORDED_PLAN_H_
 
@@ -11,8 +11,8 @@
 
 namespace tenon {
 
-// One offset for each set of `table`, which is of `block`, the function's. Nothing if there is no
-// plan for all of them. The offsets must fit, for a text may say anything.
+// Returns one offset per set of `table`, which belongs to `block`, the block of the function.
+// Returns nullopt if not all sets have one. Offsets are checked, because the text may be edited.
 absl::StatusOr<std::optional<MemoryPlan>> ReadRecordedPlan(Operation& func, Block& block,
                                                            const BufferTable& table);
 

@@ -1,4 +1,4 @@
-// How a program is run.
+// How a program runs.
 #ifndef TENON_EXECUTOR_RUN_OPTIONS_H_
 #define TENON_EXECUTOR_RUN_OPTIONS_H_
 
@@ -8,8 +8,8 @@ namespace tenon {
 
 class Profiler;
 
-// Ends runs early, from any thread. Stays cancelled until Reset, so that a run that has not begun
-// ends at once. One token may serve several runs, at the same time too.
+// Ends runs early. Thread-safe. Stays cancelled until Reset, so that a run that has not begun ends
+// at once. One token may serve several runs, also at the same time.
 class CancelToken {
  public:
   void Cancel() { flag_.store(true, std::memory_order_relaxed); }
@@ -21,12 +21,14 @@ class CancelToken {
   std::atomic<bool> flag_{false};
 };
 
+// Options of one run.
 struct RunOptions {
-  // Once cancelled, the run returns absl::StatusCode::kCancelled: after the instruction that it is
-  // in, or within it, where a kernel splits its work. What the outputs hold then is unspecified.
-  // The session can be used again. Must outlive the run; may be null.
+  // Once it is cancelled, the run returns Cancelled: after the current instruction, or within it if
+  // its kernel splits its work. The contents of the outputs are then unspecified, and the session
+  // can be used again. Must outlive the run; may be null.
   const CancelToken* cancel = nullptr;
-  // Receives the times of the run's instructions (profiler.h). Must outlive the run; may be null.
+  // Receives the times of the instructions of the run (profiler.h). Must outlive the run; may be
+  // null.
   Profiler* profiler = nullptr;
 };
 

@@ -12,13 +12,13 @@
 
 namespace tenon {
 
-// Do the op's result shapes depend on the values of operands?
+// True if the result shapes of the op depend on the values of operands.
 bool HasRunTimeShape(OpId op);
 
-// The shapes of the op's results. `operands`: one per operand group, absent ones with dtype
-// kInvalid. FailedPrecondition if a value that is needed has no data; InvalidArgument "<op>: <what
-// is wrong> (expected …)" if the values are wrong. REQUIRES: HasRunTimeShape(info.id()), operands
-// as the op's definition says.
+// Returns the shapes of the results. `operands` has one view per operand group, with dtype kInvalid
+// for absent ones, and must fit the definition of the op. Requires HasRunTimeShape(info.id()).
+// FailedPrecondition if a value that is needed has no data. InvalidArgument "<op>: <mistake>
+// (expected …)" if values are wrong.
 absl::StatusOr<std::vector<std::vector<int64_t>>> RunTimeShapes(
     const OpInfo& info, std::span<const Attribute> slots,
     std::span<const kernels::TensorView> operands);

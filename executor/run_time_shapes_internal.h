@@ -1,4 +1,4 @@
-// What the files that compute shapes from values share.
+// Helpers of the files that compute shapes from values.
 #ifndef TENON_EXECUTOR_RUN_TIME_SHAPES_INTERNAL_H_
 #define TENON_EXECUTOR_RUN_TIME_SHAPES_INTERNAL_H_
 
@@ -16,13 +16,13 @@ namespace tenon::run_time_shapes {
 using Shape = std::vector<int64_t>;
 using Shapes = std::vector<Shape>;  // of all results
 
-// No tensor may have more elements than this: sizes in bytes stay far from overflow.
+// The most elements of a tensor: sizes in bytes stay far from overflow.
 inline constexpr int64_t kMaxElements = int64_t{1} << 48;
 
-// The integers of an operand of rank 0 or 1; FailedPrecondition if they are not known yet.
+// Returns the integers of an operand of rank 0 or 1. FailedPrecondition if it has no data.
 absl::StatusOr<Shape> Ints(const kernels::TensorView& view, std::string_view name);
 
-// Operations of run_time_selection.cc. REQUIRES for SelectionShapes: IsSelection(info.id()).
+// Operations of run_time_selection.cc. SelectionShapes requires IsSelection(info.id()).
 bool IsSelection(OpId op);
 absl::StatusOr<Shapes> SelectionShapes(const OpInfo& info, std::span<const Attribute> slots,
                                        std::span<const kernels::TensorView> operands);

@@ -1,4 +1,4 @@
-// Runs a program: owns the arena, and what was prepared for the shapes seen so far.
+// Runs of a program: a session owns the arena and everything prepared for shapes seen before.
 #ifndef TENON_EXECUTOR_SESSION_H_
 #define TENON_EXECUTOR_SESSION_H_
 
@@ -15,38 +15,55 @@ namespace tenon {
 
 class IoBinding;
 
-// One run at a time; several sessions of a program run in parallel. Inputs are checked against the
-// function's types, and bind its symbols. Shapes seen before cost a comparison of the inputs'
-// extents: no shape arithmetic, no hashing and no allocation.
+// Runs a program, one run at a time. Use one session per thread; sessions of one program may run at
+// the same time. A session keeps its program alive.
+//
+// A session stays prepared for the 16 sets of input shapes that it used last, or fewer if values
+// computed from them take more than 64 MiB. A run with such shapes computes no shapes. If results
+// go to the caller's memory or to a binding, it also allocates nothing.
+//
+// Runs return InvalidArgument for inputs that do not fit their declared types: a symbol such as
+// `batch` must have one value in all inputs. They return Cancelled if the token was cancelled, and
+// ResourceExhausted if memory or a limit is exhausted. Errors of a kernel name its op and node.
+// After an error the session can be used again.
 class Session {
  public:
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
+  // Runs the program and returns new tensors, which belong to the caller. `inputs` are in the order
+  // of Program::inputs(). The tensors must be in host memory and aligned to their element types.
   absl::StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
                                           const RunOptions& options = {});
 
-  // Results go to the caller's memory, which must not overlap the inputs. Shapes must be those that
-  // OutputShapes gives for these inputs.
+  // The same with results in the memory of the caller. Their shapes must be those of OutputShapes,
+  // and they must be aligned and must not overlap the inputs or each other; overlaps are not
+  // checked.
   absl::Status Run(std::span<const kernels::TensorView> inputs,
                    std::span<const kernels::TensorView> outputs, const RunOptions& options = {});
-  // Runs on what is bound. REQUIRES: made for this session's program.
+  // Runs with bound inputs and outputs. InvalidArgument if the binding belongs to another program;
+  // other errors as for IoBinding.
   absl::Status Run(IoBinding& binding, const RunOptions& options = {});
-  // Of these inputs; their data is used only where shapes depend on it.
+  // Returns the shapes of the results for these inputs. The data of inputs is used only if shapes
+  // depend on it; then this runs the program.
   absl::StatusOr<std::vector<ResultShape>> OutputShapes(
       std::span<const kernels::TensorView> inputs);
 
+  // Counters of the session. Sizes are in bytes.
   struct Stats {
-    int64_t shapes_prepared = 0;  // exact input shapes
-    int64_t plans_made =
-        0;  // memory plans: one per shape class, unless sizes do not follow from bounds
-    int64_t dynamic_runs = 0;  // runs with shapes that depend on values
-    // Of the arena, one for each program of control flow that has run. The bound is the most bytes
-    // alive at one time, below which no arena can be; buffer_bytes are those of all buffers.
+    int64_t shapes_prepared = 0;  // sets of input shapes
+    // Memory plans. There is one per shape class: each symbol is rounded up to a power of two.
+    // There may be more if sizes do not follow from bounds.
+    int64_t plans_made = 0;
+    int64_t dynamic_runs = 0;  // runs whose shapes depend on values
+    // Arenas in host memory, one per program of control flow that has run. The bound is the most
+    // bytes alive at one time; no arena can be smaller. buffer_bytes is the sum of all buffers.
     size_t arena_bytes = 0, arena_bound_bytes = 0, buffer_bytes = 0;
+    // The arena in memory of the GPU.
     size_t device_arena_bytes = 0;
   };
+  // Valid as long as the session.
   const Stats& stats() const;
 
  private:

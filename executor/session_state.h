@@ -1,4 +1,4 @@
-// What the runners of a session share. Internal to the executor.
+// Data shared by the runners of a session. Internal to the executor.
 #ifndef TENON_EXECUTOR_SESSION_STATE_H_
 #define TENON_EXECUTOR_SESSION_STATE_H_
 
@@ -9,7 +9,7 @@ namespace tenon {
 
 struct SessionState {
   Session::Stats stats;
-  Profiler* profiler = nullptr;  // of the run in progress; null: none
+  Profiler* profiler = nullptr;  // of the current run; null: none
 };
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4). Names and keys of cached files come from it, so that nobody can make two
-// sources that are taken for each other.
+// SHA-256 (FIPS 180-4). Names and keys of cache files use it, so that nobody can construct two
+// sources with the same key.
 #ifndef TENON_EXECUTOR_SHA256_H_
 #define TENON_EXECUTOR_SHA256_H_
 
@@ -17,9 +17,9 @@ class Sha256 {
  public:
   Sha256();
   void Update(std::span<const std::byte> bytes);
-  // Ends the message; no Update after it.
+  // Ends the message. Requires that Update is not called afterward.
   Digest Finish();
-  // With portable code only, for tests of the processor's instructions.
+  // Uses portable code only, for tests of the processor's instructions.
   void set_portable() { use_instructions_ = false; }
 
  private:
@@ -34,6 +34,7 @@ class Sha256 {
 
 Digest Sha256Of(std::span<const std::byte> bytes);
 Digest Sha256Of(const std::string& text);
+// Lower-case hexadecimal digits.
 std::string Hex(const Digest& digest);
 
 }  // namespace tenon

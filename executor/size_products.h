@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-// Marks such products, what they are computed from, and what is computed from them with constants
-// and sizes alone: worth keeping for the sizes at hand although the results are large.
+// Marks such products, the operations they are computed from, and those computed from them with
+// only constants and sizes. Their results are kept for the current sizes although they are large.
 void MarkSizeProducts(ProgramImpl& program);
 
 }  // namespace tenon

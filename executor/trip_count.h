@@ -1,4 +1,4 @@
-// How often something runs that counts from one bound to another.
+// The number of iterations of a counting loop.
 #ifndef TENON_EXECUTOR_TRIP_COUNT_H_
 #define TENON_EXECUTOR_TRIP_COUNT_H_
 
@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-// The number of lower, lower + step, … below upper (above it for a negative step), none of which
-// overflows. REQUIRES: step != 0.
+// Returns the number of values lower, lower + step, … below `upper`; above it for a negative step.
+// Values that would overflow do not count. Requires step != 0.
 inline uint64_t TripCount(int64_t lower, int64_t upper, int64_t step) {
   if (step > 0 ? lower >= upper : lower <= upper) return 0;
   const auto from = static_cast<uint64_t>(lower), to = static_cast<uint64_t>(upper);

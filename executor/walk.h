@@ -1,5 +1,5 @@
-// Goes through a program once for given input shapes: finds every shape, checks that they fit, and
-// computes the values that follow from shapes alone.
+// One pass over a program for given input shapes: finds and checks every shape, and computes values
+// that follow from shapes alone.
 #ifndef TENON_EXECUTOR_WALK_H_
 #define TENON_EXECUTOR_WALK_H_
 
@@ -20,15 +20,15 @@ struct WalkedValue {
   absl::InlinedVector<int64_t, 6> shape;
   void* data = nullptr;  // null: not computed by the walk, or passed
   std::shared_ptr<const void> owner;
-  bool passed = false;  // computed by the walk, and gone: only values that it computed read it
+  bool passed = false;  // computed by the walk and freed: only values computed by the walk read it
 
   bool is_known() const { return data != nullptr || passed; }
 };
 
-// As many bytes of large values as a session keeps from run to run: what its walks computed.
+// The most bytes of large values, computed by walks, that a session keeps between runs.
 inline constexpr size_t kMaxLargeBytes = size_t{64} << 20;
 
-// What one instruction needs to run.
+// What one instruction needs in order to run.
 struct PreparedCall {
   std::shared_ptr<const void> attrs;            // decoded
   std::shared_ptr<kernels::KernelState> state;  // null: none, or not prepared
@@ -36,17 +36,19 @@ struct PreparedCall {
   bool prepared = false;
 };
 
-// What the same session has found for other inputs.
+// The results of an earlier walk of the session for other inputs.
 struct EarlierWalk {
   std::span<const WalkedValue> values;
   std::span<const PreparedCall> calls;  // by instruction
-  const Bindings* bindings = nullptr;   // null: nothing
+  const Bindings* bindings = nullptr;   // null: there is no earlier walk
 };
 
+// See the top of the file. Not thread-safe.
 class Walk {
  public:
-  // `symbols`: values of the program's outer_symbols. `decisions`: is the condition of each of the
-  // program's decisions true? 0, 1 or, for what is not known, kNoValue; RunAll needs none.
+  // `symbols` are the values of the program's outer_symbols. `decisions` says for each decision of
+  // the program whether its condition is true: 1, 0, or kNoValue if that is not known. RunAll needs
+  // no decisions.
   Walk(const ProgramImpl& program, kernels::DeviceContext& device, ControlRunner& control,
        std::span<const int64_t> symbols, std::span<const int64_t> decisions = {})
       : program_(program),
@@ -58,35 +60,35 @@ class Walk {
   // Records the kernels that RunAll runs.
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
-  // Shapes, and values that follow from them. FailedPrecondition if a shape depends on other
-  // values. An instruction that sees what it saw in the earlier walk is not looked at again.
+  // Finds shapes, and values that follow from them. FailedPrecondition if a shape depends on other
+  // values. Skips instructions that see the same as in the earlier walk.
   absl::Status Prepare(std::span<const kernels::TensorView> inputs,
                        const EarlierWalk& earlier = {});
-  // Runs everything at once, allocating each value, and freeing it after its last use. `owners`:
-  // the inputs again, where values may share their memory; or none.
+  // Runs everything. Allocates each value and frees it after its last use. `owners` are the inputs
+  // again, if values may share their memory; empty otherwise.
   absl::Status RunAll(std::span<const kernels::TensorView> inputs,
                       std::span<const HeldValue> owners);
 
   std::vector<WalkedValue>& values() { return values_; }
   const Bindings& bindings() const { return bindings_; }
-  // Of large values that the walk computed and that something still reads.
+  // Bytes of large values that the walk computed and that something still reads.
   size_t large_bytes() const { return large_bytes_; }
-  // Of all values that it holds, whatever their size; of views too.
+  // Bytes of all values that it holds, also of views.
   size_t ComputedBytes() const;
   kernels::TensorView view(int value) const;
   // The decoded attributes of an instruction.
   const std::shared_ptr<const void>& attrs(size_t instruction) const { return attrs_[instruction]; }
-  // What the earlier walk prepared serves the instruction now too.
+  // True if what the earlier walk prepared for the instruction can be used.
   bool is_same(size_t instruction) const {
     return !same_calls_.empty() && same_calls_[instruction];
   }
 
-  // Runs the kernel's Prepare, `call` having the attributes. Of misaligned constants that it did
-  // not pack and cannot read where they are copies are made, and values() has them.
+  // Calls the kernel's Prepare; `call` must have the attributes. Copies misaligned constants that
+  // the kernel did not pack and cannot read, and puts the copies into values().
   absl::Status PrepareKernel(const Instruction& instruction, PreparedCall& call);
 
  private:
-  // ResourceExhausted for an operation of too many steps.
+  // Returns ResourceExhausted for an operation of too many steps.
   absl::Status CheckWork(const Instruction& instruction,
                          std::span<const kernels::TensorView> outputs, const void* attrs) const;
   absl::Status Start(std::span<const kernels::TensorView> inputs, bool with_data);
@@ -118,8 +120,8 @@ class Walk {
   Bindings bindings_;
   std::vector<WalkedValue> values_;
   std::vector<std::shared_ptr<const void>> attrs_;
-  std::vector<bool> same_values_, same_calls_;  // as in the earlier walk; empty: there is none
-  std::vector<bool> read_by_runs_;              // values that instructions read when they run
+  std::vector<bool> same_values_, same_calls_;  // as in the earlier walk; empty if there is none
+  std::vector<bool> read_by_runs_;              // values that instructions read in runs
   size_t large_bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Packed weights on disk: one file for the weights of a program, mapped at the next start.
+// Packed weights on disk: one file per program, mapped at the next start.
 #ifndef TENON_EXECUTOR_WEIGHT_CACHE_H_
 #define TENON_EXECUTOR_WEIGHT_CACHE_H_
 
@@ -21,46 +21,46 @@ namespace tenon {
 using WeightKey = Digest;
 WeightKey HashOf(std::span<const std::byte> bytes);
 
-// Receives what went wrong without harm: a file that cannot be used or written.
+// Receives problems that do no harm, such as a cache file that cannot be used or written.
 using WarningSink = std::function<void(const std::string& message)>;
 
-// Where packed weights are kept.
+// The place of packed weights.
 struct WeightCacheOptions {
   std::shared_ptr<const CacheFolder> folder;
   WarningSink warn;
-  bool verify = false;  // reads all files again, whatever is noted of them
+  bool verify = false;  // checks all files again, instead of trusting recorded identities
 };
 
-// The hash of a source file's contents. Hashing reads all of the file, so the hash is noted in the
-// folder together with the file's identity. A file that changed within the last two seconds, before
-// `now_ns` since the epoch, is hashed and not noted.
+// Returns the hash of a source file's contents. Computing it reads the file, so the folder records
+// it with the identity of the file. A file that changed less than two seconds before `now_ns`, in
+// nanoseconds since the epoch, is hashed but not recorded.
 WeightKey ContentOf(const SourceFile& file, const WeightCacheOptions& options, int64_t now_ns);
 
-// A cache file. Reading maps it; entries stay valid as long as somebody holds them. A file that is
-// damaged, of another version, or that another user can write, counts as empty and is replaced by
-// the next Write. Of two writers at once, one wins.
+// A cache file. Reading maps it; entries stay valid as long as somebody holds them. A file counts
+// as empty if it is damaged, of another version, or writable for another user; the next Write
+// replaces it. Of two writers at once, one wins.
 //
-// A seal beside the file notes its identity after its contents were written or compared with their
-// checksum, and the boot of the system. Contents are compared again when one of these changes: a
-// crash may have lost some of them, or somebody has edited the file.
+// A seal beside the file records its identity after its contents were written or checked, and the
+// boot of the system. Contents are checked again when one of these changes: a crash may have lost
+// some of them, or the file was edited.
 class WeightCacheFile {
  public:
   WeightCacheFile(std::string name, WeightCacheOptions options);
 
-  // Null: not there.
+  // Returns an entry; null if there is none.
   kernels::PackedBytes Find(const WeightKey& key, size_t bytes) const;
 
   struct Entry {
     size_t bytes = 0;
     kernels::PackedBytes data;
   };
-  // Replaces the file.
+  // Replaces the file. The errors are those of CacheFolder::Replace.
   absl::Status Write(const std::map<WeightKey, Entry>& entries) const;
-  // All that the file has.
+  // All entries of the file.
   const std::map<WeightKey, Entry>& entries() const { return entries_; }
 
  private:
-  // Empty: it was read, or is not there.
+  // Returns the reason if the file was not read; empty if it was read or does not exist.
   std::string Read();
   bool IsSealed(const FileIdentity& identity, uint64_t contents) const;
   absl::Status Seal(const FileIdentity& identity, uint64_t contents) const;

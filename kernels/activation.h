@@ -1,5 +1,6 @@
 // The activation that a fused op applies to its result. fused.linear, fused.conv,
-// fused.conv_transpose and fused.gated have an enum each, spelled alike; kernels use this one.
+// fused.conv_transpose and fused.gated have one enum each with the same names; kernels use this
+// one.
 #ifndef TENON_KERNELS_ACTIVATION_H_
 #define TENON_KERNELS_ACTIVATION_H_
 
@@ -7,7 +8,7 @@
 
 namespace tenon::kernels {
 
-// In the order of the YAML's Enum list; ToActivation relies on it, and a test checks it.
+// In the order of the enum in the YAML, on which ToActivation relies; a test checks it.
 enum class ActivationKind : uint8_t {
   kNone,
   kRelu,
@@ -25,13 +26,14 @@ enum class ActivationKind : uint8_t {
 };
 inline constexpr int kNumActivations = 13;
 
+// An activation with its parameters; 0 for those that it does not have.
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;
   float alpha = 0;
   float beta = 0;
 };
 
-// None for ops whose attributes have none.
+// Returns the activation of an attribute struct; kNone for ops without one.
 template <typename Attrs>
 Activation ToActivation(const Attrs& attrs) {
   if constexpr (requires { attrs.activation; }) {

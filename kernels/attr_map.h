@@ -1,4 +1,4 @@
-// Attributes of operations that a host has registered, as their kernels see them.
+// Attributes of ops without a generated struct, as their kernels see them.
 #ifndef TENON_KERNELS_ATTR_MAP_H_
 #define TENON_KERNELS_ATTR_MAP_H_
 
@@ -13,20 +13,20 @@
 
 namespace tenon::kernels {
 
-// Attributes by name, defaults filled in. `attrs` of PrepareArgs, RunArgs and CallSignature points
-// to one where the operation has no struct in kernels/op_attrs.h; it is null if there are no
-// attributes. Floats of any width are doubles, dimensions integers, enumerators text. Attributes of
-// other kinds (tensors, dictionaries) are not in it: give a kernel tensors as operands.
+// Attributes by name, with defaults filled in. `attrs` of PrepareArgs, RunArgs and CallSignature
+// points to an AttrMap if the op has no struct in kernels/op_attrs.h; it is null for an op without
+// attributes. Floats of all widths are double, dimensions are integers, and enumerators are text.
+// Tensors and dictionaries are left out: pass tensors as operands. Read-only access is thread-safe.
 class AttrMap {
  public:
   using Value = std::variant<bool, int64_t, double, std::string, DType, std::vector<int64_t>,
                              std::vector<float>>;
 
-  // REQUIRES: no value of this name.
+  // Requires that there is no attribute of this name.
   void Add(std::string_view name, Value value) { entries_.emplace_back(name, std::move(value)); }
   bool empty() const { return entries_.empty(); }
 
-  // Null if the attribute is absent or of another type.
+  // Returns the attribute; null if it is absent or of another type. Valid as long as the map.
   template <typename T>
   const T* Find(std::string_view name) const {
     for (const auto& [key, value] : entries_) {

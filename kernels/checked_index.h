@@ -1,5 +1,5 @@
-// Integers of operands that decide where a kernel reads and writes. Every kernel that takes a
-// position, an axis or a length from an operand checks it with these.
+// Checks of integers that operands hold and that decide where a kernel reads and writes. Every
+// kernel that takes a position, axis or length from an operand uses them.
 #ifndef TENON_KERNELS_CHECKED_INDEX_H_
 #define TENON_KERNELS_CHECKED_INDEX_H_
 
@@ -14,8 +14,8 @@
 
 namespace tenon::kernels {
 
-// " (expected <low> to <high>)", with one number if both are equal; nothing lies between low and a
-// smaller high.
+// Returns text such as " (expected 0 to 3)", with one number if both are equal, and " (expected
+// none)" if high < low.
 template <typename T>
 std::string ExpectedRange(T low, T high) {
   if (high < low) return " (expected none)";
@@ -23,15 +23,14 @@ std::string ExpectedRange(T low, T high) {
   return " (expected " + (low == high ? first : first + " to " + std::to_string(high)) + ")";
 }
 
-// Counts a negative index from the end. False, and the index as it was, if there is no such
-// element.
+// Counts a negative index from the end. Returns false, and leaves the index, if it is out of range.
 inline bool ResolveIndex(int64_t& index, int64_t extent) {
   if (index < -extent || index >= extent) return false;
   if (index < 0) index += extent;
   return true;
 }
 
-// The error for an index that ResolveIndex refuses. `of`: what has the elements ("an axis").
+// The error for an index that ResolveIndex refuses. `of` names what is indexed, such as "an axis".
 inline KernelStatus IndexOutOfRange(int64_t index, int64_t extent, std::string_view of = "an axis",
                                     std::string_view elements = "elements") {
   return KernelStatus::Invalid("index " + std::to_string(index) + " is out of range for " +
@@ -39,8 +38,9 @@ inline KernelStatus IndexOutOfRange(int64_t index, int64_t extent, std::string_v
                                std::string(elements) + ExpectedRange(-extent, extent - 1));
 }
 
-// Reads the axes that `list` (of integers) names of a tensor of rank `rank`: counted from the
-// front, in the order of the list. An error for axes that it has not, and for repeated ones.
+// Reads the integers of `list` as distinct axes of a tensor of rank `rank`, in the order of the
+// list. Negative axes count from the end. Returns an error for axes that are out of range or
+// repeated.
 inline KernelStatus ReadAxes(const TensorView& list, int64_t rank, Dims& axes) {
   axes.clear();
   for (int64_t i = 0; i < list.numel(); ++i) {
@@ -58,7 +58,7 @@ inline KernelStatus ReadAxes(const TensorView& list, int64_t rank, Dims& axes) {
   return KernelStatus::Ok();
 }
 
-// An error unless the length of sequence `number` is that of a part of `steps` steps.
+// Returns an error unless `length`, that of sequence `number`, is in [0, steps].
 inline KernelStatus CheckLength(int64_t number, int64_t length, int64_t steps) {
   if (length >= 0 && length <= steps) return KernelStatus::Ok();
   return KernelStatus::Invalid("length " + std::to_string(length) + " of sequence " +

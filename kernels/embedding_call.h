@@ -1,4 +1,4 @@
-// Operands of fused.embedding as both kernels read them.
+// The operands of fused.embedding, as its kernels read them.
 #ifndef TENON_KERNELS_EMBEDDING_CALL_H_
 #define TENON_KERNELS_EMBEDDING_CALL_H_
 
@@ -12,13 +12,13 @@
 namespace tenon::kernels {
 
 struct EmbeddingCall {
-  // A pair that is absent has no ids.
+  // An absent pair has no ids.
   std::array<TensorView, 3> ids, tables;
   TensorView added, scale, bias, out, sum;
   int64_t rows = 0, size = 0;
-  // Strides over the rows: of the three ids, and of `added` (in elements).
+  // Strides over the rows of the result, in elements: of the three ids, and of `added`.
   std::array<Dims, 4> strides;
-  int64_t added_step = 0;  // of `added` along a row
+  int64_t added_step = 0;  // stride of `added` along a row
   fused::EmbeddingNorm norm;
   float epsilon;
 
@@ -41,7 +41,7 @@ struct EmbeddingCall {
     norm = attrs.norm, epsilon = attrs.epsilon;
   }
 
-  // An error unless the rows of all tables are as long as those of the result.
+  // Returns an error unless the rows of all tables are as long as those of the result.
   KernelStatus CheckRows() const {
     for (const TensorView& table : tables) {
       if (!table.present() || table.shape[1] == size) continue;
@@ -50,7 +50,8 @@ struct EmbeddingCall {
     return KernelStatus::Ok();
   }
 
-  // The element at `offset` of the ids of pair i, within its table; an error if it is not.
+  // Reads the element at `offset` of the ids of pair i into `index`; an error if it is not in its
+  // table.
   KernelStatus Index(size_t i, int64_t offset, int64_t& index) const {
     index =
         ids[i].dtype == DType::kI32 ? ids[i].as<int32_t>()[offset] : ids[i].as<int64_t>()[offset];

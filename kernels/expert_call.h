@@ -1,4 +1,4 @@
-// A call of fused.expert_linear as its kernels see it.
+// A call of fused.expert_linear, as its kernels see it.
 #ifndef TENON_KERNELS_EXPERT_CALL_H_
 #define TENON_KERNELS_EXPERT_CALL_H_
 
@@ -20,7 +20,7 @@ struct ExpertCall {
     w_row = transposed ? 1 : n, w_col = transposed ? k : 1;
   }
 
-  // Does each row have an expert?
+  // Returns an error unless each row has an expert.
   KernelStatus CheckIndices() const {
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t at = Index(row);
@@ -29,7 +29,7 @@ struct ExpertCall {
     }
     return KernelStatus::Ok();
   }
-  // Which matrix a row is multiplied by. REQUIRES: CheckIndices() is ok.
+  // The matrix by which a row is multiplied. Requires that CheckIndices() is OK.
   int64_t Expert(int64_t row) const {
     const int64_t at = Index(row);
     return at < 0 ? at + experts : at;
@@ -37,7 +37,7 @@ struct ExpertCall {
 
   TensorView index;
   int64_t rows, k, n, experts;
-  int64_t w_row, w_col;  // element (p, j) of a matrix at p * w_row + j * w_col
+  int64_t w_row, w_col;  // element (p, j) of a matrix lies at p * w_row + j * w_col
 
  private:
   int64_t Index(int64_t row) const {

@@ -1,5 +1,4 @@
-// Kernels that put new rows behind those of a tensor without moving them: a decoder's keys and
-// values.
+// Kernels that append rows to a tensor without moving its rows: the KV cache of a decoder.
 #ifndef TENON_KERNELS_GROWING_STATE_H_
 #define TENON_KERNELS_GROWING_STATE_H_
 
@@ -10,16 +9,17 @@
 
 namespace tenon::kernels {
 
-// State of a kernel that reads tensors [B, H, rows, D] and has results which are these rows and new
-// ones behind them. They are dense, unless the caller has told otherwise before a run: with room
-// behind the rows of each head the heads stay where they are.
+// State of a kernel whose results are rows [B, H, rows, D] of operands, followed by new rows. The
+// tensors are dense by default. Before a run the executor can set a pitch: with free rows after
+// each head, the heads stay where they are.
 class GrowingState : public KernelState {
  public:
+  // One operand and the result that extends it.
   struct Growth {
     int from = 0, to = 0;  // operand and result
-    // For the next run: as how many rows a head lies in memory, of the operand and of the result;
-    // 0: as many as it has. If they are the same memory with the same pitch, the operand's rows are
-    // not written.
+    // For the next run: the distance between heads in memory, in rows, for operand and result; 0
+    // for dense tensors. If both are the same memory with the same pitch, the kernel does not write
+    // the rows of the operand.
     int64_t from_pitch = 0, to_pitch = 0;
   };
   virtual std::span<Growth> growths() = 0;

@@ -1,4 +1,4 @@
-// 16-bit floating-point elements, converted in software with rounding to nearest even.
+// 16-bit floating-point elements, converted in software. Rounds to nearest even.
 #ifndef TENON_KERNELS_HALF_H_
 #define TENON_KERNELS_HALF_H_
 
@@ -12,8 +12,8 @@ namespace tenon::kernels {
 
 namespace half_internal {
 
-// The float next to d whose lowest bit is set when d is not exact ("round to odd"). Rounding the
-// result once more to fewer bits equals rounding d directly.
+// Returns the nearest float whose lowest bit is set if d is not exact ("round to odd"). Rounding it
+// again to fewer bits equals rounding d directly.
 inline float RoundToOdd(double d) {
   float f = static_cast<float>(d);
   if (std::isnan(d) || std::isinf(d) || static_cast<double>(f) == d) return f;
@@ -48,6 +48,7 @@ inline float HalfToFloat(uint16_t h) {
 
 }  // namespace half_internal
 
+// IEEE half: an element of f16.
 struct Half {
   uint16_t bits = 0;
   Half() = default;
@@ -56,6 +57,7 @@ struct Half {
   operator float() const { return half_internal::HalfToFloat(bits); }  // NOLINT: as numbers do
 };
 
+// bfloat16: an element of bf16.
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;

@@ -1,5 +1,4 @@
-// Where a tensor of images has its axes: channels first, [N, C, spatial…], or last, [N, spatial…,
-// C].
+// The axes of image tensors: channels first, [N, C, spatial…], or last, [N, spatial…, C].
 #ifndef TENON_KERNELS_IMAGE_LAYOUT_H_
 #define TENON_KERNELS_IMAGE_LAYOUT_H_
 
@@ -10,7 +9,7 @@ namespace tenon::kernels {
 
 class ImageLayout {
  public:
-  // Attrs: a struct with `layout`, or one of an op that knows channels first only.
+  // `Attrs` is an attribute struct with `layout`, or that of an op that has channels first only.
   template <typename Attrs>
   static ImageLayout Of(const Attrs& attrs) {
     if constexpr (requires { attrs.layout; }) {
@@ -26,7 +25,7 @@ class ImageLayout {
   DimSpan Spatial(DimSpan shape) const {
     return shape.subspan(channels_last_ ? 1 : 2, shape.size() - 2);
   }
-  // Elements from one channel, and from one position, to the next.
+  // The distance between channels, and between positions, in elements.
   int64_t ChannelStride(DimSpan shape) const {
     return channels_last_ ? 1 : Product(Spatial(shape));
   }

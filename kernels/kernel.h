@@ -16,14 +16,14 @@
 
 namespace tenon::kernels {
 
-// Outcome of a kernel. Kernels do not see Status types: the executor adds op and location to the
-// text. One pointer, null when ok.
+// The outcome of a kernel. Kernels do not use absl::Status: the executor adds op and location and
+// converts the code. It is one pointer, null for success.
 class [[nodiscard]] KernelStatus {
  public:
   enum class Code : uint8_t { kOk, kInvalidArgument, kUnsupported, kInternal };
 
   KernelStatus() = default;  // ok
-  // Messages are lower-case and say what was expected.
+  // Messages are in lower case and say what was expected.
   static KernelStatus Ok() { return {}; }
   static KernelStatus Invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
   static KernelStatus Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
@@ -43,24 +43,27 @@ class [[nodiscard]] KernelStatus {
   std::unique_ptr<const Error> error_;
 };
 
-// Runs f(begin, end) over disjoint sub-ranges that cover [0, n), on this device's threads.
-// `grain`: the smallest range worth a thread of its own. Implementations never allocate per call.
+// Runs a function on ranges that cover [0, n), on the threads of the device. Not thread-safe: one
+// thread calls it, or a function inside of its ranges.
 class ParallelFor {
  public:
   virtual ~ParallelFor() = default;
   virtual int num_threads() const = 0;
+  // Calls f(arg, begin, end) for disjoint ranges that cover [0, n), and returns when all are done.
+  // `grain` is the smallest range that is worth a thread. Implementations allocate no memory.
   virtual void Run(int64_t n, int64_t grain, void (*f)(void* arg, int64_t begin, int64_t end),
                    void* arg) = 0;
 
-  // Once `*flag` is true, ranges may be left out: the results of the run are thrown away then. Not
-  // even the rest of a kernel may rely on what they would have written (an index, say). May be
-  // null.
+  // Sets a flag that cancels runs; may be null. Once it is true, ranges may be skipped, because the
+  // results of the run are dropped. The rest of a kernel must not rely on what skipped ranges would
+  // have written, such as an index.
   void set_cancel_flag(const std::atomic<bool>* flag) { cancel_flag_ = flag; }
   const std::atomic<bool>* cancel_flag() const { return cancel_flag_; }
   bool cancelled() const {
     return cancel_flag_ != nullptr && cancel_flag_->load(std::memory_order_relaxed);
   }
 
+  // Calls f(begin, end) in the same way, directly if one range suffices.
   template <typename F>
   void operator()(int64_t n, int64_t grain, F&& f) {
     if (n <= 0) return;
@@ -83,113 +86,122 @@ class Queue;
 class Staging;
 }  // namespace gpu
 
-// Per-device services, one per running program. Not thread-safe.
+// The services of a device for one running program. Not thread-safe.
 struct DeviceContext {
-  ParallelFor* parallel = nullptr;  // never null
-  // Null: the program has no kernel of Backend::kCuda.
+  ParallelFor* parallel = nullptr;  // not null
+  // Null if the program has no kernel of Backend::kCuda.
   gpu::Queue* gpu = nullptr;
   gpu::Staging* staging = nullptr;
 };
 
 class GrowingState;
 
-// State a kernel keeps between runs for one instruction and one set of input shapes: primitives,
-// packed weights, blocking decisions. Made by Prepare, owned by the executor.
+// Data that a kernel keeps between runs for one call and one set of input shapes, such as packed
+// weights and blocking decisions. Prepare makes it; the executor owns it.
 class KernelState {
  public:
   virtual ~KernelState() = default;
-  // This state, if results grow where they are (growing_state.h); else null.
+  // Returns this state if results grow in place (growing_state.h); null otherwise.
   virtual GrowingState* growing() { return nullptr; }
 };
 
-// Read-only, 64-byte aligned.
+// Read-only bytes, aligned to 64.
 using PackedBytes = std::shared_ptr<const std::byte>;
 
-// Where packed weights live. Implemented by the executor.
+// The store of packed weights. The executor implements it.
 class WeightStore {
  public:
   virtual ~WeightStore() = default;
-  // `layout` names everything that the bytes depend on besides the values of the inputs `from`,
-  // which must be constants: blocking, transposition, instruction set, dtype. `fill` writes all
-  // `bytes` bytes. It is called at most once a program for equal constants and layouts, and not at
-  // all when a cache file has the bytes. Null: no memory.
-  // Only `fill` reads inputs `from`: at other times their bytes need not be in memory.
+  // Returns `bytes` bytes that `fill` computes from the constant inputs `from`. `layout` must name
+  // everything else on which they depend: blocking, transposition, instruction set, element type.
+  // `fill` is called at most once per program for equal constants and layouts, and not at all if a
+  // cache file has the bytes. Returns null if there is no memory. Only `fill` may read the inputs
+  // `from`: at other times their bytes need not be in memory.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
-  // For `fill`, which has read bytes [begin, end) of an input and will not do so again: they need
-  // not stay in memory while it goes on.
+  // For `fill`: bytes [begin, end) of an input will not be read again and can leave memory.
   virtual void Release(int /*input*/, size_t /*begin*/, size_t /*end*/) {}
 };
 
-// What Prepare sees. Shapes and dtypes are final; `data` is set only for inputs that are constant
-// for the life of the program (weights), null for the others.
+// What Prepare sees. Shapes and dtypes are final. `data` is set only for inputs that are constant
+// for the life of the program, such as weights; it is null for all others.
 struct PrepareArgs {
   std::span<const TensorView> inputs = {};
   std::span<const TensorView> outputs = {};
-  const void* attrs = nullptr;  // the op's generated attribute struct, e.g. ten::MatmulAttrs
+  // The generated attribute struct of the op, such as ten::MatmulAttrs, or an AttrMap.
+  const void* attrs = nullptr;
   DeviceContext* device = nullptr;
-  // How the executor provides for Pack; null: every call makes bytes of its own.
+  // The store behind Pack; null: every call computes its own bytes.
   WeightStore* weights = nullptr;
-  // Bytes computed from constant inputs, in a layout of the kernel's own: see WeightStore::Pack.
+  // Returns bytes computed from constant inputs. See WeightStore::Pack.
   PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                    const std::function<void(std::byte*)>& fill) const;
   void Release(int input, size_t begin, size_t end) const {
     if (weights != nullptr) weights->Release(input, begin, end);
   }
-  // Set by Prepare: scratch bytes Run needs (64-byte aligned, planned into the arena).
+  // Set by Prepare: bytes of scratch memory that Run needs. The memory plan includes them.
   size_t scratch_bytes = 0;
 };
 
+// What Run sees. Shapes are final. Constants of a kernel with Kernel::packs_once may have no data.
 struct RunArgs {
   std::span<const TensorView> inputs = {};
   std::span<const TensorView> outputs = {};
   const void* attrs = nullptr;
   DeviceContext* device = nullptr;
-  KernelState* state = nullptr;  // what Prepare returned; null if the kernel has no Prepare
+  KernelState* state = nullptr;  // the result of Prepare; null if the kernel has no Prepare
+  // PrepareArgs::scratch_bytes bytes, aligned to 64.
   void* scratch = nullptr;
 
+  // The attribute struct. `Attrs` must be its type.
   template <typename Attrs>
   const Attrs& get() const {
     return *static_cast<const Attrs*>(attrs);
   }
 };
 
-// Static facts about one call on which kernel choice may depend. Dims that are not known before run
-// time are -1; rank is always known.
+// Facts about one call from which a kernel is chosen. Ranks are known; a dimension that is known
+// only at run time is -1.
 struct CallSignature {
-  std::span<const TensorView> inputs;  // data null; shape entries may be -1
+  std::span<const TensorView> inputs;  // without data; dimensions may be -1
   std::span<const TensorView> outputs;
-  std::span<const bool> constant_input;  // per input: known at compile time
+  std::span<const bool> constant_input;  // per input: whether it is a constant
   const void* attrs = nullptr;
 };
 
+// Computes the outputs. May run in several threads at once, with different `args`.
 using RunFn = KernelStatus (*)(const RunArgs& args);
+// Prepares a kernel for one set of input shapes. Each session calls it before the first Run with
+// these shapes; at the end it sets `state`, which only runs of that session use.
 using PrepareFn = KernelStatus (*)(PrepareArgs& args, std::shared_ptr<KernelState>& state);
-// Empty string: the kernel can run this call. Otherwise why not ("needs f32, got f64").
+// Returns an empty string if the kernel can run this call, and the reason otherwise, such as "needs
+// f32, got f64".
 using SupportsFn = std::string (*)(const CallSignature& call);
 
 enum class Backend : uint8_t { kCpu, kCuda };
 
-// One kernel of an op. Several kernels may serve an op: the supported one of highest priority wins;
-// reference kernels have priority 0 and support every dtype the op allows.
+// One kernel of an op. Of several kernels the supported one with the highest priority is chosen.
+// Reference kernels, whose names begin with "ref.", have priority 0 and support every dtype of
+// their op. They also fold constants and check rules. Strings must outlive the registry.
 struct Kernel {
-  const char* op;    // "ten.matmul"
-  const char* name;  // "cpu.matmul"; reference kernels "ref.matmul"
+  const char* op;    // such as "ten.matmul"
+  const char* name;  // such as "cpu.matmul"; "ref.matmul" for a reference kernel
   Backend backend = Backend::kCpu;
   int priority = 0;
   RunFn run = nullptr;
   PrepareFn prepare = nullptr;    // may be null
-  SupportsFn supports = nullptr;  // null: always
-  // Operand index whose buffer output 0 may share (elementwise kernels): bit i = input i.
+  SupportsFn supports = nullptr;  // null: supports every call
+  // Inputs whose buffer output 0 may share; bit i stands for input i. Set it for kernels that read
+  // element i before they write it, such as elementwise ones.
   uint32_t inplace_mask = 0;
-  // Backend::kCuda: operands that the kernel reads on the host, as bounds and extents; bit i =
-  // input i. All others, and the results, are in device memory.
+  // Backend::kCuda: inputs that the kernel reads on the host, such as bounds and sizes. Bit i
+  // stands for input i. All other inputs and all results are in device memory.
   uint32_t host_inputs = 0;
-  // Constants that may lie at any address, as they do in model files: bit i = input i. All else is
-  // aligned to its elements.
+  // Constant inputs that may lie at any address, as in model files. Bit i stands for input i. All
+  // other data is aligned to its element type.
   uint32_t unaligned_inputs = 0;
-  // Whatever the shapes of its other operands are, unless a result is empty: Prepare packs the same
-  // constants in the same layouts. Once it has, they are not needed any more.
+  // Prepare packs the same constants in the same layouts whatever the shapes of the other operands
+  // are, unless a result is empty. After that the constants are not needed.
   bool packs_once = false;
 
   bool reads_unaligned(size_t input) const {

@@ -1,4 +1,4 @@
-// Declares every kernel of kernels.def: a function without arguments that describes the kernel.
+// Declares the kernels of kernels.def. Each function describes one kernel.
 #ifndef TENON_KERNELS_KERNEL_LIST_H_
 #define TENON_KERNELS_KERNEL_LIST_H_
 

@@ -1,4 +1,4 @@
-// How a ten.matmul call decomposes into plain matrix products.
+// Decomposition of a ten.matmul call into plain matrix products.
 #ifndef TENON_KERNELS_MATMUL_SHAPE_H_
 #define TENON_KERNELS_MATMUL_SHAPE_H_
 
@@ -7,14 +7,14 @@
 
 namespace tenon::kernels {
 
-// out[batch] (m x n) = a[batch] (m x k) * b[batch] (k x n); element (i, j) of a matrix lies at
-// i * row + j * col. Batch strides are per axis of `batch` and 0 where an operand is repeated.
+// out[batch] (m x n) = a[batch] (m x k) * b[batch] (k x n). Element (i, j) of a matrix lies at i *
+// row + j * col. Batch strides are per axis of `batch`, and 0 where an operand repeats.
 struct MatMulShape {
   int64_t m = 1, n = 1, k = 1;
   int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0;
   Dims batch, a_batch, b_batch;
 
-  // Ranks of at least 1; transposing applies to operands of rank 2 and more.
+  // Requires ranks of at least 1. Transposing applies to operands of rank 2 and more.
   static MatMulShape Of(const TensorView& a, const TensorView& b, bool transpose_a,
                         bool transpose_b) {
     MatMulShape s;

@@ -1,4 +1,4 @@
-// How much an operation computes and moves, from shapes alone.
+// The work of an operation, from shapes alone.
 #ifndef TENON_KERNELS_OP_COST_H_
 #define TENON_KERNELS_OP_COST_H_
 
@@ -10,27 +10,28 @@
 namespace tenon::kernels {
 
 struct OpCost {
-  // Products: 2 for each multiplication with its addition; attention without the keys that
-  // causality or its window hide. Of einsum and pools one for each step. Of other ops, 1 for each
-  // element of the results.
+  // Arithmetic. Products count 2 per multiplication with its addition; attention leaves out keys
+  // hidden by causality or its window. Einsum and pools count 1 per step. Other ops count 1 per
+  // result element.
   double flops = 0;
-  // What it reads of every operand, and every result written once.
+  // Bytes read of every operand, and every result written once.
   double bytes = 0;
 };
 
-// `op`: "fused.linear"; the views as its kernels take them, data unused; `attrs` its generated
-// attribute struct.
+// Returns the cost of one call. `op` is a name such as "fused.linear". Views are as its kernels
+// take them, without data; `attrs` is its generated attribute struct.
 OpCost CostOf(std::string_view op, std::span<const TensorView> inputs,
               std::span<const TensorView> outputs, const void* attrs);
 
-// Does it multiply and add, many times for each element of its results?
+// True for ops that multiply and add many times per result element.
 bool IsProduct(std::string_view op);
 
-// No product, but may take many steps for each element of its operands: einsum, pools.
+// True for ops that are no products but may take many steps per operand element: einsum, pools.
 bool HasManySteps(std::string_view op);
 
-// Bytes that it reads of input i, which is present: all, but of tables no more than the results
-// hold, and of experts no more than there are rows. Nothing for results without elements.
+// Returns the bytes that the op reads of input i, which must be present. Usually that is all of it.
+// Of tables it is no more than the results hold, and of experts no more than there are rows.
+// Results without elements read nothing.
 double BytesRead(std::string_view op, std::span<const TensorView> inputs,
                  std::span<const TensorView> outputs, size_t i);
 

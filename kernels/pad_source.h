@@ -1,4 +1,4 @@
-// Where the elements of a padded tensor come from.
+// The source of each element of a padded tensor.
 #ifndef TENON_KERNELS_PAD_SOURCE_H_
 #define TENON_KERNELS_PAD_SOURCE_H_
 
@@ -8,8 +8,8 @@
 
 namespace tenon::kernels {
 
-// Where element `at`, which may be out of range, of an axis of `extent` elements that is padded in
-// this mode comes from; -1: it is the constant. REQUIRES: extent > 0, or the constant mode.
+// Returns the position in an axis of `extent` elements from which padded position `at` takes its
+// element; -1 for the constant. Requires extent > 0, or the mode kConstant.
 inline int64_t PadSource(int64_t at, int64_t extent, ten::PadMode mode) {
   if (at >= 0 && at < extent) return at;
   switch (mode) {

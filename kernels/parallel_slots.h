@@ -1,4 +1,4 @@
-// Ranges shared out among threads that each have memory of their own.
+// Parallel ranges with memory of their own per thread.
 #ifndef TENON_KERNELS_PARALLEL_SLOTS_H_
 #define TENON_KERNELS_PARALLEL_SLOTS_H_
 
@@ -8,12 +8,14 @@
 
 namespace tenon::kernels {
 
-// Of the call of ParallelFor whose range this thread executes: 0 is the caller; every thread that
-// helps it has another number, below num_threads(). 0 outside of such calls.
+// Returns the number of this thread in the ParallelFor call whose range it executes: 0 for the
+// caller, and different numbers below num_threads() for its helpers. Returns 0 outside of such
+// calls.
 int CurrentSlot();
 
-// f(slot, begin, end) for ranges that cover [0, n): no two at the same time with one slot in
-// [0, slots). REQUIRES: slots is 1, which makes this one call, or at least parallel.num_threads().
+// Calls f(slot, begin, end) for ranges that cover [0, n). No two calls run at the same time with
+// one slot in [0, slots). Requires slots == 1, which makes one call, or at least
+// parallel.num_threads().
 template <typename F>
 void ForRangesInSlots(ParallelFor& parallel, int64_t slots, int64_t n, int64_t grain, F&& f) {
   if (n <= 0) return;

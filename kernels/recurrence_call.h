@@ -1,4 +1,4 @@
-// A call of nn.recurrence as its kernels see it.
+// A call of nn.recurrence, as its kernels see it.
 #ifndef TENON_KERNELS_RECURRENCE_CALL_H_
 #define TENON_KERNELS_RECURRENCE_CALL_H_
 
@@ -36,7 +36,7 @@ struct RecurrenceCall {
   bool has_peepholes() const { return has(5); }
   const TensorView& peepholes() const { return inputs[5]; }
 
-  // How many steps sequence `b` has.
+  // The number of steps of sequence `b`.
   int64_t Length(int64_t b) const {
     if (!has(6)) return steps;
     return inputs[6].dtype == DType::kI32 ? inputs[6].as<int32_t>()[b] : inputs[6].as<int64_t>()[b];
@@ -47,7 +47,7 @@ struct RecurrenceCall {
     }
     return KernelStatus::Ok();
   }
-  // The step that is taken at the i-th turn.
+  // The i-th step in the direction of the op.
   int64_t Step(int64_t i) const { return attrs.reverse ? steps - 1 - i : i; }
 
   const nn::RecurrenceAttrs& attrs;

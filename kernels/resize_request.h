@@ -1,4 +1,4 @@
-// What the operands of ten.dynamic_resize ask for.
+// What the operands of ten.dynamic_resize demand.
 #ifndef TENON_KERNELS_RESIZE_REQUEST_H_
 #define TENON_KERNELS_RESIZE_REQUEST_H_
 
@@ -14,11 +14,11 @@ namespace tenon::kernels {
 struct ResizeRequest {
   std::vector<int64_t> sizes;  // of all axes
   std::vector<float> scales;   // of all axes; empty: out / in
-  std::vector<float> roi;      // starts, then ends, of all axes; empty if there is none
-  std::string error;           // not empty: the operands are wrong, as it says
+  std::vector<float> roi;      // starts, then ends, of all axes; empty if there is no region
+  std::string error;           // the mistake in the operands; empty if there is none
 };
 
-// `inputs`: x, roi, scales, sizes, with data.
+// `inputs` are x, roi, scales and sizes, with data.
 ResizeRequest ReadResizeRequest(const ten::DynamicResizeAttrs& attrs,
                                 std::span<const TensorView> inputs);
 

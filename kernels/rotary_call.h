@@ -1,4 +1,5 @@
-// fused.rotary, reduced to rows of the last axis; nn.rotary_embedding, to heads at positions.
+// Calls of fused.rotary, as rows of the last axis, and of nn.rotary_embedding, as heads at
+// positions.
 #ifndef TENON_KERNELS_ROTARY_CALL_H_
 #define TENON_KERNELS_ROTARY_CALL_H_
 
@@ -32,7 +33,7 @@ struct RotaryCall {
     return call;
   }
 
-  // Where a table's row for row `row` of x begins.
+  // The offset in a table of the row that belongs to row `row` of x.
   int64_t Begin(const Dims& strides, int64_t row) const {
     int64_t at = 0;
     for (size_t i = outer.size(); i-- > 0; row /= outer[i]) at += row % outer[i] * strides[i];
@@ -42,15 +43,15 @@ struct RotaryCall {
 
 struct RotaryEmbeddingCall {
   int64_t batch = 0, heads = 0, length = 0, dim = 0;  // dim: elements of a head
-  int64_t half = 0;                                   // pairs that are rotated
+  int64_t half = 0;                                   // number of rotated pairs
   int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
-  // cos and sin are [positions, half] where positions are given, else they broadcast to
+  // cos and sin have shape [positions, half] if positions are given; otherwise they broadcast to
   // [batch, length, half].
   Dims angle_strides, position_strides;
   TensorView positions;
   int64_t table_rows = 0;
 
-  // Do the shapes fit each other? Of may be called only then.
+  // Returns an error unless the shapes fit each other. Call Of only if they do.
   static KernelStatus Check(std::span<const TensorView> inputs,
                             const nn::RotaryEmbeddingAttrs& attrs) {
     const TensorView &x = inputs[0], &cos = inputs[1], &sin = inputs[2];
@@ -76,8 +77,8 @@ struct RotaryEmbeddingCall {
       return t.rank() > 0 && t.dim(-1) == rows[2] &&
              (has_positions ? t.rank() == 2 : fits(t.shape, 3));
     };
-    // The angles of a position lie at one place in both tables, whatever axes of one element they
-    // have; where positions are given, at a row that both have.
+    // The angles of a position must lie at one offset in both tables, whatever axes of one element
+    // they have. With positions, both tables must have the row.
     const auto same_places = [&] {
       const Dims cos_strides = BroadcastStrides(cos.shape, rows);
       const Dims sin_strides = BroadcastStrides(sin.shape, rows);
@@ -117,7 +118,7 @@ struct RotaryEmbeddingCall {
     return call;
   }
 
-  // Where the angles of position i begin; an error if the table has none.
+  // Sets `at` to the offset of the angles of position i; an error if the table has no such row.
   KernelStatus AnglesAt(int64_t b, int64_t i, int64_t& at) const {
     if (!positions.present()) {
       at = b * angle_strides[0] + i * angle_strides[1];

@@ -1,5 +1,5 @@
-// Index arithmetic shared by kernels: strides, broadcasting, walking over an index space. Nothing
-// here allocates for tensors of up to eight axes.
+// Index arithmetic shared by kernels: strides, broadcasting, walks over an index space. Nothing
+// here allocates memory for tensors of up to eight axes.
 #ifndef TENON_KERNELS_SHAPE_H_
 #define TENON_KERNELS_SHAPE_H_
 
@@ -15,6 +15,7 @@ namespace tenon::kernels {
 using Dims = absl::InlinedVector<int64_t, 8>;
 using DimSpan = std::span<const int64_t>;
 
+// The number of elements of a shape.
 inline int64_t Product(DimSpan dims) {
   int64_t n = 1;
   for (int64_t d : dims) n *= d;
@@ -23,20 +24,19 @@ inline int64_t Product(DimSpan dims) {
 
 inline Dims ToDims(DimSpan dims) { return Dims(dims.begin(), dims.end()); }
 
-// A view of a Dims (Abseil's container has no conversion to std::span in older releases).
+// A view of a Dims; Abseil's container does not convert to std::span in older releases.
 inline DimSpan View(const Dims& dims) { return DimSpan(dims.data(), dims.size()); }
 
 inline int64_t NormalizeAxis(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
-// Strides in elements of a dense row-major tensor.
+// Strides, in elements, of a dense row-major tensor.
 inline Dims RowMajorStrides(DimSpan shape) {
   Dims strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return strides;
 }
 
-// Strides with which a dense tensor of `shape` is read when broadcast to `out` (0 where it
-// repeats).
+// Strides with which a dense tensor of `shape` is read when broadcast to `out`; 0 where it repeats.
 inline Dims BroadcastStrides(DimSpan shape, DimSpan out) {
   Dims strides(out.size(), 0);
   int64_t stride = 1;
@@ -48,7 +48,7 @@ inline Dims BroadcastStrides(DimSpan shape, DimSpan out) {
   return strides;
 }
 
-// The numpy broadcast of two shapes that are known to be compatible.
+// The numpy broadcast of two shapes, which must be compatible.
 inline Dims BroadcastShape(DimSpan a, DimSpan b) {
   Dims out(std::max(a.size(), b.size()), 1);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -59,8 +59,8 @@ inline Dims BroadcastShape(DimSpan a, DimSpan b) {
   return out;
 }
 
-// Drops axes of one element and joins neighbours that all N operands pass through with even
-// strides, so that the last axis gets as long as it can. At least one axis stays.
+// Drops axes of one element and joins neighboring axes that all N operands pass with even strides,
+// so that the last axis becomes as long as possible. At least one axis remains.
 template <size_t N>
 void Coalesce(Dims& shape, std::array<Dims, N>& strides) {
   size_t kept = 0;
@@ -84,8 +84,8 @@ void Coalesce(Dims& shape, std::array<Dims, N>& strides) {
   for (size_t k = 0; k < N; ++k) strides[k].resize(kept);
 }
 
-// Walks over the indices of `shape` in row-major order, and keeps for each of N operands the offset
-// that its strides give. The walk may start anywhere.
+// Walks over the indices of `shape` in row-major order and tracks an offset for each of N operands,
+// given by its strides. The walk may start anywhere.
 template <size_t N>
 class StridedWalk {
  public:

@@ -1,4 +1,4 @@
-// numpy's slicing rules, resolved against a shape.
+// numpy's rules for slices, resolved for an extent.
 #ifndef TENON_KERNELS_SLICE_BOUNDS_H_
 #define TENON_KERNELS_SLICE_BOUNDS_H_
 
@@ -11,8 +11,8 @@ struct SliceAxis {
   int64_t step = 1;
 };
 
-// First element of a slice along an axis of `extent` elements; `step` is not 0. How many follow is
-// known from the result's shape.
+// Returns the first element of a slice along an axis of `extent` elements. Requires step != 0. The
+// number of elements follows from the shape of the result.
 inline int64_t SliceStart(int64_t start, int64_t step, int64_t extent) {
   if (start < 0) start += extent;
   return step > 0 ? std::clamp<int64_t>(start, 0, extent)

@@ -1,4 +1,4 @@
-// Looking out for something, for a bounded time.
+// Waiting for an event by spinning, for a bounded time.
 #ifndef TENON_KERNELS_SPIN_H_
 #define TENON_KERNELS_SPIN_H_
 
@@ -10,8 +10,10 @@
 
 namespace tenon::kernels {
 
+// The steady clock, in nanoseconds.
 inline int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
+// Tells the processor that the thread spins.
 inline void Relax() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -20,7 +22,7 @@ inline void Relax() {
 #endif
 }
 
-// Until `done()` or the time is over; says whether it is done.
+// Spins until `done()` is true or the time is over. Returns whether it is done.
 template <typename Done>
 bool Spin(std::chrono::nanoseconds time, Done done) {
   if (done()) return true;

@@ -1,4 +1,4 @@
-// Tells a thread that is slow from one that does not run.
+// Telling a slow thread from one that does not run.
 #ifndef TENON_KERNELS_STALL_WATCH_H_
 #define TENON_KERNELS_STALL_WATCH_H_
 
@@ -6,17 +6,17 @@
 
 namespace tenon::kernels {
 
-// Of a thread that has work, watched by one that spins. Where it waits for a processor, its
-// processor time stands still; where it computes, it grows like the watcher's: by that, and not by
-// the clock, because a system may count processor time in steps of milliseconds.
+// A spinning thread watches a thread that has work. While that one waits for a processor, its
+// processor time does not change; while it computes, it grows like the watcher's. The watcher
+// measures by its own processor time, because some systems count processor time in steps of
+// milliseconds.
 class StallWatch {
  public:
-  // Nanoseconds: shorter than a time slice by far, longer than what reading the times takes.
+  // In nanoseconds: much shorter than a time slice, much longer than reading the times takes.
   static constexpr int64_t kStandstill = 15'000;
 
-  // So far the watcher has used `mine`, and the thread `used`. True if that has not changed while
-  // the watcher used kStandstill. The first call, and the first for another thread, begin the
-  // watch.
+  // The watcher has used `mine` so far, and the thread `used`. Returns true if `used` has not
+  // changed while the watcher used kStandstill. The first call for a thread begins the watch.
   bool Stalled(const void* thread, int64_t mine, int64_t used) {
     if (thread != thread_ || used != used_) {
       thread_ = thread, used_ = used, since_ = mine;

@@ -1,4 +1,4 @@
-// A tensor read through strides: what transpose, expand, slice and tile have in common.
+// Tensors read through strides: the common part of transpose, expand, slice and tile.
 #ifndef TENON_KERNELS_STRIDED_LAYOUT_H_
 #define TENON_KERNELS_STRIDED_LAYOUT_H_
 
@@ -10,12 +10,13 @@
 namespace tenon::kernels {
 
 // Element (i0, i1, …) of the result is x[offset + i0 * strides[0] + i1 * strides[1] + …]. `shape`
-// has the result's element count in its row-major order, with possibly more axes than the result.
+// has the elements of the result in row-major order, possibly with more axes.
 struct StridedLayout {
   int64_t offset = 0;
   Dims shape, strides;
 };
 
+// Computes the layout of a call, from its attributes and the operands that hold bounds.
 using LayoutFn = KernelStatus (*)(const RunArgs& args, StridedLayout& layout);
 
 KernelStatus TransposeLayout(const RunArgs& args, StridedLayout& layout);

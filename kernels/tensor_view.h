@@ -1,4 +1,4 @@
-// What a kernel sees of a tensor: bytes, a dtype and a shape. Always dense and row-major.
+// A tensor as kernels see it: bytes, a dtype and a shape; dense and row-major.
 #ifndef TENON_KERNELS_TENSOR_VIEW_H_
 #define TENON_KERNELS_TENSOR_VIEW_H_
 
@@ -9,9 +9,9 @@
 
 namespace tenon::kernels {
 
-// A borrowed tensor. `data` has at least the alignment of the element type (arena and packed
-// tensors 64 bytes; constants read from a model file may have less and are copied by the executor
-// first). An absent optional operand has dtype kInvalid.
+// A borrowed tensor. `data` is aligned to the element type, and to 64 bytes in the arena and in
+// packed weights. The executor copies constants of model files that are aligned less, unless the
+// kernel accepts them (Kernel::unaligned_inputs). An absent optional operand has dtype kInvalid.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kInvalid;
@@ -19,7 +19,9 @@ struct TensorView {
 
   bool present() const { return dtype != DType::kInvalid; }
   int rank() const { return static_cast<int>(shape.size()); }
+  // Dimension `i`; negative ones count from the end.
   int64_t dim(int i) const { return shape[i < 0 ? i + shape.size() : i]; }
+  // The number of elements.
   int64_t numel() const {
     int64_t n = 1;
     for (int64_t d : shape) n *= d;

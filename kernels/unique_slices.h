@@ -10,13 +10,15 @@
 namespace tenon::kernels {
 
 struct UniqueSlices {
-  std::vector<int64_t> first;    // where each distinct slice appears first, in the result's order
-  std::vector<int64_t> inverse;  // which distinct slice each slice is
-  std::vector<int64_t> counts;   // how often each appears
+  // The first position of each distinct slice, in the order of the result.
+  std::vector<int64_t> first;
+  std::vector<int64_t> inverse;  // for each slice the number of its distinct slice
+  std::vector<int64_t> counts;   // how often each distinct slice appears
 };
 
-// Slices along `axis`, or single elements of the flattened tensor with `flat`. NaNs are equal to
-// each other and larger than all numbers. REQUIRES: x has data.
+// Finds slices along `axis`, or single elements of the flattened tensor with `flat`. With `sorted`
+// they are in ascending order, otherwise in order of appearance. NaNs are equal to each other and
+// larger than all numbers. Requires that x has data.
 UniqueSlices FindUniqueSlices(const TensorView& x, int64_t axis, bool flat, bool sorted);
 
 }  // namespace tenon::kernels

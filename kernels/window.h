@@ -1,4 +1,4 @@
-// The geometry of convolution and pooling windows: defaults and automatic padding resolved.
+// Geometry of convolution and pooling windows, with defaults and automatic padding resolved.
 #ifndef TENON_KERNELS_WINDOW_H_
 #define TENON_KERNELS_WINDOW_H_
 
@@ -9,7 +9,8 @@ namespace tenon::kernels {
 struct Window {
   Dims kernel, strides, dilations, pads_begin, pads_end;
 
-  // Attrs: a struct with strides, pads, dilations and auto_pad. `in` and `out` are spatial extents.
+  // `Attrs` is a struct with strides, pads, dilations and auto_pad. `in` and `out` are spatial
+  // extents.
   template <typename Attrs>
   static Window Of(const Attrs& attrs, DimSpan kernel, DimSpan in, DimSpan out) {
     using AutoPad = decltype(attrs.auto_pad);
@@ -36,7 +37,8 @@ struct Window {
   }
 
   size_t rank() const { return kernel.size(); }
-  // Position in the input of window element `k` for output position `o`; may lie in the padding.
+  // Returns the input position of window element `k` at output position `o`. It may lie in the
+  // padding.
   int64_t At(size_t axis, int64_t o, int64_t k) const {
     return o * strides[axis] - pads_begin[axis] + k * dilations[axis];
   }

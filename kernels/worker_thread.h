@@ -13,7 +13,7 @@
 
 namespace tenon::kernels {
 
-// In nanoseconds; nothing if the system does not say.
+// Returns processor time in nanoseconds; nullopt if the system does not provide it.
 inline std::optional<int64_t> ProcessorTime(clockid_t clock) {
   timespec used;
   if (clock_gettime(clock, &used) != 0) return std::nullopt;
@@ -33,12 +33,11 @@ class WorkerThread {
   void Join() { thread_.join(); }
   pthread_t handle() { return thread_.native_handle(); }
 
-  // From now on it may run on all cores that it was allowed to run on, but for this one (-1: on
-  // all). It leaves that at once, also where it waits for its turn there. No effect on a thread
-  // that may run on no other core. What somebody else has set in the meantime counts. `others`:
-  // where other threads of the process may run, its callers for one. It is not allowed more than
-  // these and what it may use now: so a mask that is given to all threads of the process is kept
-  // to, even where it is what this thread had.
+  // Allows the thread to run on all cores except `core` (-1: on all). The thread leaves that core
+  // at once, even if it waits there for its turn. No effect on a thread that may run on no other
+  // core. `others` are cores on which other threads of the process, such as callers, may run. The
+  // thread gets no more cores than these and its present ones, so that a mask given to all threads
+  // of the process is respected. Masks that others have set meanwhile count.
   void KeepOff(int core, const cpu_set_t& others) {
     const pthread_t thread = handle();
     cpu_set_t now;
@@ -52,9 +51,8 @@ class WorkerThread {
     if (!CPU_EQUAL(&now, &set_)) pthread_setaffinity_np(thread, sizeof(set_), &set_);
   }
 
-  // Moves it to this core at once, also where it waits for its turn on another; from there it may
-  // go wherever it is allowed to (see KeepOff). False, without effect, if it is not allowed to run
-  // there, or the system does not let it.
+  // Moves the thread to this core at once; from there it may go wherever it is allowed to (see
+  // KeepOff). Returns false, without effect, if the thread may not run there.
   bool Lend(int core) {
     const pthread_t thread = handle();
     cpu_set_t now;
@@ -73,7 +71,7 @@ class WorkerThread {
     return true;
   }
 
-  // Ends Lend: it may run where it might before, unless KeepOff or somebody else has spoken since.
+  // Ends Lend: restores the earlier mask, unless KeepOff or others have changed it since.
   void TakeBack() {
     const pthread_t thread = handle();
     cpu_set_t now;
@@ -82,7 +80,7 @@ class WorkerThread {
     pthread_setaffinity_np(thread, sizeof(set_), &set_);
   }
 
-  // Processor time that it has used; nothing if the system does not say.
+  // Returns processor time that the thread has used; nullopt if the system does not provide it.
   std::optional<int64_t> Used() {
     clockid_t clock;
     if (pthread_getcpuclockid(handle(), &clock) != 0) return std::nullopt;
@@ -91,10 +89,10 @@ class WorkerThread {
 
  private:
   std::thread thread_;
-  cpu_set_t allowed_;  // by others
-  cpu_set_t set_;      // by KeepOff and Lend
-  cpu_set_t lent_;     // by Lend
-  cpu_set_t before_;   // Lend
+  cpu_set_t allowed_;  // set by others
+  cpu_set_t set_;      // set by KeepOff and Lend
+  cpu_set_t lent_;     // set by Lend
+  cpu_set_t before_;   // before Lend
 };
 
 }  // namespace tenon::kernels

@@ -1,5 +1,5 @@
-// What passes may ask of an execution layer they must not include: implemented by the executor and
-// handed in through PassContext.
+// Interfaces through which passes use the execution layer, which they must not include. The
+// executor implements them; PassContext hands them in.
 #ifndef TENON_PASS_EVALUATOR_H_
 #define TENON_PASS_EVALUATOR_H_
 
@@ -20,19 +20,20 @@ namespace tenon {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // `operands`: one Elements attribute per operand. `symbols` (may be empty) binds dimension
-  // symbols in attributes. One Elements attribute per result. Unimplemented if no reference kernel
-  // serves the op; InvalidArgument if the kernel refuses the values (division by zero).
+  // Returns one Elements attribute per result of `op`. `operands` has one Elements attribute per
+  // operand. `symbols` gives values of dimension symbols in the attributes of `op`; it may be
+  // empty. Unimplemented if no reference kernel supports the op. InvalidArgument if the kernel
+  // refuses the values, such as a division by zero.
   virtual absl::StatusOr<std::vector<Attribute>> Evaluate(
       const Operation& op, std::span<const Attribute> operands,
       const std::function<std::optional<int64_t>(std::string_view)>& symbols = {}) = 0;
 };
 
-// Is there a kernel for an op on the target?
+// Tells whether the target has a kernel for an op. Thread-safe.
 class TargetQuery {
  public:
   virtual ~TargetQuery() = default;
-  // Empty if one exists; otherwise why not. `op` may be detached.
+  // Returns an empty string if there is a kernel, and the reason otherwise. `op` may be detached.
   virtual std::string WhyNoKernel(const Operation& op) const = 0;
 };
 

@@ -1,6 +1,6 @@
-// What is known to hold for a whole module: kept in its attribute `core.properties`, so that it
-// survives printing. Passes declare what they need, establish and destroy; the pass manager keeps
-// the attribute.
+// Properties that hold for a whole module. The attribute `core.properties` of the module keeps
+// them, so that they survive printing and reading. Passes declare which ones they need, establish
+// and destroy (PassInfo); the pass manager updates the attribute.
 #ifndef TENON_PASS_MODULE_PROPERTIES_H_
 #define TENON_PASS_MODULE_PROPERTIES_H_
 
@@ -14,11 +14,12 @@ namespace tenon {
 
 inline constexpr std::string_view kModulePropertiesAttr = "core.properties";
 
-// ModuleProperty bits of a module. InvalidArgument if the attribute is malformed.
+// Returns the bits of ModuleProperty that hold. Emits an error and returns InvalidArgument if the
+// attribute is malformed.
 absl::StatusOr<uint32_t> GetModuleProperties(const Operation& module);
-// Writes the attribute, or removes it when no bit is set; true if that changed the module.
+// Sets the attribute, or removes it if no bit is set. Returns true if that changed the module.
 bool SetModuleProperties(Operation& module, uint32_t properties);
-// "shapes_inferred, lowered".
+// Returns the names of the bits, such as "shapes_inferred, lowered".
 std::string ModulePropertyNames(uint32_t properties);
 
 }  // namespace tenon

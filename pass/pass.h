@@ -1,4 +1,4 @@
-// A pass: a transformation of one operation (a module or a function) with everything in it.
+// Passes: transformations of one operation (a module or a function) and everything in it.
 #ifndef TENON_PASS_PASS_H_
 #define TENON_PASS_PASS_H_
 
@@ -20,21 +20,22 @@ namespace tenon {
 struct RuleLog;
 class RuleCache;
 
-// Module properties that passes may need, establish or destroy.
+// Properties of a module that a pass may need, establish or destroy.
 enum class ModuleProperty : uint32_t {
-  kShapesInferred = 1u << 0,  // static forms wherever shapes follow from inputs; types refined
-  kLowered = 1u << 1,         // only kernel.* ops in functions
-  kPlanned = 1u << 2,         // memory offsets assigned
+  kShapesInferred = 1u << 0,  // shapes that follow from inputs are static forms
+  kLowered = 1u << 1,         // functions have only kernel.* ops
+  kPlanned = 1u << 2,         // each buffer has a memory offset
 };
 
-// What a pass did. A pass that reports no change must not have changed anything.
+// The result of a pass. `changed` must be true if and only if the pass has changed the IR.
 struct PassResult {
   bool changed = false;
 };
 
-// Counters of a pass, printed by --pass-statistics. Sorted by name.
+// Counters of a pass, sorted by name; --pass-statistics prints them.
 class Statistics {
  public:
+  // Adds `n` to the counter `name`.
   void Add(std::string_view name, int64_t n = 1) { counts_[std::string(name)] += n; }
   const std::map<std::string, int64_t, std::less<>>& counts() const { return counts_; }
 
@@ -42,58 +43,65 @@ class Statistics {
   std::map<std::string, int64_t, std::less<>> counts_;
 };
 
-// Services and sinks shared by the passes of one pipeline run. Pointers may be null unless stated.
+// Services and settings for the passes of one run. Fill in what you need: pointers and functions
+// may be null. The caller owns everything that is pointed to, and keeps it alive during the run.
 struct PassContext {
-  Evaluator* evaluator = nullptr;       // runs ops on constants (reference kernels only)
-  const TargetQuery* target = nullptr;  // is there a kernel for this?
-  Statistics* statistics = nullptr;     // never null during Run
-  std::map<std::string, int64_t, std::less<>>* rule_counts = nullptr;  // hits per rule
-  std::string explain_rule;  // --explain=NAME: a pass of this name that `explains` reports
-  std::function<void(std::string_view line)> report;  // may be empty
-  // Rules may overflow or mistake infinities where they say so and nothing proves that they do not.
+  Evaluator* evaluator = nullptr;       // runs ops on constants
+  const TargetQuery* target = nullptr;  // tells whether there is a kernel
+  Statistics* statistics = nullptr;     // set by the pass manager; not null while a pass runs
+  std::map<std::string, int64_t, std::less<>>* rule_counts =
+      nullptr;  // applications per rule, added up
+  // The rule or pass that --explain names. A pass of that name with PassInfo::explains reports.
+  std::string explain_rule;
+  // Receives each line of such a report.
+  std::function<void(std::string_view line)> report;
+  // Applies rules also where they may overflow or treat infinities differently, without a proof
+  // that this cannot happen.
   bool fast_math = false;
-  RuleLog* rule_log = nullptr;            // where rules fired and nearly fired (rule_log.h)
-  std::shared_ptr<RuleCache> rule_cache;  // what passes have compiled for those after them
-  std::vector<std::string> rule_files;    // rules in text that `fuse` and `final-rules` apply
-  // Asked before each step of a rule pass, a fold or the application of a rule; one that is refused
-  // is not made. May be empty.
+  RuleLog* rule_log = nullptr;            // receives hits and near misses of rules (rule_log.h)
+  std::shared_ptr<RuleCache> rule_cache;  // compiled rules, shared by passes
+  std::vector<std::string> rule_files;    // files of rules that `fuse` and `final-rules` apply
+  // Asked before each application of a rule and each fold, with the name of the rule. If it returns
+  // false, that rewrite is not made.
   std::function<bool(std::string_view rule, const Operation& op)> allow_rewrite;
 };
 
-// A pass is created per pipeline entry, configured by options, and may be cloned for threads.
+// A configured pass. The registry creates one for each entry of a pipeline.
 class Pass {
  public:
   virtual ~Pass() = default;
-  // Runs on an op of the anchor kind. Errors carry a location and have been emitted as diagnostics.
+  // Transforms `op`, an op of PassInfo::anchor, and nothing outside of it. An error must have been
+  // emitted as a diagnostic with a location (EmitError does both). The same input must give the
+  // same output.
   virtual absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) = 0;
 };
 
-// One typed option of a pass, bound to a field of its options struct.
+// One typed option of a pass.
 struct PassOption {
-  // kCount: an integer that is not negative; GetInt returns it too.
+  // kCount is an integer that is not negative; GetInt returns it.
   enum class Type : uint8_t { kBool, kInt, kCount, kString, kStringList };
   std::string name;
   Type type;
   std::string default_text;
   std::string help;
-  std::vector<std::string> choices = {};  // of text: what it, or a list, may hold; empty: anything
-  bool required = false;                  // must be given; the default is not used
+  std::vector<std::string> choices = {};  // allowed texts, also of list elements; empty: any
+  bool required = false;                  // the option must be given; the default is not used
 };
 
-// Option values as given in pipeline text, checked against the declared options. A function asked
-// for an option that the pass has not, or has as another type, returns 0, false or nothing and
-// remembers the name: a pass whose `create` does that is refused.
+// Values of the options of a pass, checked against their declarations; defaults are filled in. A
+// Get function that is asked for an option of another name or type returns 0, false or an empty
+// value. It remembers that name, and the pipeline that creates the pass is refused.
 class PassOptionValues {
  public:
   bool GetBool(std::string_view name) const;
   int64_t GetInt(std::string_view name) const;
   std::string GetString(std::string_view name) const;
   std::vector<std::string> GetStringList(std::string_view name) const;
-  // Of the first wrong question; empty if there was none.
+  // The first name that a Get function did not find; empty if there is none.
   const std::string& wrong_name() const { return wrong_name_; }
 
-  std::map<std::string, std::vector<std::string>, std::less<>>
-      values;  // complete: defaults filled in
+  // By option name. A list has any number of texts, every other type one.
+  std::map<std::string, std::vector<std::string>, std::less<>> values;
 
  private:
   void NoteWrong(std::string_view name) const;
@@ -102,26 +110,31 @@ class PassOptionValues {
 
 // A pass as the registry knows it.
 struct PassInfo {
-  std::string name;     // "constant-fold"
+  std::string name;     // in pipeline text, such as "constant-fold"
   std::string summary;  // one line
-  std::string anchor;   // op it runs on: "func.func" or "builtin.module"
+  std::string anchor;   // the op it runs on: "func.func" or "builtin.module"
   std::vector<PassOption> options;
-  bool explains = false;  // --explain=NAME of the pass makes it report what it decided, and why
-  uint32_t needs = 0, establishes = 0, destroys = 0;  // ModuleProperty bits
+  bool explains = false;  // whether --explain=NAME makes the pass report its decisions
+  uint32_t needs = 0, establishes = 0, destroys = 0;  // bits of ModuleProperty
+  // Creates the pass. Reads options by the Get functions of PassOptionValues.
   std::function<std::unique_ptr<Pass>(const PassOptionValues&)> create;
 };
 
-// All passes by name. Built explicitly; const methods are thread-safe.
+// All passes and named pipelines. The host fills it (RegisterAllPasses in frontends/api/passes.h).
+// Const functions are thread-safe; registration is not.
 class PassRegistry {
  public:
-  // Refuses a name that there is already, of a pass or a pipeline, one that pipeline text cannot
-  // hold, two options of one name, a default that its option does not take, and a missing `create`.
-  // The registry is as before then.
+  // Adds a pass. AlreadyExists if a pass or pipeline has the name. InvalidArgument for a name that
+  // pipeline text cannot express, a missing `create`, a repeated option, or a default that its
+  // option does not accept. On error nothing is added.
   absl::Status Register(PassInfo info);
-  // A named pipeline: text that expands in place ("O2" -> "canonicalize,cse,…"). What is wrong in
-  // the text shows where it is used, for it may name what is registered later.
+  // Adds a named pipeline, which expands in place, such as "O2" to "canonicalize,cse,…". `text` may
+  // name passes that are registered later: it is checked where the name is used. Errors in the name
+  // as for Register.
   absl::Status RegisterPipeline(std::string name, std::string summary, std::string text);
+  // Returns the pass of that name; null if there is none. Valid as long as the registry.
   const PassInfo* Find(std::string_view name) const;
+  // A named pipeline.
   struct Pipeline {
     std::string summary, text;
   };

@@ -1,4 +1,4 @@
-// Runs a pipeline of passes.
+// Running pipelines of passes.
 #ifndef TENON_PASS_PASS_MANAGER_H_
 #define TENON_PASS_PASS_MANAGER_H_
 
@@ -13,62 +13,72 @@
 
 namespace tenon {
 
-// What a pass has done to one op, for who checks it.
+// One run of a pass on one op, for PassManagerOptions::check. All pointers are valid during the
+// call.
 struct PassRun {
   std::string pass;
-  Operation* before;  // a copy of the op, detached
-  Operation* after;
-  // Runs the pass once more, on a copy.
+  Operation* before;  // a detached copy of the op before the pass
+  Operation* after;   // the op after the pass
+  // Runs the pass again, on `copy`.
   std::function<absl::Status(Operation* copy, PassContext& context)> again;
 };
 
-// Instrumentation of one run. Texts go to `sink`.
+// Checks and reports of one run.
 struct PassManagerOptions {
 #ifdef NDEBUG
   static constexpr bool kCheckByDefault = false;
 #else
   static constexpr bool kCheckByDefault = true;
 #endif
+  // Verifies the IR after each pass that reports a change.
   bool verify_each = true;
-  // Compares the printed IR before and after each pass that reports no change; a difference is an
-  // error.
+  // Compares the printed IR before and after each pass that reports no change. A difference is an
+  // Internal error. On in debug builds.
   bool check_unchanged = kCheckByDefault;
-  // Called after every pass that changed something; its error ends the run. May be empty.
+  // Called after every pass that reports a change. An error ends the run. May be empty.
   std::function<absl::Status(const PassRun& run)> check;
+  // Reports go to `sink` at the end of the run.
   bool timing = false;
-  bool timing_json = false;  // the timing report as JSON instead of a table
+  // Prints the timing report as JSON instead of a table.
+  bool timing_json = false;
   bool statistics = false;
   bool print_before_all = false, print_after_all = false, print_after_change = false,
        print_after_failure = false;
-  std::vector<std::string> print_before, print_after;  // pass names
-  PrintOptions print;                                  // how IR is printed
-  std::function<void(std::string_view)> sink;  // where anything is printed: InvalidArgument without
+  std::vector<std::string> print_before, print_after;  // names of passes
+  PrintOptions print;
+  // Receives all text. Run returns InvalidArgument if a report or print has no sink.
+  std::function<void(std::string_view)> sink;
 };
 
-// Pipeline text as in mlir-opt: `builtin.module(a,func.func(b,c{max-iterations=3}))`. The outer
-// anchor may be left out. Passes whose anchor differs from the op they are nested in get the
-// nesting they need.
+// A pipeline of passes. The text form is that of mlir-opt:
+// `builtin.module(a,func.func(b,c{max-iterations=3}))`. The outer anchor may be left out. A pass
+// that runs on functions is nested into func.func where necessary. Not thread-safe: one thread at a
+// time builds or runs a pass manager.
 class PassManager {
  public:
+  // `registry` must outlive the pass manager.
   explicit PassManager(const PassRegistry& registry);
   ~PassManager();
 
-  // Appends the passes of `text`. The error points at the column in `text` and names the nearest
-  // known pass or option. Nothing is appended then.
+  // Appends the passes of `text`. InvalidArgument points at the column in `text` and names the
+  // nearest known pass or option. On error nothing is appended.
   absl::Status AddPipeline(std::string_view text);
-  // Appends one pass or named pipeline with the text of its options: AddPass("canonicalize",
-  // "max-iterations=3").
+  // Appends one pass or named pipeline with options as text: AddPass("canonicalize",
+  // "max-iterations=3"). Errors as for AddPipeline.
   absl::Status AddPass(std::string_view name, std::string_view options = {});
-  // The pipeline with every option spelled out; AddPipeline accepts it.
+  // Returns the pipeline with every option written out. AddPipeline reads it.
   std::string Text() const;
 
-  // The options of each place where the pipeline has this pass, in order. Valid until something is
-  // appended.
+  // Returns the options of each entry of the pass `pass`, in order. Valid until the pipeline
+  // changes.
   std::vector<const PassOptionValues*> OptionsOf(std::string_view pass) const;
 
-  // Runs on a module. Refuses, before anything runs, an order in which a pass needs a property that
-  // the module lacks at that point (see module_properties.h). On error the module is valid but may
-  // be half transformed. May be called again.
+  // Runs the pipeline on `module`, which must be a builtin.module. Before any pass runs, returns
+  // FailedPrecondition if a pass needs a module property that does not hold at its turn.
+  //
+  // Stops at the first error and returns it, with the name of the pass in the message. A pass may
+  // stop half-way, so that the module may be partly transformed. Afterward the attribute
+  // `core.properties` says which properties hold. A pass manager can run several times.
   absl::StatusOr<PassResult> Run(Operation* module, PassContext& context,
                                  const PassManagerOptions& options = {});
 

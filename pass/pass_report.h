@@ -1,4 +1,4 @@
-// Reports after a run: where the time went, and what passes counted.
+// Reports after a run: times and counters of passes.
 #ifndef TENON_PASS_PASS_REPORT_H_
 #define TENON_PASS_PASS_REPORT_H_
 
@@ -8,11 +8,12 @@
 
 namespace tenon {
 
-// A table of wall time per pass, nested as the pipeline is; `total` seconds for the whole run.
+// Returns a table of wall time per pass, nested like the pipeline. `total` is the time of the whole
+// run in seconds.
 std::string TimingReport(const PassPipeline& pipeline, double total);
-// The same as JSON: {"name", "seconds", "children": […]}.
+// Returns the same as JSON: {"name", "seconds", "children": […]}.
 std::string TimingJson(const PassPipeline& pipeline, double total);
-// Counters of every pass that counted something.
+// Returns the counters of each pass that counted something.
 std::string StatisticsReport(const PassPipeline& pipeline);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// The text of pipelines, as in mlir-opt:
-// `builtin.module(a,func.func(b,c{max-iterations=3 names=x,y}))`.
+// The text form of pipelines, as in mlir-opt: `builtin.module(a,func.func(b,c{max-iterations=3
+// names=x,y}))`.
 #ifndef TENON_PASS_PIPELINE_TEXT_H_
 #define TENON_PASS_PIPELINE_TEXT_H_
 
@@ -13,19 +13,18 @@
 
 namespace tenon {
 
-// `key=value` between the braces; offsets count bytes of the whole text.
+// One `key=value` between braces. Offsets count bytes of the whole text.
 struct OptionText {
   std::string key;
   size_t offset = 0;
-  bool has_value = false;  // false: `key` alone
+  bool has_value = false;  // false: the key stands alone
   size_t value_offset = 0;
-  // The value cut at its commas. Quotes around a piece, and braces around the whole value, are
-  // taken off.
+  // The value split at its commas, without quotes around pieces and braces around the whole.
   std::vector<std::string> pieces;
-  std::string whole;  // the value, not cut
+  std::string whole;  // the value, not split
 };
 
-// `name`, `name{options}` or `name(children)`.
+// One `name`, `name{options}` or `name(children)`.
 struct PipelineElement {
   std::string name;
   size_t offset = 0;
@@ -33,24 +32,25 @@ struct PipelineElement {
   std::optional<std::vector<PipelineElement>> children;
 };
 
-// Can the name of a pass or an option be written in the text?
+// True if the text can hold this name of a pass or an option: letters, digits, '-', '_' and '.'.
 bool IsPipelineName(std::string_view name);
 
-// An error names the column of the fault and what was expected there.
+// Reads a pipeline. InvalidArgument (PipelineError) points at the mistake.
 absl::StatusOr<std::vector<PipelineElement>> ParsePipelineText(std::string_view text);
-// What stands between the braces of a pass, by itself.
+// Reads the text between the braces of a pass.
 absl::StatusOr<std::vector<OptionText>> ParseOptionsText(std::string_view text);
 
-// InvalidArgument "pipeline:1:COLUMN: MESSAGE", with the line of the text and a caret below it.
+// Returns InvalidArgument "pipeline:LINE:COLUMN: MESSAGE", with the line of the text and a caret
+// below it.
 absl::Status PipelineError(std::string_view text, size_t offset, std::string_view message);
 
-// The value of an option that is not given; nullopt: its default is of another type than it.
+// The value of an option that is not given; nullopt if its default is of another type.
 std::optional<std::vector<std::string>> DefaultOf(const PassOption& option);
-// Values of a pass's options: those given, checked against the declared ones, and defaults for the
-// rest. The pass itself stands at `at` of `text`.
+// Returns the values of all options of a pass: the given ones, checked against their declarations,
+// and defaults. The pass stands at offset `at` of `text`, for errors.
 absl::StatusOr<PassOptionValues> ResolveOptions(const PassInfo& info, std::string_view text,
                                                 size_t at, const std::vector<OptionText>& given);
-// "name=value name2=a,b" in the order of declaration; ParseOptionsText reads it back.
+// Returns "name=value name2=a,b" in the order of declaration. ParseOptionsText reads it.
 std::string FormatOptions(const PassInfo& info, const PassOptionValues& values);
 
 }  // namespace tenon

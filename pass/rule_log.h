@@ -1,5 +1,4 @@
-// What rewrite rules did in a run, and where they nearly did something: filled by passes, told by
-// reports.
+// What rewrite rules did in a run, and where they nearly matched. Passes fill it; reports print it.
 #ifndef TENON_PASS_RULE_LOG_H_
 #define TENON_PASS_RULE_LOG_H_
 
@@ -16,12 +15,13 @@ namespace tenon {
 // One application of a rule. Nodes are those of the model, or positions in a text.
 struct RuleHit {
   std::string rule;
-  std::vector<std::string> nodes;  // matched, the anchor's first
-  std::vector<std::string> made;   // "fused.linear at /layer/MatMul"
+  std::vector<std::string> nodes;  // of the matched ops, that of the anchor first
+  std::vector<std::string> made;   // such as "fused.linear at /layer/MatMul"
 };
 
-// A place that a rule nearly matches.
+// A place where a rule nearly matches.
 struct RuleMiss {
+  // One op that does not fit, and the reason.
   struct Stop {
     std::string node;
     std::string reason;
@@ -29,36 +29,40 @@ struct RuleMiss {
   };
   std::string rule;
   int matched_ops = 0, wanted_ops = 0;
-  double cost = 0;                 // of what is wrong, by the size of the rule; for the order
-  bool near = true;                // false: little fits, told only to who asks for one of its nodes
-  std::vector<std::string> nodes;  // that match, the anchor's first
-  std::vector<Stop> stops;         // what does not fit, first met first; never empty
-  std::vector<Stop> alternatives;  // what could change instead of the first stop
-  std::string taken_by;            // the rule that has taken a part of it since
-  size_t hits_before = 0;          // length of RuleLog::hits when it was found
+  // The size of the mismatch in relation to the rule. Smaller is better.
+  double cost = 0;
+  // False if little matches. Such misses are reported only if one of their nodes is asked for.
+  bool near = true;
+  std::vector<std::string> nodes;  // of the ops that match, that of the anchor first
+  std::vector<Stop> stops;         // what does not fit, in order of discovery; never empty
+  std::vector<Stop> alternatives;  // changes that would do instead of the first stop
+  std::string taken_by;            // the rule that has replaced a part of it since
+  size_t hits_before = 0;          // length of RuleLog::hits at the time it was found
 };
 
+// Not thread-safe.
 struct RuleLog {
-  // What is asked for: near misses of which rules (empty: of none), and of which nodes (empty: all;
-  // otherwise only what has to do with one of these, even if little of it matches).
+  // Set by the caller: rules whose near misses are recorded; null records none. `nodes` restricts
+  // them to places that involve one of these nodes, even if little matches there; empty means all
+  // places.
   std::function<bool(std::string_view rule)> wanted;
   std::set<std::string, std::less<>> nodes;
-  // Wanted rules that are not asked for themselves: they make what those match.
+  // Wanted rules that are recorded only because they create what other wanted rules match.
   std::set<std::string, std::less<>> below;
 
   std::vector<RuleHit> hits;
   std::vector<std::string> tried;  // rules that some pass has applied, in order
-  // By function and rule, best first: in the state in which the rule was tried last, and what was
-  // found earlier and still stands.
+  // By function and rule, best first. Holds the misses of the last attempt, and earlier ones that
+  // still stand.
   using Misses = std::map<std::pair<std::string, std::string>, std::vector<RuleMiss>>;
   Misses misses;
-  std::map<std::string, std::string> places;  // of the rules: "patterns/norm.cc:12"
+  std::map<std::string, std::string> places;  // of definitions, by rule: "patterns/norm.cc:12"
 };
 
-// Lines for people: where the rules fired, and the nearest misses, of several at one place the
-// best. `title`: what was asked for.
+// Requires log.wanted. Returns lines for people: where the wanted rules fired and where they nearly
+// matched, with one miss per place. `title` is what the user asked for.
 std::string ExplainText(const RuleLog& log, std::string_view title);
-// The whole log: a paragraph for each rule, or JSON.
+// Returns the whole log, one paragraph per rule or as JSON.
 std::string FusionReportText(const RuleLog& log);
 std::string FusionReportJson(const RuleLog& log);
 

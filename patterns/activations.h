@@ -1,4 +1,4 @@
-// An activation after an op that can absorb one.
+// A pattern for the activation after an op that can absorb one.
 #ifndef TENON_PATTERNS_ACTIVATIONS_H_
 #define TENON_PATTERNS_ACTIVATIONS_H_
 
@@ -6,7 +6,8 @@
 
 namespace tenon::pattern {
 
-// Matches any activation of `x` that the fused ops know; binds its name and parameters.
+// Matches any activation of `x` that the fused ops support. Binds its name as the attribute
+// `activation` has it, and its two parameters (0 if it has none).
 inline Val AnyActivation(const Val& x, const Attr<std::string>& name, const Attr<float>& alpha,
                          const Attr<float>& beta) {
   Attr<double> low("low"), high("high");

@@ -1,4 +1,5 @@
-// What rules on fused.attention pass on unchanged.
+// Parts of rules on fused.attention: its operands, attributes and the scores before the softmax.
+// Private to patterns.
 #ifndef TENON_PATTERNS_ATTENTION_PARTS_H_
 #define TENON_PATTERNS_ATTENTION_PARTS_H_
 
@@ -16,7 +17,7 @@ inline Val Attention(const Val& q, const Val& k, const Val& v, const OptVal& mas
 }
 }  // namespace fused
 
-// The attributes of a fused.attention that a rule passes on unchanged.
+// Attributes of a fused.attention that a rule copies to its result.
 struct AttentionAttrs {
   Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
   Attr<int64_t> window{"window"};
@@ -46,30 +47,31 @@ struct AttentionAttrs {
   }
 };
 
+// Operands of a fused.attention that a rule copies to its result.
 struct AttentionVals {
   Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
   Val past_key{"past_key"}, past_value{"past_value"};
 
-  // An attention of these operands in a match, whatever its masks, behind a past or without, …
+  // In a match: an attention with these queries, keys and values, with or without masks and a past.
   Val Matched(const Val& of_q, const Val& of_k, const Val& of_v,
               const fused::AttentionArgs& args) const {
     return fused::Attention(of_q, of_k, of_v, Maybe(mask), Maybe(bias), Maybe(key_mask),
                             Maybe(past_key), Maybe(past_value), args);
   }
-  // … and in a result.
+  // In a result: the same operands and attributes.
   Val Made(const Val& of_q, const Val& of_k, const Val& of_v,
            const fused::AttentionArgs& args) const {
     return fused::Attention(of_q, of_k, of_v, mask, bias, key_mask, past_key, past_value, args);
   }
 };
 
-// A number as an attribute of attention, which is an f32.
+// The number if f32 holds it, because attributes of attention are f32 (numbers.h).
 inline std::optional<double> HeldByAttribute(double x) { return Held(DType::kF32, x); }
 inline std::optional<double> ProductHeldByAttribute(double x, double y) {
   return HeldProduct(DType::kF32, x, y);
 }
 
-// x * factor or x / divisor, for numbers; binds the factor.
+// Matches x * factor or x / divisor for numbers, and binds the factor.
 inline Val TimesNumber(const Val& x, const Attr<float>& factor) {
   Attr<float> multiplier("multiplier"), divisor("divisor");
   return AnyOf(Mul(x, Splat(multiplier)).Let(factor, Compute(HeldByAttribute, multiplier)),
@@ -77,14 +79,14 @@ inline Val TimesNumber(const Val& x, const Attr<float>& factor) {
                    .Let(factor, Compute([](double d) { return HeldByAttribute(1 / d); }, divisor)));
 }
 
-// What happens to q · k^T before the softmax: a number, a cap, then sums.
+// The scores before the softmax: q * k^T, times a number, soft-capped, plus bias and mask.
 struct MaskedScores {
   Attr<float> scale{"scale"}, softcap{"softcap"};
   Val scores{"_scores"}, masked{"_masked"};
 
   MaskedScores(const Val& product, const AttentionVals& x) {
     Attr<float> inner("inner"), cap("cap");
-    // The scale of the op is inner * cap, which leaves no headroom to a cap of any size.
+    // The scale of the op is inner * cap, so the cap must leave headroom.
     const auto magnitude = [](double a) {
       return IsModerateScale(a) ? std::optional(std::abs(a)) : std::nullopt;
     };
@@ -98,9 +100,9 @@ struct MaskedScores {
   }
 };
 
-// Have the masked scores the shape of q k^T? A mask must not make batches, rows or keys of it.
-// There are as many keys where values have as many, as the program is wrong unless their number is
-// that of the probabilities.
+// True if the masked scores have the shape of q * k^T: a mask must not add batches, rows or keys by
+// broadcasting. It also suffices that the values have as many rows as there are keys, because the
+// program fails otherwise.
 inline bool MaskFits(Value masked, Value product, Value v, bool transposed_v) {
   const Type s = masked.type(), t = product.type(), values = v.type();
   if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank() || t.rank() < 2) return false;
@@ -121,22 +123,22 @@ inline Condition MaskFits(const Val& masked, const Val& product, const Val& v) {
   return If("the mask does not widen q k^T", fits, masked, product, v);
 }
 
-// The softmax, perhaps guarded against rows that are masked completely.
+// The softmax, with or without a guard that turns NaN rows into zeros; binds which.
 inline Val Probabilities(const Val& masked, const Attr<bool>& guard) {
   Val weights = Softmax(masked, {.axis = -1});
   return AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
                weights.Let(guard, false));
 }
 
-// Keys and values have as many heads as the queries, or one for all.
+// True if keys and values have as many heads as the queries, or one head for all.
 inline bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
   return kv_heads.is_constant(1) || DimExpr::ProvablyEqual(heads, kv_heads);
 }
 
-// The layout of keys in a product that transposes them or not.
+// The layout of keys in a product that transposes them, or does not.
 inline std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
 
-// The rules of attention_cores.cc, in their order.
+// The rules of attention_cores.cc, in order.
 RuleSet AttentionCoreRules();
 
 // Rules of attention_batches.cc.
@@ -146,8 +148,8 @@ Rule AttentionOfBroadcastBatches();
 Rule WidenedScaleOfK();
 Rule WidenedRepeatedHeads();
 
-// The rule with `from`, what is computed of the results of attention `a`, replaced by `to`, which
-// is computed of `made`. The keys and values attended to are those of `made` then, if `a` has them.
+// The rule that replaces `from`, which is computed from attention `a`, by `to`, which is computed
+// from `made`. The concatenated keys and values of `a`, if it has them, become those of `made`.
 inline Rule Replacing(Rule rule, const Val& from, const Val& a, const Val& to, const Val& made) {
   return std::move(rule)
       .Match({from, a.result(1), a.result(2)})

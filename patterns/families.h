@@ -1,4 +1,4 @@
-// The rules of this folder, by family.
+// The built-in rules, by family.
 #ifndef TENON_PATTERNS_FAMILIES_H_
 #define TENON_PATTERNS_FAMILIES_H_
 
@@ -12,19 +12,21 @@ namespace tenon::pattern {
 
 using RuleSet = std::vector<drr::Rule>;
 
+// A family: rules that one pass applies together.
 struct Family {
   std::string_view name;
-  std::string_view phase;  // "canonicalize" or "fuse": the pass that applies it
+  std::string_view phase;  // the pass that applies it: "canonicalize" or "fuse"
   std::string_view summary;
+  // Makes the rules anew. Prefer RulesOf, or SharedRulesOf (shared_rules.h).
   RuleSet (*rules)();
 };
 
-// In the order in which they are applied.
+// All families, in the order in which they are applied. The data is static.
 std::span<const Family> Families();
 const Family* FindFamily(std::string_view name);  // null if there is none
-// The rules of a family, each marked with its name.
+// Returns the rules of a family, each with Rule::family set.
 RuleSet RulesOf(const Family& family);
-// All rules of all families, in order.
+// Returns the rules of all families, in order.
 RuleSet AllRules();
 
 #define TENON_RULE_FAMILY(id, name, phase, summary) RuleSet id##Rules();

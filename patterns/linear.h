@@ -1,4 +1,4 @@
-// What the families around fused.linear share.
+// Helpers shared by the families around fused.linear.
 #ifndef TENON_PATTERNS_LINEAR_H_
 #define TENON_PATTERNS_LINEAR_H_
 
@@ -6,7 +6,8 @@
 
 namespace tenon::pattern {
 
-// linear(x, w, b) * k with the factor in the weights; k is a number, or has one for each column.
+// The rule that moves the factor of linear(x, w, b) * k into the weights. The factor is a number,
+// or has one element per column.
 Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
                  const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

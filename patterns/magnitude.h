@@ -1,4 +1,5 @@
-// How large the elements of a value can become.
+// Provable bounds on the elements of a value. They hold for all inputs of the program
+// (value_range.h).
 #ifndef TENON_PATTERNS_MAGNITUDE_H_
 #define TENON_PATTERNS_MAGNITUDE_H_
 
@@ -8,35 +9,34 @@
 
 namespace tenon::pattern {
 
-// A bound on |x| of the elements of a value that are not NaN, whatever the inputs of the program
-// hold (value_range.h); infinity if none is provable.
+// Returns a bound on |x| of all elements that are not NaN; infinity if none can be proved.
 double MagnitudeOf(Value value);
 
-// Is every element provably NaN or a finite number?
+// True if every element is provably NaN or finite.
 bool IsBounded(Value value);
 
-// Does no finite element of the value become an infinity when it is multiplied by the factor?
+// True if no finite element overflows when it is multiplied by `factor`.
 bool StaysFinite(Value value, double factor);
 
-// Is it a constant without infinities and NaNs?
+// True for a constant without infinities and NaNs.
 bool AreFinite(Value value);
 
-// Is every element of the value, of whatever dtype, provably 0 or 1?
+// True if every element is provably 0 or 1, in any element type.
 bool IsZeroOrOne(Value value);
 
-// The number c, if `rest` is (1 - keep) * c for a constant `keep` of zeros and ones; 0 if no
-// element of `keep` is 0. The two have one type, or one of them has a single element.
+// If `rest` is (1 - keep) * c for a constant `keep` of zeros and ones, returns c; 0 if `keep` has
+// no zero. The two must have one type, or one of them a single element.
 std::optional<double> NumberOfHidden(Value keep, Value rest);
 
-// Does adding 1e30 swallow the value? Masks with the lowest number of f32 then mean the same
-// whether they are added or selected.
+// True if the magnitude is provably at most 1e20, so that adding 1e30 or more hides the element.
+// Then a mask with the lowest f32 gives the same result whether it is added or selected.
 bool IsModerate(Value value);
 
-// Can a number move from the scores to what they are products of? Beyond these bounds the products
-// of what is scaled might overflow or vanish where the scores did not.
+// True for 1e-4 <= |scale| <= 1e4. Only such numbers are moved from scores to the factors of their
+// product, which might overflow or underflow otherwise.
 bool IsModerateScale(double scale);
 
-// The same of every element of a constant.
+// True if that holds for every element of a constant.
 bool AreModerateScales(Value scales);
 
 }  // namespace tenon::pattern

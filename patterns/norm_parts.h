@@ -1,4 +1,4 @@
-// What the rules of norms have in common. Private to patterns.
+// Patterns shared by the rules of norms. Private to patterns.
 #ifndef TENON_PATTERNS_NORM_PARTS_H_
 #define TENON_PATTERNS_NORM_PARTS_H_
 
@@ -8,18 +8,19 @@ namespace tenon::pattern {
 
 inline int64_t First(const I64s& axes) { return axes.empty() ? 0 : axes.front(); }
 
-// The dimensions of x from `axis` on.
+// Returns the dimensions of `x` from `axis` on.
 inline std::optional<Dims> NormalizedShape(Value x, int64_t axis) {
   Type type = x.type();
   if (!type.is_tensor() || axis < 0 || axis > type.rank()) return std::nullopt;
   return Dims(type.dims().begin() + axis, type.dims().end());
 }
 
+// `w` reshaped to those dimensions.
 inline Val InNormalizedShape(const Val& w, const Val& x, const Attr<int64_t>& axis) {
   return Reshape(w, {.shape = Compute(NormalizedShape, x, axis)});
 }
 
-// sqrt(mean(x^2) + eps); without an epsilon it is 0.
+// sqrt(mean(square) + epsilon); an absent epsilon is bound as 0.
 inline Val RootMeanSquare(const Val& square, const AttrArg<I64s>& axes,
                           const Attr<float>& epsilon) {
   Val mean = ReduceMean(square, {.axes = axes});
@@ -28,10 +29,10 @@ inline Val RootMeanSquare(const Val& square, const AttrArg<I64s>& axes,
 
 inline Val Square(const Val& x) { return Mul(x, x); }
 
-// x / r, also where 1 / r is shared
+// x / r, also written as x * (1 / r).
 inline Val Quotient(const Val& x, const Val& r) { return AnyOf(Div(x, r), Mul(x, Reciprocal(r))); }
 
-// The rules of norm_channels.cc, in their order.
+// The rules of norm_channels.cc, in order.
 RuleSet ChannelNormRules();
 
 }  // namespace tenon::pattern

@@ -15,8 +15,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kLargest = std::numeric_limits<float>::max();
 inline constexpr double kLowest = std::numeric_limits<float>::lowest();
 
-// The number, if the type holds it as zero or as a finite, normal number. A rule whose constant is
-// anything else does not fire.
+// Returns the number if `dtype` holds it as zero, or as a finite and normal number; nullopt
+// otherwise, so that the rule does not fire.
 inline std::optional<double> Held(DType dtype, double number) {
   double smallest = std::numeric_limits<float>::min(), largest = kLargest;
   if (dtype == DType::kF16) {
@@ -31,7 +31,7 @@ inline std::optional<double> Held(DType dtype, double number) {
   const double size = std::abs(number);
   return size == 0 || (size >= smallest && size <= largest) ? std::optional(number) : std::nullopt;
 }
-// The product, if the type holds it and it is zero only where a factor is.
+// Returns the product in the same way. Also nullopt if it is zero and neither factor is.
 inline std::optional<double> HeldProduct(DType dtype, double x, double y) {
   const double product = x * y;
   if (product == 0 && x != 0 && y != 0) return std::nullopt;

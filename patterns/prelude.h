@@ -1,5 +1,4 @@
-// What every file of rules starts with: the rule language and the pattern functions of all
-// dialects.
+// The start of every file of rules: the rule language and the pattern functions of all dialects.
 #ifndef TENON_PATTERNS_PRELUDE_H_
 #define TENON_PATTERNS_PRELUDE_H_
 
@@ -14,8 +13,8 @@
 #include "patterns/families.h"
 #include "patterns/ops.h"
 
-// Rules are written in this namespace: ops of ten and nn by their bare names, those of fused with
-// the dialect's.
+// The namespace of rules. Ops of ten and nn need no qualification in it; ops of fused are written
+// `fused::Linear`.
 namespace tenon::pattern {
 using namespace drr;  // NOLINT(google-build-using-namespace)
 using namespace ten;  // NOLINT(google-build-using-namespace)

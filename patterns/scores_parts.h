@@ -1,4 +1,4 @@
-// What the rules of attention scores have in common. Private to patterns.
+// Patterns shared by the rules of attention scores. Private to patterns.
 #ifndef TENON_PATTERNS_SCORES_PARTS_H_
 #define TENON_PATTERNS_SCORES_PARTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tenon::pattern {
 
-// The product and what is done to it, with the names under which the rules know them.
+// A product, its scale and its sums, with the names that the rules use.
 struct Scores {
   Val a{"_a"}, b{"_b"}, bias{"_bias"}, second{"_second"};
   Attr<float> multiplier{"multiplier"}, divisor{"divisor"}, factor{"factor"};
@@ -27,7 +27,7 @@ inline Condition IsProductOfActivations(const Scores& s) {
   return IsScaledModerately(s) && RankAtLeast(s.product, 3);
 }
 
-// The rules of scores_transposes.cc and scores_views.cc, in their order.
+// The rules of scores_transposes.cc and scores_views.cc, in order.
 RuleSet ScoreTransposeRules();
 RuleSet ScoreViewRules();
 

@@ -1,4 +1,4 @@
-// The rules of families, made once for the whole process.
+// The rules of families, made once per process.
 #ifndef TENON_PATTERNS_SHARED_RULES_H_
 #define TENON_PATTERNS_SHARED_RULES_H_
 
@@ -9,7 +9,7 @@
 
 namespace tenon::pattern {
 
-// Those of one of Families(), made when they are first asked for. Thread-safe.
+// Returns the rules of `family`, one of Families(). Makes them on the first call. Thread-safe.
 std::shared_ptr<const drr::RuleList> SharedRulesOf(const Family& family);
 
 }  // namespace tenon::pattern

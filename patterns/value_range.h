@@ -1,4 +1,4 @@
-// What is provable of the numbers that a value can hold, whatever the inputs of the program hold.
+// Provable ranges of the elements of a value. They hold for all inputs of the program.
 #ifndef TENON_PATTERNS_VALUE_RANGE_H_
 #define TENON_PATTERNS_VALUE_RANGE_H_
 
@@ -10,8 +10,8 @@
 
 namespace tenon::pattern {
 
-// Every element is NaN or in [low, high]. An input of the program may hold any number and any
-// infinity, so the range of what is not bounded by an operation has infinite ends.
+// A range: every element is NaN or in [low, high]. Inputs of the program may hold any number and
+// infinity, so that values that no operation bounds have infinite ends.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -20,14 +20,15 @@ struct ValueRange {
   bool is_finite() const { return std::isfinite(low) && std::isfinite(high); }
 };
 
-// Interval arithmetic over the ops that compute the value: constants, norms (sqrt(n) times their
-// scale), bounded functions, squares and what is made of those. The range of a result that does not
-// fit its element type is that of an unknown value. Looks at 400 ops at most.
+// Computes the range by interval arithmetic over the operations that compute `value`. It uses
+// constants, norms (at most sqrt(n) times their scale), bounded functions and squares. A range that
+// exceeds the element type has an infinite end. Visits at most 400 values; unvisited ones have no
+// bounds.
 ValueRange ProvenRange(Value value);
 
-// No element is negative; a negative zero may be among them.
+// True if every element is >= 0 or NaN. -0 may be among them.
 inline bool IsNeverNegative(Value value) { return ProvenRange(value).low >= 0; }
-// Every element is a positive number or NaN.
+// True if every element is > 0 or NaN.
 inline bool IsPositive(Value value) { return ProvenRange(value).low > 0; }
 
 }  // namespace tenon::pattern

@@ -1,4 +1,4 @@
-// Operations that work along axes which their attributes name.
+// Operations that work along axes named by their attributes.
 #ifndef TENON_TRANSFORMS_AXIS_OPS_H_
 #define TENON_TRANSFORMS_AXIS_OPS_H_
 
@@ -6,11 +6,12 @@
 
 namespace tenon {
 
-// Does `op` compute each line of elements along its attribute `axis` by itself, or put lines
-// together or take them apart there?
+// True if `op` treats each line of elements along its attribute `axis` as a unit. Such an op
+// computes each line by itself, or concatenates or splits along that axis.
 bool WorksAlongAxis(const Operation& op);
 
-// Does `op` reduce the axes of its attribute `axes`, which stay with one element if `keepdims`?
+// True if `op` reduces the axes of its attribute `axes`; with `keepdims` they stay with one
+// element.
 bool ReducesAxes(const Operation& op);
 
 }  // namespace tenon

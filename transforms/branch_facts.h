@@ -1,4 +1,4 @@
-// What a branch of ctl.if demands of the extents of the values that it reads from around it.
+// Extents that a branch of ctl.if demands of values from outside.
 #ifndef TENON_TRANSFORMS_BRANCH_FACTS_H_
 #define TENON_TRANSFORMS_BRANCH_FACTS_H_
 
@@ -11,16 +11,16 @@
 
 namespace tenon {
 
+// What RefineBranch did.
 struct RefinedBranch {
   bool changed = false;
-  int64_t captures = 0;  // values that are read through a reshape now
+  int64_t captures = 0;  // values that the branch reads through a new reshape
 };
 
-// What a branch demands of extents that inputs bind holds in that branch only, so the types of
-// what it reads from outside stay. It reads a reshape instead, which fails where the demand does.
-// A demand that no such reshape checks is not believed: what the branch computes from it would be
-// wrong before the operation that demands it runs, or where none is left.
-// `kept`: symbols that stay as they are.
+// Uses the demands of a branch on extents of values from outside. A demand holds only if the branch
+// runs, so the types of those values stay. The branch reads a reshape of them instead, which fails
+// if the demand does not hold. Demands that no reshape can check are ignored. Symbols in `kept` are
+// not replaced.
 RefinedBranch RefineBranch(Region& branch, std::span<const std::string> kept,
                            const ShapeData& data);
 

@@ -8,17 +8,19 @@
 
 namespace tenon {
 
-// Elements of the matrix, and of i8 also of its factors. What lies in a model's file is only
-// converted when somebody reads these (deferred_blob.h): a start that finds them packed does not.
+// The elements of the matrix; for i8 also its factors. They are deferred (deferred_blob.h) if the
+// source lies in the model file: a start that finds packed weights in a cache does not convert
+// them.
 struct CompressedConstant {
   Attribute w, scale;
 };
 
-// `value`: elements of f32, in two dimensions.
+// Converts f32 elements of a matrix to bf16.
 CompressedConstant ToBf16(Attribute value);
 
-// `value`: k x n, or n x k if `transposed`. `group` as in fused.compressed_linear; the factors are
-// those of ChooseInt8Factors. Reads all weights: null where one is not finite.
+// Quantizes f32 elements to i8 with the factors of ChooseInt8Factors. The matrix is k x n, or n x k
+// if `transposed`; `group` is the attribute of fused.compressed_linear. Reads all weights. Returns
+// null attributes if one is not finite.
 CompressedConstant ToInt8(Attribute value, bool transposed, int64_t group);
 
 }  // namespace tenon

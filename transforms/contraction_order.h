@@ -1,4 +1,4 @@
-// A topological order of a block's operations that is kept while some of them become one.
+// A topological order of the operations of a block that is maintained while operations are merged.
 #ifndef TENON_TRANSFORMS_CONTRACTION_ORDER_H_
 #define TENON_TRANSFORMS_CONTRACTION_ORDER_H_
 
@@ -11,42 +11,40 @@
 
 namespace tenon {
 
-// Nodes are operations, or several that are to run at once. A node comes after all that it reads,
-// reads of nested regions included. Asking whether two nodes may become one costs a search of what
-// lies between them in the order, no more; becoming one moves what the later one reads before the
-// earlier one, or the earlier one to the later where nothing between reads it. The block must not
-// change meanwhile.
+// Nodes hold one operation, or several that are to run as one. A node comes after all nodes that it
+// reads, also in nested regions. CanContract searches the nodes between two nodes in the order.
+// Contract moves nodes where necessary. The block must not change meanwhile.
 class ContractionOrder {
  public:
   explicit ContractionOrder(Block& block);
 
-  // The number of the node that holds the operation. Nodes are numbered by the position of the
-  // operation that they began with.
+  // Returns the node that holds the operation. Nodes are numbered by the position of their first
+  // operation.
   size_t NodeOf(const Operation* op) const { return node_of_[op->position_after_renumbering()]; }
-  // In the order of the block.
+  // The operations of a node, in the order of the block.
   const std::vector<Operation*>& OpsOf(size_t node) const { return nodes_[node].ops; }
 
-  // Could both run at once? Not if one of them needs the other through a third node. The search
-  // gives up (no) beyond a fixed number of nodes.
+  // True if both nodes could run as one: neither needs the other through a third node. Also false
+  // if the search takes too long.
   bool CanContract(size_t a, size_t b);
-  // Makes `b` a part of `a`. REQUIRES: CanContract(a, b).
+  // Merges `b` into `a`. Requires CanContract(a, b).
   void Contract(size_t a, size_t b);
 
  private:
   static constexpr size_t kNone = ~size_t{0};
   struct Node {
     std::vector<Operation*> ops;
-    // The order: a list, with labels that grow along it.
+    // The order: a list with labels that grow along it.
     size_t prev = kNone, next = kNone;
     uint64_t label = 0;
-    uint64_t seen = 0;  // by the search of that number
+    uint64_t seen = 0;  // the number of the last search that visited it
   };
 
-  // Nothing before `later` reads `earlier`: that can wait until then. No (whatever is the case) if
-  // it has many readers.
+  // True if no node before `later` reads `earlier`, which can wait until then. False if `earlier`
+  // has many readers.
   bool NothingReadsBetween(size_t earlier, size_t later) const;
-  // What `later` needs, directly or not, and comes after `earlier` in the order; nothing if that
-  // needs `earlier`.
+  // The nodes after `earlier` on which `later` depends; nullopt if one of them depends on
+  // `earlier`.
   std::optional<std::vector<size_t>> Between(size_t earlier, size_t later);
   template <typename Visit>
   void VisitReads(size_t node, Visit visit) const;

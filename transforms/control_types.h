@@ -1,4 +1,4 @@
-// Types around the regions of structured control flow.
+// Types of values that loops carry.
 #ifndef TENON_TRANSFORMS_CONTROL_TYPES_H_
 #define TENON_TRANSFORMS_CONTROL_TYPES_H_
 
@@ -6,9 +6,9 @@
 
 namespace tenon {
 
-// What a loop's carried argument `i` can be instead, given that it is of its present type: the
-// extents of the initial value, where the argument has names of its own for them and every run
-// passes them on. The type that it has if there are none.
+// Returns the type that the carried argument `i` of a loop can have instead of its own. It has the
+// extents of the initial value wherever every iteration passes them on. Returns the present type if
+// there are none.
 Type CarriedType(const Operation& loop, unsigned i);
 
 }  // namespace tenon

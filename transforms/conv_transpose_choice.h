@@ -1,4 +1,4 @@
-// Which transposed convolutions are left to a CPU kernel, and how all of them are read.
+// Choosing the implementation of transposed convolutions.
 #ifndef TENON_TRANSFORMS_CONV_TRANSPOSE_CHOICE_H_
 #define TENON_TRANSFORMS_CONV_TRANSPOSE_CHOICE_H_
 
@@ -7,12 +7,12 @@
 
 namespace tenon {
 
-// REQUIRES, here and below: nn.conv_transpose or fused.conv_transpose. The former has no
-// activation.
+// Reads the attributes of a nn.conv_transpose or fused.conv_transpose; the former has no
+// activation. Requires one of these ops, as does HasConvTransposeKernel.
 fused::ConvTransposeOp::Attrs ConvTransposeAttrsOf(Operation& op);
 
-// Is the operation better left to the CPU's kernel, which computes it phase by phase, than made one
-// convolution whose results interleave? The answer is that for the longest vectors.
+// True if the CPU kernel, which computes phase by phase, is faster than one convolution with
+// interleaved results. The answer is that for the longest vectors.
 bool HasConvTransposeKernel(Operation& op);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What an operation demands of the extents of its operands: it fails where they are otherwise.
+// Demands of operations on extents of their operands: an operation fails if they do not hold.
 #ifndef TENON_TRANSFORMS_DIM_DEMANDS_H_
 #define TENON_TRANSFORMS_DIM_DEMANDS_H_
 
@@ -16,16 +16,16 @@ struct DimDemand {
     kNonNegative  // a >= 0
   };
   Kind kind;
-  DimExpr a, b;  // known; b is null for kNonNegative
+  DimExpr a, b;  // not Unknown; b is null for kNonNegative
 };
 
 using DemandSink = std::function<void(const DimDemand&)>;
 
-// Demands that hold in every run in which `op` succeeds.
+// Passes to `sink` the demands that hold in every run in which `op` succeeds.
 void ForEachDemand(Operation& op, const DemandSink& sink);
 
-// Demands of the values of an index computed from extents, which hold where `op` has anything to
-// look up. `data` knows the operation's function.
+// Passes to `sink` the demands on an index that is computed from extents. They hold where `op`
+// looks up at least one element. `data` covers the function of `op`.
 void ForEachIndexDemand(Operation& op, const ShapeData& data, const DemandSink& sink);
 
 }  // namespace tenon

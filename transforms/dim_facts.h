@@ -1,4 +1,4 @@
-// What an operation that ran tells about the extents that types of the function mention.
+// Facts about extents, learned from the operations of a function.
 #ifndef TENON_TRANSFORMS_DIM_FACTS_H_
 #define TENON_TRANSFORMS_DIM_FACTS_H_
 
@@ -13,31 +13,30 @@
 
 namespace tenon {
 
-// Facts about extents, all of which hold in every run that succeeds:
-//  - the value of a symbol that named an extent, once the extent is computed: nobody binds the
-//    symbol any more, and types and attributes that mention it must change with it;
-//  - equalities that operations demand of their operands (dim_demands.h), as values of symbols and
-//    of min and broadcast terms;
-//  - bounds that follow where two extents broadcast (both are equal or one is 1), and where a
-//    window must fit its axis.
+// Facts that hold in every run that succeeds, from three sources:
+// - The value of a symbol that named an unknown extent, once the extent is computed. Nothing binds
+//   such a symbol then, so all types and attributes that mention it must change.
+// - Equalities that operations demand of their operands (dim_demands.h), as values of symbols and
+//   of min and broadcast terms.
+// - Bounds that follow where two extents broadcast, and where a window must fit its axis.
 class DimFacts {
  public:
-  // `symbol` is bound by an input: only what inputs bind may replace it.
+  // Says that an input binds `symbol`: only expressions of such symbols may replace it.
   void Keep(std::string_view symbol) { kept_.emplace(symbol, kept_.size()); }
-  // A value's type changes from `old` to `now`: symbols that stood for an extent have a value.
+  // Says that the type of a value changed from `old` to `now`, which gives values to symbols.
   void Define(Type old, Type now);
   // Learns from an operation that every run reaches.
   void Learn(Operation& op);
-  // Was anything learned since the last call, so that what came before can be resolved again?
+  // True if anything was learned since the last call, so that earlier types can be resolved again.
   bool TakeLearned() { return std::exchange(learned_, false); }
 
-  // Is a <= b in every run that succeeds?
+  // True if a <= b in every run that succeeds.
   bool Proves(DimExpr a, DimExpr b) const;
-  // The same expression, in simpler terms.
+  // Returns the same expression in simpler terms.
   DimExpr Resolve(DimExpr e) const;
   Type Resolve(Type type) const;
-  // The same in the types of a block's arguments, and in op's attributes and the types of its
-  // results; true if that changed something.
+  // Resolves the types of a block's arguments, or the attributes and result types of an op. True if
+  // that changed something.
   bool Resolve(Block& block) const;
   bool Resolve(Operation& op) const;
 
@@ -51,10 +50,10 @@ class DimFacts {
   void AssumeNonNegative(DimExpr e);
 
   std::map<std::string, size_t, std::less<>> kept_;  // in order
-  // By the text of the term. Values mention no term that has one.
+  // By the text of the term. Values mention no term that has a value.
   std::map<std::string, DimExpr, std::less<>> values_;
   std::vector<DimExpr> non_negative_;
-  // Symbols that name the extent of the last n elements of a longer constant axis, and n.
+  // Symbols that name the last n elements of a longer constant axis, with n.
   std::map<std::string, DimExpr, std::less<>> tails_;
   bool learned_ = false;
 };

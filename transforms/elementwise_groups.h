@@ -1,4 +1,4 @@
-// Which elementwise operations of a block may run as one: the analysis of fuse-elementwise.
+// Analysis of fuse-elementwise: elementwise operations of a block that can run as one.
 #ifndef TENON_TRANSFORMS_ELEMENTWISE_GROUPS_H_
 #define TENON_TRANSFORMS_ELEMENTWISE_GROUPS_H_
 
@@ -10,20 +10,20 @@
 
 namespace tenon {
 
-// Steps in the order of the block. The results of all have the shape of the group.
+// Operations in the order of the block. All results have the shape of the group.
 struct ElementwiseGroup {
   std::vector<Operation*> steps;
 };
 
-// The groups of two steps and more. Any of them may be replaced by one operation, and all of them:
-// nothing that a group reads then depends on what it makes. REQUIRES: the block is valid.
+// Returns the groups of two and more operations. Any or all of them can be replaced by one
+// operation: nothing that a group reads depends on its results. Requires a valid block.
 std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block);
 
-// The parameters of a step from the op's attributes; false if one has no place in a body.
+// Reads the parameters of a step from the attributes of `op`. False if one cannot stand in a body.
 bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 3>& params);
 
-// Is the value a constant of one element that becomes a number in a body? Its rank must not add
-// axes.
+// True if the value is a constant of one element that a body can hold as a number. Its rank must
+// not exceed `rank`.
 bool IsNumber(Value value, int64_t rank, PointwiseConstant& number);
 
 }  // namespace tenon

@@ -15,36 +15,37 @@ namespace tenon {
 
 using Permutation = std::vector<int64_t>;
 
-// transpose(x, ChannelsLast(rank)) has x's channels last; transpose(y, ChannelsFirst(rank)) has y's
-// last axis as its channels.
+// transpose(x, ChannelsLast(rank)) moves the channels of x to the end. transpose(y,
+// ChannelsFirst(rank)) moves the last axis of y to axis 1.
 Permutation ChannelsLast(int64_t rank);
 Permutation ChannelsFirst(int64_t rank);
 
-// The permutation that does `first`, then `second`.
+// Returns the permutation that applies `first`, then `second`.
 Permutation Compose(std::span<const int64_t> first, std::span<const int64_t> second);
 bool IsIdentity(std::span<const int64_t> perm);
 
-// Does permuting x's axes keep its elements in their order: are only axes of one element moved?
+// True if permuting the axes of x keeps its elements in order: only axes of one element move.
 bool KeepsOrder(Type x, std::span<const int64_t> perm);
 
-// x with its axes permuted: x itself, a reshape where that is enough, or a transpose.
+// Returns x with its axes permuted: x itself, a reshape where that suffices, or a transpose. Errors
+// are those of OpBuilder::CreateInferred.
 absl::StatusOr<Value> Permuted(OpBuilder& builder, Location location, Value x,
                                std::span<const int64_t> perm);
 
-// The slots of an operation that works along the axes of an image with its channels first,
-// rewritten for channels last: axes, pads, sizes and the like. Null where the operation is not of
-// that kind, or does not do so for this image of rank `rank`.
+// The attributes of an op on images with channels first, rewritten for channels last: axes, pads,
+// sizes and so on. Returns nullopt if the op does not work along such axes, or not for images of
+// rank `rank`.
 struct ChannelsLastForm {
   std::vector<Attribute> slots;
-  // The result has the same axes either way, because the ones that differ are gone.
+  // The result has the same axes either way, because the op removes those that differ.
   bool same_result = false;
 };
 std::optional<ChannelsLastForm> AlongAxes(Operation& op, int64_t rank);
 
-// A reshape of x that splits its axes, a transpose of that by `perm`, and a reshape of that to
-// `result` that joins axes: pixels and channels change places (depth to space, channel shuffle).
-// The same from channels last to channels last. Null where that is not what the reshapes do, where
-// the batch does not remain, or where no channels of x become channels of the result.
+// A reshape of x that splits axes, a transpose by `perm`, and a reshape that joins axes to
+// `result`: depth to space, or channel shuffle. Returns the same for channels last. Returns nullopt
+// if the ops are not of that kind, if the batch axis moves, or if no channels of x become channels
+// of the result.
 struct PixelMove {
   std::vector<DimExpr> split;
   Permutation perm;

@@ -1,5 +1,4 @@
-// What a mask computes where a tensor that it reads has one element along an axis of the scores, so
-// that it broadcasts.
+// Masks that read tensors with one element along an axis of the scores, which then broadcast.
 #ifndef TENON_TRANSFORMS_MASK_BROADCAST_H_
 #define TENON_TRANSFORMS_MASK_BROADCAST_H_
 
@@ -14,40 +13,43 @@
 
 namespace tenon::mask {
 
+// The mask if some extents are 1.
 enum class AtOne : uint8_t {
   kSame,             // it is the same function
   kRepeatsFirstKey,  // with one element for all keys, the function at the first key holds for all
+                     // keys
   kOther,
 };
 
-// A mask of which it is known what it is where all tensors that it reads are as long as the scores.
+// A mask whose function is known if all tensors that it reads are as long as the scores.
 class ShortMask {
  public:
   using Extents = std::vector<std::pair<DimExpr, DimExpr>>;
 
-  // `function` of `store` is `mask`, or what is left of it, at a position of scores of extents
+  // `function` of `store` is `mask`, or the rest of it, at a position of scores with extents
   // `dims`.
   ShortMask(Value mask, std::span<const DimExpr> dims, TableCache& tables, const TermStore& store,
             Ref function);
 
-  // Extents of what `function` reads, each with that of the scores which it may not be.
+  // Extents that `function` reads, each with the extent of the scores from which it may differ.
   const Extents& extents() const { return extents_; }
-  // What the mask is wherever some of these extents are 1: `known`, as such a class.
+  // What the mask is wherever some of these extents are 1, given its class `known`.
   AtOne OfClass(const MaskClass& known) const;
-  // The same for a mask that is `function`, …
+  // True if the mask is `function` then, too.
   bool IsSame() const;
-  // … or the sum of `function` and hidden positions.
+  // True if the mask is the sum of `function` and hidden positions then, too.
   bool IsSameSum(const MaskClass& positions) const;
-  // An extent n, of min(n, scores).
+  // Returns n for the extent min(n, scores).
   static DimExpr Uncut(DimExpr own, DimExpr scores);
 
  private:
-  struct Chosen;  // which of the extents are 1
+  struct Chosen;  // which extents are 1
   template <typename Holds>
   bool ForAll(const Holds& holds) const;
   bool SameClass(const Chosen& ones, const MaskClass& known) const;
   bool RepeatsFirstKey(const Chosen& ones) const;
-  // The mask with these extents 1; null if that takes more than what attention checks.
+  // The mask if these extents are 1; nullopt if that needs assumptions that attention does not
+  // check.
   std::optional<Ref> MaskAt(const Chosen& ones, TermStore& store) const;
   bool SameFunction(const Chosen& ones, const TermStore& at_one, Ref function) const;
   std::vector<DimExpr> Short(const Chosen& ones) const;  // extents that are 1
@@ -58,7 +60,7 @@ class ShortMask {
   const TermStore& store_;
   Ref function_;
   Extents extents_;
-  std::vector<DimExpr> lengths_;  // those that may be 1, each once
+  std::vector<DimExpr> lengths_;  // extents that may be 1, without repeats
 };
 
 }  // namespace tenon::mask

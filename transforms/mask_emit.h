@@ -1,5 +1,5 @@
-// Builds the tensor of a function of batch and key position: [B, Sk], or with 1 for an axis on
-// which it does not depend.
+// Building the tensor of a function of batch and key position: [B, Sk], with 1 for an axis on which
+// the function does not depend.
 #ifndef TENON_TRANSFORMS_MASK_EMIT_H_
 #define TENON_TRANSFORMS_MASK_EMIT_H_
 
@@ -19,10 +19,9 @@ class Emitter {
  public:
   using Extents = std::vector<std::pair<DimExpr, DimExpr>>;
 
-  // `assumed`: extents that must be equal where the function holds; the first `given` of them were
-  // used to prove the others. `inputs`: symbols that are
-  // known before the program runs. New operations go to the builder's place, which every leaf must
-  // dominate.
+  // `assumed` are extents that must be equal for the function to hold; the first `given` of them
+  // helped to prove the others. `inputs` are symbols that are known before the program runs. New
+  // operations go to the point of the builder, which every leaf must dominate.
   Emitter(const TermStore& store, OpBuilder builder, Location location, const Extents& assumed,
           size_t given, const std::set<std::string_view>& inputs)
       : store_(store),
@@ -32,16 +31,16 @@ class Emitter {
         given_(given),
         inputs_(inputs) {}
 
-  // The function holds as well where a first extent, of leaves, is 1 and the second, of the scores,
-  // is not.
+  // Says that the function holds as well where the first extent of a pair, in leaves, is 1 and the
+  // second, in the scores, is not.
   void MayBeOne(Extents extents) { may_be_one_ = std::move(extents); }
-  // Null if a part has no tensor form; `made` holds what was built until then.
+  // Returns the tensor. Null if a part cannot be built; made() has the operations built until then.
   Value Emit(Ref r);
-  // What Emit gave, as [B, 1, 1, Sk].
+  // Returns such a tensor as [B, 1, 1, Sk].
   Value BesideHeadsAndQueries(Value keys);
   const std::vector<Operation*>& made() const { return made_; }
-  // An assumption that does not follow from those that the tensors built check when they run; null
-  // if there is none.
+  // An assumption that does not follow from checks of the built tensors at run time; null if there
+  // is none.
   const std::pair<DimExpr, DimExpr>* Unchecked() const;
 
  private:
@@ -50,7 +49,7 @@ class Emitter {
   Value Leaf(const struct Term& t);
   Value OfAffine(const Affine& a, DType dtype);
   Value Number(DType dtype, double value);
-  // May an attribute of an operation on `from` (or on nothing) hold these?
+  // True if an attribute of an operation on `from`, or on nothing, can hold these dimensions.
   bool Computable(std::span<const DimExpr> dims, Value from) const;
   Value Reshaped(Value x, std::vector<DimExpr> dims);
   template <typename Op>

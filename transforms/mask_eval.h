@@ -1,4 +1,4 @@
-// Derives what an element of a tensor is as a function of its position, from the operations that
+// Computes the elements of a tensor as functions of their position, from the operations that
 // compute the tensor.
 #ifndef TENON_TRANSFORMS_MASK_EVAL_H_
 #define TENON_TRANSFORMS_MASK_EVAL_H_
@@ -17,36 +17,36 @@ namespace tenon::mask {
 
 using Index = std::vector<Affine>;
 
-// The position of a score, as far as it is not known.
+// The position of a score; 0 along axes of one element.
 Index PositionsOf(std::span<const DimExpr> dims);
 
-// Looks through operations that move elements or compute with numbers and positions; everything
-// else is a leaf. Index arithmetic is taken not to overflow, f32 to hold positions exactly, and
-// extents that meet in a broadcast to be equal (`assumptions`), unless one is the number 1.
+// Evaluates operations that move elements or compute with numbers and positions. Results of other
+// operations are leaves. Assumes that index arithmetic does not overflow, that f32 holds positions
+// exactly, and that extents that broadcast are equal (`assumptions`), unless one is the number 1.
 class Evaluator {
  public:
   Evaluator(TermStore& store, TableCache& tables) : store_(store), tables_(tables) {}
 
-  // The element of `value` at `index`, one position an axis.
+  // The element of `value` at `index`, which has one position per axis.
   Ref Element(Value value, const Index& index);
-  // The same for a tensor that broadcasts to `dims`; `index` is a position there.
+  // The same for a tensor that broadcasts to `dims`; `index` is a position in `dims`.
   Ref BroadcastElement(Value value, std::span<const DimExpr> dims, const Index& index);
 
-  // From now on a symbol is an extent; one of the assumptions.
+  // From now on takes a symbol to be an extent; records that as an assumption.
   void Assume(DimExpr symbol, DimExpr extent) {
     store_.ranges.Assume(symbol, extent);
     assumptions_.emplace_back(symbol, extent);
   }
-  // From now on these extents are 1: what has such an extent broadcasts.
+  // From now on takes these extents to be 1: tensors with such an extent broadcast.
   void TakeForOne(std::span<const DimExpr> extents);
-  // Extents taken to be equal that are not provably so.
+  // Extents that were taken to be equal without a proof.
   const std::vector<std::pair<DimExpr, DimExpr>>& assumptions() const { return assumptions_; }
 
  private:
   static constexpr int kMaxDepth = 200;
 
   Ref Derive(Value value, const Index& index);
-  // Null: not known, the tensor is a leaf.
+  // Nullopt: not supported, so that the tensor is a leaf.
   std::optional<Ref> Movement(Operation* op, Value value, const Index& index);
   std::optional<Ref> Reshape(Operation* op, const Index& index);
   std::optional<Ref> Expand(Operation* op, const Index& index);
@@ -63,15 +63,16 @@ class Evaluator {
   std::optional<Ref> Range(Operation* op, const Index& index);
   std::optional<Ref> Elementwise(Operation* op, const Index& index);
 
-  // The affine function that an integer tensor's element is; null if it is something else.
+  // The element as an affine function; nullopt if it is none.
   std::optional<Affine> AffineElement(Value value, const Index& index);
-  // An index as ONNX reads it: negative ones count from the end. Null if its sign is not known.
+  // An index as ONNX reads it, with negative ones counted from the end. Nullopt if its sign is
+  // unknown.
   std::optional<Affine> Wrapped(const Affine& index, DimExpr extent) const;
-  // One variable an axis at most, from its start on: what a slice reads.
+  // True if each axis has at most one variable, from its start on, as a slice reads it.
   bool IsPlain(const Index& index) const;
   bool HasPlainLeaves(Ref r) const;
 
-  DimExpr Known(DimExpr extent) const;  // with 1 for the extents that are taken for it
+  DimExpr Known(DimExpr extent) const;  // with 1 for extents that are taken to be 1
 
   TermStore& store_;
   TableCache& tables_;
@@ -81,10 +82,10 @@ class Evaluator {
   int depth_ = 0;
 };
 
-// Whether positions are numbers of this dtype, also after arithmetic with them.
+// True if this type holds positions exactly, also after arithmetic with them.
 bool HoldsPositions(DType d);
 
-// An elementwise operation on terms that are no choices.
+// Applies an elementwise operation to terms that are no choices.
 Ref ApplyElementwise(TermStore& store, Operation* op, std::span<const Ref> arguments);
 
 }  // namespace tenon::mask

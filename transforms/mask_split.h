@@ -1,4 +1,4 @@
-// Masks that are a sum: keys hidden by position, and a number for each key.
+// Masks that are a sum: positions that hide keys, and a number per key.
 #ifndef TENON_TRANSFORMS_MASK_SPLIT_H_
 #define TENON_TRANSFORMS_MASK_SPLIT_H_
 
@@ -8,13 +8,14 @@
 
 namespace tenon::mask {
 
+// The two parts of such a mask.
 struct SplitMask {
   MaskClass positions;  // known, with all_keys
-  Ref keys = 0;         // a number that depends on b and j alone
+  Ref keys = 0;         // a number that depends only on b and j
 };
 
-// The two functions whose sum `mask` is; null if it is no such sum. Where a key is hidden, the
-// original must be exactly the number of the key with positions.mask_value added.
+// Returns the two functions whose sum is `mask`; nullopt if there are none. Where a position hides
+// a key, the original must be exactly the number of the key plus positions.mask_value.
 std::optional<SplitMask> SplitOffPositions(TermStore& store, Ref mask);
 
 }  // namespace tenon::mask

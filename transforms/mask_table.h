@@ -11,24 +11,25 @@
 
 namespace tenon::mask {
 
-// A function that every element of the table was compared with.
+// A function with which every element of the table was compared.
 struct TableFunction {
   enum class Kind : uint8_t {
-    kSteps,   // the value depends on the distance col - row (or on col alone), and changes seldom
+    kSteps,   // depends on the distance col - row (or on col alone), with few changes
     kAffine,  // first + step * col
   };
   Kind kind = Kind::kSteps;
   int row_axis = -1, col_axis = -1;  // -1: none
-  // kSteps: values[k] for the distances in [starts[k], starts[k+1]); starts[0] is below all.
+  // kSteps: values[k] for distances in [starts[k], starts[k + 1]); starts[0] is below all
+  // distances.
   std::vector<int64_t> starts;
   std::vector<double> values;
   int64_t first = 0, step = 0;
 };
 
-// Null when the table is no such function.
+// Returns the function of a table; nullopt if it has none.
 std::optional<TableFunction> FunctionOfTable(Attribute elements);
 
-// Remembers the answers: masks share their tables.
+// Caches functions, because masks share their tables. Not thread-safe.
 class TableCache {
  public:
   const TableFunction* Find(Attribute elements);

@@ -1,4 +1,4 @@
-// Operations that only move the elements of one tensor, read as a map from pieces to pieces.
+// Operations that only move the elements of one tensor, as a map from pieces to pieces.
 #ifndef TENON_TRANSFORMS_MOVEMENT_REGION_H_
 #define TENON_TRANSFORMS_MOVEMENT_REGION_H_
 
@@ -12,36 +12,36 @@
 
 namespace tenon {
 
-// Does the op copy elements: is it a transpose, slice, split or concatenation?
+// True for a transpose, slice, split or concatenation, which copies elements.
 bool IsCopy(const Operation& op);
 
-// For each result of movements in a block, the tensor that all its elements come from.
+// For each result of movements in a block: the tensor from which all its elements come.
 class MovementSources {
  public:
-  // Looks at each op once: operands come before users.
+  // Adds the operations of a block; operands must come before users.
   void Add(Block& block);
-  // The value itself, if it is no result of a movement.
+  // The source of a value; the value itself if it is no result of a movement.
   Value Of(Value value) const;
 
  private:
   absl::flat_hash_map<ValueImpl*, Value> sources_;
 };
 
-// All movements between the result of an op and the tensor its elements come from.
+// All movements between `root` and the tensor from which its elements come.
 class MovementRegion {
  public:
   MovementRegion(Value root, const MovementSources& sources) : root_(root), sources_(sources) {}
 
-  // False if there is nothing to gain: pieces are short, or copies have other users. Looks no
-  // further then.
+  // Collects them. False if nothing would be gained, because pieces are short or copies have other
+  // users.
   bool Build();
 
-  // After Build: from each piece of the source's sample to its place in the root's. A sample is
-  // what one index of a symbolic outermost extent holds; all of the tensor, where it is a number.
+  // After Build: the position in the result for each piece of a sample of the source. A sample is
+  // one index of a symbolic outermost extent; the whole tensor if that extent is a number.
   const std::vector<int64_t>& Table();
   Value source() const { return source_; }
   DimExpr samples() const { return sample_; }  // 1: the tensor is one sample
-  int64_t piece() const { return piece_; }     // elements
+  int64_t piece() const { return piece_; }     // in elements
   int64_t PiecesOf(Type type) const { return SampleSize(type) / piece_; }
 
  private:

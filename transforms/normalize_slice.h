@@ -6,9 +6,9 @@
 
 namespace tenon {
 
-// Writes the bounds of ten.slice in their normal form: a forward window that reaches the end of its
-// axis says so by the extent, bounds along constant extents are clamped and counted from the start,
-// and axes that are kept whole are left out. True if that changed anything.
+// Rewrites the bounds of `slice`, a ten.slice, in normal form; true if that changed anything. A
+// forward window that reaches the end of its axis ends at the extent. Bounds along constant extents
+// are clamped and not negative. Axes that are kept whole are left out.
 bool NormalizeSlice(Operation& slice);
 
 }  // namespace tenon

@@ -10,13 +10,14 @@
 
 namespace tenon {
 
-// One function per line of passes.def, defined by the pass's own file.
+// One function per line of passes.def, defined in the file of the pass.
 #define TENON_PASS(id, name, summary) PassInfo id##PassInfo();
 #include "transforms/passes.def"
 #undef TENON_PASS
 
-// Registers all of them. `fuse` and `final-rules` apply `rules` beside those of
-// PassContext::rule_files, before these. Fails where a name is taken.
+// Registers all of them. `fuse` and `final-rules` apply `rules` in addition to, and before, the
+// files of PassContext::rule_files. Errors are those of PassRegistry::Register, such as
+// AlreadyExists.
 absl::Status RegisterTransformPasses(PassRegistry& registry,
                                      const std::vector<drr::Rule>& rules = {});
 

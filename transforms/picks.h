@@ -1,4 +1,4 @@
-// What operations take of a value: a few slices along an axis.
+// Operations that take a few slices of a value along an axis.
 #ifndef TENON_TRANSFORMS_PICKS_H_
 #define TENON_TRANSFORMS_PICKS_H_
 
@@ -15,29 +15,29 @@
 namespace tenon {
 
 // One of
-//  - ten.slice of one axis, from start to end by steps of 1;
-//  - ten.gather of one constant index: as bounds where the extent is known, else as the index;
-//  - rows of axes 0 and 1 together, as many as axis 0 has, at positions that only a run knows: they
-//    count as one slice of axis 1 for each element of axis 0, wherever they are. Spelled
-//    ten.gather_nd, or ten.gather of a reshape that makes one axis of the two.
+// - a ten.slice of one axis, from start to end by steps of 1;
+// - a ten.gather of one constant index, kept as bounds if the extent is known and as the index
+//   otherwise;
+// - one row of axis 1 for each element of axis 0, at positions that are known at run time only. It
+//   is written as ten.gather_nd, or as ten.gather of a reshape that joins both axes.
 struct Pick {
   int64_t axis = 0;
   DimExpr start, end;
   std::optional<int64_t> index;
   Value rows;                 // the positions
-  DimExpr count;              // slices that are left
+  DimExpr count;              // number of slices taken
   bool drops_axis = false;    // the result does not have the axis
-  Operation* user = nullptr;  // its result is what is taken
+  Operation* user = nullptr;  // its result is the taken part
 
   bool TakesSame(const Pick& o) const {
     return axis == o.axis && start == o.start && end == o.end && index == o.index && rows == o.rows;
   }
-  // Extends this to all that lies between it and `o`; false where that is not known.
+  // Extends this to everything between it and `o`. False if that is not known.
   bool Join(const Pick& o);
-  // Does it take the last slices of an axis of this extent, in order?
+  // True if it takes the last slices, in order, of an axis of this extent.
   bool IsTail(DimExpr extent) const;
 
-  // Equal for what takes the same of the same value.
+  // Equal for picks that take the same of the same value.
   using Key =
       std::tuple<ValueImpl*, int64_t, const void*, const void*, std::optional<int64_t>, ValueImpl*>;
   static constexpr size_t kRowsOfKey = 5;
@@ -46,11 +46,11 @@ struct Pick {
   }
 };
 
-// What a use takes of the value, if it is one that takes slices.
+// Returns what a use takes of its value; nullopt if it takes no slices.
 std::optional<Pick> PickOf(const OpOperand& use);
 
-// What `pick` takes, of `value` and with the axis, by new operations, which are added to `made`.
-// `index` is the constant vector of pick.index where there is one.
+// Creates operations that take `pick` of `value`, keep the axis and are appended to `made`. `index`
+// is the constant vector of pick.index, if there is one.
 absl::StatusOr<Value> MakePick(OpBuilder& builder, Location location, Value value, const Pick& pick,
                                Value index, std::vector<Operation*>& made);
 

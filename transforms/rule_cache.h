@@ -1,5 +1,4 @@
-// The rules of a run, read and compiled once for all of its passes: those of families, and those
-// that it is given beside them, in files and by a host.
+// The rules of a run, read and compiled once for all passes: those of families, files and hosts.
 #ifndef TENON_TRANSFORMS_RULE_CACHE_H_
 #define TENON_TRANSFORMS_RULE_CACHE_H_
 
@@ -18,30 +17,32 @@
 
 namespace tenon {
 
-// The rules of a text file, which is no pipe: it is read again where it is asked for again. Their
-// family is the file.
+// Reads the rules of a text file; their family is the file name. The file must be a regular file of
+// at most 64 MiB, since it is read several times. InvalidArgument if it cannot be read or has a
+// mistake; ResourceExhausted if it is larger.
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context);
 
-// Refuses a name that two of the rules have, or one of them and a built-in one: reports, counts and
-// --explain tell rules by their names. The error names the places of both.
+// Returns InvalidArgument if two rules, or a rule and a built-in one, have one name. The error
+// names both places.
 absl::Status CheckRuleNames(const std::vector<drr::Rule>& rules);
 
-// Rules that a host gives to passes; may be null.
+// Rules of a host (Extension::rules); may be null.
 using HostRules = std::shared_ptr<const std::vector<drr::Rule>>;
 
-// What a run is given: the host's rules first, then those of files, file by file. One set: what one
-// rule makes, any other may match.
+// The given rules of a run: those of the host first, then those of the files in order. They form
+// one set: each may match what another one makes.
 struct GivenRules {
-  drr::CompiledRules fusion;  // those of RuleStage::kFusion
+  drr::CompiledRules fusion;  // rules of RuleStage::kFusion
   drr::CompiledRules all;
 };
 
-// As compiled for the Context that was asked for last.
+// Holds compiled rules for one Context: that of the last call. Not thread-safe.
 class RuleCache {
  public:
+  // Returns the rules of a family, each compiled when it is first needed.
   const drr::CompiledRules& Find(const pattern::Family& family, Context& context);
-  // Null where there are none. The error says what is wrong with which rule or file; nothing is
-  // kept then. `host` is told by its address, and held.
+  // Returns the given rules; null if there are none. The error names the wrong rule or file;
+  // nothing is kept then. `host` is compared by address.
   absl::StatusOr<const GivenRules*> FindGiven(const HostRules& host,
                                               const std::vector<std::string>& files,
                                               Context& context);
@@ -59,7 +60,7 @@ class RuleCache {
   std::optional<Given> given_;
 };
 
-// That of `context`, made if there is none.
+// Returns context.rule_cache, which is created if there is none.
 RuleCache& RuleCacheOf(PassContext& context);
 
 }  // namespace tenon

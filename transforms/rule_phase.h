@@ -1,4 +1,4 @@
-// Applies rules to a function, one set after the other: what the rule passes share.
+// Applying sets of rules to a function; shared by the rule passes.
 #ifndef TENON_TRANSFORMS_RULE_PHASE_H_
 #define TENON_TRANSFORMS_RULE_PHASE_H_
 
@@ -11,20 +11,21 @@
 
 namespace tenon {
 
-// To a fixed point. Tells context.rule_log where rules fired and nearly did.
+// Applies `rules` to a fixed point. Records hits and near misses in context.rule_log. Errors are
+// those of drr::ApplyRules and drr::FindMisses.
 absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operation* op,
                                        PassContext& context);
 
-// One run to a fixed point for each family, in order. With `given` these rules are applied before
-// the first, and behind each family in turn with it, until neither changes anything: they see what
-// the model has and what every family leaves, never what one family makes and uses up. The error
-// names the rules that a family and `given` keep applying to each other's results.
+// Applies each family to a fixed point, in order. Rules of `given` (may be null) are applied before
+// the first family. After each family they take turns with it until neither changes anything. So
+// they see the model and what each family leaves, but not what a family makes and consumes in
+// between. The error names rules of a family and of `given` that undo each other's results.
 absl::StatusOr<PassResult> ApplyFamilies(const std::vector<const pattern::Family*>& families,
                                          const drr::CompiledRules* given, Operation* op,
                                          PassContext& context);
 
-// Only says to context.rule_log where rules nearly match: those of `given` (which may be null) and
-// of all families.
+// Records in context.rule_log where rules nearly match: those of `given` (may be null) and of all
+// families.
 absl::Status FindAllMisses(const GivenRules* given, Operation* op, PassContext& context);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Integer tensors whose elements are dimension expressions, as values.
+// Integer tensors whose elements are dimension expressions.
 #ifndef TENON_TRANSFORMS_SHAPE_VALUES_H_
 #define TENON_TRANSFORMS_SHAPE_VALUES_H_
 
@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-// A value of `type` with these elements: a core.constant where all are numbers, else a core.dims
-// with the reshape and the cast that `type` asks for.
+// Returns a value of `type` with these elements: a core.constant if all are numbers, otherwise a
+// core.dims with the reshape and cast that `type` needs.
 absl::StatusOr<Value> MakeShapeValue(OpBuilder& builder, Location location, Type type,
                                      const ShapeElements& elements);
 

@@ -17,22 +17,23 @@ namespace tenon {
 struct ResultSlices {
   int64_t axis = 0;
   DimExpr count;
-  bool is_tail = false;  // they are the last ones, in order
+  bool is_tail = false;  // the last ones, in order
 };
 
-// The same operation for some slices of its results: what it reads and makes then.
+// The same operation for some slices of its results.
 struct SlicedForm {
   static constexpr int64_t kWhole = -1;
 
-  // For each operand the axis along which it is to be cut like the results, or kWhole.
+  // For each operand the axis along which it must be cut like the results, or kWhole.
   absl::InlinedVector<int64_t, 6> operands;
-  // For each result the axis along which it is cut, or kWhole: it stays as it was.
+  // For each result the axis along which it is cut, or kWhole.
   absl::InlinedVector<int64_t, 2> results;
   std::vector<Attribute> slots;
 };
 
-// nullopt where a slice of a result needs more than slices of operands, or where that cannot be
-// proved. Knows pure operations without regions; REQUIRES: results are tensors that have the axis.
+// Returns nullopt if a slice of a result needs more than slices of operands, or if that cannot be
+// proved. Supports pure operations without regions. Requires that results are tensors that have the
+// axis.
 std::optional<SlicedForm> FormOfSlices(Operation& op, const ResultSlices& slices);
 
 }  // namespace tenon

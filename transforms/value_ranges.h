@@ -1,4 +1,4 @@
-// Between which numbers the elements of an integer tensor lie.
+// Ranges of the elements of integer tensors.
 #ifndef TENON_TRANSFORMS_VALUE_RANGES_H_
 #define TENON_TRANSFORMS_VALUE_RANGES_H_
 
@@ -9,13 +9,13 @@
 
 namespace tenon {
 
-// Both ends are among the elements, if there are any: an index beyond its table is then certain,
-// not possible. Known.
+// Both ends are elements, if there are any, so that an index out of its table is certain. Neither
+// is Unknown.
 struct ValueRange {
   DimExpr least, greatest;
 };
 
-// nullopt where that is not certain. `data` knows the function of `value`.
+// Returns nullopt if the range is not certain. `data` covers the function of `value`.
 std::optional<ValueRange> RangeOfValues(Value value, const ShapeData& data);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// Stretches of a program that stay on a GPU, recorded once and put into its queue as a whole.
-// Internal to the executor.
+// Stretches of a program on a GPU that are recorded once and launched as a whole. Internal to the
+// executor.
 #ifndef TENON_EXECUTOR_GPU_DEVICE_GRAPHS_H_
 #define TENON_EXECUTOR_GPU_DEVICE_GRAPHS_H_
 
@@ -18,20 +18,19 @@ namespace tenon {
 struct RunStep;
 
 // Launching a kernel takes the host as long as a small kernel takes the device; a recorded stretch
-// is launched at once. A stretch is recorded after a run that came to its end: that may have
-// chosen algorithms and taken memory, and programs that meet every shape once have nothing to
-// repeat.
+// is launched at once. A stretch is recorded only after a complete run. That run may have chosen
+// algorithms and allocated memory; and programs that see every shape once have nothing to repeat.
 class DeviceGraphs {
  public:
-  // Stretches of kernels whose operands and results stay in device memory, and whose arguments
-  // therefore stay the same from run to run. Marks the first step of each.
+  // Finds stretches of kernels whose operands and results stay in device memory, so that their
+  // arguments are the same in each run. Marks the first step of each.
   void Find(const ProgramImpl& program, std::span<RunStep> steps);
-  // Addresses in the steps have changed.
+  // Call it when addresses in the steps have changed.
   void Forget();
-  // Puts the stretch that begins with steps[0] into the queue, and returns how many steps it has. 0
-  // if they must be run one by one, as they must where the device does not record them.
+  // Launches the stretch that begins with steps[0] and returns its number of steps. Returns 0 if
+  // the steps must run one by one, as on devices that cannot record.
   absl::StatusOr<size_t> Run(std::span<const RunStep> steps, kernels::gpu::Queue& queue);
-  // A run has come to its end without an error.
+  // A run has ended without an error.
   void Finished();
 
  private:

@@ -1,4 +1,4 @@
-// What a session has of a GPU. Internal to the executor.
+// The part of a session on a GPU. Internal to the executor.
 #ifndef TENON_EXECUTOR_GPU_DEVICE_SESSION_H_
 #define TENON_EXECUTOR_GPU_DEVICE_SESSION_H_
 
@@ -17,7 +17,7 @@ namespace tenon {
 
 absl::Status ToStatus(const kernels::KernelStatus& status);
 
-// A queue, and the staging for it.
+// A queue of the device and its staging memory. Not thread-safe.
 class DeviceSession {
  public:
   static absl::StatusOr<std::unique_ptr<DeviceSession>> Open(
@@ -26,13 +26,13 @@ class DeviceSession {
     context.gpu = queue_.get();
     context.staging = &staging_;
   }
-  // Memory that keeps the session, for use by any queue of the device. Not while another thread
-  // uses the session. Never null.
+  // Returns device memory, never null, which keeps the session alive and suits any queue of the
+  // device. Do not call it while another thread uses the session.
   static absl::StatusOr<std::shared_ptr<std::byte>> Allocate(
       const std::shared_ptr<DeviceSession>& session, size_t bytes);
-  // From device memory that no queue writes at the time.
+  // Copies from device memory that no queue writes at the time.
   absl::Status Read(void* to, const void* from, size_t bytes);
-  // After a run that failed half-way: nothing that was put in still runs when it returns.
+  // Call it after a failed run. When it returns, nothing of that run is still running.
   void Abandon() { staging_.Abandon(); }
 
  private:
@@ -44,18 +44,19 @@ class DeviceSession {
   kernels::gpu::Staging staging_;
 };
 
-// Memory of the queue's device, freed with the pointer. The queue must outlive it. Never null.
+// Returns memory of the queue's device, never null, freed with the pointer. The queue must outlive
+// it.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocateOnDevice(kernels::gpu::Queue& queue,
                                                             size_t bytes);
 
-// A program's constants in device memory: each uploaded when a session first needs it, and shared
-// by all.
+// A program's constants in device memory, shared by all sessions. Each is uploaded when it is first
+// needed. Thread-safe.
 class DeviceConstants {
  public:
   static absl::StatusOr<std::unique_ptr<DeviceConstants>> Open(
       std::shared_ptr<kernels::gpu::Device> device);
-  // `value`: its number in the program. The memory lives as long as this object. `uploaded` says
-  // whether it was this call that read the bytes.
+  // Returns the device memory of constant `value`, a value number of the program. It lives as long
+  // as this object. Sets `uploaded` if this call has read the bytes.
   absl::StatusOr<void*> Get(int value, const void* host, size_t bytes, bool& uploaded);
 
  private:

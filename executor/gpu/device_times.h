@@ -1,4 +1,4 @@
-// When a device ran the kernels of a run that is profiled. Internal to the executor.
+// When a device ran the kernels of a profiled run. Internal to the executor.
 #ifndef TENON_EXECUTOR_GPU_DEVICE_TIMES_H_
 #define TENON_EXECUTOR_GPU_DEVICE_TIMES_H_
 
@@ -10,17 +10,16 @@
 
 namespace tenon {
 
-// Kernels of a GPU run later than the calls that put them into the queue: events before and behind
-// each tell when. A kernel that is put into an empty queue is charged with the time that it takes
-// to get there.
+// Kernels of a GPU run later than the calls that queue them. Events before and after each kernel
+// give its times. A kernel that is put into an empty queue includes the time to get there.
 class DeviceTimes {
  public:
-  // Forgets what a run that failed has left.
+  // Drops the events of a failed run.
   void Clear() { used_ = 0; }
-  // Put around the call of a kernel of `queue`.
+  // Call them around the call of a kernel of `queue`.
   kernels::KernelStatus Before(kernels::gpu::Queue& queue);
   kernels::KernelStatus After(int call);
-  // Waits, gives the profiler the times of all kernels since the last call, and forgets them.
+  // Waits, passes the times of all kernels since the last call to the profiler, and drops them.
   kernels::KernelStatus Report(Profiler& profiler);
 
  private:

@@ -1,4 +1,4 @@
-// Where the code of this process comes from, and where the loader looks for more.
+// The file of this code, and the folders of the dynamic loader.
 #ifndef TENON_EXECUTOR_GPU_OWN_PATH_H_
 #define TENON_EXECUTOR_GPU_OWN_PATH_H_
 
@@ -7,15 +7,16 @@
 
 namespace tenon {
 
-// The file of the program or library that holds `code`, as the kernel mapped it. The name by which
-// the program was called plays no part. Empty if the file is gone or the system does not tell.
+// Returns the file of the program or library that contains `code`, as the kernel mapped it,
+// whatever name the program was called by. Empty if the file is gone or the system does not tell.
 std::string FileOfCode(const void* code);
 
+// Folders from the environment and the binary.
 struct LoaderFolders {
   std::vector<std::string> absolute;
-  bool has_relative = false;  // an empty or relative entry, of LD_LIBRARY_PATH for instance
+  bool has_relative = false;  // an empty or relative entry, for example in LD_LIBRARY_PATH
 };
-// The folders in which the dynamic loader looks for libraries, without those of its cache.
+// Returns the folders in which the dynamic loader looks for libraries, except those of its cache.
 LoaderFolders FoldersOfLoader();
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Which operations of a function that is lowered for a GPU stay on the host on purpose.
+// Operations of a GPU program that stay on the host by design.
 #ifndef TENON_EXECUTOR_GPU_PLACEMENT_H_
 #define TENON_EXECUTOR_GPU_PLACEMENT_H_
 
@@ -8,9 +8,9 @@
 
 namespace tenon {
 
-// Those whose values follow from shapes and constants alone, as long as they are small (the session
-// computes them once for each shape), and integer work on vectors and scalars, which is how models
-// compute bounds and extents. REQUIRES: not lowered yet.
+// Returns operations whose values follow from shapes and constants and are small: the session
+// computes them once per shape. Also integer work on vectors and scalars, which is how models
+// compute bounds and sizes. Requires a block that is not lowered.
 absl::flat_hash_set<const Operation*> ChooseHostOps(Block& block);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// In which memory the values of a lowered function are.
+// The memory, host or device, of values of a lowered function.
 #ifndef TENON_EXECUTOR_GPU_TRANSFERS_H_
 #define TENON_EXECUTOR_GPU_TRANSFERS_H_
 
@@ -13,14 +13,14 @@ namespace tenon {
 
 enum class Memory : uint8_t { kHost, kDevice, kAny };
 
-// Results of GPU kernels are in device memory, views where their operand is, and everything else,
-// inputs and constants too, in host memory.
+// Results of GPU kernels are in device memory, and views where their operand is. Everything else,
+// with inputs and constants, is in host memory.
 Memory MemoryOf(const kernels::KernelRegistry& registry, Value value);
-// Of the results of a kernel.
+// The memory of the results of a kernel.
 Memory ResultMemory(const kernels::Kernel& kernel);
 
-// Where an operation of a lowered function expects each of its operands. kAny: the first operand of
-// a view.
+// Returns the memory in which an operation of a lowered function expects each operand. kAny stands
+// for the first operand of a view.
 absl::StatusOr<std::vector<Memory>> OperandMemories(const kernels::KernelRegistry& registry,
                                                     const Operation& op);
 

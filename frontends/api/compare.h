@@ -1,4 +1,4 @@
-// Comparison of tensors.
+// Comparing tensors.
 #ifndef TENON_FRONTENDS_API_COMPARE_H_
 #define TENON_FRONTENDS_API_COMPARE_H_
 
@@ -8,15 +8,17 @@
 
 namespace tenon {
 
+// The result of Compare.
 struct Difference {
   bool pass = false;
-  double max_abs = 0;   // infinity where a NaN or an infinity stands against something else
-  double max_rel = 0;   // max_abs / max|b|; infinity when b is 0 everywhere and a is not
-  std::string problem;  // what is wrong: shape, dtype, a NaN, or the worst element
+  double max_abs = 0;   // the largest |a - b|; infinity if infinities or NaNs differ
+  double max_rel = 0;   // max_abs / max|b|; infinity if b is 0 everywhere and a is not
+  std::string problem;  // what differs: shape, dtype, a NaN, or the worst element; may be empty
 };
 
-// `actual` passes if it has the shape and dtype of `expected`, NaNs and infinities at the same
-// places, and |a-b| <= atol * max(1, max|b|) + rtol * |b| everywhere.
+// Compares two tensors in host memory. `actual` passes under three conditions: it has the shape and
+// dtype of `expected`; NaNs and infinities are at the same places; and |a - b| <= atol * max(1,
+// max|b|) + rtol * |b| holds for all other elements.
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Asking why rules fired or not: --explain=RULE[@NODE], --fusion-report.
+// Asking why rules fired or did not: --explain=RULE[@NODE], --fusion-report.
 #ifndef TENON_FRONTENDS_API_EXPLAIN_H_
 #define TENON_FRONTENDS_API_EXPLAIN_H_
 
@@ -16,29 +16,31 @@
 
 namespace tenon {
 
+// A parsed question.
 struct ExplainQuery {
-  std::string title;  // what was asked for, without the node
+  std::string title;  // the question without its node
   std::set<std::string, std::less<>> rules;
-  std::set<std::string, std::less<>> below;  // rules that make what those match
-  std::string node;                          // may be empty
+  std::set<std::string, std::less<>> below;  // rules that create what `rules` match
+  std::string node;                          // part of a node name; may be empty
 };
 
-// Reads "WHAT@NODE" or "WHAT": a family ("norm"), a rule ("gelu-erf"), the start of some ("gelu"),
-// a pattern with * and ?, or a pass that explains itself. `more`: names of rules beside the
-// built-in ones. The error names the nearest known name.
+// Reads "WHAT@NODE" or "WHAT". WHAT is a family ("norm"), a rule ("gelu-erf"), the start of rule
+// names ("gelu"), a pattern with * and ?, or a pass with PassInfo::explains. `more` has further
+// names of rules and passes. InvalidArgument, with the nearest known name, for other texts.
 absl::StatusOr<ExplainQuery> ParseExplainQuery(std::string_view text,
                                                const std::vector<std::string>& more = {});
 
-// The nodes of the model that `node` means: the one of this name, else those that match it as a
-// pattern, else those that end with it, else those that contain it. NotFound, with near names, if
-// there are none.
+// Returns the nodes of the model that `node` denotes. These are the node of that name, else those
+// that match it as a pattern, else those that end with it, else those that contain it. NotFound,
+// with similar names, if there are none.
 absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view node,
                                                               Operation* module);
 
-// A log that passes fill as the query wants; `module` is still as it was loaded.
+// Returns a log for PassContext::rule_log that records what the query asks for. `module` must be as
+// it was loaded. Errors are those of NodesNamed.
 absl::StatusOr<RuleLog> LogFor(const ExplainQuery& query, Operation* module);
-// Looks for near misses of rules that no pass has applied, those of `host` and of
-// PassContext::rule_files included, in the module as it is.
+// Looks in the present module for near misses of rules that no pass has applied. Includes the rules
+// of `host` and of PassContext::rule_files. Adds them to the log of `context`.
 absl::Status ExplainUntried(Operation* module, PassContext& context, const HostRules& host = {});
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What a host adds to Tenon: operations, their kernels, rewrite rules and passes of its own.
+// What a host adds to Tenon: operations, their kernels, rewrite rules and passes.
 //
 //   auto extension = std::make_shared<tenon::Extension>();
 //   extension->dialects = {AcmeDialect()};
@@ -6,7 +6,7 @@
 //   extension->rules = {GeluFromErf()};
 //   absl::StatusOr<tenon::Model> model = tenon::Load(path, {.extension = extension});
 //
-// docs/guide/embed-the-runtime.md goes through each of the four.
+// docs/guide/embed-the-runtime.md shows how to write each of them.
 #ifndef TENON_FRONTENDS_API_EXTENSION_H_
 #define TENON_FRONTENDS_API_EXTENSION_H_
 
@@ -20,25 +20,28 @@
 
 namespace tenon {
 
-// Given to Load, kept by the Model, used by Optimize and Compile. Shared by models and threads, and
-// not changed after the first Load. Functions in it must be thread-safe and outlive it.
+// Passed to Load, kept by the Model, used by Optimize and Compile. Models and threads share it; do
+// not change it after the first Load. Its functions must be thread-safe and outlive it.
 struct Extension {
-  // A node `Op` of an ONNX domain `acme` becomes the operation `acme.Op` if there is one.
+  // Operations. A node `Op` of an ONNX domain `acme` becomes the operation `acme.Op`, if there is
+  // one. Each op needs a shape function.
   std::vector<Dialect> dialects{};
-  // For operations of these dialects, or of Tenon's own: of the kernels that support a call the one
-  // of highest `priority` runs. `op` and `name` must outlive the extension (literals). Constants
-  // are folded, and rules checked, with kernels whose names begin with "ref.".
+  // Kernels for operations of these dialects, or of Tenon. Of the kernels that support a call, the
+  // one with the highest `priority` runs. `op` and `name` must outlive the extension; use literals.
+  // Kernels whose names begin with "ref." also fold constants and check rules.
   std::vector<kernels::Kernel> kernels{};
-  // Applied by `fuse` (so by -O2 and -O3) to a fixed point before its own families and in turn with
-  // each, and by `final-rules` at the end; those of RuleStage::kFinal there alone.
+  // Rules. `fuse`, which is in -O2 and -O3, applies them before its own families, and after each
+  // family in turn with it. `final-rules` applies them at the end. Rules of RuleStage::kFinal are
+  // applied there only.
   std::vector<drr::Rule> rules{};
-  // Run where a pipeline names them: OptimizeOptions::pipeline = "acme-pass,O2".
+  // Passes. They run where a pipeline names them: OptimizeOptions::pipeline = "acme-pass,O2".
   std::vector<PassInfo> passes{};
 };
 
-// Registers the dialects in a Context that has Tenon's own; checks everything else: kernels serve
-// known operations under names of their own, rules compile, passes have new names. The error says
-// what is wrong with which. Load does this; call it for a Context that you have made.
+// Registers the dialects in `context`, which must have Tenon's own, and checks everything else.
+// Load calls it; call it for a Context of your own. InvalidArgument says what is wrong: a kernel of
+// an unknown operation, a name in use, a rule that does not compile. After an error some dialects
+// may be registered.
 absl::Status RegisterExtension(const Extension& extension, Context& context);
 
 }  // namespace tenon

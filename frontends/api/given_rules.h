@@ -1,5 +1,4 @@
-// The rules that a pipeline run is given beside the built-in ones: what is wrong with them, before
-// anything runs.
+// Checking the rules that a pipeline run gets in addition to the built-in ones, before it runs.
 #ifndef TENON_FRONTENDS_API_GIVEN_RULES_H_
 #define TENON_FRONTENDS_API_GIVEN_RULES_H_
 
@@ -13,16 +12,19 @@
 
 namespace tenon {
 
+// The result of CheckGivenRules.
 struct GivenRuleReport {
-  // Of all rules that passes of the pipeline may apply: the host's, those of `files`, and those of
-  // the files that `apply-rules` passes name.
+  // Names of all rules that passes of the pipeline may apply: those of the host, of `files`, and of
+  // files that `apply-rules` passes name.
   std::vector<std::string> names;
-  // Rules that no pass of the pipeline applies: "rule 'r' (r.drr:3) is not applied: …".
+  // One message for each rule that no pass of the pipeline applies: "rule 'r' (r.drr:3) is not
+  // applied: …".
   std::vector<std::string> warnings;
 };
 
-// Reads and compiles them. The error says what is wrong with which rule or file; two of one name,
-// a built-in one included, are an error wherever they are applied.
+// Reads and compiles the rules, and checks them together. InvalidArgument names the wrong rule or
+// file. Two rules of one name are an error, also if one is built in. Other errors are those of
+// ReadRules (transforms/rule_cache.h).
 absl::StatusOr<GivenRuleReport> CheckGivenRules(const std::vector<drr::Rule>& host,
                                                 const std::vector<std::string>& files,
                                                 const PassManager& manager, Context& context);

@@ -6,9 +6,9 @@
 
 namespace tenon {
 
-// As Load does it. The extension of `name` decides: .onnx is a model. Under .mlir, everything is
-// text that does not begin with a control character, as a protobuf does. Without such an extension,
-// text has no control characters but white space, and no bytes that UTF-8 never has.
+// Returns true for IR text, as Load decides. A name that ends with .onnx or .pb is a model. With
+// .mlir, everything is text whose first byte is no control character. Otherwise text has no control
+// characters except white space, and no bytes that never occur in UTF-8.
 bool LooksLikeText(std::string_view bytes, std::string_view name);
 
 }  // namespace tenon

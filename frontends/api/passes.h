@@ -1,4 +1,4 @@
-// Every pass of Tenon, and the standard pipelines.
+// All passes of Tenon, and the standard pipelines.
 #ifndef TENON_FRONTENDS_API_PASSES_H_
 #define TENON_FRONTENDS_API_PASSES_H_
 
@@ -13,25 +13,26 @@ namespace tenon {
 struct Extension;
 enum class Precision : uint8_t;
 
-// All passes, and the pipelines below under their names; with an extension, its own as well.
-// Fails where a name is taken, and never on a new registry and an extension that RegisterExtension
-// has accepted.
+// Registers all passes, the pipelines below under their names, and the passes of `extension`, if it
+// is not null. AlreadyExists if a name is taken. Always succeeds for a new registry and an
+// extension that RegisterExtension has accepted.
 absl::Status RegisterAllPasses(PassRegistry& registry, const Extension* extension = nullptr);
 
+// A named pipeline.
 struct StandardPipeline {
   std::string_view name;  // "O2"
   std::string_view summary;
   std::string_view text;
 };
-// O0 to O3, "lower" and "lower-cuda".
+// Returns O0 to O3, "lower" and "lower-cuda". The data is static.
 std::span<const StandardPipeline> StandardPipelines();
-// Pipeline text of an optimisation level from 0 to kMaxOptLevel.
+// Returns the pipeline text of an optimization level, which is clamped to [0, kMaxOptLevel].
 std::string_view OptPipeline(int level);
-// What turns an optimised module into one that can be compiled to a program; `reference`: with the
-// readable reference kernels alone; `gpu`: with CUDA kernels where there are any.
+// Returns the pipeline that lowers an optimized module, so that it can be compiled to a program.
+// `reference` chooses reference kernels only; `gpu` chooses CUDA kernels where there are any.
 std::string_view LowerPipeline(bool reference = false, bool gpu = false);
 
-// What follows the optimisation of a program for this precision; empty for fp32.
+// Returns the pipeline that follows optimization for this precision; empty for fp32.
 std::string_view PrecisionPipeline(Precision precision);
 
 inline constexpr int kMaxOptLevel = 3;

@@ -1,4 +1,4 @@
-// Inputs for a function that nobody has given inputs for.
+// Generated inputs for a function.
 #ifndef TENON_FRONTENDS_API_SAMPLE_INPUTS_H_
 #define TENON_FRONTENDS_API_SAMPLE_INPUTS_H_
 
@@ -14,30 +14,36 @@
 
 namespace tenon {
 
+// Inputs for one run.
 struct Sample {
-  std::map<std::string, int64_t> sizes;  // of the function's dimension symbols
+  std::map<std::string, int64_t> sizes;  // of the dimension symbols of the function
   std::vector<Tensor> inputs;
   std::string text;  // for messages: sizes and the first elements of each input
 };
 
-// How samples differ; some do not suit a function (sizes that must divide each other), so several
-// are tried.
+// Numbers of kinds of samples. Some kinds do not suit a function, for example if sizes must divide
+// each other, so try several.
 inline constexpr int kSampleKinds = 8;
-// One kind more, for what samples of the others rarely meet: a row of a mask that hides everything,
-// integers that the program compares its input with, floats close to zero.
+// The kind for rare cases: a mask row that hides everything, integers with which the program
+// compares its inputs, floats close to zero.
 inline constexpr int kEdgeSample = kSampleKinds;
 
-// Another one: longer than the distances that the program compares positions with (a window, the
-// bucket of a relative position). Not for functions that compare with none, or only with large
-// ones.
+// The kind with long inputs: longer than the distances with which the program compares positions,
+// such as a window or a bucket of relative positions. NotFound for functions without such
+// comparisons.
 inline constexpr int kLongSample = kEdgeSample + 1;
 
-// The same sample for the same function and kind, everywhere. Integers respect what they are used
-// for: an index into a table of constant size lies in it, a mask is 0 or 1 with a 1 in each row
-// (but one of kEdgeSample). `sizes` says the size of some symbols, and then inputs may be large.
+// Returns inputs for `function`; `kind` is from 0 to kLongSample. Equal functions and kinds give
+// equal samples on every machine. Integers suit their use: an index into a table of constant size
+// is in range; a mask is 0 or 1 with a 1 in each row, except one row of kEdgeSample. `sizes` fixes
+// some symbols; inputs may be large then.
+//
+// Unimplemented if an input has a type for which there are no samples; NotFound or OutOfRange if
+// the kind does not suit the function.
 absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
                                     const std::map<std::string, int64_t>& sizes = {});
-// Inputs from input_N.pb or input_N.npy in a folder; a .pb that names an input goes there.
+// Reads inputs from input_N.pb or input_N.npy in a folder. A .pb file that names an input is used
+// for that input. InvalidArgument if files are missing or do not fit.
 absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder,
                                   const Limits& limits = {});
 

@@ -1,4 +1,4 @@
-// Random values for sample inputs, and the words in names that say what an input is.
+// Random numbers for sample inputs, and words in input names that tell their use.
 #ifndef TENON_FRONTENDS_API_SAMPLE_RANDOM_H_
 #define TENON_FRONTENDS_API_SAMPLE_RANDOM_H_
 
@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-// A small generator with the same values on every machine (splitmix64).
+// A generator with the same numbers on every machine (splitmix64). Not thread-safe.
 class SampleRandom {
  public:
   explicit SampleRandom(uint64_t seed) : state_(seed) {}
@@ -28,7 +28,7 @@ class SampleRandom {
   uint64_t state_;
 };
 
-// `part` must be in lower case.
+// True if `text`, in any case, contains `part`, which must be in lower case.
 inline bool ContainsIgnoringCase(std::string_view text, std::string_view part) {
   auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();

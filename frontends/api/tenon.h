@@ -32,11 +32,14 @@ namespace tenon {
 
 struct Extension;
 
-// A module and the Context that owns it. Movable. Models cloned from each other share their
-// Context, and may be used from different threads.
+// A module and the Context that owns it. Movable; Clone copies it. Several threads may read and
+// compile one model at the same time, but only one may optimize it. Clones share the Context, and
+// other threads may use and optimize them at the same time. The Context lives as long as a model or
+// program uses it.
 class Model {
  public:
-  // `files`: where constants of the module lie, if in mapped files.
+  // Takes ownership of `module`, which must belong to `context`. `files` are mapped files that hold
+  // constants of the module.
   Model(std::shared_ptr<Context> context, OwnedOp module, std::vector<SourceFile> files = {},
         std::shared_ptr<const Extension> extension = nullptr)
       : context_(std::move(context)),
@@ -56,12 +59,13 @@ class Model {
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
   Operation* module() const { return module_.get(); }
-  // The function that a program is made of: @main, or the only function with a body. Null if there
-  // is none.
+  // The function from which a program is compiled: @main, or the only function with a body. Null if
+  // there is none.
   Operation* main() const;
+  // A deep copy of the module in the same Context. Constants are shared.
   Model Clone() const;
   const std::vector<SourceFile>& files() const { return files_; }
-  // What Load was given; Optimize and Compile use it. May be null.
+  // The extension given to Load; Optimize and Compile use it. May be null.
   const std::shared_ptr<const Extension>& extension() const { return extension_; }
 
  private:
@@ -71,96 +75,118 @@ class Model {
   std::shared_ptr<const Extension> extension_;
 };
 
+// How models are loaded.
 struct LoadOptions {
-  // Receives errors, warnings and remarks, now and later. May be empty: errors are in the Status
-  // too.
+  // Receives errors, warnings and remarks of Load and of all later calls with the model. May be
+  // empty: errors are in the Status, too. One thread calls it at a time.
   std::function<void(const Context&, const Diagnostic&)> on_diagnostic{};
+  // Accepts ops of dialects that are not registered.
   bool allow_unregistered_dialects = false;
-  Limits limits{};  // of the input
-  // Operations, kernels, rules and passes of the host's own (extension.h). May be null.
+  // Limits of the input, and of messages.
+  Limits limits{};
+  // Operations, kernels, rules and passes of the host (extension.h). May be null.
   std::shared_ptr<const Extension> extension{};
 };
 
-// Reads an ONNX model or IR text, told apart by content; "-" is standard input. Errors: NotFound if
-// the file cannot be read, Unimplemented if the model uses what Tenon has not, InvalidArgument
-// otherwise, also where the extension is wrong.
+// Reads an ONNX model or IR text, told apart by name and content; "-" is standard input. Weights
+// stay in the mapped model file, which must not be truncated while the model or a program uses it.
+// Ops without a counterpart are loaded as opaque ops, with a remark.
+//
+// NotFound if the file cannot be read. Unimplemented if the model uses something that Tenon cannot
+// represent. ResourceExhausted beyond a limit or without memory. InvalidArgument otherwise, also
+// for a wrong extension.
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options = {});
+// The same for a model in memory, which is copied. Messages call it `name`. External data is
+// refused.
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options = {});
 
-// How numbers of linear layers are kept and multiplied; everything else is computed as the model
-// says. A warning where a program has no such layer.
+// How the weights of linear layers are stored and multiplied. Everything else is computed as in the
+// model. Optimize warns if the program has no such layer.
 enum class Precision : uint8_t {
-  kFp32,  // as the model says
-  kBf16,  // weights and inputs rounded to bf16, where the CPU multiplies it; otherwise a warning
-  kInt8,  // weights of 8 bits with a factor for each 32 of a column; inputs as they are
+  kFp32,  // as in the model
+  // Rounds weights and inputs to bf16, if the CPU multiplies bf16; otherwise Optimize warns and
+  // keeps fp32.
+  kBf16,
+  // 8-bit weights with one factor per 32 weights of a column; inputs are not quantized.
+  kInt8,
 };
 inline constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kBf16, Precision::kInt8};
-// "fp32", "bf16", "int8".
+// Returns "fp32", "bf16" or "int8".
 std::string_view Name(Precision precision);
 
+// How Optimize works.
 struct OptimizeOptions {
-  int level = 2;           // 0 to 3, see StandardPipelines()
-  std::string pipeline{};  // pipeline text instead of a level
+  int level = 2;           // from 0 to 3; see StandardPipelines()
+  std::string pipeline{};  // pipeline text in place of a level
   Precision precision = Precision::kFp32;
-  // Files of rules in text (docs/guide/write-a-rule.md), which `fuse` and `final-rules` apply
-  // behind those of the extension. Read here; what is wrong in them is an InvalidArgument that says
-  // where, and a rule that no pass of the pipeline applies is a warning.
+  // Files of rules in text notation (docs/guide/write-a-rule.md). `fuse` and `final-rules` apply them
+  // after those of the extension. Optimize reads them: InvalidArgument points at a mistake, and a
+  // rule that no pass of the pipeline applies is a warning.
   std::vector<std::string> rule_files{};
-  // Rules that may overflow, or mistake infinities or the sign of zeros, need no proof that they do
-  // not (`ir-opt --list-rules` names them).
+  // Applies rules that may overflow, or change infinities or the sign of zeros, without a proof
+  // that they do not. `ir-opt --list-rules` names them.
   bool fast_math = false;
+  // Verifies the IR after each pass.
   bool verify_each = false;
-  std::string
-      explain_rule{};  // RULE[@NODE] (see explain.h): where it fired or nearly did, to `report`
+  // RULE[@NODE] as for --explain (explain.h). `report` receives where the rule fired or nearly
+  // matched.
+  std::string explain_rule{};
   std::function<void(std::string_view line)> report{};
 };
+// What Optimize did.
 struct OptimizeReport {
-  std::map<std::string, int64_t, std::less<>> rules;  // hits of each rule that fired
-  Precision precision = Precision::kFp32;             // what the program is left in
+  std::map<std::string, int64_t, std::less<>> rules;  // applications of each rule that fired
+  Precision precision = Precision::kFp32;             // of the optimized program
 };
 
-// Changes the model in place; dimension names, inputs and outputs stay. Results change within
-// rounding (from level 2 on), and as `precision` says. `report` may be null. InvalidArgument: wrong
-// options. After any other error the module may be half changed: load it again.
+// Optimizes the model in place. Names of dimensions, inputs and outputs do not change. From level 2
+// on, results change within rounding; `precision` can change them more. `report` may be null.
+//
+// InvalidArgument for wrong options or rule files. After other errors the module may be partly
+// changed: load it again.
 absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
                       OptimizeReport* report = nullptr);
 
+// How Compile works.
 struct CompileOptions {
-  int threads = 0;         // 0: one per core
-  bool reference = false;  // with the readable reference kernels alone
-  // Folder where weights, once packed, are kept for the next start. Empty: what TENON_WEIGHT_CACHE
-  // in the environment names, if anything.
+  int threads = 0;         // per session; 0: one per core
+  bool reference = false;  // uses the reference kernels only
+  // Folder that keeps packed weights for the next start. Empty: the folder that TENON_WEIGHT_CACHE
+  // in the environment names, if it is set.
   std::string weight_cache{};
-  // Reads the model's files and the kept weights again, whatever is noted of them.
+  // Checks the model's files and the kept weights again, instead of trusting recorded identities.
   bool verify_weights = false;
-  // Shared by programs whose weights are to be packed once. Null: the program's own. Goes before
-  // `weight_cache`.
+  // Store of packed weights, for programs that share them (MakePackedWeights). Null: a store for
+  // this program. It overrides `weight_cache`.
   std::shared_ptr<PackedWeights> weights{};
-  // On a GPU: what has a CUDA kernel runs on the device, the rest on the CPU, with copies between.
-  // Null: on the CPU. OpenCudaDevice (executor/gpu/cuda_plugin.h) gives the machine's own.
+  // Device for a GPU program (OpenCudaDevice in executor/gpu/cuda_plugin.h). Operations without a
+  // CUDA kernel run on the CPU, with copies in between. Null: a CPU program.
   std::shared_ptr<kernels::gpu::Device> gpu{};
-  // Told, a line for each kind, what runs on a reference kernel although it is not trivial, what
-  // runs on the CPU in a program for a GPU, and how many values such a program copies. See
-  // FallbackNotes (executor/fallbacks.h). Not called for what `reference` asks for.
+  // Receives one line per kind of fallback: operations on a reference kernel that are not trivial,
+  // and operations of a GPU program that run on the CPU. For a GPU also how many values each run
+  // copies. See FallbackNotes (executor/fallbacks.h). Not called for kernels that `reference` asks
+  // for.
   std::function<void(std::string_view line)> on_fallback{};
   bool check_memory = false;  // see ProgramOptions
-  Limits limits{};            // of each run
+  Limits limits{};            // for each run
 };
 
-// A store for CompileOptions::weights, for programs made of this model and its clones.
+// Returns a store for CompileOptions::weights, for programs compiled from this model and its
+// clones.
 std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
                                                  const std::string& weight_cache = {},
                                                  bool verify_weights = false);
 
-// Lowers a copy of the model's main function and makes a program of it. Unimplemented, with the
-// operation and its node, if no kernel runs it.
+// Lowers a copy of the model's main function and compiles it. The program keeps the Context, and
+// does not need the model. InvalidArgument if there is no main function. Unimplemented, with the
+// operation and its node, if no kernel supports a call.
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options = {});
-// The same of a model that is not needed any more, also if this fails: the program alone holds the
-// constants then, and gives up what it has packed.
+// The same for a model that is not needed afterward, also if this fails. The program then holds the
+// only copy of the constants, and frees those that it has packed.
 absl::StatusOr<Program> Compile(Model&& model, const CompileOptions& options = {});
 
-// Programs are run by Program::Run, or by a Session per thread; an IoBinding keeps inputs and
+// Run programs with Program::Run, or with one Session per thread. An IoBinding keeps inputs and
 // outputs bound from run to run.
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// Runs every function on samples before and after each pass, and names the pass, and the rule, that
-// changed a result.
+// Running every function on samples before and after each pass, to find the pass and the rule that
+// change a result.
 #ifndef TENON_FRONTENDS_API_VERIFY_SEMANTICS_H_
 #define TENON_FRONTENDS_API_VERIFY_SEMANTICS_H_
 
@@ -19,26 +19,29 @@
 
 namespace tenon {
 
+// How results are compared.
 struct VerifySemanticsOptions {
-  // A folder with input_N.pb or .npy; empty: samples.
+  // A folder with input_N.pb or input_N.npy; empty: generated samples.
   std::string inputs{};
-  // How far a result may move in one pass, relative to the largest element of its tensor; 0: by
-  // element type (f64 1e-9, f32 5e-5, f16 1e-2, bf16 5e-2).
+  // The largest change in one pass, relative to the largest element of the tensor. 0 chooses by
+  // element type: f64 1e-9, f32 5e-5, f16 1e-2, bf16 5e-2.
   double tolerance = 0;
-  Limits limits{};  // of each run
+  Limits limits{};  // for each run
 };
 
-// The programs run on the reference kernels, lowered ones as they are.
+// Checks passes with the reference kernels; lowered programs run on their own kernels. Not
+// thread-safe.
 class SemanticsVerifier {
  public:
+  // `passes` must outlive the verifier.
   SemanticsVerifier(std::shared_ptr<Context> context, const PassContext& passes,
                     VerifySemanticsOptions options = {});
   ~SemanticsVerifier();
 
-  // For PassManagerOptions::check. The error names the pass, the rule and its node, the largest
-  // difference and the inputs that show it.
+  // For PassManagerOptions::check. Returns Internal if a result has changed. The message names the
+  // pass, the rule and its node, the largest difference, and the inputs that show it.
   absl::Status Check(const PassRun& run);
-  // One line for each function: how much was checked, or why it was not.
+  // One line per function: how much was checked, or why it was not.
   std::vector<std::string> Summary() const;
 
  private:

@@ -1,4 +1,4 @@
-// From ONNX op types to functions that import them.
+// Functions that import ONNX ops, by op type.
 #ifndef TENON_FRONTENDS_ONNX_ADAPTERS_H_
 #define TENON_FRONTENDS_ONNX_ADAPTERS_H_
 
@@ -12,21 +12,21 @@ namespace tenon::onnx {
 
 class Node;
 
-// Imports a node: makes ops, sets the node's outputs. All inputs that are present are ranked
-// tensors. Its errors have been reported; Unimplemented means: no counterpart, make it an opaque
-// op.
+// Imports a node: creates ops and sets the outputs of the node. All present inputs are ranked
+// tensors. Errors have been reported. Unimplemented means that there is no counterpart, so that the
+// node becomes an opaque op.
 using AdapterFn = absl::Status (*)(Node& node);
 
-// Ops that are read from an older opset on than 1: what came before had other attributes.
+// Returns the first opset whose attributes the adapter of this op reads; 1 for most ops.
 int64_t MinOpset(std::string_view op_type);
-// Adapters know what changed up to here.
+// The newest opset that the adapters know.
 inline constexpr int64_t kNewestOpset = 28;
 
-// The adapter of an op of the standard domain; null if there is none.
+// Returns the adapter of an op of the standard domain; null if there is none.
 AdapterFn FindAdapter(std::string_view op_type);
-// The adapter of an op of the domain com.microsoft; null if there is none.
+// Returns the adapter of an op of the domain com.microsoft; null if there is none.
 AdapterFn FindMicrosoftAdapter(std::string_view op_type);
-// All op types of the standard domain with an adapter, sorted.
+// Returns all op types of the standard domain that have an adapter, sorted.
 std::vector<std::string_view> AdaptedOps();
 
 }  // namespace tenon::onnx

@@ -11,19 +11,19 @@
 
 namespace tenon::onnx {
 
-// Opens the side files that a model names, and nothing outside one folder: locations are relative,
-// have no "..", and neither a part of them nor the file is a symbolic link (nor the file a hard
-// link), unless `allow_links`. Files are mapped once.
+// Opens the side files that a model names, inside of one folder only. Locations must be relative
+// and without "..". Symbolic links and files with several hard links are refused unless
+// `allow_links`. Each file is mapped once.
 class ExternalData {
  public:
-  // An empty root refuses every file.
+  // An empty `root` refuses every file.
   ExternalData(std::string root, bool allow_links)
       : root_(std::move(root)), allow_links_(allow_links) {}
 
-  // The bytes that `tensor` names; exactly `size` of them.
+  // Returns the bytes that `tensor` names; exactly `size` of them.
   absl::StatusOr<FileBytes> Read(const onnxpb::TensorProto& tensor, size_t size);
 
-  // Those that were opened, by location.
+  // The opened files, by location.
   const std::map<std::string, FileBytes>& files() const { return files_; }
 
  private:

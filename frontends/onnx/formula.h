@@ -1,4 +1,4 @@
-// Nodes that are written as a formula of our ops.
+// Nodes that are imported as a formula of several ops.
 #ifndef TENON_FRONTENDS_ONNX_FORMULA_H_
 #define TENON_FRONTENDS_ONNX_FORMULA_H_
 
@@ -11,8 +11,8 @@
 
 namespace tenon::onnx {
 
-// Makes ops one after the other and keeps the first error: once one failed, values are null, and
-// nothing more is made.
+// Creates ops one after the other and keeps the first error. After an error, values are null and
+// nothing more is created.
 class Formula {
  public:
   using Dims = std::vector<DimExpr>;
@@ -36,30 +36,30 @@ class Formula {
   Value Ints(std::span<const int64_t> values);  // an i64 vector
   Value Extent(DimExpr dim);                    // an i64 scalar
   Value Extents(const Dims& dims);              // an i64 vector
-  // x, which a run refuses with an error unless its elements lie in [low, high]: its values decide
-  // a shape or a position, and the ops that read it take others, too. `what` names an element:
-  // "a size of Split".
+  // Returns x, checked at run time: a run fails unless all elements lie in [low, high]. Used where
+  // values decide a shape or a position, and ops that read them would accept others. `what` names
+  // an element, such as "a size of Split".
   Value CheckRange(Value x, Value low, Value high, std::string what);
-  // The same with 0 for low; x is of i64.
+  // The same with low = 0, for x of i64.
   Value CheckUpTo(Value x, Value high, std::string what);
   Value Reshape(Value x, Dims dims);
   Value Transpose(Value x, std::vector<int64_t> perm);
   Value Expand(Value x, Dims dims);
-  // [batch, sequence, heads * size] as [batch, heads, sequence, size], and back.
+  // Converts [batch, sequence, heads * size] to [batch, heads, sequence, size], and back.
   Value SplitHeads(Value x, int64_t heads);
   Value JoinHeads(Value x);
-  // 0, 1, … below `extent` (i64) along axis `axis` of a tensor of rank `rank`, whose other extents
-  // are 1.
+  // Returns 0, 1, … below `extent` (i64) along axis `axis` of a tensor of rank `rank`; its other
+  // extents are 1.
   Value Iota(DimExpr extent, int64_t axis, int64_t rank);
   // Reshapes a vector so that it lies along axis `axis` of such a tensor.
   Value Along(Value vector, int64_t axis, int64_t rank);
 
-  // The extents of a value; none if it is null.
+  // Returns the extents of a value; none for null.
   static Dims DimsOf(Value value);
   DimExpr One() const { return node_.Dim(1); }
   bool ok() const { return status_.ok(); }
   const absl::Status& status() const { return status_; }
-  // The node's output i, or the error.
+  // Sets output `output` of the node to `value`, or returns the error.
   absl::Status Return(Value value, int output = 0);
 
  private:

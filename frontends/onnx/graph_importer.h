@@ -1,4 +1,4 @@
-// Turns a parsed model into a module. Internal to the importer.
+// Converting a parsed model to a module. Internal to the importer.
 #ifndef TENON_FRONTENDS_ONNX_GRAPH_IMPORTER_H_
 #define TENON_FRONTENDS_ONNX_GRAPH_IMPORTER_H_
 
@@ -21,16 +21,16 @@ namespace tenon::onnx {
 
 class Node;
 
-// Graphs within graphs, and calls of model-local functions, deeper than this are refused, and so is
-// a model whose calls expand to more nodes than kMaxInlinedNodes.
+// Limits on nested graphs and on nested calls of model-local functions. Also on the number of nodes
+// after calls are expanded. Models beyond them are refused.
 inline constexpr int kMaxGraphDepth = 64;
 inline constexpr int kMaxCallDepth = 64;
 inline constexpr int64_t kMaxInlinedNodes = 250000;
 
-// The domain of a node or import as one spelling: "" for the standard one.
+// Returns the domain of a node or import in one spelling: "" for the standard one.
 std::string_view DomainOf(std::string_view domain);
 
-// All statuses that it returns have been reported as diagnostics.
+// Imports one model. All statuses that it returns have been reported as diagnostics.
 class GraphImporter {
  public:
   GraphImporter(Context& context, const onnxpb::ModelProto& model, const TensorSource& source,
@@ -40,12 +40,12 @@ class GraphImporter {
   Context& context() const { return context_; }
   const TensorSource& source() const { return source_; }
 
-  // Imports the nodes of a graph or function to `builder`, in order.
+  // Imports the nodes of a graph or function at `builder`, in order.
   absl::Status ImportNodes(const NodeList& nodes, Scope& scope, OpBuilder& builder,
                            const Frame& frame);
-  // Imports a graph that is an attribute of a node to `builder`; values around it are visible. Its
-  // inputs are `inputs`, as many as it has; those of an opaque op's graph, which takes none, are
-  // its initializers' names. Gives the values of its outputs.
+  // Imports a graph that is an attribute of a node, at `builder`. Surrounding values are visible.
+  // `inputs` has one value per input of the graph; inputs of an opaque op's graph, which has none,
+  // are names of its initializers. Returns the values of its outputs.
   absl::StatusOr<std::vector<Value>> ImportSubgraph(const onnxpb::GraphProto& graph,
                                                     Location location, Scope& outer,
                                                     const Frame& frame,
@@ -54,26 +54,26 @@ class GraphImporter {
   // Imports the graph of an opaque op into an empty region.
   absl::Status ImportRegion(const onnxpb::GraphProto& graph, Location location, Scope& outer,
                             const Frame& frame, Region& region);
-  // Erases an op that was made here, with all that lies in it.
+  // Erases an op that was created here, with everything in it.
   void Erase(Operation* op);
-  // Counts nodes that are imported once more; an error when they are too many.
+  // Counts nodes that are imported again; an error if there are too many.
   absl::Status CountRepeats(int64_t nodes, Location location);
-  // The value of a name; null if there is none. Makes the constant of an initializer.
+  // Returns the value of a name; null if there is none. Creates the constant of an initializer.
   absl::StatusOr<Value> Lookup(Scope& scope, const std::string& name);
 
-  // To be called for every op made: names unknown dimensions of its results after the node, and
-  // notes what small integer tensors hold.
+  // Call it for every op created: names Unknown dimensions of its results after the node, and
+  // records the contents of small integer tensors.
   void Register(Operation* op);
-  // The type of a declaration. Its dimension names count only if they are `binding`; others, and
-  // missing ones, are unknown. Null if the type has no counterpart.
+  // Returns the type of a declaration; null if it has no counterpart. Dimension names count only if
+  // they are `binding`; other and missing ones are Unknown.
   Type Convert(const onnxpb::TypeProto& type, bool binding);
-  // Names unknown dimensions of a value after it.
+  // Names Unknown dimensions of a value after it.
   void NameDims(Value value, const std::string& name) { dim_namer_.NameUnknownDims(value, name); }
-  // What integer tensors hold, as far as it follows from shapes and constants.
+  // Contents of integer tensors, as far as they follow from shapes and constants.
   const ShapeData& shape_data() const { return shape_data_; }
-  // What the results of an op without counterpart have: the declared type, or !onnx.any.
+  // Returns the result type of an op without counterpart: the declared type, or !onnx.any.
   Type DeclaredOrAny(const Scope& scope, const std::string& name);
-  // Warns if a value's type contradicts its declaration.
+  // Warns if the type of a value contradicts its declaration.
   void CheckDeclared(const Scope& scope, const std::string& name, Type type, Location location);
 
   absl::Status Error(Location location, std::string message) {
@@ -92,7 +92,7 @@ class GraphImporter {
   absl::Status ImportBody(const onnxpb::GraphProto& graph, Scope& scope, OpBuilder& builder,
                           const Frame& frame);
   absl::StatusOr<std::vector<Value>> Outputs(const onnxpb::GraphProto& graph, Scope& scope);
-  // An `onnx.Constant` at the end of the scope's block.
+  // Returns an `onnx.Constant` at the end of the scope's block.
   absl::StatusOr<Value> SparseConstant(const onnxpb::SparseTensorProto& tensor, Scope& scope);
 
   absl::StatusOr<std::vector<Value>> ImportGraph(const onnxpb::GraphProto& graph, Location location,
@@ -101,9 +101,9 @@ class GraphImporter {
   absl::Status ImportNode(const onnxpb::NodeProto& node, Scope& scope, OpBuilder& builder,
                           const Frame& frame);
   absl::Status RunAdapter(Node& node);
-  // Why a value of this name is no ranked tensor, for messages.
+  // Returns, for messages, why a value of this name is no ranked tensor.
   std::string DescribeInput(const std::string& name) const;
-  // Erases everything behind `last` (null: everything but the constants of `scope`).
+  // Erases everything after `last`; null: everything except the constants of `scope`.
   void EraseAfter(const Scope& scope, Block& block, Operation* last);
   absl::Status Bind(Node& node, Scope& scope);
   absl::Status Inline(Node& node, const onnxpb::FunctionProto& function, Scope& scope,
@@ -123,20 +123,20 @@ class GraphImporter {
   int graph_depth_ = 0;
 };
 
-// Makes the operation `info`, `<domain>.<OpType>`, of a node and sets the node's outputs. The error
-// says which input or attribute does not fit the definition.
+// Creates the operation `info` (`<domain>.<OpType>`) for a node and sets its outputs. The error
+// names an input or attribute that does not fit the definition.
 absl::Status ImportRegistered(Node& node, const OpInfo& info);
 
-// Appends an opaque op for a node that has no counterpart, and sets the node's outputs: the op
-// `onnx.<OpType>` (`onnx.<domain>.<OpType>` outside of the standard domain) with the node's
-// attributes and
+// Creates an opaque op for a node without counterpart and sets its outputs. The op is
+// `onnx.<OpType>`, or `onnx.<domain>.<OpType>` outside of the standard domain. It has the
+// attributes of the node and
 //   opset    version of its opset
 //   domain   if it is not the standard one
 //   present  if optional inputs are absent: for each input, whether it is an operand
 //   regions  if it has graphs: the name of the attribute that each region was.
 // A graph's inputs are its block's arguments, its outputs the operands of a closing `onnx.yield`.
 absl::Status ImportOpaque(GraphImporter& importer, Node& node, Scope& scope, const Frame& frame);
-// A tensor whose element type has no counterpart: `onnx.Constant`.
+// Creates an `onnx.Constant` for a tensor whose element type has no counterpart.
 absl::StatusOr<Operation*> OpaqueConstant(GraphImporter& importer,
                                           const onnxpb::TensorProto& tensor, Location location,
                                           OpBuilder& builder);

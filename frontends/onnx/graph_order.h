@@ -15,24 +15,25 @@ namespace tenon::onnx {
 using NodeList = google::protobuf::RepeatedPtrField<onnxpb::NodeProto>;
 using NameSet = absl::flat_hash_set<std::string>;
 
-// A node's name; "<OpType>:<first output>" for an unnamed one.
+// Returns a node's name; "<OpType>:<first output>" for an unnamed one.
 std::string NodeName(const onnxpb::NodeProto& node);
 
+// The result of OrderNodes.
 struct GraphOrder {
-  std::vector<int> nodes;  // indices; the file's order wherever that is possible
-  NameSet used;            // names that a node, or a graph within one, reads
+  std::vector<int> nodes;  // indices; in the order of the file where possible
+  NameSet used;            // names that a node, or a graph inside of it, reads
 };
 
 // What exists before the first node.
 struct Surroundings {
-  // Is a name defined, in the graph or around it?
+  // Whether a name is defined, in the graph or around it.
   std::function<bool(const std::string&)> is_visible;
-  // Is it defined in the graph itself, so that a node must not define it again?
+  // Whether a name is defined in the graph itself, so that no node may define it again.
   std::function<bool(const std::string&)> is_own;
 };
 
-// The error names a node that reads an undefined value, a value defined twice, or the nodes of a
-// cycle.
+// Returns an order. The error names a node that reads an undefined value, a value that is defined
+// twice, or the nodes of a cycle.
 absl::StatusOr<GraphOrder> OrderNodes(const NodeList& nodes, const Surroundings& surroundings);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// ONNX models to IR.
+// Importing ONNX models.
 #ifndef TENON_FRONTENDS_ONNX_IMPORTER_H_
 #define TENON_FRONTENDS_ONNX_IMPORTER_H_
 
@@ -16,39 +16,43 @@
 
 namespace tenon::onnx {
 
+// How a model is imported.
 struct ImportOptions {
-  // What messages call the model; empty: its path.
+  // The name of the model in messages; empty: its path.
   std::string name{};
-  // Folder of external data; empty: the folder of the model file (none for a model from memory).
+  // The folder of external data. Empty: the folder of the model file; none for a model in memory.
   std::string external_data_root{};
-  // Follow symbolic links to external data, and accept files with several hard links.
+  // Accepts symbolic links and files with several hard links as external data.
   bool allow_external_data_links = false;
-  // Receives the files in which constants lie, if there are any.
+  // Receives the files that hold constants, if it is not null.
   std::vector<SourceFile>* files = nullptr;
-  // Verify the module before it is returned.
+  // Verifies the module before it is returned.
   bool verify = true;
 };
 
-// Reads a model file ("-": standard input) into a module with one function @main: its arguments are
-// the graph's inputs that have no initializer, in order, its results the graph's outputs; their
-// names are `core.name` in arg_attrs and res_attrs. Weights stay in the mapped file, which must not
-// be truncated while the module lives. A node of another domain than ONNX's becomes
-// the operation `<domain>.<OpType>` if that is registered in the Context; an attribute that its
-// definition does not have is an error (a warning where ONNX's own nodes have one too many). Nodes
-// that have no counterpart become opaque ops `onnx.<OpType>` (reported as remarks); every op is
-// located at its node. Contradictions between declared and inferred types are warnings. REQUIRES:
-// RegisterAllDialects(context), and no other import into the same Context at a time, for an import
+// Reads a model file ("-" is standard input) into a module with one function @main. Its arguments
+// are the inputs of the graph that have no initializer, in order; its results are the outputs.
+// arg_attrs and res_attrs hold their names as `core.name`. Weights stay in the mapped file, which
+// must not be truncated while the module lives.
+//
+// A node of a domain other than ONNX's becomes the operation `<domain>.<OpType>`, if that is
+// registered. An attribute that its definition does not have is an error; for ONNX's own nodes it
+// is a warning. Nodes without counterpart become opaque ops `onnx.<OpType>`, with a remark. Every
+// op has the location of its node. Types that contradict their declaration are warnings.
+//
+// NotFound if the file cannot be read. Unimplemented if the model uses something that Tenon cannot
+// represent. ResourceExhausted beyond a limit. InvalidArgument otherwise. Requires
+// RegisterAllDialects(context). Only one import at a time may run in a Context, because an import
 // may hold diagnostics back.
 absl::StatusOr<OwnedOp> ImportOnnx(Context& context, const std::string& path,
                                    const ImportOptions& options = {});
 
-// The same for the bytes of the model file `path` (mapped_file.h), which may be one that can be
-// read only once.
+// The same for the bytes of the model file `path` (mapped_file.h), which may be readable only once.
 absl::StatusOr<OwnedOp> ImportOnnxFromFile(Context& context, const FileBytes& file,
                                            const std::string& path,
                                            const ImportOptions& options = {});
 
-// The same for a model in memory. `owner` keeps the bytes; without one they are copied.
+// The same for a model in memory. `owner` keeps the bytes alive; if it is null, they are copied.
 absl::StatusOr<OwnedOp> ImportOnnxFromBytes(Context& context, std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner = nullptr,
                                             const ImportOptions& options = {});

@@ -1,4 +1,4 @@
-// The body of a loop, imported with types that hold in every run. Internal to the importer.
+// Importing the body of a loop with types that hold in every iteration. Internal to the importer.
 #ifndef TENON_FRONTENDS_ONNX_LOOP_BODY_H_
 #define TENON_FRONTENDS_ONNX_LOOP_BODY_H_
 
@@ -13,28 +13,26 @@
 
 namespace tenon::onnx {
 
-// What a loop's node says of it.
+// The facts that a loop node gives.
 struct LoopSpec {
-  Value lower, upper, step;        // of the counter, scalars
+  Value lower, upper, step;        // of the counter; scalars
   std::vector<Value> inits;        // carried values at the start
   std::vector<std::string> names;  // of the carried values in the body
   std::vector<LoopScan> scans;     // results that are stacked
-  int64_t body_nodes = 0;          // for the bound on repeated imports
-  // Imports the body once: from the counter and the carried values to the next ones and those to
-  // stack, in this order.
+  int64_t body_nodes = 0;          // for the limit on repeated imports
+  // Imports the body once. Returns the next carried values, then the values to be stacked.
   std::function<absl::StatusOr<std::vector<Value>>(OpBuilder& builder, Value counter,
                                                    std::span<const Value> carried)>
       run;
 };
 
-// Makes a ctl.for with `builder`. The body is imported for the types of the initial values
-// first; where an extent changes from run to run it is imported again with an extent of its own.
-// Result types are those that follow: an extent that stays is that of the initial value, one that
-// changes is unknown; results are not registered. Unimplemented if a value changes its element type
-// or rank.
+// Creates a ctl.for with `builder`. The body is first imported for the types of the initial values.
+// If an extent changes between iterations, it is imported again with an extent of its own. In the
+// result types such an extent is Unknown. Results are not registered. Unimplemented if a value
+// changes its element type or rank.
 absl::StatusOr<Operation*> ImportLoopBody(Node& node, OpBuilder& builder, const LoopSpec& spec);
 
-// The attributes that say how `scans` are stacked; none for none.
+// Returns the attributes that say how `scans` are stacked; none if there are none.
 template <typename Attrs>
 Attrs ScanAttrs(std::span<const LoopScan> scans) {
   Attrs attrs;
@@ -51,7 +49,7 @@ Attrs ScanAttrs(std::span<const LoopScan> scans) {
   return attrs;
 }
 
-// A value of one element as a scalar.
+// Returns a value of one element as a scalar.
 absl::StatusOr<Value> ToScalar(Node& node, Value value);
 
 }  // namespace tenon::onnx

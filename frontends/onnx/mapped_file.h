@@ -13,16 +13,16 @@
 
 namespace tenon::onnx {
 
-// The bytes of a file, kept by whatever holds `owner`. The file must not be truncated meanwhile.
+// The bytes of a file, which `owner` keeps mapped. The file must not be truncated meanwhile.
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
   SourceFile source{};  // if it is a regular file, or a part of one
 };
 
-// Maps a regular file; "-" reads standard input, other kinds of file are read to their end.
-// ResourceExhausted if these have more than `stream_bytes`. Waits for the writer of a FIFO for five
-// seconds.
+// Maps a regular file. Standard input ("-") and other kinds of files are read to their end. Waits
+// up to five seconds for a writer of a FIFO. NotFound if the file cannot be read, InvalidArgument
+// for a folder. ResourceExhausted if a file that is not regular has more than `stream_bytes` bytes.
 absl::StatusOr<FileBytes> MapFile(const std::string& path,
                                   int64_t stream_bytes = Limits().stream_bytes);
 // Maps an open regular file. Does not close `fd`.

@@ -1,4 +1,4 @@
-// A node as its adapter sees it.
+// A node, as its adapter sees it.
 #ifndef TENON_FRONTENDS_ONNX_NODE_H_
 #define TENON_FRONTENDS_ONNX_NODE_H_
 
@@ -17,9 +17,9 @@
 
 namespace tenon::onnx {
 
-// Inputs, outputs and attributes of a node, checked, and the ops made for it. Errors are reported
-// where they arise and located at the node; Unsupported() is not an error: the node becomes an
-// opaque op.
+// Inputs, outputs and attributes of a node, checked, and the ops created for it. Errors are
+// reported where they occur, at the location of the node. Unsupported() is no error: the node
+// becomes an opaque op.
 class Node {
  public:
   Node(GraphImporter& importer, const onnxpb::NodeProto& proto, Scope& scope, OpBuilder& builder,
@@ -28,7 +28,7 @@ class Node {
   const onnxpb::NodeProto& proto() const { return proto_; }
   const std::string& op_type() const { return proto_.op_type(); }
   const std::string& name() const { return name_; }
-  // Version of the opset of the node's domain; 0 if the model imports none.
+  // The version of the opset of the node's domain; 0 if the model does not import it.
   int64_t version() const { return version_; }
   Location location() const { return location_; }
   OpBuilder& builder() const { return builder_; }
@@ -43,24 +43,25 @@ class Node {
   // ---- inputs
   absl::Status ResolveInputs(Scope& scope);
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
-  // Null if absent.
+  // Null if it is absent.
   Value input(int i) const { return i < num_inputs() ? inputs_[i] : Value(); }
   std::span<const Value> inputs() const { return inputs_; }
-  // Error unless there are that many inputs and the first `min` are present.
+  // Returns an error unless there are `min` to `max` inputs and the first `min` are present.
   absl::Status CheckInputs(int min, int max) const;
-  // Elements of an input that is a constant; null otherwise.
+  // Returns the elements of an input that is a constant; null otherwise.
   Attribute Constant(int i) const;
-  // Integers of an input of rank 0 or 1 that is constant or follows from constants; nullopt
-  // otherwise. REQUIRES: present.
+  // Returns the integers of a present input of rank 0 or 1. Returns nullopt unless it is constant
+  // or follows from constants.
   absl::StatusOr<std::optional<std::vector<int64_t>>> ConstantInts(int i) const;
-  // The same where it follows from shapes, too: extents, which may be symbolic and are not negative
-  // then.
+  // The same also for inputs that follow from shapes: extents, which may be symbolic and are never
+  // negative.
   absl::StatusOr<std::optional<std::vector<DimExpr>>> Extents(int i) const;
-  // The one element of a constant input; nullopt if it is not constant or absent.
+  // Returns the only element of a constant input; nullopt if it is absent or not constant.
   absl::StatusOr<std::optional<double>> ConstantScalar(int i) const;
 
-  // ---- attributes; an error if one has another type
-  // The attribute, or that of the enclosing function which it refers to; null if absent.
+  // ---- attributes; an attribute of another type is an error
+  // Returns the attribute, or the attribute of the enclosing function to which it refers; null if
+  // absent.
   const onnxpb::AttributeProto* Find(std::string_view name) const;
   absl::StatusOr<int64_t> Int(std::string_view name, int64_t default_value) const;
   absl::StatusOr<bool> Flag(std::string_view name, bool default_value) const;
@@ -68,28 +69,28 @@ class Node {
   absl::StatusOr<std::string> Str(std::string_view name, std::string_view default_value) const;
   absl::StatusOr<std::optional<std::vector<int64_t>>> Ints(std::string_view name) const;
   absl::StatusOr<std::optional<std::vector<float>>> Floats(std::string_view name) const;
-  // The graph of an attribute that must be there.
+  // Returns the graph of a required attribute.
   absl::StatusOr<const onnxpb::GraphProto*> Graph(std::string_view name) const;
-  // `axis` counted from the front; an error if it is outside [-rank, rank).
+  // Returns `axis`, counted from the front; an error unless it is in [-rank, rank).
   absl::StatusOr<int64_t> Axis(int64_t axis, int64_t rank) const;
-  // The same for several, sorted; an error for repeats.
+  // The same for several axes, sorted; an error for repeated ones.
   absl::StatusOr<std::vector<int64_t>> Axes(std::vector<int64_t> axes, int64_t rank) const;
-  // Attributes that no adapter asked for.
+  // Returns attributes that no adapter has read.
   std::vector<std::string> UnreadAttributes() const;
   void MarkRead(std::string_view name) const { read_.emplace(name); }
 
   // ---- outputs
   int num_outputs() const { return proto_.output_size(); }
-  // Is output i there and read by anyone?
+  // True if output i exists and is read.
   bool IsOutputUsed(int i) const;
   void SetOutput(int i, Value value) { outputs_[i] = value; }
   absl::Status Return(absl::StatusOr<Value> value);
   Value output(int i) const { return outputs_[i]; }
-  // Unsupported if one of the outputs from `first` on is used.
+  // Returns Unsupported if an output from `first` on is used.
   absl::Status OnlyOutputsBefore(int first, std::string_view what) const;
 
-  // ---- making ops
-  // The result of a new op.
+  // ---- creating ops
+  // Creates an op and returns its result.
   template <typename Op, typename... Args>
   absl::StatusOr<Value> Make(Args&&... args) {
     absl::StatusOr<Op> op = Op::Create(builder_, location_, std::forward<Args>(args)...);
@@ -97,7 +98,7 @@ class Node {
     importer_.Register(op->op());
     return op->op()->result(0);
   }
-  // Imports one of the node's graphs to `builder`, with these inputs; gives its outputs.
+  // Imports one of the node's graphs at `builder` with these inputs, and returns its outputs.
   absl::StatusOr<std::vector<Value>> ImportGraph(const onnxpb::GraphProto& graph,
                                                  std::span<const Value> inputs, OpBuilder& builder);
   absl::StatusOr<Value> MakeConstant(Attribute elements);
@@ -122,7 +123,7 @@ class Node {
   mutable std::set<std::string, std::less<>> read_;
 };
 
-// The type an attribute says it has, or that its fields tell.
+// Returns the type that an attribute declares, or that follows from its fields.
 onnxpb::AttributeProto::AttributeType AttributeTypeOf(const onnxpb::AttributeProto& attribute);
 
 std::string_view MessageOf(const absl::Status& status);

@@ -1,4 +1,4 @@
-// Import of ops that are one of ours under another name.
+// Importing ops that exist in Tenon under another name.
 #ifndef TENON_FRONTENDS_ONNX_ONE_TO_ONE_H_
 #define TENON_FRONTENDS_ONNX_ONE_TO_ONE_H_
 
@@ -10,8 +10,8 @@ namespace tenon::onnx {
 
 class Node;
 
-// Makes the op `op_name` from the node's inputs and the attributes of the same names. REQUIRES: the
-// op has single operands only, and its defaults are ONNX's (the code generator checks the first).
+// Creates the op `op_name` from the node's inputs and attributes of the same names. Requires that
+// the op has single operands only, which the code generator checks, and the same defaults as ONNX.
 absl::Status ImportOneToOne(Node& node, std::string_view op_name);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// Arithmetic on quantised numbers that several ops have.
+// Arithmetic on quantized numbers, shared by several ops.
 #ifndef TENON_FRONTENDS_ONNX_QUANTIZE_H_
 #define TENON_FRONTENDS_ONNX_QUANTIZE_H_
 
@@ -6,8 +6,8 @@
 
 namespace tenon::onnx {
 
-// x in 255 steps over the range of it and 0. `elements` and `zero_point` are the bytes, as floats
-// of x's type; scale and zero point are scalars. The scale is 1 where x is 0 alone.
+// x in 255 steps over its range extended to 0. `elements` and `zero_point` are the bytes, as floats
+// of the type of x. `scale` and `zero_point` are scalars. The scale is 1 if x is 0 everywhere.
 struct QuantizedByRange {
   Value elements, scale, zero_point;
 };
@@ -15,13 +15,13 @@ QuantizedByRange QuantizeByRange(Formula& f, Value x);
 
 bool IsByte(DType dtype);
 
-// (a - a_zero) * (b - b_zero) as q.linear, of element type `to`; zero points may be null. Null
-// where the operands have not the form for it: bytes, by a constant matrix whose zero points are
-// constant.
+// Returns (a - a_zero) * (b - b_zero) as q.linear with element type `to`; zero points may be null.
+// Returns null if the operands do not have the form for it: bytes times a constant matrix with
+// constant zero points.
 Value QuantizedLinear(Formula& f, Value a, Value a_zero, Value b, Value b_zero, DType to);
 
-// (a - a_zero) * (b - b_zero) * scale in f32: as QuantizedLinear where that is possible. Zero
-// points may be null; they and the scale broadcast.
+// Returns (a - a_zero) * (b - b_zero) * scale in f32, with QuantizedLinear if possible. Zero points
+// may be null; they and the scale broadcast.
 Value ScaledProduct(Formula& f, Value a, Value a_zero, Value b, Value b_zero, Value scale);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// What is visible while a graph is imported.
+// Names that are visible while a graph is imported.
 #ifndef TENON_FRONTENDS_ONNX_SCOPE_H_
 #define TENON_FRONTENDS_ONNX_SCOPE_H_
 
@@ -15,20 +15,20 @@
 
 namespace tenon::onnx {
 
-// Values by name, in a graph and those around it. A function's body sees only its own.
+// Values by name, in a graph and the graphs around it. A function body sees only its own.
 struct Scope {
   Scope* parent = nullptr;
   absl::flat_hash_map<std::string, Value> values;
-  // Initializers; each becomes a constant when it is first read.
+  // Initializers. Each becomes a constant when it is first read.
   absl::flat_hash_map<std::string, const onnxpb::TensorProto*> weights;
-  // Declared types of values: hints.
+  // Declared types of values, which are only hints.
   absl::flat_hash_map<std::string, const onnxpb::TypeProto*> declared;
-  NameSet used;            // names read by nodes or returned by the graph
-  Block* block = nullptr;  // where constants go: at its start
+  NameSet used;            // names that nodes read or the graph returns
+  Block* block = nullptr;  // constants are created at its start
   Operation* last_weight = nullptr;
 };
 
-// The function body that nodes are imported from; the main graph has an outermost one.
+// The function body whose nodes are imported; the main graph has the outermost one.
 struct Frame {
   const Frame* caller = nullptr;
   const onnxpb::FunctionProto* function = nullptr;  // null for the main graph

@@ -13,13 +13,13 @@
 
 namespace tenon::onnx {
 
-// The `count` numbers of a list attribute, none below `min`; all are `default_value` where it is
-// absent or empty.
+// Returns the `count` numbers of a list attribute, none below `min`. All are `default_value` if it
+// is absent or empty.
 absl::StatusOr<std::vector<int64_t>> SpatialList(const Node& node, std::string_view name,
                                                  size_t count, int64_t default_value, int64_t min);
 
-// The attributes of Conv and of its quantised forms, whose weights are w; an error if they
-// contradict it.
+// Reads the attributes of Conv and its quantized forms. An error if they contradict the weights
+// `w`.
 absl::StatusOr<nn::ConvOp::Attrs> ReadConv(const Node& node, Value w);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// TensorProto to bytes.
+// Converting TensorProto to bytes.
 #ifndef TENON_FRONTENDS_ONNX_TENSOR_H_
 #define TENON_FRONTENDS_ONNX_TENSOR_H_
 
@@ -16,27 +16,28 @@
 
 namespace tenon::onnx {
 
-// Largest rank that is accepted.
+// The highest rank that is accepted.
 inline constexpr int kMaxRank = 1024;
 
-// kInvalid for element types that Tenon has not (string, complex, 8-bit floats and smaller, ...).
+// Returns kInvalid for element types that Tenon does not have: strings, complex numbers, floats of
+// 8 bits and less.
 DType DTypeOf(int32_t onnx_type);
 int32_t OnnxTypeOf(DType dtype);
-// "FLOAT8E4M3FN", or "type 99".
+// Returns "FLOAT8E4M3FN", or "type 99" for an unknown one.
 std::string OnnxTypeName(int32_t onnx_type);
 
 // Where the bytes of tensors are.
 struct TensorSource {
-  FileBytes file;                    // what RawSlice refers to
+  FileBytes file;                    // RawSlice refers to it
   ExternalData* external = nullptr;  // null: external tensors are refused
 };
 
-// Bytes of a tensor of these dimensions; an error for negative ones, for too many, and on overflow.
+// Returns the size in bytes. An error for negative dimensions, too many of them, and overflow.
 absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dims);
 
-// Shares the bytes of raw and external tensors, copies those of typed fields. Elements of 4 bits
-// become bytes of the same signedness. Unimplemented for other element types that Tenon has not.
-// Messages name the tensor.
+// Reads a tensor. Shares the bytes of raw and external tensors, and copies those of typed fields.
+// Elements of 4 bits become bytes of the same signedness. Unimplemented for other element types
+// that Tenon does not have. Messages name the tensor.
 absl::StatusOr<TensorData> DecodeTensor(const onnxpb::TensorProto& tensor,
                                         const TensorSource& source);
 absl::StatusOr<Attribute> DecodeElements(Context& context, const onnxpb::TensorProto& tensor,

@@ -19,6 +19,7 @@ struct TensorData {
   std::shared_ptr<const Blob> blob;  // exactly the elements; any alignment
 };
 
+// A tensor with its name in a file.
 struct NamedTensor : TensorData {
   std::string name;  // may be empty
 };

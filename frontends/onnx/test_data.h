@@ -1,4 +1,4 @@
-// The files of ONNX's test data: input_N.pb and output_N.pb.
+// Files of ONNX's test data: input_N.pb and output_N.pb.
 #ifndef TENON_FRONTENDS_ONNX_TEST_DATA_H_
 #define TENON_FRONTENDS_ONNX_TEST_DATA_H_
 
@@ -11,9 +11,11 @@
 
 namespace tenon::onnx {
 
-// Reads a file that holds one TensorProto; the bytes stay in the mapped file.
+// Reads a file with one TensorProto. The bytes stay in the mapped file. NotFound if the file cannot
+// be read; other errors as for DecodeTensor.
 absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limits& limits = {});
-// InvalidArgument if it is too large for a TensorProto, or cannot be written.
+// Writes such a file. InvalidArgument if the tensor is too large for it, or if it cannot be
+// written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// Closes a file descriptor at the end of a scope.
+// Owning a file descriptor.
 #ifndef TENON_FRONTENDS_ONNX_UNIQUE_FD_H_
 #define TENON_FRONTENDS_ONNX_UNIQUE_FD_H_
 
@@ -8,6 +8,7 @@
 
 namespace tenon::onnx {
 
+// Closes a file descriptor at its end.
 class UniqueFd {
  public:
   explicit UniqueFd(int fd = -1) : fd_(fd) {}

@@ -1,4 +1,4 @@
-// Reads a serialised model without copying its weights.
+// Reading a serialized model without copying its weights.
 #ifndef TENON_FRONTENDS_ONNX_WIRE_H_
 #define TENON_FRONTENDS_ONNX_WIRE_H_
 
@@ -10,12 +10,12 @@
 
 namespace tenon::onnx {
 
-// Messages deeper than this are refused; a nested graph costs three.
+// The deepest nesting of messages; a nested graph takes three levels.
 inline constexpr int kMaxMessageDepth = 100;
 
-// Parses a ModelProto of any size, except that every TensorProto.raw_data, wherever it is, becomes
-// a raw_slice: offset and length within `file`. What is not weights must fit protobuf's 2 GiB.
-// ResourceExhausted for messages that are nested more than `depth` deep.
+// Parses a ModelProto of any size. Every TensorProto.raw_data becomes a raw_slice: offset and
+// length within `file`. Everything except weights must fit into protobuf's 2 GiB. ResourceExhausted
+// if messages are nested deeper than `depth`, InvalidArgument for a malformed file.
 absl::Status ParseModel(std::span<const std::byte> file, onnxpb::ModelProto& model,
                         int depth = kMaxMessageDepth);
 // The same for a file that holds one TensorProto.

@@ -1,4 +1,4 @@
-// The parts of the text parser below operations: types, attributes, locations. Internal to ir/core.
+// Parser of the text below operations: types, attributes, locations. Internal to ir/core.
 #ifndef TENON_IR_CORE_ASM_PARSER_H_
 #define TENON_IR_CORE_ASM_PARSER_H_
 
@@ -19,9 +19,9 @@
 
 namespace tenon {
 
-// Recursive descent over one text with one token of lookahead. Parse functions return false after
-// the first error, which is kept in status(). Debian's absl::string_view is what absl can hash,
-// hence the keys.
+// Recursive descent over one text with one token of lookahead. Parse functions return false at the
+// first error, which status() keeps. Keys are absl::string_view because Abseil of Debian 12 hashes
+// no other view.
 class AsmParser {
  public:
   static constexpr int64_t kMaxRank = 256;
@@ -39,7 +39,7 @@ class AsmParser {
 
   bool ParseType(Type& type);
   bool ParseAttribute(Attribute& attribute);
-  // The text after "loc", parentheses included.
+  // The text after "loc", with its parentheses.
   bool ParseLocation(Location& location);
 
  protected:
@@ -70,14 +70,14 @@ class AsmParser {
   }
   size_t offset() const { return lexer_.OffsetOf(token_); }
 
-  // ---- errors; they always return false
+  // ---- errors; these functions always return false
   bool ErrorAt(size_t offset, std::string message, std::vector<Diagnostic> notes = {});
   bool Error(std::string message) { return ErrorAt(offset(), std::move(message)); }
-  // "expected X, got 'token'", or the lexer's complaint. Placed at the end of the token before when
-  // the current one is on a later line.
+  // Reports "expected X, got 'token'", or the error of the lexer. Reports the end of the previous
+  // token if the current one is on a later line.
   bool ErrorExpected(const char* what);
-  // Is `depth_`, and what an alias of `more` levels adds, within the limit of the context? An error
-  // otherwise.
+  // True if `depth_` plus the `more` levels of an alias are within the limit of the Context.
+  // Reports an error otherwise.
   bool CheckDepth(int more = 0);
   struct Position {
     uint32_t line = 0, col = 0;
@@ -88,16 +88,17 @@ class AsmParser {
   // ---- pieces of types and attributes
   bool ParseTypeList(std::vector<Type>& types, TokenKind close);  // after the opening bracket
   bool ParseFunctionType(std::vector<Type>& inputs, std::vector<Type>& results);
-  // At "{". `offsets` gets the place of each entry; it may be null.
+  // At "{". `offsets`, if not null, receives the position of each entry.
   bool ParseDictionary(std::vector<NamedAttribute>& entries,
                        std::vector<size_t>* offsets = nullptr);
   bool ParseSymbolName(std::string& name);  // "@name" without the "@"
   bool ParseString(std::string& value, const char* what);
   bool ParseMetadata();  // at "{-#"
-  // Reads the resource section ahead of everything else: attributes refer to it.
+  // Reads the resource section before everything else, because attributes refer to it.
   void FindResources();
   bool ParseAliasDefinition();  // at "#name =" or "!name =" between top-level ops
-  // "loc(#name)" of an alias defined further down gives a pending one, resolved by the caller.
+  // For "loc(#name)" of an alias that is defined later, sets `pending_alias`; the caller resolves
+  // it.
   bool ParseTrailingLocation(Location& location, std::string_view& pending_alias);
   bool FindLocationAlias(std::string_view name, Location& location) const;
 
@@ -115,12 +116,12 @@ class AsmParser {
     ~DepthGuard() { --parser.depth_; }
     AsmParser& parser;
   };
-  // How large an alias is where it is written out.
+  // The size of an alias where it is written out.
   struct AliasSize {
     int64_t parts = 0;
     int depth = 0;
   };
-  // An error for a reference by which the text would become too long or too deep.
+  // Reports an error if a reference makes the text too long or too deep.
   bool CountReference(std::string_view alias);
   bool ParseTypeUncounted(Type& type);
   bool ParseTensorType(Type& type);  // at "<"
@@ -128,7 +129,7 @@ class AsmParser {
   bool ParseDimensions(std::vector<int64_t>& dims, bool& unranked);
   bool ParseEncoding(std::vector<DimExpr>& dims);
   bool ParseExtendedType(Type& type);
-  // The dialect symbol at the current token, with a balanced <…> after it: its whole text.
+  // Sets `text` to the dialect symbol at the current token, with a balanced <…> after it.
   bool ParseDialectSymbol(std::string_view& text);
   bool SkipBalanced();
   bool CheckDialect(size_t at, std::string_view symbol, const char* what);
@@ -145,7 +146,7 @@ class AsmParser {
   bool ParseResource(std::string_view key);
   bool ParseResourceGroup(bool builtin);
 
-  // A number as written: sign and token.
+  // A number as written: its sign and token.
   struct Literal {
     Token token;
     bool negative = false;
@@ -157,7 +158,7 @@ class AsmParser {
   bool BuildElements(Type type, const std::vector<Literal>& literals,
                      const std::vector<int64_t>& shape, size_t at, Attribute& attribute);
   bool BuildHexElements(Type type, const Token& token, Attribute& attribute);
-  // The digits of a string of hexadecimal bytes, in pairs; then the bytes of such digits.
+  // Digits of a string of hexadecimal bytes, in pairs, and the bytes of such digits.
   bool HexDigits(const Token& token, std::string_view& digits);
   bool DecodeHex(std::string_view digits, std::byte* bytes);
   bool ParseStaticTensorType(Type& type, const char* what);
@@ -166,7 +167,7 @@ class AsmParser {
   bool ParseFileLineCol(std::string_view file, Location& location);
   bool ParseFused(Location& location);
 
-  // The line of the last PositionAt.
+  // The line of the last call of PositionAt.
   size_t line_start_ = 0, line_end_;
   uint32_t line_ = 1;
 
@@ -175,14 +176,14 @@ class AsmParser {
   std::map<std::string, Attribute, std::less<>> attribute_aliases_;
   std::map<std::string, Location, std::less<>> location_aliases_;
   std::map<std::string, AliasSize, std::less<>> alias_sizes_;  // of types and attributes
-  int64_t parts_ = 0;        // types and attributes so far, those of aliases at each reference
-  int64_t alias_parts_ = 0;  // those of references
-  int deepest_ = 0;          // since the alias that is being read began
+  int64_t parts_ = 0;        // types and attributes so far, with those of aliases at each reference
+  int64_t alias_parts_ = 0;  // those of references alone
+  int deepest_ = 0;          // of the alias that is being read
   std::map<std::string, std::shared_ptr<const Blob>, std::less<>> resources_;
   absl::flat_hash_map<std::pair<const Blob*, const TypeStorage*>, Attribute> resource_attributes_;
-  // The section that FindResources has read, to be skipped when it is met in order.
+  // The section that FindResources has read; it is skipped when the parser arrives at it.
   size_t metadata_begin_ = std::string_view::npos, metadata_end_ = 0;
-  // While it reads, errors are kept here. One stays if what could not be read begins a line.
+  // FindResources keeps errors here. An error stays if the unreadable text begins a line.
   struct SilentError {
     size_t offset;
     std::string message;

@@ -1,4 +1,4 @@
-// Text of types and attributes, appended to a buffer. Internal to ir/core.
+// Writing types and attributes as text, appended to a buffer. Internal to ir/core.
 #ifndef TENON_IR_CORE_ASM_TEXT_H_
 #define TENON_IR_CORE_ASM_TEXT_H_
 
@@ -11,23 +11,24 @@
 namespace tenon {
 
 void AppendInt(std::string& out, int64_t value);
-// The text in quotes, with MLIR's escapes.
+// Appends the text in quotes, with MLIR's escapes.
 void AppendQuoted(std::string& out, std::string_view text);
-// A bare identifier as it is, anything else in quotes.
+// Appends a bare identifier as it is, and any other text in quotes.
 void AppendName(std::string& out, std::string_view name);
-// "@a" or "@\"a b\"::@c" from a path whose parts are joined by "::@".
+// Appends "@a" or "@\"a b\"::@c" for a path whose parts are joined by "::@".
 void AppendSymbol(std::string& out, std::string_view path);
 void AppendType(std::string& out, Type type);
-// `in_array`: types that are the default of a literal (i64, f64) are left out.
+// `in_array` leaves out types that are the default of a literal (i64, f64).
 void AppendAttribute(std::string& out, Attribute attribute, bool in_array = false);
-// "{a = 1 : i64, b}".
+// Appends "{a = 1 : i64, b}".
 void AppendEntries(std::string& out, std::span<const NamedAttribute> entries);
-// "{", "," and "}" are the caller's: `name = value`, or `name` alone for unit.
+// Appends `name = value`, or `name` alone for a unit attribute.
 void AppendNamed(std::string& out, std::string_view name, Attribute value);
-// "(a, b) -> c".
+// Appends "(a, b) -> c".
 void AppendFunctionType(std::string& out, std::span<const Type> inputs,
                         std::span<const Type> results);
-// Key under which the bytes of large elements are kept: "blob_<hash>". Puts no parts together.
+// Returns the name of the bytes of large elements in the resource section: "blob_<hash>". Deferred
+// bytes are computed for it and not kept.
 std::string ResourceKey(Attribute large);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Compile-time data attached to operations.
+// Attributes: compile-time data attached to operations. Also access to single tensor elements.
 #ifndef TENON_IR_CORE_ATTRIBUTE_H_
 #define TENON_IR_CORE_ATTRIBUTE_H_
 
@@ -18,15 +18,17 @@ namespace tenon {
 class Context;
 struct AttributeStorage;
 
-// An interned string: attribute names, op names. Equal pointers mean equal text.
+// An interned string: the name of an attribute or of an op. The Context owns the text
+// (Context::Intern). Identifiers of one Context are equal if and only if their texts are equal.
 class Identifier {
  public:
   Identifier() = default;
   explicit Identifier(const std::string* text) : text_(text) {}
+  // Empty for a null identifier.
   std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   explicit operator bool() const { return text_ != nullptr; }
   bool operator==(const Identifier&) const = default;
-  // Alphabetical, so that sorting is the same in every run.
+  // Alphabetical, so that sorting gives the same order in every run.
   bool operator<(const Identifier& o) const { return str() < o.str(); }
 
  private:
@@ -35,8 +37,14 @@ class Identifier {
 
 struct NamedAttribute;
 
-// An interned attribute; equal pointers mean equal attributes (large Elements: equal pointers only
-// when they share one storage; compare contents with SameElements). Trivially copyable.
+// A handle to an interned attribute. It is cheap to copy and lives as long as its Context. Equal
+// attributes have equal handles, with one exception: each call that makes large Elements makes a
+// new handle. Compare the contents of those with SameElements. A default-constructed handle is
+// null.
+//
+// The static functions are thread-safe. An accessor requires the kind that stands behind it. An
+// accessor whose requirement does not hold ends the program; in a predicate of a rule it makes the
+// condition false instead (guarded_read.h).
 class Attribute {
  public:
   enum class Kind : uint8_t {
@@ -58,42 +66,54 @@ class Attribute {
   Attribute() = default;
   explicit Attribute(const AttributeStorage* storage) : storage_(storage) {}
 
+  // ---- factories; `context` owns the result
   static Attribute Unit(Context& context);
   static Attribute Bool(Context& context, bool value);
+  // `type` is a scalar integer type or index. The value is not checked against its range.
   static Attribute Int(Context& context, int64_t value, Type type);
+  // The same, of type i64.
   static Attribute I64(Context& context, int64_t value);
-  static Attribute Float(Context& context, double value, DType dtype);  // rounded to dtype
+  // Rounds `value` to `dtype`, which must be a float type.
+  static Attribute Float(Context& context, double value, DType dtype);
   static Attribute F32(Context& context, float value) { return Float(context, value, DType::kF32); }
   static Attribute F64(Context& context, double value) {
     return Float(context, value, DType::kF64);
   }
   static Attribute Str(Context& context, std::string_view value);
   static Attribute Array(Context& context, std::span<const Attribute> elements);
-  static Attribute I64s(Context& context, std::span<const int64_t> values);  // array<i64: …>
-  static Attribute F32s(Context& context, std::span<const float> values);    // array<f32: …>
+  // Dense arrays: array<i64: …>, array<f32: …>.
+  static Attribute I64s(Context& context, std::span<const int64_t> values);
+  static Attribute F32s(Context& context, std::span<const float> values);
+  // A dense array of `dtype`, which must be an integer type or kBool.
   static Attribute Ints(Context& context, DType dtype, std::span<const int64_t> values);
+  // A dense array of `dtype`, which must be a float type. Rounds each value to it.
   static Attribute Floats(Context& context, DType dtype, std::span<const double> values);
+  // An attribute that holds a type.
   static Attribute TypeAttr(Context& context, Type type);
-  // `path` without the leading "@"; nested parts joined by "::@".
+  // A reference to a symbol. `path` has no leading "@"; "::@" joins its nested parts.
   static Attribute SymbolRef(Context& context, std::string_view path);
-  static Attribute Dictionary(Context& context,
-                              std::span<const NamedAttribute> entries);  // sorted here
+  // Sorts `entries` by name. The names must be distinct.
+  static Attribute Dictionary(Context& context, std::span<const NamedAttribute> entries);
+  // A list of dimensions, constant or symbolic.
   static Attribute Dims(Context& context, std::span<const DimExpr> dims);
-  // `text` with the leading "#".
+  // An attribute of another dialect as text, with its leading "#".
   static Attribute Opaque(Context& context, std::string_view text);
-  // Elements of a static tensor type, in row-major order, little-endian, bool as one byte. A tensor
-  // whose elements are all bitwise equal becomes a splat. At most kInlineBytes are interned by
-  // content. REQUIRES: as many bytes as the type has.
+  // The contents of a tensor of static type `type`: row-major, little-endian, one byte per bool.
+  // `bytes` must have exactly the size of the tensor and are copied. If all elements are bitwise
+  // equal, the result is a splat. Contents of at most kInlineBytes are interned by value.
   static Attribute Elements(Context& context, Type type, std::span<const std::byte> bytes);
+  // The same, sharing `blob` without a copy. Splats and small contents are copied nevertheless.
   static Attribute Elements(Context& context, Type type, std::shared_ptr<const Blob> blob);
-  // One element's bytes repeated.
+  // A tensor of static type `type` whose elements all have the bytes `element`.
   static Attribute Splat(Context& context, Type type, std::span<const std::byte> element);
+  // Larger contents are kept in a Blob, which Context::ReleaseUnusedBlobs can free.
   static constexpr size_t kInlineBytes = 256;
 
+  // Requires an attribute that is not null.
   Kind kind() const;
   Context& context() const;
   bool bool_value() const;                          // kBool
-  int64_t int_value() const;                        // kInteger
+  int64_t int_value() const;                        // kInteger; kBool as 0 or 1
   double float_value() const;                       // kFloat
   std::string_view str() const;                     // kString, kSymbolRef (path), kOpaque
   std::span<const Attribute> elements() const;      // kArray
@@ -101,23 +121,33 @@ class Attribute {
   std::span<const double> floats() const;           // kDenseArray of floats
   std::span<const DimExpr> dims() const;            // kDims
   std::span<const NamedAttribute> entries() const;  // kDictionary, sorted by name
-  Attribute Get(std::string_view name) const;       // kDictionary; null if absent
-  // kType: the type; kInteger, kFloat, kElements: its type; kDenseArray: the element type.
+  Attribute Get(std::string_view name) const;       // kDictionary; null if there is no such entry
+  // kType: the type. kInteger, kFloat, kBool, kElements: its type. kDenseArray: the element type.
+  // All other kinds: null.
   Type type() const;
 
-  // kElements
+  // ---- kElements
+  // True if all elements are equal and only one is stored.
   bool is_splat() const;
-  // All bytes; for a splat the bytes of its one element.
+  // Returns the bytes of all elements; for a splat those of its one element. Deferred contents
+  // (deferred_blob.h) are made and kept by this call. The bytes of a large constant stay valid as
+  // long as an operation holds the attribute.
   std::span<const std::byte> raw_bytes() const;
-  // The blob behind a large tensor; null for inline ones.
+  // Returns the blob behind a large constant; null for small ones and splats. It keeps the bytes
+  // alive.
   std::shared_ptr<const Blob> blob() const;
-  // Dense bytes of the whole tensor (a splat is expanded): a fresh or the shared blob.
+  // Returns the bytes of all elements, with a splat expanded: the shared blob of a large constant,
+  // a new blob otherwise.
   std::shared_ptr<const Blob> DenseBlob() const;
-  // Element i as a number; kBool as 0/1. For floats and integers up to 2^53 exact.
+  // Element `i` in row-major order as a number. Bools are 0 and 1. Integers beyond 2^53 are
+  // rounded. Requires 0 <= i < type().num_elements(), unless the attribute is a splat.
   double ElementAsDouble(int64_t i) const;
+  // The same as an integer. Floats are truncated toward zero and clamped; NaN gives 0. Values of
+  // u64 above the range of int64_t wrap around.
   int64_t ElementAsInt(int64_t i) const;
 
-  std::string text() const;  // MLIR's text; large elements as dense_resource<blob_HASH>
+  // MLIR's text. Large elements print as dense_resource<blob_HASH>, without their bytes.
+  std::string text() const;
 
   explicit operator bool() const { return storage_ != nullptr; }
   bool operator==(const Attribute&) const = default;
@@ -127,23 +157,29 @@ class Attribute {
   const AttributeStorage* storage_ = nullptr;
 };
 
+// An attribute with its name: an entry of a dictionary.
 struct NamedAttribute {
   Identifier name;
   Attribute value;
   bool operator==(const NamedAttribute&) const = default;
 };
 
-// Same type and same bytes (compares content hashes of large ones).
+// True if both attributes are equal or are Elements of the same type with the same bytes. Compares
+// large contents by content hash: the first comparison reads all their bytes.
 bool SameElements(Attribute a, Attribute b);
 
-// IEEE half and bfloat16 to and from double/float, round to nearest even.
+// Conversion of IEEE half and bfloat16 bits to and from double. Rounds to nearest even.
 double HalfToDouble(uint16_t bits);
 uint16_t DoubleToHalf(double value);
 double BFloat16ToDouble(uint16_t bits);
 uint16_t DoubleToBFloat16(double value);
-// Reads / writes one element of a dtype at an address without alignment.
+// Reads one element of `dtype` at `at`, which needs no alignment. See Attribute::ElementAsDouble
+// and ElementAsInt for the conversions.
 double LoadAsDouble(DType dtype, const std::byte* at);
 int64_t LoadAsInt(DType dtype, const std::byte* at);
+// Writes one element of `dtype` at `at`, which needs no alignment. Floats round to nearest even.
+// Integers are truncated toward zero and clamped to their range; NaN gives 0. A bool is true unless
+// `value` is 0.
 void StoreFromDouble(DType dtype, double value, std::byte* at);
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
-// Not for files of one instruction set: the linker keeps one copy of an inline function.
+// Conversion to bfloat16. Do not include this in a file that is compiled for one instruction set:
+// the linker keeps one copy of an inline function for all files.
 #ifndef TENON_IR_CORE_BFLOAT16_H_
 #define TENON_IR_CORE_BFLOAT16_H_
 
@@ -7,7 +8,7 @@
 
 namespace tenon {
 
-// The bits of the nearest bfloat16, ties to even; a NaN remains one, quiet.
+// Returns the bits of the nearest bfloat16; ties round to even. A NaN becomes a quiet NaN.
 inline uint16_t FloatToBFloat16(float f) {
   const uint32_t bits = std::bit_cast<uint32_t>(f);
   const uint32_t quiet = bits | 0x400000u;

@@ -13,33 +13,36 @@
 
 namespace tenon {
 
-// Bytes owned by whatever `owner` keeps alive (a heap buffer, a mapped file). Immutable and
-// thread-safe. The content hash is computed once, when first asked for.
+// Bytes that `owner` keeps alive: a heap buffer or a mapped file. Immutable and thread-safe. Hold
+// it by std::shared_ptr.
 class Blob {
  public:
-  // Takes the bytes; 64-byte aligned.
+  // Returns a 64-byte aligned copy of `bytes`. Ends the program if there is no memory.
   static std::shared_ptr<const Blob> Copy(std::span<const std::byte> bytes);
-  // A 64-byte aligned buffer that `fill` writes once.
+  // Allocates `size` bytes, aligned to 64, and calls `fill` once to write them. Ends the program if
+  // there is no memory.
   static std::shared_ptr<const Blob> Make(size_t size, const std::function<void(std::byte*)>& fill);
-  // Borrowed bytes, valid as long as `owner`. Their alignment is what the address has.
+  // Shares `bytes` without a copy; `owner` keeps them alive. Any alignment.
   static std::shared_ptr<const Blob> Borrow(std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner);
-  // The same, of a read-only mapping of a file.
+  // The same for a read-only mapping of a file, whose pages can leave memory and be read again.
   static std::shared_ptr<const Blob> OfFile(std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner);
 
   std::span<const std::byte> bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
-  // Its bytes are those of a file: the memory that they take may be given up at any time.
+  // True if the bytes are those of a mapped file.
   bool of_file() const { return of_file_; }
-  // Largest power of two, at most 4096, that divides the address.
+  // Returns the largest power of two, at most 4096, that divides the address of the bytes.
   size_t alignment() const;
-  // 32 hex digits of XXH3-128 over the bytes.
+  // Returns the XXH3-128 hash of the bytes as 32 hexadecimal digits. The first call reads all bytes
+  // and keeps the result.
   const std::string& content_hash() const;
-  // For who has read all of it and does not expect to soon again: bytes of a file leave the memory
-  // until somebody reads them.
+  // Hint that all bytes have been read and are not needed soon. Takes the pages of a mapped file
+  // out of memory; the next read loads them again. Does nothing for other blobs.
   void DropPages() const;
 
+  // Prefer the functions above.
   Blob(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, bool of_file = false)
       : bytes_(bytes), owner_(std::move(owner)), of_file_(of_file) {}
 

@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-// 64-byte aligned, of any contents. Null: there is no memory.
+// Returns `size` uninitialized bytes, aligned to 64; null if there is no memory. From 1 MiB on, the
+// bytes are mapped, so that freeing them returns them to the system at once.
 std::shared_ptr<void> AllocateBlobMemory(size_t size);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Blocks and regions.
+// Blocks, regions and the lists that link them.
 #ifndef TENON_IR_CORE_BLOCK_H_
 #define TENON_IR_CORE_BLOCK_H_
 
@@ -12,9 +12,9 @@
 
 namespace tenon {
 
-// Iterates over ops of a block or blocks of a region. An iterator is valid as long as the element
-// it stands at is in the list; whoever erases or moves that one reads the next link first:
-// `for (Operation *op = block.front(), *next; op; op = next) { next = op->next(); … }`.
+// Iterates over the ops of a block or the blocks of a region. An iterator is valid while its
+// element is in the list. To erase or move elements in a loop, read the next link first:
+//   for (Operation *op = block.front(), *next; op; op = next) { next = op->next(); … }
 template <typename T>
 class LinkIterator {
  public:
@@ -42,7 +42,7 @@ class LinkIterator {
   T* at_ = nullptr;
 };
 
-// A use of a block by a terminator: a link in the block's list of predecessors.
+// A use of a block as a successor: a link in the block's list of predecessors.
 class BlockOperand {
  public:
   Block* get() const { return block_; }
@@ -61,43 +61,53 @@ class BlockOperand {
   Operation* owner_;
 };
 
+// A list of operations, which it owns, with arguments. A block belongs to a region or to the caller
+// who made it.
 class Block {
  public:
   Block() = default;
-  // Destroys its operations. What uses values of the block from outside is left with null operands.
+  // Destroys its operations. Operands elsewhere that use values of the block become null.
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
+  // Appends an argument and returns it.
   Value AddArgument(Type type, Location location = Location());
-  // REQUIRES: the argument has no uses. Those after it keep their Values and move up.
+  // Removes argument `i`, which must have no uses. Later arguments move down by one; their Values
+  // stay valid.
   void EraseArgument(unsigned i);
   unsigned num_arguments() const { return static_cast<unsigned>(arguments_.size()); }
+  // Requires i < num_arguments().
   Value argument(unsigned i) const { return Value(arguments_[i].get()); }
 
   bool empty() const { return first_ == nullptr; }
   Operation* front() const { return first_; }
   Operation* back() const { return last_; }
-  // The last op if it is a terminator or of an unknown dialect; null otherwise.
+  // Returns the last op if it has the terminator trait or is of an unregistered op; null otherwise.
   Operation* terminator() const;
   LinkIterator<Operation> begin() const { return LinkIterator<Operation>(first_); }
   LinkIterator<Operation> end() const { return LinkIterator<Operation>(); }
+  // Inserts a detached op at the end. See Insert.
   void Append(Operation* op) { Insert(op, nullptr); }
-  // Inserts a detached op before `before`, an op of this block; null means at the end. The block
-  // owns it from now on.
+  // Inserts a detached op before `before`, an op of this block; at the end if `before` is null. The
+  // block becomes the owner. Takes amortized logarithmic time. Source of the order numbers: Bender
+  // et al., "Two Simplified Algorithms for Maintaining Order in a List" (2002).
   void Insert(Operation* op, Operation* before);
 
+  // The region that holds the block; null if it is in none.
   Region* parent() const { return parent_; }
+  // The op that owns the region; null if there is none.
   Operation* parent_op() const;
   Block* next() const { return next_; }
   Block* prev() const { return prev_; }
+  // True if a terminator has the block as a successor.
   bool has_predecessors() const { return first_pred_ != nullptr; }
   BlockOperand* first_predecessor() const { return first_pred_; }
-  // Makes every operand and successor of the ops inside null, however deep, so that they can be
-  // destroyed in any order.
+  // Sets every operand and successor of all nested ops to null, so that the ops can be destroyed in
+  // any order.
   void DropAllReferences();
-  // Gives every op of the block a fresh order number stride, 2·stride, … Of several threads that
-  // read one block (Print, Clone) each writes the same numbers.
+  // Numbers the ops of the block kOrderStride, 2 * kOrderStride, …. Several threads may call it at
+  // the same time on a block that nobody changes.
   void Renumber() const;
   static constexpr uint32_t kOrderStride = 4;
 
@@ -115,7 +125,7 @@ class Block {
   std::vector<std::unique_ptr<BlockArgumentImpl>> arguments_;
 };
 
-// A list of blocks, which it owns; the first is the entry. Belongs to its operation.
+// A list of blocks, which it owns. The first block is the entry. A region belongs to its operation.
 class Region {
  public:
   explicit Region(Operation* parent) : parent_(parent) {}
@@ -129,10 +139,15 @@ class Region {
   Block& back() const { return *last_; }
   LinkIterator<Block> begin() const { return LinkIterator<Block>(first_); }
   LinkIterator<Block> end() const { return LinkIterator<Block>(); }
-  Block* AddBlock();  // appended
+  // Appends an empty block and returns it.
+  Block* AddBlock();
+  // Inserts `block` before `before`; at the end if `before` is null.
   void Insert(std::unique_ptr<Block> block, Block* before);
+  // Takes `block` out without destroying it.
   std::unique_ptr<Block> Remove(Block* block);
-  void TakeBody(Region& other);  // moves all blocks of `other` to the end of this region
+  // Moves all blocks of `other` to the end of this region.
+  void TakeBody(Region& other);
+  // Calls Block::DropAllReferences for each block.
   void DropAllReferences();
 
  private:

@@ -1,4 +1,4 @@
-// Creates operations at an insertion point.
+// Creating operations at an insertion point, and copying them.
 #ifndef TENON_IR_CORE_BUILDER_H_
 #define TENON_IR_CORE_BUILDER_H_
 
@@ -11,36 +11,42 @@
 
 namespace tenon {
 
-// The insertion point lies before an op or at the end of a block, and stays there: ops are inserted
-// one after the other, each behind the last. Before an op means wherever that op is at the time: it
-// may move, but while it is in no block nothing can be inserted, and once it is erased the builder
-// needs another point. Without a point (no block was given, or the op was in none) ops are
-// made detached, and the caller owns them.
+// Creates operations and inserts them at its insertion point. The point lies before an op or at the
+// end of a block. It stays there: ops are inserted one after the other. A point before an op
+// follows that op when it moves. While that op is in no block, nothing can be inserted; after it is
+// erased, set another point. A builder without a point makes detached ops, which the caller owns.
 class OpBuilder {
  public:
   explicit OpBuilder(Context& context) : context_(&context) {}
+  // Builders with a point: see the SetInsertionPoint functions.
   static OpBuilder AtStart(Context& context, Block* block);
   static OpBuilder AtEnd(Context& context, Block* block);
   static OpBuilder Before(Operation* op);
   static OpBuilder After(Operation* op);
 
   Context& context() const { return *context_; }
-  // Where the next op goes; null without an insertion point.
+  // The block that gets the next op; null without an insertion point.
   Block* block() const { return before_ != nullptr ? before_->block() : block_; }
-  // Before the block's first op of now, or at its end if it is empty.
+  // Before the first op that `block` has now, or at its end if it is empty.
   void SetInsertionPointToStart(Block* block) { block_ = block, before_ = block->front(); }
   void SetInsertionPointToEnd(Block* block) { block_ = block, before_ = nullptr; }
   void SetInsertionPointBefore(Operation* op) { block_ = op->block(), before_ = op; }
-  // Before the op that follows `op` now, or at the end of its block; where `op` goes later does not
-  // matter.
+  // Before the op that follows `op` now, or at the end of the block. The point does not follow `op`
+  // if it moves later.
   void SetInsertionPointAfter(Operation* op) { block_ = op->block(), before_ = op->next(); }
-  // Inserts a detached op at the insertion point, if there is one, and returns it.
+  // Inserts a detached op, if there is an insertion point, and returns it.
   Operation* Insert(Operation* op);
 
+  // Creates an op from `state` without any check, and inserts it.
   Operation* Create(const OperationState& state) { return Insert(Operation::Create(state)); }
 
-  // Creates a registered op and infers its result types. `slots` by slot, nulls for defaults. The
-  // error names the op and its location; nothing is created then.
+  // Creates a registered op whose result types follow from its shape function. `operands` are in
+  // the order of the definition. `slots` holds attributes by slot; null or missing ones get their
+  // defaults.
+  //
+  // Emits an error at `location` and returns InvalidArgument if operands or attributes do not fit
+  // the definition or the shape function refuses them. Nothing is created then. Generated classes
+  // (`ten::AddOp::Create`) call this.
   absl::StatusOr<Operation*> CreateInferred(const OpInfo& info, Location location,
                                             std::span<const Value> operands,
                                             std::span<const Attribute> slots);
@@ -51,23 +57,27 @@ class OpBuilder {
   Operation* before_ = nullptr;
 };
 
-// Result types by the op's shape function. Slots must be complete (see FillDefaults).
+// Computes the result types of an op by its shape function. `slots` must be complete (see
+// FillDefaults), and operands must not be null. FailedPrecondition if the op has no shape function;
+// InvalidArgument if the operands do not fit the definition; else the error of the shape function.
+// Emits no diagnostic.
 absl::Status InferResultTypes(const OpInfo& info, Location location,
                               std::span<const Value> operands, std::span<const Attribute> slots,
                               ResultTypes& results);
 absl::Status InferResultTypes(const OpInfo& info, Location location,
                               std::span<const Type> operand_types, std::span<const Attribute> slots,
                               ResultTypes& results);
-// `slots` extended to all slots of `info`, nulls replaced by defaults.
+// Returns `slots` extended to all slots of `info`, with nulls replaced by defaults. A slot without
+// a default stays null.
 absl::InlinedVector<Attribute, 6> FillDefaults(const OpInfo& info,
                                                std::span<const Attribute> slots);
 
-// From old values and blocks to new ones, for cloning.
+// Maps old values and blocks to new ones while cloning.
 class IrMapping {
  public:
   void Map(Value from, Value to) { values_[from.impl()] = to; }
   void Map(Block* from, Block* to) { blocks_[from] = to; }
-  // The image, or the argument itself if it has none.
+  // Returns what `from` is mapped to, or `from` itself if it is not mapped.
   Value Lookup(Value from) const;
   Block* Lookup(Block* from) const;
 
@@ -76,14 +86,19 @@ class IrMapping {
   absl::flat_hash_map<Block*, Block*> blocks_;
 };
 
-// A detached deep copy; operands and successors go through `mapping`, which learns the copies.
+// Returns a detached deep copy of `op`, which the caller owns. Operands and successors are replaced
+// by their images in `mapping`, which also receives all copied values and blocks. Operands without
+// an image refer to the original values.
 Operation* Clone(const Operation& op, IrMapping& mapping);
 Operation* Clone(const Operation& op);
-// Appends copies of all blocks of `from` to `to`.
+// Appends copies of all blocks of `from` to `to`. See Clone.
 void CloneRegion(const Region& from, Region& to, IrMapping& mapping);
 
-// An empty module op, and an empty function in it with an entry block (block arguments = inputs).
+// Returns an empty module. Ends the program if the dialect builtin is not registered.
 OwnedOp CreateModule(Context& context, Location location = Location());
+// Adds a function to `module` and returns it; the module owns it. `function_type` must be a
+// function type. The function has an empty entry block with one argument per input; add a
+// terminator. Ends the program if the dialect func is not registered.
 Operation* CreateFunction(Operation* module, std::string_view name, Type function_type,
                           Location location = Location());
 

@@ -1,4 +1,5 @@
-// Not for files of one instruction set: the linker keeps one copy of an inline function.
+// Division that rounds up. Do not include this in a file that is compiled for one instruction set:
+// the linker keeps one copy of an inline function for all files.
 #ifndef TENON_IR_CORE_CEIL_DIV_H_
 #define TENON_IR_CORE_CEIL_DIV_H_
 
@@ -6,7 +7,7 @@
 
 namespace tenon {
 
-// a / b, rounded up. REQUIRES: a >= 0, b > 0.
+// Returns a / b, rounded up. Requires a >= 0, b > 0, and a + b - 1 in range.
 inline constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Assertions for our own bugs, and early return on absl::Status.
+// Assertions for internal errors, and early return on absl::Status.
 #ifndef TENON_IR_CORE_CHECK_H_
 #define TENON_IR_CORE_CHECK_H_
 
@@ -10,23 +10,27 @@
 
 namespace tenon {
 
-// Prints file, line and text to stderr and aborts. Only for states that our own code must prevent.
+// Prints file, line and text to stderr and aborts. Use it only for states that Tenon's own code or
+// the documented requirements of a function exclude; errors of users are an absl::Status.
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
                               std::string_view message = {});
 
 }  // namespace tenon
 
+// Ends the program if `condition` is false, in every build.
 #define TENON_CHECK(condition) \
   (static_cast<bool>(condition) ? void(0) : ::tenon::CheckFailed(__FILE__, __LINE__, #condition))
 #define TENON_CHECK_MSG(condition, message) \
   (static_cast<bool>(condition) ? void(0)   \
                                 : ::tenon::CheckFailed(__FILE__, __LINE__, #condition, message))
+// TENON_CHECK in debug builds, nothing in release builds.
 #ifdef NDEBUG
 #define TENON_DCHECK(condition) void(0)
 #else
 #define TENON_DCHECK(condition) TENON_CHECK(condition)
 #endif
 
+// Returns the status `expr` from the calling function if it is an error.
 #define TENON_RETURN_IF_ERROR(expr)                                 \
   do {                                                              \
     if (absl::Status tenon_status_ = (expr); !tenon_status_.ok()) { \
@@ -36,6 +40,8 @@ namespace tenon {
 
 #define TENON_CONCAT_INNER(a, b) a##b
 #define TENON_CONCAT(a, b) TENON_CONCAT_INNER(a, b)
+// Evaluates `expr`, an absl::StatusOr. Returns its status on error; otherwise assigns its value to
+// `lhs`, which may be a declaration.
 #define TENON_ASSIGN_OR_RETURN(lhs, expr) \
   TENON_ASSIGN_OR_RETURN_IMPL(TENON_CONCAT(tenon_statusor_, __LINE__), lhs, expr)
 #define TENON_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \

@@ -1,4 +1,4 @@
-// Owner of everything that IR shares: dialects, interned types, attributes, locations, op memory.
+// The owner of everything that IR shares: dialects, types, attributes, locations and op memory.
 #ifndef TENON_IR_CORE_CONTEXT_H_
 #define TENON_IR_CORE_CONTEXT_H_
 
@@ -16,16 +16,20 @@ namespace tenon {
 
 struct ContextImpl;
 
+// A named group of op definitions, as passed to Context::RegisterDialect.
 struct Dialect {
   std::string name;
   std::string summary;
   std::vector<OpDef> ops;
 };
 
-// Contexts are independent of each other. Within one, interning, op allocation and diagnostics are
-// thread-safe, and passes may run on different functions in parallel; registration and settings are
-// not. A Context must outlive all IR made in it, and every Type, Attribute, DimExpr and Location,
-// which belong to it and are never freed before.
+// Owns dialects, interned types, attributes and dimensions, locations, and the memory of
+// operations. It never frees interned data before its end. A Context must outlive all IR, Type,
+// Attribute, DimExpr, Identifier and Location that belong to it. Contexts are independent of each
+// other.
+//
+// Interning, op allocation and diagnostics are thread-safe, and passes may run on different
+// functions at the same time. Registration and settings are not thread-safe: finish them first.
 class Context {
  public:
   Context();
@@ -33,35 +37,43 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Refuses a repeated dialect or op, a hash collision of op names, and a definition that is wrong
-  // (names, order of attributes, defaults, segment sizes); nothing is registered then.
+  // Adds a dialect and its ops. RegisterAllDialects (ir/dialect/dialects.h) adds those of Tenon.
+  // AlreadyExists if the dialect, an op name or the hash of an op name is taken. InvalidArgument if
+  // a definition is wrong: a name, an attribute order, a default, operandSegmentSizes, or a count.
+  // On error nothing is registered.
   absl::Status RegisterDialect(Dialect dialect);
   bool HasDialect(std::string_view name) const;
-  std::vector<std::string> DialectNames() const;                     // sorted
-  std::vector<const OpInfo*> OpsOf(std::string_view dialect) const;  // sorted by name
+  std::vector<std::string> DialectNames() const;  // sorted
+  // The registered ops of a dialect, sorted by name.
+  std::vector<const OpInfo*> OpsOf(std::string_view dialect) const;
 
   // A registered op, or null.
   const OpInfo* FindOp(std::string_view name) const;
   const OpInfo* FindOp(OpId id) const;
-  // The info of an op of an unknown dialect (made on first use).
+  // Returns the info of an op of an unregistered dialect, which is made on first use. Thread-safe.
   const OpInfo* GetUnregisteredOp(std::string_view name);
-  // May ops of unknown dialects be parsed? Off by default.
+  // Whether text may contain ops of dialects that are not registered. Off by default.
   bool allow_unregistered_dialects() const;
   void set_allow_unregistered_dialects(bool allow);
-  // Ops of this dialect are accepted unregistered in any case ("onnx").
+  // Accepts unregistered ops of the dialect `name` in any case.
   void AllowUnregisteredDialect(std::string_view name);
   bool IsUnregisteredDialectAllowed(std::string_view name) const;
 
+  // Returns the identifier with this text. Thread-safe.
   Identifier Intern(std::string_view text);
+  // Receives the errors, warnings and remarks of everything done in this Context.
   DiagnosticEngine& diagnostics();
 
-  // Frees bytes of large constants that no operation holds. Between passes; see keep_blobs.h.
+  // Frees the bytes of large constants that no operation holds. The pass manager calls it between
+  // passes. While a KeepUnusedBlobs lives, it frees less (keep_blobs.h). Thread-safe.
   void ReleaseUnusedBlobs();
+  // Bytes of large constants that have not been freed, mapped files included.
   size_t live_blob_bytes() const;
 
-  // Of the memory of operations: handed out and not freed.
+  // Bytes of all operations that exist.
   size_t op_bytes_in_use() const;
 
+  // For ir/core only.
   ContextImpl& impl() const { return *impl_; }
 
  private:

@@ -1,4 +1,4 @@
-// Which Context something was made for.
+// Recognizing a Context after others have ended.
 #ifndef TENON_IR_CORE_CONTEXT_IDENTITY_H_
 #define TENON_IR_CORE_CONTEXT_IDENTITY_H_
 
@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-// Remembers a Context beyond its end: what is cached for it is not taken for a later Context at the
-// same address. Of no Context by default.
+// Identifies a Context, also after its end: a later Context at the same address is not taken for
+// it. Caches use it as a key. A default-constructed identity belongs to no Context.
 class ContextIdentity {
  public:
   ContextIdentity() = default;

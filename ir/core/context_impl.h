@@ -23,10 +23,11 @@
 
 namespace tenon {
 
-// A product of atoms (anything but sums and constants), sorted by text, times a coefficient.
+// A coefficient times a product of factors. The factors are neither sums nor constants, and are
+// sorted by text.
 struct DimTerm {
   int64_t coefficient = 1;
-  std::vector<DimExpr> factors;  // empty: the constant term
+  std::vector<DimExpr> factors;  // empty for a constant
 };
 
 struct DimExprStorage {
@@ -34,9 +35,9 @@ struct DimExprStorage {
   DimExpr::Kind kind = DimExpr::Kind::kUnknown;
   int64_t value = 0;           // constant
   std::string symbol;          // symbol
-  std::vector<DimTerm> terms;  // sum: by text, the constant last
+  std::vector<DimTerm> terms;  // sorted by text, the constant last
   DimExpr a, b;                // floordiv, mod, min, max, broadcast
-  int depth = 0;               // parentheses in the text that lie in each other
+  int depth = 0;               // levels of parentheses in the text
   std::string text;
 };
 
@@ -64,15 +65,15 @@ struct AttributeStorage {
   std::vector<double> floats;
   std::vector<DimExpr> dims;
   std::vector<NamedAttribute> entries;
-  // Large elements: freed by ReleaseUnusedBlobs when no operation uses them.
+  // Large elements. ReleaseUnusedBlobs frees them when no operation uses them.
   mutable std::shared_ptr<const Blob> blob;
   mutable std::shared_ptr<const DeferredBlob> deferred;  // instead of `blob`
   mutable std::atomic<int64_t> blob_uses{0};
-  mutable std::atomic<uint64_t> unused_since{0};  // ContextImpl::blob_epoch; 0: not known
-  mutable std::atomic<bool> pinned{false};        // inside another attribute: kept for good
+  mutable std::atomic<uint64_t> unused_since{0};  // ContextImpl::blob_epoch; 0: unknown
+  mutable std::atomic<bool> pinned{false};        // part of another attribute, so never freed
 };
 
-// Interns by a key that encodes the contents. Addresses are stable; thread-safe.
+// Interns storages by a key that encodes their contents. Addresses are stable. Thread-safe.
 template <typename Storage>
 class InternTable {
  public:
@@ -85,7 +86,7 @@ class InternTable {
     make(storages_.back());
     return table_.emplace(std::string(key), &storages_.back()).first->second;
   }
-  // A storage that is not shared by content.
+  // A storage that equal contents do not share.
   template <typename Make>
   const Storage* CreateUnique(Make&& make) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -105,14 +106,14 @@ class LocationTable {
  public:
   LocationTable();
   ~LocationTable();
-  uint32_t Add(const LocationData& data);  // caller holds the mutex
+  uint32_t Add(const LocationData& data);  // the caller holds the mutex
   const LocationData& Get(uint32_t id) const {
     return chunks_[id >> kChunkBits].load(std::memory_order_acquire)[id & kChunkMask];
   }
   std::mutex mutex;
   absl::flat_hash_map<std::string, uint32_t> by_key;
   std::deque<std::vector<Location>> parts;
-  LocationData last_file;  // consecutive ops on one spot share an entry
+  LocationData last_file;  // consecutive ops at one position share an entry
   uint32_t last_file_id = 0;
 
  private:
@@ -122,7 +123,7 @@ class LocationTable {
   std::unique_ptr<std::atomic<LocationData*>[]> chunks_;
 };
 
-// Registered ops by id: open addressing, with ids as their own hashes.
+// Registered ops by id: open addressing, with the ids as hashes.
 class OpTable {
  public:
   OpTable() : entries_(kFirstSize) {}
@@ -132,7 +133,7 @@ class OpTable {
       if (entry.id == id || entry.info == nullptr) return entry.info;
     }
   }
-  void Insert(const OpInfo* info);  // REQUIRES: its id is not in the table
+  void Insert(const OpInfo* info);  // requires an id that is not in the table
 
  private:
   static constexpr size_t kFirstSize = 256;  // a power of two
@@ -145,7 +146,7 @@ class OpTable {
 };
 
 struct ContextImpl {
-  // Its address is of this Context alone for as long as somebody remembers it (context_identity.h).
+  // Its address identifies this Context as long as somebody holds it (context_identity.h).
   const std::shared_ptr<const char> identity = std::make_shared<const char>();
 
   Limits limits;
@@ -162,15 +163,15 @@ struct ContextImpl {
 
   std::mutex blob_mutex;
   std::vector<const AttributeStorage*> blob_attributes;
-  std::set<uint64_t> blob_keepers;  // KeepUnusedBlobs that live, by the epochs they began
-  uint64_t blob_epoch = 0;          // of the last that began
-  bool release_waits = false;       // for the end of one of them
+  std::set<uint64_t> blob_keepers;  // epochs at which living KeepUnusedBlobs began
+  uint64_t blob_epoch = 0;          // of the latest keeper
+  bool release_waits = false;       // for a keeper to end
 
-  // Frees what no operation has held since before the oldest keeper began, and so no keeper has in
-  // hand. REQUIRES: blob_mutex is held.
+  // Frees the bytes that no operation has held since before the oldest keeper began. Requires that
+  // blob_mutex is held.
   void ReleaseUnusedBlobs();
 
-  // Of large constants, which are never freed themselves, only their bytes.
+  // Ranges of large constants. Their storages are never freed, only their bytes.
   std::mutex range_mutex;
   absl::flat_hash_map<const AttributeStorage*, NumberRange> ranges;
 
@@ -197,7 +198,7 @@ struct ContextImpl {
   Identifier segment_sizes;
 };
 
-// TypeConstraint::Accepts, inlined for what looks at every value of every op.
+// TypeConstraint::Accepts, inlined for code that checks every value of every op.
 inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
   if (constraint.any) return true;
   const TypeStorage& s = *type.storage();
@@ -206,7 +207,7 @@ inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
          ((constraint.dtypes >> static_cast<int>(s.dtype)) & 1) != 0;
 }
 
-// Bookkeeping of large constants, called when an operation gains or loses an attribute.
+// Counts the uses of a large constant, when an operation gains or loses an attribute.
 inline void CountBlobUse(Attribute attr, int delta) {
   if (!attr) return;
   const AttributeStorage* s = attr.storage();

@@ -1,4 +1,4 @@
-// Contents of large constants that are made when somebody reads them.
+// Contents of large constants that are computed only when they are read.
 #ifndef TENON_IR_CORE_DEFERRED_BLOB_H_
 #define TENON_IR_CORE_DEFERRED_BLOB_H_
 
@@ -17,33 +17,35 @@
 
 namespace tenon {
 
-// Bytes that follow from other blobs, its sources, which may lie in a model's file. Who makes
-// something of them can have them for a while; who has made it before knows it again by the recipe
-// and the sources, and makes none. Immutable and thread-safe.
+// Bytes that are computed from other blobs, the sources. The sources may lie in the mapped model
+// file, so that the computed bytes need no memory until they are read. A cache recognizes the
+// result by `recipe` and the sources, without computing it. Immutable and thread-safe.
 class DeferredBlob {
  public:
-  // `fill` writes all `size` bytes, in any thread; false if it needs memory that there is not. What
-  // it writes is a function of the bytes of the sources, which `recipe` names: with all that the
-  // function depends on, and another name if it changes, because files outlive programs.
+  // `fill` writes all `size` bytes; it may run in any thread, more than once. It returns false if
+  // it runs out of memory. Its output must depend on the bytes of `sources` and on `recipe` alone.
+  // Put all parameters of the computation into `recipe`, and rename it when the computation
+  // changes: caches on disk outlive programs.
   DeferredBlob(std::string recipe, std::vector<std::shared_ptr<const Blob>> sources, size_t size,
                std::function<bool(std::byte*)> fill);
 
   const std::string& recipe() const { return recipe_; }
   std::span<const std::shared_ptr<const Blob>> sources() const { return sources_; }
   size_t size() const { return size_; }
-  // Writes all size() bytes. The pages of sources in a file leave the memory then. False: there is
-  // no memory for it, and `to` holds anything.
+  // Writes all size() bytes to `to`. Returns false if there is no memory for the computation; `to`
+  // then holds unspecified bytes. JoinBlobs drops the pages of sources in mapped files afterward.
   [[nodiscard]] bool CopyTo(std::byte* to) const;
-  // The bytes, made by this call and not kept unless there is a Whole() already. Null: there is no
-  // memory.
+  // Returns the bytes, computed by this call and not kept, or those of an earlier Whole(). Null if
+  // there is no memory.
   std::shared_ptr<const Blob> Bytes() const;
-  // The bytes, made by the first call and kept. REQUIRES memory for them, as all below.
+  // Returns the bytes, computed by the first call and kept. Ends the program if there is no memory
+  // for them; so do all functions below.
   const std::shared_ptr<const Blob>& Whole() const;
   bool has_whole() const { return has_whole_.load(std::memory_order_relaxed); }
-  // As of a Blob. The bytes are not kept for it.
+  // As Blob::content_hash. Computes the bytes once and does not keep them.
   const std::string& content_hash() const;
-  // The first `element` bytes, 1, 2, 4 or 8, if all the bytes are copies of them; else none. The
-  // bytes are not kept for it.
+  // If all bytes repeat their first `element` bytes (1, 2, 4 or 8), returns those; otherwise an
+  // empty span. Computes the bytes once and does not keep them.
   std::span<const std::byte> RepeatedElement(size_t element) const;
 
  private:
@@ -62,27 +64,28 @@ class DeferredBlob {
   mutable size_t repeated_ = 0;  // the sum of the sizes of elements that repeat
 };
 
-// What a concatenation of constants is: `rows` times the next run of bytes of each part in turn. A
-// part's runs are all of its size / rows. REQUIRES: rows > 0 divides the size of each part.
+// Concatenates `parts`, viewed as matrices of `rows` rows: each row of the result holds that row of
+// every part in turn. Requires rows > 0 and that it divides the size of each part.
 std::shared_ptr<const DeferredBlob> JoinBlobs(size_t rows,
                                               std::vector<std::shared_ptr<const Blob>> parts);
 
-// Elements whose bytes are those of `deferred`, as any others: their raw_bytes() and blob() are its
-// Whole(). REQUIRES: more than Attribute::kInlineBytes.
+// Returns Elements of static type `type` with the bytes of `deferred`. raw_bytes() and blob()
+// compute and keep them (Whole). Requires more than Attribute::kInlineBytes bytes.
 Attribute DeferredElements(Context& context, Type type,
                            std::shared_ptr<const DeferredBlob> deferred);
 
-// How elements that are kept so are made; null for all others.
+// Returns the deferred contents of `elements`; null if the contents are stored.
 std::shared_ptr<const DeferredBlob> DeferredBlobOf(Attribute elements);
 
-// As raw_bytes().size(), and as blob() != nullptr, without making any bytes.
+// StoredBytes is raw_bytes().size() and IsLargeElements is blob() != nullptr, both without
+// computing any bytes. IsLargeElements is false for null and for other kinds.
 size_t StoredBytes(Attribute elements);
 bool IsLargeElements(Attribute elements);
 
-// Of large elements, as blob()->content_hash(). What is made for it is not kept.
+// The content hash of large elements. Deferred bytes are computed for it and not kept.
 const std::string& ContentHash(Attribute large);
-// The one element of which deferred elements are copies: made before, they would be a splat, and
-// their text is that of one. Empty for all others.
+// If `elements` are deferred and all equal, returns the bytes of one element; otherwise an empty
+// span. Such elements print as a splat.
 std::span<const std::byte> RepeatedElement(Attribute elements);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Located messages about the user's input.
+// Messages with a location about the user's input.
 #ifndef TENON_IR_CORE_DIAGNOSTIC_H_
 #define TENON_IR_CORE_DIAGNOSTIC_H_
 
@@ -15,34 +15,35 @@ namespace tenon {
 
 enum class Severity : uint8_t { kError, kWarning, kRemark, kNote };
 
+// An error, warning or remark. `notes` add more locations to it.
 struct Diagnostic {
   Severity severity = Severity::kError;
   Location location;
-  std::string message;  // lower-case, no full stop, says what was expected
+  std::string message;  // lower case, no full stop; says what was expected
   std::vector<Diagnostic> notes;
 };
 
-// Receives diagnostics of a Context, and of all threads that work in it: a handler is called by the
-// thread that emits, one call at a time, before the emitting function returns. It may read IR, emit
-// diagnostics itself (it is called again, inside its own call), and set a handler; it must
-// not wait for another thread that may emit.
+// Passes the diagnostics of a Context to a handler. Thread-safe: the emitting thread calls the
+// handler before the emitting function returns, and only one thread at a time. The handler may read
+// IR, set another handler and emit diagnostics, which call it recursively. It must not wait for
+// another thread that may emit.
 class DiagnosticEngine {
  public:
   using Handler = std::function<void(const Diagnostic&)>;
 
-  // Replaces the handler and returns the previous one. Without a handler diagnostics are dropped:
-  // the Status that goes with an error carries the same text. Once it has returned, no other thread
-  // runs the previous handler, so what that one refers to may go away.
+  // Sets the handler and returns the previous one; an empty one drops diagnostics, as does the
+  // default. When the call returns, no other thread is in the previous handler, so that its data
+  // may be destroyed.
   Handler SetHandler(Handler handler);
   void Emit(const Diagnostic& diagnostic);
 
  private:
   std::recursive_mutex mutex_;
-  std::shared_ptr<Handler> handler_;  // shared with a call under way, which may set another
+  std::shared_ptr<Handler> handler_;  // shared with a running call, which may replace it
 };
 
-// Sets a handler for as long as it lives, then the one before again. It hears of all threads of the
-// context, so that scopes of several threads must not overlap.
+// Sets a handler for its own lifetime and restores the previous one at its end. The handler gets
+// the diagnostics of all threads of the Context. Scopes of different threads must not overlap.
 class ScopedDiagnosticHandler {
  public:
   ScopedDiagnosticHandler(Context& context, DiagnosticEngine::Handler handler);
@@ -55,13 +56,15 @@ class ScopedDiagnosticHandler {
   DiagnosticEngine::Handler previous_;
 };
 
-// Emits an error and returns InvalidArgument with "<location>: <message>".
+// Emits an error and returns InvalidArgument with the text "<location>: <message>". Unprintable
+// characters are escaped, and lines longer than Limits::message_bytes are shortened.
 absl::Status EmitError(Context& context, Location location, std::string message,
                        std::vector<Diagnostic> notes = {});
+// These emit and return nothing.
 void EmitWarning(Context& context, Location location, std::string message);
 void EmitRemark(Context& context, Location location, std::string message);
 
-// "file:line:col: error: message" and its notes, one line each.
+// Returns "file:line:col: error: message" and one line per note. An unknown location is left out.
 std::string FormatDiagnostic(const Context& context, const Diagnostic& diagnostic);
 
 }  // namespace tenon

@@ -15,11 +15,14 @@ namespace tenon {
 class Context;
 struct DimExprStorage;
 
-// An interned dimension expression in normal form: a constant, a symbol, or a sum of integer
-// multiples of products of symbols and of floordiv / mod / min / broadcast terms. Symbols
-// stand for extents, so they are never negative. Equal pointers mean equal expressions, except for
-// Unknown, which is not equal to anything, itself included. Trivially copyable; lives as long as
-// its Context.
+// A handle to an interned dimension expression in normal form: a constant, a symbol, or a sum. A
+// sum adds integer multiples of products; their factors are symbols and floordiv, mod, min and
+// broadcast terms. A maximum is written as a sum with a min. Symbols stand for extents and are
+// never negative.
+//
+// Equal expressions have equal handles. Unknown is equal to nothing, itself included. A handle is
+// cheap to copy and lives as long as its Context. Functions that combine expressions require
+// operands of one Context. All functions are thread-safe.
 class DimExpr {
  public:
   enum class Kind : uint8_t {
@@ -33,16 +36,21 @@ class DimExpr {
     kUnknown
   };
 
-  DimExpr() = default;  // null: only to be assigned to
+  // A null handle, only to be assigned to.
+  DimExpr() = default;
   explicit DimExpr(const DimExprStorage* storage) : storage_(storage) {}
 
+  // Values may be negative: they occur inside of sums.
   static DimExpr Constant(Context& context, int64_t value);
+  // The extent named `name`. A backquote in the name becomes an apostrophe.
   static DimExpr Symbol(Context& context, std::string_view name);
+  // An extent of which nothing is known; prints as "?".
   static DimExpr Unknown(Context& context);
 
-  // Reads the text form: + - * floordiv mod min(a, b) max(a, b) broadcast(a, b), parentheses,
-  // integers, symbols ([A-Za-z_][A-Za-z0-9_.$]*, or any text between backquotes), "?" for Unknown.
-  // nullopt if the text is malformed.
+  // Reads the text form. It has + - * floordiv mod, min(a, b), max(a, b), broadcast(a, b),
+  // parentheses, integers and symbols, and "?" for Unknown. A symbol is [A-Za-z_][A-Za-z0-9_.$]*,
+  // or any text between backquotes. Returns nullopt if the text is malformed, has an integer out of
+  // range, or nests parentheses too deep.
   static std::optional<DimExpr> Parse(Context& context, std::string_view text);
 
   Kind kind() const;
@@ -50,31 +58,34 @@ class DimExpr {
   bool is_constant() const { return kind() == Kind::kConstant; }
   bool is_unknown() const { return kind() == Kind::kUnknown; }
   bool is_constant(int64_t value) const { return is_constant() && constant() == value; }
-  int64_t constant() const;         // REQUIRES: is_constant()
-  std::string_view symbol() const;  // REQUIRES: kSymbol
-  // The text form; also the order in which terms print. Stable for equal expressions.
+  int64_t constant() const;         // requires is_constant()
+  std::string_view symbol() const;  // requires kSymbol
+  // The text form, which Parse reads.
   const std::string& text() const;
 
-  // Value for a binding of symbols; nullopt if a symbol is unbound, or on overflow, division by
-  // zero, or a broadcast of extents that do not fit.
+  // The value for given values of the symbols. Returns nullopt if `lookup` gives none for a symbol,
+  // on overflow or division by zero, for Unknown, or where extents cannot be broadcast.
   std::optional<int64_t> Evaluate(
       const std::function<std::optional<int64_t>(std::string_view symbol)>& lookup) const;
-  // Replaces symbols for which `lookup` gives an expression.
+  // Replaces each symbol for which `lookup` gives an expression.
   DimExpr Substitute(
       const std::function<std::optional<DimExpr>(std::string_view symbol)>& lookup) const;
-  // Adds the names of all symbols, in order of first appearance, without repeats.
+  // Appends the names of all symbols that `out` does not have yet, in order of appearance. The
+  // Context owns the names.
   void CollectSymbols(std::vector<std::string_view>& out) const;
 
-  // True only if a proof exists for all values of the symbols (>= 0).
+  // True if a proof is found for all values >= 0 of the symbols. False does not mean that the
+  // opposite holds.
   static bool ProvablyEqual(DimExpr a, DimExpr b) {
     return a.storage_ == b.storage_ && !a.is_unknown();
   }
   static bool ProvablyLessEqual(DimExpr a, DimExpr b);
-  // Exact quotient when b divides a as polynomials; nullopt otherwise.
+  // The exact quotient of the polynomials. Returns nullopt if `b` is 0 or none is found.
   static std::optional<DimExpr> ExactDiv(DimExpr a, DimExpr b);
 
   explicit operator bool() const { return storage_ != nullptr; }
-  // Identity of the expression (Unknown equals itself here): for interning and hashing.
+  // Identity of the handle: Unknown is equal to itself here. For hashing and lookup; use
+  // ProvablyEqual to compare extents.
   bool operator==(const DimExpr& o) const { return storage_ == o.storage_; }
   const DimExprStorage* storage() const { return storage_; }
 
@@ -82,22 +93,27 @@ class DimExpr {
   const DimExprStorage* storage_ = nullptr;
 };
 
+// ---- arithmetic in normal form. The result is Unknown if an operand is, if int64_t overflows, or
+// if the expression becomes too large.
 DimExpr operator+(DimExpr a, DimExpr b);
 DimExpr operator-(DimExpr a, DimExpr b);
 DimExpr operator*(DimExpr a, DimExpr b);
 DimExpr operator+(DimExpr a, int64_t b);
 DimExpr operator-(DimExpr a, int64_t b);
 DimExpr operator*(DimExpr a, int64_t b);
-DimExpr FloorDiv(DimExpr a, DimExpr b);  // division by constant 0 gives Unknown
+DimExpr FloorDiv(DimExpr a, DimExpr b);  // rounds down; Unknown for the constant divisor 0
 DimExpr FloorDiv(DimExpr a, int64_t b);
+// Rounds a / b up. Requires b > 0.
 DimExpr CeilDiv(DimExpr a, int64_t b);
+// a - b * FloorDiv(a, b).
 DimExpr Mod(DimExpr a, DimExpr b);
 DimExpr Min(DimExpr a, DimExpr b);
 DimExpr Max(DimExpr a, DimExpr b);
-// The extent of numpy-broadcasting a with b. Assumes that they fit: extents that are equal or 1.
-// (So broadcast(S, 1) = S, broadcast(S, 768) = 768 and broadcast(S, min(S, 512)) = S.)
+// The extent of broadcasting `a` with `b` as in numpy. Assumes that they fit: they are equal, or
+// one of them is 1. Thus broadcast(S, 1) = S, broadcast(S, 768) = 768 and broadcast(S, min(S, 512))
+// = S.
 DimExpr Broadcast(DimExpr a, DimExpr b);
-// Product of all; 1 for none.
+// The product of all; 1 for none.
 DimExpr Product(Context& context, std::span<const DimExpr> dims);
 
 }  // namespace tenon

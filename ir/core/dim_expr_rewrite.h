@@ -1,4 +1,4 @@
-// Dimension expressions taken apart and put together again.
+// Taking dimension expressions apart and building them again.
 #ifndef TENON_IR_CORE_DIM_EXPR_REWRITE_H_
 #define TENON_IR_CORE_DIM_EXPR_REWRITE_H_
 
@@ -10,12 +10,12 @@
 
 namespace tenon {
 
-// Replaces symbols and floordiv, mod, min and broadcast terms for which `replace` gives an
-// expression, from the inside out. What it gives is not looked at again.
+// Offers symbols and floordiv, mod, min and broadcast terms to `replace`, from the inside out, and
+// puts the expression that it returns in their place. Replacements are not offered again.
 DimExpr Rewrite(DimExpr e, const std::function<std::optional<DimExpr>(DimExpr term)>& replace);
 
-// Visits the summands of a known expression: coefficient * the product of factors, none for a
-// number.
+// Calls `visit` for each summand of `e`, which must not be Unknown. A summand is `coefficient`
+// times the product of the factors; a constant has no factors.
 void ForEachTerm(DimExpr e,
                  const std::function<void(int64_t coefficient, std::span<const DimExpr>)>& visit);
 

@@ -1,4 +1,4 @@
-// Dimension expressions as sums of terms: what arithmetic and proofs share. Private to ir/core.
+// Dimension expressions as sums of terms, for arithmetic and proofs. Private to ir/core.
 #ifndef TENON_IR_CORE_DIM_EXPR_TERMS_H_
 #define TENON_IR_CORE_DIM_EXPR_TERMS_H_
 
@@ -11,29 +11,31 @@
 
 namespace tenon::dims {
 
-// Parentheses in each other that the text of an expression may have. Deeper ones are Unknown, and
-// are not read, so that what is printed can be read.
+// How deep parentheses may nest in the text of an expression. Deeper expressions become Unknown and
+// deeper texts are refused, so that all printed text can be read.
 constexpr int kMaxDepth = 63;
 
 using Terms = std::vector<DimTerm>;
-// Terms by the text of their factors: equal ones meet.
+// Terms by the text of their factors, so that equal ones meet.
 using Sum = std::map<std::string, DimTerm>;
 
+// The terms of `e`, which must not be Unknown; none for 0.
 Terms ToTerms(DimExpr e);
+// Expressions in normal form. Unknown if the text becomes too long or too deep.
 DimExpr FromTerm(Context& context, const DimTerm& term);
 DimExpr FromSum(Context& context, const Sum& sum);
-// False on overflow.
+// Adds `term` to `sum`. False on overflow.
 bool AddTerm(Sum& sum, const DimTerm& term);
-// An expression of two operands as it stands, without simplification.
+// The expression of two operands without simplification; Unknown if it becomes too large.
 DimExpr MakeBinary(DimExpr::Kind kind, DimExpr a, DimExpr b);
 
 inline bool AnyUnknown(DimExpr a, DimExpr b) { return a.is_unknown() || b.is_unknown(); }
-// REQUIRES: b is not 0, and not -1 with the smallest a.
+// Rounds a / b down. Requires b != 0, and b != -1 for the smallest a.
 inline int64_t FloorDivide(int64_t a, int64_t b) {
   const int64_t q = a / b;
   return (a % b != 0 && (a % b < 0) != (b < 0)) ? q - 1 : q;
 }
-// Is the value >= 0 for all non-negative symbols? False if no proof is found.
+// True if a proof is found that `e` is >= 0 for all values >= 0 of the symbols.
 bool NonNegative(DimExpr e);
 
 }  // namespace tenon::dims

@@ -1,4 +1,4 @@
-// Dominance between operations and blocks of a region.
+// Dominance between operations and blocks.
 #ifndef TENON_IR_CORE_DOMINANCE_H_
 #define TENON_IR_CORE_DOMINANCE_H_
 
@@ -8,17 +8,20 @@
 
 namespace tenon {
 
-// Computed per region on first query and cached; a snapshot of the control flow. Not thread-safe.
+// Answers dominance queries. It computes a region on its first query and caches the result: changes
+// of blocks or successors make it stale, but ops may be added and removed. Not thread-safe. Source
+// of the algorithm: Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph".
 class DominanceInfo {
  public:
   DominanceInfo();
   ~DominanceInfo();
-  // Does `value` dominate (be available at) `user`? Looks through enclosing regions.
+  // True if `value` is available at `user`, which may be nested in regions below the value's block.
+  // An op's own regions do not see its results.
   bool ValueDominates(Value value, Operation* user);
-  // Does every way from the entry of their region to `b` lead through `a`? Every block dominates
-  // itself, and unreachable ones are dominated by all. REQUIRES: blocks of one region.
+  // True if every path from the entry of the region to `b` goes through `a`. A block dominates
+  // itself, and every block dominates an unreachable one. Requires two blocks of one region.
   bool BlockDominates(Block* a, Block* b);
-  // Is there a way to it from the entry of its region?
+  // True if there is a path from the entry of the region to `block`.
   bool IsReachable(Block* block);
 
  private:

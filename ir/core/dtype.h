@@ -1,5 +1,5 @@
-// Element types of tensors. This header includes nothing of ours and stays C++17, so that kernels
-// and device code can use it without the IR.
+// Element types of tensors. This header includes nothing else of Tenon and stays C++17, so that
+// kernels and device code can use it without the IR.
 #ifndef TENON_IR_CORE_DTYPE_H_
 #define TENON_IR_CORE_DTYPE_H_
 
@@ -8,9 +8,10 @@
 
 namespace tenon {
 
+// The element type of a tensor. Values in memory are little-endian and dense.
 enum class DType : uint8_t {
   kInvalid = 0,
-  kBool,  // i1 in text; one byte in memory, 0 or 1
+  kBool,  // "i1" in text; one byte in memory, 0 or 1
   kI8,
   kI16,
   kI32,
@@ -27,13 +28,13 @@ enum class DType : uint8_t {
 
 inline constexpr int kNumDTypes = 14;
 
-// Bytes of one element; 0 for kInvalid.
+// The size of one element in bytes; 0 for kInvalid.
 constexpr size_t SizeOf(DType dtype) {
   constexpr uint8_t kSizes[kNumDTypes] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
   return kSizes[static_cast<uint8_t>(dtype)];
 }
 
-// The name in IR text ("f32", "i1", "ui8"); "invalid" for kInvalid.
+// The name in IR text, such as "f32", "i1" or "ui8"; "invalid" for kInvalid.
 constexpr const char* Name(DType dtype) {
   constexpr const char* kNames[kNumDTypes] = {"invalid", "i1",   "i8",   "i16",  "i32",
                                               "i64",     "ui8",  "ui16", "ui32", "ui64",
@@ -41,6 +42,7 @@ constexpr const char* Name(DType dtype) {
   return kNames[static_cast<uint8_t>(dtype)];
 }
 
+// kBool is neither a float nor an integer type.
 constexpr bool IsFloat(DType d) { return d >= DType::kF16 && d <= DType::kF64; }
 constexpr bool IsSignedInt(DType d) { return d >= DType::kI8 && d <= DType::kI64; }
 constexpr bool IsUnsignedInt(DType d) { return d >= DType::kU8 && d <= DType::kU64; }

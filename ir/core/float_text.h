@@ -1,4 +1,4 @@
-// Decimal text of floating-point numbers, digit for digit as MLIR prints them.
+// Decimal text of floating-point numbers, with the same digits as MLIR.
 #ifndef TENON_IR_CORE_FLOAT_TEXT_H_
 #define TENON_IR_CORE_FLOAT_TEXT_H_
 
@@ -8,9 +8,10 @@
 
 namespace tenon {
 
-// Appends `value` (exact in `dtype`, a float type): six significant digits when they read back as
-// the same number, else enough digits, else (infinities, NaN, large integers) the bits as
-// "0x7F800000". Returns whether the bits were printed.
+// Appends the text of `value`, which must be exact in the float type `dtype`. It has six
+// significant digits if they read back as the same number, and more digits otherwise. Infinities,
+// NaN and some large numbers print as their bits, such as "0x7F800000". Returns true if the bits
+// were printed.
 bool AppendFloat(std::string& out, DType dtype, double value);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Reading what is not there, in code that others write: a predicate of a rule asks for the third
+// Recovery from wrong accessor calls in code of users: a predicate of a rule may ask for the third
 // dimension of a vector.
 #ifndef TENON_IR_CORE_GUARDED_READ_H_
 #define TENON_IR_CORE_GUARDED_READ_H_
@@ -8,15 +8,16 @@
 
 namespace tenon {
 
-// Thrown instead of aborting by the accessors of values, types, dimensions and attributes while
-// GuardedRead runs on this thread. It leaves no GuardedRead.
+// The exception that accessors of Value, Type, DimExpr and Attribute throw inside of GuardedRead,
+// where they would abort otherwise. It never leaves GuardedRead.
 struct AbsentRead {
   const char* condition;
 };
 
-// Throws AbsentRead inside of a GuardedRead, and ends the program elsewhere.
+// Throws AbsentRead if this thread is in a GuardedRead; ends the program otherwise.
 [[noreturn]] void ReadFailed(const char* file, int line, const char* condition);
 
+// While one lives, ReadFailed throws on this thread. Used by GuardedRead.
 class ReadGuard {
  public:
   ReadGuard();
@@ -25,7 +26,8 @@ class ReadGuard {
   ReadGuard& operator=(const ReadGuard&) = delete;
 };
 
-// What `f` returns, or nothing if it reads what is not there. `f` must change nothing.
+// Returns the result of `f`, or nullopt if it calls an accessor whose requirement does not hold.
+// `f` should change nothing: its side effects remain.
 template <typename F>
 std::optional<std::invoke_result_t<F>> GuardedRead(const F& f) {
   const ReadGuard guard;
@@ -38,7 +40,7 @@ std::optional<std::invoke_result_t<F>> GuardedRead(const F& f) {
 
 }  // namespace tenon
 
-// A check of an accessor: that what it is asked for is there.
+// Checks the requirement of an accessor.
 #define TENON_CHECK_READ(condition) \
   (static_cast<bool>(condition) ? void(0) : ::tenon::ReadFailed(__FILE__, __LINE__, #condition))
 

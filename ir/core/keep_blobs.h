@@ -1,4 +1,4 @@
-// Large constants in flight: those that no operation holds.
+// Protection of large constants that no operation holds yet.
 #ifndef TENON_IR_CORE_KEEP_BLOBS_H_
 #define TENON_IR_CORE_KEEP_BLOBS_H_
 
@@ -8,11 +8,11 @@
 
 namespace tenon {
 
-// As long as one lives, in any thread, Context::ReleaseUnusedBlobs frees nothing that an operation
-// held or that was made since it began; what it was asked for is done when it goes. For whoever has
-// large constants in attributes alone - not in an operation yet, or not any more - in a Context
-// that another thread may release blobs of. The pass manager, the parser and the importers keep one
-// while they work. Thread-safe.
+// While one lives, in any thread, Context::ReleaseUnusedBlobs keeps two kinds of bytes: those made
+// since it began, and those that an operation has held since. When it ends, bytes that had to wait
+// are freed. Keep one while you hold large constants in attributes alone and another thread may
+// release blobs of the same Context. The pass manager, the parser and the importer do so.
+// Thread-safe.
 class KeepUnusedBlobs {
  public:
   explicit KeepUnusedBlobs(Context& context);

@@ -1,4 +1,4 @@
-// Tokens of IR text.
+// Splitting IR text into tokens.
 #ifndef TENON_IR_CORE_LEXER_H_
 #define TENON_IR_CORE_LEXER_H_
 
@@ -13,7 +13,7 @@ namespace tenon {
 
 enum class TokenKind : uint8_t {
   kEof,
-  kError,      // the lexer's message says why
+  kError,      // Lexer::error() says why
   kBareId,     // [A-Za-z_][A-Za-z0-9_$.]*
   kAtId,       // @name, @"name"
   kHashId,     // #name
@@ -48,19 +48,20 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::kEof;
-  std::string_view text;  // with sigils and quotes
+  std::string_view text;  // includes prefix and quotes
 };
 
-// Splits text that outlives it into tokens. Never reads past the end.
+// Splits `text`, which must outlive it, into tokens. Never reads past the end.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
 
+  // Returns the next token, kEof at the end. Skips space and // comments.
   Token Next();
-  // Why the last token was kError.
+  // The reason why the last token was kError.
   const char* error() const { return error_; }
 
-  // Offset of the first character not read yet.
+  // The offset of the first character that has not been read.
   size_t position() const { return position_; }
   void set_position(size_t position) { position_ = position; }
   std::string_view text() const { return text_; }
@@ -90,9 +91,10 @@ class Lexer {
   const char* error_ = "";
 };
 
-// The contents of a string token: quotes and escapes removed. nullopt if an escape is malformed.
+// Returns the contents of a string token, without quotes and escapes. Returns nullopt if an escape
+// is malformed.
 std::optional<std::string> Unescape(std::string_view quoted);
-// By character: the value of a hexadecimal digit in either case; -1 for any other.
+// The value of each hexadecimal digit, in either case; -1 for other characters.
 inline constexpr std::array<int8_t, 256> kHexValues = [] {
   std::array<int8_t, 256> values;
   values.fill(-1);
@@ -103,7 +105,7 @@ inline constexpr std::array<int8_t, 256> kHexValues = [] {
   return values;
 }();
 inline int HexValue(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
-// Does the text read back as one kBareId token?
+// True if the text reads back as one kBareId token.
 bool IsBareIdentifier(std::string_view text);
 
 }  // namespace tenon

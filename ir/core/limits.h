@@ -1,4 +1,4 @@
-// How much a program, a model or an input may use of the machine.
+// Limits on the resources that a program, a model or an input may use.
 #ifndef TENON_IR_CORE_LIMITS_H_
 #define TENON_IR_CORE_LIMITS_H_
 
@@ -9,28 +9,31 @@ namespace tenon {
 
 class Context;
 
+// Defaults and maxima: bytes of a message line, levels of nesting.
 inline constexpr size_t kMaxMessage = 4096;
 inline constexpr int64_t kMaxNesting = 256;
 
-// Exhausting a limit is an error with the place and the limit, ResourceExhausted as a status.
+// Limits of reading, compiling and running. Code that exceeds one gets an error that names the
+// limit and the place. Its code is ResourceExhausted; the verifier returns InvalidArgument for
+// nesting.
 struct Limits {
   // Bytes read of an input that is not a regular file: a pipe, a device, standard input.
   int64_t stream_bytes = int64_t{4} << 30;
-  // Iterations of one loop in a run. 0: as many as there are.
+  // Iterations of one loop in one run. 0 means no limit.
   int64_t loop_trips = 0;
-  // Bytes that one compiled program has at a time: arenas, results, packed weights and scratch of
-  // all its sessions, not the model's constants. 0: as many as there are.
+  // Bytes that one compiled program may hold at a time. Counts arenas, results, packed weights and
+  // scratch memory of all its sessions, but not the constants of the model. 0 means no limit.
   int64_t memory_bytes = 0;
-  // Levels of regions, of attributes, types and locations in text, and of the messages of an ONNX
-  // file (at most 100 of these). 1 to kMaxNesting.
+  // Levels of nested regions, and of nested attributes, types and locations in text. Also levels of
+  // nested messages in an ONNX file, at most 100. From 1 to kMaxNesting.
   int64_t nesting = kMaxNesting;
-  // Bytes of one line of a message; the middle of a longer one is left out. At least 1.
+  // Bytes of one line of a message; longer lines lose their middle. At least 1.
   int64_t message_bytes = kMaxMessage;
 };
 
-// What a Context's readers, verifier and diagnostics observe of them: `nesting` and
-// `message_bytes`. Values out of range count as the nearest that is not. To be set before anything
-// is read.
+// Sets the limits that the parser, the verifier and the diagnostics of `context` use: `nesting` and
+// `message_bytes`. Out-of-range values are clamped. Call it before anything is read; not
+// thread-safe.
 void SetLimits(Context& context, const Limits& limits);
 const Limits& LimitsOf(const Context& context);
 

@@ -1,4 +1,4 @@
-// Where an operation came from. Survives every rewrite, so that messages speak of the user's model.
+// Where an operation comes from. Rewrites keep locations, so that messages name nodes of the model.
 #ifndef TENON_IR_CORE_LOCATION_H_
 #define TENON_IR_CORE_LOCATION_H_
 
@@ -11,7 +11,9 @@ namespace tenon {
 
 class Context;
 
-// A 32-bit handle to a location kept by a Context; 0 is "unknown".
+// A 32-bit handle to a location that a Context keeps; 0 stands for an unknown one. The static
+// functions are thread-safe. A Context holds up to 67 million locations; all further ones are
+// unknown.
 class Location {
  public:
   enum class Kind : uint8_t { kUnknown, kFileLineCol, kName, kFused, kCallSite };
@@ -20,12 +22,16 @@ class Location {
   explicit Location(uint32_t id) : id_(id) {}
 
   static Location Unknown() { return Location(); }
+  // Line and column count from 1.
   static Location FileLineCol(Context& context, std::string_view file, uint32_t line, uint32_t col);
-  // A model node or value name, optionally inside another location.
+  // The name of a model node or value, optionally with another location inside.
   static Location Name(Context& context, std::string_view name, Location child);
   static Location Name(Context& context, std::string_view name);
-  // Flattens, drops unknowns and repeats, keeps the first kMaxFused parts; one part is itself.
+  // Combines the locations of several ops into one. Flattens fused parts, drops unknown and
+  // repeated ones, and keeps the first kMaxFused. A single part is returned itself; no part gives
+  // unknown.
   static Location Fused(Context& context, std::span<const Location> parts);
+  // A call: the location of the callee and that of its caller.
   static Location CallSite(Context& context, Location callee, Location caller);
   static constexpr size_t kMaxFused = 16;
 
@@ -37,7 +43,7 @@ class Location {
   uint32_t id_ = 0;
 };
 
-// What a Location stands for; owned by the Context.
+// The contents of a Location; the Context owns them.
 struct LocationData {
   Location::Kind kind = Location::Kind::kUnknown;
   std::string_view text;  // file or name
@@ -45,12 +51,13 @@ struct LocationData {
   std::span<const Location> parts;  // fused: parts; name: child; call site: callee, caller
 };
 
+// Returns the contents of `location`, which must belong to `context`.
 const LocationData& Resolve(const Context& context, Location location);
-// MLIR's text without the enclosing loc( ): `unknown`, `"f.mlir":3:4`, `"name"("f":1:2)`,
+// Returns MLIR's text without the enclosing loc( ): `unknown`, `"f.mlir":3:4`, `"name"("f":1:2)`,
 // `fused[...]`.
 std::string LocationText(const Context& context, Location location);
-// For messages: the first model node name or file position, "f.mlir:3:4" or "/encoder/Add"; empty
-// if none.
+// Returns a short text for messages: the first model node or file position, such as "/encoder/Add"
+// or "f.mlir:3:4". Empty if there is none.
 std::string DescribeLocation(const Context& context, Location location);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What numbers the elements of a constant are.
+// The range of numbers in a constant.
 #ifndef TENON_IR_CORE_NUMBER_RANGE_H_
 #define TENON_IR_CORE_NUMBER_RANGE_H_
 
@@ -11,30 +11,32 @@
 
 namespace tenon {
 
-// The extremes of a set of numbers. Infinities and NaNs are told of, and are in no extreme.
+// Extremes of a set of numbers. Infinities and NaNs have flags and count in no extreme.
 struct NumberRange {
-  double lowest = std::numeric_limits<double>::infinity();    // of the finite ones; …
-  double highest = -std::numeric_limits<double>::infinity();  // … lowest > highest: there is none
-  double smallest = std::numeric_limits<double>::infinity();  // |x| of the finite ones but zero
+  // Of the finite numbers. lowest > highest means that there are none.
+  double lowest = std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity();
+  // The smallest |x| of the finite numbers other than zero.
+  double smallest = std::numeric_limits<double>::infinity();
   bool has_zero = false;
   bool has_infinity = false;
   bool has_nan = false;
 
   bool is_finite() const { return !has_infinity && !has_nan; }
-  // The largest |x| of the finite ones; 0 if there is none.
+  // The largest |x| of the finite numbers; 0 if there are none.
   double largest() const { return std::max({0.0, highest, -lowest}); }
 };
 
-// The range of a kElements attribute of any element type; bools are 0 and 1. Reads all elements
-// once; the Context keeps the answer for large ones. Thread-safe. Bytes that are made when somebody
-// reads them are made for it, and not kept.
+// Returns the range of a kElements attribute of any element type; bools are 0 and 1. Reads all
+// elements; the Context caches the result for large constants. Deferred bytes are computed for it
+// and not kept. If there is no memory for them, infinities, NaN and zero are reported. Thread-safe.
 NumberRange RangeOf(Attribute elements);
 
-// The smallest and largest positive numbers of a float type that have all its bits.
+// The smallest positive normal number and the largest finite number of a float type.
 double SmallestNormal(DType dtype);
 double LargestFinite(DType dtype);
 
-// Is it zero, or does the type hold it, rounded, as a finite and normal number?
+// True if `number` is zero, or finite and normal when rounded to `dtype`.
 inline bool HoldsNormally(DType dtype, double number) {
   return number == 0 ||
          (std::abs(number) >= SmallestNormal(dtype) && std::abs(number) <= LargestFinite(dtype));

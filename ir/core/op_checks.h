@@ -8,16 +8,17 @@
 
 namespace tenon {
 
-// What is wrong with the op by itself: arity, segments, kinds of operands, results and attributes,
-// traits, result types, its own rules. Empty if nothing is; no allocation then for ops without a
-// shape function to run.
+// Returns what is wrong with `op` by itself: counts, groups, types of operands and results,
+// attributes, traits, its own rules. Empty if nothing is wrong; then no memory is allocated unless
+// a shape function runs.
 std::string CheckOperation(Operation& op);
 
-// Does the attribute fit? Empty if so, else what it should be ("a 64-bit integer such as 3 : i64").
+// Empty if `value` fits the definition. Otherwise returns what it must be, such as "a 64-bit
+// integer such as 3 : i64".
 std::string CheckAttribute(const AttrDef& def, Attribute value);
 
-// Runs the operation's shape function, which there is. An error "<op>: <message>" if it refuses, or
-// gives other than one type for each result.
+// Runs the shape function of the operation, which must have one. Returns its error, or
+// InvalidArgument "<op>: <message>" if it does not give one type for each result.
 absl::Status RunShapeFunction(const InferContext& context, ResultTypes& results);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// What generic code knows about an operation: a table filled from YAML.
+// Definitions of operations, as generic code sees them.
 #ifndef TENON_IR_CORE_OP_INFO_H_
 #define TENON_IR_CORE_OP_INFO_H_
 
@@ -20,7 +20,7 @@ namespace tenon {
 class Operation;
 class Value;
 
-// 64-bit FNV-1a of the full op name. Collisions are refused at registration.
+// The identity of an op: the 64-bit FNV-1a hash of its full name. Registration refuses collisions.
 using OpId = uint64_t;
 constexpr OpId HashOpName(std::string_view name) {
   OpId h = 0xcbf29ce484222325ull;
@@ -28,43 +28,49 @@ constexpr OpId HashOpName(std::string_view name) {
   return h;
 }
 
+// Properties of an op on which generic code relies. An op without a memory trait or kPure may have
+// any effect (EffectsOf).
 enum class Trait : uint32_t {
-  kPure = 1u << 0,         // no effect beyond its results
-  kElementwise = 1u << 1,  // result shape = broadcast of operand shapes, element by element
-  kCommutative = 1u << 2,  // the first two operands may be swapped
-  kIdempotent = 1u << 3,   // f(f(x)) = f(x)
-  kConstantLike = 1u << 4,
-  kTerminator = 1u << 5,
-  kIsolatedFromAbove = 1u << 6,
-  kSymbol = 1u << 7,
-  kSymbolTable = 1u << 8,
-  kNoTerminator = 1u << 9,
-  kSingleBlock = 1u << 10,
+  kPure = 1u << 0,               // no effect beyond its results
+  kElementwise = 1u << 1,        // result shape = broadcast of operand shapes, element by element
+  kCommutative = 1u << 2,        // the first two operands may be swapped
+  kIdempotent = 1u << 3,         // f(f(x)) = f(x)
+  kConstantLike = 1u << 4,       // its result is the constant in slot 0
+  kTerminator = 1u << 5,         // ends its block
+  kIsolatedFromAbove = 1u << 6,  // its regions use no values from outside
+  kSymbol = 1u << 7,             // has a name in the attribute `sym_name`
+  kSymbolTable = 1u << 8,        // its regions hold symbols of distinct names
+  kNoTerminator = 1u << 9,       // blocks of its regions need no terminator
+  kSingleBlock = 1u << 10,       // each region has at most one block
   kSameDtype = 1u << 11,         // all operands and results share one element type
   kSameOperandDtype = 1u << 12,  // all operands share one element type
-  kView = 1u << 13,              // the result has operand 0's bytes
+  kView = 1u << 13,              // the result shares the bytes of operand 0
   kReadsMemory = 1u << 14,
   kWritesMemory = 1u << 15,
-  kRandom = 1u << 16,
+  kRandom = 1u << 16,  // the results differ from run to run
 };
 
-// Which types an operand or result may have.
+// The types that an operand or result may have.
 struct TypeConstraint {
-  bool any = false;         // any type at all
-  uint32_t dtypes = 0;      // tensors of these element types: bit i = DType(i)
-  bool scalar_i1 = false;   // the type i1 itself
-  std::string description;  // for messages: "tensor of f16, bf16, f32 or f64"
+  bool any = false;         // any type
+  uint32_t dtypes = 0;      // tensors of these element types: bit i stands for DType(i)
+  bool scalar_i1 = false;   // only the scalar type i1
+  std::string description;  // for messages, such as "tensor of f16, bf16, f32 or f64"
   bool Accepts(Type type) const;
 };
 
+// How many values an operand or result group has: one, at most one, or any number.
 enum class Arity : uint8_t { kSingle, kOptional, kVariadic };
 
+// One group of operands or results.
 struct OperandDef {
   std::string name;
   Arity arity = Arity::kSingle;
   TypeConstraint constraint;
 };
 
+// The kind of value that an inherent attribute takes. The kind kType is an element type such as
+// f32, kTypeAttr any type. kEnum is a string out of a list.
 enum class AttrType : uint8_t {
   kAny,
   kUnit,
@@ -83,74 +89,78 @@ enum class AttrType : uint8_t {
   kSymbol,
 };
 
-// One inherent attribute. kType holds an element type (`f32`), kTypeAttr any type.
+// One inherent attribute.
 struct AttrDef {
   std::string name;
   AttrType type = AttrType::kAny;
-  bool required = true;            // no default, and must be present
-  std::string default_text;        // MLIR text of the default; empty: absent when not given
-  std::vector<std::string> enums;  // kEnum: allowed strings
+  bool required = true;            // the op cannot exist without it
+  std::string default_text;        // MLIR text; empty: no default
+  std::vector<std::string> enums;  // for kEnum: the allowed strings
 };
 
+// One successor of a terminator.
 struct SuccessorDef {
   std::string name;
-  int operand_group = -1;  // operand group passed as the block's arguments
+  int operand_group = -1;  // the operands passed to the block; -1: none
 };
 
-// Facts of one call from which result types follow. Absent optional operands are null types.
+// The input of a shape function: one op without its results.
 struct InferContext {
   Context& context;
   const class OpInfo& info;
-  std::span<const Type> operands;     // one per operand value present
+  std::span<const Type> operands;     // types of all operands that are present
   std::span<const int32_t> segments;  // size of each operand group
-  std::span<const Attribute> slots;   // inherent attributes by slot; defaults filled in
+  std::span<const Attribute> slots;   // inherent attributes by slot, with defaults filled in
   Location location;
 
-  // Type of operand group `group` (single or optional); null when absent.
+  // The type of the only operand of group `group`; null if it is absent.
   Type operand(int group) const;
   std::span<const Type> operand_group(int group) const;
-  // InvalidArgument "<op>: <message>"; the caller adds the location.
+  // Returns InvalidArgument with the text "<op>: <message>". The caller adds the location.
   absl::Status Error(std::string_view message) const;
 };
 
 using ResultTypes = absl::InlinedVector<Type, 2>;
+// A shape function: appends the type of each result to `results`, or returns an error. It must work
+// for symbolic dimensions and must be thread-safe.
 using InferFn = absl::Status (*)(const InferContext& context, ResultTypes& results);
-// Checks beyond arity, kinds and traits. Emits nothing: returns the message without a location.
+// Checks an op beyond operand counts, types and traits. Emits no diagnostic; returns an error whose
+// message has neither op name nor location.
 using VerifyFn = absl::Status (*)(Operation& op);
-// Folds without constants at hand or with some: constants[i] is operand i's value or null. On
-// success fills one Value or Attribute per result and returns true.
+// Folds an op. `constants[i]` is the value of operand i if it is a constant, null otherwise.
+// Returns true if it has filled `results` with one Value or Attribute per result of the op.
 struct FoldResult;
 using FoldFn = bool (*)(Operation& op, std::span<const Attribute> constants,
                         absl::InlinedVector<FoldResult, 2>& results);
 
-// The definition of an operation as written in YAML.
+// The definition of an op: written in YAML for Tenon's dialects, filled by hand in others.
 struct OpDef {
-  std::string name;  // "ten.matmul"
+  std::string name;  // with its dialect: "ten.matmul"
   std::string summary;
   std::vector<OperandDef> operands;
   std::vector<OperandDef> results;
-  std::vector<AttrDef>
-      attrs;  // sorted by name; slot order. With several optional or variadic operand
-              // groups there is one more, "operandSegmentSizes", also in sort order
+  // Sorted by name; this is also the order of the slots. If several operand groups are optional or
+  // variadic, one is "operandSegmentSizes".
+  std::vector<AttrDef> attrs;
   std::vector<std::string> regions;
   std::vector<SuccessorDef> successors;
-  uint32_t traits = 0;
+  uint32_t traits = 0;      // bits of Trait
   InferFn infer = nullptr;  // null: result types must be given
   VerifyFn verify = nullptr;
   FoldFn fold = nullptr;
 };
 
-// An OpDef registered in a Context. Immutable and shared by threads after registration.
+// An OpDef registered in a Context, which owns it. Immutable and thread-safe.
 class OpInfo {
  public:
   OpInfo(Context* context, OpDef def);
-  // An operation of an unknown dialect or an opaque one: slot 0 holds all its properties as a
-  // dictionary.
+  // Makes the info of an op of an unregistered dialect, or of an opaque op. Its slot 0 holds all
+  // properties as a dictionary. The caller owns it.
   static OpInfo* Unregistered(Context* context, std::string_view name);
 
   OpId id() const { return id_; }
   std::string_view name() const { return def_.name; }
-  std::string_view dialect() const;  // text before the first dot
+  std::string_view dialect() const;  // the text before the first dot
   const OpDef& def() const { return def_; }
   Context& context() const { return *context_; }
   bool is_registered() const { return registered_; }
@@ -158,15 +168,15 @@ class OpInfo {
 
   int num_slots() const { return static_cast<int>(slot_names_.size()); }
   Identifier slot_name(int slot) const { return slot_names_[slot]; }
-  // Slot of an inherent attribute, or -1.
+  // The slot of an inherent attribute; -1 if there is none.
   int FindSlot(std::string_view name) const;
   int FindSlot(Identifier name) const;
-  // Default of a slot; null if it has none.
+  // The default of a slot; null if there is none.
   Attribute default_value(int slot) const { return defaults_[slot]; }
-  // Slot of operandSegmentSizes, or -1 when group sizes follow from the operand count.
+  // The slot of operandSegmentSizes; -1 if group sizes follow from the operand count.
   int segment_slot() const { return segment_slot_; }
 
-  // Sizes of the operand groups of an op with `num_operands` operands; false if they cannot be.
+  // Computes the sizes of the operand groups for `num_operands` operands. False if they do not fit.
   bool OperandSegments(int num_operands, std::span<const Attribute> slots,
                        absl::InlinedVector<int32_t, 6>& sizes) const;
 
@@ -180,11 +190,13 @@ class OpInfo {
   std::vector<Attribute> defaults_;
 };
 
-// What an operation may do to the world. An op of an unknown dialect may do everything.
+// The effects that an op may have beyond its results.
 struct Effects {
   bool reads = false, writes = false, random = false;
   bool pure() const { return !reads && !writes && !random; }
 };
+// Returns the declared effects of `op`; those of an op with regions are the union over the ops
+// inside. An unregistered op, and one that declares nothing, may have all effects.
 Effects EffectsOf(const Operation& op);
 
 }  // namespace tenon

@@ -24,13 +24,13 @@ class OpParser : public AsmParser {
   absl::StatusOr<OwnedOp> ParseTopLevel();
 
  private:
-  // A use as written: "%a" or "%a#1".
+  // A use in the text: "%a" or "%a#1".
   struct Use {
     std::string_view name;
     uint32_t number = 0;
     size_t offset = 0;
   };
-  // What a name stands for: a block argument, or `count` results of `op` from `first` on.
+  // The meaning of a name: a block argument, or `count` results of `op` from result `first` on.
   struct Definition {
     Value argument;
     Operation* op = nullptr;
@@ -38,27 +38,28 @@ class OpParser : public AsmParser {
     size_t offset = 0;
     Value Get(uint32_t number) const { return argument ? argument : op->result(first + number); }
   };
-  // A value used before its definition; `placeholder` stands in for it.
+  // A value that is used before its definition; `placeholder` takes its place until then.
   struct ForwardUse {
     Value placeholder;
     size_t offset = 0;
   };
-  // Names visible in one region that is isolated from above, and in the regions nested in it.
+  // The names that are visible in one region that is isolated from above, and in regions nested in
+  // it.
   class ValueScope {
    public:
     // Null if the name is not defined.
     const Definition* Find(std::string_view name) const;
-    // The definition before if there is one, which stays; null otherwise.
+    // Returns the earlier definition of the name, which stays; null if there is none.
     const Definition* Define(std::string_view name, const Definition& definition);
     void Forget(std::string_view name);
 
     absl::flat_hash_map<Key, std::map<uint32_t, ForwardUse>> forward;  // by name, then number
-    // In order of definition inside nested regions, to be forgotten at their end.
+    // Names defined in nested regions, in order; they are forgotten at the end of their region.
     std::vector<Key> names;
     int nesting = 0;
 
    private:
-    // Most names are numbers: %0, %1, … are kept by number as long as there are not many gaps.
+    // Most names are numbers. %0, %1, … are kept by number as long as few numbers are missing.
     const Definition* FindNumbered(size_t number) const {
       return number < numbered_.size() && numbered_[number].count != 0 ? &numbered_[number]
                                                                        : nullptr;
@@ -69,7 +70,7 @@ class OpParser : public AsmParser {
   };
   struct BlockEntry {
     Block* block = nullptr;
-    std::unique_ptr<Block> undefined;  // owned here until its label is met
+    std::unique_ptr<Block> undefined;  // owned here until its label is read
     size_t offset = 0;
   };
   using BlockNames = absl::flat_hash_map<Key, BlockEntry>;
@@ -88,13 +89,13 @@ class OpParser : public AsmParser {
   bool ParseSuccessors(OperationState& state);
   bool ParseRegions(const OpInfo& info, unsigned& count);
   bool ParseSignature(const std::vector<Use>& uses, OperationState& state);
-  // `at`: the place of each entry.
+  // `at` has the position of each entry.
   bool SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries,
                      const std::vector<size_t>& at, OperationState& state);
   bool SetAttributes(const OpInfo& info, std::vector<NamedAttribute>& entries,
                      const std::vector<size_t>& at, OperationState& state);
-  // A warning if the name is no attribute of the operation and belongs to no dialect either. Once
-  // for each name of an operation, and for a few in all.
+  // Warns if the op has no attribute `name` and the name has no dialect. Warns once per name and
+  // op, and only a limited number of times.
   void WarnOfUnknownAttribute(const OpInfo& info, std::string_view name, size_t at);
   bool DefineResults(Operation* op, const std::vector<ResultGroup>& groups);
 
@@ -121,7 +122,7 @@ class OpParser : public AsmParser {
   absl::flat_hash_set<std::pair<const OpInfo*, Key>> unknown_attributes_;  // warned of
   std::vector<std::unique_ptr<ValueScope>> scopes_;
   std::vector<std::unique_ptr<BlockNames>> block_names_;
-  // Regions of ops not created yet, innermost last.
+  // Regions of ops that do not exist yet, innermost last.
   std::vector<std::unique_ptr<Region>> pending_regions_;
   Block placeholders_;
   std::vector<std::pair<Operation*, std::string_view>> located_later_;

@@ -1,4 +1,4 @@
-// Memory of operations: size-classed free lists over slabs.
+// Memory of operations.
 #ifndef TENON_IR_CORE_OP_POOL_H_
 #define TENON_IR_CORE_OP_POOL_H_
 
@@ -12,8 +12,9 @@
 
 namespace tenon {
 
-// Thread-safe. Every thread allocates from a shard of its own and needs no lock; memory freed by a
-// thread is reused by that thread's shard. No header per allocation.
+// An allocator with free lists by size over large slabs. Each thread has a shard of its own, so
+// that allocation needs no lock. Memory freed by a thread goes to the shard of that thread.
+// Thread-safe; returns all memory to the system at its end.
 class OpPool {
  public:
   OpPool();
@@ -21,7 +22,8 @@ class OpPool {
   OpPool(const OpPool&) = delete;
   OpPool& operator=(const OpPool&) = delete;
 
-  void* Allocate(size_t bytes) {  // a multiple of 8; 8-byte aligned
+  // Returns `bytes` bytes, a multiple of 8, aligned to 8.
+  void* Allocate(size_t bytes) {
     Shard& shard = LocalShard();
     if (!kPooling || bytes > kMaxPooled) return AllocateUnpooled(shard, bytes);
     shard.Count(static_cast<int64_t>(bytes));
@@ -36,6 +38,7 @@ class OpPool {
     return memory;
   }
 
+  // `bytes` must be the size that was allocated.
   void Free(void* memory, size_t bytes) {
     Shard& shard = LocalShard();
     if (!kPooling || bytes > kMaxPooled) return FreeUnpooled(shard, memory, bytes);
@@ -45,11 +48,12 @@ class OpPool {
     shard.free[bytes / 8] = node;
   }
 
+  // Bytes allocated and not freed.
   size_t bytes_in_use() const;
 
  private:
-  // Under AddressSanitizer every operation is its own heap allocation, so that use after free is
-  // seen.
+// With AddressSanitizer every operation is its own heap allocation, so that use after free is
+// found.
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr bool kPooling = false;
 #elif defined(__has_feature)
@@ -68,7 +72,7 @@ class OpPool {
     FreeNode* next;
   };
   struct alignas(64) Shard {
-    // Only the shard's thread writes, any thread may read.
+    // Only the thread of the shard writes; any thread may read.
     void Count(int64_t bytes) {
       in_use.store(in_use.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
     }
@@ -79,7 +83,7 @@ class OpPool {
     std::array<FreeNode*, kMaxPooled / 8 + 1> free = {};
     std::vector<std::byte*> slabs;
   };
-  // The shard this thread used last, and of which pool.
+  // The shard that this thread used last, and its pool.
   struct LastShard {
     uint64_t pool = 0;
     Shard* shard = nullptr;
@@ -92,7 +96,7 @@ class OpPool {
   static void FreeUnpooled(Shard& shard, void* memory, size_t bytes);
 
   static thread_local constinit LastShard last_shard_;
-  const uint64_t id_;  // of no other pool of the process, earlier ones included
+  const uint64_t id_;  // differs from that of every pool of the process, also earlier ones
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Shard>> shards_;  // by ThreadSlot
 };

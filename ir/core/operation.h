@@ -1,5 +1,4 @@
-// Operations: one allocation each, holding results, header, operands, attribute slots, successors,
-// regions.
+// Operations, their memory layout, and typed access to them.
 #ifndef TENON_IR_CORE_OPERATION_H_
 #define TENON_IR_CORE_OPERATION_H_
 
@@ -33,32 +32,41 @@ struct OperationState {
   Location location;
   absl::InlinedVector<Value, 6> operands;
   absl::InlinedVector<Type, 2> result_types;
-  // By slot of `info`; missing ones are filled with defaults.
+  // By slot of `info`; null and missing ones get their defaults.
   absl::InlinedVector<Attribute, 6> slots;
-  Attribute discardable;  // dictionary or null
+  Attribute discardable;  // a dictionary or null
   absl::InlinedVector<Block*, 2> successors;
   unsigned num_regions = 0;
 };
 
-// Memory, from low to high addresses: results in reverse order (16 bytes each), this header (48),
-// operands (24 each), attribute slots (8 each), successors (32 each), regions (24 each).
+// One operation: results, operands, attributes, successors and regions. It is one allocation. From
+// low to high addresses lie the results in reverse order (16 bytes each) and this header (48). Then
+// follow operands (24 each), attribute slots (8 each), successors (32 each) and regions (24 each).
 //
-// An operation is owned by its block, a detached one by whoever made it. Its address, and with it
-// the Values of its results, stay valid until it is destroyed, also when it moves; handles are not
-// counted. Print, Clone and const functions may run in several threads on IR that nobody changes
-// (IsBeforeInBlock not beside the first two; Clone only of what uses no values of others, whose use
-// lists it changes). One thread at a time changes what is below an op isolated from above.
+// A block owns its operations; the caller owns a detached one. The address of an operation and the
+// Values of its results stay valid until it is destroyed, also when it moves. Destroying it does
+// not clear handles to it.
+//
+// Print, Clone and const functions may run in several threads on IR that nobody changes, with two
+// exceptions. IsBeforeInBlock must not run beside Print or Clone. Clone must not run beside others
+// if the copied op uses values from outside, because it changes their use lists. Different threads
+// may change the contents of different ops that have the trait kIsolatedFromAbove, such as
+// functions.
+//
+// Indices are not checked in release builds unless a comment says so.
 class Operation {
  public:
-  // Creates a detached operation in its context's pool. Nothing is verified.
+  // Creates a detached operation, which the caller owns. Verifies nothing. Null and missing slots
+  // get their defaults. Requires at most kMaxOperands operands, and so on (below).
   static Operation* Create(const OperationState& state);
   static Operation* Create(const OpInfo& info, Location location,
                            std::span<const Type> result_types, std::span<const Value> operands,
                            std::span<const Attribute> slots,
                            std::span<Block* const> successors = {}, unsigned num_regions = 0);
-  // Frees a detached operation and all in it. REQUIRES: no uses of its results (else: left null).
+  // Destroys a detached operation and everything in it. Its results must have no uses: debug builds
+  // abort, release builds set those uses to null.
   void Destroy();
-  // Removes from its block and destroys. REQUIRES: as Destroy.
+  // Removes the operation from its block and destroys it. Requires what Destroy requires.
   void Erase();
 
   OpId id() const { return info_->id(); }
@@ -69,18 +77,18 @@ class Operation {
   void set_location(Location location) { location_ = location; }
   bool Has(Trait trait) const { return info_->Has(trait); }
 
-  // ---- operands, by position and by group of the definition
+  // ---- operands, by position and by operand group of the definition
   unsigned num_operands() const { return num_operands_; }
   Value operand(unsigned i) const { return operand_storage()[i].get(); }
   void set_operand(unsigned i, Value value) { operand_storage()[i].set(value); }
   std::span<OpOperand> operands() const { return {operand_storage(), num_operands_}; }
-  // First operand and size of a group of the definition. REQUIRES: registered op with valid
-  // segments.
+  // The position of the first operand of a group, and their number. Requires a registered op whose
+  // operand count fits its definition.
   std::pair<unsigned, unsigned> operand_group(unsigned group) const;
-  // The value of a single or optional group; null if absent.
+  // The value of a single or optional group; null if it is absent. Requires the same.
   Value operand_or_null(unsigned group) const;
-  // Removes operand i and moves up those after it; the caller keeps segment sizes right. The room
-  // stays with the operation.
+  // Removes operand `i` and moves later ones down. The caller must update operandSegmentSizes, if
+  // the op has it. The memory of the operand stays with the operation. Checks `i`.
   void EraseOperand(unsigned i);
 
   // ---- results
@@ -88,59 +96,75 @@ class Operation {
   Value result(unsigned i = 0) const {
     return Value(reinterpret_cast<ValueImpl*>(const_cast<Operation*>(this)) - (i + 1));
   }
+  // True if any result has uses.
   bool has_uses() const;
-  // Replaces all uses of all results. REQUIRES: values.size() == num_results().
+  // Replaces all uses of all results. Requires one value per result; the value of a result without
+  // uses is ignored.
   void ReplaceAllUsesWith(std::span<const Value> values);
 
   // ---- attributes
   unsigned num_slots() const { return num_slots_; }
   Attribute slot(unsigned i) const { return slot_storage()[i]; }
-  // Null gives the slot its default again, and leaves it empty where there is none.
+  // Sets an inherent attribute. Null restores the default, and empties a slot without one. Checks
+  // `i`.
   void set_slot(unsigned i, Attribute value);
   std::span<const Attribute> slots() const { return {slot_storage(), num_slots_}; }
-  // Inherent or discardable attribute by name; null if absent.
+  // Returns an inherent or discardable attribute by name; null if there is none.
   Attribute attr(std::string_view name) const;
-  // Sets an inherent attribute if the definition, or the properties of an unregistered op, have one
-  // of that name, a discardable one otherwise. Null takes it away: a slot gets its default again.
+  // Sets an attribute. It is inherent if the definition, or the properties of an unregistered op,
+  // have that name; otherwise it is discardable. Null removes it; a slot gets its default.
   void SetAttr(std::string_view name, Attribute value);
-  Attribute discardable_attrs() const;  // dictionary, or null if there is none
+  // Discardable attributes as a dictionary; null if there are none.
+  Attribute discardable_attrs() const;
+  // Replaces all of them. Null or an empty dictionary removes them.
   void SetDiscardableAttrs(Attribute dictionary_or_null);
 
   // ---- successors and regions
   unsigned num_successors() const { return num_successors_; }
+  // successor(), set_successor() and region() check `i`. A successor may be null.
   Block* successor(unsigned i) const;
   void set_successor(unsigned i, Block* block);
-  // Operands passed to successor i's arguments: first and count.
+  // The operands that become the arguments of successor `i`: first position and count.
   std::pair<unsigned, unsigned> successor_operands(unsigned i) const;
   unsigned num_regions() const { return num_regions_; }
   Region& region(unsigned i = 0) const;
 
   // ---- position
+  // The block that holds the operation; null for a detached one.
   Block* block() const { return block_; }
+  // Neighbors in the block; null at its ends.
   Operation* next() const { return next_; }
   Operation* prev() const { return prev_; }
-  Operation* parent_op() const;  // op that owns the region it is in; null at the top
+  // The operation that owns the surrounding region; null at the top.
+  Operation* parent_op() const;
   Region* parent_region() const;
+  // Move the operation, which may be detached, next to `other`, an op in a block.
   void MoveBefore(Operation* other);
   void MoveAfter(Operation* other);
-  void RemoveFromBlock();  // detaches without destroying
-  // REQUIRES: same block. Amortised constant time.
+  // Detaches the operation without destroying it. The caller owns it afterward.
+  void RemoveFromBlock();
+  // True if the operation comes before `other`. Requires two ops of one block. Takes amortized
+  // constant time.
   bool IsBeforeInBlock(const Operation* other) const;
-  bool IsAncestorOf(const Operation* other) const;  // or equal
-  // Position in its block. REQUIRES: Block::Renumber() was called and the block is unchanged since.
+  // True if `other` is this operation or lies in one of its regions.
+  bool IsAncestorOf(const Operation* other) const;
+  // The position in the block, from 0. Requires that the block is unchanged since
+  // Block::Renumber().
   size_t position_after_renumbering() const;
 
   // ---- traversal
-  // Post-order (regions first) over all ops below and including this one, nested however deep; `f`
-  // may erase or move the op it gets, and insert before it, but not erase the op after it.
+  // Calls `f` for every operation in the regions, however deep, and last for this one: post-order.
+  // `f` may erase or move the operation that it gets, and insert before it. It must not erase the
+  // one after it.
   void Walk(const std::function<void(Operation*)>& f);
-  // Pre-order; returning false stops and makes the walk return false. `f` must not erase the op it
-  // gets, nor the one after it.
+  // Pre-order: this operation first. If `f` returns false, the walk stops and returns false. `f`
+  // must not erase the operation that it gets, nor the one after it.
   bool WalkPreOrder(const std::function<bool(Operation*)>& f);
 
-  std::string text() const;  // generic form, for messages and debuggers
+  // The generic text without the bytes of large constants, for messages and debuggers.
+  std::string text() const;
 
-  // Bytes of an operation's allocation.
+  // The size of an operation's allocation in bytes.
   static size_t AllocationSize(unsigned operands, unsigned results, unsigned slots,
                                unsigned successors, unsigned regions);
 
@@ -160,8 +184,8 @@ class Operation {
   }
   BlockOperand* successor_storage() const;
   Region* region_storage() const;
-  // Operands that Create made room for. How many are erased stands in the room of the first of
-  // them.
+  // Operands for which Create made room. The number of erased ones is kept in the room of the first
+  // of them.
   unsigned num_operands_cap() const {
     return num_operands_ + (has_erased_operands_ ? num_erased_operands() : 0);
   }
@@ -188,21 +212,22 @@ class Operation {
 };
 static_assert(sizeof(ValueImpl) == 16 && sizeof(OpOperand) == 24);
 
-// Limits of one operation: parser, importers and Context::RegisterDialect refuse more.
+// Limits of one operation. Parser, importer and Context::RegisterDialect refuse more.
 inline constexpr unsigned kMaxOperands = (1u << 20) - 1;
 inline constexpr unsigned kMaxResults = 65535;
 inline constexpr unsigned kMaxSuccessors = 7;
 inline constexpr unsigned kMaxRegions = 15;
 
+// Lets OwnedOp destroy its operation.
 struct OperationDeleter {
   void operator()(Operation* op) const { op->Destroy(); }
 };
 // Owns a detached operation, usually a module.
 using OwnedOp = std::unique_ptr<Operation, OperationDeleter>;
 
-// Typed access to operations: a copyable handle from which the generated classes derive. Each of
-// them has a constant kId, the OpId of its operation, by which the functions below tell whether an
-// operation is one of that class.
+// The base of generated op classes: a copyable handle with typed access to an operation. Each
+// generated class has a constant kId, the OpId of its op. The functions below compare it to tell
+// whether an operation is of that class.
 class OpHandle {
  public:
   OpHandle() = default;
@@ -215,6 +240,7 @@ class OpHandle {
   Operation* op_ = nullptr;
 };
 
+// True if `op` is not null and is of class Op.
 template <typename Op>
 bool Isa(const Operation* op) {
   return op != nullptr && op->id() == Op::kId;
@@ -223,24 +249,28 @@ template <typename Op>
 bool Isa(const Operation& op) {
   return op.id() == Op::kId;
 }
+// The op as class Op; a null handle if it is of another.
 template <typename Op>
 Op DynCast(Operation* op) {
   return Isa<Op>(op) ? Op(op) : Op();
 }
+// The op as class Op, which it must be; ends the program otherwise.
 template <typename Op>
 Op Cast(Operation* op) {
   TENON_CHECK(Isa<Op>(op));
   return Op(op);
 }
-// The op of that kind which defines the value; a null handle otherwise.
+// The operation that defines `value`, as class Op. A null handle if it is of another class, or if
+// `value` is null or a block argument.
 template <typename Op>
 Op DefinedBy(Value value) {
   return value ? DynCast<Op>(value.defining_op()) : Op();
 }
 
+// One folded result. Exactly one member is set.
 struct FoldResult {
-  Value value;          // an existing value …
-  Attribute attribute;  // … or a constant
+  Value value;          // an existing value
+  Attribute attribute;  // a constant
 };
 
 }  // namespace tenon

@@ -1,5 +1,4 @@
-// Failed allocations, and threads that the system refuses, as statuses, at the borders of the
-// library.
+// Turning failed allocations and refused threads into statuses at the borders of the library.
 #ifndef TENON_IR_CORE_OUT_OF_MEMORY_H_
 #define TENON_IR_CORE_OUT_OF_MEMORY_H_
 
@@ -14,8 +13,9 @@
 
 namespace tenon {
 
-// What `call` returns, a Status or a StatusOr. ResourceExhausted, with `doing` in the message, if
-// there is no memory for it. What `call` was changing may be half changed.
+// Returns the result of `call`, a Status or StatusOr. If an allocation fails, returns
+// ResourceExhausted with `doing` in the message; an object that `call` was changing may be
+// incomplete then.
 template <typename Call>
 auto WithoutBadAlloc(std::string_view doing, Call call) -> decltype(call()) {
   try {

@@ -1,4 +1,4 @@
-// MLIR-compatible text to IR.
+// Reading MLIR-compatible text.
 #ifndef TENON_IR_CORE_PARSER_H_
 #define TENON_IR_CORE_PARSER_H_
 
@@ -10,18 +10,26 @@
 
 namespace tenon {
 
+// How ParseModule reads.
 struct ParseOptions {
+  // The name of the text in locations and messages.
   std::string_view file_name = "<input>";
+  // Whether to call Verify on the result.
   bool verify = true;
-  // Gives ops without a loc(...) their position in the text.
+  // Whether ops without a loc(...) get their position in the text as location.
   bool locate_by_text = true;
 };
 
-// Parses a module (or a list of top-level ops, which get a module around them). Accepts the generic
-// form and the same without quotes (see printer.h), aliases, locations, resources. Errors are
-// diagnostics with line and column and a Status; parsing stops at the first one.
+// Reads a module, or top-level ops, which then get a module around them. Accepts the generic form
+// with and without quotes (printer.h), aliases, locations and resources. The caller owns the
+// result. `text` need not outlive the call.
+//
+// Reading stops at the first error, which is emitted with line and column and returned:
+// InvalidArgument, or ResourceExhausted beyond Limits::nesting. Ops of unknown dialects are errors
+// unless the Context allows them. Thread-safe within one Context.
 absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
                                     const ParseOptions& options = {});
+// Read one type or one attribute, which must be all of `text`. Errors as above.
 absl::StatusOr<Type> ParseType(Context& context, std::string_view text);
 absl::StatusOr<Attribute> ParseAttribute(Context& context, std::string_view text);
 

@@ -1,4 +1,4 @@
-// IR to MLIR-compatible text.
+// Writing IR as MLIR-compatible text.
 #ifndef TENON_IR_CORE_PRINTER_H_
 #define TENON_IR_CORE_PRINTER_H_
 
@@ -9,19 +9,26 @@
 
 namespace tenon {
 
+// The form of the text.
 struct PrintOptions {
-  // Op names in quotes and everything as mlir-opt --mlir-print-op-generic prints it. Off: the same
-  // without the quotes: `%2 = ten.add(%0, %1) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>`.
+  // True: the text of mlir-opt --mlir-print-op-generic, with op names in quotes. False: the same
+  // without the quotes, such as `%2 = ten.add(%0, %1) : (tensor<2xf32>, tensor<2xf32>) ->
+  // tensor<2xf32>`.
   bool generic = false;
-  bool locations = false;        // trailing loc(...)
-  bool elide_resources = false;  // no resource section: the bytes of large constants are left out
+  // Adds loc(...) to ops and block arguments.
+  bool locations = false;
+  // Leaves out the bytes of large constants; such text cannot be read back.
+  bool elide_resources = false;
 };
 
-// The same IR gives the same bytes. Values are numbered %0, %1, … and %arg0, … within a function;
-// in the generic form, as in MLIR, within the whole text.
+// Returns the text of `op` and all in it. Equal IR gives equal bytes. Values are numbered %0, %1, …
+// and %arg0, … within a function; in the generic form, as in MLIR, within the whole text. Ends the
+// program if there is no memory for a deferred constant. Several threads may print IR that nobody
+// changes.
 std::string Print(const Operation& op, const PrintOptions& options = {});
-// The same text in pieces. The bytes of large constants come a few at a time, and those of a mapped
-// file leave the memory when they are written. Errors are those of the sink.
+// Passes the same text to `sink` in pieces, so that the bytes of large constants are never in
+// memory together. Returns the first error of the sink, or ResourceExhausted if there is no memory
+// for a deferred constant.
 absl::Status Print(const Operation& op, const PrintOptions& options, TextSink sink);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// A file whose bytes constants show without a copy.
+// A mapped file whose bytes constants refer to without a copy.
 #ifndef TENON_IR_CORE_SOURCE_FILE_H_
 #define TENON_IR_CORE_SOURCE_FILE_H_
 
@@ -10,17 +10,18 @@
 
 namespace tenon {
 
-// A regular file mapped read-only, as it was when it was opened.
+// A regular file mapped read-only, with its identity at the time it was opened.
 struct SourceFile {
-  std::string path;                   // empty: not a file that can be found again
-  std::span<const std::byte> bytes;   // all of it
-  std::shared_ptr<const void> owner;  // of the mapping
+  std::string path;                   // empty if the file cannot be found again
+  std::span<const std::byte> bytes;   // the whole file
+  std::shared_ptr<const void> owner;  // keeps the mapping
   uint64_t device = 0, inode = 0;
-  int64_t modified_ns = 0, changed_ns = 0;  // programs can set the first, not the second
+  // In nanoseconds since the epoch. Programs can set `modified_ns`, but not `changed_ns`.
+  int64_t modified_ns = 0, changed_ns = 0;
 };
 
-// Of bytes in a read-only mapping of a file: takes the pages that they cover out of this process.
-// The next who reads them gets them from the file again. Never changes what is read.
+// Takes the pages of a read-only file mapping that cover `bytes` out of this process. The next read
+// loads them from the file again.
 void DropPages(std::span<const std::byte> bytes);
 
 }  // namespace tenon

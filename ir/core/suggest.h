@@ -1,4 +1,4 @@
-// "Did you mean …?" for misspelt names.
+// Suggestions for misspelled names.
 #ifndef TENON_IR_CORE_SUGGEST_H_
 #define TENON_IR_CORE_SUGGEST_H_
 
@@ -8,10 +8,10 @@
 
 namespace tenon {
 
-// The candidate nearest to `name` by edit distance if it is near at all; empty otherwise. Of
-// equally near ones the first.
+// Returns the candidate nearest to `name` by edit distance: the first of equally near ones, empty
+// if none is near. The result points into `candidates`.
 std::string_view Nearest(std::string_view name, std::span<const std::string> candidates);
-// "; did you mean 'x'?", or nothing.
+// Returns "; did you mean 'x'?", or an empty string.
 std::string DidYouMean(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace tenon

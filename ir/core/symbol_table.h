@@ -10,18 +10,21 @@
 
 namespace tenon {
 
-// The symbols directly inside an op with the SymbolTable trait. A snapshot: rebuild after changes.
+// The symbols directly inside an op with the trait kSymbolTable, such as the functions of a module.
+// A snapshot: make a new one after changes.
 class SymbolTable {
  public:
   explicit SymbolTable(Operation* table);
-  Operation* Lookup(std::string_view name) const;  // null if there is none
+  // Null if there is no such symbol.
+  Operation* Lookup(std::string_view name) const;
+
  private:
   std::map<std::string, Operation*, std::less<>> symbols_;
 };
 
-// One lookup without building a table.
+// The same for a single lookup, without building a table.
 Operation* LookupSymbol(Operation* table, std::string_view name);
-// The symbol name of an op; empty if it has none.
+// Returns the attribute `sym_name`; empty if there is none.
 std::string_view SymbolName(const Operation& op);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Files and folders that must not outlive the process.
+// Files and folders to be removed if the process is killed.
 #ifndef TENON_IR_CORE_TEMPORARY_PATH_H_
 #define TENON_IR_CORE_TEMPORARY_PATH_H_
 
@@ -6,8 +6,9 @@
 
 namespace tenon {
 
-// Names a path for RemoveTemporaryPaths as long as it lives. Make it before the file. It does not
-// remove the file itself: that is up to its owner, who knows whether it was renamed.
+// Registers a path for RemoveTemporaryPaths during its own lifetime. Create it before the file. It
+// does not remove the file itself; the owner does, or renames it. At most 256 paths can be
+// registered at a time; further ones are ignored. Thread-safe.
 class TemporaryPath {
  public:
   explicit TemporaryPath(const std::string& path);
@@ -16,11 +17,11 @@ class TemporaryPath {
   ~TemporaryPath();
 
  private:
-  char* path_;  // null where too many paths are named at once
+  char* path_;  // null if it is not registered
 };
 
-// Removes what is named: files, and folders with the files in them. Async-signal-safe: programs
-// call it from the handlers of signals that end them.
+// Removes all registered files, and folders with the files in them. Async-signal-safe: programs
+// call it from handlers of signals that end them. Does nothing in a forked child.
 void RemoveTemporaryPaths() noexcept;
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Where long text goes, piece by piece, so that it is never in memory as a whole.
+// Receiving long text in pieces.
 #ifndef TENON_IR_CORE_TEXT_SINK_H_
 #define TENON_IR_CORE_TEXT_SINK_H_
 
@@ -9,8 +9,8 @@
 
 namespace tenon {
 
-// Takes the next piece, which is gone when it returns. Who writes stops at the first error and
-// hands it on.
+// Takes the next piece of a text, which is valid during the call only. The writer stops at the
+// first error and returns it.
 using TextSink = absl::FunctionRef<absl::Status(std::string_view)>;
 
 }  // namespace tenon

@@ -15,8 +15,11 @@ namespace tenon {
 class Context;
 struct TypeStorage;
 
-// An interned type; equal pointers mean equal types. Trivially copyable; lives as long as its
-// Context.
+// A handle to an interned type. Equal types have equal handles. It is cheap to copy and lives as
+// long as its Context. A default-constructed handle is null. The static functions are thread-safe.
+//
+// An accessor whose requirement does not hold ends the program; in a predicate of a rule it makes
+// the condition false instead (guarded_read.h).
 class Type {
  public:
   enum class Kind : uint8_t {
@@ -36,32 +39,40 @@ class Type {
   static Type Scalar(Context& context, DType dtype);
   static Type Index(Context& context);
   static Type None(Context& context);
+  // A ranked tensor. `dims` may be constant, symbolic or Unknown. Requires dtype != kInvalid.
   static Type Tensor(Context& context, DType dtype, std::span<const DimExpr> dims);
-  static Type Tensor(Context& context, DType dtype, std::span<const int64_t> dims);  // all static
+  static Type Tensor(Context& context, DType dtype, std::span<const int64_t> dims);
   static Type Unranked(Context& context, DType dtype);
   static Type Function(Context& context, std::span<const Type> inputs,
                        std::span<const Type> results);
   static Type Tuple(Context& context, std::span<const Type> types);
-  // `text` with the leading "!": "!onnx.any".
+  // A type of another dialect as text, with its leading "!".
   static Type Opaque(Context& context, std::string_view text);
 
+  // Requires a type that is not null.
   Kind kind() const;
-  bool is_tensor() const { return kind() == Kind::kTensor; }  // ranked
+  bool is_tensor() const { return kind() == Kind::kTensor; }  // a ranked tensor
   bool is_any_tensor() const { return kind() == Kind::kTensor || kind() == Kind::kUnranked; }
-  // Element type of a tensor, or the scalar itself; kInvalid for all others.
+  // The element type of a tensor, or the scalar type itself; kInvalid for all others.
   DType dtype() const;
-  int64_t rank() const;                   // REQUIRES: is_tensor()
-  std::span<const DimExpr> dims() const;  // REQUIRES: is_tensor()
-  DimExpr dim(int64_t i) const;           // from -rank, which is the first, to rank - 1
-  bool is_static() const;                 // ranked, and every dimension a constant
-  // Number of elements of a static tensor; -1 if not static or not representable.
+  // Require is_tensor().
+  int64_t rank() const;
+  std::span<const DimExpr> dims() const;
+  // Dimension `i`, from -rank() to rank() - 1; negative ones count from the end. Requires
+  // is_tensor().
+  DimExpr dim(int64_t i) const;
+  // True for a ranked tensor whose dimensions are all constant.
+  bool is_static() const;
+  // The number of elements of a static tensor; -1 if the type is not static or the number
+  // overflows.
   int64_t num_elements() const;
-  std::span<const Type> inputs() const;   // function; elements of a tuple
-  std::span<const Type> results() const;  // function
+  std::span<const Type> inputs() const;   // of a function; the elements of a tuple
+  std::span<const Type> results() const;  // of a function
   std::string_view opaque_text() const;
 
   Context& context() const;
-  std::string text() const;  // MLIR's text
+  // MLIR's text.
+  std::string text() const;
 
   explicit operator bool() const { return storage_ != nullptr; }
   bool operator==(const Type&) const = default;
@@ -71,7 +82,8 @@ class Type {
   const TypeStorage* storage_ = nullptr;
 };
 
-// The same element type with other dimensions, and the other way round.
+// The element type of `tensor` with other dimensions; the dimensions of `tensor` with another
+// element type.
 Type WithDims(Type tensor, std::span<const DimExpr> dims);
 Type WithDType(Type tensor, DType dtype);
 

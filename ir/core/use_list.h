@@ -1,4 +1,5 @@
-// Links of use lists, inlined where operations are made and destroyed. Internal to ir/core.
+// Linking and unlinking of uses, inlined where operations are created and destroyed. Internal to
+// ir/core.
 #ifndef TENON_IR_CORE_USE_LIST_H_
 #define TENON_IR_CORE_USE_LIST_H_
 

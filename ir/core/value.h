@@ -16,8 +16,8 @@ class Operation;
 class OpOperand;
 class Value;
 
-// Storage of a value: 16 bytes. The type pointer's upper 16 bits hold the result index, saturated
-// at kMaxIndex (user-space addresses fit 48 bits), and a flag for block arguments.
+// Storage of a value, 16 bytes. The upper 16 bits of the type pointer hold the result index,
+// saturated at kMaxIndex, and a flag for block arguments: user-space addresses fit 48 bits.
 class ValueImpl {
  public:
   Type type() const {
@@ -50,6 +50,7 @@ class ValueImpl {
   uintptr_t type_and_index_;
 };
 
+// Storage of a block argument.
 class BlockArgumentImpl : public ValueImpl {
  public:
   BlockArgumentImpl(Type type, Block* owner, uint32_t index, Location location)
@@ -59,38 +60,43 @@ class BlockArgumentImpl : public ValueImpl {
   Location location;
 };
 
-// A handle to a value: an operation's result or a block's argument. Null is allowed where stated.
-// Valid until the operation or the argument is destroyed, which does not clear handles to it.
+// A handle to the result of an operation or to an argument of a block. It stays valid until the op
+// or argument is destroyed; handles are not cleared then. A default-constructed handle is null:
+// test it before other calls.
 class Value {
  public:
   Value() = default;
   explicit Value(ValueImpl* impl) : impl_(impl) {}
 
   Type type() const { return impl_->type(); }
+  // The type is not checked; the verifier compares it with the shape function.
   void set_type(Type type) { impl_->set_type(type); }
 
   bool is_block_argument() const { return impl_->is_block_argument(); }
   bool is_result() const { return !impl_->is_block_argument(); }
-  // The operation that computes it; null for a block argument.
+  // The operation that computes the value; null for a block argument.
   Operation* defining_op() const { return is_result() ? owner_op() : nullptr; }
-  unsigned result_index() const;  // REQUIRES: is_result()
-  Block* argument_owner() const;  // REQUIRES: is_block_argument()
+  unsigned result_index() const;
+  // Requires is_block_argument(), as does argument_index().
+  Block* argument_owner() const;
   unsigned argument_index() const;
-  // The block whose operations may use it without crossing a region: the op's or the argument's.
+  // The block of the op, or the block of the argument. Null if the op is detached.
   Block* parent_block() const;
   Location location() const;
 
   class UseIterator;
   struct UseRange;
-  // Most recent use first. Setting an operand takes its use out of the list: read next_use()
-  // before.
+  // All uses, the most recent first. Setting an operand removes its use from the list, so read
+  // next_use() before.
   UseRange uses() const;
   bool has_uses() const { return impl_->first_use_ != nullptr; }
   bool has_one_use() const;
+  // Takes time linear in the number of uses.
   size_t num_uses() const;
-  // Makes every use (of `this`) use `other`. Types may differ; the verifier judges.
+  // Makes all uses refer to `other`, which must be a different value. Types may differ; the
+  // verifier checks them.
   void ReplaceAllUsesWith(Value other);
-  // Same, except for uses by `except`.
+  // The same, but keeps the uses by the op `except`.
   void ReplaceAllUsesExcept(Value other, const Operation* except);
 
   explicit operator bool() const { return impl_ != nullptr; }
@@ -102,11 +108,13 @@ class Value {
   ValueImpl* impl_ = nullptr;
 };
 
-// One operand of an operation: a link in its value's use list. The owner is found from the index in
-// the upper 16 bits of the back link.
+// One operand of an operation: a link in the use list of its value. The upper 16 bits of the back
+// link hold its index, from which the owner follows.
 class OpOperand {
  public:
+  // Null for an operand whose value has been destroyed or dropped.
   Value get() const { return Value(value_); }
+  // Makes the operand refer to `value`, which may be null.
   void set(Value value);
   Operation* owner() const;
   unsigned index() const;

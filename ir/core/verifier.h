@@ -1,4 +1,4 @@
-// Checks that IR is well formed.
+// Checking that IR is well-formed.
 #ifndef TENON_IR_CORE_VERIFIER_H_
 #define TENON_IR_CORE_VERIFIER_H_
 
@@ -9,14 +9,16 @@
 
 namespace tenon {
 
-// Checks `op` and everything below it: operand and attribute kinds, traits, types against shape
-// functions' dtype and rank, terminators and successors, symbol uniqueness, use lists, dominance,
-// isolation, nesting, and each op's own rules. Emits a diagnostic per defect (at most 20) and
-// returns the first as Status.
+// Checks `op` and everything in it: operands, attributes, traits and result types, terminators and
+// successors, symbols, dominance, isolation, nesting, and each op's own rules. Result types must
+// agree with the shape functions in element type, rank and constant dimensions.
+//
+// Emits a diagnostic for each defect, at most 20, and returns the first one as InvalidArgument.
+// Debug builds also check use lists, and abort if these are broken.
 absl::Status Verify(Operation* op);
 
-// What is wrong with the element types of the operands and results of `op`, where its traits want
-// one for all; empty if nothing is.
+// Checks that operands and results have one element type if a trait of `op` asks for it. Returns a
+// message without a location, or an empty string.
 std::string CheckElementTypes(const Operation& op);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Writing a result to a file.
+// Writing results to files.
 #ifndef TENON_IR_CORE_WRITE_FILE_H_
 #define TENON_IR_CORE_WRITE_FILE_H_
 
@@ -11,18 +11,21 @@
 
 namespace tenon {
 
-// Writes to a temporary name beside `path` and renames: `path` never holds half a result, and who
-// reads or maps what was there keeps it. A file that is replaced keeps its mode; of a symbolic link
-// the file that it names is replaced. A path that exists and is no regular file (a device, a pipe)
-// is written to directly, and so is the file that standard output or error goes to.
-// InvalidArgument, with the path and the reason, if it cannot be written.
+// Writes `text` to a temporary file beside `path` and renames it, so that `path` never holds half a
+// result. Processes that have the old file open keep it. A replaced file keeps its mode; a symbolic
+// link is followed.
+//
+// Devices, pipes and the file behind standard output or error are written directly. InvalidArgument
+// with the path and the reason if that fails.
 absl::Status WriteFile(const std::string& path, std::string_view text);
-// The same with what `write` gives to its sink; if it returns an error, so does this, and the file
-// stays as it was.
+// The same with the text that `write` passes to its sink. If `write` returns an error, this returns
+// it, and a regular file stays as it was.
 absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write);
-// The same error, before there is anything to write: for what takes long to make. Leaves nothing.
+// Checks that `path` can be written, before a long computation. Errors as of WriteFile. Leaves no
+// file behind.
 absl::Status CheckWritable(const std::string& path);
-// To a file that is open, which `name` stands for in messages.
+// Writes `text` to the open file descriptor `file`; `name` stands for it in messages.
+// InvalidArgument if that fails.
 absl::Status WriteAll(int file, std::string_view text, const std::string& name);
 
 }  // namespace tenon

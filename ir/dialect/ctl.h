@@ -1,4 +1,4 @@
-// How values flow into, around and out of the regions of the ctl ops.
+// Facts about the ctl ops: what their regions carry, yield and capture.
 #ifndef TENON_IR_DIALECT_CTL_H_
 #define TENON_IR_DIALECT_CTL_H_
 
@@ -10,44 +10,47 @@
 
 namespace tenon {
 
-// Does it run its regions: ctl.if, ctl.for, ctl.while?
+// True for ctl.if, ctl.for and ctl.while, which run their regions.
 bool IsStructuredControl(const Operation& op);
 
-// One result of a loop that stacks what the runs of its body yielded.
+// A loop result that stacks one value per iteration along a new axis.
 struct LoopScan {
+  // The position of the new axis.
   int64_t axis = 0;
+  // Whether the last iteration comes first.
   bool reverse = false;
 };
 
-// What ctl.for and ctl.while carry and stack: results are the carried values, then the stacked
-// ones.
+// The parts of ctl.for and ctl.while. Their results are the carried values, then the stacked ones.
 struct LoopParts {
-  unsigned first_init = 0;  // operand number
+  unsigned first_init = 0;  // the operand that holds the first initial value
   unsigned num_carried = 0;
   std::vector<LoopScan> scans;
 };
-// REQUIRES: ctl.for or ctl.while.
+// Requires a ctl.for or ctl.while.
 LoopParts PartsOfLoop(const Operation& loop);
 
-// The type of values of type `element` stacked `count` times along a new axis; an unranked tensor
-// if there is no such axis or the rank is not known; null for what is no tensor.
+// Returns the type of `count` values of type `element` stacked along the new axis `axis`. It is
+// unranked if `element` is, or if the axis is out of range. Null if `element` is no tensor.
 Type StackedType(Type element, DimExpr count, int64_t axis);
 
-// What holds for a value that is of one type or of the other: extents that differ are unknown. Null
+// Returns the type of a value that has one type or the other: extents that differ are Unknown. Null
 // if the types differ in more than extents.
 Type JoinTypes(Type a, Type b);
 
-// Types of the results of a ctl op by what its regions yield: for ctl.if what both branches agree
-// on, for loops the initial value where the body keeps it. Extents that do not follow, and those
-// that mean something inside of the op only, are unknown; so is the number of runs of a ctl.while.
-// A type is null if nothing follows. `count`: the number of runs of a ctl.for. REQUIRES:
-// terminators.
+// Returns the result types of a ctl op, as they follow from what its regions yield. For ctl.if both
+// branches must agree; for loops the body must keep the type of the initial value. Extents that do
+// not follow are Unknown, and so are those with symbols that only the regions know. A type is null
+// if nothing follows.
+//
+// `count` is the number of iterations of a ctl.for; that of a ctl.while is Unknown. Requires that
+// each region ends with its terminator.
 std::vector<Type> ControlResultTypes(Operation& op, DimExpr count);
 
-// The number of runs of a ctl.for as far as its bounds are known.
+// Returns the number of iterations of a ctl.for; Unknown if it does not follow from `data`.
 DimExpr RunsOfLoop(const Operation& loop, const ShapeData& data);
 
-// Values from around an op that the ops in its regions read, in the order of the first use.
+// Returns the values from outside that ops in the regions of `op` use, in order of their first use.
 std::vector<Value> CapturedValues(Operation& op);
 
 }  // namespace tenon

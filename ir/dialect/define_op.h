@@ -1,5 +1,4 @@
-// Helpers to write the definition of an operation by hand, for dialects that are not in
-// ir/dialect/*.yaml.
+// Helpers for op definitions written in C++, for dialects outside of ir/dialect/*.yaml.
 #ifndef TENON_IR_DIALECT_DEFINE_OP_H_
 #define TENON_IR_DIALECT_DEFINE_OP_H_
 
@@ -10,7 +9,7 @@
 
 namespace tenon {
 
-// Tensors of these element types.
+// Accepts tensors of these element types, of any shape.
 inline TypeConstraint TensorOf(std::initializer_list<DType> dtypes) {
   TypeConstraint constraint;
   constraint.description = "a tensor of ";
@@ -24,7 +23,7 @@ inline TypeConstraint TensorOf(std::initializer_list<DType> dtypes) {
   return constraint;
 }
 
-// OpDef::traits.
+// Combines traits for OpDef::traits.
 constexpr uint32_t TraitBits(std::initializer_list<Trait> traits) {
   uint32_t bits = 0;
   for (const Trait trait : traits) bits |= static_cast<uint32_t>(trait);

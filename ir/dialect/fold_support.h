@@ -1,4 +1,4 @@
-// What folds are written with.
+// Helpers for folds.
 #ifndef TENON_IR_DIALECT_FOLD_SUPPORT_H_
 #define TENON_IR_DIALECT_FOLD_SUPPORT_H_
 
@@ -6,14 +6,16 @@
 
 namespace tenon {
 
-// Are all extents of both types provably equal, and the element types too?
+// True if both types are ranked tensors with the same element type and provably equal dimensions.
 bool ProvablySameType(Type a, Type b);
-// Ends a fold with `value` if it has the result's type.
+// Ends a fold: adds the result and returns true. The overload for a value returns false if its type
+// is not provably that of the result.
 bool FoldTo(const Operation& op, Value value, FoldResults& results);
 bool FoldTo(Attribute constant, FoldResults& results);
-// Is every element of a constant (null: none) the number `value`? Zeros of both signs are zero.
+// True if `constant` is a splat of the number `value`; -0 equals 0. Null gives false.
 bool IsSplat(Attribute constant, double value);
-// A splat constant under another static type; false if `constant` is no splat or `type` not static.
+// Ends a fold with the splat `constant` as a tensor of type `type`. False if `constant` is no splat
+// or `type` is not static.
 bool FoldSplatTo(Attribute constant, Type type, FoldResults& results);
 
 }  // namespace tenon

@@ -1,6 +1,6 @@
-// Folds: operations that equal one of their operands, or a constant, without any arithmetic. Each
-// fills one result and returns true, or leaves the results alone and returns false. A value that a
-// fold returns has the result's type.
+// Folds (FoldFn in ir/core/op_info.h): operations that equal an operand or a constant without any
+// arithmetic. Each fold adds one result and returns true, or leaves `results` alone and returns
+// false. A value that a fold returns has the type of the result.
 #ifndef TENON_IR_DIALECT_FOLDS_H_
 #define TENON_IR_DIALECT_FOLDS_H_
 

@@ -1,4 +1,5 @@
-// Rows of constant data from which generated code builds the definitions of a dialect's operations.
+// Constant data from which generated code builds the op definitions of a dialect. The rows have the
+// fields of OperandDef, AttrDef, SuccessorDef and OpDef (ir/core/op_info.h).
 #ifndef TENON_IR_DIALECT_OP_TABLE_H_
 #define TENON_IR_DIALECT_OP_TABLE_H_
 
@@ -43,6 +44,7 @@ struct OpRow {
   FoldFn fold;
 };
 
+// Copies the rows into a Dialect.
 Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow> rows);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// What small integer tensors hold, and floats on the way to them, as dimension expressions:
-// exporters compute shapes with tensor ops, and this evaluates them.
+// The contents of small tensors as dimension expressions. Exporters compute shapes with tensor ops;
+// this evaluates those ops. It covers integers, bools, and floats in between.
 #ifndef TENON_IR_DIALECT_SHAPE_DATA_H_
 #define TENON_IR_DIALECT_SHAPE_DATA_H_
 
@@ -16,54 +16,58 @@
 
 namespace tenon {
 
-// The elements of a tensor in row-major order; DimExpr::Unknown where nothing is known. Booleans
-// are 0 and 1. Never all unknown.
+// The elements of a tensor in row-major order, Unknown where nothing is known. Bools are 0 and 1.
+// At least one element is known, unless there are none.
 using ShapeElements = absl::InlinedVector<DimExpr, 6>;
 
-// Elements of the small integer and boolean tensors of a function, filled by visiting operations in
-// an order in which definitions come before uses. Extents are taken to fit i32, and symbols to be
-// >= 0.
+// The elements of the small tensors of a function. Call Visit for each operation in an order in
+// which definitions come before uses. Assumes that extents fit i32 and that symbols are >= 0. Not
+// thread-safe.
 class ShapeData {
  public:
+  // Larger tensors are ignored.
   static constexpr int64_t kMaxElements = 64;
 
-  // Derives what the results of `op` hold from what its operands hold.
+  // Derives the elements of the results of `op` from those of its operands.
   void Visit(Operation& op);
-  // Null when nothing is known, and for floats.
+  // Returns the elements of `value`. Null if nothing is known, and for floats. Valid until the next
+  // change.
   const ShapeElements* Find(Value value) const;
-  // The same for floats too, which are kept as shape_floats.h says.
+  // The same, also for floats, which are scaled (shape_floats.h).
   const ShapeElements* FindWithFloats(Value value) const;
-  // All elements, or null if one of them is unknown.
+  // The same, but null if any element is Unknown.
   const ShapeElements* FindKnown(Value value) const;
-  // The numbers that `value` holds; nullopt unless all are known and constant.
+  // Returns the elements as numbers; nullopt unless all are constant.
   std::optional<absl::InlinedVector<int64_t, 6>> FindConstants(Value value) const;
-  // To be called before `op` is destroyed or moves away from where it was visited.
+  // Drops the results of `op`. Call it before `op` is destroyed, or moved to another place.
   void Forget(const Operation& op);
+  // Sets the elements of `value`; drops them if all are Unknown.
   void Set(Value value, ShapeElements elements);
 
  private:
   absl::flat_hash_map<ValueImpl*, ShapeElements> elements_;
 };
 
-// True or false if a comparison holds for all, or for no, values of the symbols.
+// True or false if the comparison holds for all, or for no, values of the symbols; nullopt
+// otherwise.
 std::optional<bool> DecideEqual(DimExpr a, DimExpr b);
 std::optional<bool> DecideLess(DimExpr a, DimExpr b);
 
-// The number of elements of ten.range with these operands; Unknown if it cannot be said.
+// Returns the number of elements of ten.range; Unknown if it does not follow.
 DimExpr RangeExtent(DimExpr start, DimExpr limit, DimExpr delta);
 
-// Gives unknown extents of a function's values symbols named by provenance: the first model node of
-// the op's location, or its name with a number, then ".d0", ".d1", …. The same IR gets the same
+// Gives symbols to Unknown extents of a function's values. The name is the first model node in the
+// location of the op, or its op name with a number, then ".d0", ".d1", …. Equal IR gets equal
 // names.
 class DimNamer {
  public:
-  // `function`: names used by its types are not given again. A null function reserves nothing.
+  // Symbols in the types of `function` are not given again. Null reserves none.
   explicit DimNamer(Operation* function) : function_(function) {}
-  // Replaces unknown extents of op's results; true if there were any.
+  // Replaces Unknown extents of the results of `op`. True if there were any.
   bool NameUnknownDims(Operation* op);
-  // The same for one value.
+  // The same for one value, with names that begin with `prefix`.
   bool NameUnknownDims(Value value, std::string_view prefix);
-  // Keeps a name from being given.
+  // Keeps `symbol` from being given.
   void Reserve(std::string_view symbol) { used_.emplace(symbol); }
 
  private:
@@ -74,8 +78,8 @@ class DimNamer {
   std::map<std::string, int, std::less<>> ordinals_;  // by op name
 };
 
-// Replaces unknown extents of op's results by the symbols `<prefix>.d0`, `<prefix>.d1`, …. The
-// caller answers for a prefix that is unique in the function.
+// Replaces Unknown extents of the results of `op` by the symbols `<prefix>.d0`, `<prefix>.d1`, ….
+// No symbol of the function may begin with `prefix`.
 void NameUnknownDims(Operation* op, std::string_view prefix);
 
 }  // namespace tenon

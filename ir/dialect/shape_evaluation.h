@@ -1,4 +1,4 @@
-// One step of ShapeData: the elements of an operation's result from those of its operands.
+// Evaluation of one op for ShapeData.
 #ifndef TENON_IR_DIALECT_SHAPE_EVALUATION_H_
 #define TENON_IR_DIALECT_SHAPE_EVALUATION_H_
 
@@ -8,8 +8,9 @@
 
 namespace tenon {
 
-// Nothing if the result is no small integer or boolean tensor, or if nothing can be said about it.
-// REQUIRES: one result.
+// Returns the elements of the result of `op`, computed from those of its operands in `data`.
+// Returns nullopt if nothing is known, or if the result is too large or of another element type.
+// Requires an op with one result.
 std::optional<ShapeElements> EvaluateElements(const ShapeData& data, Operation& op);
 
 }  // namespace tenon

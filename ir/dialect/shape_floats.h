@@ -1,5 +1,5 @@
-// Floats of shape computations (an extent times 0.5, rounded down) as dimension expressions: a
-// float x is kept as the expression of kFloatUnit * x, where that is whole.
+// Floats in shape computations, such as an extent times 0.5, rounded down. A float x is represented
+// by the expression of kFloatUnit * x, if that is an integer.
 #ifndef TENON_IR_DIALECT_SHAPE_FLOATS_H_
 #define TENON_IR_DIALECT_SHAPE_FLOATS_H_
 
@@ -9,24 +9,25 @@
 namespace tenon {
 
 inline constexpr int64_t kFloatUnit = 4096;
-// More elements than a computation of sizes has are not looked at.
+// Tensors with more elements are ignored.
 inline constexpr int64_t kMaxFloats = 8;
 
 inline bool IsShapeFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
 
-// `e` if arithmetic on such floats does not round, Unknown otherwise: a sum of extents, each times
-// a number of at most 8 significant bits. Extents are taken to be below 2^16 here.
+// Returns `e` if float arithmetic on it is exact, and Unknown otherwise. It is exact for a sum of
+// extents, each times a number of at most 8 significant bits. Assumes extents below 2^16.
 DimExpr IfExact(DimExpr e);
 
-// All of them take and give floats as they are kept, and Unknown where the result cannot be kept.
+// The functions below take and return represented floats, unless noted. They return Unknown if the
+// result cannot be represented.
 DimExpr FloatConstant(Context& context, double value);
-DimExpr FloatFromInt(DimExpr e);  // takes an integer
-DimExpr IntFromFloat(DimExpr e);  // gives an integer, rounded towards zero
+DimExpr FloatFromInt(DimExpr e);  // `e` is an integer
+DimExpr IntFromFloat(DimExpr e);  // the result is an integer, rounded toward zero
 DimExpr FloatProduct(DimExpr a, DimExpr b);
 DimExpr FloatQuotient(DimExpr a, DimExpr b);
 DimExpr FloatFloor(DimExpr e);
 DimExpr FloatCeil(DimExpr e);
-DimExpr FloatRound(DimExpr e);  // half to even
+DimExpr FloatRound(DimExpr e);  // halves to even
 
 }  // namespace tenon
 

@@ -1,7 +1,10 @@
-// Shape functions: result types of operations from operand types and attributes. Each is written
-// once over dimension expressions, and serves static and symbolic shapes. An unranked operand gives
-// an unranked result wherever the rank follows from it. Extents that depend on run-time values are
-// DimExpr::Unknown; NameUnknownDims (shape_data.h) gives them names.
+// Shape functions (InferFn in ir/core/op_info.h): result types from operand types and attributes.
+// They compute with dimension expressions, and so handle static and symbolic shapes. An unranked
+// operand gives an unranked result where the rank depends on it. Extents that depend on run-time
+// values are Unknown; NameUnknownDims (shape_data.h) names them.
+//
+// InferElementwise and InferSameAsFirst also suit ops of other dialects. The other functions belong
+// to the ops whose names they have, and read their attributes.
 #ifndef TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
 #define TENON_IR_DIALECT_SHAPE_FUNCTIONS_H_
 
@@ -10,10 +13,10 @@
 
 namespace tenon {
 
-// Broadcast of all operands. The dtype is the first operand's, or the result constraint's if it
-// allows only one.
+// The result has the broadcast shape of all operands. Its element type is that of the first
+// operand, or the only one that the result constraint allows.
 absl::Status InferElementwise(const InferContext& c, ResultTypes& results);
-// The first operand's type. An attribute `axis` must be an axis of it.
+// The result has the type of the first operand. An attribute `axis` must lie within its rank.
 absl::Status InferSameAsFirst(const InferContext& c, ResultTypes& results);
 
 // core

@@ -1,4 +1,5 @@
-// What shape functions are written with: attributes by name, axis checks, broadcasting, windows.
+// Helpers for shape functions: attributes by name, axis checks, broadcasting, windows. Errors are
+// InvalidArgument with the name of the op (InferContext::Error).
 #ifndef TENON_IR_DIALECT_SHAPE_SUPPORT_H_
 #define TENON_IR_DIALECT_SHAPE_SUPPORT_H_
 
@@ -17,10 +18,11 @@ namespace tenon {
 
 using DimVector = absl::InlinedVector<DimExpr, 6>;
 
-// "[B, 3, S]", for messages.
+// Returns text for messages, such as "[B, 3, S]".
 std::string DimsText(std::span<const DimExpr> dims);
 
-// Inherent attributes by name. Absent ones, and ones of another kind, read as 0, false or empty.
+// Inherent attributes by name. An absent attribute, or one of another kind, reads as null, 0, false
+// or empty.
 Attribute InferAttr(const InferContext& c, std::string_view name);
 int64_t InferI64(const InferContext& c, std::string_view name);
 bool InferBool(const InferContext& c, std::string_view name);
@@ -28,46 +30,50 @@ std::string_view InferStr(const InferContext& c, std::string_view name);
 std::span<const int64_t> InferI64s(const InferContext& c, std::string_view name);
 std::span<const DimExpr> InferDimList(const InferContext& c, std::string_view name);
 
-// The value of attribute `name`, which must lie in [0, rank).
+// Returns the attribute `name`; an error unless it lies in [0, rank).
 absl::StatusOr<int64_t> InferAxis(const InferContext& c, std::string_view name, int64_t rank);
-// Sorted, distinct axes in [0, rank).
+// Returns an error unless `axes` are sorted, distinct and in [0, rank). `name` is for the message.
 absl::Status CheckAxes(const InferContext& c, std::string_view name, std::span<const int64_t> axes,
                        int64_t rank);
 
-// Can a and b never be equal?
+// True if the extents differ for all values of the symbols.
 bool ProvablyDifferent(DimExpr a, DimExpr b);
-// One extent that two operands must share: the more precise of both. The error says `what` differs.
+// Returns the more precise of two extents that must be equal. An error, which names `what`, if they
+// provably differ.
 absl::StatusOr<DimExpr> MergeEqual(const InferContext& c, DimExpr a, DimExpr b,
                                    std::string_view what);
 
-// Numpy broadcasting of `b` into `a`. The error names both shapes.
+// Broadcasts `b` into `a` as in numpy. An error, which names both shapes, if that is impossible.
 absl::Status BroadcastInto(const InferContext& c, DimVector& a, std::span<const DimExpr> b);
-// Error unless `from` broadcasts to exactly `to`, as far as can be told.
+// Returns an error if `from` provably does not broadcast to the shape `to`.
 absl::Status CheckBroadcastsTo(const InferContext& c, std::string_view what, Type from,
                                std::span<const DimExpr> to);
-// Error unless `type` (null: absent, fine) may be a vector of extent `extent`.
+// Returns an error unless `type` can be a vector of length `extent`. Null and unranked types pass.
 absl::Status CheckVector(const InferContext& c, std::string_view what, Type type, DimExpr extent);
-// Error unless `type` is unranked or of rank `rank`.
+// Returns an error unless `type` is unranked or has rank `rank`.
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
-// Error unless the operands of these groups (absent ones are fine) have one element type.
+// Returns an error unless the operands of these groups have one element type. Absent ones pass.
 absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups);
 
-// Number of elements of a window [start, end) with a step along an extent: numpy's clamping.
-// Constant negative bounds count from the end; Unknown if a symbolic bound may be negative.
+// Returns the number of elements in [start, end) with a step, clamped to `extent` as in ONNX.
+// Negative bounds count from the end. Unknown if the sign of a symbolic bound is not known.
 DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step);
 
-// Spatial extents of convolution and pooling.
+// Attributes of convolution and pooling along the spatial axes.
 struct WindowAttrs {
   std::span<const int64_t> strides, pads, dilations;
   std::string_view auto_pad;
   bool ceil_mode = false;
 };
-// Reads strides, pads, dilations, auto_pad, ceil_mode and checks their lengths for `spatial` axes.
+// Reads strides, pads, dilations, auto_pad and ceil_mode. An error unless their sizes fit `spatial`
+// axes and their values are in range.
 absl::StatusOr<WindowAttrs> InferWindowAttrs(const InferContext& c, int64_t spatial);
+// Returns the output extent of spatial axis `axis`, for an input of `extent` elements and a window
+// of `kernel` elements. An error if the window provably does not fit.
 absl::StatusOr<DimExpr> WindowExtent(const InferContext& c, const WindowAttrs& w, int64_t axis,
                                      DimExpr extent, DimExpr kernel);
 
-// Shorthands for the end of a shape function.
+// Shorthands for the end of a shape function: add one result and return OK.
 absl::Status SetResult(ResultTypes& results, Type type);
 absl::Status SetTensor(const InferContext& c, ResultTypes& results, DType dtype,
                        std::span<const DimExpr> dims);

@@ -1,5 +1,5 @@
-// Checks of operations beyond arity, kinds, traits and shape functions. They emit nothing: the
-// verifier adds the location to the message.
+// Verify functions (VerifyFn in ir/core/op_info.h). They emit nothing; the verifier adds the
+// location to their message.
 #ifndef TENON_IR_DIALECT_VERIFY_FUNCTIONS_H_
 #define TENON_IR_DIALECT_VERIFY_FUNCTIONS_H_
 
@@ -8,9 +8,8 @@
 
 namespace tenon {
 
-// May a value of type `from` be passed where `to` is declared? Equal types may; so may tensors of
-// one element type, and of one rank unless either is unranked, whose extents do not contradict each
-// other.
+// True if a value of type `from` may be passed where `to` is declared. Equal types may. So may
+// tensors of one element type whose ranks and constant extents do not contradict each other.
 bool CompatibleTypes(Type from, Type to);
 
 // func

@@ -1,4 +1,4 @@
-// What the kernels of attention share: which keys a query sees, and what a score is.
+// Visible keys and scores, shared by the kernels of attention.
 #ifndef TENON_KERNELS_GPU_ATTENTION_SCORES_H_
 #define TENON_KERNELS_GPU_ATTENTION_SCORES_H_
 
@@ -12,7 +12,7 @@ struct Keys {
 __device__ inline int64_t Clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
-// Keys that causality and the window show to query i.
+// Keys that causality and the window allow for query i.
 __device__ inline Keys VisibleTo(const AttentionParams& p, int64_t i) {
   Keys keys = {0, p.k_len};
   if (p.repeats_first_key) {
@@ -24,22 +24,22 @@ __device__ inline Keys VisibleTo(const AttentionParams& p, int64_t i) {
   if (p.window > 0) keys.first = Clamp(i + p.causal_offset - p.window + 1, 0, keys.end);
   return keys;
 }
-// Do hidden keys have no weight, whatever else there is? They count where what they are given is
-// finite.
+// True if hidden keys have no weight. They count if the value added to their score is finite.
 __device__ inline bool SkipsHidden(const AttentionParams& p) { return p.mask_value == -INFINITY; }
 // Keys that have a weight for any of the queries.
 __device__ inline Keys RangeOf(const AttentionParams& p, int64_t first_row, int64_t rows) {
   if (!SkipsHidden(p) || p.repeats_first_key) return {0, p.k_len};
   return {VisibleTo(p, first_row).first, VisibleTo(p, first_row + rows - 1).end};
 }
-// Keys that causality and the window hide from none of the queries.
+// Keys that causality and the window allow for all queries.
 __device__ inline Keys VisibleToAll(const AttentionParams& p, int64_t first_row, int64_t rows) {
   if (!p.causal && p.window <= 0) return {0, p.k_len};
   if (p.repeats_first_key) return {0, 0};
   return {VisibleTo(p, first_row + rows - 1).first, VisibleTo(p, first_row).end};
 }
 
-// Is a row zeros, of which `any` key has been seen and the weights add up to `sum`?
+// True if a row becomes zeros. `any` says whether it has a visible key; `sum` is the sum of its
+// weights.
 template <typename Params>
 __device__ inline bool IsZeroRow(const Params& p, bool any, float sum) {
   return (p.nan_guard && !any) || (p.zero_nan_rows && sum != sum);
@@ -53,8 +53,8 @@ struct Scores {
   __device__ float Capped(float s) const {
     return p.softcap > 0 ? tanhf(s / p.softcap) * p.softcap : s;
   }
-  // The score of key j for query i, of which `s` is the scaled product, capped. `seen` is set
-  // unless a mask makes it negative infinity.
+  // The score of key j for query i, for `s`, the scaled and capped product. Sets `seen` unless a
+  // mask makes the score negative infinity.
   __device__ float Of(float s, int64_t i, int64_t j, bool& seen) const {
     const bool hidden = Hidden(i, j);
     const float hiding = Widen(Narrow<T>(p.mask_value));  // -inf where T cannot hold it
@@ -83,9 +83,8 @@ struct Scores {
       return true;
     return p.key_mask != nullptr && p.key_mask[At(p.key_mask_strides, i, j)] == 0;
   }
-  // Adds bias and mask to the score `s` of key j for query i. Each sum is rounded like a tensor of
-  // scores: what f16 cannot hold is infinite. `excluded` is set if one of them is negative
-  // infinity.
+  // Adds bias and mask to the score `s` of key j for query i. Each sum is rounded as in a tensor of
+  // scores, so that f16 may overflow. Sets `excluded` if a term is negative infinity.
   __device__ float PlusTerms(float s, int64_t i, int64_t j, bool& excluded) const {
     if (p.bias != nullptr) s = Plus(s, As<T>(p.bias)[At(p.bias_strides, i, j)], excluded);
     if (p.mask != nullptr && !p.mask_is_bool)
@@ -99,16 +98,16 @@ struct Scores {
   }
 };
 
-// The weight of a score where the largest so far is `most`. Without any yet, only NaN counts.
+// The weight of a score, with `most` the largest so far. Without any yet, only NaN counts.
 __device__ inline float WeightOf(float s, float most) {
   return most == -INFINITY ? (s != s ? s : 0.0f) : expf(s - most);
 }
-// Of what was summed when the largest was `before`.
+// The factor for sums made when the largest was `before`.
 __device__ inline float Shrinking(float before, float most) {
   return most == -INFINITY ? 1.0f : expf(before - most);
 }
 
-// Attention of many rows, at most kTileColumns columns of a head; nothing is divided.
+// Attention of many rows, with at most kTileColumns columns of a head; sums are not divided.
 inline constexpr int kTileColumns = 128;
 void LaunchTiles(StreamHandle stream, const AttentionParams& p);
 

@@ -1,5 +1,4 @@
-// The GPU kernels by family, as the host sees them: names, what they serve, how they are launched.
-// Nothing here needs a CUDA toolkit.
+// The host side of GPU kernels, by family: names, supported ops, launches. Needs no CUDA toolkit.
 #ifndef TENON_KERNELS_GPU_GPU_KERNELS_H_
 #define TENON_KERNELS_GPU_GPU_KERNELS_H_
 
@@ -7,6 +6,7 @@
 
 namespace tenon::kernels {
 
+// Adds all kernels of Backend::kCuda.
 void RegisterGpuKernels(KernelRegistry& registry);
 
 namespace gpu {
@@ -23,10 +23,10 @@ void AddReduceKernels(KernelRegistry& registry);
 void AddRowKernels(KernelRegistry& registry);
 void AddTransferKernels(KernelRegistry& registry);
 
-// The kernels that move a value between host and device memory. They serve kernel.copy.
+// The kernels of kernel.copy, which move a value between host and device memory.
 inline constexpr char kToDevice[] = "cuda.to_device";
 inline constexpr char kToHost[] = "cuda.to_host";
-// What either does when the other side is device memory too.
+// Their function if both sides are device memory.
 KernelStatus CopyOnDevice(const RunArgs& args);
 
 }  // namespace gpu

@@ -1,5 +1,5 @@
-// The launchers: one for each kernel of launches.def, defined in the .cu files. Device code, or its
-// emulation on the CPU.
+// One launcher per kernel of launches.def, defined in the .cu files: device code, or its emulation
+// on the CPU.
 #ifndef TENON_KERNELS_GPU_LAUNCH_H_
 #define TENON_KERNELS_GPU_LAUNCH_H_
 
@@ -14,12 +14,12 @@ using StreamHandle = void*;  // a cudaStream_t
 #define TENON_GPU_LAUNCH(Name) void LaunchOn(StreamHandle stream, const Name##Params& params);
 #include "kernels/gpu/launches.def"
 #undef TENON_GPU_LAUNCH
-// Of products, for what the library does not do.
+// For products that the library does not support.
 void LaunchOn(StreamHandle stream, const MatMulParams& params);
 
-// The compute capabilities that the device code was compiled for: "8.0 and 9.0".
+// Returns the compute capabilities for which the device code was compiled, such as "8.0 and 9.0".
 std::string TargetsOfDeviceCode();
-// A kernel that does nothing. A device that can load it can load all of them.
+// Returns a kernel that does nothing. A device that can load it can load all kernels.
 const void* ProbeKernel();
 
 }  // namespace tenon::kernels::gpu

@@ -1,5 +1,5 @@
-// What comes behind the product of a linear layer: as much of it as the library does goes into the
-// product, the rest is a kernel of its own.
+// The operations after the product of a linear layer. The library does as many of them as it can
+// within the product; a separate kernel does the rest.
 #ifndef TENON_KERNELS_GPU_LINEAR_TAIL_H_
 #define TENON_KERNELS_GPU_LINEAR_TAIL_H_
 
@@ -9,15 +9,15 @@
 
 namespace tenon::kernels::gpu {
 
-// out = activation(out + bias) + residual. All are of one element type, and out is dense.
+// out = activation(out + bias) + residual. All have one element type, and out is dense.
 struct LinearTail {
   TensorView out, bias, residual;  // bias and residual may be absent
   Activation activation;
 
-  // Moves what the library does to `p`, the product that gives `out`. The bias goes there in any
-  // case.
+  // Moves to `p`, the product that computes `out`, what the library can do; always the bias.
   void PutInto(MatMulParams& p);
-  // What is left. `from_zero`: in place of a product of nothing. REQUIRES: out is not empty.
+  // Launches the rest. `from_zero` starts from zeros in place of an empty product. Requires that
+  // out is not empty.
   KernelStatus Launch(Queue& queue, bool from_zero = false) const;
 };
 

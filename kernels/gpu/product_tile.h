@@ -1,5 +1,5 @@
-// What our own products share: a block computes a tile of the result, four by four of its elements
-// a thread, from parts of both operands in shared memory. Sums in f32.
+// The common part of Tenon's own products. A block computes a tile of the result from parts of both
+// operands in shared memory. Each thread computes four by four elements. Sums are f32.
 #ifndef TENON_KERNELS_GPU_PRODUCT_TILE_H_
 #define TENON_KERNELS_GPU_PRODUCT_TILE_H_
 
@@ -17,16 +17,16 @@ struct ProductTile {
 
   using Sums = float[kEach][kEach];
 
-  // Element d of the depth of row (column) i; zeros beyond the operand. Rows of the parts are one
-  // longer, so that threads that store along the depth meet different banks.
+  // Element d of the depth of row (column) i; zeros beyond the operand. Rows are one element
+  // longer, so that threads that store along the depth use different banks.
   float a[kDepth][kSize + 1];
   float b[kDepth][kSize + 1];
 
-  // The first of this thread's rows and columns.
+  // The first row and the first column of this thread.
   __device__ static int row() { return static_cast<int>(threadIdx.x) / kSide * kEach; }
   __device__ static int column() { return static_cast<int>(threadIdx.x) % kSide * kEach; }
 
-  // Adds what the parts give. REQUIRES: all threads have stored, and synchronised.
+  // Adds the products of the parts. Requires that all threads have stored and synchronized.
   __device__ void AddTo(Sums& sums) const {
     const int i0 = row(), j0 = column();
 #pragma unroll 4
@@ -39,7 +39,7 @@ struct ProductTile {
     }
   }
 
-  // Calls f(i, j, sum) for this thread's elements that are among the first `rows` and `columns`.
+  // Calls f(i, j, sum) for elements of this thread within the first `rows` and `columns`.
   template <typename F>
   __device__ static void ForEach(const Sums& sums, int64_t rows, int64_t columns, F&& f) {
     const int i0 = row(), j0 = column();
@@ -53,7 +53,7 @@ struct ProductTile {
   }
 };
 
-// That a result has.
+// The number of tiles of a result.
 __host__ __device__ inline int64_t TilesOf(int64_t rows, int64_t columns) {
   constexpr int64_t kSize = ProductTile::kSize;
   return ((rows + kSize - 1) / kSize) * ((columns + kSize - 1) / kSize);

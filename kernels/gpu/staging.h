@@ -1,4 +1,4 @@
-// Pinned host memory through which copies between host and device go.
+// Pinned host memory for copies between host and device.
 #ifndef TENON_KERNELS_GPU_STAGING_H_
 #define TENON_KERNELS_GPU_STAGING_H_
 
@@ -11,9 +11,9 @@
 
 namespace tenon::kernels::gpu {
 
-// One for a queue, which must outlive it. Copies to the device return once the bytes have been
-// read, whatever memory they are in: they wait in one of two halves, and a half is filled again
-// when the queue has passed what was in it. Copies to the host are there after Finish.
+// The staging memory of a queue, which must outlive it. Copies to the device return once the bytes
+// have been read into one of two halves. A half is reused after the queue has passed its contents.
+// Copies to the host are complete after Finish. Not thread-safe.
 class Staging {
  public:
   static constexpr size_t kHalfBytes = size_t{1} << 20;
@@ -24,22 +24,22 @@ class Staging {
 
   KernelStatus ToDevice(void* to, const void* from, size_t bytes);
   KernelStatus ToHost(void* to, const void* from, size_t bytes);
-  // Both are device memory. Is waited for like a copy to the host.
+  // Copies within device memory; Finish waits for it, too.
   KernelStatus OnDevice(void* to, const void* from, size_t bytes);
-  // Waits for all work put in so far if there are copies that are waited for. What kernels found
-  // wrong with values is the status.
+  // Waits for all work added so far if copies are pending. Returns an error that kernels have found
+  // in values, if any.
   KernelStatus Finish();
-  // Waits, and forgets copies to the host that are not finished and what kernels have found.
+  // Waits, and drops unfinished copies to the host and errors found by kernels.
   void Abandon();
 
  private:
   struct Half {
     std::byte* bytes = nullptr;
     size_t used = 0;
-    std::unique_ptr<Event> read;  // the queue has read what was in it; null: never filled
+    std::unique_ptr<Event> read;  // of the contents by the queue; null: never filled
     bool pending = false;
   };
-  // A copy to the host whose bytes are in pinned memory once the queue is done.
+  // A copy to the host whose bytes are in pinned memory when the queue is done.
   struct Waiting {
     void* to;
     size_t at, bytes;

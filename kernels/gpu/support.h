@@ -1,4 +1,4 @@
-// What the host sides of GPU kernels have in common.
+// Helpers for the host side of GPU kernels.
 #ifndef TENON_KERNELS_GPU_SUPPORT_H_
 #define TENON_KERNELS_GPU_SUPPORT_H_
 
@@ -17,7 +17,8 @@ inline TensorView Operand(std::span<const TensorView> views, size_t i) {
   return i < views.size() ? views[i] : TensorView{};
 }
 
-// Above kernels of the CPU, whose priorities do not compare: only one backend is asked at a time.
+// The priority of GPU kernels. It is not compared with CPU kernels, because a choice considers one
+// backend.
 inline constexpr int kPriority = 10;
 
 inline Kernel MakeKernel(const char* op, const char* name, RunFn run, SupportsFn supports,
@@ -31,17 +32,17 @@ inline Kernel MakeKernel(const char* op, const char* name, RunFn run, SupportsFn
           .inplace_mask = inplace_mask};
 }
 
-// Reasons why a call is not served; empty if it is.
+// Reasons why a call is not supported; empty if it is.
 std::string CheckRanks(const CallSignature& call);  // at most kMaxAxes axes each
 // All present operands and results have one dtype: f32, f16 or bf16.
 std::string RequireFloats(const CallSignature& call);
-// The same for some of the operands, and all results.
+// The same for some of the operands (bit i for operand i) and all results.
 std::string RequireFloats(const CallSignature& call, uint32_t operands);
 
-// The strides of a dense `view` read as a tensor of shape `out`; zeros for an absent one.
+// Returns the strides of a dense `view` read as a tensor of shape `out`; zeros for an absent one.
 Dims StridesIn(const TensorView& view, DimSpan out);
 
-// Joins axes where it can. REQUIRES: at most kMaxAxes axes.
+// Joins axes where possible. Requires at most kMaxAxes axes.
 template <size_t N>
 Strided<static_cast<int>(N)> ToStrided(Dims shape, std::array<Dims, N> strides) {
   Coalesce(shape, strides);

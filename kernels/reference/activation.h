@@ -17,7 +17,7 @@ template <typename T>
 T Silu(T v) {
   return v * Sigmoid(v);
 }
-// x Phi(x); erfc keeps the relative accuracy where 1 + erf would cancel.
+// x * Phi(x). erfc keeps the relative accuracy where 1 + erf would cancel.
 template <typename T>
 T GeluErf(T v) {
   return T(0.5) * v * std::erfc(-v * T(0.70710678118654752440));
@@ -35,7 +35,7 @@ template <typename T>
 T LeakyRelu(T v, float alpha) {
   return v >= 0 || std::isnan(v) ? v : static_cast<T>(alpha) * v;
 }
-// NaN passes through, as in the other activations.
+// NaN is returned, as by the other activations.
 template <typename T>
 T HardSigmoid(T v, float alpha, float beta) {
   const T y = static_cast<T>(alpha) * v + static_cast<T>(beta);
@@ -47,7 +47,7 @@ T HardSwish(T v) {
   return v * (y < 0 ? T{0} : y > 1 ? T{1} : y);
 }
 
-// tanh(log(1 + e)) = (e^2 + 2 e) / (e^2 + 2 e + 2); beyond 20 it is 1 to every digit.
+// tanh(log(1 + e)) = (e^2 + 2 e) / (e^2 + 2 e + 2). Beyond 20 it is 1 to every digit.
 template <typename T>
 T Mish(T v) {
   if (v > 20) return v;

@@ -21,11 +21,11 @@ template <typename T>
 inline constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-// Elementwise arithmetic happens in Compute<T>: 16-bit floats widen to float, the rest stays.
+// The type of elementwise arithmetic: float for 16-bit floats, and T otherwise.
 template <typename T>
 using Compute = std::conditional_t<kIsFloat<T> && sizeof(T) == 2, float, T>;
 
-// Sums happen in Accumulate<T>: double for floats, wrapping 64-bit arithmetic for integers.
+// The type of sums: double for floats, and wrapping 64-bit arithmetic for integers.
 template <typename T>
 using Accumulate = std::conditional_t<kIsFloat<T>, double, uint64_t>;
 
@@ -33,7 +33,8 @@ inline KernelStatus UnsupportedDtype(DType dtype) {
   return KernelStatus::Unsupported(std::string("no reference kernel for dtype ") + Name(dtype));
 }
 
-// Each Dispatch* calls f(Tag<T>{}) for the element type T and returns its status.
+// Each Dispatch function calls f(Tag<T>{}) for the element type T and returns its status. It
+// returns Unsupported for other dtypes.
 template <typename F>
 KernelStatus DispatchFloat(DType dtype, F&& f) {
   switch (dtype) {
@@ -79,13 +80,13 @@ KernelStatus DispatchNumber(DType dtype, F&& f) {
   return IsFloat(dtype) ? DispatchFloat(dtype, f) : DispatchInt(dtype, f);
 }
 
-// Numbers, and bool as bytes that hold 0 or 1.
+// All numbers, and bool as bytes of 0 or 1.
 template <typename F>
 KernelStatus DispatchAny(DType dtype, F&& f) {
   return dtype == DType::kBool ? f(Tag<uint8_t>{}) : DispatchNumber(dtype, f);
 }
 
-// By element size: for kernels that only move elements.
+// By element size, for kernels that only move elements.
 template <typename F>
 KernelStatus DispatchSize(DType dtype, F&& f) {
   switch (SizeOf(dtype)) {
@@ -102,8 +103,8 @@ KernelStatus DispatchSize(DType dtype, F&& f) {
   }
 }
 
-// Element conversion that is defined for every value: floats become integers by truncation,
-// saturated at 64 bits and then wrapped to the narrower type; NaN becomes 0.
+// Converts any value. Floats become integers by truncation, saturated at 64 bits and wrapped to the
+// narrower type. NaN becomes 0.
 template <typename To, typename From>
 To Convert(From value) {
   if constexpr (kIsFloat<From> && !kIsFloat<To>) {
@@ -123,7 +124,7 @@ To Convert(From value) {
   }
 }
 
-// One integer of an index tensor (i32 or i64; other integer types work too).
+// Returns element i of an integer tensor, usually of i32 or i64.
 inline int64_t IndexAt(const TensorView& view, int64_t i) {
   switch (view.dtype) {
     case DType::kI64:
@@ -147,7 +148,7 @@ inline int64_t IndexAt(const TensorView& view, int64_t i) {
   }
 }
 
-// One element as double, whatever its dtype.
+// Returns element i of any dtype as double.
 inline double DoubleAt(const TensorView& view, int64_t i) {
   switch (view.dtype) {
     case DType::kF32:

@@ -31,8 +31,8 @@ KernelStatus MapNumber(const RunArgs& args, F f) {
                         [&](auto tag) { return Map<typename decltype(tag)::type>(args, f); });
 }
 
-// Calls f(i, at) for each element i of the first result, in order; at[k] is the element of operand
-// k that broadcasts to it.
+// Calls f(i, at) for each element i of the first result, in order. Here at[k] is the position of
+// the element of operand k that is broadcast to it.
 template <size_t N, typename F>
 void ForEachBroadcast(const RunArgs& args, F f) {
   const DimSpan shape = args.outputs[0].shape;
@@ -54,7 +54,7 @@ void ForEachBroadcast(const RunArgs& args, F f) {
   }
 }
 
-// out[i] = f(a[i], b[i]) over the broadcast index space; f takes and returns Compute types.
+// out[i] = f(a[i], b[i]) with broadcasting; f takes and returns Compute types.
 template <typename In, typename Out, typename F>
 KernelStatus Zip(const RunArgs& args, F f) {
   const TensorView& out = args.outputs[0];
