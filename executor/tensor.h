@@ -23,8 +23,8 @@ namespace tenon {
 class Tensor {
  public:
   Tensor() = default;
-  // Returns a tensor with uninitialized bytes, aligned to 64. Ends the program if there is no
-  // memory or the tensor is too large; so does Copy.
+  // Returns a tensor with uninitialized bytes, aligned to 64. Throws std::bad_alloc if there
+  // is no memory or the tensor is too large; so does Copy.
   static Tensor Make(DType dtype, std::span<const int64_t> shape);
   static Tensor Make(DType dtype, std::initializer_list<int64_t> shape) {
     return Make(dtype, std::span<const int64_t>(shape.begin(), shape.size()));

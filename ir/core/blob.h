@@ -17,10 +17,10 @@ namespace tenon {
 // it by std::shared_ptr.
 class Blob {
  public:
-  // Returns a 64-byte aligned copy of `bytes`. Ends the program if there is no memory.
+  // Returns a 64-byte aligned copy of `bytes`. Throws std::bad_alloc without memory.
   static std::shared_ptr<const Blob> Copy(std::span<const std::byte> bytes);
-  // Allocates `size` bytes, aligned to 64, and calls `fill` once to write them. Ends the program if
-  // there is no memory.
+  // Allocates `size` bytes, aligned to 64, and calls `fill` once to write them. Throws
+  // std::bad_alloc without memory.
   static std::shared_ptr<const Blob> Make(size_t size, const std::function<void(std::byte*)>& fill);
   // Shares `bytes` without a copy; `owner` keeps them alive. Any alignment.
   static std::shared_ptr<const Blob> Borrow(std::span<const std::byte> bytes,

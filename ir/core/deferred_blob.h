@@ -38,8 +38,8 @@ class DeferredBlob {
   // Returns the bytes, computed by this call and not kept, or those of an earlier Whole(). Null if
   // there is no memory.
   std::shared_ptr<const Blob> Bytes() const;
-  // Returns the bytes, computed by the first call and kept. Ends the program if there is no memory
-  // for them; so do all functions below.
+  // Returns the bytes, computed by the first call and kept. Throws std::bad_alloc if there is no
+  // memory for them; so do all functions below.
   const std::shared_ptr<const Blob>& Whole() const;
   bool has_whole() const { return has_whole_.load(std::memory_order_relaxed); }
   // As Blob::content_hash. Computes the bytes once and does not keep them.
