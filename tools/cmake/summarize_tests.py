@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a table of a JUnit file of ctest: tests, failures and time per group. Exit status 1 if any failed."""
+"""Prints a table of a JUnit file of ctest: tests, failures and time per group, then each reason for skipping with the
+tests that were skipped for it, and the end of what failed tests printed. Exit status 1 if any failed."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -14,8 +15,14 @@ def reason_of(case):
     return lines[-1] if lines else "no reason given"
 
 
+def end_of(case, lines=30, width=300):
+    """The last lines that a test printed."""
+    printed = [line.rstrip()[:width] for line in (case.findtext("system-out") or "").splitlines() if line.strip()]
+    return [f"    {line}" for line in printed[-lines:]]
+
+
 def main(path):
-    groups, failed, skipped = {}, [], []
+    groups, failed, skipped = {}, [], {}
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = case.get("name")
         group = groups.setdefault(name.split(".")[0].split("/")[-1 if "/" in name.split(".")[0] else 0], [0, 0, 0.0])
@@ -24,19 +31,21 @@ def main(path):
         status = case.get("status")
         if case.find("failure") is not None or status == "fail":
             group[1] += 1
-            failed.append(name)
+            failed.append((name, end_of(case)))
         elif case.find("skipped") is not None or status in ("notrun", "disabled"):
-            skipped.append(f"{name}: {reason_of(case)}")
+            skipped.setdefault(reason_of(case), []).append(name.split("  # ")[0])
     slowest = sorted(groups.items(), key=lambda item: -item[1][2])[:12]
     print(f"{'slowest groups':44} tests  failed  seconds")
     for name, (tests, failures, seconds) in slowest:
         print(f"{name:44} {tests:5} {failures:7} {seconds:8.1f}")
     total = sum(group[0] for group in groups.values())
-    for name in skipped:
-        print(f"skipped: {name}")
-    for name in failed:
+    for reason, names in skipped.items():
+        print(f"skipped: {reason}: {', '.join(names)}")
+    for name, printed in failed:
+        print("\n".join([f"FAILED: {name}"] + printed))
+    for name, _ in failed:
         print(f"FAILED: {name}")
-    print(f"{total} tests, {len(failed)} failed, {len(skipped)} skipped")
+    print(f"{total} tests, {len(failed)} failed, {sum(len(names) for names in skipped.values())} skipped")
     return 1 if failed or total == 0 else 0
 
 
