@@ -389,7 +389,7 @@ TEST(ThreadPool, CallersLendTheirCoreToAStalledWorker) {
     });
     Restrict(pthread_self(), {mine});
     const std::thread::id caller = std::this_thread::get_id();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(240);
     bool lent = false;
     while (!lent && std::chrono::steady_clock::now() < deadline) {
       pool(8, 1, [&](int64_t, int64_t) {

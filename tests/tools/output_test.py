@@ -62,7 +62,7 @@ class OutputTest(unittest.TestCase):
         if passes and option not in ('--cse', '-O2'):
           continue  # passes print nothing of their own
         taken = {argument.partition('=')[0] for argument in line}
-        if option in taken or option == '--neighbour':
+        if option in taken or option == '--neighbor':
           continue
         for arguments in values.arguments(row, MODEL):
           if 'cuda' in arguments[0] or arguments == ['--check-rules']:

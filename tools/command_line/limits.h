@@ -29,23 +29,20 @@ template <typename Options>
 constexpr Option<Options> MaxMemoryRow() {
   return {
       {"max-memory", "", Takes::kValue, "BYTES",
-       "memory of the process, like 8G, at least 32M; what needs more is an error (what the "
-       "machine "
-       "has)"},
+       "memory of the process, at least 32M (default: memory of the machine)"},
       [](Options& o, const Given& g) { return ReadBytes(g, o.limits.memory_bytes, kLeastMemory); }};
 }
 template <typename Options>
 constexpr Option<Options> MaxInputRow() {
   return {{"max-input", "", Takes::kValue, "BYTES",
-           "bytes read of an input that is no regular file: a pipe, a device (4G)"},
+           "bytes read from a pipe or a device (default: 4G)"},
           [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
 }
 template <typename Options>
 constexpr Option<Options> MaxNestingRow() {
   return {
       {"max-nesting", "", Takes::kValue, "N",
-       "levels of regions, attributes, types and locations in text, of messages in an ONNX file "
-       "(256; ONNX 100)"},
+       "levels of nesting in an input (default: 256, ONNX 100)"},
       [](Options& o, const Given& g) {
         return ReadInteger(g, 1, kMaxNesting, o.limits.library.nesting);
       }};
@@ -53,8 +50,7 @@ constexpr Option<Options> MaxNestingRow() {
 template <typename Options>
 constexpr Option<Options> MaxMessageRow() {
   return {{"max-message", "", Takes::kValue, "BYTES",
-           "bytes of one line of a message, at least 256; the middle of a longer one is left out "
-           "(4096)"},
+           "bytes of one line of a message, at least 256 (default: 4096)"},
           [](Options& o, const Given& g) {
             return ReadBytes(g, o.limits.library.message_bytes, kShortestMessage);
           }};
@@ -62,7 +58,7 @@ constexpr Option<Options> MaxMessageRow() {
 template <typename Options>
 constexpr Option<Options> MaxTripsRow() {
   return {{"max-trips", "", Takes::kValue, "N",
-           "iterations of one loop in a run; 0: as many as there are (1000000)"},
+           "iterations of one loop in a run; 0 removes the limit (default: 1000000)"},
           [](Options& o, const Given& g) {
             return ReadInteger(g, 0, INT64_MAX, o.limits.library.loop_trips);
           }};

@@ -82,15 +82,14 @@ constexpr Option<Options> PrecisionRow(std::string_view help) {
 template <typename Options>
 constexpr Option<Options> RulesRow() {
   return {{"rules", "", Takes::kValue, "FILE",
-           "optimise with the rules of this file too (docs/guide/write-a-rule.md)", Times::kAny},
+           "apply the rules of FILE too; repeat it for more files", Times::kAny},
           [](Options& o, const Given& g) {
             o.rule_files.emplace_back(g.value);
             return absl::OkStatus();
           }};
 }
 inline constexpr std::string_view kFastMathHelp =
-    "apply rules that may overflow or mistake infinities without a proof that they do not "
-    "(docs/guide/write-a-rule.md)";
+    "apply rules that may overflow or mishandle infinities (default: off)";
 template <typename Options>
 constexpr Option<Options> FastMathRow() {
   return {{"fast-math", "", Takes::kFlag, "", kFastMathHelp},
@@ -109,7 +108,7 @@ constexpr Option<Options> DeviceRow(std::string_view help) {
 template <typename Options>
 constexpr Option<Options> JsonRow() {
   return {{"json", "", Takes::kValue, "FILE",
-           "the results as JSON; \"-\" prints them on standard output, and nothing else"},
+           "write the report to FILE as JSON; \"-\" prints only the JSON"},
           [](Options& o, const Given& g) { return Set(o.json, g.value); }};
 }
 

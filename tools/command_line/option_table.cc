@@ -12,8 +12,8 @@
 namespace tenon::tools {
 namespace {
 
-constexpr size_t kHelpColumn = 34;
-constexpr size_t kHelpWidth = 120;
+constexpr size_t kHelpColumn = 32;
+constexpr size_t kHelpWidth = 105;
 
 template <typename T>
 std::optional<T> Number(std::string_view text) {
@@ -21,6 +21,22 @@ std::optional<T> Number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// How many columns the text takes: bytes that continue a UTF-8 character take none.
+size_t Columns(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(),
+                    [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+// "--name=VALUE", or "-O0 … -O3".
+std::string Label(const OptionForm& form) {
+  if (form.name.empty()) return std::string(form.value_name);
+  const std::string name = WithDashes(form.name);
+  if (form.takes == Takes::kOptional) return fmt::format("{}[={}]", name, form.value_name);
+  if (form.takes == Takes::kValue) return fmt::format("{}={}", name, form.value_name);
+  return name;
 }
 
 bool IsLevel(std::string_view name) { return name.size() == 2 && name[0] == 'O'; }
@@ -107,14 +123,11 @@ absl::Status RefuseUnless(const GivenNames& given, bool has_effect, std::string_
 }
 
 std::string HelpOf(const OptionForm& form) {
-  std::string text = fmt::format("  {}{}{}{}", WithDashes(form.name),
-                                 form.takes == Takes::kValue      ? "="
-                                 : form.takes == Takes::kOptional ? "[="
-                                                                  : "",
-                                 form.value_name, form.takes == Takes::kOptional ? "]" : "");
+  if (form.name.empty() && form.value_name.empty()) return fmt::format("\n{}:\n", form.help);
+  std::string text = "  " + Label(form);
+  const size_t used = Columns(text);
   const std::string indent(kHelpColumn, ' ');
-  text +=
-      text.size() + 2 <= kHelpColumn ? std::string(kHelpColumn - text.size(), ' ') : "\n" + indent;
+  text += used + 2 <= kHelpColumn ? std::string(kHelpColumn - used, ' ') : "\n" + indent;
   std::string help(form.help);
   if (form.alias.size() > 1) help += fmt::format(" [--{}]", form.alias);
   size_t column = kHelpColumn;
@@ -134,6 +147,12 @@ std::string HelpOf(const OptionForm& form) {
     column += word.size();
   }
   return text + "\n";
+}
+
+std::string HelpText(const HelpParts& parts) {
+  return fmt::format(
+      "Usage: {}\n\n{}{}\nExit status:\n{}\nExamples:\n{}\nGuides:\n{}", parts.usage, parts.intro,
+      parts.options, parts.statuses, parts.examples, parts.guides);
 }
 
 absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value) {

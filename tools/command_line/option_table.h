@@ -1,5 +1,5 @@
-// Command lines of the programs as tables: one row an option, from which the line is read and the
-// help is printed.
+// Command lines of the programs as tables. A row is an option. The table reads the command line and
+// prints the help.
 #ifndef TENON_TOOLS_COMMAND_LINE_OPTION_TABLE_H_
 #define TENON_TOOLS_COMMAND_LINE_OPTION_TABLE_H_
 
@@ -50,11 +50,23 @@ struct OptionForm {
   Times times = Times::kOnce;
 };
 
+// A row without a name is no option: it is only printed in the help.
 template <typename Options>
 struct Option {
   OptionForm form;
   absl::Status (*apply)(Options& options, const Given& given);
 };
+
+// The heading of the rows that follow.
+template <typename Options>
+constexpr Option<Options> Heading(std::string_view title) {
+  return {{"", "", Takes::kNothing, "", title}, nullptr};
+}
+// The levels -O0 to -O3, which the program reads itself.
+template <typename Options>
+constexpr Option<Options> LevelsRow(std::string_view help) {
+  return {{"", "", Takes::kNothing, "-O0 … -O3", help}, nullptr};
+}
 
 // "--name", or "-n" for names of one letter and levels like "O2".
 std::string WithDashes(std::string_view name);
@@ -91,8 +103,19 @@ class GivenOnce {
   std::map<std::string_view, std::string> values_;  // by the name of the row
 };
 
-// The lines of an option in the help; continued lines are indented as far.
+// The lines of a row in the help. Continued lines are indented as far.
 std::string HelpOf(const OptionForm& form);
+
+// What a help text says beside its options.
+struct HelpParts {
+  std::string_view usage;     // "ir-run MODEL [options]"
+  std::string_view intro;     // what the program does, and what its operands are
+  std::string_view options;   // HelpOf(table)
+  std::string_view statuses;  // lines "  0  done"
+  std::string_view examples;  // lines "  command  # what it does"
+  std::string_view guides;    // lines with pages of the documentation
+};
+std::string HelpText(const HelpParts& parts);
 
 // Readers of values. Each returns InvalidArgument with the option, the value and what was expected.
 absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value);
@@ -120,7 +143,7 @@ absl::Status Set(T& field, T value) {
 // Rows that every program has: --help and --version are actions of it.
 template <typename Options>
 constexpr Option<Options> HelpRow() {
-  return {{"help", "h", Takes::kNothing, "", "print this text"},
+  return {{"help", "h", Takes::kNothing, "", "print this help"},
           [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }};
 }
 template <typename Options>
@@ -135,6 +158,7 @@ std::vector<std::string_view> SplitList(std::string_view text);
 template <typename Options>
 const Option<Options>* FindOption(std::span<const Option<Options>> table, std::string_view name) {
   for (const Option<Options>& option : table) {
+    if (option.form.name.empty()) continue;
     if (name == option.form.name || (!option.form.alias.empty() && name == option.form.alias))
       return &option;
   }
@@ -186,7 +210,9 @@ absl::Status UnknownOption(std::string_view name, const std::vector<std::string>
 template <typename Options>
 std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
   std::vector<std::string> names;
-  for (const Option<Options>& option : table) names.emplace_back(option.form.name);
+  for (const Option<Options>& option : table) {
+    if (!option.form.name.empty()) names.emplace_back(option.form.name);
+  }
   return names;
 }
 

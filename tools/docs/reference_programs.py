@@ -21,7 +21,7 @@ COMMANDS = {
     'ir-run': 'build/bin/ir-run tests/models/bert.eager.ts17/model.onnx -O2 --check tests/models/bert.eager.ts17/test_data_set_0 --runs=1',
     'ir-bench': 'build/bin/ir-bench tests/models/bert.eager.ts17/model.onnx --rounds=1 --turn=1',
 }
-TEXT = ('Passes', 'Pipelines')  # sections of ir-opt's help that have a page of their own
+TEXT = ('Guides',)  # sections that GUIDES replaces
 STATUS = re.compile(r'\bexit statuse?s?\b', re.I)
 MEANINGS = 'exit-status.yaml'
 

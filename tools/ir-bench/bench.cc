@@ -349,7 +349,7 @@ bool Report::complete() const {
 absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>& errors) {
   std::optional<Neighbour> neighbour;
   if (options.neighbour && !neighbour.emplace(options.neighbour_ms).running())
-    return absl::InternalError("--neighbour: no process for it");
+    return absl::InternalError("--neighbor: no process for it");
   if (options.pin) TENON_RETURN_IF_ERROR(PinToFirst(options.threads));
 
   LoadOptions load;

@@ -16,7 +16,7 @@ struct ModelCost {
   double bytes = 0;
 };
 
-// Of the operations of an optimised function's body, not of those in regions and not of those whose
+// Of the operations of an optimized function's body, not of those in regions and not of those whose
 // sizes depend on values. REQUIRES: one input for each argument.
 ModelCost CostOf(Operation* function, std::span<const Tensor> inputs);
 

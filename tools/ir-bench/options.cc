@@ -32,60 +32,62 @@ absl::Status ReadEngines(const Given& given, std::vector<std::string>& engines) 
 }
 
 constexpr tools::Option<Options> kTable[] = {
-    {{"against", "", Takes::kValue, "LIST",
-      "onnxruntime, openvino: Python packages that run the same model on the same inputs with as "
-      "many threads, round by round in turns with Tenon; outputs are compared. one-thread: Tenon "
-      "itself on one thread",
-      tools::Times::kAny},
-     [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
-    {{"python", "", Takes::kValue, "PATH", "the Python that has them (python3)"},
-     [](Options& o, const Given& g) { return Set(o.python, g.value); }},
+    tools::Heading<Options>("Input and output"),
+    {{"inputs", "", Takes::kValue, "DIR",
+      "read input_N.pb or input_N.npy from DIR (default: random values)"},
+     [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
+    {{"dim", "shape", Takes::kValue, "B=1,S=128",
+      "set named dimensions (default: 1 for \"batch\", 128 for others)", tools::Times::kAny},
+     [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
+    tools::JsonRow<Options>(),
+
+    tools::Heading<Options>("Optimization"),
+    tools::LevelsRow<Options>("optimization level (default: 2)"),
+    tools::PrecisionRow<Options>("weights of linear layers: fp32, bf16 or int8 (default: fp32)"),
     tools::RulesRow<Options>(),
     tools::FastMathRow<Options>(),
-    tools::ThreadsRow<Options>("threads of each engine (1)"),
+
+    tools::Heading<Options>("Comparing engines"),
+    {{"against", "", Takes::kValue, "LIST",
+      "compare with onnxruntime, openvino, one-thread (default: none)", tools::Times::kAny},
+     [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
+    {{"python", "", Takes::kValue, "PATH",
+      "run the engines with this Python (default: python3)"},
+     [](Options& o, const Given& g) { return Set(o.python, g.value); }},
+    tools::AtolRow<Options>("absolute tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
+    tools::RtolRow<Options>("relative tolerance (default: 1e-3, f16 2e-3, bf16 1.6e-2)"),
+
+    tools::Heading<Options>("Measuring"),
+    tools::DeviceRow<Options>("run Tenon on the first GPU (default: cpu)"),
+    tools::ThreadsRow<Options>("threads of each engine (default: 1)"),
+    {{"rounds", "", Takes::kValue, "N", "number of rounds (default: 21)"},
+     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.rounds); }},
+    {{"turn", "", Takes::kValue, "MS",
+      "milliseconds of timed runs of an engine in a round (default: 40)"},
+     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.turn_ms); }},
+    {{"time", "", Takes::kValue, "S", "start no round after S seconds (default: 60)"},
+     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.seconds); }},
+    {{"warmup", "", Takes::kValue, "N",
+      "runs of each engine before the first round (default: 3)"},
+     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.warmup); }},
+    {{"pin", "", Takes::kNothing, "",
+      "run every engine on the same processors, one per thread"},
+     [](Options& o, const Given&) { return Set(o.pin, true); }},
+    {{"neighbor", "neighbour", Takes::kOptional, "MS",
+      "keep a processor busy; with MS, alternate work and sleep"},
+     [](Options& o, const Given& g) {
+       o.neighbour = true;
+       return g.has_value ? tools::ReadNonNegative(g, o.neighbour_ms) : absl::OkStatus();
+     }},
+
+    tools::Heading<Options>("Limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
-    tools::DeviceRow<Options>(
-        "cuda: Tenon on the first GPU, from inputs in the host's memory to results there; what "
-        "falls back to the CPU is named"),
-    {{"dim", "shape", Takes::kValue, "B=1,S=128",
-      "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 128 otherwise, or "
-      "what operations demand)",
-      tools::Times::kAny},
-     [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
-    {{"inputs", "", Takes::kValue, "DIR",
-      "inputs from DIR/input_N.pb or .npy, as in ONNX's test data"},
-     [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
-    {{"rounds", "", Takes::kValue, "N", "rounds (21)"},
-     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.rounds); }},
-    {{"turn", "", Takes::kValue, "MS", "timed runs of an engine in a round: for so long (40)"},
-     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.turn_ms); }},
-    {{"time", "", Takes::kValue, "S", "no round begins after S seconds (60)"},
-     [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.seconds); }},
-    {{"warmup", "", Takes::kValue, "N", "runs of each engine before the first round (3)"},
-     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.warmup); }},
-    {{"pin", "", Takes::kNothing, "",
-      "every engine on the first N of the processors allowed, N being --threads"},
-     [](Options& o, const Given&) { return Set(o.pin, true); }},
-    {{"neighbour", "", Takes::kOptional, "MS",
-      "with a process that keeps the last of the processors busy, always or for MS milliseconds in "
-      "turns with as many of sleep"},
-     [](Options& o, const Given& g) {
-       o.neighbour = true;
-       return g.has_value ? tools::ReadNonNegative(g, o.neighbour_ms) : absl::OkStatus();
-     }},
-    tools::AtolRow<Options>("outputs agree if |a-b| <= A*max(1, max|b|) + R*|b| everywhere (1e-4, "
-                            "of f16 2e-3, of bf16 1.6e-2)"),
-    tools::RtolRow<Options>("the R of --atol (1e-3, of f16 2e-3, of bf16 1.6e-2)"),
-    tools::PrecisionRow<Options>(
-        "of Tenon's linear layers: fp32; bf16, where the CPU multiplies "
-        "it; int8, weights only. The "
-        "others stay at fp32, and outputs agree within 3e-2, for int8 5e-2, unless --atol "
-        "and --rtol say otherwise"),
-    tools::JsonRow<Options>(),
+
+    tools::Heading<Options>("General"),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
 };
@@ -115,20 +117,25 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
 }
 
 std::string HelpText() {
-  return fmt::format(
-      R"(ir-bench MODEL [options]: times a model, alone or in turns with other engines.
-MODEL is an ONNX file or IR text (ONNX with --against).
-
-  -O0 … -O3                       optimisation level (2)
-{}
-A round is one run that is not counted, then timed runs for --turn, at least one; then it is the next engine's turn, once
-all threads of the one before sleep. Ratios are medians over rounds of (median of theirs / median of ours), with a
-95 % interval.
-
-Exit status: 0 ok; 1 an output differs; 2 bad input, or an output that cannot be written; 3 the model uses what Tenon cannot run;
-4 another engine is not installed or does not run the model, or the device is not there.
+  return tools::HelpText({
+      .usage = "ir-bench MODEL [options]",
+      .intro = R"(Times a model, alone or in turns with other engines.
+MODEL is an ONNX file or IR text. "-" is standard input. Other engines read ONNX only.
 )",
-      tools::HelpOf(kOptions));
+      .options = tools::HelpOf(kOptions),
+      .statuses = R"(  0  every engine ran, and their outputs agree
+  1  an output differs
+  2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
+  3  the model uses an operation that Tenon cannot run
+  4  the device is missing, or another engine is missing or cannot run the model
+)",
+      .examples = R"(  ir-bench model.onnx --dim=batch=1,seq=128 --threads=4
+  ir-bench model.onnx --inputs=data --json=bench.json
+  ir-bench model.onnx --pin --against=onnxruntime,openvino --python=engines/bin/python
+)",
+      .guides = R"(  docs/guide/benchmark.md
+)",
+  });
 }
 
 }  // namespace tenon::ir_bench

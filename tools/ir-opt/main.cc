@@ -161,7 +161,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      PrintText(HelpText(registry));
+      PrintText(HelpText());
       return kDone;
     case Options::Action::kVersion:
       PrintText("ir-opt (Tenon) " TENON_VERSION "\n");

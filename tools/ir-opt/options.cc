@@ -24,26 +24,46 @@ absl::Status AddNames(const Given& given, std::vector<std::string>& names) {
 using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
-    {{"o", "", Takes::kValue, "FILE", "write the result there ('-': standard output)"},
+    tools::Heading<Options>("Input and output"),
+    {{"o", "", Takes::kValue, "FILE", "write the IR to FILE (default: standard output)"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
-    {{"pass-pipeline", "", Takes::kValue, "TEXT",
-      "run this pipeline: 'builtin.module(a,func.func(b,c{option=value}))'", tools::Times::kAny},
+    {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
+      "write the form that mlir-opt reads"},
+     [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
+    {{"print-locations", "mlir-print-debuginfo", Takes::kFlag, "",
+      "write the origin of each operation"},
+     [](Options& o, const Given& g) { return Set(o.print.locations, g.on); }},
+    {{"elide-resources", "", Takes::kFlag, "", "leave out the bytes of large constants"},
+     [](Options& o, const Given& g) { return Set(o.print.elide_resources, g.on); }},
+    {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects"},
+     [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
+    {{"split-input-file", "", Takes::kFlag, "",
+      "treat the parts between lines '// -----' as separate inputs"},
+     [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
+
+    tools::Heading<Options>("Optimization"),
+    tools::LevelsRow<Options>("run the pipeline of an optimization level (default: none)"),
+    {{"pass-pipeline", "", Takes::kValue, "TEXT", "run a pipeline, such as 'O1,fuse{rules=linear}'",
+      tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.steps.push_back({"", std::string(g.value)});
        return absl::OkStatus();
      }},
-    {{"verify-each", "", Takes::kFlag, "",
-      "verify after every pass that changed something (default: on)"},
-     [](Options& o, const Given& g) { return Set(o.passes.verify_each, g.on); }},
-    {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error"},
-     [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
-    {{"timing-json", "", Takes::kFlag, "", "the same as JSON"},
+    {{"rules", "", Takes::kValue, "FILE",
+      "apply the rules of FILE too, in fuse and final-rules; repeat for more files",
+      tools::Times::kAny},
      [](Options& o, const Given& g) {
-       o.passes.timing = o.passes.timing || g.on;
-       return Set(o.passes.timing_json, g.on);
+       o.rules.emplace_back(g.value);
+       return absl::OkStatus();
      }},
-    {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report what passes counted"},
-     [](Options& o, const Given& g) { return Set(o.passes.statistics, g.on); }},
+    tools::FastMathRow<Options>(),
+    {{"opt-bisect-limit", "", Takes::kValue, "N",
+      "make only the first N rewrites and folds (default: all)"},
+     [](Options& o, const Given& g) {
+       return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
+     }},
+
+    tools::Heading<Options>("Looking at the IR"),
     {{"print-ir-before-all", "mlir-print-ir-before-all", Takes::kFlag, "",
       "print the IR before every pass"},
      [](Options& o, const Given& g) { return Set(o.passes.print_before_all, g.on); }},
@@ -51,10 +71,10 @@ constexpr tools::Option<Options> kTable[] = {
       "print the IR after every pass"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_all, g.on); }},
     {{"print-ir-after-change", "mlir-print-ir-after-change", Takes::kFlag, "",
-      "print the IR after every pass that changed it"},
+      "print the IR after passes that change it"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_change, g.on); }},
     {{"print-ir-after-failure", "mlir-print-ir-after-failure", Takes::kFlag, "",
-      "print the IR after a pass that failed"},
+      "print the IR after a pass that fails"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_failure, g.on); }},
     {{"print-ir-before", "mlir-print-ir-before", Takes::kValue, "PASSES",
       "print the IR before these passes", tools::Times::kAny},
@@ -62,83 +82,72 @@ constexpr tools::Option<Options> kTable[] = {
     {{"print-ir-after", "mlir-print-ir-after", Takes::kValue, "PASSES",
       "print the IR after these passes", tools::Times::kAny},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_after); }},
-    {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
-      "print op names in quotes, as mlir-opt --allow-unregistered-dialect reads them"},
-     [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
-    {{"print-locations", "mlir-print-debuginfo", Takes::kFlag, "",
-      "print where operations came from"},
-     [](Options& o, const Given& g) { return Set(o.print.locations, g.on); }},
-    {{"elide-resources", "", Takes::kFlag, "", "leave out the bytes of large constants"},
-     [](Options& o, const Given& g) { return Set(o.print.elide_resources, g.on); }},
-    {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects"},
-     [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
-    {{"split-input-file", "", Takes::kFlag, "",
-      "treat the parts between lines '// -----' as inputs of their own"},
-     [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
-    {{"verify-diagnostics", "", Takes::kFlag, "",
-      "compare diagnostics with comments like '// expected-error@+1 {{text}}'"},
-     [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
-    tools::MaxMemoryRow<Options>(),
-    tools::MaxInputRow<Options>(),
-    tools::MaxTripsRow<Options>(),
-    tools::MaxNestingRow<Options>(),
-    tools::MaxMessageRow<Options>(),
+
+    tools::Heading<Options>("Explaining rules (these write no IR without -o)"),
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
-      "say where a rule, or a family of rules, fired, where it nearly did and what stopped it (the "
-      "IR only with -o)"},
+      "show where a rule or family fired or nearly fired, and why it stopped"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
     {{"fusion-report", "", Takes::kValue, "FILE",
-      "write the same of all rules there (JSON if it ends in .json; '-': on standard output; IR "
-      "only with -o)"},
+      "write the same for all rules to FILE; FILE.json gets JSON"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
-    {{"rules", "", Takes::kValue, "FILE",
-      "apply the rules of this file before fusion, behind each family of it and at the end: where "
-      "the pipeline has fuse and final-rules, as -O2 (docs/guide/write-a-rule.md says how they are "
-      "written)",
-      tools::Times::kAny},
-     [](Options& o, const Given& g) {
-       o.rules.emplace_back(g.value);
-       return absl::OkStatus();
-     }},
-    tools::FastMathRow<Options>(),
-    {{"verify-semantics", "", Takes::kFlag, "",
-      "run each function on sampled inputs before and after every pass; name the pass and the rule "
-      "that changed a result (the IR only with -o)"},
-     [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
-    {{"inputs", "", Takes::kValue, "DIR",
-      "with --verify-semantics: use the input_N.pb or input_N.npy of this folder"},
-     [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
-    {{"opt-bisect-limit", "", Takes::kValue, "N",
-      "make only the first N rewrites and folds of the rule passes, and name the last"},
-     [](Options& o, const Given& g) {
-       return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
-     }},
+
+    tools::Heading<Options>("Checking rules and results"),
     {{"check-rules", "", Takes::kOptional, "FILE",
-      "check the rules of this file, or the built-in ones, by executing both of their sides; "
-      "repeat for files that are given together",
+      "run both sides of each rule of FILE; repeat for more files (default: built-in)",
       tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.action = Action::kCheckRules;
        if (g.has_value) o.check_rules.emplace_back(g.value);
        return absl::OkStatus();
      }},
-    {{"dump-pass-pipeline", "", Takes::kFlag, "",
-      "print the pipeline with all options on standard error"},
-     [](Options& o, const Given& g) { return Set(o.dump_pass_pipeline, g.on); }},
+    {{"verify-semantics", "", Takes::kFlag, "",
+      "compare results before and after every pass; write IR only with -o"},
+     [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
+    {{"inputs", "", Takes::kValue, "DIR",
+      "verify with input_N.pb or input_N.npy of DIR (default: sampled inputs)"},
+     [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
+    {{"verify-each", "", Takes::kFlag, "", "verify the IR after passes that change it (default: on)"},
+     [](Options& o, const Given& g) { return Set(o.passes.verify_each, g.on); }},
+    {{"verify-diagnostics", "", Takes::kFlag, "",
+      "compare diagnostics with comments '// expected-error@+1 {{text}}'"},
+     [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
+
+    tools::Heading<Options>("Performance"),
+    {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error"},
+     [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
+    {{"timing-json", "", Takes::kFlag, "", "report the time of every pass as JSON"},
+     [](Options& o, const Given& g) {
+       o.passes.timing = o.passes.timing || g.on;
+       return Set(o.passes.timing_json, g.on);
+     }},
+    {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report the counters of passes"},
+     [](Options& o, const Given& g) { return Set(o.passes.statistics, g.on); }},
+
+    tools::Heading<Options>("Limits"),
+    tools::MaxMemoryRow<Options>(),
+    tools::MaxInputRow<Options>(),
+    tools::MaxTripsRow<Options>(),
+    tools::MaxNestingRow<Options>(),
+    tools::MaxMessageRow<Options>(),
+
+    tools::Heading<Options>("General"),
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
     {{"list-rules", "", Takes::kOptional, "RULE",
-      "list rewrite rules; with a rule, a family, the start of names or a pattern: their text"},
+      "list the rules, or show the text of a rule, a family or a pattern"},
      [](Options& o, const Given& g) {
        if (g.has_value && g.value.empty())
          return absl::InvalidArgumentError("--list-rules= needs a value (RULE)");
        o.list_rules = std::string(g.value);
        return Set(o.action, Action::kListRules);
      }},
-    {{"list-ops", "", Takes::kNothing, "", "list operations"},
+    {{"list-ops", "", Takes::kNothing, "", "list the operations"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListOps); }},
-    tools::VersionRow<Options>(),
+    {{"dump-pass-pipeline", "", Takes::kFlag, "",
+      "print the pipeline with all options on standard error"},
+     [](Options& o, const Given& g) { return Set(o.dump_pass_pipeline, g.on); }},
     tools::HelpRow<Options>(),
+    tools::VersionRow<Options>(),
 };
 
 constexpr std::span<const tools::Option<Options>> kOptions(kTable);
@@ -305,18 +314,29 @@ std::string PassListText(const PassRegistry& registry) {
   return text;
 }
 
-std::string HelpText(const PassRegistry& registry) {
-  std::string text =
-      "Usage: ir-opt INPUT [-o FILE] [options] [passes]\n\n"
-      "Reads a program (IR text or ONNX; '-': standard input), runs passes on it in the order of "
-      "the command line, and\n"
-      "writes IR text. A pass is a flag, its options the flag's value: "
-      "--constant-fold='max-bytes=1024'.\n"
-      "Exit status: 0 done, 1 a pass or a comparison failed, 2 wrong usage or input, or an "
-      "output that cannot be written, "
-      "3 an operation is not supported.\n\nOptions:\n";
-  text += tools::HelpOf(kOptions);
-  return text + "\n" + PassListText(registry);
+std::string HelpText() {
+  return tools::HelpText({
+      .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
+      .intro = R"(Reads a program, runs passes on it in the order of the command line, and writes IR text.
+INPUT is an ONNX file or IR text. "-" is standard input.
+Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
+--list-passes lists the passes, their options and the pipelines.
+)",
+      .options = tools::HelpOf(kOptions),
+      .statuses = R"(  0  done
+  1  a pass or a comparison failed, or a rule is wrong
+  2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
+  3  the program uses an operation that Tenon does not support
+)",
+      .examples = R"(  ir-opt model.onnx -O2 --elide-resources -o model.mlir
+  ir-opt model.onnx -O2 --print-ir-after=fuse -o model.mlir
+  ir-opt model.onnx -O2 --explain=gelu         # where the rules for GELU fired
+  ir-opt model.onnx -O2 --lower -o lowered.mlir  # kernels and memory plan
+  ir-opt --check-rules=my.drr
+)",
+      .guides = R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md
+)",
+  });
 }
 
 }  // namespace tenon::ir_opt

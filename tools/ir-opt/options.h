@@ -65,7 +65,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
 // Appends the passes of the command line; the error points into what the user wrote.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);
 
-std::string HelpText(const PassRegistry& registry);
+std::string HelpText();
 std::string PassListText(const PassRegistry& registry);
 
 }  // namespace tenon::ir_opt

@@ -9,7 +9,7 @@
 
 namespace tenon::ir_run {
 
-// One line for how many attention blocks of an optimised module are fused, when some are not, and
+// One line for how many attention blocks of an optimized module are fused, when some are not, and
 // one with node and reason for each of those. Empty when all are fused, or there is none.
 std::vector<std::string> AttentionNotes(Operation* module);
 

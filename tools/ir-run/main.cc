@@ -1,4 +1,4 @@
-// ir-run: runs a model as it is and optimised, compares and times both. See --help.
+// ir-run: runs a model as it is and optimized, compares and times both. See --help.
 #include <string>
 #include <vector>
 

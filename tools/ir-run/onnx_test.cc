@@ -55,7 +55,7 @@ absl::StatusOr<std::string> RunOne(const Options& options, const fs::path& folde
       const bool original = !output.original.pass;
       const Difference& d = original ? output.original : output.optimized;
       return fmt::format("{}: output {} of the {} program: {}", c.name, output.name,
-                         original ? "original" : "optimised", d.problem);
+                         original ? "original" : "optimized", d.problem);
     }
   }
   return std::string();

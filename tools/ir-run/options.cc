@@ -49,75 +49,67 @@ absl::Status ReadOnnxTest(const Given& given, Options& options) {
 }
 
 constexpr tools::Option<Options> kTable[] = {
-    {{"check", "", Takes::kValue, "DIR",
-      "inputs and expected outputs: input_N.pb and output_N.pb as in ONNX's test data, in DIR or "
-      "in its folders test_data_set_N"},
-     [](Options& o, const Given& g) { return Set(o.check, g.value); }},
-    tools::AtolRow<Options>(
-        "an output passes if |a-b| <= A*max(1, max|b|) + R*|b| everywhere, with shape, element "
-        "type, NaNs and infinities as expected (5e-5, of f16 2e-3, of bf16 1.6e-2; with "
-        "--onnx-test "
-        "1e-7)"),
-    tools::RtolRow<Options>("the R of --atol (1e-4, of f16 2e-3, of bf16 1.6e-2; with --onnx-test "
-                            "1e-3, of bf16 1.6e-2)"),
-    tools::PrecisionRow<Options>(
-        "of linear layers in the optimised program: fp32; bf16, where the CPU multiplies it; int8, "
-        "weights only. The tolerances are then 3e-2, for int8 5e-2, unless given"),
+    tools::Heading<Options>("Input and output"),
+    {{"input", "", Takes::kValue, "NAME=FILE",
+      "read input NAME from a .npy or TensorProto file; repeat for each input", tools::Times::kAny},
+     [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
+    {{"shape", "dim", Takes::kValue, "a=1,b=128",
+      "set named dimensions (default: 1 for \"batch\", 8 for others)", tools::Times::kAny},
+     [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},
+    {{"seed", "", Takes::kValue, "N", "seed the random values of other inputs (default: 0)"},
+     [](Options& o, const Given& g) {
+       return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.seed);
+     }},
+    {{"save-outputs", "", Takes::kValue, "DIR",
+      "write input_N.pb and the optimized output_N.pb to DIR"},
+     [](Options& o, const Given& g) { return Set(o.save_outputs, g.value); }},
+    tools::JsonRow<Options>(),
+
+    tools::Heading<Options>("Optimization"),
+    tools::LevelsRow<Options>("optimization level (default: 2)"),
+    tools::PrecisionRow<Options>("weights of linear layers: fp32, bf16 or int8 (default: fp32)"),
     tools::RulesRow<Options>(),
     tools::FastMathRow<Options>(),
-    tools::ThreadsRow<Options>("threads (one per core)"),
+
+    tools::Heading<Options>("Checking results"),
+    {{"check", "", Takes::kValue, "DIR",
+      "read input_N.pb, compare with output_N.pb; DIR may hold test_data_set_N"},
+     [](Options& o, const Given& g) { return Set(o.check, g.value); }},
+    tools::AtolRow<Options>("absolute tolerance (default: 5e-5, f16 2e-3, bf16 1.6e-2)"),
+    tools::RtolRow<Options>("relative tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
+    {{"onnx-test", "", Takes::kOptional, "DIR",
+      "run ONNX's backend tests in DIR, with --atol=1e-7 --rtol=1e-3", tools::Times::kAny},
+     [](Options& o, const Given& g) { return ReadOnnxTest(g, o); }},
+    {{"reference", "", Takes::kNothing, "", "run the slow reference kernels alone"},
+     [](Options& o, const Given&) { return Set(o.reference, true); }},
+    {{"check-memory", "", Takes::kNothing, "",
+      "fill unused memory with NaNs to expose a wrong memory plan"},
+     [](Options& o, const Given&) { return Set(o.check_memory, true); }},
+
+    tools::Heading<Options>("Performance"),
+    tools::DeviceRow<Options>("run the optimized program on the first GPU (default: cpu)"),
+    tools::ThreadsRow<Options>("number of threads (default: one per core)"),
+    {{"runs", "", Takes::kValue, "N",
+      "timed runs of each program (default: as many as fit in 1 s, at least 3)"},
+     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1000000, o.runs); }},
+    {{"profile", "", Takes::kOptional, "FILE",
+      "report the time of each node and kernel; write FILE.json, FILE.trace.json"},
+     [](Options& o, const Given& g) { return ReadProfile(g, o); }},
     {{"weight-cache", "", Takes::kValue, "DIR",
-      "keeps packed weights there for the next start (what TENON_WEIGHT_CACHE names)"},
+      "keep packed weights in DIR for the next start (default: TENON_WEIGHT_CACHE)"},
      [](Options& o, const Given& g) { return Set(o.weight_cache, g.value); }},
     {{"verify-weights", "", Takes::kFlag, "",
-      "hashes the model's files and the kept weights, whatever is noted of them"},
+      "hash the model and the weight cache at every start (default: off)"},
      [](Options& o, const Given& g) { return Set(o.verify_weights, g.on); }},
+
+    tools::Heading<Options>("Limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
-    tools::DeviceRow<Options>(
-        "cuda: the optimised program on the first GPU, compared with the original on the CPU; what "
-        "falls back to the CPU is named"),
-    {{"reference", "", Takes::kNothing, "", "the readable reference kernels alone, as the oracle"},
-     [](Options& o, const Given&) { return Set(o.reference, true); }},
-    tools::JsonRow<Options>(),
-    {{"input", "", Takes::kValue, "NAME=FILE",
-      "an input from a .npy file (or a TensorProto file); repeat for each", tools::Times::kAny},
-     [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
-    {{"shape", "dim", Takes::kValue, "a=1,b=128",
-      "sizes of the model's named dimensions (1 if the name has \"batch\" in it, 8 otherwise, or "
-      "what operations demand)",
-      tools::Times::kAny},
-     [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},
-    {{"seed", "", Takes::kValue, "N",
-      "of the random values of inputs that are not given (0): floats from -1 to 1; integers from 0 "
-      "to 7, but ones for masks, zeros for token types, and 0, 1, 2, … for positions, told by the "
-      "name"},
-     [](Options& o, const Given& g) {
-       return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.seed);
-     }},
-    {{"save-outputs", "", Takes::kValue, "DIR",
-      "writes input_N.pb and the optimised program's output_N.pb"},
-     [](Options& o, const Given& g) { return Set(o.save_outputs, g.value); }},
-    {{"runs", "", Takes::kValue, "N",
-      "timed runs of each program (as many as fit a second, at least 3)"},
-     [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1000000, o.runs); }},
-    {{"profile", "", Takes::kOptional, "FILE",
-      "where the optimised program's time goes: by node, kernel and layer, with GFLOP/s and GB/s. "
-      "In FILE.json all of it; in FILE.trace.json a trace that Perfetto (ui.perfetto.dev) and "
-      "chrome://tracing open"},
-     [](Options& o, const Given& g) { return ReadProfile(g, o); }},
-    {{"check-memory", "", Takes::kNothing, "",
-      "fills memory that holds nothing with NaNs, so that a wrong memory plan shows in the "
-      "results"},
-     [](Options& o, const Given&) { return Set(o.check_memory, true); }},
-    {{"onnx-test", "", Takes::kOptional, "DIR",
-      "the models named are cases of ONNX's backend test suite: folders of model.onnx and "
-      "test_data_set_N, or folders of such folders",
-      tools::Times::kAny},
-     [](Options& o, const Given& g) { return ReadOnnxTest(g, o); }},
+
+    tools::Heading<Options>("General"),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
 };
@@ -184,16 +176,26 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
 }
 
 std::string HelpText() {
-  return fmt::format(
-      R"(ir-run MODEL [options]: runs a model as it is and optimised, compares and times both.
-MODEL is an ONNX file or IR text; "-" is standard input.
-
-  -O0 … -O3                       optimisation level (2)
-{}
-Exit status: 0 ok; 1 an output differs; 2 bad input, or an output that cannot be written; 3 the model uses what Tenon cannot
-run (the message names it); 4 the device is not there (the message says what is missing).
+  return tools::HelpText({
+      .usage = "ir-run MODEL [options]",
+      .intro = R"(Runs a model twice, as it is and optimized, and compares results and times.
+MODEL is an ONNX file or IR text. "-" is standard input.
 )",
-      tools::HelpOf(kOptions));
+      .options = tools::HelpOf(kOptions),
+      .statuses = R"(  0  every check passed
+  1  an output differs
+  2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
+  3  the model uses an operation that Tenon cannot run
+  4  the device is missing
+)",
+      .examples = R"(  ir-run model.onnx                         # random inputs
+  ir-run model.onnx --shape=batch=2,seq=32  # the same with other sizes
+  ir-run model.onnx --check=data            # data holds input_N.pb and output_N.pb
+  ir-run model.onnx --runs=1 --profile      # where the time goes
+)",
+      .guides = R"(  docs/guide/run-a-model.md, docs/guide/profile.md
+)",
+  });
 }
 
 }  // namespace tenon::ir_run

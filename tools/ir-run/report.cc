@@ -84,14 +84,14 @@ std::string TextReport(const Report& report, const Options& options) {
       text += fmt::format("output {} ({})\n", ShownName(output.name), output.type);
       if (output.has_expected) {
         text += "  original  against expected  " + ErrorText(output.original) + "\n";
-        text += "  optimised against expected  " + ErrorText(output.optimized) + "\n";
+        text += "  optimized against expected  " + ErrorText(output.optimized) + "\n";
       }
       text +=
-          "  optimised against original  " + ErrorText(output.between, !output.has_expected) + "\n";
+          "  optimized against original  " + ErrorText(output.between, !output.has_expected) + "\n";
     }
   }
   text += fmt::format(
-      "\noriginal {:.3f} ms, optimised {:.3f} ms: {:.2f}x faster (-O{}{}, median of {} runs)\n",
+      "\noriginal {:.3f} ms, optimized {:.3f} ms: {:.2f}x faster (-O{}{}, median of {} runs)\n",
       report.original_ms, report.optimized_ms,
       report.optimized_ms > 0 ? report.original_ms / report.optimized_ms : 0.0, options.level,
       report.precision == Precision::kFp32 ? "" : fmt::format(", {}", Name(report.precision)),

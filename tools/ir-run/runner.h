@@ -1,4 +1,4 @@
-// Runs a model as it is and optimised, and compares.
+// Runs a model as it is and optimized, and compares.
 #ifndef TENON_TOOLS_IR_RUN_RUNNER_H_
 #define TENON_TOOLS_IR_RUN_RUNNER_H_
 
@@ -39,7 +39,7 @@ struct Report {
   Precision precision = Precision::kFp32;
   double original_ms = 0, optimized_ms = 0;
   int runs = 0;
-  Session::Stats memory;  // of the optimised program
+  Session::Stats memory;  // of the optimized program
   std::string profile;    // tables
   std::vector<std::string> notes;
   bool pass() const;
@@ -58,7 +58,7 @@ absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path
                                  std::vector<std::string>& errors);
 // Runs all cases and times the first.
 absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>& errors);
-// Both programs on one case. `outputs` receives what the optimised program computes.
+// Both programs on one case. `outputs` receives what the optimized program computes.
 absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& programs, const Case& c,
                                    std::vector<Tensor>* outputs = nullptr);
 
