@@ -50,8 +50,7 @@ absl::StatusOr<std::vector<ArgCode>> Compiler::AddArgs(const std::vector<ArgRef>
     if (arg.val) {
       auto it = node_index_.find(arg.val.get());
       if (it == node_index_.end() || !out_.nodes[it->second].in_source) {
-        return Error(
-            fmt::format("{} is not part of what is matched", ToString(ValRef{arg.val, 0})));
+        return Error(fmt::format("{} is not part of the match", ToString(ValRef{arg.val, 0})));
       }
       TENON_RETURN_IF_ERROR(CheckHasResult(it->second, ValRef{arg.val, arg.result}));
       code.edge = {it->second, static_cast<uint16_t>(arg.result), false};
@@ -75,7 +74,10 @@ absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type,
   code.source = attr.get();
   switch (attr->kind) {
     case AttrNode::Kind::kAny:
-      if (!in_source) return Error(fmt::format("{}: '{}' is kAny in the result", where, name));
+      if (!in_source)
+        return Error(fmt::format(
+            "{}: '{}' is kAny in the result (expected a value, or a variable that the match binds)",
+            where, name));
       code.kind = AttrCode::Kind::kAny;
       return code;
     case AttrNode::Kind::kVariable:
@@ -244,7 +246,7 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
       code.let_value = *std::move(value);
     }
   }
-  if (out_.nodes.size() >= 1000) return Error("more than 1000 nodes");
+  if (out_.nodes.size() >= 1000) return Error("the rule has more than 1000 nodes");
   auto index = static_cast<uint16_t>(out_.nodes.size());
   node_index_[node.get()] = index;
   mentions_.push_back(1);
@@ -276,7 +278,7 @@ absl::Status Compiler::CheckHasResult(uint16_t index, const ValRef& val) const {
 }
 
 absl::Status Compiler::AddConditions() {
-  if (rule_.conditions().size() > 1000) return Error("more than 1000 conditions");
+  if (rule_.conditions().size() > 1000) return Error("the rule has more than 1000 conditions");
   for (const auto& condition : rule_.conditions()) {
     ConditionCode code;
     code.source = condition.get();
@@ -312,12 +314,13 @@ absl::Status Compiler::AddCoinciding() {
       const auto it = node_index_.find(val.node.get());
       if (it == node_index_.end())
         return Error(
-            fmt::format("{} may coincide and is not part of what is matched", ToString(val)));
+            fmt::format("may coincide names {}, which is not part of the match", ToString(val)));
       FindRootOps({it->second, 0, false}, ops);
     }
     std::erase_if(ops, [&](uint16_t n) { return out_.nodes[n].kind != ValNode::Kind::kOp; });
     if (!group.empty() && ops.size() < 2)
-      return Error("what may coincide are two operations of the match or more");
+      return Error(
+          "may coincide names fewer than two operations of the match (expected two or more)");
     out_.coincide.emplace_back(ops.begin(), ops.end());
   }
   return absl::OkStatus();
@@ -332,7 +335,8 @@ bool CompiledRule::MayCoincide(uint16_t a, uint16_t b) const {
 
 absl::StatusOr<CompiledRule> Compiler::Run() {
   if (rule_.name().empty()) return Error("it has no name");
-  if (rule_.roots().empty()) return Error("nothing is matched");
+  if (rule_.roots().empty())
+    return Error("the rule matches nothing (expected one value or more after match)");
   for (const auto* vals : {&rule_.roots(), &rule_.results(), &rule_.kept()}) {
     for (const ValRef& val : *vals) {
       if (val.node->depth > kMostDepth)
@@ -341,14 +345,15 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
     }
   }
   if (rule_.roots().size() != rule_.results().size()) {
-    return Error(fmt::format("{} values are matched and {} replaced", rule_.roots().size(),
-                             rule_.results().size()));
+    return Error(fmt::format("{} values are matched and {} replaced (expected as many of each)",
+                             rule_.roots().size(), rule_.results().size()));
   }
   for (size_t i = 0; i < rule_.roots().size(); ++i) {
     if (std::find(rule_.roots().begin(), rule_.roots().begin() + static_cast<ptrdiff_t>(i),
                   rule_.roots()[i]) != rule_.roots().begin() + static_cast<ptrdiff_t>(i))
-      return Error(fmt::format("{} is matched twice, and one value can be replaced once",
-                               ToString(rule_.roots()[i])));
+      return Error(
+          fmt::format("{} is matched twice (expected once: a value can be replaced only once)",
+                      ToString(rule_.roots()[i])));
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {
@@ -358,7 +363,8 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   std::set<uint16_t> anchors;
   FindRootOps(out_.roots[0], anchors);
   for (uint16_t op : root_ops) {
-    if (out_.nodes[op].kind != ValNode::Kind::kOp) return Error("a root is not an operation");
+    if (out_.nodes[op].kind != ValNode::Kind::kOp)
+      return Error("a matched value is not an operation (expected one such as relu(x))");
   }
   for (uint16_t op : anchors) out_.anchors.push_back(out_.nodes[op].info->id());
   std::sort(out_.anchors.begin(), out_.anchors.end());
@@ -367,14 +373,15 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   std::set<uint16_t> stays;
   for (const ValRef& kept : rule_.kept()) {
     auto it = node_index_.find(kept.node.get());
-    if (it == node_index_.end()) return Error("a kept value is not part of what is matched");
+    if (it == node_index_.end()) return Error("a kept value is not part of the match");
     TENON_RETURN_IF_ERROR(CheckHasResult(it->second, kept));
     std::set<uint16_t> ops;
     FindRootOps({it->second, 0, false}, ops);
     // Of alternatives one is enough: a variable among them has nothing that could stay.
     const auto is_op = [&](uint16_t op) { return out_.nodes[op].kind == ValNode::Kind::kOp; };
     if (std::none_of(ops.begin(), ops.end(), is_op))
-      return Error(fmt::format("{} is kept and no result of an operation", ToString(kept)));
+      return Error(
+          fmt::format("{} is kept, but it is not the result of an operation", ToString(kept)));
     stays.insert(ops.begin(), ops.end());
   }
   TENON_RETURN_IF_ERROR(AddCoinciding());
@@ -401,8 +408,8 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   }
   TENON_RETURN_IF_ERROR(AddConditions());
   if (too_long_dim_)
-    return Error(fmt::format("a dimension expression of more than {} terms", kMostDimTerms));
-  if (out_.dims.size() > 1000) return Error("more than 1000 dimension expressions");
+    return Error(fmt::format("a dimension expression has more than {} terms", kMostDimTerms));
+  if (out_.dims.size() > 1000) return Error("the rule has more than 1000 dimension expressions");
   TENON_RETURN_IF_ERROR(CheckVariables());
   TENON_RETURN_IF_ERROR(CheckCost());
   return std::move(out_);

@@ -56,7 +56,10 @@ absl::Status Compiler::FindClimbs() {
   for (size_t i = 1; i < out_.roots.size(); ++i) {
     if (reached.count(out_.roots[i].node)) continue;
     if (!path(out_.roots[i].node, out_.climbs)) {
-      return Error(fmt::format("root {} is not connected with the first one", i));
+      return Error(
+          fmt::format("root {} is not connected with the first one (expected matched graphs that "
+                      "share a value)",
+                      i));
     }
     reach(out_.roots[i].node);
     without.clear();  // something may lead to this root
@@ -195,8 +198,8 @@ absl::Status Compiler::CheckCost() {
   for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;
   if (made >= least && rule_.lowers().empty()) {
     return Error(
-        fmt::format("the result has {} ops and the source as few as {}; say with Lowers (in text: "
-                    "lowers) what gets smaller",
+        fmt::format("the result has {} ops, and the source may have only {}: so that rewriting "
+                    "ends, say with Lowers (in text: lowers) what each rewrite makes smaller",
                     made, least));
   }
   return absl::OkStatus();

@@ -172,8 +172,8 @@ absl::Status Driver::CountSteps(uint16_t rule, Operation* op) {
   if (left >= 0) return absl::OkStatus();
   const Rule& slow = rules_.list().rules()[rule];
   return TooLong(op,
-                 fmt::format("rule '{}' ({}) takes too long to match: more than {} steps, those "
-                             "of attempts with at most {} not counted",
+                 fmt::format("rule '{}' ({}) takes too long to match: it took more than {} steps "
+                             "(attempts of at most {} steps are not counted)",
                              slow.name(), slow.place(), kMostInAll, kMostEach));
 }
 

@@ -67,7 +67,7 @@ class Explainer {
     if (cut_ > 0) {
       EmitWarning(top_->context(), top_->location(),
                   fmt::format("the search for near misses of rule '{}' ({}) was cut off at {} "
-                              "place{}, after {} steps: what is told may not be the nearest",
+                              "place{}, after {} steps: nearer misses may exist",
                               rule_.rule->name(), rule_.rule->place(), cut_, cut_ == 1 ? "" : "s",
                               kBudget));
     }
@@ -253,7 +253,7 @@ class Explainer {
     // An op of which something is wrong does not count.
     std::set<const Operation*> wrong;
     for (const Mismatch& m : alignment.mismatches) {
-      if (m.kind != Mismatch::Kind::kBetween &&
+      if (m.kind != Mismatch::Kind::kBetween && m.kind != Mismatch::Kind::kUnproven &&
           std::find(alignment.ops.begin(), alignment.ops.end(), m.at) != alignment.ops.end())
         wrong.insert(m.at);
     }

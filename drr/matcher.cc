@@ -205,7 +205,7 @@ bool Matcher::MatchOp(uint16_t n, Operation* op, Causes causes) {
   if (binding.bound) {
     failed_ |= binding.causes;
     return binding.op == op || Fail(op, [&] {
-             return fmt::format("another {} than the one matched before", node.info->name());
+             return fmt::format("it is another {} than the one matched before", node.info->name());
            });
   }
   if (!matched_.empty() && op->block() != matched_[0]->block() && !MayReach(matched_[0], op)) {
@@ -319,7 +319,7 @@ bool Matcher::Sequence(Goal goal) {
   const unsigned first = group.first, size = group.second;
   if (goal.item == pattern.size()) {
     return goal.position == size || Fail(goal.op, [&] {
-             return fmt::format("{} operands, the rule wants {}", size, pattern.size());
+             return fmt::format("it has {} operands, the rule wants {}", size, pattern.size());
            });
   }
   const Edge& edge = pattern[goal.item];
@@ -331,7 +331,7 @@ bool Matcher::Sequence(Goal goal) {
   }
   if (goal.position >= size) {
     return Fail(goal.op, [&] {
-      return fmt::format("{} operands, the rule wants {}", size, pattern.size());
+      return fmt::format("it has {} operands, the rule wants {}", size, pattern.size());
     });
   }
   Goal rest = goal;

@@ -22,11 +22,12 @@ struct NearMiss {
 };
 
 // One thing that does not fit, in words. kBetween: `at` stands between two ops that fit. kInstead:
-// an operand of `at` is another op than the rule wants, but the ops below it fit.
+// an operand of `at` is another op than the rule wants, but the ops below it fit. kUnproven: all
+// ops fit, and the proof of an assumption (condition.h) is missing.
 struct Mismatch {
   Operation* at = nullptr;
   std::string reason;
-  enum class Kind : uint8_t { kWrong, kBetween, kInstead } kind = Kind::kWrong;
+  enum class Kind : uint8_t { kWrong, kBetween, kInstead, kUnproven } kind = Kind::kWrong;
   const Operation* found = nullptr;  // the op in place of another, if there is one
   bool operator==(const Mismatch&) const = default;
 };
@@ -42,7 +43,16 @@ struct Alignment {
   // extra op.
   static constexpr int kLost = 4;
   static int CostOf(Mismatch::Kind kind) {
-    return kind == Mismatch::Kind::kWrong ? 4 : kind == Mismatch::Kind::kBetween ? 5 : 2;
+    switch (kind) {
+      case Mismatch::Kind::kBetween:
+        return 5;
+      case Mismatch::Kind::kInstead:
+        return 2;
+      case Mismatch::Kind::kWrong:
+      case Mismatch::Kind::kUnproven:
+        break;
+    }
+    return 4;
   }
   int cost() const {
     int cost = kLost * (wanted_ops - matched_ops);

@@ -77,8 +77,8 @@ bool Matcher::AllFeasible(const Node& node, Operation* op, bool swapped) {
 
 std::string Matcher::ExhaustedText() const {
   return fmt::format(
-      "whether rule '{}' ({}) matches here is not found in {} steps: its source graph fits the "
-      "program in too many ways (commutative operands, alternatives and uses multiply)",
+      "rule '{}' ({}) is not decided here in {} steps: its source graph fits the program in too "
+      "many ways (commutative operands, alternatives and uses multiply)",
       rule_->rule->name(), rule_->rule->place(), kMostSteps);
 }
 

@@ -87,15 +87,22 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
   }
   if (Holds(*condition.source, args)) return true;
   if (op == nullptr) op = MatchedOpOf(condition);
+  if (assumption != Assumption::kNone) {
+    const bool goes_on = Fail(op, [&] {
+      const std::string proof = condition.source->args.empty()
+                                    ? "has no proof that this is harmless"
+                                    : "needs a proof that " + condition.source->text;
+      return fmt::format("the rule {} and {} (--fast-math applies it without one)",
+                         WordsOf(assumption), proof);
+    });
+    if (goes_on) mismatches_.back().kind = Mismatch::Kind::kUnproven;
+    return goes_on;
+  }
   return Fail(op, [&] {
     const bool told = condition.source->why != nullptr;
     const std::string why =
         told ? GuardedRead([&] { return condition.source->why(args); }).value_or("")
              : Particulars(condition);
-    if (assumption != Assumption::kNone) {
-      return fmt::format("the rule {} unless {}, which is not proved (--fast-math does without)",
-                         WordsOf(assumption), condition.source->text);
-    }
     return fmt::format("the rule wants {}{}{}{}", told ? "" : "that ", condition.source->text,
                        why.empty() ? "" : ", and ", why);
   });
@@ -273,7 +280,8 @@ bool Matcher::SolveDims() {
   }
   failed_ = kAllCauses;
   return left == 0 || !mismatches_.empty() || Fail(matched_[0], [] {
-           return std::string("the dimensions do not determine those that the rule names");
+           return std::string(
+               "the shapes here do not determine the dimensions that the rule names");
          });
 }
 

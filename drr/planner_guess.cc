@@ -126,7 +126,7 @@ bool Planner::GuessOperands(uint16_t n, const Shape& shape) {
     }
     return true;
   }
-  why_ = fmt::format("no operands of {} were found for the shape that it is to have",
+  why_ = fmt::format("the check found no operands of {} that give the shape of its result",
                      node.info->name());
   return false;
 }

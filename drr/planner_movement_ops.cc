@@ -117,7 +117,9 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
              *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
   if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != step->size() ||
       axis->size() != start->size() || (end != nullptr && end->size() != axis->size())) {
-    why_ = "a slice that is not by numbers, as many of each as there are axes, cannot be planned";
+    why_ =
+        "the check cannot plan a slice whose starts, ends and steps are not one number for each "
+        "axis";
     return false;
   }
   Shape from = shape;
@@ -161,7 +163,7 @@ std::optional<int64_t> Planner::SlicedExtent(uint16_t n, int rank, int64_t axis,
   if (!Known(out)) return std::nullopt;
   for (int64_t extent = 0; extent <= kLargestWritten; ++extent)
     if (length(extent) == Value(out)) return extent;
-  why_ = fmt::format("nothing has a slice of {} elements by these numbers", Value(out));
+  why_ = fmt::format("no extent gives a slice of {} elements with these numbers", Value(out));
   return std::nullopt;
 }
 
@@ -221,7 +223,7 @@ bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
   }
   if (sizes == nullptr || axis >= shape.size() ||
       static_cast<size_t>(result) >= sizes->dims.size()) {
-    why_ = "a split whose sizes are not written out cannot be planned";
+    why_ = "the check cannot plan a split whose sizes are not written out";
     return false;
   }
   if (!Unify(shape[axis], DimUnknown(sizes->dims[static_cast<size_t>(result)]))) return false;

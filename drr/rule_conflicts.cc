@@ -191,7 +191,7 @@ class Conflicts {
       return absl::InvalidArgumentError(
           fmt::format("rule {} {}: {}{}", Named(rule),
                       alone ? "matches what it makes, and would never end"
-                            : "begins what would never end, with others",
+                            : "starts a rewrite that would never end, together with other rules",
                       std::string(applied.status().message()), Witness(program)));
     }
     return absl::OkStatus();

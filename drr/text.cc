@@ -124,12 +124,12 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
 }
 
 absl::StatusOr<Val> RuleTextParser::ParseVal() {
-  if (depth_ >= kMaxDepth) return Error("nested too deeply");
+  if (depth_ >= kMaxDepth) return TooDeep();
   ++depth_;
   absl::StatusOr<Val> val = ParseValHere();
   --depth_;
   // Of parts with names each may be flat.
-  if (val.ok() && val->ref().node->depth > kMaxDepth) return Error("nested too deeply");
+  if (val.ok() && val->ref().node->depth > kMaxDepth) return TooDeep();
   return val;
 }
 
@@ -183,12 +183,12 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
 
 absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
   if (Take("!")) {
-    if (Is("!")) return Error("a condition is negated once");
+    if (Is("!")) return Error("a condition is negated twice (expected one '!')");
     TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
     return !condition;
   }
   if (Is("(")) {
-    if (depth_ >= kMaxDepth) return Error("nested too deeply");
+    if (depth_ >= kMaxDepth) return TooDeep();
     Next();
     ++depth_;
     absl::StatusOr<Condition> condition = ParseConditions();
@@ -263,13 +263,13 @@ absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
       TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
       conjunction = conjunction && one;
       if (conjunction.nodes().size() > kMostConditions)
-        return Error(fmt::format("more than {} conditions", kMostConditions));
+        return Error(fmt::format("the rule has more than {} conditions", kMostConditions));
     }
     return conjunction;
   };
   TENON_ASSIGN_OR_RETURN(Condition any, all());
   for (int terms = 1; Take("||"); ++terms) {
-    if (terms == kMaxDepth) return Error("nested too deeply");
+    if (terms == kMaxDepth) return TooDeep();
     TENON_ASSIGN_OR_RETURN(Condition one, all());
     any = any || one;
   }
@@ -317,7 +317,7 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       TENON_RETURN_IF_ERROR(Require("="));
       TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
       if (!vals_.emplace(part, val).second)
-        return Error(fmt::format("'{}' has a meaning already", part));
+        return Error(fmt::format("'{}' is already defined", part));
     } else if (Take("match")) {
       do {
         TENON_ASSIGN_OR_RETURN(Val val, ParseVal());

@@ -44,7 +44,7 @@ absl::StatusOr<int> RuleTextParser::IntegerWithin(int low, int high) {
 
 absl::StatusOr<Dim> RuleTextParser::ParseFactor() {
   if (Is("(")) {
-    if (depth_ >= kMaxDepth) return Error("nested too deeply");
+    if (depth_ >= kMaxDepth) return TooDeep();
     Next();
     ++depth_;
     TENON_ASSIGN_OR_RETURN(Dim dim, ParseDim());

@@ -41,10 +41,14 @@ class RuleTextParser {
         fmt::format("{}:{}:{}: {}", file_, token_.line, token_.column, message));
   }
   absl::Status Expected(std::string_view what) const {
-    if (Is("\"")) return Error("a text that is not closed in its line");
+    if (Is("\"")) return Error("the text is not closed in its line (expected '\"')");
     return Error(token_.kind == Token::Kind::kEnd
                      ? fmt::format("expected {} before the end", what)
                      : fmt::format("expected {}, got '{}'", what, token_.text));
+  }
+  absl::Status TooDeep() const {
+    return Error(
+        fmt::format("the rule is nested too deeply (expected at most {} levels)", kMaxDepth));
   }
   bool Is(std::string_view sign) const {
     return token_.kind != Token::Kind::kString && token_.kind != Token::Kind::kEnd &&

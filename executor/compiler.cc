@@ -246,7 +246,8 @@ class Compiler {
       if (program_->device_constants != nullptr) continue;
       if (program_->options.gpu == nullptr) {
         return EmitStatus(op.context(), op.location(), absl::StatusCode::kFailedPrecondition,
-                          "a CUDA kernel, but no CUDA device to run it on");
+                          "the operation has a CUDA kernel, but the program has no CUDA device "
+                          "(expected CompileOptions::gpu)");
       }
       TENON_ASSIGN_OR_RETURN(program_->device_constants,
                              DeviceConstants::Open(program_->options.gpu));

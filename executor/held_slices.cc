@@ -20,7 +20,8 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateResult(size_t bytes) {
 
 absl::Status TooMany(int64_t values, size_t bytes) {
   return absl::ResourceExhaustedError(
-      fmt::format("{} values of {} bytes are stacked", values, bytes));
+      fmt::format("{} values of {} bytes are stacked (expected {} bytes at most together)", values,
+                  bytes, kMaxTensorBytes));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/out_of_memory.h"
 
 namespace tenon {
 
@@ -35,7 +37,8 @@ absl::StatusOr<void*> LargeConstant::MakeAligned() {
     if (deferred_ == nullptr) {
       std::memcpy(copy.data(), source_.data(), source_.num_bytes());
     } else if (!deferred_->CopyTo(copy.as<std::byte>())) {
-      return absl::ResourceExhaustedError("a constant needs more memory than there is");
+      return absl::ResourceExhaustedError(
+          fmt::format("the bytes of a constant do not fit the memory {}", kMemoryLimit));
     }
     copy_ = std::move(copy);
     data_.store(copy_.data(), std::memory_order_release);

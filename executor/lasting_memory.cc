@@ -9,6 +9,7 @@
 #include "executor/tensor.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/out_of_memory.h"
 
 namespace tenon {
 namespace {
@@ -20,7 +21,7 @@ absl::StatusOr<std::byte*> Map(size_t size, size_t wanted) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) return static_cast<std::byte*>(memory);
   return absl::ResourceExhaustedError(
-      fmt::format("{} bytes of memory are needed, more than there are", wanted));
+      fmt::format("{} bytes of memory cannot be allocated {}", wanted, kMemoryLimit));
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ absl::StatusOr<MemoryBudget::Charge> MemoryBudget::Take(size_t bytes) {
   if (wanted > budget->most_ - used) {
     budget->used_ -= wanted;
     return absl::ResourceExhaustedError(
-        fmt::format("{} bytes of memory are needed, {} are in use (expected at most {}, the limit "
-                    "of the program)",
+        fmt::format("{} bytes of memory are needed and {} are in use (expected at most {} "
+                    "together, Limits::memory_bytes)",
                     bytes, used, budget->most_));
   }
   return Charge(static_cast<const void*>(nullptr),

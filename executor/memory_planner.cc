@@ -208,7 +208,8 @@ MemoryPlan ExtendMemoryPlan(std::span<const BufferLifetime> buffers,
 
 std::string CheckMemoryPlan(std::span<const BufferLifetime> buffers, const MemoryPlan& plan) {
   if (plan.offsets.size() != buffers.size()) {
-    return fmt::format("{} offsets for {} buffers", plan.offsets.size(), buffers.size());
+    return fmt::format("the plan has {} offsets for {} buffers", plan.offsets.size(),
+                       buffers.size());
   }
   if (plan.arena_bytes > kMaxPlannedBytes) {
     return fmt::format("the arena has {} bytes (expected {} at most)", plan.arena_bytes,

@@ -66,7 +66,7 @@ absl::StatusOr<Shape> Reshape(std::span<const TensorView> operands, bool allow_z
   if (inferred >= 0 && known > 0) shape[inferred] = total / known;
   if (inferred >= 0 && known == 0)
     return absl::InvalidArgumentError(
-        "-1 in shape cannot be inferred beside 0 (expected one of both)");
+        "-1 in shape cannot be inferred beside 0 (expected only one of them)");
   if ((inferred >= 0 ? known * shape[inferred] : known) != total) {
     return absl::InvalidArgumentError(
         fmt::format("{} elements cannot have shape [{}] (expected a shape of as many)", total,

@@ -7,6 +7,7 @@
 #include "executor/memory_budget.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/out_of_memory.h"
 
 namespace tenon {
 namespace {
@@ -19,7 +20,7 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateAligned(size_t bytes) {
       static_cast<std::byte*>(::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow));
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(
-        fmt::format("{} bytes of memory are needed, more than there are", bytes));
+        fmt::format("{} bytes of memory cannot be allocated {}", bytes, kMemoryLimit));
   }
   return std::shared_ptr<std::byte>(
       memory, [charge = std::move(charge)](std::byte* p) { ::operator delete(p, kAlignment); });

@@ -41,7 +41,7 @@ std::string MissText(const RuleMiss& miss) {
                 : fmt::format("; or at {}: {}", PlaceText(other), ShownMessage(other.reason));
   }
   if (!miss.taken_by.empty())
-    text += fmt::format("; rule {} has taken part of it since", miss.taken_by);
+    text += fmt::format("; rule {} has since replaced part of it", miss.taken_by);
   for (size_t i = 1; i < miss.stops.size(); ++i)
     text += fmt::format("; also at {}: {}", PlaceText(miss.stops[i]),
                         ShownMessage(miss.stops[i].reason));
@@ -149,11 +149,12 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
         PlaceText(miss), MissText(miss));
   }
   if (rest > 0)
-    text += fmt::format("{}: and {} where no more matches\n", title, Count(rest, "place"));
+    text += fmt::format("{}: {}, none nearer than these\n", title, Count(rest, "more place"));
   if (shown.empty() && (log.nodes.empty() || fired == 0)) {
-    text += log.nodes.empty() ? fmt::format("{}: nothing else comes near\n", title)
-                              : fmt::format("{}: nothing that is left there has an op of {}\n",
-                                            title, asked == 1 ? "the rule" : "these rules");
+    text += log.nodes.empty()
+                ? fmt::format("{}: no {}place nearly matches\n", title, fired > 0 ? "other " : "")
+                : fmt::format("{}: no op that is left there occurs in {}\n", title,
+                              asked == 1 ? "the rule" : "these rules");
   }
   if (asked == 1) {
     const auto place = std::find_if(log.tried.begin(), log.tried.end(), is_asked);
@@ -196,7 +197,7 @@ std::string FusionReportText(const RuleLog& log) {
     if (misses.size() > kMissesInReport)
       text += fmt::format("  and {} more\n", misses.size() - kMissesInReport);
   }
-  if (!idle.empty()) text += fmt::format("nothing to do: {}\n", fmt::join(idle, ", "));
+  if (!idle.empty()) text += fmt::format("no match and no near miss: {}\n", fmt::join(idle, ", "));
   return text;
 }
 

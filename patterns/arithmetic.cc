@@ -188,8 +188,7 @@ Rule MeanFromSum() {
       .Summary("sum(x) / n over n elements is a mean")
       .Match(AnyOf(Div(sum, Splat(divisor)).Let(count, Compute(Same, divisor)),
                    Mul(sum, Splat(factor)).Let(count, Compute(Inverse, factor))))
-      .Where(IsFloat(x) &&
-             If("it is divided by the number of elements", CountsAxes, x, axes, count))
+      .Where(IsFloat(x) && If("the divisor is the number of elements", CountsAxes, x, axes, count))
       .Replace(ReduceMean(x, {.axes = axes, .keepdims = keepdims}));
 }
 

@@ -283,7 +283,7 @@ Rule OuterProduct() {
       .Match(Matmul(a, b))
       .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && DimIs(a, -1, 1) && DimIs(b, -2, 1) &&
              IsFloat(a))
-      .Where(If("they are not probabilities", IsNoSoftmax, a))
+      .Where(If("the first factor does not hold probabilities", IsNoSoftmax, a))
       .Replace(Mul(a, b))
       .Lowers("products");
 }

@@ -213,7 +213,7 @@ Rule TransposedProduct() {
       .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) &&
              !If("the first factor is a weight", IsWeight, a) &&
              !If("the second factor is a weight", IsWeight, b) &&
-             !If("the first factor are probabilities", AreProbabilities, a) &&
+             !If("the first factor holds probabilities", AreProbabilities, a) &&
              If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
       .Replace(Matmul(b, a, {.transpose_a = Compute(Flip, tb), .transpose_b = Compute(Flip, ta)}));
 }

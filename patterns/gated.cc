@@ -25,7 +25,7 @@ Rule GatedFromProduct() {
       .Summary("activation(gate) * up")
       .Match(Mul(activated, up))
       .Where(SameShape(gate, up) &&
-             If("the gate is no convolution's result", IsNoConvolution, gate))
+             If("the gate is not the result of a convolution", IsNoConvolution, gate))
       .Replace(fused::Gated(gate, up, {.activation = activation}))
       .RequireKernel();
 }
@@ -78,7 +78,8 @@ Rule GatedOfSlices(const char* name, bool second, const char* file = __builtin_F
   };
   auto is_half = [&](int i, bool last) {
     return If(
-        last ? "it is the second half of the last axis" : "it is the first half of the last axis",
+        last ? "the slice is the second half of the last axis"
+             : "the slice is the first half of the last axis",
         [last](Value v, const I64s& a, const Dims& s, const Dims& e, const I64s& t) {
           return IsHalf(v, a, s, e, t, last);
         },

@@ -92,7 +92,7 @@ Rule ChannelOp(const char* name, Val (*f)(const Val&, const Val&),
       .Match(f(Transpose(y, {.perm = perm}), c))
       .Where(Rank(c, 1) && RankAtLeast(y, 4) &&
              If("channels move to the end", MovesChannelsToEnd, perm) &&
-             If("there is a number for each channel", HasElementForEachChannel, c, y))
+             If("the scale or bias has a number for each channel", HasElementForEachChannel, c, y))
       .Replace(Transpose(f(y, Reshape(c, {.shape = Compute(ChannelsFirst, c, y)})), {.perm = perm}))
       .Lowers("scales and biases behind transposes");
 }

@@ -205,7 +205,8 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
   return Rule(name, file, line)
       .Summary("a second scale or bias of a norm becomes part of the first")
       .Match(kind == Second::kLayerBias ? Add(norm, k) : Mul(norm, k))
-      .Where(If("it has the shape of the normalised axes", IsNormalizedShape, k, x, axis))
+      .Where(If("the scale or bias has the shape of the normalised axes", IsNormalizedShape, k, x,
+                axis))
       .Where(kind == Second::kLayerBias ? Condition() : FollowsFromConstants(w))
       .Where(kind == Second::kLayerScaleAndBias || kind == Second::kLayerBias
                  ? FollowsFromConstants(b)

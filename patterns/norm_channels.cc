@@ -40,7 +40,7 @@ Rule RmsNormOfChannels() {
       .Summary(
           "an RMS norm over the channels of images is one over the last axis, between transposes")
       .Match(Quotient(x, RootMeanSquare(Square(x), axes, epsilon)))
-      .Where(If("it is over the channels of images", IsChannelAxis, axes, x))
+      .Where(If("the norm is over the channels of images", IsChannelAxis, axes, x))
       .Replace(Transpose(norm, {.perm = Compute(FromLast, axes, x)}))
       .Lowers("norms in parts");
 }
@@ -107,7 +107,7 @@ Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE()
       .Summary("a scale or bias behind the transpose of a norm belongs to the norm")
       .Match(bias ? Add(transposed, added) : Mul(transposed, added))
       .Where(If("only the last axis is normalised", NormalisesLast, axis, x) &&
-             If("it has an element for each of the normalised axis", IsAlongLast, added, x, perm))
+             If("the scale or bias has an element for each channel", IsAlongLast, added, x, perm))
       .Replace(Transpose(made, {.perm = perm}))
       .Lowers("scales and biases beside norms");
 }

@@ -13,7 +13,7 @@ namespace {
 Condition Moderate(const Val& val) {
   return Proof(
       Assumption::kNoOverflow,
-      OnConstants(If("what is added to the product is a moderate number", IsModerate, val)));
+      OnConstants(If("the term added to the product is a moderate number", IsModerate, val)));
 }
 
 // (scores + m) * c = scores * c + m * c. Where m * c overflows so does the sum, unless another term
@@ -82,7 +82,7 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
       .Match(divides ? Div(product, c) : Mul(product, c))
       .Where(IsFloat(product) && !DTypeIs(product, DType::kF16) && !IsConstant(k) &&
              RankAtLeast(product, 3))
-      .Where(If("there is a factor for each head or row", AreFactorsOfRows, c, q))
+      .Where(If("the table has a factor for each head or row", AreFactorsOfRows, c, q))
       .Where(OnConstants(If("the factors differ", differ, c) &&
                          If("the factors are moderate numbers", AreModerateScales, c)))
       .MayOverflow(If(
@@ -175,7 +175,7 @@ Rule SelectedByTables() {
       .Match(sum)
       .Where(IsProductOfActivations(s) && SameShape(sum, kept) &&
              OnConstants(If(
-                 "keep is a table of zeros and ones, and rest what it leaves",
+                 "keep is a table of zeros and ones, and rest is (1 - keep) * number",
                  [](Value k, Value r) { return NumberOfHidden(k, r).has_value(); }, keep, rest)))
       .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum,
@@ -228,7 +228,7 @@ Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE()
       .Summary(rank == 4 ? "v^T softmax(x)^T = (softmax(x) v)^T" : "… of three axes")
       .Match(Matmul(v, shared, {.transpose_a = transposed, .transpose_b = true}))
       .Where(Rank(x, rank) && Rank(v, rank) &&
-             If("the values are no probabilities", AreNoProbabilities, v))
+             If("the values are not probabilities", AreNoProbabilities, v))
       .Replace(rank == 4 ? Transpose(weighed, {.perm = {0, 1, 3, 2}})
                          : Transpose(weighed, {.perm = {0, 2, 1}}))
       .Lowers("values before probabilities");

@@ -57,7 +57,7 @@ Rule TransposedSum() {
       .Summary("the transpose of a sum of scores and a mask is a sum of transposes")
       .Match(Transpose(Add(s.sum, m), {.perm = perm}))
       .Where(IsScaledModerately(s) && RankAtLeast(s.product, 3) &&
-             If("the mask has as many axes", HaveSameRank, s.product, m) &&
+             If("the mask has as many axes as the scores", HaveSameRank, s.product, m) &&
              If("the permutation swaps the last axes", SwapsLastTwo, perm))
       .Replace(Add(Transpose(s.sum, {.perm = perm}), Transpose(m, {.perm = perm})))
       .Lowers("operations under transposes of scores");

@@ -81,7 +81,7 @@ Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __built
                     ? Mul(difference, Splat(c))
                     : Add(Mul(x, Splat(c)), Mul(Neg(largest), Splat(c)));
   Condition fits = If(
-      "the largest is that of the row",
+      "the maximum is that of the row",
       [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
   if (form != Lowered::kDifference) {
     const auto positive = [](double scale) { return scale > 0; };

@@ -70,9 +70,9 @@ Rule TwoValues() {
       .Match({first, second})
       .Where(ShapeIs(v, {B, H, T, D}) && ShapeIs(u, {B, H, T, E}) && Rank(weights, 4))
       .Where(If(
-          "the values are two", [](Value a, Value b) { return a != b; }, v, u))
-      .Where(If("the first are values of one kind", IsOne, v) &&
-             If("the second are values of one kind", IsOne, u))
+          "the two values differ", [](Value a, Value b) { return a != b; }, v, u))
+      .Where(If("the first values are of one kind", IsOne, v) &&
+             If("the second values are of one kind", IsOne, u))
       .Replace({both, both.result(1)})
       .Lowers("products with the same probabilities");
 }

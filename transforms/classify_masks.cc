@@ -173,21 +173,23 @@ class Classifier {
   static std::string Conflict(const fused::AttentionOp::Attrs& attrs, Value key_mask, Value operand,
                               Value other, const Replacement& r) {
     if (r.mask_value == 0) return "";
-    if (r.key_mask && key_mask) return "keys are masked already";
+    if (r.key_mask && key_mask) return "the operation has a mask of keys already";
     const bool by_position = attrs.causal || attrs.window > 0;
     if (r.repeat_first_key ? by_position : attrs.repeat_first_key && (r.causal || r.window > 0)) {
-      return "of length 1 it hides other keys than those that are hidden by position";
+      return "a mask of length 1 would hide other keys than causality or a window does";
     }
     if (operand.type().dtype() == DType::kBool) return "";
-    if (attrs.mask_replaces) return "it is added to scores that others replace";
+    if (attrs.mask_replaces) return "the mask is added to scores, but another mask replaces them";
     const bool hides = by_position || key_mask || (other && other.type().dtype() == DType::kBool);
     if (!hides) return "";
     if (static_cast<double>(attrs.mask_value) != r.mask_value) {
-      return fmt::format("keys hidden otherwise get {}, not {}", attrs.mask_value, r.mask_value);
+      return fmt::format("another mask hides keys with {}, this one with {}", attrs.mask_value,
+                         r.mask_value);
     }
     // Added twice, a finite number is another one.
     return std::isfinite(r.mask_value)
-               ? fmt::format("keys are hidden by {} otherwise, too", attrs.mask_value)
+               ? fmt::format("another mask hides keys with {} too, and both add up",
+                             attrs.mask_value)
                : "";
   }
 
@@ -285,7 +287,7 @@ class Classifier {
     Replacement r;
     const Type type = operand.type();
     if (!type.is_tensor() || type.rank() > 4) {
-      r.reason = "the rank of its mask is not known";
+      r.reason = "the rank of its mask is not known, or above 4";
       return r;
     }
     const std::vector<DimExpr> dims = scores.dims();
@@ -310,7 +312,7 @@ class Classifier {
       const bool holds = r.repeat_first_key ? IsColumn(r.key_mask, short_mask, scores.keys)
                                             : at_one == mask::AtOne::kSame;
       r.flags = holds && (c.all_keys || r.key_mask) && emitter.Unchecked() == nullptr;
-      if (!holds) c.reason = "of length 1 it would hide other keys";
+      if (!holds) c.reason = "it would hide other keys if its length were 1";
     } else if (std::optional<mask::SplitMask> split = mask::SplitOffPositions(store, function)) {
       c = split->positions;
       r.name = c.Name() + " + values of keys";
@@ -349,7 +351,7 @@ class Classifier {
       r.reason = fmt::format("mask of {}: an extent is {} and not provably {}", where,
                              extents->first.text(), extents->second.text());
     } else {
-      r.reason = fmt::format("mask of {}: it has no form as a tensor of keys", where);
+      r.reason = fmt::format("mask of {}: it cannot be written as a tensor of keys", where);
     }
     return r;
   }

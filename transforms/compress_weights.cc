@@ -143,7 +143,7 @@ PassInfo CompressWeightsPassInfo() {
   info.options = {
       {"to", PassOption::Type::kString, "i8", "element type of the weights", {"bf16", "i8"}},
       {"group", PassOption::Type::kCount, "32",
-       "neighbouring weights of a column that share a factor (i8); 0: all"},
+       "neighboring weights of a column that share a factor (i8); 0: all"},
       {"min-elements", PassOption::Type::kCount, "4096", "smaller matrices stay as they are"}};
   info.create = [](const PassOptionValues& values) {
     return std::make_unique<CompressWeights>(values.GetString("to") == "i8", values.GetInt("group"),

@@ -134,7 +134,7 @@ std::string Prover::WhyNot(const std::vector<Literal>& needed) const {
     if (IsAffine(a) && !IsKeySide(a)) questions.push_back(store_.atom(a).affine.text() + " >= 0");
   }
   return fmt::format(
-      "it is no conjunction of a condition on the key and conditions on positions"
+      "it is not a conjunction of a condition on the key and conditions on positions"
       " ({}; {} of them hold for all visible keys)",
       absl::StrJoin(questions, ", "), needed.size());
 }
@@ -325,14 +325,14 @@ MaskClass Classify(TermStore& store, Ref mask) {
         return made;
       }
       if (hidden != 0) {
-        made.reason =
-            fmt::format("hidden keys get {} or {}, by the way they are hidden", hidden, t.number);
+        made.reason = fmt::format("some hidden keys get {} and others {} (expected one number)",
+                                  hidden, t.number);
         return made;
       }
       hidden = t.number;
     }
     if (static_cast<double>(static_cast<float>(hidden)) != hidden) {
-      made.reason = fmt::format("hidden keys get {}, which is no f32", hidden);
+      made.reason = fmt::format("hidden keys get {}, which f32 cannot hold", hidden);
       return made;
     }
     visible = store.Map({&mask, 1}, [&](std::span<const Ref> ends) {

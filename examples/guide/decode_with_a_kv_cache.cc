@@ -2,8 +2,8 @@
 //
 //   decode_with_a_kv_cache [MODEL.onnx]
 //
-// The model's inputs are token ids, an attention mask and the caches; its outputs are the logits
-// and the longer caches, in the same order.
+// The model's inputs are token ids, an attention mask, and the past key and value of each layer.
+// Its outputs are the logits, and the present key and value of each layer in the same order.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "frontends/api/tenon.h"
 #include "ir/core/check.h"
 
@@ -25,8 +26,9 @@ using tenon::Program;
 using tenon::Session;
 using tenon::Tensor;
 
-// Positions of inputs and outputs.
+// Inputs: ids, mask, past key of layer 0, past value of layer 0, past key of layer 1, ...
 constexpr size_t kIds = 0, kMask = 1, kFirstPast = 2;
+// Outputs: logits, present key of layer 0, present value of layer 0, ...
 constexpr size_t kLogits = 0, kFirstPresent = 1;
 
 // The token with the largest logit in the last row of [1, tokens, vocabulary].
@@ -41,9 +43,13 @@ Tensor IdsOf(std::span<const int64_t> tokens) {
   return Tensor::Copy(DType::kI64, shape, tokens.data());
 }
 
-// The first value of a cache: no rows for one sequence. The extents of heads come from the model.
-Tensor EmptyCache(const tenon::TensorSpec& spec) {
-  const int64_t heads = std::stoll(spec.dims[1]), head_size = std::stoll(spec.dims[3]);
+// The first value of a cache: one sequence without rows. The model must fix the other dimensions.
+absl::StatusOr<Tensor> EmptyCache(const tenon::TensorSpec& spec) {
+  int64_t heads = 0, head_size = 0;
+  if (spec.dims.size() != 4 || !absl::SimpleAtoi(spec.dims[1], &heads) ||
+      !absl::SimpleAtoi(spec.dims[3], &head_size)) {
+    return absl::InvalidArgumentError(spec.name + ": expected [batch, heads, rows, head size]");
+  }
   return Tensor::Make(spec.dtype, {1, heads, 0, head_size});
 }
 
@@ -56,7 +62,8 @@ absl::StatusOr<std::vector<int64_t>> Decode(Session& session, IoBinding& binding
   const size_t caches = program.inputs().size() - kFirstPast;
   for (size_t i = 0; i < caches; ++i) {
     const size_t past = kFirstPast + i, present = kFirstPresent + i;
-    TENON_RETURN_IF_ERROR(binding.BindInput(past, EmptyCache(program.inputs()[past])));
+    TENON_ASSIGN_OR_RETURN(const Tensor empty, EmptyCache(program.inputs()[past]));
+    TENON_RETURN_IF_ERROR(binding.BindInput(past, empty));
     TENON_RETURN_IF_ERROR(binding.Carry(present, past));
   }
 
@@ -87,8 +94,9 @@ absl::StatusOr<std::vector<int64_t>> DecodeWithoutCache(const Program& program,
   for (size_t step = 0; step < new_tokens; ++step) {
     const std::vector<int64_t> ones(tokens.size(), 1);
     std::vector<Tensor> inputs = {IdsOf(tokens), IdsOf(ones)};
-    for (size_t i = kFirstPast; i < program.inputs().size(); ++i)
-      inputs.push_back(EmptyCache(program.inputs()[i]));
+    for (size_t i = kFirstPast; i < program.inputs().size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), EmptyCache(program.inputs()[i]));
+    }
     TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, program.Run(inputs));
     tokens.push_back(MostLikely(outputs[kLogits]));
   }

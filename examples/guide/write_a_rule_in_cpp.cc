@@ -57,7 +57,7 @@ Rule PowerOfThreeHalves() {
       .Lowers("powers");
 }
 
-// Dimensions are solved over the whole match: H * D must be the extent of the last axis.
+// Dimensions are solved over the whole match: H * D must be the size of the last axis.
 Rule HeadsAndBack() {
   Val x("x");
   Dim B("B"), S("S"), H("H"), D("D");

@@ -218,14 +218,14 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
   const int64_t most = sizes.empty() ? kMaxElements : int64_t{1} << 31;
   const int64_t farthest = kind == kLongSample ? FarthestCompared(function) : 0;
   if (kind == kLongSample && farthest <= kNear)
-    return absl::NotFoundError("no distance is compared with");
+    return absl::NotFoundError("the function compares with no distance");
   Sample sample;
   sample.sizes = ChooseSizes(function, sizes, [&](std::string_view symbol, size_t number) {
     if (kind == kLongSample) return ContainsIgnoringCase(symbol, "batch") ? 1 : farthest + kNear;
     return SizeOfSymbol(symbol, number, kind);
   });
   if (kind > 1 && kind != kEdgeSample && sample.sizes.empty())
-    return absl::NotFoundError("there are no sizes to choose");
+    return absl::NotFoundError("the function has no sizes to choose");
   SampleRandom random(static_cast<uint64_t>(kind) + 1);
   const auto size_of = [&](std::string_view symbol) {
     return std::optional(sample.sizes[std::string(symbol)]);
@@ -243,7 +243,9 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
     for (DimExpr dim : type.dims()) {
       const std::optional<int64_t> extent = dim.is_unknown() ? 2 : dim.Evaluate(size_of);
       if (!extent || *extent < 0 || *extent > most || elements * *extent > most)
-        return absl::OutOfRangeError(fmt::format("no sample for input '{}'", NameOf(function, i)));
+        return absl::OutOfRangeError(
+            fmt::format("input '{}' has an extent that is negative or too large for a sample",
+                        NameOf(function, i)));
       elements *= *extent;
       shape.push_back(*extent);
     }

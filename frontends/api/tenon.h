@@ -120,9 +120,9 @@ struct OptimizeOptions {
   int level = 2;           // from 0 to 3; see StandardPipelines()
   std::string pipeline{};  // pipeline text in place of a level
   Precision precision = Precision::kFp32;
-  // Files of rules in text notation (docs/guide/write-a-rule.md). `fuse` and `final-rules` apply them
-  // after those of the extension. Optimize reads them: InvalidArgument points at a mistake, and a
-  // rule that no pass of the pipeline applies is a warning.
+  // Files of rules in text notation (docs/guide/write-a-rule.md). `fuse` and `final-rules` apply
+  // them after those of the extension. Optimize reads them: InvalidArgument points at a mistake,
+  // and a rule that no pass of the pipeline applies is a warning.
   std::vector<std::string> rule_files{};
   // Applies rules that may overflow, or change infinities or the sign of zeros, without a proof
   // that they do not. `ir-opt --list-rules` names them.

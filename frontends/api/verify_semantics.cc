@@ -104,7 +104,7 @@ absl::StatusOr<Outputs> RunWithoutOverflow(const Program& program, Sample& sampl
   absl::StatusOr<Outputs> tame = program.Run(smaller.inputs);
   if (!tame.ok() || !AllFinite(*tame)) return outputs;
   sample = std::move(smaller);
-  sample.text += ", floats divided by 64, for without that the program overflows";
+  sample.text += ", floats divided by 64, since the program overflows otherwise";
   return tame;
 }
 
@@ -201,7 +201,7 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     absl::StatusOr<Program> program = MakeProgram(context_, before, options_.limits);
     if (!program.ok()) return skip(std::string(program.status().message()));
     state.samples.clear();
-    std::string why = "no sample suits it";
+    std::string why = "no sample inputs suit the function";
     const int kinds = options_.inputs.empty() ? kLongSample + 1 : 1;
     for (int kind = 0; kind < kinds; ++kind) {
       if (kind < kSampleKinds && state.samples.size() >= kSamples) continue;
@@ -295,8 +295,11 @@ std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, F
 std::vector<std::string> SemanticsVerifier::Summary() const {
   std::vector<std::string> lines;
   for (const auto& [name, state] : functions_) {
-    std::string line = fmt::format("@{}: {} passes keep the results on {} inputs", name,
-                                   state->checked, state->samples.size());
+    const size_t inputs = state->samples.size();
+    std::string line =
+        fmt::format("@{}: {} keep{} the results on {} input{}", name,
+                    state->checked == 1 ? "1 pass" : fmt::format("{} passes", state->checked),
+                    state->checked == 1 ? "s" : "", inputs, inputs == 1 ? "" : "s");
     if (!state->skipped.empty()) {
       line += fmt::format("; not checked: {} ({})", fmt::join(state->skipped, ", "), state->why);
     }

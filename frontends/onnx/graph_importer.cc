@@ -350,7 +350,7 @@ void GraphImporter::EraseAfter(const Scope& scope, Block& block, Operation* last
 std::string GraphImporter::DescribeInput(const std::string& name) const {
   for (const onnxpb::ValueInfoProto& input : model_.graph().input()) {
     if (input.name() != name) continue;
-    if (input.type().value_case() != TypeProto::kTensorType) return "a type that is no tensor";
+    if (input.type().value_case() != TypeProto::kTensorType) return "a type that is not a tensor";
     const int32_t element = input.type().tensor_type().elem_type();
     if (DTypeOf(element) != DType::kInvalid) return "unknown rank";
     return fmt::format("element type {}", OnnxTypeName(element));
@@ -371,9 +371,8 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
     return node.Return(node.input(0));
   for (int i = 0; i < node.num_inputs(); ++i) {
     if (node.input(i) && !node.input(i).type().is_tensor()) {
-      return node.Unsupported(fmt::format("{} with the input \"{}\" of {}", node.op_type(),
-                                          node.proto().input(i),
-                                          DescribeInput(node.proto().input(i))));
+      return node.Unsupported(fmt::format("input \"{}\" of {} has {}", node.proto().input(i),
+                                          node.op_type(), DescribeInput(node.proto().input(i))));
     }
   }
   if (registered != nullptr) return ImportRegistered(node, *registered);
@@ -383,8 +382,8 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
     return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
   if (microsoft) return adapter(node);
   if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
-    return node.Unsupported(fmt::format("{} of opset {} (expected {} or newer)", node.op_type(),
-                                        node.version(), since));
+    return node.Unsupported(fmt::format("{} of opset {} is not supported (expected {} or newer)",
+                                        node.op_type(), node.version(), since));
   }
   return adapter(node);
 }

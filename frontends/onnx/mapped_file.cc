@@ -61,8 +61,10 @@ absl::StatusOr<FileBytes> ReadToEnd(int fd, const std::string& path, int64_t lim
     if (got == 0) break;
     size += got;
     if (size > static_cast<uint64_t>(limit)) {
-      return absl::ResourceExhaustedError(fmt::format(
-          "{}: has more than {} bytes, the limit for what is no regular file", path, limit));
+      return absl::ResourceExhaustedError(
+          fmt::format("{}: the input has more than {} bytes (the limit for pipes and devices, "
+                      "Limits::stream_bytes or --max-input)",
+                      path, limit));
     }
   }
   buffer->resize(size);

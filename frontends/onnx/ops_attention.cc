@@ -46,7 +46,7 @@ absl::Status Attention::ReadAttributes() {
                          node_.Int("softmax_precision", onnxpb::TensorProto::FLOAT));
   // Ours is at least f32, and f64 for f64 operands.
   if (precision == onnxpb::TensorProto::DOUBLE && node_.input(0).type().dtype() != DType::kF64) {
-    return node_.Unsupported("Attention with the softmax_precision DOUBLE");
+    return node_.Unsupported("Attention with the softmax_precision DOUBLE is not supported");
   }
   TENON_ASSIGN_OR_RETURN(attrs_.q_num_heads, node_.Int("q_num_heads", 0));
   TENON_ASSIGN_OR_RETURN(attrs_.kv_num_heads, node_.Int("kv_num_heads", 0));
@@ -57,10 +57,11 @@ absl::Status Attention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(left_window_, node_.Int("left_window_size", -1));
   TENON_ASSIGN_OR_RETURN(right_window_, node_.Int("right_window_size", -1));
   if (node_.Find("scale") != nullptr && attrs_.scale == 0.0f) {
-    return node_.Unsupported("Attention with a scale of 0");
+    return node_.Unsupported("Attention with a scale of 0 is not supported");
   }
   if (mode_ < 0 || mode_ > 3) {
-    return node_.Error(fmt::format("Attention has the qk_matmul_output_mode {}", mode_));
+    return node_.Error(
+        fmt::format("Attention has the qk_matmul_output_mode {} (expected 0 to 3)", mode_));
   }
   for (int i = 0; i < 3; ++i) {
     const int64_t rank = node_.input(i).type().rank();

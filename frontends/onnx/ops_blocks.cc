@@ -85,8 +85,8 @@ absl::StatusOr<std::optional<Columns>> ReadColumns(Node& node) {
   if (!image || !block || !type.is_tensor() || type.rank() != 3) return std::nullopt;
   const size_t axes = image->size();
   if (axes == 0 || block->size() != axes) {
-    return node.Error(
-        fmt::format("Col2Im has an image of {} axes and blocks of {}", axes, block->size()));
+    return node.Error(fmt::format(
+        "Col2Im has an image of {} axes and blocks of {} (expected as many)", axes, block->size()));
   }
   Columns b;
   b.image = *image;
@@ -100,8 +100,9 @@ absl::StatusOr<std::optional<Columns>> ReadColumns(Node& node) {
         __builtin_add_overflow(b.image[i], b.pads[i], &padded) ||
         __builtin_add_overflow(padded, b.pads[axes + i], &padded) ||
         __builtin_mul_overflow(b.dilations[i], b.block[i] - 1, &last) || last >= padded) {
-      return node.Error(fmt::format("Col2Im has blocks of {} in an image of {} along axis {}",
-                                    b.block[i], b.image[i], i));
+      return node.Error(fmt::format(
+          "Col2Im has blocks of {} in an image of {} along axis {} (expected blocks that fit)",
+          b.block[i], b.image[i], i));
     }
     b.counts.push_back((padded - 1 - last) / b.strides[i] + 1);
     b.tiles = b.tiles && b.pads[i] == 0 && b.dilations[i] == 1 && b.strides[i] == b.block[i] &&

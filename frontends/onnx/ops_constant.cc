@@ -52,7 +52,8 @@ absl::StatusOr<Attribute> ConstantValue(Node& node) {
   TENON_ASSIGN_OR_RETURN(const auto ints, node.Ints("value_ints"));
   if (ints) return Elements(context, DType::kI64, std::span(*ints), /*scalar=*/false);
   for (const char* name : {"value_string", "value_strings", "sparse_value"}) {
-    if (node.Find(name) != nullptr) return node.Unsupported(fmt::format("Constant with {}", name));
+    if (node.Find(name) != nullptr)
+      return node.Unsupported(fmt::format("Constant with {} is not supported", name));
   }
   return node.Error("Constant has no value");
 }

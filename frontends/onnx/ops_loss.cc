@@ -13,7 +13,8 @@ namespace {
 absl::Status ReturnLoss(Node& node, Formula& f, Value log_prob) {
   TENON_ASSIGN_OR_RETURN(const std::string reduction, node.Str("reduction", "mean"));
   if (reduction != "none" && reduction != "sum" && reduction != "mean") {
-    return node.Error(fmt::format("{} has the reduction \"{}\"", node.op_type(), reduction));
+    return node.Error(fmt::format("{} has the reduction \"{}\" (expected none, sum or mean)",
+                                  node.op_type(), reduction));
   }
   TENON_ASSIGN_OR_RETURN(const int64_t ignored, node.Int("ignore_index", 0));
   const bool ignores = node.Find("ignore_index") != nullptr;

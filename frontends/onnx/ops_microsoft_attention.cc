@@ -49,7 +49,8 @@ absl::Status MaskedAttention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(attrs_.is_causal, node_.Flag("unidirectional", false));
   TENON_ASSIGN_OR_RETURN(hidden_, node_.Float("mask_filter_value", -10000.0f));
   if (heads_ >= 1 && heads_ <= INT32_MAX) return absl::OkStatus();
-  return node_.Error(fmt::format("num_heads of {} is {}", node_.op_type(), heads_));
+  return node_.Error(
+      fmt::format("num_heads of {} is {} (expected 1 or more)", node_.op_type(), heads_));
 }
 
 Value MaskedAttention::Append(Value past, Value now) {
@@ -85,8 +86,8 @@ absl::StatusOr<Value> MaskedAttention::Visible(Value mask) {
   const DimExpr batch = q_.type().dim(0), queries = q_.type().dim(2), keys = k_.type().dim(2);
   if (rank == 1) return VisibleInRange(mask);
   if (rank != 2 && rank != 3) {
-    return node_.Unsupported(
-        fmt::format("{} with a mask that is {}", node_.op_type(), mask.type().text()));
+    return node_.Unsupported(fmt::format("{} with a mask that is {} is not supported",
+                                         node_.op_type(), mask.type().text()));
   }
   // One column for several keys stands for no mask.
   if (rank == 2 && mask.type().dim(1).is_constant(1) && !keys.is_constant(1)) return Value();
@@ -206,10 +207,11 @@ absl::Status ProjectedAttention::Import(Formula& f, Value projected, const Input
   TENON_ASSIGN_OR_RETURN(const bool rotary, node_.Flag("do_rotary", false));
   TENON_ASSIGN_OR_RETURN(const bool shared, node_.Flag("past_present_share_buffer", false));
   const Value past = node_.input(inputs.past);
-  if (rotary) return node_.Unsupported(fmt::format("{} with do_rotary", node_.op_type()));
+  if (rotary)
+    return node_.Unsupported(fmt::format("{} with do_rotary is not supported", node_.op_type()));
   if (shared && past) {
     return node_.Unsupported(
-        fmt::format("{} whose past and present share memory", node_.op_type()));
+        fmt::format("{} whose past and present share memory is not supported", node_.op_type()));
   }
   TENON_RETURN_IF_ERROR(Split(projected));
   TENON_RETURN_IF_ERROR(AppendPast(past));
@@ -223,8 +225,8 @@ absl::Status ProjectedAttention::Import(Formula& f, Value projected, const Input
 absl::Status CheckProjection(const Node& node) {
   const Type x = node.input(0).type(), weights = node.input(1).type();
   if (x.rank() == 3 && weights.rank() == 2) return absl::OkStatus();
-  return node.Error(
-      fmt::format("{} of {} with weights {}", node.op_type(), x.text(), weights.text()));
+  return node.Error(fmt::format("{} has input {} and weights {} (expected ranks 3 and 2)",
+                                node.op_type(), x.text(), weights.text()));
 }
 
 // ---- MultiHeadAttention ------------------------------------------------------------------------
@@ -252,7 +254,7 @@ Value MultiHeadAttention::Biased(Value x, DimExpr from) {
 absl::Status MultiHeadAttention::ReadOperands() {
   const Value q = node_.input(0), k = node_.input(1), v = node_.input(2), bias = node_.input(3);
   if (!k || !v || q.type().rank() != 3) {
-    return node_.Unsupported("MultiHeadAttention of packed operands");
+    return node_.Unsupported("MultiHeadAttention of packed operands is not supported");
   }
   const int64_t rank = k.type().rank();
   if (rank != v.type().rank() || (rank != 3 && rank != 4)) {
@@ -274,9 +276,11 @@ absl::Status MultiHeadAttention::ReadOperands() {
 absl::Status MultiHeadAttention::Import() {
   TENON_RETURN_IF_ERROR(ReadAttributes());
   if (node_.input(8) || node_.input(9)) {
-    return node_.Unsupported("MultiHeadAttention whose past and present share memory");
+    return node_.Unsupported(
+        "MultiHeadAttention whose past and present share memory is not supported");
   }
-  if (node_.IsOutputUsed(3)) return node_.Unsupported("the output qk of MultiHeadAttention");
+  if (node_.IsOutputUsed(3))
+    return node_.Unsupported("the output qk of MultiHeadAttention is not supported");
   TENON_RETURN_IF_ERROR(ReadOperands());
   const Value past_k = node_.input(6), past_v = node_.input(7);
   if (!past_k != !past_v) {
@@ -290,8 +294,9 @@ absl::Status MultiHeadAttention::Import() {
     Dims dims = Formula::DimsOf(k_);
     const DimExpr rows = q_.type().dim(2);
     if (rows.is_constant() && dims[2].is_constant() && !DimExpr::ProvablyEqual(rows, dims[2])) {
-      return node_.Unsupported(fmt::format("unidirectional MultiHeadAttention of {} to {}",
-                                           node_.input(0).type().text(), k_.type().text()));
+      return node_.Unsupported(
+          fmt::format("unidirectional MultiHeadAttention of {} to {} is not supported",
+                      node_.input(0).type().text(), k_.type().text()));
     }
     dims[2] = rows;
     k_ = f_.Reshape(k_, dims);
@@ -310,7 +315,8 @@ absl::Status MultiHeadAttention::Import() {
 absl::Status ImportMicrosoftAttention(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 7));
   TENON_RETURN_IF_ERROR(CheckProjection(node));
-  if (node.input(6)) return node.Unsupported("Attention whose past and present share memory");
+  if (node.input(6))
+    return node.Unsupported("Attention whose past and present share memory is not supported");
   Formula f(node);
   const Value projected = f.Make<ten::MatmulOp>(node.input(0), node.input(1));
   return ProjectedAttention(node).Import(f, projected, {.mask = 3, .past = 4, .bias = 5});

@@ -79,7 +79,9 @@ absl::Status GroupQueryAttention::ReadAttributes() {
   smooth_ = smooth == 1;
   if (heads_ < 1 || kv_heads_ < 1 || heads_ > INT32_MAX || heads_ % kv_heads_ != 0) {
     return node_.Error(
-        fmt::format("GroupQueryAttention has {} heads for {} of keys", heads_, kv_heads_));
+        fmt::format("GroupQueryAttention has {} heads of queries, expected a positive multiple of "
+                    "its {} of keys",
+                    heads_, kv_heads_));
   }
   if (window_ > 0 && !attrs_.is_causal) {
     return node_.Error("GroupQueryAttention has a local_window_size without being causal");
@@ -93,14 +95,16 @@ absl::Status GroupQueryAttention::CheckFeatures() {
   }
   node_.MarkRead("kv_cache_bit_width");
   TENON_ASSIGN_OR_RETURN(const bool evicts, node_.Flag("sliding_window_cache", false));
-  if (evicts) return node_.Unsupported("GroupQueryAttention with sliding_window_cache");
+  if (evicts)
+    return node_.Unsupported("GroupQueryAttention with sliding_window_cache is not supported");
   for (const char* name : {"k_quant_type", "v_quant_type"}) {
     TENON_ASSIGN_OR_RETURN(const std::string kind, node_.Str(name, "NONE"));
-    if (kind != "NONE") return node_.Unsupported("GroupQueryAttention with quantised caches");
+    if (kind != "NONE")
+      return node_.Unsupported("GroupQueryAttention with quantised caches is not supported");
   }
   TENON_ASSIGN_OR_RETURN(const int64_t scores, node_.Int("qk_output", 0));
   if (scores != 0 || node_.IsOutputUsed(3)) {
-    return node_.Unsupported("the output output_qk of GroupQueryAttention");
+    return node_.Unsupported("the output output_qk of GroupQueryAttention is not supported");
   }
   static constexpr std::pair<int, const char*> kInputs[] = {{12, "k_scale"},
                                                             {13, "v_scale"},
@@ -108,7 +112,8 @@ absl::Status GroupQueryAttention::CheckFeatures() {
                                                             {15, "k_norm_weight"},
                                                             {16, "query_seqlens"}};
   for (const auto& [i, name] : kInputs) {
-    if (node_.input(i)) return node_.Unsupported(fmt::format("GroupQueryAttention with {}", name));
+    if (node_.input(i))
+      return node_.Unsupported(fmt::format("GroupQueryAttention with {} is not supported", name));
   }
   return absl::OkStatus();
 }
@@ -363,12 +368,13 @@ absl::Status ImportMicrosoftRotaryEmbedding(Node& node) {
   const int64_t rank = x.type().rank();
   if ((rank != 3 && rank != 4) || cos.type().rank() != 2) {
     return node.Error(
-        fmt::format("RotaryEmbedding of {} with angles {}", x.type().text(), cos.type().text()));
+        fmt::format("RotaryEmbedding has input {} and angles {} (expected rank 3 or 4 and rank 2)",
+                    x.type().text(), cos.type().text()));
   }
   if (rank == 3 && attrs.num_heads == 0) {
     const DimExpr heads = FloorDiv(x.type().dim(2), cos.type().dim(1) * 2);
     if (!heads.is_constant() || heads.constant() < 1) {
-      return node.Unsupported("RotaryEmbedding whose number of heads is not known");
+      return node.Unsupported("RotaryEmbedding needs a known number of heads");
     }
     attrs.num_heads = heads.constant();
   }

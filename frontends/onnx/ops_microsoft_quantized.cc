@@ -48,7 +48,7 @@ absl::Status ReturnAs(Node& node, Formula& f, Value y, int i) {
   TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 1));
   const DType result = zero ? zero.type().dtype() : node.input(0).type().dtype();
   if (result != DType::kU8 && result != DType::kI8) {
-    return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(result)));
+    return node.Unsupported(fmt::format("{} to {} is not supported", node.op_type(), Name(result)));
   }
   y = f.Make<ten::RoundOp>(f.Div(y, scale));
   if (zero) y = f.Add(y, f.Cast(zero, DType::kF32));
@@ -89,7 +89,8 @@ absl::Status OfTwo(Node& node, const std::function<Value(Formula&, Value, Value)
 absl::StatusOr<Value> Unpacked(Node& node, int i, int64_t bits, int64_t lines, int64_t count,
                                int64_t rows) {
   const Attribute bytes = node.Constant(i);
-  if (!bytes) return node.Unsupported(fmt::format("{} whose input {} varies", node.op_type(), i));
+  if (!bytes)
+    return node.Unsupported(fmt::format("input {} of {} is not constant", i, node.op_type()));
   const int64_t in_byte = 8 / bits, packed = (count + in_byte - 1) / in_byte;
   const int64_t size = bytes.type().num_elements();
   if (bytes.type().dtype() != DType::kU8 || size % lines != 0 || size / lines != packed) {
@@ -143,7 +144,8 @@ absl::Status ImportMicrosoftQLinearSoftmax(Node& node) {
   TENON_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", opset < 13 ? 1 : -1));
   const int64_t rank = node.input(0).type().rank();
   TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
-  if (opset < 13 && axis != rank - 1) return node.Unsupported("QLinearSoftmax over several axes");
+  if (opset < 13 && axis != rank - 1)
+    return node.Unsupported("QLinearSoftmax over several axes is not supported");
   return OfOne(node, [&](Formula& f, Value x) {
     return f.Make<nn::SoftmaxOp>(x, nn::SoftmaxOp::Attrs{.axis = axis});
   });
@@ -163,7 +165,8 @@ absl::Status ImportMicrosoftQLinearGlobalAveragePool(Node& node) {
 // The result's scale and zero point come first, then three inputs for each tensor.
 absl::Status ImportMicrosoftQLinearConcat(Node& node) {
   if (node.num_inputs() < 5 || node.num_inputs() % 3 != 2) {
-    return node.Error(fmt::format("QLinearConcat has {} inputs", node.num_inputs()));
+    return node.Error(fmt::format("QLinearConcat has {} inputs (expected 2, and 3 for each tensor)",
+                                  node.num_inputs()));
   }
   TENON_RETURN_IF_ERROR(CheckPresent(node, {0, 1, 2}));
   TENON_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 0));
@@ -238,11 +241,13 @@ absl::Status ImportMicrosoftMatMulNBits(Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t block, node.Int("block_size", 0));
   TENON_ASSIGN_OR_RETURN(const int64_t rows, node.Int("N", 0));
   TENON_ASSIGN_OR_RETURN(const int64_t depth, node.Int("K", 0));
-  if (node.input(4)) return node.Unsupported("MatMulNBits with g_idx");
+  if (node.input(4)) return node.Unsupported("MatMulNBits with g_idx is not supported");
   if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || rows < 1 || depth < 1 ||
       block > INT32_MAX || rows > INT32_MAX || depth > INT32_MAX) {
-    return node.Error(fmt::format("MatMulNBits of {} x {} elements of {} bits in blocks of {}",
-                                  rows, depth, bits, block));
+    return node.Error(
+        fmt::format("MatMulNBits has {} x {} elements of {} bits in blocks of {} (expected 2, 4 or "
+                    "8 bits and positive 32-bit sizes)",
+                    rows, depth, bits, block));
   }
   const int64_t blocks = (depth + block - 1) / block;
   const auto unpack = [&](int i, int64_t lines, int64_t count) {
@@ -286,8 +291,9 @@ absl::Status ImportMicrosoftGatherBlockQuantized(Node& node) {
   const bool is_static = table.rank() == 2 && scales.rank() == 2 && table.num_elements() > 0 &&
                          scales.num_elements() > 0;
   if (!is_static || table.dtype() != DType::kU8 || row_axis != 0 || block_axis != 1) {
-    return node.Unsupported(fmt::format("GatherBlockQuantized of {} along axis {} in blocks of {}",
-                                        table.text(), row_axis, block_axis));
+    return node.Unsupported(
+        fmt::format("GatherBlockQuantized of {} along axis {} in blocks of {} is not supported",
+                    table.text(), row_axis, block_axis));
   }
   const int64_t rows = table.dim(0).constant(), blocks = scales.dim(1).constant();
   if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || block > INT32_MAX / blocks ||
@@ -298,9 +304,9 @@ absl::Status ImportMicrosoftGatherBlockQuantized(Node& node) {
   }
   const int64_t columns = blocks * block;
   if (table.dim(1).constant() * (8 / bits) != columns) {
-    return node.Unsupported(
-        fmt::format("GatherBlockQuantized of {}, which is not {} blocks of {} elements of {} bits",
-                    table.text(), blocks, block, bits));
+    return node.Unsupported(fmt::format(
+        "GatherBlockQuantized has data {} (expected {} blocks of {} elements of {} bits)",
+        table.text(), blocks, block, bits));
   }
   Formula f(node);
   const DType dtype = scales.dtype();

@@ -19,8 +19,9 @@ absl::Status StaticSlice(Node& node, const DimList& starts, const DimList& ends,
   const int64_t rank = node.input(0).type().rank();
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
-    return node.Error(fmt::format("Slice has {} starts, {} ends, {} axes and {} steps",
-                                  starts.size(), ends.size(), axes.size(), steps.size()));
+    return node.Error(
+        fmt::format("Slice has {} starts, {} ends, {} axes and {} steps (expected as many of each)",
+                    starts.size(), ends.size(), axes.size(), steps.size()));
   }
   std::map<int64_t, size_t> order;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -176,7 +177,8 @@ absl::Status ImportSplit(Node& node) {
   TENON_ASSIGN_OR_RETURN(attrs.axis, node.Axis(axis, x.type().rank()));
   TENON_ASSIGN_OR_RETURN(int64_t parts, node.Int("num_outputs", node.num_outputs()));
   if (parts != node.num_outputs() || parts < 1) {
-    return node.Error(fmt::format("Split into {} parts has {} outputs", parts, node.num_outputs()));
+    return node.Error(fmt::format("Split into {} parts has {} outputs (expected as many)", parts,
+                                  node.num_outputs()));
   }
   if (node.version() < 13) {
     TENON_ASSIGN_OR_RETURN(const auto sizes, node.Ints("split"));
@@ -190,7 +192,8 @@ absl::Status ImportSplit(Node& node) {
     TENON_ASSIGN_OR_RETURN(attrs.sizes, EqualParts(node, x.type().dim(attrs.axis), parts));
   }
   if (attrs.sizes.size() != static_cast<size_t>(parts)) {
-    return node.Error(fmt::format("Split has {} sizes and {} outputs", attrs.sizes.size(), parts));
+    return node.Error(fmt::format("Split has {} sizes and {} outputs (expected as many of each)",
+                                  attrs.sizes.size(), parts));
   }
   TENON_ASSIGN_OR_RETURN(const Value first, node.Make<ten::SplitOp>(x, attrs));
   Operation* op = first.defining_op();
@@ -232,7 +235,8 @@ absl::Status ImportScatterND(Node& node) {
     return node.Return(
         node.Make<ten::ScatterNdOp>(node.input(0), node.input(1), node.input(2), attrs));
   }
-  return node.Error(fmt::format("ScatterND has the reduction \"{}\"", attrs.reduction));
+  return node.Error(fmt::format(
+      "ScatterND has the reduction \"{}\" (expected none, add, mul, max or min)", attrs.reduction));
 }
 
 absl::Status ImportPad(Node& node) {
@@ -243,7 +247,8 @@ absl::Status ImportPad(Node& node) {
   TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", "constant"));
   if (attrs.mode != "constant" && attrs.mode != "reflect" && attrs.mode != "edge" &&
       attrs.mode != "wrap") {
-    return node.Error(fmt::format("Pad has the mode \"{}\"", attrs.mode));
+    return node.Error(fmt::format(
+        "Pad has the mode \"{}\" (expected constant, reflect, edge or wrap)", attrs.mode));
   }
   DimList pads;
   Value value;
@@ -269,7 +274,8 @@ absl::Status ImportPad(Node& node) {
     }
   }
   if (pads.size() != 2 * axes.size()) {
-    return node.Error(fmt::format("Pad has {} pads for {} axes", pads.size(), axes.size()));
+    return node.Error(fmt::format("Pad has {} pads for {} axes (expected two for each)",
+                                  pads.size(), axes.size()));
   }
   attrs.pads.assign(2 * rank, node.Dim(0));
   TENON_RETURN_IF_ERROR(node.Axes(axes, rank).status());

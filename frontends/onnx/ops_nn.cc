@@ -32,7 +32,9 @@ absl::StatusOr<Window> ReadWindow(const Node& node, size_t spatial) {
   if (window.auto_pad == "VALID") {
     window.auto_pad = "NOTSET";
   } else if (window.auto_pad != "SAME_UPPER" && window.auto_pad != "SAME_LOWER") {
-    return node.Error(fmt::format("auto_pad of {} is \"{}\"", node.op_type(), window.auto_pad));
+    return node.Error(
+        fmt::format("auto_pad of {} is \"{}\" (expected NOTSET, VALID, SAME_UPPER or SAME_LOWER)",
+                    node.op_type(), window.auto_pad));
   }
   return window;
 }
@@ -137,7 +139,8 @@ absl::Status ImportMaxPool(Node& node) {
 absl::Status ImportLpPool(Node& node) {
   TENON_ASSIGN_OR_RETURN(nn::LpPoolOp::Attrs attrs, ReadPool<nn::LpPoolOp>(node));
   TENON_ASSIGN_OR_RETURN(attrs.p, node.Int("p", 2));
-  if (attrs.p < 1) return node.Error(fmt::format("LpPool has the order {}", attrs.p));
+  if (attrs.p < 1)
+    return node.Error(fmt::format("LpPool has the order {} (expected 1 or more)", attrs.p));
   return node.Return(node.Make<nn::LpPoolOp>(node.input(0), attrs));
 }
 
@@ -171,10 +174,9 @@ absl::Status ImportConvTranspose(Node& node) {
                                  : extent * window.strides[i];
     const DimExpr total = full - wanted;
     if (!total.is_constant()) {
-      return node.Unsupported(
-          fmt::format("ConvTranspose with {} where axis {} of the input, {}, has an extent that is "
-                      "not constant",
-                      given ? "output_shape" : "auto_pad", axis, x.type().text()));
+      return node.Unsupported(fmt::format(
+          "ConvTranspose with {} needs a constant extent of axis {} of the input, which is {}",
+          given ? "output_shape" : "auto_pad", axis, x.type().text()));
     }
     // What is missing at the end is output padding.
     const int64_t pads = std::max<int64_t>(0, total.constant());
@@ -197,10 +199,13 @@ absl::Status ImportGridSample(Node& node) {
   if (attrs.mode == "bilinear") attrs.mode = "linear";
   if (attrs.mode == "bicubic") attrs.mode = "cubic";
   if (attrs.mode != "linear" && attrs.mode != "nearest" && attrs.mode != "cubic") {
-    return node.Error(fmt::format("GridSample has the mode \"{}\"", attrs.mode));
+    return node.Error(fmt::format(
+        "GridSample has the mode \"{}\" (expected linear, nearest or cubic)", attrs.mode));
   }
   if (attrs.padding != "zeros" && attrs.padding != "border" && attrs.padding != "reflection") {
-    return node.Error(fmt::format("GridSample has the padding_mode \"{}\"", attrs.padding));
+    return node.Error(
+        fmt::format("GridSample has the padding_mode \"{}\" (expected zeros, border or reflection)",
+                    attrs.padding));
   }
   return node.Return(node.Make<nn::GridSampleOp>(node.input(0), node.input(1), attrs));
 }

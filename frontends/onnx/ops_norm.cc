@@ -17,7 +17,8 @@ absl::StatusOr<DType> StashType(const Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t type, node.Int("stash_type", onnxpb::TensorProto::FLOAT));
   const DType dtype =
       type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type)) : DType::kInvalid;
-  if (!IsFloat(dtype)) return node.Unsupported(fmt::format("the stash_type {}", type));
+  if (!IsFloat(dtype))
+    return node.Unsupported(fmt::format("the stash_type {} is not supported", type));
   return dtype;
 }
 
@@ -69,7 +70,8 @@ absl::Status CheckVectors(const Node& node) {
 // Batch normalisation with the statistics of the batch itself; the running ones are outputs.
 absl::Status TrainBatchNorm(Node& node, float epsilon) {
   TENON_ASSIGN_OR_RETURN(const float momentum, node.Float("momentum", 0.9f));
-  if (node.version() < 14) return node.Unsupported("BatchNormalization in training mode");
+  if (node.version() < 14)
+    return node.Unsupported("BatchNormalization in training mode is not supported");
   TENON_RETURN_IF_ERROR(CheckVectors(node));
   Formula f(node);
   const Value x = node.input(0);
@@ -105,7 +107,7 @@ absl::Status ImportBatchNormalization(Node& node) {
   for (const char* name : {"momentum", "consumed_inputs"}) node.MarkRead(name);
   nn::BatchNormOp::Attrs attrs;
   TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-5f));
-  if (!spatial) return node.Unsupported("BatchNormalization with spatial = 0");
+  if (!spatial) return node.Unsupported("BatchNormalization with spatial = 0 is not supported");
   if (training || !test) return TrainBatchNorm(node, attrs.epsilon);
   TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a statistics output of BatchNormalization"));
   Formula f(node);
@@ -206,7 +208,8 @@ absl::Status ImportLpNormalization(Node& node) {
   TENON_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", -1));
   TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, x.type().rank()));
   TENON_ASSIGN_OR_RETURN(const int64_t p, node.Int("p", 2));
-  if (p != 1 && p != 2) return node.Error(fmt::format("LpNormalization has the order {}", p));
+  if (p != 1 && p != 2)
+    return node.Error(fmt::format("LpNormalization has the order {} (expected 1 or 2)", p));
   Formula f(node);
   const Value norm = p == 2 ? f.Make<ten::ReduceL2Op>(x, ten::ReduceL2Op::Attrs{.axes = {axis}})
                             : f.Make<ten::ReduceSumOp>(f.Make<ten::AbsOp>(x),

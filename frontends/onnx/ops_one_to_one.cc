@@ -1,6 +1,7 @@
 // Ops whose inputs, outputs and attributes are those of one of ours: the `onnx:` entries of the
 // dialects.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -39,8 +40,8 @@ absl::StatusOr<Attribute> ReadAttribute(const Node& node, const AttrDef& def) {
       TENON_ASSIGN_OR_RETURN(const std::string value, node.Str(def.name, ""));
       if (def.type == AttrType::kEnum &&
           std::find(def.enums.begin(), def.enums.end(), value) == def.enums.end()) {
-        return node.Error(
-            fmt::format("attribute \"{}\" of {} is \"{}\"", def.name, node.op_type(), value));
+        return node.Error(fmt::format("attribute \"{}\" of {} is \"{}\" (expected one of {})",
+                                      def.name, node.op_type(), value, fmt::join(def.enums, ", ")));
       }
       return Attribute::Str(context, value);
     }
@@ -58,7 +59,9 @@ absl::StatusOr<Value> OldBroadcast(Node& node) {
   TENON_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", rank - own));
   if (!broadcast || own == 0) return b;
   TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
-  if (axis + own > rank) return node.Error(fmt::format("{} has the axis {}", node.op_type(), axis));
+  if (axis + own > rank)
+    return node.Error(
+        fmt::format("{} has the axis {} (expected at most {})", node.op_type(), axis, rank - own));
   ten::ReshapeOp::Attrs attrs{.shape = {b.type().dims().begin(), b.type().dims().end()}};
   attrs.shape.resize(rank - axis, node.Dim(1));
   if (axis + own == rank) return b;

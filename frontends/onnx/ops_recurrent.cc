@@ -82,11 +82,12 @@ absl::Status Recurrent::ReadActivations() {
     const std::string& name = names->strings(i);
     if (cell_ != Cell::kRnn) {
       if (absl::EqualsIgnoreCase(name, i % each == 0 ? "Sigmoid" : "Tanh")) continue;
-      return node_.Unsupported(fmt::format("{} with the activation {}", node_.op_type(), name));
+      return node_.Unsupported(
+          fmt::format("{} with the activation {} is not supported", node_.op_type(), name));
     }
     const std::string lower = absl::AsciiStrToLower(name);
     if (lower != "tanh" && lower != "relu" && lower != "sigmoid") {
-      return node_.Unsupported(fmt::format("RNN with the activation {}", name));
+      return node_.Unsupported(fmt::format("RNN with the activation {} is not supported", name));
     }
     activations_[static_cast<size_t>(i)] = lower;
   }
@@ -98,7 +99,9 @@ absl::Status Recurrent::ReadAttributes() {
   for (const char* name : {"activation_alpha", "activation_beta"}) node_.MarkRead(name);
   TENON_ASSIGN_OR_RETURN(direction_, node_.Str("direction", "forward"));
   if (direction_ != "forward" && direction_ != "reverse" && direction_ != "bidirectional") {
-    return node_.Error(fmt::format("{} has the direction {}", node_.op_type(), direction_));
+    return node_.Error(
+        fmt::format("{} has the direction {} (expected forward, reverse or bidirectional)",
+                    node_.op_type(), direction_));
   }
   directions_ = direction_ == "bidirectional" ? 2 : 1;
   TENON_RETURN_IF_ERROR(ReadActivations());
@@ -108,9 +111,10 @@ absl::Status Recurrent::ReadAttributes() {
         fmt::format("{} has the layout {}, expected 0 or 1", node_.op_type(), layout));
   }
   batch_first_ = layout == 1;
-  if (node_.Find("clip") != nullptr) return node_.Unsupported("a recurrent layer with clip");
+  if (node_.Find("clip") != nullptr)
+    return node_.Unsupported("a recurrent layer with clip is not supported");
   TENON_ASSIGN_OR_RETURN(const bool coupled, node_.Flag("input_forget", false));
-  if (coupled) return node_.Unsupported("LSTM with input_forget");
+  if (coupled) return node_.Unsupported("LSTM with input_forget is not supported");
   if (cell_ == Cell::kGru) {
     TENON_ASSIGN_OR_RETURN(attrs_.reset_after, node_.Flag("linear_before_reset", false));
   }

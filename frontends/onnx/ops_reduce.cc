@@ -165,7 +165,8 @@ absl::Status ImportGlobalAveragePool(Node& node) {
 absl::Status ImportGlobalLpPool(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   TENON_ASSIGN_OR_RETURN(const int64_t p, node.Int("p", 2));
-  if (p < 1) return node.Error(fmt::format("GlobalLpPool has the order {}", p));
+  if (p < 1)
+    return node.Error(fmt::format("GlobalLpPool has the order {} (expected 1 or more)", p));
   const Value x = node.input(0);
   const DType dtype = x.type().dtype();
   std::vector<int64_t> axes;

@@ -1,5 +1,6 @@
 // Resize in all its versions, and Upsample.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,8 @@ absl::StatusOr<std::string> OneOf(const Node& node, std::string_view name,
                                   std::span<const std::string_view> allowed) {
   TENON_ASSIGN_OR_RETURN(const std::string value, node.Str(name, fallback));
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
-  return node.Error(fmt::format("{} of {} is \"{}\"", name, node.op_type(), value));
+  return node.Error(fmt::format("{} of {} is \"{}\" (expected one of {})", name, node.op_type(),
+                                value, fmt::join(allowed, ", ")));
 }
 
 // Floats of a constant input; nullopt if it is absent or empty, Unsupported if it is not constant.
@@ -29,7 +31,8 @@ absl::StatusOr<std::optional<std::vector<float>>> ConstantFloats(const Node& nod
   const Type type = node.input(i).type();
   if (type.rank() == 1 && type.dim(0).is_constant(0)) return std::nullopt;
   const Attribute elements = node.Constant(i);
-  if (!elements) return node.Unsupported(fmt::format("input {} is not constant", i));
+  if (!elements)
+    return node.Unsupported(fmt::format("input {} of {} is not constant", i, node.op_type()));
   const int64_t count = elements.type().num_elements();
   if (!IsFloat(type.dtype()) || type.rank() != 1 || count > 64) {
     return node.Error(fmt::format("input {} of {} must be a short vector of floats, got {}", i,
@@ -45,11 +48,13 @@ absl::StatusOr<std::optional<std::vector<float>>> ConstantFloats(const Node& nod
 // floor(extent * scale).
 absl::StatusOr<DimExpr> Scaled(const Node& node, DimExpr extent, float scale) {
   if (!(scale > 0) || !std::isfinite(scale)) {
-    return node.Error(fmt::format("{} has the scale {}", node.op_type(), scale));
+    return node.Error(fmt::format("{} has the scale {} (expected a finite number above 0)",
+                                  node.op_type(), scale));
   }
   if (extent.is_constant()) {
     const double size = std::floor(static_cast<float>(extent.constant()) * scale);
-    if (size > kMaxExtent) return node.Error(fmt::format("{} makes a huge tensor", node.op_type()));
+    if (size > kMaxExtent)
+      return node.Error(fmt::format("{} makes an axis of more than 1e15 elements", node.op_type()));
     return node.Dim(static_cast<int64_t>(size));
   }
   // Exact where the scale is p/q with q a power of two.
@@ -57,7 +62,8 @@ absl::StatusOr<DimExpr> Scaled(const Node& node, DimExpr extent, float scale) {
     const double p = static_cast<double>(scale) * static_cast<double>(q);
     if (p == std::floor(p) && p < 65536) return FloorDiv(extent * static_cast<int64_t>(p), q);
   }
-  return node.Unsupported("an unknown extent with an odd scale");
+  return node.Unsupported(fmt::format("{} of an unknown extent by the scale {} is not supported",
+                                      node.op_type(), scale));
 }
 
 // What the inputs say about the axes that are resized.
@@ -90,7 +96,7 @@ absl::Status ApplySizes(const Node& node, const Request& request, const std::str
   for (size_t i = 0; i < request.axes.size(); ++i) {
     const DimExpr in = attrs.sizes[request.axes[i]], out = (*request.sizes)[i];
     if (!in.is_constant() || !out.is_constant() || in.is_constant(0)) {
-      return node.Unsupported("keep_aspect_ratio_policy with unknown extents");
+      return node.Unsupported("keep_aspect_ratio_policy with unknown extents is not supported");
     }
     const float ratio = static_cast<float>(out.constant()) / static_cast<float>(in.constant());
     if (i == 0) scale = ratio;
@@ -99,7 +105,7 @@ absl::Status ApplySizes(const Node& node, const Request& request, const std::str
   attrs.scales.assign(attrs.sizes.size(), 1.0f);
   for (int64_t axis : request.axes) {
     const double size = std::round(static_cast<float>(attrs.sizes[axis].constant()) * scale);
-    if (size > kMaxExtent) return node.Error("Resize makes a huge tensor");
+    if (size > kMaxExtent) return node.Error("Resize makes an axis of more than 1e15 elements");
     attrs.sizes[axis] = node.Dim(static_cast<int64_t>(size));
     attrs.scales[axis] = scale;
   }
@@ -108,7 +114,8 @@ absl::Status ApplySizes(const Node& node, const Request& request, const std::str
 
 absl::Status CheckCount(const Node& node, std::string_view what, size_t found, size_t expected) {
   if (found == expected) return absl::OkStatus();
-  return node.Error(fmt::format("{} has {} {} for {} axes", node.op_type(), found, what, expected));
+  return node.Error(fmt::format("{} has {} {} for {} axes (expected as many)", node.op_type(),
+                                found, what, expected));
 }
 
 ten::ResizeOp::Attrs InitialAttrs(const Node& node) {

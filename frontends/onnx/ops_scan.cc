@@ -89,7 +89,7 @@ absl::StatusOr<Value> CountAlong(Node& node, Value x, int64_t axis, LoopSpec& sp
 // Opset 8: all inputs and outputs have a batch axis in front, and the axis that is scanned behind
 // it. A loop over the batch stacks what a loop over the sequence gives.
 absl::Status ImportScan8(Node& node, const GraphProto& body, int64_t num_scanned) {
-  if (node.input(0)) return node.Unsupported("Scan with the lengths of sequences");
+  if (node.input(0)) return node.Unsupported("Scan with the lengths of sequences is not supported");
   const int num_states = node.num_inputs() - 1 - static_cast<int>(num_scanned);
   if (num_states < 0 || body.input_size() != num_states + num_scanned ||
       body.output_size() < num_states || node.num_outputs() > body.output_size()) {

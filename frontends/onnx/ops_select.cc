@@ -150,7 +150,8 @@ absl::Status ImportScatterElements(Node& node) {
     return node.Return(
         node.Make<ten::ScatterElementsOp>(node.input(0), node.input(1), node.input(2), attrs));
   }
-  return node.Error(fmt::format("{} has the reduction \"{}\"", node.op_type(), attrs.reduction));
+  return node.Error(fmt::format("{} has the reduction \"{}\" (expected none, add, mul, max or min)",
+                                node.op_type(), attrs.reduction));
 }
 
 absl::Status ImportScatter(Node& node) { return ImportScatterElements(node); }
@@ -200,7 +201,8 @@ absl::Status ImportEyeLike(Node& node) {
   const DType dtype = type == 0                            ? x.type().dtype()
                       : type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type))
                                                            : DType::kInvalid;
-  if (dtype == DType::kInvalid) return node.Unsupported("EyeLike of such an element type");
+  if (dtype == DType::kInvalid)
+    return node.Unsupported(fmt::format("EyeLike with the dtype {} is not supported", type));
   Formula f(node);
   const Value ones = f.Expand(f.Scalar(dtype, 1), Formula::DimsOf(x));
   const Value upper = f.Make<ten::TriluOp>(ones, ten::TriluOp::Attrs{.upper = true, .diagonal = k});

@@ -27,7 +27,8 @@ absl::StatusOr<std::optional<DimList>> ResolveReshape(const Node& node, std::spa
   for (size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i].is_constant()) continue;
     const int64_t dim = shape[i].constant();
-    if (dim < -1) return node.Error(fmt::format("the shape of Reshape contains {}", dim));
+    if (dim < -1)
+      return node.Error(fmt::format("the shape of Reshape contains {} (expected -1 or more)", dim));
     if (dim == 0 && !allow_zero) {
       if (i >= x.size()) {
         return node.Error(fmt::format(
@@ -35,7 +36,8 @@ absl::StatusOr<std::optional<DimList>> ResolveReshape(const Node& node, std::spa
       }
       shape[i] = x[i];
     } else if (dim == -1) {
-      if (inferred >= 0) return node.Error("the shape of Reshape contains -1 twice");
+      if (inferred >= 0)
+        return node.Error("the shape of Reshape contains -1 twice (expected at most once)");
       inferred = static_cast<int>(i);
     }
   }
@@ -43,7 +45,8 @@ absl::StatusOr<std::optional<DimList>> ResolveReshape(const Node& node, std::spa
   shape[inferred] = node.Dim(1);
   const DimExpr rest = Product(node.context(), shape);
   const DimExpr total = Product(node.context(), x);
-  if (rest.is_constant(0)) return node.Error("the shape of Reshape contains both 0 and -1");
+  if (rest.is_constant(0))
+    return node.Error("the shape of Reshape contains both 0 and -1 (expected only one of them)");
   const std::optional<DimExpr> exact = DimExpr::ExactDiv(total, rest);
   // A valid model has a shape that divides.
   shape[inferred] = exact ? *exact : FloorDiv(total, rest);
@@ -104,14 +107,15 @@ absl::Status ImportSqueeze(Node& node) {
       if (!std::binary_search(axes->begin(), axes->end(), i)) {
         kept.push_back(dims[i]);
       } else if (dims[i].is_constant() && !dims[i].is_constant(1)) {
-        return node.Error(
-            fmt::format("Squeeze removes dimension {}, which is {}", i, dims[i].constant()));
+        return node.Error(fmt::format("Squeeze removes dimension {}, which is {} (expected 1)", i,
+                                      dims[i].constant()));
       }
     }
   } else {
     for (DimExpr dim : dims) {
       if (!dim.is_constant()) {
-        return node.Unsupported("Squeeze without axes of an input with unknown dimensions");
+        return node.Unsupported(
+            "Squeeze without axes of an input with unknown dimensions is not supported");
       }
       if (!dim.is_constant(1)) kept.push_back(dim);
     }

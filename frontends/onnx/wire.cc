@@ -179,7 +179,8 @@ absl::Status Parse(std::span<const std::byte> file, Message kind, int depth,
   std::string stripped;
   TENON_RETURN_IF_ERROR(Walker(file, depth).Copy(kind, 0, file.size(), 1, stripped));
   if (stripped.size() > INT_MAX) {
-    return absl::InvalidArgumentError("what is not weights is larger than 2 GiB");
+    return absl::InvalidArgumentError(
+        "the model has more than 2 GiB without its weights (expected less)");
   }
   google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(stripped.data()),
                                                static_cast<int>(stripped.size()));

@@ -58,6 +58,9 @@ absl::Status Wrong(fmt::format_string<Args...> text, Args&&... args) {
 // Slots that an Operation can count.
 constexpr size_t kMaxSlots = 255;
 
+constexpr std::string_view kIdentifier =
+    "(expected a letter or '_', then letters, digits, '_', '$' and '.')";
+
 // What an Operation has room for.
 absl::Status CheckLimits(const OpDef& def) {
   const struct {
@@ -84,13 +87,14 @@ absl::Status CheckLimits(const OpDef& def) {
 absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpDef& def) {
   if (std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".")
     return Wrong("op '{}' does not belong to dialect '{}'", def.name, dialect.name);
-  if (!IsDottedName(def.name)) return Wrong("op '{}' has a name that is no identifier", def.name);
+  if (!IsDottedName(def.name))
+    return Wrong("op '{}' has a name that is no identifier {}", def.name, kIdentifier);
   bool has_segments = false;
   for (size_t i = 0; i < def.attrs.size(); ++i) {
     const AttrDef& attr = def.attrs[i];
     if (!IsBareIdentifier(attr.name)) {
-      return Wrong("attribute '{}' of op '{}' has a name that is no identifier", attr.name,
-                   def.name);
+      return Wrong("attribute '{}' of op '{}' has a name that is no identifier {}", attr.name,
+                   def.name, kIdentifier);
     }
     if (i > 0 && def.attrs[i - 1].name >= attr.name) {
       return Wrong("attributes '{}' and '{}' of '{}' are not sorted by name", def.attrs[i - 1].name,
@@ -125,7 +129,7 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
 
 absl::Status Context::RegisterDialect(Dialect dialect) {
   if (!IsDottedName(dialect.name))
-    return Wrong("dialect '{}' has a name that is no identifier", dialect.name);
+    return Wrong("dialect '{}' has a name that is no identifier {}", dialect.name, kIdentifier);
   if (HasDialect(dialect.name)) {
     return absl::AlreadyExistsError(
         fmt::format("dialect '{}' is already registered", dialect.name));

@@ -300,7 +300,7 @@ bool AsmParser::ParseResource(std::string_view key) {
       Blob::Make(digits.size() / 2, [&](std::byte* bytes) { decoded = DecodeHex(digits, bytes); });
   if (!decoded) return false;
   if (!resources_.emplace(std::string(key), std::move(blob)).second) {
-    return Error(fmt::format("resource '{}' is there twice", key));
+    return Error(fmt::format("resource '{}' is given twice", key));
   }
   Advance();
   return true;

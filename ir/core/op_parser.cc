@@ -303,7 +303,7 @@ void OpParser::WarnOfUnknownAttribute(const OpInfo& info, std::string_view name,
   }
   EmitWarning(context_, location,
               fmt::format("op '{}' has no attribute '{}': it changes nothing (expected a name with "
-                          "a dialect, like 'my.{}', of what only you read){}",
+                          "a dialect, like 'my.{}', for an attribute that only you read){}",
                           info.name(), name, name, DidYouMean(name, AttributeNames(info))));
 }
 

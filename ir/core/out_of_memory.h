@@ -13,6 +13,10 @@
 
 namespace tenon {
 
+// Ends a message about memory that the system refuses.
+inline constexpr std::string_view kMemoryLimit =
+    "(the limit is what the machine has, or what --max-memory allows)";
+
 // Returns the result of `call`, a Status or StatusOr. If an allocation fails, returns
 // ResourceExhausted with `doing` in the message; an object that `call` was changing may be
 // incomplete then.
@@ -21,10 +25,11 @@ auto WithoutBadAlloc(std::string_view doing, Call call) -> decltype(call()) {
   try {
     return call();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(fmt::format("{}: there is not enough memory", doing));
+    return absl::ResourceExhaustedError(
+        fmt::format("{}: the process is out of memory {}", doing, kMemoryLimit));
   } catch (const std::length_error&) {
     return absl::ResourceExhaustedError(
-        fmt::format("{}: more memory is needed than can be addressed", doing));
+        fmt::format("{}: a buffer would be larger than the address space", doing));
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(
         fmt::format("{}: the system refuses a thread: {}", doing, error.what()));

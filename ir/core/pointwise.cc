@@ -155,7 +155,8 @@ class BodyReader {
     const int known = body_.first_constant() + static_cast<int>(body_.steps.size());
     if (word.empty() || code != std::errc() || end != word.data() + word.size() || value < 0 ||
         value >= known) {
-      return Fail(fmt::format("%{} is not a value so far", word));
+      return Fail(fmt::format(
+          "%{} is not defined here (expected an input or the result of an earlier step)", word));
     }
     return true;
   }
@@ -203,7 +204,8 @@ class BodyReader {
       }
       if (step.op == PointwiseOp::kCast || step.op == PointwiseOp::kGelu) {
         double known = 0;
-        if (!PointwiseWord(step.op, word, known)) return Fail("expected a known word");
+        if (!PointwiseWord(step.op, word, known))
+          return Fail(fmt::format("'{}' is not a known value of '{}'", word, names[i]));
       }
     }
     return Expect("}");
@@ -248,7 +250,7 @@ class BodyReader {
       if (!Expect("%") || !Value(value)) return false;
       if (value < body_.first_constant()) return Fail("only values of steps can be results");
       if (std::find(body_.results.begin(), body_.results.end(), value) != body_.results.end()) {
-        return Fail("a value is a result once only");
+        return Fail(fmt::format("%{} is yielded twice (expected once)", value));
       }
       body_.results.push_back(value);
     } while (Take(","));

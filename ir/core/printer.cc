@@ -17,6 +17,7 @@
 #include "ir/core/deferred_blob.h"
 #include "ir/core/lexer.h"
 #include "ir/core/limits.h"
+#include "ir/core/out_of_memory.h"
 
 namespace tenon {
 namespace {
@@ -390,7 +391,8 @@ absl::Status Printer::PrintResources(TextSink sink) {
     const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(attribute);
     const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : attribute.blob();
     if (blob == nullptr) {
-      return absl::ResourceExhaustedError(fmt::format("{} needs more memory than there is", key));
+      return absl::ResourceExhaustedError(
+          fmt::format("the bytes of resource '{}' do not fit the memory {}", key, kMemoryLimit));
     }
     if (!first) out_ += ",\n";
     first = false;

@@ -23,8 +23,8 @@ struct PrintOptions {
 
 // Returns the text of `op` and all in it. Equal IR gives equal bytes. Values are numbered %0, %1, …
 // and %arg0, … within a function; in the generic form, as in MLIR, within the whole text. Throws
-// std::bad_alloc if there is no memory for a deferred constant. Several threads may print IR that nobody
-// changes.
+// std::bad_alloc if there is no memory for a deferred constant. Several threads may print IR that
+// nobody changes.
 std::string Print(const Operation& op, const PrintOptions& options = {});
 // Passes the same text to `sink` in pieces, so that the bytes of large constants are never in
 // memory together. Returns the first error of the sink, or ResourceExhausted if there is no memory

@@ -42,9 +42,9 @@ absl::Status InferExpertLinear(const InferContext& c, ResultTypes& results) {
   TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, 3));
   TENON_RETURN_IF_ERROR(CheckVector(c, "index", c.operand(2), x.dim(0)));
   const bool transposed = InferBool(c, "transpose_w");
-  TENON_RETURN_IF_ERROR(
-      MergeEqual(c, x.dim(1), w.dim(transposed ? 2 : 1), "the columns of x and what w takes")
-          .status());
+  TENON_RETURN_IF_ERROR(MergeEqual(c, x.dim(1), w.dim(transposed ? 2 : 1),
+                                   "the number of columns that x has and w takes")
+                            .status());
   const DimExpr dims[] = {x.dim(0), w.dim(transposed ? 1 : 2)};
   return SetTensor(c, results, x.dtype(), dims);
 }
@@ -92,12 +92,15 @@ absl::Status CheckColumns(const InferContext& c, std::string_view what, Type typ
                           std::string_view layout, int64_t num_heads, Columns columns) {
   if (columns.offset < 0 || columns.size < -1) {
     return c.Error(
-        fmt::format("the column and the size of the heads of {} are not negative", what));
+        fmt::format("the heads of {} have the first column {} and the size {}, expected 0 or more "
+                    "and -1 or more",
+                    what, columns.offset, columns.size));
   }
   if (columns.offset == 0 && (columns.size < 0 || layout != "bsh")) return absl::OkStatus();
   if (layout != "bsh" || columns.size < 0) {
-    return c.Error(
-        fmt::format("heads of {} at a column need the layout bsh and a head size", what));
+    return c.Error(fmt::format(
+        "the heads of {} do not begin at column 0, which needs the layout bsh and a head size",
+        what));
   }
   int64_t end = 0;
   if (__builtin_mul_overflow(num_heads, columns.size, &end) ||
@@ -162,11 +165,13 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   const Type q = c.operand(0), k = c.operand(1), v = c.operand(2);
   const int64_t heads = InferI64(c, "num_heads"), kv_heads = InferI64(c, "kv_num_heads");
   if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
-    return c.Error(fmt::format(
-        "num_heads is {} and kv_num_heads is {}, expected a positive multiple", heads, kv_heads));
+    return c.Error(
+        fmt::format("num_heads is {} and kv_num_heads is {}, expected num_heads to be a positive "
+                    "multiple of kv_num_heads",
+                    heads, kv_heads));
   }
   const Type past_key = c.operand(6), past_value = c.operand(7);
-  if (!past_key != !past_value) return c.Error("past_key and past_value are given both or neither");
+  if (!past_key != !past_value) return c.Error("past_key and past_value must be given together");
   const auto is_tensor = [](Type type) { return type.is_tensor(); };
   if (!is_tensor(q) || !is_tensor(k) || !is_tensor(v) ||
       (past_key && (!is_tensor(past_key) || !is_tensor(past_value)))) {
@@ -198,7 +203,8 @@ absl::Status InferFusedAttention(const InferContext& c, ResultTypes& results) {
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(4), scores));
   const DimExpr positions[] = {batch, keys};
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "key_mask", c.operand(5), positions));
-  if (InferI64(c, "window") < 0) return c.Error("window is a number of keys, not negative");
+  if (const int64_t window = InferI64(c, "window"); window < 0)
+    return c.Error(fmt::format("window is {}, expected 0 or more keys", window));
   const std::string_view out = InferStr(c, "out_layout");
   if (out == "bsh") {
     const DimExpr dims[] = {batch, vq.sequence, vq.heads * vv.size};

@@ -10,8 +10,8 @@ namespace {
 
 absl::Status CheckZeroPoint(const InferContext& c, std::string_view what, Type zero, Type of) {
   if (zero.dtype() == of.dtype()) return absl::OkStatus();
-  return c.Error(fmt::format("{} is of {}, but what it belongs to of {}", what, Name(zero.dtype()),
-                             Name(of.dtype())));
+  return c.Error(fmt::format("{} has element type {}, expected {}, that of {}", what,
+                             Name(zero.dtype()), Name(of.dtype()), what.substr(0, what.find('_'))));
 }
 
 bool IsOneNumber(Type type) {

@@ -66,8 +66,8 @@ absl::Status CheckScales(const InferContext& c, Type x, std::span<const DimExpr>
     const double size = static_cast<double>(out.constant());
     // Products are rounded to f32, too.
     if (std::fabs(size - exact) > 1 + 1e-6 * exact) {
-      return c.Error(fmt::format("axis {} of {} elements scaled by {} has not {} elements", axis,
-                                 in.text(), static_cast<float>(scale), out.text()));
+      return c.Error(fmt::format("axis {} of {} elements, scaled by {}, cannot have {} elements",
+                                 axis, in.text(), static_cast<float>(scale), out.text()));
     }
   }
   return absl::OkStatus();
@@ -334,9 +334,8 @@ absl::Status InferPad(const InferContext& c, ResultTypes& results) {
   for (size_t i = 0; i < rank; ++i) {
     dims[i] = dims[i] + pads[i] + pads[rank + i];
     if (dims[i].is_constant() && dims[i].constant() < 0) {
-      return c.Error(fmt::format(
-          "pads crop axis {} of {} elements by more than it has, expected at most so many", i,
-          x.dim(static_cast<int64_t>(i)).text()));
+      return c.Error(fmt::format("pads crop more from axis {} than its {} elements (expected less)",
+                                 i, x.dim(static_cast<int64_t>(i)).text()));
     }
   }
   return SetTensor(c, results, x.dtype(), dims);

@@ -17,7 +17,7 @@ std::string SupportsEmbedding(const CallSignature& call) {
     const TensorView& added = call.inputs[6];
     const DimSpan out = call.outputs[0].shape;
     if (added.rank() < 1 || out.empty() || added.dim(-1) < 0 || added.dim(-1) != out.back())
-      return "what is added does not have whole rows";
+      return "needs whole rows in the tensor that is added";
   }
   return "";
 }

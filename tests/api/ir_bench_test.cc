@@ -166,7 +166,7 @@ TEST_F(IrBench, RunsPinnedBesideABusyProcess) {
 
 TEST_F(IrBench, ComparesWithItselfOnOneThread) {
   ASSERT_EQ(Run("tests/models/vit.eager.ts17/model.onnx --rounds=2 --turn=1 --threads=2 "
-                "--neighbour=2.5 --against=one-thread --json=-"),
+                "--neighbor=2.5 --against=one-thread --json=-"),
             0)
       << err_;
   const json report = json::parse(out_, nullptr, false);
@@ -202,7 +202,8 @@ TEST_F(IrBench, RefusesWrongCommandLines) {
       {"a.onnx --precision=int4", "--precision is 'int4'"},
       {"a.onnx --pin=yes", "--pin takes no value"},
       {"a.onnx --against=tensorrt", "--against has 'tensorrt'"},
-      {"a.onnx --neighbour=often", "--neighbour"},
+      {"a.onnx --neighbor=often", "--neighbor is 'often'"},
+      {"a.onnx --neighbour=often", "--neighbour is 'often'"},
       {"a.onnx --turn=-1", "--turn"},
       {"a.onnx --against=openvino,openvino", "openvino twice"},
       {"a.onnx --dim=batch", "--dim has 'batch'"},

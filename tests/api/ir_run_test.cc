@@ -145,7 +145,7 @@ TEST_F(IrRun, NarrowOutputsMayDifferByStepsOfTheirType) {
     EXPECT_EQ(Run(run + " --atol=5e-5 --rtol=1e-4"), 1) << out_;
   }
   EXPECT_EQ(Run("--help"), 0);
-  EXPECT_THAT(out_, HasSubstr("of f16 2e-3, of bf16 1.6e-2"));
+  EXPECT_THAT(out_, HasSubstr("f16 2e-3, bf16 1.6e-2"));
 }
 
 TEST_F(IrRun, UnsupportedOpsAreThree) {

@@ -248,8 +248,7 @@ TEST_F(ShapeFunctions, PadTileRangeResize) {
   EXPECT_EQ(Infer("ten.pad", {"BxSxf32"}, {{"pads", "#core.dims<0, 1, 0, \"P\">"}}),
             "BxP + S + 1xf32");
   EXPECT_EQ(Infer("ten.pad", {"2xf32"}, {{"pads", "#core.dims<-2, -1>"}}),
-            "ten.pad: pads crop axis 0 of 2 elements by more than it has, expected at most so "
-            "many");
+            "ten.pad: pads crop more from axis 0 than its 2 elements (expected less)");
   EXPECT_EQ(Infer("ten.tile", {"Bx3xf32"}, {{"repeats", "#core.dims<2, \"N\">"}}),
             "2 * Bx3 * Nxf32");
   EXPECT_EQ(Infer("ten.range", {"i64", "i64", "i64"}), "?xi64");
@@ -276,7 +275,7 @@ TEST_F(ShapeFunctions, ScalesAndRegionOfResize) {
               "ten.resize: scales holds " + text + ", expected finite numbers > 0");
   }
   EXPECT_EQ(resize("2x7xf32", two, "array<f32: 1.0, 0.25>", none),
-            "ten.resize: axis 1 of 7 elements scaled by 0.25 has not 4 elements");
+            "ten.resize: axis 1 of 7 elements, scaled by 0.25, cannot have 4 elements");
   EXPECT_EQ(resize("2x7xf32", two, none, "array<f32: 0.0, 1.0>"),
             "ten.resize: roi has 2 elements, expected 4");
 }
@@ -364,7 +363,7 @@ TEST_F(ShapeFunctions, Attention) {
   Attrs window = heads;
   window["window"] = "-1 : i64";
   EXPECT_EQ(Infer("fused.attention", {"2x4x768xf32", "2x5x768xf32", "2x5x768xf32"}, window),
-            "fused.attention: window is a number of keys, not negative");
+            "fused.attention: window is -1, expected 0 or more keys");
 }
 
 TEST_F(ShapeFunctions, AttentionBehindPast) {
@@ -385,7 +384,7 @@ TEST_F(ShapeFunctions, AttentionBehindPast) {
             "tensor<*xf32>; tensor<*xf32>; tensor<*xf32>");
   attrs["k_layout"] = "\"bsh\"";
   EXPECT_EQ(infer({"Bx4xPx64xf32"}),
-            "fused.attention: past_key and past_value are given both or neither");
+            "fused.attention: past_key and past_value must be given together");
   EXPECT_EQ(infer({"Bx12xPx64xf32", "Bx4xPx32xf32"}),
             "fused.attention: the number of heads of past_key differs: 12 against 4");
   EXPECT_EQ(infer({"Bx4xPx64xf32", "Bx4xPx64xf32"}),

@@ -19,10 +19,11 @@ import reference_text as md  # pylint: disable=wrong-import-position
 FLAT = '''ir-run MODEL [options]: runs a model.
 MODEL is a file.
 
-  -O0 … -O3                       level (2)
+  -O0 … -O3                       level (default: 2)
   --check=DIR                     inputs and outputs: input_N.pb
                                   in DIR
   --shape=a=1,b=128               sizes [--dim]
+  --explain=RULE                  why a rule fired (IR only with -o)
 
 Exit status: 0 ok; 1 an output differs; 2 bad input, or an output
 that cannot be written.
@@ -30,7 +31,7 @@ that cannot be written.
 GROUPED = '''Usage: ir-run MODEL [options]
 
 Running:
-  -O0 … -O3                       level (2)
+  -O0 … -O3                       level (default: 2)
   --check=DIR                     inputs
 
 Limits:
@@ -44,6 +45,9 @@ Exit status:
 Examples:
   ir-run a.onnx
   ir-run --help
+
+Guides:
+  docs/guide/run-a-model.md
 '''
 
 
@@ -57,6 +61,7 @@ class Helps(unittest.TestCase):
     self.assertIn('- `-O0 … -O3`: level. Default: 2.', text)
     self.assertIn('- `--check=DIR`: inputs and outputs: `input_N.pb` in DIR.', text)
     self.assertIn('- `--shape=a=1,b=128` (also `--dim`): sizes.', text)
+    self.assertIn('- `--explain=RULE`: why a rule fired (IR only with `-o`).', text)
     self.assertNotIn('Exit status:', text)
     self.assertEqual(reference_programs.statuses('ir-run', parts),
                      {0: 'ok', 1: 'an output differs', 2: 'bad input, or an output that cannot be written'})
@@ -68,6 +73,7 @@ class Helps(unittest.TestCase):
       self.assertIn(f'## {title}\n', text)
     self.assertIn('```text\nir-run a.onnx\nir-run --help\n```', text)
     self.assertNotIn('## Exit status', text)
+    self.assertNotIn('## Guides', text)
     self.assertEqual(reference_programs.statuses('ir-run', parts), {0: 'ok', 1: 'an output differs', 2: 'bad input'})
 
   def test_no_statuses(self):
@@ -145,12 +151,15 @@ class CppApi(unittest.TestCase):
   def test_headers(self):
     public = [line for line in md.source('tools/docs/public_headers.txt').split('\n') if line and not line.startswith('#')]
     self.assertEqual(public, sorted(set(public)))
-    rows = re.findall(r'^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$', md.source('docs/reference/cpp-api.md').split('\n## Ownership')[0], re.M)
+    rows = re.findall(r'^\| [^|]+ \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$',
+                      md.source('docs/reference/cpp-api.md').split('\n## Ownership')[0], re.M)[1:]
     self.assertGreater(len(rows), 20)
-    for headers, symbols in rows:
+    stable = self.stable_headers(public)
+    for headers, symbols, said in rows:
       names = re.findall(r'`([\w/]+\.h)`', headers)
       folder = ''
       texts = ''
+      found = []
       for name in names:
         folder = os.path.dirname(name) or folder
         path = name if '/' in name else f'{folder}/{name}'
@@ -158,9 +167,24 @@ class CppApi(unittest.TestCase):
           continue  # generated
         self.assertIn(path, public)
         texts += md.source(path)
+        found += [os.path.basename(path)] if path in stable else []
+      found = 'yes' if len(found) == len(names) else ', '.join(f'`{name}`' for name in found) or 'no'
+      self.assertEqual(said, found, f'the column "stable" of {headers}')
       for symbol in re.findall(r'`(\w+)`', symbols) if texts and 'dialects.h' not in headers else []:
         if path != 'patterns/prelude.h':
           self.assertTrue(re.search(rf'\b{symbol}\b', texts), f'{symbol} is not in {headers}')
+
+  @staticmethod
+  def stable_headers(public):
+    """The public headers of frontends/api and all headers that they include."""
+    found = set()
+    todo = [path for path in public if path.startswith('frontends/api/')]
+    while todo:
+      path = todo.pop()
+      if path not in found and os.path.exists(os.path.join(md.ROOT, path)):
+        found.add(path)
+        todo += re.findall(r'^#include "([^"]+)"', md.source(path), re.M)
+    return found
 
   def test_filter_keeps_lines(self):
     text = ('// A file.\n#ifndef A\n\n// Two of them\n// with lines.\nint a();\nint a(int b);\nint b();\n\nstruct C {  // a struct\n'

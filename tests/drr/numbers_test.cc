@@ -114,8 +114,8 @@ TEST_F(NumbersTest, NumbersOfAResultAreFiniteAndNormal) {
 
 TEST_F(NumbersTest, WhatIsGivenUpNeedsAProof) {
   EXPECT_THAT(Power(RootOfPower()),
-              HasSubstr("the rule ignores infinity unless x is never negative, which is not "
-                        "proved (--fast-math does without)"));
+              HasSubstr("the rule ignores infinity and needs a proof that x is never negative "
+                        "(--fast-math applies it without one)"));
   pass_.fast_math = true;
   EXPECT_EQ(Power(RootOfPower()), "fires");
 }

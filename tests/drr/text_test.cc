@@ -141,7 +141,7 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_EQ(Why("rule a { match relu(x {axis = 1}) }"),
             "x.drr:1:23: attributes stand behind the ')' of ten.relu");
   EXPECT_EQ(Why("rule a {\n  summary \"open\n  match relu(x) replace x }"),
-            "x.drr:2:11: a text that is not closed in its line");
+            "x.drr:2:11: the text is not closed in its line (expected '\"')");
   EXPECT_EQ(Why("rule a { benefit 1 match relu(x) benefit 2 replace x }"),
             "x.drr:1:34: rule 'a' has a second 'benefit'");
   EXPECT_THAT(Why("rule a { match relu(x) where rnk(x) == 1 }"),
@@ -182,7 +182,7 @@ TEST_F(TextTest, ErrorsNameThePlace) {
     ways += fmt::format("let a{} = any(neg(a{}) | abs(a{}))\n", i, i - 1, i - 1);
   EXPECT_THAT(Why(ways + "match neg(a59) replace x }"), HasSubstr("combine in too many ways"));
   EXPECT_THAT(Why(std::string("rule a { match \"x") + '\0'),
-              HasSubstr("a text that is not closed in its line"));
+              HasSubstr("the text is not closed in its line"));
 }
 
 // Written out, the last of them has 2^60 variables.
@@ -206,7 +206,7 @@ TEST_F(TextTest, ImpossibleGraphsAreRefused) {
   EXPECT_THAT(Why("rule a { match concat(each x) {axis = 0} replace x }"),
               HasSubstr("each x stands for any number of values, and cannot replace one"));
   EXPECT_THAT(Why("rule a { match neg(neg(x)) keep x replace x }"),
-              HasSubstr("x is kept and no result of an operation"));
+              HasSubstr("x is kept, but it is not the result of an operation"));
   // In conditions, in what is kept, and of alternatives, too.
   for (const char* wrong : {"where rank(r#3) == 7 replace gelu(x)",
                             "where rank(x#1) == 7 replace gelu(x)", "keep r#5 replace gelu(x)"}) {

@@ -119,6 +119,7 @@ absl::StatusOr<Value> Between(OpBuilder& builder, Value x, std::mt19937& random)
         const DimExpr dim = x.type().dim(static_cast<int64_t>(axis));
         if (dim.is_constant()) count = shape[axis] = dim.constant();
       }
+      if (count > 1'000'000) return x;
       std::vector<std::byte> bytes(static_cast<size_t>(count) * sizeof(float));
       for (int64_t i = 0; i < count; ++i) {
         StoreFromDouble(DType::kF32, 0.5 + static_cast<double>(i % 7) / 4,

@@ -68,6 +68,11 @@ Tensors Nudged(const Tensors& inputs) {
   return nudged;
 }
 
+// A changed extent may ask for any amount of memory.
+CompileOptions Options(int64_t megabytes) {
+  return {.threads = 1, .reference = true, .limits = {.memory_bytes = megabytes << 20}};
+}
+
 class ResultsFuzzTest : public ::testing::TestWithParam<const char*> {
  protected:
   // What is wrong with the optimised program; empty if nothing is.
@@ -82,7 +87,7 @@ class ResultsFuzzTest : public ::testing::TestWithParam<const char*> {
     Model model(context, *std::move(module));
     if (model.main() == nullptr) return {};
     text_ = Print(*model.module());
-    const absl::StatusOr<Program> plain = Compile(model, {.threads = 1, .reference = true});
+    const absl::StatusOr<Program> plain = Compile(model, Options(256));
     if (!plain.ok()) return {};
     std::vector<Sample> samples;
     std::vector<Tensors> expected;
@@ -100,7 +105,7 @@ class ResultsFuzzTest : public ::testing::TestWithParam<const char*> {
     if (const absl::Status status = Optimize(model); !status.ok()) {
       return runs ? "cannot be optimised: " + std::string(status.message()) : "";
     }
-    const absl::StatusOr<Program> fast = Compile(model, {.threads = 1, .reference = true});
+    const absl::StatusOr<Program> fast = Compile(model, Options(1024));
     if (!fast.ok()) {
       return runs ? "does not compile: " + std::string(fast.status().message()) : "";
     }

@@ -32,9 +32,11 @@ if message=$("$work/build/embedding" "$work/missing.onnx" 2>&1) || [[ $message !
   exit 1
 fi
 # The programs that docs/guide quotes print what the tree says.
-cp -r "$root/examples/guide" "$work/guide"
+mkdir -p "$work/checkout/examples" "$work/checkout/tests"
+cp -r "$root/examples/guide" "$work/checkout/examples"
+ln -s "$root/tests/models" "$work/checkout/tests/models"  # for the programs that run a model
 {
-  "$cmake" -G Ninja -S "$work/guide" -B "$work/guide-build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
+  "$cmake" -G Ninja -S "$work/checkout/examples/guide" -B "$work/guide-build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
     "$cmake" --build "$work/guide-build" &&
     "$(dirname "$cmake")/ctest" --test-dir "$work/guide-build" --output-on-failure
 } > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }

@@ -253,10 +253,10 @@ TEST(PointwiseTextTest, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(error("%2 = ten.add %0, %1; yield %2").find("does not work on f32, i64"),
             std::string::npos);
-  EXPECT_NE(error("%2 = ten.neg %3; yield %2").find("%3 is not a value so far"), std::string::npos);
+  EXPECT_NE(error("%2 = ten.neg %3; yield %2").find("%3 is not defined here"), std::string::npos);
   EXPECT_NE(error("%4 = ten.neg %0; yield %4").find("expected the value %2"), std::string::npos);
   EXPECT_NE(error("%2 = ten.neg %0; yield %0").find("only values of steps"), std::string::npos);
-  EXPECT_NE(error("%2 = ten.neg %0; yield %2, %2").find("once only"), std::string::npos);
+  EXPECT_NE(error("%2 = ten.neg %0; yield %2, %2").find("is yielded twice"), std::string::npos);
   EXPECT_NE(error("%2 = ten.neg %0").find("expected ';'"), std::string::npos);
   EXPECT_NE(error("%2 = ten.cast %0; yield %2").find("expected '{'"), std::string::npos);
   EXPECT_NE(error("%2 = ten.cast %0 {to = f99}; yield %2").find("expected"), std::string::npos);

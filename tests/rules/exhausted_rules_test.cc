@@ -39,7 +39,7 @@ TEST(ExhaustedRule, IsNotChecked) {
   const CheckReport report = CheckRule((*rules)[0], context, evaluator);
   ASSERT_EQ(report.verdict, CheckReport::Verdict::kUnchecked);
   EXPECT_THAT(report.failures[0],
-              ::testing::HasSubstr("whether rule 'tree' (x.drr:1) matches here is not found in"));
+              ::testing::HasSubstr("rule 'tree' (x.drr:1) is not decided here in"));
 }
 
 }  // namespace

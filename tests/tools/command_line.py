@@ -1,4 +1,4 @@
-"""The options of the programs as their --help lists them, and values for each, for tests that go through all of them."""
+"""The options of the programs as --help and --list-passes list them, and values for each, for tests that go through all of them."""
 
 import os
 import re
@@ -18,14 +18,17 @@ def models():
   return {name: path for name, path in found.items() if os.path.exists(path)}
 
 
-def help_of(program):
-  return subprocess.run([program, '--help'], capture_output=True, check=True, timeout=60).stdout.decode()
+def text_of(program, option):
+  return subprocess.run([program, option], capture_output=True, check=True, timeout=60).stdout.decode()
 
 
 def options(program):
   """(name, name of the value or '', is the value optional) of each row; passes and pipelines of ir-opt too."""
   rows = []
-  for line in help_of(program).splitlines():
+  text = text_of(program, '--help')
+  if os.path.basename(program) == 'ir-opt':
+    text += text_of(program, '--list-passes')
+  for line in text.splitlines():
     if line.startswith('  -O0 … '):
       last = int(line.split('-O')[2].split()[0])
       rows += [(f'-O{level}', '', False) for level in range(last + 1)]
@@ -33,12 +36,12 @@ def options(program):
     match = ROW.match(line)
     if match is not None:
       rows.append((match[1], match[2] or match[3] or '', match[3] is not None))
-  return rows
+  return list(dict.fromkeys(rows))  # the levels of ir-opt are pipelines too
 
 
 def rules_and_families(program):
   """What --explain takes: the families and rules of --list-rules."""
-  text = subprocess.run([program, '--list-rules'], capture_output=True, check=True, timeout=60).stdout.decode()
+  text = text_of(program, '--list-rules')
   return list(dict.fromkeys(match[1] for match in re.finditer(r'^ *([a-z][\w-]*) (?:\(|  *\S)', text, re.M)))
 
 

@@ -101,7 +101,7 @@ class Limits(unittest.TestCase):
             self.accepted(self.run_program(program, f"--max-input={len(text)}", "-", *quick, input=text))
             self.refused(self.run_program(program, f"--max-input={len(text) - 1}", "-", *quick, input=text),
                          f"has more than {len(text) - 1} bytes")
-            self.refused(self.run_program(program, "--max-input=1M", "/dev/zero", *quick), "/dev/zero: has more than 1048576")
+            self.refused(self.run_program(program, "--max-input=1M", "/dev/zero", *quick), "/dev/zero: the input has more than 1048576")
             self.accepted(self.run_program(program, "--max-input=1", self.write(text), *quick))
         for wrong in ("0", "-1", "x", "1X", "99999999999999999999", "9999999T", "M"):
             self.refused(self.run_program(IR_OPT, f"--max-input={wrong}", "-"), f"--max-input is '{wrong}'")
@@ -122,7 +122,7 @@ class Limits(unittest.TestCase):
                 with self.subTest(program=program, line=line):
                     result = self.run_program(program, path, "--max-input=1M", *line)
                     self.assertNotEqual(result.returncode, 0)
-                    self.assertIn(f"input_0.{ending}: has more than 1048576", result.stderr)
+                    self.assertIn(f"input_0.{ending}: the input has more than 1048576", result.stderr)
 
     def test_nesting(self):
         text = (HEAD + LOOPS["nested"] + TAIL).replace("COUNT", "7")

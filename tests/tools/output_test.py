@@ -70,6 +70,22 @@ class OutputTest(unittest.TestCase):
           own = [] if option in ('--check-rules', '--onnx-test') else line
           yield [name, *own, *arguments]
 
+  def test_help_fits_a_screen(self):
+    for name, most in (('ir-opt', 80), ('ir-run', 60), ('ir-bench', 60)):
+      with self.subTest(name=name):
+        lines = run(name, '--help').stdout.decode().splitlines()
+        self.assertLessEqual(len(lines), most)
+        self.assertEqual([line for line in lines if len(line) > 100], [])
+        titles = [line for line in lines if re.fullmatch('[A-Z][^:]*:', line)]
+        self.assertGreater(len(titles), 6)
+        self.assertEqual(titles[-3:], ['Exit status:', 'Examples:', 'Guides:'])
+        rows = [line for line in lines if line.startswith('  -')]
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+          self.assertRegex(row, r'^  -\S.*?  +\S')  # one line with a text
+        for page in re.findall(r'docs/\S+\.md', '\n'.join(lines)):
+          self.assertTrue(os.path.exists(os.path.join(command_line.ROOT, page)), page)
+
   def test_what_cannot_be_printed_is_an_error(self):
     tried = 0
     for name, *line in self.lines():

@@ -85,14 +85,14 @@ TEST(ClassifyMasks, SmallerOfTwoMasksShowsMore) {
   const Value causal = p.Additive(p.Make<ten::LessEqualOp>(p.Key(), p.Query()), kLowest);
   const Value padding = p.Additive(p.Padding(), kLowest);
   p.Attend(p.Make<ten::MaxOp>(causal, padding));
-  EXPECT_THAT(p.Classified(), HasSubstr("no conjunction"));
+  EXPECT_THAT(p.Classified(), HasSubstr("it is not a conjunction"));
 }
 
 TEST(ClassifyMasks, HiddenInTwoWays) {
   MaskProgram p;
   const Value causal = p.Make<ten::LessEqualOp>(p.Key(), p.Query());
   p.Attend(p.Make<ten::WhereOp>(causal, p.Additive(p.Padding(), -1e9), p.Number(-1e4)));
-  EXPECT_THAT(p.Classified(), HasSubstr("by the way they are hidden"));
+  EXPECT_THAT(p.Classified(), HasSubstr("some hidden keys get"));
 }
 
 TEST(ClassifyMasks, PositiveNumbers) {
@@ -149,8 +149,9 @@ TEST(ClassifyMasks, TwoMasksByFiniteNumbers) {
   const Value causal = p.Additive(p.Make<ten::LessEqualOp>(p.Key(), p.Query()), kLowest);
   const Value padding = p.Additive(p.Expand(p.Padding(), {"B", "1", "S", "S"}), kLowest);
   p.Attend(padding, causal);
-  EXPECT_EQ(p.Classified(),
-            "causal + values of keys: keys are hidden by -3.4028235e+38 otherwise, too");
+  EXPECT_EQ(
+      p.Classified(),
+      "causal + values of keys: another mask hides keys with -3.4028235e+38 too, and both add up");
   EXPECT_THAT(p.text(), Not(HasSubstr("[\"B\", \"\", \"S\", \"S\"]")));
 }
 

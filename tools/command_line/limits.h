@@ -34,18 +34,17 @@ constexpr Option<Options> MaxMemoryRow() {
 }
 template <typename Options>
 constexpr Option<Options> MaxInputRow() {
-  return {{"max-input", "", Takes::kValue, "BYTES",
-           "bytes read from a pipe or a device (default: 4G)"},
-          [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
+  return {
+      {"max-input", "", Takes::kValue, "BYTES", "bytes read from a pipe or a device (default: 4G)"},
+      [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
 }
 template <typename Options>
 constexpr Option<Options> MaxNestingRow() {
-  return {
-      {"max-nesting", "", Takes::kValue, "N",
-       "levels of nesting in an input (default: 256, ONNX 100)"},
-      [](Options& o, const Given& g) {
-        return ReadInteger(g, 1, kMaxNesting, o.limits.library.nesting);
-      }};
+  return {{"max-nesting", "", Takes::kValue, "N",
+           "levels of nesting in an input (default: 256, ONNX 100)"},
+          [](Options& o, const Given& g) {
+            return ReadInteger(g, 1, kMaxNesting, o.limits.library.nesting);
+          }};
 }
 template <typename Options>
 constexpr Option<Options> MaxMessageRow() {
@@ -58,7 +57,7 @@ constexpr Option<Options> MaxMessageRow() {
 template <typename Options>
 constexpr Option<Options> MaxTripsRow() {
   return {{"max-trips", "", Takes::kValue, "N",
-           "iterations of one loop in a run; 0 removes the limit (default: 1000000)"},
+           "iterations of one loop; 0 removes the limit (default: 1000000)"},
           [](Options& o, const Given& g) {
             return ReadInteger(g, 0, INT64_MAX, o.limits.library.loop_trips);
           }};

@@ -81,18 +81,17 @@ constexpr Option<Options> PrecisionRow(std::string_view help) {
 }
 template <typename Options>
 constexpr Option<Options> RulesRow() {
-  return {{"rules", "", Takes::kValue, "FILE",
-           "apply the rules of FILE too; repeat it for more files", Times::kAny},
-          [](Options& o, const Given& g) {
-            o.rule_files.emplace_back(g.value);
-            return absl::OkStatus();
-          }};
+  return {
+      {"rules", "", Takes::kValue, "FILE", "also apply the rules of FILE; repeatable", Times::kAny},
+      [](Options& o, const Given& g) {
+        o.rule_files.emplace_back(g.value);
+        return absl::OkStatus();
+      }};
 }
-inline constexpr std::string_view kFastMathHelp =
-    "apply rules that may overflow or mishandle infinities (default: off)";
 template <typename Options>
 constexpr Option<Options> FastMathRow() {
-  return {{"fast-math", "", Takes::kFlag, "", kFastMathHelp},
+  return {{"fast-math", "", Takes::kFlag, "",
+           "apply rules that may overflow or mishandle infinities (default: off)"},
           [](Options& o, const Given& g) { return Set(o.fast_math, g.on); }};
 }
 template <typename Options>

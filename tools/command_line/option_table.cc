@@ -13,7 +13,7 @@ namespace tenon::tools {
 namespace {
 
 constexpr size_t kHelpColumn = 32;
-constexpr size_t kHelpWidth = 105;
+constexpr size_t kHelpWidth = 100;
 
 template <typename T>
 std::optional<T> Number(std::string_view text) {
@@ -25,9 +25,9 @@ std::optional<T> Number(std::string_view text) {
 
 // How many columns the text takes: bytes that continue a UTF-8 character take none.
 size_t Columns(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(),
-                    [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
 }
 
 // "--name=VALUE", or "-O0 … -O3".
@@ -150,9 +150,8 @@ std::string HelpOf(const OptionForm& form) {
 }
 
 std::string HelpText(const HelpParts& parts) {
-  return fmt::format(
-      "Usage: {}\n\n{}{}\nExit status:\n{}\nExamples:\n{}\nGuides:\n{}", parts.usage, parts.intro,
-      parts.options, parts.statuses, parts.examples, parts.guides);
+  return fmt::format("Usage: {}\n\n{}{}\nExit status:\n{}\nExamples:\n{}\nGuides:\n{}", parts.usage,
+                     parts.intro, parts.options, parts.statuses, parts.examples, parts.guides);
 }
 
 absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value) {
@@ -238,12 +237,13 @@ std::vector<std::string_view> SplitList(std::string_view text) {
 
 absl::Status UnknownOption(std::string_view name, const std::vector<std::string>& names) {
   if (name.empty())
-    return absl::InvalidArgumentError("an option without a name (--help lists all)");
+    return absl::InvalidArgumentError("an option without a name (--help lists the options)");
   const std::string_view nearest = Nearest(name, names);
   return absl::InvalidArgumentError(
-      nearest.empty() ? fmt::format("unknown option '{}' (--help lists all)", WithDashes(name))
-                      : fmt::format("unknown option '{}'; did you mean '{}'?", WithDashes(name),
-                                    WithDashes(nearest)));
+      nearest.empty()
+          ? fmt::format("unknown option '{}' (--help lists the options)", WithDashes(name))
+          : fmt::format("unknown option '{}'; did you mean '{}'?", WithDashes(name),
+                        WithDashes(nearest)));
 }
 
 }  // namespace tenon::tools

@@ -131,16 +131,11 @@ def option_line(option, text):
   alias = re.search(r' \[(--?[\w-]+)\]$', text)
   if alias:
     text = text[:alias.start()]
-  default = re.search(r' \((?:default: )?([^()]+)\)$', text)
+  default = re.search(r' \(default: ([^()]+)\)$', text)
   also = f' (also `{alias[1]}`)' if alias else ''
-  if default and is_default(default[1]):
+  if default:
     return f'- `{option}`{also}: {words(md.sentence(text[:default.start()]))} Default: {words(md.sentence(default[1]))}'
   return f'- `{option}`{also}: {words(md.sentence(text))}'
-
-
-def is_default(text):
-  """Does the last bracket of a help text say a default? A page of the documentation or a condition is none."""
-  return not text.startswith(('docs/', 'the ', 'see ', 'ui.', 'IR ', 'JSON', "'"))
 
 
 def words(text):
@@ -202,7 +197,7 @@ def status_page(by_program):
 # ---- passes ---------------------------------------------------------------------------------------------------------
 
 TYPES = {'bool': '`true` or `false`', 'int': 'an integer', 'count': 'a number, 0 or more', 'text': 'text',
-         'list': 'names in brackets: `rules=[a,b]`, or with commas as the last option'}
+         'list': 'names with commas: `rules=norm,linear`'}
 
 
 def passes_page(text):

@@ -54,10 +54,12 @@ def index_page(families):
                      for f in families])
   lines += ['## What a rule may give up', '',
             'A rule keeps the result of the program, within rounding. Some rules are right only for some numbers. They declare what they',
-            'give up, and they fire only where a condition proves that nothing is lost. `--fast-math` applies them everywhere.', '']
-  lines += md.table(['declared', 'the result may differ where'],
-                    [('`may overflow`', 'the source is finite'), ('`ignores infinity`', 'an input is infinite or NaN'),
-                     ('`ignores sign of zero`', 'an input is a zero of the other sign')])
+            'give up, and they fire only where a condition proves that nothing is lost. [`--fast-math`](../glossary.md#fast-math) applies',
+            'them everywhere. [Rule safety](../design/rule-safety.md#the-contract) states the whole contract.', '']
+  lines += md.table(['declared', 'meaning'],
+                    [('`may overflow`', 'The result may be infinite or NaN although the result of the source is finite.'),
+                     ('`ignores infinity`', 'Where an input is infinite or NaN, the result may be finite, infinite or NaN regardless of the source.'),
+                     ('`ignores sign of zero`', 'Where an input is zero, the result may be that of a zero of the other sign.')])
   some = [(rule, family) for family in families for rule in family['rules'] if rule['gives_up']]
   lines += [f'These {len(some)} rules declare something:', '']
   lines += md.table(['rule', 'family', 'declares'],

@@ -37,7 +37,7 @@ constexpr tools::Option<Options> kTable[] = {
       "read input_N.pb or input_N.npy from DIR (default: random values)"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     {{"dim", "shape", Takes::kValue, "B=1,S=128",
-      "set named dimensions (default: 1 for \"batch\", 128 for others)", tools::Times::kAny},
+      "set named dimensions (default: 1 for \"batch\", else 128)", tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
     tools::JsonRow<Options>(),
 
@@ -51,8 +51,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"against", "", Takes::kValue, "LIST",
       "compare with onnxruntime, openvino, one-thread (default: none)", tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
-    {{"python", "", Takes::kValue, "PATH",
-      "run the engines with this Python (default: python3)"},
+    {{"python", "", Takes::kValue, "PATH", "run the engines with this Python (default: python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
     tools::AtolRow<Options>("absolute tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
     tools::RtolRow<Options>("relative tolerance (default: 1e-3, f16 2e-3, bf16 1.6e-2)"),
@@ -67,14 +66,12 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.turn_ms); }},
     {{"time", "", Takes::kValue, "S", "start no round after S seconds (default: 60)"},
      [](Options& o, const Given& g) { return tools::ReadNonNegative(g, o.seconds); }},
-    {{"warmup", "", Takes::kValue, "N",
-      "runs of each engine before the first round (default: 3)"},
+    {{"warmup", "", Takes::kValue, "N", "runs of each engine before the first round (default: 3)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.warmup); }},
-    {{"pin", "", Takes::kNothing, "",
-      "run every engine on the same processors, one per thread"},
+    {{"pin", "", Takes::kNothing, "", "run every engine on the same processors, one per thread"},
      [](Options& o, const Given&) { return Set(o.pin, true); }},
     {{"neighbor", "neighbour", Takes::kOptional, "MS",
-      "keep a processor busy; with MS, alternate work and sleep"},
+      "keep a processor busy; MS alternates work and sleep"},
      [](Options& o, const Given& g) {
        o.neighbour = true;
        return g.has_value ? tools::ReadNonNegative(g, o.neighbour_ms) : absl::OkStatus();

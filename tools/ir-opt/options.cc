@@ -25,7 +25,7 @@ using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output"),
-    {{"o", "", Takes::kValue, "FILE", "write the IR to FILE (default: standard output)"},
+    {{"o", "", Takes::kValue, "FILE", "write the IR to FILE (default: \"-\", standard output)"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
       "write the form that mlir-opt reads"},
@@ -50,8 +50,7 @@ constexpr tools::Option<Options> kTable[] = {
        return absl::OkStatus();
      }},
     {{"rules", "", Takes::kValue, "FILE",
-      "apply the rules of FILE too, in fuse and final-rules; repeat for more files",
-      tools::Times::kAny},
+      "also apply the rules of FILE in fuse and final-rules; repeatable", tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.rules.emplace_back(g.value);
        return absl::OkStatus();
@@ -71,10 +70,10 @@ constexpr tools::Option<Options> kTable[] = {
       "print the IR after every pass"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_all, g.on); }},
     {{"print-ir-after-change", "mlir-print-ir-after-change", Takes::kFlag, "",
-      "print the IR after passes that change it"},
+      "print the IR when a pass changes it"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_change, g.on); }},
     {{"print-ir-after-failure", "mlir-print-ir-after-failure", Takes::kFlag, "",
-      "print the IR after a pass that fails"},
+      "print the IR when a pass fails"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_failure, g.on); }},
     {{"print-ir-before", "mlir-print-ir-before", Takes::kValue, "PASSES",
       "print the IR before these passes", tools::Times::kAny},
@@ -83,30 +82,30 @@ constexpr tools::Option<Options> kTable[] = {
       "print the IR after these passes", tools::Times::kAny},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_after); }},
 
-    tools::Heading<Options>("Explaining rules (these write no IR without -o)"),
+    tools::Heading<Options>("Explaining rules"),
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
-      "show where a rule or family fired or nearly fired, and why it stopped"},
+      "show where a rule fired, or what stopped it (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
     {{"fusion-report", "", Takes::kValue, "FILE",
-      "write the same for all rules to FILE; FILE.json gets JSON"},
+      "explain all rules in FILE; FILE.json gets JSON (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
 
     tools::Heading<Options>("Checking rules and results"),
     {{"check-rules", "", Takes::kOptional, "FILE",
-      "run both sides of each rule of FILE; repeat for more files (default: built-in)",
-      tools::Times::kAny},
+      "check rules by running both sides; repeatable (default: built-in)", tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.action = Action::kCheckRules;
        if (g.has_value) o.check_rules.emplace_back(g.value);
        return absl::OkStatus();
      }},
     {{"verify-semantics", "", Takes::kFlag, "",
-      "compare results before and after every pass; write IR only with -o"},
+      "compare results before and after every pass (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
     {{"inputs", "", Takes::kValue, "DIR",
-      "verify with input_N.pb or input_N.npy of DIR (default: sampled inputs)"},
+      "verify with input_N.pb or input_N.npy of DIR (default: samples)"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
-    {{"verify-each", "", Takes::kFlag, "", "verify the IR after passes that change it (default: on)"},
+    {{"verify-each", "", Takes::kFlag, "",
+      "verify the IR after passes that change it (default: on)"},
      [](Options& o, const Given& g) { return Set(o.passes.verify_each, g.on); }},
     {{"verify-diagnostics", "", Takes::kFlag, "",
       "compare diagnostics with comments '// expected-error@+1 {{text}}'"},
@@ -317,7 +316,8 @@ std::string PassListText(const PassRegistry& registry) {
 std::string HelpText() {
   return tools::HelpText({
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
-      .intro = R"(Reads a program, runs passes on it in the order of the command line, and writes IR text.
+      .intro =
+          R"(Reads a program, runs passes on it in the order of the command line, and writes IR text.
 INPUT is an ONNX file or IR text. "-" is standard input.
 Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 --list-passes lists the passes, their options and the pipelines.
@@ -330,11 +330,12 @@ Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 )",
       .examples = R"(  ir-opt model.onnx -O2 --elide-resources -o model.mlir
   ir-opt model.onnx -O2 --print-ir-after=fuse -o model.mlir
-  ir-opt model.onnx -O2 --explain=gelu         # where the rules for GELU fired
+  ir-opt model.onnx -O2 --explain=gelu           # where the rules for GELU fired
   ir-opt model.onnx -O2 --lower -o lowered.mlir  # kernels and memory plan
   ir-opt --check-rules=my.drr
 )",
-      .guides = R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md
+      .guides =
+          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md
 )",
   });
 }
