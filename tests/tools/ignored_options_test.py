@@ -55,7 +55,7 @@ REFUSED = [
 ]
 # Beside the same options, what has an effect.
 ACCEPTED = [
-    'ir-opt --list-ops --max-memory=4G', 'ir-opt --list-ops --help', 'ir-opt TEXT --timing=false',
+    'ir-opt --list-ops --max-nesting=9', 'ir-opt --list-ops --help', 'ir-opt TEXT --timing=false',
     'ir-opt TEXT -O1 --timing --print-ir-before=cse', 'ir-opt TEXT -O1 --timing --timing-json=false',
     'ir-opt TEXT -O2 --explain=gelu --print-generic -o -', 'ir-opt TEXT -O2 --explain=gelu --print-generic --print-ir-after=cse',
     'ir-run MODEL --runs=1 --seed=1', 'ir-run MODEL --runs=1 --reference', 'ir-run TEXT --json=out.json --profile',
