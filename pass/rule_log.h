@@ -56,7 +56,8 @@ struct RuleLog {
   // still stand.
   using Misses = std::map<std::pair<std::string, std::string>, std::vector<RuleMiss>>;
   Misses misses;
-  std::map<std::string, std::string> places;  // of definitions, by rule: "patterns/norm.cc:12"
+  std::map<std::string, std::string>
+      places;  // of definitions, by rule: "patterns/layers/norm.cc:12"
 };
 
 // Requires log.wanted. Returns lines for people: where the wanted rules fired and where they nearly

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "drr/rule.h"
+#include "drr/rule/rule.h"
 
 namespace tenon::pattern {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "drr/rule.h"
+#include "drr/rule/rule.h"
 #include "patterns/families.h"
 #include "patterns/ops.h"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "drr/rule_list.h"
+#include "drr/compile/rule_list.h"
 #include "patterns/families.h"
 
 namespace tenon::pattern {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "drr/rule.h"
+#include "drr/rule/rule.h"
 #include "pass/pass.h"
 #include "transforms/rule_cache.h"
 

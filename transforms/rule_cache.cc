@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "drr/text.h"
+#include "drr/text/text.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "patterns/shared_rules.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "drr/compiled.h"
+#include "drr/compile/compiled.h"
 #include "ir/core/context_identity.h"
 #include "pass/pass.h"
 #include "patterns/families.h"

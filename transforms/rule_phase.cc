@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "drr/matcher.h"
+#include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "drr/driver.h"
+#include "drr/rewrite/driver.h"
 #include "pass/pass.h"
 #include "patterns/families.h"
 #include "transforms/rule_cache.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "drr/check.h"
+#include "drr/check/check.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "frontends/api/passes.h"

@@ -6,16 +6,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "drr/check.h"
-#include "drr/text.h"
+#include "drr/check/check.h"
+#include "drr/text/text.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "frontends/api/extension.h"
 #include "frontends/api/tenon.h"
 #include "ir/core/check.h"
 #include "ir/dialect/dialects.h"
+#include "patterns/facts/value_range.h"
 #include "patterns/prelude.h"
-#include "patterns/value_range.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "drr/matcher.h"
+#include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
 #include "ir/core/block.h"

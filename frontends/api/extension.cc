@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "drr/compiled.h"
+#include "drr/compile/compiled.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/passes.h"

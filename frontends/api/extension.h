@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "drr/rule.h"
+#include "drr/rule/rule.h"
 #include "ir/core/context.h"
 #include "kernels/kernel.h"
 #include "pass/pass.h"

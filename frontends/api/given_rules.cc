@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "drr/compiled.h"
+#include "drr/compile/compiled.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "transforms/rule_cache.h"

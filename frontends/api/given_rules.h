@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "drr/rule.h"
+#include "drr/rule/rule.h"
 #include "ir/core/context.h"
 #include "pass/pass_manager.h"
 

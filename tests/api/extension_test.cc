@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "drr/check.h"
+#include "drr/check/check.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "frontends/api/tenon.h"

@@ -94,11 +94,11 @@ class Rules(unittest.TestCase):
 
   def test_list(self):
     families = reference_rules.read_list(
-        'norm (fuse): norms\n  one                      x (y)  [patterns/norm.cc:12]\n'
-        '  two                      z (may overflow, ignores infinity without a proof)  [patterns/norm.cc:13]\n')
+        'norm (fuse): norms\n  one                      x (y)  [patterns/layers/norm.cc:12]\n'
+        '  two                      z (may overflow, ignores infinity without a proof)  [patterns/layers/norm.cc:13]\n')
     self.assertEqual(families, [{'name': 'norm', 'phase': 'fuse', 'summary': 'norms', 'rules': [
-        {'name': 'one', 'summary': 'x (y)', 'gives_up': '', 'file': 'patterns/norm.cc'},
-        {'name': 'two', 'summary': 'z', 'gives_up': 'may overflow, ignores infinity', 'file': 'patterns/norm.cc'}]}])
+        {'name': 'one', 'summary': 'x (y)', 'gives_up': '', 'file': 'patterns/layers/norm.cc'},
+        {'name': 'two', 'summary': 'z', 'gives_up': 'may overflow, ignores infinity', 'file': 'patterns/layers/norm.cc'}]}])
     with self.assertRaisesRegex(md.PageError, 'neither a family nor a rule'):
       reference_rules.read_list('norm (fuse): norms\nwhat is this\n')
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "drr/matcher.h"
+#include "drr/match/matcher.h"
 #include "gtest/gtest.h"
 #include "ir/core/block.h"
 #include "ir/core/parser.h"

@@ -2,8 +2,8 @@
 // cannot is an error that names the rule.
 #include <string>
 
-#include "drr/driver.h"
-#include "drr/text.h"
+#include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

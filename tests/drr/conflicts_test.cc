@@ -2,8 +2,8 @@
 // conditions or not; rules that are in order are not.
 #include <string>
 
-#include "drr/compiled.h"
-#include "drr/text.h"
+#include "drr/compile/compiled.h"
+#include "drr/text/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"

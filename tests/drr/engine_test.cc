@@ -2,8 +2,8 @@
 #include <map>
 #include <string>
 
-#include "drr/driver.h"
-#include "drr/matcher.h"
+#include "drr/match/matcher.h"
+#include "drr/rewrite/driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"

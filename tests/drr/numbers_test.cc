@@ -1,9 +1,9 @@
 // The numbers of a rule: constants that it may compute, and what it may give up without a proof.
 #include <string>
 
-#include "drr/check.h"
-#include "drr/driver.h"
-#include "drr/text.h"
+#include "drr/check/check.h"
+#include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "gmock/gmock.h"

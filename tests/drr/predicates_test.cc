@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "drr/driver.h"
+#include "drr/rewrite/driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/guarded_read.h"

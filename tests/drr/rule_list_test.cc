@@ -1,5 +1,5 @@
 // Rules that are compiled as programs need them.
-#include "drr/rule_list.h"
+#include "drr/compile/rule_list.h"
 
 #include <array>
 #include <map>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "drr/driver.h"
+#include "drr/rewrite/driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"

@@ -1,9 +1,9 @@
 // Rules as text: the same data as the C++ functions build.
-#include "drr/text.h"
+#include "drr/text/text.h"
 
 #include <string>
 
-#include "drr/compiled.h"
+#include "drr/compile/compiled.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,8 +1,8 @@
 // Repeated variables agree, whatever they are; operations of a match are different ones.
 #include <string>
 
-#include "drr/driver.h"
-#include "drr/text.h"
+#include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

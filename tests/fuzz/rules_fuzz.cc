@@ -1,6 +1,6 @@
 // Any text as rules: a rule set, or an error that names the place.
-#include "drr/compiled.h"
-#include "drr/text.h"
+#include "drr/compile/compiled.h"
+#include "drr/text/text.h"
 #include "ir/dialect/dialects.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/seed_files.h"

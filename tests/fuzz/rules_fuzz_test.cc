@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "drr/compiled.h"
-#include "drr/text.h"
+#include "drr/compile/compiled.h"
+#include "drr/text/text.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
 #include "tests/fuzz/mutator.h"

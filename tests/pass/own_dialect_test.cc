@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "drr/driver.h"
-#include "drr/text.h"
+#include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
 #include "frontends/api/passes.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"

@@ -1,8 +1,8 @@
 // A rule whose matches cannot be found in bounded time is no checked rule, and the check ends.
 #include <string>
 
-#include "drr/check.h"
-#include "drr/text.h"
+#include "drr/check/check.h"
+#include "drr/text/text.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"

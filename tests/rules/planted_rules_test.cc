@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "drr/check.h"
-#include "drr/text.h"
+#include "drr/check/check.h"
+#include "drr/text/text.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "gmock/gmock.h"

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "drr/check.h"
+#include "drr/check/check.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "gmock/gmock.h"

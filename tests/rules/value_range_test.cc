@@ -1,5 +1,5 @@
 // What is provable of the numbers that a value holds.
-#include "patterns/value_range.h"
+#include "patterns/facts/value_range.h"
 
 #include <string>
 

@@ -202,7 +202,7 @@ TEST(GivenRules, OfOneNameAreRefused) {
       WriteRules("twice.drr", "rule silu { match abs(abs(x)) replace abs(x) }\n");
   EXPECT_NE(RunWith("apply-rules{file=" + twice + "}", {}, printed)
                 .message()
-                .find("rule 'silu' has the name of the rule in patterns/activation.cc"),
+                .find("rule 'silu' has the name of the rule in patterns/layers/activation.cc"),
             std::string::npos);
 }
 

@@ -46,7 +46,7 @@ def outputs(dialects):
     body = [f'namespace {space} {{\n']
     body += [f'// {op.full_name}: {op.summary}\n{args_struct(op)}{signature(op, " = {}")};\n' for op in ops]
     body.append(f'}}  // namespace {space}')
-    result[path + '.h'] = cpp.header(path + '.h', ['"drr/val.h"'], '\n'.join(body),
+    result[path + '.h'] = cpp.header(path + '.h', ['"drr/rule/val.h"'], '\n'.join(body),
                                      f'Pattern functions of dialect {dialect.name}.')
     body = [cpp.BANNER + f'#include "{path}.h"\n\nnamespace {space} {{\n']
     body += [definition(op) for op in ops]

@@ -19,6 +19,13 @@ class Sources:
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror} (a diagram names it)") from error
 
+    def only(self, pattern):
+        """The path of the one file that matches the pattern."""
+        found = sorted(str(path.relative_to(self.root)) for path in self.root.glob(pattern))
+        if len(found) != 1:
+            raise SourceError(f"{pattern}: {len(found)} files match (a diagram needs one)")
+        return found[0]
+
     def path(self, path, *needles):
         """The path, if it exists and its text has all of the needles, which begin and end at words of it."""
         if not needles:
@@ -157,12 +164,12 @@ class Sources:
 
     def assumptions(self):
         """(enumerator, words) of what a rule may give up."""
-        words = dict(re.findall(r'case Assumption::k(\w+):\s*return "([^"]+)"', self.text("drr/condition.cc")))
-        return [(name, words[name]) for name in self.enumerators("drr/condition.h", "Assumption") if name != "None"]
+        words = dict(re.findall(r'case Assumption::k(\w+):\s*return "([^"]+)"', self.text("drr/rule/condition.cc")))
+        return [(name, words[name]) for name in self.enumerators("drr/rule/condition.h", "Assumption") if name != "None"]
 
     def headroom(self):
-        """(dtype or "", exponent): the headroom that drr/edges.cc asks for; "" is every other type."""
-        body = self.find("drr/edges.cc", r"Limits LimitsOf\(DType dtype\) \{(.*?)\n\}").group(1)
+        """(dtype or "", exponent): the headroom that drr/check/edges.cc asks for; "" is every other type."""
+        body = self.find("drr/check/edges.cc", r"Limits LimitsOf\(DType dtype\) \{(.*?)\n\}").group(1)
         return re.findall(r"(?:case DType::k(\w+)|default):\s*return \{-?\d+, \d+, (\d+), -?\d+\}", body)
 
     # ---- executor

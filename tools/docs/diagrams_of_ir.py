@@ -369,10 +369,10 @@ def _wrap(text, most):
 @picture
 def rule_engine(source):
     canvas = Canvas("From a rule to a rewrite")
-    source.path("drr/rule.h", "class Rule")
+    source.path("drr/rule/rule.h", "class Rule")
     source.path("frontends/api/extension.h", "rules")
     for i, (title, note) in enumerate(
-        [("patterns/*.cc", "built-in families"), ("FILE.drr", "--rules=FILE"), ("Extension::rules", "a host's C++ rules")]
+        [("patterns/", "built-in families"), ("FILE.drr", "--rules=FILE"), ("Extension::rules", "a host's C++ rules")]
     ):
         canvas.box(16, 34 + i * 52, 142, 42, "io", title, [note])
     canvas.text(16, 22, "written as", bold=True)
@@ -385,7 +385,7 @@ def rule_engine(source):
         322,
         72,
         "rule",
-        source.path("drr/compile.cc", "CompileRule("),
+        source.path("drr/compile/compile.cc", "CompileRule("),
         ["interned and numbered for one Context", "refuses a rule that is wrong in itself"],
     )
     canvas.box(
@@ -394,7 +394,7 @@ def rule_engine(source):
         322,
         62,
         "rule",
-        source.path("drr/rule_conflicts.cc"),
+        source.path("drr/conflicts/rule_conflicts.cc"),
         ["refuses rules that undo, shadow", "or feed each other forever"],
     )
     for i in range(3):
@@ -402,11 +402,11 @@ def rule_engine(source):
     canvas.arrow((374, 92), (420, 76))
     canvas.arrow((374, 126), (420, 142))
     steps = [
-        (source.path("drr/driver.cc", "class Driver"), ["takes an operation,", "folds it, or tries", "the rules of its kind"]),
-        (source.path("drr/matcher.cc"), ["structure, attributes,", "dims, conditions,", "uses outside"]),
-        (source.path("drr/placement.cc"), ["finds where the", "result can stand"]),
-        (source.path("drr/constant_guard.cc"), ["computed numbers", "are finite and normal"]),
-        (source.path("drr/rewriter.cc"), ["makes the result,", "replaces, erases", "what is dead"]),
+        (source.path("drr/rewrite/driver.cc", "class Driver"), ["takes an operation,", "folds it, or tries", "the rules of its kind"]),
+        (source.path("drr/match/matcher.cc"), ["structure, attributes,", "dims, conditions,", "uses outside"]),
+        (source.path("drr/rewrite/placement.cc"), ["finds where the", "result can stand"]),
+        (source.path("drr/rewrite/constant_guard.cc"), ["computed numbers", "are finite and normal"]),
+        (source.path("drr/rewrite/rewriter.cc"), ["makes the result,", "replaces, erases", "what is dead"]),
     ]
     width, gap, y = 134, 14.5, 238
     for i, (title, lines) in enumerate(steps):
@@ -464,10 +464,10 @@ def rule_families(source):
     row = 22
     for j, (name, phase, _) in enumerate(families):
         y = top + j * row
-        source.path(f"patterns/{name}.cc")
+        file = source.only(f"patterns/*/{name}.cc")
         canvas.rect(16, y, 290, 18, "ir" if phase == "canonicalize" else "rule", radius=4)
         canvas.text(24, y + 13, name, "small", mono=True)
-        canvas.text(298, y + 13, f"patterns/{name}.cc", "tiny", mono=True, muted=True, anchor="end")
+        canvas.text(298, y + 13, file, "tiny", mono=True, muted=True, anchor="end")
         for i, (_, _, _, applied) in enumerate(columns):
             if name in applied:
                 canvas.rect(left + step * i + 4, y, step - 8, 18, "ir" if phase == "canonicalize" else "rule", radius=4)
@@ -487,18 +487,18 @@ def rule_safety(source):
     least = {exponent for dtype, exponent in headroom if dtype != "F16"}
     half = [exponent for dtype, exponent in headroom if dtype == "F16"]
     if len(least) != 1 or len(half) != 1:
-        raise SourceError(f"drr/edges.cc: the headroom is {headroom} (the picture knows one of f16 and one of all others)")
+        raise SourceError(f"drr/check/edges.cc: the headroom is {headroom} (the picture knows one of f16 and one of all others)")
     canvas.text(16, 24, "Whenever a rule is applied", bold=True)
     width, gap = 173, 12
     gates = [
-        ("match", [source.path("drr/matcher.cc")], ["graph, attributes,", "dimensions and", "conditions fit"]),
-        ("proof", [source.path("patterns/value_range.h", "ProvenRange")], [f"“{words}”" for _, words in assumptions]),
+        ("match", [source.path("drr/match/matcher.cc")], ["graph, attributes,", "dimensions and", "conditions fit"]),
+        ("proof", [source.path("patterns/facts/value_range.h", "ProvenRange")], [f"“{words}”" for _, words in assumptions]),
         (
             "constant guard",
-            [source.path("drr/constant_guard.h", "class ConstantGuard")],
+            [source.path("drr/rewrite/constant_guard.h", "class ConstantGuard")],
             ["each computed number is", "zero, or finite and", "normal in its type"],
         ),
-        ("rewrite", [source.path("drr/rewriter.h", "Refusal Apply")], ["element type, rank and", "known extents stay"]),
+        ("rewrite", [source.path("drr/rewrite/rewriter.h", "Refusal Apply")], ["element type, rank and", "known extents stay"]),
     ]
     gate_row(canvas, 34, 104, width, gap, gates, "rule")
     source.path("pass/pass.h", "bool fast_math")
@@ -516,16 +516,16 @@ def rule_safety(source):
     gates = [
         (
             "random programs",
-            [source.path("drr/planner.cc")],
+            [source.path("drr/check/planner.cc")],
             ["that the source graph", "describes: ranks, extents,", "types, alternatives"],
         ),
-        ("plain numbers", [source.path("drr/check.cc")], ["error at most 4 times", "that of the source,", "against f64"]),
+        ("plain numbers", [source.path("drr/check/check.cc")], ["error at most 4 times", "that of the source,", "against f64"]),
         (
             "edges of types",
-            [source.path("drr/edges.cc")],
+            [source.path("drr/check/edges.cc")],
             [f"headroom 2^{least.pop()}, f16 2^{half[0]};", "zeros, infinities, NaN,", "subnormal numbers"],
         ),
-        ("near misses", [source.path("drr/mutate.cc")], ["one thing is changed: no", "rewrite, or both sides", "agree"]),
+        ("near misses", [source.path("drr/check/mutate.cc")], ["one thing is changed: no", "rewrite, or both sides", "agree"]),
     ]
     gate_row(canvas, 216, 104, width, gap, gates, "ir")
     return canvas.svg(336)

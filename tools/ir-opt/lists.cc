@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "drr/check.h"
-#include "drr/compiled.h"
+#include "drr/check/check.h"
+#include "drr/compile/compiled.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"

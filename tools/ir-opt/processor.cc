@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "drr/matcher.h"
+#include "drr/match/matcher.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "drr/compiled.h"
-#include "drr/matcher.h"
+#include "drr/compile/compiled.h"
+#include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "ir/core/context.h"
 #include "ir/dialect/fused_ops.h"

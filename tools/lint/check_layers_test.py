@@ -68,9 +68,9 @@ class CheckLayersTest(unittest.TestCase):
                 self.assertFalse(findings("ir/core/a.cc", line + "\n"))
 
     def test_comments_and_strings_do_not_count(self):
-        self.assertFalse(findings("ir/core/a.cc", '/*\n#include "drr/rule.h"\n*/\n'))
-        self.assertFalse(findings("ir/core/a.cc", 'auto s = R"(\n#include "drr/rule.h"\n)";\n'))
-        self.assertTrue(findings("ir/core/a.cc", '// "\n#include "drr/rule.h"\n// "\n'))
+        self.assertFalse(findings("ir/core/a.cc", '/*\n#include "drr/rule/rule.h"\n*/\n'))
+        self.assertFalse(findings("ir/core/a.cc", 'auto s = R"(\n#include "drr/rule/rule.h"\n)";\n'))
+        self.assertTrue(findings("ir/core/a.cc", '// "\n#include "drr/rule/rule.h"\n// "\n'))
 
 
 if __name__ == "__main__":

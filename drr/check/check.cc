@@ -1,0 +1,424 @@
+#include "drr/check/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "drr/check/edges.h"
+#include "drr/check/instance.h"
+#include "drr/check/run.h"
+#include "drr/match/matcher.h"
+#include "drr/rewrite/rewriter.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "ir/core/block.h"
+#include "ir/core/check.h"
+#include "ir/core/printer.h"
+
+namespace tenon::drr {
+namespace {
+
+double Epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return std::numeric_limits<double>::epsilon();
+    case DType::kF16:
+      return 1.0 / 1024;
+    case DType::kBF16:
+      return 1.0 / 128;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+using Results = std::vector<std::vector<double>>;
+
+// The values that the instance's function returns, element by element.
+absl::StatusOr<Results> Evaluate(const Instance& instance, Evaluator& evaluator) {
+  TENON_ASSIGN_OR_RETURN(const Run run,
+                         drr::Evaluate(instance.function, ArgumentsOf(instance), evaluator));
+  Results results;
+  for (Attribute result : run.results) {
+    results.emplace_back();
+    for (int64_t i = 0; i < result.type().num_elements(); ++i)
+      results.back().push_back(result.ElementAsDouble(i));
+  }
+  return results;
+}
+
+double LargestArgument(const Instance& instance) {
+  double largest = 0;
+  for (const std::vector<double>& argument : instance.arguments) {
+    for (double value : argument) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+  }
+  return largest;
+}
+
+// Empty if `after` is as near to `exact` as the law wants, given how far `before` is.
+// `argument`: the largest number that goes in; what is tiny against it may be lost to cancellation.
+std::string Compare(const Results& exact, const Results& before, const Results& after,
+                    double argument, DType dtype, bool has_attributes) {
+  for (size_t r = 0; r < exact.size(); ++r) {
+    if (before[r].size() != after[r].size()) return fmt::format("result {} has another size", r);
+    double own = 0, largest = 0;
+    for (size_t i = 0; i < exact[r].size(); ++i) {
+      if (std::isfinite(exact[r][i])) largest = std::max(largest, std::abs(exact[r][i]));
+      if (std::isfinite(before[r][i]) && std::isfinite(exact[r][i])) {
+        own = std::max(own, std::abs(before[r][i] - exact[r][i]));
+      }
+    }
+    // f64 has nothing better to compare with: rounding of another order is all that may differ, and
+    // attributes, which are f32.
+    const double bound =
+        !IsFloat(dtype) ? 0
+        : dtype == DType::kF64
+            ? (has_attributes ? Epsilon(DType::kF32) : 1e-11) * std::max(largest, 1e-3)
+            : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
+    for (size_t i = 0; i < exact[r].size(); ++i) {
+      const double want = before[r][i], got = after[r][i];
+      if (!std::isfinite(want) || !std::isfinite(got)) {
+        if (std::isnan(want) != std::isnan(got) || (!std::isnan(want) && want != got)) {
+          return fmt::format("result {} element {} is {} instead of {}", r, i, NumberText(got),
+                             NumberText(want));
+        }
+        continue;
+      }
+      if (std::abs(got - exact[r][i]) > bound) {
+        return fmt::format("result {} element {} is {} instead of {}: off by {}, allowed are {}", r,
+                           i, got, exact[r][i], std::abs(got - exact[r][i]), bound);
+      }
+    }
+  }
+  return "";
+}
+
+class Checker {
+ public:
+  Checker(const CompiledRule& rule, Context& context, Evaluator& evaluator,
+          const CheckOptions& options)
+      : rule_(rule),
+        context_(context),
+        evaluator_(evaluator),
+        options_(options),
+        matcher_(context),
+        random_(options.seed) {
+    report_.rule = rule.rule->name();
+  }
+
+  CheckReport Run() {
+    for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) {
+      const Node& node = rule_.nodes[n];
+      if (node.kind != ValNode::Kind::kAnyOf || !node.in_source) continue;
+      for (size_t i = 0; i < node.alternatives.size(); ++i)
+        targets_.push_back({n, static_cast<int>(i)});
+    }
+    if (targets_.empty()) targets_.push_back({kNone, 0});
+    std::vector<int> least(targets_.size(), -1), least_of_integers = least;
+    std::vector<std::string> whys(targets_.size()), whys_of_integers = whys;
+    for (DType dtype : DTypes()) {
+      std::vector<int> matches = Matches(dtype, IsFloat(dtype) ? whys : whys_of_integers);
+      if (!IsFloat(dtype)) {
+        for (size_t t = 0; t < targets_.size(); ++t)
+          least_of_integers[t] = std::max(least_of_integers[t], matches[t]);
+        continue;
+      }
+      if (std::all_of(matches.begin(), matches.end(), [](int m) { return m == 0; })) {
+        report_.skipped.push_back(dtype);
+        continue;
+      }
+      for (size_t t = 0; t < targets_.size(); ++t) {
+        if (matches[t] == 0) continue;  // a spelling that this element type does not have
+        least[t] = least[t] < 0 ? matches[t] : std::min(least[t], matches[t]);
+      }
+    }
+    // A rule that takes no floats is checked with what it takes.
+    if (std::all_of(least.begin(), least.end(), [](int matches) { return matches < 0; }) &&
+        std::any_of(least_of_integers.begin(), least_of_integers.end(),
+                    [](int matches) { return matches > 0; })) {
+      least = least_of_integers;
+      whys = whys_of_integers;
+    }
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      auto [n, alternative] = targets_[t];
+      std::string text =
+          n == kNone
+              ? ToString(rule_.rule->roots()[0])
+              : ToString(rule_.nodes[n].source->alternatives[static_cast<size_t>(alternative)]);
+      least[t] = std::max(least[t], 0);
+      if (least[t] < options_.matches && report_.failures.empty()) {
+        report_.failures.push_back(fmt::format("only {} of {} instances match with {}{}{}",
+                                               least[t], options_.matches, text,
+                                               whys[t].empty() ? "" : ": ", whys[t]));
+      }
+      report_.alternatives.push_back({std::move(text), least[t]});
+    }
+    if (report_.failures.empty()) CheckEdges();
+    if (report_.failures.empty()) report_.verdict = CheckReport::Verdict::kRight;
+    return std::move(report_);
+  }
+
+ private:
+  // Those of the options, and what conditions ask for.
+  std::vector<DType> DTypes() const {
+    std::vector<DType> dtypes = options_.dtypes;
+    for (const ConditionCode& condition : rule_.conditions) {
+      const DType asked = condition.source->dtype;
+      if (asked != DType::kInvalid &&
+          std::find(dtypes.begin(), dtypes.end(), asked) == dtypes.end())
+        dtypes.push_back(asked);
+    }
+    return dtypes;
+  }
+
+  // Matches of each target in one element type, and what stood in the way of the last instance that
+  // was no match. Stops at the first wrong result.
+  std::vector<int> Matches(DType dtype, std::vector<std::string>& whys) {
+    std::vector<int> counts(targets_.size(), 0);
+    // Plain numbers are what rules may assume.
+    matcher_.set_fast_math(true);
+    const int attempts = IsFloat(dtype) ? options_.attempts : options_.attempts / 10;
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      auto [n, alternative] = targets_[t];
+      for (int i = 0; i < attempts && counts[t] < options_.matches && report_.failures.empty();
+           ++i) {
+        if (i == attempts / 4 && counts[t] == 0) break;
+        std::optional<InstancePlan> plan =
+            InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+        if (!plan || !Try(*plan, dtype)) {
+          whys[t] = why_;
+          continue;
+        }
+        if (report_.wrong()) Shrink(n, alternative, dtype);
+        if (n != kNone && taken_[n] != alternative)
+          whys[t] = "an alternative in front of it matches instead";
+        for (size_t u = 0; u < targets_.size(); ++u) {
+          if (targets_[u].first == kNone || taken_[targets_[u].first] == targets_[u].second)
+            ++counts[u];
+        }
+      }
+    }
+    return counts;
+  }
+
+  // True if the rule fired. Notes a failure if the result is wrong.
+  bool Try(const InstancePlan& plan, DType dtype) {
+    std::optional<Instance> instance = plan.Build(dtype);
+    if (!instance) {
+      why_ = "the ops refuse the operands made for them";
+      return false;
+    }
+    // Made anew for who asks: the program is rewritten in place.
+    const auto text = [&] {
+      const std::optional<Instance> same = plan.Build(dtype);
+      return InputsText(ArgumentsOf(*same)) + Print(*same->function);
+    };
+    const DType made = instance->anchor->result().type().dtype();
+    NearMiss miss;
+    if (!matcher_.Match(rule_, instance->anchor, &miss)) {
+      why_ = matcher_.exhausted() ? matcher_.ExhaustedText() : miss.reason;
+      // Others would take as long: what is not known is no answer.
+      if (matcher_.exhausted())
+        report_.failures.push_back(fmt::format("{}, in {}:\n{}", why_, Name(dtype), text()));
+      return false;
+    }
+    taken_.clear();
+    for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n)
+      taken_.push_back(matcher_.AlternativeOf(n));
+    auto before = Evaluate(*instance, evaluator_);
+    if (!before.ok()) {
+      why_ = std::string(before.status().message());
+      return false;
+    }
+    RewriteListener listener;
+    const Refusal refused = Apply(matcher_, {nullptr, &evaluator_}, listener);
+    if (!refused.empty()) {
+      why_ = refused.why;
+      // Extents of a value without elements are not told apart by counting them.
+      const bool is_empty = std::all_of(before->begin(), before->end(),
+                                        [](const auto& result) { return result.empty(); });
+      if (refused.for_shapes && !is_empty) {
+        report_.verdict = CheckReport::Verdict::kWrong;
+        report_.failures.push_back(
+            fmt::format("the result cannot replace what is matched ({}) in {}:\n{}", refused.why,
+                        Name(dtype), text()));
+        return true;
+      }
+      return false;
+    }
+    auto after = Evaluate(*instance, evaluator_);
+    if (!after.ok()) {
+      why_ = std::string(after.status().message());
+      if (after.status().code() == absl::StatusCode::kUnimplemented) return false;
+      report_.verdict = CheckReport::Verdict::kWrong;
+      report_.failures.push_back(
+          fmt::format("the result cannot be evaluated ({}) in {}:\n{}\n"
+                      "becomes\n{}",
+                      why_, Name(dtype), text(), Print(*instance->function)));
+      return true;
+    }
+    absl::StatusOr<Results> exact = *before;
+    if (IsFloat(dtype)) {
+      // There is none of a rule with an element type of its own, as that of a conversion.
+      std::optional<Instance> precise = plan.Build(DType::kF64);
+      if (precise) exact = Evaluate(*precise, evaluator_);
+    }
+    if (!exact.ok()) {
+      why_ = std::string(exact.status().message());
+      return false;
+    }
+    std::string wrong = Compare(*exact, *before, *after, LargestArgument(*instance),
+                                IsFloat(made) ? made : dtype, HasNumbersAsAttributes());
+    if (!wrong.empty()) {
+      report_.verdict = CheckReport::Verdict::kWrong;
+      report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype),
+                                             text(), Print(*instance->function)));
+    }
+    if (std::all_of(exact->begin(), exact->end(), [](const auto& r) { return r.empty(); })) {
+      why_ = "the results have no elements";
+      return false;
+    }
+    if (report_.failures.empty() && !Ends(*instance)) {
+      report_.verdict = CheckReport::Verdict::kWrong;
+      report_.failures.push_back(
+          fmt::format("it does not end: after {} more applications it still matches what it makes, "
+                      "in {}:\n{}",
+                      kMostApplications, Name(dtype), text()));
+    }
+    return true;
+  }
+
+  // Looks for a smaller program that shows a mistake too.
+  void Shrink(uint16_t node, int alternative, DType dtype) {
+    std::vector<std::string> smallest = std::move(report_.failures);
+    for (int i = 0; i < kMostShrinks; ++i) {
+      report_.failures.clear();
+      std::optional<InstancePlan> plan =
+          InstancePlan::Make(rule_, context_, random_, node, alternative, &why_);
+      if (plan && Try(*plan, dtype) && !report_.failures.empty() &&
+          report_.failures[0].size() < smallest[0].size())
+        smallest = std::move(report_.failures);
+    }
+    report_.failures = std::move(smallest);
+  }
+
+  // Numbers at the edges of their types, extents that the program does not know, values that
+  // coincide. Of the programs that show a mistake the smallest is told.
+  void CheckEdges() {
+    matcher_.set_fast_math(false);
+    EdgeJudge judge(rule_, evaluator_, matcher_, random_);
+    std::vector<DType> dtypes = DTypes();
+    for (DType dtype : {DType::kBF16, DType::kI32})
+      if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+    const int attempts = std::clamp(options_.edges / std::max(rule_.num_ops, 1),
+                                    options_.edges / 24, options_.edges);
+    std::optional<EdgeJudge::Outcome> smallest;
+    DType in = DType::kInvalid;
+    int end = attempts + attempts / 12;
+    for (int i = 0; i < end; ++i) {
+      const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
+      std::optional<InstancePlan> plan =
+          InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+      if (!plan) continue;
+      const auto chance = [&](int of) {
+        return std::uniform_int_distribution<int>(1, of)(random_) == 1;
+      };
+      const Extents extents = !chance(4)  ? Extents::kKnown
+                              : chance(3) ? Extents::kUnranked
+                                          : Extents::kUnknown;
+      if (chance(6)) plan->Coincide(random_);
+      if (i >= attempts) plan->MixTypes(random_);
+      const DType dtype =
+          dtypes[std::uniform_int_distribution<size_t>(0, dtypes.size() - 1)(random_)];
+      const EdgeMode mode = chance(2) ? EdgeMode::kWide : EdgeMode::kSpecial;
+      const uint64_t change = i % 3 > 0 ? 0 : random_() | 1;
+      EdgeJudge::Outcome outcome =
+          change != 0
+              ? judge.Try(*std::move(plan), dtype, EdgeMode::kPlain, Extents::kKnown, change)
+              : judge.Try(*std::move(plan), dtype, mode, extents);
+      if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
+      if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));
+      smallest = std::move(outcome);
+      in = dtype;
+    }
+    if (!smallest) return;
+    report_.verdict = CheckReport::Verdict::kWrong;
+    report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", smallest->wrong, Name(in),
+                                           smallest->program, smallest->becomes));
+  }
+
+  // Is there an end to applying the rule to what it has made?
+  bool Ends(Instance& instance) {
+    for (int i = 0; i < kMostApplications; ++i) {
+      bool applied = false;
+      for (Operation& op : instance.function->region().front()) {
+        RewriteListener listener;
+        if (!matcher_.Match(rule_, &op) ||
+            !Apply(matcher_, {nullptr, &evaluator_}, listener).empty())
+          continue;
+        applied = true;
+        break;  // what was the next operation may be gone
+      }
+      if (!applied) return true;
+    }
+    return false;
+  }
+
+  // Does the result graph hold numbers as attributes of operations?
+  bool HasNumbersAsAttributes() const {
+    return std::any_of(rule_.nodes.begin(), rule_.nodes.end(), [](const Node& node) {
+      return !node.in_source && std::any_of(node.attrs.begin(), node.attrs.end(),
+                                            [](const auto& a) { return a.type == AttrType::kF32; });
+    });
+  }
+
+  static constexpr int kMostApplications = 64, kMostShrinks = 100;
+
+  const CompiledRule& rule_;
+  Context& context_;
+  Evaluator& evaluator_;
+  const CheckOptions& options_;
+  Matcher matcher_;
+  std::mt19937_64 random_;
+  std::vector<std::pair<uint16_t, int>>
+      targets_;             // AnyOf node and alternative; kNone: the whole graph
+  std::vector<int> taken_;  // by node, in the last match
+  std::string why_;
+  CheckReport report_;
+};
+
+}  // namespace
+
+absl::Status CheckReport::status() const {
+  const std::string message =
+      fmt::format("rule '{}': {}", rule,
+                  failures.empty() ? "not checked" : fmt::format("{}", fmt::join(failures, "\n")));
+  switch (verdict) {
+    case Verdict::kRight:
+      return absl::OkStatus();
+    case Verdict::kInvalid:
+      return absl::InvalidArgumentError(message);
+    case Verdict::kWrong:
+      return absl::FailedPreconditionError(message);
+    case Verdict::kUnchecked:
+      break;
+  }
+  return absl::NotFoundError(message);
+}
+
+CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
+                      const CheckOptions& options) {
+  const absl::StatusOr<CompiledRule> compiled = CompileRule(rule, context);
+  if (compiled.ok()) return Checker(*compiled, context, evaluator, options).Run();
+  CheckReport report;
+  report.rule = rule.name();
+  report.verdict = CheckReport::Verdict::kInvalid;
+  report.failures.emplace_back(compiled.status().message());
+  return report;
+}
+
+}  // namespace tenon::drr

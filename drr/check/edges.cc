@@ -1,0 +1,271 @@
+#include "drr/check/edges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "drr/check/mutate.h"
+#include "drr/rewrite/rewriter.h"
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/printer.h"
+
+namespace tenon::drr {
+namespace {
+
+// Exponents: of the smallest normal number, one beyond that of the largest, of the headroom, of
+// the distance to the number behind 1.
+struct Limits {
+  int lowest, highest, headroom, epsilon;
+};
+
+Limits LimitsOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return {-1022, 1024, 40, -52};
+    case DType::kF16:
+      return {-14, 16, 6, -10};
+    case DType::kBF16:
+      return {-126, 128, 40, -7};
+    default:
+      return {-126, 128, 40, -23};
+  }
+}
+
+bool IsNormal(DType dtype, double value) {
+  return std::isfinite(value) && std::abs(value) >= std::ldexp(1.0, LimitsOf(dtype).lowest);
+}
+
+bool SameKind(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return std::isinf(a) || std::isinf(b) ? a == b : true;
+}
+
+bool SameInteger(Attribute a, Attribute b, int64_t i) {
+  return a.ElementAsInt(i) == b.ElementAsInt(i);
+}
+
+// Gross differences alone: rounding is judged on plain numbers.
+bool Close(double want, double got, double relative, double slack) {
+  if (!SameKind(want, got)) return false;
+  if (!std::isfinite(want)) return true;
+  return std::abs(got - want) <= relative * std::max(std::abs(want), std::abs(got)) + slack;
+}
+
+// Ops whose relative error does not depend on what cancels.
+bool AddsNothing(std::string_view op) {
+  static constexpr std::string_view kOps[] = {
+      "ten.abs",       "ten.cast",       "ten.concat",     "ten.div",        "ten.expand",
+      "ten.gather",    "ten.max",        "ten.min",        "ten.mul",        "ten.neg",
+      "ten.pad",       "ten.reciprocal", "ten.reduce_max", "ten.reduce_min", "ten.relu",
+      "ten.reshape",   "ten.slice",      "ten.split",      "ten.sqrt",       "ten.rsqrt",
+      "ten.transpose", "ten.where",      "ten.is_nan",     "ten.is_inf"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+// The largest finite number that an op which may cancel reads or makes.
+double LargestTerm(const Run& run) {
+  double largest = 0;
+  for (const RunStep& computed : run.computed) {
+    if (AddsNothing(computed.op->name())) continue;
+    for (const auto* values : {&computed.operands, &computed.results}) {
+      for (Attribute value : *values) {
+        if (!IsFloat(value.type().dtype())) continue;
+        for (int64_t i = 0; i < value.type().num_elements(); ++i) {
+          const double number = std::abs(value.ElementAsDouble(i));
+          if (std::isfinite(number)) largest = std::max(largest, number);
+        }
+      }
+    }
+  }
+  return largest;
+}
+
+// Operations that give 0 or 1 for what is only far away.
+bool Saturates(std::string_view op) {
+  return !AddsNothing(op) && op != "ten.add" && op != "ten.sub" && op != "ten.matmul" &&
+         op != "ten.reduce_sum" && op != "ten.reduce_mean";
+}
+
+// Does an attribute say an extent that the program does not know? No evaluation has it.
+bool NeedsUnknownExtent(Operation* function) {
+  for (Operation& op : function->region().front()) {
+    for (Attribute slot : op.slots()) {
+      if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
+      for (DimExpr dim : slot.dims())
+        if (dim.is_unknown()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& after) {
+  std::vector<double> written;
+  for (const Node& node : rule.nodes) {
+    if (node.in_source || node.kind != ValNode::Kind::kSplat ||
+        node.splat.kind != AttrCode::Kind::kLiteral)
+      continue;
+    const AttrValue number = ToAttrValue(node.splat.literal);
+    if (const double* value = std::get_if<double>(&number)) written.push_back(*value);
+  }
+  const auto bad = [&](Attribute constant) -> std::optional<double> {
+    const DType dtype = constant.type().dtype();
+    if (!IsFloat(dtype)) return std::nullopt;
+    for (int64_t i = 0; i < constant.type().num_elements(); ++i) {
+      const double value = constant.ElementAsDouble(i);
+      const bool is_written = std::any_of(written.begin(), written.end(), [&](double number) {
+        return number == value || (std::isnan(number) && std::isnan(value));
+      });
+      if (value != 0 && !IsNormal(dtype, value) && !is_written) return value;
+    }
+    return std::nullopt;
+  };
+  for (Attribute constant : before.constants)
+    if (bad(constant)) return "";
+  for (size_t i = 0; i < before.computed.size(); ++i) {
+    if (!before.is_constant[i]) continue;
+    for (Attribute result : before.computed[i].results)
+      if (bad(result)) return "";
+  }
+  const auto words = [](double value) {
+    return fmt::format("a constant that the rule computes is {}, which is {}", value,
+                       std::isfinite(value) ? "subnormal" : "not finite");
+  };
+  for (Attribute constant : after.constants)
+    if (const auto value = bad(constant)) return words(*value);
+  for (size_t i = 0; i < after.computed.size(); ++i) {
+    if (!after.is_constant[i]) continue;
+    for (Attribute result : after.computed[i].results)
+      if (const auto value = bad(result)) return words(*value);
+  }
+  return "";
+}
+
+bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better) {
+  const bool is_wide = mode == EdgeMode::kWide;
+  // A constant without all bits of its type has no result that is right within rounding.
+  for (Attribute constant : before.constants) {
+    const DType dtype = constant.type().dtype();
+    if (!IsFloat(dtype)) continue;
+    for (int64_t i = 0; i < constant.type().num_elements(); ++i) {
+      const double value = constant.ElementAsDouble(i);
+      if (std::isfinite(value) && value != 0 && !IsNormal(dtype, value)) return false;
+    }
+  }
+  for (size_t c = 0; c < before.computed.size(); ++c) {
+    const std::string_view op = before.computed[c].op->name();
+    for (size_t r = 0; r < before.computed[c].results.size(); ++r) {
+      const Attribute own = before.computed[c].results[r], real = exact.computed[c].results[r];
+      if (!IsFloat(own.type().dtype())) continue;
+      const Limits limits = LimitsOf(own.type().dtype());
+      const double most = std::ldexp(1.0, limits.highest - limits.headroom);
+      const double least = std::ldexp(1.0, limits.lowest + limits.headroom);
+      for (int64_t i = 0; i < own.type().num_elements(); ++i) {
+        const double value = real.ElementAsDouble(i), here = own.ElementAsDouble(i);
+        if (!SameKind(value, here)) return false;
+        if (!std::isfinite(value)) {
+          if (is_wide) return false;
+          continue;
+        }
+        // Zeros may be numbers too small for the type.
+        if (value == 0) {
+          if (is_wide && (!has_better || Saturates(op))) return false;
+          continue;
+        }
+        if (std::abs(value) > most || std::abs(value) < least) return false;
+      }
+    }
+  }
+  return true;
+}
+
+std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom) {
+  double term = -1;
+  for (size_t r = 0; r < before.results.size(); ++r) {
+    const Attribute want = before.results[r], real = exact.results[r], got = after.results[r];
+    if (want.type() != got.type()) return fmt::format("result {} has another type", r);
+    const DType dtype = want.type().dtype();
+    const double epsilon = std::ldexp(1.0, LimitsOf(dtype).epsilon);
+    const double relative = std::max(1.0 / 16, 32 * epsilon);
+    for (int64_t i = 0; i < want.type().num_elements(); ++i) {
+      const auto differs = [&] {
+        return IsFloat(dtype) ? fmt::format("result {} element {} is {} instead of {}", r, i,
+                                            NumberText(got.ElementAsDouble(i)),
+                                            NumberText(want.ElementAsDouble(i)))
+                              : fmt::format("result {} element {} is {} instead of {}", r, i,
+                                            got.ElementAsInt(i), want.ElementAsInt(i));
+      };
+      if (!IsFloat(dtype)) {
+        if (!SameInteger(want, got, i) && SameInteger(want, real, i) && headroom) return differs();
+        continue;
+      }
+      const double b = want.ElementAsDouble(i), e = real.ElementAsDouble(i),
+                   a = got.ElementAsDouble(i);
+      if (!headroom || Close(b, a, relative, 0)) continue;
+      if (term < 0) term = std::max({LargestTerm(before), LargestTerm(after), LargestTerm(exact)});
+      const double slack = 64 * epsilon * term;
+      if (Close(e, b, relative / 4, slack / 4) && !Close(e, a, relative, slack)) return differs();
+    }
+  }
+  return "";
+}
+
+EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, EdgeMode mode, Extents extents,
+                                  uint64_t change) {
+  Outcome outcome;
+  plan.SetEdgeValues(random_, dtype, mode, true);
+  std::optional<Instance> source = plan.Build(dtype), result = plan.Build(dtype, extents);
+  if (!source || !result) return outcome;
+  if (change != 0 && !(Mutate(*source, change) && Mutate(*result, change))) return outcome;
+  if (!matcher_.Match(rule_, result->anchor)) return outcome;
+  RewriteListener listener;
+  if (!Apply(matcher_, {nullptr, &evaluator_}, listener).empty()) return outcome;
+  outcome.fired = true;
+  std::optional<Instance> precise;
+  if (IsFloat(dtype) && dtype != DType::kF64) precise = plan.Build(DType::kF64);
+  if (precise && change != 0 && !Mutate(*precise, change)) precise.reset();
+  const bool has_better = precise.has_value() && !plan.is_mixed();
+  constexpr int kRolls = 6;
+  for (int roll = 0; roll < kRolls; ++roll) {
+    if (roll > 0) {
+      plan.SetEdgeValues(random_, dtype, mode, false);
+      // The programs stay, with other arguments.
+      source->arguments = plan.Arguments(dtype);
+      if (precise) precise->arguments = source->arguments;
+    }
+    const std::vector<Attribute> arguments = ArgumentsOf(*source);
+    const absl::StatusOr<Run> before = Evaluate(source->function, arguments, evaluator_);
+    if (!before.ok()) continue;
+    const absl::StatusOr<Run> after = Evaluate(result->function, arguments, evaluator_);
+    if (!after.ok() && (after.status().code() == absl::StatusCode::kUnimplemented ||
+                        NeedsUnknownExtent(result->function)))
+      continue;
+    if (!after.ok()) {
+      outcome.wrong =
+          fmt::format("the result cannot be evaluated ({})", std::string(after.status().message()));
+    } else {
+      absl::StatusOr<Run> exact =
+          precise ? Evaluate(precise->function, ArgumentsOf(*precise), evaluator_)
+                  : absl::StatusOr<Run>(*before);
+      if (!exact.ok()) continue;
+      outcome.wrong = BadConstant(rule_, *before, *after);
+      if (outcome.wrong.empty())
+        outcome.wrong =
+            CompareEdges(*before, *exact, *after, HasHeadroom(*before, *exact, mode, has_better));
+    }
+    if (outcome.wrong.empty()) continue;
+    // As it was before it was rewritten in place.
+    std::optional<Instance> same = plan.Build(dtype, extents);
+    if (change != 0) Mutate(*same, change);
+    outcome.program = InputsText(arguments) + Print(*same->function);
+    outcome.becomes = Print(*result->function);
+    for (Attribute argument : arguments)
+      outcome.size += static_cast<size_t>(argument.type().num_elements());
+    return outcome;
+  }
+  return outcome;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,60 @@
+// Running a rule on numbers at the edges of their types.
+#ifndef TENON_DRR_CHECK_EDGES_H_
+#define TENON_DRR_CHECK_EDGES_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "drr/check/instance.h"
+#include "drr/check/run.h"
+#include "drr/compile/compiled.h"
+#include "drr/match/matcher.h"
+#include "pass/evaluator.h"
+
+namespace tenon::drr {
+
+// Runs both versions of a program on numbers from the whole range of `dtype`, with zeros of both
+// signs, infinities and NaN. The source is first judged against an evaluation in f64. Where its
+// result differs from that, or a value in between lacks headroom, nothing is concluded about the
+// rule. Elsewhere the results must have the same kind and about the same size. Constants that the
+// rule computes from finite, normal ones must be finite and normal.
+class EdgeJudge {
+ public:
+  EdgeJudge(const CompiledRule& rule, Evaluator& evaluator, Matcher& matcher,
+            std::mt19937_64& random)
+      : rule_(rule), evaluator_(evaluator), matcher_(matcher), random_(random) {}
+
+  struct Outcome {
+    bool fired = false;
+    std::string wrong;    // what differs; empty if nothing does
+    std::string program;  // before the rewrite, with its inputs in comments
+    std::string becomes;  // after the rewrite
+    size_t size = 0;      // number of input elements
+  };
+  // Judges one plan. `change` is 0, or a seed for one change of the program (mutate.h). If the rule
+  // fires nevertheless, both versions must agree.
+  Outcome Try(InstancePlan plan, DType dtype, EdgeMode mode, Extents extents, uint64_t change = 0);
+
+ private:
+  const CompiledRule& rule_;
+  Evaluator& evaluator_;
+  Matcher& matcher_;
+  std::mt19937_64& random_;
+};
+
+// Returns a constant of the rewritten program that is not finite and normal. Empty if there is
+// none, or if a constant of the source is not. Numbers that the rule itself writes are not checked.
+std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& after);
+
+// True if every value of the source has headroom. `exact` is the evaluation in f64. `has_better` is
+// for all values that are not integers.
+bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better);
+
+// Returns what differs where the source is right; empty if nothing does.
+std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_CHECK_EDGES_H_

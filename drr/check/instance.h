@@ -1,0 +1,85 @@
+// Random programs that the source graph of a rule describes.
+#ifndef TENON_DRR_CHECK_INSTANCE_H_
+#define TENON_DRR_CHECK_INSTANCE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "drr/compile/compiled.h"
+#include "ir/core/operation.h"
+
+namespace tenon::drr {
+
+// A module with one function whose body is one reading of the source graph. The function returns
+// the roots.
+struct Instance {
+  OwnedOp module;
+  Operation* function = nullptr;
+  Operation* anchor = nullptr;
+  std::vector<std::vector<double>> arguments;  // the elements of each argument, row-major
+};
+
+// Numbers of a program. kPlain: moderate ones. kSpecial: with zeros of both signs, infinities and
+// NaN. kWide: any exponent of the type; the numbers of one input are of similar size. Integers are
+// of any size except in kPlain.
+enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain };
+
+// What the program knows of the extents of its arguments.
+enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
+
+// The decisions that make a program: alternatives, shapes, attributes, values. They do not depend
+// on the element type, so that a plan can be built in several.
+class InstancePlan {
+ public:
+  // Makes random decisions. If `node` is an AnyOf node, `alternative` is taken there. Returns
+  // nullopt if the decisions contradict each other (try again) or if operand shapes of an op cannot
+  // be planned; `why` says which.
+  static std::optional<InstancePlan> Make(const CompiledRule& rule, Context& context,
+                                          std::mt19937_64& random, uint16_t node, int alternative,
+                                          std::string* why);
+  // Builds the program. Returns nullopt if an op refuses its operands.
+  std::optional<Instance> Build(DType dtype, Extents extents = Extents::kKnown) const;
+  // Chooses other numbers, which `dtype` holds exactly; for constants, too, if `constants` is true.
+  void SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode, bool constants);
+  // The numbers of the arguments of Build(dtype).
+  std::vector<std::vector<double>> Arguments(DType dtype) const;
+  // Gives one argument whose element type is open another type than the rest.
+  void MixTypes(std::mt19937_64& random);
+  bool is_mixed() const { return is_mixed_; }
+  // Makes two arguments of one type the same value, if there are two.
+  void Coincide(std::mt19937_64& random);
+
+ private:
+  friend class Planner;
+  struct Leaf {
+    uint16_t node = 0;  // of the rule
+    std::vector<int64_t> shape;
+    bool constant = false, boolean = false, index = false, positive = false;
+    bool exact = false;             // the values are rounded to the type already
+    bool known = false;             // the program always knows its shape
+    DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
+    std::vector<double> values;
+  };
+  // True if only splats bind the variable.
+  bool OnlyOfSplats(uint16_t variable) const;
+
+  const CompiledRule* rule_ = nullptr;
+  bool is_mixed_ = false;
+  std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
+  Context* context_ = nullptr;
+  std::vector<int> alternatives_;                       // by node
+  std::vector<std::vector<std::vector<bool>>> absent_;  // by node, operand group, position
+  std::map<uint16_t, Leaf> leaves_;                     // variables and splats, by `id`
+  // What an Each stands for behind its first operand: ids beyond those of nodes.
+  std::map<uint16_t, std::vector<uint16_t>> more_of_each_;
+  std::map<uint16_t, std::vector<Attribute>> slots_;  // by op node
+};
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_CHECK_INSTANCE_H_

@@ -1,0 +1,339 @@
+// The walk that plans shapes: from the roots down, each op tells its operands what shapes they must
+// have.
+#include "drr/check/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "fmt/format.h"
+
+namespace tenon::drr {
+
+namespace {
+
+std::vector<uint16_t> DimsOf(const Node& node) {
+  std::vector<uint16_t> dims;
+  for (const AttrCode& code : node.attrs)
+    dims.insert(dims.end(), code.dims.begin(), code.dims.end());
+  return dims;
+}
+
+}  // namespace
+
+Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
+    : rule_(rule), context_(context), random_(random) {
+  next_id_ = static_cast<uint16_t>(rule.nodes.size());
+  empty_ = Chance(0.15);
+  sparse_ = Chance(0.15);
+  if (Chance(0.2)) magnitude_ = 8;
+  spread_ = Chance(0.25);
+  auto has = [&](std::initializer_list<std::string_view> ops) {
+    return std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
+      return node.in_source && node.kind == ValNode::Kind::kOp &&
+             std::find(ops.begin(), ops.end(), node.info->name()) != ops.end();
+    });
+  };
+  // NaN matters where the graph compares or asks an input for it; where it asks what it has
+  // computed, masks make them.
+  const bool asks_of_input =
+      std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
+        return node.in_source && node.kind == ValNode::Kind::kOp &&
+               node.info->name() == "ten.is_nan" &&
+               rule.nodes[node.operands[0][0].node].kind == ValNode::Kind::kVariable;
+      });
+  has_nan_ = (asks_of_input || has({"ten.less", "ten.less_equal", "ten.greater",
+                                    "ten.greater_equal", "ten.equal"})) &&
+             Chance(0.25);
+  masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
+  const auto write = [&](int64_t number) {
+    if (number < -kLargestWritten || number > kLargestWritten || std::abs(number) < 2) return;
+    written_.push_back(std::abs(number));
+  };
+  for (const Node& node : rule.nodes) {
+    for (const AttrCode& code : node.attrs) {
+      if (code.kind != AttrCode::Kind::kLiteral || !code.literal) continue;
+      const Attribute::Kind kind = code.literal.kind();
+      if (kind == Attribute::Kind::kInteger) write(code.literal.int_value());
+      if (kind == Attribute::Kind::kDenseArray && !code.literal.ints().empty())
+        for (const int64_t number : code.literal.ints()) write(number);
+      if (kind == Attribute::Kind::kDims)
+        for (const DimExpr dim : code.literal.dims())
+          if (dim.is_constant()) write(dim.constant());
+    }
+    for (const uint16_t dim : DimsOf(node))
+      if (rule.dims[dim].kind == DimNode::Kind::kConstant)
+        write(rule.dims[dim].constant.constant());
+  }
+}
+
+// ---- unknowns
+
+Unknown Planner::Fresh() {
+  parents_.push_back(static_cast<Unknown>(parents_.size()));
+  values_.push_back(-1);
+  return parents_.back();
+}
+
+Unknown Planner::Number(int64_t value) {
+  if (value < 0) {
+    why_ = fmt::format("an extent would be {}", value);
+    impossible_ = true;
+    value = 0;
+  }
+  Unknown u = Fresh();
+  values_[u] = value;
+  return u;
+}
+
+Unknown Planner::Find(Unknown u) {
+  while (parents_[u] != u) u = parents_[u] = parents_[parents_[u]];
+  return u;
+}
+
+bool Planner::Unify(Unknown a, Unknown b) {
+  a = Find(a), b = Find(b);
+  if (a == b) return true;
+  if (values_[a] >= 0 && values_[b] >= 0) return values_[a] == values_[b];
+  if (values_[a] < 0) std::swap(a, b);
+  parents_[b] = a;
+  return true;
+}
+
+bool Planner::UnifyAll(const Shape& a, const Shape& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!Unify(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+int64_t Planner::Extent() {
+  static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 5};
+  if (empty_ && Chance(0.4)) return 0;
+  // What a number of the rule cuts off shows at extents beside it.
+  if (!written_.empty() && Chance(0.2))
+    return std::max<int64_t>(
+        1, written_[static_cast<size_t>(Pick(0, static_cast<int>(written_.size()) - 1))] +
+               Pick(-1, 2));
+  return Chance(0.04) ? Pick(6, 9) : kExtents[Pick(0, 7)];
+}
+
+int64_t Planner::Value(Unknown u) {
+  u = Find(u);
+  if (values_[u] < 0) values_[u] = Extent();
+  return values_[u];
+}
+
+std::vector<int64_t> Planner::Values(const Shape& shape) {
+  std::vector<int64_t> values;
+  for (Unknown u : shape) values.push_back(Value(u));
+  return values;
+}
+
+int64_t Planner::Elements(const Shape& shape) {
+  int64_t product = 1;
+  for (const int64_t extent : Values(shape)) {
+    if (extent == 0) return 0;
+    product = extent > kMaxElements / product ? kMaxElements + 1 : product * extent;
+    if (product > kMaxElements) product = kMaxElements + 1;
+  }
+  return product;
+}
+
+Shape Planner::FreshShape(int rank) {
+  Shape shape;
+  for (int i = 0; i < rank; ++i) shape.push_back(Fresh());
+  return shape;
+}
+
+// Numbers of seven bits, which every float type holds exactly.
+double Planner::Real() {
+  if (sparse_ && Chance(0.5)) return 0;
+  if (has_nan_ && Chance(0.1)) return std::numeric_limits<double>::quiet_NaN();
+  const double small = spread_ ? std::ldexp(1.0, -Pick(0, 6)) : 1.0;
+  return Pick(-128, 128) / 128.0 * magnitude_ * small;
+}
+
+// A number of as many bits as the type has.
+double Planner::RealOf(DType dtype) {
+  const double value = Real();
+  if (!IsFloat(dtype) || !std::isfinite(value)) return value;
+  std::byte bytes[8];
+  StoreFromDouble(dtype, value * (1 + Pick(0, 1 << 20) / 16777216.0), bytes);
+  return LoadAsDouble(dtype, bytes);
+}
+
+// ---- the whole
+
+void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
+  alternatives_.assign(rule_.nodes.size(), 0);
+  absent_.assign(rule_.nodes.size(), {});
+  for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) {
+    const Node& node = rule_.nodes[n];
+    if (node.kind == ValNode::Kind::kAnyOf) {
+      alternatives_[n] = n == forced_node ? forced_alternative
+                                          : Pick(0, static_cast<int>(node.alternatives.size()) - 1);
+    }
+    for (const auto& group : node.operands) {
+      absent_[n].emplace_back();
+      for (const Edge& edge : group) absent_[n].back().push_back(edge.maybe && Chance(0.5));
+    }
+  }
+}
+
+// What one of the parts of a disjunction asks; each takes its arguments behind those of the others.
+void Planner::HintOneOf(const ConditionCode& condition) {
+  const auto& parts = condition.source->parts;
+  const int chosen = Pick(0, static_cast<int>(parts.size()) - 1);
+  size_t at = 0;
+  for (int p = 0; p < static_cast<int>(parts.size()); ++p) {
+    for (const auto& node : parts[static_cast<size_t>(p)]) {
+      const size_t first = at;
+      at += node->args.size();
+      if (p != chosen || node->args.empty() || first >= condition.args.size() ||
+          condition.args[first].edge.node == kNone)
+        continue;
+      const Edge edge = Through(condition.args[first].edge);
+      if (node->constant) constant_[edge.node] = true;
+      if (node->rank >= 0) rank_hints_.emplace(edge.node, node->rank);
+      if (node->dtype != DType::kInvalid) dtype_hints_.emplace(edge.node, node->dtype);
+    }
+  }
+}
+
+bool Planner::ApplyHints() {
+  for (size_t v = 0; v < rule_.dim_names.size(); ++v) dim_unknowns_.push_back(Fresh());
+  for (const ConditionCode& condition : rule_.conditions) {
+    if (condition.source->asks == ConditionNode::Asks::kEither) HintOneOf(condition);
+    if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
+    Edge edge = Through(condition.args[0].edge);
+    if (condition.source->constant) constant_[edge.node] = true;
+    if (condition.source->kind == ConditionNode::Kind::kShape) {
+      Shape shape;
+      for (uint16_t code : condition.shape) shape.push_back(DimUnknown(code));
+      auto [it, inserted] = shapes_.emplace(edge.node, shape);
+      if (!inserted && !UnifyAll(it->second, shape)) return false;
+    } else if (condition.source->rank >= 0) {
+      rank_hints_[edge.node] = condition.source->rank;
+    } else if (condition.source->dtype != DType::kInvalid) {
+      dtype_hints_[edge.node] = condition.source->dtype;
+    }
+  }
+  return true;
+}
+
+bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
+                   std::string* why) {
+  ChooseAlternatives(forced_node, forced_alternative);
+  bool fits = ApplyHints();
+  for (const Edge& root : rule_.roots) {
+    if (!fits) break;
+    int rank = KnownRank(root);
+    static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5};
+    if (rank < 0)
+      rank = root_shape_.empty() ? kRanks[Pick(0, 11)] : static_cast<int>(root_shape_.size());
+    Shape shape = FreshShape(rank);
+    if (root_shape_.empty()) root_shape_ = shape;
+    fits = Demand(root, shape);
+  }
+  fits = fits && FinishSplits();
+  if (fits) {
+    plan.rule_ = &rule_;
+    plan.context_ = &context_;
+    plan.alternatives_ = alternatives_;
+    plan.absent_ = absent_;
+    plan.more_of_each_ = more_of_each_;
+    fits = FinishLeaves(plan) && FinishSlots(plan) && FitsMemory() && !impossible_;
+  }
+  if (!fits && why != nullptr && !why_.empty()) *why = why_;
+  return fits;
+}
+
+bool Planner::FitsMemory() {
+  for (const auto& [n, shape] : shapes_) {
+    if (Elements(shape) <= kMaxElements) continue;
+    why_ = fmt::format("a tensor would have more than {} elements", kMaxElements);
+    return false;
+  }
+  return true;
+}
+
+bool Planner::FinishLeaves(InstancePlan& plan) {
+  std::set<uint16_t> added;
+  for (uint16_t n : live_ops_) {
+    if (!masked_ || rule_.nodes[n].info->name() != "ten.add") continue;
+    for (const auto& group : rule_.nodes[n].operands) {
+      for (const Edge& edge : group) added.insert(Through(edge).node);
+    }
+  }
+  for (auto& [n, shape] : shapes_) {
+    InstancePlan::Leaf leaf;
+    leaf.node = n;
+    for (const auto& [each, ids] : more_of_each_)
+      if (std::find(ids.begin(), ids.end(), n) != ids.end()) leaf.node = each;
+    const Node& node = rule_.nodes[leaf.node];
+    if (node.kind == ValNode::Kind::kOp || !node.in_source) continue;
+    leaf.shape = Values(shape);
+    leaf.known = Chance(0.3);
+    if (node.kind == ValNode::Kind::kSplat) {
+      leaf.constant = true;
+      AttrValue value = ReadCode(node.splat, *context_.FindOp("core.constant"), -1, 0);
+      const double* number = std::get_if<double>(&value);
+      leaf.values = {number != nullptr ? *number : 0};
+    } else {
+      leaf.constant = node.source->constant || constant_.count(n) > 0;
+      leaf.boolean = boolean_.count(n) > 0;
+      leaf.positive = positive_.count(n) > 0;
+      if (leaf.boolean) leaf.dtype = DType::kBool;
+      leaf.index = index_.count(n) > 0;
+      if (leaf.index) leaf.dtype = DType::kI64;
+      if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;
+      const int64_t size = Elements(shape);
+      if (size > kMaxElements) return FitsMemory();
+      for (int64_t i = 0; i < size; ++i) {
+        double value = leaf.dtype == DType::kInvalid ? Real() : RealOf(leaf.dtype);
+        if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
+        if (leaf.dtype == DType::kU8) value = Pick(0, 255);
+        if (leaf.dtype == DType::kI8) value = Pick(-128, 127);
+        if (auto rows = index_.find(n); rows != index_.end())
+          value = Pick(static_cast<int>(-rows->second), static_cast<int>(rows->second) - 1);
+        if (positive_.count(n) > 0) value = std::abs(value) + 0.25;
+        if (added.count(n) > 0 && !leaf.boolean && Chance(0.5))
+          value = -std::numeric_limits<double>::infinity();
+        leaf.values.push_back(value);
+      }
+    }
+    plan.leaves_[n] = std::move(leaf);
+  }
+  return true;
+}
+
+bool Planner::FinishSlots(InstancePlan& plan) {
+  for (uint16_t n : live_ops_) {
+    const Node& node = rule_.nodes[n];
+    const Edge* first = Operand(n, 0);
+    int rank = 0;
+    if (first != nullptr) {
+      if (auto it = shapes_.find(Through(*first).node); it != shapes_.end())
+        rank = static_cast<int>(it->second.size());
+    }
+    std::vector<Attribute> slots(static_cast<size_t>(node.info->num_slots()));
+    for (const AttrCode& code : node.attrs) {
+      std::string_view name = node.info->slot_name(code.slot).str();
+      AttrValue value;
+      if (node.info->name() == "ten.reshape" || node.info->name() == "ten.expand") {
+        value = Values(shapes_.at(n));
+      } else {
+        value = AttrOf(n, name, rank);
+      }
+      if (std::holds_alternative<std::monostate>(value)) continue;
+      slots[code.slot] = ToAttribute(context_, code.type, value);
+    }
+    plan.slots_[n] = std::move(slots);
+  }
+  return true;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,179 @@
+// Shapes of an instance: dimensions are unknowns that unify until each has a number.
+#ifndef TENON_DRR_CHECK_PLANNER_H_
+#define TENON_DRR_CHECK_PLANNER_H_
+
+#include <map>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drr/check/instance.h"
+#include "ir/core/op_info.h"
+
+namespace tenon::drr {
+
+// An unknown extent, by number.
+using Unknown = int;
+using Shape = std::vector<Unknown>;
+
+bool IsReduction(std::string_view op);
+
+class Planner {
+ public:
+  Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random);
+  bool Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan, std::string* why);
+
+ private:
+  // ---- unknowns
+  Unknown Fresh();
+  // A number that cannot be an extent makes the plan impossible.
+  Unknown Number(int64_t value);
+  Unknown Find(Unknown u);
+  bool Unify(Unknown a, Unknown b);
+  bool UnifyAll(const Shape& a, const Shape& b);
+  bool Known(Unknown u) { return values_[Find(u)] >= 0; }
+  int64_t Value(Unknown u);  // decides if still open
+  std::vector<int64_t> Values(const Shape& shape);
+  // The product of the extents; kMaxElements + 1 if it exceeds kMaxElements.
+  int64_t Elements(const Shape& shape);
+  Shape FreshShape(int rank);
+
+  // ---- random choices
+  int Pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
+  int64_t Extent();
+  double Real();
+  double RealOf(DType dtype);
+  // Gives two variables shapes that broadcast both ways.
+  bool BroadcastBothWays(const std::vector<const Edge*>& operands, const Shape& shape);
+
+  // ---- the graph
+  int KnownRank(const Edge& edge);
+  // Visits each node once; `found` has the visited ones.
+  int KnownRank(const Edge& edge, std::map<uint16_t, int>& found);
+  int FindRank(const Edge& edge, std::map<uint16_t, int>& found);
+  // Gives a value exactly this shape.
+  bool Demand(const Edge& edge, const Shape& shape);
+  // Gives a value a shape that broadcasts to this one; `actual` receives it.
+  bool DemandBroadcast(const Edge& edge, const Shape& shape, Shape& actual);
+  // Returns the types of an op's results, or nothing if it refuses the operands. `segments` has the
+  // number of operands of each group; attributes about axes are drawn for `rank` axes.
+  std::optional<ResultTypes> InferOp(uint16_t n, std::span<const Type> operands,
+                                     const std::vector<int64_t>& segments, int rank);
+  // Draws shapes for the operands until the op has a result of this shape.
+  bool GuessOperands(uint16_t n, const Shape& shape);
+  // Demands on the operands of an op for a result of this shape; planner_*ops.cc.
+  struct OpDemand;
+  bool DemandOp(uint16_t n, const Shape& shape);
+  bool Elementwise(uint16_t n, const Shape& shape);
+  bool SameOperand(uint16_t n, const Shape& shape);
+  bool ReshapeOperand(uint16_t n, const Shape& shape);
+  bool TransposeOperand(uint16_t n, const Shape& shape);
+  bool ExpandOperand(uint16_t n, const Shape& shape);
+  bool PadOperands(uint16_t n, const Shape& shape);
+  bool SliceOperand(uint16_t n, const Shape& shape);
+  bool HalfOperand(uint16_t n, const Shape& shape);
+  bool ConcatOperands(uint16_t n, const Shape& shape);
+  bool SplitOperand(uint16_t n, int result, const Shape& shape);
+  std::optional<int64_t> SlicedExtent(uint16_t n, int rank, int64_t axis, Unknown out);
+  bool GatherOperands(uint16_t n, const Shape& shape);
+  bool LookupOperands(uint16_t n, const Shape& shape);
+  int VectorFactor(uint16_t n, const Shape& shape);
+  bool MatmulOperands(uint16_t n, const Shape& shape);
+  bool LinearOperands(uint16_t n, const Shape& shape);
+  bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
+  bool ReduceOperand(uint16_t n, const Shape& shape);
+  bool AxisOperand(uint16_t n, const Shape& shape);
+  bool NormOperands(uint16_t n, const Shape& shape);
+  bool GroupNormOperands(uint16_t n, const Shape& shape);
+  bool BatchNormOperands(uint16_t n, const Shape& shape);
+  bool GatedOperands(uint16_t n, const Shape& shape);
+  bool PoolOperand(uint16_t n, const Shape& shape);
+  bool ArgReduceOperand(uint16_t n, const Shape& shape);
+  bool TopKOperand(uint16_t n, const Shape& shape);
+  bool TriangleOperand(uint16_t n, const Shape& shape);
+  bool EinsumOperands(uint16_t n, const Shape& shape);
+  bool ConvOperands(uint16_t n, const Shape& shape);
+  bool ConvTransposeOperands(uint16_t n, const Shape& shape);
+  bool RotaryOperands(uint16_t n, const Shape& shape);
+  bool AttentionOperands(uint16_t n, const Shape& shape);
+  bool CanShrink(const Edge& edge) const;
+  Shape Broadcastable(const Shape& shape, int rank);
+  const Edge* Operand(uint16_t n, size_t group) const;
+  Edge Through(Edge edge) const;  // past AnyOf and Let
+
+  // ---- attributes
+  AttrValue AttrOf(uint16_t n, std::string_view name, int rank);
+  int64_t IntOf(uint16_t n, std::string_view name, int rank) {
+    AttrValue value = AttrOf(n, name, rank);
+    const int64_t* i = std::get_if<int64_t>(&value);
+    return i != nullptr ? *i : 0;
+  }
+  std::string TextOf(uint16_t n, std::string_view name) {
+    AttrValue value = AttrOf(n, name, 0);
+    const std::string* s = std::get_if<std::string>(&value);
+    return s != nullptr ? *s : "";
+  }
+  bool FlagOf(uint16_t n, std::string_view name) {
+    AttrValue value = AttrOf(n, name, 0);
+    const bool* b = std::get_if<bool>(&value);
+    return b != nullptr && *b;
+  }
+  AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
+  AttrValue ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank);
+  std::optional<int64_t> DimValue(uint16_t code);
+  Unknown DimUnknown(uint16_t code);
+
+  void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
+  bool ApplyHints();
+  void HintOneOf(const ConditionCode& condition);
+  bool FinishSplits();
+  bool FitsMemory();
+  bool FinishLeaves(InstancePlan& plan);
+  bool FinishSlots(InstancePlan& plan);
+
+  const CompiledRule& rule_;
+  Context& context_;
+  std::mt19937_64& random_;
+  std::vector<Unknown> parents_;
+  std::vector<int64_t> values_;
+  std::vector<Unknown> dim_unknowns_;  // by dimension variable
+  std::map<uint16_t, Shape> shapes_;   // by node
+  struct Split {
+    const AttrCode* sizes;
+    Unknown whole;  // the extent that is split
+  };
+  std::map<uint16_t, Split> splits_;  // by node
+  std::map<uint16_t, int> rank_hints_;
+  std::map<uint16_t, DType> dtype_hints_;
+  std::map<uint16_t, int64_t> index_;    // indices into a table: how many rows it has
+  std::map<uint16_t, AttrValue> attrs_;  // by attribute variable
+  std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
+  std::map<uint16_t, bool> boolean_, positive_, constant_;
+  std::map<uint16_t, std::vector<uint16_t>> more_of_each_;  // ids of leaves, by Each node
+  uint16_t next_id_ = 0;
+  std::vector<int> alternatives_;
+  std::vector<std::vector<std::vector<bool>>> absent_;
+  std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
+  Shape root_shape_;
+  std::string why_;
+  bool impossible_ = false;
+  static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
+  static constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside
+  // How this instance is special; most are not.
+  bool empty_ = false;  // some extents are 0
+  std::vector<int64_t>
+      written_;           // small numbers of the rule's attributes: bounds, steps, diagonals
+  bool sparse_ = false;   // many elements are 0
+  bool spread_ = false;   // elements differ in exponents
+  bool has_nan_ = false;  // some elements are NaN
+  bool masked_ = false;   // some added elements are -inf
+  double magnitude_ = 2;
+};
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_CHECK_PLANNER_H_

@@ -1,0 +1,162 @@
+// Attributes of an instance: read from the rule where it says them, else random.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "drr/check/planner.h"
+
+namespace tenon::drr {
+
+std::optional<int64_t> Planner::DimValue(uint16_t index) {
+  const DimCode& code = rule_.dims[index];
+  switch (code.kind) {
+    case DimNode::Kind::kConstant:
+      return code.constant.constant();
+    case DimNode::Kind::kVariable:
+      return Value(dim_unknowns_[code.variable]);
+    case DimNode::Kind::kAny:
+      return std::nullopt;
+    default:
+      break;
+  }
+  std::optional<int64_t> a = DimValue(code.a), b = DimValue(code.b);
+  if (!a || !b) return std::nullopt;
+  int64_t value = 0;
+  const bool overflow = code.kind == DimNode::Kind::kAdd   ? __builtin_add_overflow(*a, *b, &value)
+                        : code.kind == DimNode::Kind::kSub ? __builtin_sub_overflow(*a, *b, &value)
+                                                           : __builtin_mul_overflow(*a, *b, &value);
+  return overflow ? std::numeric_limits<int64_t>::max() : value;
+}
+
+Unknown Planner::DimUnknown(uint16_t index) {
+  if (rule_.dims[index].kind == DimNode::Kind::kVariable)
+    return dim_unknowns_[rule_.dims[index].variable];
+  std::optional<int64_t> value = DimValue(index);
+  return value ? Number(*value) : Fresh();
+}
+
+AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) {
+  const std::string& name = def.name;
+  const size_t axes = rank > 2 ? static_cast<size_t>(rank - 2) : 0;
+  auto some = [&](std::initializer_list<double> list) {
+    return list.begin()[Pick(0, static_cast<int>(list.size()) - 1)];
+  };
+  auto each = [&](size_t count, int low, int high) {
+    I64s values;
+    for (size_t i = 0; i < count; ++i) values.push_back(Pick(low, high));
+    return values;
+  };
+  switch (def.type) {
+    case AttrType::kBool:
+    case AttrType::kUnit:
+      return Chance(0.5);
+    case AttrType::kI64:
+      if (name == "axis") return static_cast<int64_t>(Pick(0, std::max(rank - 1, 0)));
+      if (name == "window") return static_cast<int64_t>(Pick(0, 2));
+      return static_cast<int64_t>(Pick(1, 2));
+    case AttrType::kF32:
+    case AttrType::kF64:
+      if (name == "epsilon") return some({1.0 / 1024, 1.0 / 16, 0.5});
+      if (name == "scale" && info.name() == "nn.attention") return some({0, 0.375, 1.25});
+      if (name == "softcap") return some({0, 0, 3});
+      if (name == "mask_value") return some({-std::numeric_limits<double>::infinity(), -8});
+      if (name == "min") return some({-1, -0.25, 0});
+      if (name == "max") return some({0.5, 1, 6});
+      if (name == "alpha") return some({0.125, 0.375, 0.5, 1.25, -0.5, -1});
+      return some({0.125, 0.375, 0.5, 1.25});
+    case AttrType::kEnum:
+      if (Chance(0.5) && !def.enums.empty()) return def.enums[0];
+      return def.enums[static_cast<size_t>(Pick(0, static_cast<int>(def.enums.size()) - 1))];
+    case AttrType::kI64s: {
+      I64s all(static_cast<size_t>(rank));
+      std::iota(all.begin(), all.end(), 0);
+      if (name == "perm") {
+        std::shuffle(all.begin(), all.end(), random_);
+        return all;
+      }
+      if (name == "axes") {
+        if (Chance(0.6) || rank < 2)
+          return I64s(all.begin() + Pick(0, std::max(rank - 1, 0)), all.end());
+        if (Chance(0.6)) return I64s{Pick(0, rank - 1)};
+        I64s some_axes;
+        for (int64_t axis : all) {
+          if (Chance(0.5)) some_axes.push_back(axis);
+        }
+        if (some_axes.empty()) some_axes.push_back(Pick(0, rank - 1));
+        return some_axes;
+      }
+      if (name == "pads") return each(2 * axes, 0, 1);
+      if (name == "output_padding") return each(axes, 0, 0);
+      return each(axes, 1, 2);
+    }
+    case AttrType::kType: {
+      static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kF64};
+      return kTypes[Pick(0, 2)];
+    }
+    case AttrType::kDims:
+      if (name == "pads") {  // of images: space only, as a rule
+        I64s pads = each(2 * static_cast<size_t>(rank), 0, 1);
+        for (size_t i = 0; i < pads.size(); ++i) {
+          if (rank > 2 && i % static_cast<size_t>(rank) < 2 && Chance(0.9)) pads[i] = 0;
+        }
+        return pads;
+      }
+      return {};
+    default:
+      return {};
+  }
+}
+
+AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank) {
+  switch (code.kind) {
+    case AttrCode::Kind::kLiteral:
+      return ToAttrValue(code.literal);
+    case AttrCode::Kind::kAxis:
+      return std::get<int64_t>(code.source->literal) + rank;
+    case AttrCode::Kind::kAxes: {
+      I64s axes = std::get<I64s>(code.source->literal);
+      for (int64_t& axis : axes) axis = axis < 0 ? axis + rank : axis;
+      return axes;
+    }
+    case AttrCode::Kind::kVariable: {
+      auto it = attrs_.find(code.variable);
+      if (it != attrs_.end()) return it->second;
+      static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625, -0.75, -2};
+      AttrValue value = slot < 0
+                            ? AttrValue(kNumbers[Pick(0, 7)])
+                            : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
+      attrs_[code.variable] = value;
+      return value;
+    }
+    case AttrCode::Kind::kDim: {
+      std::optional<int64_t> value = DimValue(code.dims[0]);
+      return value ? AttrValue(*value) : AttrValue();
+    }
+    case AttrCode::Kind::kDims: {
+      I64s dims;
+      for (uint16_t dim : code.dims) dims.push_back(DimValue(dim).value_or(1));
+      return dims;
+    }
+    case AttrCode::Kind::kAny:
+      return RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
+    case AttrCode::Kind::kCompute:
+      why_ = "computed attributes in a source graph cannot be planned";
+      return {};
+  }
+  return {};
+}
+
+AttrValue Planner::AttrOf(uint16_t n, std::string_view name, int rank) {
+  const Node& node = rule_.nodes[n];
+  int slot = node.info->FindSlot(name);
+  for (const AttrCode& code : node.attrs) {
+    if (code.slot != slot) continue;
+    if (code.kind != AttrCode::Kind::kAny) return ReadCode(code, *node.info, slot, rank);
+    auto [it, inserted] = any_attrs_.emplace(std::pair(n, slot), AttrValue());
+    if (inserted) it->second = ReadCode(code, *node.info, slot, rank);
+    return it->second;
+  }
+  return {};
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,287 @@
+// What ops that move data demand of their operands.
+#include <algorithm>
+
+#include "drr/check/planner.h"
+#include "fmt/format.h"
+
+namespace tenon::drr {
+namespace {
+
+// Is it the numbers from 0 to rank - 1 in some order?
+bool IsPermutation(const I64s& perm, size_t rank) {
+  std::vector<bool> seen(rank, false);
+  for (int64_t axis : perm) {
+    if (axis < 0 || static_cast<size_t>(axis) >= rank || seen[static_cast<size_t>(axis)])
+      return false;
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return perm.size() == rank;
+}
+
+Shape Front(const Shape& shape, size_t n) {
+  return Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(n));
+}
+
+}  // namespace
+
+bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const AttrCode& code = node.attrs[0];
+  if (code.kind == AttrCode::Kind::kDims) {
+    for (size_t i = 0; i < code.dims.size(); ++i) {
+      if (i >= shape.size() || !Unify(shape[i], DimUnknown(code.dims[i]))) return false;
+    }
+  }
+  const Edge& from = node.operands[0][0];
+  if (int rank = KnownRank(from); rank >= 0) {
+    auto it = shapes_.find(Through(from).node);
+    return Demand(from, it != shapes_.end() ? it->second : FreshShape(rank));
+  }
+  const std::vector<int64_t> extents = Values(shape);
+  const int64_t size = Elements(shape);
+  if (size > kMaxElements) return false;
+  Shape regrouped;
+  // Rows, the shape of the root with this last axis, or factors in any grouping.
+  int64_t last = extents.empty() ? 1 : extents.back();
+  int64_t root_rows = 1;
+  for (size_t i = 0; i + 1 < root_shape_.size(); ++i)
+    root_rows *= Known(root_shape_[i]) ? Value(root_shape_[i]) : 0;
+  if (!root_shape_.empty() && root_rows * last == size && Chance(0.5)) {
+    regrouped = Front(root_shape_, root_shape_.size() - 1);
+    regrouped.push_back(Number(last));
+  } else if (last == 1 && extents.size() > 1 && Chance(0.4)) {  // without an axis of 1
+    for (size_t i = 0; i + 1 < extents.size(); ++i) regrouped.push_back(Number(extents[i]));
+  } else if (Chance(0.4)) {
+    regrouped = {Number(last == 0 ? 0 : size / last), Number(last)};
+  } else {
+    int64_t group = 1;
+    for (int64_t extent : extents) {
+      if (Chance(0.5)) {
+        regrouped.push_back(Number(group));
+        group = 1;
+      }
+      group *= extent;
+    }
+    regrouped.push_back(Number(group));
+  }
+  return Demand(from, regrouped);
+}
+
+bool Planner::TransposeOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  AttrValue perm = AttrOf(n, "perm", rank);
+  const I64s* axes = std::get_if<I64s>(&perm);
+  if (axes == nullptr || !IsPermutation(*axes, shape.size())) return false;
+  Shape from(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) from[static_cast<size_t>((*axes)[i])] = shape[i];
+  return Demand(node.operands[0][0], from);
+}
+
+bool Planner::ExpandOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  const Edge& from = node.operands[0][0];
+  auto it = shapes_.find(Through(from).node);
+  return Demand(from, it != shapes_.end() ? it->second : Broadcastable(shape, rank));
+}
+
+bool Planner::PadOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  AttrValue value = AttrOf(n, "pads", rank);
+  const I64s* pads = std::get_if<I64s>(&value);
+  if (pads == nullptr || pads->size() != 2 * shape.size()) return false;
+  Shape from = shape;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t extent = Value(shape[i]) - (*pads)[i] - (*pads)[i + shape.size()];
+    if (extent < 1) return false;
+    if (extent != Value(shape[i])) from[i] = Number(extent);
+  }
+  const Edge* fill = Operand(n, 1);
+  return Demand(node.operands[0][0], from) && (fill == nullptr || Demand(*fill, {}));
+}
+
+// Slices by numbers: how long a result is follows from how long the operand is, not the other way
+// round.
+bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
+  const std::vector<AttrCode>& codes = rule_.nodes[n].attrs;
+  const bool open = std::all_of(codes.begin(), codes.end(), [](const AttrCode& code) {
+    return code.kind == AttrCode::Kind::kVariable;
+  });
+  if (open) return HalfOperand(n, shape);
+  const int rank = static_cast<int>(shape.size());
+  AttrValue axes = AttrOf(n, "axes", rank), steps = AttrOf(n, "steps", rank),
+            starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
+  const I64s *axis = std::get_if<I64s>(&axes), *step = std::get_if<I64s>(&steps),
+             *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
+  if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != step->size() ||
+      axis->size() != start->size() || (end != nullptr && end->size() != axis->size())) {
+    why_ =
+        "the check cannot plan a slice whose starts, ends and steps are not one number for each "
+        "axis";
+    return false;
+  }
+  Shape from = shape;
+  I64s made;  // ends that the rule leaves open
+  for (size_t i = 0; i < axis->size(); ++i) {
+    const int64_t a = (*axis)[i];
+    if (a < 0 || a >= rank || (*step)[i] == 0) return false;
+    const Unknown out = shape[static_cast<size_t>(a)];
+    Unknown& whole = from[static_cast<size_t>(a)];
+    if (end != nullptr) {
+      const std::optional<int64_t> extent = SlicedExtent(n, rank, a, out);
+      if (!extent) return false;
+      whole = Number(*extent);
+      continue;
+    }
+    const int64_t length = (*start)[i] + Value(out) * (*step)[i];
+    // Strided slices from 0 and from 1 take turns; a plain one from 0 may leave elements behind it.
+    const int64_t rest = (*step)[i] == 1 && (*start)[i] == 0 ? Pick(0, 1) : 0;
+    whole = Number((*step)[i] > 1 ? Value(out) * (*step)[i] : length + rest);
+    made.push_back(length);
+  }
+  if (end == nullptr) any_attrs_[std::pair(n, rule_.nodes[n].info->FindSlot("ends"))] = made;
+  return Demand(rule_.nodes[n].operands[0][0], from);
+}
+
+// An extent of which the slice has as many elements as `out` says, or any number while it is open.
+std::optional<int64_t> Planner::SlicedExtent(uint16_t n, int rank, int64_t axis, Unknown out) {
+  const auto length = [&](int64_t extent) -> int64_t {
+    std::vector<int64_t> extents(static_cast<size_t>(rank), 1);
+    extents[static_cast<size_t>(axis)] = extent;
+    const Type from = Type::Tensor(context_, DType::kF32, extents);
+    const std::optional<ResultTypes> made = InferOp(n, {&from, 1}, {1}, rank);
+    return made ? (*made)[0].dim(axis).constant() : -1;
+  };
+  constexpr int kTries = 24;
+  for (int i = 0; i < kTries; ++i) {
+    const int64_t extent = Extent(), made = length(extent);
+    if (made < 0 || (made == 0 && !empty_ && i < kTries / 2)) continue;
+    if (Unify(out, Number(made))) return extent;
+  }
+  if (!Known(out)) return std::nullopt;
+  for (int64_t extent = 0; extent <= kLargestWritten; ++extent)
+    if (length(extent) == Value(out)) return extent;
+  why_ = fmt::format("no extent gives a slice of {} elements with these numbers", Value(out));
+  return std::nullopt;
+}
+
+// Slices of which the rule says nothing: halves of the last axis.
+bool Planner::HalfOperand(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  const int64_t half = Value(shape.back()), start = Chance(0.5) ? half : 0;
+  for (const AttrCode& code : node.attrs) {
+    const std::string_view name = node.info->slot_name(code.slot).str();
+    attrs_[code.variable] = I64s{name == "axes"     ? rank - 1
+                                 : name == "starts" ? start
+                                 : name == "ends"   ? start + half
+                                                    : 1};
+  }
+  Shape whole = shape;
+  whole.back() = Number(2 * half);
+  return Demand(node.operands[0][0], whole);
+}
+
+bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  const auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  if (axis >= shape.size()) return false;
+  int64_t sum = 0;
+  for (const Edge& edge : node.operands[0]) {
+    Shape part = shape;
+    part[axis] = Fresh();
+    if (!Demand(edge, part)) return false;
+    sum += Value(part[axis]);
+    if (rule_.nodes[edge.node].kind != ValNode::Kind::kEach) continue;
+    auto [more, inserted] = more_of_each_.try_emplace(edge.node);
+    for (int i = inserted && Chance(0.6) ? Pick(1, 2) : 0; i > 0; --i)
+      more->second.push_back(next_id_++);
+    for (const uint16_t id : more->second) {
+      part[axis] = Fresh();
+      auto [planned, is_new] = shapes_.emplace(id, part);
+      if (!is_new && !UnifyAll(planned->second, part)) return false;
+      sum += Value(part[axis]);
+    }
+  }
+  return Unify(shape[axis], Number(sum));
+}
+
+bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  const int rank = static_cast<int>(shape.size());
+  if (rank == 0) return false;
+  if (std::find(live_ops_.begin(), live_ops_.end(), n) == live_ops_.end()) live_ops_.push_back(n);
+  const auto axis = static_cast<size_t>(IntOf(n, "axis", rank));
+  const AttrCode* sizes = nullptr;
+  for (const AttrCode& code : node.attrs) {
+    if (code.kind == AttrCode::Kind::kDims) sizes = &code;
+  }
+  if (sizes == nullptr || axis >= shape.size() ||
+      static_cast<size_t>(result) >= sizes->dims.size()) {
+    why_ = "the check cannot plan a split whose sizes are not written out";
+    return false;
+  }
+  if (!Unify(shape[axis], DimUnknown(sizes->dims[static_cast<size_t>(result)]))) return false;
+  // The sum waits for FinishSplits: other results may still say how large their parts are.
+  auto [whole, inserted] = splits_.emplace(n, Split{sizes, -1});
+  if (inserted) whole->second.whole = Fresh();
+  Shape from = shape;
+  from[axis] = whole->second.whole;
+  return Demand(node.operands[0][0], from);
+}
+
+bool Planner::FinishSplits() {
+  for (auto& [n, split] : splits_) {
+    int64_t sum = 0;
+    for (uint16_t size : split.sizes->dims) sum += Value(DimUnknown(size));
+    if (!Unify(split.whole, Number(sum))) return false;
+  }
+  return true;
+}
+
+// What the ids pick stands in the result where the axis was that they pick from.
+bool Planner::GatherOperands(uint16_t n, const Shape& shape) {
+  const Edge &table = rule_.nodes[n].operands[0][0], &ids = rule_.nodes[n].operands[1][0];
+  const auto rank = static_cast<int>(shape.size());
+  int of_table = KnownRank(table), of_ids = KnownRank(ids);
+  if (of_ids < 0) of_ids = of_table < 0 ? Pick(0, std::min(rank, 2)) : rank - of_table + 1;
+  if (of_table < 0) of_table = rank - of_ids + 1;
+  if (of_ids < 0 || of_table < 1 || of_table - 1 + of_ids != rank) return false;
+  const int64_t axis = IntOf(n, "axis", of_table), rows = Pick(1, 4);
+  if (axis < 0 || axis >= of_table) return false;
+  const auto first = shape.begin() + axis, last = first + of_ids;
+  Shape of(shape.begin(), first);
+  of.push_back(Number(rows));
+  of.insert(of.end(), last, shape.end());
+  index_[Through(ids).node] = rows;
+  return Demand(table, of) && Demand(ids, Shape(first, last));
+}
+
+// Rows of tables [rows, size], picked by ids; what else is added has the shape of the result.
+bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
+  if (shape.empty()) return false;
+  const auto rest = shape.end() - 1;
+  const Shape outer(shape.begin(), rest);
+  for (size_t pair = 0; pair < 6; pair += 2) {
+    const Edge *ids = Operand(n, pair), *table = Operand(n, pair + 1);
+    if ((ids == nullptr) != (table == nullptr)) return false;
+    if (ids == nullptr) continue;
+    const int64_t rows = Pick(1, 4);
+    index_[Through(*ids).node] = rows;
+    Shape rows_of_table = {Number(rows)};
+    rows_of_table.insert(rows_of_table.end(), rest, shape.end());
+    if (!Demand(*table, rows_of_table) || !Demand(*ids, outer)) return false;
+  }
+  for (size_t g = 6; g < 9; ++g) {
+    const Edge* operand = Operand(n, g);
+    if (operand != nullptr && !Demand(*operand, g == 6 ? shape : Shape{shape.back()})) return false;
+  }
+  return true;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,85 @@
+#include "drr/check/run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/context.h"
+
+namespace tenon::drr {
+
+Attribute ArgumentOf(Operation* function, size_t argument, const std::vector<double>& values) {
+  const Type type = function->region().front().argument(static_cast<unsigned>(argument)).type();
+  const size_t size = SizeOf(type.dtype());
+  std::vector<std::byte> bytes(values.size() * size);
+  for (size_t k = 0; k < values.size(); ++k)
+    StoreFromDouble(type.dtype(), values[k], bytes.data() + k * size);
+  return Attribute::Elements(function->context(), type, bytes);
+}
+
+std::vector<Attribute> ArgumentsOf(const Instance& instance) {
+  std::vector<Attribute> arguments;
+  for (size_t i = 0; i < instance.arguments.size(); ++i)
+    arguments.push_back(ArgumentOf(instance.function, i, instance.arguments[i]));
+  return arguments;
+}
+
+std::string NumberText(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
+std::string InputsText(const std::vector<Attribute>& arguments) {
+  std::string text;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    text += fmt::format("// input {}: [", i);
+    const Attribute argument = arguments[i];
+    const bool is_float = IsFloat(argument.type().dtype());
+    for (int64_t k = 0; k < argument.type().num_elements(); ++k) {
+      text += k > 0 ? ", " : "";
+      text += is_float ? NumberText(argument.ElementAsDouble(k))
+                       : fmt::format("{}", argument.ElementAsInt(k));
+    }
+    text += "]\n";
+  }
+  return text;
+}
+
+absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& arguments,
+                             Evaluator& evaluator) {
+  Block& block = function->region().front();
+  absl::flat_hash_map<ValueImpl*, Attribute> values;
+  absl::flat_hash_map<ValueImpl*, bool> constant;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    values[block.argument(static_cast<unsigned>(i)).impl()] = arguments[i];
+  Run run;
+  for (Operation& op : block) {
+    std::vector<Attribute> operands;
+    bool all_constant = true;
+    for (OpOperand& operand : op.operands()) {
+      operands.push_back(values[operand.get().impl()]);
+      all_constant &= constant[operand.get().impl()];
+    }
+    if (op.Has(Trait::kTerminator)) {
+      run.results = std::move(operands);
+      break;
+    }
+    if (op.Has(Trait::kConstantLike)) {
+      values[op.result().impl()] = op.slot(0);
+      constant[op.result().impl()] = true;
+      run.constants.push_back(op.slot(0));
+      continue;
+    }
+    TENON_ASSIGN_OR_RETURN(std::vector<Attribute> made, evaluator.Evaluate(op, operands));
+    for (unsigned r = 0; r < op.num_results(); ++r) {
+      values[op.result(r).impl()] = made[r];
+      constant[op.result(r).impl()] = all_constant;
+    }
+    run.computed.push_back({&op, std::move(operands), std::move(made)});
+    run.is_constant.push_back(all_constant);
+  }
+  return run;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,65 @@
+// Rules of a phase for one Context: compiled when they are asked for, or checked all at once.
+#include <atomic>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "drr/compile/compiled.h"
+#include "drr/conflicts/rule_conflicts.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+
+namespace tenon::drr {
+
+struct CompiledRules::Entries {
+  Entries(Context& of, size_t count) : context(of), by_number(count), ready(count) {}
+  Context& context;
+  std::mutex mutex;  // of `by_number`
+  std::vector<CompiledRule> by_number;
+  std::vector<std::atomic<const CompiledRule*>> ready;  // null: not compiled
+};
+
+CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Context& context) {
+  CompiledRules set;
+  set.entries_ = std::make_shared<Entries>(context, rules->rules().size());
+  set.list_ = std::move(rules);
+  return set;
+}
+
+absl::StatusOr<const CompiledRule*> CompiledRules::Get(uint16_t rule) const {
+  std::atomic<const CompiledRule*>& ready = entries_->ready[rule];
+  if (const CompiledRule* compiled = ready.load(std::memory_order_acquire)) return compiled;
+  const std::lock_guard<std::mutex> lock(entries_->mutex);
+  if (const CompiledRule* compiled = ready.load(std::memory_order_relaxed)) return compiled;
+  CompiledRule& made = entries_->by_number[rule];
+  TENON_ASSIGN_OR_RETURN(made, CompileRule(list_->rules()[rule], entries_->context));
+  ready.store(&made, std::memory_order_release);
+  return &made;
+}
+
+absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context,
+                                                    Together together) {
+  constexpr size_t kMostRules = std::numeric_limits<uint16_t>::max();
+  if (rules.size() > kMostRules) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: there are more than {} rules", rules[kMostRules].place(), kMostRules));
+  }
+  CompiledRules set = OnDemand(std::make_shared<const RuleList>(std::move(rules)), context);
+  std::map<std::string, const Rule*> names;
+  const auto count = static_cast<uint16_t>(set.list().rules().size());
+  std::vector<const CompiledRule*> compiled;
+  for (uint16_t i = 0; i < count; ++i) {
+    const Rule& rule = set.list().rules()[i];
+    auto [it, inserted] = names.emplace(rule.name(), &rule);
+    if (!inserted) {
+      return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}",
+                                                    rule.place(), rule.name(),
+                                                    it->second->place()));
+    }
+    TENON_ASSIGN_OR_RETURN(compiled.emplace_back(), set.Get(i));
+  }
+  if (together == Together::kChecked) TENON_RETURN_IF_ERROR(FindConflicts(set, compiled, context));
+  return set;
+}
+
+}  // namespace tenon::drr

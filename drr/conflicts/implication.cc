@@ -1,0 +1,202 @@
+// Which conditions follow from others: of ranks, element types and extents.
+#include <algorithm>
+
+#include "drr/conflicts/subsumption.h"
+
+namespace tenon::drr {
+namespace {
+
+using Asks = ConditionNode::Asks;
+
+bool IsShape(const ConditionNode& node) { return node.kind == ConditionNode::Kind::kShape; }
+
+}  // namespace
+
+// The conjuncts of one part of a condition, with their arguments.
+std::vector<Subsumption::Fact> Subsumption::Parts(const Fact& fact, size_t part) {
+  std::vector<Fact> parts;
+  size_t at = 0;
+  for (size_t p = 0; p <= part && p < fact.condition->parts.size(); ++p) {
+    for (const auto& node : fact.condition->parts[p]) {
+      const size_t count = node->args.size();
+      if (at + count > fact.args.size()) return {};
+      const auto from = fact.args.begin() + static_cast<ptrdiff_t>(at);
+      if (p == part)
+        parts.push_back({node.get(), {from, from + static_cast<ptrdiff_t>(count)}, false});
+      at += count;
+    }
+  }
+  return parts;
+}
+
+std::vector<Subsumption::Fact> Subsumption::Facts() const {
+  std::vector<Fact> facts;
+  for (const ConditionCode& condition : specific_.conditions) {
+    Fact fact{condition.source, {}, false};
+    for (const ArgCode& arg : condition.args) {
+      if (arg.edge.node != kNone) fact.args.push_back(Through({arg.edge.node, arg.edge.result}));
+    }
+    // One over attributes or dimensions says nothing that is understood here.
+    if (fact.args.size() == condition.args.size()) facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+// A condition of `general` over values of `specific`. Nothing: it is about something else.
+std::optional<Subsumption::Fact> Subsumption::Asked(const ConditionCode& condition) const {
+  Fact fact{condition.source, {}, false};
+  for (const ArgCode& arg : condition.args) {
+    if (arg.edge.node == kNone) return std::nullopt;
+    const auto it = state_.bound.find(arg.edge.node);
+    if (it == state_.bound.end() || it->second.first == kNone) return std::nullopt;
+    const bool op = general_.nodes[arg.edge.node].kind == ValNode::Kind::kOp;
+    fact.args.push_back(op ? Place(it->second.first, arg.edge.result) : it->second);
+  }
+  return fact;
+}
+
+// A shape whose dimensions are named nowhere else asks for a rank.
+bool Subsumption::ShapeIsRank(const ConditionCode& condition) const {
+  std::map<uint16_t, int> named;
+  const auto note = [&](uint16_t dim) {
+    const DimCode& code = general_.dims[dim];
+    if (code.kind == DimNode::Kind::kVariable) ++named[code.variable];
+    return code.kind == DimNode::Kind::kVariable || code.kind == DimNode::Kind::kAny;
+  };
+  for (const ConditionCode& other : general_.conditions)
+    std::for_each(other.shape.begin(), other.shape.end(), note);
+  for (const Node& node : general_.nodes) {
+    for (const AttrCode& attr : node.attrs) {
+      if (!node.in_source || attr.dims.empty()) continue;
+      return false;
+    }
+  }
+  return std::all_of(condition.shape.begin(), condition.shape.end(), [&](uint16_t dim) {
+    return note(dim) && (general_.dims[dim].kind == DimNode::Kind::kAny ||
+                         named[general_.dims[dim].variable] == 2);
+  });
+}
+
+bool Subsumption::ConditionsFollow() const {
+  constexpr int kMostSplits = 4;
+  const std::vector<Fact> facts = Facts();
+  return std::all_of(general_.conditions.begin(), general_.conditions.end(),
+                     [&](const ConditionCode& condition) {
+                       const std::optional<Fact> asked = Asked(condition);
+                       if (!asked || (IsShape(*condition.source) && !ShapeIsRank(condition)))
+                         return false;
+                       return Follows(*asked, facts, kMostSplits);
+                     });
+}
+
+bool Subsumption::Follows(const Fact& asked, const std::vector<Fact>& facts, int splits) const {
+  if (FollowsAtOnce(asked, facts)) return true;
+  if (splits == 0) return false;
+  // What is known to be one of two: it follows from each.
+  for (size_t i = 0; i < facts.size(); ++i) {
+    if (facts[i].condition->asks != Asks::kEither || facts[i].negated) continue;
+    std::vector<Fact> others = facts;
+    others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+    bool all = true;
+    for (size_t part = 0; part < 2 && all; ++part) {
+      std::vector<Fact> with = others;
+      for (Fact& fact : Parts(facts[i], part)) with.push_back(std::move(fact));
+      all = Follows(asked, with, splits - 1);
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
+bool Subsumption::FollowsAtOnce(const Fact& asked, const std::vector<Fact>& facts) const {
+  const ConditionNode& node = *asked.condition;
+  if (node.asks == Asks::kNot || node.asks == Asks::kEither) {
+    if (IsOneOf(asked, facts)) return true;
+    // Not (a and b): one of them is false. (a or b): all of one of them hold. Not (a or b):
+    // neither.
+    const bool negate = (node.asks == Asks::kNot) != asked.negated;
+    const auto part_follows = [&](size_t part) {
+      std::vector<Fact> parts = Parts(asked, part);
+      const auto follows = [&](Fact& one) {
+        one.negated = negate;
+        return FollowsAtOnce(one, facts);
+      };
+      if (parts.empty()) return false;
+      return negate ? std::any_of(parts.begin(), parts.end(), follows)
+                    : std::all_of(parts.begin(), parts.end(), follows);
+    };
+    if (node.asks == Asks::kNot) return part_follows(0);
+    return asked.negated ? part_follows(0) && part_follows(1) : part_follows(0) || part_follows(1);
+  }
+  return IsOneOf(asked, facts) || RankFollows(asked, facts) || TypeFollows(asked, facts);
+}
+
+bool Subsumption::IsOneOf(const Fact& asked, const std::vector<Fact>& facts) const {
+  const ConditionNode& a = *asked.condition;
+  if (a.asks == Asks::kOther || a.asks == Asks::kEither) return false;
+  return std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
+    const ConditionNode& b = *fact.condition;
+    if (b.asks == Asks::kNot && b.parts.size() == 1 && b.parts[0].size() == 1 &&
+        a.asks != Asks::kNot && asked.negated) {
+      const Fact inner{b.parts[0][0].get(), fact.args, false};
+      const Fact positive{&a, asked.args, false};
+      return IsOneOf(positive, {inner});
+    }
+    if (a.asks == Asks::kNot) {
+      if (b.asks != Asks::kNot || a.parts[0].size() != 1 || b.parts[0].size() != 1) return false;
+      return asked.negated == fact.negated && IsOneOf({a.parts[0][0].get(), asked.args, false},
+                                                      {{b.parts[0][0].get(), fact.args, false}});
+    }
+    return asked.negated == fact.negated && a.asks == b.asks && a.number == b.number &&
+           a.axis == b.axis && a.dtype == b.dtype && asked.args == fact.args;
+  });
+}
+
+bool Subsumption::RankFollows(const Fact& asked, const std::vector<Fact>& facts) const {
+  const ConditionNode& node = *asked.condition;
+  const bool exact = node.asks == Asks::kRank || IsShape(node);
+  if (!exact && node.asks != Asks::kRankAtLeast) return false;
+  const int64_t want = IsShape(node) ? static_cast<int64_t>(node.shape.size()) : node.number;
+  return std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
+    const ConditionNode& known = *fact.condition;
+    if (fact.negated || fact.args.empty() || fact.args[0] != asked.args[0]) return false;
+    if (known.asks == Asks::kRank || IsShape(known)) {
+      const int64_t rank = IsShape(known) ? static_cast<int64_t>(known.shape.size()) : known.number;
+      return (exact ? rank == want : rank >= want) != asked.negated;
+    }
+    const bool least = known.asks == Asks::kRankAtLeast;
+    if (!least && known.asks != Asks::kDim) return false;
+    const int64_t rank = least ? known.number : known.axis < 0 ? -known.axis : known.axis + 1;
+    // At least that: it says what a smaller rank would be.
+    return asked.negated ? exact && rank > want : !exact && rank >= want;
+  });
+}
+
+bool Subsumption::TypeFollows(const Fact& asked, const std::vector<Fact>& facts) const {
+  const ConditionNode& node = *asked.condition;
+  if (node.asks == Asks::kConstant && !asked.negated) {
+    const Node& at = specific_.nodes[asked.args[0].first];
+    const bool opaque = made_ && at.in_source;
+    return (at.kind == ValNode::Kind::kVariable && at.source->constant) ||
+           (at.kind == ValNode::Kind::kSplat && !opaque);
+  }
+  return std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
+    const ConditionNode& known = *fact.condition;
+    if (fact.negated || fact.args.empty() || fact.args[0] != asked.args[0]) return false;
+    switch (node.asks) {
+      case Asks::kFloat:
+        return known.asks == Asks::kDType && IsFloat(known.dtype) != asked.negated;
+      case Asks::kDType:
+        if (!asked.negated) return false;
+        return (known.asks == Asks::kDType && known.dtype != node.dtype) ||
+               (known.asks == Asks::kFloat && !IsFloat(node.dtype));
+      case Asks::kDim:
+        return asked.negated && known.asks == Asks::kDim && known.axis == node.axis &&
+               known.number != node.number;
+      default:
+        return false;
+    }
+  });
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,222 @@
+#include "drr/conflicts/rule_conflicts.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drr/check/instance.h"
+#include "drr/conflicts/subsumption.h"
+#include "drr/match/matcher.h"
+#include "drr/rewrite/driver.h"
+#include "drr/rewrite/rewriter.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/diagnostic.h"
+#include "ir/core/printer.h"
+
+namespace tenon::drr {
+namespace {
+
+// Made of a rule in each element type: for a search, and to show what is known to exist.
+constexpr size_t kSearched = 12, kWitnesses = 100;
+constexpr DType kDTypes[] = {DType::kF32, DType::kI64};
+
+bool Computes(const AttrCode& code) { return code.kind == AttrCode::Kind::kCompute; }
+
+// Computed attributes may say when to stop, of what is matched and of what is made.
+bool Computes(const CompiledRule& rule) {
+  return std::any_of(rule.nodes.begin(), rule.nodes.end(), [](const Node& node) {
+    return Computes(node.splat) || Computes(node.let_value) ||
+           std::any_of(node.attrs.begin(), node.attrs.end(),
+                       [](const AttrCode& code) { return Computes(code); });
+  });
+}
+
+// Does it fire wherever its source graph and its conditions hold?
+bool Fires(const CompiledRule& rule) {
+  return rule.roots.size() == 1 && !rule.rule->requires_kernel() && !Computes(rule);
+}
+
+std::string Named(const CompiledRule& rule) {
+  return fmt::format("'{}' ({})", rule.rule->name(), rule.rule->place());
+}
+
+// Small programs that the rule is to match.
+class Programs {
+ public:
+  Programs(const CompiledRule& rule, Context& context, size_t count)
+      : rule_(rule), context_(context), count_(count) {}
+
+  // Nothing after the last, and where the next could not be made.
+  std::optional<Instance> Next() {
+    std::string why;
+    const DType dtype = kDTypes[next_++ % std::size(kDTypes)];
+    const std::optional<InstancePlan> plan =
+        InstancePlan::Make(rule_, context_, random_, kNone, -1, &why);
+    return plan ? plan->Build(dtype) : std::nullopt;
+  }
+  bool done() const { return next_ >= count_ * std::size(kDTypes); }
+
+ private:
+  const CompiledRule& rule_;
+  Context& context_;
+  size_t count_;
+  std::mt19937_64 random_{1};
+  size_t next_ = 0;
+};
+
+std::string Witness(const std::string& program) {
+  return program.empty() ? "" : fmt::format(", for example in\n{}", program);
+}
+
+class Conflicts {
+ public:
+  Conflicts(const CompiledRules& set, const std::vector<const CompiledRule*>& rules,
+            Context& context)
+      : set_(set), rules_(rules), context_(context), matcher_(context) {}
+
+  absl::Status Run() {
+    for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindSelf(*rule));
+    for (size_t i = 0; i < rules_.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
+        TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
+      }
+    }
+    for (const CompiledRule* rule : InCycles()) TENON_RETURN_IF_ERROR(FindCycle(*rule));
+    return absl::OkStatus();
+  }
+
+ private:
+  static bool MatchesResult(const CompiledRule& general, const CompiledRule& made) {
+    return Fires(general) && general.conditions.empty() && made.results.size() == 1 &&
+           Subsumption(general, made, true).Holds(general.roots[0], made.results[0]);
+  }
+
+  bool FiresAt(const CompiledRule& rule, const Instance& instance) {
+    return matcher_.Match(rule, instance.anchor) && WhyRefused(matcher_, {}).empty();
+  }
+
+  absl::Status FindSelf(const CompiledRule& rule) {
+    if (!MatchesResult(rule, rule)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("rule {} matches what it makes, and would never "
+                    "end{}",
+                    Named(rule), Witness(Any(rule))));
+  }
+
+  absl::Status FindUndone(const CompiledRule& first, const CompiledRule& second) {
+    if (!second.conditions.empty() || !first.conditions.empty() || !MatchesResult(first, second) ||
+        !MatchesResult(second, first))
+      return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format("rules {} and {} undo each other{}", Named(first),
+                                                  Named(second), Witness(Any(first))));
+  }
+
+  absl::Status FindShadow(const CompiledRule& first, const CompiledRule& second) {
+    // What waits for the end is no obstacle before.
+    const bool always =
+        first.rule->stage() == RuleStage::kFusion || second.rule->stage() == RuleStage::kFinal;
+    const bool distinct = second.coincide.empty() || !first.coincide.empty();
+    if (!always || !distinct || !Fires(first) || second.roots.size() != 1) return absl::OkStatus();
+    Subsumption subsumption(first, second, false);
+    if (!subsumption.Holds(first.roots[0], second.roots[0]) || !subsumption.ConditionsFollow())
+      return absl::OkStatus();
+    // The rule before may still be refused where it is applied, for the type of what it makes.
+    std::string program;
+    bool fires = true;
+    for (Programs programs(second, context_, kWitnesses); !programs.done() && program.empty();) {
+      const std::optional<Instance> instance = programs.Next();
+      if (!instance || !FiresAt(second, *instance)) continue;
+      fires = FiresAt(first, *instance);
+      if (!fires) break;
+      program = Print(*instance->module);
+    }
+    if (!fires) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("rule {} is never reached: {} matches whatever it matches and is tried first{}",
+                    Named(second), Named(first), Witness(program)));
+  }
+
+  // Rules that may be applied without end. Each application takes its root away, so that some of
+  // them must make roots for each.
+  std::vector<const CompiledRule*> InCycles() const {
+    std::vector<const CompiledRule*> left = rules_;
+    const auto makes = [](const CompiledRule& rule, const std::set<OpId>& ops) {
+      return std::any_of(rule.creation_order.begin(), rule.creation_order.end(), [&](uint16_t n) {
+        const Node& node = rule.nodes[n];
+        return node.kind == ValNode::Kind::kOp && ops.count(node.info->id()) > 0;
+      });
+    };
+    for (size_t before = left.size() + 1; before != left.size();) {
+      before = left.size();
+      std::set<OpId> made, roots;
+      for (const CompiledRule* rule : left) {
+        roots.insert(rule->anchors.begin(), rule->anchors.end());
+        for (uint16_t n : rule->creation_order) {
+          const Node& node = rule->nodes[n];
+          if (node.kind == ValNode::Kind::kOp) made.insert(node.info->id());
+        }
+      }
+      std::erase_if(left, [&](const CompiledRule* rule) {
+        return !makes(*rule, roots) || std::none_of(rule->anchors.begin(), rule->anchors.end(),
+                                                    [&](OpId op) { return made.count(op) > 0; });
+      });
+    }
+    return left;
+  }
+
+  // Rewrites programs of the rule with all of them.
+  absl::Status FindCycle(const CompiledRule& rule) {
+    if (rule.rule->requires_kernel()) return absl::OkStatus();
+    DriverOptions options;
+    options.emit = false;
+    for (Programs programs(rule, context_, kSearched); !programs.done();) {
+      const std::optional<Instance> instance = programs.Next();
+      if (!instance || !FiresAt(rule, *instance)) continue;
+      const std::string program = Print(*instance->module);
+      PassContext pass;
+      std::map<std::string, int64_t, std::less<>> counts;
+      pass.rule_counts = &counts;
+      const auto applied = ApplyRules(set_, instance->module.get(), pass, options);
+      if (applied.ok()) continue;
+      if (absl::IsResourceExhausted(applied.status()))
+        return absl::InvalidArgumentError(
+            fmt::format("{}{}", std::string(applied.status().message()), Witness(program)));
+      const bool alone = counts.size() == 1 && counts.begin()->first == rule.rule->name();
+      return absl::InvalidArgumentError(
+          fmt::format("rule {} {}: {}{}", Named(rule),
+                      alone ? "matches what it makes, and would never end"
+                            : "starts a rewrite that would never end, together with other rules",
+                      std::string(applied.status().message()), Witness(program)));
+    }
+    return absl::OkStatus();
+  }
+
+  // A program of the rule as text; empty if none can be made.
+  std::string Any(const CompiledRule& rule) {
+    for (Programs programs(rule, context_, kWitnesses); !programs.done();) {
+      const std::optional<Instance> instance = programs.Next();
+      if (instance && FiresAt(rule, *instance)) return Print(*instance->module);
+    }
+    return "";
+  }
+
+  const CompiledRules& set_;
+  const std::vector<const CompiledRule*>& rules_;
+  Context& context_;
+  Matcher matcher_;
+};
+
+}  // namespace
+
+absl::Status FindConflicts(const CompiledRules& set, const std::vector<const CompiledRule*>& rules,
+                           Context& context) {
+  return Conflicts(set, rules, context).Run();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,72 @@
+// Comparing source graphs: does one match everything that another one describes? Used to find rules
+// that are never reached and rules that match their own results.
+#ifndef TENON_DRR_CONFLICTS_SUBSUMPTION_H_
+#define TENON_DRR_CONFLICTS_SUBSUMPTION_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "drr/compile/compiled.h"
+
+namespace tenon::drr {
+
+// Whether every program that `specific` describes also matches `general`. "No" may mean that no
+// proof was found.
+class Subsumption {
+ public:
+  // `made`: read `specific` as the graph that its rule makes, rather than the one it matches.
+  Subsumption(const CompiledRule& general, const CompiledRule& specific, bool made)
+      : general_(general), specific_(specific), made_(made) {}
+
+  // Compares structure only.
+  bool Holds(const Edge& g, const Edge& s);
+  // Call it after Holds. True if every condition of `general` follows from those of `specific`.
+  bool ConditionsFollow() const;
+
+ private:
+  using Place = std::pair<uint16_t, uint16_t>;  // node and result of `specific`
+  using Places = std::map<uint16_t, Place>;     // by node of `general`
+  struct State {
+    Places bound;
+    std::map<uint16_t, const AttrCode*> attrs;  // by attribute variable of `general`
+  };
+  // A condition and the values that it is about.
+  struct Fact {
+    const ConditionNode* condition;
+    std::vector<Place> args;
+    bool negated = false;
+  };
+
+  bool Bind(const Edge& g, const Edge& s);
+  bool BindOp(uint16_t g, uint16_t s);
+  bool IsUsedOnce(uint16_t s) const;
+  bool HoldsForAll(const Edge& g, const std::vector<Edge>& alternatives);
+  bool SameAttr(const AttrCode& general, const AttrCode& specific);
+  bool Operands(const Node& general, const Node& specific, bool swapped);
+  Place Through(Place place) const;
+
+  std::vector<Fact> Facts() const;
+  std::optional<Fact> Asked(const ConditionCode& condition) const;
+  static std::vector<Fact> Parts(const Fact& fact, size_t part);
+  bool Follows(const Fact& asked, const std::vector<Fact>& facts, int splits) const;
+  bool FollowsAtOnce(const Fact& asked, const std::vector<Fact>& facts) const;
+  bool IsOneOf(const Fact& asked, const std::vector<Fact>& facts) const;
+  bool RankFollows(const Fact& asked, const std::vector<Fact>& facts) const;
+  bool TypeFollows(const Fact& asked, const std::vector<Fact>& facts) const;
+  bool ShapeIsRank(const ConditionCode& condition) const;
+
+  const CompiledRule& general_;
+  const CompiledRule& specific_;
+  bool made_;
+  // A shared part is visited once per path, so long chains of them need a limit.
+  static constexpr int64_t kMostSteps = int64_t{1} << 14;
+  int64_t steps_ = 0;
+  State state_;
+};
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_CONFLICTS_SUBSUMPTION_H_

@@ -1,0 +1,55 @@
+// Guard against constants that their type cannot hold.
+#ifndef TENON_DRR_REWRITE_CONSTANT_GUARD_H_
+#define TENON_DRR_REWRITE_CONSTANT_GUARD_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "ir/core/number_range.h"
+#include "ir/core/operation.h"
+#include "pass/evaluator.h"
+
+namespace tenon::drr {
+
+// Checks the operations that one application of a rule creates. Float arithmetic on constants alone
+// gives another constant of the program. The rule must not fire if that is infinite or NaN while
+// the constants it is made of are finite. The same holds if it is subnormal while they are zero or
+// normal, and if a product or quotient underflows to zero. Without an evaluator only the numbers of
+// Splat are checked.
+class ConstantGuard {
+ public:
+  // `evaluator` may be null.
+  explicit ConstantGuard(Evaluator* evaluator) : evaluator_(evaluator) {}
+
+  // Returns what is wrong with the result of `op`, an operation that the rule creates; empty if
+  // nothing is.
+  std::string Check(const Operation& op);
+
+ private:
+  struct Known {
+    const Operation* op;
+    Attribute value;
+  };
+  using Operands = absl::InlinedVector<Attribute, 4>;
+
+  // The elements of a value that follows from constants alone. Null for other values, and if no
+  // kernel computes them.
+  Attribute ValueOf(Value value);
+  bool OperandsOf(const Operation& op, Operands& operands);
+  Attribute Compute(const Operation& op, const Operands& operands);
+  Attribute WithExpectedZeros(const Operation& op, const Operands& operands);
+  static bool IsHarmlessProduct(const Operation& op, const Operands& operands);
+
+  Evaluator* evaluator_;
+  std::vector<Known> known_;
+};
+
+// Returns what is wrong with `number`, which a rule computes for a constant or attribute of
+// `dtype`; empty if nothing is. `read` has the numbers of the program that it is made of. If one of
+// those is infinite, NaN or subnormal in `dtype`, `number` may be, too.
+std::string WhyNotHeld(DType dtype, double number, const std::vector<double>& read);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_REWRITE_CONSTANT_GUARD_H_

@@ -1,0 +1,46 @@
+// Applying a set of rules until none fires.
+#ifndef TENON_DRR_REWRITE_DRIVER_H_
+#define TENON_DRR_REWRITE_DRIVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "drr/compile/compiled.h"
+#include "pass/pass.h"
+
+namespace tenon::drr {
+
+// How ApplyRules works.
+struct DriverOptions {
+  bool fold = true;         // folds ops with their fold functions
+  bool remove_dead = true;  // erases pure ops without uses
+  bool emit = true;         // also emits errors as diagnostics
+  // More rewrites than this times the number of ops at the start count as a cycle.
+  int64_t rewrites_per_op = 32;
+};
+
+struct DriverResult {
+  bool changed = false;
+  int64_t rewrites = 0;
+};
+
+// Applies `rules` to everything below `top`, a function or a module. Uses the services of
+// `context`, and counts rewrites in context.rule_counts.
+//
+// Returns InvalidArgument that names the rules if rewriting does not end, or if a rule does not
+// compile for this Context. Returns ResourceExhausted if matching takes too many steps. The IR is
+// valid then and may be partly rewritten.
+absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
+                                        PassContext& context, const DriverOptions& options = {});
+
+// Records in `log` where its wanted rules nearly match below `top`, best first. Changes no IR.
+// Errors are those of CompiledRules::Get and of matching that takes too many steps.
+absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassContext& context,
+                        RuleLog& log);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_REWRITE_DRIVER_H_

@@ -1,0 +1,48 @@
+// Building the result graph of a match and replacing the match with it.
+#ifndef TENON_DRR_REWRITE_REWRITER_H_
+#define TENON_DRR_REWRITE_REWRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "drr/match/matcher.h"
+#include "pass/evaluator.h"
+
+namespace tenon::drr {
+
+// Is told of every change of the IR. Driver keeps its worklist up to date with it.
+class RewriteListener {
+ public:
+  virtual ~RewriteListener() = default;
+  virtual void Created(Operation*) {}
+  virtual void Erasing(Operation*) {}
+  virtual void Replaced(Value, Value) {}
+};
+
+// Services for an application; either may be null.
+struct RewriteQueries {
+  const TargetQuery* target = nullptr;  // for rules that require kernels
+  Evaluator* evaluator = nullptr;  // computes constants for the constant guard (constant_guard.h)
+};
+
+// The reason why a match was not applied; empty() if it was.
+struct Refusal {
+  // True if the result differs in rank or extents from what it replaces.
+  bool for_shapes = false;
+  std::string why;
+  bool empty() const { return why.empty(); }
+};
+
+// Applies a successful match and erases matched operations that are dead then. After a refusal the
+// IR is unchanged.
+Refusal Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener);
+
+// Returns what Apply would return, without replacing anything.
+Refusal WhyRefused(const Matcher& match, const RewriteQueries& queries);
+
+// True for an op in a block without uses, effects and regions, which may be erased.
+bool IsDead(const Operation& op);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_REWRITE_REWRITER_H_

@@ -1,0 +1,135 @@
+// Conditions of a rule: pure predicates over a match, with words for --explain.
+#ifndef TENON_DRR_RULE_CONDITION_H_
+#define TENON_DRR_RULE_CONDITION_H_
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drr/rule/val.h"
+
+namespace tenon::drr {
+
+// What a rule may assume about numbers instead of preserving it. A condition with an assumption is
+// the proof that the assumption holds. Without the proof the rule fires only with
+// PassContext::fast_math.
+enum class Assumption : uint8_t {
+  kNone,
+  kNoOverflow,      // a result may be infinite or NaN if the source is finite
+  kNoInfinity,      // infinite and NaN inputs may give another kind of result
+  kNoNegativeZero,  // zeros of other signs may give another kind of result
+};
+// Returns the words of rules in text, such as "may overflow".
+const char* WordsOf(Assumption assumption);
+
+// One conjunct of a condition. It is evaluated once all its arguments are bound. A conjunct with an
+// argument that the match does not bind holds.
+struct ConditionNode {
+  enum class Kind : uint8_t { kPredicate, kShape };
+  Kind kind = Kind::kPredicate;
+  std::string text;  // "rank(b) == 1"
+  std::vector<ArgRef> args;
+  std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
+  // What is the case instead, for messages; may be empty.
+  std::function<std::string(std::span<const BoundArg>)> why;
+  std::vector<DimRef> shape;  // kShape: of args[0]
+  Assumption assumption = Assumption::kNone;
+  // The question, for code that reasons about rules. For kOther only `holds` and `text` know it.
+  enum class Asks : uint8_t {
+    kOther,
+    kRank,         // of args[0]: `number`
+    kRankAtLeast,  // likewise
+    kConstant,     // args[0] is a constant
+    kDType,        // of args[0]: `dtype`
+    kFloat,        // the element type of args[0] is a float
+    kSameType,     // of all args
+    kSameShape,    // of args[0] and args[1]
+    kDim,          // the extent of axis `axis` of args[0] is `number`
+    kEither,       // one of `parts` holds
+    kNot,          // parts[0] does not hold
+  };
+  Asks asks = Asks::kOther;
+  int64_t number = 0, axis = 0;
+  // Conjunctions. Their arguments lie one after the other in `args`.
+  std::vector<std::vector<std::shared_ptr<const ConditionNode>>> parts;
+  // Hints for CheckRule, which makes programs that meet the condition: rank and element type of
+  // args[0].
+  int rank = -1;
+  DType dtype = DType::kInvalid;
+  bool same_type = false;  // all args have one type
+  bool constant = false;   // args[0] should be a constant
+};
+
+// Evaluates a predicate. False if it calls an accessor that fails, such as the third dimension of a
+// vector.
+bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args);
+
+// A conjunction of predicates. An empty one always holds.
+class Condition {
+ public:
+  Condition() = default;
+  explicit Condition(ConditionNode node) {
+    nodes_.push_back(std::make_shared<ConditionNode>(std::move(node)));
+  }
+  const std::vector<std::shared_ptr<const ConditionNode>>& nodes() const { return nodes_; }
+
+ private:
+  friend Condition operator&&(const Condition& a, const Condition& b);
+  std::vector<std::shared_ptr<const ConditionNode>> nodes_;
+};
+Condition operator&&(const Condition& a, const Condition& b);
+// ShapeIs can be joined by && only: CompileRule refuses it under || and !. Both sides count as one
+// condition, which holds if any of their arguments is not bound.
+Condition operator||(const Condition& a, const Condition& b);
+Condition operator!(const Condition& a);
+
+// Conditions on ranks do not hold for unranked tensors.
+Condition Rank(const Val& val, int rank);
+Condition RankAtLeast(const Val& val, int rank);
+// True for results of constant operations.
+Condition IsConstant(const Val& val);
+// True for a constant, and for a value computed from constants alone by fewer than 64 pure
+// operations: constant folding makes it a constant.
+Condition FollowsFromConstants(const Val& val);
+Condition DTypeIs(const Val& val, DType dtype);
+// The element type is f16, bf16, f32 or f64.
+Condition IsFloat(const Val& val);
+// All values are ranked tensors with the same element type and provably equal dimensions.
+Condition SameTypes(const std::vector<Val>& vals);
+template <typename... Rest>
+Condition SameType(const Val& first, const Rest&... rest) {
+  return SameTypes({first, rest...});
+}
+// Both values are ranked tensors with provably equal dimensions.
+Condition SameShape(const Val& a, const Val& b);
+// The value has this shape. Named dimensions are solved together with all others of the rule.
+Condition ShapeIs(const Val& val, std::span<const Dim> dims);
+inline Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims) {
+  return ShapeIs(val, std::span<const Dim>(dims.begin(), dims.size()));
+}
+// Axis `axis` has the constant extent `extent`. A negative axis counts from the end.
+Condition DimIs(const Val& val, int axis, int64_t extent);
+
+// A predicate without C++ types of its arguments; If uses it.
+Condition MakePredicate(std::string text, std::vector<ArgRef> args,
+                        std::function<bool(std::span<const BoundArg>)> holds);
+// Turns a condition into the proof of an assumption. An empty condition proves nothing.
+Condition Proof(Assumption assumption, const Condition& condition);
+// The same condition, with the hint that instances should have a constant as its first argument.
+Condition OnConstants(const Condition& condition);
+// Any other pure predicate `fn`, with words `text` for messages. Arguments are passed as for
+// Compute (val.h). Accessors of Value, Type, DimExpr and Attribute are safe in it: if one fails,
+// the condition does not hold.
+template <typename F, typename... Args>
+Condition If(std::string text, F fn, const Args&... args) {
+  return MakePredicate(std::move(text), {ArgTraits<Args>::Ref(args)...},
+                       Adapt<bool, F, Args...>(fn, std::index_sequence_for<Args...>()));
+}
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_RULE_CONDITION_H_

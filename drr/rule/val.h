@@ -1,0 +1,231 @@
+// Values of a pattern: the graph that a rule matches or builds.
+#ifndef TENON_DRR_RULE_VAL_H_
+#define TENON_DRR_RULE_VAL_H_
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "drr/rule/attr.h"
+#include "ir/core/op_info.h"
+
+namespace tenon::drr {
+
+// One result of a node.
+struct ValRef {
+  ValPtr node;
+  int result = 0;  // kOp: the result
+  bool operator==(const ValRef&) const = default;
+};
+
+// One operand in a pattern.
+struct OperandPattern {
+  ValRef val;
+  bool maybe = false;  // optional; it may be absent
+};
+
+// A node of a pattern graph. Immutable once built, and shared by all graphs that refer to it.
+struct ValNode {
+  enum class Kind : uint8_t {
+    kVariable,  // any value
+    kOp,        // the results of an operation
+    kAnyOf,     // one of `alternatives`
+    kSplat,     // a constant whose elements are all `splat`
+    kLet,       // alternatives[0]; binds attribute variable `let_variable` to `let_value`
+    kEach,      // any number of operands of a variadic group
+  };
+  Kind kind;
+  std::string name;       // kVariable, kEach; a label for messages in other nodes
+  bool constant = false;  // kVariable: it must be a constant
+  std::string op;         // kOp: "ten.add"
+  // kOp: by operand group; an empty group is absent.
+  std::vector<std::vector<OperandPattern>> operands;
+  // kOp: the attributes that the rule mentions, sorted by name.
+  std::vector<std::pair<std::string, AttrRef>> attrs;
+  std::vector<ValRef> alternatives;  // kAnyOf, kLet
+  AttrRef splat;                     // kSplat
+  AttrRef let_variable, let_value;   // kLet
+  int depth = 1;                     // nodes on the longest path down, with this one
+};
+// Returns the text notation. Texts over 64 KiB are cut off: shared nodes are written at each use.
+std::string ToString(const ValRef& val);
+
+// A handle to a node of a pattern graph. Copies denote the same node, so that a Val used twice is a
+// shared sub-graph: the match must have one value there.
+class Val {
+ public:
+  // A variable. It matches any value, and the same value wherever it occurs.
+  explicit Val(const char* name);
+  explicit Val(ValRef ref) : ref_(std::move(ref)) {}
+  const ValRef& ref() const { return ref_; }
+  // The result `index` of the same operation.
+  Val result(int index) const { return Val(ValRef{ref_.node, index}); }
+  // The same value with a name for messages. Use the returned Val in place of the old one.
+  Val As(const char* name) const;
+  // The same value. When it is matched, `variable` gets the given value.
+  template <typename T>
+  Val Let(const Attr<T>& variable, std::type_identity_t<AttrArg<T>> value) const {
+    return Let(variable.node(), value.node());
+  }
+
+ private:
+  Val Let(AttrRef variable, AttrRef value) const;
+  ValRef ref_;
+};
+
+// An optional operand; absent by default.
+class OptVal {
+ public:
+  OptVal() = default;
+  OptVal(Val val) : operands_{{val.ref(), false}} {}  // NOLINT
+  OptVal(ValRef ref, bool maybe) : operands_{{std::move(ref), maybe}} {}
+  const std::vector<OperandPattern>& operands() const { return operands_; }
+
+ private:
+  std::vector<OperandPattern> operands_;
+};
+
+// The operands of a variadic group.
+class ValList {
+ public:
+  ValList(std::initializer_list<Val> vals);
+  ValList(Val val) : ValList({val}) {}  // NOLINT
+  const std::vector<OperandPattern>& operands() const { return operands_; }
+
+ private:
+  std::vector<OperandPattern> operands_;
+};
+
+// A variable that matches only constants.
+Val Const(const char* name);
+// An optional operand that may be present or absent. An absent one is absent in the result, too.
+OptVal Maybe(const Val& val);
+// Any number of operands of a variadic group, in order.
+Val Each(const char* name);
+// A constant whose elements are all `value` and that broadcasts like a scalar. Numbers that every
+// type holds exactly, such as 1 and 0.5, must be equal. Other numbers may differ by the rounding of
+// exporters (1e-5 in f32). In a result it becomes a constant with the element type of its
+// neighbors.
+Val Splat(double value);
+// Binds `variable` to the number; where it is bound already, the number must be the same up to one
+// rounding.
+Val Splat(const Attr<float>& variable);
+// In a result: the computed number.
+Val Splat(const Computed<double>& computed);
+
+// The functions above and below, over nodes. The parser of rule texts uses them.
+Val MakeSplat(AttrRef value);
+Val MakeLet(const Val& val, AttrRef variable, AttrRef value);
+Val MakeAnyOf(std::vector<ValRef> alternatives);
+// One of several patterns, tried in order. The first that matches wins.
+template <typename... Rest>
+Val AnyOf(const Val& first, const Rest&... rest) {
+  return MakeAnyOf({first.ref(), rest.ref()...});
+}
+// Applies `step`, a function from Val to Val, between `min` and `max` times to `base`. Longer
+// chains are tried first.
+template <typename Step>
+Val Repeat(const Val& base, int min, int max, const Step& step) {
+  std::vector<ValRef> chains;
+  Val chain = base;
+  for (int i = 0; i <= max; ++i) {
+    if (i >= min) chains.insert(chains.begin(), chain.ref());
+    if (i < max) chain = step(chain);
+  }
+  return MakeAnyOf(std::move(chains));
+}
+
+// Generated pattern functions call these.
+inline std::vector<OperandPattern> One(const Val& val) { return {{val.ref(), false}}; }
+// An operation `op`, named with its dialect. `operands` are by operand group of the definition; an
+// empty group is absent. Null attributes are not mentioned, so they must have their defaults. Use
+// it for ops of other dialects.
+Val MakeOp(std::string_view op, std::vector<std::vector<OperandPattern>> operands,
+           const std::vector<std::pair<std::string, AttrRef>>& attrs);
+
+// ---- pure functions over the bindings of a match ------------------------------------------------
+
+// How a function of a rule gets its arguments: the C++ type for a part of a rule.
+template <typename T>
+struct ArgTraits;
+// Float attributes are passed as double, so that f32 does not round the numbers of an f64 program.
+// An attribute of another type gives a default-constructed T.
+template <typename T>
+struct ArgTraits<Attr<T>> {
+  using Type = std::conditional_t<std::is_same_v<T, float>, double, T>;
+  static ArgRef Ref(const Attr<T>& a) { return {nullptr, 0, a.node(), nullptr}; }
+  static Type Read(const BoundArg& arg) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return static_cast<Type>(ToNumber(arg));
+    } else {
+      AttrValue value = ToAttrValue(arg);
+      const T* typed = std::get_if<T>(&value);
+      return typed != nullptr ? *typed : T();
+    }
+  }
+};
+template <>
+struct ArgTraits<Dim> {
+  using Type = DimExpr;
+  static ArgRef Ref(const Dim& d) { return {nullptr, 0, nullptr, d.node()}; }
+  static DimExpr Read(const BoundArg& arg) { return arg.dim; }
+};
+template <>
+struct ArgTraits<Val> {
+  using Type = Value;
+  static ArgRef Ref(const Val& v) { return {v.ref().node, v.ref().result, nullptr, nullptr}; }
+  static Value Read(const BoundArg& arg) { return arg.value; }
+};
+
+template <typename T>
+struct UnwrapOptional {
+  using Type = T;
+};
+template <typename T>
+struct UnwrapOptional<std::optional<T>> {
+  using Type = T;
+};
+
+// Makes a function over bound arguments from one over C++ types.
+template <typename R, typename F, typename... Args, size_t... I>
+std::function<R(std::span<const BoundArg>)> Adapt(F fn, std::index_sequence<I...>) {
+  return [fn](std::span<const BoundArg> args) -> R {
+    (void)args;
+    auto result = fn(ArgTraits<Args>::Read(args[I])...);
+    using Result = decltype(result);
+    if constexpr (std::is_same_v<R, bool>) {
+      return result;
+    } else if constexpr (std::is_same_v<typename UnwrapOptional<Result>::Type, Result>) {
+      return WrapValue(std::move(result));
+    } else {
+      return result ? WrapValue(*std::move(result)) : AttrValue();
+    }
+  };
+}
+
+// An attribute computed by the pure function `fn`. Its arguments are attribute variables (float
+// ones as double), dimensions (as DimExpr) and values (as Value). The rule does not fire if `fn`
+// returns nullopt, if an argument is absent, or if an accessor called by `fn` fails.
+template <typename F, typename... Args>
+auto Compute(F fn, const Args&... args) {
+  using Result = std::invoke_result_t<F, typename ArgTraits<Args>::Type...>;
+  using T = typename UnwrapOptional<Result>::Type;
+  auto node = std::make_shared<AttrNode>();
+  node->kind = AttrNode::Kind::kCompute;
+  node->args = {ArgTraits<Args>::Ref(args)...};
+  node->compute = Adapt<AttrValue, F, Args...>(fn, std::index_sequence_for<Args...>());
+  return Computed<T>(std::move(node));
+}
+
+// The dimensions of a matched value.
+Computed<Dims> ShapeOf(const Val& val);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_RULE_VAL_H_

@@ -1,0 +1,388 @@
+#include "drr/text/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "drr/text/text_parser.h"
+#include "fmt/format.h"
+#include "ir/core/check.h"
+#include "ir/core/suggest.h"
+
+namespace tenon::drr {
+
+namespace {
+
+// Ops of these dialects may be named without them.
+constexpr const char* kShortDialects[] = {"ten", "nn", "core"};
+
+}  // namespace
+
+const OpInfo* RuleTextParser::FindOp(const std::string& name) const {
+  if (name.find('.') != std::string::npos) return context_.FindOp(name);
+  for (const char* dialect : kShortDialects) {
+    if (const OpInfo* info = context_.FindOp(fmt::format("{}.{}", dialect, name))) return info;
+  }
+  return nullptr;
+}
+
+std::string RuleTextParser::NearestOp(const std::string& name) const {
+  std::vector<std::string> names;
+  if (name.find('.') == std::string::npos) {
+    for (const char* dialect : kShortDialects) {
+      for (const OpInfo* info : context_.OpsOf(dialect))
+        names.emplace_back(info->name().substr(info->name().find('.') + 1));
+    }
+  }
+  for (const std::string& dialect : context_.DialectNames()) {
+    for (const OpInfo* info : context_.OpsOf(dialect)) names.emplace_back(info->name());
+  }
+  return DidYouMean(name, names);
+}
+
+absl::StatusOr<OperandPattern> RuleTextParser::ParseOperand() {
+  if (Take("maybe")) {
+    TENON_ASSIGN_OR_RETURN(Val val, ParenthesizedVal());
+    return OperandPattern{val.ref(), true};
+  }
+  TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+  return OperandPattern{val.ref(), false};
+}
+
+absl::StatusOr<Val> RuleTextParser::ParenthesizedVal() {
+  TENON_RETURN_IF_ERROR(Require("("));
+  TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+  TENON_RETURN_IF_ERROR(Require(")"));
+  return val;
+}
+
+absl::Status RuleTextParser::AttrsInside(const OpInfo& info) const {
+  return Error(fmt::format("attributes stand behind the ')' of {}", info.name()));
+}
+
+absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
+  const OpInfo* info = FindOp(name);
+  if (info == nullptr) {
+    token_ = at;
+    return Error(fmt::format("there is no op '{}'{}", name, NearestOp(name)));
+  }
+  const OpDef& def = info->def();
+  std::vector<std::vector<OperandPattern>> groups(def.operands.size());
+  TENON_RETURN_IF_ERROR(Require("("));
+  for (size_t g = 0; !Is(")");) {
+    if (Is("{")) return AttrsInside(*info);
+    if (g >= groups.size()) {
+      return Error(fmt::format("{} has only {} operand{}", info->name(), groups.size(),
+                               groups.size() == 1 ? "" : "s"));
+    }
+    if (!Take("none")) {
+      TENON_ASSIGN_OR_RETURN(OperandPattern operand, ParseOperand());
+      groups[g].push_back(std::move(operand));
+    }
+    if (def.operands[g].arity != Arity::kVariadic) ++g;
+    if (Is("{")) return AttrsInside(*info);
+    if (!Is(")") && !Take(",")) return Expected("',' or ')'");
+  }
+  Next();
+  for (size_t g = 0; g < groups.size(); ++g) {
+    if (def.operands[g].arity == Arity::kSingle && groups[g].empty()) {
+      token_ = at;
+      return Error(fmt::format("{} needs its operand '{}'", info->name(), def.operands[g].name));
+    }
+  }
+  std::vector<std::pair<std::string, AttrRef>> attrs;
+  if (Take("{")) {
+    while (!Is("}")) {
+      if (!attrs.empty()) TENON_RETURN_IF_ERROR(Require(","));
+      Token attr_at = token_;
+      TENON_ASSIGN_OR_RETURN(std::string attr, Name("an attribute"));
+      const int slot = info->FindSlot(attr);
+      if (slot < 0 || slot == info->segment_slot()) {
+        token_ = attr_at;
+        std::vector<std::string> names;
+        for (const AttrDef& known : def.attrs) names.push_back(known.name);
+        return Error(
+            fmt::format("{} has no attribute '{}'{}", info->name(), attr, DidYouMean(attr, names)));
+      }
+      for (const auto& [name_before, value_before] : attrs) {
+        if (name_before != attr) continue;
+        token_ = attr_at;
+        return Error(fmt::format("attribute '{}' is given twice", attr));
+      }
+      TENON_RETURN_IF_ERROR(Require("="));
+      TENON_ASSIGN_OR_RETURN(AttrRef value, ParseAttr(def.attrs[static_cast<size_t>(slot)].type));
+      attrs.emplace_back(attr, std::move(value));
+    }
+    Next();
+  }
+  return MakeOp(info->name(), std::move(groups), attrs);
+}
+
+absl::StatusOr<Val> RuleTextParser::ParseVal() {
+  if (depth_ >= kMaxDepth) return TooDeep();
+  ++depth_;
+  absl::StatusOr<Val> val = ParseValHere();
+  --depth_;
+  // Of parts with names each may be flat.
+  if (val.ok() && val->ref().node->depth > kMaxDepth) return TooDeep();
+  return val;
+}
+
+absl::StatusOr<Val> RuleTextParser::ParseValHere() {
+  const Token at = token_;
+  if (Take("(")) {
+    TENON_ASSIGN_OR_RETURN(Val inner, ParseVal());
+    while (Take("let")) {
+      TENON_ASSIGN_OR_RETURN(std::string name, Name("an attribute variable"));
+      TENON_RETURN_IF_ERROR(Require("="));
+      TENON_ASSIGN_OR_RETURN(AttrRef value, ParseAttr(AttrType::kAny));
+      inner = MakeLet(inner, AttrVariable(name), std::move(value));
+    }
+    TENON_RETURN_IF_ERROR(Require(")"));
+    return inner;
+  }
+  TENON_ASSIGN_OR_RETURN(std::string name, Name("a value"));
+  if (name == "const" || name == "each") {
+    TENON_ASSIGN_OR_RETURN(std::string variable, Name("a name"));
+    if (name == "const") return Variable(variable, true);
+    auto it = vals_.find(variable);
+    return it != vals_.end() ? it->second
+                             : vals_.emplace(variable, Each(variable.c_str())).first->second;
+  }
+  if (name == "splat") {
+    TENON_RETURN_IF_ERROR(Require("("));
+    TENON_ASSIGN_OR_RETURN(AttrRef value, ParseAttr(AttrType::kF64));
+    TENON_RETURN_IF_ERROR(Require(")"));
+    return MakeSplat(std::move(value));
+  }
+  if (name == "any" && Take("(")) {
+    std::vector<ValRef> alternatives;
+    do {
+      TENON_ASSIGN_OR_RETURN(Val alternative, ParseVal());
+      alternatives.push_back(alternative.ref());
+    } while (Take("|"));
+    TENON_RETURN_IF_ERROR(Require(")"));
+    return MakeAnyOf(std::move(alternatives));
+  }
+  Val val = Is("(") ? Val("") : Variable(name);
+  if (Is("(")) {
+    TENON_ASSIGN_OR_RETURN(Val op, ParseOp(name, at));
+    val = op;
+  }
+  if (Take("#")) {
+    TENON_ASSIGN_OR_RETURN(const int index, IntegerWithin(0, kMaxResults));
+    val = val.result(index);
+  }
+  return val;
+}
+
+absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
+  if (Take("!")) {
+    if (Is("!")) return Error("a condition is negated twice (expected one '!')");
+    TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
+    return !condition;
+  }
+  if (Is("(")) {
+    if (depth_ >= kMaxDepth) return TooDeep();
+    Next();
+    ++depth_;
+    absl::StatusOr<Condition> condition = ParseConditions();
+    --depth_;
+    if (condition.ok()) TENON_RETURN_IF_ERROR(Require(")"));
+    return condition;
+  }
+  Token at = token_;
+  TENON_ASSIGN_OR_RETURN(std::string name, Name("a condition"));
+  TENON_RETURN_IF_ERROR(Require("("));
+  std::vector<Val> vals;
+  do {
+    TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+    vals.push_back(val);
+  } while (name != "dim" && Take(","));
+  int axis = 0;
+  if (name == "dim") {
+    TENON_RETURN_IF_ERROR(Require(","));
+    TENON_ASSIGN_OR_RETURN(axis, IntegerWithin(-kMaxRank, kMaxRank - 1));
+  }
+  TENON_RETURN_IF_ERROR(Require(")"));
+  std::swap(token_, at);
+  TENON_RETURN_IF_ERROR(CheckCondition(name, vals.size()));
+  std::swap(token_, at);
+  if (name == "constant") return IsConstant(vals[0]);
+  if (name == "float") return IsFloat(vals[0]);
+  if (name == "same_type") return SameTypes(vals);
+  if (name == "rank") {
+    const bool least = Is(">=");
+    if (!least && !Is("==")) return Expected("'==' or '>='");
+    Next();
+    TENON_ASSIGN_OR_RETURN(const int rank, IntegerWithin(0, kMaxRank));
+    return least ? RankAtLeast(vals[0], rank) : Rank(vals[0], rank);
+  }
+  if (name == "dtype") {
+    TENON_RETURN_IF_ERROR(Require("=="));
+    for (int d = 1; d < kNumDTypes; ++d) {
+      if (Take(tenon::Name(static_cast<DType>(d)))) return DTypeIs(vals[0], static_cast<DType>(d));
+    }
+    return Expected("an element type such as f32, i64 or i1");
+  }
+  if (name == "dim") {
+    TENON_RETURN_IF_ERROR(Require("=="));
+    TENON_ASSIGN_OR_RETURN(int64_t extent, Integer());
+    return DimIs(vals[0], axis, extent);
+  }
+  TENON_RETURN_IF_ERROR(Require("=="));
+  if (Take("shape")) {
+    TENON_ASSIGN_OR_RETURN(Val other, ParenthesizedVal());
+    return SameShape(vals[0], other);
+  }
+  TENON_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims());
+  return ShapeIs(vals[0], dims);
+}
+
+absl::Status RuleTextParser::CheckCondition(const std::string& name, size_t vals) const {
+  const std::vector<std::string> names = {"rank",     "shape",     "dim",  "dtype",
+                                          "constant", "same_type", "float"};
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Error(fmt::format("there is no condition '{}' (expected one of {}){}", name,
+                             fmt::join(names, ", "), DidYouMean(name, names)));
+  }
+  if (name == "same_type" ? vals >= 2 : vals == 1) return absl::OkStatus();
+  return Error(fmt::format("{} asks about {}, got {}", name,
+                           name == "same_type" ? "two values or more" : "one value", vals));
+}
+
+absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
+  const auto all = [&]() -> absl::StatusOr<Condition> {
+    TENON_ASSIGN_OR_RETURN(Condition conjunction, ParseCondition());
+    while (Take("&&")) {
+      TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
+      conjunction = conjunction && one;
+      if (conjunction.nodes().size() > kMostConditions)
+        return Error(fmt::format("the rule has more than {} conditions", kMostConditions));
+    }
+    return conjunction;
+  };
+  TENON_ASSIGN_OR_RETURN(Condition any, all());
+  for (int terms = 1; Take("||"); ++terms) {
+    if (terms == kMaxDepth) return TooDeep();
+    TENON_ASSIGN_OR_RETURN(Condition one, all());
+    any = any || one;
+  }
+  return any;
+}
+
+absl::StatusOr<Rule> RuleTextParser::Coinciding(Rule rule) {
+  std::vector<Val> ops;
+  if (Take("(")) {
+    do {
+      TENON_ASSIGN_OR_RETURN(Val op, ParseVal());
+      ops.push_back(std::move(op));
+    } while (Take(","));
+    TENON_RETURN_IF_ERROR(Require(")"));
+  }
+  return std::move(rule).MayCoincide(ops);
+}
+
+absl::StatusOr<Rule> RuleTextParser::Assuming(Rule rule, Assumption assumption) {
+  Condition unless;
+  if (Take("unless")) {
+    TENON_ASSIGN_OR_RETURN(unless, ParseConditions());
+  }
+  return std::move(rule).Where(Proof(assumption, unless));
+}
+
+absl::StatusOr<Rule> RuleTextParser::ParseRule() {
+  vals_.clear();
+  attrs_.clear();
+  dims_.clear();
+  TENON_RETURN_IF_ERROR(Require("rule"));
+  const int line = token_.line;
+  TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));
+  Rule rule(name);
+  rule.set_place(file_, line);
+  TENON_RETURN_IF_ERROR(Require("{"));
+  std::set<std::string> said;
+  while (!Take("}")) {
+    for (const char* once : {"summary", "lowers", "benefit", "stage"}) {
+      if (Is(once) && !said.insert(once).second)
+        return Error(fmt::format("rule '{}' has a second '{}'", name, once));
+    }
+    if (Take("let")) {
+      TENON_ASSIGN_OR_RETURN(std::string part, Name("a name"));
+      TENON_RETURN_IF_ERROR(Require("="));
+      TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+      if (!vals_.emplace(part, val).second)
+        return Error(fmt::format("'{}' is already defined", part));
+    } else if (Take("match")) {
+      do {
+        TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+        rule = std::move(rule).Match({val});
+      } while (Take(","));
+    } else if (Take("replace")) {
+      do {
+        TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+        rule = std::move(rule).Replace({val});
+      } while (Take(","));
+    } else if (Take("keep")) {
+      TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+      rule = std::move(rule).Keep(val);
+    } else if (Take("may")) {
+      if (Take("overflow")) {
+        TENON_ASSIGN_OR_RETURN(rule, Assuming(std::move(rule), Assumption::kNoOverflow));
+        continue;
+      }
+      if (!Take("coincide")) return Expected("'coincide' or 'overflow'");
+      TENON_ASSIGN_OR_RETURN(rule, Coinciding(std::move(rule)));
+    } else if (Take("ignores")) {
+      const bool infinity = Take("infinity");
+      if (!infinity) {
+        if (!Take("sign")) return Expected("'infinity' or 'sign of zero'");
+        TENON_RETURN_IF_ERROR(Require("of"));
+        TENON_RETURN_IF_ERROR(Require("zero"));
+      }
+      TENON_ASSIGN_OR_RETURN(
+          rule, Assuming(std::move(rule),
+                         infinity ? Assumption::kNoInfinity : Assumption::kNoNegativeZero));
+    } else if (Take("where")) {
+      TENON_ASSIGN_OR_RETURN(Condition condition, ParseConditions());
+      rule = std::move(rule).Where(condition);
+    } else if (Take("benefit")) {
+      TENON_ASSIGN_OR_RETURN(const int benefit, IntegerWithin(-kMaxBenefit, kMaxBenefit));
+      rule = std::move(rule).Benefit(benefit);
+    } else if (Take("stage")) {
+      const bool final = Is("final");
+      if (!final && !Is("fusion")) return Expected("'fusion' or 'final'");
+      Next();
+      rule = std::move(rule).Stage(final ? RuleStage::kFinal : RuleStage::kFusion);
+    } else if (Is("summary") || Is("lowers")) {
+      const bool summary = Is("summary");
+      Next();
+      if (token_.kind != Token::Kind::kString) return Expected("a text in quotes");
+      rule = summary ? std::move(rule).Summary(token_.text) : std::move(rule).Lowers(token_.text);
+      Next();
+    } else if (Take("requires")) {
+      TENON_RETURN_IF_ERROR(Require("kernel"));
+      rule = std::move(rule).RequireKernel();
+    } else {
+      return Expected(
+          "let, match, where, keep, may, ignores, replace, benefit, stage, summary, lowers, "
+          "requires or "
+          "'}'");
+    }
+  }
+  return rule;
+}
+
+absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
+                                             Context& context) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return RuleTextParser(text, file, context).Run();
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,40 @@
+// Rules in text notation.
+#ifndef TENON_DRR_TEXT_TEXT_H_
+#define TENON_DRR_TEXT_TEXT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "drr/rule/rule.h"
+#include "ir/core/context.h"
+
+namespace tenon::drr {
+
+// Reads any number of rules, such as
+//
+//   rule fuse-gelu {
+//     summary "gelu(linear(x, w, b))"
+//     # A part with a name is shared where it is named again. (`//` begins a comment too.)
+//     let     y = fused.linear(x, w, maybe(b), none)
+//     match   gelu(y)
+//     where   rank(w) == 2 && float(x)
+//     replace fused.linear(x, w, b, none) {activation = "gelu"}
+//   }
+//
+// `context` provides the ops and may be dropped afterward. `file` is the name in messages.
+// InvalidArgument "file:line:column: message" at the first mistake.
+//
+// Notation: ops by name (without the dialect for ten, nn and core), operands in order (`none` for
+// an absent one), attributes in braces. Values: `any(a | b)`, `maybe(x)`, `const w`, `each xs`,
+// `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`. Shapes: `{B, S, H * D}`. Names in
+// lower case are values and attribute variables; those in upper case are dimensions. Conditions:
+// rank, constant, float, dtype, same_type, shape, dim, joined by `!`, `&&`, `||`. Computed
+// attributes need C++.
+absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
+                                             Context& context);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_TEXT_TEXT_H_

@@ -1,0 +1,32 @@
+// Words of rules in text.
+#ifndef TENON_DRR_TEXT_TEXT_LEXER_H_
+#define TENON_DRR_TEXT_TEXT_LEXER_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace tenon::drr {
+
+struct Token {
+  enum class Kind : uint8_t { kName, kNumber, kString, kSign, kEnd };
+  Kind kind = Kind::kEnd;
+  std::string_view text;  // a string without its quotes; a sign '"' is an unclosed one
+  int line = 1, column = 1;
+};
+
+// Splits `text`, which must outlive it, into words and skips comments.
+class TextLexer {
+ public:
+  explicit TextLexer(std::string_view text) : text_(text) {}
+  Token Next();  // kEnd at the end, and ever after
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
+  size_t line_start_ = 0;
+};
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_TEXT_TEXT_LEXER_H_

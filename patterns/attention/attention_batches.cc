@@ -1,0 +1,213 @@
+// Attention whose batches are not those of one axis: blocks, as many as the sequence has, and
+// operands whose batches or rows broadcast. Tried where the rules for a batch and heads do not
+// match.
+#include "patterns/attention/attention_parts.h"
+
+namespace tenon::pattern {
+namespace {
+
+// Three axes of batches as one, each with a single head.
+Dims OneHead(Value v) {
+  const Type type = v.type();
+  return {type.dim(0) * type.dim(1) * type.dim(2), DimExpr::Constant(type.context(), 1),
+          type.dim(3), type.dim(4)};
+}
+
+// The same of a mask that has been expanded to these batches.
+Dims MaskOfOneHead(Value mask, DimExpr batches, DimExpr heads, DimExpr blocks) {
+  const Type type = mask.type();
+  const DimExpr one = DimExpr::Constant(type.context(), 1);
+  auto extent = [&](int64_t from_end) {
+    return type.rank() >= from_end ? type.dim(-from_end) : one;
+  };
+  return {batches * heads * blocks, one, extent(2), extent(1)};
+}
+
+bool AtMostFiveAxes(Value v) { return v.type().is_tensor() && v.type().rank() <= 5; }
+
+}  // namespace
+
+// Attention in blocks of rows, [B, H, N, L, D], where N depends on the sequence and is no number of
+// heads.
+Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int line) {
+  AttentionVals x;
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
+  Attr<float> scale("scale");
+  Dim B("B"), H("H"), N("N");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
+  Val masked = with_mask ? Add(scores, x.mask) : scores;
+  Val result = Matmul(Probabilities(masked, guard), x.v);
+  auto joined = [](const Val& v) { return Reshape(v, {.shape = Compute(OneHead, v)}); };
+  fused::AttentionArgs args = {.num_heads = 1,
+                               .kv_num_heads = 1,
+                               .scale = scale,
+                               .q_layout = "bhsd",
+                               .k_layout = Compute(KeyLayout, tk),
+                               .v_layout = "bhsd",
+                               .out_layout = "bhsd",
+                               .zero_nan_rows = guard};
+  Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
+  Val mask = Reshape(Expand(x.mask, {.shape = {B, H, N, 1, 1}}),
+                     {.shape = Compute(MaskOfOneHead, x.mask, B, H, N)});
+  Condition fits = ShapeIs(x.q, {B, H, N, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.k, {B, H, N, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.v, {B, H, N, AnyDim(), AnyDim()});
+  if (with_mask) {
+    fits = fits && MaskFits(masked, product, x.v) &&
+           If("the mask has at most five axes", AtMostFiveAxes, x.mask);
+  }
+  return Rule(name, file, line)
+      .Summary(with_mask ? "… with a mask" : "attention in blocks, as many as the sequence has")
+      .Match(result)
+      .Where(fits)
+      .Replace(Reshape(with_mask ? fused::Attention(q, k, v, mask, {}, {}, args)
+                                 : fused::Attention(q, k, v, {}, {}, {}, args),
+                       {.shape = ShapeOf(result)}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
+namespace {
+
+// The batches of the scores, and for queries their rows, with the other axes of an operand.
+Dims WithBatchesOf(Value scores, Value operand) {
+  const Type type = operand.type();
+  return {scores.type().dim(0), type.dim(1), type.dim(2), type.dim(3)};
+}
+// … and as many keys as there are values, which is how many columns the scores have, as the program
+// is wrong otherwise. Transposed keys are [B, H, keys, D].
+Dims WithKeysFor(Value scores, Value k, Value v, bool transposed) {
+  const Type own = k.type();
+  const DimExpr batches = scores.type().dim(0), keys = v.type().dim(2);
+  if (transposed) return {batches, own.dim(1), keys, own.dim(3)};
+  return {batches, own.dim(1), own.dim(2), keys};
+}
+Dims WithRowsOf(Value scores, Value q) {
+  return {scores.type().dim(0), q.type().dim(1), scores.type().dim(2), q.type().dim(3)};
+}
+
+bool BroadcastsTo(DimExpr wide, DimExpr own) {
+  return DimExpr::ProvablyEqual(wide, Broadcast(wide, own));
+}
+
+// Conditions on values are looked at before the shapes that the rule asks for.
+bool HasFourAxes(Value v) { return v.type().is_tensor() && v.type().rank() == 4; }
+
+bool ScoresBroadcast(Value scores, Value q, Value k, Value v) {
+  for (Value x : {scores, q, k, v}) {
+    if (!HasFourAxes(x)) return false;
+  }
+  const DimExpr batches = scores.type().dim(0);
+  for (Value x : {q, k, v}) {
+    if (!BroadcastsTo(batches, x.type().dim(0))) return false;
+  }
+  return BroadcastsTo(scores.type().dim(2), q.type().dim(2));
+}
+
+// Products with keys or values that are the same for all batches read them once. Widened, they
+// would be copied for each.
+bool HasBatchesOf(Value scores, Value x) {
+  if (!HasFourAxes(scores) || !HasFourAxes(x)) return false;
+  return !x.type().dim(0).is_constant(1) || scores.type().dim(0).is_constant(1);
+}
+
+}  // namespace
+
+// Operands of batches that are only known to fit: two names, or one batch of queries for all. The
+// same of rows and keys: a mask may have more than the queries, or than the keys, whose number may
+// have another name than that of the values.
+Rule AttentionOfBroadcastBatches() {
+  AttentionVals x;
+  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
+  Dim H("H"), G("G");
+  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  MaskedScores s(product, x);
+  Val k = Expand(x.k, {.shape = Compute(WithKeysFor, s.masked, x.k, x.v, tk)});
+  Val v = Expand(x.v, {.shape = Compute(WithBatchesOf, s.masked, x.v)});
+  Val q = Expand(x.q, {.shape = Compute(WithRowsOf, s.masked, x.q)});
+  return Rule("attention-of-broadcast-batches")
+      .Summary(
+          "attention whose queries, keys, values and masks have batches, rows or keys that "
+          "broadcast")
+      .Match(Matmul(Probabilities(s.masked, guard), x.v))
+      .Where(ShapeIs(product, {AnyDim(), H, AnyDim(), AnyDim()}) &&
+             ShapeIs(s.masked, {AnyDim(), H, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.q, {AnyDim(), H, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.k, {AnyDim(), G, AnyDim(), AnyDim()}) &&
+             ShapeIs(x.v, {AnyDim(), G, AnyDim(), AnyDim()}))
+      .Where(If("the operands broadcast to the scores", ScoresBroadcast, s.masked, x.q, x.k, x.v) &&
+             If("keys have the batches of the scores", HasBatchesOf, s.masked, x.k) &&
+             If("values have the batches of the scores", HasBatchesOf, s.masked, x.v) &&
+             If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
+                G))
+      .Replace(fused::Attention(q, k, v, x.mask, x.bias, {},
+                                {.num_heads = H,
+                                 .kv_num_heads = G,
+                                 .scale = s.scale,
+                                 .q_layout = "bhsd",
+                                 .k_layout = Compute(KeyLayout, tk),
+                                 .v_layout = "bhsd",
+                                 .out_layout = "bhsd",
+                                 .zero_nan_rows = guard,
+                                 .softcap = s.softcap}))
+      .Lowers("products with probabilities")
+      .RequireKernel();
+}
+
+// What the rule above puts on the keys stands behind what is done to them there. It goes before,
+// so that attention absorbs these: a scale, …
+Rule WidenedScaleOfK() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Attr<float> factor("factor");
+  Attr<Dims> shape("shape");
+  Val scaled = TimesNumber(x.k, factor);
+  Val k = Expand(scaled, {.shape = shape});
+  fused::AttentionArgs made = a.args();
+  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
+  return Rule("attention-widened-scale-k")
+      .Summary("a scale on keys that are made as many as the values is one on the scores")
+      .Match(
+          fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
+      .Where(If("the factor is a moderate number", IsModerateScale, factor))
+      .Keep(scaled)
+      .Keep(k)
+      .Replace(fused::Attention(x.q, Expand(x.k, {.shape = shape}), x.v, x.mask, x.bias, x.key_mask,
+                                made))
+      .Lowers("scales beside attention");
+}
+
+// … and heads that are repeated for groups of queries.
+Rule WidenedRepeatedHeads() {
+  AttentionAttrs a;
+  AttentionVals x;
+  Dim B("B"), G("G"), R("R"), T("T"), U("U"), D("D"), E("E");
+  fused::AttentionArgs match = a.args(), made = a.args();
+  match.k_layout = match.v_layout = made.k_layout = made.v_layout = "bhsd";
+  match.kv_num_heads = kAny;
+  made.kv_num_heads = G;
+  Val repeated_k = Expand(x.k, {.shape = kAny}), repeated_v = Expand(x.v, {.shape = kAny});
+  Val heads_k = Reshape(repeated_k, {.shape = {B, G * R, T, D}});
+  Val k = Expand(heads_k, {.shape = kAny});
+  Val v = Reshape(repeated_v, {.shape = {B, G * R, U, E}});
+  return Rule("attention-widened-repeated-heads")
+      .Summary("repeated heads of keys that are made as many as the values are shared")
+      .Match(fused::Attention(x.q, k, v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), match))
+      .Keep(repeated_k)
+      .Keep(repeated_v)
+      .Keep(heads_k)
+      .Keep(k)
+      .Keep(v)
+      .MayCoincide({repeated_k, repeated_v})
+      .MayCoincide({heads_k, v})
+      .Where(ShapeIs(x.k, {B, G, 1, T, D}) && ShapeIs(repeated_k, {B, G, R, T, D}) &&
+             ShapeIs(k, {B, G * R, AnyDim(), D}) && ShapeIs(x.v, {B, G, 1, U, E}) &&
+             ShapeIs(repeated_v, {B, G, R, U, E}))
+      .Replace(fused::Attention(
+          x.q, Expand(Reshape(x.k, {.shape = {B, G, T, D}}), {.shape = {B, G, U, D}}),
+          Reshape(x.v, {.shape = {B, G, U, E}}), x.mask, x.bias, x.key_mask, made))
+      .Lowers("repeated heads");
+}
+
+}  // namespace tenon::pattern

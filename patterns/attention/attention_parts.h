@@ -1,0 +1,164 @@
+// Parts of rules on fused.attention: its operands, attributes and the scores before the softmax.
+// Private to patterns.
+#ifndef TENON_PATTERNS_ATTENTION_ATTENTION_PARTS_H_
+#define TENON_PATTERNS_ATTENTION_ATTENTION_PARTS_H_
+
+#include "patterns/facts/magnitude.h"
+#include "patterns/facts/numbers.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+
+namespace fused {
+// Attention without past keys and values.
+inline Val Attention(const Val& q, const Val& k, const Val& v, const OptVal& mask,
+                     const OptVal& bias, const OptVal& key_mask, const AttentionArgs& args) {
+  return Attention(q, k, v, mask, bias, key_mask, {}, {}, args);
+}
+}  // namespace fused
+
+// Attributes of a fused.attention that a rule copies to its result.
+struct AttentionAttrs {
+  Attr<float> scale{"scale"}, softcap{"softcap"}, mask_value{"mask_value"};
+  Attr<int64_t> window{"window"};
+  Attr<bool> causal{"causal"}, mask_replaces{"mask_replaces"}, mask_last{"mask_last"};
+  Attr<bool> nan_guard{"nan_guard"};
+  Attr<bool> repeat_first_key{"repeat_first_key"}, zero_nan_rows{"zero_nan_rows"};
+  Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"};
+  Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
+      out_layout{"out_layout"};
+  fused::AttentionArgs args() const {
+    return {.num_heads = num_heads,
+            .kv_num_heads = kv_num_heads,
+            .scale = scale,
+            .q_layout = q_layout,
+            .k_layout = k_layout,
+            .v_layout = v_layout,
+            .out_layout = out_layout,
+            .causal = causal,
+            .window = window,
+            .mask_value = mask_value,
+            .mask_replaces = mask_replaces,
+            .mask_last = mask_last,
+            .repeat_first_key = repeat_first_key,
+            .nan_guard = nan_guard,
+            .zero_nan_rows = zero_nan_rows,
+            .softcap = softcap};
+  }
+};
+
+// Operands of a fused.attention that a rule copies to its result.
+struct AttentionVals {
+  Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
+  Val past_key{"past_key"}, past_value{"past_value"};
+
+  // In a match: an attention with these queries, keys and values, with or without masks and a past.
+  Val Matched(const Val& of_q, const Val& of_k, const Val& of_v,
+              const fused::AttentionArgs& args) const {
+    return fused::Attention(of_q, of_k, of_v, Maybe(mask), Maybe(bias), Maybe(key_mask),
+                            Maybe(past_key), Maybe(past_value), args);
+  }
+  // In a result: the same operands and attributes.
+  Val Made(const Val& of_q, const Val& of_k, const Val& of_v,
+           const fused::AttentionArgs& args) const {
+    return fused::Attention(of_q, of_k, of_v, mask, bias, key_mask, past_key, past_value, args);
+  }
+};
+
+// The number if f32 holds it, because attributes of attention are f32 (numbers.h).
+inline std::optional<double> HeldByAttribute(double x) { return Held(DType::kF32, x); }
+inline std::optional<double> ProductHeldByAttribute(double x, double y) {
+  return HeldProduct(DType::kF32, x, y);
+}
+
+// Matches x * factor or x / divisor for numbers, and binds the factor.
+inline Val TimesNumber(const Val& x, const Attr<float>& factor) {
+  Attr<float> multiplier("multiplier"), divisor("divisor");
+  return AnyOf(Mul(x, Splat(multiplier)).Let(factor, Compute(HeldByAttribute, multiplier)),
+               Div(x, Splat(divisor))
+                   .Let(factor, Compute([](double d) { return HeldByAttribute(1 / d); }, divisor)));
+}
+
+// The scores before the softmax: q * k^T, times a number, soft-capped, plus bias and mask.
+struct MaskedScores {
+  Attr<float> scale{"scale"}, softcap{"softcap"};
+  Val scores{"_scores"}, masked{"_masked"};
+
+  MaskedScores(const Val& product, const AttentionVals& x) {
+    Attr<float> inner("inner"), cap("cap");
+    // The scale of the op is inner * cap, so the cap must leave headroom.
+    const auto magnitude = [](double a) {
+      return IsModerateScale(a) ? std::optional(std::abs(a)) : std::nullopt;
+    };
+    Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
+    scores =
+        AnyOf(capped.Let(softcap, Compute(magnitude, cap))
+                  .Let(scale, Compute(ProductHeldByAttribute, inner, cap)),
+              TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
+    masked =
+        AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
+  }
+};
+
+// True if the masked scores have the shape of q * k^T: a mask must not add batches, rows or keys by
+// broadcasting. It also suffices that the values have as many rows as there are keys, because the
+// program fails otherwise.
+inline bool MaskFits(Value masked, Value product, Value v, bool transposed_v) {
+  const Type s = masked.type(), t = product.type(), values = v.type();
+  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank() || t.rank() < 2) return false;
+  for (int64_t i = 0; i + 1 < t.rank(); ++i) {
+    if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
+  }
+  return DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1)) ||
+         DimExpr::ProvablyEqual(values.dim(transposed_v ? -1 : -2), t.dim(-1));
+}
+
+inline Condition MaskFits(const Val& masked, const Val& product, const Val& v,
+                          const Attr<bool>& transposed_v) {
+  auto fits = [](Value m, Value p, Value x, bool t) { return MaskFits(m, p, x, t); };
+  return If("the mask does not widen q k^T", fits, masked, product, v, transposed_v);
+}
+inline Condition MaskFits(const Val& masked, const Val& product, const Val& v) {
+  auto fits = [](Value m, Value p, Value x) { return MaskFits(m, p, x, false); };
+  return If("the mask does not widen q k^T", fits, masked, product, v);
+}
+
+// The softmax, with or without a guard that turns NaN rows into zeros; binds which.
+inline Val Probabilities(const Val& masked, const Attr<bool>& guard) {
+  Val weights = Softmax(masked, {.axis = -1});
+  return AnyOf(ten::Where(IsNan(weights), Splat(0), weights).Let(guard, true),
+               weights.Let(guard, false));
+}
+
+// True if keys and values have as many heads as the queries, or one head for all.
+inline bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
+  return kv_heads.is_constant(1) || DimExpr::ProvablyEqual(heads, kv_heads);
+}
+
+// The layout of keys in a product that transposes them, or does not.
+inline std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
+
+// The rules of attention_cores.cc, in order.
+RuleSet AttentionCoreRules();
+
+// Rules of attention_batches.cc.
+Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file = __builtin_FILE(),
+                       int line = __builtin_LINE());
+Rule AttentionOfBroadcastBatches();
+Rule WidenedScaleOfK();
+Rule WidenedRepeatedHeads();
+
+// The rule that replaces `from`, which is computed from attention `a`, by `to`, which is computed
+// from `made`. The concatenated keys and values of `a`, if it has them, become those of `made`.
+inline Rule Replacing(Rule rule, const Val& from, const Val& a, const Val& to, const Val& made) {
+  return std::move(rule)
+      .Match({from, a.result(1), a.result(2)})
+      .Replace({to, made.result(1), made.result(2)});
+}
+inline Rule Replacing(Rule rule, const Val& a, const Val& made) {
+  return Replacing(std::move(rule), a, a, made, made);
+}
+
+}  // namespace tenon::pattern
+
+#endif  // TENON_PATTERNS_ATTENTION_ATTENTION_PARTS_H_

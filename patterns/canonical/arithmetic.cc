@@ -1,0 +1,375 @@
+// One form for arithmetic: powers, reciprocals, signs, means and bounds as exporters spell them.
+// They bring spellings together before the families of `fuse` look at them.
+#include "patterns/facts/numbers.h"
+#include "patterns/facts/value_range.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+bool IsFinite(double x) { return std::isfinite(x); }
+
+// ---- powers and quotients ----------------------------------------------------------------------
+
+Rule PowerOf(const char* name, double exponent, const char* summary, Val (*made)(const Val&),
+             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x");
+  return Rule(name, file, line)
+      .Summary(summary)
+      .Match(Pow(x, Splat(exponent)))
+      .Where(IsFloat(x))
+      .Replace(made(x))
+      .Lowers("powers");
+}
+
+// The root of a negative zero or infinity is none of its power.
+Condition NeverNegative(const Val& x) { return If("x is never negative", IsNeverNegative, x); }
+Condition Positive(const Val& x) { return If("x is positive", IsPositive, x); }
+
+Rule RootFromPower() {
+  Val x("x");
+  return Rule("root-from-power")
+      .Summary("x^0.5 = sqrt(x)")
+      .Match(Pow(x, Splat(0.5)))
+      .Where(IsFloat(x))
+      .IgnoresInfinity(NeverNegative(x))
+      .Replace(Sqrt(x))
+      .Lowers("powers");
+}
+
+Rule ReciprocalRootFromPower() {
+  Val x("x");
+  return Rule("reciprocal-root-from-power")
+      .Summary("x^-0.5 = 1 / sqrt(x)")
+      .Match(Pow(x, Splat(-0.5)))
+      .Where(IsFloat(x))
+      .IgnoresInfinity(NeverNegative(x))
+      .IgnoresSignOfZero(Positive(x))
+      .Replace(Reciprocal(Sqrt(x)))
+      .Lowers("powers");
+}
+
+Rule ReciprocalFromQuotient() {
+  Val x("x");
+  return Rule("reciprocal-from-quotient")
+      .Summary("1 / x as an op of its own")
+      .Match(Div(Splat(1), x))
+      .Where(IsFloat(x))
+      .Replace(Reciprocal(x))
+      .Lowers("quotients");
+}
+
+Rule ProductWithReciprocal() {
+  Val x("x"), y("y");
+  return Rule("product-with-reciprocal")
+      .Summary("x * (1 / y) = x / y")
+      .Match(Mul(x, Reciprocal(y)))
+      .Where(!IsConstant(y))
+      .Replace(Div(x, y));
+}
+
+bool HasManyElements(Value c) { return c.type().is_static() && c.type().num_elements() > 1; }
+
+// A vector of divisors is one of factors, which weights can absorb. Numbers stay: 1 / c is rounded.
+Rule DivideByVector() {
+  Val x("x"), c = Const("c");
+  return Rule("divide-by-vector")
+      .Summary("x / c = x * (1 / c) for a constant c of several elements")
+      .Match(Div(x, c))
+      .Where(IsFloat(x) && !IsConstant(x) && If("c has several elements", HasManyElements, c))
+      .Replace(Mul(x, Reciprocal(c)))
+      .Lowers("divisions");
+}
+
+Rule RootOfReciprocal() {
+  Val x("x");
+  return Rule("root-of-reciprocal")
+      .Summary("sqrt(1 / x) = 1 / sqrt(x)")
+      .Match(Sqrt(Reciprocal(x)))
+      .IgnoresInfinity(NeverNegative(x))
+      .IgnoresSignOfZero(Positive(x))
+      .Replace(Reciprocal(Sqrt(x)))
+      .Lowers("reciprocals under roots");
+}
+
+// ---- signs -------------------------------------------------------------------------------------
+
+Rule NegFromNumber() {
+  Val x("x");
+  return Rule("neg-from-number")
+      .Summary("-1 * x and x / -1 as a change of sign")
+      .Match(AnyOf(Mul(x, Splat(-1)), Div(x, Splat(-1)), Sub(Splat(0), x)))
+      .Where(IsFloat(x))
+      .Replace(Neg(x))
+      .Lowers("spellings of a change of sign");
+}
+
+Rule AddOfNeg() {
+  Val x("x"), y("y");
+  return Rule("add-of-neg")
+      .Summary("x + -y = x - y")
+      .Match(Add(x, Neg(y)))
+      .Where(!IsConstant(y))
+      .Replace(Sub(x, y));
+}
+
+Rule SubOfNeg() {
+  Val x("x"), y("y");
+  return Rule("sub-of-neg").Summary("x - -y = x + y").Match(Sub(x, Neg(y))).Replace(Add(x, y));
+}
+
+// x - c = x + -c: what is added to a value is one case then, not two.
+Rule SubtractConstant() {
+  Val x("x"), c = Const("c");
+  return Rule("subtract-constant")
+      .Summary("x - c = x + -c for a constant c")
+      .Match(Sub(x, c))
+      .Where(IsFloat(x))
+      .Replace(Add(x, Neg(c)))
+      .Lowers("subtractions of constants");
+}
+
+Rule ScaleOfNeg() {
+  Val x("x");
+  Attr<float> scale("scale"), factor("factor"), divisor("divisor");
+  return Rule("scale-of-neg")
+      .Summary("-x * a = x * -a for a number a")
+      .Match(AnyOf(Mul(Neg(x), Splat(factor)).Let(scale, Compute(Negated, factor)),
+                   Div(Neg(x), Splat(divisor))
+                       .Let(scale, Compute([](double d) { return -1 / d; }, divisor))))
+      .Where(IsFloat(x))
+      .Replace(Mul(x, Splat(Compute(Same, scale))));
+}
+
+// f(-x) = -f(x), for a change of sign or a negative factor.
+Rule OddFunction(const char* name, const char* summary, Val (*f)(const Val&), bool scaled,
+                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x");
+  if (!scaled) {
+    return Rule(name, file, line)
+        .Summary(summary)
+        .Match(f(Neg(x)))
+        .Replace(Neg(f(x)))
+        .Lowers("signs under odd functions");
+  }
+  Attr<float> scale("scale"), factor("factor"), divisor("divisor");
+  return Rule(name, file, line)
+      .Summary(summary)
+      .Match(AnyOf(
+          f(Mul(x, Splat(factor))).Let(scale, Compute(Negated, factor)),
+          f(Div(x, Splat(divisor))).Let(scale, Compute([](double d) { return -1 / d; }, divisor))))
+      .Where(If(
+          "the factor is negative", [](double s) { return s > 0; }, scale))
+      .Replace(Neg(f(Mul(x, Splat(Compute(Same, scale))))))
+      .Lowers("negative factors under odd functions");
+}
+
+// ---- reductions --------------------------------------------------------------------------------
+
+bool CountsAxes(Value x, const I64s& axes, double count) {
+  if (!x.type().is_tensor()) return false;
+  double product = 1;
+  for (int64_t axis : axes) {
+    const DimExpr dim = x.type().dim(axis);
+    if (!dim.is_constant()) return false;
+    product *= static_cast<double>(dim.constant());
+  }
+  return product > 0 && std::abs(count - product) <= 1e-6 * product;
+}
+
+// sum(x) / n, n elements
+Rule MeanFromSum() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<bool> keepdims("keepdims");
+  Attr<float> count("count"), divisor("divisor"), factor("factor");
+  Val sum = ReduceSum(x, {.axes = axes, .keepdims = keepdims});
+  return Rule("mean-from-sum")
+      .Summary("sum(x) / n over n elements is a mean")
+      .Match(AnyOf(Div(sum, Splat(divisor)).Let(count, Compute(Same, divisor)),
+                   Mul(sum, Splat(factor)).Let(count, Compute(Inverse, factor))))
+      .Where(IsFloat(x) && If("the divisor is the number of elements", CountsAxes, x, axes, count))
+      .Replace(ReduceMean(x, {.axes = axes, .keepdims = keepdims}));
+}
+
+Rule SquareOfNorm() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<bool> keepdims("keepdims");
+  Val norm = ReduceL2(x, {.axes = axes, .keepdims = keepdims});
+  return Rule("square-of-norm")
+      .Summary("|x|^2 = sum(x^2)")
+      .Match(Mul(norm, norm))
+      .Where(IsFloat(x))
+      .Replace(ReduceSum(Mul(x, x), {.axes = axes, .keepdims = keepdims}))
+      .Lowers("norms");
+}
+
+Rule SquareOfAbs() {
+  Val x("x");
+  Val magnitude = Abs(x);
+  return Rule("square-of-abs")
+      .Summary("|x| * |x| = x * x")
+      .Match(Mul(magnitude, magnitude))
+      .Replace(Mul(x, x));
+}
+
+// Is `y` the shape of x with 1 in place of `axes`?
+bool KeepsAxes(Value x, const I64s& axes, Value y) {
+  Type a = x.type(), b = y.type();
+  if (!a.is_tensor() || !b.is_tensor() || a.rank() != b.rank()) return false;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (reduced ? !b.dim(i).is_constant(1) : !DimExpr::ProvablyEqual(a.dim(i), b.dim(i)))
+      return false;
+  }
+  return true;
+}
+
+template <typename Args>
+Rule ReductionKeepsAxes(const char* name, Val (*reduce)(const Val&, const Args&),
+                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val root = Reshape(reduce(x, {.axes = axes, .keepdims = false}), {.shape = kAny});
+  return Rule(name, file, line)
+      .Summary("a reduction whose axes come back as 1 keeps them")
+      .Match(root)
+      .Where(If("the reduced axes come back as 1", KeepsAxes, x, axes, root))
+      .Replace(reduce(x, {.axes = axes}));
+}
+
+// The same behind the root of a mean and a number.
+Rule RootKeepsAxes() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<float> number("number");
+  Val mean = ReduceMean(x, {.axes = axes, .keepdims = false});
+  Val root = Reshape(Sqrt(AnyOf(Add(mean, Splat(number)), mean.Let(number, 0))), {.shape = kAny});
+  return Rule("root-keeps-axes")
+      .Summary("the root of a mean whose axes come back as 1 keeps them")
+      .Match(root)
+      .Where(IsFloat(x) && If("the reduced axes come back as 1", KeepsAxes, x, axes, root))
+      .Replace(Sqrt(Add(ReduceMean(x, {.axes = axes}), Splat(Compute(Same, number)))))
+      .Lowers("views behind roots");
+}
+
+Rule BoundedMeanOfSquares() {
+  Val x("x");
+  Val mean = ReduceMean(Mul(x, x), {.axes = kAny, .keepdims = kAny});
+  return Rule("bounded-mean-of-squares")
+      .Summary("max(mean(x^2), 0) = mean(x^2)")
+      .Match(AnyOf(Relu(mean), Clip(mean, {.min = 0})))
+      .Where(IsFloat(x))
+      .Replace(mean);
+}
+
+// mean(x^2) - mean(x)^2 cancels; mean((x - mean(x))^2) does not.
+Rule VarianceOfSquares() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val mean = ReduceMean(x, {.axes = axes});
+  Val centered = Sub(x, mean);
+  return Rule("variance-of-squares")
+      .Summary("mean(x^2) - mean(x)^2 = mean((x - mean(x))^2)")
+      .Match(Sub(ReduceMean(Mul(x, x), {.axes = axes}), Mul(mean, mean)))
+      .Keep(mean)
+      .Replace(ReduceMean(Mul(centered, centered), {.axes = axes}))
+      .Lowers("differences of squares");
+}
+
+// ---- bounds ------------------------------------------------------------------------------------
+
+Rule ClipFromMax() {
+  Val x("x");
+  Attr<float> bound("bound");
+  return Rule("clip-from-max")
+      .Summary("max(x, a) = clip(x, a, inf) for a number a")
+      .Match(ten::Max(x, Splat(bound)))
+      .Where(IsFloat(x) && If("the bound is finite", IsFinite, bound))
+      .Replace(Clip(x, {.min = Compute(Same, bound)}))
+      .Lowers("spellings of bounds");
+}
+
+Rule ClipFromMin() {
+  Val x("x");
+  Attr<float> bound("bound");
+  return Rule("clip-from-min")
+      .Summary("min(x, b) = clip(x, -inf, b) for a number b")
+      .Match(ten::Min(x, Splat(bound)))
+      .Where(IsFloat(x) && If("the bound is finite", IsFinite, bound))
+      .Replace(Clip(x, {.max = Compute(Same, bound)}))
+      .Lowers("spellings of bounds");
+}
+
+double Clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
+
+Rule ClipOfClip() {
+  Val x("x");
+  Attr<double> a("a"), b("b"), low("low"), high("high");
+  return Rule("clip-of-clip")
+      .Summary("two bounds in a row are one")
+      .Match(Clip(Clip(x, {.min = a, .max = b}), {.min = low, .max = high}))
+      .Replace(Clip(x, {.min = Compute(Clamp, a, low, high), .max = Compute(Clamp, b, low, high)}));
+}
+
+Rule ClipOfRelu() {
+  Val x("x");
+  Attr<double> low("low"), high("high");
+  return Rule("clip-of-relu")
+      .Summary("clip(relu(x)) is one clip")
+      .Match(Clip(Relu(x), {.min = low, .max = high}))
+      .Replace(
+          Clip(x, {.min = Compute([](double l, double h) { return Clamp(0, l, h); }, low, high),
+                   .max = high}));
+}
+
+Rule ReluOfClip() {
+  Val x("x");
+  Attr<double> low("low"), high("high");
+  auto positive = [](double bound) { return std::max(bound, 0.0); };
+  return Rule("relu-of-clip")
+      .Summary("relu(clip(x)) is one clip")
+      .Match(Relu(Clip(x, {.min = low, .max = high})))
+      .Replace(Clip(x, {.min = Compute(positive, low), .max = Compute(positive, high)}));
+}
+
+}  // namespace
+
+RuleSet ArithmeticRules() {
+  return {PowerOf("square-from-power", 2, "x^2 = x * x", [](const Val& x) { return Mul(x, x); }),
+          RootFromPower(),
+          ReciprocalRootFromPower(),
+          PowerOf("reciprocal-from-power", -1, "x^-1 = 1 / x",
+                  [](const Val& x) { return Reciprocal(x); }),
+          ReciprocalFromQuotient(),
+          ProductWithReciprocal(),
+          DivideByVector(),
+          RootOfReciprocal(),
+          NegFromNumber(),
+          AddOfNeg(),
+          SubOfNeg(),
+          SubtractConstant(),
+          ScaleOfNeg(),
+          OddFunction("erf-of-neg", "erf(-x) = -erf(x)", Erf, false),
+          OddFunction("erf-of-negative", "erf(-a x) = -erf(a x)", Erf, true),
+          OddFunction("tanh-of-neg", "tanh(-x) = -tanh(x)", Tanh, false),
+          OddFunction("tanh-of-negative", "tanh(-a x) = -tanh(a x)", Tanh, true),
+          MeanFromSum(),
+          SquareOfNorm(),
+          SquareOfAbs(),
+          ReductionKeepsAxes<ReduceMeanArgs>("mean-keeps-axes", ReduceMean),
+          ReductionKeepsAxes<ReduceSumArgs>("sum-keeps-axes", ReduceSum),
+          ReductionKeepsAxes<ReduceMaxArgs>("max-keeps-axes", ReduceMax),
+          ReductionKeepsAxes<ReduceL2Args>("norm-keeps-axes", ReduceL2),
+          RootKeepsAxes(),
+          VarianceOfSquares(),
+          BoundedMeanOfSquares(),
+          ClipFromMax(),
+          ClipFromMin(),
+          ClipOfClip(),
+          ClipOfRelu(),
+          ReluOfClip()};
+}
+
+}  // namespace tenon::pattern

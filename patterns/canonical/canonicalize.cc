@@ -1,0 +1,327 @@
+// One form for what exporters write in several ways. What a single op can tell about itself is a
+// fold instead.
+#include <utility>
+
+#include "ir/core/operation.h"
+#include "patterns/canonical/slices.h"
+#include "patterns/facts/magnitude.h"
+#include "patterns/facts/numbers.h"
+
+namespace tenon::pattern {
+namespace {
+
+I64s Compose(const I64s& inner, const I64s& outer) {
+  I64s perm;
+  for (int64_t axis : outer) perm.push_back(inner[static_cast<size_t>(axis)]);
+  return perm;
+}
+
+// Does the permutation bring the two last axes in descending order?
+bool SwapsLast(const I64s& perm) {
+  return perm.size() >= 2 && perm[perm.size() - 2] > perm[perm.size() - 1];
+}
+
+I64s SwapLast(I64s perm) {
+  if (perm.size() >= 2) std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
+  return perm;
+}
+
+// A swap of the last two axes that moves no other.
+bool OnlySwapsLast(const I64s& perm) {
+  if (!SwapsLast(perm)) return false;
+  const I64s rest = SwapLast(perm);
+  return std::is_sorted(rest.begin(), rest.end());
+}
+
+bool Flip(bool flag) { return !flag; }
+
+// Does every axis but the last keep its place among those that are not 1, so that only the view
+// changes?
+bool MovesOnlyOnes(const I64s& perm, Value x) {
+  if (!x.type().is_tensor() || static_cast<size_t>(x.type().rank()) != perm.size()) return false;
+  int64_t last = -1;
+  for (int64_t axis : perm) {
+    if (x.type().dim(axis).is_constant(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+// Of reshape(transpose(x, perm)) = `result`, which only drops axes of extent 1: the axes of x that
+// are left, in the order of the result; empty if it does something else, or if all that it drops
+// have stayed in their places (as a batch of 1 that is joined with heads: attention reads that).
+I64s AxesLeft(const I64s& perm, Value x, Value result) {
+  const Type type = x.type(), made = result.type();
+  if (!type.is_tensor() || !made.is_tensor() || made.rank() >= type.rank()) return {};
+  I64s left;
+  int64_t at = made.rank();
+  bool moved = false;
+  for (size_t i = perm.size(); i-- > 0;) {
+    const DimExpr extent = type.dim(perm[i]);
+    if (at > 0 && DimExpr::ProvablyEqual(extent, made.dim(at - 1))) {
+      left.push_back(perm[i]);
+      --at;
+    } else if (!extent.is_constant(1)) {
+      return {};
+    } else {
+      moved |= perm[i] != static_cast<int64_t>(i);
+    }
+  }
+  if (at > 0 || !moved) return {};
+  std::reverse(left.begin(), left.end());
+  return left;
+}
+
+bool DropsOnes(const I64s& perm, Value x, Value result) {
+  return !AxesLeft(perm, x, result).empty();
+}
+
+Dims ExtentsLeft(const I64s& perm, Value x, Value result) {
+  I64s axes = AxesLeft(perm, x, result);
+  std::sort(axes.begin(), axes.end());
+  Dims dims;
+  for (int64_t axis : axes) dims.push_back(x.type().dim(axis));
+  return dims;
+}
+
+// The permutation of these axes, counted among themselves.
+I64s OrderLeft(const I64s& perm, Value x, Value result) {
+  const I64s axes = AxesLeft(perm, x, result);
+  I64s order;
+  for (int64_t axis : axes) {
+    order.push_back(std::count_if(axes.begin(), axes.end(), [&](int64_t a) { return a < axis; }));
+  }
+  return order;
+}
+
+// reshape(reshape(x)) = reshape(x)
+Rule ReshapeOfReshape() {
+  Val x("x");
+  Attr<Dims> shape("shape");
+  Val inner = Reshape(x, {.shape = kAny});
+  return Rule("reshape-of-reshape")
+      .Summary("reshape(reshape(x)) = reshape(x)")
+      .Match(Reshape(inner, {.shape = shape}))
+      .Keep(inner)
+      .Replace(Reshape(x, {.shape = shape}))
+      .Lowers("length of reshape chains");
+}
+
+// transpose(transpose(x, p), q) = transpose(x, p ∘ q)
+Rule TransposeOfTranspose() {
+  Val x("x");
+  Attr<I64s> p("p"), q("q");
+  Val inner = Transpose(x, {.perm = p});
+  return Rule("transpose-of-transpose")
+      .Summary("transpose(transpose(x, p), q) = transpose(x, p[q])")
+      .Match(Transpose(inner, {.perm = q}))
+      .Keep(inner)
+      .Replace(Transpose(x, {.perm = Compute(Compose, p, q)}))
+      .Lowers("length of transpose chains");
+}
+
+// A transpose that moves nothing but axes of extent 1 is a reshape.
+Rule TransposeOfOnes() {
+  Val x("x");
+  Attr<I64s> perm("perm");
+  Val root = Transpose(x, {.perm = perm});
+  return Rule("transpose-of-ones")
+      .Summary("a transpose that moves only axes of extent 1 is a reshape")
+      .Match(root)
+      .Where(If("the axes longer than 1 keep their order", MovesOnlyOnes, perm, x))
+      .Replace(Reshape(x, {.shape = ShapeOf(root)}))
+      .Lowers("transposes");
+}
+
+// Each of the parts of a packed projection, [B, S, 1, H, D], moved to [1, B, H, S, D] and squeezed.
+Rule TransposeWithDroppedOnes() {
+  Val x("x");
+  Attr<I64s> perm("perm");
+  Val moved = Transpose(x, {.perm = perm});
+  Val root = Reshape(moved, {.shape = kAny});
+  return Rule("transpose-with-dropped-ones")
+      .Summary("axes of extent 1 that a reshape drops behind a transpose are dropped before it")
+      .Match(root)
+      .Where(If("the reshape drops axes of extent 1 alone", DropsOnes, perm, x, root))
+      .Replace(Transpose(Reshape(x, {.shape = Compute(ExtentsLeft, perm, x, root)}),
+                         {.perm = Compute(OrderLeft, perm, x, root)}))
+      .Lowers("axes of transposes");
+}
+
+// a · transpose(b) = matmul(a, b) with transpose_b, for the two last axes; the rest of the
+// permutation stays.
+Rule MatmulTransposedB() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Val transposed = Transpose(b, {.perm = perm});
+  return Rule("matmul-transposed-b")
+      .Summary("a swap of the second factor's last axes becomes transpose_b")
+      .Match(Matmul(a, transposed, {.transpose_a = ta, .transpose_b = tb}))
+      .Keep(transposed)
+      .Where(RankAtLeast(a, 2) && If("the permutation swaps the last axes", SwapsLast, perm))
+      .Replace(Matmul(a, Transpose(b, {.perm = Compute(SwapLast, perm)}),
+                      {.transpose_a = ta, .transpose_b = Compute(Flip, tb)}))
+      .Lowers("products of swapped axes");
+}
+
+Rule MatmulTransposedA() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Val transposed = Transpose(a, {.perm = perm});
+  return Rule("matmul-transposed-a")
+      .Summary("a swap of the first factor's last axes becomes transpose_a")
+      .Match(Matmul(transposed, b, {.transpose_a = ta, .transpose_b = tb}))
+      .Keep(transposed)
+      .Where(RankAtLeast(b, 2) &&
+             If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
+      .Replace(Matmul(a, b, {.transpose_a = Compute(Flip, ta), .transpose_b = tb}))
+      .Lowers("products of swapped axes");
+}
+
+// Probabilities, also guarded against rows of NaN, stay the first factor: `scores` puts them there.
+bool AreProbabilities(Value x) {
+  const Operation* op = x.defining_op();
+  return op != nullptr && (op->name() == "nn.softmax" || op->name() == "ten.where");
+}
+
+// Computed from constants alone, in a few steps: a weight that is not folded yet, or is kept in
+// fewer bits.
+bool IsWeight(Value x) {
+  constexpr size_t kMaxSteps = 16;
+  std::vector<Value> open = {x};
+  for (size_t i = 0; i < open.size(); ++i) {
+    const Operation* op = open[i].defining_op();
+    if (op == nullptr || i == kMaxSteps) return false;
+    if (op->Has(Trait::kConstantLike)) continue;
+    if (op->num_operands() == 0 || op->num_regions() > 0) return false;
+    for (const OpOperand& operand : op->operands()) open.push_back(operand.get());
+  }
+  return true;
+}
+
+// (a · b)^T = b^T · a^T, for products of activations: weights stay second.
+Rule TransposedProduct() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  return Rule("transposed-product")
+      .Summary("a product whose last axes change places is the product of the exchanged factors")
+      .Match(Transpose(Matmul(a, b, {.transpose_a = ta, .transpose_b = tb}), {.perm = perm}))
+      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) &&
+             !If("the first factor is a weight", IsWeight, a) &&
+             !If("the second factor is a weight", IsWeight, b) &&
+             !If("the first factor holds probabilities", AreProbabilities, a) &&
+             If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
+      .Replace(Matmul(b, a, {.transpose_a = Compute(Flip, tb), .transpose_b = Compute(Flip, ta)}));
+}
+
+// The same when the transposed factor is scaled by a number.
+Rule MatmulScaledTransposedB() {
+  Val a("a"), b("b");
+  Attr<I64s> perm("perm");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Attr<float> scale("scale");
+  Val scaled = Mul(Transpose(b, {.perm = perm}), Splat(scale));
+  return Rule("matmul-scaled-transposed-b")
+      .Summary("a swap of a scaled second factor's last axes becomes transpose_b")
+      .Match(Matmul(a, scaled, {.transpose_a = ta, .transpose_b = tb}))
+      .Where(RankAtLeast(a, 2) && If("the permutation swaps the last axes", SwapsLast, perm))
+      .Replace(Matmul(a, Mul(Transpose(b, {.perm = Compute(SwapLast, perm)}), Splat(scale)),
+                      {.transpose_a = ta, .transpose_b = Compute(Flip, tb)}))
+      .Lowers("products of swapped axes");
+}
+
+// reshape(transpose(reshape(x, [B*H, S, D]), [0, 2, 1]), [B, H, D, S])
+//   = transpose(reshape(x, [B, H, S, D]), [0, 1, 3, 2])
+// Heads that were repeated for groups are [B, G, R, S, D] in front of it.
+Rule TransposeInThreeAxes() {
+  Val x("x");
+  Dim B("B"), H("H"), S("S"), D("D");
+  return Rule("transpose-in-three-axes")
+      .Summary("a swap of the last axes on a view with the leading axes joined is one transpose")
+      .Match(Reshape(Transpose(Reshape(x, {.shape = {B * H, S, D}}), {.perm = {0, 2, 1}}),
+                     {.shape = {B, H, D, S}}))
+      .Replace(Transpose(Reshape(x, {.shape = {B, H, S, D}}), {.perm = {0, 1, 3, 2}}));
+}
+
+// (x * a) * b = x * (a * b)
+Rule ScaleOfScale() {
+  Val x("x");
+  Attr<float> a("a"), b("b");
+  return Rule("scale-of-scale")
+      .Summary("(x * a) * b = x * (a * b) for numbers a and b")
+      .Match(Mul(Mul(x, Splat(a)), Splat(b)))
+      .Where(IsFloat(x))
+      .Replace(Mul(x, Splat(Compute([](Value v, double p,
+                                       double q) { return HeldProduct(v.type().dtype(), p, q); },
+                                    x, a, b))));
+}
+
+// x / 2^n = x * 2^-n, exactly
+Rule DivideByPowerOfTwo() {
+  Val x("x");
+  Attr<float> divisor("divisor");
+  return Rule("divide-by-power-of-two")
+      .Summary("x / 2^n = x * 2^-n")
+      .Match(Div(x, Splat(divisor)))
+      .Where(IsFloat(x) && If(
+                               "the divisor is a power of two",
+                               [](double d) {
+                                 int exponent;
+                                 return std::frexp(std::abs(d), &exponent) == 0.5 &&
+                                        exponent > -12 && exponent < 14;
+                               },
+                               divisor))
+      .Replace(Mul(x, Splat(Compute(Inverse, divisor))))
+      .Lowers("divisions");
+}
+
+// softmax(where(m, s, low)) = softmax(s + where(m, 0, low)) for the lowest number of f32, which
+// swallows every score. The scores must be a product: if a mask had been added to them, two such
+// numbers would make -inf.
+Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                              int line = __builtin_LINE()) {
+  Val m("m"), a("_a"), b("_b");
+  Attr<int64_t> axis("axis");
+  Attr<float> factor("factor");
+  Val product = Matmul(a, b, {.transpose_b = kAny});
+  Val s = AnyOf(Mul(product, Splat(factor)), Div(product, Splat(factor)), product);
+  Val low = Splat(kLowest);
+  Val selected = inverted ? ten::Where(m, low, s) : ten::Where(m, s, low);
+  Val mask = inverted ? ten::Where(m, low, Splat(0)) : ten::Where(m, Splat(0), low);
+  return Rule(name, file, line)
+      .Summary("products replaced by the lowest number are products with it added")
+      .Match(Softmax(selected, {.axis = axis}))
+      .Where(DTypeIs(product, DType::kF32) &&
+             If(
+                 "the scale is a moderate number",
+                 [](double v) { return std::abs(v) >= 1e-4 && std::abs(v) <= 1e4; }, factor))
+      // An infinite score that the select discards would come back.
+      .IgnoresInfinity(If("the scores are bounded, whatever the inputs hold", IsBounded, s))
+      .Replace(Softmax(Add(s, mask), {.axis = axis}))
+      .Lowers("selects of scores");
+}
+
+}  // namespace
+
+RuleSet CanonicalizeRules() {
+  return {ReshapeOfReshape(),
+          TransposeOfTranspose(),
+          TransposeOfOnes(),
+          TransposeWithDroppedOnes(),
+          SliceOfSlice(),
+          MatmulTransposedB(),
+          MatmulTransposedA(),
+          TransposedProduct(),
+          MatmulScaledTransposedB(),
+          TransposeInThreeAxes(),
+          ScaleOfScale(),
+          DivideByPowerOfTwo(),
+          SelectUnderSoftmaxLowest("select-under-softmax-lowest", false),
+          SelectUnderSoftmaxLowest("select-under-softmax-lowest-inverted", true)};
+}
+
+}  // namespace tenon::pattern

@@ -1,0 +1,287 @@
+// Attention scores in one form: a product of activations, a number times it, then sums with biases
+// and masks; rank 4. The rules move what stands between the two: numbers towards the product, masks
+// away from it.
+#include "ir/core/number_range.h"
+#include "ir/core/operation.h"
+#include "patterns/canonical/scores_parts.h"
+#include "patterns/facts/value_range.h"
+
+namespace tenon::pattern {
+namespace {
+
+// Then the lowest number swallows it.
+Condition Moderate(const Val& val) {
+  return Proof(
+      Assumption::kNoOverflow,
+      OnConstants(If("the term added to the product is a moderate number", IsModerate, val)));
+}
+
+// (scores + m) * c = scores * c + m * c. Where m * c overflows so does the sum, unless another term
+// is as large: the largest score, say, which is taken off.
+Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
+  Scores s;
+  Val m("m");
+  Attr<float> c("c");
+  Val sum = Add(s.sum, m);
+  auto fits = [divides](Value term, Value other, double number) {
+    return StaysFinite(term, divides ? 1 / number : number) || IsModerate(other);
+  };
+  auto beside = [&](const Val& other) {
+    return If("the scale leaves the mask finite, or the other term is moderate", fits, m, other, c);
+  };
+  return Rule(name, file, line)
+      .Summary(divides ? "(scores + m) / c = scores / c + m / c"
+                       : "(scores + m) * c = scores * c + m * c")
+      .Match(divides ? Div(sum, Splat(c)) : Mul(sum, Splat(c)))
+      .Where(IsProductOfActivations(s))
+      .MayOverflow(beside(s.bias) && beside(s.second))
+      .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
+                       : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))
+      .Lowers("sums under a scale of scores");
+}
+
+// Factors of several heads or rows, one for all keys, that leave the queries their shape.
+bool AreFactorsOfRows(Value factors, Value queries) {
+  const Type type = factors.type(), wide = queries.type();
+  if (!type.is_tensor() || !wide.is_tensor()) return false;
+  const int64_t rank = type.rank(), offset = wide.rank() - rank;
+  if (offset < 0 || rank < 1 || !type.dim(rank - 1).is_constant(1)) return false;
+  if (type.num_elements() == 1 || type.dtype() != wide.dtype()) return false;
+  for (int64_t i = 0; i + 1 < rank; ++i) {
+    if (!type.dim(i).is_constant(1) && type.dim(i) != wide.dim(i + offset)) return false;
+  }
+  return true;
+}
+
+bool AreSplat(Value constant) {
+  const Operation* op = constant.defining_op();
+  return op != nullptr && op->Has(Trait::kConstantLike) && op->slot(0).is_splat();
+}
+
+// Is x * factors, or x / factors, finite wherever x is?
+bool FactorsLeaveFinite(Value x, Value factors, bool divides) {
+  const Operation* op = factors.defining_op();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
+  const NumberRange range = RangeOf(op->slot(0));
+  const double most = divides ? 1 / range.smallest : range.largest();
+  return most <= 1 || ProvenRange(x).magnitude() * most <= LargestFinite(x.type().dtype());
+}
+
+// Temperatures that heads learn differ, so that no single number scales the scores. Not in f16,
+// where queries times a temperature leave the range of the type too soon.
+Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  Val q("q"), k("k"), c = Const("c");
+  Attr<bool> tk("transpose_b");
+  Val product = Matmul(q, k, {.transpose_a = false, .transpose_b = tk}).As("product");
+  auto differ = [](Value factors) { return !AreSplat(factors); };
+  return Rule(name, file, line)
+      .Summary(divides ? "q k^T / c = (q / c) k^T for a number c of each head or row"
+                       : "q k^T * c = (q * c) k^T for a number c of each head or row")
+      .Match(divides ? Div(product, c) : Mul(product, c))
+      .Where(IsFloat(product) && !DTypeIs(product, DType::kF16) && !IsConstant(k) &&
+             RankAtLeast(product, 3))
+      .Where(If("the table has a factor for each head or row", AreFactorsOfRows, c, q))
+      .Where(OnConstants(If("the factors differ", differ, c) &&
+                         If("the factors are moderate numbers", AreModerateScales, c)))
+      .MayOverflow(If(
+          "queries times the factors are finite",
+          [divides](Value x, Value factors) { return FactorsLeaveFinite(x, factors, divides); }, q,
+          c))
+      .Replace(
+          Matmul(divides ? Div(q, c) : Mul(q, c), k, {.transpose_a = false, .transpose_b = tk}))
+      .Lowers("factors of scores");
+}
+
+// Two numbers in a row are one.
+Rule NumberOfNumber() {
+  Scores s;
+  Attr<float> second("second"), outer("outer"), again("again");
+  Val inner = AnyOf(Mul(s.product, Splat(s.multiplier)).Let(s.factor, Compute(Same, s.multiplier)),
+                    Div(s.product, Splat(s.divisor)).Let(s.factor, Compute(Inverse, s.divisor)));
+  return Rule("scores-number-of-number")
+      .Summary("product * a * b = product * (a * b), and so for quotients and signs")
+      .Match(AnyOf(Mul(inner, Splat(second)).Let(outer, Compute(Same, second)),
+                   Div(inner, Splat(again)).Let(outer, Compute(Inverse, again)),
+                   Neg(inner).Let(outer, -1)))
+      .Where(IsProductOfActivations(s))
+      .Replace(Mul(s.product,
+                   Splat(Compute([](Value product, double x,
+                                    double y) { return HeldProduct(product.type().dtype(), x, y); },
+                                 s.product, s.factor, outer))));
+}
+
+// scores - m = scores + (-m)
+Rule SubtractedMask() {
+  Scores s;
+  Val m("m");
+  return Rule("scores-minus-mask")
+      .Summary("scores - m = scores + (-m)")
+      .Match(Sub(s.sum, m))
+      .Where(IsProductOfActivations(s))
+      .Replace(Add(s.sum, Neg(m)))
+      .Lowers("differences of scores");
+}
+
+// What a factor of zero makes of an infinite score is NaN.
+Condition Bounded(const Val& scores) {
+  return If("the scores are bounded, whatever the inputs hold", IsBounded, scores);
+}
+
+// where(keep, scores, low) = scores + where(keep, 0, low): the lowest number swallows every score.
+Rule SelectedScores(const char* name, bool inverted, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+  Scores s;
+  Val keep("keep"), hidden = Splat(kLowest);
+  return Rule(name, file, line)
+      .Summary(inverted ? "where(hide, low, scores) = scores + where(hide, low, 0)"
+                        : "where(keep, scores, low) = scores + where(keep, 0, low)")
+      .Match(inverted ? ten::Where(keep, hidden, s.sum) : ten::Where(keep, s.sum, hidden))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
+             Moderate(s.second))
+      .IgnoresInfinity(Bounded(s.scaled))
+      .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(kLowest), Splat(0))
+                                   : ten::Where(keep, Splat(0), Splat(kLowest))))
+      .Lowers("selects of scores");
+}
+
+// scores * keep + (1 - keep) * low = where(keep, scores, low) for a table `keep` of zeros and ones.
+Rule SelectedByProduct() {
+  Scores s;
+  Val keep("keep");
+  Attr<float> low("low"), high("high");
+  Val kept = Mul(s.sum, keep);
+  return Rule("scores-select-by-product")
+      .Summary("scores * keep + (1 - keep) * low = where(keep, scores, low)")
+      .Match(
+          AnyOf(Add(kept, Mul(Sub(Splat(1), keep), Splat(low))),
+                Sub(kept, Mul(Sub(Splat(1), keep), Splat(high))).Let(low, Compute(Negated, high)),
+                Add(kept, Mul(Add(keep, Splat(-1)), Splat(high))).Let(low, Compute(Negated, high))))
+      .Where(IsProductOfActivations(s) &&
+             OnConstants(If("the factor is a table of zeros and ones", IsZeroOrOne, keep)))
+      .IgnoresInfinity(Bounded(s.sum))
+      .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum, Splat(low)))
+      .Lowers("products of scores");
+}
+
+// The same when the tables are numbers already.
+Rule SelectedByTables() {
+  Scores s;
+  Val keep = Const("keep"), rest = Const("rest");
+  Val kept = Mul(s.sum, keep), sum = Add(kept, rest);
+  return Rule("scores-select-by-tables")
+      .Summary("scores * keep + rest = where(keep, scores, number) if rest is (1 - keep) * number")
+      .Match(sum)
+      .Where(IsProductOfActivations(s) && SameShape(sum, kept) &&
+             OnConstants(If(
+                 "keep is a table of zeros and ones, and rest is (1 - keep) * number",
+                 [](Value k, Value r) { return NumberOfHidden(k, r).has_value(); }, keep, rest)))
+      .IgnoresInfinity(Bounded(s.sum))
+      .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum,
+                          Splat(Compute(NumberOfHidden, keep, rest))))
+      .Lowers("products of scores");
+}
+
+// Three sums are two.
+Rule ThirdSum() {
+  Scores s;
+  Val x("x"), y("y"), z("z");
+  return Rule("scores-third-sum")
+      .Summary("scores + x + y + z = scores + x + (y + z)")
+      .Match(Add(Add(Add(s.scaled, x), y), z))
+      .Where(IsProductOfActivations(s))
+      .Replace(Add(Add(s.scaled, x), Add(y, z)))
+      .Lowers("sums after scores");
+}
+
+// Two sums are one where there are two axes of batches: windows or blocks, each with a mask, and a
+// bias for all of them.
+Rule SecondSumOfWindows() {
+  Scores s;
+  Val x("x"), y("y");
+  return Rule("scores-second-sum-of-windows")
+      .Summary("scores + x + y = scores + (x + y) for scores of two axes of batches")
+      .Match(Add(Add(s.scaled, x), y))
+      .Where(IsScaledModerately(s) && Rank(s.product, 5))
+      .Replace(Add(s.scaled, Add(x, y)))
+      .Lowers("sums after scores");
+}
+
+bool AreNoProbabilities(Value v) {
+  Operation* op = v.defining_op();
+  if (op != nullptr && op->name() == "ten.where") op = op->operand(2).defining_op();
+  return op == nullptr || op->name() != "nn.softmax";
+}
+
+// Images with their channels first: the values stand before the probabilities, both transposed. Of
+// two factors of probabilities neither is the values: they would change places without end.
+Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  Val x("x"), v("v");
+  Attr<bool> transposed("transposed_v");
+  Val weights = Softmax(x, {.axis = -1});
+  Val shared = AnyOf(ten::Where(IsNan(weights), Splat(0), weights), weights);
+  auto inverse = [](bool t) { return !t; };
+  Val weighed = Matmul(shared, v, {.transpose_b = Compute(inverse, transposed)});
+  return Rule(name, file, line)
+      .Summary(rank == 4 ? "v^T softmax(x)^T = (softmax(x) v)^T" : "… of three axes")
+      .Match(Matmul(v, shared, {.transpose_a = transposed, .transpose_b = true}))
+      .Where(Rank(x, rank) && Rank(v, rank) &&
+             If("the values are not probabilities", AreNoProbabilities, v))
+      .Replace(rank == 4 ? Transpose(weighed, {.perm = {0, 1, 3, 2}})
+                         : Transpose(weighed, {.perm = {0, 2, 1}}))
+      .Lowers("values before probabilities");
+}
+
+// Probabilities of hidden keys set to zero: those of rows that see no key at all.
+Rule ZeroedProbabilities() {
+  Scores s;
+  Val hide("hide");
+  Val low = AnyOf(Splat(kLowest), Splat(-kInfinity));
+  Val weights = Softmax(Add(s.sum, ten::Where(hide, low, Splat(0))), {.axis = -1});
+  Val selected = Softmax(ten::Where(hide, Splat(-kInfinity), s.sum), {.axis = -1});
+  return Rule("scores-zeroed")
+      .Summary(
+          "where(hide, 0, softmax(scores + where(hide, low, 0))): hidden scores are not added to")
+      .Match(ten::Where(hide, Splat(0), weights))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32) && Moderate(s.bias) &&
+             Moderate(s.second))
+      .IgnoresInfinity(Bounded(s.scaled))
+      .Replace(ten::Where(hide, Splat(0), selected))
+      .Lowers("masks that are added under probabilities set to zero");
+}
+
+// max(scores + m, lowest) = scores + max(m, lowest)
+Rule ClampedScores() {
+  Scores s;
+  Val m("m");
+  Val sum = Add(s.scaled, m);
+  return Rule("scores-clamped")
+      .Summary("max(scores + m, lowest) = scores + max(m, lowest)")
+      .Match(AnyOf(Max(sum, Splat(kLowest)), Clip(sum, {.min = kLowest})))
+      .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32))
+      .IgnoresInfinity(Bounded(s.scaled))
+      .Replace(Add(s.scaled, Clip(m, {.min = kLowest})))
+      .Lowers("bounds of scores");
+}
+
+}  // namespace
+
+RuleSet ScoresRules() {
+  RuleSet rules = {NumberOfNumber(), ScaleOfRows("scores-scale-of-rows", false),
+                   ScaleOfRows("scores-quotient-of-rows", true)};
+  for (Rule& rule : ScoreTransposeRules()) rules.push_back(std::move(rule));
+  for (Rule& rule : RuleSet{
+           ScaleOfSum("scores-scale-of-sum", false), ScaleOfSum("scores-quotient-of-sum", true),
+           SubtractedMask(), SelectedScores("scores-select", false),
+           SelectedScores("scores-select-inverted", true), SelectedByProduct(), SelectedByTables(),
+           ClampedScores(), ThirdSum(), SecondSumOfWindows(), ValuesFirst("scores-values-first", 4),
+           ValuesFirst("scores-values-first-joined", 3), ZeroedProbabilities()}) {
+    rules.push_back(std::move(rule));
+  }
+  for (Rule& rule : ScoreViewRules()) rules.push_back(std::move(rule));
+  return rules;
+}
+
+}  // namespace tenon::pattern

@@ -1,0 +1,213 @@
+// Views between the product of scores and their softmax, which join or split axes of batches.
+#include "patterns/canonical/scores_parts.h"
+
+namespace tenon::pattern {
+namespace {
+
+// A view of [B * H, S, T] as [B, H, S, T], taken of the factors instead.
+Rule SplitProduct() {
+  Val a("a"), b("b");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q"), U("U"), V("V");
+  Val product = Matmul(a, b, {.transpose_a = ta, .transpose_b = tb});
+  return Rule("split-product")
+      .Summary("batches of a product joined in one axis are split before it")
+      .Match(Reshape(product, {.shape = {B, H, S, T}}))
+      .Where(ShapeIs(a, {B * H, P, Q}) && ShapeIs(b, {B * H, U, V}))
+      .Where(ShapeIs(product, {B * H, S, T}))
+      .Where(!IsConstant(b))
+      .Replace(Matmul(Reshape(a, {.shape = {B, H, P, Q}}), Reshape(b, {.shape = {B, H, U, V}}),
+                      {.transpose_a = ta, .transpose_b = tb}))
+      .Lowers("rank of joined batches");
+}
+
+// A view of [1, H, S, D] as [H, S, D] with any number of H joins nothing: these are no heads of one
+// batch.
+Condition JoinsHeads(const Dim& batches, const Dim& heads) {
+  return If(
+      "the view joins heads with batches",
+      [](DimExpr b, DimExpr h) { return h.is_constant() || !b.is_constant(1); }, batches, heads);
+}
+
+// Of factors [batches, p, q] and [batches, u, v].
+Dims ProductShape(bool transpose_a, bool transpose_b, DimExpr batches, DimExpr p, DimExpr q,
+                  DimExpr u, DimExpr v) {
+  return {batches, transpose_a ? q : p, transpose_b ? u : v};
+}
+
+// Views of split heads as batches [B * H, S, D], made before the product: made after it instead.
+Rule JoinProduct() {
+  Val a("a"), b("b");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Dim B("B"), H("H"), P("P"), Q("Q"), U("U"), V("V");
+  Val product = Matmul(a, b, {.transpose_a = ta, .transpose_b = tb});
+  return Rule("join-product")
+      .Summary("a product of views that join two axes of batches is the view of a product")
+      .Match(Matmul(Reshape(a, {.shape = {B * H, P, Q}}), Reshape(b, {.shape = {B * H, U, V}}),
+                    {.transpose_a = ta, .transpose_b = tb}))
+      .MayCoincide()
+      .Where(ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B, H, U, AnyDim()}) && IsFloat(a))
+      .Where(JoinsHeads(B, H))
+      .Replace(Reshape(product, {.shape = Compute(ProductShape, ta, tb, B * H, P, Q, U, V)}))
+      .Lowers("views before products");
+}
+
+// The same where only one factor is such a view: the other one's batches are split, too.
+Rule JoinProductOfOne(const char* name, bool first, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  Val a("a"), b("b");
+  Attr<bool> ta("transpose_a"), tb("transpose_b");
+  Dim B("B"), H("H"), P("P"), Q("Q"), U("U"), V("V");
+  auto joined = [&](const Val& v, const Dim& rows, const Dim& columns) {
+    return Reshape(v, {.shape = {B * H, rows, columns}});
+  };
+  auto split = [&](const Val& v, const Dim& rows, const Dim& columns) {
+    return Reshape(v, {.shape = {B, H, rows, columns}});
+  };
+  Val product = Matmul(first ? a : split(a, P, Q), first ? split(b, U, V) : b,
+                       {.transpose_a = ta, .transpose_b = tb});
+  return Rule(name, file, line)
+      .Summary(first ? "… also when only its first factor is such a view"
+                     : "… also when only its second factor is such a view")
+      .Match(Matmul(first ? joined(a, P, Q) : a, first ? b : joined(b, U, V),
+                    {.transpose_a = ta, .transpose_b = tb}))
+      .Where(first ? ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B * H, U, V})
+                   : ShapeIs(b, {B, H, U, AnyDim()}) && ShapeIs(a, {B * H, P, Q}))
+      .Where(IsFloat(a) && !IsConstant(first ? b : a) && JoinsHeads(B, H))
+      .Replace(Reshape(product, {.shape = Compute(ProductShape, ta, tb, B * H, P, Q, U, V)}))
+      .Lowers("views before products");
+}
+
+Rule JoinScale(const char* name, bool divides, const char* file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
+  Scores s;
+  Attr<float> c("c");
+  Attr<Dims> shape("shape");
+  Val view = Reshape(s.product, {.shape = shape});
+  return Rule(name, file, line)
+      .Summary("the scaled view of scores is a view of scaled scores")
+      .Match(divides ? Div(view, Splat(c)) : Mul(view, Splat(c)))
+      .Where(IsFloat(s.product) && Rank(s.product, 4))
+      .Replace(
+          Reshape(divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c)), {.shape = shape}))
+      .Lowers("views before scales");
+}
+
+Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+  Scores s;
+  Val m("m");
+  Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q");
+  return Rule(name, file, line)
+      .Summary(joined ? "a sum with a view of scores that joins two axes is the view of a sum"
+                      : "… also when what is added has no batches")
+      .Match(Add(Reshape(s.scaled, {.shape = {B * H, S, T}}), m))
+      .Where(IsScaledModerately(s) && ShapeIs(s.product, {B, H, S, T}))
+      .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Replace(Reshape(Add(s.scaled, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m),
+                       {.shape = {B * H, S, T}}))
+      .Lowers("views before sums");
+}
+
+Rule JoinSoftmax() {
+  Val x("x");
+  Dim B("B"), H("H"), S("S"), T("T");
+  return Rule("join-softmax")
+      .Summary("the softmax of a view that joins two axes of batches is the view of the softmax")
+      .Match(Softmax(Reshape(x, {.shape = {B * H, S, T}}), {.axis = -1}))
+      .Where(ShapeIs(x, {B, H, S, AnyDim()}))
+      .Replace(Reshape(Softmax(x, {.axis = -1}), {.shape = {B * H, S, T}}))
+      .Lowers("views before a softmax");
+}
+
+Rule SplitScale(const char* name, bool divides, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
+  Scores s;
+  Attr<float> c("c");
+  Attr<Dims> shape("shape");
+  Val scaled = divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c));
+  Val view = Reshape(s.product, {.shape = shape});
+  return Rule(name, file, line)
+      .Summary("a view of scaled scores is the scaled view")
+      .Match(Reshape(scaled, {.shape = shape}))
+      .Where(IsFloat(s.product) && !IsConstant(s.b) && Rank(s.product, 3))
+      .Replace(divides ? Div(view, Splat(c)) : Mul(view, Splat(c)))
+      .Lowers("views of scores");
+}
+
+Rule SplitSum(const char* name, bool joined, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+  Scores s;
+  Val m("m");
+  Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q");
+  Val view = Reshape(s.scaled, {.shape = {B, H, S, T}});
+  return Rule(name, file, line)
+      .Summary(joined ? "batches of scores joined in one axis are split before a sum"
+                      : "… also when what is added has no batches")
+      .Match(Reshape(Add(s.scaled, m), {.shape = {B, H, S, T}}))
+      .Where(IsProductOfActivations(s) && ShapeIs(s.product, {B * H, S, T}))
+      .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Replace(Add(view, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m))
+      .Lowers("rank of joined batches");
+}
+
+Rule SplitSoftmax() {
+  Val x("x");
+  Dim B("B"), H("H"), S("S"), T("T");
+  return Rule("split-softmax")
+      .Summary("batches of probabilities joined in one axis are split before the softmax")
+      .Match(Reshape(Softmax(x, {.axis = -1}), {.shape = {B, H, S, T}}))
+      .Where(ShapeIs(x, {B * H, S, T}))
+      .Replace(Softmax(Reshape(x, {.shape = {B, H, S, T}}), {.axis = -1}))
+      .Lowers("rank of joined batches");
+}
+
+// The extents of a mask for [A, W, H, S, T] once the first two axes are joined.
+Dims JoinWindows(Value mask, DimExpr images, DimExpr windows) {
+  const Type type = mask.type();
+  auto extent = [&](int64_t from_end) {
+    return type.rank() >= from_end ? type.dim(-from_end) : DimExpr::Constant(type.context(), 1);
+  };
+  return {images * windows, extent(3), extent(2), extent(1)};
+}
+
+// Windows: scores [A * W, H, S, T] viewed as [A, W, H, S, T] to add a mask for each window.
+Rule WindowMask() {
+  Scores s;
+  Val m("m");
+  Dim A("A"), W("W"), H("H"), S("S"), T("T"), one(1);
+  Val view = Reshape(s.sum, {.shape = {A, W, H, S, T}});
+  return Rule("scores-of-windows")
+      .Summary("a mask for each window is added to scores whose windows are batches")
+      .Match(Add(view, m))
+      .Where(IsScaledModerately(s) && ShapeIs(s.product, {A * W, H, S, T}))
+      .Where(If(
+          "the mask has at most five axes",
+          [](Value v) { return v.type().is_tensor() && v.type().rank() <= 5; }, m))
+      .Replace(Reshape(Add(s.sum, Reshape(Expand(m, {.shape = {A, W, one, one, one}}),
+                                          {.shape = Compute(JoinWindows, m, A, W)})),
+                       {.shape = {A, W, H, S, T}}))
+      .Lowers("masks of windows");
+}
+
+}  // namespace
+
+RuleSet ScoreViewRules() {
+  return {JoinProduct(),
+          JoinProductOfOne("join-product-of-first", true),
+          JoinProductOfOne("join-product-of-second", false),
+          JoinScale("join-scale", false),
+          JoinScale("join-quotient", true),
+          JoinSum("join-sum", true),
+          JoinSum("join-sum-of-one", false),
+          JoinSoftmax(),
+          SplitProduct(),
+          SplitScale("split-scale", false),
+          SplitScale("split-quotient", true),
+          SplitSum("split-sum", true),
+          SplitSum("split-sum-of-one", false),
+          SplitSoftmax(),
+          WindowMask()};
+}
+
+}  // namespace tenon::pattern

@@ -1,0 +1,172 @@
+// The softmax in one form, over the last axis: from exponentials, in more bits, of lowered scores,
+// of transposes and views.
+#include "patterns/facts/magnitude.h"
+#include "patterns/facts/numbers.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+std::optional<int64_t> OnlyAxis(const I64s& axes) {
+  if (axes.size() != 1) return std::nullopt;
+  return axes[0];
+}
+
+// a - b, also as a sum: what is taken off scores becomes a mask that is added.
+Val Difference(const Val& a, const Val& b) { return AnyOf(Sub(a, b), Add(a, Neg(b))); }
+
+// An infinite score makes a softmax NaN in the whole row. Where no maximum is taken off, the other
+// scores of the row have weight 0.
+Condition HasNoInfinity(const Val& x) {
+  return If("the scores are bounded, whatever the inputs hold", IsBounded, x);
+}
+
+Rule SoftmaxFromExp() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val e = Exp(Difference(x, ReduceMax(x, {.axes = axes})));
+  Val sum = ReduceSum(e, {.axes = axes});
+  return Rule("softmax-from-exp")
+      .Summary("exp(x - max(x)) / sum(exp(x - max(x)))")
+      .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
+      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+}
+
+// Where the exponentials overflow, the softmax is what was meant.
+Rule SoftmaxFromExpOfBounded() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Val e = Exp(x);
+  Val sum = ReduceSum(e, {.axes = axes});
+  return Rule("softmax-from-exp-of-bounded")
+      .Summary("exp(x) / sum(exp(x)) of bounded scores, which may overflow")
+      .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
+      .IgnoresInfinity(OnConstants(HasNoInfinity(x)))
+      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+}
+
+Rule SoftmaxFromLog() {
+  Val x("x");
+  Attr<int64_t> axis("axis");
+  return Rule("softmax-from-log")
+      .Summary("exp(log_softmax(x))")
+      .Match(Exp(LogSoftmax(x, {.axis = axis})))
+      .Replace(Softmax(x, {.axis = axis}));
+}
+
+Rule SoftmaxFromLogSum() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  return Rule("softmax-from-log-sum")
+      .Summary("exp(x - log(sum(exp(x)))) of bounded scores")
+      .Match(Exp(Difference(x, ReduceLogSumExp(x, {.axes = axes}))))
+      .IgnoresInfinity(OnConstants(HasNoInfinity(x)))
+      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+}
+
+// How scores are lowered by their largest before a softmax, which it does by itself.
+enum class Lowered { kDifference, kScaledDifference, kScaledParts };
+
+// CogView and LayoutLMv3 do so to keep half precision in range.
+Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<int64_t> axis("axis");
+  Attr<float> c("c");
+  Val largest = ReduceMax(x, {.axes = axes, .keepdims = true});
+  Val difference = Difference(x, largest);
+  Val lowered = form == Lowered::kDifference ? difference
+                : form == Lowered::kScaledDifference
+                    ? Mul(difference, Splat(c))
+                    : Add(Mul(x, Splat(c)), Mul(Neg(largest), Splat(c)));
+  Condition fits = If(
+      "the maximum is that of the row",
+      [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
+  if (form != Lowered::kDifference) {
+    const auto positive = [](double scale) { return scale > 0; };
+    fits =
+        fits && IsFloat(x) && If("the scale is positive", positive, c) &&
+        // Rows of the lowest number stay finite.
+        Proof(Assumption::kNoOverflow, If("the scale leaves the scores finite", StaysFinite, x, c));
+  }
+  return Rule(name, file, line)
+      .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"
+               : form == Lowered::kScaledDifference
+                   ? "softmax((x - max(x)) * c) = softmax(x * c) for positive c"
+                   : "softmax(x * c - max(x) * c) = softmax(x * c) for positive c")
+      .Match(Softmax(lowered, {.axis = axis}))
+      .Where(fits)
+      .Replace(form == Lowered::kDifference ? Softmax(x, {.axis = axis})
+                                            : Softmax(Mul(x, Splat(c)), {.axis = axis}))
+      .Lowers("differences of scores");
+}
+
+// Scores take part in a softmax in more bits than they have.
+Rule SoftmaxInMoreBits() {
+  Val x("x");
+  Attr<int64_t> axis("axis");
+  Val wide = AnyOf(Cast(x, {.to = DType::kF32}), Cast(x, {.to = DType::kF64}));
+  return Rule("softmax-in-more-bits")
+      .Summary("the softmax of scores cast to f32 or f64 and back is that of the scores")
+      .Match(Cast(Softmax(wide, {.axis = axis}), {.to = kAny}))
+      .Where(DTypeIs(x, DType::kF16) || DTypeIs(x, DType::kBF16) || DTypeIs(x, DType::kF32))
+      .Replace(Softmax(x, {.axis = axis}));
+}
+
+// ---- other axes ---------------------------------------------------------------------------------
+
+// Does the axis of the transposed tensor come from the last one?
+bool IsLastBefore(const I64s& perm, int64_t axis) {
+  return axis >= 0 && axis < static_cast<int64_t>(perm.size()) &&
+         perm[static_cast<size_t>(axis)] + 1 == static_cast<int64_t>(perm.size());
+}
+
+// The last axis, by the permutation: the rank of the tensor may not be known.
+int64_t LastAxis(const I64s& perm) { return static_cast<int64_t>(perm.size()) - 1; }
+
+Rule SoftmaxOfTranspose() {
+  Val x("x");
+  Attr<I64s> perm("perm");
+  Attr<int64_t> axis("axis");
+  return Rule("softmax-of-transpose")
+      .Summary("a softmax over what was the last axis comes before the transpose")
+      .Match(Softmax(Transpose(x, {.perm = perm}), {.axis = axis}))
+      .Where(If("the softmax is over what was the last axis", IsLastBefore, perm, axis))
+      .Replace(Transpose(Softmax(x, {.axis = Compute(LastAxis, perm)}), {.perm = perm}))
+      .Lowers("transposes before a softmax");
+}
+
+bool SameRows(Value a, Value b) {
+  const Type s = a.type(), t = b.type();
+  return s.is_tensor() && t.is_tensor() && s.rank() >= 1 && t.rank() >= 1 &&
+         DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1));
+}
+
+Rule SoftmaxOfRows() {
+  Val x("x");
+  Val rows = Reshape(x, {.shape = kAny});
+  Val root = Reshape(Softmax(rows, {.axis = -1}), {.shape = kAny});
+  return Rule("softmax-of-rows")
+      .Summary("the softmax of a view of the same rows, viewed as before")
+      .Match(root)
+      .Where(SameShape(root, x) && If("the view has the same rows", SameRows, rows, x))
+      .Replace(Softmax(x, {.axis = -1}));
+}
+
+}  // namespace
+
+RuleSet SoftmaxRules() {
+  return {SoftmaxFromExp(),
+          SoftmaxFromExpOfBounded(),
+          SoftmaxFromLog(),
+          SoftmaxFromLogSum(),
+          SoftmaxInMoreBits(),
+          SoftmaxOfLowered("softmax-of-difference", Lowered::kDifference),
+          SoftmaxOfLowered("softmax-of-scaled-difference", Lowered::kScaledDifference),
+          SoftmaxOfLowered("softmax-of-scaled-parts", Lowered::kScaledParts),
+          SoftmaxOfTranspose(),
+          SoftmaxOfRows()};
+}
+
+}  // namespace tenon::pattern

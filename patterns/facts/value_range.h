@@ -1,0 +1,36 @@
+// Provable ranges of the elements of a value. They hold for all inputs of the program.
+#ifndef TENON_PATTERNS_FACTS_VALUE_RANGE_H_
+#define TENON_PATTERNS_FACTS_VALUE_RANGE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ir/core/value.h"
+
+namespace tenon::pattern {
+
+// A range: every element is NaN or in [low, high]. Inputs of the program may hold any number and
+// infinity, so that values that no operation bounds have infinite ends.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  double magnitude() const { return std::max(std::abs(low), std::abs(high)); }
+  bool is_finite() const { return std::isfinite(low) && std::isfinite(high); }
+};
+
+// Computes the range by interval arithmetic over the operations that compute `value`. It uses
+// constants, norms (at most sqrt(n) times their scale), bounded functions and squares. A range that
+// exceeds the element type has an infinite end. Visits at most 400 values; unvisited ones have no
+// bounds.
+ValueRange ProvenRange(Value value);
+
+// True if every element is >= 0 or NaN. -0 may be among them.
+inline bool IsNeverNegative(Value value) { return ProvenRange(value).low >= 0; }
+// True if every element is > 0 or NaN.
+inline bool IsPositive(Value value) { return ProvenRange(value).low > 0; }
+
+}  // namespace tenon::pattern
+
+#endif  // TENON_PATTERNS_FACTS_VALUE_RANGE_H_

@@ -1,0 +1,396 @@
+// Convolutions: batch norm folded into the weights, then bias, residual and activation in one op.
+#include <numeric>
+
+#include "patterns/facts/magnitude.h"
+#include "patterns/layers/activations.h"
+
+namespace tenon::pattern {
+namespace {
+
+struct ConvAttrs {
+  Attr<I64s> strides{"strides"}, pads{"pads"}, dilations{"dilations"};
+  Attr<int64_t> group{"group"};
+  Attr<std::string> auto_pad{"auto_pad"};
+  nn::ConvArgs args() const {
+    return {.strides = strides,
+            .pads = pads,
+            .dilations = dilations,
+            .group = group,
+            .auto_pad = auto_pad};
+  }
+  fused::ConvArgs fused_args() const {
+    return {.strides = strides,
+            .pads = pads,
+            .dilations = dilations,
+            .group = group,
+            .auto_pad = auto_pad};
+  }
+};
+
+// [M, 1, 1, …] of w's rank, to scale w's output channels.
+std::optional<Dims> PerOutputChannel(Value w) {
+  Type type = w.type();
+  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
+  Dims dims(static_cast<size_t>(type.rank()), DimExpr::Constant(type.context(), 1));
+  dims[0] = type.dim(0);
+  return dims;
+}
+
+// The shape of b is that of one value a channel of x: [C, 1, …] or [1, C, 1, …].
+bool IsPerChannel(Value b, Value x) {
+  Type type = b.type(), conv = x.type();
+  if (!type.is_tensor() || !conv.is_tensor() || conv.rank() < 3 || type.rank() > conv.rank())
+    return false;
+  int64_t channel = type.rank() - (conv.rank() - 1);
+  for (int64_t i = 0; i < type.rank(); ++i) {
+    bool fits = i == channel ? DimExpr::ProvablyEqual(type.dim(i), conv.dim(1))
+                             : type.dim(i).is_constant(1);
+    if (!fits) return false;
+  }
+  return channel >= 0;
+}
+
+bool IsPerChannelOrNumber(Value b, Value x) {
+  Type type = b.type();
+  return IsPerChannel(b, x) ||
+         (type.is_static() && type.num_elements() == 1 && x.type().is_tensor() &&
+          x.type().rank() >= 3 && type.rank() <= x.type().rank());
+}
+
+// [M, 1, …], one axis less than x has: against this all such shapes broadcast to the same elements.
+std::optional<Dims> ChannelShape(Value x) {
+  Type type = x.type();
+  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
+  Dims dims(static_cast<size_t>(type.rank() - 1), DimExpr::Constant(type.context(), 1));
+  dims[0] = type.dim(1);
+  return dims;
+}
+
+std::optional<Dims> ChannelsOf(Value x) {
+  Type type = x.type();
+  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
+  return Dims{type.dim(1)};
+}
+
+// A number for each channel, or for all, as [M].
+Val AsChannels(const Val& b, const Val& conv) {
+  return Reshape(Expand(b, {.shape = Compute(ChannelShape, conv)}),
+                 {.shape = Compute(ChannelsOf, conv)});
+}
+
+bool IsOnlyUse(Value w) { return w.has_one_use(); }
+
+// batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k +
+// bias. The new weights are computed from constants, and folded.
+Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w = Const("w"), b = Const("b");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  Val weights = Mul(w, Reshape(k, {.shape = Compute(PerOutputChannel, w)}));
+  Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
+  return Rule(name, file, line)
+      .Summary("batch_norm(conv(x)) = conv(x) with scaled weights")
+      .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
+      .Replace(nn::Conv(x, weights, offset, a.args()))
+      .Lowers("batch norms");
+}
+
+Rule ConvBias(const char* name, bool second, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b = Const("b"), first("first");
+  Val conv = nn::Conv(x, w, second ? OptVal(first) : OptVal(), a.args());
+  Val bias = AsChannels(b, conv);
+  return Rule(name, file, line)
+      .Summary("conv(x) + b with a number for each channel")
+      .Match(Add(conv, b))
+      .Where(If("b has an element for each channel", IsPerChannelOrNumber, b, conv))
+      .Replace(nn::Conv(x, w, second ? Add(first, bias) : bias, a.args()))
+      .Lowers("additions");
+}
+
+// A bias that was added after the residual.
+Rule ConvBiasAfterResidual(const char* name, bool second, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b = Const("b"), first("first"), residual("residual");
+  Val conv = fused::Conv(x, w, second ? OptVal(first) : OptVal(), residual, a.fused_args());
+  Val bias = AsChannels(b, conv);
+  return Rule(name, file, line)
+      .Summary("conv(x) + r + b: the bias belongs to the convolution")
+      .Match(Add(conv, b))
+      .Where(If("b has an element for each channel", IsPerChannelOrNumber, b, conv))
+      .Replace(fused::Conv(x, w, second ? Add(first, bias) : bias, residual, a.fused_args()))
+      .Lowers("additions")
+      .RequireKernel();
+}
+
+// conv(x, w, b) * k = conv(x, w * k, b * k)
+Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b"), k = Const("k");
+  Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
+  Val channels = AsChannels(k, conv);
+  Val weights = Mul(w, Reshape(channels, {.shape = Compute(PerOutputChannel, w)}));
+  return Rule(name, file, line)
+      .Summary("conv(x) times a number for each channel scales the weights")
+      .Match(Mul(conv, k))
+      .Where(If("k has an element for each channel", IsPerChannelOrNumber, k, conv) &&
+             If("nothing else uses the weights", IsOnlyUse, w) &&
+             OnConstants(If("k is finite", AreFinite, k)) && FollowsFromConstants(w))
+      .Where(with_bias ? FollowsFromConstants(b) : Condition())
+      .Replace(nn::Conv(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal(), a.args()))
+      .Lowers("products");
+}
+
+// batch_norm(conv_transpose(x, w)): w is [C, M, kernel…]
+Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) {
+  Val x("x"), w = Const("w"), b = Const("b");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Attr<I64s> strides("strides"), pads("pads"), dilations("dilations"), more("output_padding");
+  nn::ConvTransposeArgs args{
+      .strides = strides, .pads = pads, .dilations = dilations, .output_padding = more};
+  Val conv = nn::ConvTranspose(x, w, with_bias ? OptVal(b) : OptVal(), args);
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  Val weights = Mul(w, Reshape(k, {.shape = Compute(ChannelShape, conv)}));
+  Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
+  return Rule(name, file, line)
+      .Summary("batch_norm(conv_transpose(x)) = conv_transpose(x) with scaled weights")
+      .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
+      .Replace(nn::ConvTranspose(x, weights, offset, args))
+      .Lowers("batch norms");
+}
+
+Rule ConvTransposeActivation() {
+  Val x("x"), w("w"), b("b");
+  Attr<I64s> strides("strides"), pads("pads"), dilations("dilations"), more("output_padding");
+  Attr<int64_t> group("group");
+  Attr<std::string> activation("activation");
+  Attr<float> alpha("alpha"), beta("beta");
+  Val conv = nn::ConvTranspose(x, w, Maybe(b),
+                               {.strides = strides,
+                                .pads = pads,
+                                .dilations = dilations,
+                                .output_padding = more,
+                                .group = group});
+  return Rule("conv-transpose-activation")
+      .Summary("activation(conv_transpose(x))")
+      .Match(AnyActivation(conv, activation, alpha, beta))
+      .Replace(fused::ConvTranspose(x, w, b,
+                                    {.strides = strides,
+                                     .pads = pads,
+                                     .dilations = dilations,
+                                     .output_padding = more,
+                                     .group = group,
+                                     .activation = activation,
+                                     .alpha = alpha,
+                                     .beta = beta}))
+      .RequireKernel();
+}
+
+// One that no convolution takes: by elements, which fuse, and whatever the layout. Not of 16 bits,
+// in which factors and offsets, and an epsilon, would be rounded before they meet.
+Rule BatchNormAlone() {
+  Val x("x");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Val norm = BatchNorm(x, scale, bias, mean, var, {.epsilon = epsilon});
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  auto by_channel = [&](Val v) { return Reshape(v, {.shape = Compute(ChannelShape, norm)}); };
+  return Rule("batch-norm-by-elements")
+      .Summary("batch_norm(x) with known statistics = x * k + offset")
+      .Match(norm)
+      .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
+             (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
+      .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
+      .Lowers("batch norms");
+}
+
+// Are only spatial axes padded, by known numbers?
+bool PadsSpace(const Dims& pads) {
+  const size_t rank = pads.size() / 2;
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (!pads[i].is_constant() || pads[i].constant() < 0) return false;
+    if (i % rank < 2 && pads[i].constant() != 0) return false;
+  }
+  return rank >= 3;
+}
+
+std::optional<I64s> SumOfPads(const I64s& pads, const Dims& added) {
+  const size_t rank = added.size() / 2;
+  if (rank < 3 || pads.size() != 2 * (rank - 2)) return std::nullopt;
+  I64s sum = pads;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const size_t axis = i < rank - 2 ? i + 2 : i + 4;
+    sum[i] += added[axis].constant();
+  }
+  return sum;
+}
+
+// conv(pad(x)) with zeros
+Rule ConvOfPad() {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b");
+  Attr<Dims> added("added");
+  nn::ConvArgs match = a.args(), made = a.args();
+  match.auto_pad = "NOTSET";
+  made.auto_pad = "NOTSET";
+  made.pads = Compute(SumOfPads, a.pads, added);
+  return Rule("conv-of-pad")
+      .Summary("zeros around the image are the convolution's own padding")
+      .Match(nn::Conv(AnyOf(Pad(x, {}, {.pads = added}), Pad(x, Splat(0), {.pads = added})), w,
+                      Maybe(b), match))
+      .Where(If("only spatial axes are padded", PadsSpace, added))
+      .IgnoresInfinity(OnConstants(If("the weights are finite", AreFinite, w)))
+      .Replace(nn::Conv(x, w, b, made));
+}
+
+// For each spatial axis the first element of the window that does not only meet the padding,
+// wherever the window stands, then for each the last one; null where an extent is not known, or
+// nothing can be left out.
+std::optional<I64s> SeenTaps(Value conv, Value x, Value w, const I64s& strides, const I64s& pads,
+                             const I64s& dilations) {
+  if (!x.type().is_tensor() || !w.type().is_tensor() || !conv.type().is_tensor()) {
+    return std::nullopt;
+  }
+  const size_t axes = strides.size();
+  I64s seen(2 * axes);
+  bool leaves_out = false;
+  for (size_t i = 0; i < axes; ++i) {
+    const auto axis = static_cast<int64_t>(i + 2);
+    const DimExpr in = x.type().dim(axis), out = conv.type().dim(axis), k = w.type().dim(axis);
+    if (!in.is_constant() || !out.is_constant() || !k.is_constant()) return std::nullopt;
+    const int64_t begin = pads[i], end = pads[axes + i];
+    const auto is_seen = [&](int64_t tap) {
+      // By the first position that is not in front of the image.
+      const int64_t start = tap * dilations[i] - begin;
+      const int64_t o = start >= 0 ? 0 : (strides[i] - 1 - start) / strides[i];
+      return o < out.constant() && o * strides[i] + start < in.constant();
+    };
+    // What is left out leaves no less padding than 0.
+    int64_t first = 0, last = k.constant() - 1;
+    while (first < last && (first + 1) * dilations[i] <= begin && !is_seen(first)) ++first;
+    while (last > first && (k.constant() - last) * dilations[i] <= end && !is_seen(last)) --last;
+    leaves_out |= first > 0 || last < k.constant() - 1;
+    seen[i] = first, seen[axes + i] = last;
+  }
+  if (!leaves_out) return std::nullopt;
+  return seen;
+}
+
+I64s WindowAxes(const I64s& strides) {
+  I64s axes(strides.size());
+  std::iota(axes.begin(), axes.end(), int64_t{2});
+  return axes;
+}
+
+Dims TapStarts(Value w, const I64s& seen) {
+  Dims starts;
+  for (size_t i = 0; i < seen.size() / 2; ++i) {
+    starts.push_back(DimExpr::Constant(w.type().context(), seen[i]));
+  }
+  return starts;
+}
+
+Dims TapEnds(Value w, const I64s& seen) {
+  Dims ends;
+  for (size_t i = seen.size() / 2; i < seen.size(); ++i) {
+    ends.push_back(DimExpr::Constant(w.type().context(), seen[i] + 1));
+  }
+  return ends;
+}
+
+I64s PadsOfSeenTaps(Value w, I64s pads, const I64s& dilations, const I64s& seen) {
+  const size_t axes = dilations.size();
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t last = w.type().dim(static_cast<int64_t>(i + 2)).constant() - 1;
+    pads[i] -= seen[i] * dilations[i];
+    pads[axes + i] -= (last - seen[axes + i]) * dilations[i];
+  }
+  return pads;
+}
+
+// Dilated windows that are larger than the image, as in pyramids of them for segmentation.
+Rule ConvUnseenTaps() {
+  ConvAttrs a;
+  Val x("x"), w = Const("w"), b("b");
+  Attr<I64s> seen("seen");
+  nn::ConvArgs args = a.args();
+  args.auto_pad = "NOTSET";
+  Val conv = nn::Conv(x, w, Maybe(b), args);
+  nn::ConvArgs made = args;
+  made.pads = Compute(PadsOfSeenTaps, w, a.pads, a.dilations, seen);
+  Val part = Slice(
+      w, {.axes = Compute(WindowAxes, a.strides),
+          .starts = Compute(TapStarts, w, seen),
+          .ends = Compute(TapEnds, w, seen),
+          .steps = Compute([](const I64s& axes) { return I64s(axes.size(), 1); }, a.strides)});
+  return Rule("conv-unseen-taps")
+      .Summary("elements at the ends of a window that only ever meet padding are left out")
+      .Match(conv.Let(seen, Compute(SeenTaps, conv, x, w, a.strides, a.pads, a.dilations)))
+      .Replace(nn::Conv(x, part, b, made))
+      .Lowers("elements of windows");
+}
+
+Rule ConvResidual() {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b"), residual("residual");
+  Val conv = nn::Conv(x, w, Maybe(b), a.args());
+  return Rule("conv-residual")
+      .Summary("conv(x) + residual of the same shape")
+      .Match(Add(conv, residual))
+      .Where(SameShape(conv, residual))
+      .Replace(fused::Conv(x, w, b, residual, a.fused_args()))
+      .RequireKernel();
+}
+
+// activation(conv), with or without a residual
+Rule ConvActivation(const char* name, bool with_residual, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b"), residual("residual");
+  Attr<std::string> activation("activation");
+  Attr<float> alpha("alpha"), beta("beta");
+  fused::ConvArgs made = a.fused_args();
+  made.activation = activation;
+  made.alpha = alpha;
+  made.beta = beta;
+  Val conv = with_residual ? fused::Conv(x, w, Maybe(b), residual, a.fused_args())
+                           : nn::Conv(x, w, Maybe(b), a.args());
+  return Rule(name, file, line)
+      .Summary(with_residual ? "activation(conv(x) + residual)" : "activation(conv(x))")
+      .Match(AnyActivation(conv, activation, alpha, beta))
+      .Replace(fused::Conv(x, w, b, with_residual ? OptVal(residual) : OptVal(), made))
+      .RequireKernel();
+}
+
+}  // namespace
+
+RuleSet ConvRules() {
+  return {ConvBatchNorm("conv-batch-norm", false),
+          ConvBatchNorm("conv-bias-batch-norm", true),
+          ConvTransposeBatchNorm("conv-transpose-batch-norm", false),
+          ConvTransposeBatchNorm("conv-transpose-bias-batch-norm", true),
+          BatchNormAlone(),
+          ConvOfPad(),
+          ConvUnseenTaps(),
+          ConvScale("conv-scale", false),
+          ConvScale("conv-bias-scale", true),
+          ConvBias("conv-bias", false),
+          ConvBias("conv-second-bias", true),
+          ConvResidual(),
+          ConvBiasAfterResidual("conv-bias-after-residual", false),
+          ConvBiasAfterResidual("conv-second-bias-after-residual", true),
+          ConvActivation("conv-activation", false),
+          ConvActivation("conv-residual-activation", true),
+          ConvTransposeActivation()};
+}
+
+}  // namespace tenon::pattern

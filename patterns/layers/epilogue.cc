@@ -1,0 +1,56 @@
+// What is left beside a linear when attention and the norms have taken theirs: numbers that scale
+// it, and a residual that no norm follows.
+#include "patterns/facts/numbers.h"
+#include "patterns/layers/linear.h"
+
+namespace tenon::pattern {
+namespace {
+
+// linear(x) + residual, for the additions that no norm has taken.
+Rule LinearResidual() {
+  Val x("x"), w("w"), b("b"), residual("residual");
+  Attr<bool> transpose("transpose");
+  Attr<std::string> activation("activation");
+  Attr<float> alpha("alpha"), beta("beta");
+  Val product = fused::Linear(
+      x, w, Maybe(b), {},
+      {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta});
+  return Rule("linear-residual")
+      .Summary("linear(x, w, b) + residual of the same shape")
+      .Match(Add(product, residual))
+      .Where(SameShape(product, residual))
+      .Replace(fused::Linear(
+          x, w, b, residual,
+          {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
+      .RequireKernel();
+}
+
+// linear(x) / d: the factor goes into the weights.
+Rule LinearQuotient() {
+  Val x("_x"), w = Const("w"), b("_b");
+  Attr<float> divisor("divisor");
+  Val product = fused::Linear(x, w, Maybe(b), {}, {.transpose_w = kAny});
+  return Rule("linear-quotient")
+      .Summary("linear(x, w) / d = linear(x, w) * (1 / d) for a number d")
+      .Match(Div(product, Splat(divisor)))
+      .Where(If(
+          "nothing else uses the weights", [](Value v) { return v.has_one_use(); }, w))
+      .Replace(Mul(
+          product,
+          Splat(Compute([](Value scaled, double d) { return Held(scaled.type().dtype(), 1 / d); },
+                        product, divisor))))
+      .Lowers("divisions");
+}
+
+}  // namespace
+
+RuleSet EpilogueRules() {
+  return {LinearQuotient(),
+          LinearScale("linear-number", true, false, false),
+          LinearScale("linear-number-bias", true, false, true),
+          LinearScale("linear-number-transposed", true, true, false),
+          LinearScale("linear-number-transposed-bias", true, true, true),
+          LinearResidual()};
+}
+
+}  // namespace tenon::pattern

@@ -1,0 +1,277 @@
+// Layer norm and RMS norm from the parts that exporters write. `arithmetic` has brought means,
+// squares and quotients to one form; what is divided by the root of its mean square is an RMS norm,
+// and an RMS norm of x - mean(x) is a layer norm.
+#include "patterns/layers/norm_parts.h"
+
+namespace tenon::pattern {
+namespace {
+
+// The axes are the last ones of x, all of them from some axis on.
+bool AreLast(const I64s& axes, Value x) {
+  if (!x.type().is_tensor() || axes.empty()) return false;
+  int64_t axis = x.type().rank() - static_cast<int64_t>(axes.size());
+  for (int64_t a : axes) {
+    if (a != axis++) return false;
+  }
+  return true;
+}
+
+// Has w an element for each one of x's axes from `axis` on, up to leading axes of extent 1?
+bool IsNormalizedShape(Value w, Value x, int64_t axis) {
+  Type a = w.type(), b = x.type();
+  if (!a.is_tensor() || !b.is_tensor() || axis < 0 || axis >= b.rank() || a.rank() > b.rank())
+    return false;
+  const int64_t shift = b.rank() - a.rank();
+  if (axis < shift) return false;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    if (i + shift < axis ? !a.dim(i).is_constant(1)
+                         : !DimExpr::ProvablyEqual(a.dim(i), b.dim(i + shift)))
+      return false;
+  }
+  return true;
+}
+
+bool IsPositive(double epsilon) { return epsilon > 0; }
+
+// w / r
+Val ScaledReciprocal(const Val& w, const Val& r) { return AnyOf(Div(w, r), Mul(w, Reciprocal(r))); }
+
+// ---- the forms around the quotient -------------------------------------------------------------
+
+// x * g + (b - mean * g) for g = w / r, the form of batch norm: (x - mean) / r * w + b
+Rule NormAsBatchNorm(const char* name, bool with_scale, bool with_bias,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), w = Const("w"), b = Const("b");
+  Attr<I64s> axes("axes");
+  Attr<float> epsilon("epsilon");
+  Val mean = ReduceMean(x, {.axes = axes});
+  Val centered = Sub(x, mean);
+  Val r = Sqrt(Add(ReduceMean(Square(centered), {.axes = axes}), Splat(epsilon)));
+  Val g = with_scale ? ScaledReciprocal(w, r) : Reciprocal(r);
+  Val shift = Mul(mean, g), product = Mul(x, g);
+  Val root = with_bias ? Add(product, Sub(b, shift)) : Sub(product, shift);
+  Val made = Div(centered, r);
+  if (with_scale) made = Mul(made, w);
+  if (with_bias) made = Add(made, b);
+  return Rule(name, file, line)
+      .Summary("x * g + (b - mean * g), the batch norm's form of a layer norm")
+      .Match(root)
+      .Where(If("epsilon is positive", IsPositive, epsilon))
+      .Replace(made)
+      .Lowers("layer norms in another form");
+}
+
+// x * (w / r) and (x * w) / r as x / r * w
+Rule NormScaleLast() {
+  Val x("x"), y("y"), w = Const("w");
+  Attr<float> epsilon("epsilon");
+  Val r = Sqrt(Add(ReduceMean(Square(y), {.axes = kAny}), Splat(epsilon)));
+  return Rule("norm-scale-last")
+      .Summary("a scale inside of the quotient of a norm is one outside")
+      .Match(
+          AnyOf(Mul(x, ScaledReciprocal(w, r)), Div(Mul(x, w), r), Mul(Mul(x, w), Reciprocal(r))))
+      .Where(If("epsilon is positive", IsPositive, epsilon))
+      .Replace(Mul(Div(x, r), w))
+      .Lowers("scales inside of norms");
+}
+
+// ---- norms over the last axes ------------------------------------------------------------------
+
+Rule RmsNormFromParts() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<float> epsilon("epsilon");
+  return Rule("rms-norm")
+      .Summary("x / sqrt(mean(x^2) + eps) over the last axes")
+      .Match(Quotient(x, RootMeanSquare(Square(x), axes, epsilon)))
+      .Where(If("the axes are the last ones", AreLast, axes, x))
+      .Replace(RmsNorm(x, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
+}
+
+// The same for a difference whose square was taken the other way round.
+Rule RmsNormOfDifference() {
+  Val a("a"), b("b");
+  Attr<I64s> axes("axes");
+  Attr<float> epsilon("epsilon");
+  Val x = Sub(a, b);
+  return Rule("rms-norm-of-difference")
+      .Summary("(a - b) / sqrt(mean((b - a)^2) + eps) over the last axes")
+      .Match(Quotient(x, RootMeanSquare(Square(Sub(b, a)), axes, epsilon)))
+      .Where(If("the axes are the last ones", AreLast, axes, x))
+      .Replace(RmsNorm(x, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
+}
+
+bool StartAt(const I64s& axes, int64_t axis, Value x) {
+  return AreLast(axes, x) && First(axes) == axis;
+}
+
+Rule LayerNormFromRmsNorm() {
+  Val x("x"), w("w");
+  Attr<I64s> axes("axes");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
+  return Rule("layer-norm")
+      .Summary("rms_norm(x - mean(x)) = layer_norm(x)")
+      .Match(RmsNorm(centered, Maybe(w), {.axis = axis, .epsilon = epsilon}))
+      .Where(If("the means are of the normalised axes", StartAt, axes, axis, x))
+      .Replace(LayerNorm(x, w, {}, {.axis = axis, .epsilon = epsilon}));
+}
+
+// The variance may be that of the centred values: their mean, 0 but for rounding, is taken off once
+// more. Where that is done to what is divided, too, it is there to centre better than one rounded
+// mean does, and stays: a layer norm of x - mean(x).
+Rule LayerNormOfCenteredVariance() {
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<float> epsilon("epsilon");
+  Val centered = Sub(x, ReduceMean(x, {.axes = axes}));
+  Val again = Sub(centered, ReduceMean(centered, {.axes = axes}));
+  return Rule("layer-norm-of-centered-variance")
+      .Summary("(x - mean(x)) / sqrt(var(x - mean(x)) + eps) = layer_norm(x)")
+      .Match(Quotient(centered, RootMeanSquare(Square(again), axes, epsilon)))
+      .Where(If("the axes are the last ones", AreLast, axes, x))
+      .Replace(LayerNorm(x, {}, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
+}
+
+Rule LayerNormScale() {
+  Val x("x"), w("w");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  return Rule("layer-norm-scale")
+      .Summary("layer_norm(x) * w")
+      .Match(Mul(LayerNorm(x, {}, {}, {.axis = axis, .epsilon = epsilon}), w))
+      .Where(If("w has the shape of the normalised axes", IsNormalizedShape, w, x, axis))
+      .Replace(LayerNorm(x, InNormalizedShape(w, x, axis), {}, {.axis = axis, .epsilon = epsilon}))
+      .Lowers("products");
+}
+
+Rule LayerNormBias() {
+  Val x("x"), w("w"), b("b");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  return Rule("layer-norm-bias")
+      .Summary("layer_norm(x, w) + b")
+      .Match(Add(LayerNorm(x, Maybe(w), {}, {.axis = axis, .epsilon = epsilon}), b))
+      .Where(If("b has the shape of the normalised axes", IsNormalizedShape, b, x, axis))
+      .Replace(LayerNorm(x, w, InNormalizedShape(b, x, axis), {.axis = axis, .epsilon = epsilon}))
+      .Lowers("sums");
+}
+
+Rule RmsNormScale() {
+  Val x("x"), w("w");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  return Rule("rms-norm-scale")
+      .Summary("rms_norm(x) * w")
+      .Match(Mul(RmsNorm(x, {}, {.axis = axis, .epsilon = epsilon}), w))
+      .Where(If("w has the shape of the normalised axes", IsNormalizedShape, w, x, axis))
+      .Replace(RmsNorm(x, InNormalizedShape(w, x, axis), {.axis = axis, .epsilon = epsilon}))
+      .Lowers("products");
+}
+
+// ---- a second scale or bias ---------------------------------------------------------------------
+
+enum class Second { kRmsScale, kLayerScale, kLayerScaleAndBias, kLayerBias };
+
+// layer_norm(x, w, b) * k = layer_norm(x, w * k, b * k), and so on; exporters write scales of 1.
+Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+  Val x("x"), w("w"), b("b"), k = Const("k");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  Val row = InNormalizedShape(k, x, axis);
+  nn::LayerNormArgs layer{.axis = axis, .epsilon = epsilon};
+  nn::RmsNormArgs rms{.axis = axis, .epsilon = epsilon};
+  Val norm = x, made = x;
+  switch (kind) {
+    case Second::kRmsScale:
+      norm = RmsNorm(x, w, rms);
+      made = RmsNorm(x, Mul(w, row), rms);
+      break;
+    case Second::kLayerScale:
+      norm = LayerNorm(x, w, {}, layer);
+      made = LayerNorm(x, Mul(w, row), {}, layer);
+      break;
+    case Second::kLayerScaleAndBias:
+      norm = LayerNorm(x, w, b, layer);
+      made = LayerNorm(x, Mul(w, row), Mul(b, row), layer);
+      break;
+    case Second::kLayerBias:
+      norm = LayerNorm(x, Maybe(w), b, layer);
+      made = LayerNorm(x, w, Add(b, row), layer);
+      break;
+  }
+  return Rule(name, file, line)
+      .Summary("a second scale or bias of a norm becomes part of the first")
+      .Match(kind == Second::kLayerBias ? Add(norm, k) : Mul(norm, k))
+      .Where(If("the scale or bias has the shape of the normalised axes", IsNormalizedShape, k, x,
+                axis))
+      .Where(kind == Second::kLayerBias ? Condition() : FollowsFromConstants(w))
+      .Where(kind == Second::kLayerScaleAndBias || kind == Second::kLayerBias
+                 ? FollowsFromConstants(b)
+                 : Condition())
+      .Replace(made)
+      .Lowers("scales and biases behind norms");
+}
+
+// ---- mixed precision ---------------------------------------------------------------------------
+
+// f16 -> f32 -> norm -> f16: every kernel sums in f32 or wider anyway.
+Rule NormInCasts(const char* name, bool layer, bool with_scale, bool with_bias,
+                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), w("w"), b("b");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  Val wide = ten::Cast(x, {.to = DType::kF32});
+  auto narrow = [](const Val& v) { return ten::Cast(v, {.to = DType::kF16}); };
+  auto norm = [&](const Val& y, const OptVal& scale, const OptVal& bias) {
+    return layer ? LayerNorm(y, scale, bias, {.axis = axis, .epsilon = epsilon})
+                 : RmsNorm(y, scale, {.axis = axis, .epsilon = epsilon});
+  };
+  Val inner = norm(wide, with_scale ? OptVal(w) : OptVal(), with_bias ? OptVal(b) : OptVal());
+  Val made =
+      norm(x, with_scale ? OptVal(narrow(w)) : OptVal(), with_bias ? OptVal(narrow(b)) : OptVal());
+  Condition where = DTypeIs(x, DType::kF16);
+  if (with_scale) where = where && DTypeIs(w, DType::kF32) && FollowsFromConstants(w);
+  if (with_bias) where = where && DTypeIs(b, DType::kF32) && FollowsFromConstants(b);
+  return Rule(name, file, line)
+      .Summary("a norm of f16 computed in f32 is a norm of f16")
+      .Match(narrow(inner))
+      .Where(where)
+      .Keep(wide)
+      .Replace(made)
+      .Lowers("norms of wider numbers");
+}
+
+}  // namespace
+
+RuleSet NormRules() {
+  RuleSet rules = {NormAsBatchNorm("norm-as-batch-norm", true, true),
+                   NormAsBatchNorm("norm-as-batch-norm-without-bias", true, false),
+                   NormAsBatchNorm("norm-as-batch-norm-without-scale", false, true),
+                   NormAsBatchNorm("norm-as-batch-norm-alone", false, false),
+                   NormScaleLast(),
+                   RmsNormFromParts(),
+                   RmsNormOfDifference(),
+                   LayerNormFromRmsNorm(),
+                   LayerNormOfCenteredVariance(),
+                   LayerNormScale(),
+                   LayerNormBias(),
+                   RmsNormScale(),
+                   SecondAffine("rms-norm-second-scale", Second::kRmsScale),
+                   SecondAffine("layer-norm-second-scale", Second::kLayerScale),
+                   SecondAffine("layer-norm-second-affine", Second::kLayerScaleAndBias),
+                   SecondAffine("layer-norm-second-bias", Second::kLayerBias)};
+  for (Rule& rule : ChannelNormRules()) rules.push_back(std::move(rule));
+  for (Rule& rule : RuleSet{NormInCasts("rms-norm-in-casts", false, false, false),
+                            NormInCasts("rms-norm-in-casts-scale", false, true, false),
+                            NormInCasts("layer-norm-in-casts", true, false, false),
+                            NormInCasts("layer-norm-in-casts-scale", true, true, false),
+                            NormInCasts("layer-norm-in-casts-bias", true, true, true)}) {
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+}  // namespace tenon::pattern

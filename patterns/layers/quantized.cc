@@ -1,0 +1,183 @@
+// Products of bytes that stand for numbers: of the bytes themselves, with the scales behind them.
+#include <fmt/format.h>
+
+#include "ir/core/attribute.h"
+#include "ir/core/operation.h"
+#include "patterns/facts/numbers.h"
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+bool IsZeroPointOfU8(double offset) {
+  return offset == std::floor(offset) && offset <= 0 && offset >= -255;
+}
+bool IsZeroPointOfI8(double offset) {
+  return offset == std::floor(offset) && offset <= 128 && offset >= -127;
+}
+
+// Bytes as numbers, (bytes + offset) * scale, in the ways that they are written when some of it is
+// nothing.
+struct Bytes {
+  Bytes(const char* name, const char* offset_name, const char* scale_name, DType type,
+        bool is_constant)
+      : bytes(is_constant ? Const(name) : Val(name)),
+        offset(offset_name),
+        scale(scale_name),
+        dtype(type) {}
+
+  Condition Holds() const {
+    return DTypeIs(bytes, dtype) &&
+           (dtype == DType::kU8 ? If("the zero point is a byte", IsZeroPointOfU8, offset)
+                                : If("the zero point is a byte", IsZeroPointOfI8, offset));
+  }
+  Val Zero() const { return Cast(Splat(Compute(Negated, offset)), {.to = dtype}); }
+
+  Val bytes;
+  Attr<float> offset, scale;
+  DType dtype;
+  Val numbers = Cast(bytes, {.to = DType::kF32});
+  Val sum = Add(numbers, Splat(offset));
+  Val centred = AnyOf(sum, numbers.Let(offset, 0.0f));
+  Val product = Mul(centred, Splat(scale));
+  Val scaled = AnyOf(product, centred.Let(scale, 1.0f));
+};
+
+// The product of two scales; none where f32 does not have it as it has both.
+std::optional<double> ProductOfScales(double x, double w) { return HeldProduct(DType::kF32, x, w); }
+
+std::optional<double> FiniteScale(double x) { return ProductOfScales(x, 1); }
+
+// The same of the scales of all columns.
+bool HasProducts(Value scales, double x) {
+  const Operation* op = scales.defining_op();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
+  const Attribute elements = op->slot(0);
+  const int64_t n = elements.is_splat() ? 1 : elements.type().num_elements();
+  for (int64_t i = 0; i < n; ++i) {
+    if (!HeldProduct(DType::kF32, elements.ElementAsDouble(i), x)) return false;
+  }
+  return true;
+}
+
+// For the names of rules.
+std::string Types(DType x, DType w) { return fmt::format("-{}-{}", Name(x), Name(w)); }
+
+struct Spelling {
+  DType x, w;
+  bool transposed;
+
+  std::string Suffix() const { return Types(x, w) + (transposed ? "-transposed" : ""); }
+  Val Weights(const Val& w_bytes) const {
+    return transposed ? Transpose(w_bytes, {.perm = {1, 0}}) : w_bytes;
+  }
+  // Numbers do not wrap around as the sums do.
+  Condition SumsFit(const Val& w_bytes) const {
+    const auto fits = [axis = transposed ? 1 : 0](Value weights) {
+      constexpr int64_t kMostTerms = INT32_MAX / (255 * 255);
+      const Type type = weights.type();
+      return type.is_static() && type.rank() == 2 && type.dim(axis).constant() <= kMostTerms;
+    };
+    return If("sums of the products fit in 32 bits", fits, w_bytes);
+  }
+};
+
+Rule QuantizedLinear(const Spelling& spelling, const char* file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
+  const Bytes x("x", "x_offset", "x_scale", spelling.x, false);
+  const Bytes w("w", "w_offset", "w_scale", spelling.w, true);
+  return Rule("quantized-linear" + spelling.Suffix(), file, line)
+      .Summary("a product with constant bytes has sums of integers; scales go behind it")
+      .Match(Matmul(x.scaled, w.scaled, {.transpose_b = spelling.transposed}))
+      .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && Rank(w.bytes, 2) &&
+             spelling.SumsFit(w.bytes))
+      .Keep(x.numbers)
+      .Keep(x.sum)
+      .Keep(x.product)
+      .Keep(w.numbers)
+      .Keep(w.sum)
+      .Keep(w.product)
+      .Replace(Mul(
+          q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
+          Splat(Compute(ProductOfScales, x.scale, w.scale))))
+      .Lowers("products of floats")
+      .RequireKernel();
+}
+
+// A scale for each column of the product.
+Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) {
+  const Bytes x("x", "x_offset", "x_scale", spelling.x, false);
+  const Bytes w("w", "w_offset", "w_scale", spelling.w, true);
+  Dim K("K"), N("N");
+  Val scales = Const("scales");
+  Val weights = Mul(w.centred, scales);
+  return Rule("quantized-linear-columns" + spelling.Suffix(), file, line)
+      .Summary("a product with constant bytes has sums of integers; scales go behind it")
+      .Match(Matmul(x.scaled, weights, {.transpose_b = spelling.transposed}))
+      .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && spelling.SumsFit(w.bytes) &&
+             (spelling.transposed ? ShapeIs(w.bytes, {N, K}) && ShapeIs(scales, {N, 1})
+                                  : ShapeIs(w.bytes, {K, N}) && ShapeIs(scales, {1, N})))
+      .Where(OnConstants(If("f32 holds the products of the scales as normal numbers", HasProducts,
+                            scales, x.scale)))
+      .Keep(x.numbers)
+      .Keep(x.sum)
+      .Keep(x.product)
+      .Keep(w.numbers)
+      .Keep(w.sum)
+      .Keep(weights)
+      .Replace(Mul(
+          q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
+          Mul(Reshape(scales, {.shape = {N}}), Splat(Compute(FiniteScale, x.scale)))))
+      .Lowers("products of floats")
+      .RequireKernel();
+}
+
+// The sums of what was written with integers, as MatMulInteger.
+Rule QuantizedLinearToFloat(DType x_type, DType w_type, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) {
+  Val x("x"), w("w"), x_zero("x_zero"), w_zero("w_zero");
+  return Rule("quantized-linear-to-float" + Types(x_type, w_type), file, line)
+      .Summary("sums of integers that are read as floats")
+      .Match(Cast(q::Linear(x, w, x_zero, w_zero, {.to = DType::kI32}), {.to = DType::kF32}))
+      .Where(DTypeIs(x, x_type) && DTypeIs(w, w_type) && DTypeIs(x_zero, x_type) &&
+             DTypeIs(w_zero, w_type))
+      .Replace(q::Linear(x, w, x_zero, w_zero, {.to = DType::kF32}));
+}
+
+// Of a table of bytes only the rows that are looked up become floats.
+Rule QuantizedGather(DType type, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const Bytes table("table", "offset", "scale", type, true);
+  Val index("index");
+  Attr<int64_t> axis("axis");
+  return Rule(fmt::format("quantized-gather-{}", Name(type)), file, line)
+      .Summary("rows of constant bytes become numbers after they have been looked up")
+      .Match(Gather(table.scaled, index, {.axis = axis}))
+      .Where(table.Holds())
+      .Keep(table.numbers)
+      .Keep(table.sum)
+      .Keep(table.product)
+      .Replace(Mul(Add(Cast(Gather(table.bytes, index, {.axis = axis}), {.to = DType::kF32}),
+                       Splat(table.offset)),
+                   Splat(table.scale)))
+      .Lowers("lookups of floats");
+}
+
+}  // namespace
+
+RuleSet QuantizedRules() {
+  RuleSet rules;
+  for (const DType x : {DType::kU8, DType::kI8}) {
+    rules.push_back(QuantizedGather(x));
+    for (const DType w : {DType::kU8, DType::kI8}) {
+      for (const bool transposed : {false, true}) {
+        rules.push_back(QuantizedLinear({x, w, transposed}));
+        rules.push_back(QuantizedLinearColumns({x, w, transposed}));
+      }
+      rules.push_back(QuantizedLinearToFloat(x, w));
+    }
+  }
+  return rules;
+}
+
+}  // namespace tenon::pattern
