@@ -23,10 +23,10 @@ struct AttributeStorage;
 class Identifier {
  public:
   Identifier() = default;
-  explicit Identifier(const std::string* text) : text_(text) {}
+  explicit Identifier(const std::string* text) : text_(text) {}  // For Context::Intern.
   // Empty for a null identifier.
   std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
-  explicit operator bool() const { return text_ != nullptr; }
+  explicit operator bool() const { return text_ != nullptr; }  // False for a null identifier.
   bool operator==(const Identifier&) const = default;
   // Alphabetical, so that sorting gives the same order in every run.
   bool operator<(const Identifier& o) const { return str() < o.str(); }
@@ -47,6 +47,7 @@ struct NamedAttribute;
 // condition false instead (guarded_read.h).
 class Attribute {
  public:
+  // The kind of an attribute, with an example of its text.
   enum class Kind : uint8_t {
     kUnit,        // unit
     kBool,        // true
@@ -64,26 +65,29 @@ class Attribute {
   };
 
   Attribute() = default;
-  explicit Attribute(const AttributeStorage* storage) : storage_(storage) {}
+  explicit Attribute(const AttributeStorage* storage) : storage_(storage) {}  // For ir/core only.
 
   // ---- factories; `context` owns the result
-  static Attribute Unit(Context& context);
-  static Attribute Bool(Context& context, bool value);
+  static Attribute Unit(Context& context);              // The attribute `unit`, which has no value.
+  static Attribute Bool(Context& context, bool value);  // `true` or `false`, of type i1.
   // `type` is a scalar integer type or index. The value is not checked against its range.
   static Attribute Int(Context& context, int64_t value, Type type);
   // The same, of type i64.
   static Attribute I64(Context& context, int64_t value);
   // Rounds `value` to `dtype`, which must be a float type.
   static Attribute Float(Context& context, double value, DType dtype);
+  // A float of type f32.
   static Attribute F32(Context& context, float value) { return Float(context, value, DType::kF32); }
+  // A float of type f64.
   static Attribute F64(Context& context, double value) {
     return Float(context, value, DType::kF64);
   }
-  static Attribute Str(Context& context, std::string_view value);
+  static Attribute Str(Context& context, std::string_view value);  // Copies `value`.
+  // A list of attributes, which may differ in kind.
   static Attribute Array(Context& context, std::span<const Attribute> elements);
-  // Dense arrays: array<i64: …>, array<f32: …>.
+  // A dense array: array<i64: …>.
   static Attribute I64s(Context& context, std::span<const int64_t> values);
-  static Attribute F32s(Context& context, std::span<const float> values);
+  static Attribute F32s(Context& context, std::span<const float> values);  // array<f32: …>
   // A dense array of `dtype`, which must be an integer type or kBool.
   static Attribute Ints(Context& context, DType dtype, std::span<const int64_t> values);
   // A dense array of `dtype`, which must be a float type. Rounds each value to it.
@@ -111,7 +115,7 @@ class Attribute {
 
   // Requires an attribute that is not null.
   Kind kind() const;
-  Context& context() const;
+  Context& context() const;                         // its owner; requires a handle that is not null
   bool bool_value() const;                          // kBool
   int64_t int_value() const;                        // kInteger; kBool as 0 or 1
   double float_value() const;                       // kFloat
@@ -149,9 +153,9 @@ class Attribute {
   // MLIR's text. Large elements print as dense_resource<blob_HASH>, without their bytes.
   std::string text() const;
 
-  explicit operator bool() const { return storage_ != nullptr; }
+  explicit operator bool() const { return storage_ != nullptr; }  // False for a null handle.
   bool operator==(const Attribute&) const = default;
-  const AttributeStorage* storage() const { return storage_; }
+  const AttributeStorage* storage() const { return storage_; }  // Identity, for hashing.
 
  private:
   const AttributeStorage* storage_ = nullptr;
@@ -159,8 +163,8 @@ class Attribute {
 
 // An attribute with its name: an entry of a dictionary.
 struct NamedAttribute {
-  Identifier name;
-  Attribute value;
+  Identifier name;  // distinct within a dictionary
+  Attribute value;  // of any kind
   bool operator==(const NamedAttribute&) const = default;
 };
 
@@ -168,14 +172,18 @@ struct NamedAttribute {
 // large contents by content hash: the first comparison reads all their bytes.
 bool SameElements(Attribute a, Attribute b);
 
-// Conversion of IEEE half and bfloat16 bits to and from double. Rounds to nearest even.
+// Returns the value of IEEE half-precision bits, which is exact.
 double HalfToDouble(uint16_t bits);
+// Rounds to the nearest half-precision number, ties to even. Too large values become infinite.
 uint16_t DoubleToHalf(double value);
+// Returns the value of bfloat16 bits, which is exact.
 double BFloat16ToDouble(uint16_t bits);
+// The same for bfloat16.
 uint16_t DoubleToBFloat16(double value);
-// Reads one element of `dtype` at `at`, which needs no alignment. See Attribute::ElementAsDouble
-// and ElementAsInt for the conversions.
+// Reads one element of `dtype` at `at`, which needs no alignment. Converts it as
+// Attribute::ElementAsDouble does.
 double LoadAsDouble(DType dtype, const std::byte* at);
+// The same as an integer. Converts as Attribute::ElementAsInt does.
 int64_t LoadAsInt(DType dtype, const std::byte* at);
 // Writes one element of `dtype` at `at`, which needs no alignment. Floats round to nearest even.
 // Integers are truncated toward zero and clamped to their range; NaN gives 0. A bool is true unless

@@ -29,8 +29,8 @@ class Blob {
   static std::shared_ptr<const Blob> OfFile(std::span<const std::byte> bytes,
                                             std::shared_ptr<const void> owner);
 
-  std::span<const std::byte> bytes() const { return bytes_; }
-  size_t size() const { return bytes_.size(); }
+  std::span<const std::byte> bytes() const { return bytes_; }  // Valid while the blob lives.
+  size_t size() const { return bytes_.size(); }                // In bytes.
   // True if the bytes are those of a mapped file.
   bool of_file() const { return of_file_; }
   // Returns the largest power of two, at most 4096, that divides the address of the bytes.

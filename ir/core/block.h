@@ -24,13 +24,15 @@ class LinkIterator {
   using pointer = T*;
   using iterator_category = std::forward_iterator_tag;
   LinkIterator() = default;
-  explicit LinkIterator(T* at) : at_(at) {}
-  T& operator*() const { return *at_; }
-  T* operator->() const { return at_; }
+  explicit LinkIterator(T* at) : at_(at) {}  // Null is the end.
+  T& operator*() const { return *at_; }      // Requires that this is not the end.
+  T* operator->() const { return at_; }      // The same.
+  // Moves to the next element. Requires that this is not the end.
   LinkIterator& operator++() {
     at_ = at_->next();
     return *this;
   }
+  // The same, but returns a copy made before the move.
   LinkIterator operator++(int) {
     LinkIterator old = *this;
     ++*this;
@@ -45,8 +47,9 @@ class LinkIterator {
 // A use of a block as a successor: a link in the block's list of predecessors.
 class BlockOperand {
  public:
-  Block* get() const { return block_; }
-  Operation* owner() const { return owner_; }
+  Block* get() const { return block_; }        // The block; may be null.
+  Operation* owner() const { return owner_; }  // The op that has the successor.
+  // The next use of the block as a successor; null at the end.
   BlockOperand* next_use() const { return next_; }
 
  private:
@@ -76,17 +79,19 @@ class Block {
   // Removes argument `i`, which must have no uses. Later arguments move down by one; their Values
   // stay valid.
   void EraseArgument(unsigned i);
+  // The number of arguments.
   unsigned num_arguments() const { return static_cast<unsigned>(arguments_.size()); }
   // Requires i < num_arguments().
   Value argument(unsigned i) const { return Value(arguments_[i].get()); }
 
-  bool empty() const { return first_ == nullptr; }
-  Operation* front() const { return first_; }
-  Operation* back() const { return last_; }
+  bool empty() const { return first_ == nullptr; }  // True if it has no ops.
+  Operation* front() const { return first_; }       // The first op; null if it is empty.
+  Operation* back() const { return last_; }         // The last op; null if it is empty.
   // Returns the last op if it has the terminator trait or is of an unregistered op; null otherwise.
   Operation* terminator() const;
+  // At the first op.
   LinkIterator<Operation> begin() const { return LinkIterator<Operation>(first_); }
-  LinkIterator<Operation> end() const { return LinkIterator<Operation>(); }
+  LinkIterator<Operation> end() const { return LinkIterator<Operation>(); }  // Behind the last op.
   // Inserts a detached op at the end. See Insert.
   void Append(Operation* op) { Insert(op, nullptr); }
   // Inserts a detached op before `before`, an op of this block; at the end if `before` is null. The
@@ -98,10 +103,11 @@ class Block {
   Region* parent() const { return parent_; }
   // The op that owns the region; null if there is none.
   Operation* parent_op() const;
-  Block* next() const { return next_; }
-  Block* prev() const { return prev_; }
+  Block* next() const { return next_; }  // The next block of the region; null at its end.
+  Block* prev() const { return prev_; }  // The previous block; null at the start.
   // True if a terminator has the block as a successor.
   bool has_predecessors() const { return first_pred_ != nullptr; }
+  // The latest use as a successor, or null. BlockOperand::next_use leads to the others.
   BlockOperand* first_predecessor() const { return first_pred_; }
   // Sets every operand and successor of all nested ops to null, so that the ops can be destroyed in
   // any order.
@@ -109,7 +115,7 @@ class Block {
   // Numbers the ops of the block kOrderStride, 2 * kOrderStride, …. Several threads may call it at
   // the same time on a block that nobody changes.
   void Renumber() const;
-  static constexpr uint32_t kOrderStride = 4;
+  static constexpr uint32_t kOrderStride = 4;  // The distance of neighbors after Renumber().
 
  private:
   friend class BlockOperand;
@@ -128,17 +134,17 @@ class Block {
 // A list of blocks, which it owns. The first block is the entry. A region belongs to its operation.
 class Region {
  public:
-  explicit Region(Operation* parent) : parent_(parent) {}
+  explicit Region(Operation* parent) : parent_(parent) {}  // `parent` will own the region.
   ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  Operation* parent() const { return parent_; }
-  bool empty() const { return first_ == nullptr; }
-  Block& front() const { return *first_; }
-  Block& back() const { return *last_; }
-  LinkIterator<Block> begin() const { return LinkIterator<Block>(first_); }
-  LinkIterator<Block> end() const { return LinkIterator<Block>(); }
+  Operation* parent() const { return parent_; }     // The op that owns the region.
+  bool empty() const { return first_ == nullptr; }  // True if it has no blocks.
+  Block& front() const { return *first_; }          // The entry. Requires a block.
+  Block& back() const { return *last_; }            // The last block. Requires a block.
+  LinkIterator<Block> begin() const { return LinkIterator<Block>(first_); }  // At the entry.
+  LinkIterator<Block> end() const { return LinkIterator<Block>(); }  // Behind the last block.
   // Appends an empty block and returns it.
   Block* AddBlock();
   // Inserts `block` before `before`; at the end if `before` is null.

@@ -17,19 +17,20 @@ namespace tenon {
 // erased, set another point. A builder without a point makes detached ops, which the caller owns.
 class OpBuilder {
  public:
-  explicit OpBuilder(Context& context) : context_(&context) {}
-  // Builders with a point: see the SetInsertionPoint functions.
-  static OpBuilder AtStart(Context& context, Block* block);
-  static OpBuilder AtEnd(Context& context, Block* block);
-  static OpBuilder Before(Operation* op);
-  static OpBuilder After(Operation* op);
+  explicit OpBuilder(Context& context) : context_(&context) {}  // Has no insertion point.
+  static OpBuilder AtStart(Context& context, Block* block);     // See SetInsertionPointToStart.
+  static OpBuilder AtEnd(Context& context, Block* block);       // See SetInsertionPointToEnd.
+  static OpBuilder Before(Operation* op);                       // See SetInsertionPointBefore.
+  static OpBuilder After(Operation* op);                        // See SetInsertionPointAfter.
 
-  Context& context() const { return *context_; }
+  Context& context() const { return *context_; }  // The Context of the ops.
   // The block that gets the next op; null without an insertion point.
   Block* block() const { return before_ != nullptr ? before_->block() : block_; }
   // Before the first op that `block` has now, or at its end if it is empty.
   void SetInsertionPointToStart(Block* block) { block_ = block, before_ = block->front(); }
+  // At the end of `block`.
   void SetInsertionPointToEnd(Block* block) { block_ = block, before_ = nullptr; }
+  // Before `op`, an op in a block. The point follows `op` if it moves.
   void SetInsertionPointBefore(Operation* op) { block_ = op->block(), before_ = op; }
   // Before the op that follows `op` now, or at the end of the block. The point does not follow `op`
   // if it moves later.
@@ -75,6 +76,7 @@ absl::InlinedVector<Attribute, 6> FillDefaults(const OpInfo& info,
 // Maps old values and blocks to new ones while cloning.
 class IrMapping {
  public:
+  // Sets the image of `from`, in place of an earlier one.
   void Map(Value from, Value to) { values_[from.impl()] = to; }
   void Map(Block* from, Block* to) { blocks_[from] = to; }
   // Returns what `from` is mapped to, or `from` itself if it is not mapped.

@@ -20,6 +20,7 @@ namespace tenon {
 // Ends the program if `condition` is false, in every build.
 #define TENON_CHECK(condition) \
   (static_cast<bool>(condition) ? void(0) : ::tenon::CheckFailed(__FILE__, __LINE__, #condition))
+// The same, with text for stderr. `message` is evaluated only if `condition` is false.
 #define TENON_CHECK_MSG(condition, message) \
   (static_cast<bool>(condition) ? void(0)   \
                                 : ::tenon::CheckFailed(__FILE__, __LINE__, #condition, message))
@@ -38,12 +39,15 @@ namespace tenon {
     }                                                               \
   } while (false)
 
+// Part of TENON_CONCAT.
 #define TENON_CONCAT_INNER(a, b) a##b
+// Joins two tokens into one, after it has expanded macros in them.
 #define TENON_CONCAT(a, b) TENON_CONCAT_INNER(a, b)
 // Evaluates `expr`, an absl::StatusOr. Returns its status on error; otherwise assigns its value to
 // `lhs`, which may be a declaration.
 #define TENON_ASSIGN_OR_RETURN(lhs, expr) \
   TENON_ASSIGN_OR_RETURN_IMPL(TENON_CONCAT(tenon_statusor_, __LINE__), lhs, expr)
+// Part of TENON_ASSIGN_OR_RETURN.
 #define TENON_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
   auto tmp = (expr);                                \
   if (!tmp.ok()) return tmp.status();               \

@@ -18,9 +18,9 @@ struct ContextImpl;
 
 // A named group of op definitions, as passed to Context::RegisterDialect.
 struct Dialect {
-  std::string name;
-  std::string summary;
-  std::vector<OpDef> ops;
+  std::string name;        // a prefix of the op names: "ten" for "ten.add"
+  std::string summary;     // one sentence for people
+  std::vector<OpDef> ops;  // in any order
 };
 
 // Owns dialects, interned types, attributes and dimensions, locations, and the memory of
@@ -42,7 +42,7 @@ class Context {
   // a definition is wrong: a name, an attribute order, a default, operandSegmentSizes, or a count.
   // On error nothing is registered.
   absl::Status RegisterDialect(Dialect dialect);
-  bool HasDialect(std::string_view name) const;
+  bool HasDialect(std::string_view name) const;   // True if it is registered.
   std::vector<std::string> DialectNames() const;  // sorted
   // The registered ops of a dialect, sorted by name.
   std::vector<const OpInfo*> OpsOf(std::string_view dialect) const;
@@ -54,9 +54,10 @@ class Context {
   const OpInfo* GetUnregisteredOp(std::string_view name);
   // Whether text may contain ops of dialects that are not registered. Off by default.
   bool allow_unregistered_dialects() const;
-  void set_allow_unregistered_dialects(bool allow);
+  void set_allow_unregistered_dialects(bool allow);  // True allows all of them.
   // Accepts unregistered ops of the dialect `name` in any case.
   void AllowUnregisteredDialect(std::string_view name);
+  // True if text may contain unregistered ops of the dialect `name`.
   bool IsUnregisteredDialectAllowed(std::string_view name) const;
 
   // Returns the identifier with this text. Thread-safe.

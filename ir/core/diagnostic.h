@@ -13,14 +13,20 @@
 
 namespace tenon {
 
-enum class Severity : uint8_t { kError, kWarning, kRemark, kNote };
+// How serious a diagnostic is.
+enum class Severity : uint8_t {
+  kError,    // the input cannot be used
+  kWarning,  // the input is probably not as intended
+  kRemark,   // information
+  kNote      // adds to another diagnostic
+};
 
 // An error, warning or remark. `notes` add more locations to it.
 struct Diagnostic {
-  Severity severity = Severity::kError;
-  Location location;
-  std::string message;  // lower case, no full stop; says what was expected
-  std::vector<Diagnostic> notes;
+  Severity severity = Severity::kError;  // kNote within `notes`
+  Location location;                     // may be unknown
+  std::string message;                   // lower case, no full stop; says what was expected
+  std::vector<Diagnostic> notes;         // more places; printed after the message
 };
 
 // Passes the diagnostics of a Context to a handler. Thread-safe: the emitting thread calls the
@@ -29,13 +35,13 @@ struct Diagnostic {
 // another thread that may emit.
 class DiagnosticEngine {
  public:
-  using Handler = std::function<void(const Diagnostic&)>;
+  using Handler = std::function<void(const Diagnostic&)>;  // Receives one diagnostic.
 
   // Sets the handler and returns the previous one; an empty one drops diagnostics, as does the
   // default. When the call returns, no other thread is in the previous handler, so that its data
   // may be destroyed.
   Handler SetHandler(Handler handler);
-  void Emit(const Diagnostic& diagnostic);
+  void Emit(const Diagnostic& diagnostic);  // Calls the handler, if there is one.
 
  private:
   std::recursive_mutex mutex_;
@@ -46,6 +52,7 @@ class DiagnosticEngine {
 // the diagnostics of all threads of the Context. Scopes of different threads must not overlap.
 class ScopedDiagnosticHandler {
  public:
+  // Sets `handler`; an empty one drops diagnostics.
   ScopedDiagnosticHandler(Context& context, DiagnosticEngine::Handler handler);
   ~ScopedDiagnosticHandler();
   ScopedDiagnosticHandler(const ScopedDiagnosticHandler&) = delete;
@@ -60,8 +67,9 @@ class ScopedDiagnosticHandler {
 // characters are escaped, and lines longer than Limits::message_bytes are shortened.
 absl::Status EmitError(Context& context, Location location, std::string message,
                        std::vector<Diagnostic> notes = {});
-// These emit and return nothing.
+// Emits a warning. Escapes and shortens `message` as EmitError does.
 void EmitWarning(Context& context, Location location, std::string message);
+// The same for a remark.
 void EmitRemark(Context& context, Location location, std::string message);
 
 // Returns "file:line:col: error: message" and one line per note. An unknown location is left out.

@@ -25,20 +25,21 @@ struct DimExprStorage;
 // operands of one Context. All functions are thread-safe.
 class DimExpr {
  public:
+  // The kind of an expression, with an example of its text.
   enum class Kind : uint8_t {
-    kConstant,
-    kSymbol,
-    kSum,
-    kFloorDiv,
-    kMod,
-    kMin,
-    kBroadcast,
-    kUnknown
+    kConstant,   // 768
+    kSymbol,     // S
+    kSum,        // 2 * S + 1, B * S
+    kFloorDiv,   // S floordiv 2
+    kMod,        // S mod 2
+    kMin,        // min(S, 512)
+    kBroadcast,  // broadcast(S, T)
+    kUnknown     // ?
   };
 
   // A null handle, only to be assigned to.
   DimExpr() = default;
-  explicit DimExpr(const DimExprStorage* storage) : storage_(storage) {}
+  explicit DimExpr(const DimExprStorage* storage) : storage_(storage) {}  // For ir/core only.
 
   // Values may be negative: they occur inside of sums.
   static DimExpr Constant(Context& context, int64_t value);
@@ -53,10 +54,11 @@ class DimExpr {
   // range, or nests parentheses too deep.
   static std::optional<DimExpr> Parse(Context& context, std::string_view text);
 
-  Kind kind() const;
-  Context& context() const;
-  bool is_constant() const { return kind() == Kind::kConstant; }
-  bool is_unknown() const { return kind() == Kind::kUnknown; }
+  Kind kind() const;         // Requires a handle that is not null.
+  Context& context() const;  // The owner. Requires the same.
+  bool is_constant() const { return kind() == Kind::kConstant; }  // True for a number.
+  bool is_unknown() const { return kind() == Kind::kUnknown; }    // True for Unknown.
+  // True for the number `value`.
   bool is_constant(int64_t value) const { return is_constant() && constant() == value; }
   int64_t constant() const;         // requires is_constant()
   std::string_view symbol() const;  // requires kSymbol
@@ -74,44 +76,47 @@ class DimExpr {
   // Context owns the names.
   void CollectSymbols(std::vector<std::string_view>& out) const;
 
-  // True if a proof is found for all values >= 0 of the symbols. False does not mean that the
-  // opposite holds.
+  // True if a proof of a = b is found for all values >= 0 of the symbols. False does not mean that
+  // the opposite holds.
   static bool ProvablyEqual(DimExpr a, DimExpr b) {
     return a.storage_ == b.storage_ && !a.is_unknown();
   }
-  static bool ProvablyLessEqual(DimExpr a, DimExpr b);
+  static bool ProvablyLessEqual(DimExpr a, DimExpr b);  // The same for a <= b.
   // The exact quotient of the polynomials. Returns nullopt if `b` is 0 or none is found.
   static std::optional<DimExpr> ExactDiv(DimExpr a, DimExpr b);
 
-  explicit operator bool() const { return storage_ != nullptr; }
+  explicit operator bool() const { return storage_ != nullptr; }  // False for a null handle.
   // Identity of the handle: Unknown is equal to itself here. For hashing and lookup; use
   // ProvablyEqual to compare extents.
   bool operator==(const DimExpr& o) const { return storage_ == o.storage_; }
-  const DimExprStorage* storage() const { return storage_; }
+  const DimExprStorage* storage() const { return storage_; }  // Identity, for hashing.
 
  private:
   const DimExprStorage* storage_ = nullptr;
 };
 
-// ---- arithmetic in normal form. The result is Unknown if an operand is, if int64_t overflows, or
-// if the expression becomes too large.
+// ---- arithmetic in normal form
+// Returns the sum. This function and the next ones return Unknown in three cases: an operand is
+// Unknown, int64_t overflows, or the expression becomes too large.
 DimExpr operator+(DimExpr a, DimExpr b);
-DimExpr operator-(DimExpr a, DimExpr b);
-DimExpr operator*(DimExpr a, DimExpr b);
+DimExpr operator-(DimExpr a, DimExpr b);  // the difference
+DimExpr operator*(DimExpr a, DimExpr b);  // the product
+// The same with a number.
 DimExpr operator+(DimExpr a, int64_t b);
-DimExpr operator-(DimExpr a, int64_t b);
-DimExpr operator*(DimExpr a, int64_t b);
-DimExpr FloorDiv(DimExpr a, DimExpr b);  // rounds down; Unknown for the constant divisor 0
+DimExpr operator-(DimExpr a, int64_t b);  // the difference
+DimExpr operator*(DimExpr a, int64_t b);  // the product
+DimExpr FloorDiv(DimExpr a, DimExpr b);   // rounds down; Unknown for the constant divisor 0
+// The same with a number.
 DimExpr FloorDiv(DimExpr a, int64_t b);
 // Rounds a / b up. Requires b > 0.
 DimExpr CeilDiv(DimExpr a, int64_t b);
 // a - b * FloorDiv(a, b).
 DimExpr Mod(DimExpr a, DimExpr b);
-DimExpr Min(DimExpr a, DimExpr b);
-DimExpr Max(DimExpr a, DimExpr b);
+DimExpr Min(DimExpr a, DimExpr b);  // the smaller one
+DimExpr Max(DimExpr a, DimExpr b);  // the larger one: a + b - Min(a, b)
 // The extent of broadcasting `a` with `b` as in numpy. Assumes that they fit: they are equal, or
 // one of them is 1. Thus broadcast(S, 1) = S, broadcast(S, 768) = 768 and broadcast(S, min(S, 512))
-// = S.
+// = S. A constant other than 1 also wins over Unknown.
 DimExpr Broadcast(DimExpr a, DimExpr b);
 // The product of all; 1 for none.
 DimExpr Product(Context& context, std::span<const DimExpr> dims);

@@ -15,7 +15,7 @@ namespace tenon {
 // Thread-safe.
 class KeepUnusedBlobs {
  public:
-  explicit KeepUnusedBlobs(Context& context);
+  explicit KeepUnusedBlobs(Context& context);  // Begins to protect blobs of `context`.
   ~KeepUnusedBlobs();
   KeepUnusedBlobs(const KeepUnusedBlobs&) = delete;
   KeepUnusedBlobs& operator=(const KeepUnusedBlobs&) = delete;

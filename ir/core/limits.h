@@ -9,9 +9,8 @@ namespace tenon {
 
 class Context;
 
-// Defaults and maxima: bytes of a message line, levels of nesting.
-inline constexpr size_t kMaxMessage = 4096;
-inline constexpr int64_t kMaxNesting = 256;
+inline constexpr size_t kMaxMessage = 4096;  // The default of Limits::message_bytes.
+inline constexpr int64_t kMaxNesting = 256;  // The default and maximum of Limits::nesting.
 
 // Limits of reading, compiling and running. Code that exceeds one gets an error that names the
 // limit and the place. Its code is ResourceExhausted; the verifier returns InvalidArgument for
@@ -35,6 +34,7 @@ struct Limits {
 // `message_bytes`. Out-of-range values are clamped. Call it before anything is read; not
 // thread-safe.
 void SetLimits(Context& context, const Limits& limits);
+// Returns the limits of `context`, which are the defaults before SetLimits.
 const Limits& LimitsOf(const Context& context);
 
 }  // namespace tenon

@@ -16,12 +16,19 @@ class Context;
 // unknown.
 class Location {
  public:
-  enum class Kind : uint8_t { kUnknown, kFileLineCol, kName, kFused, kCallSite };
+  // The kind of a location, with an example of its text.
+  enum class Kind : uint8_t {
+    kUnknown,      // unknown
+    kFileLineCol,  // "f.mlir":3:4
+    kName,         // "name"("f.mlir":3:4)
+    kFused,        // fused["a", "b"]
+    kCallSite      // callsite("f" at "g")
+  };
 
   Location() = default;
-  explicit Location(uint32_t id) : id_(id) {}
+  explicit Location(uint32_t id) : id_(id) {}  // The location of this id().
 
-  static Location Unknown() { return Location(); }
+  static Location Unknown() { return Location(); }  // The same as Location().
   // Line and column count from 1.
   static Location FileLineCol(Context& context, std::string_view file, uint32_t line, uint32_t col);
   // The name of a model node or value, optionally with another location inside.
@@ -33,10 +40,10 @@ class Location {
   static Location Fused(Context& context, std::span<const Location> parts);
   // A call: the location of the callee and that of its caller.
   static Location CallSite(Context& context, Location callee, Location caller);
-  static constexpr size_t kMaxFused = 16;
+  static constexpr size_t kMaxFused = 16;  // Parts that Fused keeps.
 
-  uint32_t id() const { return id_; }
-  bool is_unknown() const { return id_ == 0; }
+  uint32_t id() const { return id_; }           // Its number in the Context.
+  bool is_unknown() const { return id_ == 0; }  // True for Location().
   bool operator==(const Location&) const = default;
 
  private:
@@ -45,9 +52,10 @@ class Location {
 
 // The contents of a Location; the Context owns them.
 struct LocationData {
-  Location::Kind kind = Location::Kind::kUnknown;
-  std::string_view text;  // file or name
-  uint32_t line = 0, col = 0;
+  Location::Kind kind = Location::Kind::kUnknown;  // decides which members are set
+  std::string_view text;                           // file or name
+  uint32_t line = 0,                               // from 1; only of kFileLineCol
+      col = 0;                                     // the same
   std::span<const Location> parts;  // fused: parts; name: child; call site: callee, caller
 };
 

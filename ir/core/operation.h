@@ -28,15 +28,15 @@ class BlockOperand;
 
 // Everything needed to create an operation.
 struct OperationState {
-  const OpInfo* info = nullptr;
-  Location location;
-  absl::InlinedVector<Value, 6> operands;
-  absl::InlinedVector<Type, 2> result_types;
+  const OpInfo* info = nullptr;               // the op to create; not null
+  Location location;                          // where it comes from
+  absl::InlinedVector<Value, 6> operands;     // of all groups, in order
+  absl::InlinedVector<Type, 2> result_types;  // one per result
   // By slot of `info`; null and missing ones get their defaults.
   absl::InlinedVector<Attribute, 6> slots;
-  Attribute discardable;  // a dictionary or null
-  absl::InlinedVector<Block*, 2> successors;
-  unsigned num_regions = 0;
+  Attribute discardable;                      // a dictionary or null
+  absl::InlinedVector<Block*, 2> successors;  // blocks of the same region
+  unsigned num_regions = 0;                   // made empty
 };
 
 // One operation: results, operands, attributes, successors and regions. It is one allocation. From
@@ -69,18 +69,22 @@ class Operation {
   // Removes the operation from its block and destroys it. Requires what Destroy requires.
   void Erase();
 
-  OpId id() const { return info_->id(); }
-  const OpInfo& info() const { return *info_; }
-  std::string_view name() const { return info_->name(); }
-  Context& context() const { return info_->context(); }
-  Location location() const { return location_; }
-  void set_location(Location location) { location_ = location; }
+  OpId id() const { return info_->id(); }                         // The hash of name().
+  const OpInfo& info() const { return *info_; }                   // The definition.
+  std::string_view name() const { return info_->name(); }         // With its dialect: "ten.add".
+  Context& context() const { return info_->context(); }           // The owner of its memory.
+  Location location() const { return location_; }                 // Where it comes from.
+  void set_location(Location location) { location_ = location; }  // Must belong to context().
+  // True if the definition has `trait`; false for unregistered ops.
   bool Has(Trait trait) const { return info_->Has(trait); }
 
   // ---- operands, by position and by operand group of the definition
-  unsigned num_operands() const { return num_operands_; }
+  unsigned num_operands() const { return num_operands_; }  // The number of operands in all groups.
+  // Operand `i`; null if it is dropped.
   Value operand(unsigned i) const { return operand_storage()[i].get(); }
+  // Makes operand `i` refer to `value`, which may be null.
   void set_operand(unsigned i, Value value) { operand_storage()[i].set(value); }
+  // All operands in order. Valid until the operation is destroyed or loses an operand.
   std::span<OpOperand> operands() const { return {operand_storage(), num_operands_}; }
   // The position of the first operand of a group, and their number. Requires a registered op whose
   // operand count fits its definition.
@@ -92,7 +96,8 @@ class Operation {
   void EraseOperand(unsigned i);
 
   // ---- results
-  unsigned num_results() const { return num_results_; }
+  unsigned num_results() const { return num_results_; }  // The number of results.
+  // Result `i`.
   Value result(unsigned i = 0) const {
     return Value(reinterpret_cast<ValueImpl*>(const_cast<Operation*>(this)) - (i + 1));
   }
@@ -103,11 +108,12 @@ class Operation {
   void ReplaceAllUsesWith(std::span<const Value> values);
 
   // ---- attributes
-  unsigned num_slots() const { return num_slots_; }
-  Attribute slot(unsigned i) const { return slot_storage()[i]; }
+  unsigned num_slots() const { return num_slots_; }  // The number of inherent attributes.
+  Attribute slot(unsigned i) const { return slot_storage()[i]; }  // Null if it is empty.
   // Sets an inherent attribute. Null restores the default, and empties a slot without one. Checks
   // `i`.
   void set_slot(unsigned i, Attribute value);
+  // All inherent attributes by slot.
   std::span<const Attribute> slots() const { return {slot_storage(), num_slots_}; }
   // Returns an inherent or discardable attribute by name; null if there is none.
   Attribute attr(std::string_view name) const;
@@ -120,27 +126,26 @@ class Operation {
   void SetDiscardableAttrs(Attribute dictionary_or_null);
 
   // ---- successors and regions
-  unsigned num_successors() const { return num_successors_; }
-  // successor(), set_successor() and region() check `i`. A successor may be null.
+  unsigned num_successors() const { return num_successors_; }  // At most kMaxSuccessors.
+  // Returns successor `i`, which may be null. Checks `i`.
   Block* successor(unsigned i) const;
-  void set_successor(unsigned i, Block* block);
+  void set_successor(unsigned i, Block* block);  // `block` may be null. Checks `i`.
   // The operands that become the arguments of successor `i`: first position and count.
   std::pair<unsigned, unsigned> successor_operands(unsigned i) const;
-  unsigned num_regions() const { return num_regions_; }
-  Region& region(unsigned i = 0) const;
+  unsigned num_regions() const { return num_regions_; }  // At most kMaxRegions.
+  Region& region(unsigned i = 0) const;                  // Checks `i`.
 
   // ---- position
   // The block that holds the operation; null for a detached one.
   Block* block() const { return block_; }
-  // Neighbors in the block; null at its ends.
-  Operation* next() const { return next_; }
-  Operation* prev() const { return prev_; }
+  Operation* next() const { return next_; }  // The next op of the block; null at its end.
+  Operation* prev() const { return prev_; }  // The previous op; null at the start.
   // The operation that owns the surrounding region; null at the top.
   Operation* parent_op() const;
-  Region* parent_region() const;
-  // Move the operation, which may be detached, next to `other`, an op in a block.
+  Region* parent_region() const;  // The surrounding region; null if there is none.
+  // Moves the operation, which may be detached, before `other`, another op that is in a block.
   void MoveBefore(Operation* other);
-  void MoveAfter(Operation* other);
+  void MoveAfter(Operation* other);  // The same, behind `other`.
   // Detaches the operation without destroying it. The caller owns it afterward.
   void RemoveFromBlock();
   // True if the operation comes before `other`. Requires two ops of one block. Takes amortized
@@ -214,13 +219,13 @@ static_assert(sizeof(ValueImpl) == 16 && sizeof(OpOperand) == 24);
 
 // Limits of one operation. Parser, importer and Context::RegisterDialect refuse more.
 inline constexpr unsigned kMaxOperands = (1u << 20) - 1;
-inline constexpr unsigned kMaxResults = 65535;
-inline constexpr unsigned kMaxSuccessors = 7;
-inline constexpr unsigned kMaxRegions = 15;
+inline constexpr unsigned kMaxResults = 65535;  // See kMaxOperands.
+inline constexpr unsigned kMaxSuccessors = 7;   // See kMaxOperands.
+inline constexpr unsigned kMaxRegions = 15;     // See kMaxOperands.
 
 // Lets OwnedOp destroy its operation.
 struct OperationDeleter {
-  void operator()(Operation* op) const { op->Destroy(); }
+  void operator()(Operation* op) const { op->Destroy(); }  // Requires a detached op.
 };
 // Owns a detached operation, usually a module.
 using OwnedOp = std::unique_ptr<Operation, OperationDeleter>;
@@ -231,13 +236,13 @@ using OwnedOp = std::unique_ptr<Operation, OperationDeleter>;
 class OpHandle {
  public:
   OpHandle() = default;
-  explicit OpHandle(Operation* op) : op_(op) {}
-  Operation* op() const { return op_; }
-  Operation* operator->() const { return op_; }
-  explicit operator bool() const { return op_ != nullptr; }
+  explicit OpHandle(Operation* op) : op_(op) {}              // Does not check the class.
+  Operation* op() const { return op_; }                      // Null for a null handle.
+  Operation* operator->() const { return op_; }              // Requires a handle that is not null.
+  explicit operator bool() const { return op_ != nullptr; }  // False for a null handle.
 
  protected:
-  Operation* op_ = nullptr;
+  Operation* op_ = nullptr;  // not owned
 };
 
 // True if `op` is not null and is of class Op.
@@ -245,6 +250,7 @@ template <typename Op>
 bool Isa(const Operation* op) {
   return op != nullptr && op->id() == Op::kId;
 }
+// True if `op` is of class Op.
 template <typename Op>
 bool Isa(const Operation& op) {
   return op.id() == Op::kId;

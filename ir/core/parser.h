@@ -29,8 +29,9 @@ struct ParseOptions {
 // unless the Context allows them. Thread-safe within one Context.
 absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
                                     const ParseOptions& options = {});
-// Read one type or one attribute, which must be all of `text`. Errors as above.
+// Reads one type, which must be all of `text`. Errors are those of ParseModule.
 absl::StatusOr<Type> ParseType(Context& context, std::string_view text);
+// The same for one attribute.
 absl::StatusOr<Attribute> ParseAttribute(Context& context, std::string_view text);
 
 }  // namespace tenon

@@ -17,27 +17,39 @@ namespace tenon {
 
 // The ops that a body may have; ir/core/pointwise_ops.def lists them.
 enum class PointwiseOp : uint8_t {
+// Makes the enumerator of one entry of the list.
 #define TENON_POINTWISE_OP(id, name, operands, dtypes, result) k##id,
 #include "ir/core/pointwise_ops.def"
 #undef TENON_POINTWISE_OP
 };
 
-// Element types that an op accepts. kFloats: f32. kNumbers: f32, i32, i64. kBools: bool. kAll:
-// numbers and bool. kConvertible: those, ui8 and i8.
-enum class PointwiseDTypes : uint8_t { kFloats, kNumbers, kBools, kAll, kConvertible };
+// Element types that an op accepts.
+enum class PointwiseDTypes : uint8_t {
+  kFloats,      // f32
+  kNumbers,     // f32, i32, i64
+  kBools,       // bool
+  kAll,         // numbers and bool
+  kConvertible  // those, ui8 and i8
+};
 
 // Facts about one op.
 struct PointwiseOpInfo {
-  // The element type of the result: that of the operands (kSame, kSecond), bool, or a parameter.
-  enum class Result : uint8_t { kSame, kSecond, kBool, kParameter };
-  const char* name;  // name of the op in IR, such as "ten.add"
-  int num_operands;
-  PointwiseDTypes dtypes;
-  Result result;
+  // The element type of the result.
+  enum class Result : uint8_t {
+    kSame,      // that of the operands
+    kSecond,    // that of the second operand
+    kBool,      // bool
+    kParameter  // the parameter `to`
+  };
+  const char* name;        // name of the op in IR, such as "ten.add"
+  int num_operands;        // 1 to 3
+  PointwiseDTypes dtypes;  // allowed for its operands
+  Result result;           // the element type of its result
   // Attributes of the op, in the order of PointwiseStep::params; null ends the list.
   std::array<const char*, 3> params;
 };
 
+// Returns the facts about `op`.
 const PointwiseOpInfo& InfoOf(PointwiseOp op);
 // Finds an op by name. False if no such op may stand in a body.
 bool FindPointwiseOp(std::string_view name, PointwiseOp& op);
@@ -52,9 +64,9 @@ bool PointwiseWord(PointwiseOp op, std::string_view word, double& value);
 
 // A constant operand.
 struct PointwiseConstant {
-  DType dtype = DType::kF32;
-  double real = 0;      // the value of f32
-  int64_t integer = 0;  // the value of all other types
+  DType dtype = DType::kF32;  // f32, i32, i64 or bool
+  double real = 0;            // the value of f32
+  int64_t integer = 0;        // the value of all other types
 
   // Compares bits: a NaN equals itself, and -0 differs from 0.
   bool operator==(const PointwiseConstant& other) const {
@@ -65,10 +77,10 @@ struct PointwiseConstant {
 
 // One op of a body.
 struct PointwiseStep {
-  PointwiseOp op = PointwiseOp::kAdd;
+  PointwiseOp op = PointwiseOp::kAdd;          // what it computes
   DType dtype = DType::kInvalid;               // of the result
   std::array<int, 3> operands = {-1, -1, -1};  // numbers of values; -1: none
-  std::array<double, 3> params = {};
+  std::array<double, 3> params = {};           // values of PointwiseOpInfo::params
 
   // The operands that the op has.
   std::span<const int> used() const {
@@ -79,14 +91,18 @@ struct PointwiseStep {
 // A body. Its values are numbered: first the inputs, then the constants, then the results of the
 // steps. A step reads only values with smaller numbers than its own.
 struct PointwiseBody {
-  std::vector<DType> inputs;
-  std::vector<PointwiseConstant> constants;
-  std::vector<PointwiseStep> steps;
-  std::vector<int> results;  // one or more values of steps, all different
+  std::vector<DType> inputs;                 // their element types
+  std::vector<PointwiseConstant> constants;  // operands that are numbers
+  std::vector<PointwiseStep> steps;          // each makes one value
+  std::vector<int> results;                  // one or more values of steps, all different
 
+  // The number of the first constant.
   int first_constant() const { return static_cast<int>(inputs.size()); }
+  // The number of the result of the first step.
   int first_step() const { return first_constant() + static_cast<int>(constants.size()); }
+  // The number of inputs, constants and steps together.
   int num_values() const { return first_step() + static_cast<int>(steps.size()); }
+  // The element type of a value. Requires 0 <= value < num_values().
   DType dtype(int value) const;
 };
 

@@ -15,9 +15,10 @@ struct SourceFile {
   std::string path;                   // empty if the file cannot be found again
   std::span<const std::byte> bytes;   // the whole file
   std::shared_ptr<const void> owner;  // keeps the mapping
-  uint64_t device = 0, inode = 0;
-  // In nanoseconds since the epoch. Programs can set `modified_ns`, but not `changed_ns`.
-  int64_t modified_ns = 0, changed_ns = 0;
+  uint64_t device = 0,                // the number of its file system
+      inode = 0;                      // its number there
+  int64_t modified_ns = 0,            // last write, in nanoseconds since 1970; programs can set it
+      changed_ns = 0;                 // last change of bytes or attributes; programs cannot set it
 };
 
 // Takes the pages of a read-only file mapping that cover `bytes` out of this process. The next read

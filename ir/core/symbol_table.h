@@ -14,7 +14,7 @@ namespace tenon {
 // A snapshot: make a new one after changes.
 class SymbolTable {
  public:
-  explicit SymbolTable(Operation* table);
+  explicit SymbolTable(Operation* table);  // Reads the symbols of `table`.
   // Null if there is no such symbol.
   Operation* Lookup(std::string_view name) const;
 

@@ -20,13 +20,16 @@ class Value;
 // saturated at kMaxIndex, and a flag for block arguments: user-space addresses fit 48 bits.
 class ValueImpl {
  public:
+  // See Value::type.
   Type type() const {
     return Type(reinterpret_cast<const TypeStorage*>(type_and_index_ & kPointerMask));
   }
+  // See Value::set_type.
   void set_type(Type type) {
     type_and_index_ =
         (type_and_index_ & ~kPointerMask) | reinterpret_cast<uintptr_t>(type.storage());
   }
+  // See Value::is_block_argument.
   bool is_block_argument() const { return (type_and_index_ & kArgumentFlag) != 0; }
 
  private:
@@ -53,11 +56,12 @@ class ValueImpl {
 // Storage of a block argument.
 class BlockArgumentImpl : public ValueImpl {
  public:
+  // For Block::AddArgument.
   BlockArgumentImpl(Type type, Block* owner, uint32_t index, Location location)
       : ValueImpl(type, 0, true), owner(owner), index(index), location(location) {}
-  Block* owner;
-  uint32_t index;
-  Location location;
+  Block* owner;       // the block that has the argument
+  uint32_t index;     // its position in the block
+  Location location;  // where it comes from
 };
 
 // A handle to the result of an operation or to an argument of a block. It stays valid until the op
@@ -66,31 +70,35 @@ class BlockArgumentImpl : public ValueImpl {
 class Value {
  public:
   Value() = default;
-  explicit Value(ValueImpl* impl) : impl_(impl) {}
+  explicit Value(ValueImpl* impl) : impl_(impl) {}  // Null makes a null handle.
 
-  Type type() const { return impl_->type(); }
+  Type type() const { return impl_->type(); }  // Never null in valid IR.
   // The type is not checked; the verifier compares it with the shape function.
   void set_type(Type type) { impl_->set_type(type); }
 
+  // True for the argument of a block.
   bool is_block_argument() const { return impl_->is_block_argument(); }
+  // True for the result of an operation.
   bool is_result() const { return !impl_->is_block_argument(); }
   // The operation that computes the value; null for a block argument.
   Operation* defining_op() const { return is_result() ? owner_op() : nullptr; }
+  // The position among the results of its operation. Requires is_result().
   unsigned result_index() const;
-  // Requires is_block_argument(), as does argument_index().
+  // The block of the argument. Requires is_block_argument().
   Block* argument_owner() const;
+  // The position in that block. Requires is_block_argument().
   unsigned argument_index() const;
   // The block of the op, or the block of the argument. Null if the op is detached.
   Block* parent_block() const;
-  Location location() const;
+  Location location() const;  // Of the operation or the argument.
 
   class UseIterator;
   struct UseRange;
   // All uses, the most recent first. Setting an operand removes its use from the list, so read
   // next_use() before.
   UseRange uses() const;
-  bool has_uses() const { return impl_->first_use_ != nullptr; }
-  bool has_one_use() const;
+  bool has_uses() const { return impl_->first_use_ != nullptr; }  // True if it is an operand.
+  bool has_one_use() const;  // True if it is the value of exactly one operand.
   // Takes time linear in the number of uses.
   size_t num_uses() const;
   // Makes all uses refer to `other`, which must be a different value. Types may differ; the
@@ -99,9 +107,9 @@ class Value {
   // The same, but keeps the uses by the op `except`.
   void ReplaceAllUsesExcept(Value other, const Operation* except);
 
-  explicit operator bool() const { return impl_ != nullptr; }
+  explicit operator bool() const { return impl_ != nullptr; }  // False for a null handle.
   bool operator==(const Value&) const = default;
-  ValueImpl* impl() const { return impl_; }
+  ValueImpl* impl() const { return impl_; }  // Identity, for hashing.
 
  private:
   Operation* owner_op() const;
@@ -116,9 +124,9 @@ class OpOperand {
   Value get() const { return Value(value_); }
   // Makes the operand refer to `value`, which may be null.
   void set(Value value);
-  Operation* owner() const;
-  unsigned index() const;
-  OpOperand* next_use() const { return next_; }
+  Operation* owner() const;                      // The operation that has the operand.
+  unsigned index() const;                        // The position in its operation.
+  OpOperand* next_use() const { return next_; }  // Null at the end of the list.
 
   OpOperand(const OpOperand&) = delete;
   OpOperand& operator=(const OpOperand&) = delete;
@@ -143,6 +151,7 @@ class OpOperand {
   uintptr_t back_and_index_;
 };
 
+// Iterates over the uses of a value. An iterator is valid while its operand has that value.
 class Value::UseIterator {
  public:
   using difference_type = std::ptrdiff_t;
@@ -151,13 +160,15 @@ class Value::UseIterator {
   using pointer = OpOperand*;
   using iterator_category = std::forward_iterator_tag;
   UseIterator() = default;
-  explicit UseIterator(OpOperand* use) : use_(use) {}
-  OpOperand& operator*() const { return *use_; }
-  OpOperand* operator->() const { return use_; }
+  explicit UseIterator(OpOperand* use) : use_(use) {}  // Null is the end.
+  OpOperand& operator*() const { return *use_; }       // Requires that this is not the end.
+  OpOperand* operator->() const { return use_; }       // The same.
+  // Moves to the next use. Requires that this is not the end.
   UseIterator& operator++() {
     use_ = use_->next_use();
     return *this;
   }
+  // The same, but returns a copy made before the move.
   UseIterator operator++(int) {
     UseIterator old = *this;
     ++*this;
@@ -169,10 +180,11 @@ class Value::UseIterator {
   OpOperand* use_ = nullptr;
 };
 
+// The uses of a value, for range-based loops.
 struct Value::UseRange {
-  OpOperand* first;
-  UseIterator begin() const { return UseIterator(first); }
-  UseIterator end() const { return UseIterator(); }
+  OpOperand* first;                                         // null if there is no use
+  UseIterator begin() const { return UseIterator(first); }  // At the first use.
+  UseIterator end() const { return UseIterator(); }         // Behind the last use.
 };
 
 inline Value::UseRange Value::uses() const { return {impl_->first_use_}; }

@@ -16,18 +16,21 @@
 
 namespace tenon {
 
+// The dimensions of one shape.
 using DimVector = absl::InlinedVector<DimExpr, 6>;
 
 // Returns text for messages, such as "[B, 3, S]".
 std::string DimsText(std::span<const DimExpr> dims);
 
-// Inherent attributes by name. An absent attribute, or one of another kind, reads as null, 0, false
-// or empty.
+// Returns an inherent attribute by name; null if it is absent. The next functions return its value;
+// 0, false or empty if it is absent or of another kind.
 Attribute InferAttr(const InferContext& c, std::string_view name);
-int64_t InferI64(const InferContext& c, std::string_view name);
-bool InferBool(const InferContext& c, std::string_view name);
-std::string_view InferStr(const InferContext& c, std::string_view name);
+int64_t InferI64(const InferContext& c, std::string_view name);           // of kInteger
+bool InferBool(const InferContext& c, std::string_view name);             // of kBool
+std::string_view InferStr(const InferContext& c, std::string_view name);  // of kString
+// Reads a kDenseArray of signed integers.
 std::span<const int64_t> InferI64s(const InferContext& c, std::string_view name);
+// Reads a kDims.
 std::span<const DimExpr> InferDimList(const InferContext& c, std::string_view name);
 
 // Returns the attribute `name`; an error unless it lies in [0, rank).
@@ -61,9 +64,11 @@ DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step);
 
 // Attributes of convolution and pooling along the spatial axes.
 struct WindowAttrs {
-  std::span<const int64_t> strides, pads, dilations;
-  std::string_view auto_pad;
-  bool ceil_mode = false;
+  std::span<const int64_t> strides,  // one per spatial axis, at least 1
+      pads,                          // in front of each axis, then behind each; >= 0
+      dilations;                     // one per spatial axis, at least 1
+  std::string_view auto_pad;         // NOTSET, VALID, SAME_UPPER or SAME_LOWER
+  bool ceil_mode = false;            // rounds output extents up
 };
 // Reads strides, pads, dilations, auto_pad and ceil_mode. An error unless their sizes fit `spatial`
 // axes and their values are in range.
@@ -73,8 +78,9 @@ absl::StatusOr<WindowAttrs> InferWindowAttrs(const InferContext& c, int64_t spat
 absl::StatusOr<DimExpr> WindowExtent(const InferContext& c, const WindowAttrs& w, int64_t axis,
                                      DimExpr extent, DimExpr kernel);
 
-// Shorthands for the end of a shape function: add one result and return OK.
+// Ends a shape function: adds `type` to `results` and returns OK.
 absl::Status SetResult(ResultTypes& results, Type type);
+// The same for a ranked tensor type.
 absl::Status SetTensor(const InferContext& c, ResultTypes& results, DType dtype,
                        std::span<const DimExpr> dims);
 

@@ -195,6 +195,10 @@ class CppApi(unittest.TestCase):
     self.assertEqual(made[6:8], ['/** Two of them with lines. */ int a(int b);', 'int b();'])
     self.assertEqual(made[10:12], ['  int d = 0;  ///< behind', '              ///< and on'])
 
+  def test_filter_asks_no_comment_of_iterator_types(self):
+    hidden = doxygen_filter.filtered('class I {\n public:\n  using reference = int&;\n  using other = int&;\n};\n').split('\n')
+    self.assertEqual(hidden[2:4], ['/** \\cond */  using reference = int&;/** \\endcond */', '  using other = int&;'])
+
 
 class Ops(unittest.TestCase):
 

@@ -3,7 +3,8 @@
 - The first comment of a file describes the file.
 - A comment in front of a function describes it, and the overloads that follow without a comment or an empty line.
 - A comment behind a declaration describes it; lines of comments under it that begin at the same column go on with it.
-A function that is defaulted or deleted needs no comment. Comments that begin with ---- are titles between members, and no description.
+A function that is defaulted or deleted needs no comment, and neither do the member types of an iterator. Comments that begin with
+---- are titles between members, and no description.
 """
 
 import re
@@ -11,6 +12,8 @@ import sys
 
 OWN = re.compile(r'^(\s*)//(?!/)\s?(.*)$')
 BEHIND = re.compile(r'^(\s*\S.*?)\s//(?!/)\s?(.*)$')
+NO_COMMENT = re.compile(r'\s*[^{}]*= (?:default|delete);|'
+                        r'\s*using (?:difference_type|value_type|reference|pointer|iterator_category) = .*;')
 
 
 def has_string_slash(code):
@@ -75,7 +78,7 @@ def filtered(text):
       comment = []
       in_statement = not statements_end(behind[1])
       continue
-    if re.fullmatch(r'\s*[^{}]*= (?:default|delete);', line) and not in_statement:
+    if NO_COMMENT.fullmatch(line) and not in_statement:
       result.append(f'/** \\cond */{line}/** \\endcond */')  # says all there is to say
       continue
     indent = len(line) - len(line.lstrip())
