@@ -28,7 +28,7 @@ struct DimCode {
   uint16_t variable = kNone;  // kVariable: its number
   DimExpr constant;           // kConstant
   uint16_t a = kNone,         // kAdd, kSub, kMul: the left side
-      b = kNone;              // likewise, the right side
+      b = kNone;              // kAdd, kSub, kMul: the right side
 };
 
 // An argument of a condition or of a computed attribute. One member is set.

@@ -55,7 +55,7 @@ struct DimNode {
   std::string name;   // kVariable
   int64_t value = 0;  // kConstant
   DimRef a,           // kAdd, kSub, kMul: the left side
-      b;              // likewise, the right side
+      b;              // kAdd, kSub, kMul: the right side
 };
 
 // A dimension in a rule: a named variable, a number, or an expression. Variables are solved over
