@@ -18,9 +18,8 @@ absl::StatusOr<std::string> RuleListText();
 absl::StatusOr<std::string> RuleTexts(const std::string& what);
 // The result of --check-rules.
 struct RuleCheckOutcome {
-  std::string
-      text;       // each wrong rule with a program that proves it, and each conflict of two rules
-  int wrong = 0;  // the number of wrong rules and conflicts
+  std::string text;  // each wrong rule with a program that proves it, or a conflict of two rules
+  int wrong = 0;     // rules that are wrong or could not be checked, and conflicts
 };
 // Checks the rules of `files` together; no file means the built-in rules. Returns an error if a
 // file cannot be read or two rules have one name.
