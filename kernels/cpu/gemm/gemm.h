@@ -87,8 +87,8 @@ void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor
 void PackB(const GemmMatrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel,
            const std::function<void(int64_t first, int64_t last)>& read);
 
-// True if packing a pays: its rows are a multiple of 4 KiB apart, so that they fall into the same
-// set of the cache, which has too few ways for the rows of a tile. Packing is required if the
+// True if packing a pays. Rows of a that are a multiple of 4 KiB apart fall into the same set of
+// the cache. The set may have too few ways for the rows of a tile. Packing is required if the
 // columns of a are not contiguous.
 bool PackingAPays(int64_t m, int64_t n, int64_t a_row);
 // Returns a distance for copied rows of so many elements that suits the caches.
