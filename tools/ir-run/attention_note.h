@@ -9,8 +9,8 @@
 
 namespace tenon::ir_run {
 
-// Returns notes on attention blocks of an optimized module that are not fused: one line with their
-// number, and one line with node and reason for each. Returns nothing if all are fused.
+// Returns notes on attention blocks of an optimized module that are not fused: one line with the
+// number of fused ones, and one with node and reason for each other. Empty if all are fused.
 std::vector<std::string> AttentionNotes(Operation* module);
 
 }  // namespace tenon::ir_run
