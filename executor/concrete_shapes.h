@@ -14,12 +14,13 @@
 
 namespace tenon {
 
+// Returns the value of a dimension symbol; nullopt if it has none.
 using SymbolLookup = std::function<std::optional<int64_t>(std::string_view symbol)>;
 
 // The dtype and shape of one result.
 struct ResultShape {
-  DType dtype = DType::kInvalid;
-  std::vector<int64_t> shape;
+  DType dtype = DType::kInvalid;  // the element type
+  std::vector<int64_t> shape;     // the extents
 };
 
 // Returns the slots with the symbols in dimension attributes replaced. The error names a symbol

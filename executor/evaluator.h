@@ -17,6 +17,7 @@ namespace tenon {
 // there is no memory; other errors as for Evaluator.
 class ReferenceEvaluator : public Evaluator {
  public:
+  // `registry` must not be null.
   explicit ReferenceEvaluator(std::shared_ptr<const kernels::KernelRegistry> registry)
       : registry_(std::move(registry)) {}
   absl::StatusOr<std::vector<Attribute>> Evaluate(
@@ -30,6 +31,7 @@ class ReferenceEvaluator : public Evaluator {
 // Answers from the kernels of `registry`. Thread-safe.
 class KernelTarget : public TargetQuery {
  public:
+  // `registry` must not be null.
   explicit KernelTarget(std::shared_ptr<const kernels::KernelRegistry> registry)
       : registry_(std::move(registry)) {}
   std::string WhyNoKernel(const Operation& op) const override;

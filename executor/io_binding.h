@@ -21,11 +21,13 @@ class DeviceSession;
 // without a copy.
 class PortRef {
  public:
-  PortRef(int index) : index_(index) {}                           // NOLINT: meant to convert
-  PortRef(size_t index) : index_(static_cast<int64_t>(index)) {}  // NOLINT
-  PortRef(const char* name) : name_(name) {}                      // NOLINT
-  PortRef(std::string_view name) : name_(name) {}                 // NOLINT
-  PortRef(const std::string& name) : name_(name) {}               // NOLINT
+  // NOLINTBEGIN(google-explicit-constructor): meant to convert
+  PortRef(int index) : index_(index) {}                           // by position, from 0
+  PortRef(size_t index) : index_(static_cast<int64_t>(index)) {}  // by position, from 0
+  PortRef(const char* name) : name_(name) {}                      // by name
+  PortRef(std::string_view name) : name_(name) {}                 // by name
+  PortRef(const std::string& name) : name_(name) {}               // by name
+  // NOLINTEND(google-explicit-constructor)
 
   // Returns the position. NotFound, with the existing names, if there is none. `what` is "input" or
   // "output".
@@ -38,9 +40,9 @@ class PortRef {
 
 // A dense tensor in memory of the device that a program was compiled for.
 struct DeviceTensor {
-  DType dtype = DType::kF32;
-  std::vector<int64_t> shape;
-  void* data = nullptr;
+  DType dtype = DType::kF32;          // the element type
+  std::vector<int64_t> shape;         // the extents
+  void* data = nullptr;               // the address in device memory
   std::shared_ptr<const void> owner;  // keeps the memory; null: it outlives the binding
 };
 
@@ -77,7 +79,7 @@ class IoBinding {
   // operation on the host reads the input or computes the output, or if the value is another
   // output, too.
   absl::Status BindInput(PortRef input, DeviceTensor tensor);
-  absl::Status BindOutput(PortRef output, DeviceTensor tensor);
+  absl::Status BindOutput(PortRef output, DeviceTensor tensor);  // results go to device memory
   // Results go to memory of the binding, which grows if they do. This is the default. It also ends
   // Carry.
   absl::Status BindOutput(PortRef output);
@@ -97,7 +99,7 @@ class IoBinding {
   // The next run overwrites memory of the binding, and so also copies of these tensors. Values that
   // grow in place or that are in device memory are copied by each call.
   absl::StatusOr<Tensor> output(PortRef output) const;
-  absl::StatusOr<Tensor> input(PortRef input) const;
+  absl::StatusOr<Tensor> input(PortRef input) const;  // the value of an input
 
  private:
   friend class Session;

@@ -30,6 +30,7 @@ namespace tenon {
 // a source file is known by its position, any other by its bytes. Thread-safe.
 class PackedWeights {
  public:
+  // How a store works.
   struct Options {
     // Files that constants may lie in. Their pages are given back to the system once packed:
     // kernels read the packed form, and the rest can be read again.
@@ -41,6 +42,7 @@ class PackedWeights {
     // Checks source and cache files again, instead of trusting recorded identities.
     bool verify_weights = false;
   };
+  // Makes an empty store. Creates the cache folder if it is missing.
   explicit PackedWeights(Options options);
 
   // Returns `bytes` packed bytes. Calls `fill` unless they are known; it returns false if it runs
@@ -54,21 +56,23 @@ class PackedWeights {
 
   // Counters since the start.
   struct Stats {
-    int64_t packed = 0;     // computed
-    int64_t shared = 0;     // found in memory
-    int64_t from_disk = 0;  // mapped from the cache folder
-    size_t packed_bytes = 0, from_disk_bytes = 0;
+    int64_t packed = 0;       // computed
+    int64_t shared = 0;       // found in memory
+    int64_t from_disk = 0;    // mapped from the cache folder
+    size_t packed_bytes = 0,  // size of what was computed
+        from_disk_bytes = 0;  // size of what was mapped
   };
-  Stats stats() const;
+  Stats stats() const;  // a copy of the counters
 
  private:
   struct Known {
     std::string layout;
     size_t bytes = 0;
+    // A constant that was packed.
     struct Source {
-      const void* data;
-      size_t bytes;
-      std::weak_ptr<const void> owner;
+      const void* data;                 // its bytes
+      size_t bytes;                     // their size
+      std::weak_ptr<const void> owner;  // expired: `data` may be something else
     };
     std::vector<Source> from;
     std::weak_ptr<const std::byte> packed;
@@ -98,6 +102,7 @@ class PackedWeights {
 // The packed weights of one instruction. Keeps them for other shapes and sessions. Thread-safe.
 class InstructionWeights {
  public:
+  // A kernel input.
   struct Constant {
     Tensor tensor;                         // null: the input is not constant
     std::shared_ptr<LargeConstant> large;  // holds the bytes, if it is set
@@ -112,7 +117,7 @@ class InstructionWeights {
       std::span<const int> from, std::string_view layout, size_t bytes,
       const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
           fill);
-  PackedWeights& store() const { return *store_; }
+  PackedWeights& store() const { return *store_; }  // the store that it shares
   // No later Pack needs the bytes of this input (Kernel::packs_once).
   void Done(int input);
 
@@ -128,6 +133,7 @@ class InstructionWeights {
 // there, unless the kernel reads unaligned ones.
 class PrepareWeights : public kernels::WeightStore {
  public:
+  // All arguments must outlive this object.
   PrepareWeights(const kernels::Kernel& kernel, InstructionWeights& weights,
                  std::span<kernels::TensorView> inputs)
       : kernel_(kernel), weights_(weights), inputs_(inputs), packed_(inputs.size(), false) {}

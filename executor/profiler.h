@@ -24,12 +24,13 @@ struct ProgramImpl;
 
 // The facts about a kernel call that do not change from run to run.
 struct ProfiledCall {
-  std::string op, kernel;
+  std::string op,      // such as "fused.linear"
+      kernel;          // such as "cpu.linear"
   std::string node;    // the model node; empty if unknown
   std::string shapes;  // "f32[1,128,768], f32[768,768] -> f32[1,128,768]"
   // Why it is slow or off its device (fallbacks.h); empty if it is not.
   std::string fallback{};
-  kernels::OpCost cost;
+  kernels::OpCost cost;  // the work of one call
 };
 
 // Collects all runs that it is passed to (RunOptions::profiler), of one session at a time. Read it
@@ -45,19 +46,23 @@ class Profiler {
 
   // One span of time.
   struct Event {
-    int call = 0;    // index into calls()
-    int thread = 0;  // 0 is the thread that called Run
-    int64_t begin_ns = 0, end_ns = 0;
+    int call = 0;          // index into calls()
+    int thread = 0;        // 0 is the thread that called Run
+    int64_t begin_ns = 0,  // when it began, by Now()
+        end_ns = 0;        // when it ended, by Now()
   };
   // Kernel calls, in order, each on thread 0 from beginning to end.
   const std::vector<Event>& events() const { return events_; }
   // The shares of these calls on each thread, for kernels that split their work.
   const std::vector<Event>& chunks() const { return chunks_; }
+  // The calls that events refer to.
   const std::vector<ProfiledCall>& calls() const { return calls_; }
   // Beginning and end of one run.
   struct RunTimes {
-    int64_t begin_ns = 0, end_ns = 0;
+    int64_t begin_ns = 0,  // when it began, by Now()
+        end_ns = 0;        // when it ended, by Now(); 0 while it goes on
   };
+  // All runs, in order.
   const std::vector<RunTimes>& runs() const { return runs_; }
 
   // ---- for the executor
@@ -68,13 +73,14 @@ class Profiler {
   // Returns the index of an equal call, and adds it if there is none. Slower than Add; for programs
   // whose shapes differ from run to run.
   int Find(ProfiledCall call);
+  // Records that a call ran. Times are those of Now.
   void Record(int call, int64_t begin_ns, int64_t end_ns) {
     events_.push_back({call, 0, begin_ns, end_ns});
   }
   // Records a share of the work of the current kernel, which ends now. From any thread.
   void RecordChunk(int64_t begin_ns);
-  void BeginRun() { runs_.push_back({Now(), 0}); }
-  void EndRun();
+  void BeginRun() { runs_.push_back({Now(), 0}); }  // a run begins now
+  void EndRun();                                    // the last run ends now
 
  private:
   std::shared_ptr<const void> identity_;

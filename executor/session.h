@@ -29,8 +29,8 @@ class IoBinding;
 class Session {
  public:
   ~Session();
-  Session(Session&&) noexcept;
-  Session& operator=(Session&&) noexcept;
+  Session(Session&&) noexcept;             // the other one can then only be assigned or destroyed
+  Session& operator=(Session&&) noexcept;  // as the constructor
 
   // Runs the program and returns new tensors, which belong to the caller. `inputs` are in the order
   // of Program::inputs(). The tensors must be in host memory and aligned to their element types.
@@ -57,9 +57,10 @@ class Session {
     // There may be more if sizes do not follow from bounds.
     int64_t plans_made = 0;
     int64_t dynamic_runs = 0;  // runs whose shapes depend on values
-    // Arenas in host memory, one per program of control flow that has run. The bound is the most
-    // bytes alive at one time; no arena can be smaller. buffer_bytes is the sum of all buffers.
-    size_t arena_bytes = 0, arena_bound_bytes = 0, buffer_bytes = 0;
+    // There is one arena in host memory per program of control flow that has run.
+    size_t arena_bytes = 0,     // the size of all arenas
+        arena_bound_bytes = 0,  // the most bytes alive at one time; no arena can be smaller
+        buffer_bytes = 0;       // the sum of all buffers
     // The arena in memory of the GPU.
     size_t device_arena_bytes = 0;
   };

@@ -45,12 +45,12 @@ class Tensor {
   static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data,
                        std::shared_ptr<const void> owner);
 
-  DType dtype() const { return dtype_; }
-  std::span<const int64_t> shape() const { return shape_; }
+  DType dtype() const { return dtype_; }                     // kInvalid for a null tensor
+  std::span<const int64_t> shape() const { return shape_; }  // the extents
   // The number of elements.
   int64_t numel() const;
-  size_t num_bytes() const { return static_cast<size_t>(numel()) * SizeOf(dtype_); }
-  void* data() const { return data_; }
+  size_t num_bytes() const { return static_cast<size_t>(numel()) * SizeOf(dtype_); }  // the size
+  void* data() const { return data_; }  // the bytes of all elements
   // The owner of the bytes; null if they belong to somebody else.
   const std::shared_ptr<const void>& owner() const { return owner_; }
   // The bytes as elements of C++ type T, which must fit dtype().
@@ -64,7 +64,7 @@ class Tensor {
   bool aligned() const { return reinterpret_cast<uintptr_t>(data_) % SizeOf(dtype_) == 0; }
   // A view that is valid as long as this object and its shape.
   kernels::TensorView view() const { return {data_, dtype_, shape_}; }
-  explicit operator bool() const { return dtype_ != DType::kInvalid; }
+  explicit operator bool() const { return dtype_ != DType::kInvalid; }  // false for a null tensor
   // Text such as "2x3xf32".
   std::string type_text() const;
 

@@ -19,12 +19,13 @@ namespace tenon::kernels {
 // Tensors and dictionaries are left out: pass tensors as operands. Read-only access is thread-safe.
 class AttrMap {
  public:
+  // The value of an attribute.
   using Value = std::variant<bool, int64_t, double, std::string, DType, std::vector<int64_t>,
                              std::vector<float>>;
 
   // Requires that there is no attribute of this name.
   void Add(std::string_view name, Value value) { entries_.emplace_back(name, std::move(value)); }
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return entries_.empty(); }  // true without attributes
 
   // Returns the attribute; null if it is absent or of another type. Valid as long as the map.
   template <typename T>

@@ -16,14 +16,17 @@ class GrowingState : public KernelState {
  public:
   // One operand and the result that extends it.
   struct Growth {
-    int from = 0, to = 0;  // operand and result
-    // For the next run: the distance between heads in memory, in rows, for operand and result; 0
-    // for dense tensors. If both are the same memory with the same pitch, the kernel does not write
-    // the rows of the operand.
-    int64_t from_pitch = 0, to_pitch = 0;
+    int from = 0,  // the number of the operand
+        to = 0;    // the number of the result
+    // The distance between heads in memory, in rows, for the next run; 0 for dense tensors. If
+    // operand and result are the same memory with the same pitch, the kernel does not write the
+    // rows of the operand.
+    int64_t from_pitch = 0,  // of the operand
+        to_pitch = 0;        // of the result
   };
+  // Returns the pairs of the kernel. The caller may set their pitches. Valid as long as the state.
   virtual std::span<Growth> growths() = 0;
-  GrowingState* growing() final { return this; }
+  GrowingState* growing() final { return this; }  // this state
 };
 
 }  // namespace tenon::kernels

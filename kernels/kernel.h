@@ -20,17 +20,26 @@ namespace tenon::kernels {
 // converts the code. It is one pointer, null for success.
 class [[nodiscard]] KernelStatus {
  public:
-  enum class Code : uint8_t { kOk, kInvalidArgument, kUnsupported, kInternal };
+  // The kind of an outcome.
+  enum class Code : uint8_t {
+    kOk,               // success
+    kInvalidArgument,  // the inputs or attributes are wrong
+    kUnsupported,      // the kernel does not handle this call
+    kInternal          // an error that is no fault of the caller
+  };
 
-  KernelStatus() = default;  // ok
-  // Messages are in lower case and say what was expected.
-  static KernelStatus Ok() { return {}; }
+  KernelStatus() = default;                // ok
+  static KernelStatus Ok() { return {}; }  // success
+  // Makes an error of code kInvalidArgument. Messages are in lower case and say what was expected.
   static KernelStatus Invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
+  // Makes an error of code kUnsupported.
   static KernelStatus Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
+  // Makes an error of code kInternal.
   static KernelStatus Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
 
-  bool ok() const { return error_ == nullptr; }
-  Code code() const { return ok() ? Code::kOk : error_->code; }
+  bool ok() const { return error_ == nullptr; }                  // true for success
+  Code code() const { return ok() ? Code::kOk : error_->code; }  // kOk for success
+  // Returns an empty text for success. Valid as long as this object.
   std::string_view message() const { return ok() ? std::string_view() : error_->message; }
 
  private:
@@ -48,7 +57,7 @@ class [[nodiscard]] KernelStatus {
 class ParallelFor {
  public:
   virtual ~ParallelFor() = default;
-  virtual int num_threads() const = 0;
+  virtual int num_threads() const = 0;  // the threads that may run ranges, with the caller's
   // Calls f(arg, begin, end) for disjoint ranges that cover [0, n), and returns when all are done.
   // `grain` is the smallest range that is worth a thread. Implementations allocate no memory.
   virtual void Run(int64_t n, int64_t grain, void (*f)(void* arg, int64_t begin, int64_t end),
@@ -58,7 +67,9 @@ class ParallelFor {
   // results of the run are dropped. The rest of a kernel must not rely on what skipped ranges would
   // have written, such as an index.
   void set_cancel_flag(const std::atomic<bool>* flag) { cancel_flag_ = flag; }
+  // Returns the flag; null if none is set.
   const std::atomic<bool>* cancel_flag() const { return cancel_flag_; }
+  // True once the run is cancelled.
   bool cancelled() const {
     return cancel_flag_ != nullptr && cancel_flag_->load(std::memory_order_relaxed);
   }
@@ -89,9 +100,9 @@ class Staging;
 // The services of a device for one running program. Not thread-safe.
 struct DeviceContext {
   ParallelFor* parallel = nullptr;  // not null
-  // Null if the program has no kernel of Backend::kCuda.
+  // The queue of a GPU. Null if the program has no kernel of Backend::kCuda.
   gpu::Queue* gpu = nullptr;
-  gpu::Staging* staging = nullptr;
+  gpu::Staging* staging = nullptr;  // memory for copies of that queue; null without one
 };
 
 class GrowingState;
@@ -126,16 +137,17 @@ class WeightStore {
 // What Prepare sees. Shapes and dtypes are final. `data` is set only for inputs that are constant
 // for the life of the program, such as weights; it is null for all others.
 struct PrepareArgs {
-  std::span<const TensorView> inputs = {};
-  std::span<const TensorView> outputs = {};
+  std::span<const TensorView> inputs = {};   // the operands of the op
+  std::span<const TensorView> outputs = {};  // the results of the op
   // The generated attribute struct of the op, such as ten::MatmulAttrs, or an AttrMap.
   const void* attrs = nullptr;
-  DeviceContext* device = nullptr;
+  DeviceContext* device = nullptr;  // not null
   // The store behind Pack; null: every call computes its own bytes.
   WeightStore* weights = nullptr;
   // Returns bytes computed from constant inputs. See WeightStore::Pack.
   PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                    const std::function<void(std::byte*)>& fill) const;
+  // Calls WeightStore::Release, if there is a store.
   void Release(int input, size_t begin, size_t end) const {
     if (weights != nullptr) weights->Release(input, begin, end);
   }
@@ -145,10 +157,10 @@ struct PrepareArgs {
 
 // What Run sees. Shapes are final. Constants of a kernel with Kernel::packs_once may have no data.
 struct RunArgs {
-  std::span<const TensorView> inputs = {};
-  std::span<const TensorView> outputs = {};
-  const void* attrs = nullptr;
-  DeviceContext* device = nullptr;
+  std::span<const TensorView> inputs = {};   // the operands of the op
+  std::span<const TensorView> outputs = {};  // the results of the op, to be written
+  const void* attrs = nullptr;               // as in PrepareArgs
+  DeviceContext* device = nullptr;           // not null
   KernelState* state = nullptr;  // the result of Prepare; null if the kernel has no Prepare
   // PrepareArgs::scratch_bytes bytes, aligned to 64.
   void* scratch = nullptr;
@@ -163,10 +175,10 @@ struct RunArgs {
 // Facts about one call from which a kernel is chosen. Ranks are known; a dimension that is known
 // only at run time is -1.
 struct CallSignature {
-  std::span<const TensorView> inputs;  // without data; dimensions may be -1
-  std::span<const TensorView> outputs;
+  std::span<const TensorView> inputs;    // without data; dimensions may be -1
+  std::span<const TensorView> outputs;   // without data; dimensions may be -1
   std::span<const bool> constant_input;  // per input: whether it is a constant
-  const void* attrs = nullptr;
+  const void* attrs = nullptr;           // as in PrepareArgs
 };
 
 // Computes the outputs. May run in several threads at once, with different `args`.
@@ -178,19 +190,23 @@ using PrepareFn = KernelStatus (*)(PrepareArgs& args, std::shared_ptr<KernelStat
 // f32, got f64".
 using SupportsFn = std::string (*)(const CallSignature& call);
 
-enum class Backend : uint8_t { kCpu, kCuda };
+// The device that a kernel runs on.
+enum class Backend : uint8_t {
+  kCpu,  // the CPU
+  kCuda  // a CUDA GPU
+};
 
 // One kernel of an op. Of several kernels the supported one with the highest priority is chosen.
 // Reference kernels, whose names begin with "ref.", have priority 0 and support every dtype of
 // their op. They also fold constants and check rules. Strings must outlive the registry.
 struct Kernel {
-  const char* op;    // such as "ten.matmul"
-  const char* name;  // such as "cpu.matmul"; "ref.matmul" for a reference kernel
-  Backend backend = Backend::kCpu;
-  int priority = 0;
-  RunFn run = nullptr;
-  PrepareFn prepare = nullptr;    // may be null
-  SupportsFn supports = nullptr;  // null: supports every call
+  const char* op;                   // such as "ten.matmul"
+  const char* name;                 // such as "cpu.matmul"; "ref.matmul" for a reference kernel
+  Backend backend = Backend::kCpu;  // the device it runs on
+  int priority = 0;                 // the highest is chosen
+  RunFn run = nullptr;              // must not be null
+  PrepareFn prepare = nullptr;      // may be null
+  SupportsFn supports = nullptr;    // null: supports every call
   // Inputs whose buffer output 0 may share; bit i stands for input i. Set it for kernels that read
   // element i before they write it, such as elementwise ones.
   uint32_t inplace_mask = 0;
@@ -204,6 +220,7 @@ struct Kernel {
   // are, unless a result is empty. After that the constants are not needed.
   bool packs_once = false;
 
+  // True if `input` is in `unaligned_inputs`.
   bool reads_unaligned(size_t input) const {
     return input < 32 && ((unaligned_inputs >> input) & 1) != 0;
   }

@@ -9,6 +9,7 @@
 
 namespace tenon::kernels {
 
+// The work of one call.
 struct OpCost {
   // Arithmetic. Products count 2 per multiplication with its addition; attention leaves out keys
   // hidden by causality or its window. Einsum and pools count 1 per step. Other ops count 1 per

@@ -12,6 +12,7 @@
 
 namespace tenon {
 
+// The name of the attribute of a module that keeps its properties.
 inline constexpr std::string_view kModulePropertiesAttr = "core.properties";
 
 // Returns the bits of ModuleProperty that hold. Emits an error and returns InvalidArgument if the

@@ -29,7 +29,7 @@ enum class ModuleProperty : uint32_t {
 
 // The result of a pass. `changed` must be true if and only if the pass has changed the IR.
 struct PassResult {
-  bool changed = false;
+  bool changed = false;  // the pass changed the IR
 };
 
 // Counters of a pass, sorted by name; --pass-statistics prints them.
@@ -37,6 +37,7 @@ class Statistics {
  public:
   // Adds `n` to the counter `name`.
   void Add(std::string_view name, int64_t n = 1) { counts_[std::string(name)] += n; }
+  // All counters, by name.
   const std::map<std::string, int64_t, std::less<>>& counts() const { return counts_; }
 
  private:
@@ -78,12 +79,18 @@ class Pass {
 
 // One typed option of a pass.
 struct PassOption {
-  // kCount is an integer that is not negative; GetInt returns it.
-  enum class Type : uint8_t { kBool, kInt, kCount, kString, kStringList };
-  std::string name;
-  Type type;
-  std::string default_text;
-  std::string help;
+  // The type of the value.
+  enum class Type : uint8_t {
+    kBool,       // true or false; GetBool returns it
+    kInt,        // an integer; GetInt returns it
+    kCount,      // an integer that is not negative; GetInt returns it
+    kString,     // a text; GetString returns it
+    kStringList  // any number of texts; GetStringList returns them
+  };
+  std::string name;                       // in pipeline text, such as "max-iterations"
+  Type type;                              // the type of its value
+  std::string default_text;               // the default, as in pipeline text
+  std::string help;                       // one line
   std::vector<std::string> choices = {};  // allowed texts, also of list elements; empty: any
   bool required = false;                  // the option must be given; the default is not used
 };
@@ -93,9 +100,10 @@ struct PassOption {
 // value. It remembers that name, and the pipeline that creates the pass is refused.
 class PassOptionValues {
  public:
-  bool GetBool(std::string_view name) const;
-  int64_t GetInt(std::string_view name) const;
-  std::string GetString(std::string_view name) const;
+  bool GetBool(std::string_view name) const;           // the value of a kBool option
+  int64_t GetInt(std::string_view name) const;         // the value of a kInt or kCount option
+  std::string GetString(std::string_view name) const;  // the value of a kString option
+  // The value of a kStringList option.
   std::vector<std::string> GetStringList(std::string_view name) const;
   // The first name that a Get function did not find; empty if there is none.
   const std::string& wrong_name() const { return wrong_name_; }
@@ -110,12 +118,15 @@ class PassOptionValues {
 
 // A pass as the registry knows it.
 struct PassInfo {
-  std::string name;     // in pipeline text, such as "constant-fold"
-  std::string summary;  // one line
-  std::string anchor;   // the op it runs on: "func.func" or "builtin.module"
-  std::vector<PassOption> options;
-  bool explains = false;  // whether --explain=NAME makes the pass report its decisions
-  uint32_t needs = 0, establishes = 0, destroys = 0;  // bits of ModuleProperty
+  std::string name;                 // in pipeline text, such as "constant-fold"
+  std::string summary;              // one line
+  std::string anchor;               // the op it runs on: "func.func" or "builtin.module"
+  std::vector<PassOption> options;  // all options that pipeline text can give
+  bool explains = false;            // whether --explain=NAME makes the pass report its decisions
+  // Bits of ModuleProperty.
+  uint32_t needs = 0,   // must hold before the pass
+      establishes = 0,  // hold after the pass
+      destroys = 0;     // may no longer hold after the pass
   // Creates the pass. Reads options by the Get functions of PassOptionValues.
   std::function<std::unique_ptr<Pass>(const PassOptionValues&)> create;
 };
@@ -136,9 +147,12 @@ class PassRegistry {
   const PassInfo* Find(std::string_view name) const;
   // A named pipeline.
   struct Pipeline {
-    std::string summary, text;
+    std::string summary,  // one line
+        text;             // pipeline text
   };
+  // All passes, by name.
   const std::map<std::string, PassInfo, std::less<>>& passes() const { return passes_; }
+  // All named pipelines, by name.
   const std::map<std::string, Pipeline, std::less<>>& pipelines() const { return pipelines_; }
 
  private:

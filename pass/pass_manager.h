@@ -16,7 +16,7 @@ namespace tenon {
 // One run of a pass on one op, for PassManagerOptions::check. All pointers are valid during the
 // call.
 struct PassRun {
-  std::string pass;
+  std::string pass;   // the name of the pass
   Operation* before;  // a detached copy of the op before the pass
   Operation* after;   // the op after the pass
   // Runs the pass again, on `copy`.
@@ -25,6 +25,7 @@ struct PassRun {
 
 // Checks and reports of one run.
 struct PassManagerOptions {
+  // The default of `check_unchanged`: true in debug builds.
 #ifdef NDEBUG
   static constexpr bool kCheckByDefault = false;
 #else
@@ -37,15 +38,19 @@ struct PassManagerOptions {
   bool check_unchanged = kCheckByDefault;
   // Called after every pass that reports a change. An error ends the run. May be empty.
   std::function<absl::Status(const PassRun& run)> check;
-  // Reports go to `sink` at the end of the run.
+  // Reports the time of each pass to `sink` at the end of the run.
   bool timing = false;
   // Prints the timing report as JSON instead of a table.
   bool timing_json = false;
-  bool statistics = false;
-  bool print_before_all = false, print_after_all = false, print_after_change = false,
-       print_after_failure = false;
-  std::vector<std::string> print_before, print_after;  // names of passes
-  PrintOptions print;
+  bool statistics = false;  // reports the counters of each pass to `sink`
+  // When the IR is printed to `sink`.
+  bool print_before_all = false,          // before every pass
+      print_after_all = false,            // after every pass
+      print_after_change = false,         // after passes that change it
+      print_after_failure = false;        // after a pass that fails
+  std::vector<std::string> print_before,  // before the passes with these names
+      print_after;                        // after the passes with these names
+  PrintOptions print;                     // how it is printed
   // Receives all text. Run returns InvalidArgument if a report or print has no sink.
   std::function<void(std::string_view)> sink;
 };

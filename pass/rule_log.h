@@ -14,7 +14,7 @@ namespace tenon {
 
 // One application of a rule. Nodes are those of the model, or positions in a text.
 struct RuleHit {
-  std::string rule;
+  std::string rule;                // the name of the rule
   std::vector<std::string> nodes;  // of the matched ops, that of the anchor first
   std::vector<std::string> made;   // such as "fused.linear at /layer/MatMul"
 };
@@ -23,12 +23,13 @@ struct RuleHit {
 struct RuleMiss {
   // One op that does not fit, and the reason.
   struct Stop {
-    std::string node;
-    std::string reason;
+    std::string node;    // the node of the op
+    std::string reason;  // why it does not fit
     bool operator==(const Stop&) const = default;
   };
-  std::string rule;
-  int matched_ops = 0, wanted_ops = 0;
+  std::string rule;     // the name of the rule
+  int matched_ops = 0,  // ops that fit
+      wanted_ops = 0;   // ops that the rule needs
   // The size of the mismatch in relation to the rule. Smaller is better.
   double cost = 0;
   // False if little matches. Such misses are reported only if one of their nodes is asked for.
@@ -40,22 +41,22 @@ struct RuleMiss {
   size_t hits_before = 0;          // length of RuleLog::hits at the time it was found
 };
 
-// Not thread-safe.
+// What rules did in a run. Not thread-safe.
 struct RuleLog {
-  // Set by the caller: rules whose near misses are recorded; null records none. `nodes` restricts
-  // them to places that involve one of these nodes, even if little matches there; empty means all
-  // places.
+  // Set by the caller: rules whose near misses are recorded; null records none.
   std::function<bool(std::string_view rule)> wanted;
+  // Restricts near misses to places that involve one of these nodes, even if little matches there.
+  // Empty means all places.
   std::set<std::string, std::less<>> nodes;
   // Wanted rules that are recorded only because they create what other wanted rules match.
   std::set<std::string, std::less<>> below;
 
-  std::vector<RuleHit> hits;
+  std::vector<RuleHit> hits;       // applications, in order
   std::vector<std::string> tried;  // rules that some pass has applied, in order
   // By function and rule, best first. Holds the misses of the last attempt, and earlier ones that
   // still stand.
   using Misses = std::map<std::pair<std::string, std::string>, std::vector<RuleMiss>>;
-  Misses misses;
+  Misses misses;  // where rules nearly matched
   std::map<std::string, std::string>
       places;  // of definitions, by rule: "patterns/layers/norm.cc:12"
 };
@@ -63,9 +64,8 @@ struct RuleLog {
 // Requires log.wanted. Returns lines for people: where the wanted rules fired and where they nearly
 // matched, with one miss per place. `title` is what the user asked for.
 std::string ExplainText(const RuleLog& log, std::string_view title);
-// Returns the whole log, one paragraph per rule or as JSON.
-std::string FusionReportText(const RuleLog& log);
-std::string FusionReportJson(const RuleLog& log);
+std::string FusionReportText(const RuleLog& log);  // the whole log, one paragraph per rule
+std::string FusionReportJson(const RuleLog& log);  // the whole log as JSON
 
 }  // namespace tenon
 

@@ -10,13 +10,13 @@
 
 namespace tenon::pattern {
 
-using RuleSet = std::vector<drr::Rule>;
+using RuleSet = std::vector<drr::Rule>;  // a list of rules
 
 // A family: rules that one pass applies together.
 struct Family {
-  std::string_view name;
-  std::string_view phase;  // the pass that applies it: "canonicalize" or "fuse"
-  std::string_view summary;
+  std::string_view name;     // such as "norm"
+  std::string_view phase;    // the pass that applies it: "canonicalize" or "fuse"
+  std::string_view summary;  // one line
   // Makes the rules anew. Prefer RulesOf, or SharedRulesOf (shared_rules.h).
   RuleSet (*rules)();
 };
@@ -29,6 +29,7 @@ RuleSet RulesOf(const Family& family);
 // Returns the rules of all families, in order.
 RuleSet AllRules();
 
+// Declares one function per line of families.def. It returns the rules of the family.
 #define TENON_RULE_FAMILY(id, name, phase, summary) RuleSet id##Rules();
 #include "patterns/families.def"
 #undef TENON_RULE_FAMILY

@@ -21,9 +21,8 @@ namespace tenon {
 absl::Status RegisterTransformPasses(PassRegistry& registry,
                                      const std::vector<drr::Rule>& rules = {});
 
-// The passes that apply the rules of a host.
-PassInfo FusePassInfo(HostRules rules);
-PassInfo FinalRulesPassInfo(HostRules rules);
+PassInfo FusePassInfo(HostRules rules);        // `fuse` with the rules of a host
+PassInfo FinalRulesPassInfo(HostRules rules);  // `final-rules` with the rules of a host
 
 }  // namespace tenon
 

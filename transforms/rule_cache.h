@@ -33,7 +33,7 @@ using HostRules = std::shared_ptr<const std::vector<drr::Rule>>;
 // one set: each may match what another one makes.
 struct GivenRules {
   drr::CompiledRules fusion;  // rules of RuleStage::kFusion
-  drr::CompiledRules all;
+  drr::CompiledRules all;     // rules of every stage
 };
 
 // Holds compiled rules for one Context: that of the last call. Not thread-safe.

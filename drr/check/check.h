@@ -27,25 +27,26 @@ struct CheckOptions {
 
 // The result of a check. ok() is true only for a rule that was checked and is right.
 struct [[nodiscard]] CheckReport {
+  // What the check found.
   enum class Verdict : uint8_t {
     kUnchecked,  // too few programs match
     kInvalid,    // the rule does not compile
     kWrong,      // a program gets another result, or rewriting does not end
-    kRight,
+    kRight,      // all programs that match get the right results
   };
   // How often one alternative was matched.
   struct Alternative {
     std::string text;  // in text notation; the whole source graph for a rule without alternatives
     int matches = 0;   // the smallest number over the element types that the rule accepts
   };
-  std::string rule;
-  Verdict verdict = Verdict::kUnchecked;
+  std::string rule;                       // the name of the rule
+  Verdict verdict = Verdict::kUnchecked;  // what the check found
   // The reasons for the verdict, with a program each; empty for kRight.
   std::vector<std::string> failures;
-  std::vector<Alternative> alternatives;
+  std::vector<Alternative> alternatives;  // those of all AnyOf in the source graph
   std::vector<DType> skipped;  // element types in which no program could be evaluated or matched
-  bool ok() const { return verdict == Verdict::kRight; }
-  bool wrong() const { return verdict == Verdict::kWrong; }
+  bool ok() const { return verdict == Verdict::kRight; }     // checked, and right
+  bool wrong() const { return verdict == Verdict::kWrong; }  // a program proves it
   // OK for kRight. InvalidArgument for kInvalid, FailedPrecondition for kWrong, NotFound for
   // kUnchecked, with the failures as message.
   absl::Status status() const;

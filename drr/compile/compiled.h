@@ -13,35 +13,47 @@
 
 namespace tenon::drr {
 
-inline constexpr uint16_t kNone = 0xffff;
+inline constexpr uint16_t kNone = 0xffff;  // no node, variable or index
 
 // A reference to a node's value.
 struct Edge {
-  uint16_t node = kNone;
-  uint16_t result = 0;
-  bool maybe = false;
+  uint16_t node = kNone;  // index into CompiledRule::nodes
+  uint16_t result = 0;    // which result of the node
+  bool maybe = false;     // the operand may be absent
 };
 
 // A dimension expression; nodes refer to each other by index into CompiledRule::dims.
 struct DimCode {
-  DimNode::Kind kind;
-  uint16_t variable = kNone;
-  DimExpr constant;
-  uint16_t a = kNone, b = kNone;
+  DimNode::Kind kind;         // the kind in the rule
+  uint16_t variable = kNone;  // kVariable: its number
+  DimExpr constant;           // kConstant
+  uint16_t a = kNone,         // kAdd, kSub, kMul: the left side
+      b = kNone;              // kAdd, kSub, kMul: the right side
 };
 
+// An argument of a condition or of a computed attribute. One member is set.
 struct ArgCode {
-  Edge edge;
+  Edge edge;              // a value
   uint16_t attr = kNone;  // attribute variable
   uint16_t dim = kNone;   // index into dims
 };
 
 // An attribute expression: the requirement on a slot, or the value for it.
 struct AttrCode {
-  enum class Kind : uint8_t { kLiteral, kAxis, kAxes, kVariable, kCompute, kAny, kDim, kDims };
-  Kind kind = Kind::kAny;
-  uint16_t slot = kNone;
-  AttrType type = AttrType::kAny;
+  // The form of an attribute.
+  enum class Kind : uint8_t {
+    kLiteral,   // `literal`
+    kAxis,      // an axis of `source` that counts from the end
+    kAxes,      // axes of `source`, of which some count from the end
+    kVariable,  // a variable
+    kCompute,   // computed by a function
+    kAny,       // any value
+    kDim,       // a dimension
+    kDims       // a list of dimensions
+  };
+  Kind kind = Kind::kAny;            // says which members below are set
+  uint16_t slot = kNone;             // the slot of the op
+  AttrType type = AttrType::kAny;    // the type of the slot
   Attribute literal;                 // kLiteral; null: the attribute must be absent
   const AttrNode* source = nullptr;  // null for a default
   uint16_t variable = kNone;         // kVariable
@@ -51,26 +63,26 @@ struct AttrCode {
 
 // A node of the source or the result graph.
 struct Node {
-  ValNode::Kind kind;
-  const ValNode* source = nullptr;
-  const OpInfo* info = nullptr;  // kOp
-  bool commutative = false;      // kOp
-  bool inner = false;            // kOp of the source graph whose uses must be inside the match
-  bool in_source = false;
+  ValNode::Kind kind;               // the kind in the rule
+  const ValNode* source = nullptr;  // the node of the rule
+  const OpInfo* info = nullptr;     // kOp
+  bool commutative = false;         // kOp
+  bool inner = false;               // kOp of the source graph whose uses must be inside the match
+  bool in_source = false;           // part of the source graph
   std::vector<std::vector<Edge>> operands;  // kOp
   std::vector<AttrCode> attrs;              // kOp: one per slot, except segment sizes
   std::vector<Edge> alternatives;           // kAnyOf, kLet
-  std::vector<Edge> leads;        // kAnyOf, kLet: the nodes at the ends of all alternatives
-  AttrCode splat;                 // kSplat
-  uint16_t let_variable = kNone;  // kLet
-  AttrCode let_value;
+  std::vector<Edge> leads;           // kAnyOf, kLet: the nodes at the ends of all alternatives
+  AttrCode splat;                    // kSplat
+  uint16_t let_variable = kNone;     // kLet
+  AttrCode let_value;                // kLet: the value of the variable
   std::vector<uint16_t> conditions;  // numbers of conditions on the value of the node
 };
 
 // A condition.
 struct ConditionCode {
-  const ConditionNode* source;
-  std::vector<ArgCode> args;
+  const ConditionNode* source;  // the condition of the rule
+  std::vector<ArgCode> args;    // its arguments
   std::vector<uint16_t> shape;  // kShape: dims
   bool early = false;           // all arguments are values, so that it is evaluated while matching
 };
@@ -84,20 +96,22 @@ struct Climb {
 
 // One compiled rule. It refers to the Rule, which must outlive it.
 struct CompiledRule {
-  const Rule* rule = nullptr;
-  std::vector<Node> nodes;
-  std::vector<DimCode> dims;
-  std::vector<std::string> dim_names;   // by dimension variable
-  std::vector<std::string> attr_names;  // by attribute variable
-  std::vector<ConditionCode> conditions;
-  std::vector<Edge> roots, results;
-  std::vector<Climb> climbs;             // in the order in which they are made
-  std::vector<uint16_t> creation_order;  // op and splat nodes of the result graph, operands first
-  std::vector<OpId> anchors;             // ops at which a match can be rooted
-  int num_ops = 0;                       // op nodes on the longest path through the source graph
+  const Rule* rule = nullptr;             // not null after CompileRule
+  std::vector<Node> nodes;                // nodes of both graphs, operands first
+  std::vector<DimCode> dims;              // all dimensions of the rule
+  std::vector<std::string> dim_names;     // by dimension variable
+  std::vector<std::string> attr_names;    // by attribute variable
+  std::vector<ConditionCode> conditions;  // in the order of the rule
+  std::vector<Edge> roots,                // values to be replaced
+      results;                            // what replaces them
+  std::vector<Climb> climbs;              // in the order in which they are made
+  std::vector<uint16_t> creation_order;   // op and splat nodes of the result graph, operands first
+  std::vector<OpId> anchors;              // ops at which a match can be rooted
+  int num_ops = 0;                        // op nodes on the longest path through the source graph
   // Sets of op nodes that may be one operation; an empty set means all.
   std::vector<std::vector<uint16_t>> coincide;
 
+  // True if op nodes `a` and `b` may match one operation.
   bool MayCoincide(uint16_t a, uint16_t b) const;
 };
 
@@ -110,7 +124,10 @@ class CompiledRules {
  public:
   CompiledRules() = default;  // no rules
   // Whether Create checks the rules against each other, or the caller knows that they are right.
-  enum class Together : uint8_t { kChecked, kKnown };
+  enum class Together : uint8_t {
+    kChecked,  // Create checks them
+    kKnown     // the caller knows that they are right
+  };
   // Copies the rules, compiles each and checks it. Also checks them together: names must be unique.
   // With kChecked no rule may be unreachable behind another one, and rewriting must end.
   // InvalidArgument says what is wrong, with a program as a witness. While it checks, `context`
@@ -122,6 +139,7 @@ class CompiledRules {
   // called.
   static CompiledRules OnDemand(std::shared_ptr<const RuleList> rules, Context& context);
 
+  // The rules in the order in which they are tried. Not for a default-constructed set.
   const RuleList& list() const { return *list_; }
   // Returns the rule with this number of the list, compiled on first use. It lives as long as the
   // set. The error is that of CompileRule: for OnDemand, usually an op that the Context lacks.

@@ -22,9 +22,10 @@ struct DriverOptions {
   int64_t rewrites_per_op = 32;
 };
 
+// What ApplyRules did.
 struct DriverResult {
-  bool changed = false;
-  int64_t rewrites = 0;
+  bool changed = false;  // true if the IR changed, also by folding or removing dead ops
+  int64_t rewrites = 0;  // applications of rules
 };
 
 // Applies `rules` to everything below `top`, a function or a module. Uses the services of

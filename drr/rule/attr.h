@@ -23,9 +23,9 @@
 
 namespace tenon::drr {
 
-using I64s = std::vector<int64_t>;
-using F32s = std::vector<float>;
-using Dims = std::vector<DimExpr>;
+using I64s = std::vector<int64_t>;  // a list of integers
+using F32s = std::vector<float>;    // a list of f32 numbers
+using Dims = std::vector<DimExpr>;  // a list of dimensions, such as a shape
 
 // The value of an attribute of any kind. Floats of all widths are double; monostate means no value.
 using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, I64s, F32s, Dims,
@@ -34,19 +34,28 @@ using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::strin
 struct DimNode;
 struct AttrNode;
 struct ValNode;
-using DimRef = std::shared_ptr<const DimNode>;
-using AttrRef = std::shared_ptr<const AttrNode>;
-using ValPtr = std::shared_ptr<const ValNode>;
+using DimRef = std::shared_ptr<const DimNode>;    // a shared dimension of a rule
+using AttrRef = std::shared_ptr<const AttrNode>;  // a shared attribute of a rule
+using ValPtr = std::shared_ptr<const ValNode>;    // a shared node of a pattern graph
 
 // ---- dimensions ---------------------------------------------------------------------------------
 
 // A named dimension, a number, or an expression over them.
 struct DimNode {
-  enum class Kind : uint8_t { kVariable, kConstant, kAny, kAdd, kSub, kMul };
-  Kind kind;
+  // The form of a dimension.
+  enum class Kind : uint8_t {
+    kVariable,  // a name
+    kConstant,  // a number
+    kAny,       // any dimension, without a name
+    kAdd,       // a + b
+    kSub,       // a - b
+    kMul        // a * b
+  };
+  Kind kind;          // says which members below are set
   std::string name;   // kVariable
   int64_t value = 0;  // kConstant
-  DimRef a, b;        // kAdd, kSub, kMul
+  DimRef a,           // kAdd, kSub, kMul: the left side
+      b;              // kAdd, kSub, kMul: the right side
 };
 
 // A dimension in a rule: a named variable, a number, or an expression. Variables are solved over
@@ -55,41 +64,43 @@ class Dim {
  public:
   // A variable.
   explicit Dim(const char* name);
-  // A number.
-  Dim(int64_t value);                      // NOLINT(google-explicit-constructor)
-  Dim(int value) : Dim(int64_t{value}) {}  // NOLINT(google-explicit-constructor)
-  explicit Dim(DimRef node) : node_(std::move(node)) {}
-  const DimRef& node() const { return node_; }
+  // NOLINTBEGIN(google-explicit-constructor): numbers are dimensions
+  Dim(int64_t value);                      // a number
+  Dim(int value) : Dim(int64_t{value}) {}  // a number
+  // NOLINTEND(google-explicit-constructor)
+  explicit Dim(DimRef node) : node_(std::move(node)) {}  // takes a node
+  const DimRef& node() const { return node_; }           // never null
 
  private:
   DimRef node_;
 };
 
-Dim operator+(const Dim& a, const Dim& b);
-Dim operator-(const Dim& a, const Dim& b);
-Dim operator*(const Dim& a, const Dim& b);
+Dim operator+(const Dim& a, const Dim& b);  // the sum
+Dim operator-(const Dim& a, const Dim& b);  // the difference
+Dim operator*(const Dim& a, const Dim& b);  // the product
 // In a shape: any dimension, without a name.
 Dim AnyDim();
-std::string ToString(const DimNode& dim);
+std::string ToString(const DimNode& dim);  // text notation: "(S + 1)"
 
 // ---- arguments of conditions and computed attributes --------------------------------------------
 
-// An argument of a pure function of a rule: a value, an attribute or a dimension.
+// An argument of a pure function of a rule: a value, an attribute or a dimension. Exactly one of
+// `val`, `attr` and `dim` is not null.
 struct ArgRef {
-  ValPtr val;
+  ValPtr val;      // the node of a value
   int result = 0;  // the result of `val`
-  AttrRef attr;
-  DimRef dim;
+  AttrRef attr;    // an attribute
+  DimRef dim;      // a dimension
 };
 
 // An argument after matching. It owns no memory. An attribute is `attr` if an op has it, `number`
 // if a Splat has it, and `literal` if the rule gives it.
 struct BoundArg {
-  Value value;
-  DimExpr dim;
-  Attribute attr;
-  double number = 0;
-  const AttrValue* literal = nullptr;
+  Value value;                         // an argument that is a value
+  DimExpr dim;                         // an argument that is a dimension
+  Attribute attr;                      // an attribute of an op
+  double number = 0;                   // the number of a Splat
+  const AttrValue* literal = nullptr;  // a value of the rule; null if it gives none
 };
 
 // Returns the value of an argument or an attribute; monostate if it has none.
@@ -99,14 +110,22 @@ AttrValue ToAttrValue(Attribute attr);
 double ToNumber(const BoundArg& arg);
 // Returns an attribute of kind `type`. Null if the value does not fit the kind.
 Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value);
-std::string ToString(const AttrValue& value);
+std::string ToString(const AttrValue& value);  // text notation: "{0, 1}", "none"
 
 // ---- attributes ---------------------------------------------------------------------------------
 
 // An attribute in a rule.
 struct AttrNode {
-  enum class Kind : uint8_t { kLiteral, kVariable, kCompute, kAny, kDim, kDims };
-  Kind kind;
+  // The form of an attribute.
+  enum class Kind : uint8_t {
+    kLiteral,   // a value
+    kVariable,  // a variable
+    kCompute,   // computed by a function
+    kAny,       // any value
+    kDim,       // a dimension
+    kDims       // a list of dimensions
+  };
+  Kind kind;                 // says which members below are set
   std::string name;          // kVariable; kCompute: a name for messages
   AttrValue literal;         // kLiteral
   std::vector<DimRef> dims;  // kDims; kDim: one
@@ -114,18 +133,19 @@ struct AttrNode {
   // kCompute: returns monostate if there is no value; the match is then refused.
   std::function<AttrValue(std::span<const BoundArg>)> compute;
 };
-std::string ToString(const AttrNode& attr);
+std::string ToString(const AttrNode& attr);  // text notation
 
 // An attribute variable. It has one value in a match: where it occurs again, the value must be
 // equal.
 template <typename T>
 class Attr {
  public:
+  // `name` is for messages. Two objects are two variables, also with equal names.
   explicit Attr(const char* name)
       : node_(
             std::make_shared<AttrNode>(AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}})) {
   }
-  const AttrRef& node() const { return node_; }
+  const AttrRef& node() const { return node_; }  // never null
 
  private:
   AttrRef node_;
@@ -135,22 +155,21 @@ class Attr {
 template <typename T>
 class Computed {
  public:
-  explicit Computed(AttrRef node) : node_(std::move(node)) {}
-  const AttrRef& node() const { return node_; }
+  explicit Computed(AttrRef node) : node_(std::move(node)) {}  // takes a kCompute node
+  const AttrRef& node() const { return node_; }                // never null
 
  private:
   AttrRef node_;
 };
 
-struct AnyAttr {};
+struct AnyAttr {};  // the type of kAny
 // Matches any value of an attribute.
 inline constexpr AnyAttr kAny{};
 
-// Nodes for literals, kAny, a dimension, and a list of dimensions.
-AttrRef MakeLiteral(AttrValue value);
-AttrRef MakeAnyAttr();
-AttrRef MakeDimAttr(const Dim& dim);
-AttrRef MakeDimsAttr(std::span<const Dim> dims);
+AttrRef MakeLiteral(AttrValue value);             // a node for a value
+AttrRef MakeAnyAttr();                            // a node for kAny
+AttrRef MakeDimAttr(const Dim& dim);              // a node for a dimension
+AttrRef MakeDimsAttr(std::span<const Dim> dims);  // a node for a list of dimensions
 
 // Converts a C++ value to an AttrValue.
 template <typename T>
@@ -173,15 +192,18 @@ class AttrArg {
  public:
   AttrArg() = default;
   // NOLINTBEGIN(google-explicit-constructor): braced lists of values are the notation of rules
+  // Takes a variable, a computed value or kAny.
   AttrArg(const Attr<T>& variable) : node_(variable.node()) {}
   AttrArg(const Computed<T>& computed) : node_(computed.node()) {}
   AttrArg(const Computed<double>& computed) requires(std::is_same_v<T, float>)
       : node_(computed.node()) {}
   AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}
+  // Takes a bool for a bool, and any other number for an integer or a float.
   template <typename U>
   requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U> &&
            (std::is_same_v<T, bool> == std::is_same_v<U, bool>)) AttrArg(U value)
       : node_(MakeLiteral(WrapValue<T>(static_cast<T>(value)))) {}
+  // Takes a dimension, a text, an element type or a list, each for an attribute of that kind.
   AttrArg(const Dim& dim) requires(std::is_same_v<T, int64_t>) : node_(MakeDimAttr(dim)) {}
   AttrArg(const char* text) requires(std::is_same_v<T, std::string>)
       : node_(MakeLiteral(std::string(text))) {}
@@ -193,7 +215,7 @@ class AttrArg {
   AttrArg(std::initializer_list<Dim> dims) requires(std::is_same_v<T, Dims>)
       : node_(MakeDimsAttr({dims.begin(), dims.size()})) {}
   // NOLINTEND(google-explicit-constructor)
-  const AttrRef& node() const { return node_; }
+  const AttrRef& node() const { return node_; }  // null if the field is not set
 
  private:
   AttrRef node_;  // null: unset

@@ -18,7 +18,7 @@ namespace tenon::drr {
 // the proof that the assumption holds. Without the proof the rule fires only with
 // PassContext::fast_math.
 enum class Assumption : uint8_t {
-  kNone,
+  kNone,            // no assumption
   kNoOverflow,      // a result may be infinite or NaN if the source is finite
   kNoInfinity,      // infinite and NaN inputs may give another kind of result
   kNoNegativeZero,  // zeros of other signs may give another kind of result
@@ -29,18 +29,22 @@ const char* WordsOf(Assumption assumption);
 // One conjunct of a condition. It is evaluated once all its arguments are bound. A conjunct with an
 // argument that the match does not bind holds.
 struct ConditionNode {
-  enum class Kind : uint8_t { kPredicate, kShape };
-  Kind kind = Kind::kPredicate;
-  std::string text;  // "rank(b) == 1"
-  std::vector<ArgRef> args;
+  // How a condition is decided.
+  enum class Kind : uint8_t {
+    kPredicate,  // `holds` returns the answer
+    kShape       // the dimensions in `shape` are solved
+  };
+  Kind kind = Kind::kPredicate;                          // how it is decided
+  std::string text;                                      // "rank(b) == 1"
+  std::vector<ArgRef> args;                              // arguments of `holds`; kShape: the value
   std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
   // What is the case instead, for messages; may be empty.
   std::function<std::string(std::span<const BoundArg>)> why;
-  std::vector<DimRef> shape;  // kShape: of args[0]
-  Assumption assumption = Assumption::kNone;
+  std::vector<DimRef> shape;                  // kShape: of args[0]
+  Assumption assumption = Assumption::kNone;  // what it proves about numbers
   // The question, for code that reasons about rules. For kOther only `holds` and `text` know it.
   enum class Asks : uint8_t {
-    kOther,
+    kOther,        // something else
     kRank,         // of args[0]: `number`
     kRankAtLeast,  // likewise
     kConstant,     // args[0] is a constant
@@ -52,16 +56,17 @@ struct ConditionNode {
     kEither,       // one of `parts` holds
     kNot,          // parts[0] does not hold
   };
-  Asks asks = Asks::kOther;
-  int64_t number = 0, axis = 0;
+  Asks asks = Asks::kOther;  // the question
+  int64_t number = 0,        // kRank, kRankAtLeast and kDim
+      axis = 0;              // kDim; a negative one counts from the end
   // Conjunctions. Their arguments lie one after the other in `args`.
   std::vector<std::vector<std::shared_ptr<const ConditionNode>>> parts;
   // Hints for CheckRule, which makes programs that meet the condition: rank and element type of
   // args[0].
   int rank = -1;
-  DType dtype = DType::kInvalid;
-  bool same_type = false;  // all args have one type
-  bool constant = false;   // args[0] should be a constant
+  DType dtype = DType::kInvalid;  // kInvalid: any
+  bool same_type = false;         // all args have one type
+  bool constant = false;          // args[0] should be a constant
 };
 
 // Evaluates a predicate. False if it calls an accessor that fails, such as the third dimension of a
@@ -72,34 +77,37 @@ bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args);
 class Condition {
  public:
   Condition() = default;
+  // A condition of one conjunct.
   explicit Condition(ConditionNode node) {
     nodes_.push_back(std::make_shared<ConditionNode>(std::move(node)));
   }
+  // The conjuncts.
   const std::vector<std::shared_ptr<const ConditionNode>>& nodes() const { return nodes_; }
 
  private:
   friend Condition operator&&(const Condition& a, const Condition& b);
   std::vector<std::shared_ptr<const ConditionNode>> nodes_;
 };
-Condition operator&&(const Condition& a, const Condition& b);
+Condition operator&&(const Condition& a, const Condition& b);  // both hold
 // ShapeIs can be joined by && only: CompileRule refuses it under || and !. Both sides count as one
 // condition, which holds if any of their arguments is not bound.
 Condition operator||(const Condition& a, const Condition& b);
-Condition operator!(const Condition& a);
+Condition operator!(const Condition& a);  // `a` does not hold; restricted as for ||
 
-// Conditions on ranks do not hold for unranked tensors.
+// The value has this rank. False for unranked tensors.
 Condition Rank(const Val& val, int rank);
-Condition RankAtLeast(const Val& val, int rank);
+Condition RankAtLeast(const Val& val, int rank);  // at least this rank; false for unranked ones
 // True for results of constant operations.
 Condition IsConstant(const Val& val);
 // True for a constant, and for a value computed from constants alone by fewer than 64 pure
 // operations: constant folding makes it a constant.
 Condition FollowsFromConstants(const Val& val);
-Condition DTypeIs(const Val& val, DType dtype);
+Condition DTypeIs(const Val& val, DType dtype);  // the element type is `dtype`
 // The element type is f16, bf16, f32 or f64.
 Condition IsFloat(const Val& val);
 // All values are ranked tensors with the same element type and provably equal dimensions.
 Condition SameTypes(const std::vector<Val>& vals);
+// The same for values given one by one.
 template <typename... Rest>
 Condition SameType(const Val& first, const Rest&... rest) {
   return SameTypes({first, rest...});

@@ -74,27 +74,28 @@ class Rule {
   // Makes the rule fire only if the target has a kernel for every operation of the result.
   Rule RequireKernel() &&;
 
-  const std::string& name() const { return name_; }
-  const std::string& file() const { return file_; }
-  int line() const { return line_; }
-  const std::string& family() const { return family_; }
+  const std::string& name() const { return name_; }      // the name of the rule
+  const std::string& file() const { return file_; }      // the file that defines it
+  int line() const { return line_; }                     // the line in file(), from 1
+  const std::string& family() const { return family_; }  // its family or rule file; may be empty
   // Sets the place that messages name, such as a line of a rule file. `file` is kept as it is; the
   // constructor shortens the path of a source file.
   void set_place(std::string_view file, int line) {
     file_ = file;
     line_ = line;
   }
-  void set_family(std::string_view family) { family_ = family; }
-  const std::string& summary() const { return summary_; }
-  const std::string& lowers() const { return lowers_; }
-  int benefit() const { return benefit_; }
-  RuleStage stage() const { return stage_; }
-  bool requires_kernel() const { return requires_kernel_; }
-  const std::vector<ValRef>& roots() const { return roots_; }
-  const std::vector<ValRef>& results() const { return results_; }
-  const std::vector<ValRef>& kept() const { return kept_; }
+  void set_family(std::string_view family) { family_ = family; }  // sets family()
+  const std::string& summary() const { return summary_; }         // the line for --list-rules
+  const std::string& lowers() const { return lowers_; }      // what each application makes smaller
+  int benefit() const { return benefit_; }                   // higher ones are tried first
+  RuleStage stage() const { return stage_; }                 // when pipelines apply it
+  bool requires_kernel() const { return requires_kernel_; }  // true after RequireKernel
+  const std::vector<ValRef>& roots() const { return roots_; }      // the values of Match
+  const std::vector<ValRef>& results() const { return results_; }  // the values of Replace
+  const std::vector<ValRef>& kept() const { return kept_; }        // the values of Keep
   // Sets of operations of which each set may be one operation; an empty set means all.
   const std::vector<std::vector<ValRef>>& coinciding() const { return coinciding_; }
+  // All conditions, also those that prove assumptions.
   const std::vector<std::shared_ptr<const ConditionNode>>& conditions() const {
     return conditions_;
   }

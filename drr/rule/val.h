@@ -19,19 +19,20 @@ namespace tenon::drr {
 
 // One result of a node.
 struct ValRef {
-  ValPtr node;
+  ValPtr node;     // the node
   int result = 0;  // kOp: the result
   bool operator==(const ValRef&) const = default;
 };
 
 // One operand in a pattern.
 struct OperandPattern {
-  ValRef val;
+  ValRef val;          // the pattern of the operand
   bool maybe = false;  // optional; it may be absent
 };
 
 // A node of a pattern graph. Immutable once built, and shared by all graphs that refer to it.
 struct ValNode {
+  // The form of a node.
   enum class Kind : uint8_t {
     kVariable,  // any value
     kOp,        // the results of an operation
@@ -40,7 +41,7 @@ struct ValNode {
     kLet,       // alternatives[0]; binds attribute variable `let_variable` to `let_value`
     kEach,      // any number of operands of a variadic group
   };
-  Kind kind;
+  Kind kind;              // says which members below are set
   std::string name;       // kVariable, kEach; a label for messages in other nodes
   bool constant = false;  // kVariable: it must be a constant
   std::string op;         // kOp: "ten.add"
@@ -50,7 +51,8 @@ struct ValNode {
   std::vector<std::pair<std::string, AttrRef>> attrs;
   std::vector<ValRef> alternatives;  // kAnyOf, kLet
   AttrRef splat;                     // kSplat
-  AttrRef let_variable, let_value;   // kLet
+  AttrRef let_variable,              // kLet: the variable
+      let_value;                     // kLet: its value
   int depth = 1;                     // nodes on the longest path down, with this one
 };
 // Returns the text notation. Texts over 64 KiB are cut off: shared nodes are written at each use.
@@ -62,8 +64,8 @@ class Val {
  public:
   // A variable. It matches any value, and the same value wherever it occurs.
   explicit Val(const char* name);
-  explicit Val(ValRef ref) : ref_(std::move(ref)) {}
-  const ValRef& ref() const { return ref_; }
+  explicit Val(ValRef ref) : ref_(std::move(ref)) {}  // a handle to this node
+  const ValRef& ref() const { return ref_; }          // the node and its result
   // The result `index` of the same operation.
   Val result(int index) const { return Val(ValRef{ref_.node, index}); }
   // The same value with a name for messages. Use the returned Val in place of the old one.
@@ -83,8 +85,11 @@ class Val {
 class OptVal {
  public:
   OptVal() = default;
-  OptVal(Val val) : operands_{{val.ref(), false}} {}  // NOLINT
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  OptVal(Val val) : operands_{{val.ref(), false}} {}  // present
+  // The match may lack the operand if `maybe` is true.
   OptVal(ValRef ref, bool maybe) : operands_{{std::move(ref), maybe}} {}
+  // Returns one operand, or none if it is absent.
   const std::vector<OperandPattern>& operands() const { return operands_; }
 
  private:
@@ -94,9 +99,10 @@ class OptVal {
 // The operands of a variadic group.
 class ValList {
  public:
-  ValList(std::initializer_list<Val> vals);
-  ValList(Val val) : ValList({val}) {}  // NOLINT
-  const std::vector<OperandPattern>& operands() const { return operands_; }
+  ValList(std::initializer_list<Val> vals);  // the operands in order
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  ValList(Val val) : ValList({val}) {}  // one operand, or any number for Each
+  const std::vector<OperandPattern>& operands() const { return operands_; }  // in order
 
  private:
   std::vector<OperandPattern> operands_;
@@ -119,10 +125,10 @@ Val Splat(const Attr<float>& variable);
 // In a result: the computed number.
 Val Splat(const Computed<double>& computed);
 
-// The functions above and below, over nodes. The parser of rule texts uses them.
+// Splat for any attribute. The parser of rule texts uses this and the next two functions.
 Val MakeSplat(AttrRef value);
-Val MakeLet(const Val& val, AttrRef variable, AttrRef value);
-Val MakeAnyOf(std::vector<ValRef> alternatives);
+Val MakeLet(const Val& val, AttrRef variable, AttrRef value);  // Val::Let over nodes
+Val MakeAnyOf(std::vector<ValRef> alternatives);               // AnyOf over nodes
 // One of several patterns, tried in order. The first that matches wins.
 template <typename... Rest>
 Val AnyOf(const Val& first, const Rest&... rest) {
@@ -158,8 +164,10 @@ struct ArgTraits;
 // An attribute of another type gives a default-constructed T.
 template <typename T>
 struct ArgTraits<Attr<T>> {
-  using Type = std::conditional_t<std::is_same_v<T, float>, double, T>;
+  using Type = std::conditional_t<std::is_same_v<T, float>, double, T>;  // its type as an argument
+  // Returns the argument of the rule.
   static ArgRef Ref(const Attr<T>& a) { return {nullptr, 0, a.node(), nullptr}; }
+  // Returns its value in a match.
   static Type Read(const BoundArg& arg) {
     if constexpr (std::is_arithmetic_v<T>) {
       return static_cast<Type>(ToNumber(arg));
@@ -170,26 +178,32 @@ struct ArgTraits<Attr<T>> {
     }
   }
 };
+// Dimensions are passed as DimExpr.
 template <>
 struct ArgTraits<Dim> {
-  using Type = DimExpr;
+  using Type = DimExpr;  // its type as an argument
+  // Returns the argument of the rule.
   static ArgRef Ref(const Dim& d) { return {nullptr, 0, nullptr, d.node()}; }
-  static DimExpr Read(const BoundArg& arg) { return arg.dim; }
+  static DimExpr Read(const BoundArg& arg) { return arg.dim; }  // its value in a match
 };
+// Values are passed as Value.
 template <>
 struct ArgTraits<Val> {
-  using Type = Value;
+  using Type = Value;  // its type as an argument
+  // Returns the argument of the rule.
   static ArgRef Ref(const Val& v) { return {v.ref().node, v.ref().result, nullptr, nullptr}; }
-  static Value Read(const BoundArg& arg) { return arg.value; }
+  static Value Read(const BoundArg& arg) { return arg.value; }  // its value in a match
 };
 
+// The type in a std::optional; every other type as it is.
 template <typename T>
 struct UnwrapOptional {
-  using Type = T;
+  using Type = T;  // the same type
 };
+// The type in an optional.
 template <typename T>
 struct UnwrapOptional<std::optional<T>> {
-  using Type = T;
+  using Type = T;  // the type in it
 };
 
 // Makes a function over bound arguments from one over C++ types.

@@ -10,7 +10,7 @@ namespace tenon {
 
 // The result of Compare.
 struct Difference {
-  bool pass = false;
+  bool pass = false;    // true if the tensors are equal within the tolerances
   double max_abs = 0;   // the largest |a - b|; infinity if infinities or NaNs differ
   double max_rel = 0;   // max_abs / max|b|; infinity if b is 0 everywhere and a is not
   std::string problem;  // what differs: shape, dtype, a NaN, or the worst element; may be empty

@@ -18,8 +18,8 @@ namespace tenon {
 
 // A parsed question.
 struct ExplainQuery {
-  std::string title;  // the question without its node
-  std::set<std::string, std::less<>> rules;
+  std::string title;                         // the question without its node
+  std::set<std::string, std::less<>> rules;  // names of the rules that it asks about
   std::set<std::string, std::less<>> below;  // rules that create what `rules` match
   std::string node;                          // part of a node name; may be empty
 };

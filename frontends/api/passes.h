@@ -20,9 +20,9 @@ absl::Status RegisterAllPasses(PassRegistry& registry, const Extension* extensio
 
 // A named pipeline.
 struct StandardPipeline {
-  std::string_view name;  // "O2"
-  std::string_view summary;
-  std::string_view text;
+  std::string_view name;     // "O2"
+  std::string_view summary;  // one line
+  std::string_view text;     // pipeline text
 };
 // Returns O0 to O3, "lower" and "lower-cuda". The data is static.
 std::span<const StandardPipeline> StandardPipelines();
@@ -35,7 +35,7 @@ std::string_view LowerPipeline(bool reference = false, bool gpu = false);
 // Returns the pipeline that follows optimization for this precision; empty for fp32.
 std::string_view PrecisionPipeline(Precision precision);
 
-inline constexpr int kMaxOptLevel = 3;
+inline constexpr int kMaxOptLevel = 3;  // the highest optimization level
 
 }  // namespace tenon
 

@@ -17,12 +17,12 @@ namespace tenon {
 // Inputs for one run.
 struct Sample {
   std::map<std::string, int64_t> sizes;  // of the dimension symbols of the function
-  std::vector<Tensor> inputs;
-  std::string text;  // for messages: sizes and the first elements of each input
+  std::vector<Tensor> inputs;            // by argument of the function
+  std::string text;                      // for messages: sizes and the first elements of each input
 };
 
-// Numbers of kinds of samples. Some kinds do not suit a function, for example if sizes must divide
-// each other, so try several.
+// The number of kinds of samples. Some kinds do not suit a function, for example if sizes must
+// divide each other, so try several.
 inline constexpr int kSampleKinds = 8;
 // The kind for rare cases: a mask row that hides everything, integers with which the program
 // compares its inputs, floats close to zero.

@@ -56,14 +56,16 @@ class Model {
     return *this;
   }
 
-  Context& context() const { return *context_; }
+  Context& context() const { return *context_; }  // the Context of the module
+  // The same, to keep it alive.
   const std::shared_ptr<Context>& shared_context() const { return context_; }
-  Operation* module() const { return module_.get(); }
+  Operation* module() const { return module_.get(); }  // owned by the model
   // The function from which a program is compiled: @main, or the only function with a body. Null if
   // there is none.
   Operation* main() const;
   // A deep copy of the module in the same Context. Constants are shared.
   Model Clone() const;
+  // Mapped files that hold constants of the module.
   const std::vector<SourceFile>& files() const { return files_; }
   // The extension given to Load; Optimize and Compile use it. May be null.
   const std::shared_ptr<const Extension>& extension() const { return extension_; }
@@ -111,15 +113,16 @@ enum class Precision : uint8_t {
   // 8-bit weights with one factor per 32 weights of a column; inputs are not quantized.
   kInt8,
 };
+// All precisions.
 inline constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kBf16, Precision::kInt8};
 // Returns "fp32", "bf16" or "int8".
 std::string_view Name(Precision precision);
 
 // How Optimize works.
 struct OptimizeOptions {
-  int level = 2;           // from 0 to 3; see StandardPipelines()
-  std::string pipeline{};  // pipeline text in place of a level
-  Precision precision = Precision::kFp32;
+  int level = 2;                           // from 0 to 3; see StandardPipelines()
+  std::string pipeline{};                  // pipeline text in place of a level
+  Precision precision = Precision::kFp32;  // of the weights of linear layers
   // Files of rules in text notation (docs/guide/write-a-rule.md). `fuse` and `final-rules` apply
   // them after those of the extension. Optimize reads them: InvalidArgument points at a mistake,
   // and a rule that no pass of the pipeline applies is a warning.
@@ -129,9 +132,9 @@ struct OptimizeOptions {
   bool fast_math = false;
   // Verifies the IR after each pass.
   bool verify_each = false;
-  // RULE[@NODE] as for --explain (explain.h). `report` receives where the rule fired or nearly
-  // matched.
+  // RULE[@NODE] as for --explain (explain.h). Empty: nothing is explained.
   std::string explain_rule{};
+  // Receives the lines of that report: where the rule fired or nearly matched.
   std::function<void(std::string_view line)> report{};
 };
 // What Optimize did.

@@ -9,16 +9,17 @@
 
 namespace tenon::kernels::cpu {
 
-const CopyBlocks& GetCopyBlocks();
+const CopyBlocks& GetCopyBlocks();  // the loops for this machine
 
-// Immutable once made; Run allocates nothing.
+// A copy of a strided tensor. Immutable once made; Run allocates nothing.
 class CopyPlan {
  public:
   CopyPlan() = default;  // copies nothing
-  // Element (i, j, …) goes from `from` to `to`, both in elements of `element` bytes. REQUIRES: the
-  // last axis of `to` is contiguous, no extent is 0.
+  // `from` and `to` are strides in elements of `element` bytes. Requires that the last axis of `to`
+  // is contiguous and that no extent is 0.
   CopyPlan(Dims shape, Dims from, Dims to, int64_t element);
 
+  // Copies from `from` to `to`, after adding the offsets to both.
   void Run(const char* from, char* to, ParallelFor& parallel) const;
 
   int64_t from_offset = 0, to_offset = 0;  // bytes, added to both addresses

@@ -1,4 +1,4 @@
-// What a fused op does to the rows of its result after the product: activation, then residual.
+// The operations of a fused op on its result after the product: activation, then residual.
 #ifndef TENON_KERNELS_CPU_EPILOGUE_H_
 #define TENON_KERNELS_CPU_EPILOGUE_H_
 
@@ -12,7 +12,7 @@ void Activate(const Activation& activation, const float* x, float* y, int64_t n)
 // Applies `activation` in place to n floats.
 void ActivateInPlace(const Activation& activation, float* y, int64_t n);
 
-// out = activation(out) + residual, the residual broadcast to out; null: none.
+// out = activation(out) + residual. The residual broadcasts to out; null means none.
 void Epilogue(const RunArgs& args, const Activation& activation, const TensorView* residual);
 
 }  // namespace tenon::kernels::cpu

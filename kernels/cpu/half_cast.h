@@ -8,7 +8,8 @@
 
 namespace tenon::kernels::cpu {
 
-// Each converts `n` elements; f32 to 16 bits rounds to nearest, ties to even. A NaN remains one.
+// The loops of one instruction set. Each converts n elements. Conversions to 16 bits round to
+// nearest even. A NaN stays a NaN.
 struct HalfCasts {
   void (*f16_to_f32)(const uint16_t* from, float* to, int64_t n);
   void (*f32_to_f16)(const float* from, uint16_t* to, int64_t n);
@@ -16,11 +17,12 @@ struct HalfCasts {
   void (*f32_to_bf16)(const float* from, uint16_t* to, int64_t n);
 };
 
-// From f32 to f16 or bf16, or back?
+// True for a cast from f32 to f16 or bf16, and back.
 bool IsHalfCast(DType from, DType to);
-// REQUIRES: a call of ten.cast that is one.
+// Runs a call of ten.cast for which IsHalfCast holds.
 void RunHalfCast(const RunArgs& args);
 
+// Each returns the loops of one instruction set.
 HalfCasts PortableHalfCasts();
 HalfCasts Avx2HalfCasts();
 

@@ -1,4 +1,4 @@
-// Kernels that serve the last axis alone, or better than others.
+// A helper of kernels that support only the last axis, or that are faster for it.
 #ifndef TENON_KERNELS_CPU_LAST_AXIS_H_
 #define TENON_KERNELS_CPU_LAST_AXIS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tenon::kernels::cpu {
 
-// Is `axis`, which may count from the end, the last one of x?
+// True if `axis` is the last one of x. It may count from the end.
 inline bool IsLastAxis(const TensorView& x, int64_t axis) {
   return x.rank() > 0 && NormalizeAxis(axis, x.rank()) == x.rank() - 1;
 }

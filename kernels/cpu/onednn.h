@@ -1,4 +1,4 @@
-// The little of oneDNN's C++ API that the kernels need, without allocation of ours when running.
+// The part of oneDNN's C++ API that kernels need. Tenon allocates nothing in runs.
 #ifndef TENON_KERNELS_CPU_ONEDNN_H_
 #define TENON_KERNELS_CPU_ONEDNN_H_
 
@@ -11,10 +11,11 @@
 
 namespace tenon::kernels::cpu {
 
-// Makes oneDNN use so many threads while in scope. It asks OpenMP for their number
-// both when a primitive is made and when it runs, and the two must agree.
+// Makes oneDNN use so many threads while it lives. oneDNN asks OpenMP for their number when it
+// makes a primitive and when it runs one. Both must agree.
 class OnednnThreads {
  public:
+  // Sets the number of threads; the destructor restores the old one.
   explicit OnednnThreads(int num_threads);
   ~OnednnThreads();
   OnednnThreads(const OnednnThreads&) = delete;
@@ -34,7 +35,7 @@ class OnednnCall {
   int Add(int argument, const dnnl::memory::desc& desc);
   // Points an argument at its data. Where the layout pads channels, oneDNN writes zeros there.
   void Bind(int slot, const void* data);
-  KernelStatus Execute(dnnl::stream& stream);
+  KernelStatus Execute(dnnl::stream& stream);  // runs the primitive
 
  private:
   dnnl::engine engine_;
@@ -43,21 +44,23 @@ class OnednnCall {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Bytes rounded up to whole cache lines, so that parts of the scratch stay aligned.
+// Rounds bytes up to whole cache lines, so that parts of the scratch memory stay aligned.
 inline size_t Align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Returns the description of an f32 tensor.
 dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides);
 dnnl::memory::desc PlainDesc(const std::vector<int64_t>& dims);  // row-major
 
-// Attributes with the scratchpad in user mode.
+// Returns attributes with the scratchpad in user mode.
 dnnl::primitive_attr UserScratchpad();
 
-// The constant input `input`, laid out as `from`, reordered to `to`. Null: no memory.
+// Returns the constant input `input`, reordered from layout `from` to `to`. Null if there is no
+// memory.
 PackedBytes PackWeights(const PrepareArgs& args, int input, const dnnl::engine& engine,
                         const dnnl::stream& stream, const dnnl::memory::desc& from,
                         const dnnl::memory::desc& to);
 
-// Runs f and turns what oneDNN throws into a status.
+// Calls f. Returns exceptions of oneDNN as statuses.
 template <typename F>
 KernelStatus GuardOnednn(F&& f) {
   try {

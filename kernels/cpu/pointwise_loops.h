@@ -1,5 +1,5 @@
-// Elementwise loops over contiguous elements that are not arithmetic of floats: comparisons, logic,
-// integers, selection, conversion. Compiled for several instruction sets from one source.
+// Elementwise loops over contiguous elements, except arithmetic of floats: comparisons, logic,
+// integers, selection and conversion. Compiled for several instruction sets from one source.
 #ifndef TENON_KERNELS_CPU_POINTWISE_LOOPS_H_
 #define TENON_KERNELS_CPU_POINTWISE_LOOPS_H_
 
@@ -7,18 +7,20 @@
 
 namespace tenon::kernels::cpu {
 
-// Unused operands are null. A result may overwrite an operand of the same element size.
+// Computes n elements of y. Unused operands are null. A result may overwrite an operand of the same
+// element size.
 using PointwiseLoop = void (*)(const void* a, const void* b, const void* c, void* y, int64_t n);
 
-// Positions in the tables.
+// An element type: an index of the tables.
 enum PointwiseElement : uint8_t {
   kElementF32,
   kElementI32,
   kElementI64,
   kElementBool,
-  kElementU8,  // these two are converted only
-  kElementI8
+  kElementU8,  // for `cast` only
+  kElementI8   // for `cast` only
 };
+// A comparison: an index of the tables.
 enum PointwiseCompare : uint8_t {
   kCompareEqual,
   kCompareGreater,
@@ -26,6 +28,7 @@ enum PointwiseCompare : uint8_t {
   kCompareLess,
   kCompareLessEqual
 };
+// An op on integers: an index of the tables.
 enum PointwiseInteger : uint8_t {
   kIntegerAbs,
   kIntegerNeg,
@@ -35,16 +38,19 @@ enum PointwiseInteger : uint8_t {
   kIntegerMax,
   kIntegerMin
 };
+// An op on bools: an index of the tables.
 enum PointwiseLogic : uint8_t { kLogicAnd, kLogicOr, kLogicXor, kLogicNot };
 
+// The loops of one instruction set.
 struct PointwiseLoops {
   PointwiseLoop compare[5][4];  // [PointwiseCompare][PointwiseElement]
   PointwiseLoop integer[7][2];  // [PointwiseInteger], i32 and i64
-  PointwiseLoop logic[4];
-  PointwiseLoop select[4];   // y = a != 0 ? b : c, by the element of b and c
-  PointwiseLoop cast[6][6];  // [from][to]
+  PointwiseLoop logic[4];       // [PointwiseLogic]
+  PointwiseLoop select[4];      // y = a != 0 ? b : c, by the element of b and c
+  PointwiseLoop cast[6][6];     // [from][to]
 };
 
+// Each returns the loops of one instruction set.
 const PointwiseLoops& PortablePointwiseLoops();
 const PointwiseLoops& Avx2PointwiseLoops();
 const PointwiseLoops& Avx512PointwiseLoops();

@@ -1,7 +1,6 @@
-// A body of elementwise ops, compiled for the shapes of one call: what the kernels of single
-// elementwise ops and of fused.group run. Machine code where there can be some (pointwise_jit.h);
-// otherwise one loop for each step, tile by tile, so that what lies between two steps stays in the
-// first-level cache.
+// A body of elementwise ops, compiled for the shapes of one call. The kernels of single elementwise
+// ops and of fused.group run it. It is machine code if possible (pointwise_jit.h). Otherwise each
+// step is a loop, tile by tile, so that values between steps stay in the first-level cache.
 #ifndef TENON_KERNELS_CPU_POINTWISE_PROGRAM_H_
 #define TENON_KERNELS_CPU_POINTWISE_PROGRAM_H_
 
@@ -20,20 +19,21 @@
 
 namespace tenon::kernels::cpu {
 
+// A compiled body.
 class PointwiseProgram final : public KernelState {
  public:
   // The most values (inputs, constants, results and scratch) of a body that can be run.
   static constexpr int kMaxPointers = 96;
 
-  // Empty if programs can be made of the body; otherwise why not.
+  // Returns an empty string if the body can be compiled, else the reason.
   static std::string WhyNot(const PointwiseBody& body);
-  // `shape` is what the inputs broadcast to and the shape of all results. REQUIRES: WhyNot is
-  // empty. `compile`: the instruction set for machine code; kPortable: no machine code.
+  // Compiles a body for which WhyNot is empty. The inputs broadcast to `shape`, the shape of all
+  // results. `compile` is the instruction set for machine code; kPortable means none.
   PointwiseProgram(const PointwiseBody& body, std::span<const TensorView> inputs, DimSpan shape,
                    Isa compile = ActiveIsa());
-  bool compiled() const { return jit_ != nullptr; }
+  bool compiled() const { return jit_ != nullptr; }  // it is machine code
 
-  // Results may stand in the place of inputs of the same element and shape.
+  // Computes the results. They may overwrite inputs of the same element type and shape.
   void Run(const RunArgs& args) const;
 
  private:

@@ -1,5 +1,5 @@
-// What computes one step of a PointwiseBody where there is no machine code for the whole: a loop of
-// vector_ops.h for floats, one of pointwise_loops.h for the rest.
+// The loops for one step of a PointwiseBody without machine code: those of vector_ops.h for floats,
+// and those of pointwise_loops.h for other types.
 #ifndef TENON_KERNELS_CPU_POINTWISE_STEP_H_
 #define TENON_KERNELS_CPU_POINTWISE_STEP_H_
 
@@ -11,18 +11,19 @@
 
 namespace tenon::kernels::cpu {
 
-// Time per element, in copies.
+// Returns the time per element, in copies of an element.
 int64_t CostOf(PointwiseOp op);
 
-// True if vector_ops.h has the op on floats; then which it is.
+// Returns true and sets `binary` if vector_ops.h has the op on floats.
 bool BinaryOfFloats(PointwiseOp op, BinaryOp& binary);
+// Returns true and sets `unary` if vector_ops.h has the op on floats.
 bool UnaryOfFloats(const PointwiseStep& step, UnaryOp& unary);
 
-// The loop of an op whose first operand and result are of these types, for the active instruction
-// set; null for ops that only floats have.
+// Returns the loop of an op for the types of its first operand and result, for the active
+// instruction set. Null for ops that only floats have.
 PointwiseLoop FindLoop(PointwiseOp op, DType operand, DType result);
 
-// a to the power of b, n elements.
+// y = a to the power of b, for n elements.
 void PowLoop(const float* a, const float* b, float* y, int64_t n, BinaryForm form);
 
 }  // namespace tenon::kernels::cpu

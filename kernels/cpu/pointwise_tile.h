@@ -8,11 +8,11 @@
 
 namespace tenon::kernels::cpu {
 
-// One element of `element` bytes (1, 4 or 8), n times.
+// Writes one element of `element` bytes (1, 4 or 8) n times.
 void SplatElement(const void* from, void* to, int64_t element, int64_t n);
 
-// Elements [at, at + n) of the index space `shape`, read with `strides` (in elements; that of the
-// last axis is 0 or 1).
+// Copies elements [at, at + n) of the index space `shape`. `strides` are those of `from`, in
+// elements; that of the last axis is 0 or 1.
 void ExpandElements(const void* from, int64_t element, DimSpan shape, const Dims& strides,
                     int64_t at, int64_t n, void* to);
 

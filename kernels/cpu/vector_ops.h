@@ -1,5 +1,5 @@
-// Vectorised loops over contiguous floats, compiled for several instruction sets and chosen at run
-// time. What needs strides, threads or shapes is built on them in the kernels themselves.
+// Vectorized loops over contiguous floats, compiled for several instruction sets and chosen at run
+// time. Kernels build strides, threads and shapes on them.
 #ifndef TENON_KERNELS_CPU_VECTOR_OPS_H_
 #define TENON_KERNELS_CPU_VECTOR_OPS_H_
 
@@ -7,6 +7,7 @@
 
 namespace tenon::kernels::cpu {
 
+// An op of one operand. Ops are named as in the dialect `ten`; comments give their formulas.
 enum class UnaryOp : uint8_t {
   kAbs,
   kNeg,
@@ -39,18 +40,19 @@ enum class UnaryOp : uint8_t {
   kElu,  // x < 0: alpha * (e^(gamma * x) - 1), else beta * x
   kSoftplus,
 };
-inline constexpr int kNumUnaryOps = 30;
+inline constexpr int kNumUnaryOps = 30;  // values of UnaryOp
 
+// An op of two operands.
 enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin };
-inline constexpr int kNumBinaryOps = 6;
+inline constexpr int kNumBinaryOps = 6;  // values of BinaryOp
 
-// Which operands of a binary loop are vectors (v) or one scalar (s).
+// The operands of a binary loop: vectors (V) or one scalar (S).
 enum class BinaryForm : uint8_t { kVV, kVS, kSV };
 
-// Normalisations of rows of n elements each: s = x (+ skip); out = (s [- mean]) / sqrt(mean of
-// squares + epsilon) [* scale] [+ bias]. Null pointers: absent. The rows of sum and out are
-// neighbours, those of x and skip so many elements apart. `sum` may equal x or skip; out may equal
-// any of them.
+// A norm of rows of n elements: sum = x (+ skip); out = (sum [- mean]) / sqrt(mean of squares +
+// epsilon) [* scale] [+ bias]. Null operands are absent. Rows of sum and out are adjacent, those of
+// x and skip are `x_step` and `skip_step` elements apart. `sum` may be x or skip; `out` may be any
+// of them.
 struct NormRows {
   int64_t rows = 1;
   const float* x = nullptr;
@@ -66,31 +68,33 @@ struct NormRows {
   bool subtract_mean = false;
 };
 
-// The weighted taps of positions along an axis: position o has taps [first[o], first[o + 1]), none
-// without any.
+// Weighted sums along an axis. Position o of the result has taps [first[o], first[o + 1]).
 struct WeightedTaps {
-  const int64_t* first;
-  const int64_t* index;
-  const float* weight;
-  int64_t positions;
+  const int64_t* first;  // positions + 1 numbers of taps
+  const int64_t* index;  // by tap: the position in x
+  const float* weight;   // by tap
+  int64_t positions;     // of the result
 };
 
-// Results may overwrite operands that start at the same address, and must not overlap otherwise.
+// The loops of one instruction set. A result may overwrite an operand that starts at the same
+// address. Otherwise they must not overlap.
 struct VectorOps {
+  // y = op(x) for n elements.
   using UnaryFn = void (*)(const float* x, float* y, int64_t n, float alpha, float beta,
                            float gamma);
+  // y = op(a, b) for n elements.
   using BinaryFn = void (*)(const float* a, const float* b, float* y, int64_t n);
 
-  UnaryFn unary[kNumUnaryOps];
-  BinaryFn binary[kNumBinaryOps][3];  // [op][form]
-  float (*sum)(const float* x, int64_t n);
-  float (*sum_of_squares)(const float* x, int64_t n);
-  float (*max)(const float* x, int64_t n);  // NaN if any is; -inf if n is 0
-  float (*min)(const float* x, int64_t n);
-  // NaN throughout if a score is NaN or +inf, or all are -inf.
+  UnaryFn unary[kNumUnaryOps];                         // by UnaryOp
+  BinaryFn binary[kNumBinaryOps][3];                   // [op][form]
+  float (*sum)(const float* x, int64_t n);             // 0 if n is 0
+  float (*sum_of_squares)(const float* x, int64_t n);  // 0 if n is 0
+  float (*max)(const float* x, int64_t n);             // NaN if any is; -inf if n is 0
+  float (*min)(const float* x, int64_t n);             // NaN if any is; +inf if n is 0
+  // All results are NaN if a score is NaN or +inf, or if all are -inf.
   void (*softmax)(const float* x, float* y, int64_t n);
-  void (*log_softmax)(const float* x, float* y, int64_t n);
-  void (*norm)(const NormRows& rows);
+  void (*log_softmax)(const float* x, float* y, int64_t n);  // likewise
+  void (*norm)(const NormRows& rows);                        // see NormRows
   // y = the sum of weights[t] * x[t] over `count` rows of n elements; y is none of them.
   void (*weighted_sum)(const float* const* x, const float* weights, int64_t count, float* y,
                        int64_t n);
@@ -103,14 +107,15 @@ struct VectorOps {
                  bool interleaved);
 };
 
-// The loops for this machine.
+// Returns the loops for this machine.
 const VectorOps& GetVectorOps();
 
-// The loop over two vectors.
+// Returns the loop of `op` over two vectors.
 inline VectorOps::BinaryFn LoopOf(BinaryOp op) {
   return GetVectorOps().binary[static_cast<int>(op)][static_cast<int>(BinaryForm::kVV)];
 }
 
+// y = op(x) for n elements.
 inline void Apply(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0, float beta = 0,
                   float gamma = 0) {
   GetVectorOps().unary[static_cast<int>(op)](x, y, n, alpha, beta, gamma);

@@ -1,6 +1,6 @@
-// Which instruction sets the vectorised loops are compiled for: on x86 SSE4, AVX2, AVX-512 and a
-// portable fallback. The others bring little for floats; vectors of unknown length cannot be array
-// elements. Include before any Highway header.
+// The instruction sets of the vectorized loops. On x86 these are SSE4, AVX2, AVX-512 and a portable
+// fallback. Others gain little for floats, and vectors of unknown length cannot be array elements.
+// Include this before any Highway header.
 #ifndef TENON_KERNELS_CPU_VECTOR_TARGETS_H_
 #define TENON_KERNELS_CPU_VECTOR_TARGETS_H_
 

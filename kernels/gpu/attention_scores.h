@@ -6,13 +6,14 @@
 
 namespace tenon::kernels::gpu {
 
+// A range of keys: [first, end).
 struct Keys {
   int64_t first, end;
 };
 __device__ inline int64_t Clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
-// Keys that causality and the window allow for query i.
+// Returns the keys that causality and the window allow for query i.
 __device__ inline Keys VisibleTo(const AttentionParams& p, int64_t i) {
   Keys keys = {0, p.k_len};
   if (p.repeats_first_key) {
@@ -26,12 +27,12 @@ __device__ inline Keys VisibleTo(const AttentionParams& p, int64_t i) {
 }
 // True if hidden keys have no weight. They count if the value added to their score is finite.
 __device__ inline bool SkipsHidden(const AttentionParams& p) { return p.mask_value == -INFINITY; }
-// Keys that have a weight for any of the queries.
+// Returns a range with all keys that have a weight for any of the queries.
 __device__ inline Keys RangeOf(const AttentionParams& p, int64_t first_row, int64_t rows) {
   if (!SkipsHidden(p) || p.repeats_first_key) return {0, p.k_len};
   return {VisibleTo(p, first_row).first, VisibleTo(p, first_row + rows - 1).end};
 }
-// Keys that causality and the window allow for all queries.
+// Returns the keys that causality and the window allow for all queries.
 __device__ inline Keys VisibleToAll(const AttentionParams& p, int64_t first_row, int64_t rows) {
   if (!p.causal && p.window <= 0) return {0, p.k_len};
   if (p.repeats_first_key) return {0, 0};
@@ -45,16 +46,18 @@ __device__ inline bool IsZeroRow(const Params& p, bool any, float sum) {
   return (p.nan_guard && !any) || (p.zero_nan_rows && sum != sum);
 }
 
+// The scores of head h of batch element b, for elements of type T.
 template <typename T>
 struct Scores {
   const AttentionParams& p;
   int64_t b, h;
 
+  // Returns a scaled product after the softcap, if there is one.
   __device__ float Capped(float s) const {
     return p.softcap > 0 ? tanhf(s / p.softcap) * p.softcap : s;
   }
-  // The score of key j for query i, for `s`, the scaled and capped product. Sets `seen` unless a
-  // mask makes the score negative infinity.
+  // Returns the score of key j for query i. `s` is the scaled and capped product. Sets `seen`
+  // unless a mask makes the score negative infinity.
   __device__ float Of(float s, int64_t i, int64_t j, bool& seen) const {
     const bool hidden = Hidden(i, j);
     const float hiding = Widen(Narrow<T>(p.mask_value));  // -inf where T cannot hold it
@@ -98,17 +101,18 @@ struct Scores {
   }
 };
 
-// The weight of a score, with `most` the largest so far. Without any yet, only NaN counts.
+// Returns the weight of a score; `most` is the largest so far. If that is -inf, only NaN counts.
 __device__ inline float WeightOf(float s, float most) {
   return most == -INFINITY ? (s != s ? s : 0.0f) : expf(s - most);
 }
-// The factor for sums made when the largest was `before`.
+// Returns the factor for sums that were made when the largest score was `before`.
 __device__ inline float Shrinking(float before, float most) {
   return most == -INFINITY ? 1.0f : expf(before - most);
 }
 
-// Attention of many rows, with at most kTileColumns columns of a head; sums are not divided.
-inline constexpr int kTileColumns = 128;
+inline constexpr int kTileColumns = 128;  // the widest head of LaunchTiles
+// Launches attention of many rows, whose keys are not split. Heads have at most kTileColumns
+// columns.
 void LaunchTiles(StreamHandle stream, const AttentionParams& p);
 
 }  // namespace tenon::kernels::gpu

@@ -1,5 +1,5 @@
-// What the .cu files share. They are compiled by nvcc for the device, and by the host compiler on
-// top of emulator/emulator.h for tests.
+// The common part of the .cu files. nvcc compiles them for the device. For tests, the host compiler
+// compiles them on top of emulator/emulator.h.
 #ifndef TENON_KERNELS_GPU_DEVICE_CODE_H_
 #define TENON_KERNELS_GPU_DEVICE_CODE_H_
 
@@ -7,16 +7,17 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-// TENON_LAUNCH(kernel, blocks, threads, shared bytes, stream, params)
+// Launches a kernel: TENON_LAUNCH(kernel, blocks, threads, shared bytes, stream, params).
 #define TENON_LAUNCH(kernel, blocks, threads, shared, stream, params)     \
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), \
            static_cast<size_t>(shared), static_cast<cudaStream_t>(stream)>>>(params)
-// The block's dynamic shared memory as an array of floats, aligned for everything.
+// Declares the block's dynamic shared memory as an array of floats, aligned for every type.
 #define TENON_DYNAMIC_SHARED_FLOATS(name) extern __shared__ __align__(16) float name[]
-// Before a launch with more dynamic shared memory than every kernel may use. A failure shows at the
-// launch.
+// Allows a kernel more than kUsualShared bytes of dynamic shared memory. Use it before the launch,
+// which fails if this does.
 #define TENON_ALLOW_SHARED(kernel, bytes) \
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes))
+// Marks parameters of a kernel that no thread changes.
 #define TENON_GRID_CONSTANT const __grid_constant__
 #else
 #include "kernels/gpu/emulator/emulator.h"
@@ -27,17 +28,17 @@
 
 namespace tenon::kernels::gpu {
 
-inline constexpr int kWarp = 32;
-inline constexpr unsigned kAllLanes = 0xffffffffu;
-inline constexpr int64_t kMaxBlocks = 1 << 20;    // kernels loop over what is beyond
-inline constexpr size_t kUsualShared = 48 << 10;  // bytes that every kernel may use
+inline constexpr int kWarp = 32;                    // threads of a warp
+inline constexpr unsigned kAllLanes = 0xffffffffu;  // the mask of a whole warp
+inline constexpr int64_t kMaxBlocks = 1 << 20;      // kernels loop over the rest
+inline constexpr size_t kUsualShared = 48 << 10;    // bytes that every kernel may use
 
-// Blocks for n items, `each` per block.
+// Returns the number of blocks for n items, `each` per block: from 1 to kMaxBlocks.
 inline int64_t BlocksFor(int64_t n, int64_t each) {
   const int64_t blocks = (n + each - 1) / each;
   return blocks < 1 ? 1 : blocks > kMaxBlocks ? kMaxBlocks : blocks;
 }
-// Threads of a block that works on a row of n elements.
+// Returns the threads of a block that works on a row of n elements: a power of two, at least kWarp.
 inline int ThreadsForRow(int64_t n, int most) {
   int threads = kWarp;
   while (threads < most && threads < n) threads *= 2;
@@ -45,10 +46,12 @@ inline int ThreadsForRow(int64_t n, int most) {
 }
 
 #if defined(__CUDACC__)
-using F16 = __half;
-using BF16 = __nv_bfloat16;
+using F16 = __half;          // an f16 element
+using BF16 = __nv_bfloat16;  // a bf16 element
+// Converts an element to the type that kernels compute with: float or i64.
 __device__ inline float Widen(F16 v) { return __half2float(v); }
 __device__ inline float Widen(BF16 v) { return __bfloat162float(v); }
+// Rounds a float to an element, to nearest even.
 template <typename T>
 __device__ inline T Narrow(float v) {
   return static_cast<T>(v);
@@ -93,24 +96,26 @@ bool DispatchFloats(DType dtype, F&& f) {
   }
 }
 
+// Returns the data as elements of type T.
 template <typename T>
 __device__ inline const T* As(const void* p) {
   return static_cast<const T*>(p);
 }
 
-// N elements side by side, as one load or store of up to 16 bytes.
+// N neighboring elements, for one load or store of up to 16 bytes.
 template <typename T, int N>
 struct alignas(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) Pack {
   T at[N];
 };
-// Of 16 bytes.
+// The number of elements in 16 bytes.
 template <typename T>
 inline constexpr int kInPack = 16 / static_cast<int>(sizeof(T));
+// True if the address is a multiple of `bytes`.
 inline bool IsAligned(const void* at, size_t bytes) {
   return reinterpret_cast<uintptr_t>(at) % bytes == 0;
 }
 
-// index -> (index / extent, index % extent); 32-bit division where that is enough.
+// Divides `index` by `extent` and returns the rest. Uses 32-bit division if that is enough.
 __device__ inline int64_t DivMod(int64_t& index, int64_t extent) {
   int64_t rest;
   if (((index | extent) >> 32) == 0) {
@@ -124,11 +129,12 @@ __device__ inline int64_t DivMod(int64_t& index, int64_t extent) {
   return rest;
 }
 
-// Positions of the N operands at an index.
+// The positions of N operands, in elements.
 template <int N>
 struct Positions {
-  int64_t at[N];
+  int64_t at[N];  // by operand
 };
+// Returns the positions of the operands at an index.
 template <int N>
 __device__ inline Positions<N> Locate(const Strided<N>& s, int64_t index) {
   Positions<N> p;
@@ -141,7 +147,7 @@ __device__ inline Positions<N> Locate(const Strided<N>& s, int64_t index) {
   return p;
 }
 
-// That of operand k alone.
+// Returns the position of operand k alone.
 template <int N>
 __device__ inline int64_t LocateOne(const Strided<N>& s, int k, int64_t index) {
   int64_t at = 0;
@@ -151,16 +157,18 @@ __device__ inline int64_t LocateOne(const Strided<N>& s, int k, int64_t index) {
   return at + index * s.strides[k][0];
 }
 
+// Returns the largest value of the warp, in every lane.
 __device__ inline float WarpMax(float v) {
   for (int d = kWarp / 2; d > 0; d /= 2) v = fmaxf(v, __shfl_xor_sync(kAllLanes, v, d));
   return v;
 }
+// Returns the sum over the warp, in every lane.
 __device__ inline float WarpSum(float v) {
   for (int d = kWarp / 2; d > 0; d /= 2) v += __shfl_xor_sync(kAllLanes, v, d);
   return v;
 }
-// Of the whole block, in every thread. `parts`: kWarp floats of shared memory; may be used again at
-// once.
+// Returns the sum over the block, in every thread. `parts` is shared memory for kWarp floats. It
+// can be used again at once.
 __device__ inline float BlockSum(float v, float* parts) {
   v = WarpSum(v);
   if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = v;
@@ -170,6 +178,7 @@ __device__ inline float BlockSum(float v, float* parts) {
   __syncthreads();
   return total;
 }
+// Returns the largest value of the block, in every thread. `parts` is as for BlockSum.
 __device__ inline float BlockMax(float v, float* parts) {
   v = WarpMax(v);
   if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = v;
@@ -180,7 +189,7 @@ __device__ inline float BlockMax(float v, float* parts) {
   return most;
 }
 
-// The first report stays.
+// Reports an error in values. The first report stays.
 __device__ inline void Report(DeviceError* error, DeviceError::Kind kind, int64_t value,
                               int64_t extent) {
   if (atomicCAS(&error->kind, DeviceError::kNone, kind) == DeviceError::kNone) {
@@ -188,6 +197,7 @@ __device__ inline void Report(DeviceError* error, DeviceError::Kind kind, int64_
     error->extent = extent;
   }
 }
+// Reports a value outside of [low, high]. `what` is host memory.
 __device__ inline void ReportRange(DeviceError* error, int64_t value, int64_t low, int64_t high,
                                    const char* what) {
   if (atomicCAS(&error->kind, DeviceError::kNone, DeviceError::kRange) == DeviceError::kNone) {
@@ -197,19 +207,21 @@ __device__ inline void ReportRange(DeviceError* error, int64_t value, int64_t lo
     error->what = what;
   }
 }
-// A row index in [0, extent) from one that may count from the end; -1, and a report, if it is out
-// of range.
+// Returns the row in [0, extent) of an index that may count from the end. If it is out of range,
+// reports it and returns -1.
 __device__ inline int64_t CheckedIndex(int64_t index, int64_t extent, DeviceError* error,
                                        DeviceError::Kind kind) {
   if (index >= -extent && index < extent) return index < 0 ? index + extent : index;
   Report(error, kind, index, extent);
   return -1;
 }
+// Returns index `at` of i64 (`wide`) or i32 indices.
 __device__ inline int64_t LoadIndex(const void* indices, bool wide, int64_t at) {
   return wide ? As<int64_t>(indices)[at] : As<int32_t>(indices)[at];
 }
 
 __device__ inline float SigmoidOf(float v) { return 1.0f / (1.0f + expf(-v)); }
+// Returns the activation of v.
 __device__ inline float Activate(ActivationKind kind, float alpha, float beta, float v) {
   switch (kind) {
     case ActivationKind::kNone:

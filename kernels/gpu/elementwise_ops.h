@@ -6,6 +6,7 @@
 
 namespace tenon::kernels::gpu {
 
+// Numbers of an activation or an op.
 struct Factors {
   float alpha, beta, gamma;
 };
@@ -88,12 +89,14 @@ __device__ inline void WithOp(ElementwiseOp op, const Factors& p, F&& use) {
       return WithActivation(static_cast<ActivationKind>(op), p, use);
   }
 }
+// Returns op(a, b) of f32.
 __device__ inline float Apply(ElementwiseOp op, const Factors& p, float a, float b) {
   float result = 0;
   WithOp(op, p, [&](auto f) { result = f(a, b); });
   return result;
 }
 
+// Returns op(a, b) of bools.
 __device__ inline uint8_t ApplyInt(ElementwiseOp op, uint8_t a, uint8_t b) {
   switch (op) {
     case ElementwiseOp::kNot:
@@ -107,7 +110,7 @@ __device__ inline uint8_t ApplyInt(ElementwiseOp op, uint8_t a, uint8_t b) {
   }
 }
 
-// Arithmetic wraps around.
+// Returns op(a, b) of integers. Arithmetic wraps around.
 template <typename I>
 __device__ inline I ApplyInt(ElementwiseOp op, I a, I b) {
   const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
@@ -133,6 +136,7 @@ __device__ inline I ApplyInt(ElementwiseOp op, I a, I b) {
   }
 }
 
+// Returns the result of a comparison.
 template <typename C>
 __device__ inline bool Test(ElementwiseOp op, C a, C b) {
   switch (op) {

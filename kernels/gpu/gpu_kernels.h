@@ -11,6 +11,7 @@ void RegisterGpuKernels(KernelRegistry& registry);
 
 namespace gpu {
 
+// Each adds the kernels of one family; RegisterGpuKernels calls them all.
 void AddAttentionKernels(KernelRegistry& registry);
 void AddCompressedKernels(KernelRegistry& registry);
 void AddConvKernels(KernelRegistry& registry);
@@ -23,10 +24,10 @@ void AddReduceKernels(KernelRegistry& registry);
 void AddRowKernels(KernelRegistry& registry);
 void AddTransferKernels(KernelRegistry& registry);
 
-// The kernels of kernel.copy, which move a value between host and device memory.
+// The names of the kernels of kernel.copy, which move a value between host and device memory.
 inline constexpr char kToDevice[] = "cuda.to_device";
 inline constexpr char kToHost[] = "cuda.to_host";
-// Their function if both sides are device memory.
+// Runs kernel.copy between two places in device memory.
 KernelStatus CopyOnDevice(const RunArgs& args);
 
 }  // namespace gpu

@@ -14,7 +14,7 @@ using StreamHandle = void*;  // a cudaStream_t
 #define TENON_GPU_LAUNCH(Name) void LaunchOn(StreamHandle stream, const Name##Params& params);
 #include "kernels/gpu/launches.def"
 #undef TENON_GPU_LAUNCH
-// For products that the library does not support.
+// Launches a product that the library does not support.
 void LaunchOn(StreamHandle stream, const MatMulParams& params);
 
 // Returns the compute capabilities for which the device code was compiled, such as "8.0 and 9.0".

@@ -7,22 +7,23 @@
 
 namespace tenon::kernels::gpu {
 
+// The parts of both operands in shared memory, and the work of a thread on them.
 struct ProductTile {
-  static constexpr int kSize = 64;   // rows and columns of the tile
-  static constexpr int kDepth = 16;  // of both operands at once
-  static constexpr int kEach = 4;
-  static constexpr int kSide = kSize / kEach;  // threads along an edge
-  static constexpr int kThreads = kSide * kSide;
-  static constexpr int kElements = kDepth * kSize;  // of each operand's part
+  static constexpr int kSize = 64;                  // rows and columns of the tile
+  static constexpr int kDepth = 16;                 // of the parts of both operands
+  static constexpr int kEach = 4;                   // rows and columns of a thread
+  static constexpr int kSide = kSize / kEach;       // threads along an edge
+  static constexpr int kThreads = kSide * kSide;    // threads of a block
+  static constexpr int kElements = kDepth * kSize;  // elements of each operand's part
 
-  using Sums = float[kEach][kEach];
+  using Sums = float[kEach][kEach];  // the elements of a thread
 
   // Element d of the depth of row (column) i; zeros beyond the operand. Rows are one element
   // longer, so that threads that store along the depth use different banks.
   float a[kDepth][kSize + 1];
   float b[kDepth][kSize + 1];
 
-  // The first row and the first column of this thread.
+  // The first row of this thread; column() is its first column.
   __device__ static int row() { return static_cast<int>(threadIdx.x) / kSide * kEach; }
   __device__ static int column() { return static_cast<int>(threadIdx.x) % kSide * kEach; }
 

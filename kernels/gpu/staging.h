@@ -16,14 +16,16 @@ namespace tenon::kernels::gpu {
 // Copies to the host are complete after Finish. Not thread-safe.
 class Staging {
  public:
-  static constexpr size_t kHalfBytes = size_t{1} << 20;
+  static constexpr size_t kHalfBytes = size_t{1} << 20;  // the size of a half
+  // Allocates nothing before the first copy.
   explicit Staging(Queue& queue) : queue_(queue) {}
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
+  // `from` may change after the call.
   KernelStatus ToDevice(void* to, const void* from, size_t bytes);
-  KernelStatus ToHost(void* to, const void* from, size_t bytes);
+  KernelStatus ToHost(void* to, const void* from, size_t bytes);  // complete after Finish
   // Copies within device memory; Finish waits for it, too.
   KernelStatus OnDevice(void* to, const void* from, size_t bytes);
   // Waits for all work added so far if copies are pending. Returns an error that kernels have found

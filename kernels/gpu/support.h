@@ -11,8 +11,10 @@
 
 namespace tenon::kernels::gpu {
 
+// Returns the queue of the program, which must have one.
 inline Queue& QueueOf(const RunArgs& args) { return *args.device->gpu; }
 
+// Returns operand or result i; an absent one if there are fewer.
 inline TensorView Operand(std::span<const TensorView> views, size_t i) {
   return i < views.size() ? views[i] : TensorView{};
 }
@@ -21,6 +23,7 @@ inline TensorView Operand(std::span<const TensorView> views, size_t i) {
 // backend.
 inline constexpr int kPriority = 10;
 
+// Returns a kernel of Backend::kCuda. Its strings must outlive the registry.
 inline Kernel MakeKernel(const char* op, const char* name, RunFn run, SupportsFn supports,
                          uint32_t inplace_mask = 0) {
   return {.op = op,
@@ -32,9 +35,9 @@ inline Kernel MakeKernel(const char* op, const char* name, RunFn run, SupportsFn
           .inplace_mask = inplace_mask};
 }
 
-// Reasons why a call is not supported; empty if it is.
-std::string CheckRanks(const CallSignature& call);  // at most kMaxAxes axes each
-// All present operands and results have one dtype: f32, f16 or bf16.
+// Returns an empty string if every operand and result has at most kMaxAxes axes, else the reason.
+std::string CheckRanks(const CallSignature& call);
+// Returns an empty string if all present operands and results are f32, all f16 or all bf16.
 std::string RequireFloats(const CallSignature& call);
 // The same for some of the operands (bit i for operand i) and all results.
 std::string RequireFloats(const CallSignature& call, uint32_t operands);
@@ -42,7 +45,8 @@ std::string RequireFloats(const CallSignature& call, uint32_t operands);
 // Returns the strides of a dense `view` read as a tensor of shape `out`; zeros for an absent one.
 Dims StridesIn(const TensorView& view, DimSpan out);
 
-// Joins axes where possible. Requires at most kMaxAxes axes.
+// Returns N operands over one shape, by their strides. Joins axes where possible. Requires at most
+// kMaxAxes axes.
 template <size_t N>
 Strided<static_cast<int>(N)> ToStrided(Dims shape, std::array<Dims, N> strides) {
   Coalesce(shape, strides);

@@ -13,10 +13,12 @@ namespace tenon::pattern {
 // A range: every element is NaN or in [low, high]. Inputs of the program may hold any number and
 // infinity, so that values that no operation bounds have infinite ends.
 struct ValueRange {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+  double low = -std::numeric_limits<double>::infinity();  // the lower end
+  double high = std::numeric_limits<double>::infinity();  // the upper end
 
+  // The largest absolute value of an element that is not NaN.
   double magnitude() const { return std::max(std::abs(low), std::abs(high)); }
+  // True if both ends are finite.
   bool is_finite() const { return std::isfinite(low) && std::isfinite(high); }
 };
 

@@ -1,4 +1,4 @@
-// The GPU of the programs' --device.
+// The GPU for --device=cuda.
 #ifndef TENON_TOOLS_COMMAND_LINE_DEVICE_H_
 #define TENON_TOOLS_COMMAND_LINE_DEVICE_H_
 
@@ -9,7 +9,7 @@
 
 namespace tenon::tools {
 
-// The first one. Unavailable, with what is missing, if it cannot be used.
+// Opens the first GPU. Unavailable, with the missing part, if it cannot be used.
 absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenDevice();
 
 }  // namespace tenon::tools

@@ -10,21 +10,23 @@
 
 namespace tenon::tools {
 
-// A field `limits` of a program's options.
+// The limits of a program. Its options hold them in a field `limits`.
 struct LimitOptions {
-  Limits library{.loop_trips = 1'000'000};
-  int64_t memory_bytes = 0;  // 0: what the machine has
+  Limits library{.loop_trips = 1'000'000};  // those of the API
+  int64_t memory_bytes = 0;                 // 0: the memory of the machine
 };
 
-// Bytes, with K, M, G or T for powers of 1024.
+// Reads a number of bytes; K, M, G and T stand for powers of 1024. InvalidArgument for anything
+// else and for fewer than `least` bytes.
 absl::Status ReadBytes(const Given& given, int64_t& value, int64_t least = 1);
 
-// A line that is shorter would not say what is wrong.
+// The smallest --max-message. A shorter line would not say what is wrong.
 inline constexpr int64_t kShortestMessage = 256;
 
-// What the programs take themselves, and some.
+// The smallest --max-memory: somewhat more than the programs need for themselves.
 inline constexpr int64_t kLeastMemory = int64_t{32} << 20;
 
+// The row of --max-memory.
 template <typename Options>
 constexpr Option<Options> MaxMemoryRow() {
   return {
@@ -32,12 +34,14 @@ constexpr Option<Options> MaxMemoryRow() {
        "memory of the process, at least 32M (default: memory of the machine)"},
       [](Options& o, const Given& g) { return ReadBytes(g, o.limits.memory_bytes, kLeastMemory); }};
 }
+// The row of --max-input.
 template <typename Options>
 constexpr Option<Options> MaxInputRow() {
   return {
       {"max-input", "", Takes::kValue, "BYTES", "bytes read from a pipe or a device (default: 4G)"},
       [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
 }
+// The row of --max-nesting.
 template <typename Options>
 constexpr Option<Options> MaxNestingRow() {
   return {{"max-nesting", "", Takes::kValue, "N",
@@ -46,6 +50,7 @@ constexpr Option<Options> MaxNestingRow() {
             return ReadInteger(g, 1, kMaxNesting, o.limits.library.nesting);
           }};
 }
+// The row of --max-message.
 template <typename Options>
 constexpr Option<Options> MaxMessageRow() {
   return {{"max-message", "", Takes::kValue, "BYTES",
@@ -54,6 +59,7 @@ constexpr Option<Options> MaxMessageRow() {
             return ReadBytes(g, o.limits.library.message_bytes, kShortestMessage);
           }};
 }
+// The row of --max-trips.
 template <typename Options>
 constexpr Option<Options> MaxTripsRow() {
   return {{"max-trips", "", Takes::kValue, "N",
@@ -63,9 +69,9 @@ constexpr Option<Options> MaxTripsRow() {
           }};
 }
 
-// From here on allocations beyond the limit fail. Without a limit given: beyond the memory of the
-// machine or of its control group; not at all for `with_gpu`, whose driver reserves addresses.
-// Messages of the program have the length that the options say (PrintError).
+// Makes allocations beyond the memory limit fail from now on. Without a given limit, that is the
+// memory of the machine or of its control group. `with_gpu` drops this default, because the driver
+// reserves addresses. Also sets the longest message of the program (PrintError).
 void ApplyLimits(const LimitOptions& options, bool with_gpu = false);
 
 }  // namespace tenon::tools

@@ -1,4 +1,4 @@
-// What the command lines of programs that run a model share: fields, rows of the table, checks.
+// The common part of the command lines of programs that run a model: fields, table rows, checks.
 #ifndef TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 #define TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 
@@ -15,39 +15,45 @@
 
 namespace tenon::tools {
 
-// A program derives its options from these.
+// The options of a program derive from these.
 struct ModelOptions {
-  std::string model;
-  int level = 2;
-  int threads = 0;    // 0: one per core
-  bool cuda = false;  // on the first GPU: OpenDevice (device.h)
-  Precision precision = Precision::kFp32;
-  std::vector<std::string> rule_files;
-  bool fast_math = false;
-  std::optional<double> given_atol, given_rtol;
-  double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
-  double ulps = 0;       // and at least so many steps of the output's element type, unless given
-  double bf16_rtol = 0;  // and at least that of bf16 outputs, unless given
+  std::string model;                       // a file, or "-" for standard input
+  int level = 2;                           // -O0 to -O3
+  int threads = 0;                         // 0: one per core
+  bool cuda = false;                       // on the first GPU: OpenDevice (device.h)
+  Precision precision = Precision::kFp32;  // --precision
+  std::vector<std::string> rule_files;     // --rules
+  bool fast_math = false;                  // --fast-math
+  std::optional<double> given_atol,        // --atol
+      given_rtol;                          // --rtol
+  double atol = 0,                         // the tolerances of f32 and wider types
+      rtol = 0;                            // ChooseTolerances sets both
+  // The least tolerance, in steps of the output's element type from 1 on. --atol and --rtol
+  // override it.
+  double ulps = 0;
+  double bf16_rtol = 0;  // the least relative tolerance of bf16 outputs; --rtol overrides it
   std::string json;      // file, "-", or empty
-  GivenNames given;
-  LimitOptions limits;
+  GivenNames given;      // the options on the command line
+  LimitOptions limits;   // --max-…
 };
 
-// What was given; else 3e-2 for bf16 and 5e-2 for int8, else these. Numbers of 8 bits move the
-// result of a product by half a percent, and those of a deep network of random weights by a few:
-// the largest of 10^5 such differences is 4 to 5 times as large as the usual one.
+// Sets the tolerances: those on the command line, else 3e-2 for bf16 and 5e-2 for int8, else `atol`
+// and `rtol`. 8-bit weights change the result of a product by half a percent, and the results of a
+// deep network of random weights by a few. The largest of 10^5 such differences is 4 to 5 times the
+// usual one.
 void ChooseTolerances(double atol, double rtol, ModelOptions& options);
-// Two results of a program that rounds to f16 or bf16 in other places are a step or two apart.
+// A value for ModelOptions::ulps. Results that are rounded to f16 or bf16 in other places differ by
+// a step or two.
 constexpr double kNarrowUlps = 2;
 
-// An output within the tolerances of its element type.
+// Compares an output by the tolerances of its element type.
 Difference CompareOutput(const ModelOptions& options, const Tensor& actual, const Tensor& expected);
 
-// An argument that is no option; the second one is an error.
+// Takes an argument that is no option as the model. InvalidArgument for a second one.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);
-absl::Status TwoLevels(int first, int second);
+absl::Status TwoLevels(int first, int second);  // the error for two levels
 
-// Reads a line whose options are the table's and one of the levels -O0 to -O<kMaxOptLevel>.
+// Reads a command line by the table. It may also have one of the levels -O0 to -O<kMaxOptLevel>.
 template <typename Options, typename Operand>
 absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
                                   const std::vector<std::string>& arguments, Options& options,
@@ -63,22 +69,25 @@ absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
   return ReadCommandLine(table, arguments, options, operand, level);
 }
 
-// Rows that say the same in every program but for their help.
+// The row of --atol. It and the rows that follow differ by program only in their help.
 template <typename Options>
 constexpr Option<Options> AtolRow(std::string_view help) {
   return {{"atol", "", Takes::kValue, "A", help},
           [](Options& o, const Given& g) { return ReadNonNegative(g, o.given_atol.emplace()); }};
 }
+// The row of --rtol.
 template <typename Options>
 constexpr Option<Options> RtolRow(std::string_view help) {
   return {{"rtol", "", Takes::kValue, "R", help},
           [](Options& o, const Given& g) { return ReadNonNegative(g, o.given_rtol.emplace()); }};
 }
+// The row of --precision.
 template <typename Options>
 constexpr Option<Options> PrecisionRow(std::string_view help) {
   return {{"precision", "", Takes::kValue, "P", help},
           [](Options& o, const Given& g) { return ReadPrecision(g, o.precision); }};
 }
+// The row of --rules.
 template <typename Options>
 constexpr Option<Options> RulesRow() {
   return {
@@ -88,22 +97,26 @@ constexpr Option<Options> RulesRow() {
         return absl::OkStatus();
       }};
 }
+// The row of --fast-math.
 template <typename Options>
 constexpr Option<Options> FastMathRow() {
   return {{"fast-math", "", Takes::kFlag, "",
            "apply rules that may overflow or mishandle infinities (default: off)"},
           [](Options& o, const Given& g) { return Set(o.fast_math, g.on); }};
 }
+// The row of --threads.
 template <typename Options>
 constexpr Option<Options> ThreadsRow(std::string_view help) {
   return {{"threads", "", Takes::kValue, "N", help},
           [](Options& o, const Given& g) { return ReadCount(g, 1, 1024, o.threads); }};
 }
+// The row of --device.
 template <typename Options>
 constexpr Option<Options> DeviceRow(std::string_view help) {
   return {{"device", "", Takes::kValue, "cpu|cuda", help},
           [](Options& o, const Given& g) { return ReadDevice(g, o.cuda); }};
 }
+// The row of --json.
 template <typename Options>
 constexpr Option<Options> JsonRow() {
   return {{"json", "", Takes::kValue, "FILE",

@@ -20,93 +20,95 @@
 
 namespace tenon::tools {
 
+// The value that an option takes.
 enum class Takes : uint8_t {
-  kNothing,
+  kNothing,   // none
   kValue,     // =VALUE, or the next argument; never an empty one
   kFlag,      // nothing, or =true, =false
   kOptional,  // nothing, or =VALUE
 };
 
+// How often an option may be given.
 enum class Times : uint8_t {
-  kOnce,  // given again with another value it is an error
-  kAny,
+  kOnce,  // a second time with another value is an error
+  kAny,   // any number of times
 };
 
-// What one option was given. The texts live as long as the arguments.
+// One option on a command line. The texts live as long as the arguments.
 struct Given {
   std::string option;      // its name without dashes
   std::string_view value;  // empty if there is none
-  bool has_value = false;
-  bool on = true;  // of kFlag
+  bool has_value = false;  // true for an empty value, too
+  bool on = true;          // kFlag: its value
 };
 
-// How an option is written: all of a row but what it does.
+// The spelling of an option and its help: a row without its function.
 struct OptionForm {
-  std::string_view name;   // without dashes
-  std::string_view alias;  // another name of it, or empty
-  Takes takes = Takes::kNothing;
-  std::string_view value_name;  // in the help
-  std::string_view help;
-  Times times = Times::kOnce;
+  std::string_view name;          // without dashes
+  std::string_view alias;         // another name of it, or empty
+  Takes takes = Takes::kNothing;  // the value that it takes
+  std::string_view value_name;    // in the help
+  std::string_view help;          // what it does, in a few words
+  Times times = Times::kOnce;     // how often it may be given
 };
 
-// A row without a name is no option: it is only printed in the help.
+// A row of a table. A row without a name is no option: only the help prints it.
 template <typename Options>
 struct Option {
-  OptionForm form;
-  absl::Status (*apply)(Options& options, const Given& given);
+  OptionForm form;                                              // how it is written
+  absl::Status (*apply)(Options& options, const Given& given);  // stores what was given
 };
 
-// The heading of the rows that follow.
+// A row with the heading of the rows that follow.
 template <typename Options>
 constexpr Option<Options> Heading(std::string_view title) {
   return {{"", "", Takes::kNothing, "", title}, nullptr};
 }
-// The levels -O0 to -O3, which the program reads itself.
+// A row for the levels -O0 to -O3, which ReadLevel reads.
 template <typename Options>
 constexpr Option<Options> LevelsRow(std::string_view help) {
   return {{"", "", Takes::kNothing, "-O0 … -O3", help}, nullptr};
 }
 
-// "--name", or "-n" for names of one letter and levels like "O2".
+// Returns "--name", or "-n" for names of one letter and levels like "O2".
 std::string WithDashes(std::string_view name);
 
 // Splits an argument that begins with a dash into its name, without dashes, and its value.
 Given SplitArgument(std::string_view argument);
 
-// Takes the value of an option from `next` (the argument behind it, or null) if it needs one and
-// has none, and checks what was given against the form. `used_next` says that the next argument was
-// the value.
+// Completes and checks one option by its form. An option that needs a value and has none takes
+// `next`, the argument behind it; null if there is none. `used_next` is set to true then.
+// InvalidArgument for a value that is missing, superfluous or, for a flag, wrong.
 absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& used_next,
                        Given& given);
 
-// The options of a line by their names in the table, without flags that are off: a program that has
-// them in a field `given` can refuse what would have no effect.
+// The options of a command line, by their names in the table, without flags that are off. Programs
+// hold them in a field `given`, so that they can refuse options without effect.
 using GivenNames = std::set<std::string, std::less<>>;
-// InvalidArgument for the first of `others` that was given: "--seed has no effect beside --check".
-// All of them if `others` is empty, but for `allowed`, `with` itself, and limits (--max-...), which
-// are harmless everywhere.
+// Returns InvalidArgument if one of `others` was given: "--seed has no effect beside --check". An
+// empty `others` means all options except `with`, `allowed` and the limits (--max-...).
 absl::Status RefuseBeside(const GivenNames& given, std::string_view with,
                           std::initializer_list<std::string_view> others,
                           std::initializer_list<std::string_view> allowed = {});
-// InvalidArgument if `name` was given: "--seed has no effect" and why.
+// Returns InvalidArgument if `name` was given without `has_effect`: "--seed has no effect" and
+// `why`.
 absl::Status RefuseUnless(const GivenNames& given, bool has_effect, std::string_view name,
                           std::string_view why);
 
-// What options that go on a line once were given.
+// Finds options that are given twice. For one command line.
 class GivenOnce {
  public:
-  // Refuses an option that was given another value before.
+  // Returns InvalidArgument for a kOnce option that had another value before.
   absl::Status Add(const OptionForm& form, const Given& given);
 
  private:
   std::map<std::string_view, std::string> values_;  // by the name of the row
 };
 
-// The lines of a row in the help. Continued lines are indented as far.
+// Returns the lines of a row in the help. Continued lines are indented.
 std::string HelpOf(const OptionForm& form);
 
-// What a help text says beside its options.
+// The parts of a help text.
 struct HelpParts {
   std::string_view usage;     // "ir-run MODEL [options]"
   std::string_view intro;     // what the program does, and what its operands are
@@ -115,46 +117,50 @@ struct HelpParts {
   std::string_view examples;  // lines "  command  # what it does"
   std::string_view guides;    // lines with pages of the documentation
 };
-std::string HelpText(const HelpParts& parts);
+std::string HelpText(const HelpParts& parts);  // the text for --help
 
-// Readers of values. Each returns InvalidArgument with the option, the value and what was expected.
+// Reads an integer from `least` to `most`. This and the functions that follow return
+// InvalidArgument for other values, with the option, the value and what was expected.
 absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value);
-absl::Status ReadCount(const Given& given, int least, int most, int& value);
+absl::Status ReadCount(const Given& given, int least, int most, int& value);        // likewise
 absl::Status ReadNonNegative(const Given& given, double& value);                    // finite
 absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes);  // a=1,b=128
-absl::Status ReadPrecision(const Given& given, Precision& value);
-absl::Status ReadDevice(const Given& given, bool& cuda);  // cpu or cuda
+absl::Status ReadPrecision(const Given& given, Precision& value);  // fp32, bf16 or int8
+absl::Status ReadDevice(const Given& given, bool& cuda);           // cpu or cuda
 
-// For options that no table has: one of -O0 to -O<kMaxOptLevel>, or InvalidArgument, with the
-// nearest of `names` for what is no level at all.
+// Reads an option that the table lacks as one of -O0 to -O<kMaxOptLevel>. InvalidArgument for any
+// other one, with the nearest of `names`.
 absl::Status ReadLevel(const Given& given, const std::vector<std::string>& names, int& level);
 
-// So that a row can be one expression.
+// Assigns a field. Always OK, so that a row can be one expression.
 inline absl::Status Set(std::string& field, std::string_view value) {
   field = std::string(value);
   return absl::OkStatus();
 }
+// The same for other types.
 template <typename T>
 absl::Status Set(T& field, T value) {
   field = value;
   return absl::OkStatus();
 }
 
-// Rows that every program has: --help and --version are actions of it.
+// The row of --help, for programs with Options::Action::kHelp.
 template <typename Options>
 constexpr Option<Options> HelpRow() {
   return {{"help", "h", Takes::kNothing, "", "print this help"},
           [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }};
 }
+// The row of --version, for programs with Options::Action::kVersion.
 template <typename Options>
 constexpr Option<Options> VersionRow() {
   return {{"version", "", Takes::kNothing, "", "print the version"},
           [](Options& o, const Given&) { return Set(o.action, Options::Action::kVersion); }};
 }
 
-// The parts of a list with commas; one empty part for an empty text.
+// Splits a list at its commas. An empty text has one empty part.
 std::vector<std::string_view> SplitList(std::string_view text);
 
+// Returns the row with this name or alias; null if there is none.
 template <typename Options>
 const Option<Options>* FindOption(std::span<const Option<Options>> table, std::string_view name) {
   for (const Option<Options>& option : table) {
@@ -165,10 +171,10 @@ const Option<Options>* FindOption(std::span<const Option<Options>> table, std::s
   return nullptr;
 }
 
-// Reads a whole line: options by the table, in their order. `operand(options, argument)` gets what
-// is no option: "-", what does not begin with a dash, and everything behind "--". Options that the
-// table lacks go to `other(options, given)`, by name and value, which refuses those that it does
-// not know either.
+// Reads a command line. Applies the options of the table in the order given, and stops at the first
+// error. `operand(options, argument)` gets every argument that is no option: "-", arguments without
+// a dash, and all behind "--". `other(options, given)` gets options that the table lacks. It must
+// refuse those that it does not know.
 template <typename Options, typename Operand, typename Other>
 absl::Status ReadCommandLine(std::span<const Option<Options>> table,
                              const std::vector<std::string>& arguments, Options& options,
@@ -204,9 +210,10 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
   return absl::OkStatus();
 }
 
-// What to say of an option that nobody knows; `names` are those that the user may have meant.
+// Returns the error for an unknown option, with the nearest of `names`.
 absl::Status UnknownOption(std::string_view name, const std::vector<std::string>& names);
 
+// Returns the names of all options of a table.
 template <typename Options>
 std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
   std::vector<std::string> names;
@@ -216,6 +223,7 @@ std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
   return names;
 }
 
+// Returns the lines of all rows in the help.
 template <typename Options>
 std::string HelpOf(std::span<const Option<Options>> table) {
   std::string text;

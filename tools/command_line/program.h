@@ -1,4 +1,4 @@
-// What the main functions of the programs share.
+// The common part of the main functions of the programs.
 #ifndef TENON_TOOLS_COMMAND_LINE_PROGRAM_H_
 #define TENON_TOOLS_COMMAND_LINE_PROGRAM_H_
 
@@ -12,41 +12,46 @@
 
 namespace tenon::tools {
 
-// Exit statuses of every program; what more a program has begins at 5.
+// Exit statuses of every program. Further statuses of a program begin at 5.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;       // something was found wrong: a pass failed, outputs differ
+inline constexpr int kFailed = 1;       // a check found an error: a pass failed, outputs differ
 inline constexpr int kBadInput = 2;     // the command line, or a file that is read or written
-inline constexpr int kUnsupported = 3;  // the model uses what Tenon does not have
-inline constexpr int kNotThere = 4;     // the device, or another engine
+inline constexpr int kUnsupported = 3;  // the model uses something that Tenon lacks
+inline constexpr int kNotThere = 4;     // the device or another engine is missing
 
-// Runs a program: `run` gets the arguments and returns an exit status. Signals that end the process
-// remove its temporary files before. If standard output or error could not take all that was
-// written to them, says so on standard error, and a status of kDone becomes kBadInput. The status
-// of memory that runs out where nothing expects it is kBadInput, with a message.
+// Runs a program and returns its exit status. `run` gets the arguments without the program's name,
+// and returns a status. Signals that end the process first remove its temporary files.
+//
+// Prints an error if standard output or error did not take all text. A status of kDone then becomes
+// kBadInput. If memory runs out where nothing expects it, prints that and returns kBadInput.
 int RunMain(std::string_view program, int argc, const char* const* argv,
             absl::FunctionRef<int(const std::vector<std::string>&)> run);
 
-// Text on standard output or error. Names from models cannot change the terminal (ShownText).
+// Prints text on standard output. Names from models cannot change the terminal (ShownText).
 void PrintText(std::string_view text);
-void PrintErrorText(std::string_view text);
-void FlushText();  // of PrintText
-// A message on standard error, as a line: ShownMessage with the length set last, or 4096 bytes.
+void PrintErrorText(std::string_view text);  // the same on standard error
+void FlushText();                            // flushes standard output
+// Prints a message as one line on standard error. Cuts it to the longest message (ShownMessage).
 void PrintError(std::string_view message);
-void SetLongestMessage(size_t bytes);
+void SetLongestMessage(size_t bytes);  // the default is 4096
 
-// Prints diagnostics on standard error, and the Status behind them unless one of them says the
-// same. Returns kUnsupported, kNotThere or kBadInput.
+// Prints `errors` on standard error. Then prints the message of `status`, if none of them contains
+// it. Returns kUnsupported, kNotThere or kBadInput.
 int Fail(std::string_view program, const absl::Status& status,
          const std::vector<std::string>& errors = {});
 
 // What a program can write.
-enum class OutputFormat { kIrText, kText, kJson };
+enum class OutputFormat {
+  kIrText,  // IR text
+  kText,    // other text
+  kJson     // JSON
+};
 
-// Can a report, or what else a run ends with, go there? Asked before the run, which may take long.
-// An empty name and "-" are. A name whose extension promises another format is refused.
+// Checks that an output can be written to `file`. Call it before a run that may take long. An empty
+// name and "-" are OK. Refuses a name whose extension stands for another format.
 absl::Status CheckReportFile(const std::string& file, OutputFormat format);
-// The text on standard output and the JSON in its file; the JSON alone where the file is "-". An
-// empty name is none.
+// Prints `text` on standard output and writes `json` to `json_file`, unless that name is empty. For
+// "-" it prints only the JSON.
 absl::Status PrintReport(std::string_view text, std::string_view json,
                          const std::string& json_file);
 

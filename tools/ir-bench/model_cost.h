@@ -1,4 +1,4 @@
-// What a model must compute and move at least.
+// The least work that a model takes.
 #ifndef TENON_TOOLS_IR_BENCH_MODEL_COST_H_
 #define TENON_TOOLS_IR_BENCH_MODEL_COST_H_
 
@@ -9,15 +9,16 @@
 
 namespace tenon::ir_bench {
 
+// The work of one run.
 struct ModelCost {
-  double flops = 0;  // of all operations, see kernels/op_cost.h
-  // Inputs, results and the constants in use, each once; of tables the rows that are looked up.
-  // What else a program moves can stay in caches.
+  double flops = 0;  // of all operations; see kernels/op_cost.h
+  // The size of inputs, results and used constants. Tables count with the rows that are looked up.
+  // Other values can stay in caches.
   double bytes = 0;
 };
 
-// Of the operations of an optimized function's body, not of those in regions and not of those whose
-// sizes depend on values. REQUIRES: one input for each argument.
+// Returns the cost of the body of an optimized function. Leaves out operations in regions, and
+// those whose sizes depend on values. Requires one input for each argument.
 ModelCost CostOf(Operation* function, std::span<const Tensor> inputs);
 
 }  // namespace tenon::ir_bench

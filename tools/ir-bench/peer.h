@@ -1,4 +1,4 @@
-// Another engine, in a process of its own that peer.py runs.
+// Another engine. peer.py runs it in a process of its own.
 #ifndef TENON_TOOLS_IR_BENCH_PEER_H_
 #define TENON_TOOLS_IR_BENCH_PEER_H_
 
@@ -15,33 +15,35 @@
 
 namespace tenon::ir_bench {
 
-// Talks with peer.py, whose head describes the messages. The process ends with the object.
+// Talks with peer.py; the comment at its top describes the messages. The process ends with the
+// object.
 class Peer {
  public:
+  // What to run.
   struct Request {
     std::string python;  // a path, or a name that PATH finds
-    std::string engine;
+    std::string engine;  // its name in peer.py
     std::string model;   // ONNX file
-    std::string folder;  // with inputs.json; receives outputs
-    int threads = 1;
+    std::string folder;  // has inputs.json; receives the outputs
+    int threads = 1;     // of the engine
   };
-  // Loads the model. NotFound if the engine is not installed or Python not found, Unavailable if it
-  // does not load the model.
+  // Starts the process and loads the model. NotFound if Python or the engine is not installed.
+  // Unavailable if the engine does not load the model.
   static absl::StatusOr<std::unique_ptr<Peer>> Start(const Request& request);
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  const std::string& engine() const { return engine_; }
-  const std::string& version() const { return version_; }
-  double load_ms() const { return load_ms_; }
-  // The largest resident size so far, as of the last Run.
+  const std::string& engine() const { return engine_; }    // its name in peer.py
+  const std::string& version() const { return version_; }  // as it states it
+  double load_ms() const { return load_ms_; }              // milliseconds to load the model
+  // The largest resident size of the process until the last Run, in MB.
   double memory_mb() const { return memory_mb_; }
 
-  // One run that is not timed, then `count`: milliseconds of each.
+  // Makes one untimed run, then `count` timed ones. Returns the milliseconds of each.
   absl::StatusOr<std::vector<double>> Run(int count);
-  absl::StatusOr<std::vector<Tensor>> Outputs();
-  // Processor time of all its threads.
+  absl::StatusOr<std::vector<Tensor>> Outputs();  // of the last run
+  // The clock of the processor time of the process, over all threads.
   clockid_t cpu_clock() const { return clock_; }
 
  private:

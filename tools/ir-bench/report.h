@@ -1,4 +1,4 @@
-// What ir-bench prints.
+// A report as text and as JSON.
 #ifndef TENON_TOOLS_IR_BENCH_REPORT_H_
 #define TENON_TOOLS_IR_BENCH_REPORT_H_
 
@@ -8,8 +8,8 @@
 
 namespace tenon::ir_bench {
 
-std::string TextReport(const Report& report, const Options& options);
-std::string JsonReport(const Report& report, const Options& options);
+std::string TextReport(const Report& report, const Options& options);  // for people
+std::string JsonReport(const Report& report, const Options& options);  // for --json
 
 }  // namespace tenon::ir_bench
 

@@ -1,4 +1,4 @@
-// --verify-diagnostics: comments in the input say which diagnostics must come.
+// --verify-diagnostics: comments in the input name the diagnostics that must be emitted.
 #ifndef TENON_TOOLS_IR_OPT_EXPECTED_DIAGNOSTICS_H_
 #define TENON_TOOLS_IR_OPT_EXPECTED_DIAGNOSTICS_H_
 
@@ -14,29 +14,29 @@ namespace tenon::ir_opt {
 // One comment `expected-error@+1 2 {{text}}`: severity, place (@+N, @-N, @N, @above, @below,
 // @unknown; the comment's own line without one), count, and a part of the message.
 struct ExpectedDiagnostic {
-  Severity severity = Severity::kError;
-  uint32_t comment_line = 0;
-  uint32_t line = 0;  // 0: any place that is not in the file
-  int count = 1;
-  std::string text;
+  Severity severity = Severity::kError;  // of the diagnostic
+  uint32_t comment_line = 0;             // the line of the comment
+  uint32_t line = 0;                     // 0: any place that is not in the file
+  int count = 1;                         // how often it must be emitted
+  std::string text;                      // a part of its message
 };
 
 // Reads the comments. An error names the line of a malformed one.
 absl::StatusOr<std::vector<ExpectedDiagnostic>> ParseExpected(std::string_view text);
 
-// A diagnostic as it came, without its notes; kept apart from the Context that resolves locations.
+// A diagnostic that was emitted, without its notes. It does not need the Context.
 struct SeenDiagnostic {
-  Severity severity = Severity::kError;
-  uint32_t line = 0;  // 0: not in the file
-  std::string message;
-  std::string formatted;
+  Severity severity = Severity::kError;  // of the diagnostic
+  uint32_t line = 0;                     // 0: not in the file
+  std::string message;                   // without its place
+  std::string formatted;                 // as it is printed
 };
-// Appends a diagnostic and its notes.
+// Appends a diagnostic and its notes to `seen`. `file` is the file of the expectations.
 void RecordDiagnostic(const Context& context, const Diagnostic& diagnostic, std::string_view file,
                       std::vector<SeenDiagnostic>& seen);
 
-// One line for each diagnostic that was not expected, and each expectation that was not met; empty
-// if all is as it should be. Remarks and notes count only if some are expected.
+// Returns one line for each unexpected diagnostic and each expectation that was not met. The result
+// is empty if all match. Remarks and notes count only if some are expected.
 std::vector<std::string> CompareDiagnostics(std::string_view file,
                                             const std::vector<ExpectedDiagnostic>& expected,
                                             const std::vector<SeenDiagnostic>& seen);

@@ -16,14 +16,14 @@ namespace tenon::ir_opt {
 // The name of standard input in messages.
 inline constexpr std::string_view kStandardInput = "<stdin>";
 
-// The bytes of a file; "-" is standard input.
+// Returns the bytes of a file; "-" is standard input.
 absl::StatusOr<std::string> ReadInput(const std::string& path, const Limits& limits);
 
-// The parts between lines "// -----". Each begins with as many empty lines as stood before it, so
-// that line numbers are those of the whole file.
+// Splits a text at lines "// -----". Each part begins with as many empty lines as there are lines
+// before it, so that line numbers are those of the whole text.
 std::vector<std::string> SplitInput(std::string_view text);
 
-// As WriteFile (ir/core/write_file.h); an empty path and "-" are standard output.
+// Writes a file like WriteFile (ir/core/write_file.h). An empty path and "-" are standard output.
 absl::Status WriteOutput(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write);
 
 }  // namespace tenon::ir_opt

@@ -1,4 +1,4 @@
-// What --list-ops and --list-rules print.
+// The texts that --list-ops, --list-rules and --check-rules print.
 #ifndef TENON_TOOLS_IR_OPT_LISTS_H_
 #define TENON_TOOLS_IR_OPT_LISTS_H_
 
@@ -9,21 +9,20 @@
 
 namespace tenon::ir_opt {
 
-std::string OpListText();
-// The error names a rule that is wrong in itself, or two that contradict each other.
+std::string OpListText();  // the text for --list-ops
+// Returns the text for --list-rules. The error names a wrong rule, or two rules that conflict.
 absl::StatusOr<std::string> RuleListText();
-// The rules that `what` names, each as text behind a comment with its family and place. `what` is
-// the name of a rule or a family, the start of names, or a pattern with * and ?. The error says
-// that there is no such rule, with the nearest name.
+// Returns the rules that `what` names, each as text after a comment with its family and place.
+// `what` is the name of a rule or a family, the start of names, or a pattern with * and ?. If there
+// is no such rule, the error has the nearest name.
 absl::StatusOr<std::string> RuleTexts(const std::string& what);
-// What --check-rules prints: every rule that does not compute what it replaces, with a program that
-// shows it, and what stands between two of them. The error: a file cannot be read, or two rules
-// have one name.
+// The result of --check-rules.
 struct RuleCheckOutcome {
-  std::string text;
-  int wrong = 0;
+  std::string text;  // each wrong rule with a program that proves it, or a conflict of two rules
+  int wrong = 0;     // rules that are wrong or could not be checked, and conflicts
 };
-// Of files that are given together; none: the built-in rules.
+// Checks the rules of `files` together; no file means the built-in rules. Returns an error if a
+// file cannot be read or two rules have one name.
 absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files);
 
 }  // namespace tenon::ir_opt

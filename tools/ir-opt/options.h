@@ -13,60 +13,61 @@
 
 namespace tenon::ir_opt {
 
-// One thing appended to the pipeline, in the order of the command line.
+// A part of the pipeline. Parts follow each other in the order of the command line.
 struct PipelineStep {
   std::string pass;  // empty: `text` is a whole pipeline
   std::string text;  // options of the pass
 };
 
+// The options of ir-opt. See its --help.
 struct Options {
-  tools::GivenNames given;
-  std::string input = "-";
-  std::string output;  // '-': standard output; empty: the same, if WritesIr
-  std::vector<PipelineStep> steps;
-  PassManagerOptions passes;
-  PrintOptions print;
-  bool allow_unregistered_dialect = false;
-  bool split_input_file = false;
-  bool verify_diagnostics = false;
-  bool dump_pass_pipeline = false;
-  std::string explain;             // RULE[@NODE]
-  std::string fusion_report;       // a file; JSON if it ends in .json
-  std::vector<std::string> rules;  // files with rules in text
-  bool fast_math = false;
-  bool verify_semantics = false;
-  tools::LimitOptions limits;
-  std::string inputs;                    // a folder, for verify_semantics
-  int64_t bisect_limit = -1;             // steps of rule passes that are made; -1: all
-  std::vector<std::string> check_rules;  // files; none: the built-in rules
-  std::string list_rules;                // whose text is asked for; empty: the list
+  tools::GivenNames given;                  // the options on the command line
+  std::string input = "-";                  // a file, or "-" for standard input
+  std::string output;                       // "-": standard output; empty: the same, if WritesIr
+  std::vector<PipelineStep> steps;          // the pipeline
+  PassManagerOptions passes;                // how it runs, and what it prints
+  PrintOptions print;                       // how the IR is written
+  bool allow_unregistered_dialect = false;  // --allow-unregistered-dialect
+  bool split_input_file = false;            // --split-input-file
+  bool verify_diagnostics = false;          // --verify-diagnostics
+  bool dump_pass_pipeline = false;          // --dump-pass-pipeline
+  std::string explain;                      // RULE[@NODE]
+  std::string fusion_report;                // a file; JSON if it ends in .json
+  std::vector<std::string> rules;           // files with rules in text
+  bool fast_math = false;                   // --fast-math
+  bool verify_semantics = false;            // --verify-semantics
+  tools::LimitOptions limits;               // --max-…
+  std::string inputs;                       // a folder, for verify_semantics
+  int64_t bisect_limit = -1;                // rewrites and folds that are made; -1: all
+  std::vector<std::string> check_rules;     // files; none: the built-in rules
+  std::string list_rules;                   // the rules whose text is printed; empty: the list
+  // What the program does.
   enum class Action : uint8_t {
-    kRun,
-    kHelp,
-    kVersion,
-    kListPasses,
-    kListRules,
-    kListOps,
-    kCheckRules
+    kRun,         // runs the pipeline
+    kHelp,        // --help
+    kVersion,     // --version
+    kListPasses,  // --list-passes
+    kListRules,   // --list-rules
+    kListOps,     // --list-ops
+    kCheckRules   // --check-rules
   } action = Action::kRun;
 
-  // Whether the program is to be written: whoever asks for an answer about it gets that alone,
-  // unless an output is named.
+  // True if the IR is written. Without -o, options that report on the IR print only the report.
   bool WritesIr() const {
     return !output.empty() || (explain.empty() && fusion_report.empty() && !verify_semantics);
   }
 };
 
-// InvalidArgument with a message for the user if the line is wrong. Every pass and named pipeline
-// of `registry` is a flag.
+// Reads the command line. Every pass and named pipeline of `registry` is a flag. InvalidArgument,
+// with a message for the user, if the line is wrong.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
                                          const PassRegistry& registry);
 
-// Appends the passes of the command line; the error points into what the user wrote.
+// Appends the passes of the command line. The error points into the text of the user.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);
 
-std::string HelpText();
-std::string PassListText(const PassRegistry& registry);
+std::string HelpText();                                  // the text for --help
+std::string PassListText(const PassRegistry& registry);  // the text for --list-passes
 
 }  // namespace tenon::ir_opt
 

@@ -1,4 +1,4 @@
-// From one input (or one part of it) to what ir-opt prints.
+// Processes one input of ir-opt, or one part of it.
 #ifndef TENON_TOOLS_IR_OPT_PROCESSOR_H_
 #define TENON_TOOLS_IR_OPT_PROCESSOR_H_
 
@@ -12,15 +12,16 @@
 
 namespace tenon::ir_opt {
 
+// The results for one input.
 struct Outcome {
   int status = tools::kDone;   // exit status
   std::optional<Model> model;  // the resulting IR, if it is asked for and nothing failed
-  std::string report;          // what --explain found
-  std::string fusion_report;
+  std::string report;          // the answer to --explain
+  std::string fusion_report;   // the text for --fusion-report
 };
 
-// `bytes`: IR text or an ONNX model, named `options.input` in messages; without them the file
-// itself is loaded. Messages go to standard error.
+// Loads and transforms one input. `bytes` is IR text or an ONNX model; without it, loads the file
+// `options.input`, which messages name in both cases. Prints messages on standard error.
 Outcome Process(const Options& options, const PassRegistry& registry,
                 std::optional<std::string_view> bytes);
 

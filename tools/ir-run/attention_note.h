@@ -9,8 +9,8 @@
 
 namespace tenon::ir_run {
 
-// One line for how many attention blocks of an optimized module are fused, when some are not, and
-// one with node and reason for each of those. Empty when all are fused, or there is none.
+// Returns notes on attention blocks of an optimized module that are not fused: one line with the
+// number of fused ones, and one with node and reason for each other. Empty if all are fused.
 std::vector<std::string> AttentionNotes(Operation* module);
 
 }  // namespace tenon::ir_run

@@ -13,26 +13,33 @@
 
 namespace tenon::ir_run {
 
+// The options of ir-run. See its --help.
 struct Options : tools::ModelOptions {
-  std::string check;  // folder of input_N.pb and output_N.pb; empty: none
-  bool reference = false;
+  std::string check;       // folder of input_N.pb and output_N.pb; empty: none
+  bool reference = false;  // --reference
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
-  std::string save_outputs;
-  std::string weight_cache;  // folder
-  bool verify_weights = false;
-  int64_t seed = 0;
-  bool profile = false;
-  std::string profile_file;   // .trace.json or .json; empty: the table alone
-  bool check_memory = false;  // ProgramOptions::check_memory
-  int runs = 0;               // 0: as many as fit a second
-  std::vector<std::string> onnx_tests;
-  enum class Action : uint8_t { kRun, kHelp, kVersion, kOnnxTest } action = Action::kRun;
+  std::string save_outputs;                                 // folder; empty: none
+  std::string weight_cache;                                 // folder; empty: none
+  bool verify_weights = false;                              // --verify-weights
+  int64_t seed = 0;                                         // of random inputs
+  bool profile = false;                                     // --profile
+  std::string profile_file;             // .trace.json or .json; empty: the table alone
+  bool check_memory = false;            // ProgramOptions::check_memory
+  int runs = 0;                         // 0: as many as fit a second
+  std::vector<std::string> onnx_tests;  // folders of --onnx-test
+  // What the program does.
+  enum class Action : uint8_t {
+    kRun,      // runs the model
+    kHelp,     // --help
+    kVersion,  // --version
+    kOnnxTest  // --onnx-test
+  } action = Action::kRun;
 };
 
-// InvalidArgument with a message for the user if the line is wrong.
+// Reads the command line. InvalidArgument, with a message for the user, if it is wrong.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
-std::string HelpText();
+std::string HelpText();  // the text for --help
 
 }  // namespace tenon::ir_run
 

@@ -8,8 +8,8 @@
 
 namespace tenon::ir_run {
 
-std::string TextReport(const Report& report, const Options& options);
-std::string JsonReport(const Report& report, const Options& options);
+std::string TextReport(const Report& report, const Options& options);  // for people
+std::string JsonReport(const Report& report, const Options& options);  // for --json
 
 }  // namespace tenon::ir_run
 

@@ -11,14 +11,15 @@
 
 namespace tenon::kernels::cpu {
 
-// x is [batch, rows.in, columns.in, channels], the result [batch, height, width, filters]. A single
-// spatial axis counts as columns of one row.
+// The extents of a call. x is [batch, rows.in, columns.in, channels], and the result is [batch,
+// height, width, filters]. A single spatial axis is the columns of one row.
 struct ImageGeometry {
   int64_t batch, channels, filters, height, width;
-  WindowAxis rows, columns;
+  WindowAxis rows, columns;  // of the window
 };
 
-// Empty if the call is on floats with channels last and one or two spatial axes.
+// Returns an empty string if the call is on f32 with channels last and one or two spatial axes,
+// else the reason.
 template <typename Attrs>
 std::string RequireImages(const CallSignature& call) {
   const int rank = call.inputs[0].rank();
@@ -29,7 +30,7 @@ std::string RequireImages(const CallSignature& call) {
   return RequireF32(call);
 }
 
-// REQUIRES: what RequireImages asks for. `kernel` has the extents of the window.
+// Returns the extents of a call that RequireImages accepts. `kernel` has those of the window.
 template <typename Attrs>
 ImageGeometry GeometryOf(const Attrs& attrs, DimSpan kernel, DimSpan x, DimSpan out) {
   const ImageLayout layout = ImageLayout::Of(attrs);
@@ -49,7 +50,7 @@ ImageGeometry GeometryOf(const Attrs& attrs, DimSpan kernel, DimSpan x, DimSpan 
           .columns = axis(last)};
 }
 
-// Of a convolution.
+// The same for a convolution.
 template <typename Attrs>
 ImageGeometry GeometryOf(const Attrs& attrs, const PrepareArgs& args) {
   return GeometryOf(attrs, args.inputs[1].shape.subspan(2), args.inputs[0].shape,

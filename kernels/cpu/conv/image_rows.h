@@ -6,12 +6,13 @@
 
 namespace tenon::kernels::cpu {
 
+// The extents of an image.
 struct ImageExtents {
   int64_t rows, columns, channels;
 };
 
-// `columns` pixels of row `row` of the image from column `first` on, which may lie outside; those
-// are 0. They go to `to`, `step` elements apart.
+// Copies `columns` pixels of row `row` from column `first` on. Pixels outside of the image are 0.
+// In `to`, pixels are `step` elements apart.
 void CopyRow(const ImageExtents& image, const float* x, int64_t row, int64_t first, int64_t columns,
              float* to, int64_t step);
 

@@ -8,24 +8,27 @@
 
 namespace tenon::kernels::cpu {
 
+// An activation on vectors.
 struct LoopActivation {
+  // The function.
   enum class Kind : uint8_t {
-    kClamp,        // to [a, b]: also no activation and ReLU
+    kClamp,        // x clamped to [a, b]; also for ReLU and for no activation
     kHardSigmoid,  // a x + b, clamped to [0, 1]
     kHardSwish,    // x times the hard sigmoid of 1/6 and 1/2
     kLeaky,        // a x for negative x
     kSigmoid,      // 1 / (1 + e^-x)
-    kSilu,         // x times that
+    kSilu,         // x / (1 + e^-x)
   };
-  Kind kind;
-  float a, b;
+  Kind kind;   // the function
+  float a, b;  // its numbers
 };
 
-// How loops apply `activation`. What they leave out, `rest` says, is to be applied to their result.
+// An activation in two steps.
 struct SplitActivation {
-  LoopActivation loop;
-  Activation rest;
+  LoopActivation loop;  // applied by the loops
+  Activation rest;      // to be applied to the result of the loops
 };
+// Returns the two steps of `activation`.
 SplitActivation Split(const Activation& activation);
 
 }  // namespace tenon::kernels::cpu

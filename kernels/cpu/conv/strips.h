@@ -1,4 +1,4 @@
-// Strips of neighbouring pixels times panels of filters, tile by tile.
+// Products of strips of neighboring pixels and panels of filters, tile by tile.
 #ifndef TENON_KERNELS_CPU_CONV_STRIPS_H_
 #define TENON_KERNELS_CPU_CONV_STRIPS_H_
 
@@ -9,27 +9,26 @@
 
 namespace tenon::kernels::cpu {
 
-// Equally long strips of pixels: how many elements they lie apart in the input and in the result.
-// Pixels of a strip are as far apart as the call says.
+// Strips of equal length. The TileCall gives the distance of the pixels of a strip.
 struct Strips {
-  const float* x;
-  float* out;
-  const float* residual;  // null: none; addressed as the result is
-  int64_t x_step, out_step;
-  int64_t count, width;
+  const float* x;            // the first pixel of the input
+  float* out;                // the first pixel of the result
+  const float* residual;     // null: none; addressed like the result
+  int64_t x_step, out_step;  // from a strip to the next, in elements
+  int64_t count, width;      // strips, and pixels of a strip
 };
 
-// Filters, and how their sums are made.
+// The filters, and the loops that multiply them.
 struct StripFilters {
-  const TileKernels* kernels;
-  const TileCall* call = nullptr;
-  const FilterPanels* panels;
+  const TileKernels* kernels;      // the loops
+  const TileCall* call = nullptr;  // the window
+  const FilterPanels* panels;      // the layout of the weights
   int64_t depth;                   // elements of a window
   const float* weights = nullptr;  // of all panels
   const float* bias = nullptr;     // null: none
 };
 
-// Computes panels [first, last) of the strips. The result may lie where the residual does.
+// Computes panels [first, last) of the strips. The result may be the residual.
 void RunStrips(const StripFilters& filters, const Strips& strips, int64_t first, int64_t last);
 
 }  // namespace tenon::kernels::cpu

@@ -9,36 +9,37 @@
 
 namespace tenon::kernels::cpu {
 
-// What all tiles of a convolution have in common. The window of a pixel is read as `num_runs` runs
-// of `run_size` neighbouring elements, which start `runs[i]` elements behind the pixel.
+// The data that all tiles of a convolution share. The window of a pixel is read as `num_runs` runs
+// of `run_size` adjacent elements. Run i starts `runs[i]` elements after the pixel.
 struct TileCall {
   const int64_t* runs;
   int64_t num_runs, run_size;
-  // Where the weights of each run begin, in rows of the panel. Null: the panel has those of all
-  // runs, one behind the other.
+  // The first row of the weights of each run, in the panel. Null: the panel has the weights of all
+  // runs, one after the other.
   const int64_t* weight_rows = nullptr;
-  int64_t pixel_step;  // elements of the input from a pixel to the next
-  int64_t out_step;    // elements of the result from a pixel to the next
-  LoopActivation activation;
+  int64_t pixel_step;         // elements of the input from a pixel to the next
+  int64_t out_step;           // elements of the result from a pixel to the next
+  LoopActivation activation;  // applied to the sums
 };
 
-// Two groups of neighbouring pixels (or one), and one panel of filters.
+// Two groups of neighboring pixels (or one), and one panel of filters.
 struct ConvTile {
-  // Two groups that follow each other may go on for so many tiles, each where the last has ended.
+  // The number of tiles. With two groups that follow each other, each further tile begins where the
+  // last one ended.
   int64_t repeat;
-  const float* x[2];
-  const float* weights;  // [elements of the window][columns of the panel]
-  const float* bias;     // null: none
-  int64_t columns;       // of the result; the panel may have more
-  float* out[2];
+  const float* x[2];         // the first pixel of each group
+  const float* weights;      // [elements of the window][columns of the panel]
+  const float* bias;         // null: none
+  int64_t columns;           // of the result; the panel may have more
+  float* out[2];             // the results of each group
   const float* residual[2];  // null: none; added before the activation
-  // Each step of the sum asks for as many lines from `next` on as a row of weights has (where a
-  // tile is all that uses a panel, it asks for a row), and moves on by so many bytes.
+  // Memory to prefetch. Each step of the sum prefetches as many lines as a row of weights has, then
+  // moves on by next_step bytes. A tile that is alone in using its panel prefetches a row.
   const char* next;
   int64_t next_step;
 };
 
-using TileFn = void (*)(const TileCall& call, const ConvTile& tile);
+using TileFn = void (*)(const TileCall& call, const ConvTile& tile);  // computes a tile
 
 // The loops of one instruction set.
 struct TileKernels {
@@ -46,19 +47,20 @@ struct TileKernels {
   int min_group, max_group;  // pixels in a group
   // [group - min_group][whether there are two][columns of the panel / lanes - 1]
   TileFn tiles[4][2][2];
-  // One pixel, and a panel of `lanes` columns, one of twice as many, or four of these behind each
-  // other. They take no weight_rows.
+  // For one pixel and a panel of `lanes` columns, a panel of 2 * lanes columns, or four of the
+  // latter one after the other. They do not take weight_rows.
   TileFn narrow_row, wide_row, four_wide_rows;
 };
 
-// For the active instruction set.
+// Returns the loops for the active instruction set.
 const TileKernels& Tiles();
 
-// The group with which a strip of `width` pixels takes the least time. The last one is moved back
-// to the strip's end, so that some pixels are computed twice; small groups load weights more often.
-// REQUIRES: width >= min_group.
+// Returns the size of groups with which a strip of `width` pixels takes the least time. Small
+// groups load weights more often. The last group ends with the strip, so that large ones may
+// compute more pixels twice. Requires width >= min_group.
 int64_t BestGroup(const TileKernels& kernels, int64_t width);
 
+// The loops of each instruction set.
 const TileKernels& TilesAvx2();
 const TileKernels& TilesAvx512();
 

@@ -1,8 +1,8 @@
-// How cpu.conv_transpose.tiled divides a transposed convolution.
+// The division of a transposed convolution by cpu.conv_transpose.tiled.
 //
-// With steps s, results whose positions leave the same rest by s sum over the same elements of the
-// window: a phase is an ordinary convolution with steps of 1 of these, whose results lie s apart.
-// Nothing is multiplied that lies between the pixels of the image.
+// With stride s, results whose positions are equal modulo s sum over the same elements of the
+// window. They form a phase: an ordinary convolution with stride 1, whose results are s apart. So
+// no zeros between the pixels of the image are multiplied.
 #ifndef TENON_KERNELS_CPU_CONV_TRANSPOSED_PLAN_H_
 #define TENON_KERNELS_CPU_CONV_TRANSPOSED_PLAN_H_
 
@@ -19,21 +19,21 @@ struct TransposedAxis {
   int64_t kernel, stride, dilation, pad_begin, in, out;
 };
 
-// An element of the window, and which pixel result i of a phase multiplies by it: i + offset.
+// An element of the window. Result i of a phase multiplies it by pixel i + offset.
 struct TransposedTap {
   int64_t element, offset;
   bool operator==(const TransposedTap&) const = default;
 };
 
-// Results first, first + step, … along one axis, `count` of them. `joined` neighbours, each a
-// phase, read the same pixels: taps[j] are those of phase j, in the order of pixels, alike but for
-// the elements. Elements that only meet padding are left out, so that there may be none.
+// `count` results along one axis, from `first` on, one step apart. `joined` adjacent phases read
+// the same pixels. taps[j] are the taps of phase j, in the order of pixels; they differ only in
+// their elements. Elements that meet only padding are left out, so that there may be none.
 struct AxisPhase {
   int64_t first, count, joined;
   std::vector<std::vector<TransposedTap>> taps;
 };
 
-// Phases that cover the axis. With `joins`, neighbours are joined where they can be.
+// Returns phases that cover the axis. With `joins`, adjacent phases are joined where possible.
 std::vector<AxisPhase> PhasesOf(const TransposedAxis& axis, bool joins);
 
 // The steps between results of a phase: those of the axis, or larger where one pixel makes all.
@@ -50,22 +50,23 @@ struct TransposedPhase {
   int64_t first_unit;         // units are the panels of all phases
 };
 
+// The memory from which tiles read their pixels.
 enum class TransposedSource : uint8_t {
-  kImage,   // pixels are read where they lie
-  kPadded,  // from a padded copy of the rows of a block
-  kGather,  // rows are too short for a group: the windows of a phase are copied behind each other
+  kImage,   // the image itself
+  kPadded,  // a padded copy of the rows of a block
+  kGather,  // copies of the windows of a phase, because rows are too short for a group
 };
 
-// Not copied: phases point into it.
+// The plan of a transposed convolution. It cannot be copied, because phases point into it.
 struct TransposedPlan {
-  // A slot: which block is copied, then at this byte the copy.
+  // A slot holds the number of the copied block, then at this byte the copy.
   static constexpr int64_t kCopyAt = 64;
 
   TransposedPlan() = default;
   TransposedPlan(const TransposedPlan&) = delete;
   TransposedPlan& operator=(const TransposedPlan&) = delete;
 
-  // Fills everything below `columns`.
+  // Sets all members after `columns`.
   void Choose(const TileKernels& kernels, int64_t threads);
 
   int64_t batch, channels, filters;
@@ -77,8 +78,8 @@ struct TransposedPlan {
   int64_t units, weights_size;  // of all phases; floats
   int64_t most_joined;
   TransposedSource source;
-  // kPadded: copies begin so many rows and columns before the block, and have rows of `width`
-  // pixels that lie `pixel` elements apart. kImage: as in the image.
+  // kPadded: a copy has so many rows before and behind the block, and columns before it. Its rows
+  // have `width` pixels, `pixel` elements apart. kImage: as in the image.
   int64_t rows_before, rows_behind, columns_before, width, pixel;
   int64_t block, blocks_per_image;  // rows of all phases; kGather: `block` pixels
   int64_t splits;                   // of the units of a block among tasks

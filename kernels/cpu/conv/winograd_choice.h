@@ -6,9 +6,9 @@
 
 namespace tenon::kernels::cpu {
 
-// Width and height of the tiles of the result, 2 or 4; 0: sum over the window. Follows from the
-// shapes alone, so that a model gives the same results whatever the number of threads.
-// REQUIRES: a window of 3 x 3 with steps of 1.
+// Returns the width and height of the tiles of the result: 2 or 4, or 0 for the sum over the
+// window. The choice follows from the shapes alone, so that results do not depend on the number of
+// threads. Requires a window of 3 x 3 with strides of 1.
 int WinogradTileSize(const ImageGeometry& image);
 
 }  // namespace tenon::kernels::cpu

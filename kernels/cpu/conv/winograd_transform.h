@@ -4,13 +4,13 @@
 //
 //   A^T ((G g G^T) * (B^T d B)) A
 //
-// with g the window, d the pixels and * element by element: (m + 2)^2 multiplications where the sum
-// itself takes 9 m^2. Over all channels, * becomes (m + 2)^2 matrix products.
+// Here g is the window, d are the pixels, and * multiplies element by element. That takes (m + 2)^2
+// multiplications instead of 9 m^2. Over all channels, * becomes (m + 2)^2 matrix products.
 //
-// The matrices evaluate and interpolate polynomials at m + 1 numbers and at infinity:
-// 0, 1, -1 for m = 2, and for m = 4 0, ±5/8, ±3/2. The latter are exact in binary, as are their
-// squares, and lie around 1 on a logarithmic scale, so that no row of a matrix has large elements:
-// the error is a quarter of the one with the usual 0, ±1, ±2.
+// The matrices evaluate and interpolate polynomials at m + 1 numbers and at infinity. The numbers
+// are 0, 1, -1 for m = 2, and 0, ±5/8, ±3/2 for m = 4. The latter and their squares are exact in
+// binary. They lie around 1 on a logarithmic scale, so that no row of a matrix has large elements.
+// The error is a quarter of that with the usual 0, ±1, ±2.
 #ifndef TENON_KERNELS_CPU_CONV_WINOGRAD_TRANSFORM_H_
 #define TENON_KERNELS_CPU_CONV_WINOGRAD_TRANSFORM_H_
 
@@ -20,9 +20,10 @@
 
 namespace tenon::kernels::cpu {
 
-inline constexpr float kWinogradInner = 0.625f, kWinogradOuter = 1.5f;  // for m = 4
+// The numbers for m = 4, without their signs.
+inline constexpr float kWinogradInner = 0.625f, kWinogradOuter = 1.5f;
 
-// B^T d B of one tile, for all channels.
+// Computes B^T d B of one tile, for all channels.
 struct WinogradInput {
   const float* const* pixels;  // [m + 2][m + 2], each the first channel of a pixel
   int64_t channels;
@@ -30,19 +31,20 @@ struct WinogradInput {
   int64_t step;
 };
 
-// A^T s A of one tile, for some neighbouring filters; then activation(... + bias + residual).
+// Computes activation(A^T s A + bias + residual) of one tile, for some adjacent filters.
 struct WinogradOutput {
   const float* sums;  // element (i, j) of filter f at sums[(i * (m + 2) + j) * step + f]
   int64_t step;
-  int64_t next;  // to the sums of the next tile, which are fetched
+  int64_t next;  // from these sums to those of the next tile, which are prefetched
   int64_t filters;
-  const float *bias, *residual;  // null: none; residual lies as out does
+  const float *bias, *residual;  // null: none; residual is addressed like out
   float* out;                    // pixel (i, j) of filter f at out[i * row + j * pixel + f]
   int64_t row, pixel;
-  int64_t rows, columns;  // of the tile that lie inside the result
+  int64_t rows, columns;  // of the part of the tile inside the result
   LoopActivation activation;
 };
 
+// The transforms of one instruction set.
 struct WinogradTransforms {
   using InputFn = void (*)(const WinogradInput& tile);
   using OutputFn = void (*)(const WinogradOutput& tile);
@@ -50,9 +52,10 @@ struct WinogradTransforms {
   OutputFn output2, output4;
 };
 
-// For the active instruction set.
+// Returns the transforms for the active instruction set.
 const WinogradTransforms& Winograd();
 
+// The transforms of each instruction set.
 const WinogradTransforms& WinogradAvx2();
 const WinogradTransforms& WinogradAvx512();
 

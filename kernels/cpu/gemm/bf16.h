@@ -11,22 +11,24 @@
 
 namespace tenon::kernels::cpu {
 
-// Whether the CPU multiplies bfloat16 numbers; nothing else here may be used if not.
+// True if the CPU multiplies bfloat16 numbers. Otherwise no other function here may be used.
 bool HasBf16();
 
+// Returns the number of pairs of k numbers.
 inline int64_t Bf16Pairs(int64_t k) { return (k + 1) / 2; }
 
-// Element (p, j) of b is the bfloat16 number with the bits b[p * row + j * col].
+// A matrix of bfloat16 numbers. Element (p, j) has the bits data[p * row + j * col].
 struct Bf16Matrix {
   const uint16_t* data = nullptr;
   int64_t row = 0, col = 0;
 };
 
+// Returns the layout for PrepareArgs::Pack.
 std::string PackedLayoutOfBf16B(int64_t k, int64_t n);
-// PackedBytesOfB(Bf16Pairs(k), n) bytes.
+// Packs b into PackedBytesOfB(Bf16Pairs(k), n) bytes.
 void PackBf16B(const Bf16Matrix& b, int64_t k, int64_t n, float* packed, ParallelFor& parallel);
 
-// Rows of a at a distance that suits the caches.
+// Returns a distance of rows of a, in pairs, that suits the caches.
 int64_t Bf16RowOfA(int64_t k);
 // Rounds rows of k floats to rows of pairs, Bf16RowOfA(k) apart.
 void ConvertToBf16(const float* a, int64_t m, int64_t k, float* pairs, ParallelFor& parallel);

@@ -17,25 +17,28 @@ namespace tenon::kernels::cpu {
 struct Int8Shape {
   int64_t k = 0, n = 0, group = 0;
 
+  // The number of groups of rows.
   int64_t groups() const { return CeilDiv(k, group); }
 };
 
-std::string PackedLayoutOfInt8B(const Int8Shape& shape);
-size_t PackedBytesOfInt8B(const Int8Shape& shape);
-// values (p, j) at values[p * row + j * col]; scale [groups, n] row-major.
+std::string PackedLayoutOfInt8B(const Int8Shape& shape);  // the layout for PrepareArgs::Pack
+size_t PackedBytesOfInt8B(const Int8Shape& shape);        // the size of packed b
+// Packs b. Value (p, j) is values[p * row + j * col]; `scale` is [groups, n], row-major.
 void PackInt8B(const Int8Shape& shape, const int8_t* values, int64_t row, int64_t col,
                const float* scale, std::byte* packed, ParallelFor& parallel);
 
-// Few rows stream the int8 numbers. More rows than 48 (in AVX-512) turn some strips of them into
-// floats at a time, in `scratch`; there the work is divided into so many parts.
+// The division of a product. Products of few rows stream the int8 numbers. Products of many rows
+// (more than 48 with AVX-512) convert some strips at a time to floats, in scratch memory.
 struct Int8Plan {
-  int64_t parts = 1;
-  int64_t strips_each = 1;
-  size_t scratch_bytes = 0;
+  int64_t parts = 1;         // parts of the work, for many rows
+  int64_t strips_each = 1;   // strips that are converted at a time
+  size_t scratch_bytes = 0;  // size of the scratch memory
 };
+// Returns the plan for m rows on so many threads.
 Int8Plan PlanInt8Gemm(int64_t m, const Int8Shape& shape, int threads);
 
-// args.k and args.n are those of the shape; a is not packed, and b unused.
+// Computes a product. args.k and args.n must be those of the shape. a is not packed, and args.b is
+// not used.
 void Int8Gemm(const GemmArgs& args, const Int8Shape& shape, const std::byte* packed,
               const Int8Plan& plan, float* scratch, ParallelFor& parallel);
 

@@ -1,4 +1,4 @@
-// What loops over registers are written with, in files of one instruction set.
+// Helpers for loops over registers, for files of one instruction set.
 #ifndef TENON_KERNELS_CPU_GEMM_UNROLL_INL_H_
 #define TENON_KERNELS_CPU_GEMM_UNROLL_INL_H_
 
@@ -13,6 +13,7 @@
 namespace tenon::kernels::cpu {
 namespace {
 
+// Returns n within [low, high].
 inline int64_t Clamp(int64_t n, int64_t low, int64_t high) {
   return n < low ? low : n > high ? high : n;
 }

@@ -17,7 +17,7 @@
 
 namespace tenon::kernels::cpu {
 
-// The code is writable while it is written, executable afterwards, never both.
+// Emits the code of one body. The memory is writable first and executable after Emit, never both.
 class PointwiseEmitter final : public Xbyak::CodeGenerator, public PointwiseJit {
  public:
   // `graph` is of `body`; for the rest see JitPlan.
@@ -29,8 +29,8 @@ class PointwiseEmitter final : public Xbyak::CodeGenerator, public PointwiseJit 
         plan_(graph, scalar, wide, keep),
         registers_(plan_) {}
 
-  // False if there is no code; then Run must not be called. What the constructor was given is not
-  // needed any more afterwards.
+  // Writes the code. Returns false if that fails; then Run must not be called. The arguments of the
+  // constructor are not needed after this call.
   bool Emit();
 
  private:

@@ -12,20 +12,21 @@
 
 namespace tenon::kernels::cpu {
 
+// The code of one body.
 class PointwiseJit {
  public:
   virtual ~PointwiseJit() = default;
 
-  // Code for AVX2 or AVX-512, as `isa` allows. `scalar`: which inputs are one element for a row.
-  // Null if there is none: the body has ops or element types that are not compiled, or more live
-  // values than registers, the CPU has no AVX2, Tenon was built without an assembler, or the system
-  // refuses executable memory.
+  // Makes code for AVX2 or AVX-512, as `isa` allows. `scalar` marks inputs with one element for a
+  // row. Returns null if the body has ops or element types that are not compiled, or more live
+  // values than registers. Also returns null without AVX2, in a build without an assembler, and if
+  // the system refuses executable memory.
   static std::unique_ptr<const PointwiseJit> Make(const PointwiseBody& body,
                                                   std::span<const bool> scalar, Isa isa);
 
-  // `rows` rows of n elements. `pointers`: of the inputs, then of the results, at the first row;
-  // changed by the call. `steps`: how far the next row is, in bytes. Results may be where inputs
-  // are.
+  // Computes `rows` rows of n elements. `pointers` are those of the inputs, then of the results, at
+  // the first row; the call changes them. `steps` are the distances to the next row, in bytes.
+  // Results may overwrite inputs.
   void Run(const void** pointers, const int64_t* steps, int64_t rows, int64_t n) const {
     run_(pointers, steps, rows, n);
   }

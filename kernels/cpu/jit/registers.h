@@ -1,5 +1,4 @@
-// Which vector and mask registers hold which values while the code of a vector graph is written,
-// node after node.
+// The vector and mask registers of the values of a graph, while its code is written node by node.
 #ifndef TENON_KERNELS_CPU_JIT_REGISTERS_H_
 #define TENON_KERNELS_CPU_JIT_REGISTERS_H_
 
@@ -9,36 +8,39 @@
 
 namespace tenon::kernels::cpu {
 
+// Assigns registers.
 class JitRegisters {
  public:
+  // The plan must outlive it.
   explicit JitRegisters(const JitPlan& plan) : plan_(plan) {}
 
-  // All registers are free, and no node has one.
+  // Frees all registers. No node has one then.
   void Reset();
 
-  // A free register. When there is none, it is any, and failed() from then on.
+  // Takes a free register. If there is none, returns any, and failed() is true from then on.
   int TakeVector();
-  int TakeMask();
-  // Until the release that follows the instruction which is being written.
+  int TakeMask();  // likewise
+  // Takes a vector register until the next release.
   int TakeTemporary();
-  void FreeVector(int vector) { free_vectors_.push_back(vector); }
-  bool failed() const { return failed_; }
+  void FreeVector(int vector) { free_vectors_.push_back(vector); }  // frees one of TakeVector
+  bool failed() const { return failed_; }                           // there were too few registers
 
+  // A register.
   bool Has(int node) const { return where_[node].vector >= 0 || where_[node].mask >= 0; }
-  int VectorOf(int node) const { return where_[node].vector; }
-  int MaskOf(int node) const { return where_[node].mask; }
+  int VectorOf(int node) const { return where_[node].vector; }  // -1: none
+  int MaskOf(int node) const { return where_[node].mask; }      // -1: none
   void PutVector(int node, int vector) { where_[node].vector = vector; }
   void PutMask(int node, int mask) { where_[node].mask = mask; }
-  // The node takes the register of a vector that dies.
+  // Gives the register of an operand that is not read again to the node.
   void Replace(int node, int operand);
 
   // Frees temporaries, and the operands that nothing after `node` reads.
   void ReleaseDead(int node);
-  // The same for a result that may take the place of an operand: instructions read first. The
-  // operands can still be asked for until FinishRelease.
+  // The same, for a result that may take the register of an operand. VectorOf and MaskOf still work
+  // for the operands until FinishRelease.
   void ReleaseDeadKeeping(int node);
-  void FinishRelease();
-  void ReleaseTemporaries();
+  void FinishRelease();       // ends ReleaseDeadKeeping
+  void ReleaseTemporaries();  // frees registers of TakeTemporary
 
  private:
   struct Location {

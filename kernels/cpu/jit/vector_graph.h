@@ -1,5 +1,5 @@
-// A body of elementwise ops on floats and bools as instructions of vector units: what the just-in-
-// time compiler emits. Mathematical functions are written here once for all instruction sets.
+// A body of elementwise ops on floats and bools as vector instructions, for the just-in-time
+// compiler. Mathematical functions are written here once for all instruction sets.
 #ifndef TENON_KERNELS_CPU_JIT_VECTOR_GRAPH_H_
 #define TENON_KERNELS_CPU_JIT_VECTOR_GRAPH_H_
 
@@ -45,24 +45,27 @@ enum class VectorOp : uint8_t {
   kSelect,  // a (mask) ? b : c
 };
 
+// An instruction.
 struct VectorNode {
-  VectorOp op;
-  std::array<int, 3> operands = {-1, -1, -1};
-  uint32_t bits = 0;  // of a constant: its bits; otherwise imm or index
+  VectorOp op;                                 // what it does
+  std::array<int, 3> operands = {-1, -1, -1};  // numbers of nodes; -1: none
+  uint32_t bits = 0;                           // of a constant: its bits; otherwise imm or index
 
+  // True if the result is a mask.
   bool is_mask() const {
     return op == VectorOp::kInputBool || (op >= VectorOp::kCompare && op <= VectorOp::kMaskNot);
   }
   bool operator==(const VectorNode&) const = default;
 };
 
+// The instructions of a body.
 struct VectorGraph {
   std::vector<VectorNode> nodes;  // operands come before users; constants are shared
   std::vector<int> results;       // one for each result of the body
 };
 
-// Nothing if the body has ops or element types that are not written as vector instructions. `wide`:
-// for 512-bit vectors.
+// Returns the graph of a body; nullopt if it has ops or element types without vector instructions.
+// `wide` means 512-bit vectors.
 std::optional<VectorGraph> MakeVectorGraph(const PointwiseBody& body, bool wide);
 
 }  // namespace tenon::kernels::cpu

@@ -1,4 +1,4 @@
-// The device that a thread's calls are for, and the memory that queues of a device share.
+// The current device of a thread, and the memory pool of the queues of a device.
 #ifndef TENON_KERNELS_GPU_CUDA_CUDA_MEMORY_H_
 #define TENON_KERNELS_GPU_CUDA_CUDA_MEMORY_H_
 
@@ -8,25 +8,26 @@
 
 namespace tenon::kernels::gpu {
 
-// Makes a device the thread's current one, and afterwards the one that was: callers may use CUDA
-// themselves.
+// Makes a device the current one of the thread as long as it lives. Then restores the device
+// before, because callers may use CUDA themselves.
 class CurrentDevice {
  public:
+  // Check error() afterward.
   explicit CurrentDevice(int ordinal);
   ~CurrentDevice();
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
-  cudaError_t error() const { return error_; }
-  bool unloading() const { return error_ == cudaErrorCudartUnloading; }
+  cudaError_t error() const { return error_; }  // cudaSuccess if the device is current
+  bool unloading() const { return error_ == cudaErrorCudartUnloading; }  // the process ends
 
  private:
   int before_ = -1;  // to return to; -1: nothing to do
   cudaError_t error_;
 };
 
-// Stream-ordered memory. A pool of our own, for the device's default one belongs to whoever else
-// uses CUDA in the process. It keeps what is freed, so that the steady state asks the driver for
-// nothing, and gives it back with the last queue.
+// A pool of stream-ordered memory. It is not the default pool of the device, which other users of
+// CUDA in the process share. It keeps freed memory, so that the steady state needs no call of the
+// driver, and frees it with the last queue.
 class MemoryPool {
  public:
   MemoryPool() = default;
@@ -34,8 +35,8 @@ class MemoryPool {
   MemoryPool& operator=(const MemoryPool&) = delete;
   ~MemoryPool();
 
-  KernelStatus Open(int ordinal);
-  // For use by what is put into the stream from here on; cudaFreeAsync frees it.
+  KernelStatus Open(int ordinal);  // creates the pool on a device
+  // Allocates memory for later work of the stream. cudaFreeAsync frees it.
   KernelStatus Allocate(size_t bytes, cudaStream_t stream, void** memory);
 
  private:

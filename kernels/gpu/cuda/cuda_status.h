@@ -10,8 +10,8 @@
 
 namespace tenon::kernels::gpu {
 
-// The runtime remembers a failed call as the thread's last error, and the next launch, which asks
-// for that, would be blamed for it: it is forgotten here.
+// Returns the status of a call of the runtime; `what` names the call. Clears the last error of the
+// thread, which the next launch would report otherwise.
 inline KernelStatus Check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return KernelStatus::Ok();
   cudaGetLastError();

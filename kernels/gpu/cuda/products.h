@@ -15,18 +15,18 @@
 
 namespace tenon::kernels::gpu {
 
-// One for a queue, which it serves from its first product on. Descriptors and the algorithms in
-// question are kept for each kind of product. What the library has no algorithm for is multiplied
-// without the epilogue, which follows as a kernel, or by a kernel of our own.
+// The products of one queue. It keeps descriptors and algorithms for each kind of product, and
+// opens the library at the first one. If the library has no algorithm, it multiplies without the
+// epilogue, which follows as a kernel, or uses a kernel of Tenon.
 class Products {
  public:
-  // The pool outlives it. `tf32`: products of f32 may round their operands to the 10 bits of TF32.
+  // The pool must outlive it. `tf32` lets f32 products round their operands to the 10 bits of TF32.
   Products(cudaStream_t stream, MemoryPool& pool, bool tf32);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   ~Products();
 
-  KernelStatus Launch(const MatMulParams& params);
+  KernelStatus Launch(const MatMulParams& params);  // adds a product to the stream
 
  private:
   struct Plan;

@@ -1,10 +1,12 @@
-// Runs device code on the host, so that kernels can be compared with the reference kernels without
-// a GPU: each thread of a block is a fibre, blocks run one after the other. Barriers and shuffles
-// that not all threads reach, which hang a GPU or give wrong results there, end the program with a
-// message, and so do launches beyond a GPU's limits. Threads take turns in order, backwards, or
-// anyhow, and blocks too run forwards or backwards; every access to memory is checked for races
-// with other threads and blocks (memory_check.h).
-// Included by device_code.h where the compiler is not nvcc; for tests, on one host thread.
+// Runs device code on the host, so that tests compare kernels with the reference kernels without a
+// GPU. Each thread of a block is a fiber, and blocks run one after the other, on one host thread.
+//
+// Threads take turns in order, in reverse or at random, and blocks run in order or in reverse.
+// Every access to memory is checked for races with other threads and blocks (memory_check.h). A
+// barrier or shuffle that not all threads reach ends the program with a message; a GPU would hang
+// or give wrong results. A launch beyond the limits of a GPU ends it, too.
+//
+// device_code.h includes this file if the compiler is not nvcc.
 #ifndef TENON_KERNELS_GPU_EMULATOR_EMULATOR_H_
 #define TENON_KERNELS_GPU_EMULATOR_EMULATOR_H_
 
@@ -42,28 +44,30 @@
 
 namespace tenon::kernels::gpu::emulator {
 
+// The x of a CUDA index; y and z are not emulated.
 struct Index {
   unsigned x;
 };
-Index ThreadIndex();
-Index BlockIndex();
-Index BlockSize();
-Index GridSize();
+Index ThreadIndex();  // threadIdx
+Index BlockIndex();   // blockIdx
+Index BlockSize();    // blockDim
+Index GridSize();     // gridDim
 
-// Calls `thread` for every thread of every block. `threads` is a multiple of 32. The kernel reads
-// what it is given at `params`.
+// Calls `thread` for every thread of every block. `threads` is a multiple of 32. `params` are the
+// parameters of the kernel.
 void Run(const char* name, const void* kernel, int64_t blocks, int64_t threads, size_t shared_bytes,
          const void* params, size_t params_bytes, const std::function<void()>& thread);
-// As cudaFuncSetAttribute: launches of the kernel may take so much dynamic shared memory.
+// Sets the largest dynamic shared memory of the kernel, as cudaFuncSetAttribute does.
 void AllowShared(const void* kernel, size_t bytes);
 float* DynamicShared();  // filled with NaN before each block
-void BlockBarrier();
-// All lanes of the warp bring a word; gives that of `lane`.
+void BlockBarrier();     // __syncthreads
+// Exchanges a word among all lanes of the warp. Returns the word of `lane`.
 uint64_t PickWord(uint64_t word, unsigned lane);
-bool AnyOf(bool value);  // of all lanes
-unsigned Lane();
+bool AnyOf(bool value);                                // true if any lane of the warp has true
+unsigned Lane();                                       // of the calling thread in its warp
 int CompareAndSwap(int* at, int expected, int value);  // returns what was there
 
+// The same as PickWord for a value of at most 8 bytes.
 template <typename T>
 T Pick(T value, unsigned lane) {
   uint64_t word = 0;
@@ -88,7 +92,7 @@ T __shfl_sync(unsigned, T value, int lane) {
 inline int __any_sync(unsigned, bool value) {
   return ::tenon::kernels::gpu::emulator::AnyOf(value) ? 1 : 0;
 }
-// Each byte of the result is that of y:x which a digit of `selector` names.
+// Returns four bytes of y:x. Each hexadecimal digit of `selector` is the number of a byte.
 inline uint32_t __byte_perm(uint32_t x, uint32_t y, uint32_t selector) {
   const uint64_t both = uint64_t{y} << 32 | x;
   uint32_t picked = 0;
@@ -98,7 +102,7 @@ inline uint32_t __byte_perm(uint32_t x, uint32_t y, uint32_t selector) {
   }
   return picked;
 }
-// sum + the products of four signed bytes; wraps around.
+// Returns the sum plus the products of four signed bytes. It wraps around.
 inline int32_t __dp4a(int32_t a, int32_t b, int32_t sum) {
   for (int i = 0; i < 4; ++i) {
     const auto at = [i](int32_t word) { return int32_t{static_cast<int8_t>(word >> (8 * i))}; };

@@ -1,4 +1,4 @@
-// Where launches of emulated kernels go.
+// Launches of emulated kernels.
 #ifndef TENON_KERNELS_GPU_EMULATOR_LAUNCH_H_
 #define TENON_KERNELS_GPU_EMULATOR_LAUNCH_H_
 
@@ -6,8 +6,8 @@
 
 namespace tenon::kernels::gpu::emulator {
 
-// Runs a launch: now (launch_now.cc), or when whoever else defines this says that the stream comes
-// to it.
+// Runs a launch. The definition in launch_now.cc runs it at once; another one may run it when the
+// stream reaches it.
 void Launch(void* stream, std::function<void()> run);
 
 }  // namespace tenon::kernels::gpu::emulator

@@ -8,12 +8,14 @@
 
 namespace tenon::kernels::gpu {
 
+// A tensor [batch, head, row, element] by its strides.
 struct AttentionOperand {
   const void* data;
-  int64_t batch, head, row, element, offset;  // strides in elements
+  int64_t batch, head, row, element, offset;  // strides and the first element, in elements
 };
 
-// See fused.attention. Strides of mask, bias and key mask are over [batch, head, query, key].
+// fused.attention; see AttentionCall (kernels/attention_call.h) for the fields. Strides of mask,
+// bias and key mask are over [batch, head, query, key].
 struct AttentionParams {
   DType dtype;
   AttentionOperand q, k, v, out;
@@ -26,14 +28,16 @@ struct AttentionParams {
   int dim, v_dim;
   int64_t window, causal_offset;
   float scale, softcap, mask_value;
-  // Into how many parts the keys of a row are divided, each with a block of its own; then `parts`
-  // takes what they find, PartFloats(v_dim) for each row and part, and JoinAttention the rest.
+  // The number of parts of the keys of a row, each with a block of its own. If there are several,
+  // `parts` takes their results: PartFloats(v_dim) floats for each row and part. JoinAttention
+  // makes `out` of them.
   int64_t splits;
   float* parts;
 };
+// Returns the floats of a part: largest score, sum of weights, whether a key is visible, and sums.
 constexpr int PartFloats(int v_dim) { return v_dim + 3; }
 
-// The parts of an AttentionParams, joined: its rows in the order [batch, head, query].
+// Joins the parts of an AttentionParams, whose rows are in the order [batch, head, query].
 struct JoinAttentionParams {
   DType dtype;
   AttentionOperand out;

@@ -10,8 +10,9 @@
 
 namespace tenon::kernels::gpu {
 
+// The op of an elementwise kernel, named as in the dialect `ten`.
 enum class ElementwiseOp : uint8_t {
-  // One operand. The activations keep their order: kActivation + ActivationKind.
+  // Ops of one operand. The activations keep their order: kActivation + ActivationKind.
   kActivation = 0,
   kAbs = kNumActivations,
   kNeg,
@@ -30,7 +31,7 @@ enum class ElementwiseOp : uint8_t {
   kElu,
   kNot,
   kIsNan,
-  // Two.
+  // Ops of two operands.
   kAdd,
   kSub,
   kMul,
@@ -47,16 +48,18 @@ enum class ElementwiseOp : uint8_t {
   kGreater,
   kGreaterEqual,
 };
+// True if the result is a bool.
 constexpr bool GivesBool(ElementwiseOp op) {
   return op == ElementwiseOp::kIsNan || op >= ElementwiseOp::kEqual;
 }
+// Returns the op of an activation.
 constexpr ElementwiseOp OpOf(ActivationKind kind) { return static_cast<ElementwiseOp>(kind); }
 
 // out = op(a, b); b is null for ops of one operand.
 struct ElementwiseParams {
   ElementwiseOp op;
-  DType dtype;  // of the operands
-  float alpha = 0, beta = 0, gamma = 0;
+  DType dtype;                           // of the operands
+  float alpha = 0, beta = 0, gamma = 0;  // numbers of the op
   const void* a;
   const void* b;
   void* out;
@@ -64,27 +67,34 @@ struct ElementwiseParams {
   Strided<2> at;
 };
 
-// fused.group. Each thread has slots for values: the first ones take the inputs, others the values
-// of steps that later ones read. Operands of steps are slots, or ~k for constant k.
-inline constexpr int kMaxGroupInputs = 8;
-inline constexpr int kMaxGroupValues = 40;
-inline constexpr int kMaxGroupResults = 4;
+inline constexpr int kMaxGroupInputs = 8;   // inputs of a fused.group
+inline constexpr int kMaxGroupValues = 40;  // steps, and constants, of a fused.group
+inline constexpr int kMaxGroupResults = 4;  // results of a fused.group
+// One step of a fused.group. Each thread has slots for values: the first slots hold the inputs, the
+// others hold values of steps that later steps read. Operands of steps are slots, or ~k for
+// constant k.
 struct GroupStep {
-  enum Kind : uint8_t { kOp, kSelect, kCast } kind;
+  // The kind of a step.
+  enum Kind : uint8_t {
+    kOp,      // op(a, b)
+    kSelect,  // a ? b : c
+    kCast     // a as `to`
+  } kind;
   ElementwiseOp op;  // kOp
   DType from, to;    // element types of the operands (of the last, for kSelect) and of the result
-  int8_t operands;   // how many of a, b and c there are
+  int8_t operands;   // the number of operands: a, then b, then c
   int8_t a, b, c;
-  int8_t slot;    // takes the value; -1: no step reads it
-  int8_t result;  // of the group, which the value is; -1: none
+  int8_t slot;    // the slot for the value; -1: no step reads it
+  int8_t result;  // the result of the group that is the value; -1: none
   float alpha, beta, gamma;
 };
+// A fused.group over n elements.
 struct GroupParams {
   int num_inputs, num_constants, num_steps, num_results, num_slots;
   bool wide;  // a value of the body has 64 bits
   DType input_types[kMaxGroupInputs];
   const void* inputs[kMaxGroupInputs];
-  // f32 by its bits, all others as numbers.
+  // Floats of 32 bits as their bits, all others as numbers.
   int64_t constants[kMaxGroupValues];
   GroupStep steps[kMaxGroupValues];
   void* results[kMaxGroupResults];
@@ -92,6 +102,7 @@ struct GroupParams {
   Strided<kMaxGroupInputs> at;
 };
 
+// out = in as type `to`, for n elements.
 struct CastParams {
   DType from, to;
   const void* in;

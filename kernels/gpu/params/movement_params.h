@@ -8,7 +8,7 @@
 
 namespace tenon::kernels::gpu {
 
-// out[i] = in[offset + position of i]: transposes, slices, broadcasts, repetitions.
+// out[i] = in[offset + position of i] for n elements: transposes, slices, broadcasts, repetitions.
 struct StridedCopyParams {
   int size;  // bytes of an element: 1, 2, 4, 8, 16
   const void* in;
@@ -17,14 +17,15 @@ struct StridedCopyParams {
   Strided<1> at;
 };
 
-// Rows of `width` bytes from one pitch to another: parts of concat and split.
+// Copies rows of `width` bytes from one pitch to another, in bytes: parts of concat and split.
 struct PieceCopyParams {
   const void* in;
   void* out;
   int64_t rows, width, in_pitch, out_pitch;
 };
 
-// out[o, i, :] = in[o, indices[i], :], slices of `width` bytes.
+// out[o, i, :] = in[o, indices[i], :] for slices of `width` bytes. `count` is the number of
+// indices, `extent` that of rows in `in`.
 struct GatherParams {
   const void* in;
   const void* indices;
@@ -34,7 +35,7 @@ struct GatherParams {
   DeviceError* error;
 };
 
-// out[i] = in at the place of i but for the axis, where the index at i says where. Elements of
+// out[i] = in at the position of i, with indices[i] as the coordinate along the axis. Elements have
 // `size` bytes.
 struct GatherElementsParams {
   int size;
@@ -47,7 +48,7 @@ struct GatherElementsParams {
   DeviceError* error;
 };
 
-// out = x, whose elements must lie in [low, high].
+// out = x. Reports an element outside of [low, high].
 struct CheckRangeParams {
   bool wide;  // i64, not i32
   const void* x;
@@ -56,13 +57,19 @@ struct CheckRangeParams {
   void* out;
   int64_t n;
   Strided<3> at;     // of x, low and high
-  const char* what;  // x in words, in the memory of the host
+  const char* what;  // x in words, in host memory
   DeviceError* error;
 };
 
-// out[i] = in at the place of i, moved by what was padded; outside of it `value`, or what the mode
-// says. Elements of `size` bytes.
-enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
+// The elements outside of the padded tensor.
+enum class PadMode : uint8_t {
+  kConstant,  // `value`
+  kReflect,   // mirrored at the edge, which is not repeated
+  kEdge,      // the element at the edge
+  kWrap       // those from the other end
+};
+// out[i] = in at the position of i less `begins`; beyond `in`, by the mode. Elements have `size`
+// bytes.
 struct PadParams {
   int size;
   PadMode mode;

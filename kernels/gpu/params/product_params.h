@@ -1,4 +1,4 @@
-// Arguments of matrix products, and of what is done to their results.
+// Arguments of matrix products and of the operations that follow them.
 #ifndef TENON_KERNELS_GPU_PARAMS_PRODUCT_PARAMS_H_
 #define TENON_KERNELS_GPU_PARAMS_PRODUCT_PARAMS_H_
 
@@ -10,9 +10,9 @@
 
 namespace tenon::kernels::gpu {
 
-// fused.compressed_linear of few rows: out = activation(x * w + bias) + residual, of f32. w is of
-// i8 with a factor for `group` elements of a column, or of bf16 where `scale` is null; x is rounded
-// to bf16 then. k and group are less than 2^31.
+// fused.compressed_linear of few rows: out = activation(x * w + bias) + residual, in f32. w is i8
+// with a factor for each `group` elements of a column. If `scale` is null, w is bf16 and x is
+// rounded to bf16. k and group are less than 2^31.
 struct CompressedParams {
   bool transpose_w;
   ActivationKind activation;
@@ -27,8 +27,8 @@ struct CompressedParams {
   Strided<1> residual_at;
 };
 
-// out = `columns` columns of w, an i8 matrix of k rows and n columns, from column `first` on, times
-// their factors: of f32, and transposed where w is.
+// out = columns [first, first + columns) of w times their factors, in f32. w is an i8 matrix of k
+// rows and n columns. `transpose_w` means that w and out are stored transposed.
 struct WidenParams {
   bool transpose_w;
   const int8_t* w;
@@ -37,10 +37,10 @@ struct WidenParams {
   int64_t n, k, group, first, columns;
 };
 
-// q.linear: out = (x - x_zero) * (w - w_zero), of bytes x (rows x k) and w (k x n). Sums are
-// integers of 32 bits that wrap around, in `out` as they are or as f32.
+// q.linear: out = (x - x_zero) * (w - w_zero) for bytes x (rows x k) and w (k x n). Sums are 32-bit
+// integers that wrap around. `out` has them as i32, or as f32 with `to_float`.
 struct QLinearParams {
-  bool x_signed, w_signed;  // and their zero points
+  bool x_signed, w_signed;  // these operands and their zero points are i8, not ui8
   bool w_zero_each;         // a zero point for each column of w, or one for all
   bool to_float;
   const void* x;
@@ -51,7 +51,7 @@ struct QLinearParams {
   int64_t rows, n, k;
 };
 
-// out = activation(gate) * up, rows of n elements.
+// out = activation(gate) * up for rows of n elements.
 struct GatedParams {
   DType dtype;
   ActivationKind activation;
@@ -62,9 +62,9 @@ struct GatedParams {
   int64_t rows, n, pitch;  // pitch: of gate and up
 };
 
-// out = activation(out + bias) + residual: what a product's own epilogue does not cover.
-// `from_zero`: in place of a product of nothing. The bias is per column, or, with `bias_rows`, of
-// so many rows that repeat.
+// out = activation(out + bias) + residual, for products whose own epilogue does not do it.
+// `from_zero` starts from zeros, for a product with k = 0. The bias is per column; with `bias_rows`
+// it is a matrix of that many rows, which repeat.
 struct EpilogueParams {
   DType dtype;
   bool from_zero;
@@ -75,7 +75,7 @@ struct EpilogueParams {
   void* out;
   int64_t rows, n, bias_rows;
   Strided<1> residual_at;
-  int64_t residual_step;  // from one of a row to its neighbour; the launcher fills it in
+  int64_t residual_step;  // between neighbors of a row; the launcher sets it
 };
 
 // out[i] (m x n) = a[i] (m x k) * b[i] (k x n) for `batch` matrices, then the epilogue:
@@ -83,7 +83,7 @@ struct EpilogueParams {
 // No extent is 0.
 struct MatMulParams {
   DType dtype;      // of a and b
-  DType out_dtype;  // of out, bias and residual: that of a and b, or f32 where theirs is bf16
+  DType out_dtype;  // of out, bias and residual: as `dtype`, or f32 for bf16
   bool transpose_a, transpose_b;
   ActivationKind activation = ActivationKind::kNone;  // kNone, kRelu or kGeluTanh
   const void* a;
@@ -94,6 +94,7 @@ struct MatMulParams {
   int64_t m, n, k, batch, a_stride, b_stride, out_stride;
   int64_t out_pitch = 0;  // from one row of out, and of residual, to the next; 0: n
 
+  // The distance of rows of out.
   constexpr int64_t pitch() const { return out_pitch == 0 ? n : out_pitch; }
 };
 

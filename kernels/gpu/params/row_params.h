@@ -19,10 +19,10 @@ struct CumSumParams {
   int64_t outer, n, inner;
 };
 
-// The index of the largest or smallest of n elements that are `inner` apart; a NaN wins.
+// The index of the largest (`max`) or smallest of n elements that are `inner` apart. A NaN wins.
 struct ArgReduceParams {
   DType dtype;
-  bool max, last;  // last: of equal ones
+  bool max, last;  // last: the last of equal ones, else the first
   const void* in;
   int64_t* out;
   int64_t outer, n, inner;
@@ -31,13 +31,18 @@ struct ArgReduceParams {
 // Softmax over an axis of n elements that are `inner` apart.
 struct SoftmaxParams {
   DType dtype;
-  bool log;
+  bool log;  // the logarithm of the softmax
   const void* in;
   void* out;
   int64_t outer, n, inner;
 };
 
-enum class NormKind : uint8_t { kNone, kLayer, kRms };
+// The norm of a row.
+enum class NormKind : uint8_t {
+  kNone,   // none: the row as it is
+  kLayer,  // layer normalization
+  kRms     // RMS normalization
+};
 
 // sum = x + skip, rounded to the dtype; out = norm(sum) * scale + bias over rows of n elements.
 // Operands: 0 x, 1 skip, 2 scale, 3 bias.
@@ -52,7 +57,8 @@ struct NormParams {
   Strided<4> outer, inner;  // over the rows, and along one
 };
 
-// sum = table[ids] (+ table1[ids1]) (+ table2[ids2]) (+ added); out = its norm.
+// sum = tables[0][ids[0]] + tables[1][ids[1]] + tables[2][ids[2]] + added; out = its norm. Null
+// operands are absent. Rows have n elements.
 struct EmbeddingParams {
   DType dtype;
   NormKind kind;
@@ -67,13 +73,22 @@ struct EmbeddingParams {
   void* out;
   void* sum;
   int64_t rows, n, added_step;
-  Strided<4> outer;  // ids of the three pairs, and `added`
+  Strided<4> outer;  // of the three ids, and of `added`
   DeviceError* error;
 };
 
-enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd, kL2 };
+// The reduction.
+enum class ReduceKind : uint8_t {
+  kSum,   // the sum
+  kMean,  // the sum / count
+  kMax,   // the largest
+  kMin,   // the smallest
+  kProd,  // the product
+  kL2     // the square root of the sum of squares
+};
 
-// out[i] = reduction of `count` elements that begin at kept.at(i).
+// out[i] = the reduction of `count` elements, for n results. `kept` locates the first element of
+// result i, and `reduced` the elements from there.
 struct ReduceParams {
   DType dtype;
   ReduceKind kind;
@@ -83,7 +98,8 @@ struct ReduceParams {
   Strided<1> kept, reduced;
 };
 
-// fused.rotary; cos and sin over rows (0, 1), and their steps along a row.
+// fused.rotary for rows of `size` elements, of which the first `rotated` are rotated. `outer`
+// locates rows of cos (operand 0) and sin (1); the steps lead along a row.
 struct RotaryParams {
   DType dtype;
   bool interleaved;
@@ -95,7 +111,8 @@ struct RotaryParams {
   Strided<2> outer;
 };
 
-// nn.rotary_embedding: x as [batch, heads, length, dim] by its strides; out like x.
+// nn.rotary_embedding: x is [batch, heads, length, dim] by its strides, and out is like x. `half`
+// is the number of pairs.
 struct RotaryEmbeddingParams {
   DType dtype;
   bool interleaved;
@@ -105,10 +122,9 @@ struct RotaryEmbeddingParams {
   const int64_t* positions;  // or null
   void* out;
   int64_t batch, heads, length, dim, half, batch_stride, head_stride, row_stride;
-  // Without positions, of the tables over [batch, length, half].
-  int64_t angle_strides[3];
+  int64_t angle_strides[3];     // of the tables without positions, over [batch, length, half]
   int64_t position_strides[2];  // over [batch, length]
-  int64_t table_rows;
+  int64_t table_rows;           // positions must be below this
   DeviceError* error;
 };
 

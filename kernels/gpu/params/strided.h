@@ -1,4 +1,4 @@
-// Operands over one index space, and what kernels report, which all families of kernels share.
+// Operands over one index space, and error reports, for all families of kernels.
 #ifndef TENON_KERNELS_GPU_PARAMS_STRIDED_H_
 #define TENON_KERNELS_GPU_PARAMS_STRIDED_H_
 
@@ -6,32 +6,34 @@
 
 namespace tenon::kernels::gpu {
 
-inline constexpr int kMaxAxes = 8;
+inline constexpr int kMaxAxes = 8;  // of an index space
 
-// Where N operands lie over one index space, in elements. Row-major order of the index.
+// The positions of N operands over one index space. The index is in row-major order.
 template <int N>
 struct Strided {
-  int rank = 0;
-  int64_t shape[kMaxAxes] = {};
-  int64_t strides[N][kMaxAxes] = {};
+  int rank = 0;                       // number of axes
+  int64_t shape[kMaxAxes] = {};       // extents of the index space
+  int64_t strides[N][kMaxAxes] = {};  // by operand and axis, in elements
 };
 
-// What a kernel found wrong with values that the host cannot see; the first finding stays. In
-// device memory.
+// An error that a kernel finds in values that the host cannot see. It lies in device memory. The
+// first report stays.
 struct DeviceError {
+  // The kind of an error.
   enum Kind : int32_t {
-    kNone,
-    kGatherIndex,
-    kEmbeddingIndex,
-    kGatherElementsIndex,
-    kPosition,
-    kRange
+    kNone,                 // no error
+    kGatherIndex,          // an index of ten.gather
+    kEmbeddingIndex,       // an index of fused.embedding
+    kGatherElementsIndex,  // an index of ten.gather_elements
+    kPosition,             // a position of nn.rotary_embedding
+    kRange                 // a value of ten.check_range
   };
-  int32_t kind = kNone;
-  int64_t value = 0, extent = 0;
-  // Of kRange, which has no extent. The text is in the memory of the host, which alone reads it.
-  int64_t low = 0, high = 0;
-  const char* what = nullptr;
+  int32_t kind = kNone;        // a Kind
+  int64_t value = 0,           // the wrong value
+      extent = 0;              // the extent that it exceeds; kRange has none
+  int64_t low = 0,             // kRange: the lower bound
+      high = 0;                // kRange: the upper bound
+  const char* what = nullptr;  // kRange: the value in words, in host memory
 };
 
 }  // namespace tenon::kernels::gpu

@@ -9,20 +9,20 @@
 
 namespace tenon::kernels::gpu {
 
+inline constexpr int kMaxSpatial = 3;  // spatial axes of an image
 // The windows of convolution and pooling (kernels/window.h) over images.
-inline constexpr int kMaxSpatial = 3;
 struct WindowParams {
   int rank;
   int64_t in[kMaxSpatial], out[kMaxSpatial], kernel[kMaxSpatial], strides[kMaxSpatial],
       dilations[kMaxSpatial], pads_begin[kMaxSpatial], pads_end[kMaxSpatial];
   int64_t size, out_positions;  // products of kernel and out
 };
-// Elements from one image, channel and position to the next.
+// The distance from one image, channel and position to the next, in elements.
 struct ImageSteps {
   int64_t image, channel, position;
 };
 
-// out = activation(conv(x, w) + bias + residual), out and residual dense in the layout of x.
+// out = activation(conv(x, w) + bias + residual). out and residual are dense in the layout of x.
 struct ConvParams {
   DType dtype;
   bool channels_last;
@@ -38,7 +38,7 @@ struct ConvParams {
   WindowParams window;
 };
 
-// out[image, position, channel, window element] = what the window at that position sees.
+// out[image, position, channel, window element] = the element of x in that window; 0 for padding.
 struct UnfoldParams {
   DType dtype;
   const void* x;
@@ -48,6 +48,8 @@ struct UnfoldParams {
   WindowParams window;
 };
 
+// out = the largest (`max`) or mean element of each window, dense in the layout of x.
+// `count_padding` counts padding in means.
 struct PoolParams {
   DType dtype;
   bool channels_last, max, count_padding;
