@@ -120,6 +120,7 @@ absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 
 // A set of rules that are applied together, for one Context. Copies share their rules. Const
 // functions are thread-safe.
+class Automaton;
 class CompiledRules {
  public:
   CompiledRules() = default;  // no rules
@@ -144,6 +145,10 @@ class CompiledRules {
   // Returns the rule with this number of the list, compiled on first use. It lives as long as the
   // set. The error is that of CompileRule: for OnDemand, usually an op that the Context lacks.
   absl::StatusOr<const CompiledRule*> Get(uint16_t rule) const;
+  // Returns the automaton of the rules that can be rooted at an op, built on first use. Null if
+  // there are none. It lives as long as the set. A rule that does not compile is always a
+  // candidate, so that Get reports it.
+  const Automaton* AutomatonAt(OpId root) const;
 
  private:
   struct Entries;

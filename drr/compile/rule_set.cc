@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "drr/automaton/automaton.h"
 #include "drr/compile/compiled.h"
 #include "drr/conflicts/rule_conflicts.h"
 #include "fmt/format.h"
@@ -17,6 +18,8 @@ struct CompiledRules::Entries {
   std::mutex mutex;  // of `by_number`
   std::vector<CompiledRule> by_number;
   std::vector<std::atomic<const CompiledRule*>> ready;  // null: not compiled
+  std::mutex automata_mutex;                            // of `automata`
+  std::map<OpId, std::unique_ptr<const Automaton>> automata;
 };
 
 CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Context& context) {
@@ -35,6 +38,26 @@ absl::StatusOr<const CompiledRule*> CompiledRules::Get(uint16_t rule) const {
   TENON_ASSIGN_OR_RETURN(made, CompileRule(list_->rules()[rule], entries_->context));
   ready.store(&made, std::memory_order_release);
   return &made;
+}
+
+const Automaton* CompiledRules::AutomatonAt(OpId root) const {
+  const std::vector<uint16_t>& numbers = list_->RulesAt(root);
+  if (numbers.empty()) return nullptr;
+  const std::lock_guard<std::mutex> lock(entries_->automata_mutex);
+  std::unique_ptr<const Automaton>& automaton = entries_->automata[root];
+  if (automaton != nullptr) return automaton.get();
+  std::vector<std::pair<uint16_t, const CompiledRule*>> rules;
+  std::vector<uint16_t> always;
+  for (const uint16_t number : numbers) {
+    const absl::StatusOr<const CompiledRule*> rule = Get(number);
+    if (rule.ok()) {
+      rules.emplace_back(number, *rule);
+    } else {
+      always.push_back(number);
+    }
+  }
+  automaton = std::make_unique<const Automaton>(rules, std::move(always), root);
+  return automaton.get();
 }
 
 absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "drr/automaton/automaton.h"
 #include "drr/check/instance.h"
 #include "drr/conflicts/subsumption.h"
 #include "drr/match/matcher.h"
@@ -81,8 +82,14 @@ class Conflicts {
 
   absl::Status Run() {
     for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindSelf(*rule));
-    for (size_t i = 0; i < rules_.size(); ++i) {
-      for (size_t j = 0; j < i; ++j) {
+    for (const CompiledRule* rule : rules_) {
+      numbers_.push_back(NumbersOf(*rule));
+      for (const OpId op : rule->anchors) {
+        for (const OpId made : MadeRoots(*rule)) by_ends_[{op, made}].push_back(NumberOf(*rule));
+      }
+    }
+    for (uint16_t i = 0; i < rules_.size(); ++i) {
+      for (const uint16_t j : Rivals(i)) {
         TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
         TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
       }
@@ -92,6 +99,70 @@ class Conflicts {
   }
 
  private:
+  uint16_t NumberOf(const CompiledRule& rule) const {
+    return static_cast<uint16_t>(rule.rule - set_.list().rules().data());
+  }
+
+  // The numbers that the source or result of a rule writes, and those that each of its matches has.
+  struct Numbers {
+    std::set<uint64_t> all, needed;
+  };
+  static Numbers NumbersOf(const CompiledRule& rule) {
+    Numbers numbers;
+    std::vector<uint16_t> open{rule.roots[0].node};
+    std::set<uint16_t> always;  // nodes that no alternative can leave out
+    while (!open.empty()) {
+      const uint16_t n = open.back();
+      open.pop_back();
+      if (!always.insert(n).second) continue;
+      const Node& node = rule.nodes[n];
+      if (node.kind == ValNode::Kind::kLet) open.push_back(node.alternatives[0].node);
+      for (const auto& group : node.operands) {
+        for (const Edge& edge : group) {
+          if (!edge.maybe) open.push_back(edge.node);
+        }
+      }
+    }
+    for (uint16_t n = 0; n < rule.nodes.size(); ++n) {
+      const Node& node = rule.nodes[n];
+      if (node.kind != ValNode::Kind::kSplat || node.splat.kind != AttrCode::Kind::kLiteral)
+        continue;
+      const uint64_t key = KeyOfNumber(node.splat.literal.float_value());
+      numbers.all.insert(key);
+      if (always.count(n) > 0) numbers.needed.insert(key);
+    }
+    return numbers;
+  }
+
+  // The ops that compute the value with which the rule replaces its root.
+  static std::vector<OpId> MadeRoots(const CompiledRule& rule) {
+    const Node& made = rule.nodes[rule.results[0].node];
+    if (made.kind != ValNode::Kind::kOp) return {};
+    return {made.info->id()};
+  }
+
+  // The rules before this one that may match whatever it matches, or undo it.
+  std::vector<uint16_t> Rivals(uint16_t rule) const {
+    std::vector<uint16_t> rivals;
+    if (const Automaton* automaton = set_.AutomatonAt(rules_[rule]->anchors[0]))
+      rivals = automaton->MayMatchAllOf(rule);
+    for (const OpId op : rules_[rule]->anchors) {
+      for (const OpId made : MadeRoots(*rules_[rule])) {
+        const auto undoing = by_ends_.find({made, op});
+        if (undoing == by_ends_.end()) continue;
+        rivals.insert(rivals.end(), undoing->second.begin(), undoing->second.end());
+      }
+    }
+    std::sort(rivals.begin(), rivals.end());
+    rivals.erase(std::unique(rivals.begin(), rivals.end()), rivals.end());
+    std::erase_if(rivals, [&](uint16_t other) {
+      const Numbers &general = numbers_[other], &specific = numbers_[rule];
+      return other >= rule || !std::includes(specific.all.begin(), specific.all.end(),
+                                             general.needed.begin(), general.needed.end());
+    });
+    return rivals;
+  }
+
   static bool MatchesResult(const CompiledRule& general, const CompiledRule& made) {
     return Fires(general) && general.conditions.empty() && made.results.size() == 1 &&
            Subsumption(general, made, true).Holds(general.roots[0], made.results[0]);
@@ -210,6 +281,9 @@ class Conflicts {
   const std::vector<const CompiledRule*>& rules_;
   Context& context_;
   Matcher matcher_;
+  std::vector<Numbers> numbers_;  // by rule
+  // Rules by an op that they replace and the op that they put in its place.
+  std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;
 };
 
 }  // namespace

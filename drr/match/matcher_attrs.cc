@@ -4,20 +4,11 @@
 #include <optional>
 
 #include "drr/match/matcher.h"
+#include "drr/match/same_number.h"
 #include "fmt/format.h"
 
 namespace tenon::drr {
 namespace {
-
-// How far numbers may differ and still be the same constant: exporters round roots and the like in
-// different ways. What every type holds exactly (1, 0.5, 3) must be that number.
-double Tolerance(double want, DType dtype) {
-  if (std::abs(want) <= 256 && std::nearbyint(want * 16) == want * 16) return 0;
-  if (dtype == DType::kBF16) return 1e-2;
-  if (dtype == DType::kF16) return 2e-3;
-  if (dtype == DType::kF64) return 1e-12;
-  return IsFloat(dtype) ? 1e-5 : 0;
-}
 
 // Two numbers of one program that are the same but for a rounding to the type.
 bool AreOneNumber(double a, double b, DType dtype) {
@@ -28,12 +19,6 @@ bool AreOneNumber(double a, double b, DType dtype) {
                    : dtype == DType::kF16  ? 10
                                            : 23;
   return std::abs(a - b) <= std::ldexp(std::max(std::abs(a), std::abs(b)), -bits);
-}
-
-bool SameNumber(double want, double got, DType dtype) {
-  if (want == got || (std::isnan(want) && std::isnan(got))) return true;
-  if (!std::isfinite(want) || !std::isfinite(got)) return false;
-  return std::abs(want - got) <= Tolerance(want, dtype) * std::abs(want);
 }
 
 bool SameDims(Type a, Type b) {

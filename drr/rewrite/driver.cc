@@ -1,10 +1,15 @@
 #include "drr/rewrite/driver.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "drr/automaton/automaton.h"
 #include "drr/match/matcher.h"
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
@@ -16,13 +21,14 @@
 namespace tenon::drr {
 namespace {
 
-// Operations to visit, first in first out, each at most once at a time.
+// Operations to visit again, first in first out, each at most once at a time.
 class Worklist {
  public:
   void Push(Operation* op) {
     if (position_.emplace(op, ops_.size()).second) ops_.push_back(op);
   }
   void Remove(Operation* op) {
+    if (position_.empty()) return;
     auto it = position_.find(op);
     if (it == position_.end()) return;
     ops_[it->second] = nullptr;
@@ -50,20 +56,29 @@ class Driver : public RewriteListener {
  public:
   Driver(const CompiledRules& rules, Operation* top, PassContext& context,
          const DriverOptions& options)
-      : rules_(rules), top_(top), context_(context), options_(options), matcher_(top->context()) {
+      : rules_(rules),
+        top_(top),
+        context_(context),
+        options_(options),
+        matcher_(top->context()),
+        other_matcher_(top->context()) {
     matcher_.set_fast_math(context.fast_math);
+    other_matcher_.set_fast_math(context.fast_math);
+    scratch_.present = 0;
   }
 
   absl::StatusOr<DriverResult> Run();
 
   void Created(Operation* op) override {
-    rules_.list().Note(op->id(), ops_);
     if (context_.rule_log != nullptr) created_.push_back(op);
+    erased_.erase(op);
+    Note(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
   void Erasing(Operation* op) override {
     worklist_.Remove(op);
+    erased_.insert(op);
     // Fewer uses may open a match at the operands, or leave them dead.
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
@@ -75,9 +90,17 @@ class Driver : public RewriteListener {
   void PushDefinition(Value value) {
     if (Operation* op = value.defining_op()) worklist_.Push(op);
   }
+  void Note(const Operation* op) {
+    const OpInfo*& noted = noted_[op->id() % noted_.size()];
+    if (noted == &op->info()) return;
+    noted = &op->info();
+    scratch_.present |= BitOf(op->id());
+    rules_.list().Note(op->id(), ops_);
+  }
   absl::StatusOr<bool> Visit(Operation* op);
   bool Fold(Operation* op);
   absl::StatusOr<bool> TryRules(Operation* op);
+  absl::StatusOr<Operation*> FindBetter(int benefit);
   absl::Status CountSteps(uint16_t rule, Operation* op);
   bool Allowed(std::string_view rule, const Operation& op) const {
     return !context_.allow_rewrite || context_.allow_rewrite(rule, op);
@@ -98,9 +121,14 @@ class Driver : public RewriteListener {
   PassContext& context_;
   const DriverOptions& options_;
   Matcher matcher_;
+  Matcher other_matcher_;                                 // of FindBetter
+  absl::flat_hash_map<OpId, const Automaton*> automata_;  // by root; null: no rule has it
+  Automaton::Scratch scratch_;
   Worklist worklist_;
-  NeededOps ops_;                    // of the rules' needs: what was there at some time
-  std::vector<Operation*> created_;  // by the rule that is being applied; for the log
+  NeededOps ops_;                          // of the rules' needs: what was there at some time
+  std::array<const OpInfo*, 64> noted_{};  // some of the ops in it
+  absl::flat_hash_set<const Operation*> erased_;  // in this sweep
+  std::vector<Operation*> created_;               // by the rule that is being applied; for the log
   DriverResult result_;
   std::map<std::string, int64_t, std::less<>>
       recent_;                              // rule firings since half of the fuel was used
@@ -139,7 +167,7 @@ bool Driver::Fold(Operation* op) {
     Operation* made =
         Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
     op->block()->Insert(made, op);
-    rules_.list().Note(made->id(), ops_);
+    Note(made);
     values.push_back(made->result());
   }
   for (unsigned i = 0; i < op->num_results(); ++i) Replaced(op->result(i), values[i]);
@@ -177,10 +205,60 @@ absl::Status Driver::CountSteps(uint16_t rule, Operation* op) {
                              slow.name(), slow.place(), kMostInAll, kMostEach));
 }
 
+// An operation behind the present match at which a rule of higher benefit matches some of the same
+// operations. Null if there is none among the nearest ones.
+absl::StatusOr<Operation*> Driver::FindBetter(int benefit) {
+  const std::vector<Rule>& rules = rules_.list().rules();
+  if (rules.front().benefit() <= benefit) return nullptr;
+  constexpr size_t kMostRoots = 64;
+  const std::vector<Operation*> ours = matcher_.matched_ops();
+  std::vector<Operation*> near = ours;
+  for (size_t i = 0; i < near.size() && near.size() < ours.size() + kMostRoots; ++i) {
+    for (unsigned r = 0; r < near[i]->num_results(); ++r) {
+      for (OpOperand& use : near[i]->result(r).uses()) {
+        if (std::find(near.begin(), near.end(), use.owner()) == near.end())
+          near.push_back(use.owner());
+        if (near.size() >= ours.size() + kMostRoots) break;
+      }
+    }
+  }
+  Operation* best = nullptr;
+  Automaton::Scratch scratch;
+  scratch.present = scratch_.present;
+  for (size_t i = 1; i < near.size(); ++i) {
+    const Automaton* automaton = rules_.AutomatonAt(near[i]->id());
+    if (automaton == nullptr) continue;
+    for (const uint16_t index : automaton->Find(near[i], scratch)) {
+      if (rules[index].benefit() <= benefit) break;
+      if (!rules_.list().MayMatch(index, ops_)) continue;
+      const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
+      if (!rule.ok()) return Error(near[i], std::string(rule.status().message()));
+      const bool matched = other_matcher_.Match(**rule, near[i]);
+      if (other_matcher_.exhausted()) return TooLong(near[i], other_matcher_.ExhaustedText());
+      const std::vector<Operation*>& theirs = other_matcher_.matched_ops();
+      if (!matched || !Allowed(rules[index].name(), *near[i]) ||
+          std::none_of(theirs.begin(), theirs.end(), [&](const Operation* op) {
+            return !op->Has(Trait::kConstantLike) &&
+                   std::find(ours.begin(), ours.end(), op) != ours.end();
+          }))
+        continue;
+      benefit = rules[index].benefit();
+      best = near[i];
+      break;
+    }
+  }
+  return best;
+}
+
 absl::StatusOr<bool> Driver::TryRules(Operation* op) {
-  const RuleList& list = rules_.list();
-  for (uint16_t index : list.RulesAt(op->id())) {
-    if (!list.MayMatch(index, ops_)) continue;
+  const auto [at, unknown] = automata_.try_emplace(op->id(), nullptr);
+  if (unknown) at->second = rules_.AutomatonAt(op->id());
+  if (at->second == nullptr) return false;
+  // Found anew for another operation below, where a rule of higher benefit matches there.
+  const std::span<const uint16_t> found = at->second->Find(op, scratch_);
+  const absl::InlinedVector<uint16_t, 32> candidates(found.begin(), found.end());
+  for (const uint16_t index : candidates) {
+    if (!rules_.list().MayMatch(index, ops_)) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
     if (!rule.ok()) {
       return Error(op, std::string(rule.status().message()));
@@ -189,6 +267,13 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     const bool matched = matcher_.Match(**rule, op);
     TENON_RETURN_IF_ERROR(CountSteps(index, op));
     if (!matched || !Allowed(name, *op)) continue;
+    TENON_ASSIGN_OR_RETURN(Operation * better, FindBetter((*rule)->rule->benefit()));
+    if (better != nullptr) {
+      TENON_ASSIGN_OR_RETURN(const bool applied, TryRules(better));
+      if (applied) return true;
+      // It was refused for the type of its result.
+      matcher_.Match(**rule, op);
+    }
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
@@ -236,23 +321,34 @@ absl::Status Driver::CycleError() const {
 }
 
 absl::StatusOr<DriverResult> Driver::Run() {
-  int64_t ops = 0;
-  top_->Walk([&](Operation* op) {
-    ++ops;
-    rules_.list().Note(op->id(), ops_);
-  });
-  allowance_ = fuel_ = options_.rewrites_per_op * ops + 256;
+  std::vector<Operation*> ops;
+  const auto collect = [&] {
+    ops.clear();
+    erased_.clear();
+    top_->Walk([&](Operation* op) {
+      ops.push_back(op);
+      Note(op);
+    });
+  };
+  collect();
+  allowance_ = fuel_ = options_.rewrites_per_op * static_cast<int64_t>(ops.size()) + 256;
   // A rewrite can open matches far from where it happened, so sweeps go on until one changes
   // nothing.
-  for (bool changed = true; changed;) {
+  for (bool changed = true; changed; collect()) {
     changed = false;
-    top_->Walk([&](Operation* op) { worklist_.Push(op); });
-    while (Operation* op = worklist_.Pop()) {
+    const auto visit = [&](Operation* op) -> absl::Status {
       TENON_ASSIGN_OR_RETURN(const bool visited, Visit(op));
-      if (!visited) continue;
-      changed = result_.changed = true;
-      if (fuel_ <= 0) return CycleError();
+      changed = changed || visited;
+      result_.changed = result_.changed || visited;
+      return visited && fuel_ <= 0 ? CycleError() : absl::OkStatus();
+    };
+    for (Operation* op : ops) {
+      if (!erased_.empty() && erased_.contains(op)) continue;
+      worklist_.Remove(op);
+      TENON_RETURN_IF_ERROR(visit(op));
     }
+    while (Operation* op = worklist_.Pop()) TENON_RETURN_IF_ERROR(visit(op));
+    if (!changed) break;
   }
   return result_;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "drr/automaton/automaton.h"
 #include "drr/match/matcher.h"
 #include "gtest/gtest.h"
 #include "ir/core/block.h"
@@ -60,12 +61,14 @@ TEST(MatcherTest, FailingMatchesAllocateNothing) {
 )");
   ASSERT_TRUE(module.ok()) << module.status();
   Matcher matcher(context);
+  Automaton::Scratch scratch;
   auto attempt = [&] {
     int failures = 0;
     (*module)->Walk([&](Operation* op) {
       for (const CompiledRules& rules : all) {
         for (uint16_t index : rules.list().RulesAt(op->id()))
           failures += matcher.Match(**rules.Get(index), op) ? 0 : 1;
+        if (const Automaton* automaton = rules.AutomatonAt(op->id())) automaton->Find(op, scratch);
       }
     });
     return failures;

@@ -1,0 +1,88 @@
+// The benefit of rules, at one operation and at different ones that overlap.
+#include <map>
+#include <string>
+
+#include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/core/parser.h"
+#include "ir/dialect/dialects.h"
+
+namespace tenon::drr {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using Counts = std::map<std::string, int64_t, std::less<>>;
+
+// Applies the rules to `ops`, which compute %o from %x.
+Counts Apply(const std::string& text, const std::vector<std::string>& ops) {
+  Context context;
+  RegisterAllDialects(context);
+  auto rules = ParseRules(text, "x.drr", context);
+  EXPECT_TRUE(rules.ok()) << rules.status();
+  auto compiled =
+      CompiledRules::Create(*std::move(rules), context, CompiledRules::Together::kKnown);
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+  std::string body;
+  for (size_t i = 0; i < ops.size(); ++i)
+    body +=
+        fmt::format("  %{} = \"{}\"(%{}) : (tensor<4xf32>) -> tensor<4xf32>\n", i + 1, ops[i], i);
+  auto module = ParseModule(context, fmt::format(R"(
+"func.func"() <{{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "f"}}> ({{
+^bb0(%0: tensor<4xf32>):
+{}  "func.return"(%{}) : (tensor<4xf32>) -> ()
+}}) : () -> ()
+)",
+                                                 body, ops.size()));
+  EXPECT_TRUE(module.ok()) << module.status();
+  PassContext pass;
+  Counts counts;
+  pass.rule_counts = &counts;
+  EXPECT_TRUE(ApplyRules(*compiled, module->get(), pass).ok());
+  return counts;
+}
+
+const std::vector<std::string> kFour = {"ten.exp", "ten.tanh", "ten.exp", "ten.tanh"};
+
+TEST(BenefitTest, AChainOfFourWinsOverTwoOfTwo) {
+  const Counts counts = Apply(R"(
+rule two { match tanh(exp(x)) replace neg(x) benefit 2 }
+rule four { match tanh(exp(tanh(exp(x)))) replace relu(x) benefit 4 }
+)",
+                              kFour);
+  EXPECT_THAT(counts, ElementsAre(Pair("four", 1)));
+}
+
+TEST(BenefitTest, TheFirstRootWinsAmongEqualBenefits) {
+  const Counts counts = Apply(R"(
+rule two { match tanh(exp(x)) replace neg(x) }
+rule four { match tanh(exp(tanh(exp(x)))) replace relu(x) }
+)",
+                              kFour);
+  EXPECT_THAT(counts, ElementsAre(Pair("two", 2)));
+}
+
+TEST(BenefitTest, TheHighestOfThreeOverlappingRulesWins) {
+  const Counts counts = Apply(R"(
+rule two { match tanh(exp(x)) replace neg(x) benefit 1 }
+rule middle { match exp(tanh(exp(x))) replace sqrt(x) benefit 2 }
+rule four { match tanh(exp(tanh(exp(x)))) replace relu(x) benefit 3 }
+)",
+                              kFour);
+  EXPECT_THAT(counts, ElementsAre(Pair("four", 1)));
+}
+
+TEST(BenefitTest, WhatDoesNotOverlapDoesNotMatter) {
+  const Counts counts = Apply(R"(
+rule two { match tanh(exp(x)) replace neg(x) benefit 1 }
+rule roots { match sqrt(sqrt(x)) replace relu(x) benefit 5 }
+)",
+                              {"ten.exp", "ten.tanh", "ten.sqrt", "ten.sqrt"});
+  EXPECT_THAT(counts, ElementsAre(Pair("roots", 1), Pair("two", 1)));
+}
+
+}  // namespace
+}  // namespace tenon::drr
