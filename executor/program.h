@@ -43,8 +43,8 @@ struct ProgramOptions {
 
 // An input or output, as the function declares it.
 struct TensorSpec {
-  std::string name;  // the model's name (core.name), or "arg0", "result0"
-  DType dtype = DType::kInvalid;
+  std::string name;               // the model's name (core.name), or "arg0", "result0"
+  DType dtype = DType::kInvalid;  // the element type
   std::vector<std::string> dims;  // "768", "B", "past + S"; "?" for an unknown extent
 };
 
@@ -57,8 +57,9 @@ class Program {
   // memory plan is wrong.
   static absl::StatusOr<Program> Compile(Operation* func, const ProgramOptions& options = {});
 
-  // In the order of the function's arguments and results. Valid as long as the program.
+  // The inputs, in the order of the function's arguments. Valid as long as the program.
   std::span<const TensorSpec> inputs() const;
+  // The outputs, in the order of the function's results. Valid as long as the program.
   std::span<const TensorSpec> outputs() const;
   // The number of kernel calls, views and values computed with the plan.
   size_t num_instructions() const;

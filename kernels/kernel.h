@@ -20,13 +20,16 @@ namespace tenon::kernels {
 // converts the code. It is one pointer, null for success.
 class [[nodiscard]] KernelStatus {
  public:
-  enum class Code : uint8_t { kOk, kInvalidArgument, kUnsupported, kInternal };
+  enum class Code : uint8_t { kOk, kInvalidArgument, kUnsupported, kInternal, kOutOfMemory };
 
   KernelStatus() = default;  // ok
   // Messages are in lower case and say what was expected.
   static KernelStatus Ok() { return {}; }
   static KernelStatus Invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
   static KernelStatus Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
+  // Memory is refused: Pack returned null, or an allocation failed. The run ends with
+  // ResourceExhausted, and the executor names the limit.
+  static KernelStatus OutOfMemory(std::string m) { return {Code::kOutOfMemory, std::move(m)}; }
   static KernelStatus Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
 
   bool ok() const { return error_ == nullptr; }
@@ -115,8 +118,9 @@ class WeightStore {
   // Returns `bytes` bytes that `fill` computes from the constant inputs `from`. `layout` must name
   // everything else on which they depend: blocking, transposition, instruction set, element type.
   // `fill` is called at most once per program for equal constants and layouts, and not at all if a
-  // cache file has the bytes. Returns null if there is no memory. Only `fill` may read the inputs
-  // `from`: at other times their bytes need not be in memory.
+  // cache file has the bytes. Returns null if there is no memory; KernelStatus::OutOfMemory is the
+  // answer to that. Only `fill` may read the inputs `from`: at other times their bytes need not be
+  // in memory.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
   // For `fill`: bytes [begin, end) of an input will not be read again and can leave memory.

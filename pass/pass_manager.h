@@ -41,11 +41,13 @@ struct PassManagerOptions {
   bool timing = false;
   // Prints the timing report as JSON instead of a table.
   bool timing_json = false;
+  // Reports the counters of passes.
   bool statistics = false;
+  // Prints the IR around all passes, after those that report a change, or after one that fails.
   bool print_before_all = false, print_after_all = false, print_after_change = false,
        print_after_failure = false;
   std::vector<std::string> print_before, print_after;  // names of passes
-  PrintOptions print;
+  PrintOptions print;                                  // of that IR
   // Receives all text. Run returns InvalidArgument if a report or print has no sink.
   std::function<void(std::string_view)> sink;
 };
