@@ -46,6 +46,8 @@ Difference CompareOutput(const ModelOptions& options, const Tensor& actual, cons
 // An argument that is no option; the second one is an error.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);
 absl::Status TwoLevels(int first, int second);
+// --fast-math at a level that applies no rules.
+absl::Status RefuseFastMath(const GivenNames& given, int level);
 
 // Reads a line whose options are the table's and one of the levels -O0 to -O<kMaxOptLevel>.
 template <typename Options, typename Operand>
