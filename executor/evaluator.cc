@@ -182,10 +182,12 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   args.scratch = scratch.get();
   if (status.ok()) status = kernel->run(args);
   if (!status.ok()) {
-    const bool unsupported = status.code() == kernels::KernelStatus::Code::kUnsupported;
-    return absl::Status(
-        unsupported ? absl::StatusCode::kUnimplemented : absl::StatusCode::kInvalidArgument,
-        fmt::format("{}: {}", info.name(), status.message()));
+    absl::StatusCode code = absl::StatusCode::kInvalidArgument;
+    if (status.code() == kernels::KernelStatus::Code::kUnsupported)
+      code = absl::StatusCode::kUnimplemented;
+    if (status.code() == kernels::KernelStatus::Code::kOutOfMemory)
+      code = absl::StatusCode::kResourceExhausted;
+    return absl::Status(code, fmt::format("{}: {}", info.name(), status.message()));
   }
   for (Attribute operand : operands) {
     if (IsLarge(operand)) operand.blob()->DropPages();

@@ -79,7 +79,8 @@ class IoBinding {
   // operation on the host reads the input or computes the output, or if the value is another
   // output, too.
   absl::Status BindInput(PortRef input, DeviceTensor tensor);
-  absl::Status BindOutput(PortRef output, DeviceTensor tensor);  // results go to device memory
+  // The same for an output.
+  absl::Status BindOutput(PortRef output, DeviceTensor tensor);
   // Results go to memory of the binding, which grows if they do. This is the default. It also ends
   // Carry.
   absl::Status BindOutput(PortRef output);
@@ -99,7 +100,8 @@ class IoBinding {
   // The next run overwrites memory of the binding, and so also copies of these tensors. Values that
   // grow in place or that are in device memory are copied by each call.
   absl::StatusOr<Tensor> output(PortRef output) const;
-  absl::StatusOr<Tensor> input(PortRef input) const;  // the value of an input
+  // The same for an input.
+  absl::StatusOr<Tensor> input(PortRef input) const;
 
  private:
   friend class Session;

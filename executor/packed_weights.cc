@@ -7,6 +7,7 @@
 #include "executor/lasting_memory.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/out_of_memory.h"
 #define XXH_INLINE_ALL
 #include "xxhash.h"
 
@@ -136,8 +137,8 @@ WeightCacheFile& PackedWeights::CacheFor(const WeightKey& first) {
 }
 
 kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::string_view layout,
-                                         size_t bytes,
-                                         const std::function<bool(std::byte*)>& fill) {
+                                         size_t bytes, const std::function<bool(std::byte*)>& fill,
+                                         absl::Status* why) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::optional<WeightKey> key;
   if (cache_options_.folder != nullptr) {
@@ -158,7 +159,10 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
     return found;
   }
   absl::StatusOr<std::shared_ptr<std::byte>> memory = AllocateLasting(bytes);
-  if (!memory.ok()) return nullptr;
+  if (!memory.ok()) {
+    if (why != nullptr) *why = memory.status();
+    return nullptr;
+  }
   // Around each place that has been sampled the system may have mapped a megabyte or two.
   constexpr size_t kLarge = size_t{8} << 20;
   for (const Tensor& tensor : from) {
@@ -212,7 +216,8 @@ PackedWeights::Stats PackedWeights::stats() const {
 kernels::PackedBytes InstructionWeights::Pack(
     std::span<const int> from, std::string_view layout, size_t bytes,
     const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
-        fill) {
+        fill,
+    absl::Status* why) {
   std::string name(layout);
   for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -234,8 +239,8 @@ kernels::PackedBytes InstructionWeights::Pack(
     constants.push_back(constant.large != nullptr ? constant.large->Hold() : constant.tensor);
     TENON_CHECK_MSG(constants.back(), "a kernel packs what is not constant, or not once");
   }
-  kernels::PackedBytes packed = store_->Pack(constants, full_layout, bytes,
-                                             [&](std::byte* out) { return fill(out, deferred); });
+  kernels::PackedBytes packed = store_->Pack(
+      constants, full_layout, bytes, [&](std::byte* out) { return fill(out, deferred); }, why);
   if (packed != nullptr) packed_.emplace(std::move(name), packed);
   return packed;
 }
@@ -254,7 +259,7 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
                                           const std::function<void(std::byte*)>& fill) {
   for (int input : from) packed_[static_cast<size_t>(input)] = true;
   using Deferred = std::span<const std::shared_ptr<const DeferredBlob>>;
-  return weights_.Pack(from, layout, bytes, [&](std::byte* out, Deferred deferred) {
+  const auto fill_from_inputs = [&](std::byte* out, Deferred deferred) {
     bool memory = true;
     std::vector<std::shared_ptr<std::byte>> copies;
     std::vector<std::pair<kernels::TensorView*, void*>> replaced;
@@ -269,10 +274,17 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
       absl::StatusOr<std::shared_ptr<std::byte>> copy =
           AllocatePassing(static_cast<size_t>(view.bytes()));
       memory = copy.ok();
-      if (!memory) break;
+      if (!memory) {
+        refused_ = copy.status();
+        break;
+      }
       if (deferred[i] != nullptr) {
         memory = deferred[i]->CopyTo(copy->get());
-        if (!memory) break;
+        if (!memory) {
+          refused_ = absl::ResourceExhaustedError(fmt::format(
+              "a constant of {} bytes cannot be computed {}", view.bytes(), kMemoryLimit));
+          break;
+        }
       } else {
         std::memcpy(copy->get(), view.data, static_cast<size_t>(view.bytes()));
       }
@@ -283,7 +295,8 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
     if (memory) fill(out);
     for (const auto& [view, data] : replaced) view->data = data;
     return memory;
-  });
+  };
+  return weights_.Pack(from, layout, bytes, fill_from_inputs, &refused_);
 }
 
 void PrepareWeights::Release(int input, size_t begin, size_t end) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "executor/large_constant.h"
 #include "executor/tensor.h"
 #include "executor/weight_cache.h"
@@ -46,9 +47,11 @@ class PackedWeights {
   explicit PackedWeights(Options options);
 
   // Returns `bytes` packed bytes. Calls `fill` unless they are known; it returns false if it runs
-  // out of memory. `from` are the constants from which they are made. Null if there is no memory.
+  // out of memory. `from` are the constants from which they are made. Null if there is no memory:
+  // `why`, which may be null, then says which limit was exceeded, unless `fill` returned false.
   kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
-                            const std::function<bool(std::byte*)>& fill);
+                            const std::function<bool(std::byte*)>& fill,
+                            absl::Status* why = nullptr);
   // Hint that nobody reads these bytes of a constant. They leave memory if they lie in a file.
   void Release(std::span<const std::byte> bytes) const;
   // Writes what was packed since the last call, if there is a cache folder.
@@ -116,7 +119,8 @@ class InstructionWeights {
   kernels::PackedBytes Pack(
       std::span<const int> from, std::string_view layout, size_t bytes,
       const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
-          fill);
+          fill,
+      absl::Status* why = nullptr);
   PackedWeights& store() const { return *store_; }  // the store that it shares
   // No later Pack needs the bytes of this input (Kernel::packs_once).
   void Done(int input);
@@ -142,6 +146,8 @@ class PrepareWeights : public kernels::WeightStore {
                             const std::function<void(std::byte*)>& fill) override;
   // True if something was packed from this input, so that the kernel does not read it in runs.
   bool packed(size_t input) const { return packed_[input]; }
+  // ResourceExhausted if Pack returned null, with the limit that was exceeded.
+  const absl::Status& refused() const { return refused_; }
   void Release(int input, size_t begin, size_t end) override;
 
  private:
@@ -149,6 +155,7 @@ class PrepareWeights : public kernels::WeightStore {
   InstructionWeights& weights_;
   const std::span<kernels::TensorView> inputs_;
   std::vector<bool> packed_;
+  absl::Status refused_;
 };
 
 }  // namespace tenon

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
+#include "ir/core/out_of_memory.h"
 
 namespace tenon {
 
@@ -31,11 +32,22 @@ absl::Status ProgramImpl::KernelError(const Instruction& instruction,
     code = absl::StatusCode::kInvalidArgument;
   if (status.code() == kernels::KernelStatus::Code::kUnsupported)
     code = absl::StatusCode::kUnimplemented;
-  return Error(instruction, absl::Status(code, fmt::format("{}: {}", instruction.source->name(),
-                                                           status.message())));
+  std::string limit;
+  if (status.code() == kernels::KernelStatus::Code::kOutOfMemory) {
+    code = absl::StatusCode::kResourceExhausted;
+    if (instruction.kernel.backend == kernels::Backend::kCpu)
+      limit = fmt::format(" {}", kMemoryLimit);
+  }
+  return Error(instruction, absl::Status(code, fmt::format("{}: {}{}", instruction.source->name(),
+                                                           status.message(), limit)));
 }
 
 absl::StatusOr<Program> Program::Compile(Operation* func, const ProgramOptions& options) {
+  if (options.threads < 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("the number of threads is {} (expected at least 1, or 0 for one per core)",
+                    options.threads));
+  }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramImpl> impl, CompileFunction(func, options));
   return Program(std::move(impl));
 }

@@ -57,9 +57,9 @@ class Program {
   // memory plan is wrong.
   static absl::StatusOr<Program> Compile(Operation* func, const ProgramOptions& options = {});
 
-  // In the order of the function's arguments. Valid as long as the program.
+  // The inputs, in the order of the function's arguments. Valid as long as the program.
   std::span<const TensorSpec> inputs() const;
-  // In the order of the function's results. Valid as long as the program.
+  // The outputs, in the order of the function's results. Valid as long as the program.
   std::span<const TensorSpec> outputs() const;
   // The number of kernel calls, views and values computed with the plan.
   size_t num_instructions() const;

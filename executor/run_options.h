@@ -12,11 +12,11 @@ class Profiler;
 // at once. One token may serve several runs, also at the same time.
 class CancelToken {
  public:
-  // Cancels the runs in progress, and those that begin before Reset.
+  // Ends the runs that have the token.
   void Cancel() { flag_.store(true, std::memory_order_relaxed); }
   // Lets runs begin again.
   void Reset() { flag_.store(false, std::memory_order_relaxed); }
-  // True from Cancel to Reset.
+  // True between Cancel and Reset.
   bool cancelled() const { return flag_.load(std::memory_order_relaxed); }
 
  private:

@@ -45,12 +45,16 @@ class Tensor {
   static Tensor Borrow(DType dtype, std::span<const int64_t> shape, void* data,
                        std::shared_ptr<const void> owner);
 
-  DType dtype() const { return dtype_; }                     // kInvalid for a null tensor
-  std::span<const int64_t> shape() const { return shape_; }  // the extents
+  // The element type.
+  DType dtype() const { return dtype_; }
+  // The extent of each axis.
+  std::span<const int64_t> shape() const { return shape_; }
   // The number of elements.
   int64_t numel() const;
-  size_t num_bytes() const { return static_cast<size_t>(numel()) * SizeOf(dtype_); }  // the size
-  void* data() const { return data_; }  // the bytes of all elements
+  // The size of the elements in bytes.
+  size_t num_bytes() const { return static_cast<size_t>(numel()) * SizeOf(dtype_); }
+  // The first byte. Copies of the tensor share it.
+  void* data() const { return data_; }
   // The owner of the bytes; null if they belong to somebody else.
   const std::shared_ptr<const void>& owner() const { return owner_; }
   // The bytes as elements of C++ type T, which must fit dtype().
@@ -64,7 +68,8 @@ class Tensor {
   bool aligned() const { return reinterpret_cast<uintptr_t>(data_) % SizeOf(dtype_) == 0; }
   // A view that is valid as long as this object and its shape.
   kernels::TensorView view() const { return {data_, dtype_, shape_}; }
-  explicit operator bool() const { return dtype_ != DType::kInvalid; }  // false for a null tensor
+  // False for a null tensor.
+  explicit operator bool() const { return dtype_ != DType::kInvalid; }
   // Text such as "2x3xf32".
   std::string type_text() const;
 

@@ -143,6 +143,11 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
     });
     device_.parallel->set_cancel_flag(cancel);
     if (!enough.ok()) return program_.Error(instruction, enough);
+    if (!status.ok() && !store.refused().ok()) {
+      return program_.Error(instruction, absl::ResourceExhaustedError(fmt::format(
+                                             "{}: packed weights: {}", instruction.source->name(),
+                                             std::string(store.refused().message()))));
+    }
     if (!status.ok()) return program_.KernelError(instruction, status);
     if (args.scratch_bytes > static_cast<size_t>(kMaxPlannedBytes)) {
       return program_.Error(instruction, absl::ResourceExhaustedError(fmt::format(

@@ -25,7 +25,8 @@ class [[nodiscard]] KernelStatus {
     kOk,               // success
     kInvalidArgument,  // the inputs or attributes are wrong
     kUnsupported,      // the kernel does not handle this call
-    kInternal          // an error that is no fault of the caller
+    kInternal,         // an error that is no fault of the caller
+    kOutOfMemory       // memory is refused
   };
 
   KernelStatus() = default;                // ok
@@ -34,6 +35,9 @@ class [[nodiscard]] KernelStatus {
   static KernelStatus Invalid(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
   // Makes an error of code kUnsupported.
   static KernelStatus Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
+  // Memory is refused: Pack returned null, or an allocation failed. The run ends with
+  // ResourceExhausted, and the executor names the limit.
+  static KernelStatus OutOfMemory(std::string m) { return {Code::kOutOfMemory, std::move(m)}; }
   // Makes an error of code kInternal.
   static KernelStatus Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
 
@@ -126,8 +130,9 @@ class WeightStore {
   // Returns `bytes` bytes that `fill` computes from the constant inputs `from`. `layout` must name
   // everything else on which they depend: blocking, transposition, instruction set, element type.
   // `fill` is called at most once per program for equal constants and layouts, and not at all if a
-  // cache file has the bytes. Returns null if there is no memory. Only `fill` may read the inputs
-  // `from`: at other times their bytes need not be in memory.
+  // cache file has the bytes. Returns null if there is no memory; KernelStatus::OutOfMemory is the
+  // answer to that. Only `fill` may read the inputs `from`: at other times their bytes need not be
+  // in memory.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
   // For `fill`: bytes [begin, end) of an input will not be read again and can leave memory.

@@ -22,16 +22,18 @@ constexpr uintmax_t kMostRuleBytes = uintmax_t{64} << 20;
 }  // namespace
 
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context) {
-  const auto cannot = [&](std::string_view why) {
-    return absl::InvalidArgumentError(fmt::format("{}: rules cannot be read: {}", file, why));
+  const auto message = [&](std::string_view why) {
+    return fmt::format("{}: rules cannot be read: {}", file, why);
   };
+  const auto wrong = [&](std::string_view why) { return absl::InvalidArgumentError(message(why)); };
+  const auto cannot = [&](std::string_view why) { return absl::NotFoundError(message(why)); };
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
   if (error) return cannot(error.message());
-  if (std::filesystem::is_directory(status)) return cannot("it is a folder");
+  if (std::filesystem::is_directory(status)) return wrong("it is a folder");
   // The checks before a run and its passes read them anew.
   if (!std::filesystem::is_regular_file(status))
-    return cannot("they are read more than once (expected a file, not a pipe)");
+    return wrong("they are read more than once (expected a file, not a pipe)");
   const uintmax_t size = std::filesystem::file_size(file, error);
   if (!error && size > kMostRuleBytes) {
     return absl::ResourceExhaustedError(

@@ -18,8 +18,8 @@
 namespace tenon {
 
 // Reads the rules of a text file; their family is the file name. The file must be a regular file of
-// at most 64 MiB, since it is read several times. InvalidArgument if it cannot be read or has a
-// mistake; ResourceExhausted if it is larger.
+// at most 64 MiB, since it is read several times. NotFound if it cannot be read;
+// InvalidArgument if it has a mistake; ResourceExhausted if it is larger.
 absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Context& context);
 
 // Returns InvalidArgument if two rules, or a rule and a built-in one, have one name. The error

@@ -99,7 +99,7 @@ KernelStatus PrepareFactors(PrepareArgs& args, std::shared_ptr<KernelState>& out
   };
   const int from[] = {1};
   state->factors = args.Pack(from, "acme.reciprocals f32", static_cast<size_t>(w.bytes()), fill);
-  if (state->factors == nullptr) return KernelStatus::Internal("no memory for the factors");
+  if (state->factors == nullptr) return KernelStatus::OutOfMemory("no memory for the factors");
   out = std::move(state);
   return KernelStatus::Ok();
 }

@@ -15,6 +15,8 @@ absl::Status ToStatus(const KernelStatus& status) {
       return absl::InvalidArgumentError(text);
     case KernelStatus::Code::kUnsupported:
       return absl::UnimplementedError(text);
+    case KernelStatus::Code::kOutOfMemory:
+      return absl::ResourceExhaustedError(text);
     case KernelStatus::Code::kInternal:
       break;
   }

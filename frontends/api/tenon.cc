@@ -300,7 +300,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
 }  // namespace
 
 absl::Status Optimize(Model& model, const OptimizeOptions& options, OptimizeReport* report) {
-  return WithoutBadAlloc("optimising", [&] { return OptimizeModel(model, options, report); });
+  return WithoutBadAlloc("optimizing", [&] { return OptimizeModel(model, options, report); });
 }
 
 std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,

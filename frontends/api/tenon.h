@@ -23,6 +23,7 @@
 #include "executor/program.h"
 #include "executor/session.h"
 #include "executor/tensor.h"
+#include "frontends/api/version.h"
 #include "ir/core/context.h"
 #include "ir/core/limits.h"
 #include "ir/core/operation.h"
@@ -56,10 +57,12 @@ class Model {
     return *this;
   }
 
-  Context& context() const { return *context_; }  // the Context of the module
-  // The same, to keep it alive.
+  // The Context of the module.
+  Context& context() const { return *context_; }
+  // The same, for those who keep it longer than the model.
   const std::shared_ptr<Context>& shared_context() const { return context_; }
-  Operation* module() const { return module_.get(); }  // owned by the model
+  // The builtin.module.
+  Operation* module() const { return module_.get(); }
   // The function from which a program is compiled: @main, or the only function with a body. Null if
   // there is none.
   Operation* main() const;
@@ -125,7 +128,7 @@ struct OptimizeOptions {
   Precision precision = Precision::kFp32;  // of the weights of linear layers
   // Files of rules in text notation (docs/guide/write-a-rule.md). `fuse` and `final-rules` apply
   // them after those of the extension. Optimize reads them: InvalidArgument points at a mistake,
-  // and a rule that no pass of the pipeline applies is a warning.
+  // and a rule that no pass of the pipeline applies is a warning (LoadOptions::on_diagnostic).
   std::vector<std::string> rule_files{};
   // Applies rules that may overflow, or change infinities or the sign of zeros, without a proof
   // that they do not. `ir-opt --list-rules` names them.
@@ -146,14 +149,15 @@ struct OptimizeReport {
 // Optimizes the model in place. Names of dimensions, inputs and outputs do not change. From level 2
 // on, results change within rounding; `precision` can change them more. `report` may be null.
 //
-// InvalidArgument for wrong options or rule files. After other errors the module may be partly
-// changed: load it again.
+// InvalidArgument for wrong options or rule files, NotFound for a rule file that cannot be read:
+// the module has not changed then. After other errors the module may be partly changed: load it
+// again.
 absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
                       OptimizeReport* report = nullptr);
 
 // How Compile works.
 struct CompileOptions {
-  int threads = 0;         // per session; 0: one per core
+  int threads = 0;         // per session, with the caller's; 0: one per core
   bool reference = false;  // uses the reference kernels only
   // Folder that keeps packed weights for the next start. Empty: the folder that TENON_WEIGHT_CACHE
   // in the environment names, if it is set.
@@ -171,8 +175,9 @@ struct CompileOptions {
   // copies. See FallbackNotes (executor/fallbacks.h). Not called for kernels that `reference` asks
   // for.
   std::function<void(std::string_view line)> on_fallback{};
-  bool check_memory = false;  // see ProgramOptions
-  Limits limits{};            // for each run
+  // Fills bytes of the arena that hold no value with NaN, to find errors in memory plans.
+  bool check_memory = false;
+  Limits limits{};  // for each run
 };
 
 // Returns a store for CompileOptions::weights, for programs compiled from this model and its
@@ -182,8 +187,8 @@ std::shared_ptr<PackedWeights> MakePackedWeights(const Model& model,
                                                  bool verify_weights = false);
 
 // Lowers a copy of the model's main function and compiles it. The program keeps the Context, and
-// does not need the model. InvalidArgument if there is no main function. Unimplemented, with the
-// operation and its node, if no kernel supports a call.
+// does not need the model. InvalidArgument if there is no main function, and for wrong options.
+// Unimplemented, with the operation and its node, if no kernel supports a call.
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options = {});
 // The same for a model that is not needed afterward, also if this fails. The program then holds the
 // only copy of the constants, and frees those that it has packed.

@@ -100,7 +100,7 @@ absl::Status GroupQueryAttention::CheckFeatures() {
   for (const char* name : {"k_quant_type", "v_quant_type"}) {
     TENON_ASSIGN_OR_RETURN(const std::string kind, node_.Str(name, "NONE"));
     if (kind != "NONE")
-      return node_.Unsupported("GroupQueryAttention with quantised caches is not supported");
+      return node_.Unsupported("GroupQueryAttention with quantized caches is not supported");
   }
   TENON_ASSIGN_OR_RETURN(const int64_t scores, node_.Int("qk_output", 0));
   if (scores != 0 || node_.IsOutputUsed(3)) {

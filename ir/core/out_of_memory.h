@@ -32,7 +32,7 @@ auto WithoutBadAlloc(std::string_view doing, Call call) -> decltype(call()) {
         fmt::format("{}: a buffer would be larger than the address space", doing));
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(
-        fmt::format("{}: the system refuses a thread: {}", doing, error.what()));
+        fmt::format("{}: the system refuses a thread: {} {}", doing, error.what(), kMemoryLimit));
   }
 }
 

@@ -64,7 +64,7 @@ KernelStatus PrepareCompressed(PrepareArgs& args, std::shared_ptr<KernelState>& 
   KernelStatus status = w.dtype == DType::kI8 ? PackInt8(args, attrs.transpose_w, s)
                                               : PackBf16(args, attrs.transpose_w, s);
   if (status.ok() && s.weights == nullptr) {
-    return KernelStatus::Internal("no memory for packed weights");
+    return KernelStatus::OutOfMemory("no memory for packed weights");
   }
   return status;
 }

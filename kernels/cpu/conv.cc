@@ -237,7 +237,7 @@ KernelStatus PrepareConvolution(PrepareArgs& args, const Problem& problem, ConvS
     if (w.data != nullptr) {
       state.packed =
           cpu::PackWeights(args, 1, state.engine, state.stream, w_desc, made.weights_desc());
-      if (state.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
+      if (state.packed == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
     } else if (made.weights_desc() != w_desc) {
       state.reorders_weights = true;
       state.weights_at = reserve(made.weights_desc().get_size());

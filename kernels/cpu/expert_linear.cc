@@ -44,7 +44,7 @@ KernelStatus PrepareExperts(PrepareArgs& args, std::shared_ptr<KernelState>& out
                    reinterpret_cast<float*>(to) + e * state.each, *args.device->parallel);
       }
     });
-    if (state.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");
+    if (state.weights == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
   } else {
     floats += state.each;
   }

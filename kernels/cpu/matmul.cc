@@ -64,7 +64,7 @@ KernelStatus PrepareProduct(PrepareArgs& args, ProductState& s) {
                                  });
                     }
                   });
-    if (s.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");
+    if (s.weights == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
     if (s.simple()) {
       args.scratch_bytes = s.a_bytes;
       return KernelStatus::Ok();

@@ -30,7 +30,7 @@ std::string Supports(const CallSignature& call) {
     const bool is_parameter = i >= (kSkip ? 2 : 1);
     if (!CoversRow(call.inputs[i], out, axis) ||
         (is_parameter && call.inputs[i].rank() != out.rank() - axis)) {
-      return "operand " + std::to_string(i) + " does not cover the normalised axes one to one";
+      return "operand " + std::to_string(i) + " does not cover the normalized axes one to one";
     }
   }
   return cpu::RequireF32(call);

@@ -34,6 +34,7 @@ KernelStatus OnednnCall::Execute(dnnl::stream& stream) {
   const dnnl_status_t status = dnnl_primitive_execute(
       primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status == dnnl_success) return KernelStatus::Ok();
+  if (status == dnnl_out_of_memory) return KernelStatus::OutOfMemory("oneDNN has no memory");
   return KernelStatus::Internal("oneDNN failed to execute a primitive (status " +
                                 std::to_string(static_cast<int>(status)) + ")");
 }

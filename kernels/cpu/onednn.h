@@ -66,6 +66,8 @@ KernelStatus GuardOnednn(F&& f) {
   try {
     return f();
   } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory)
+      return KernelStatus::OutOfMemory("oneDNN has no memory");
     return KernelStatus::Internal(std::string("oneDNN: ") + error.what());
   }
 }

@@ -35,7 +35,7 @@ KernelStatus PrepareQuantized(PrepareArgs& args, std::shared_ptr<KernelState>& o
                           cpu::PackBytes(MatrixOf(args.inputs, 1, 3), s.k, s.n, packed,
                                          *args.device->parallel);
                         });
-  return s.weights == nullptr ? KernelStatus::Internal("no memory for packed weights")
+  return s.weights == nullptr ? KernelStatus::OutOfMemory("no memory for packed weights")
                               : KernelStatus::Ok();
 }
 

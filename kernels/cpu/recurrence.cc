@@ -226,7 +226,7 @@ KernelStatus PrepareRecurrence(PrepareArgs& args, std::shared_ptr<KernelState>& 
   state.weights = args.Pack(kFrom, layout, packed_bytes, [&](std::byte* bytes) {
     PackWeights(call, state, reinterpret_cast<float*>(bytes), *args.device->parallel);
   });
-  if (state.weights == nullptr) return KernelStatus::Internal("no memory for packed weights");
+  if (state.weights == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
   return KernelStatus::Ok();
 }
 

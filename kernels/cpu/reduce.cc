@@ -33,7 +33,7 @@ template <typename Attrs>
 std::string Supports(const CallSignature& call) {
   int64_t first = 0, last = 0;
   const auto& axes = static_cast<const Attrs*>(call.attrs)->axes;
-  if (!ReducedRange(axes, call.inputs[0].rank(), first, last)) return "needs neighbouring axes";
+  if (!ReducedRange(axes, call.inputs[0].rank(), first, last)) return "needs adjacent axes";
   return cpu::RequireF32(call);
 }
 

@@ -25,7 +25,7 @@ KernelStatus CopyStrided(const RunArgs& args) {
   Coalesce(layout.shape, strides);
   if (layout.shape.size() > kMaxAxes) {
     return KernelStatus::Unsupported("needs at most " + std::to_string(kMaxAxes) +
-                                     " axes after joining neighbours, got " +
+                                     " axes after joining adjacent ones, got " +
                                      std::to_string(layout.shape.size()));
   }
   p.at = ToStrided<1>(std::move(layout.shape), std::move(strides));

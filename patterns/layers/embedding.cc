@@ -91,7 +91,7 @@ Rule EmbeddingNorm(const char* name, bool layer, const char* file = __builtin_FI
   return Rule(name, file, line)
       .Summary("the norm of a sum of embeddings, and the sum")
       .Match({norm, sum})
-      .Where(If("the last axis is normalised", IsLast, axis, sum))
+      .Where(If("the last axis is normalized", IsLast, axis, sum))
       .Replace({fused, fused.result(1)})
       .RequireKernel();
 }
@@ -112,7 +112,7 @@ Rule LookupNorm(const char* name, bool layer, const char* file = __builtin_FILE(
   return Rule(name, file, line)
       .Summary("the norm of an embedding, and the embedding")
       .Match({norm, rows})
-      .Where(a.valid() && If("the last axis is normalised", IsLast, axis, rows))
+      .Where(a.valid() && If("the last axis is normalized", IsLast, axis, rows))
       .Replace({fused, fused.result(1)})
       .RequireKernel();
 }

@@ -114,7 +114,7 @@ Rule LayerNormFromRmsNorm() {
   return Rule("layer-norm")
       .Summary("rms_norm(x - mean(x)) = layer_norm(x)")
       .Match(RmsNorm(centered, Maybe(w), {.axis = axis, .epsilon = epsilon}))
-      .Where(If("the means are of the normalised axes", StartAt, axes, axis, x))
+      .Where(If("the means are of the normalized axes", StartAt, axes, axis, x))
       .Replace(LayerNorm(x, w, {}, {.axis = axis, .epsilon = epsilon}));
 }
 
@@ -141,7 +141,7 @@ Rule LayerNormScale() {
   return Rule("layer-norm-scale")
       .Summary("layer_norm(x) * w")
       .Match(Mul(LayerNorm(x, {}, {}, {.axis = axis, .epsilon = epsilon}), w))
-      .Where(If("w has the shape of the normalised axes", IsNormalizedShape, w, x, axis))
+      .Where(If("w has the shape of the normalized axes", IsNormalizedShape, w, x, axis))
       .Replace(LayerNorm(x, InNormalizedShape(w, x, axis), {}, {.axis = axis, .epsilon = epsilon}))
       .Lowers("products");
 }
@@ -153,7 +153,7 @@ Rule LayerNormBias() {
   return Rule("layer-norm-bias")
       .Summary("layer_norm(x, w) + b")
       .Match(Add(LayerNorm(x, Maybe(w), {}, {.axis = axis, .epsilon = epsilon}), b))
-      .Where(If("b has the shape of the normalised axes", IsNormalizedShape, b, x, axis))
+      .Where(If("b has the shape of the normalized axes", IsNormalizedShape, b, x, axis))
       .Replace(LayerNorm(x, w, InNormalizedShape(b, x, axis), {.axis = axis, .epsilon = epsilon}))
       .Lowers("sums");
 }
@@ -165,7 +165,7 @@ Rule RmsNormScale() {
   return Rule("rms-norm-scale")
       .Summary("rms_norm(x) * w")
       .Match(Mul(RmsNorm(x, {}, {.axis = axis, .epsilon = epsilon}), w))
-      .Where(If("w has the shape of the normalised axes", IsNormalizedShape, w, x, axis))
+      .Where(If("w has the shape of the normalized axes", IsNormalizedShape, w, x, axis))
       .Replace(RmsNorm(x, InNormalizedShape(w, x, axis), {.axis = axis, .epsilon = epsilon}))
       .Lowers("products");
 }
@@ -205,7 +205,7 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
   return Rule(name, file, line)
       .Summary("a second scale or bias of a norm becomes part of the first")
       .Match(kind == Second::kLayerBias ? Add(norm, k) : Mul(norm, k))
-      .Where(If("the scale or bias has the shape of the normalised axes", IsNormalizedShape, k, x,
+      .Where(If("the scale or bias has the shape of the normalized axes", IsNormalizedShape, k, x,
                 axis))
       .Where(kind == Second::kLayerBias ? Condition() : FollowsFromConstants(w))
       .Where(kind == Second::kLayerScaleAndBias || kind == Second::kLayerBias

@@ -106,7 +106,7 @@ Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE()
   return Rule(name, file, line)
       .Summary("a scale or bias behind the transpose of a norm belongs to the norm")
       .Match(bias ? Add(transposed, added) : Mul(transposed, added))
-      .Where(If("only the last axis is normalised", NormalisesLast, axis, x) &&
+      .Where(If("only the last axis is normalized", NormalisesLast, axis, x) &&
              If("the scale or bias has an element for each channel", IsAlongLast, added, x, perm))
       .Replace(Transpose(made, {.perm = perm}))
       .Lowers("scales and biases beside norms");

@@ -1,4 +1,4 @@
-// The façade on real models.
+// The C++ API on real models.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
+#include "frontends/api/version.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/printer.h"
 
@@ -185,6 +186,45 @@ TEST(Api, ErrorsNameThePlace) {
       LoadFromBytes("builtin.module() ({\n^bb0():\n}) : () -> ()\n", "e.mlir");
   ASSERT_TRUE(nothing.ok()) << nothing.status();
   EXPECT_THAT(std::string(Compile(*nothing).status().message()), HasSubstr("nothing to run"));
+}
+
+TEST(Api, RuleFilesThatCannotBeReadAreNotFound) {
+  absl::StatusOr<Model> model = LoadFromBytes(kRelu, "relu.mlir");
+  ASSERT_TRUE(model.ok());
+  const absl::Status missing = Optimize(*model, {.rule_files = {"/nowhere/x.drr"}});
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("/nowhere/x.drr"));
+  const absl::Status folder = Optimize(*model, {.rule_files = {"."}});
+  EXPECT_TRUE(absl::IsInvalidArgument(folder)) << folder;
+}
+
+TEST(Api, RefusesNegativeThreads) {
+  absl::StatusOr<Model> model = LoadFromBytes(kRelu, "relu.mlir");
+  ASSERT_TRUE(model.ok());
+  const absl::Status refused = Compile(*model, {.threads = -1}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("number of threads is -1"));
+}
+
+TEST(Api, OptimizesTwice) {
+  absl::StatusOr<Model> model = Load(kModel);
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE(Optimize(*model).ok());
+  const std::string text = Print(*model->module());
+  ASSERT_TRUE(Optimize(*model).ok());
+  EXPECT_EQ(Print(*model->module()), text);
+  // Its text is how a host keeps it.
+  absl::StatusOr<Model> again = LoadFromBytes(text, "model.mlir");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(Compile(*again).ok());
+}
+
+TEST(Api, TheVersionIsThatOfTheProject) {
+  EXPECT_STREQ(TENON_VERSION, TENON_PROJECT_VERSION);
+  std::string numbers = std::to_string(TENON_VERSION_MAJOR);
+  for (const int number : {TENON_VERSION_MINOR, TENON_VERSION_PATCH})
+    numbers.append(".").append(std::to_string(number));
+  EXPECT_EQ(numbers, TENON_VERSION);
 }
 
 TEST(Api, PipelinesAreKnownByName) {

@@ -171,6 +171,24 @@ TEST(Extension, AFasterKernelOfTenonsOwnOperationWins) {
   EXPECT_EQ(RunOn(*model, {1, 2}), (std::vector<float>{7.5f, 7.5f}));
 }
 
+TEST(Extension, AKernelWithoutMemoryNamesTheLimit) {
+  Extension extension;
+  kernels::Kernel kernel = {.op = "ten.mul", .name = "own.mul", .priority = 1000};
+  kernel.run = [](const kernels::RunArgs&) {
+    return kernels::KernelStatus::OutOfMemory("no memory for a table");
+  };
+  extension.kernels = {kernel};
+  absl::StatusOr<Model> model = LoadOwn(std::move(extension));
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Program> program = Compile(*model);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::vector<Tensor> inputs = {Tensor::Make(DType::kF32, std::vector<int64_t>{2})};
+  const absl::Status refused = program->Run(inputs).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(refused.ToString(), HasSubstr("no memory for a table"));
+  EXPECT_THAT(refused.ToString(), HasSubstr("--max-memory"));
+}
+
 TEST(Extension, RulesCanBeCheckedAgainstTheirKernels) {
   const Extension own = Own();
   Context context;

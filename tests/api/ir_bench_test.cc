@@ -161,7 +161,7 @@ TEST_F(IrBench, RunsPinnedBesideABusyProcess) {
   const json report = json::parse(out_, nullptr, false);
   ASSERT_FALSE(report.is_discarded()) << out_;
   EXPECT_EQ(report["pinned"], true);
-  EXPECT_EQ(report["neighbour"], true);
+  EXPECT_EQ(report["neighbor"], true);
 }
 
 TEST_F(IrBench, ComparesWithItselfOnOneThread) {
@@ -171,8 +171,8 @@ TEST_F(IrBench, ComparesWithItselfOnOneThread) {
       << err_;
   const json report = json::parse(out_, nullptr, false);
   ASSERT_FALSE(report.is_discarded()) << out_;
-  EXPECT_EQ(report["neighbour"], true);
-  EXPECT_EQ(report["neighbour_ms"], 2.5);
+  EXPECT_EQ(report["neighbor"], true);
+  EXPECT_EQ(report["neighbor_ms"], 2.5);
   EXPECT_EQ(report["threads"], 2);
   EXPECT_EQ(report["agree"], true);
   ASSERT_EQ(report["engines"].size(), 2);

@@ -10,6 +10,7 @@ sys.path[:0] = [os.path.join(ROOT, 'tools/docs')]
 
 import doxygen_filter  # pylint: disable=wrong-import-position
 import op_examples  # pylint: disable=wrong-import-position
+import reference_cpp  # pylint: disable=wrong-import-position
 import reference_environment  # pylint: disable=wrong-import-position
 import reference_ops  # pylint: disable=wrong-import-position
 import reference_programs  # pylint: disable=wrong-import-position
@@ -185,6 +186,20 @@ class CppApi(unittest.TestCase):
         found.add(path)
         todo += re.findall(r'^#include "([^"]+)"', md.source(path), re.M)
     return found
+
+  def test_members(self):
+    lines = ['// Before.', 'int a = 0;', 'int b = 0, c = 1;  // behind', '                   // and on', '', '// Of f.', 'int f(int x = 1) const {',
+             '  return x;', '}', 'int f(std::span<int> x) { return 1; }', 'C() = default;', 'const T* p = nullptr;']
+    self.assertEqual(reference_cpp.declarations(lines), [
+        ['int a = 0', 'Before.'], ['int b = 0, c = 1', 'behind and on'], ['int f(int x = 1) const', 'Of f.'],
+        ['int f(std::span<int> x)', ''], ['const T* p = nullptr', '']])
+
+  def test_every_option_has_a_meaning(self):
+    text = reference_cpp.pages()['docs/reference/cpp-options.md']
+    for name in ('allow_unregistered_dialects', 'verify_each', 'reference', 'verify_weights', 'check_memory', 'fast_math', 'num_bytes'):
+      self.assertIn(name, text)
+    empty = [line for line in text.split('\n') if line.startswith('| `') and line.endswith('|  |')]
+    self.assertEqual(empty, [], 'members without a comment')
 
   def test_filter_keeps_lines(self):
     text = ('// A file.\n#ifndef A\n\n// Two of them\n// with lines.\nint a();\nint a(int b);\nint b();\n\nstruct C {  // a struct\n'

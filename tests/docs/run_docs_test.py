@@ -200,6 +200,14 @@ class RunDocsTest(unittest.TestCase):
         self.assertIn("docs/page.md:4: excerpt of a.cc: `int c;` does not follow the line before it (the file has `int b;`",
                       self.check(page.format("c"), files=files, status=1))
 
+    def test_code_in_readmes_of_folders(self):
+        for value, status in ((1, 0), (2, 1)):
+            page = f"<!-- from: ir/a.yaml -->\n```yaml\na:\n  b: {value}\n```\n"
+            tree = Tree(self, {"docs/page.md": "# Page\n", "ir/README.md": page, "ir/a.yaml": "a:\n  b: 1\n"})
+            code, output = run(run_docs.main, "--root", tree.root, "--check")
+            self.assertEqual(code, status, output)
+        self.assertIn("ir/README.md:4: excerpt of ir/a.yaml: `b: 2` does not follow", output)
+
     def test_an_example_that_no_build_compiles(self):
         page = "<!-- from: examples/guide/a.cc -->\n```cpp\nint a;\n```\n"
         files = {"examples/guide/a.cc": "int a;\n", "examples/guide/CMakeLists.txt": "example(ab)\n"}

@@ -56,5 +56,37 @@ TEST(MemoryBudgetTest, OfAProgram) {
   EXPECT_TRUE(program->Run(std::vector<Tensor>{Ramp({100, 1000})}).ok());
 }
 
+// Whatever the limit, too little of it is the same error, also where a kernel packs weights.
+TEST(MemoryBudgetTest, EveryRefusalNamesTheLimit) {
+  constexpr char kProduct[] = R"ir(
+func.func() <{function_type = (tensor<?x64xf32, ["N", ""]>) -> tensor<?x64xf32, ["N", ""]>, sym_name = "main"}> ({
+^bb0(%x: tensor<?x64xf32, ["N", ""]>):
+  %w = core.constant() <{value = dense<0.5> : tensor<64x64xf32>}> : () -> tensor<64x64xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<?x64xf32, ["N", ""]>, tensor<64x64xf32>) -> tensor<?x64xf32, ["N", ""]>
+  %1 = nn.softmax(%0) <{axis = 1 : i64}> : (tensor<?x64xf32, ["N", ""]>) -> tensor<?x64xf32, ["N", ""]>
+  func.return(%1) : (tensor<?x64xf32, ["N", ""]>) -> ()
+}) : () -> ()
+)ir";
+  absl::StatusOr<Model> model = LoadFromBytes(kProduct, "m.mlir");
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE(Optimize(*model).ok());
+  bool packed = false, ran = false;
+  for (int64_t bytes = 1000; !ran; bytes += 1000) {
+    ASSERT_LT(bytes, 1 << 20);
+    CompileOptions options;
+    options.threads = 1;
+    options.limits.memory_bytes = bytes;
+    const absl::StatusOr<Program> program = Compile(*model, options);
+    const absl::Status status =
+        program.ok() ? program->Run(std::vector<Tensor>{Ramp({8, 64})}).status() : program.status();
+    ran = status.ok();
+    if (ran) break;
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << bytes << ": " << status;
+    EXPECT_THAT(status.message(), HasSubstr("Limits::memory_bytes")) << bytes;
+    packed |= status.ToString().find("packed weights") != std::string::npos;
+  }
+  EXPECT_TRUE(packed);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -31,7 +31,9 @@ REFUSED = [
     *[(f'ir-opt TEXT {option}', option.partition('=')[0]) for option in (
         '--timing', '--timing-json', '--pass-statistics', '--print-ir-before-all', '--print-ir-after-all',
         '--print-ir-after-change', '--print-ir-after-failure', '--print-ir-before=cse', '--print-ir-after=cse',
-        '--opt-bisect-limit=1', '--verify-semantics')],
+        '--opt-bisect-limit=1', '--verify-semantics', '--explain=gelu', '--fusion-report=report.txt', '--fast-math')],
+    *[(f'{line} --fast-math', '--fast-math') for line in (
+        'ir-opt TEXT -O0', 'ir-opt TEXT --cse', 'ir-run MODEL -O0', 'ir-bench MODEL -O0')],
     ('ir-opt TEXT -O1 --print-ir-before=fuse', '--print-ir-before'),
     ('ir-opt TEXT --cse --print-ir-after=dce', '--print-ir-after'),
     ('ir-opt TEXT -O2 --explain=gelu --print-generic', '--print-generic'),
@@ -55,6 +57,8 @@ REFUSED = [
 ]
 # Beside the same options, what has an effect.
 ACCEPTED = [
+    'ir-opt TEXT -O1 --fast-math', 'ir-opt TEXT -O0 --fast-math=false', 'ir-opt TEXT --apply-rules=file=RULE --fast-math',
+    'ir-run TEXT -O1 --fast-math --runs=1',
     'ir-opt --list-ops --max-nesting=9', 'ir-opt --list-ops --help', 'ir-opt TEXT --timing=false',
     'ir-opt TEXT -O1 --timing --print-ir-before=cse', 'ir-opt TEXT -O1 --timing --timing-json=false',
     'ir-opt TEXT -O2 --explain=gelu --print-generic -o -', 'ir-opt TEXT -O2 --explain=gelu --print-generic --print-ir-after=cse',

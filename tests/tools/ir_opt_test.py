@@ -112,8 +112,8 @@ class IrOptTest(unittest.TestCase):
         (['--list-rules=nowhere'], "there is no rule 'nowhere'"),
         (['--list-rules=silu@node'], "--list-rules is 'silu@node' (expected a rule, a family, the start of names or a pattern)"),
         (['-', '--explain'], "--explain needs a value"),
-        (['-', '--explain=@x'], "'@x' names no rule or no node (expected RULE or RULE@NODE)"),
-        (['-', '--explain=norm@'], "'norm@' names no rule or no node"),
+        (['-', '-O2', '--explain=@x'], "'@x' names no rule or no node (expected RULE or RULE@NODE)"),
+        (['-', '-O2', '--explain=norm@'], "'norm@' names no rule or no node"),
         (['-', '--rules=/nowhere'], '/nowhere: rules cannot be read: No such file or directory'),
         ([''], 'an empty argument (expected a file)'),
         (['-', '-=x'], 'an option without a name'),
@@ -193,11 +193,11 @@ class IrOptTest(unittest.TestCase):
     self.assertIn('gelu-erf: fired 2 times', out)
     self.assertIn('  at /model/encoder/layer.1/intermediate/intermediate_act_fn/Mul_1 (with ', out)
     self.assertNotIn('func.func', out)
-    # A family, the start of names, a node by the end of its name; without passes nothing fires.
+    # A family, the start of names, a node by the end of its name; without passes of rules nothing fires.
     self.assertIn('linear-bias: fired 12 times', self.run_ok(MODEL, '-O2', '--explain=linear', text=None))
     node = '--explain=gelu@layer.1/intermediate/intermediate_act_fn/Erf'
     self.assertIn('gelu-erf: fired 1 time\n', self.run_ok(MODEL, '-O2', node, text=None))
-    out = self.run_ok(MODEL, '--explain=gelu', text=None)
+    out = self.run_ok(MODEL, '--cse', '--explain=gelu', text=None)
     self.assertIn('nothing: the rule fires here when it is applied', out)
     status, _, err = ir_opt(MODEL, '-O2', '--explain=gelu@/no/Erf')
     self.assertEqual(status, 2)

@@ -42,7 +42,6 @@ def lines_of(name, program, models, values):
   for rule in command_line.rules_and_families(program):
     for model in models.values():
       yield 1, [program, model, '-O2', '--explain=' + rule]
-      yield 1, [program, model, '--explain=' + rule]
 
 
 def sampled(lines, most):

@@ -22,7 +22,6 @@ foreach(_name ${TENON_PROGRAMS})
   add_executable(${_name} ${_sources})
   tenon_target_options(${_name})
   target_link_libraries(${_name} PRIVATE tenon_tools nlohmann_json::nlohmann_json)
-  target_compile_definitions(${_name} PRIVATE TENON_VERSION="${PROJECT_VERSION}")
   target_link_options(${_name} PRIVATE -Wl,--as-needed)  # start-up time follows the number of shared libraries
   set_target_properties(${_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endforeach()

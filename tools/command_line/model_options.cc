@@ -56,4 +56,8 @@ absl::Status TwoLevels(int first, int second) {
       fmt::format("two levels: -O{} and -O{} (expected one)", first, second));
 }
 
+absl::Status RefuseFastMath(const GivenNames& given, int level) {
+  return RefuseUnless(given, level > 0, "fast-math", "beside -O0, which applies no rules");
+}
+
 }  // namespace tenon::tools

@@ -52,6 +52,8 @@ Difference CompareOutput(const ModelOptions& options, const Tensor& actual, cons
 // Takes an argument that is no option as the model. InvalidArgument for a second one.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);
 absl::Status TwoLevels(int first, int second);  // the error for two levels
+// --fast-math at a level that applies no rules.
+absl::Status RefuseFastMath(const GivenNames& given, int level);
 
 // Reads a command line by the table. It may also have one of the levels -O0 to -O<kMaxOptLevel>.
 template <typename Options, typename Operand>

@@ -13,6 +13,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/limits.h"
+#include "ir/core/out_of_memory.h"
 #include "ir/core/shown_text.h"
 #include "ir/core/temporary_path.h"
 #include "ir/core/write_file.h"
@@ -74,7 +75,7 @@ bool FinishOutput(std::string_view program) {
 }
 
 int OutOfMemory(std::string_view program) {
-  PrintError(fmt::format("{}: out of memory where nothing expected it", program));
+  PrintError(fmt::format("{}: out of memory where nothing expected it {}", program, kMemoryLimit));
   return kBadInput;
 }
 
@@ -162,7 +163,8 @@ int RunMain(std::string_view program, int argc, const char* const* argv,
   } catch (const std::length_error&) {
     status = OutOfMemory(program);
   } catch (const std::system_error& error) {
-    PrintError(fmt::format("{}: the system refuses a thread: {}", program, error.what()));
+    PrintError(
+        fmt::format("{}: the system refuses a thread: {} {}", program, error.what(), kMemoryLimit));
   }
   return FinishOutput(program) || status != kDone ? status : kBadInput;
 }

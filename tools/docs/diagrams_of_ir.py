@@ -56,7 +56,7 @@ LAYER_NOTES = {
     "kernels": "reference, CPU, GPU",
     "executor": "lowering, memory, runs",
     "frontends/onnx": "ONNX to IR",
-    "frontends/api": "the façade that hosts use: load, optimize, compile, run, extensions",
+    "frontends/api": "the C++ API of hosts: load, optimize, compile, run, extensions",
     "tools": "ir-opt, ir-run, ir-bench, scripts",
     "tests": "what must hold",
 }
@@ -146,11 +146,11 @@ def layers(source):
     canvas.text(
         30,
         base,
-        "An arrow points to what a layer may include, directly or through other arrows. Dashed: only the headers of " "plain",
+        "An arrow points to what a layer may include, directly or through other arrows. Dashed: only headers that",
         "small",
         muted=True,
     )
-    canvas.text(30, base + 15, "numbers. frontends/api, tools and tests may include every layer.", "small", muted=True)
+    canvas.text(30, base + 15, "know no IR, such as dtype.h. frontends/api, tools and tests may include every layer.", "small", muted=True)
     return canvas.svg(base + 28)
 
 
@@ -199,7 +199,7 @@ def operation_memory(source):
     top = y + 104
     canvas.text(16, top, "Header", bold=True)
     left, row_width, row_height = 16, 400, 26
-    used, row = 0, 0
+    used, row, unnamed = 0, 0, []
     for name, bits in fields:
         width = row_width * bits / 64
         short = {
@@ -221,18 +221,25 @@ def operation_memory(source):
                 anchor="middle",
                 most=width - 4,
             )
+        else:
+            unnamed.append((name, left + row_width * used / 64 + width / 2))
         used += bits
         if used == 64:
             used, row = 0, row + 1
     rows = row + (1 if used else 0)
-    canvas.text(
-        left,
-        top + 8 + rows * row_height + 16,
-        "Bits without a name count successors and regions, and mark discardable",
-        "tiny",
-        muted=True,
-    )
-    canvas.text(left, top + 8 + rows * row_height + 29, "attributes and erased operands.", "tiny", muted=True)
+    meanings = {
+        "has_erased_operands": "operands were erased",
+        "num_successors": "successors",
+        "num_regions": "regions",
+        "has_discardable": "discardable attributes",
+    }
+    if [name for name, _ in unnamed] != list(meanings):
+        raise SourceError(f"ir/core/operation.h: the narrow fields are {[name for name, _ in unnamed]} (the picture knows others)")
+    bottom = top + 8 + rows * row_height
+    for letter, (_, x) in zip("abcd", unnamed):
+        canvas.text(x, bottom + 12, letter, "tiny", anchor="middle")
+    legend = ", ".join(f"{letter}: {meanings[name]}" for letter, (name, _) in zip("abcd", unnamed))
+    canvas.text(left, bottom + 29, legend, "tiny", muted=True)
     # A result and an operand.
     left, row_width = 450, 294
     source.path(
@@ -298,10 +305,14 @@ def dialects(source):
     canvas.text(left[1], 26, "what models compute", bold=True)
     canvas.text(left[2], 26, "what passes make", bold=True)
     middle = top + 58 + height / 2
-    canvas.arrow((left[1] + width + 2, middle), (left[2] - 2, middle))
+    # Fusion and lowering begin at every dialect in the frame.
+    canvas.rect(left[1] - 7, top + 58 - 5, width + 14, 3 * 58, "plain", dashed=True, hollow=True)
+    canvas.arrow((left[1] + width + 8, middle), (left[2] - 2, middle))
     canvas.text((left[1] + width + left[2]) / 2, middle - 6, "fuse", "small", anchor="middle")
     canvas.arrow((left[2] + width / 2, top + 58 + height), (left[2] + width / 2, top + 174))
     canvas.text(left[2] + width / 2 + 8, top + 142, "lower", "small")
+    canvas.arrow((left[1] + width + 8, middle + 116), (left[2] - 2, middle + 116))
+    canvas.text((left[1] + width + left[2]) / 2, middle + 110, "lower", "small", anchor="middle")
     canvas.legend(
         16,
         top + 4 * 58 + 16,
@@ -376,7 +387,8 @@ def rule_engine(source):
     ):
         canvas.box(16, 34 + i * 52, 142, 42, "io", title, [note])
     canvas.text(16, 22, "written as", bold=True)
-    canvas.text(206, 22, "compiled once", bold=True)
+    canvas.text(206, 22, "one form", bold=True)
+    canvas.text(422, 22, "compiled once for each Context", bold=True)
     canvas.text(744, 222, "applied to each operation of the worklist", bold=True, anchor="end")
     canvas.box(206, 60, 168, 98, "rule", "drr::Rule", ["source graph, conditions,", "result graph", "no Context, immutable"])
     canvas.box(
@@ -400,7 +412,7 @@ def rule_engine(source):
     for i in range(3):
         canvas.arrow((158, 55 + i * 52), (204, 92 + i * 17))
     canvas.arrow((374, 92), (420, 76))
-    canvas.arrow((374, 126), (420, 142))
+    canvas.arrow((583, 106), (583, 117))
     steps = [
         (source.path("drr/rewrite/driver.cc", "class Driver"), ["takes an operation,", "folds it, or tries", "the rules of its kind"]),
         (source.path("drr/match/matcher.cc"), ["structure, attributes,", "dims, conditions,", "uses outside"]),
@@ -413,7 +425,7 @@ def rule_engine(source):
         x = 16 + i * (width + gap)
         canvas.rect(x, y, width, 74, "ir")
         canvas.text(
-            x + width / 2, y + 18, title.removeprefix("drr/"), "small", mono=True, bold=False, anchor="middle", most=width - 4
+            x + width / 2, y + 18, title.rsplit("/", 1)[-1], "small", mono=True, bold=False, anchor="middle", most=width - 4
         )
         for j, line in enumerate(lines):
             canvas.text(x + width / 2, y + 35 + 14 * j, line, "small", muted=True, anchor="middle", most=width - 6)
@@ -467,7 +479,7 @@ def rule_families(source):
         file = source.only(f"patterns/*/{name}.cc")
         canvas.rect(16, y, 290, 18, "ir" if phase == "canonicalize" else "rule", radius=4)
         canvas.text(24, y + 13, name, "small", mono=True)
-        canvas.text(298, y + 13, file, "tiny", mono=True, muted=True, anchor="end")
+        canvas.text(298, y + 13, file.removeprefix("patterns/"), "tiny", mono=True, muted=True, anchor="end")
         for i, (_, _, _, applied) in enumerate(columns):
             if name in applied:
                 canvas.rect(left + step * i + 4, y, step - 8, 18, "ir" if phase == "canonicalize" else "rule", radius=4)
@@ -585,7 +597,7 @@ def shapes(source):
     notes = {
         "Constant": "768",
         "Symbol": "B",
-        "Sum": "past + S",
+        "Sum": "past + S, H * D",
         "FloorDiv": "S floordiv 2",
         "Mod": "S mod 8",
         "Min": "min(S, 512)",

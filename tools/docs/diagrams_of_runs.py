@@ -44,7 +44,7 @@ def importer(source):
         ("a function's nodes", source.path(onnx + "functions.cc", "Inline("), f"at most {nodes:,} in all"),
         ("a host's operation", source.path(onnx + "registered.cc"), "domain acme: acme.Op"),
         ("what an adapter makes", source.path(onnx + "op_adapters.def"), "ops_*.cc of its family"),
-        ("one of ours", source.path(onnx + "one_to_one.h"), "onnx: Name in the YAML"),
+        ("an operation of Tenon", source.path(onnx + "one_to_one.h"), "one to one (onnx: Name in the YAML)"),
         ("an opaque operation", source.path(onnx + "opaque.cc"), "onnx.<OpType>, with a remark"),
     ]
     for i, (title, file, note) in enumerate(ways):
@@ -93,18 +93,20 @@ def executor(source):
         ("regions", source.path("executor/program_impl.h", "struct NestedProgram"), "programs of their own"),
     ]
     x, width = 16, 228
-    for title, file, note in row:
+    for i, (title, file, note) in enumerate(row):
         canvas.rect(x, 116, width, 54, "run")
-        canvas.text(x + width / 2, 133, title, bold=True, anchor="middle")
+        if i + 1 < len(row):
+            canvas.arrow((x + width + 1, 143), (x + width + 21, 143))
+        canvas.text(x + width / 2, 133, f"{i + 1}. {title}", bold=True, anchor="middle")
         canvas.text(x + width / 2, 148, file, "tiny", mono=True, anchor="middle", most=width - 4)
         canvas.text(x + width / 2, 163, note, "small", muted=True, anchor="middle")
         x += width + 22
-    canvas.arrow((380, 76), (380, 114))
+    canvas.arrow((663, 75), (663, 92), (180, 92), (180, 115))
     canvas.text(16, 202, "Session::Run", bold=True, mono=True)
     source.path("executor/session.h", "class Session")
     most = source.constant("executor/runner.cc", "kMaxPrepared")
     source.path("executor/runner.h", "absl::StatusOr<Prepared*> Find(", "RunDynamic(")
-    canvas.arrow((152, 171), (152, 213))
+    canvas.arrow((630, 171), (630, 184), (152, 184), (152, 213))
     canvas.box(16, 214, 168, 60, "plain", "Runner::Find", ["which shapes do", "the inputs have?"], bold=False)
     canvas.box(262, 196, 230, 44, "run", "Walk::Prepare", ["shapes, values of shapes, packing"], bold=False)
     canvas.box(262, 250, 230, 44, "run", "Runner::PlanFor", ["a memory plan per shape class"], bold=False)
@@ -168,6 +170,7 @@ def memory_plan(source):
         )
         canvas.text(x + column / 2, 58, step["result"], "tiny", mono=True, muted=True, anchor="middle")
     canvas.rect(left, top + 2, column * len(steps), height, "plain", hollow=True, radius=0)
+    canvas.text(left - 8, 46, "offset in bytes", "tiny", muted=True, anchor="end")
     offsets = sorted({0, arena} | {place_of(s["result"]) for s in steps if place_of(s["result"]) is not None})
     for offset in offsets:
         y = top + 2 + height - offset * scale
@@ -213,7 +216,7 @@ KERNEL_FOLDERS = {
     "cpu": ("run", "fast kernels for the CPU"),
     "cpu/gemm": ("run", "matrix products"),
     "cpu/conv": ("run", "convolutions, pools"),
-    "cpu/attention": ("run", "tiles of attention"),
+    "cpu/attention": ("run", "attention in blocks of keys"),
     "cpu/jit": ("run", "code for elementwise groups"),
     "gpu": ("io", "host side and device code"),
     "gpu/params": ("io", "what a launch needs"),
@@ -262,8 +265,10 @@ def kernels(source):
     canvas.arrow((167, 67), (204, 67))
     canvas.arrow((433, 60), (470, 50))
     canvas.arrow((433, 74), (470, 84))
-    canvas.text(472, 116, "supports(call) is empty: this kernel runs", "small", muted=True)
-    canvas.text(472, 131, "else a reason for why_not, then the next one", "small", muted=True)
+    for i, line in enumerate(
+        ["supports(call) returns no reason: this", "kernel runs. Otherwise its reason is noted,", "and the next one is asked."]
+    ):
+        canvas.text(472, 116 + 15 * i, line, "small", muted=True)
     canvas.text(16, 116, "A reference kernel that stands in for a fast one, or a CPU", "small", muted=True)
     canvas.text(16, 131, "kernel on a GPU program, leaves kernel.fallback.", "small", muted=True)
     canvas.text(16, 166, "kernels/", bold=True, mono=True)
@@ -316,7 +321,7 @@ def gpu(source):
         ("cuda/ + *.cu", "libtenon_cuda.so: a device", source.path("kernels/gpu/cuda")),
         ("emulator/ + *.cu", "device code on the host", source.path("kernels/gpu/emulator")),
         ("tests/gpu/cuda_model", "cuda/ on a model of CUDA", source.path("tests/gpu/cuda_model")),
-        ("tests/gpu", "a device that writes down calls", source.path("tests/gpu/emulated_device.cc")),
+        ("tests/gpu", "an emulated device that records calls", source.path("tests/gpu/emulated_device.cc")),
     ]
     for i, (title, note, _) in enumerate(others):
         y = 36 + i * 50
@@ -350,10 +355,10 @@ TEST_FOLDERS = {  # group, what the folder asks
     "kernels": (0, "fast against reference"),
     "executor": (0, "memory, runs, threads"),
     "gpu": (0, "emulated device"),
-    "api": (0, "the façade"),
+    "api": (0, "the C++ API"),
     "golden": (1, "IR and its exact result"),
-    "filetest": (1, "runs the golden files"),
-    "rules": (1, "each rule against itself"),
+    "filetest": (1, ""),  # runs those of golden, and has no box of its own
+    "rules": (1, "each rule before and after"),
     "spellings": (1, "one computation, many forms"),
     "models": (1, "exported models, perturbed"),
     "onnx": (1, "importer, backend suite"),
@@ -379,12 +384,13 @@ def testing(source):
         ("the whole survives its users", "run"),
     ]
     width, columns, y = 230, 3, 18
+    titles = {"golden": "golden, filetest"}
     for group, (title, kind) in enumerate(groups):
         canvas.text(16, y + 12, title, bold=True)
-        names = [name for name, (of, _) in TEST_FOLDERS.items() if of == group]
+        names = [name for name, (of, note) in TEST_FOLDERS.items() if of == group and note]
         for i, name in enumerate(names):
             column, row = i % columns, i // columns
-            canvas.box(16 + column * (width + 19), y + 22 + row * 50, width, 42, kind, name, [TEST_FOLDERS[name][1]])
+            canvas.box(16 + column * (width + 19), y + 22 + row * 50, width, 42, kind, titles.get(name, name), [TEST_FOLDERS[name][1]])
         y += 22 + (len(names) + columns - 1) // columns * 50 + 14
     source.path("tools/lint/check_layers.py")
     source.path("tools/lint/check_header_cost.py")

@@ -16,6 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import reference_cpp  # pylint: disable=wrong-import-position
 import reference_environment  # pylint: disable=wrong-import-position
 import reference_ops  # pylint: disable=wrong-import-position
 import reference_programs  # pylint: disable=wrong-import-position
@@ -31,7 +32,7 @@ MOST_LINES = 40  # of a difference that is shown
 def all_pages(folder):
   programs = reference_programs.Programs(folder)
   pages = {}
-  for made in (reference_ops.pages(), reference_environment.pages(), reference_programs.pages(programs),
+  for made in (reference_ops.pages(), reference_cpp.pages(), reference_environment.pages(), reference_programs.pages(programs),
                reference_rules.pages(programs)):
     pages.update(made)
   return dict(sorted(pages.items()))

@@ -71,7 +71,8 @@ def page(groups, found):
            'For example, this keeps packed weights for the next start:', '',
            *md.fence('console', '$ TENON_WEIGHT_CACHE=cache build/bin/ir-run tests/models/bert.eager.ts17/model.onnx --runs=1')[:-1]]
   lines = md.page('Environment variables', 'tools/docs/reference/environment.yaml and the sources', intro)
-  lines += ['An unset variable and an empty one mean the same for the library and the programs, unless the text says otherwise.', '']
+  lines += ['An unset variable and an empty one mean the same for the library and the programs, unless the text says otherwise.',
+            'No variable limits the number of threads: use `--threads` or `CompileOptions::threads`. `OMP_NUM_THREADS` has no effect.', '']
   lines += md.table(['variable', 'values', 'for'],
                     [(f'[`{v["name"]}`](#{v["name"].lower()})', v['value'], g['title'].lower()) for g in groups for v in g['variables']])
   for group in groups:

@@ -344,9 +344,11 @@ class Onnx:
     lines = md.page('ONNX operators', 'ir/dialect/*.yaml, frontends/onnx and tools/docs/reference/onnx.yaml', intro)
     lines += ['An operator that is not listed becomes an [opaque op](../glossary.md#opaque-op), such as `onnx.NonMaxSuppression`, and a remark names it. So does a',
               'form that Tenon does not have. The program prints and is optimized around the op, but it does not run.', '',
-              'The tables leave out casts, constants and reshapes between the ops.', '', '## Standard operators', '']
+              'The tables leave out casts, constants and reshapes between the ops.', '',
+              'The column _read from opset_ is the lowest opset at which the importer reads the operator. It may be lower than the opset',
+              'in which ONNX added the operator: the importer does not check that.', '', '## Standard operators', '']
     standard = {**{n: [op] for n, op in self.one_to_one.items()}, **self.adapted['standard']}
-    lines += md.table(['operator', 'from opset', 'becomes'],
+    lines += md.table(['operator', 'read from opset', 'becomes'],
                       [(f'`{name}`', self.since.get(name, '1'), self.links(standard[name])) for name in sorted(standard)])
     lines += ['## Operators of com.microsoft', '', "ONNX Runtime's optimizers and quantizers write these operators.", '']
     lines += md.table(['operator', 'becomes'],

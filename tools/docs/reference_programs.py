@@ -105,7 +105,13 @@ def program_page(name, parts):
       lines += [f'## {part.title}', '', *md.fence('text', '\n'.join(line[2:] for line in part.lines).strip('\n'))]
   for part in usage[1:]:
     lines += [*paragraphs(part.lines), '']
-  lines += ['An option that would have no effect beside the others is an error. A value follows `=` or is the next argument.', '']
+  ignored = 'Rules of `--rules` that no pass applies are a warning.'
+  if name == 'ir-opt':
+    ignored = ('Two cases are warnings: rules of `--rules` that no pass applies, and `--split-input-file` or '
+               '`--verify-diagnostics` for an ONNX model.')
+  lines += [f'An option that would have no effect beside the others is an error. {ignored}', '',
+            'A value follows `=` or is the next argument.' + (
+                " The options of a pass follow `=` only: `--fuse='rules=norm'`." if name == 'ir-opt' else ''), '']
   if name == 'ir-opt':
     lines += ['Each pass and each pipeline is a flag as well: see [passes](passes.md).', '']
   lines += ['[Exit statuses](exit-status.md) and [environment variables](environment.md) have pages of their own.', '']

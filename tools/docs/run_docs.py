@@ -31,7 +31,7 @@ STATUS = re.compile(r"\[exit status: (\d+)\]$")
 # A block in one of these languages must be tested: run, written to a file, or an excerpt of a file.
 COMMANDS = "console"
 SHELL_LANGUAGES = {"sh", "bash", "shell", "shellsession", "shell-session", "zsh", "terminal"}
-TESTED_LANGUAGES = {"cpp", "python", "cmake", "drr"}
+TESTED_LANGUAGES = {"cpp", "python", "cmake", "drr", "yaml"}
 OTHER_NAMES = {"c++": "cpp", "cc": "cpp", "cxx": "cpp", "py": "python", "python3": "python"}
 # How the scratch copy and the home of whoever runs this appear in outputs.
 SHOWN_ROOT, SHOWN_HOME = "/home/you/tenon", "/home/you"
@@ -203,6 +203,12 @@ class Runner:
         for detail in details:
             print("    " + detail)
 
+    def readme(self, name):
+        """Of the README.md of a source folder, only its code."""
+        for block in pages.read(self.root / name).blocks:
+            for line, message in check_block(block, self.root) if block.language in TESTED_LANGUAGES else ():
+                self.report(name, line, message)
+
     def page(self, name):
         path = self.root / name
         page = pages.read(path)
@@ -301,9 +307,12 @@ def main(arguments=None):
         return 0
     if not options.check and (options.bin is None or not options.bin.is_dir()):
         parser.error("--bin DIR must name the folder with the programs, such as build/bin (or give --check)")
+    readmes = [name for name in pages.linked_pages(root) if name.endswith("/README.md")] if not options.pages else []
     runner = Runner(root, None if options.check else options.bin.resolve(), options.update, options.keep)
     for name in names:
         runner.page(name)
+    for name in readmes:
+        runner.readme(name)
     print(f"run_docs: {len(names)} pages, {runner.findings} findings")
     return 1 if runner.findings else 0
 

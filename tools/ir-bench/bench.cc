@@ -20,6 +20,7 @@
 #include "frontends/api/sample_random.h"
 #include "frontends/api/sample_sizes.h"
 #include "frontends/api/tenon.h"
+#include "frontends/api/version.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/core/temporary_path.h"

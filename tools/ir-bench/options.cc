@@ -101,6 +101,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
     return Wrong("no model (expected ir-bench MODEL; --help lists the options)");
   if (!options.inputs.empty() && !options.dims.empty())
     return Wrong("--inputs and --dim both say the sizes (expected one of them)");
+  TENON_RETURN_IF_ERROR(tools::RefuseFastMath(options.given, options.level));
   const bool compares = !options.against.empty();
   const bool in_python = std::any_of(options.against.begin(), options.against.end(),
                                      [](const std::string& name) { return name != kOneThread; });

@@ -13,10 +13,12 @@
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
+#include "frontends/api/version.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/core/printer.h"
 #include "ir/dialect/dialects.h"
+#include "tools/command_line/option_table.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
@@ -88,6 +90,14 @@ absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry
   return ProcessParts(options, registry, *bytes);
 }
 
+// Whether a pass of the pipeline applies rules.
+bool AppliesRules(const PassManager& manager) {
+  for (const std::string_view pass : {"canonicalize", "fuse", "final-rules", "apply-rules"}) {
+    if (!manager.OptionsOf(pass).empty()) return true;
+  }
+  return false;
+}
+
 // Everything but --help and lists.
 int RunOn(const Options& options, const PassRegistry& registry) {
   // What is wrong with the line is told before any input is read.
@@ -103,6 +113,12 @@ int RunOn(const Options& options, const PassRegistry& registry) {
                                  "the pipeline does not run it",
                                  name)));
     }
+  }
+  if (absl::Status status = tools::RefuseUnless(
+          options.given, AppliesRules(manager), "fast-math",
+          "in a pipeline that applies no rules (expected some, like -O1 or -O2)");
+      !status.ok()) {
+    return Fail(kBadInput, status);
   }
   Context context;
   RegisterAllDialects(context);

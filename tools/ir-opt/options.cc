@@ -204,7 +204,7 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
   for (const std::string_view name :
        {"timing", "timing-json", "pass-statistics", "print-ir-before-all", "print-ir-after-all",
         "print-ir-after-change", "print-ir-after-failure", "print-ir-before", "print-ir-after",
-        "opt-bisect-limit", "verify-semantics"}) {
+        "opt-bisect-limit", "verify-semantics", "explain", "fusion-report"}) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.steps.empty(), name,
                                               "without passes (expected some, like -O2)"));
   }

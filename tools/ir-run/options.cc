@@ -126,6 +126,7 @@ absl::Status RefuseIgnored(const Options& options) {
         given, "onnx-test",
         {"check", "input", "json", "profile", "runs", "save-outputs", "seed", "shape"}));
   }
+  TENON_RETURN_IF_ERROR(tools::RefuseFastMath(given, options.level));
   if (!options.check.empty()) TENON_RETURN_IF_ERROR(tools::RefuseBeside(given, "check", {"seed"}));
   if (options.reference) {
     // Reference kernels pack nothing and run on one thread.

@@ -60,7 +60,7 @@ KernelStatus PrepareDepthwise(PrepareArgs& args, std::shared_ptr<KernelState>& o
       args.Pack(inputs, "conv.depthwise:" + std::to_string(w.shape[0]), bytes, [&](std::byte* to) {
         PackWeights(w.as<float>(), w.shape[0], window, reinterpret_cast<float*>(to));
       });
-  if (state->packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
+  if (state->packed == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
   state->call.weights = reinterpret_cast<const float*>(state->packed.get());
   return KernelStatus::Ok();
 }

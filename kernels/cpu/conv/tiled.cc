@@ -82,7 +82,7 @@ KernelStatus PrepareTiled(PrepareArgs& args, std::shared_ptr<KernelState>& out) 
   s.packed = args.Pack(inputs, s.panels.Layout("conv.tiled"), bytes, [&](std::byte* to) {
     PackPanels(s, w.as<float>(), reinterpret_cast<float*>(to));
   });
-  if (s.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
+  if (s.packed == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
   return KernelStatus::Ok();
 }
 

@@ -136,7 +136,7 @@ KernelStatus PrepareTransposed(PrepareArgs& args, std::shared_ptr<KernelState>& 
   s.packed = args.Pack(inputs, LayoutOf(s, kernels.lanes), bytes, [&](std::byte* to) {
     PackPhases(s, w.as<float>(), reinterpret_cast<float*>(to));
   });
-  if (s.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
+  if (s.packed == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
   return KernelStatus::Ok();
 }
 

@@ -207,7 +207,7 @@ KernelStatus PrepareWinograd(PrepareArgs& args, std::shared_ptr<KernelState>& ou
   s.packed = args.Pack(inputs, layout, PackedSize(s), [&](std::byte* to) {
     PackPanels(s, w.as<float>(), reinterpret_cast<float*>(to));
   });
-  if (s.packed == nullptr) return KernelStatus::Internal("no memory for packed weights");
+  if (s.packed == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
   return KernelStatus::Ok();
 }
 

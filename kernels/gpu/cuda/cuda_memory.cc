@@ -62,9 +62,9 @@ KernelStatus MemoryPool::Allocate(size_t bytes, cudaStream_t stream, void** memo
     cudaGetLastError();
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    return KernelStatus::Internal("out of device memory: " + std::to_string(bytes) +
-                                  " bytes are needed, " + std::to_string(free) + " of " +
-                                  std::to_string(total) + " are free");
+    return KernelStatus::OutOfMemory("out of device memory: " + std::to_string(bytes) +
+                                     " bytes are needed, " + std::to_string(free) + " of " +
+                                     std::to_string(total) + " are free");
   }
   return Check(error, "allocation");
 }

@@ -15,7 +15,9 @@ namespace tenon::kernels::gpu {
 inline KernelStatus Check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return KernelStatus::Ok();
   cudaGetLastError();
-  return KernelStatus::Internal(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
+  const std::string text = std::string("CUDA: ") + what + ": " + cudaGetErrorString(error);
+  return error == cudaErrorMemoryAllocation ? KernelStatus::OutOfMemory(text)
+                                            : KernelStatus::Internal(text);
 }
 
 }  // namespace tenon::kernels::gpu
