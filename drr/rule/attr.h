@@ -28,12 +28,15 @@ using F32s = std::vector<float>;
 using Dims = std::vector<DimExpr>;
 
 // The value of an attribute of any kind. Floats of all widths are double; monostate means no value.
+// Terms also have extents, which no attribute holds.
 using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, I64s, F32s, Dims,
-                               DType, Attribute>;
+                               DType, Attribute, DimExpr>;
 
 struct DimNode;
 struct AttrNode;
 struct ValNode;
+struct TermNode;
+class Term;
 using DimRef = std::shared_ptr<const DimNode>;
 using AttrRef = std::shared_ptr<const AttrNode>;
 using ValPtr = std::shared_ptr<const ValNode>;
@@ -113,6 +116,7 @@ struct AttrNode {
   std::vector<ArgRef> args;  // kCompute
   // kCompute: returns monostate if there is no value; the match is then refused.
   std::function<AttrValue(std::span<const BoundArg>)> compute;
+  std::shared_ptr<const TermNode> term;  // kCompute: what is computed; null for a C++ function
 };
 std::string ToString(const AttrNode& attr);
 
@@ -122,9 +126,8 @@ template <typename T>
 class Attr {
  public:
   explicit Attr(const char* name)
-      : node_(
-            std::make_shared<AttrNode>(AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}})) {
-  }
+      : node_(std::make_shared<AttrNode>(
+            AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}, {}})) {}
   const AttrRef& node() const { return node_; }
 
  private:
@@ -151,6 +154,8 @@ AttrRef MakeLiteral(AttrValue value);
 AttrRef MakeAnyAttr();
 AttrRef MakeDimAttr(const Dim& dim);
 AttrRef MakeDimsAttr(std::span<const Dim> dims);
+// An attribute that a term computes (term.h).
+AttrRef MakeTermAttr(const Term& term);
 
 // Converts a C++ value to an AttrValue.
 template <typename T>
@@ -177,6 +182,7 @@ class AttrArg {
   AttrArg(const Computed<T>& computed) : node_(computed.node()) {}
   AttrArg(const Computed<double>& computed) requires(std::is_same_v<T, float>)
       : node_(computed.node()) {}
+  AttrArg(const Term& term);
   AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}
   template <typename U>
   requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U> &&

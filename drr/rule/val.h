@@ -118,6 +118,7 @@ Val Splat(double value);
 Val Splat(const Attr<float>& variable);
 // In a result: the computed number.
 Val Splat(const Computed<double>& computed);
+Val Splat(const Term& term);
 
 // The functions above and below, over nodes. The parser of rule texts uses them.
 Val MakeSplat(AttrRef value);
@@ -222,9 +223,6 @@ auto Compute(F fn, const Args&... args) {
   node->compute = Adapt<AttrValue, F, Args...>(fn, std::index_sequence_for<Args...>());
   return Computed<T>(std::move(node));
 }
-
-// The dimensions of a matched value.
-Computed<Dims> ShapeOf(const Val& val);
 
 }  // namespace tenon::drr
 

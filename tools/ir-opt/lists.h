@@ -16,6 +16,8 @@ absl::StatusOr<std::string> RuleListText();
 // the name of a rule or a family, the start of names, or a pattern with * and ?. The error says
 // that there is no such rule, with the nearest name.
 absl::StatusOr<std::string> RuleTexts(const std::string& what);
+// The rules with parts that only C++ says, each with the reason.
+std::string OpaqueRuleText();
 // What --check-rules prints: every rule that does not compute what it replaces, with a program that
 // shows it, and what stands between two of them. The error: a file cannot be read, or two rules
 // have one name.
