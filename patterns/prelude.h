@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "drr/rule/rule.h"
+#include "drr/rule/words.h"
+#include "patterns/facts/facts.h"
 #include "patterns/families.h"
 #include "patterns/ops.h"
 

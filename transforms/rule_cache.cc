@@ -12,6 +12,7 @@
 #include "drr/text/text.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "patterns/facts/facts.h"
 #include "patterns/shared_rules.h"
 
 namespace tenon {
@@ -44,7 +45,8 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
   if (!stream) return cannot(std::strerror(errno));
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (stream.bad()) return cannot(std::strerror(errno));
-  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules, drr::ParseRules(text, file, context));
+  TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> rules,
+                         drr::ParseRules(text, file, context, pattern::Facts()));
   for (drr::Rule& rule : rules) rule.set_family(file);
   return rules;
 }

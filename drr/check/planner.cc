@@ -197,7 +197,9 @@ void Planner::HintOneOf(const ConditionCode& condition) {
         continue;
       const Edge edge = Through(condition.args[first].edge);
       if (node->constant) constant_[edge.node] = true;
-      if (node->rank >= 0) rank_hints_.emplace(edge.node, node->rank);
+      // Of a conjunction with words the shape may ask for more than the least rank.
+      const bool least = node->asks == ConditionNode::Asks::kRankAtLeast && parts.size() == 1;
+      if (node->rank >= 0 && !least) rank_hints_.emplace(edge.node, node->rank);
       if (node->dtype != DType::kInvalid) dtype_hints_.emplace(edge.node, node->dtype);
     }
   }

@@ -109,6 +109,12 @@ std::string Matcher::Particulars(const ConditionCode& condition) const {
   std::string text;
   for (size_t i = 0; i < condition.args.size() && i < condition.source->args.size(); ++i) {
     const ArgRef& ref = condition.source->args[i];
+    // The conditions that one text stands for may ask about one thing.
+    const auto before = condition.source->args.begin() + static_cast<ptrdiff_t>(i);
+    if (std::any_of(condition.source->args.begin(), before, [&](const ArgRef& other) {
+          return other.val == ref.val && other.attr == ref.attr && other.dim == ref.dim;
+        }))
+      continue;
     bool bound = false;
     const BoundArg arg = ReadArg(condition.args[i], bound);
     if (!bound) continue;

@@ -46,24 +46,6 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 Dim AnyDim() { return Dim(MakeDim(DimNode::Kind::kAny, nullptr, nullptr)); }
 
-std::string ToString(const DimNode& dim) {
-  switch (dim.kind) {
-    case DimNode::Kind::kVariable:
-      return dim.name;
-    case DimNode::Kind::kConstant:
-      return fmt::format("{}", dim.value);
-    case DimNode::Kind::kAny:
-      return "?";
-    case DimNode::Kind::kAdd:
-      return fmt::format("({} + {})", ToString(*dim.a), ToString(*dim.b));
-    case DimNode::Kind::kSub:
-      return fmt::format("({} - {})", ToString(*dim.a), ToString(*dim.b));
-    case DimNode::Kind::kMul:
-      return fmt::format("{} * {}", ToString(*dim.a), ToString(*dim.b));
-  }
-  return "";
-}
-
 AttrRef MakeLiteral(AttrValue value) {
   auto node = std::make_shared<AttrNode>();
   node->kind = AttrNode::Kind::kLiteral;
@@ -78,6 +60,7 @@ AttrRef MakeAnyAttr() {
 }
 
 AttrRef MakeDimAttr(const Dim& dim) {
+  if (dim.node()->kind == DimNode::Kind::kConstant) return MakeLiteral(dim.node()->value);
   auto node = std::make_shared<AttrNode>();
   node->kind = AttrNode::Kind::kDim;
   node->dims.push_back(dim.node());
@@ -215,38 +198,9 @@ std::string ToString(const AttrValue& value) {
     std::string operator()(const Dims& v) const { return Braced(v); }
     std::string operator()(DType d) const { return Name(d); }
     std::string operator()(const Attribute& a) const { return a ? a.text() : "none"; }
+    std::string operator()(const DimExpr& d) const { return d ? d.text() : "none"; }
   };
   return std::visit(Visitor(), value);
-}
-
-std::string ToString(const AttrNode& attr) {
-  switch (attr.kind) {
-    case AttrNode::Kind::kLiteral:
-      return ToString(attr.literal);
-    case AttrNode::Kind::kVariable:
-      return attr.name;
-    case AttrNode::Kind::kAny:
-      return "any";
-    case AttrNode::Kind::kDim:
-      return ToString(*attr.dims[0]);
-    case AttrNode::Kind::kDims: {
-      std::vector<std::string> texts;
-      for (const DimRef& dim : attr.dims) texts.push_back(ToString(*dim));
-      return Braced(texts);
-    }
-    case AttrNode::Kind::kCompute: {
-      std::string text = attr.name.empty() ? "compute(" : attr.name + "(";
-      for (size_t i = 0; i < attr.args.size(); ++i) {
-        if (i > 0) text += ", ";
-        const ArgRef& arg = attr.args[i];
-        if (arg.attr) text += ToString(*arg.attr);
-        if (arg.dim) text += ToString(*arg.dim);
-        if (arg.val) text += "value";
-      }
-      return text + ")";
-    }
-  }
-  return "";
 }
 
 }  // namespace tenon::drr

@@ -28,12 +28,15 @@ using F32s = std::vector<float>;    // a list of f32 numbers
 using Dims = std::vector<DimExpr>;  // a list of dimensions, such as a shape
 
 // The value of an attribute of any kind. Floats of all widths are double; monostate means no value.
+// Terms also have extents, which no attribute holds.
 using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, I64s, F32s, Dims,
-                               DType, Attribute>;
+                               DType, Attribute, DimExpr>;
 
 struct DimNode;
 struct AttrNode;
 struct ValNode;
+struct TermNode;
+class Term;
 using DimRef = std::shared_ptr<const DimNode>;    // a shared dimension of a rule
 using AttrRef = std::shared_ptr<const AttrNode>;  // a shared attribute of a rule
 using ValPtr = std::shared_ptr<const ValNode>;    // a shared node of a pattern graph
@@ -132,6 +135,7 @@ struct AttrNode {
   std::vector<ArgRef> args;  // kCompute
   // kCompute: returns monostate if there is no value; the match is then refused.
   std::function<AttrValue(std::span<const BoundArg>)> compute;
+  std::shared_ptr<const TermNode> term;  // kCompute: what is computed; null for a C++ function
 };
 std::string ToString(const AttrNode& attr);  // text notation
 
@@ -142,9 +146,8 @@ class Attr {
  public:
   // `name` is for messages. Two objects are two variables, also with equal names.
   explicit Attr(const char* name)
-      : node_(
-            std::make_shared<AttrNode>(AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}})) {
-  }
+      : node_(std::make_shared<AttrNode>(
+            AttrNode{AttrNode::Kind::kVariable, name, {}, {}, {}, {}, {}})) {}
   const AttrRef& node() const { return node_; }  // never null
 
  private:
@@ -170,6 +173,8 @@ AttrRef MakeLiteral(AttrValue value);             // a node for a value
 AttrRef MakeAnyAttr();                            // a node for kAny
 AttrRef MakeDimAttr(const Dim& dim);              // a node for a dimension
 AttrRef MakeDimsAttr(std::span<const Dim> dims);  // a node for a list of dimensions
+// An attribute that a term computes (term.h).
+AttrRef MakeTermAttr(const Term& term);
 
 // Converts a C++ value to an AttrValue.
 template <typename T>
@@ -197,6 +202,7 @@ class AttrArg {
   AttrArg(const Computed<T>& computed) : node_(computed.node()) {}
   AttrArg(const Computed<double>& computed) requires(std::is_same_v<T, float>)
       : node_(computed.node()) {}
+  AttrArg(const Term& term);
   AttrArg(AnyAttr) : node_(MakeAnyAttr()) {}
   // Takes a bool for a bool, and any other number for an integer or a float.
   template <typename U>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drr/rule/words.h"
 #include "fmt/format.h"
 #include "ir/core/guarded_read.h"
 #include "ir/core/operation.h"
@@ -59,6 +60,12 @@ std::string Join(const Condition& c) {
 bool IsPredicate(const Condition& c) {
   return std::all_of(c.nodes().begin(), c.nodes().end(),
                      [](const auto& node) { return node->holds != nullptr; });
+}
+
+Condition ImplyConstant(const Condition& condition) {
+  ConditionNode node = *condition.nodes()[0];
+  node.constant = node.implies_constant = true;
+  return Condition(std::move(node));
 }
 
 void AppendArgs(const Condition& c, std::vector<ArgRef>& args) {
@@ -124,7 +131,7 @@ Condition RankAtLeast(const Val& val, int rank) {
 }
 
 Condition IsConstant(const Val& val) {
-  return OnConstants(Make(
+  return ImplyConstant(Make(
       fmt::format("constant({})", NameOf(val)), val,
       [](Value v) {
         return v.defining_op() != nullptr && v.defining_op()->Has(Trait::kConstantLike);
@@ -245,14 +252,20 @@ bool IsOfConstants(Value value, int& steps) {
 
 }  // namespace
 
+bool IsComputedFromConstants(Value value) {
+  int steps = 64;
+  return IsOfConstants(value, steps);
+}
+
 Condition FollowsFromConstants(const Val& val) {
-  const auto follows = [](Value value) {
-    int steps = 64;
-    return IsOfConstants(value, steps);
-  };
-  const auto why = [](Value) { return std::string("the program computes it when it runs"); };
-  return OnConstants(Make(fmt::format("{} follows from constants", NameOf(val)), val, follows, why,
-                          ConditionNode::Asks::kOther));
+  Condition made = ImplyConstant(Make(
+      fmt::format("{} follows from constants", NameOf(val)), val,
+      [](Value value) { return IsComputedFromConstants(value); },
+      [](Value) { return std::string("the program computes it when it runs"); },
+      ConditionNode::Asks::kOther));
+  ConditionNode node = *made.nodes()[0];
+  node.term = Call(BaseWord("of_constants"), val).node();
+  return Condition(std::move(node));
 }
 
 const char* WordsOf(Assumption assumption) {
@@ -292,6 +305,25 @@ Condition OnConstants(const Condition& condition) {
     all = all && Condition(std::move(node));
   }
   return all;
+}
+
+Condition If(std::string words, const Condition& condition) {
+  ConditionNode node;
+  if (condition.nodes().size() == 1) {
+    node = *condition.nodes()[0];
+    node.why = nullptr;
+  } else {
+    AppendArgs(condition, node.args);
+    node.asks = ConditionNode::Asks::kEither;
+    node.parts = {condition.nodes()};
+    if (IsPredicate(condition)) {
+      node.holds = [all = condition.nodes()](std::span<const BoundArg> args) {
+        return AllHold(all, args);
+      };
+    }
+  }
+  node.text = node.words = std::move(words);
+  return Condition(std::move(node));
 }
 
 Condition MakePredicate(std::string text, std::vector<ArgRef> args,

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "drr/rule/term.h"
 #include "drr/rule/val.h"
 
 namespace tenon::drr {
@@ -34,9 +35,11 @@ struct ConditionNode {
     kPredicate,  // `holds` returns the answer
     kShape       // the dimensions in `shape` are solved
   };
-  Kind kind = Kind::kPredicate;                          // how it is decided
-  std::string text;                                      // "rank(b) == 1"
-  std::vector<ArgRef> args;                              // arguments of `holds`; kShape: the value
+  Kind kind = Kind::kPredicate;  // how it is decided
+  std::string text;              // for messages: "rank(b) == 1", or the words of If
+  std::string words;             // those of If around a condition that is data
+  TermRef term;                  // kPredicate that asks kOther: what holds; null for a C++ function
+  std::vector<ArgRef> args;      // arguments of `holds`; kShape: the value
   std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
   // What is the case instead, for messages; may be empty.
   std::function<std::string(std::span<const BoundArg>)> why;
@@ -67,7 +70,10 @@ struct ConditionNode {
   DType dtype = DType::kInvalid;  // kInvalid: any
   bool same_type = false;         // all args have one type
   bool constant = false;          // args[0] should be a constant
+  bool implies_constant = false;  // `constant` follows from the question
 };
+// Returns the text notation.
+std::string ToString(const ConditionNode& condition);
 
 // Evaluates a predicate. False if it calls an accessor that fails, such as the third dimension of a
 // vector.
@@ -81,6 +87,9 @@ class Condition {
   explicit Condition(ConditionNode node) {
     nodes_.push_back(std::make_shared<ConditionNode>(std::move(node)));
   }
+  // Holds where the term is true. Terms that ask what the functions below ask, such as
+  // `RankOf(x) == 2`, are the same conditions as these.
+  Condition(const Term& term);  // NOLINT(google-explicit-constructor)
   // The conjuncts.
   const std::vector<std::shared_ptr<const ConditionNode>>& nodes() const { return nodes_; }
 
@@ -94,6 +103,15 @@ Condition operator&&(const Condition& a, const Condition& b);  // both hold
 Condition operator||(const Condition& a, const Condition& b);
 Condition operator!(const Condition& a);  // `a` does not hold; restricted as for ||
 
+// Comparisons of terms. They hold where they are provable: of two extents with names neither == nor
+// != need hold. Two values of the match are equal if they are one value of the program.
+Condition operator==(const Term& a, const Term& b);
+Condition operator!=(const Term& a, const Term& b);
+Condition operator<(const Term& a, const Term& b);
+Condition operator<=(const Term& a, const Term& b);
+Condition operator>(const Term& a, const Term& b);
+Condition operator>=(const Term& a, const Term& b);
+
 // The value has this rank. False for unranked tensors.
 Condition Rank(const Val& val, int rank);
 Condition RankAtLeast(const Val& val, int rank);  // at least this rank; false for unranked ones
@@ -102,6 +120,8 @@ Condition IsConstant(const Val& val);
 // True for a constant, and for a value computed from constants alone by fewer than 64 pure
 // operations: constant folding makes it a constant.
 Condition FollowsFromConstants(const Val& val);
+// The same as a predicate of a value, for the word `of_constants`.
+bool IsComputedFromConstants(Value value);
 Condition DTypeIs(const Val& val, DType dtype);  // the element type is `dtype`
 // The element type is f16, bf16, f32 or f64.
 Condition IsFloat(const Val& val);
@@ -129,13 +149,16 @@ Condition MakePredicate(std::string text, std::vector<ArgRef> args,
 Condition Proof(Assumption assumption, const Condition& condition);
 // The same condition, with the hint that instances should have a constant as its first argument.
 Condition OnConstants(const Condition& condition);
+// The same condition with these words for messages. They complete "the rule wants that ...".
+Condition If(std::string words, const Condition& condition);
 // Any other pure predicate `fn`, with words `text` for messages. Arguments are passed as for
 // Compute (val.h). Accessors of Value, Type, DimExpr and Attribute are safe in it: if one fails,
 // the condition does not hold.
-template <typename F, typename... Args>
-Condition If(std::string text, F fn, const Args&... args) {
-  return MakePredicate(std::move(text), {ArgTraits<Args>::Ref(args)...},
-                       Adapt<bool, F, Args...>(fn, std::index_sequence_for<Args...>()));
+template <typename F, typename First, typename... Args>
+Condition If(std::string text, F fn, const First& first, const Args&... args) {
+  return MakePredicate(
+      std::move(text), {ArgTraits<First>::Ref(first), ArgTraits<Args>::Ref(args)...},
+      Adapt<bool, F, First, Args...>(fn, std::index_sequence_for<First, Args...>()));
 }
 
 }  // namespace tenon::drr

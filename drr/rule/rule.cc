@@ -1,6 +1,7 @@
 #include "drr/rule/rule.h"
 
 #include <algorithm>
+#include <set>
 
 #include "fmt/format.h"
 
@@ -14,19 +15,6 @@ std::string ShortFile(std::string_view file) {
       return std::string(file.substr(at + 1));
   }
   return std::string(file);
-}
-
-// The notation has no escapes.
-std::string Quoted(std::string text) {
-  std::replace(text.begin(), text.end(), '"', '\'');
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return '"' + text + '"';
-}
-
-std::string List(const std::vector<ValRef>& vals) {
-  std::string text;
-  for (const ValRef& val : vals) text += (text.empty() ? "" : ", ") + ToString(val);
-  return text;
 }
 
 }  // namespace
@@ -80,9 +68,59 @@ Rule Rule::Lowers(std::string_view measure) && {
   return std::move(*this);
 }
 
+Rule Rule::Opaque(std::string_view why) && {
+  opaque_ = std::string(why);
+  return std::move(*this);
+}
+
 Rule Rule::RequireKernel() && {
   requires_kernel_ = true;
   return std::move(*this);
+}
+
+namespace {
+
+void CollectOpaque(const std::vector<std::shared_ptr<const ConditionNode>>& conditions,
+                   std::set<std::string>& reasons) {
+  for (const auto& node : conditions) {
+    for (const auto& part : node->parts) CollectOpaque(part, reasons);
+    if (node->kind == ConditionNode::Kind::kPredicate &&
+        node->asks == ConditionNode::Asks::kOther && node->term == nullptr && !node->args.empty())
+      reasons.insert(node->text);
+  }
+}
+
+bool IsOpaque(const AttrRef& attr) {
+  return attr != nullptr && attr->kind == AttrNode::Kind::kCompute && attr->term == nullptr;
+}
+
+bool ComputesOpaquely(const ValRef& val, std::set<const ValNode*>& seen) {
+  if (!seen.insert(val.node.get()).second) return false;
+  const ValNode& node = *val.node;
+  bool found = IsOpaque(node.splat) || IsOpaque(node.let_value);
+  for (const auto& [name, attr] : node.attrs) found = found || IsOpaque(attr);
+  for (const auto& group : node.operands)
+    for (const OperandPattern& operand : group)
+      found = found || ComputesOpaquely(operand.val, seen);
+  for (const ValRef& alternative : node.alternatives)
+    found = found || ComputesOpaquely(alternative, seen);
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> Rule::OpaqueReasons() const {
+  std::set<std::string> reasons;
+  CollectOpaque(conditions_, reasons);
+  std::set<const ValNode*> seen;
+  bool computes = false;
+  for (const auto* vals : {&roots_, &results_})
+    for (const ValRef& val : *vals) computes = computes || ComputesOpaquely(val, seen);
+  if (computes && opaque_.empty()) reasons.insert("an attribute is computed by a C++ function");
+  if (!reasons.empty() || computes) {
+    if (!opaque_.empty()) return {opaque_};
+  }
+  return {reasons.begin(), reasons.end()};
 }
 
 std::string Rule::place() const { return fmt::format("{}:{}", file_, line_); }
@@ -97,32 +135,6 @@ std::string Rule::assumptions() const {
     if (given) text += fmt::format("{}{}", text.empty() ? "" : ", ", WordsOf(assumption));
   }
   return text;
-}
-
-std::string ToString(const Rule& rule) {
-  std::string text = fmt::format("rule {} {{\n", rule.name());
-  if (!rule.summary().empty()) text += fmt::format("  summary {}\n", Quoted(rule.summary()));
-  if (rule.stage() == RuleStage::kFinal) text += "  stage   final\n";
-  if (rule.benefit() != 0) text += fmt::format("  benefit {}\n", rule.benefit());
-  text += fmt::format("  match   {}\n", List(rule.roots()));
-  bool first = true;
-  for (const auto& condition : rule.conditions()) {
-    if (condition->assumption != Assumption::kNone) continue;
-    text += fmt::format("  {}{}\n", first ? "where   " : "     && ", condition->text);
-    first = false;
-  }
-  for (const auto& condition : rule.conditions()) {
-    if (condition->assumption == Assumption::kNone) continue;
-    text += fmt::format("  {}{}\n", WordsOf(condition->assumption),
-                        condition->args.empty() ? "" : " unless " + condition->text);
-  }
-  if (!rule.kept().empty()) text += fmt::format("  keep    {}\n", List(rule.kept()));
-  for (const std::vector<ValRef>& group : rule.coinciding())
-    text += group.empty() ? "  may coincide\n" : fmt::format("  may coincide ({})\n", List(group));
-  text += fmt::format("  replace {}\n", List(rule.results()));
-  if (!rule.lowers().empty()) text += fmt::format("  lowers  {}\n", Quoted(rule.lowers()));
-  if (rule.requires_kernel()) text += "  requires kernel\n";
-  return text + "}\n";
 }
 
 }  // namespace tenon::drr

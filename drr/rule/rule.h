@@ -71,6 +71,9 @@ class Rule {
   // Names what becomes smaller with each application, so that rewriting ends. Required if the
   // result has as many operations as the source, or more.
   Rule Lowers(std::string_view measure) &&;
+  // States why a C++ function computes an attribute or decides a condition, where no term says the
+  // same. --list-rules=opaque prints it.
+  Rule Opaque(std::string_view why) &&;
   // Makes the rule fire only if the target has a kernel for every operation of the result.
   Rule RequireKernel() &&;
 
@@ -101,11 +104,14 @@ class Rule {
   }
   // The place for messages: "patterns/layers/norm.cc:12".
   std::string place() const;
+  // Why the rule has parts that only C++ can say; empty if text says the same rule. Without
+  // Opaque() these are the words of the conditions.
+  std::vector<std::string> OpaqueReasons() const;
   // What the rule gives up, such as "may overflow, ignores infinity"; empty if it gives up nothing.
   std::string assumptions() const;
 
  private:
-  std::string name_, file_, family_, summary_, lowers_;
+  std::string name_, file_, family_, summary_, lowers_, opaque_;
   int line_;
   int benefit_ = 0;
   RuleStage stage_ = RuleStage::kFusion;
@@ -115,8 +121,8 @@ class Rule {
   std::vector<std::shared_ptr<const ConditionNode>> conditions_;
 };
 
-// Returns the rule in text notation: `rule name { match … where … replace … }`. ParseRules reads it
-// back, except for computed attributes and conditions in C++.
+// Returns the rule in text notation: `rule name { match … where … replace … }`. ParseRules makes
+// the same rule of it if it has no opaque parts.
 std::string ToString(const Rule& rule);
 
 }  // namespace tenon::drr

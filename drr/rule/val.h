@@ -124,6 +124,7 @@ Val Splat(double value);
 Val Splat(const Attr<float>& variable);
 // In a result: the computed number.
 Val Splat(const Computed<double>& computed);
+Val Splat(const Term& term);
 
 // Splat for any attribute. The parser of rule texts uses this and the next two functions.
 Val MakeSplat(AttrRef value);
@@ -236,9 +237,6 @@ auto Compute(F fn, const Args&... args) {
   node->compute = Adapt<AttrValue, F, Args...>(fn, std::index_sequence_for<Args...>());
   return Computed<T>(std::move(node));
 }
-
-// The dimensions of a matched value.
-Computed<Dims> ShapeOf(const Val& val);
 
 }  // namespace tenon::drr
 

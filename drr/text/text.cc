@@ -150,9 +150,10 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
   if (name == "const" || name == "each") {
     TENON_ASSIGN_OR_RETURN(std::string variable, Name("a name"));
     if (name == "const") return Variable(variable, true);
-    auto it = vals_.find(variable);
-    return it != vals_.end() ? it->second
-                             : vals_.emplace(variable, Each(variable.c_str())).first->second;
+    auto it = scope_->vals.find(variable);
+    return it != scope_->vals.end()
+               ? it->second
+               : scope_->vals.emplace(variable, Each(variable.c_str())).first->second;
   }
   if (name == "splat") {
     TENON_RETURN_IF_ERROR(Require("("));
@@ -169,8 +170,12 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
     TENON_RETURN_IF_ERROR(Require(")"));
     return MakeAnyOf(std::move(alternatives));
   }
+  if (name == "repeat" && Is("(")) return ParseRepeat();
+  if (Is("in")) return ParseOpSet(name);
   Val val = Is("(") ? Val("") : Variable(name);
-  if (Is("(")) {
+  if (Is("(") && functions_.count(name) > 0) {
+    TENON_ASSIGN_OR_RETURN(val, ParsePatternCall(name, at));
+  } else if (Is("(")) {
     TENON_ASSIGN_OR_RETURN(Val op, ParseOp(name, at));
     val = op;
   }
@@ -179,101 +184,6 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
     val = val.result(index);
   }
   return val;
-}
-
-absl::StatusOr<Condition> RuleTextParser::ParseCondition() {
-  if (Take("!")) {
-    if (Is("!")) return Error("a condition is negated twice (expected one '!')");
-    TENON_ASSIGN_OR_RETURN(Condition condition, ParseCondition());
-    return !condition;
-  }
-  if (Is("(")) {
-    if (depth_ >= kMaxDepth) return TooDeep();
-    Next();
-    ++depth_;
-    absl::StatusOr<Condition> condition = ParseConditions();
-    --depth_;
-    if (condition.ok()) TENON_RETURN_IF_ERROR(Require(")"));
-    return condition;
-  }
-  Token at = token_;
-  TENON_ASSIGN_OR_RETURN(std::string name, Name("a condition"));
-  TENON_RETURN_IF_ERROR(Require("("));
-  std::vector<Val> vals;
-  do {
-    TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
-    vals.push_back(val);
-  } while (name != "dim" && Take(","));
-  int axis = 0;
-  if (name == "dim") {
-    TENON_RETURN_IF_ERROR(Require(","));
-    TENON_ASSIGN_OR_RETURN(axis, IntegerWithin(-kMaxRank, kMaxRank - 1));
-  }
-  TENON_RETURN_IF_ERROR(Require(")"));
-  std::swap(token_, at);
-  TENON_RETURN_IF_ERROR(CheckCondition(name, vals.size()));
-  std::swap(token_, at);
-  if (name == "constant") return IsConstant(vals[0]);
-  if (name == "float") return IsFloat(vals[0]);
-  if (name == "same_type") return SameTypes(vals);
-  if (name == "rank") {
-    const bool least = Is(">=");
-    if (!least && !Is("==")) return Expected("'==' or '>='");
-    Next();
-    TENON_ASSIGN_OR_RETURN(const int rank, IntegerWithin(0, kMaxRank));
-    return least ? RankAtLeast(vals[0], rank) : Rank(vals[0], rank);
-  }
-  if (name == "dtype") {
-    TENON_RETURN_IF_ERROR(Require("=="));
-    for (int d = 1; d < kNumDTypes; ++d) {
-      if (Take(tenon::Name(static_cast<DType>(d)))) return DTypeIs(vals[0], static_cast<DType>(d));
-    }
-    return Expected("an element type such as f32, i64 or i1");
-  }
-  if (name == "dim") {
-    TENON_RETURN_IF_ERROR(Require("=="));
-    TENON_ASSIGN_OR_RETURN(int64_t extent, Integer());
-    return DimIs(vals[0], axis, extent);
-  }
-  TENON_RETURN_IF_ERROR(Require("=="));
-  if (Take("shape")) {
-    TENON_ASSIGN_OR_RETURN(Val other, ParenthesizedVal());
-    return SameShape(vals[0], other);
-  }
-  TENON_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims());
-  return ShapeIs(vals[0], dims);
-}
-
-absl::Status RuleTextParser::CheckCondition(const std::string& name, size_t vals) const {
-  const std::vector<std::string> names = {"rank",     "shape",     "dim",  "dtype",
-                                          "constant", "same_type", "float"};
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return Error(fmt::format("there is no condition '{}' (expected one of {}){}", name,
-                             fmt::join(names, ", "), DidYouMean(name, names)));
-  }
-  if (name == "same_type" ? vals >= 2 : vals == 1) return absl::OkStatus();
-  return Error(fmt::format("{} asks about {}, got {}", name,
-                           name == "same_type" ? "two values or more" : "one value", vals));
-}
-
-absl::StatusOr<Condition> RuleTextParser::ParseConditions() {
-  const auto all = [&]() -> absl::StatusOr<Condition> {
-    TENON_ASSIGN_OR_RETURN(Condition conjunction, ParseCondition());
-    while (Take("&&")) {
-      TENON_ASSIGN_OR_RETURN(Condition one, ParseCondition());
-      conjunction = conjunction && one;
-      if (conjunction.nodes().size() > kMostConditions)
-        return Error(fmt::format("the rule has more than {} conditions", kMostConditions));
-    }
-    return conjunction;
-  };
-  TENON_ASSIGN_OR_RETURN(Condition any, all());
-  for (int terms = 1; Take("||"); ++terms) {
-    if (terms == kMaxDepth) return TooDeep();
-    TENON_ASSIGN_OR_RETURN(Condition one, all());
-    any = any || one;
-  }
-  return any;
 }
 
 absl::StatusOr<Rule> RuleTextParser::Coinciding(Rule rule) {
@@ -296,11 +206,32 @@ absl::StatusOr<Rule> RuleTextParser::Assuming(Rule rule, Assumption assumption) 
   return std::move(rule).Where(Proof(assumption, unless));
 }
 
+// A name for messages, too, unless it begins with '_'.
+absl::StatusOr<Rule> RuleTextParser::ParseLet(Rule rule) {
+  TENON_ASSIGN_OR_RETURN(const std::string part, Name("a name"));
+  std::string label = part[0] == '_' ? "" : part;
+  if (token_.kind == Token::Kind::kString) {
+    label = std::string(token_.text);
+    Next();
+  }
+  TENON_RETURN_IF_ERROR(Require("="));
+  TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+  const ValNode& node = *val.ref().node;
+  const bool is_part = node.kind != ValNode::Kind::kVariable && node.kind != ValNode::Kind::kEach;
+  const bool is_new =
+      std::none_of(scope_->vals.begin(), scope_->vals.end(),
+                   [&](const auto& known) { return known.second.ref().node == val.ref().node; });
+  if (is_part && is_new && val.ref().result == 0 && node.name.empty() && !label.empty())
+    val = val.As(label.c_str());
+  if (!scope_->vals.emplace(part, val).second)
+    return Error(fmt::format("'{}' is already defined", part));
+  return rule;
+}
+
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {
-  vals_.clear();
-  attrs_.clear();
-  dims_.clear();
-  TENON_RETURN_IF_ERROR(Require("rule"));
+  rule_scope_ = Scope();
+  if (!Is("rule")) return Expected("'rule' or 'pattern'");
+  Next();
   const int line = token_.line;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));
   Rule rule(name);
@@ -313,11 +244,7 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
         return Error(fmt::format("rule '{}' has a second '{}'", name, once));
     }
     if (Take("let")) {
-      TENON_ASSIGN_OR_RETURN(std::string part, Name("a name"));
-      TENON_RETURN_IF_ERROR(Require("="));
-      TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
-      if (!vals_.emplace(part, val).second)
-        return Error(fmt::format("'{}' is already defined", part));
+      TENON_ASSIGN_OR_RETURN(rule, ParseLet(std::move(rule)));
     } else if (Take("match")) {
       do {
         TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
@@ -379,10 +306,10 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
 }
 
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
-                                             Context& context) {
+                                             Context& context, std::span<const Word> facts) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return RuleTextParser(text, file, context).Run();
+  return RuleTextParser(text, file, context, facts).Run();
 }
 
 }  // namespace tenon::drr

@@ -2,12 +2,14 @@
 #ifndef TENON_DRR_TEXT_TEXT_H_
 #define TENON_DRR_TEXT_TEXT_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "drr/rule/rule.h"
+#include "drr/rule/term.h"
 #include "ir/core/context.h"
 
 namespace tenon::drr {
@@ -29,11 +31,11 @@ namespace tenon::drr {
 // Notation: ops by name (without the dialect for ten, nn and core), operands in order (`none` for
 // an absent one), attributes in braces. Values: `any(a | b)`, `maybe(x)`, `const w`, `each xs`,
 // `splat(0.5)`, `splat(s)`, `op(…)#1`, `(a let n = "text")`. Shapes: `{B, S, H * D}`. Names in
-// lower case are values and attribute variables; those in upper case are dimensions. Conditions:
-// rank, constant, float, dtype, same_type, shape, dim, joined by `!`, `&&`, `||`. Computed
-// attributes need C++.
+// lower case are values and attribute variables; those in upper case are dimensions. Attributes and
+// conditions are terms (term.h) of the words of words.h and of `facts`, which must outlive the
+// rules. docs/reference/rule-language.md has the whole grammar.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
-                                             Context& context);
+                                             Context& context, std::span<const Word> facts = {});
 
 }  // namespace tenon::drr
 

@@ -1,7 +1,5 @@
-// Numbers, dimensions and attributes in the text of rules.
-#include <cctype>
+// Numbers and attributes in the text of rules.
 #include <charconv>
-#include <limits>
 
 #include "drr/text/text_parser.h"
 #include "fmt/format.h"
@@ -23,6 +21,11 @@ absl::StatusOr<double> RuleTextParser::Number() {
 }
 
 absl::StatusOr<int64_t> RuleTextParser::Integer() {
+  if (Is("-")) {  // behind a name: "benefit -1"
+    Next();
+    TENON_ASSIGN_OR_RETURN(const int64_t size, Integer());
+    return -size;
+  }
   int64_t value = 0;
   auto [end, error] =
       std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
@@ -42,104 +45,44 @@ absl::StatusOr<int> RuleTextParser::IntegerWithin(int low, int high) {
   return Expected(fmt::format("a number from {} to {}", low, high));
 }
 
-absl::StatusOr<Dim> RuleTextParser::ParseFactor() {
-  if (Is("(")) {
-    if (depth_ >= kMaxDepth) return TooDeep();
-    Next();
-    ++depth_;
-    TENON_ASSIGN_OR_RETURN(Dim dim, ParseDim());
-    --depth_;
-    TENON_RETURN_IF_ERROR(Require(")"));
-    return dim;
-  }
-  if (Take("?")) return AnyDim();
-  if (token_.kind == Token::Kind::kNumber) {
-    TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
-    return Dim(value);
-  }
-  TENON_ASSIGN_OR_RETURN(std::string name, Name("a dimension"));
-  return dims_.try_emplace(name, name.c_str()).first->second;
-}
-
-absl::StatusOr<Dim> RuleTextParser::ParseDim() {
-  auto product = [&]() -> absl::StatusOr<Dim> {
-    TENON_ASSIGN_OR_RETURN(Dim left, ParseFactor());
-    while (Take("*")) {
-      TENON_ASSIGN_OR_RETURN(Dim right, ParseFactor());
-      left = left * right;
-    }
-    return left;
-  };
-  TENON_ASSIGN_OR_RETURN(Dim left, product());
-  while (Is("+") || Is("-")) {
-    const bool plus = Is("+");
-    Next();
-    TENON_ASSIGN_OR_RETURN(Dim right, product());
-    left = plus ? left + right : left - right;
-  }
-  return left;
-}
-
-absl::StatusOr<std::vector<Dim>> RuleTextParser::ParseDims() {
-  std::vector<Dim> dims;
-  TENON_RETURN_IF_ERROR(Require("{"));
-  while (!Is("}")) {
-    if (!dims.empty()) TENON_RETURN_IF_ERROR(Require(","));
-    TENON_ASSIGN_OR_RETURN(Dim dim, ParseDim());
-    dims.push_back(dim);
-  }
-  Next();
-  return dims;
-}
-
 absl::StatusOr<AttrRef> RuleTextParser::ParseAttr(AttrType type) {
-  if (token_.kind == Token::Kind::kString) {
-    AttrRef attr = MakeLiteral(std::string(token_.text));
-    Next();
-    return attr;
-  }
+  const Token at = token_;
   if (Take("any")) return MakeAnyAttr();
-  if (Take("true")) return MakeLiteral(true);
-  if (Take("false")) return MakeLiteral(false);
-  if (Is("{") && type == AttrType::kDims) {
-    TENON_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims());
-    return MakeDimsAttr(dims);
+  TENON_ASSIGN_OR_RETURN(const Term term, ParseTerm());
+  return AsAttr(term, type, at);
+}
+
+absl::StatusOr<AttrRef> RuleTextParser::AsAttr(const Term& term, AttrType type, const Token& at) {
+  TENON_RETURN_IF_ERROR(CheckWhole(term, at));
+  const TermNode& node = *term.node();
+  const bool is_float = type == AttrType::kF32 || type == AttrType::kF64;
+  if (node.kind == TermNode::Kind::kLiteral) {
+    const int64_t* integer = std::get_if<int64_t>(&node.literal);
+    if (is_float && integer != nullptr) return MakeLiteral(static_cast<double>(*integer));
+    if (type == AttrType::kI64 && std::holds_alternative<double>(node.literal))
+      return ErrorAt(at, fmt::format("expected a whole number, got '{}'", at.text));
+    return MakeLiteral(node.literal);
   }
-  if (Take("{")) {
-    I64s ints;
-    F32s floats;
-    while (!Is("}")) {
-      if (!ints.empty() || !floats.empty()) TENON_RETURN_IF_ERROR(Require(","));
-      if (type == AttrType::kF32s) {
-        TENON_ASSIGN_OR_RETURN(double value, Number());
-        floats.push_back(static_cast<float>(value));
-      } else {
-        TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
-        ints.push_back(value);
-      }
-    }
-    Next();
-    return type == AttrType::kF32s ? MakeLiteral(floats) : MakeLiteral(ints);
+  if (node.kind != TermNode::Kind::kList) return MakeTermAttr(term);
+  if (type == AttrType::kDims) {
+    if (const auto dims = AsDims(node)) return MakeDimsAttr(*dims);
   }
-  if (token_.kind == Token::Kind::kNumber || Is("inf")) {
-    const bool whole = token_.text.find_first_of(".ein") == std::string_view::npos;
-    if (type == AttrType::kI64 || (type == AttrType::kAny && whole)) {
-      TENON_ASSIGN_OR_RETURN(int64_t value, Integer());
-      return MakeLiteral(value);
-    }
-    TENON_ASSIGN_OR_RETURN(double value, Number());
-    return MakeLiteral(value);
+  std::vector<AttrValue> literals;
+  for (const TermRef& operand : node.operands)
+    if (operand->kind == TermNode::Kind::kLiteral) literals.push_back(operand->literal);
+  if (literals.size() != node.operands.size()) return MakeTermAttr(term);
+  I64s integers;
+  F32s floats;
+  for (const AttrValue& literal : literals) {
+    const int64_t* integer = std::get_if<int64_t>(&literal);
+    const double* number = std::get_if<double>(&literal);
+    if (integer == nullptr && (number == nullptr || type == AttrType::kI64s))
+      return ErrorAt(at, "expected a list of whole numbers");
+    if (integer != nullptr) integers.push_back(*integer);
+    floats.push_back(static_cast<float>(integer != nullptr ? *integer : *number));
   }
-  if (type == AttrType::kType) {
-    for (int d = 1; d < kNumDTypes; ++d) {
-      if (Take(tenon::Name(static_cast<DType>(d)))) return MakeLiteral(static_cast<DType>(d));
-    }
-  }
-  TENON_ASSIGN_OR_RETURN(std::string name, Name("a value"));
-  if (std::isupper(static_cast<unsigned char>(name[0]))) {
-    return MakeDimAttr(dims_.try_emplace(name, name.c_str()).first->second);
-  }
-  return AttrVariable(name);
+  if (type == AttrType::kF32s || integers.size() < floats.size()) return MakeLiteral(floats);
+  return MakeLiteral(integers);
 }
 
 }  // namespace tenon::drr

@@ -5,6 +5,13 @@
 namespace tenon::drr {
 
 Token TextLexer::Next() {
+  Token token = Read();
+  after_operand_ = token.kind == Token::Kind::kName || token.kind == Token::Kind::kNumber ||
+                   token.text == ")" || token.text == "}" || token.text == "]";
+  return token;
+}
+
+Token TextLexer::Read() {
   while (at_ < text_.size()) {
     char c = text_[at_];
     if (c == '\n') {
@@ -30,15 +37,15 @@ Token TextLexer::Next() {
            (std::isalnum(static_cast<unsigned char>(text_[i])) || text_[i] == '_');
   };
   const bool digit = std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
-  if (digit || (text_[at_] == '-' && at_ + 1 < text_.size() &&
+  if (digit || (text_[at_] == '-' && !after_operand_ && at_ + 1 < text_.size() &&
                 (std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) ||
                  text_.substr(at_ + 1, 3) == "inf"))) {
     token.kind = Token::Kind::kNumber;
     ++at_;
     while (letter(at_) ||
-           (at_ < text_.size() &&
-            (text_[at_] == '.' || ((text_[at_] == '-' || text_[at_] == '+') &&
-                                   (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))) {
+           (at_ < text_.size() && ((text_[at_] == '.' && text_.substr(at_ + 1, 1) != ".") ||
+                                   ((text_[at_] == '-' || text_[at_] == '+') &&
+                                    (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))) {
       ++at_;
     }
   } else if (letter(at_)) {
@@ -56,10 +63,11 @@ Token TextLexer::Next() {
     return token;
   } else {
     token.kind = Token::Kind::kSign;
-    at_ += text_.substr(at_, 2) == "==" || text_.substr(at_, 2) == ">=" ||
-                   text_.substr(at_, 2) == "&&" || text_.substr(at_, 2) == "||"
-               ? 2
-               : 1;
+    static constexpr std::string_view kSigns[] = {"...", "==", "!=", ">=", "<=", "&&", "||"};
+    size_t length = 1;
+    for (const std::string_view sign : kSigns)
+      if (text_.substr(at_).starts_with(sign)) length = sign.size();
+    at_ += length;
   }
   token.text = text_.substr(start, at_ - start);
   return token;

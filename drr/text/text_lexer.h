@@ -21,10 +21,12 @@ class TextLexer {
   Token Next();  // kEnd at the end, and ever after
 
  private:
+  Token Read();
   std::string_view text_;
   size_t at_ = 0;
   int line_ = 1;
   size_t line_start_ = 0;
+  bool after_operand_ = false;  // a '-' is a sign of its own then
 };
 
 }  // namespace tenon::drr

@@ -3,12 +3,15 @@
 #define TENON_DRR_TEXT_TEXT_PARSER_H_
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "drr/compile/rule_list.h"
 #include "drr/rule/rule.h"
+#include "drr/rule/words.h"
 #include "drr/text/text_lexer.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -19,14 +22,19 @@ namespace tenon::drr {
 // The parser of rules in text. Messages begin with the position. For one use.
 class RuleTextParser {
  public:
-  RuleTextParser(std::string_view text, const std::string& file, Context& context)
-      : file_(file), context_(context), lexer_(text) {
+  RuleTextParser(std::string_view text, const std::string& file, Context& context,
+                 std::span<const Word> facts)
+      : file_(file), context_(context), facts_(facts), lexer_(text) {
     Next();
   }
 
   absl::StatusOr<std::vector<Rule>> Run() {
     std::vector<Rule> rules;
     while (token_.kind != Token::Kind::kEnd) {
+      if (Take("pattern")) {
+        TENON_RETURN_IF_ERROR(ParsePattern());
+        continue;
+      }
       TENON_ASSIGN_OR_RETURN(Rule rule, ParseRule());
       rules.push_back(std::move(rule));
     }
@@ -82,38 +90,95 @@ class RuleTextParser {
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();
   absl::StatusOr<AttrRef> ParseAttr(AttrType type);
-  absl::StatusOr<Dim> ParseDim();
-  absl::StatusOr<Dim> ParseFactor();
-  absl::StatusOr<std::vector<Dim>> ParseDims();
+  absl::StatusOr<AttrRef> AsAttr(const Term& term, AttrType type, const Token& at);
   absl::StatusOr<Condition> ParseConditions();
-  absl::StatusOr<Condition> ParseCondition();
-  absl::Status CheckCondition(const std::string& name, size_t vals) const;
+
+  // ---- expressions: conditions and terms
+  // In a list of conditions a term may become a condition, where another sign asks for one.
+  struct Expr {
+    std::optional<Condition> condition;
+    std::optional<Term> term;
+  };
+  // What binds as strongly as `level` or stronger: 1 ||, 2 &&, 3 comparisons, 4 + -, 5 * / %.
+  absl::StatusOr<Expr> ParseExpr(int level);
+  absl::StatusOr<Expr> ParseJunction(int level);
+  absl::StatusOr<Expr> ParseUnary();
+  absl::StatusOr<Expr> ParsePrimary();
+  absl::StatusOr<Expr> ParseNested(int level);  // one level deeper
+  absl::StatusOr<Expr> ParseHints(Expr expr, const Token& at);
+  absl::StatusOr<Term> ParseTerm();  // outside of conditions
+  absl::StatusOr<Term> ParseList();
+  absl::StatusOr<Term> ParseNumber();
+  absl::StatusOr<Term> ParseCall(const std::string& name, const Token& at);
+  absl::StatusOr<Term> ParseArgument(TermKind kind);
+  Term TermNamed(const std::string& name);
+  absl::StatusOr<Condition> AsCondition(const Expr& expr, const Token& at) const;
+  absl::StatusOr<Term> AsTerm(const Expr& expr, const Token& at) const;
+  absl::Status CheckWhole(const Term& term, const Token& at) const;
+  const Word* FindWord(const std::string& name) const;
+  absl::Status ErrorAt(const Token& at, const std::string& message) const {
+    return absl::InvalidArgumentError(
+        fmt::format("{}:{}:{}: {}", file_, at.line, at.column, message));
+  }
+
+  // ---- functions of patterns
+  // What a parameter stands for: a name of the caller, a value or a literal.
+  struct Binding {
+    std::string name;
+    std::optional<Val> val;
+    AttrRef literal;
+  };
+  struct Scope {
+    std::map<std::string, Val> vals;
+    std::map<std::string, AttrRef> attrs;
+    std::map<std::string, Dim> dims;
+    std::map<std::string, Binding> bindings;
+    Scope* caller = nullptr;
+  };
+  struct Function {
+    std::vector<std::string> parameters;
+    TextLexer lexer;
+    Token token;
+  };
+  absl::Status ParsePattern();
+  absl::StatusOr<Val> ParsePatternCall(const std::string& name, const Token& at);
+  absl::StatusOr<Val> ParseRepeat();
+  absl::StatusOr<Val> ParseOpSet(const std::string& name);
+  absl::StatusOr<Val> Apply(const Function& function, std::map<std::string, Binding> bindings,
+                            const Token& at);
+  absl::StatusOr<Binding> ParseBinding();
+  absl::StatusOr<Rule> ParseLet(Rule rule);
+
   absl::StatusOr<Val> ParenthesizedVal();
   const OpInfo* FindOp(const std::string& name) const;
   std::string NearestOp(const std::string& name) const;  // for a message; empty if none is near
 
   Val Variable(const std::string& name, bool constant = false) {
-    auto it = vals_.find(name);
-    if (it != vals_.end()) return it->second;
-    return vals_.emplace(name, constant ? Const(name.c_str()) : Val(name.c_str())).first->second;
+    return VariableOf(*scope_, name, constant);
   }
-  AttrRef AttrVariable(const std::string& name) {
-    AttrRef& attr = attrs_[name];
-    if (attr == nullptr) attr = Attr<double>(name.c_str()).node();
-    return attr;
-  }
+  Val VariableOf(Scope& scope, const std::string& name, bool constant);
+  AttrRef AttrVariable(const std::string& name) { return AttrVariableOf(*scope_, name); }
+  AttrRef AttrVariableOf(Scope& scope, const std::string& name);
+  Dim DimVariable(const std::string& name) { return DimVariableOf(*scope_, name); }
+  Dim DimVariableOf(Scope& scope, const std::string& name);
+  bool IsKnownVal(const Scope& scope, const std::string& name) const;
 
   std::string file_;
   Context& context_;
+  std::span<const Word> facts_;
   TextLexer lexer_;
   Token token_;
   int depth_ = 0;
   static constexpr int kMaxDepth = kMostDepth;
   static constexpr size_t kMostConditions = 1000;  // of one conjunction
   static constexpr int kMaxRank = 256, kMaxResults = 65535, kMaxBenefit = 1000000;
-  std::map<std::string, Val> vals_;
-  std::map<std::string, AttrRef> attrs_;
-  std::map<std::string, Dim> dims_;
+  static constexpr int kMostOperators = 1000;  // of one sum or product
+  static constexpr int kMostApplied = 10000;   // functions of patterns, in a file
+  bool in_conditions_ = false;
+  int applied_ = 0;
+  std::map<std::string, Function> functions_;
+  Scope rule_scope_;
+  Scope* scope_ = &rule_scope_;
 };
 
 }  // namespace tenon::drr

@@ -32,17 +32,15 @@ Rule ComplementOfSigmoid() {
       .Lowers("differences");
 }
 
-// A predicate over attributes, and an attribute that is computed from them.
+// A condition on attributes, and an attribute that is computed from them.
 Rule LeakyReluTwice() {
   Val x("x");
   Attr<float> a("a"), b("b");
-  const auto positive = [](double first, double second) { return first > 0 && second > 0; };
-  const auto product = [](double first, double second) { return first * second; };
   return Rule("leaky-relu-twice")
       .Summary("two leaky relus are one with the product of the slopes")
       .Match(LeakyRelu(LeakyRelu(x, {.alpha = a}), {.alpha = b}))
-      .Where(If("both slopes are positive", positive, a, b))
-      .Replace(LeakyRelu(x, {.alpha = Compute(product, a, b)}));
+      .Where(If("both slopes are positive", a > 0 && b > 0))
+      .Replace(LeakyRelu(x, {.alpha = a * b}));
 }
 
 // A proof: for x = -inf the power is inf and the product is NaN. The rule fires where x is provably

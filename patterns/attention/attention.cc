@@ -9,7 +9,7 @@ namespace {
 
 // Beyond these bounds q k^T might overflow where the scaled queries or keys left it finite.
 Condition IsModerateFactor(const Attr<float>& factor) {
-  return If("the factor is a moderate number", IsModerateScale, factor);
+  return IsModerateScale("the factor is a moderate number", factor);
 }
 
 // ---- scales ------------------------------------------------------------------------------------
@@ -20,7 +20,7 @@ Rule AttentionScaleOfQ() {
   Attr<float> factor("factor");
   Val q = TimesNumber(x.q, factor);
   fused::AttentionArgs made = a.args();
-  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
+  made.scale = ProductHeldByAttribute(a.scale, factor);
   return Replacing(Rule("attention-scale-q")
                        .Summary("a scale on the queries is one on the scores")
                        .Where(IsModerateFactor(factor))
@@ -36,7 +36,7 @@ Rule AttentionScaleOfK() {
   Attr<float> factor("factor");
   Val k = TimesNumber(x.k, factor);
   fused::AttentionArgs made = a.args();
-  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
+  made.scale = ProductHeldByAttribute(a.scale, factor);
   return Rule("attention-scale-k")
       .Summary("a scale on the keys is one on the scores")
       .Match(
@@ -271,10 +271,6 @@ Rule AttentionAppendTransposed() {
       .Lowers("keys of the past that are transposed");
 }
 
-bool IsNoSoftmax(Value v) {
-  return v.defining_op() == nullptr || v.defining_op()->name() != "nn.softmax";
-}
-
 // A product over one element is an outer product.
 Rule OuterProduct() {
   Val a("a"), b("b");
@@ -283,7 +279,7 @@ Rule OuterProduct() {
       .Match(Matmul(a, b))
       .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) && DimIs(a, -1, 1) && DimIs(b, -2, 1) &&
              IsFloat(a))
-      .Where(If("the first factor does not hold probabilities", IsNoSoftmax, a))
+      .Where(If("the first factor does not hold probabilities", !(OpOf(a) == "nn.softmax")))
       .Replace(Mul(a, b))
       .Lowers("products");
 }

@@ -7,23 +7,14 @@ namespace tenon::pattern {
 namespace {
 
 // Three axes of batches as one, each with a single head.
-Dims OneHead(Value v) {
-  const Type type = v.type();
-  return {type.dim(0) * type.dim(1) * type.dim(2), DimExpr::Constant(type.context(), 1),
-          type.dim(3), type.dim(4)};
+Term OneHead(const Val& v) {
+  return ListOf({ExtentOf(v, 0) * ExtentOf(v, 1) * ExtentOf(v, 2), 1, Spread(Drop(ShapeOf(v), 3))});
 }
 
 // The same of a mask that has been expanded to these batches.
-Dims MaskOfOneHead(Value mask, DimExpr batches, DimExpr heads, DimExpr blocks) {
-  const Type type = mask.type();
-  const DimExpr one = DimExpr::Constant(type.context(), 1);
-  auto extent = [&](int64_t from_end) {
-    return type.rank() >= from_end ? type.dim(-from_end) : one;
-  };
-  return {batches * heads * blocks, one, extent(2), extent(1)};
+Term MaskOfOneHead(const Val& mask, const Dim& batches, const Dim& heads, const Dim& blocks) {
+  return ListOf({batches * heads * blocks, 1, Spread(Drop(Padded(ShapeOf(mask), 5), 3))});
 }
-
-bool AtMostFiveAxes(Value v) { return v.type().is_tensor() && v.type().rank() <= 5; }
 
 }  // namespace
 
@@ -38,24 +29,24 @@ Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int l
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
   Val masked = with_mask ? Add(scores, x.mask) : scores;
   Val result = Matmul(Probabilities(masked, guard), x.v);
-  auto joined = [](const Val& v) { return Reshape(v, {.shape = Compute(OneHead, v)}); };
+  auto joined = [](const Val& v) { return Reshape(v, {.shape = OneHead(v)}); };
   fused::AttentionArgs args = {.num_heads = 1,
                                .kv_num_heads = 1,
                                .scale = scale,
                                .q_layout = "bhsd",
-                               .k_layout = Compute(KeyLayout, tk),
+                               .k_layout = KeyLayout(tk),
                                .v_layout = "bhsd",
                                .out_layout = "bhsd",
                                .zero_nan_rows = guard};
   Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
   Val mask = Reshape(Expand(x.mask, {.shape = {B, H, N, 1, 1}}),
-                     {.shape = Compute(MaskOfOneHead, x.mask, B, H, N)});
+                     {.shape = MaskOfOneHead(x.mask, B, H, N)});
   Condition fits = ShapeIs(x.q, {B, H, N, AnyDim(), AnyDim()}) &&
                    ShapeIs(x.k, {B, H, N, AnyDim(), AnyDim()}) &&
                    ShapeIs(x.v, {B, H, N, AnyDim(), AnyDim()});
   if (with_mask) {
     fits = fits && MaskFits(masked, product, x.v) &&
-           If("the mask has at most five axes", AtMostFiveAxes, x.mask);
+           If("the mask has at most five axes", RankOf(x.mask) <= 5);
   }
   return Rule(name, file, line)
       .Summary(with_mask ? "… with a mask" : "attention in blocks, as many as the sequence has")
@@ -71,45 +62,36 @@ Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int l
 namespace {
 
 // The batches of the scores, and for queries their rows, with the other axes of an operand.
-Dims WithBatchesOf(Value scores, Value operand) {
-  const Type type = operand.type();
-  return {scores.type().dim(0), type.dim(1), type.dim(2), type.dim(3)};
+Term WithBatchesOf(const Val& scores, const Val& operand) {
+  return ListOf({ExtentOf(scores, 0), Spread(Drop(ShapeOf(operand), 1))});
 }
 // … and as many keys as there are values, which is how many columns the scores have, as the program
 // is wrong otherwise. Transposed keys are [B, H, keys, D].
-Dims WithKeysFor(Value scores, Value k, Value v, bool transposed) {
-  const Type own = k.type();
-  const DimExpr batches = scores.type().dim(0), keys = v.type().dim(2);
-  if (transposed) return {batches, own.dim(1), keys, own.dim(3)};
-  return {batches, own.dim(1), own.dim(2), keys};
+Term WithKeysFor(const Val& scores, const Val& k, const Val& v, const Attr<bool>& transposed) {
+  const Term keys = ExtentOf(v, 2);
+  return ListOf({ExtentOf(scores, 0), ExtentOf(k, 1), Choose(transposed, keys, ExtentOf(k, 2)),
+                 Choose(transposed, ExtentOf(k, 3), keys)});
 }
-Dims WithRowsOf(Value scores, Value q) {
-  return {scores.type().dim(0), q.type().dim(1), scores.type().dim(2), q.type().dim(3)};
+Term WithRowsOf(const Val& scores, const Val& q) {
+  return ListOf({ExtentOf(scores, 0), ExtentOf(q, 1), ExtentOf(scores, 2), ExtentOf(q, 3)});
 }
 
-bool BroadcastsTo(DimExpr wide, DimExpr own) {
-  return DimExpr::ProvablyEqual(wide, Broadcast(wide, own));
-}
+Condition BroadcastTo(const Term& wide, const Term& own) { return wide == BroadcastOf(wide, own); }
 
 // Conditions on values are looked at before the shapes that the rule asks for.
-bool HasFourAxes(Value v) { return v.type().is_tensor() && v.type().rank() == 4; }
-
-bool ScoresBroadcast(Value scores, Value q, Value k, Value v) {
-  for (Value x : {scores, q, k, v}) {
-    if (!HasFourAxes(x)) return false;
-  }
-  const DimExpr batches = scores.type().dim(0);
-  for (Value x : {q, k, v}) {
-    if (!BroadcastsTo(batches, x.type().dim(0))) return false;
-  }
-  return BroadcastsTo(scores.type().dim(2), q.type().dim(2));
+Condition ScoresBroadcast(const Val& scores, const Val& q, const Val& k, const Val& v) {
+  const Term batches = ExtentOf(scores, 0);
+  return If("the operands broadcast to the scores",
+            RankOf(scores) == 4 && RankOf(q) == 4 && RankOf(k) == 4 && RankOf(v) == 4 &&
+                BroadcastTo(batches, ExtentOf(q, 0)) && BroadcastTo(batches, ExtentOf(k, 0)) &&
+                BroadcastTo(batches, ExtentOf(v, 0)) &&
+                BroadcastTo(ExtentOf(scores, 2), ExtentOf(q, 2)));
 }
 
 // Products with keys or values that are the same for all batches read them once. Widened, they
 // would be copied for each.
-bool HasBatchesOf(Value scores, Value x) {
-  if (!HasFourAxes(scores) || !HasFourAxes(x)) return false;
-  return !x.type().dim(0).is_constant(1) || scores.type().dim(0).is_constant(1);
+Condition HasBatchesOf(const char* words, const Val& scores, const Val& x) {
+  return If(words, RankOf(x) == 4 && (!(ExtentOf(x, 0) == 1) || ExtentOf(scores, 0) == 1));
 }
 
 }  // namespace
@@ -123,9 +105,9 @@ Rule AttentionOfBroadcastBatches() {
   Dim H("H"), G("G");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
   MaskedScores s(product, x);
-  Val k = Expand(x.k, {.shape = Compute(WithKeysFor, s.masked, x.k, x.v, tk)});
-  Val v = Expand(x.v, {.shape = Compute(WithBatchesOf, s.masked, x.v)});
-  Val q = Expand(x.q, {.shape = Compute(WithRowsOf, s.masked, x.q)});
+  Val k = Expand(x.k, {.shape = WithKeysFor(s.masked, x.k, x.v, tk)});
+  Val v = Expand(x.v, {.shape = WithBatchesOf(s.masked, x.v)});
+  Val q = Expand(x.q, {.shape = WithRowsOf(s.masked, x.q)});
   return Rule("attention-of-broadcast-batches")
       .Summary(
           "attention whose queries, keys, values and masks have batches, rows or keys that "
@@ -136,17 +118,16 @@ Rule AttentionOfBroadcastBatches() {
              ShapeIs(x.q, {AnyDim(), H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {AnyDim(), G, AnyDim(), AnyDim()}) &&
              ShapeIs(x.v, {AnyDim(), G, AnyDim(), AnyDim()}))
-      .Where(If("the operands broadcast to the scores", ScoresBroadcast, s.masked, x.q, x.k, x.v) &&
-             If("keys have the batches of the scores", HasBatchesOf, s.masked, x.k) &&
-             If("values have the batches of the scores", HasBatchesOf, s.masked, x.v) &&
-             If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
-                G))
+      .Where(ScoresBroadcast(s.masked, x.q, x.k, x.v) &&
+             HasBatchesOf("keys have the batches of the scores", s.masked, x.k) &&
+             HasBatchesOf("values have the batches of the scores", s.masked, x.v) &&
+             HeadsBroadcast(H, G))
       .Replace(fused::Attention(q, k, v, x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = s.scale,
                                  .q_layout = "bhsd",
-                                 .k_layout = Compute(KeyLayout, tk),
+                                 .k_layout = KeyLayout(tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
                                  .zero_nan_rows = guard,
@@ -165,12 +146,12 @@ Rule WidenedScaleOfK() {
   Val scaled = TimesNumber(x.k, factor);
   Val k = Expand(scaled, {.shape = shape});
   fused::AttentionArgs made = a.args();
-  made.scale = Compute(ProductHeldByAttribute, a.scale, factor);
+  made.scale = ProductHeldByAttribute(a.scale, factor);
   return Rule("attention-widened-scale-k")
       .Summary("a scale on keys that are made as many as the values is one on the scores")
       .Match(
           fused::Attention(x.q, k, x.v, Maybe(x.mask), Maybe(x.bias), Maybe(x.key_mask), a.args()))
-      .Where(If("the factor is a moderate number", IsModerateScale, factor))
+      .Where(IsModerateScale("the factor is a moderate number", factor))
       .Keep(scaled)
       .Keep(k)
       .Replace(fused::Attention(x.q, Expand(x.k, {.shape = shape}), x.v, x.mask, x.bias, x.key_mask,

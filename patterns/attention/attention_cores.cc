@@ -7,7 +7,9 @@
 namespace tenon::pattern {
 namespace {
 
-I64s SwapIf(bool swaps) { return swaps ? I64s{0, 1, 3, 2} : I64s{0, 1, 2, 3}; }
+Term SwapIf(const Attr<bool>& swaps) {
+  return Choose(swaps, ListOf({0, 1, 3, 2}), ListOf({0, 1, 2, 3}));
+}
 
 // softmax(q · k^T * scale + bias + mask) · v with the heads split. Queries and values that are
 // stored transposed are transposed first.
@@ -22,16 +24,14 @@ Rule AttentionCore() {
       .Match(Matmul(Probabilities(s.masked, guard), x.v, {.transpose_b = tv}))
       .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
-      .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
-                G) &&
-             MaskFits(s.masked, product, x.v, tv))
-      .Replace(fused::Attention(Transpose(x.q, {.perm = Compute(SwapIf, tq)}), x.k,
-                                Transpose(x.v, {.perm = Compute(SwapIf, tv)}), x.mask, x.bias, {},
+      .Where(HeadsBroadcast(H, G) && MaskFits(s.masked, product, x.v, tv))
+      .Replace(fused::Attention(Transpose(x.q, {.perm = SwapIf(tq)}), x.k,
+                                Transpose(x.v, {.perm = SwapIf(tv)}), x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = s.scale,
                                  .q_layout = "bhsd",
-                                 .k_layout = Compute(KeyLayout, tk),
+                                 .k_layout = KeyLayout(tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
                                  .zero_nan_rows = guard,
@@ -64,15 +64,13 @@ Rule AttentionOfReplacedScores(const char* name, Replaces replaces, bool inverte
       .Match(Matmul(Probabilities(masked, guard), x.v))
       .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) && ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
-      .Where(If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H,
-                G) &&
-             MaskFits(masked, product, x.v))
+      .Where(HeadsBroadcast(H, G) && MaskFits(masked, product, x.v))
       .Replace(fused::Attention(x.q, x.k, x.v, inverted ? Val(Not(x.mask)) : x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
                                  .scale = scale,
                                  .q_layout = "bhsd",
-                                 .k_layout = Compute(KeyLayout, tk),
+                                 .k_layout = KeyLayout(tk),
                                  .v_layout = "bhsd",
                                  .out_layout = "bhsd",
                                  .mask_value = low,
@@ -105,7 +103,7 @@ Rule AttentionOfSelectedScores(const char* name, Selects selects,
                                .kv_num_heads = G,
                                .scale = s.scale,
                                .q_layout = "bhsd",
-                               .k_layout = Compute(KeyLayout, tk),
+                               .k_layout = KeyLayout(tk),
                                .v_layout = "bhsd",
                                .out_layout = "bhsd",
                                .nan_guard = zeroed,
@@ -120,17 +118,15 @@ Rule AttentionOfSelectedScores(const char* name, Selects selects,
           .Where(ShapeIs(product, {B, H, S, T}) && ShapeIs(x.q, {B, H, AnyDim(), AnyDim()}) &&
                  ShapeIs(x.k, {B, G, AnyDim(), AnyDim()}) &&
                  ShapeIs(x.v, {B, G, AnyDim(), AnyDim()}))
-          .Where(If("keys and values have a head for each of the queries or for all",
-                    HeadsBroadcast, H, G) &&
-                 MaskFits(masked, product, x.v, tv));
+          .Where(HeadsBroadcast(H, G) && MaskFits(masked, product, x.v, tv));
   if (zeroed) {
     rule = std::move(rule).IgnoresInfinity(
-        If("the scores are bounded, whatever the inputs hold", IsBounded, sum) &&
-        If("the values are bounded, whatever the inputs hold", IsBounded, x.v));
+        IsBounded("the scores are bounded, whatever the inputs hold", sum) &&
+        IsBounded("the values are bounded, whatever the inputs hold", x.v));
   }
   return std::move(rule)
-      .Replace(fused::Attention(Transpose(x.q, {.perm = Compute(SwapIf, tq)}), x.k,
-                                Transpose(x.v, {.perm = Compute(SwapIf, tv)}),
+      .Replace(fused::Attention(Transpose(x.q, {.perm = SwapIf(tq)}), x.k,
+                                Transpose(x.v, {.perm = SwapIf(tv)}),
                                 inverted ? Val(Not(x.mask)) : x.mask, x.bias, {}, args))
       .Lowers("products with probabilities")
       .RequireKernel();
@@ -148,11 +144,7 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
   Val masked = mask_rank == 0 ? scores : Add(scores, x.mask);
   Val mask = mask_rank == 3 ? Reshape(x.mask, {.shape = {M, 1, P, Q}}) : x.mask;
-  Val keys = Transpose(x.k, {.perm = Compute(
-                                 [](bool t) {
-                                   return t ? I64s{0, 1, 2} : I64s{0, 2, 1};
-                                 },
-                                 tk)});
+  Val keys = Transpose(x.k, {.perm = Choose(tk, ListOf({0, 1, 2}), ListOf({0, 2, 1}))});
   fused::AttentionArgs args = {
       .num_heads = 1, .kv_num_heads = 1, .scale = scale, .zero_nan_rows = guard};
   Condition fits = ShapeIs(product, {N, S, T}) && ShapeIs(x.q, {N, AnyDim(), AnyDim()}) &&
@@ -176,34 +168,17 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
 
 // What broadcasts to [A, W, H, S, T] as something that broadcasts to [A * W, H, S, T]: the same for
 // all, or one for each.
-std::optional<Dims> SharedShape(Value mask) {
-  const Type type = mask.type();
-  if (!type.is_tensor() || type.rank() > 5) return std::nullopt;
-  Dims dims(4, DimExpr::Constant(type.context(), 1));
-  for (int64_t i = 1; i <= type.rank(); ++i) {
-    if (i <= 3) {
-      dims[static_cast<size_t>(4 - i)] = type.dim(-i);
-    } else if (!type.dim(-i).is_constant(1)) {
-      return std::nullopt;
-    }
-  }
-  return dims;
+Term SharedShape(const Val& mask) {
+  const Term shape = Padded(ShapeOf(mask), 5);
+  return Choose(Compare(Take(shape, 2), "==", ListOf({1, 1})), ListOf({1, Spread(Drop(shape, 2))}));
 }
 
-std::optional<Dims> JoinedShape(Value mask, DimExpr images, DimExpr windows) {
-  const Type type = mask.type();
-  if (!type.is_tensor() || type.rank() > 5) return std::nullopt;
-  Dims dims(4, DimExpr::Constant(type.context(), 1));
-  dims[0] = images * windows;
-  for (int64_t i = 1; i <= std::min<int64_t>(type.rank(), 3); ++i) {
-    dims[static_cast<size_t>(4 - i)] = type.dim(-i);
-  }
-  return dims;
+Term JoinedShape(const Val& mask, const Dim& images, const Dim& windows) {
+  return ListOf({images * windows, Spread(Drop(Padded(ShapeOf(mask), 5), 2))});
 }
 
-Dims JoinFirst(Value v) {
-  const Type type = v.type();
-  return {type.dim(0) * type.dim(1), type.dim(2), type.dim(3), type.dim(4)};
+Term JoinFirst(const Val& v) {
+  return ListOf({ExtentOf(v, 0) * ExtentOf(v, 1), Spread(Drop(ShapeOf(v), 2))});
 }
 
 enum class WindowMask { kNone, kShared, kEach };
@@ -219,26 +194,25 @@ Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
   Val masked = kind == WindowMask::kNone ? scores : Add(scores, x.mask);
   Val result = Matmul(Probabilities(masked, guard), x.v);
-  auto joined = [](const Val& v) { return Reshape(v, {.shape = Compute(JoinFirst, v)}); };
+  auto joined = [](const Val& v) { return Reshape(v, {.shape = JoinFirst(v)}); };
   fused::AttentionArgs args = {.num_heads = H,
                                .kv_num_heads = G,
                                .scale = scale,
                                .q_layout = "bhsd",
-                               .k_layout = Compute(KeyLayout, tk),
+                               .k_layout = KeyLayout(tk),
                                .v_layout = "bhsd",
                                .out_layout = "bhsd",
                                .zero_nan_rows = guard};
   Val q = joined(x.q), k = joined(x.k), v = joined(x.v);
-  Val shared = Reshape(x.mask, {.shape = Compute(SharedShape, x.mask)});
-  Val each = Reshape(Expand(x.mask, {.shape = {A, W, 1, 1, 1}}),
-                     {.shape = Compute(JoinedShape, x.mask, A, W)});
+  Val shared = Reshape(x.mask, {.shape = SharedShape(x.mask)});
+  Val each =
+      Reshape(Expand(x.mask, {.shape = {A, W, 1, 1, 1}}), {.shape = JoinedShape(x.mask, A, W)});
   Val made = kind == WindowMask::kNone     ? fused::Attention(q, k, v, {}, {}, {}, args)
              : kind == WindowMask::kShared ? fused::Attention(q, k, v, shared, {}, {}, args)
                                            : fused::Attention(q, k, v, each, {}, {}, args);
-  Condition fits =
-      ShapeIs(x.q, {A, W, H, AnyDim(), AnyDim()}) && ShapeIs(x.k, {A, W, G, AnyDim(), AnyDim()}) &&
-      ShapeIs(x.v, {A, W, G, AnyDim(), AnyDim()}) &&
-      If("keys and values have a head for each of the queries or for all", HeadsBroadcast, H, G);
+  Condition fits = ShapeIs(x.q, {A, W, H, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.k, {A, W, G, AnyDim(), AnyDim()}) &&
+                   ShapeIs(x.v, {A, W, G, AnyDim(), AnyDim()}) && HeadsBroadcast(H, G);
   if (kind != WindowMask::kNone) {
     fits = fits && MaskFits(masked, product, x.v);
   }
@@ -253,9 +227,9 @@ Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __
       .RequireKernel();
 }
 
-double ScaleOf(double scale, DimExpr head) {
-  if (scale != 0 || !head.is_constant()) return scale;
-  return 1 / std::sqrt(static_cast<double>(head.constant()));
+// The scale of ONNX's attention: 0 stands for that of the head size.
+Term ScaleOf(const Attr<float>& scale, const Term& head) {
+  return Choose(Compare(scale, "!=", 0), scale, 1.0 / SqrtOf(head));
 }
 
 // Which keys ONNX's attention lets a query see.
@@ -285,18 +259,16 @@ Rule AttentionOfOnnx(const char* name, Causality causality, const char* file = _
           .Match(nn::Attention(x.q, x.k, x.v, Maybe(x.mask), args))
           .Where(ShapeIs(x.q, {B, H, S, D}) && ShapeIs(x.k, {B, G, keys, D}) &&
                  ShapeIs(x.v, {B, G, keys, AnyDim()}))
-          .Where(If(
-              "the head size is a number", [](DimExpr d) { return d.is_constant(); }, D));
+          .Where(If("the head size is a number", IsFixed(D)));
   if (past) {
-    rule = std::move(rule).Where(If(
-        "the keys before those of the queries are the past ones",
-        [](DimExpr p, DimExpr s, DimExpr t) { return DimExpr::ProvablyEqual(t - s, p); }, P, S, T));
+    rule = std::move(rule).Where(
+        If("the keys before those of the queries are the past ones", Compare(T - S, "==", P)));
   }
   return std::move(rule)
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {}, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
-                                 .scale = Compute(ScaleOf, scale, D),
+                                 .scale = ScaleOf(scale, D),
                                  .q_layout = "bhsd",
                                  .k_layout = "bhsd",
                                  .v_layout = "bhsd",
@@ -316,12 +288,6 @@ Rule AttentionOfOnnxJoined(const char* name, bool causal, const char* file = __b
   Attr<float> scale("scale"), softcap("softcap");
   const Dim& keys = causal ? S : T;
   Attr<int64_t> heads("heads"), kv_heads("kv_heads");
-  auto scale_of = [](double s, int64_t h, DimExpr e) -> std::optional<double> {
-    if (s != 0) return s;
-    if (!e.is_constant() || h <= 0) return std::nullopt;
-    const int64_t head = e.constant() / h;
-    return 1 / std::sqrt(static_cast<double>(head));
-  };
   return Rule(name, file, line)
       .Summary(causal ? "causal attention of 3-D operands as ONNX defines it"
                       : "attention of 3-D operands as ONNX defines it")
@@ -336,7 +302,7 @@ Rule AttentionOfOnnxJoined(const char* name, bool causal, const char* file = __b
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, {}, {},
                                 {.num_heads = heads,
                                  .kv_num_heads = kv_heads,
-                                 .scale = Compute(scale_of, scale, heads, E),
+                                 .scale = ScaleOf(scale, E / heads),
                                  .causal = causal,
                                  .nan_guard = true,
                                  .softcap = softcap}))

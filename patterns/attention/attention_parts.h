@@ -3,7 +3,6 @@
 #ifndef TENON_PATTERNS_ATTENTION_ATTENTION_PARTS_H_
 #define TENON_PATTERNS_ATTENTION_ATTENTION_PARTS_H_
 
-#include "patterns/facts/magnitude.h"
 #include "patterns/facts/numbers.h"
 #include "patterns/prelude.h"
 
@@ -65,18 +64,17 @@ struct AttentionVals {
   }
 };
 
-// The number if f32 holds it, because attributes of attention are f32 (numbers.h).
-inline std::optional<double> HeldByAttribute(double x) { return Held(DType::kF32, x); }
-inline std::optional<double> ProductHeldByAttribute(double x, double y) {
+// The number if f32 holds it, because attributes of attention are f32.
+inline Term HeldByAttribute(const Term& x) { return Held(DType::kF32, x); }
+inline Term ProductHeldByAttribute(const Term& x, const Term& y) {
   return HeldProduct(DType::kF32, x, y);
 }
 
 // Matches x * factor or x / divisor for numbers, and binds the factor.
 inline Val TimesNumber(const Val& x, const Attr<float>& factor) {
   Attr<float> multiplier("multiplier"), divisor("divisor");
-  return AnyOf(Mul(x, Splat(multiplier)).Let(factor, Compute(HeldByAttribute, multiplier)),
-               Div(x, Splat(divisor))
-                   .Let(factor, Compute([](double d) { return HeldByAttribute(1 / d); }, divisor)));
+  return AnyOf(Mul(x, Splat(multiplier)).Let(factor, HeldByAttribute(multiplier)),
+               Div(x, Splat(divisor)).Let(factor, HeldByAttribute(1.0 / divisor)));
 }
 
 // The scores before the softmax: q * k^T, times a number, soft-capped, plus bias and mask.
@@ -87,13 +85,10 @@ struct MaskedScores {
   MaskedScores(const Val& product, const AttentionVals& x) {
     Attr<float> inner("inner"), cap("cap");
     // The scale of the op is inner * cap, so the cap must leave headroom.
-    const auto magnitude = [](double a) {
-      return IsModerateScale(a) ? std::optional(std::abs(a)) : std::nullopt;
-    };
     Val capped = Mul(Tanh(TimesNumber(product, inner)), Splat(cap));
     scores =
-        AnyOf(capped.Let(softcap, Compute(magnitude, cap))
-                  .Let(scale, Compute(ProductHeldByAttribute, inner, cap)),
+        AnyOf(capped.Let(softcap, Choose(IsModerateNumber(cap), AbsOf(cap)))
+                  .Let(scale, ProductHeldByAttribute(inner, cap)),
               TimesNumber(product, scale).Let(softcap, 0), product.Let(scale, 1).Let(softcap, 0));
     masked =
         AnyOf(Add(Add(scores, x.bias), x.mask), Add(scores, x.mask), scores).As("masked scores");
@@ -103,24 +98,19 @@ struct MaskedScores {
 // True if the masked scores have the shape of q * k^T: a mask must not add batches, rows or keys by
 // broadcasting. It also suffices that the values have as many rows as there are keys, because the
 // program fails otherwise.
-inline bool MaskFits(Value masked, Value product, Value v, bool transposed_v) {
-  const Type s = masked.type(), t = product.type(), values = v.type();
-  if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank() || t.rank() < 2) return false;
-  for (int64_t i = 0; i + 1 < t.rank(); ++i) {
-    if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
-  }
-  return DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1)) ||
-         DimExpr::ProvablyEqual(values.dim(transposed_v ? -1 : -2), t.dim(-1));
+inline Condition MaskFits(const Val& masked, const Val& product, const Val& v,
+                          const Term& keys_of_v) {
+  return If("the mask does not widen q k^T",
+            RankOf(product) > 1 && Take(ShapeOf(masked), -1) == Take(ShapeOf(product), -1) &&
+                Or(Compare(ExtentOf(masked, -1), "==", ExtentOf(product, -1)),
+                   Compare(ExtentOf(v, keys_of_v), "==", ExtentOf(product, -1))));
 }
-
 inline Condition MaskFits(const Val& masked, const Val& product, const Val& v,
                           const Attr<bool>& transposed_v) {
-  auto fits = [](Value m, Value p, Value x, bool t) { return MaskFits(m, p, x, t); };
-  return If("the mask does not widen q k^T", fits, masked, product, v, transposed_v);
+  return MaskFits(masked, product, v, Choose(transposed_v, -1, -2));
 }
 inline Condition MaskFits(const Val& masked, const Val& product, const Val& v) {
-  auto fits = [](Value m, Value p, Value x) { return MaskFits(m, p, x, false); };
-  return If("the mask does not widen q k^T", fits, masked, product, v);
+  return MaskFits(masked, product, v, Term(-2));
 }
 
 // The softmax, with or without a guard that turns NaN rows into zeros; binds which.
@@ -130,13 +120,14 @@ inline Val Probabilities(const Val& masked, const Attr<bool>& guard) {
                weights.Let(guard, false));
 }
 
-// True if keys and values have as many heads as the queries, or one head for all.
-inline bool HeadsBroadcast(DimExpr heads, DimExpr kv_heads) {
-  return kv_heads.is_constant(1) || DimExpr::ProvablyEqual(heads, kv_heads);
+// Keys and values have as many heads as the queries, or one head for all.
+inline Condition HeadsBroadcast(const Dim& heads, const Dim& kv_heads) {
+  return If("keys and values have a head for each of the queries or for all",
+            Or(Compare(kv_heads, "==", 1), Compare(heads, "==", kv_heads)));
 }
 
 // The layout of keys in a product that transposes them, or does not.
-inline std::string KeyLayout(bool transposed) { return transposed ? "bhsd" : "bhds"; }
+inline Term KeyLayout(const Attr<bool>& transposed) { return Choose(transposed, "bhsd", "bhds"); }
 
 // The rules of attention_cores.cc, in order.
 RuleSet AttentionCoreRules();

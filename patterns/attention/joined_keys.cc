@@ -11,64 +11,50 @@ namespace {
 // of each, [B, H, N, L, D]: its keys and values are the same for all blocks.
 enum class WithoutBlocks { kNeither, kFirst, kSecond };
 
-// The batches of `like`, then rows and columns of a factor [..., rows, columns], or transposed.
-Dims OfGroup(Value like, Value factor, bool upright) {
-  const Type batches = like.type(), own = factor.type();
-  Dims dims;
-  for (int64_t i = 0; i + 2 < batches.rank(); ++i) dims.push_back(batches.dim(i));
-  dims.push_back(own.dim(upright ? -2 : -1));
-  dims.push_back(own.dim(upright ? -1 : -2));
-  return dims;
+// The last two extents of a factor [..., rows, columns], or of a transposed one.
+Term RowsAndColumns(const Val& factor, const Term& upright) {
+  const Term last = Drop(ShapeOf(factor), -2);
+  return Choose(upright, last, SwapLast(last));
+}
+
+// The batches of `like`, then rows and columns of a factor.
+Term OfGroup(const Val& like, const Term& rows_and_columns) {
+  return ListOf({Spread(Take(ShapeOf(like), -2)), Spread(rows_and_columns)});
 }
 
 // … of one that is the same for all blocks: their axis has the extent 1.
-Dims OfAllBlocks(Value factor, bool upright) {
-  const Type own = factor.type();
-  return {own.dim(0), own.dim(1), DimExpr::Constant(own.context(), 1), own.dim(upright ? -2 : -1),
-          own.dim(upright ? -1 : -2)};
+Term OfAllBlocks(const Val& factor, const Term& rows_and_columns) {
+  return ListOf({ExtentOf(factor, 0), ExtentOf(factor, 1), 1, Spread(rows_and_columns)});
 }
 
 // The last two axes swapped, or not.
-I64s SwappedPerm(Value v, bool upright) {
-  I64s perm;
-  for (int64_t i = 0; i < v.type().rank(); ++i) perm.push_back(i);
-  if (!upright) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return perm;
+Term SwappedPerm(const Val& v, const Attr<bool>& upright) {
+  const Term axes = IntegersFrom(0, RankOf(v));
+  return Choose(upright, axes, SwapLast(axes));
 }
 
 // The right factor of a product as [..., rows, columns] with the batches of `like`.
 Val Upright(const Val& factor, const Attr<bool>& upright, const Val& like, bool of_all_blocks) {
-  Val rows = Transpose(factor, {.perm = Compute(SwappedPerm, factor, upright)});
-  if (of_all_blocks) rows = Reshape(rows, {.shape = Compute(OfAllBlocks, factor, upright)});
-  return Expand(rows, {.shape = Compute(OfGroup, like, factor, upright)});
+  const Term last = RowsAndColumns(factor, upright);
+  Val rows = Transpose(factor, {.perm = SwappedPerm(factor, upright)});
+  if (of_all_blocks) rows = Reshape(rows, {.shape = OfAllBlocks(factor, last)});
+  return Expand(rows, {.shape = OfGroup(like, last)});
 }
 
 // Batches of a factor are those of what it stands beside, or 1.
-bool BatchesFit(Value factor, Value like, bool of_all_blocks) {
-  const Type own = factor.type(), wide = like.type();
-  for (int64_t i = 0; i + 2 < own.rank(); ++i) {
-    if (own.dim(i).is_constant(1)) continue;
-    if (!DimExpr::ProvablyEqual(own.dim(i), wide.dim(i))) return false;
-  }
-  return own.rank() + (of_all_blocks ? 1 : 0) == wide.rank();
-}
-
 Condition Fits(const Val& factor, const Val& like, bool of_all_blocks) {
-  auto fits = [](Value f, Value l) { return BatchesFit(f, l, false); };
-  auto fits_all = [](Value f, Value l) { return BatchesFit(f, l, true); };
-  return of_all_blocks ? If("the factor has the batches of all blocks", fits_all, factor, like)
-                       : If("the factor has the batches of the rows", fits, factor, like);
+  const Term batches = Take(ShapeOf(like), RankOf(factor) - 2);
+  return If(of_all_blocks ? "the factor has the batches of all blocks"
+                          : "the factor has the batches of the rows",
+            BroadcastsTo(Take(ShapeOf(factor), -2), batches) &&
+                (of_all_blocks ? RankOf(factor) + 1 : RankOf(factor)) == RankOf(like));
 }
 
-// Are the keys of all blocks, which are copied to each, no more than twice its rows? Then the
+// The keys of all blocks, which are copied to each, are no more than twice its rows. Then the
 // copies are as nothing beside the products.
-bool AreFewBesideRows(DimExpr keys, DimExpr rows) {
-  return keys.is_constant() && rows.is_constant() && keys.constant() <= 2 * rows.constant();
-}
-
 Condition FewBesideRows(const Dim& keys, const Dim& rows) {
-  return If("the keys of all blocks are at most twice the rows of one", AreFewBesideRows, keys,
-            rows);
+  return If("the keys of all blocks are at most twice the rows of one",
+            IsFixed(keys) && IsFixed(rows) && Compare(keys, "<=", rows * 2));
 }
 
 // [q k1^T, q k2^T] = q [k1, k2]^T
@@ -111,10 +97,8 @@ Rule JoinedValues(const char* name, WithoutBlocks which, int rank,
   };
   auto values = [&](const Val& x, bool of_all_blocks) {
     Val blocks = x;
-    if (of_all_blocks)
-      blocks = Reshape(x, {.shape = Compute([](Value f) { return OfAllBlocks(f, true); }, x)});
-    return Expand(blocks,
-                  {.shape = Compute([](Value l, Value f) { return OfGroup(l, f, true); }, p, x)});
+    if (of_all_blocks) blocks = Reshape(x, {.shape = OfAllBlocks(x, Drop(ShapeOf(x), -2))});
+    return Expand(blocks, {.shape = OfGroup(p, Drop(ShapeOf(x), -2))});
   };
   Condition fits = Rank(p, rank);
   if (first || second) {

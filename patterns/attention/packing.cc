@@ -4,12 +4,6 @@
 namespace tenon::pattern {
 namespace {
 
-// Elements of one of `heads` heads in so many columns.
-std::optional<int64_t> HeadSize(DimExpr columns, int64_t heads) {
-  if (!columns.is_constant() || heads < 1 || columns.constant() % heads != 0) return std::nullopt;
-  return columns.constant() / heads;
-}
-
 // An attention whose operands are whole tensors of layout bsh, and the attributes that stay.
 struct WholeAttention : AttentionAttrs {
   AttentionVals x;
@@ -25,8 +19,8 @@ struct WholeAttention : AttentionAttrs {
   // The same, of one tensor that holds the columns of q, k and v, or of k and v.
   fused::AttentionArgs packed(bool with_q) const {
     fused::AttentionArgs made = whole(with_q);
-    made.head_dim = Compute(HeadSize, Q, kv_num_heads);
-    made.v_head_dim = Compute(HeadSize, R, kv_num_heads);
+    made.head_dim = Q / kv_num_heads;
+    made.v_head_dim = R / kv_num_heads;
     if (with_q) made.k_offset = P;
     made.v_offset = with_q ? P + Q : Q;
     return made;

@@ -19,18 +19,13 @@ enum class Form {
 constexpr int64_t kMostTaps = 16, kMostPixels = 16;
 
 Condition AtMost(const char* what, const Val& v, int64_t axis, int64_t most) {
-  return If(
-      what,
-      [axis, most](Value x) {
-        if (!x.type().is_tensor()) return false;
-        const DimExpr extent = x.type().dim(axis);
-        return extent.is_constant() && extent.constant() <= most;
-      },
-      v);
+  return If(what, ExtentOf(v, axis) <= most);
 }
 
 // The last two axes of [B, D, T] swapped, or not.
-I64s ToRows(bool has_rows) { return has_rows ? I64s{0, 1, 2} : I64s{0, 2, 1}; }
+Term ToRows(const Attr<bool>& has_rows) {
+  return Choose(has_rows, ListOf({0, 1, 2}), ListOf({0, 2, 1}));
+}
 
 Rule Pooling(const char* name, Form form, int rank, const char* file = __builtin_FILE(),
              int line = __builtin_LINE()) {
@@ -53,7 +48,7 @@ Rule Pooling(const char* name, Form form, int rank, const char* file = __builtin
                                   AtMost("there are at most 16 taps", x, 1, kMostTaps)
                             : ShapeIs(x, shape(one)) && ShapeIs(v, shape(D));
   Val rows = image    ? Transpose(v, {.perm = {0, 2, 3, 1}})
-             : column ? Transpose(v, {.perm = Compute(ToRows, transposed)})
+             : column ? Transpose(v, {.perm = ToRows(transposed)})
                       : v;
   Val made = fused::Attention(Expand(Splat(1), {.shape = {M, 1, 1, 1}}),
                               Reshape(x, {.shape = {M, 1, T, 1}}),
@@ -91,10 +86,6 @@ Rule ColumnOfRow() {
       .Lowers("views of probabilities");
 }
 
-bool HasOneElement(Value x, int64_t axis) {
-  return x.type().is_tensor() && x.type().dim(axis).is_constant(1);
-}
-
 // What is left: every finite number is the only one of its row. Others are NaN, as x - x is.
 Rule SoftmaxOfOne() {
   Val x("x");
@@ -102,7 +93,7 @@ Rule SoftmaxOfOne() {
   return Rule("softmax-of-one")
       .Summary("the softmax along an axis of extent 1 is x - x + 1")
       .Match(Softmax(x, {.axis = axis}))
-      .Where(IsFloat(x) && If("the axis has the extent 1", HasOneElement, x, axis))
+      .Where(IsFloat(x) && If("the axis has the extent 1", ExtentOf(x, axis) == 1))
       .Replace(Add(Sub(x, x), Splat(1)))
       .Lowers("softmaxes");
 }

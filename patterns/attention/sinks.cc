@@ -4,16 +4,12 @@
 #include <limits>
 
 #include "patterns/attention/attention_parts.h"
-#include "patterns/facts/magnitude.h"
 
 namespace tenon::pattern {
 namespace {
 
-// Then no score that the mask is added to becomes -infinity.
-bool HidesFinitely(Value mask) { return MagnitudeOf(mask) <= std::numeric_limits<float>::max(); }
-
 // The key of zeros makes NaN of an infinite query.
-Condition Bounded(const char* text, const Val& val) { return If(text, IsBounded, val); }
+Condition Bounded(const char* text, const Val& val) { return IsBounded(text, val); }
 
 // Queries, keys and values of split heads, and their scores.
 struct SinkParts {
@@ -39,11 +35,7 @@ struct SinkParts {
       return Expand(Splat(0), {.shape = {b, h, s, d}});
     };
     const Dim one(1);
-    Val keys = Transpose(x.k, {.perm = Compute(
-                                   [](bool t) {
-                                     return t ? I64s{0, 1, 2, 3} : I64s{0, 1, 3, 2};
-                                   },
-                                   tk)});
+    Val keys = Transpose(x.k, {.perm = Choose(tk, ListOf({0, 1, 2, 3}), ListOf({0, 1, 3, 2}))});
     Val k = Concat({keys, zeros(B, H, one, D)}, {.axis = 2});
     Val v = Concat({x.v, zeros(B, H, one, E)}, {.axis = 2});
     Val bias = Concat({zeros(one, H, one, T), sink}, {.axis = 3});
@@ -96,10 +88,11 @@ Rule SinkGate(const char* name, bool with_mask, Gate gate_of, const char* file =
                                         : Val(Sub(sum, c));
   Val gate = Reshape(Sigmoid(shifted), {.shape = kAny});
   Val out = Matmul(Softmax(masked, {.axis = 3}), p.x.v);
-  Condition finite = DTypeIs(p.product, DType::kF32) &&
-                     OnConstants(If("the mask hides with finite numbers", HidesFinitely, p.x.mask));
+  Condition finite =
+      DTypeIs(p.product, DType::kF32) &&
+      OnConstants(If("the mask hides with finite numbers", Magnitude(p.x.mask) <= kLargest));
   Condition sinks = ShapeIs(c, {1, p.H, 1}) && DTypeIs(p.product, DType::kF32) &&
-                    OnConstants(If("the sinks are moderate numbers", IsModerate, c));
+                    OnConstants(HasModerateSize("the sinks are moderate numbers", c));
   Val sink = Reshape(gate_of == Gate::kSum ? Val(Neg(c)) : c, {.shape = {1, p.H, 1, 1}});
   if (gate_of == Gate::kZero) sink = Expand(Splat(0), {.shape = {1, p.H, 1, 1}});
   return Rule(name, file, line)

@@ -1,7 +1,6 @@
 // Wider heads: scores that are sums of two products, and probabilities that weigh two kinds of
 // values, as one product each of what stands beside each other. Attention is as any other then.
 #include "ir/core/operation.h"
-#include "patterns/facts/magnitude.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
@@ -10,16 +9,13 @@ namespace {
 // A product and the number that it is multiplied or divided by, if there is one.
 Val Scaled(const Val& product, const Attr<float>& multiplier, const Attr<float>& divisor,
            const Attr<float>& factor) {
-  return AnyOf(
-      Mul(product, Splat(multiplier)).Let(factor, Compute([](double m) { return m; }, multiplier)),
-      Div(product, Splat(divisor)).Let(factor, Compute([](double d) { return 1 / d; }, divisor)),
-      product.Let(factor, 1));
+  return AnyOf(Mul(product, Splat(multiplier)).Let(factor, Real(multiplier)),
+               Div(product, Splat(divisor)).Let(factor, 1.0 / divisor), product.Let(factor, 1));
 }
 
 // Keys as [B, H, T, D].
 Val UprightKeys(const Val& k, const Attr<bool>& transposed) {
-  auto perm = [](bool t) { return t ? I64s{0, 1, 2, 3} : I64s{0, 1, 3, 2}; };
-  return Transpose(k, {.perm = Compute(perm, transposed)});
+  return Transpose(k, {.perm = Choose(transposed, ListOf({0, 1, 2, 3}), ListOf({0, 1, 3, 2}))});
 }
 
 // Scores of two kinds of queries and keys, of text and of its layout, are those of both beside each
@@ -44,16 +40,15 @@ Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE
              ShapeIs(two, {B, H, S, T}) && ShapeIs(b, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(d, {B, H, AnyDim(), AnyDim()}))
       .Where(IsFloat(a) && !IsConstant(b) && !IsConstant(d))
-      .Where(If("the scale is a moderate number", IsModerateScale, first) &&
-             If("the second scale is a moderate number", IsModerateScale, second))
+      .Where(IsModerateScale("the scale is a moderate number", first) &&
+             IsModerateScale("the second scale is a moderate number", second))
       .Replace(Softmax(with_mask ? Add(made, mask) : made, {.axis = 3}))
       .Lowers("sums of products");
 }
 
 // Of values that are two already: a third beside them would copy the first two again.
-bool IsOne(Value value) {
-  const Operation* op = value.defining_op();
-  return op == nullptr || op->name() != "ten.concat" || op->attr("axis").int_value() != 3;
+Condition IsOne(const char* words, const Val& v) {
+  return If(words, !(OpOf(v) == "ten.concat" && AttributeOf(v, "axis") == 3));
 }
 
 // Two kinds of values, of text and of its layout, with the same probabilities: one attention to
@@ -69,10 +64,9 @@ Rule TwoValues() {
       .Summary("products of the same probabilities with two values are one with both")
       .Match({first, second})
       .Where(ShapeIs(v, {B, H, T, D}) && ShapeIs(u, {B, H, T, E}) && Rank(weights, 4))
-      .Where(If(
-          "the two values differ", [](Value a, Value b) { return a != b; }, v, u))
-      .Where(If("the first values are of one kind", IsOne, v) &&
-             If("the second values are of one kind", IsOne, u))
+      .Where(If("the two values differ", Compare(v, "!=", u)))
+      .Where(IsOne("the first values are of one kind", v) &&
+             IsOne("the second values are of one kind", u))
       .Replace({both, both.result(1)})
       .Lowers("products with the same probabilities");
 }

@@ -1,13 +1,10 @@
 // One form for arithmetic: powers, reciprocals, signs, means and bounds as exporters spell them.
 // They bring spellings together before the families of `fuse` look at them.
 #include "patterns/facts/numbers.h"
-#include "patterns/facts/value_range.h"
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
 namespace {
-
-bool IsFinite(double x) { return std::isfinite(x); }
 
 // ---- powers and quotients ----------------------------------------------------------------------
 
@@ -23,8 +20,8 @@ Rule PowerOf(const char* name, double exponent, const char* summary, Val (*made)
 }
 
 // The root of a negative zero or infinity is none of its power.
-Condition NeverNegative(const Val& x) { return If("x is never negative", IsNeverNegative, x); }
-Condition Positive(const Val& x) { return If("x is positive", IsPositive, x); }
+Condition NeverNegative(const Val& x) { return If("x is never negative", LowerBound(x) >= 0); }
+Condition Positive(const Val& x) { return If("x is positive", LowerBound(x) > 0); }
 
 Rule RootFromPower() {
   Val x("x");
@@ -68,15 +65,14 @@ Rule ProductWithReciprocal() {
       .Replace(Div(x, y));
 }
 
-bool HasManyElements(Value c) { return c.type().is_static() && c.type().num_elements() > 1; }
-
 // A vector of divisors is one of factors, which weights can absorb. Numbers stay: 1 / c is rounded.
 Rule DivideByVector() {
   Val x("x"), c = Const("c");
   return Rule("divide-by-vector")
       .Summary("x / c = x * (1 / c) for a constant c of several elements")
       .Match(Div(x, c))
-      .Where(IsFloat(x) && !IsConstant(x) && If("c has several elements", HasManyElements, c))
+      .Where(IsFloat(x) && !IsConstant(x) &&
+             If("c has several elements", ProductOf(ShapeOf(c)) > 1))
       .Replace(Mul(x, Reciprocal(c)))
       .Lowers("divisions");
 }
@@ -134,11 +130,10 @@ Rule ScaleOfNeg() {
   Attr<float> scale("scale"), factor("factor"), divisor("divisor");
   return Rule("scale-of-neg")
       .Summary("-x * a = x * -a for a number a")
-      .Match(AnyOf(Mul(Neg(x), Splat(factor)).Let(scale, Compute(Negated, factor)),
-                   Div(Neg(x), Splat(divisor))
-                       .Let(scale, Compute([](double d) { return -1 / d; }, divisor))))
+      .Match(AnyOf(Mul(Neg(x), Splat(factor)).Let(scale, -Term(factor)),
+                   Div(Neg(x), Splat(divisor)).Let(scale, -1.0 / divisor)))
       .Where(IsFloat(x))
-      .Replace(Mul(x, Splat(Compute(Same, scale))));
+      .Replace(Mul(x, Splat(Real(scale))));
 }
 
 // f(-x) = -f(x), for a change of sign or a negative factor.
@@ -155,26 +150,20 @@ Rule OddFunction(const char* name, const char* summary, Val (*f)(const Val&), bo
   Attr<float> scale("scale"), factor("factor"), divisor("divisor");
   return Rule(name, file, line)
       .Summary(summary)
-      .Match(AnyOf(
-          f(Mul(x, Splat(factor))).Let(scale, Compute(Negated, factor)),
-          f(Div(x, Splat(divisor))).Let(scale, Compute([](double d) { return -1 / d; }, divisor))))
-      .Where(If(
-          "the factor is negative", [](double s) { return s > 0; }, scale))
-      .Replace(Neg(f(Mul(x, Splat(Compute(Same, scale))))))
+      .Match(AnyOf(f(Mul(x, Splat(factor))).Let(scale, -Term(factor)),
+                   f(Div(x, Splat(divisor))).Let(scale, -1.0 / divisor)))
+      .Where(If("the factor is negative", scale > 0))
+      .Replace(Neg(f(Mul(x, Splat(Real(scale))))))
       .Lowers("negative factors under odd functions");
 }
 
 // ---- reductions --------------------------------------------------------------------------------
 
-bool CountsAxes(Value x, const I64s& axes, double count) {
-  if (!x.type().is_tensor()) return false;
-  double product = 1;
-  for (int64_t axis : axes) {
-    const DimExpr dim = x.type().dim(axis);
-    if (!dim.is_constant()) return false;
-    product *= static_cast<double>(dim.constant());
-  }
-  return product > 0 && std::abs(count - product) <= 1e-6 * product;
+// The number is that of the elements along the axes.
+Condition CountsAxes(const Val& x, const Attr<I64s>& axes, const Attr<float>& count) {
+  const Term elements = ProductOf(ShapeOf(x)[axes]);
+  return If("the divisor is the number of elements",
+            elements > 0 && AbsOf(count - elements) <= 1e-6 * elements);
 }
 
 // sum(x) / n, n elements
@@ -186,9 +175,9 @@ Rule MeanFromSum() {
   Val sum = ReduceSum(x, {.axes = axes, .keepdims = keepdims});
   return Rule("mean-from-sum")
       .Summary("sum(x) / n over n elements is a mean")
-      .Match(AnyOf(Div(sum, Splat(divisor)).Let(count, Compute(Same, divisor)),
-                   Mul(sum, Splat(factor)).Let(count, Compute(Inverse, factor))))
-      .Where(IsFloat(x) && If("the divisor is the number of elements", CountsAxes, x, axes, count))
+      .Match(AnyOf(Div(sum, Splat(divisor)).Let(count, Real(divisor)),
+                   Mul(sum, Splat(factor)).Let(count, 1.0 / factor)))
+      .Where(IsFloat(x) && CountsAxes(x, axes, count))
       .Replace(ReduceMean(x, {.axes = axes, .keepdims = keepdims}));
 }
 
@@ -214,16 +203,9 @@ Rule SquareOfAbs() {
       .Replace(Mul(x, x));
 }
 
-// Is `y` the shape of x with 1 in place of `axes`?
-bool KeepsAxes(Value x, const I64s& axes, Value y) {
-  Type a = x.type(), b = y.type();
-  if (!a.is_tensor() || !b.is_tensor() || a.rank() != b.rank()) return false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
-    if (reduced ? !b.dim(i).is_constant(1) : !DimExpr::ProvablyEqual(a.dim(i), b.dim(i)))
-      return false;
-  }
-  return true;
+// `y` has the shape of x with 1 in place of `axes`.
+Condition KeepsAxes(const Val& x, const Attr<I64s>& axes, const Val& y) {
+  return If("the reduced axes come back as 1", WithOnes(ShapeOf(x), axes) == ShapeOf(y));
 }
 
 template <typename Args>
@@ -235,7 +217,7 @@ Rule ReductionKeepsAxes(const char* name, Val (*reduce)(const Val&, const Args&)
   return Rule(name, file, line)
       .Summary("a reduction whose axes come back as 1 keeps them")
       .Match(root)
-      .Where(If("the reduced axes come back as 1", KeepsAxes, x, axes, root))
+      .Where(KeepsAxes(x, axes, root))
       .Replace(reduce(x, {.axes = axes}));
 }
 
@@ -249,8 +231,8 @@ Rule RootKeepsAxes() {
   return Rule("root-keeps-axes")
       .Summary("the root of a mean whose axes come back as 1 keeps them")
       .Match(root)
-      .Where(IsFloat(x) && If("the reduced axes come back as 1", KeepsAxes, x, axes, root))
-      .Replace(Sqrt(Add(ReduceMean(x, {.axes = axes}), Splat(Compute(Same, number)))))
+      .Where(IsFloat(x) && KeepsAxes(x, axes, root))
+      .Replace(Sqrt(Add(ReduceMean(x, {.axes = axes}), Splat(Real(number)))))
       .Lowers("views behind roots");
 }
 
@@ -286,8 +268,8 @@ Rule ClipFromMax() {
   return Rule("clip-from-max")
       .Summary("max(x, a) = clip(x, a, inf) for a number a")
       .Match(ten::Max(x, Splat(bound)))
-      .Where(IsFloat(x) && If("the bound is finite", IsFinite, bound))
-      .Replace(Clip(x, {.min = Compute(Same, bound)}))
+      .Where(IsFloat(x) && If("the bound is finite", AbsOf(bound) < kInfinity))
+      .Replace(Clip(x, {.min = Real(bound)}))
       .Lowers("spellings of bounds");
 }
 
@@ -297,12 +279,12 @@ Rule ClipFromMin() {
   return Rule("clip-from-min")
       .Summary("min(x, b) = clip(x, -inf, b) for a number b")
       .Match(ten::Min(x, Splat(bound)))
-      .Where(IsFloat(x) && If("the bound is finite", IsFinite, bound))
-      .Replace(Clip(x, {.max = Compute(Same, bound)}))
+      .Where(IsFloat(x) && If("the bound is finite", AbsOf(bound) < kInfinity))
+      .Replace(Clip(x, {.max = Real(bound)}))
       .Lowers("spellings of bounds");
 }
 
-double Clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
+Term Clamp(const Term& x, const Term& low, const Term& high) { return MinOf(MaxOf(x, low), high); }
 
 Rule ClipOfClip() {
   Val x("x");
@@ -310,7 +292,7 @@ Rule ClipOfClip() {
   return Rule("clip-of-clip")
       .Summary("two bounds in a row are one")
       .Match(Clip(Clip(x, {.min = a, .max = b}), {.min = low, .max = high}))
-      .Replace(Clip(x, {.min = Compute(Clamp, a, low, high), .max = Compute(Clamp, b, low, high)}));
+      .Replace(Clip(x, {.min = Clamp(a, low, high), .max = Clamp(b, low, high)}));
 }
 
 Rule ClipOfRelu() {
@@ -319,19 +301,16 @@ Rule ClipOfRelu() {
   return Rule("clip-of-relu")
       .Summary("clip(relu(x)) is one clip")
       .Match(Clip(Relu(x), {.min = low, .max = high}))
-      .Replace(
-          Clip(x, {.min = Compute([](double l, double h) { return Clamp(0, l, h); }, low, high),
-                   .max = high}));
+      .Replace(Clip(x, {.min = Clamp(0.0, low, high), .max = high}));
 }
 
 Rule ReluOfClip() {
   Val x("x");
   Attr<double> low("low"), high("high");
-  auto positive = [](double bound) { return std::max(bound, 0.0); };
   return Rule("relu-of-clip")
       .Summary("relu(clip(x)) is one clip")
       .Match(Relu(Clip(x, {.min = low, .max = high})))
-      .Replace(Clip(x, {.min = Compute(positive, low), .max = Compute(positive, high)}));
+      .Replace(Clip(x, {.min = MaxOf(low, 0.0), .max = MaxOf(high, 0.0)}));
 }
 
 }  // namespace

@@ -10,30 +10,17 @@
 namespace tenon::pattern {
 namespace {
 
-I64s Compose(const I64s& inner, const I64s& outer) {
-  I64s perm;
-  for (int64_t axis : outer) perm.push_back(inner[static_cast<size_t>(axis)]);
-  return perm;
-}
-
 // Does the permutation bring the two last axes in descending order?
-bool SwapsLast(const I64s& perm) {
-  return perm.size() >= 2 && perm[perm.size() - 2] > perm[perm.size() - 1];
-}
-
-I64s SwapLast(I64s perm) {
-  if (perm.size() >= 2) std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
-  return perm;
+Condition SwapsLast(const Attr<I64s>& perm) {
+  const Term axes = perm;
+  return If("the permutation swaps the last axes", axes[-2] > axes[-1]);
 }
 
 // A swap of the last two axes that moves no other.
-bool OnlySwapsLast(const I64s& perm) {
-  if (!SwapsLast(perm)) return false;
-  const I64s rest = SwapLast(perm);
-  return std::is_sorted(rest.begin(), rest.end());
+Condition OnlySwapsLast(const Attr<I64s>& perm) {
+  return If("the permutation is a swap of the last axes",
+            SwapLast(perm) == IntegersFrom(0, LengthOf(perm)));
 }
-
-bool Flip(bool flag) { return !flag; }
 
 // Does every axis but the last keep its place among those that are not 1, so that only the view
 // changes?
@@ -117,7 +104,7 @@ Rule TransposeOfTranspose() {
       .Summary("transpose(transpose(x, p), q) = transpose(x, p[q])")
       .Match(Transpose(inner, {.perm = q}))
       .Keep(inner)
-      .Replace(Transpose(x, {.perm = Compute(Compose, p, q)}))
+      .Replace(Transpose(x, {.perm = Term(p)[q]}))
       .Lowers("length of transpose chains");
 }
 
@@ -131,7 +118,8 @@ Rule TransposeOfOnes() {
       .Match(root)
       .Where(If("the axes longer than 1 keep their order", MovesOnlyOnes, perm, x))
       .Replace(Reshape(x, {.shape = ShapeOf(root)}))
-      .Lowers("transposes");
+      .Lowers("transposes")
+      .Opaque("which axes keep their order depends on the extents of all of them");
 }
 
 // Each of the parts of a packed projection, [B, S, 1, H, D], moved to [1, B, H, S, D] and squeezed.
@@ -146,7 +134,8 @@ Rule TransposeWithDroppedOnes() {
       .Where(If("the reshape drops axes of extent 1 alone", DropsOnes, perm, x, root))
       .Replace(Transpose(Reshape(x, {.shape = Compute(ExtentsLeft, perm, x, root)}),
                          {.perm = Compute(OrderLeft, perm, x, root)}))
-      .Lowers("axes of transposes");
+      .Lowers("axes of transposes")
+      .Opaque("the axes that are left are found by aligning two shapes");
 }
 
 // a · transpose(b) = matmul(a, b) with transpose_b, for the two last axes; the rest of the
@@ -160,9 +149,9 @@ Rule MatmulTransposedB() {
       .Summary("a swap of the second factor's last axes becomes transpose_b")
       .Match(Matmul(a, transposed, {.transpose_a = ta, .transpose_b = tb}))
       .Keep(transposed)
-      .Where(RankAtLeast(a, 2) && If("the permutation swaps the last axes", SwapsLast, perm))
-      .Replace(Matmul(a, Transpose(b, {.perm = Compute(SwapLast, perm)}),
-                      {.transpose_a = ta, .transpose_b = Compute(Flip, tb)}))
+      .Where(RankAtLeast(a, 2) && SwapsLast(perm))
+      .Replace(Matmul(a, Transpose(b, {.perm = SwapLast(perm)}),
+                      {.transpose_a = ta, .transpose_b = !Term(tb)}))
       .Lowers("products of swapped axes");
 }
 
@@ -175,31 +164,9 @@ Rule MatmulTransposedA() {
       .Summary("a swap of the first factor's last axes becomes transpose_a")
       .Match(Matmul(transposed, b, {.transpose_a = ta, .transpose_b = tb}))
       .Keep(transposed)
-      .Where(RankAtLeast(b, 2) &&
-             If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
-      .Replace(Matmul(a, b, {.transpose_a = Compute(Flip, ta), .transpose_b = tb}))
+      .Where(RankAtLeast(b, 2) && OnlySwapsLast(perm))
+      .Replace(Matmul(a, b, {.transpose_a = !Term(ta), .transpose_b = tb}))
       .Lowers("products of swapped axes");
-}
-
-// Probabilities, also guarded against rows of NaN, stay the first factor: `scores` puts them there.
-bool AreProbabilities(Value x) {
-  const Operation* op = x.defining_op();
-  return op != nullptr && (op->name() == "nn.softmax" || op->name() == "ten.where");
-}
-
-// Computed from constants alone, in a few steps: a weight that is not folded yet, or is kept in
-// fewer bits.
-bool IsWeight(Value x) {
-  constexpr size_t kMaxSteps = 16;
-  std::vector<Value> open = {x};
-  for (size_t i = 0; i < open.size(); ++i) {
-    const Operation* op = open[i].defining_op();
-    if (op == nullptr || i == kMaxSteps) return false;
-    if (op->Has(Trait::kConstantLike)) continue;
-    if (op->num_operands() == 0 || op->num_regions() > 0) return false;
-    for (const OpOperand& operand : op->operands()) open.push_back(operand.get());
-  }
-  return true;
 }
 
 // (a · b)^T = b^T · a^T, for products of activations: weights stay second.
@@ -210,12 +177,14 @@ Rule TransposedProduct() {
   return Rule("transposed-product")
       .Summary("a product whose last axes change places is the product of the exchanged factors")
       .Match(Transpose(Matmul(a, b, {.transpose_a = ta, .transpose_b = tb}), {.perm = perm}))
-      .Where(RankAtLeast(a, 2) && RankAtLeast(b, 2) &&
-             !If("the first factor is a weight", IsWeight, a) &&
-             !If("the second factor is a weight", IsWeight, b) &&
-             !If("the first factor holds probabilities", AreProbabilities, a) &&
-             If("the permutation is a swap of the last axes", OnlySwapsLast, perm))
-      .Replace(Matmul(b, a, {.transpose_a = Compute(Flip, tb), .transpose_b = Compute(Flip, ta)}));
+      .Where(
+          RankAtLeast(a, 2) && RankAtLeast(b, 2) &&
+          !If("the first factor is a weight", FollowsFromConstants(a)) &&
+          !If("the second factor is a weight", FollowsFromConstants(b)) &&
+          // Probabilities stay the first factor: `scores` puts them there.
+          !If("the first factor holds probabilities", IsIn(OpOf(a), {"nn.softmax", "ten.where"})) &&
+          OnlySwapsLast(perm))
+      .Replace(Matmul(b, a, {.transpose_a = !Term(tb), .transpose_b = !Term(ta)}));
 }
 
 // The same when the transposed factor is scaled by a number.
@@ -228,9 +197,9 @@ Rule MatmulScaledTransposedB() {
   return Rule("matmul-scaled-transposed-b")
       .Summary("a swap of a scaled second factor's last axes becomes transpose_b")
       .Match(Matmul(a, scaled, {.transpose_a = ta, .transpose_b = tb}))
-      .Where(RankAtLeast(a, 2) && If("the permutation swaps the last axes", SwapsLast, perm))
-      .Replace(Matmul(a, Mul(Transpose(b, {.perm = Compute(SwapLast, perm)}), Splat(scale)),
-                      {.transpose_a = ta, .transpose_b = Compute(Flip, tb)}))
+      .Where(RankAtLeast(a, 2) && SwapsLast(perm))
+      .Replace(Matmul(a, Mul(Transpose(b, {.perm = SwapLast(perm)}), Splat(scale)),
+                      {.transpose_a = ta, .transpose_b = !Term(tb)}))
       .Lowers("products of swapped axes");
 }
 
@@ -255,9 +224,7 @@ Rule ScaleOfScale() {
       .Summary("(x * a) * b = x * (a * b) for numbers a and b")
       .Match(Mul(Mul(x, Splat(a)), Splat(b)))
       .Where(IsFloat(x))
-      .Replace(Mul(x, Splat(Compute([](Value v, double p,
-                                       double q) { return HeldProduct(v.type().dtype(), p, q); },
-                                    x, a, b))));
+      .Replace(Mul(x, Splat(HeldProduct(DTypeOf(x), a, b))));
 }
 
 // x / 2^n = x * 2^-n, exactly
@@ -267,15 +234,10 @@ Rule DivideByPowerOfTwo() {
   return Rule("divide-by-power-of-two")
       .Summary("x / 2^n = x * 2^-n")
       .Match(Div(x, Splat(divisor)))
-      .Where(IsFloat(x) && If(
-                               "the divisor is a power of two",
-                               [](double d) {
-                                 int exponent;
-                                 return std::frexp(std::abs(d), &exponent) == 0.5 &&
-                                        exponent > -12 && exponent < 14;
-                               },
-                               divisor))
-      .Replace(Mul(x, Splat(Compute(Inverse, divisor))))
+      .Where(IsFloat(x) &&
+             If("the divisor is a power of two",
+                IsPowerOfTwo(divisor) && AbsOf(divisor) >= 1.0 / 4096 && AbsOf(divisor) <= 4096))
+      .Replace(Mul(x, Splat(1.0 / divisor)))
       .Lowers("divisions");
 }
 
@@ -296,11 +258,9 @@ Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file 
       .Summary("products replaced by the lowest number are products with it added")
       .Match(Softmax(selected, {.axis = axis}))
       .Where(DTypeIs(product, DType::kF32) &&
-             If(
-                 "the scale is a moderate number",
-                 [](double v) { return std::abs(v) >= 1e-4 && std::abs(v) <= 1e4; }, factor))
+             IsModerateScale("the scale is a moderate number", factor))
       // An infinite score that the select discards would come back.
-      .IgnoresInfinity(If("the scores are bounded, whatever the inputs hold", IsBounded, s))
+      .IgnoresInfinity(IsBounded("the scores are bounded, whatever the inputs hold", s))
       .Replace(Softmax(Add(s, mask), {.axis = axis}))
       .Lowers("selects of scores");
 }

@@ -13,7 +13,7 @@ namespace {
 Condition Moderate(const Val& val) {
   return Proof(
       Assumption::kNoOverflow,
-      OnConstants(If("the term added to the product is a moderate number", IsModerate, val)));
+      OnConstants(HasModerateSize("the term added to the product is a moderate number", val)));
 }
 
 // (scores + m) * c = scores * c + m * c. Where m * c overflows so does the sum, unless another term
@@ -24,11 +24,10 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
   Val m("m");
   Attr<float> c("c");
   Val sum = Add(s.sum, m);
-  auto fits = [divides](Value term, Value other, double number) {
-    return StaysFinite(term, divides ? 1 / number : number) || IsModerate(other);
-  };
+  const Term factor = divides ? 1.0 / c : Term(c);
   auto beside = [&](const Val& other) {
-    return If("the scale leaves the mask finite, or the other term is moderate", fits, m, other, c);
+    return If("the scale leaves the mask finite, or the other term is moderate",
+              Or(StaysFinite(m, factor), Compare(Magnitude(other), "<=", 1e20)));
   };
   return Rule(name, file, line)
       .Summary(divides ? "(scores + m) / c = scores / c + m / c"
@@ -42,30 +41,24 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
 }
 
 // Factors of several heads or rows, one for all keys, that leave the queries their shape.
-bool AreFactorsOfRows(Value factors, Value queries) {
-  const Type type = factors.type(), wide = queries.type();
-  if (!type.is_tensor() || !wide.is_tensor()) return false;
-  const int64_t rank = type.rank(), offset = wide.rank() - rank;
-  if (offset < 0 || rank < 1 || !type.dim(rank - 1).is_constant(1)) return false;
-  if (type.num_elements() == 1 || type.dtype() != wide.dtype()) return false;
-  for (int64_t i = 0; i + 1 < rank; ++i) {
-    if (!type.dim(i).is_constant(1) && type.dim(i) != wide.dim(i + offset)) return false;
-  }
-  return true;
+Condition AreFactorsOfRows(const Val& factors, const Val& queries) {
+  return If("the table has a factor for each head or row",
+            ExtentOf(factors, -1) == 1 && BroadcastsTo(ShapeOf(factors), ShapeOf(queries)) &&
+                DTypeOf(factors) == DTypeOf(queries) && !(ProductOf(ShapeOf(factors)) == 1));
 }
 
-bool AreSplat(Value constant) {
-  const Operation* op = constant.defining_op();
-  return op != nullptr && op->Has(Trait::kConstantLike) && op->slot(0).is_splat();
+Condition AreModerateScales(const Val& factors) {
+  return If("the factors are moderate numbers", !HasZero(factors) &&
+                                                    IsModerateNumber(SmallestSize(factors)) &&
+                                                    IsModerateNumber(LargestSize(factors)));
 }
 
-// Is x * factors, or x / factors, finite wherever x is?
-bool FactorsLeaveFinite(Value x, Value factors, bool divides) {
-  const Operation* op = factors.defining_op();
-  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
-  const NumberRange range = RangeOf(op->slot(0));
-  const double most = divides ? 1 / range.smallest : range.largest();
-  return most <= 1 || ProvenRange(x).magnitude() * most <= LargestFinite(x.type().dtype());
+// x * factors, or x / factors, is finite wherever x is.
+Condition FactorsLeaveFinite(const Val& x, const Val& factors, bool divides) {
+  const Term most = divides ? 1.0 / SmallestSize(factors) : LargestSize(factors);
+  return If(
+      "queries times the factors are finite",
+      Or(Compare(most, "<=", 1), Compare(Magnitude(x) * most, "<=", LargestFiniteOf(DTypeOf(x)))));
 }
 
 // Temperatures that heads learn differ, so that no single number scales the scores. Not in f16,
@@ -75,20 +68,15 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
   Val q("q"), k("k"), c = Const("c");
   Attr<bool> tk("transpose_b");
   Val product = Matmul(q, k, {.transpose_a = false, .transpose_b = tk}).As("product");
-  auto differ = [](Value factors) { return !AreSplat(factors); };
   return Rule(name, file, line)
       .Summary(divides ? "q k^T / c = (q / c) k^T for a number c of each head or row"
                        : "q k^T * c = (q * c) k^T for a number c of each head or row")
       .Match(divides ? Div(product, c) : Mul(product, c))
       .Where(IsFloat(product) && !DTypeIs(product, DType::kF16) && !IsConstant(k) &&
              RankAtLeast(product, 3))
-      .Where(If("the table has a factor for each head or row", AreFactorsOfRows, c, q))
-      .Where(OnConstants(If("the factors differ", differ, c) &&
-                         If("the factors are moderate numbers", AreModerateScales, c)))
-      .MayOverflow(If(
-          "queries times the factors are finite",
-          [divides](Value x, Value factors) { return FactorsLeaveFinite(x, factors, divides); }, q,
-          c))
+      .Where(AreFactorsOfRows(c, q))
+      .Where(OnConstants(If("the factors differ", !IsUniform(c)) && AreModerateScales(c)))
+      .MayOverflow(FactorsLeaveFinite(q, c, divides))
       .Replace(
           Matmul(divides ? Div(q, c) : Mul(q, c), k, {.transpose_a = false, .transpose_b = tk}))
       .Lowers("factors of scores");
@@ -98,18 +86,14 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
 Rule NumberOfNumber() {
   Scores s;
   Attr<float> second("second"), outer("outer"), again("again");
-  Val inner = AnyOf(Mul(s.product, Splat(s.multiplier)).Let(s.factor, Compute(Same, s.multiplier)),
-                    Div(s.product, Splat(s.divisor)).Let(s.factor, Compute(Inverse, s.divisor)));
+  Val inner = AnyOf(Mul(s.product, Splat(s.multiplier)).Let(s.factor, Real(s.multiplier)),
+                    Div(s.product, Splat(s.divisor)).Let(s.factor, 1.0 / s.divisor));
   return Rule("scores-number-of-number")
       .Summary("product * a * b = product * (a * b), and so for quotients and signs")
-      .Match(AnyOf(Mul(inner, Splat(second)).Let(outer, Compute(Same, second)),
-                   Div(inner, Splat(again)).Let(outer, Compute(Inverse, again)),
-                   Neg(inner).Let(outer, -1)))
+      .Match(AnyOf(Mul(inner, Splat(second)).Let(outer, Real(second)),
+                   Div(inner, Splat(again)).Let(outer, 1.0 / again), Neg(inner).Let(outer, -1)))
       .Where(IsProductOfActivations(s))
-      .Replace(Mul(s.product,
-                   Splat(Compute([](Value product, double x,
-                                    double y) { return HeldProduct(product.type().dtype(), x, y); },
-                                 s.product, s.factor, outer))));
+      .Replace(Mul(s.product, Splat(HeldProduct(DTypeOf(s.product), s.factor, outer))));
 }
 
 // scores - m = scores + (-m)
@@ -126,7 +110,7 @@ Rule SubtractedMask() {
 
 // What a factor of zero makes of an infinite score is NaN.
 Condition Bounded(const Val& scores) {
-  return If("the scores are bounded, whatever the inputs hold", IsBounded, scores);
+  return IsBounded("the scores are bounded, whatever the inputs hold", scores);
 }
 
 // where(keep, scores, low) = scores + where(keep, 0, low): the lowest number swallows every score.
@@ -154,12 +138,11 @@ Rule SelectedByProduct() {
   Val kept = Mul(s.sum, keep);
   return Rule("scores-select-by-product")
       .Summary("scores * keep + (1 - keep) * low = where(keep, scores, low)")
-      .Match(
-          AnyOf(Add(kept, Mul(Sub(Splat(1), keep), Splat(low))),
-                Sub(kept, Mul(Sub(Splat(1), keep), Splat(high))).Let(low, Compute(Negated, high)),
-                Add(kept, Mul(Add(keep, Splat(-1)), Splat(high))).Let(low, Compute(Negated, high))))
+      .Match(AnyOf(Add(kept, Mul(Sub(Splat(1), keep), Splat(low))),
+                   Sub(kept, Mul(Sub(Splat(1), keep), Splat(high))).Let(low, -Term(high)),
+                   Add(kept, Mul(Add(keep, Splat(-1)), Splat(high))).Let(low, -Term(high))))
       .Where(IsProductOfActivations(s) &&
-             OnConstants(If("the factor is a table of zeros and ones", IsZeroOrOne, keep)))
+             OnConstants(If("the factor is a table of zeros and ones", HoldsZerosAndOnes(keep))))
       .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum, Splat(low)))
       .Lowers("products of scores");
@@ -180,7 +163,8 @@ Rule SelectedByTables() {
       .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum,
                           Splat(Compute(NumberOfHidden, keep, rest))))
-      .Lowers("products of scores");
+      .Lowers("products of scores")
+      .Opaque("two tables are compared element by element");
 }
 
 // Three sums are two.
@@ -208,10 +192,11 @@ Rule SecondSumOfWindows() {
       .Lowers("sums after scores");
 }
 
-bool AreNoProbabilities(Value v) {
-  Operation* op = v.defining_op();
-  if (op != nullptr && op->name() == "ten.where") op = op->operand(2).defining_op();
-  return op == nullptr || op->name() != "nn.softmax";
+// Neither a softmax nor one that is guarded against NaN.
+Condition AreNoProbabilities(const Val& v) {
+  return If("the values are not probabilities",
+            !(OpOf(v) == "nn.softmax") &&
+                !(OpOf(v) == "ten.where" && OpOf(OperandOf(v, 2)) == "nn.softmax"));
 }
 
 // Images with their channels first: the values stand before the probabilities, both transposed. Of
@@ -222,13 +207,11 @@ Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE()
   Attr<bool> transposed("transposed_v");
   Val weights = Softmax(x, {.axis = -1});
   Val shared = AnyOf(ten::Where(IsNan(weights), Splat(0), weights), weights);
-  auto inverse = [](bool t) { return !t; };
-  Val weighed = Matmul(shared, v, {.transpose_b = Compute(inverse, transposed)});
+  Val weighed = Matmul(shared, v, {.transpose_b = !Term(transposed)});
   return Rule(name, file, line)
       .Summary(rank == 4 ? "v^T softmax(x)^T = (softmax(x) v)^T" : "… of three axes")
       .Match(Matmul(v, shared, {.transpose_a = transposed, .transpose_b = true}))
-      .Where(Rank(x, rank) && Rank(v, rank) &&
-             If("the values are not probabilities", AreNoProbabilities, v))
+      .Where(Rank(x, rank) && Rank(v, rank) && AreNoProbabilities(v))
       .Replace(rank == 4 ? Transpose(weighed, {.perm = {0, 1, 3, 2}})
                          : Transpose(weighed, {.perm = {0, 2, 1}}))
       .Lowers("values before probabilities");

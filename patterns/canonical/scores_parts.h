@@ -13,14 +13,14 @@ struct Scores {
   Val a{"_a"}, b{"_b"}, bias{"_bias"}, second{"_second"};
   Attr<float> multiplier{"multiplier"}, divisor{"divisor"}, factor{"factor"};
   Val product = Matmul(a, b, {.transpose_a = kAny, .transpose_b = kAny}).As("product");
-  Val scaled = AnyOf(Mul(product, Splat(multiplier)).Let(factor, Compute(Same, multiplier)),
-                     Div(product, Splat(divisor)).Let(factor, Compute(Inverse, divisor)), product);
+  Val scaled = AnyOf(Mul(product, Splat(multiplier)).Let(factor, Real(multiplier)),
+                     Div(product, Splat(divisor)).Let(factor, 1.0 / divisor), product);
   Val sum = AnyOf(Add(Add(scaled, bias), second), Add(scaled, bias), scaled);
 };
 
 inline Condition IsScaledModerately(const Scores& s) {
   return IsFloat(s.product) && !IsConstant(s.b) &&
-         If("the scale is a moderate number", IsModerateScale, s.factor);
+         IsModerateScale("the scale is a moderate number", s.factor);
 }
 
 inline Condition IsProductOfActivations(const Scores& s) {

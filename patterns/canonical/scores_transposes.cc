@@ -5,16 +5,9 @@ namespace tenon::pattern {
 namespace {
 
 // The two last axes change places.
-bool SwapsLastTwo(const I64s& perm) {
-  const auto rank = static_cast<int64_t>(perm.size());
-  for (int64_t i = 0; i + 2 < rank; ++i) {
-    if (perm[static_cast<size_t>(i)] != i) return false;
-  }
-  return rank >= 2 && perm[static_cast<size_t>(rank - 2)] == rank - 1;
-}
-
-bool HaveSameRank(Value a, Value b) {
-  return a.type().is_tensor() && b.type().is_tensor() && a.type().rank() == b.type().rank();
+Condition SwapsLastTwo(const Attr<I64s>& perm) {
+  return If("the permutation swaps the last axes",
+            SwapLast(perm) == IntegersFrom(0, LengthOf(perm)));
 }
 
 // Scores of each key for all queries, rows of keys: a softmax over the last axis but one.
@@ -43,8 +36,7 @@ Rule TransposedScale(const char* name, bool divides, const char* file = __builti
       .Summary("the transpose of scaled scores is a scale of the transpose")
       .Match(
           Transpose(divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c)), {.perm = perm}))
-      .Where(IsFloat(s.product) && !IsConstant(s.b) &&
-             If("the permutation swaps the last axes", SwapsLastTwo, perm))
+      .Where(IsFloat(s.product) && !IsConstant(s.b) && SwapsLastTwo(perm))
       .Replace(divides ? Div(swapped, Splat(c)) : Mul(swapped, Splat(c)))
       .Lowers("operations under transposes of scores");
 }
@@ -57,8 +49,8 @@ Rule TransposedSum() {
       .Summary("the transpose of a sum of scores and a mask is a sum of transposes")
       .Match(Transpose(Add(s.sum, m), {.perm = perm}))
       .Where(IsScaledModerately(s) && RankAtLeast(s.product, 3) &&
-             If("the mask has as many axes as the scores", HaveSameRank, s.product, m) &&
-             If("the permutation swaps the last axes", SwapsLastTwo, perm))
+             If("the mask has as many axes as the scores", RankOf(s.product) == RankOf(m)) &&
+             SwapsLastTwo(perm))
       .Replace(Add(Transpose(s.sum, {.perm = perm}), Transpose(m, {.perm = perm})))
       .Lowers("operations under transposes of scores");
 }

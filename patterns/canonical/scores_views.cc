@@ -24,15 +24,14 @@ Rule SplitProduct() {
 // A view of [1, H, S, D] as [H, S, D] with any number of H joins nothing: these are no heads of one
 // batch.
 Condition JoinsHeads(const Dim& batches, const Dim& heads) {
-  return If(
-      "the view joins heads with batches",
-      [](DimExpr b, DimExpr h) { return h.is_constant() || !b.is_constant(1); }, batches, heads);
+  return If("the view joins heads with batches",
+            Condition(IsFixed(heads)) || !Condition(batches == 1));
 }
 
 // Of factors [batches, p, q] and [batches, u, v].
-Dims ProductShape(bool transpose_a, bool transpose_b, DimExpr batches, DimExpr p, DimExpr q,
-                  DimExpr u, DimExpr v) {
-  return {batches, transpose_a ? q : p, transpose_b ? u : v};
+Term ProductShape(const Attr<bool>& transpose_a, const Attr<bool>& transpose_b, const Dim& batches,
+                  const Dim& p, const Dim& q, const Dim& u, const Dim& v) {
+  return ListOf({batches, Choose(transpose_a, q, p), Choose(transpose_b, u, v)});
 }
 
 // Views of split heads as batches [B * H, S, D], made before the product: made after it instead.
@@ -48,7 +47,7 @@ Rule JoinProduct() {
       .MayCoincide()
       .Where(ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B, H, U, AnyDim()}) && IsFloat(a))
       .Where(JoinsHeads(B, H))
-      .Replace(Reshape(product, {.shape = Compute(ProductShape, ta, tb, B * H, P, Q, U, V)}))
+      .Replace(Reshape(product, {.shape = ProductShape(ta, tb, B * H, P, Q, U, V)}))
       .Lowers("views before products");
 }
 
@@ -74,7 +73,7 @@ Rule JoinProductOfOne(const char* name, bool first, const char* file = __builtin
       .Where(first ? ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B * H, U, V})
                    : ShapeIs(b, {B, H, U, AnyDim()}) && ShapeIs(a, {B * H, P, Q}))
       .Where(IsFloat(a) && !IsConstant(first ? b : a) && JoinsHeads(B, H))
-      .Replace(Reshape(product, {.shape = Compute(ProductShape, ta, tb, B * H, P, Q, U, V)}))
+      .Replace(Reshape(product, {.shape = ProductShape(ta, tb, B * H, P, Q, U, V)}))
       .Lowers("views before products");
 }
 
@@ -163,12 +162,8 @@ Rule SplitSoftmax() {
 }
 
 // The extents of a mask for [A, W, H, S, T] once the first two axes are joined.
-Dims JoinWindows(Value mask, DimExpr images, DimExpr windows) {
-  const Type type = mask.type();
-  auto extent = [&](int64_t from_end) {
-    return type.rank() >= from_end ? type.dim(-from_end) : DimExpr::Constant(type.context(), 1);
-  };
-  return {images * windows, extent(3), extent(2), extent(1)};
+Term JoinWindows(const Val& mask, const Dim& images, const Dim& windows) {
+  return ListOf({images * windows, Spread(Drop(Padded(ShapeOf(mask), 5), 2))});
 }
 
 // Windows: scores [A * W, H, S, T] viewed as [A, W, H, S, T] to add a mask for each window.
@@ -181,11 +176,9 @@ Rule WindowMask() {
       .Summary("a mask for each window is added to scores whose windows are batches")
       .Match(Add(view, m))
       .Where(IsScaledModerately(s) && ShapeIs(s.product, {A * W, H, S, T}))
-      .Where(If(
-          "the mask has at most five axes",
-          [](Value v) { return v.type().is_tensor() && v.type().rank() <= 5; }, m))
+      .Where(If("the mask has at most five axes", RankOf(m) <= 5))
       .Replace(Reshape(Add(s.sum, Reshape(Expand(m, {.shape = {A, W, one, one, one}}),
-                                          {.shape = Compute(JoinWindows, m, A, W)})),
+                                          {.shape = JoinWindows(m, A, W)})),
                        {.shape = {A, W, H, S, T}}))
       .Lowers("masks of windows");
 }

@@ -113,7 +113,8 @@ Rule SliceOfSlice() {
       .Replace(Slice(x, {.axes = Part<&SliceBounds::axes>(inner, a, b),
                          .starts = Part<&SliceBounds::starts>(inner, a, b),
                          .ends = Part<&SliceBounds::ends>(inner, a, b),
-                         .steps = Part<&SliceBounds::steps>(inner, a, b)}));
+                         .steps = Part<&SliceBounds::steps>(inner, a, b)}))
+      .Opaque("bounds of any number of axes are joined, each in one of four ways");
 }
 
 }  // namespace tenon::pattern

@@ -7,18 +7,13 @@
 namespace tenon::pattern {
 namespace {
 
-std::optional<int64_t> OnlyAxis(const I64s& axes) {
-  if (axes.size() != 1) return std::nullopt;
-  return axes[0];
-}
-
 // a - b, also as a sum: what is taken off scores becomes a mask that is added.
 Val Difference(const Val& a, const Val& b) { return AnyOf(Sub(a, b), Add(a, Neg(b))); }
 
 // An infinite score makes a softmax NaN in the whole row. Where no maximum is taken off, the other
 // scores of the row have weight 0.
 Condition HasNoInfinity(const Val& x) {
-  return If("the scores are bounded, whatever the inputs hold", IsBounded, x);
+  return IsBounded("the scores are bounded, whatever the inputs hold", x);
 }
 
 Rule SoftmaxFromExp() {
@@ -29,7 +24,7 @@ Rule SoftmaxFromExp() {
   return Rule("softmax-from-exp")
       .Summary("exp(x - max(x)) / sum(exp(x - max(x)))")
       .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
-      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+      .Replace(Softmax(x, {.axis = OnlyOf(axes)}));
 }
 
 // Where the exponentials overflow, the softmax is what was meant.
@@ -42,7 +37,7 @@ Rule SoftmaxFromExpOfBounded() {
       .Summary("exp(x) / sum(exp(x)) of bounded scores, which may overflow")
       .Match(AnyOf(Div(e, sum), Mul(e, Reciprocal(sum))))
       .IgnoresInfinity(OnConstants(HasNoInfinity(x)))
-      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+      .Replace(Softmax(x, {.axis = OnlyOf(axes)}));
 }
 
 Rule SoftmaxFromLog() {
@@ -61,7 +56,7 @@ Rule SoftmaxFromLogSum() {
       .Summary("exp(x - log(sum(exp(x)))) of bounded scores")
       .Match(Exp(Difference(x, ReduceLogSumExp(x, {.axes = axes}))))
       .IgnoresInfinity(OnConstants(HasNoInfinity(x)))
-      .Replace(Softmax(x, {.axis = Compute(OnlyAxis, axes)}));
+      .Replace(Softmax(x, {.axis = OnlyOf(axes)}));
 }
 
 // How scores are lowered by their largest before a softmax, which it does by itself.
@@ -80,15 +75,12 @@ Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __built
                 : form == Lowered::kScaledDifference
                     ? Mul(difference, Splat(c))
                     : Add(Mul(x, Splat(c)), Mul(Neg(largest), Splat(c)));
-  Condition fits = If(
-      "the maximum is that of the row",
-      [](const I64s& list, int64_t along) { return list == I64s{along}; }, axes, axis);
+  Condition fits = If("the maximum is that of the row", axes == ListOf({axis}));
   if (form != Lowered::kDifference) {
-    const auto positive = [](double scale) { return scale > 0; };
     fits =
-        fits && IsFloat(x) && If("the scale is positive", positive, c) &&
+        fits && IsFloat(x) && If("the scale is positive", c > 0) &&
         // Rows of the lowest number stay finite.
-        Proof(Assumption::kNoOverflow, If("the scale leaves the scores finite", StaysFinite, x, c));
+        Proof(Assumption::kNoOverflow, If("the scale leaves the scores finite", StaysFinite(x, c)));
   }
   return Rule(name, file, line)
       .Summary(form == Lowered::kDifference ? "softmax(x - max(x)) = softmax(x)"
@@ -116,15 +108,6 @@ Rule SoftmaxInMoreBits() {
 
 // ---- other axes ---------------------------------------------------------------------------------
 
-// Does the axis of the transposed tensor come from the last one?
-bool IsLastBefore(const I64s& perm, int64_t axis) {
-  return axis >= 0 && axis < static_cast<int64_t>(perm.size()) &&
-         perm[static_cast<size_t>(axis)] + 1 == static_cast<int64_t>(perm.size());
-}
-
-// The last axis, by the permutation: the rank of the tensor may not be known.
-int64_t LastAxis(const I64s& perm) { return static_cast<int64_t>(perm.size()) - 1; }
-
 Rule SoftmaxOfTranspose() {
   Val x("x");
   Attr<I64s> perm("perm");
@@ -132,15 +115,10 @@ Rule SoftmaxOfTranspose() {
   return Rule("softmax-of-transpose")
       .Summary("a softmax over what was the last axis comes before the transpose")
       .Match(Softmax(Transpose(x, {.perm = perm}), {.axis = axis}))
-      .Where(If("the softmax is over what was the last axis", IsLastBefore, perm, axis))
-      .Replace(Transpose(Softmax(x, {.axis = Compute(LastAxis, perm)}), {.perm = perm}))
+      .Where(
+          If("the softmax is over what was the last axis", Term(perm)[axis] == LengthOf(perm) - 1))
+      .Replace(Transpose(Softmax(x, {.axis = LengthOf(perm) - 1}), {.perm = perm}))
       .Lowers("transposes before a softmax");
-}
-
-bool SameRows(Value a, Value b) {
-  const Type s = a.type(), t = b.type();
-  return s.is_tensor() && t.is_tensor() && s.rank() >= 1 && t.rank() >= 1 &&
-         DimExpr::ProvablyEqual(s.dim(-1), t.dim(-1));
 }
 
 Rule SoftmaxOfRows() {
@@ -150,7 +128,8 @@ Rule SoftmaxOfRows() {
   return Rule("softmax-of-rows")
       .Summary("the softmax of a view of the same rows, viewed as before")
       .Match(root)
-      .Where(SameShape(root, x) && If("the view has the same rows", SameRows, rows, x))
+      .Where(SameShape(root, x) &&
+             If("the view has the same rows", ExtentOf(rows, -1) == ExtentOf(x, -1)))
       .Replace(Softmax(x, {.axis = -1}));
 }
 

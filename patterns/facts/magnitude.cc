@@ -12,8 +12,6 @@
 namespace tenon::pattern {
 namespace {
 
-constexpr double kModerate = 1e20;
-
 bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -21,19 +19,6 @@ bool IsAnyOf(std::string_view name, std::initializer_list<std::string_view> name
 }  // namespace
 
 double MagnitudeOf(Value value) { return ProvenRange(value).magnitude(); }
-
-bool IsBounded(Value value) { return ProvenRange(value).is_finite(); }
-
-bool StaysFinite(Value value, double factor) {
-  if (std::abs(factor) <= 1) return true;
-  return value.type().is_any_tensor() &&
-         MagnitudeOf(value) * std::abs(factor) <= LargestFinite(value.type().dtype());
-}
-
-bool AreFinite(Value value) {
-  const Operation* op = value.defining_op();
-  return op != nullptr && op->Has(Trait::kConstantLike) && RangeOf(op->slot(0)).is_finite();
-}
 
 bool IsZeroOrOne(Value value) {
   while (true) {
@@ -80,17 +65,5 @@ std::optional<double> NumberOfHidden(Value keep, Value rest) {
   }
   return number.value_or(0);
 }
-
-bool IsModerateScale(double scale) { return std::abs(scale) >= 1e-4 && std::abs(scale) <= 1e4; }
-
-bool AreModerateScales(Value scales) {
-  const Operation* op = scales.defining_op();
-  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
-  const NumberRange range = RangeOf(op->slot(0));
-  return range.is_finite() && !range.has_zero && IsModerateScale(range.smallest) &&
-         IsModerateScale(range.largest());
-}
-
-bool IsModerate(Value value) { return MagnitudeOf(value) <= kModerate; }
 
 }  // namespace tenon::pattern

@@ -79,12 +79,10 @@ Rule SigmoidFromExp(const char* name, bool divides, bool scaled,
   Attr<float> factor("factor");
   Val minus = scaled ? Mul(z, Splat(factor)) : Neg(z);
   Val sum = Add(Exp(minus), Splat(1));
-  auto negated = [](double f) { return -f; };
-  Val sigmoid = Sigmoid(scaled ? Mul(z, Splat(Compute(negated, factor))) : z);
+  Val sigmoid = Sigmoid(scaled ? Mul(z, Splat(-Term(factor))) : z);
   Condition where = IsFloat(z);
   if (scaled) {
-    where = where && If(
-                         "the factor is negative", [](double f) { return f < 0; }, factor);
+    where = where && If("the factor is negative", factor < 0);
   }
   return Rule(name, file, line)
       .Summary(divides ? "y / (1 + exp(-z)) = y * sigmoid(z)" : "1 / (1 + exp(-z)) = sigmoid(z)")
@@ -150,15 +148,13 @@ Rule HardSigmoidOfSix() {
 Rule HardSigmoidFromClip() {
   Val x("x");
   Attr<float> alpha("alpha"), beta("beta"), factor("factor"), divisor("divisor");
-  Val line =
-      AnyOf(Mul(x, Splat(factor)).Let(alpha, Compute(Same, factor)),
-            Div(x, Splat(divisor))
-                .Let(alpha, Compute([](double d) { return Held(DType::kF32, 1 / d); }, divisor)));
+  Val line = AnyOf(Mul(x, Splat(factor)).Let(alpha, Real(factor)),
+                   Div(x, Splat(divisor)).Let(alpha, Held(DType::kF32, 1.0 / divisor)));
   return Rule("hard-sigmoid-from-clip")
       .Summary("clip(a x + b, 0, 1)")
       .Match(Clip(Add(line, Splat(beta)), {.min = 0, .max = 1}))
       .Where(NotF64(x))
-      .Replace(HardSigmoid(x, {.alpha = Compute(Same, alpha), .beta = Compute(Same, beta)}));
+      .Replace(HardSigmoid(x, {.alpha = Real(alpha), .beta = Real(beta)}));
 }
 
 // x * hard_sigmoid(x)
@@ -198,10 +194,8 @@ Rule LeakyReluFromMax() {
   return Rule("leaky-relu-from-max")
       .Summary("max(x, a x)")
       .Match(ten::Max(x, Mul(x, Splat(alpha))))
-      .Where(NotF64(x) &&
-             If(
-                 "the slope is in [0, 1]", [](double a) { return a >= 0 && a <= 1; }, alpha))
-      .Replace(LeakyRelu(x, {.alpha = Compute(Same, alpha)}));
+      .Where(NotF64(x) && If("the slope is in [0, 1]", alpha >= 0 && alpha <= 1))
+      .Replace(LeakyRelu(x, {.alpha = Real(alpha)}));
 }
 
 Rule LeakyReluFromWhere() {
@@ -214,7 +208,7 @@ Rule LeakyReluFromWhere() {
                    ten::Where(GreaterEqual(x, zero), x, slope), ten::Where(Less(x, zero), slope, x),
                    ten::Where(LessEqual(x, zero), slope, x), ten::Where(Less(zero, x), x, slope)))
       .Where(NotF64(x))
-      .Replace(LeakyRelu(x, {.alpha = Compute(Same, alpha)}));
+      .Replace(LeakyRelu(x, {.alpha = Real(alpha)}));
 }
 
 }  // namespace

@@ -28,57 +28,24 @@ struct ConvAttrs {
 };
 
 // [M, 1, 1, …] of w's rank, to scale w's output channels.
-std::optional<Dims> PerOutputChannel(Value w) {
-  Type type = w.type();
-  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
-  Dims dims(static_cast<size_t>(type.rank()), DimExpr::Constant(type.context(), 1));
-  dims[0] = type.dim(0);
-  return dims;
+Term PerOutputChannel(const Val& w) {
+  return ListOf({ExtentOf(w, 0), Spread(Ones(RankOf(w) - 1))});
 }
 
-// The shape of b is that of one value a channel of x: [C, 1, …] or [1, C, 1, …].
-bool IsPerChannel(Value b, Value x) {
-  Type type = b.type(), conv = x.type();
-  if (!type.is_tensor() || !conv.is_tensor() || conv.rank() < 3 || type.rank() > conv.rank())
-    return false;
-  int64_t channel = type.rank() - (conv.rank() - 1);
-  for (int64_t i = 0; i < type.rank(); ++i) {
-    bool fits = i == channel ? DimExpr::ProvablyEqual(type.dim(i), conv.dim(1))
-                             : type.dim(i).is_constant(1);
-    if (!fits) return false;
-  }
-  return channel >= 0;
-}
-
-bool IsPerChannelOrNumber(Value b, Value x) {
-  Type type = b.type();
-  return IsPerChannel(b, x) ||
-         (type.is_static() && type.num_elements() == 1 && x.type().is_tensor() &&
-          x.type().rank() >= 3 && type.rank() <= x.type().rank());
+// The shape of b is that of one value a channel of x, or b is one number.
+Condition IsPerChannelOrNumber(const char* words, const Val& b, const Val& x) {
+  return If(words, Or(IsPerChannel(b, x), And(IsNumber(b, x), Compare(RankOf(x), ">", 2))));
 }
 
 // [M, 1, …], one axis less than x has: against this all such shapes broadcast to the same elements.
-std::optional<Dims> ChannelShape(Value x) {
-  Type type = x.type();
-  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
-  Dims dims(static_cast<size_t>(type.rank() - 1), DimExpr::Constant(type.context(), 1));
-  dims[0] = type.dim(1);
-  return dims;
-}
+Term ChannelShape(const Val& x) { return ListOf({ExtentOf(x, 1), Spread(Ones(RankOf(x) - 2))}); }
 
-std::optional<Dims> ChannelsOf(Value x) {
-  Type type = x.type();
-  if (!type.is_tensor() || type.rank() < 3) return std::nullopt;
-  return Dims{type.dim(1)};
-}
+Term ChannelsOf(const Val& x) { return ListOf({ExtentOf(x, 1)}); }
 
 // A number for each channel, or for all, as [M].
 Val AsChannels(const Val& b, const Val& conv) {
-  return Reshape(Expand(b, {.shape = Compute(ChannelShape, conv)}),
-                 {.shape = Compute(ChannelsOf, conv)});
+  return Reshape(Expand(b, {.shape = ChannelShape(conv)}), {.shape = ChannelsOf(conv)});
 }
-
-bool IsOnlyUse(Value w) { return w.has_one_use(); }
 
 // batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k +
 // bias. The new weights are computed from constants, and folded.
@@ -90,7 +57,7 @@ Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builti
   Attr<float> epsilon("epsilon");
   Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
   Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  Val weights = Mul(w, Reshape(k, {.shape = Compute(PerOutputChannel, w)}));
+  Val weights = Mul(w, Reshape(k, {.shape = PerOutputChannel(w)}));
   Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
   return Rule(name, file, line)
       .Summary("batch_norm(conv(x)) = conv(x) with scaled weights")
@@ -108,7 +75,7 @@ Rule ConvBias(const char* name, bool second, const char* file = __builtin_FILE()
   return Rule(name, file, line)
       .Summary("conv(x) + b with a number for each channel")
       .Match(Add(conv, b))
-      .Where(If("b has an element for each channel", IsPerChannelOrNumber, b, conv))
+      .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv))
       .Replace(nn::Conv(x, w, second ? Add(first, bias) : bias, a.args()))
       .Lowers("additions");
 }
@@ -123,7 +90,7 @@ Rule ConvBiasAfterResidual(const char* name, bool second, const char* file = __b
   return Rule(name, file, line)
       .Summary("conv(x) + r + b: the bias belongs to the convolution")
       .Match(Add(conv, b))
-      .Where(If("b has an element for each channel", IsPerChannelOrNumber, b, conv))
+      .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv))
       .Replace(fused::Conv(x, w, second ? Add(first, bias) : bias, residual, a.fused_args()))
       .Lowers("additions")
       .RequireKernel();
@@ -136,13 +103,13 @@ Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FI
   Val x("x"), w("w"), b("b"), k = Const("k");
   Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
   Val channels = AsChannels(k, conv);
-  Val weights = Mul(w, Reshape(channels, {.shape = Compute(PerOutputChannel, w)}));
+  Val weights = Mul(w, Reshape(channels, {.shape = PerOutputChannel(w)}));
   return Rule(name, file, line)
       .Summary("conv(x) times a number for each channel scales the weights")
       .Match(Mul(conv, k))
-      .Where(If("k has an element for each channel", IsPerChannelOrNumber, k, conv) &&
-             If("nothing else uses the weights", IsOnlyUse, w) &&
-             OnConstants(If("k is finite", AreFinite, k)) && FollowsFromConstants(w))
+      .Where(IsPerChannelOrNumber("k has an element for each channel", k, conv) &&
+             If("nothing else uses the weights", HasOneUse(w)) && AreFinite("k is finite", k) &&
+             FollowsFromConstants(w))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(nn::Conv(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal(), a.args()))
       .Lowers("products");
@@ -159,7 +126,7 @@ Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file =
       .strides = strides, .pads = pads, .dilations = dilations, .output_padding = more};
   Val conv = nn::ConvTranspose(x, w, with_bias ? OptVal(b) : OptVal(), args);
   Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  Val weights = Mul(w, Reshape(k, {.shape = Compute(ChannelShape, conv)}));
+  Val weights = Mul(w, Reshape(k, {.shape = ChannelShape(conv)}));
   Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
   return Rule(name, file, line)
       .Summary("batch_norm(conv_transpose(x)) = conv_transpose(x) with scaled weights")
@@ -203,35 +170,28 @@ Rule BatchNormAlone() {
   Attr<float> epsilon("epsilon");
   Val norm = BatchNorm(x, scale, bias, mean, var, {.epsilon = epsilon});
   Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  auto by_channel = [&](Val v) { return Reshape(v, {.shape = Compute(ChannelShape, norm)}); };
+  auto by_channel = [&](Val v) { return Reshape(v, {.shape = ChannelShape(norm)}); };
   return Rule("batch-norm-by-elements")
       .Summary("batch_norm(x) with known statistics = x * k + offset")
       .Match(norm)
+      .Where(If("the tensor has spatial axes", RankOf(norm) > 2))
       .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
              (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
       .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
       .Lowers("batch norms");
 }
 
-// Are only spatial axes padded, by known numbers?
-bool PadsSpace(const Dims& pads) {
-  const size_t rank = pads.size() / 2;
-  for (size_t i = 0; i < pads.size(); ++i) {
-    if (!pads[i].is_constant() || pads[i].constant() < 0) return false;
-    if (i % rank < 2 && pads[i].constant() != 0) return false;
-  }
-  return rank >= 3;
+// Only spatial axes are padded, by known numbers: those before each axis, then those behind.
+Condition PadsSpace(const Attr<Dims>& added) {
+  const Term pads = added, rank = LengthOf(pads) / 2;
+  return If("only spatial axes are padded", SmallestOf(pads) >= 0 && rank >= 3 &&
+                                                Take(pads, 2) == ListOf({0, 0}) &&
+                                                Take(Drop(pads, rank), 2) == ListOf({0, 0}));
 }
 
-std::optional<I64s> SumOfPads(const I64s& pads, const Dims& added) {
-  const size_t rank = added.size() / 2;
-  if (rank < 3 || pads.size() != 2 * (rank - 2)) return std::nullopt;
-  I64s sum = pads;
-  for (size_t i = 0; i < sum.size(); ++i) {
-    const size_t axis = i < rank - 2 ? i + 2 : i + 4;
-    sum[i] += added[axis].constant();
-  }
-  return sum;
+Term SumOfPads(const Attr<I64s>& pads, const Attr<Dims>& added) {
+  const Term rank = LengthOf(added) / 2;
+  return pads + ListOf({Spread(Drop(Take(added, rank), 2)), Spread(Drop(added, rank + 2))});
 }
 
 // conv(pad(x)) with zeros
@@ -242,13 +202,13 @@ Rule ConvOfPad() {
   nn::ConvArgs match = a.args(), made = a.args();
   match.auto_pad = "NOTSET";
   made.auto_pad = "NOTSET";
-  made.pads = Compute(SumOfPads, a.pads, added);
+  made.pads = SumOfPads(a.pads, added);
   return Rule("conv-of-pad")
       .Summary("zeros around the image are the convolution's own padding")
       .Match(nn::Conv(AnyOf(Pad(x, {}, {.pads = added}), Pad(x, Splat(0), {.pads = added})), w,
                       Maybe(b), match))
-      .Where(If("only spatial axes are padded", PadsSpace, added))
-      .IgnoresInfinity(OnConstants(If("the weights are finite", AreFinite, w)))
+      .Where(PadsSpace(added))
+      .IgnoresInfinity(AreFinite("the weights are finite", w))
       .Replace(nn::Conv(x, w, b, made));
 }
 
@@ -336,7 +296,8 @@ Rule ConvUnseenTaps() {
       .Summary("elements at the ends of a window that only ever meet padding are left out")
       .Match(conv.Let(seen, Compute(SeenTaps, conv, x, w, a.strides, a.pads, a.dilations)))
       .Replace(nn::Conv(x, part, b, made))
-      .Lowers("elements of windows");
+      .Lowers("elements of windows")
+      .Opaque("the taps that are seen are found by walking over each axis");
 }
 
 Rule ConvResidual() {

@@ -72,8 +72,6 @@ Rule EmbeddingAdded() {
       .RequireKernel();
 }
 
-bool IsLast(int64_t axis, Value x) { return x.type().is_tensor() && axis + 1 == x.type().rank(); }
-
 // The norm of a sum of embeddings, and the sum for whoever else needs it.
 Rule EmbeddingNorm(const char* name, bool layer, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
@@ -91,7 +89,7 @@ Rule EmbeddingNorm(const char* name, bool layer, const char* file = __builtin_FI
   return Rule(name, file, line)
       .Summary("the norm of a sum of embeddings, and the sum")
       .Match({norm, sum})
-      .Where(If("the last axis is normalized", IsLast, axis, sum))
+      .Where(If("the last axis is normalized", axis == RankOf(sum) - 1))
       .Replace({fused, fused.result(1)})
       .RequireKernel();
 }
@@ -112,7 +110,7 @@ Rule LookupNorm(const char* name, bool layer, const char* file = __builtin_FILE(
   return Rule(name, file, line)
       .Summary("the norm of an embedding, and the embedding")
       .Match({norm, rows})
-      .Where(a.valid() && If("the last axis is normalized", IsLast, axis, rows))
+      .Where(a.valid() && If("the last axis is normalized", axis == RankOf(rows) - 1))
       .Replace({fused, fused.result(1)})
       .RequireKernel();
 }

@@ -33,12 +33,8 @@ Rule LinearQuotient() {
   return Rule("linear-quotient")
       .Summary("linear(x, w) / d = linear(x, w) * (1 / d) for a number d")
       .Match(Div(product, Splat(divisor)))
-      .Where(If(
-          "nothing else uses the weights", [](Value v) { return v.has_one_use(); }, w))
-      .Replace(Mul(
-          product,
-          Splat(Compute([](Value scaled, double d) { return Held(scaled.type().dtype(), 1 / d); },
-                        product, divisor))))
+      .Where(If("nothing else uses the weights", HasOneUse(w)))
+      .Replace(Mul(product, Splat(Held(DTypeOf(product), 1.0 / divisor))))
       .Lowers("divisions");
 }
 

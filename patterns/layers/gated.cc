@@ -7,10 +7,9 @@ namespace tenon::pattern {
 namespace {
 
 // A convolution takes its activation itself.
-bool IsNoConvolution(Value gate) {
-  const Operation* op = gate.defining_op();
-  return op == nullptr || (op->name() != "nn.conv" && op->name() != "fused.conv" &&
-                           op->name() != "nn.conv_transpose");
+Condition IsNoConvolution(const Val& gate) {
+  return If("the gate is not the result of a convolution",
+            !IsIn(OpOf(gate), {"nn.conv", "fused.conv", "nn.conv_transpose"}));
 }
 
 Rule GatedFromProduct() {
@@ -24,14 +23,9 @@ Rule GatedFromProduct() {
   return Rule("gated")
       .Summary("activation(gate) * up")
       .Match(Mul(activated, up))
-      .Where(SameShape(gate, up) &&
-             If("the gate is not the result of a convolution", IsNoConvolution, gate))
+      .Where(SameShape(gate, up) && IsNoConvolution(gate))
       .Replace(fused::Gated(gate, up, {.activation = activation}))
       .RequireKernel();
-}
-
-bool IsLastAxis(int64_t axis, Value x) {
-  return x.type().is_tensor() && axis + 1 == x.type().rank();
 }
 
 Rule GatedOfSplit(const char* name, bool second, const char* file = __builtin_FILE(),
@@ -39,7 +33,7 @@ Rule GatedOfSplit(const char* name, bool second, const char* file = __builtin_FI
   Val x("x");
   Attr<int64_t> axis("axis");
   Attr<std::string> activation("activation");
-  Dim n("n");
+  Dim n("N");
   Val first = Split(x, {.axis = axis, .sizes = {n, n}});
   const Val& last = first.result(1);
   Val product =
@@ -47,22 +41,9 @@ Rule GatedOfSplit(const char* name, bool second, const char* file = __builtin_FI
   return Rule(name, file, line)
       .Summary("a gated activation of both halves of a tensor reads the tensor")
       .Match(product)
-      .Where(If("the last axis is split", IsLastAxis, axis, x))
+      .Where(If("the last axis is split", axis == RankOf(x) - 1))
       .Replace(fused::Gated(x, {}, {.activation = activation, .second = second}))
       .RequireKernel();
-}
-
-bool IsHalf(Value x, const I64s& axes, const Dims& starts, const Dims& ends, const I64s& steps,
-            bool second) {
-  Type type = x.type();
-  if (!type.is_tensor() || axes.size() != 1 || starts.size() != 1 || ends.size() != 1 ||
-      axes[0] + 1 != type.rank() || steps != I64s{1} || !type.dim(-1).is_constant() ||
-      !starts[0].is_constant() || !ends[0].is_constant())
-    return false;
-  const int64_t whole = type.dim(-1).constant(), half = whole / 2;
-  if (whole % 2 != 0) return false;
-  return starts[0].constant() == (second ? half : 0) &&
-         (second ? ends[0].constant() >= whole : ends[0].constant() == half);
 }
 
 Rule GatedOfSlices(const char* name, bool second, const char* file = __builtin_FILE(),
@@ -77,13 +58,13 @@ Rule GatedOfSlices(const char* name, bool second, const char* file = __builtin_F
     return Slice(x, {.axes = axes[i], .starts = starts[i], .ends = ends[i], .steps = steps[i]});
   };
   auto is_half = [&](int i, bool last) {
-    return If(
-        last ? "the slice is the second half of the last axis"
-             : "the slice is the first half of the last axis",
-        [last](Value v, const I64s& a, const Dims& s, const Dims& e, const I64s& t) {
-          return IsHalf(v, a, s, e, t, last);
-        },
-        x, axes[i], starts[i], ends[i], steps[i]);
+    const Term whole = ExtentOf(x, -1), half_size = whole / 2, end = Term(ends[i])[0];
+    const Condition begins = starts[i] == ListOf({last ? half_size : Term(0)});
+    const Condition stops = last ? end >= whole : end == half_size;
+    return If(last ? "the slice is the second half of the last axis"
+                   : "the slice is the first half of the last axis",
+              axes[i] == ListOf({RankOf(x) - 1}) && steps[i] == ListOf({1}) && IsFixed(whole) &&
+                  begins && LengthOf(ends[i]) == 1 && stops);
   };
   return Rule(name, file, line)
       .Summary("a gated activation of two slices that are the halves of a tensor reads the tensor")

@@ -5,26 +5,21 @@
 namespace tenon::pattern {
 namespace {
 
-// Does the permutation only move the channels of an image: axis 1 to the end, or back?
-bool MovesChannels(const I64s& perm) {
-  const auto rank = static_cast<int64_t>(perm.size());
-  if (rank < 3 || perm[0] != 0) return false;
-  bool to_last = true, to_first = true;
-  for (int64_t i = 1; i < rank; ++i) {
-    to_last &= perm[static_cast<size_t>(i)] == (i + 1 < rank ? i + 1 : 1);
-    to_first &= perm[static_cast<size_t>(i)] == (i == 1 ? rank - 1 : i - 1);
-  }
-  return to_last || to_first;
+// The permutation only moves the channels of an image: axis 1 to the end, …
+Term MovesToEnd(const Attr<I64s>& perm) {
+  return And(Compare(perm, "==", MovedAxis(LengthOf(perm), 1, -1)),
+             Compare(LengthOf(perm), ">=", 3));
 }
 
-bool MovesChannelsToEnd(const I64s& perm) { return MovesChannels(perm) && perm.back() == 1; }
+Condition MovesChannelsToEnd(const Attr<I64s>& perm) {
+  return If("channels move to the end", MovesToEnd(perm));
+}
 
-bool AreInverse(const I64s& p, const I64s& q) {
-  if (p.size() != q.size()) return false;
-  for (size_t i = 0; i < p.size(); ++i) {
-    if (p[static_cast<size_t>(q[i])] != static_cast<int64_t>(i)) return false;
-  }
-  return true;
+// … or back.
+Condition MovesChannels(const Attr<I64s>& perm) {
+  return If("only channels move",
+            Or(MovesToEnd(perm), And(Compare(perm, "==", MovedAxis(LengthOf(perm), -1, 1)),
+                                     Compare(LengthOf(perm), ">=", 3))));
 }
 
 Rule CancelTransposes() {
@@ -35,7 +30,7 @@ Rule CancelTransposes() {
       .Summary("transpose(transpose(x, p), q) = x for inverse permutations")
       .Match(Transpose(inner, {.perm = q}))
       .Keep(inner)
-      .Where(If("the permutations are inverse", AreInverse, p, q))
+      .Where(If("the permutations are inverse", Term(p)[q] == IntegersFrom(0, LengthOf(p))))
       .Replace(x);
 }
 
@@ -48,7 +43,7 @@ Rule BinaryOfTransposes(const char* name, Val (*f)(const Val&, const Val&),
       .Summary("an op on two images that are transposed alike comes before the transpose")
       .Match(f(Transpose(a, {.perm = perm}), Transpose(b, {.perm = perm})))
       .MayCoincide()
-      .Where(SameShape(a, b) && If("only channels move", MovesChannels, perm))
+      .Where(SameShape(a, b) && MovesChannels(perm))
       .Replace(Transpose(f(a, b), {.perm = perm}));
 }
 
@@ -61,25 +56,14 @@ Rule UnaryOfTranspose(const char* name, F f, const char* file = __builtin_FILE()
   return Rule(name, file, line)
       .Summary("an activation behind the transpose of an image comes before it")
       .Match(f(Transpose(y, {.perm = perm})))
-      .Where(If("channels move to the end", MovesChannelsToEnd, perm) && RankAtLeast(y, 4))
+      .Where(MovesChannelsToEnd(perm) && RankAtLeast(y, 4))
       .Replace(Transpose(f(y), {.perm = perm}))
       .Lowers("activations behind transposes");
 }
 
 // [C] -> [C, 1, …]
-std::optional<Dims> ChannelsFirst(Value c, Value y) {
-  Type type = c.type(), image = y.type();
-  if (!type.is_tensor() || !image.is_tensor() || type.rank() != 1 || image.rank() < 3)
-    return std::nullopt;
-  Dims dims(static_cast<size_t>(image.rank() - 1), DimExpr::Constant(type.context(), 1));
-  dims[0] = type.dim(0);
-  return dims;
-}
-
-bool HasElementForEachChannel(Value c, Value y) {
-  Type type = c.type(), image = y.type();
-  return type.is_tensor() && image.is_tensor() && type.rank() == 1 && image.rank() >= 4 &&
-         DimExpr::ProvablyEqual(type.dim(0), image.dim(1));
+Term ChannelsFirst(const Val& c, const Val& y) {
+  return ListOf({ExtentOf(c, 0), Spread(Ones(RankOf(y) - 2))});
 }
 
 // f(y^T, c) = f(y, c)^T for a number for each channel
@@ -90,10 +74,10 @@ Rule ChannelOp(const char* name, Val (*f)(const Val&, const Val&),
   return Rule(name, file, line)
       .Summary("a scale or bias of channels behind a transpose comes before it")
       .Match(f(Transpose(y, {.perm = perm}), c))
-      .Where(Rank(c, 1) && RankAtLeast(y, 4) &&
-             If("channels move to the end", MovesChannelsToEnd, perm) &&
-             If("the scale or bias has a number for each channel", HasElementForEachChannel, c, y))
-      .Replace(Transpose(f(y, Reshape(c, {.shape = Compute(ChannelsFirst, c, y)})), {.perm = perm}))
+      .Where(
+          Rank(c, 1) && RankAtLeast(y, 4) && MovesChannelsToEnd(perm) &&
+          If("the scale or bias has a number for each channel", ExtentOf(c, 0) == ExtentOf(y, 1)))
+      .Replace(Transpose(f(y, Reshape(c, {.shape = ChannelsFirst(c, y)})), {.perm = perm}))
       .Lowers("scales and biases behind transposes");
 }
 

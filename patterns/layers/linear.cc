@@ -8,57 +8,27 @@ namespace tenon::pattern {
 namespace {
 
 // y is x with another last axis.
-bool DiffersInLastAxis(Value x, Value y) {
-  Type a = x.type(), b = y.type();
-  if (!a.is_tensor() || !b.is_tensor() || a.rank() != b.rank() || a.rank() < 2) return false;
-  for (int64_t i = 0; i + 1 < a.rank(); ++i) {
-    if (!DimExpr::ProvablyEqual(a.dim(i), b.dim(i))) return false;
-  }
-  return true;
+Condition DiffersInLastAxis(const Val& x, const Val& y) {
+  return If("only the last axis changes",
+            RankOf(x) > 1 && Take(ShapeOf(x), -1) == Take(ShapeOf(y), -1));
 }
 
-bool SameLastAxis(Value x, Value y) {
-  Type a = x.type(), b = y.type();
-  return a.is_tensor() && b.is_tensor() && a.rank() >= 1 && b.rank() >= 1 &&
-         DimExpr::ProvablyEqual(a.dim(-1), b.dim(-1));
+Condition SameLastAxis(const char* words, const Val& x, const Val& y) {
+  return If(words, ExtentOf(x, -1) == ExtentOf(y, -1));
 }
 
-// One element for each column of `product`: [N], [1, N], …
-bool IsRow(Value b, Value product) {
-  Type row = b.type(), y = product.type();
-  if (!row.is_tensor() || !y.is_tensor() || row.rank() < 1 || row.rank() > y.rank() ||
-      !DimExpr::ProvablyEqual(row.dim(-1), y.dim(-1)))
-    return false;
-  for (int64_t i = 0; i + 1 < row.rank(); ++i) {
-    if (!row.dim(i).is_constant(1)) return false;
-  }
-  return true;
+// One element for each column of `product`: [N], [1, N], …; or one for all.
+Condition IsRowOrNumber(const char* words, const Val& b, const Val& product) {
+  return If(words, Or(IsRow(b, product), IsNumber(b, product)));
 }
 
-bool IsNumber(Value b, Value product) {
-  Type number = b.type();
-  return number.is_static() && number.num_elements() == 1 && product.type().is_tensor() &&
-         number.rank() <= product.type().rank();
-}
+Term Columns(const Val& product) { return ListOf({ExtentOf(product, -1)}); }
 
-bool IsRowOrNumber(Value b, Value product) { return IsRow(b, product) || IsNumber(b, product); }
-
-std::optional<Dims> Columns(Value product) {
-  Type type = product.type();
-  if (!type.is_tensor() || type.rank() < 1) return std::nullopt;
-  return Dims{type.dim(-1)};
-}
-
-std::optional<Dims> ColumnsByOne(Value product) {
-  std::optional<Dims> dims = Columns(product);
-  if (dims) dims->push_back(DimExpr::Constant(product.type().context(), 1));
-  return dims;
-}
+Term ColumnsByOne(const Val& product) { return ListOf({ExtentOf(product, -1), 1}); }
 
 // A row or a number as [N].
 Val AsRow(const Val& b, const Val& product) {
-  return Reshape(Expand(b, {.shape = Compute(Columns, product)}),
-                 {.shape = Compute(Columns, product)});
+  return Reshape(Expand(b, {.shape = Columns(product)}), {.shape = Columns(product)});
 }
 
 Rule LinearFromMatmul() {
@@ -115,28 +85,18 @@ Rule LinearBias() {
   return Rule("linear-bias")
       .Summary("linear(x, w) + b")
       .Match(Add(product, b))
-      .Where(If("b has an element for each column", IsRowOrNumber, b, product))
+      .Where(IsRowOrNumber("b has an element for each column", b, product))
       .Replace(fused::Linear(x, w, AsRow(b, product), {}, {.transpose_w = transpose}))
       .Lowers("additions")
       .RequireKernel();
 }
 
-// Is `view` x with its last axis cut in two, and b a number for each element of these?
-bool IsRowOfSplit(Value b, Value x, Value view) {
-  const Type row = b.type(), from = x.type(), to = view.type();
-  if (!row.is_tensor() || !from.is_tensor() || !to.is_tensor() || to.rank() != from.rank() + 1 ||
-      row.rank() < 2 || row.rank() > to.rank()) {
-    return false;
-  }
-  for (int64_t i = 0; i + 1 < from.rank(); ++i) {
-    if (!DimExpr::ProvablyEqual(from.dim(i), to.dim(i))) return false;
-  }
-  for (int64_t i = 1; i <= row.rank(); ++i) {
-    if (i <= 2 ? !DimExpr::ProvablyEqual(row.dim(-i), to.dim(-i)) : !row.dim(-i).is_constant(1)) {
-      return false;
-    }
-  }
-  return true;
+// `view` is x with its last axis cut in two, and b has a number for each element of these.
+Condition IsRowOfSplit(const Val& b, const Val& x, const Val& view) {
+  return If("b has an element for each column",
+            Take(ShapeOf(x), -1) == Take(ShapeOf(view), -2) && RankOf(b) > 1 &&
+                RankOf(b) <= RankOf(view) &&
+                ShapeOf(b) == ListOf({OnesBefore(), ExtentOf(view, -2), ExtentOf(view, -1)}));
 }
 
 Rule LinearBiasOfHeads() {
@@ -147,9 +107,8 @@ Rule LinearBiasOfHeads() {
   return Rule("linear-bias-of-heads")
       .Summary("a bias behind the split of heads is one before it")
       .Match(Add(heads, b))
-      .Where(If("b has an element for each column", IsRowOfSplit, b, product, heads))
-      .Replace(
-          Reshape(Add(product, Reshape(b, {.shape = Compute(Columns, product)})), {.shape = shape}))
+      .Where(IsRowOfSplit(b, product, heads))
+      .Replace(Reshape(Add(product, Reshape(b, {.shape = Columns(product)})), {.shape = shape}))
       .Lowers("views before biases");
 }
 
@@ -160,7 +119,7 @@ Rule LinearSecondBias() {
   return Rule("linear-second-bias")
       .Summary("linear(x, w, b) + c = linear(x, w, b + c)")
       .Match(Add(product, c))
-      .Where(If("c has an element for each column", IsRowOrNumber, c, product))
+      .Where(IsRowOrNumber("c has an element for each column", c, product))
       .Replace(fused::Linear(x, w, Add(b, AsRow(c, product)), {}, {.transpose_w = transpose}))
       .Lowers("additions")
       .RequireKernel();
@@ -174,15 +133,13 @@ Rule LinearBiasOfSum() {
   return Rule("linear-bias-of-sum")
       .Summary("linear(x, w) + r + b: the bias belongs to the product")
       .Match(AnyOf(Add(Add(product, residual), b), Add(product, Add(residual, b))))
-      .Where(If("b has an element for each column", IsRow, b, product) && !IsConstant(residual) &&
+      .Where(If("b has an element for each column", IsRow(b, product)) && !IsConstant(residual) &&
              SameShape(product, residual))
       .Replace(
           Add(fused::Linear(x, w, AsRow(b, product), {}, {.transpose_w = transpose}), residual))
       .Lowers("additions")
       .RequireKernel();
 }
-
-bool HasOneUse(Value w) { return w.has_one_use(); }
 
 // Gemm's alpha: a number before the bias is none of attention's.
 Rule LinearAlpha() {
@@ -193,10 +150,10 @@ Rule LinearAlpha() {
   return Rule("linear-alpha")
       .Summary("linear(x, w) * a + b = linear(x, w * a, b) for a number a")
       .Match(Add(Mul(product, Splat(alpha)), b))
-      .Where(If("b has an element for each column", IsRowOrNumber, b, product) &&
-             If("nothing else uses the weights", HasOneUse, w))
-      .Replace(fused::Linear(x, Mul(w, Splat(Compute([](double a) { return a; }, alpha))),
-                             AsRow(b, product), {}, {.transpose_w = transpose}))
+      .Where(IsRowOrNumber("b has an element for each column", b, product) &&
+             If("nothing else uses the weights", HasOneUse(w)))
+      .Replace(fused::Linear(x, Mul(w, Splat(Real(alpha))), AsRow(b, product), {},
+                             {.transpose_w = transpose}))
       .Lowers("products")
       .RequireKernel();
 }
@@ -211,13 +168,13 @@ Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
   Val product =
       fused::Linear(x, w, with_bias ? OptVal(b) : OptVal(), {}, {.transpose_w = transposed});
   Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  Val factor = transposed ? Reshape(k, {.shape = Compute(ColumnsByOne, product)}) : k;
+  Val factor = transposed ? Reshape(k, {.shape = ColumnsByOne(product)}) : k;
   Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
   return Rule(name, file, line)
       .Summary("batch_norm(linear(x, w)) = linear(x, w * k)")
       .Match(BatchNorm(product, scale, bias, mean, var, {.epsilon = epsilon}))
       .Where(Rank(x, 2) && FollowsFromConstants(w) &&
-             If("nothing else uses the weights", HasOneUse, w))
+             If("nothing else uses the weights", HasOneUse(w)))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
       .Lowers("batch norms")
@@ -253,9 +210,8 @@ Rule LinearOfRows() {
   return Rule("linear-of-rows")
       .Summary("reshapes to a matrix and back around a linear")
       .Match(root)
-      .Where(If("only the last axis changes", DiffersInLastAxis, x, root) &&
-             If("the rows stay whole", SameLastAxis, x, rows) &&
-             If("the columns stay whole", SameLastAxis, product, root))
+      .Where(DiffersInLastAxis(x, root) && SameLastAxis("the rows stay whole", x, rows) &&
+             SameLastAxis("the columns stay whole", product, root))
       .Keep(rows)
       .Replace(fused::Linear(
           x, w, b, {},
@@ -264,12 +220,8 @@ Rule LinearOfRows() {
 }
 
 // The rows of `rows` under the leading axes of `root`.
-std::optional<Dims> RowsUnder(Value root, Value rows) {
-  const Type a = root.type(), b = rows.type();
-  Dims dims(a.dims().begin(), a.dims().end());
-  dims.back() = b.dim(-1);
-  if (std::any_of(dims.begin(), dims.end(), [](DimExpr d) { return d.is_unknown(); })) return {};
-  return dims;
+Term RowsUnder(const Val& root, const Val& rows) {
+  return Known(ListOf({Spread(Take(ShapeOf(root), -1)), ExtentOf(rows, -1)}));
 }
 
 // reshape(linear(reshape(x, [M, K])), […, N]) = linear(reshape(x, […, K]))
@@ -287,10 +239,10 @@ Rule LinearOfJoinedRows() {
       .Summary("a linear on a matrix whose rows are split again takes them split")
       .Match(root)
       .Where(Rank(rows, 2) && RankAtLeast(root, 3) &&
-             If("the columns stay whole", SameLastAxis, product, root))
+             SameLastAxis("the columns stay whole", product, root))
       .Keep(rows)
       .Replace(fused::Linear(
-          Reshape(x, {.shape = Compute(RowsUnder, root, rows)}), w, b, {},
+          Reshape(x, {.shape = RowsUnder(root, rows)}), w, b, {},
           {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta}))
       .RequireKernel();
 }
@@ -305,15 +257,14 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
   Val product =
       fused::Linear(x, w, with_bias ? OptVal(b) : OptVal(), {}, {.transpose_w = transposed});
   Val row = AsRow(k, product);
-  Val factor = transposed ? Reshape(row, {.shape = Compute(ColumnsByOne, product)}) : row;
+  Val factor = transposed ? Reshape(row, {.shape = ColumnsByOne(product)}) : row;
   return Rule(name, file, line)
       .Summary(number ? "linear(x, w) times a number scales the weights"
                       : "linear(x, w) times a number for each column scales the weights")
       .Match(Mul(product, k))
-      .Where((number ? If("k is a number", IsNumber, k, product)
-                     : If("k has an element for each column", IsRow, k, product)) &&
-             OnConstants(If("k is finite", AreFinite, k)) &&
-             If("nothing else uses the weights", HasOneUse, w))
+      .Where((number ? If("k is a number", IsNumber(k, product))
+                     : If("k has an element for each column", IsRow(k, product))) &&
+             AreFinite("k is finite", k) && If("nothing else uses the weights", HasOneUse(w)))
       .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},
                              {.transpose_w = transposed}))
       .Lowers("products")

@@ -7,31 +7,23 @@ namespace tenon::pattern {
 namespace {
 
 // The axes are the last ones of x, all of them from some axis on.
-bool AreLast(const I64s& axes, Value x) {
-  if (!x.type().is_tensor() || axes.empty()) return false;
-  int64_t axis = x.type().rank() - static_cast<int64_t>(axes.size());
-  for (int64_t a : axes) {
-    if (a != axis++) return false;
-  }
-  return true;
+Term LieAtTheEnd(const Attr<I64s>& axes, const Val& x) {
+  return And(Compare(LengthOf(axes), ">=", 1),
+             Compare(axes, "==", IntegersFrom(RankOf(x) - LengthOf(axes), RankOf(x))));
 }
 
-// Has w an element for each one of x's axes from `axis` on, up to leading axes of extent 1?
-bool IsNormalizedShape(Value w, Value x, int64_t axis) {
-  Type a = w.type(), b = x.type();
-  if (!a.is_tensor() || !b.is_tensor() || axis < 0 || axis >= b.rank() || a.rank() > b.rank())
-    return false;
-  const int64_t shift = b.rank() - a.rank();
-  if (axis < shift) return false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    if (i + shift < axis ? !a.dim(i).is_constant(1)
-                         : !DimExpr::ProvablyEqual(a.dim(i), b.dim(i + shift)))
-      return false;
-  }
-  return true;
+Condition AreLast(const Attr<I64s>& axes, const Val& x) {
+  return If("the axes are the last ones", LieAtTheEnd(axes, x));
 }
 
-bool IsPositive(double epsilon) { return epsilon > 0; }
+// w has an element for each one of x's axes from `axis` on, up to leading axes of extent 1.
+Condition IsNormalizedShape(const char* words, const Val& w, const Val& x,
+                            const Attr<int64_t>& axis) {
+  return If(words, RankOf(w) <= RankOf(x) &&
+                       ShapeOf(w) == ListOf({OnesBefore(), Spread(NormalizedShape(x, axis))}));
+}
+
+Condition IsPositive(const Attr<float>& epsilon) { return If("epsilon is positive", epsilon > 0); }
 
 // w / r
 Val ScaledReciprocal(const Val& w, const Val& r) { return AnyOf(Div(w, r), Mul(w, Reciprocal(r))); }
@@ -56,7 +48,7 @@ Rule NormAsBatchNorm(const char* name, bool with_scale, bool with_bias,
   return Rule(name, file, line)
       .Summary("x * g + (b - mean * g), the batch norm's form of a layer norm")
       .Match(root)
-      .Where(If("epsilon is positive", IsPositive, epsilon))
+      .Where(IsPositive(epsilon))
       .Replace(made)
       .Lowers("layer norms in another form");
 }
@@ -70,7 +62,7 @@ Rule NormScaleLast() {
       .Summary("a scale inside of the quotient of a norm is one outside")
       .Match(
           AnyOf(Mul(x, ScaledReciprocal(w, r)), Div(Mul(x, w), r), Mul(Mul(x, w), Reciprocal(r))))
-      .Where(If("epsilon is positive", IsPositive, epsilon))
+      .Where(IsPositive(epsilon))
       .Replace(Mul(Div(x, r), w))
       .Lowers("scales inside of norms");
 }
@@ -84,8 +76,8 @@ Rule RmsNormFromParts() {
   return Rule("rms-norm")
       .Summary("x / sqrt(mean(x^2) + eps) over the last axes")
       .Match(Quotient(x, RootMeanSquare(Square(x), axes, epsilon)))
-      .Where(If("the axes are the last ones", AreLast, axes, x))
-      .Replace(RmsNorm(x, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
+      .Where(AreLast(axes, x))
+      .Replace(RmsNorm(x, {}, {.axis = First(axes), .epsilon = epsilon}));
 }
 
 // The same for a difference whose square was taken the other way round.
@@ -97,12 +89,8 @@ Rule RmsNormOfDifference() {
   return Rule("rms-norm-of-difference")
       .Summary("(a - b) / sqrt(mean((b - a)^2) + eps) over the last axes")
       .Match(Quotient(x, RootMeanSquare(Square(Sub(b, a)), axes, epsilon)))
-      .Where(If("the axes are the last ones", AreLast, axes, x))
-      .Replace(RmsNorm(x, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
-}
-
-bool StartAt(const I64s& axes, int64_t axis, Value x) {
-  return AreLast(axes, x) && First(axes) == axis;
+      .Where(AreLast(axes, x))
+      .Replace(RmsNorm(x, {}, {.axis = First(axes), .epsilon = epsilon}));
 }
 
 Rule LayerNormFromRmsNorm() {
@@ -114,7 +102,8 @@ Rule LayerNormFromRmsNorm() {
   return Rule("layer-norm")
       .Summary("rms_norm(x - mean(x)) = layer_norm(x)")
       .Match(RmsNorm(centered, Maybe(w), {.axis = axis, .epsilon = epsilon}))
-      .Where(If("the means are of the normalized axes", StartAt, axes, axis, x))
+      .Where(If("the means are of the normalized axes",
+                And(LieAtTheEnd(axes, x), Compare(First(axes), "==", axis))))
       .Replace(LayerNorm(x, w, {}, {.axis = axis, .epsilon = epsilon}));
 }
 
@@ -130,8 +119,8 @@ Rule LayerNormOfCenteredVariance() {
   return Rule("layer-norm-of-centered-variance")
       .Summary("(x - mean(x)) / sqrt(var(x - mean(x)) + eps) = layer_norm(x)")
       .Match(Quotient(centered, RootMeanSquare(Square(again), axes, epsilon)))
-      .Where(If("the axes are the last ones", AreLast, axes, x))
-      .Replace(LayerNorm(x, {}, {}, {.axis = Compute(First, axes), .epsilon = epsilon}));
+      .Where(AreLast(axes, x))
+      .Replace(LayerNorm(x, {}, {}, {.axis = First(axes), .epsilon = epsilon}));
 }
 
 Rule LayerNormScale() {
@@ -141,7 +130,7 @@ Rule LayerNormScale() {
   return Rule("layer-norm-scale")
       .Summary("layer_norm(x) * w")
       .Match(Mul(LayerNorm(x, {}, {}, {.axis = axis, .epsilon = epsilon}), w))
-      .Where(If("w has the shape of the normalized axes", IsNormalizedShape, w, x, axis))
+      .Where(IsNormalizedShape("w has the shape of the normalized axes", w, x, axis))
       .Replace(LayerNorm(x, InNormalizedShape(w, x, axis), {}, {.axis = axis, .epsilon = epsilon}))
       .Lowers("products");
 }
@@ -153,7 +142,7 @@ Rule LayerNormBias() {
   return Rule("layer-norm-bias")
       .Summary("layer_norm(x, w) + b")
       .Match(Add(LayerNorm(x, Maybe(w), {}, {.axis = axis, .epsilon = epsilon}), b))
-      .Where(If("b has the shape of the normalized axes", IsNormalizedShape, b, x, axis))
+      .Where(IsNormalizedShape("b has the shape of the normalized axes", b, x, axis))
       .Replace(LayerNorm(x, w, InNormalizedShape(b, x, axis), {.axis = axis, .epsilon = epsilon}))
       .Lowers("sums");
 }
@@ -165,7 +154,7 @@ Rule RmsNormScale() {
   return Rule("rms-norm-scale")
       .Summary("rms_norm(x) * w")
       .Match(Mul(RmsNorm(x, {}, {.axis = axis, .epsilon = epsilon}), w))
-      .Where(If("w has the shape of the normalized axes", IsNormalizedShape, w, x, axis))
+      .Where(IsNormalizedShape("w has the shape of the normalized axes", w, x, axis))
       .Replace(RmsNorm(x, InNormalizedShape(w, x, axis), {.axis = axis, .epsilon = epsilon}))
       .Lowers("products");
 }
@@ -205,8 +194,8 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
   return Rule(name, file, line)
       .Summary("a second scale or bias of a norm becomes part of the first")
       .Match(kind == Second::kLayerBias ? Add(norm, k) : Mul(norm, k))
-      .Where(If("the scale or bias has the shape of the normalized axes", IsNormalizedShape, k, x,
-                axis))
+      .Where(
+          IsNormalizedShape("the scale or bias has the shape of the normalized axes", k, x, axis))
       .Where(kind == Second::kLayerBias ? Condition() : FollowsFromConstants(w))
       .Where(kind == Second::kLayerScaleAndBias || kind == Second::kLayerBias
                  ? FollowsFromConstants(b)

@@ -5,50 +5,25 @@
 namespace tenon::pattern {
 namespace {
 
-bool IsChannelAxis(const I64s& axes, Value x) {
-  return x.type().is_tensor() && x.type().rank() >= 4 && axes.size() == 1 && axes[0] == 1;
+Condition IsChannelAxis(const Attr<I64s>& axes, const Val& x) {
+  return If("the norm is over the channels of images", RankOf(x) > 3 && axes == ListOf({1}));
 }
 
-// Moves the axis to the end, and back.
-I64s ToLast(const I64s& axes, Value x) {
-  I64s perm;
-  for (int64_t i = 0; i < x.type().rank(); ++i) {
-    if (i != First(axes)) perm.push_back(i);
-  }
-  perm.push_back(First(axes));
-  return perm;
-}
-
-I64s FromLast(const I64s& axes, Value x) {
-  I64s perm;
-  const int64_t last = x.type().rank() - 1;
-  for (int64_t i = 0; i <= last; ++i) {
-    perm.push_back(i < First(axes) ? i : i == First(axes) ? last : i - 1);
-  }
-  return perm;
-}
-
-int64_t LastAxisIndex(Value x) { return x.type().is_tensor() ? x.type().rank() - 1 : 0; }
+Term LastAxisIndex(const Val& x) { return RankOf(x) - 1; }
 
 Rule RmsNormOfChannels() {
   Val x("x");
   Attr<I64s> axes("axes");
   Attr<float> epsilon("epsilon");
-  Val moved = Transpose(x, {.perm = Compute(ToLast, axes, x)});
-  Val norm = RmsNorm(moved, {}, {.axis = Compute(LastAxisIndex, x), .epsilon = epsilon});
+  Val moved = Transpose(x, {.perm = MovedAxis(RankOf(x), First(axes), -1)});
+  Val norm = RmsNorm(moved, {}, {.axis = LastAxisIndex(x), .epsilon = epsilon});
   return Rule("rms-norm-of-channels")
       .Summary(
           "an RMS norm over the channels of images is one over the last axis, between transposes")
       .Match(Quotient(x, RootMeanSquare(Square(x), axes, epsilon)))
-      .Where(If("the norm is over the channels of images", IsChannelAxis, axes, x))
-      .Replace(Transpose(norm, {.perm = Compute(FromLast, axes, x)}))
+      .Where(IsChannelAxis(axes, x))
+      .Replace(Transpose(norm, {.perm = MovedAxis(RankOf(x), -1, First(axes))}))
       .Lowers("norms in parts");
-}
-
-// Does perm bring the only one of `axes` to the end, and is only the last axis normalised?
-bool BringsToEnd(const I64s& perm, const I64s& axes, int64_t axis) {
-  return axes.size() == 1 && !perm.empty() && perm.back() == axes[0] &&
-         axis + 1 == static_cast<int64_t>(perm.size());
 }
 
 Rule LayerNormOfChannels() {
@@ -61,28 +36,19 @@ Rule LayerNormOfChannels() {
       .Summary("rms_norm(transpose(x - mean(x))) = layer_norm(transpose(x))")
       .Match(RmsNorm(Transpose(centered, {.perm = perm}), Maybe(w),
                      {.axis = axis, .epsilon = epsilon}))
-      .Where(If("the axis of the mean becomes the last one", BringsToEnd, perm, axes, axis))
+      .Where(If("the axis of the mean becomes the last one",
+                axes == ListOf({Term(perm)[-1]}) && axis == LengthOf(perm) - 1))
       .Replace(LayerNorm(Transpose(x, {.perm = perm}), w, {}, {.axis = axis, .epsilon = epsilon}));
 }
 
-// Has w an element for each one of the axis of transpose(x, perm) that was x's last one, and 1 on
-// all others?
-bool IsAlongLast(Value w, Value x, const I64s& perm) {
-  Type a = w.type(), b = x.type();
-  const auto rank = static_cast<int64_t>(perm.size());
-  if (!a.is_tensor() || !b.is_tensor() || b.rank() != rank || a.rank() > rank) return false;
-  const int64_t shift = rank - a.rank();
-  bool found = false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    const bool last = perm[static_cast<size_t>(i + shift)] == rank - 1;
-    found |= last;
-    if (last ? !DimExpr::ProvablyEqual(a.dim(i), b.dim(-1)) : !a.dim(i).is_constant(1))
-      return false;
-  }
-  return found;
+// w has an element for each one of the axis of transpose(x, perm) that was x's last one, and 1 on
+// all others.
+Condition IsAlongLast(const Val& w, const Val& x, const Attr<I64s>& perm) {
+  return If("the scale or bias has an element for each channel",
+            LengthOf(perm) == RankOf(x) &&
+                Padded(ShapeOf(w), RankOf(x)) ==
+                    ListOf({Spread(Ones(RankOf(x) - 1)), ExtentOf(x, -1)})[perm]);
 }
-
-bool NormalisesLast(int64_t axis, Value x) { return axis == LastAxisIndex(x); }
 
 enum class Moved { kRmsScale, kLayerScale, kLayerBias };
 
@@ -106,35 +72,23 @@ Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE()
   return Rule(name, file, line)
       .Summary("a scale or bias behind the transpose of a norm belongs to the norm")
       .Match(bias ? Add(transposed, added) : Mul(transposed, added))
-      .Where(If("only the last axis is normalized", NormalisesLast, axis, x) &&
-             If("the scale or bias has an element for each channel", IsAlongLast, added, x, perm))
+      .Where(If("only the last axis is normalized", axis == LastAxisIndex(x)) &&
+             IsAlongLast(added, x, perm))
       .Replace(Transpose(made, {.perm = perm}))
       .Lowers("scales and biases beside norms");
 }
 
 // ---- groups of channels ------------------------------------------------------------------------
 
-// Is `split` x with its channels in groups: [B, G, …]?
-bool SplitsChannels(Value x, Value split, Value back) {
-  Type a = x.type(), b = split.type(), c = back.type();
-  if (!a.is_tensor() || !b.is_tensor() || !c.is_tensor() || a.rank() < 3 || b.rank() < 3 ||
-      a.rank() != c.rank() || !a.dim(1).is_constant() || !b.dim(1).is_constant() ||
-      !DimExpr::ProvablyEqual(a.dim(0), b.dim(0)))
-    return false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    if (!DimExpr::ProvablyEqual(a.dim(i), c.dim(i))) return false;
-  }
-  const int64_t groups = b.dim(1).constant();
-  return groups > 0 && a.dim(1).constant() % groups == 0;
+// `split` is x with its channels in groups: [B, G, …].
+Condition SplitsChannels(const Val& x, const Val& split, const Val& back) {
+  return If("the channels are split into groups, and joined again",
+            RankOf(x) > 2 && RankOf(split) > 2 && ExtentOf(x, 0) == ExtentOf(split, 0) &&
+                ShapeOf(x) == ShapeOf(back) && IsFixed(ExtentOf(split, 1)) &&
+                ExtentOf(x, 1) % ExtentOf(split, 1) == 0);
 }
 
-std::optional<int64_t> GroupsOf(Value split) {
-  Type type = split.type();
-  if (!type.is_tensor() || type.rank() < 2 || !type.dim(1).is_constant() ||
-      type.dim(1).constant() < 1)
-    return std::nullopt;
-  return type.dim(1).constant();
-}
+Term GroupsOf(const Val& split) { return ExtentOf(split, 1); }
 
 // reshape(layer_norm(reshape(x, [B, G, …])))
 Rule GroupNormFromLayerNorm() {
@@ -145,33 +99,17 @@ Rule GroupNormFromLayerNorm() {
   return Rule("group-norm")
       .Summary("the layer norm of groups of channels")
       .Match(root)
-      .Where(If("the channels are split into groups, and joined again", SplitsChannels, x, split,
-                root))
-      .Replace(GroupNorm(x, {}, {}, {.groups = Compute(GroupsOf, split), .epsilon = epsilon}));
+      .Where(SplitsChannels(x, split, root))
+      .Replace(GroupNorm(x, {}, {}, {.groups = GroupsOf(split), .epsilon = epsilon}));
 }
 
-// Has w one element for each channel of x: [C, 1, …] or [1, C, 1, …]?
-bool HasChannelShape(Value w, Value x) {
-  Type a = w.type(), b = x.type();
-  if (!a.is_tensor() || !b.is_tensor() || b.rank() < 3 || a.rank() > b.rank() ||
-      a.rank() + 1 < b.rank() || !b.dim(1).is_constant())
-    return false;
-  const int64_t channel = a.rank() - (b.rank() - 1);
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    if (i == channel ? !DimExpr::ProvablyEqual(a.dim(i), b.dim(1)) : !a.dim(i).is_constant(1))
-      return false;
-  }
-  return true;
-}
-
-std::optional<Dims> Channels(Value x) {
-  Type type = x.type();
-  if (!type.is_tensor() || type.rank() < 2) return std::nullopt;
-  return Dims{type.dim(1)};
+// w has one element for each channel of x, whose number is known.
+Condition HasChannelShape(const char* words, const Val& w, const Val& x) {
+  return If(words, And(IsPerChannel(w, x), IsFixed(ExtentOf(x, 1))));
 }
 
 Val AsChannelVector(const Val& w, const Val& x) {
-  return Reshape(w, {.shape = Compute(Channels, x)});
+  return Reshape(w, {.shape = ListOf({ExtentOf(x, 1)})});
 }
 
 Rule GroupNormScale() {
@@ -181,7 +119,7 @@ Rule GroupNormScale() {
   return Rule("group-norm-scale")
       .Summary("group_norm(x) * w")
       .Match(Mul(GroupNorm(x, {}, {}, {.groups = groups, .epsilon = epsilon}), w))
-      .Where(If("w has an element for each channel", HasChannelShape, w, x))
+      .Where(HasChannelShape("w has an element for each channel", w, x))
       .Replace(GroupNorm(x, AsChannelVector(w, x), {}, {.groups = groups, .epsilon = epsilon}))
       .Lowers("products");
 }
@@ -193,7 +131,7 @@ Rule GroupNormBias() {
   return Rule("group-norm-bias")
       .Summary("group_norm(x, w) + b")
       .Match(Add(GroupNorm(x, Maybe(w), {}, {.groups = groups, .epsilon = epsilon}), b))
-      .Where(If("b has an element for each channel", HasChannelShape, b, x))
+      .Where(HasChannelShape("b has an element for each channel", b, x))
       .Replace(GroupNorm(x, w, AsChannelVector(b, x), {.groups = groups, .epsilon = epsilon}))
       .Lowers("sums");
 }
@@ -205,9 +143,8 @@ Rule InstanceNorm() {
   return Rule("instance-norm")
       .Summary("the norm of every channel of images, times a number for each")
       .Match(Mul(LayerNorm(x, {}, {}, {.axis = 2, .epsilon = epsilon}), w))
-      .Where(RankAtLeast(x, 4) && If("w has an element for each channel", HasChannelShape, w, x))
-      .Replace(GroupNorm(x, AsChannelVector(w, x), {},
-                         {.groups = Compute(GroupsOf, x), .epsilon = epsilon}))
+      .Where(RankAtLeast(x, 4) && HasChannelShape("w has an element for each channel", w, x))
+      .Replace(GroupNorm(x, AsChannelVector(w, x), {}, {.groups = GroupsOf(x), .epsilon = epsilon}))
       .Lowers("products");
 }
 

@@ -6,18 +6,17 @@
 
 namespace tenon::pattern {
 
-inline int64_t First(const I64s& axes) { return axes.empty() ? 0 : axes.front(); }
+// The first of the axes.
+inline Term First(const Attr<I64s>& axes) { return Term(axes)[0]; }
 
-// Returns the dimensions of `x` from `axis` on.
-inline std::optional<Dims> NormalizedShape(Value x, int64_t axis) {
-  Type type = x.type();
-  if (!type.is_tensor() || axis < 0 || axis > type.rank()) return std::nullopt;
-  return Dims(type.dims().begin() + axis, type.dims().end());
+// The dimensions of `x` from `axis` on.
+inline Term NormalizedShape(const Val& x, const Attr<int64_t>& axis) {
+  return Drop(ShapeOf(x), axis);
 }
 
 // `w` reshaped to those dimensions.
 inline Val InNormalizedShape(const Val& w, const Val& x, const Attr<int64_t>& axis) {
-  return Reshape(w, {.shape = Compute(NormalizedShape, x, axis)});
+  return Reshape(w, {.shape = NormalizedShape(x, axis)});
 }
 
 // sqrt(mean(square) + epsilon); an absent epsilon is bound as 0.

@@ -9,11 +9,11 @@
 namespace tenon::pattern {
 namespace {
 
-bool IsZeroPointOfU8(double offset) {
-  return offset == std::floor(offset) && offset <= 0 && offset >= -255;
-}
-bool IsZeroPointOfI8(double offset) {
-  return offset == std::floor(offset) && offset <= 128 && offset >= -127;
+// The negated offset is a number that the bytes have.
+Condition IsZeroPoint(const Attr<float>& offset, DType dtype) {
+  const int least = dtype == DType::kU8 ? -255 : -127, most = dtype == DType::kU8 ? 0 : 128;
+  return If("the zero point is a byte",
+            offset == FloorOf(offset) && offset <= most && offset >= least);
 }
 
 // Bytes as numbers, (bytes + offset) * scale, in the ways that they are written when some of it is
@@ -26,12 +26,8 @@ struct Bytes {
         scale(scale_name),
         dtype(type) {}
 
-  Condition Holds() const {
-    return DTypeIs(bytes, dtype) &&
-           (dtype == DType::kU8 ? If("the zero point is a byte", IsZeroPointOfU8, offset)
-                                : If("the zero point is a byte", IsZeroPointOfI8, offset));
-  }
-  Val Zero() const { return Cast(Splat(Compute(Negated, offset)), {.to = dtype}); }
+  Condition Holds() const { return DTypeIs(bytes, dtype) && IsZeroPoint(offset, dtype); }
+  Val Zero() const { return Cast(Splat(-Term(offset)), {.to = dtype}); }
 
   Val bytes;
   Attr<float> offset, scale;
@@ -44,20 +40,15 @@ struct Bytes {
 };
 
 // The product of two scales; none where f32 does not have it as it has both.
-std::optional<double> ProductOfScales(double x, double w) { return HeldProduct(DType::kF32, x, w); }
+Term ProductOfScales(const Term& x, const Term& w) { return HeldProduct(DType::kF32, x, w); }
 
-std::optional<double> FiniteScale(double x) { return ProductOfScales(x, 1); }
+Term FiniteScale(const Attr<float>& x) { return ProductOfScales(x, 1.0); }
 
 // The same of the scales of all columns.
-bool HasProducts(Value scales, double x) {
-  const Operation* op = scales.defining_op();
-  if (op == nullptr || !op->Has(Trait::kConstantLike)) return false;
-  const Attribute elements = op->slot(0);
-  const int64_t n = elements.is_splat() ? 1 : elements.type().num_elements();
-  for (int64_t i = 0; i < n; ++i) {
-    if (!HeldProduct(DType::kF32, elements.ElementAsDouble(i), x)) return false;
-  }
-  return true;
+Condition HasProducts(const Val& scales, const Attr<float>& x) {
+  return If("f32 holds the products of the scales as normal numbers",
+            And(Exists(ProductOfScales(SmallestSize(scales), x)),
+                Exists(ProductOfScales(LargestSize(scales), x))));
 }
 
 // For the names of rules.
@@ -73,12 +64,9 @@ struct Spelling {
   }
   // Numbers do not wrap around as the sums do.
   Condition SumsFit(const Val& w_bytes) const {
-    const auto fits = [axis = transposed ? 1 : 0](Value weights) {
-      constexpr int64_t kMostTerms = INT32_MAX / (255 * 255);
-      const Type type = weights.type();
-      return type.is_static() && type.rank() == 2 && type.dim(axis).constant() <= kMostTerms;
-    };
-    return If("sums of the products fit in 32 bits", fits, w_bytes);
+    constexpr int64_t kMostTerms = INT32_MAX / (255 * 255);
+    return If("sums of the products fit in 32 bits",
+              RankOf(w_bytes) == 2 && ExtentOf(w_bytes, transposed ? 1 : 0) <= kMostTerms);
   }
 };
 
@@ -99,7 +87,7 @@ Rule QuantizedLinear(const Spelling& spelling, const char* file = __builtin_FILE
       .Keep(w.product)
       .Replace(Mul(
           q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
-          Splat(Compute(ProductOfScales, x.scale, w.scale))))
+          Splat(ProductOfScales(x.scale, w.scale))))
       .Lowers("products of floats")
       .RequireKernel();
 }
@@ -118,8 +106,7 @@ Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __built
       .Where(x.Holds() && w.Holds() && RankAtLeast(x.bytes, 2) && spelling.SumsFit(w.bytes) &&
              (spelling.transposed ? ShapeIs(w.bytes, {N, K}) && ShapeIs(scales, {N, 1})
                                   : ShapeIs(w.bytes, {K, N}) && ShapeIs(scales, {1, N})))
-      .Where(OnConstants(If("f32 holds the products of the scales as normal numbers", HasProducts,
-                            scales, x.scale)))
+      .Where(OnConstants(HasProducts(scales, x.scale)))
       .Keep(x.numbers)
       .Keep(x.sum)
       .Keep(x.product)
@@ -128,7 +115,7 @@ Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __built
       .Keep(weights)
       .Replace(Mul(
           q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
-          Mul(Reshape(scales, {.shape = {N}}), Splat(Compute(FiniteScale, x.scale)))))
+          Mul(Reshape(scales, {.shape = {N}}), Splat(FiniteScale(x.scale)))))
       .Lowers("products of floats")
       .RequireKernel();
 }

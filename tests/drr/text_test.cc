@@ -44,7 +44,7 @@ rule fuse-bias-gelu {
   Val x("x"), w = Const("w"), b("b");
   Rule same = Rule("fuse-bias-gelu")
                   .Summary("gelu(linear(x, w) + b)")
-                  .Match(Gelu(Add(fused::Linear(x, w, {}, {}), b)))
+                  .Match(Gelu(Add(fused::Linear(x, w, {}, {}).As("y"), b)))
                   .Where(Rank(b, 1) && IsFloat(x))
                   .Replace(fused::Linear(x, w, b, {}, {.activation = "gelu"}));
   EXPECT_EQ(ToString((*rules)[0]), ToString(same));
@@ -77,27 +77,13 @@ TEST_F(TextTest, StagesAndPlaces) {
               HasSubstr("rule 'b' (x.drr:2) is never reached"));
 }
 
-TEST_F(TextTest, ReadsWhatRulesPrint) {
-  int read = 0;
-  for (const Rule& rule : AllRules()) {
-    std::string text = ToString(rule);
-    auto rules = ParseRules(text, "printed", context_);
-    // Computed attributes and conditions in words exist in C++ only.
-    if (!rules.ok()) continue;
-    ASSERT_EQ(rules->size(), 1u);
-    EXPECT_EQ(ToString((*rules)[0]), text);
-    ++read;
-  }
-  EXPECT_GE(read, 20);
-}
-
 TEST_F(TextTest, ConditionsAreJoined) {
   const auto printed = [&](const std::string& conditions) {
     auto rules = ParseRules("rule a { match neg(neg(x)) where " + conditions + " replace x }",
                             "x.drr", context_);
     if (!rules.ok()) return std::string(rules.status().message());
     std::string text;
-    for (const auto& node : (*rules)[0].conditions()) text += node->text + ";";
+    for (const auto& node : (*rules)[0].conditions()) text += ToString(*node) + ";";
     return text;
   };
   EXPECT_EQ(printed("rank(x) == 2 || rank(x) == 3 && float(x)"),
@@ -151,16 +137,13 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_THAT(Why("rule a { match softmax(relu(x)) {axis = \"one\"} replace x }"),
               HasSubstr("cannot be \"one\""));
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where rnk(x) == 1 }"),
-            "x.drr:1:34: there is no condition 'rnk' (expected one of rank, shape, dim, dtype, "
-            "constant, same_type, float); did you mean 'rank'?");
+            "x.drr:1:34: there is no condition 'rnk'; did you mean 'rank'?");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where float(x, x) }"),
-            "x.drr:1:34: float asks about one value, got 2");
+            "x.drr:1:34: float has 2 arguments (expected 1)");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where same_type(x) }"),
-            "x.drr:1:34: same_type asks about two values or more, got 1");
+            "x.drr:1:34: same_type has 1 argument (expected two values or more)");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where dim(x) == 1 }"),
-            "x.drr:1:39: expected ',', got ')'");
-  EXPECT_EQ(Why("rule a { match neg(neg(x)) where dim(x, -9223372036854775808) == 1 }"),
-            "x.drr:1:41: expected a number from -256 to 255, got '-9223372036854775808'");
+            "x.drr:1:34: dim has 1 argument (expected 2)");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where dtype(x) == float32 }"),
             "x.drr:1:46: expected an element type such as f32, i64 or i1, got 'float32'");
   EXPECT_EQ(Why("rule a { match neg(neg(x)) where rank(x) == -1 }"),

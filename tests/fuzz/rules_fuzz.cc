@@ -2,6 +2,7 @@
 #include "drr/compile/compiled.h"
 #include "drr/text/text.h"
 #include "ir/dialect/dialects.h"
+#include "patterns/facts/facts.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/seed_files.h"
 
@@ -11,7 +12,8 @@ std::string CheckRules(std::string_view bytes, bool* accepted) {
   Context context;
   RegisterAllDialects(context);
   if (accepted != nullptr) *accepted = false;
-  absl::StatusOr<std::vector<drr::Rule>> rules = drr::ParseRules(bytes, "rules.drr", context);
+  absl::StatusOr<std::vector<drr::Rule>> rules =
+      drr::ParseRules(bytes, "rules.drr", context, pattern::Facts());
   if (!rules.ok()) {
     return rules.status().message().substr(0, 10) == "rules.drr:" ? "" : "an error without a place";
   }

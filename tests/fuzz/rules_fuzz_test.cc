@@ -18,7 +18,8 @@ std::vector<std::string> RuleCorpus(Context& context) {
   std::vector<std::string> corpus;
   for (const drr::Rule& rule : pattern::AllRules()) {
     std::string text = drr::ToString(rule);
-    if (drr::ParseRules(text, "rules", context).ok()) corpus.push_back(std::move(text));
+    if (drr::ParseRules(text, "rules", context, pattern::Facts()).ok())
+      corpus.push_back(std::move(text));
   }
   return corpus;
 }
@@ -53,6 +54,17 @@ const std::vector<std::string>& RulePieces() {
                                                   "benefit",
                                                   "x",
                                                   "rank(",
+                                                  "if(",
+                                                  "dim(x, 0)",
+                                                  "[0]",
+                                                  "{1..., ",
+                                                  " - a",
+                                                  " / ",
+                                                  " % 0",
+                                                  " in {",
+                                                  " on constants",
+                                                  "pattern p(x) = ",
+                                                  "repeat(p, x, 0, 3)",
                                                   "\"",
                                                   "-1",
                                                   "1e400",
@@ -82,7 +94,8 @@ TEST(RulesFuzzTest, MutatedRulesNeverCrash) {
   int accepted = 0;
   for (int i = 0; i < rounds; ++i) {
     const std::string text = mutator.Next();
-    absl::StatusOr<std::vector<drr::Rule>> rules = drr::ParseRules(text, "rules.drr", context);
+    absl::StatusOr<std::vector<drr::Rule>> rules =
+        drr::ParseRules(text, "rules.drr", context, pattern::Facts());
     if (!rules.ok()) {
       ASSERT_EQ(rules.status().message().substr(0, 10), "rules.drr:") << rules.status() << text;
       continue;

@@ -47,7 +47,7 @@ def index_page(families):
                      '// activation (fuse), patterns/layers/activation.cc:1\n...')[:-1]]
   lines = md.page('Rules', '`ir-opt --list-rules`', intro)
   lines += ['`ir-opt MODEL -O2 --explain=RULE` says where a rule fired in a model, and what stopped it elsewhere.',
-            '[Write a rule](../guide/write-a-rule.md) explains the notation, and [file formats](file-formats.md) has its grammar.', '']
+            '[Write a rule](../guide/write-a-rule.md) explains the notation, and [the rule language](rule-language.md) has its grammar.', '']
   lines += md.table(['[family](../glossary.md#family)', 'pass', 'rules', 'what it finds'],
                     [(f'[`{f["name"]}`](rules/{f["name"]}.md)', f'[`{f["phase"]}`](passes.md#{f["phase"]})', str(len(f['rules'])),
                       md.escape(md.sentence(f['summary'][0].upper() + f['summary'][1:])))

@@ -47,6 +47,22 @@ absl::StatusOr<std::string> RuleListText() {
   return text;
 }
 
+std::string OpaqueRuleText() {
+  std::string text;
+  size_t opaque = 0, all = 0;
+  for (const pattern::Family& family : pattern::Families()) {
+    for (const drr::Rule& rule : pattern::RulesOf(family)) {
+      ++all;
+      const std::vector<std::string> reasons = rule.OpaqueReasons();
+      if (reasons.empty()) continue;
+      ++opaque;
+      text +=
+          fmt::format("{:<36}  {}  [{}]\n", rule.name(), fmt::join(reasons, "; "), rule.place());
+    }
+  }
+  return text + fmt::format("{} of {} rules have parts that only C++ says\n", opaque, all);
+}
+
 absl::StatusOr<std::string> RuleTexts(const std::string& what) {
   TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(what));
   std::string text;

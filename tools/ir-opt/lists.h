@@ -16,6 +16,8 @@ absl::StatusOr<std::string> RuleListText();
 // `what` is the name of a rule or a family, the start of names, or a pattern with * and ?. If there
 // is no such rule, the error has the nearest name.
 absl::StatusOr<std::string> RuleTexts(const std::string& what);
+// The rules with parts that only C++ says, each with the reason.
+std::string OpaqueRuleText();
 // The result of --check-rules.
 struct RuleCheckOutcome {
   std::string text;  // each wrong rule with a program that proves it, or a conflict of two rules

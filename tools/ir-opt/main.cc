@@ -162,6 +162,10 @@ int RunOn(const Options& options, const PassRegistry& registry) {
 }
 
 int PrintRuleList(const std::string& what) {
+  if (what == "opaque") {
+    PrintText(OpaqueRuleText());
+    return kDone;
+  }
   const absl::StatusOr<std::string> text = what.empty() ? RuleListText() : RuleTexts(what);
   if (!text.ok()) return Fail(what.empty() ? kFailed : kBadInput, text.status());
   PrintText(*text);

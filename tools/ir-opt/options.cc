@@ -133,7 +133,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
     {{"list-rules", "", Takes::kOptional, "RULE",
-      "list the rules, or show the text of a rule, a family or a pattern"},
+      "list the rules, show the text of a rule, a family or a pattern, or list the `opaque` ones"},
      [](Options& o, const Given& g) {
        if (g.has_value && g.value.empty())
          return absl::InvalidArgumentError("--list-rules= needs a value (RULE)");

@@ -1,0 +1,252 @@
+// Terms of rules: expressions over attributes, dimensions and values of a match. They are data, so
+// that rules print and parse, and are evaluated once their arguments are bound.
+#ifndef TENON_DRR_RULE_TERM_H_
+#define TENON_DRR_RULE_TERM_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "drr/rule/val.h"
+
+namespace tenon::drr {
+
+// The value of a term: a value of the program, or data. Neither if the term has no value.
+struct TermValue {
+  AttrValue data;
+  Value value;
+  bool has_value() const { return value || !std::holds_alternative<std::monostate>(data); }
+};
+
+// The kind of an argument or a result of a word. kAny takes everything.
+enum class TermKind : uint8_t {
+  kAny,
+  kValue,
+  kFlag,
+  kInteger,
+  kNumber,
+  kExtent,
+  kText,
+  kType,
+  kIntegers,
+  kExtents
+};
+// Returns the words of messages and of the reference, such as "a number".
+const char* NameOf(TermKind kind);
+
+// A word of the language: a named pure function. It has no value if an argument has none or is of
+// another kind, or if an accessor that it calls fails.
+struct Word {
+  static constexpr int kMostParameters = 4;
+  std::string_view name;
+  std::string_view summary;  // for the reference: "the extent of axis i"
+  TermKind result = TermKind::kAny;
+  int least = 0, most = 0;  // how many arguments it takes
+  std::array<TermKind, kMostParameters> parameters{};
+  TermValue (*compute)(std::span<const TermValue> args) = nullptr;
+};
+
+// A node of a term. Immutable.
+struct TermNode {
+  enum class Kind : uint8_t {
+    kLiteral,
+    kArgument,
+    kCall,    // of `word`; operators are words
+    kList,    // of the operands
+    kSpread,  // in a list: the elements of the list operands[0]
+    kOnes,    // at the start of a list that a shape is compared with: any number of ones
+  };
+  Kind kind = Kind::kLiteral;
+  AttrValue literal;
+  ArgRef argument;
+  const Word* word = nullptr;
+  std::vector<std::shared_ptr<const TermNode>> operands;
+};
+using TermRef = std::shared_ptr<const TermNode>;
+std::string ToString(const TermNode& term);
+
+// A handle to a term. Attribute variables, dimensions, numbers, texts and values of the match are
+// terms.
+class Term {
+ public:
+  explicit Term(TermRef node) : node_(std::move(node)) {}
+  // NOLINTBEGIN(google-explicit-constructor): the notation of rules
+  template <typename T>
+  Term(const Attr<T>& variable) : Term(ArgRef{nullptr, 0, variable.node(), nullptr}) {}
+  Term(const Dim& dim);
+  Term(const Val& val) : Term(ArgTraits<Val>::Ref(val)) {}
+  template <typename T>
+  requires(std::is_arithmetic_v<T>) Term(T number) : Term(WrapValue(number), 0) {}
+  Term(const char* text) : Term(AttrValue(std::string(text)), 0) {}
+  Term(DType dtype) : Term(AttrValue(dtype), 0) {}
+  // NOLINTEND(google-explicit-constructor)
+  const TermRef& node() const { return node_; }
+  // An element of a list. A negative index counts from the end. A list of indices picks elements.
+  Term operator[](const Term& index) const;
+
+ private:
+  explicit Term(ArgRef argument);
+  Term(AttrValue literal, int);
+  TermRef node_;
+};
+
+Term MakeCall(const Word& word, std::vector<TermRef> operands);
+template <typename... Args>
+Term Call(const Word& word, const Args&... args) {
+  return MakeCall(word, {Term(args).node()...});
+}
+
+// Integers and extents overflow to no value. A quotient of integers is exact: it has no value if a
+// remainder is left, and none has a value for the divisor 0. Other numbers follow f64. Lists of one
+// length are combined element by element.
+Term operator+(const Term& a, const Term& b);
+Term operator-(const Term& a, const Term& b);
+Term operator*(const Term& a, const Term& b);
+Term operator/(const Term& a, const Term& b);
+Term operator%(const Term& a, const Term& b);
+Term operator-(const Term& a);
+Term operator!(const Term& flag);
+
+// A list of terms. Spread(t) stands for the elements of the list t.
+Term ListOf(std::initializer_list<Term> terms);
+Term Spread(const Term& list);
+// The first element of a list that a shape is compared with: any number of extents of 1.
+Term OnesBefore();
+// `a` where `flag` holds, else `b`; without `b`, no value.
+Term Choose(const Term& flag, const Term& a, const Term& b);
+Term Choose(const Term& flag, const Term& a);
+// A comparison as a term; `sign` is one of == != < <= > >=.
+Term Compare(const Term& a, std::string_view sign, const Term& b);
+Term And(const Term& a, const Term& b);
+Term Or(const Term& a, const Term& b);
+// `a` is one of the elements.
+Term IsIn(const Term& a, std::initializer_list<Term> elements);
+
+// The term as a dimension: a number, a name, or a sum, difference or product of these. AsDims: a
+// list of such terms.
+std::optional<Dim> AsDim(const TermNode& term);
+std::optional<std::vector<Dim>> AsDims(const TermNode& term);
+
+// Returns the operator `sign`, "[]", "if" or "in"; null if there is none. `arity` tells the sign
+// of a number from a difference.
+const Word* FindOperator(std::string_view sign, size_t arity);
+bool IsOperator(const Word& word);
+
+// A term with its arguments one after the other, each once.
+class BoundTerm {
+ public:
+  explicit BoundTerm(TermRef term);
+  const std::vector<ArgRef>& args() const { return args_; }
+  // Evaluates the term. `bound` has the arguments in the order of args().
+  TermValue Evaluate(std::span<const BoundArg> bound) const { return Evaluate(root_, bound); }
+
+ private:
+  // Calls that do not need the values of all operands.
+  enum class Lazy : uint8_t { kNo, kIf, kAnd, kOr, kIn, kExists, kEqualBehindOnes };
+  struct Step {
+    const TermNode* node;
+    size_t argument = 0;
+    Lazy lazy = Lazy::kNo;
+    std::vector<Step> operands;
+  };
+  Step Add(const TermRef& node);
+  static Lazy LazinessOf(const TermNode& node);
+  TermValue Evaluate(const Step& step, std::span<const BoundArg> bound) const;
+  TermValue EvaluateLazily(const Step& step, std::span<const BoundArg> bound) const;
+  TermValue EvaluateList(const Step& step, std::span<const BoundArg> bound) const;
+
+  TermRef term_;
+  std::vector<ArgRef> args_;
+  Step root_;
+};
+
+template <typename T>
+AttrArg<T>::AttrArg(const Term& term) : node_(MakeTermAttr(term)) {}
+
+// ---- words from C++ functions -------------------------------------------------------------------
+
+// How a C++ type is read from the value of a term. False: the value is of another kind.
+bool Read(const TermValue& from, Value& to);
+bool Read(const TermValue& from, bool& to);
+bool Read(const TermValue& from, int64_t& to);
+bool Read(const TermValue& from, double& to);
+bool Read(const TermValue& from, DimExpr& to);
+bool Read(const TermValue& from, std::string& to);
+bool Read(const TermValue& from, DType& to);
+bool Read(const TermValue& from, I64s& to);
+bool Read(const TermValue& from, Dims& to);
+bool Read(const TermValue& from, TermValue& to);
+
+template <typename T>
+constexpr TermKind KindOf() {
+  if constexpr (std::is_same_v<T, Value>) return TermKind::kValue;
+  if constexpr (std::is_same_v<T, bool>) return TermKind::kFlag;
+  if constexpr (std::is_same_v<T, int64_t>) return TermKind::kInteger;
+  if constexpr (std::is_same_v<T, double>) return TermKind::kNumber;
+  if constexpr (std::is_same_v<T, DimExpr>) return TermKind::kExtent;
+  if constexpr (std::is_same_v<T, std::string>) return TermKind::kText;
+  if constexpr (std::is_same_v<T, DType>) return TermKind::kType;
+  if constexpr (std::is_same_v<T, I64s>) return TermKind::kIntegers;
+  if constexpr (std::is_same_v<T, Dims>) return TermKind::kExtents;
+  return TermKind::kAny;
+}
+
+template <auto kFunction, typename R, typename... Args>
+struct WordOf {
+  using Result = typename UnwrapOptional<R>::Type;
+
+  template <size_t... I>
+  static TermValue Run(std::span<const TermValue> args, std::index_sequence<I...>) {
+    std::tuple<std::remove_cvref_t<Args>...> read;
+    if (!(Read(args[I], std::get<I>(read)) && ...)) return {};
+    return Wrap(kFunction(std::get<I>(read)...));
+  }
+  static TermValue Compute(std::span<const TermValue> args) {
+    return Run(args, std::index_sequence_for<Args...>());
+  }
+  static TermValue Wrap(R result) {
+    if constexpr (!std::is_same_v<R, Result>) {
+      return result ? WrapOne(*std::move(result)) : TermValue();
+    } else {
+      return WrapOne(std::move(result));
+    }
+  }
+  static TermValue WrapOne(Result result) {
+    if constexpr (std::is_same_v<Result, TermValue>) {
+      return result;
+    } else if constexpr (std::is_same_v<Result, Value>) {
+      return {{}, result};
+    } else {
+      return {WrapValue(std::move(result)), {}};
+    }
+  }
+};
+
+template <auto kFunction, typename R, typename... Args>
+constexpr Word MakeWordOf(std::string_view name, std::string_view summary, R (*)(Args...)) {
+  static_assert(sizeof...(Args) <= Word::kMostParameters);
+  Word word{name, summary, KindOf<typename UnwrapOptional<R>::Type>()};
+  word.least = word.most = static_cast<int>(sizeof...(Args));
+  word.parameters = {KindOf<std::remove_cvref_t<Args>>()...};
+  word.compute = &WordOf<kFunction, R, Args...>::Compute;
+  return word;
+}
+// A word that calls a C++ function of Value, bool, int64_t, double, DimExpr, std::string, DType,
+// I64s and Dims, by value or const reference. The function may return an optional.
+template <auto kFunction>
+constexpr Word MakeWord(std::string_view name, std::string_view summary) {
+  return MakeWordOf<kFunction>(name, summary, kFunction);
+}
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_RULE_TERM_H_

@@ -1,0 +1,37 @@
+// What the operators of terms compute. Internal to drr/rule.
+#ifndef TENON_DRR_RULE_TERM_VALUES_H_
+#define TENON_DRR_RULE_TERM_VALUES_H_
+
+#include <optional>
+#include <vector>
+
+#include "drr/rule/term.h"
+
+namespace tenon::drr {
+
+// An extent as a value: a constant one is an integer.
+AttrValue SimpleExtent(DimExpr extent);
+
+// The elements of a list of integers, numbers or extents; nullopt for all else.
+std::optional<std::vector<AttrValue>> ElementsOf(const TermValue& list);
+// The list of these elements; no value if they do not go together.
+TermValue ListOfElements(const std::vector<AttrValue>& elements);
+
+// Whether two values are equal. Nullopt if it is not known, as of two symbols, or if they are of
+// different kinds.
+std::optional<bool> Equal(const TermValue& a, const TermValue& b);
+// True if the list ends with the elements of `end`, and all elements before are 1.
+bool EqualBehindOnes(const TermValue& list, const TermValue& end);
+// Whether a < b, or a <= b, is proved.
+bool IsLess(const TermValue& a, const TermValue& b, bool or_equal);
+
+// The smaller or the larger one of two numbers or extents; no value for other kinds.
+TermValue LeastOf(const TermValue& a, const TermValue& b);
+TermValue MostOf(const TermValue& a, const TermValue& b);
+
+enum class Arithmetic : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kRemainder };
+TermValue Combine(Arithmetic how, const TermValue& a, const TermValue& b);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_RULE_TERM_VALUES_H_

@@ -1,0 +1,79 @@
+// The words of the rule language that know no operation by name: arithmetic, lists, extents and
+// types. The families of rules add facts about values (patterns/facts/facts.h).
+#ifndef TENON_DRR_RULE_WORDS_H_
+#define TENON_DRR_RULE_WORDS_H_
+
+#include <span>
+#include <string_view>
+
+#include "drr/rule/term.h"
+
+namespace tenon::drr {
+
+// All words of this file, without the operators.
+std::span<const Word> BaseWords();
+// The word of that name among those of this file; ends the program if there is none.
+const Word& BaseWord(std::string_view name);
+
+// ---- words for C++, named as in text ------------------------------------------------------------
+
+Term RankOf(const Val& x);
+Term ExtentOf(const Val& x, const Term& axis);
+Term ShapeOf(const Val& x);
+Term DTypeOf(const Val& x);
+// The name of the operation that computes x, such as "nn.softmax"; empty for an argument.
+Term OpOf(const Term& x);
+// An operand of that operation, and an attribute.
+Term OperandOf(const Term& x, const Term& i);
+Term AttributeOf(const Term& x, const char* name);
+// The program has one use of x.
+Term HasOneUse(const Val& x);
+
+// The number as a float.
+Term Real(const Term& number);
+Term AbsOf(const Term& number);
+Term SqrtOf(const Term& number);
+Term FloorOf(const Term& number);
+Term MinOf(const Term& a, const Term& b);
+Term MaxOf(const Term& a, const Term& b);
+Term IsPowerOfTwo(const Term& number);
+// The number if the type holds it as zero, or as a finite and normal number; no value otherwise.
+Term Held(const Term& type, const Term& number);
+// The product in the same way. No value either if it is zero and no factor is.
+Term HeldProduct(const Term& type, const Term& a, const Term& b);
+Term LargestFiniteOf(const Term& type);
+// True if the term has a value.
+Term Exists(const Term& term);
+
+// True if the extent, or each one of the list, is a number.
+Term IsFixed(const Term& extents);
+// The same list; no value if one of its extents is unknown.
+Term Known(const Term& extents);
+Term BroadcastOf(const Term& a, const Term& b);
+// True if the first shape broadcasts to the second.
+Term BroadcastsTo(const Term& narrow, const Term& wide);
+
+Term LengthOf(const Term& list);
+// The first n elements; for a negative n all but the last -n.
+Term Take(const Term& list, const Term& n);
+// Without the first n elements; for a negative n the last -n.
+Term Drop(const Term& list, const Term& n);
+// begin, begin + 1, ... below end.
+Term IntegersFrom(const Term& begin, const Term& end);
+// n ones.
+Term Ones(const Term& n);
+// The list behind ones, n elements in all.
+Term Padded(const Term& list, const Term& n);
+Term ProductOf(const Term& list);
+Term SmallestOf(const Term& list);
+// The only element; no value if there are more.
+Term OnlyOf(const Term& list);
+Term SwapLast(const Term& list);
+// The permutation of n axes that brings the axis `from` to the place `to`.
+Term MovedAxis(const Term& n, const Term& from, const Term& to);
+// The list with 1 in these places.
+Term WithOnes(const Term& list, const Term& places);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_RULE_WORDS_H_

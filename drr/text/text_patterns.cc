@@ -1,0 +1,192 @@
+// Functions of patterns in the text of rules, and the names that they see.
+#include "drr/text/text_parser.h"
+#include "fmt/format.h"
+
+namespace tenon::drr {
+
+Val RuleTextParser::VariableOf(Scope& scope, const std::string& name, bool constant) {
+  if (const auto bound = scope.bindings.find(name); bound != scope.bindings.end()) {
+    if (bound->second.val) return *bound->second.val;
+    if (!bound->second.name.empty()) return VariableOf(*scope.caller, bound->second.name, constant);
+  }
+  const auto it = scope.vals.find(name);
+  if (it != scope.vals.end()) return it->second;
+  const Val val = constant ? Const(name.c_str()) : Val(name.c_str());
+  return scope.vals.emplace(name, val).first->second;
+}
+
+AttrRef RuleTextParser::AttrVariableOf(Scope& scope, const std::string& name) {
+  if (const auto bound = scope.bindings.find(name); bound != scope.bindings.end()) {
+    if (bound->second.literal != nullptr) return bound->second.literal;
+    if (!bound->second.name.empty()) return AttrVariableOf(*scope.caller, bound->second.name);
+  }
+  AttrRef& attr = scope.attrs[name];
+  if (attr == nullptr) attr = Attr<double>(name.c_str()).node();
+  return attr;
+}
+
+Dim RuleTextParser::DimVariableOf(Scope& scope, const std::string& name) {
+  if (const auto bound = scope.bindings.find(name); bound != scope.bindings.end()) {
+    if (!bound->second.name.empty()) return DimVariableOf(*scope.caller, bound->second.name);
+  }
+  return scope.dims.try_emplace(name, name.c_str()).first->second;
+}
+
+bool RuleTextParser::IsKnownVal(const Scope& scope, const std::string& name) const {
+  if (const auto bound = scope.bindings.find(name); bound != scope.bindings.end()) {
+    if (bound->second.val) return true;
+    if (!bound->second.name.empty()) return IsKnownVal(*scope.caller, bound->second.name);
+  }
+  return scope.vals.count(name) > 0 && scope.attrs.count(name) == 0;
+}
+
+absl::Status RuleTextParser::ParsePattern() {
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(const std::string name, Name("the name of the pattern"));
+  if (FindOp(name) != nullptr) return ErrorAt(at, fmt::format("'{}' is an operation", name));
+  for (const char* word : {"any", "each", "const", "splat", "repeat", "maybe", "none"})
+    if (name == word) return ErrorAt(at, fmt::format("'{}' is a word of the language", name));
+  if (functions_.count(name) > 0)
+    return ErrorAt(at, fmt::format("there is a second pattern '{}'", name));
+  Function function{{}, lexer_, token_};
+  TENON_RETURN_IF_ERROR(Require("("));
+  while (!Is(")")) {
+    if (!function.parameters.empty()) TENON_RETURN_IF_ERROR(Require(","));
+    TENON_ASSIGN_OR_RETURN(std::string parameter, Name("a name"));
+    function.parameters.push_back(std::move(parameter));
+  }
+  Next();
+  if (!Is("=")) return Expected("'='");
+  Next();
+  function.lexer = lexer_;
+  function.token = token_;
+  // Read once for its mistakes, with the parameters as variables.
+  Scope scope;
+  scope_ = &scope;
+  const absl::Status status = ParseVal().status();
+  scope_ = &rule_scope_;
+  TENON_RETURN_IF_ERROR(status);
+  functions_.emplace(name, std::move(function));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RuleTextParser::Binding> RuleTextParser::ParseBinding() {
+  if (token_.kind == Token::Kind::kNumber || token_.kind == Token::Kind::kString || Is("true") ||
+      Is("false")) {
+    TENON_ASSIGN_OR_RETURN(AttrRef literal, ParseAttr(AttrType::kAny));
+    return Binding{"", std::nullopt, std::move(literal)};
+  }
+  TextLexer ahead = lexer_;
+  const Token after = ahead.Next();
+  if (token_.kind == Token::Kind::kName && after.kind == Token::Kind::kSign &&
+      (after.text == "," || after.text == ")")) {
+    std::string name(token_.text);
+    Next();
+    return Binding{std::move(name), std::nullopt, nullptr};
+  }
+  TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
+  return Binding{"", std::move(val), nullptr};
+}
+
+absl::StatusOr<Val> RuleTextParser::Apply(const Function& function,
+                                          std::map<std::string, Binding> bindings,
+                                          const Token& at) {
+  if (++applied_ > kMostApplied)
+    return ErrorAt(at, fmt::format("patterns are applied more than {} times", kMostApplied));
+  Scope scope;
+  scope.bindings = std::move(bindings);
+  scope.caller = scope_;
+  const Token token = std::exchange(token_, function.token);
+  const TextLexer lexer = std::exchange(lexer_, function.lexer);
+  scope_ = &scope;
+  absl::StatusOr<Val> val = ParseVal();
+  scope_ = scope.caller;
+  if (val.ok()) {
+    token_ = token;
+    lexer_ = lexer;
+  }
+  return val;
+}
+
+absl::StatusOr<Val> RuleTextParser::ParsePatternCall(const std::string& name, const Token& at) {
+  const Function& function = functions_.at(name);
+  TENON_RETURN_IF_ERROR(Require("("));
+  std::map<std::string, Binding> bindings;
+  size_t count = 0;
+  while (!Is(")")) {
+    if (count > 0) TENON_RETURN_IF_ERROR(Require(","));
+    TENON_ASSIGN_OR_RETURN(Binding binding, ParseBinding());
+    if (count < function.parameters.size())
+      bindings[function.parameters[count]] = std::move(binding);
+    ++count;
+  }
+  Next();
+  if (count != function.parameters.size()) {
+    return ErrorAt(at, fmt::format("{} has {} argument{} (expected {})", name, count,
+                                   count == 1 ? "" : "s", function.parameters.size()));
+  }
+  return Apply(function, std::move(bindings), at);
+}
+
+// repeat(name, x, 0, 3): the pattern `name` of one parameter, applied so often.
+absl::StatusOr<Val> RuleTextParser::ParseRepeat() {
+  constexpr int kMostRepeated = 64;
+  TENON_RETURN_IF_ERROR(Require("("));
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(const std::string name, Name("the name of a pattern"));
+  const auto function = functions_.find(name);
+  if (function == functions_.end() || function->second.parameters.size() != 1)
+    return ErrorAt(at, fmt::format("there is no pattern '{}' of one parameter", name));
+  TENON_RETURN_IF_ERROR(Require(","));
+  TENON_ASSIGN_OR_RETURN(const Val base, ParseVal());
+  TENON_RETURN_IF_ERROR(Require(","));
+  TENON_ASSIGN_OR_RETURN(const int least, IntegerWithin(0, kMostRepeated));
+  TENON_RETURN_IF_ERROR(Require(","));
+  TENON_ASSIGN_OR_RETURN(const int most, IntegerWithin(least, kMostRepeated));
+  TENON_RETURN_IF_ERROR(Require(")"));
+  absl::Status status;
+  const auto step = [&](const Val& chain) {
+    if (!status.ok()) return chain;
+    absl::StatusOr<Val> next = Apply(
+        function->second, {{function->second.parameters[0], Binding{"", chain, nullptr}}}, at);
+    status = next.status();
+    return next.ok() ? *next : chain;
+  };
+  const Val repeated = Repeat(base, least, most, step);
+  TENON_RETURN_IF_ERROR(status);
+  if (repeated.ref().node->depth > kMaxDepth) return TooDeep();
+  return repeated;
+}
+
+// name in {relu, tanh}(x): one of these operations, whose name is that of the attribute variable.
+absl::StatusOr<Val> RuleTextParser::ParseOpSet(const std::string& name) {
+  Next();
+  TENON_RETURN_IF_ERROR(Require("{"));
+  std::vector<std::pair<std::string, Token>> ops;
+  while (!Is("}")) {
+    if (!ops.empty()) TENON_RETURN_IF_ERROR(Require(","));
+    const Token at = token_;
+    TENON_ASSIGN_OR_RETURN(std::string op, Name("an operation"));
+    ops.emplace_back(std::move(op), at);
+  }
+  if (ops.empty()) return Expected("an operation");
+  Next();
+  TENON_ASSIGN_OR_RETURN(const Val first, ParseOp(ops[0].first, ops[0].second));
+  const ValNode& pattern = *first.ref().node;
+  std::vector<ValRef> alternatives;
+  for (const auto& [op, at] : ops) {
+    const OpInfo* info = FindOp(op);
+    if (info == nullptr)
+      return ErrorAt(at, fmt::format("there is no op '{}'{}", op, NearestOp(op)));
+    if (info->def().operands.size() != pattern.operands.size())
+      return ErrorAt(at, fmt::format("{} has other operands than {}", op, ops[0].first));
+    for (const auto& [attr, value] : pattern.attrs)
+      if (info->FindSlot(attr) < 0)
+        return ErrorAt(at, fmt::format("{} has no attribute '{}'", op, attr));
+    const Val one = MakeOp(info->name(), pattern.operands, pattern.attrs);
+    alternatives.push_back(MakeLet(one, AttrVariable(name), MakeLiteral(std::string(op))).ref());
+  }
+  return MakeAnyOf(std::move(alternatives));
+}
+
+}  // namespace tenon::drr

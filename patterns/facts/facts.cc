@@ -1,0 +1,121 @@
+#include "patterns/facts/facts.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/core/check.h"
+#include "ir/core/number_range.h"
+#include "ir/core/operation.h"
+#include "patterns/facts/magnitude.h"
+#include "patterns/facts/value_range.h"
+
+namespace tenon::pattern {
+namespace {
+
+using drr::AbsOf;
+using drr::Term;
+using drr::Val;
+using drr::Word;
+
+double MagnitudeWord(Value x) { return MagnitudeOf(x); }
+double LowerWord(Value x) { return ProvenRange(x).low; }
+double UpperWord(Value x) { return ProvenRange(x).high; }
+
+std::optional<NumberRange> RangeOfConstant(Value x) {
+  const Operation* op = x.defining_op();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return std::nullopt;
+  return RangeOf(op->slot(0));
+}
+std::optional<double> SmallestSizeWord(Value x) {
+  const auto range = RangeOfConstant(x);
+  return range ? std::optional(range->smallest) : std::nullopt;
+}
+std::optional<double> LargestSizeWord(Value x) {
+  const auto range = RangeOfConstant(x);
+  if (!range) return std::nullopt;
+  return range->is_finite() ? range->largest() : std::numeric_limits<double>::infinity();
+}
+std::optional<bool> HasZeroWord(Value x) {
+  const auto range = RangeOfConstant(x);
+  return range ? std::optional(range->has_zero) : std::nullopt;
+}
+bool UniformWord(Value x) {
+  const Operation* op = x.defining_op();
+  return op != nullptr && op->Has(Trait::kConstantLike) && op->slot(0).is_splat();
+}
+
+constexpr Word kFacts[] = {
+    drr::MakeWord<&MagnitudeWord>(
+        "magnitude", "a proven bound of |x|, whatever the inputs hold; inf if none is"),
+    drr::MakeWord<&LowerWord>("lower_bound", "a proven lower bound of the elements of x"),
+    drr::MakeWord<&UpperWord>("upper_bound", "a proven upper bound of the elements of x"),
+    drr::MakeWord<&SmallestSizeWord>("smallest_size",
+                                     "the smallest |x| other than 0 in a constant"),
+    drr::MakeWord<&LargestSizeWord>("largest_size",
+                                    "the largest |x| in a constant; inf for infinity and NaN"),
+    drr::MakeWord<&HasZeroWord>("has_zero", "a constant has a zero"),
+    drr::MakeWord<&UniformWord>("uniform", "the elements of a constant are equal"),
+    drr::MakeWord<&IsZeroOrOne>("zeros_and_ones", "every element of x is provably 0 or 1"),
+};
+
+const Word& Fact(std::string_view name) {
+  const auto* at = std::find_if(std::begin(kFacts), std::end(kFacts),
+                                [&](const Word& word) { return word.name == name; });
+  TENON_CHECK(at != std::end(kFacts));
+  return *at;
+}
+
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+std::span<const Word> Facts() { return kFacts; }
+
+Term Magnitude(const Val& x) { return drr::Call(Fact("magnitude"), x); }
+Term LowerBound(const Val& x) { return drr::Call(Fact("lower_bound"), x); }
+Term UpperBound(const Val& x) { return drr::Call(Fact("upper_bound"), x); }
+Term SmallestSize(const Val& x) { return drr::Call(Fact("smallest_size"), x); }
+Term LargestSize(const Val& x) { return drr::Call(Fact("largest_size"), x); }
+Term HasZero(const Val& x) { return drr::Call(Fact("has_zero"), x); }
+Term IsUniform(const Val& x) { return drr::Call(Fact("uniform"), x); }
+Term HoldsZerosAndOnes(const Val& x) { return drr::Call(Fact("zeros_and_ones"), x); }
+
+drr::Condition IsBounded(const char* words, const Val& x) {
+  return drr::If(words, Magnitude(x) < kNoBound);
+}
+drr::Condition HasModerateSize(const char* words, const Val& x) {
+  return drr::If(words, Magnitude(x) <= 1e20);
+}
+Term IsModerateNumber(const Term& scale) {
+  return drr::And(drr::Compare(AbsOf(scale), ">=", 1e-4), drr::Compare(AbsOf(scale), "<=", 1e4));
+}
+drr::Condition IsModerateScale(const char* words, const Term& scale) {
+  return drr::If(words, IsModerateNumber(scale));
+}
+Term StaysFinite(const Val& x, const Term& factor) {
+  return drr::Or(
+      drr::Compare(AbsOf(factor), "<=", 1),
+      drr::Compare(Magnitude(x) * AbsOf(factor), "<=", drr::LargestFiniteOf(drr::DTypeOf(x))));
+}
+drr::Condition AreFinite(const char* words, const Val& constant) {
+  return drr::OnConstants(drr::If(words, LargestSize(constant) < kNoBound));
+}
+
+Term IsRow(const Val& b, const Val& y) {
+  return drr::And(
+      drr::Compare(drr::ShapeOf(b), "==", drr::ListOf({drr::OnesBefore(), drr::ExtentOf(y, -1)})),
+      drr::Compare(drr::RankOf(b), "<=", drr::RankOf(y)));
+}
+Term IsNumber(const Val& b, const Val& y) {
+  return drr::And(drr::Compare(drr::ProductOf(drr::ShapeOf(b)), "==", 1),
+                  drr::Compare(drr::RankOf(b), "<=", drr::RankOf(y)));
+}
+Term IsPerChannel(const Val& b, const Val& y) {
+  return drr::And(drr::Compare(drr::ShapeOf(b), "==",
+                               drr::ListOf({drr::OnesBefore(), drr::ExtentOf(y, 1),
+                                            drr::Spread(drr::Ones(drr::RankOf(y) - 2))})),
+                  drr::And(drr::Compare(drr::RankOf(b), "<=", drr::RankOf(y)),
+                           drr::Compare(drr::RankOf(y), ">", 2)));
+}
+
+}  // namespace tenon::pattern
