@@ -11,6 +11,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/diagnostic.h"
+#include "pass/rewrite_step.h"
 #include "pass/rule_log.h"
 
 namespace tenon::drr {
@@ -52,6 +53,9 @@ class Driver : public RewriteListener {
          const DriverOptions& options)
       : rules_(rules), top_(top), context_(context), options_(options), matcher_(top->context()) {
     matcher_.set_fast_math(context.fast_math);
+    if (context.disabled_rules.empty()) return;
+    for (const Rule& rule : rules.list().rules())
+      disabled_.push_back(context.disabled_rules.contains(rule.name()));
   }
 
   absl::StatusOr<DriverResult> Run();
@@ -59,15 +63,18 @@ class Driver : public RewriteListener {
   void Created(Operation* op) override {
     rules_.list().Note(op->id(), ops_);
     if (context_.rule_log != nullptr) created_.push_back(op);
+    if (context_.observer != nullptr) context_.observer->Created(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
   void Erasing(Operation* op) override {
     worklist_.Remove(op);
+    if (context_.observer != nullptr) context_.observer->Erasing(op);
     // Fewer uses may open a match at the operands, or leave them dead.
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
-  void Replaced(Value was, Value) override {
+  void Replaced(Value was, Value now) override {
+    if (context_.observer != nullptr) context_.observer->Replaced(was, now);
     for (OpOperand& use : was.uses()) worklist_.Push(use.owner());
   }
 
@@ -79,9 +86,8 @@ class Driver : public RewriteListener {
   bool Fold(Operation* op);
   absl::StatusOr<bool> TryRules(Operation* op);
   absl::Status CountSteps(uint16_t rule, Operation* op);
-  bool Allowed(std::string_view rule, const Operation& op) const {
-    return !context_.allow_rewrite || context_.allow_rewrite(rule, op);
-  }
+  // Whether someone counts steps: only rewrites that will be made are any.
+  bool HasSteps() const { return context_.allow_rewrite || context_.observer != nullptr; }
   std::vector<std::string> MatchedNodes() const;
   absl::Status CycleError() const;
   absl::Status Error(Operation* op, std::string message) const {
@@ -100,6 +106,7 @@ class Driver : public RewriteListener {
   Matcher matcher_;
   Worklist worklist_;
   NeededOps ops_;                    // of the rules' needs: what was there at some time
+  std::vector<bool> disabled_;       // by rule; empty: none is
   std::vector<Operation*> created_;  // by the rule that is being applied; for the log
   DriverResult result_;
   std::map<std::string, int64_t, std::less<>>
@@ -129,7 +136,8 @@ bool Driver::Fold(Operation* op) {
       return false;
     }
   }
-  if (!Allowed("fold", *op)) return false;
+  if (!BeginStep(context_, {.kind = RewriteStep::Kind::kFold, .name = "fold", .op = op}))
+    return false;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].value) {
       values.push_back(results[i].value);
@@ -140,6 +148,7 @@ bool Driver::Fold(Operation* op) {
         Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
     op->block()->Insert(made, op);
     rules_.list().Note(made->id(), ops_);
+    if (context_.observer != nullptr) context_.observer->Created(made);
     values.push_back(made->result());
   }
   for (unsigned i = 0; i < op->num_results(); ++i) Replaced(op->result(i), values[i]);
@@ -148,6 +157,7 @@ bool Driver::Fold(Operation* op) {
     Erasing(op);
     op->Erase();
   }
+  EndStep(context_);
   return true;
 }
 
@@ -180,7 +190,7 @@ absl::Status Driver::CountSteps(uint16_t rule, Operation* op) {
 absl::StatusOr<bool> Driver::TryRules(Operation* op) {
   const RuleList& list = rules_.list();
   for (uint16_t index : list.RulesAt(op->id())) {
-    if (!list.MayMatch(index, ops_)) continue;
+    if (!list.MayMatch(index, ops_) || (!disabled_.empty() && disabled_[index])) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
     if (!rule.ok()) {
       return Error(op, std::string(rule.status().message()));
@@ -188,11 +198,19 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     const std::string& name = (*rule)->rule->name();
     const bool matched = matcher_.Match(**rule, op);
     TENON_RETURN_IF_ERROR(CountSteps(index, op));
-    if (!matched || !Allowed(name, *op)) continue;
+    if (!matched) continue;
+    const RewriteQueries queries = {context_.target, context_.evaluator};
+    if (HasSteps() && !WhyRefused(matcher_, queries).empty()) continue;
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
-    if (!Apply(matcher_, {context_.target, context_.evaluator}, *this).empty()) continue;
+    const std::string place = (*rule)->rule->place();
+    if (!BeginStep(context_,
+                   {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
+      continue;
+    const bool refused = !Apply(matcher_, queries, *this).empty();
+    EndStep(context_);
+    if (refused) continue;
     if (context_.rule_log != nullptr) {
       for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
       context_.rule_log->hits.push_back(std::move(hit));

@@ -22,13 +22,14 @@ struct ModelOptions {
   int threads = 0;    // 0: one per core
   bool cuda = false;  // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;
-  std::vector<std::string> rule_files;
+  std::vector<std::string> rule_files, disabled_rules;
   bool fast_math = false;
   std::optional<double> given_atol, given_rtol;
   double atol = 0, rtol = 0;  // of f32 and wider: ChooseTolerances
-  double ulps = 0;       // and at least so many steps of the output's element type, unless given
-  double bf16_rtol = 0;  // and at least that of bf16 outputs, unless given
-  std::string json;      // file, "-", or empty
+  double ulps = 0;        // and at least so many steps of the output's element type, unless given
+  double bf16_rtol = 0;   // and at least that of bf16 outputs, unless given
+  std::string json;       // file, "-", or empty
+  bool help_all = false;  // --help=all
   GivenNames given;
   LimitOptions limits;
 };
@@ -85,6 +86,16 @@ constexpr Option<Options> RulesRow() {
       {"rules", "", Takes::kValue, "FILE", "also apply the rules of FILE; repeatable", Times::kAny},
       [](Options& o, const Given& g) {
         o.rule_files.emplace_back(g.value);
+        return absl::OkStatus();
+      }};
+}
+template <typename Options>
+constexpr Option<Options> DisableRulesRow() {
+  return {
+      {"disable-rules", "", Takes::kValue, "NAME,…",
+       "do not apply these rules, families or patterns such as 'pack-*'; repeatable", Times::kAny},
+      [](Options& o, const Given& g) {
+        for (std::string_view name : SplitList(g.value)) o.disabled_rules.emplace_back(name);
         return absl::OkStatus();
       }};
 }

@@ -48,6 +48,7 @@ struct OptionForm {
   std::string_view value_name;  // in the help
   std::string_view help;
   Times times = Times::kOnce;
+  bool rare = false;  // left out of a short help
 };
 
 // A row without a name is no option: it is only printed in the help.
@@ -124,6 +125,7 @@ absl::Status ReadNonNegative(const Given& given, double& value);                
 absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes);  // a=1,b=128
 absl::Status ReadPrecision(const Given& given, Precision& value);
 absl::Status ReadDevice(const Given& given, bool& cuda);  // cpu or cuda
+absl::Status ReadHelp(const Given& given, bool& all);     // nothing or all
 
 // For options that no table has: one of -O0 to -O<kMaxOptLevel>, or InvalidArgument, with the
 // nearest of `names` for what is no level at all.
@@ -140,11 +142,14 @@ absl::Status Set(T& field, T value) {
   return absl::OkStatus();
 }
 
-// Rows that every program has: --help and --version are actions of it.
+// Rows that every program has: --help and --version are actions of it, `help_all` is a field.
 template <typename Options>
 constexpr Option<Options> HelpRow() {
-  return {{"help", "h", Takes::kNothing, "", "print this help"},
-          [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }};
+  return {{"help", "h", Takes::kOptional, "all", "print this help; all: with rarely used options"},
+          [](Options& o, const Given& g) {
+            o.action = Options::Action::kHelp;
+            return ReadHelp(g, o.help_all);
+          }};
 }
 template <typename Options>
 constexpr Option<Options> VersionRow() {
@@ -216,10 +221,19 @@ std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
   return names;
 }
 
+// The short help leaves out rare options, and headings without others.
 template <typename Options>
-std::string HelpOf(std::span<const Option<Options>> table) {
-  std::string text;
-  for (const Option<Options>& option : table) text += HelpOf(option.form);
+std::string HelpOf(std::span<const Option<Options>> table, bool is_short = false) {
+  std::string text, heading;
+  for (const Option<Options>& option : table) {
+    const OptionForm& form = option.form;
+    if (form.name.empty() && form.value_name.empty()) {
+      heading = HelpOf(form);
+    } else if (!is_short || !form.rare) {
+      text += heading + HelpOf(form);
+      heading.clear();
+    }
+  }
   return text;
 }
 

@@ -35,7 +35,8 @@ struct Options : tools::ModelOptions {
 
 // InvalidArgument with a message for the user if the line is wrong.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
-std::string HelpText();
+// Without rarely used options, or with all of them.
+std::string HelpText(bool all);
 
 }  // namespace tenon::ir_bench
 

@@ -30,10 +30,13 @@ struct Options {
   bool split_input_file = false;
   bool verify_diagnostics = false;
   bool dump_pass_pipeline = false;
-  std::string explain;             // RULE[@NODE]
-  std::string fusion_report;       // a file; JSON if it ends in .json
-  std::vector<std::string> rules;  // files with rules in text
+  std::string explain;                      // RULE[@NODE]
+  std::string fusion_report;                // a file; JSON if it ends in .json
+  std::vector<std::string> rules;           // files with rules in text
+  std::vector<std::string> disabled_rules;  // names, families and patterns
+  std::string trace;                        // a file that ends in .json or .html
   bool fast_math = false;
+  bool help_all = false;
   bool verify_semantics = false;
   tools::LimitOptions limits;
   std::string inputs;                    // a folder, for verify_semantics
@@ -65,7 +68,8 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
 // Appends the passes of the command line; the error points into what the user wrote.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);
 
-std::string HelpText();
+// The options that most people need, or all of them.
+std::string HelpText(bool all);
 std::string PassListText(const PassRegistry& registry);
 
 }  // namespace tenon::ir_opt

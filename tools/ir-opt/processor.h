@@ -17,6 +17,7 @@ struct Outcome {
   std::optional<Model> model;  // the resulting IR, if it is asked for and nothing failed
   std::string report;          // what --explain found
   std::string fusion_report;
+  std::string trace;  // of --trace, as its file holds it
 };
 
 // `bytes`: IR text or an ONNX model, named `options.input` in messages; without them the file
