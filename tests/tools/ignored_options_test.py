@@ -31,7 +31,7 @@ REFUSED = [
     *[(f'ir-opt TEXT {option}', option.partition('=')[0]) for option in (
         '--timing', '--timing-json', '--pass-statistics', '--print-ir-before-all', '--print-ir-after-all',
         '--print-ir-after-change', '--print-ir-after-failure', '--print-ir-before=cse', '--print-ir-after=cse',
-        '--opt-bisect-limit=1', '--verify-semantics')],
+        '--opt-bisect-limit=1', '--disable-rules=gelu-erf', '--trace=t.json', '--verify-semantics')],
     ('ir-opt TEXT -O1 --print-ir-before=fuse', '--print-ir-before'),
     ('ir-opt TEXT --cse --print-ir-after=dce', '--print-ir-after'),
     ('ir-opt TEXT -O2 --explain=gelu --print-generic', '--print-generic'),
@@ -48,6 +48,9 @@ REFUSED = [
     ('ir-run MODEL --json=- --profile', '--profile'),
     ('ir-run MODEL --verify-weights', '--verify-weights'),
     ('ir-run MODEL --input=INPUT --seed=3', '--seed'),
+    ('ir-bisect MODEL --reference --threads=1', '--threads'),
+    ('ir-bisect MODEL --inputs=DATA --shape=a=1', '--shape'),
+    ('ir-bisect MODEL -O1 --pass-pipeline=O2', '-O1'),
     ('ir-bench MODEL --atol=1', '--atol'),
     ('ir-bench MODEL --rtol=1', '--rtol'),
     ('ir-bench MODEL --python=python3', '--python'),
