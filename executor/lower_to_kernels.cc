@@ -235,6 +235,7 @@ PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> regis
       "Chooses a kernel for every operation; kernel.fallback says why it is a slow one, or not "
       "on the GPU";
   info.anchor = "func.func";
+  info.steps = PassSteps::kNone;
   info.options = {{"reference", PassOption::Type::kBool, "false",
                    "consider the readable reference kernels alone"},
                   {"gpu", PassOption::Type::kBool, "false", "CUDA kernels where there are any"}};

@@ -126,6 +126,7 @@ PassInfo PlanMemoryInfo(std::shared_ptr<const kernels::KernelRegistry> registry)
   info.summary =
       "Decides in-place kernels and parts, and places buffers of static shape in one arena";
   info.anchor = "func.func";
+  info.steps = PassSteps::kNone;
   info.needs = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.establishes = static_cast<uint32_t>(ModuleProperty::kPlanned);
   info.create = [registry](const PassOptionValues&) {

@@ -227,6 +227,7 @@ PassInfo WidenHalfInfo(std::shared_ptr<const kernels::KernelRegistry> registry) 
   info.summary =
       "Operations on f16 and bf16 for which only f32 has a fast CPU kernel are computed in f32";
   info.anchor = "func.func";
+  info.steps = PassSteps::kNone;
   info.create = [registry](const PassOptionValues&) {
     return std::make_unique<WidenHalf>(registry);
   };

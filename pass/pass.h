@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,9 @@
 
 namespace tenon {
 
+struct RewriteStep;
 struct RuleLog;
+class RewriteObserver;
 class RuleCache;
 
 // Properties of a module that a pass may need, establish or destroy.
@@ -62,9 +65,12 @@ struct PassContext {
   RuleLog* rule_log = nullptr;            // receives hits and near misses of rules (rule_log.h)
   std::shared_ptr<RuleCache> rule_cache;  // compiled rules, shared by passes
   std::vector<std::string> rule_files;    // files of rules that `fuse` and `final-rules` apply
-  // Asked before each application of a rule and each fold, with the name of the rule. If it returns
-  // false, that rewrite is not made.
-  std::function<bool(std::string_view rule, const Operation& op)> allow_rewrite;
+  // Names of rules that no pass applies.
+  std::set<std::string, std::less<>> disabled_rules;
+  // Asked before each step (rewrite_step.h). If it returns false, the step is not made.
+  std::function<bool(const RewriteStep& step)> allow_rewrite;
+  RewriteObserver* observer = nullptr;  // is told of each pass and each step
+  int64_t steps = 0;                    // number of steps that were asked for; BeginStep counts
 };
 
 // A configured pass. The registry creates one for each entry of a pipeline.
@@ -116,13 +122,23 @@ class PassOptionValues {
   mutable std::string wrong_name_;
 };
 
+// How the changes of a pass count as steps of a run (rewrite_step.h).
+enum class PassSteps : uint8_t {
+  // Each run on an op is one step, which the pass manager may leave out. A pass that establishes a
+  // property counts as kNone.
+  kOne,
+  kEach,  // the pass calls BeginStep for each of its changes
+  kNone,  // what follows relies on the pass: it always runs, and is no step
+};
+
 // A pass as the registry knows it.
 struct PassInfo {
-  std::string name;                 // in pipeline text, such as "constant-fold"
-  std::string summary;              // one line
-  std::string anchor;               // the op it runs on: "func.func" or "builtin.module"
-  std::vector<PassOption> options;  // all options that pipeline text can give
-  bool explains = false;            // whether --explain=NAME makes the pass report its decisions
+  std::string name;                   // in pipeline text, such as "constant-fold"
+  std::string summary;                // one line
+  std::string anchor;                 // the op it runs on: "func.func" or "builtin.module"
+  std::vector<PassOption> options;    // all options that pipeline text can give
+  bool explains = false;              // whether --explain=NAME makes the pass report its decisions
+  PassSteps steps = PassSteps::kOne;  // how its changes count
   // Bits of ModuleProperty.
   uint32_t needs = 0,   // must hold before the pass
       establishes = 0,  // hold after the pass

@@ -14,6 +14,7 @@
 #include "pass/module_properties.h"
 #include "pass/pass_report.h"
 #include "pass/pipeline.h"
+#include "pass/rewrite_step.h"
 
 namespace tenon {
 namespace {
@@ -94,6 +95,14 @@ class Runner {
     const std::string& name = item.info->name;
     if (options_.print_before_all || Contains(options_.print_before, name))
       Dump("Before", name, *op);
+    const bool is_step = item.info->steps == PassSteps::kOne && item.info->establishes == 0;
+    const RewriteStep step{.kind = RewriteStep::Kind::kPass, .name = name, .op = op};
+    RewriteObserver* const observer = context_.observer;
+    if (observer != nullptr) observer->PassBegins(ShortPipelineText(item), op);
+    if (is_step && !BeginStep(context_, step)) {
+      if (observer != nullptr) observer->PassEnds(op, false);
+      return PassResult();
+    }
     std::string before;
     const bool compare = options_.check_unchanged || options_.print_after_change;
     if (compare) before = Fingerprint(*op);
@@ -106,6 +115,8 @@ class Runner {
       return item.pass->Run(op, context_);
     }();
     context_.statistics = nullptr;
+    if (is_step) EndStep(context_);
+    if (observer != nullptr) observer->PassEnds(op, result.ok() && result->changed);
 
     absl::Status status = result.status();
     const bool differs = compare && status.ok() && Fingerprint(*op) != before;
@@ -218,6 +229,11 @@ std::vector<const PassOptionValues*> PassManager::OptionsOf(std::string_view pas
   return found;
 }
 
+absl::Status PassManager::CheckOrder(const Operation& module) const {
+  TENON_ASSIGN_OR_RETURN(uint32_t properties, GetModuleProperties(module));
+  return CheckPropertyOrder(*impl_->registry, impl_->pipeline, properties);
+}
+
 absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& context,
                                             const PassManagerOptions& options) {
   if (module->name() != kModuleAnchor) {
@@ -232,8 +248,7 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
     return absl::InvalidArgumentError(
         "PassManagerOptions asks for reports or IR to be printed, but its sink is not set");
   }
-  TENON_ASSIGN_OR_RETURN(uint32_t properties, GetModuleProperties(*module));
-  TENON_RETURN_IF_ERROR(CheckPropertyOrder(impl_->pipeline, properties));
+  TENON_RETURN_IF_ERROR(CheckOrder(*module));
   ResetReports(impl_->pipeline);
   Statistics* const outer_statistics = context.statistics;
   Runner runner(context, options);

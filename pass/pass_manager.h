@@ -78,8 +78,12 @@ class PassManager {
   // changes.
   std::vector<const PassOptionValues*> OptionsOf(std::string_view pass) const;
 
+  // Returns FailedPrecondition if a pass needs a module property that does not hold at its turn,
+  // and names a pass that establishes it. Errors of GetModuleProperties.
+  absl::Status CheckOrder(const Operation& module) const;
+
   // Runs the pipeline on `module`, which must be a builtin.module. Before any pass runs, returns
-  // FailedPrecondition if a pass needs a module property that does not hold at its turn.
+  // the error of CheckOrder.
   //
   // Stops at the first error and returns it, with the name of the pass in the message. A pass may
   // stop half-way, so that the module may be partly transformed. Afterward the attribute

@@ -1,5 +1,7 @@
 #include "pass/pipeline.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 #include "ir/core/suggest.h"
 #include "pass/module_properties.h"
@@ -173,31 +175,51 @@ absl::Status AppendPass(const PassRegistry& registry, std::string_view name,
 std::string PipelineText(const PassPipeline& pipeline) {
   std::string text = pipeline.anchor + '(';
   for (size_t i = 0; i < pipeline.items.size(); ++i) {
-    const PipelineItem& item = pipeline.items[i];
     if (i > 0) text += ',';
-    if (item.nested) {
-      text += PipelineText(*item.nested);
-      continue;
-    }
-    text += item.info->name;
-    const std::string options = FormatOptions(*item.info, item.values);
-    if (!options.empty()) text += '{' + options + '}';
+    text += PipelineText(pipeline.items[i]);
   }
   return text + ')';
 }
 
-absl::Status CheckPropertyOrder(const PassPipeline& pipeline, uint32_t& properties) {
+std::string PipelineText(const PipelineItem& item) {
+  if (item.nested) return PipelineText(*item.nested);
+  const std::string options = FormatOptions(*item.info, item.values);
+  return options.empty() ? item.info->name : item.info->name + '{' + options + '}';
+}
+
+std::string ShortPipelineText(const PipelineItem& item) {
+  if (item.nested) return PipelineText(item);
+  const absl::StatusOr<PassOptionValues> defaults = ResolveOptions(*item.info, "", 0, {});
+  if (!defaults.ok()) return PipelineText(item);  // an option is required
+  PassInfo shown = *item.info;
+  std::erase_if(shown.options, [&](const PassOption& option) {
+    const auto own = item.values.values.find(option.name);
+    const auto usual = defaults->values.find(option.name);
+    return own == item.values.values.end() ||
+           (usual != defaults->values.end() && own->second == usual->second);
+  });
+  const std::string options = FormatOptions(shown, item.values);
+  return options.empty() ? shown.name : shown.name + '{' + options + '}';
+}
+
+absl::Status CheckPropertyOrder(const PassRegistry& registry, const PassPipeline& pipeline,
+                                uint32_t& properties) {
   for (const PipelineItem& item : pipeline.items) {
     if (item.nested) {
-      TENON_RETURN_IF_ERROR(CheckPropertyOrder(*item.nested, properties));
+      TENON_RETURN_IF_ERROR(CheckPropertyOrder(registry, *item.nested, properties));
       continue;
     }
     const uint32_t missing = item.info->needs & ~properties;
     if (missing != 0) {
+      const auto maker =
+          std::find_if(registry.passes().begin(), registry.passes().end(),
+                       [&](const auto& pass) { return (pass.second.establishes & missing) != 0; });
       return absl::FailedPreconditionError(
           fmt::format("pass '{}' cannot run here: it needs the module to be {} (no pass before it "
-                      "establishes that)",
-                      item.info->name, ModulePropertyNames(missing)));
+                      "establishes that{})",
+                      item.info->name, ModulePropertyNames(missing),
+                      maker == registry.passes().end() ? std::string()
+                                                       : fmt::format("; '{}' does", maker->first)));
     }
     properties = (properties & ~item.info->destroys) | item.info->establishes;
   }

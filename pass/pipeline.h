@@ -42,9 +42,15 @@ absl::Status AppendPass(const PassRegistry& registry, std::string_view name,
                         std::string_view options, PassPipeline& pipeline);
 // Returns the text of a pipeline with all options written out.
 std::string PipelineText(const PassPipeline& pipeline);
+// Returns the same for one entry.
+std::string PipelineText(const PipelineItem& item);
+// Returns the same without options that have their defaults: "fuse{before=packing}".
+std::string ShortPipelineText(const PipelineItem& item);
 // Returns FailedPrecondition if a pass needs a property that does not hold at its turn.
-// `properties` has the bits that hold before, and receives those that hold after.
-absl::Status CheckPropertyOrder(const PassPipeline& pipeline, uint32_t& properties);
+// `properties` has the bits that hold before, and receives those that hold after. The error names a
+// pass of `registry` that establishes the property.
+absl::Status CheckPropertyOrder(const PassRegistry& registry, const PassPipeline& pipeline,
+                                uint32_t& properties);
 
 }  // namespace tenon
 

@@ -87,6 +87,104 @@ std::vector<const RuleHit*> HitsOf(const RuleLog& log, std::string_view rule) {
   return hits;
 }
 
+bool HaveCommon(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& node) {
+    return std::find(b.begin(), b.end(), node) != b.end();
+  });
+}
+
+// What matches as the model is written, and did not fire: who was faster. Empty if it fired there.
+std::string WrittenText(const RuleLog& log, const RuleMiss& miss) {
+  for (const RuleHit& hit : log.hits) {
+    if (hit.rule == miss.rule && HaveCommon(hit.nodes, miss.nodes)) return "";
+  }
+  std::string text =
+      fmt::format("{}: fits the model as it is written at {}", miss.rule, NodesText(miss.nodes));
+  if (log.disabled.contains(miss.rule)) return text + "\n";
+  for (const ProgramChange& change : log.changes) {
+    if (!HaveCommon(change.nodes, miss.nodes)) continue;
+    const auto node =
+        std::find_if(change.nodes.begin(), change.nodes.end(), [&](const std::string& n) {
+          return std::find(miss.nodes.begin(), miss.nodes.end(), n) != miss.nodes.end();
+        });
+    return text + fmt::format(", but {} (in {}) changed {} first{}\n", change.by, change.pass,
+                              ShownName(*node),
+                              change.made.empty() ? ""
+                                                  : fmt::format(", into {}: match that instead",
+                                                                ShownMessage(change.made.back())));
+  }
+  return text + ", but no pass applied it there\n";
+}
+
+// Of a given rule that met nothing: the op where it begins may have been made and changed again by
+// rules of one family, between which it is not applied. Empty if that did not happen.
+std::string PassedByText(const RuleLog& log, const std::string& rule) {
+  const auto root = log.roots.find(rule);
+  if (root == log.roots.end()) return "";
+  std::string text;
+  size_t places = 0;
+  for (size_t i = 0; i < log.changes.size(); ++i) {
+    const ProgramChange& maker = log.changes[i];
+    const auto made = std::find_if(maker.made.begin(), maker.made.end(), [&](const auto& op) {
+      return op.starts_with(root->second + " at ");
+    });
+    if (made == maker.made.end()) continue;
+    const auto taker =
+        std::find_if(log.changes.begin() + static_cast<ptrdiff_t>(i) + 1, log.changes.end(),
+                     [&](const ProgramChange& change) {
+                       return !change.made.empty() && HaveCommon(change.nodes, maker.nodes);
+                     });
+    if (taker == log.changes.end() || ++places > 1) continue;
+    text = fmt::format(
+        "{}: {} was made by {} and taken by {} (in {}) before the rule saw it, into {}: match that "
+        "instead, or see --disable-rules",
+        rule, ShownMessage(*made), maker.by, taker->by, taker->pass,
+        ShownMessage(taker->made.back()));
+  }
+  if (places > 1) text += fmt::format("; also at {}", Count(places - 1, "more place"));
+  return places == 0 ? "" : text + "\n";
+}
+
+// Adds what the given rules meet in the program as it is written. A miss there is preferred to one
+// in the normal form of the same place, unless that is nearer. `text` receives lines about matches.
+void AddWritten(const RuleLog& log, std::vector<RuleMiss>& misses, std::string& text) {
+  size_t lines = 0, more = 0;
+  for (const RuleMiss& miss : log.written) {
+    const auto same = [&](const RuleMiss& other) {
+      return other.rule == miss.rule && (SamePlace(other, miss) || other.stops == miss.stops);
+    };
+    if (miss.matches) {
+      misses.erase(std::remove_if(misses.begin(), misses.end(), same), misses.end());
+      const std::string line = WrittenText(log, miss);
+      if (line.empty() || text.find(line) != std::string::npos) continue;
+      ++lines <= kHits ? void(text += line) : void(++more);
+      continue;
+    }
+    // Where nothing fits says little beside a place where all does.
+    const bool answered = std::any_of(log.hits.begin(), log.hits.end(),
+                                      [&](const RuleHit& hit) { return hit.rule == miss.rule; });
+    if (answered && miss.matched_ops == 0) continue;
+    const bool fired = std::any_of(log.hits.begin(), log.hits.end(), [&](const RuleHit& hit) {
+      return hit.rule == miss.rule && HaveCommon(hit.nodes, miss.nodes);
+    });
+    const bool nearer = std::any_of(misses.begin(), misses.end(), [&](const RuleMiss& other) {
+      return same(other) && (Better(other, miss) || other.stops == miss.stops);
+    });
+    if (fired || nearer) continue;
+    misses.erase(std::remove_if(misses.begin(), misses.end(), same), misses.end());
+    misses.push_back(miss);
+    misses.back().written = true;
+  }
+  if (more > 0) text += fmt::format("  and at {}\n", Count(more, "more place"));
+  std::erase_if(misses, [&](const RuleMiss& miss) {
+    return miss.matched_ops == 0 &&
+           std::any_of(log.written.begin(), log.written.end(), [&](const RuleMiss& other) {
+             return other.matches && other.rule == miss.rule;
+           });
+  });
+  std::stable_sort(misses.begin(), misses.end(), Better);
+}
+
 template <typename List, typename F>
 std::string JsonList(const List& list, const F& text) {
   std::string out = "[";
@@ -122,7 +220,9 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
     if (hits.size() > kHits)
       text += fmt::format("  and at {}\n", Count(hits.size() - kHits, "more place"));
   }
+  std::string written;
   std::vector<RuleMiss> misses = MissesOf(log, log.wanted), shown;
+  AddWritten(log, misses, written);
   // Far ones only when there is nothing better to say.
   const bool any_near = fired > 0 || std::any_of(misses.begin(), misses.end(),
                                                  [](const RuleMiss& m) { return m.near; });
@@ -142,15 +242,30 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   }
   const std::string where = log.nodes.empty() ? "" : " there";
   if (fired == 0) text += fmt::format("{}: fired 0 times{}\n", ShownName(title), where);
+  for (const std::string& rule : log.tried) {
+    if (is_asked(rule) && log.disabled.contains(rule))
+      text += fmt::format("{}: disabled (--disable-rules)\n", rule);
+  }
+  text += written;
   for (const RuleMiss& miss : shown) {
+    if (miss.matches && log.disabled.contains(miss.rule)) {
+      text += fmt::format("{}: would fire at {}\n", miss.rule, PlaceText(miss));
+      continue;
+    }
     text += fmt::format(
         "{}{}: nearly at {}: {}\n", miss.rule,
         is_asked(miss.rule) ? std::string() : fmt::format(" (which {} builds on)", title),
-        PlaceText(miss), MissText(miss));
+        PlaceText(miss) + (miss.written ? " (as the model is written)" : ""), MissText(miss));
   }
   if (rest > 0)
     text += fmt::format("{}: {}, none nearer than these\n", title, Count(rest, "more place"));
-  if (shown.empty() && (log.nodes.empty() || fired == 0)) {
+  std::string passed;
+  for (const std::string& rule : log.tried) {
+    if (shown.empty() && written.empty() && fired == 0 && is_asked(rule))
+      passed += PassedByText(log, rule);
+  }
+  text += passed;
+  if (shown.empty() && written.empty() && passed.empty() && (log.nodes.empty() || fired == 0)) {
     text += log.nodes.empty()
                 ? fmt::format("{}: no {}place nearly matches\n", title, fired > 0 ? "other " : "")
                 : fmt::format("{}: no op that is left there occurs in {}\n", title,
@@ -164,7 +279,9 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   // Where the nodes asked for have gone.
   size_t notes = 0;
   for (const RuleHit& hit : log.hits) {
-    if (log.nodes.empty() || any_near || log.wanted(hit.rule) || notes == kNotes) continue;
+    if (log.nodes.empty() || any_near || !written.empty() || log.wanted(hit.rule) ||
+        notes == kNotes)
+      continue;
     const auto node = std::find_if(hit.nodes.begin(), hit.nodes.end(),
                                    [&](const std::string& n) { return log.nodes.count(n) != 0; });
     if (node == hit.nodes.end()) continue;

@@ -37,8 +37,18 @@ struct RuleMiss {
   std::vector<std::string> nodes;  // of the ops that match, that of the anchor first
   std::vector<Stop> stops;         // what does not fit, in order of discovery; never empty
   std::vector<Stop> alternatives;  // changes that would do instead of the first stop
+  bool matches = false;            // all fits: the rule fires here when it is applied
+  bool written = false;            // found in the program as it is written, before any rule
   std::string taken_by;            // the rule that has replaced a part of it since
   size_t hits_before = 0;          // length of RuleLog::hits at the time it was found
+};
+
+// A change of any kind: by a rule, a fold, or a pass without rules.
+struct ProgramChange {
+  std::string by;                  // "rule gelu-erf", "a fold", "pass cse"
+  std::string pass;                // that ran
+  std::vector<std::string> nodes;  // of the ops that are no longer there
+  std::vector<std::string> made;   // as RuleHit
 };
 
 // What rules did in a run. Not thread-safe.
@@ -56,7 +66,14 @@ struct RuleLog {
   // By function and rule, best first. Holds the misses of the last attempt, and earlier ones that
   // still stand.
   using Misses = std::map<std::pair<std::string, std::string>, std::vector<RuleMiss>>;
-  Misses misses;  // where rules nearly matched
+  Misses misses;                                          // where rules nearly matched
+  std::set<std::string, std::less<>> given;               // wanted rules that are not built in
+  std::map<std::string, std::string, std::less<>> roots;  // the op at which each of these begins
+  // For these: misses in the program as it is written, before any pass but
+  // infer-shapes. What matches there is a miss too.
+  std::vector<RuleMiss> written;
+  std::vector<ProgramChange> changes;  // of the run, in order; recorded for `given` rules only
+  std::set<std::string, std::less<>> disabled;  // rules that this run does not apply
   std::map<std::string, std::string>
       places;  // of definitions, by rule: "patterns/layers/norm.cc:12"
 };

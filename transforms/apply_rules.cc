@@ -29,6 +29,7 @@ class ApplyRulesOfFile : public Pass {
 PassInfo ApplyRulesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.steps = PassSteps::kEach;
   info.options = {{.name = "file",
                    .type = PassOption::Type::kString,
                    .default_text = "",

@@ -30,6 +30,7 @@ class Canonicalize : public Pass {
 PassInfo CanonicalizePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.steps = PassSteps::kEach;
   info.create = [](const PassOptionValues&) { return std::make_unique<Canonicalize>(); };
   return info;
 }

@@ -9,6 +9,7 @@
 #include "ir/core/check.h"
 #include "ir/core/deferred_blob.h"
 #include "ir/dialect/core_ops.h"
+#include "pass/rewrite_step.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -63,7 +64,7 @@ class ConstantFold : public Pass {
       constants.push_back(constant ? constant.value() : Attribute());
       all &= static_cast<bool>(constant);
     }
-    if (TryFold(op, constants)) {
+    if (TryFold(op, constants, context)) {
       context.statistics->Add("simplified");
       return true;
     }
@@ -86,18 +87,18 @@ class ConstantFold : public Pass {
       return absl::InternalError("evaluator gave a wrong number of results");
     absl::InlinedVector<FoldResult, 2> results;
     for (Attribute value : *values) results.push_back({Value(), value});
-    if (!Commit(op, results)) return false;
+    if (!Commit(op, results, context)) return false;
     context.statistics->Add("folded");
     context.statistics->Add("folded-bytes", out_bytes);
     return true;
   }
 
   // The op's own folds: those need no evaluation.
-  static bool TryFold(Operation* op, std::span<const Attribute> constants) {
+  static bool TryFold(Operation* op, std::span<const Attribute> constants, PassContext& context) {
     const FoldFn fold = op->info().def().fold;
     absl::InlinedVector<FoldResult, 2> results;
     if (fold == nullptr || !fold(*op, constants, results)) return false;
-    return results.size() == op->num_results() && Commit(op, results);
+    return results.size() == op->num_results() && Commit(op, results, context);
   }
 
   static int64_t ResultBytes(const Operation& op) {
@@ -141,7 +142,16 @@ class ConstantFold : public Pass {
   }
 
   // Puts results in the op's place, and erases it with the constants that only it used.
-  static bool Commit(Operation* op, std::span<const FoldResult> results) {
+  static bool Commit(Operation* op, std::span<const FoldResult> results, PassContext& context) {
+    if (!BeginStep(context, {.kind = RewriteStep::Kind::kFold, .name = "fold", .op = op}))
+      return false;
+    const bool done = Replace(op, results, context.observer);
+    EndStep(context);
+    return done;
+  }
+
+  static bool Replace(Operation* op, std::span<const FoldResult> results,
+                      RewriteObserver* observer) {
     OpBuilder builder = OpBuilder::Before(op);
     absl::InlinedVector<Value, 2> values;
     for (unsigned i = 0; i < results.size(); ++i) {
@@ -152,9 +162,13 @@ class ConstantFold : public Pass {
       absl::StatusOr<core::ConstantOp> made =
           core::ConstantOp::Create(builder, op->location(), {.value = results[i].attribute});
       if (!made.ok()) return false;
+      if (observer != nullptr) observer->Created(made->op());
       values.push_back(made->out());
     }
-    for (unsigned i = 0; i < values.size(); ++i) op->result(i).ReplaceAllUsesWith(values[i]);
+    for (unsigned i = 0; i < values.size(); ++i) {
+      if (observer != nullptr) observer->Replaced(op->result(i), values[i]);
+      op->result(i).ReplaceAllUsesWith(values[i]);
+    }
     absl::InlinedVector<Operation*, 4> operands;
     for (OpOperand& operand : op->operands()) {
       Operation* definition = operand.get().defining_op();
@@ -163,6 +177,7 @@ class ConstantFold : public Pass {
         operands.push_back(definition);
       }
     }
+    if (observer != nullptr) observer->Erasing(op);
     op->Erase();
     for (Operation* definition : operands) {
       if (!definition->has_uses()) definition->Erase();
@@ -178,6 +193,7 @@ class ConstantFold : public Pass {
 PassInfo ConstantFoldPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.steps = PassSteps::kEach;
   info.options = {
       {"max-bytes", PassOption::Type::kCount, "65536",
        "largest result to make, unless it takes no more room than the constants it frees or only "

@@ -31,6 +31,7 @@ PassInfo FinalRulesPassInfo() { return FinalRulesPassInfo(HostRules()); }
 PassInfo FinalRulesPassInfo(HostRules rules) {
   PassInfo info;
   info.anchor = "func.func";
+  info.steps = PassSteps::kEach;
   info.create = [rules = std::move(rules)](const PassOptionValues&) {
     return std::make_unique<FinalRules>(rules);
   };

@@ -58,6 +58,7 @@ PassInfo FusePassInfo() { return FusePassInfo(HostRules()); }
 PassInfo FusePassInfo(HostRules rules) {
   PassInfo info;
   info.anchor = "func.func";
+  info.steps = PassSteps::kEach;
   std::vector<std::string> names;
   for (const pattern::Family& family : pattern::Families()) {
     if (family.phase == "fuse") names.emplace_back(family.name);

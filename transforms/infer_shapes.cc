@@ -371,6 +371,7 @@ class InferShapes : public Pass {
 PassInfo InferShapesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.steps = PassSteps::kNone;
   info.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
   info.create = [](const PassOptionValues&) { return std::make_unique<InferShapes>(); };
   return info;

@@ -58,16 +58,19 @@ void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
   for (const auto& [key, misses] : earlier) {
     std::vector<RuleMiss>& now = log.misses[key];
     for (const RuleMiss& miss : misses) {
-      if (!miss.near || miss.nodes.empty() || there.count(miss.nodes[0]) == 0 ||
-          there.count(miss.stops[0].node) == 0)
-        continue;
+      if (!miss.near || miss.nodes.empty()) continue;
+      const bool gone = there.count(miss.nodes[0]) == 0 || there.count(miss.stops[0].node) == 0;
+      if (gone && !log.given.contains(miss.rule)) continue;
       bool settled = std::any_of(now.begin(), now.end(), [&](const RuleMiss& other) {
         return other.near && Common(miss.nodes, other.nodes) > 0;
       });
-      // What was wrong is a part of something else now.
+      // What was wrong is a part of something else now. Of a rule of the user, this is the answer.
       for (size_t h = miss.hits_before; h < log.hits.size() && !settled; ++h) {
         const std::vector<std::string>& nodes = log.hits[h].nodes;
         settled = std::find(nodes.begin(), nodes.end(), miss.stops[0].node) != nodes.end();
+        if (!settled || log.hits[h].rule == miss.rule || !log.given.contains(miss.rule)) continue;
+        now.push_back(miss);
+        if (miss.taken_by.empty()) now.back().taken_by = log.hits[h].rule;
       }
       if (!settled) now.push_back(miss);
     }

@@ -19,6 +19,7 @@ namespace {
 constexpr int kTolerance = 3;        // things that may be wrong at one place
 constexpr int64_t kBudget = 20000;   // steps of matching for one attempt
 constexpr size_t kMaxMisses = 1000;  // kept of one rule
+constexpr std::string_view kFires = "nothing: the rule fires here when it is applied";
 
 // The model node of an op, or the op's name when the model says nothing.
 std::string NodeOf(const Operation* op) {
@@ -116,11 +117,7 @@ class Explainer {
       alignment.matched_ops = alignment.wanted_ops =
           static_cast<int>(matcher_.matched_ops().size());
       alignment.ops = matcher_.matched_ops();
-      alignment.mismatches = {
-          {op,
-           refused.empty() ? "nothing: the rule fires here when it is applied" : refused,
-           {},
-           nullptr}};
+      alignment.mismatches = {{op, refused.empty() ? std::string(kFires) : refused, {}, nullptr}};
       return Add(std::move(alignment));
     }
     if (matcher_.exhausted()) {
@@ -267,6 +264,7 @@ class Explainer {
         [](const Mismatch& m) { return m.kind == Mismatch::Kind::kWrong && m.found != nullptr; });
     miss.cost = static_cast<double>(alignment.cost() + elsewhere) / alignment.wanted_ops;
     miss.near = Meaningful(alignment);
+    miss.matches = alignment.mismatches[0].reason == kFires;
     miss.nodes = NodesOf(alignment.ops);
     for (const Mismatch& m : alignment.mismatches) {
       RuleMiss::Stop stop = {NodeOf(m.at), Reason(m)};

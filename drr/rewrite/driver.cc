@@ -16,6 +16,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/diagnostic.h"
+#include "pass/rewrite_step.h"
 #include "pass/rule_log.h"
 
 namespace tenon::drr {
@@ -65,6 +66,9 @@ class Driver : public RewriteListener {
     matcher_.set_fast_math(context.fast_math);
     other_matcher_.set_fast_math(context.fast_math);
     scratch_.present = 0;
+    if (context.disabled_rules.empty()) return;
+    for (const Rule& rule : rules.list().rules())
+      disabled_.push_back(context.disabled_rules.contains(rule.name()));
   }
 
   absl::StatusOr<DriverResult> Run();
@@ -73,16 +77,19 @@ class Driver : public RewriteListener {
     if (context_.rule_log != nullptr) created_.push_back(op);
     erased_.erase(op);
     Note(op);
+    if (context_.observer != nullptr) context_.observer->Created(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
   void Erasing(Operation* op) override {
     worklist_.Remove(op);
     erased_.insert(op);
+    if (context_.observer != nullptr) context_.observer->Erasing(op);
     // Fewer uses may open a match at the operands, or leave them dead.
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
-  void Replaced(Value was, Value) override {
+  void Replaced(Value was, Value now) override {
+    if (context_.observer != nullptr) context_.observer->Replaced(was, now);
     for (OpOperand& use : was.uses()) worklist_.Push(use.owner());
   }
 
@@ -102,9 +109,9 @@ class Driver : public RewriteListener {
   absl::StatusOr<bool> TryRules(Operation* op);
   absl::StatusOr<Operation*> FindBetter(int benefit);
   absl::Status CountSteps(uint16_t rule, Operation* op);
-  bool Allowed(std::string_view rule, const Operation& op) const {
-    return !context_.allow_rewrite || context_.allow_rewrite(rule, op);
-  }
+  bool IsDisabled(uint16_t rule) const { return !disabled_.empty() && disabled_[rule]; }
+  // Whether someone counts steps: only rewrites that will be made are any.
+  bool HasSteps() const { return context_.allow_rewrite || context_.observer != nullptr; }
   std::vector<std::string> MatchedNodes() const;
   absl::Status CycleError() const;
   absl::Status Error(Operation* op, std::string message) const {
@@ -126,6 +133,7 @@ class Driver : public RewriteListener {
   Automaton::Scratch scratch_;
   Worklist worklist_;
   NeededOps ops_;                          // of the rules' needs: what was there at some time
+  std::vector<bool> disabled_;             // by rule; empty: none is
   std::array<const OpInfo*, 64> noted_{};  // some of the ops in it
   absl::flat_hash_set<const Operation*> erased_;  // in this sweep
   std::vector<Operation*> created_;               // by the rule that is being applied; for the log
@@ -157,7 +165,8 @@ bool Driver::Fold(Operation* op) {
       return false;
     }
   }
-  if (!Allowed("fold", *op)) return false;
+  if (!BeginStep(context_, {.kind = RewriteStep::Kind::kFold, .name = "fold", .op = op}))
+    return false;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].value) {
       values.push_back(results[i].value);
@@ -168,6 +177,7 @@ bool Driver::Fold(Operation* op) {
         Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
     op->block()->Insert(made, op);
     Note(made);
+    if (context_.observer != nullptr) context_.observer->Created(made);
     values.push_back(made->result());
   }
   for (unsigned i = 0; i < op->num_results(); ++i) Replaced(op->result(i), values[i]);
@@ -176,6 +186,7 @@ bool Driver::Fold(Operation* op) {
     Erasing(op);
     op->Erase();
   }
+  EndStep(context_);
   return true;
 }
 
@@ -230,14 +241,13 @@ absl::StatusOr<Operation*> Driver::FindBetter(int benefit) {
     if (automaton == nullptr) continue;
     for (const uint16_t index : automaton->Find(near[i], scratch)) {
       if (rules[index].benefit() <= benefit) break;
-      if (!rules_.list().MayMatch(index, ops_)) continue;
+      if (!rules_.list().MayMatch(index, ops_) || IsDisabled(index)) continue;
       const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
       if (!rule.ok()) return Error(near[i], std::string(rule.status().message()));
       const bool matched = other_matcher_.Match(**rule, near[i]);
       if (other_matcher_.exhausted()) return TooLong(near[i], other_matcher_.ExhaustedText());
       const std::vector<Operation*>& theirs = other_matcher_.matched_ops();
-      if (!matched || !Allowed(rules[index].name(), *near[i]) ||
-          std::none_of(theirs.begin(), theirs.end(), [&](const Operation* op) {
+      if (!matched || std::none_of(theirs.begin(), theirs.end(), [&](const Operation* op) {
             return !op->Has(Trait::kConstantLike) &&
                    std::find(ours.begin(), ours.end(), op) != ours.end();
           }))
@@ -258,7 +268,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
   const std::span<const uint16_t> found = at->second->Find(op, scratch_);
   const absl::InlinedVector<uint16_t, 32> candidates(found.begin(), found.end());
   for (const uint16_t index : candidates) {
-    if (!rules_.list().MayMatch(index, ops_)) continue;
+    if (!rules_.list().MayMatch(index, ops_) || IsDisabled(index)) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
     if (!rule.ok()) {
       return Error(op, std::string(rule.status().message()));
@@ -266,7 +276,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     const std::string& name = (*rule)->rule->name();
     const bool matched = matcher_.Match(**rule, op);
     TENON_RETURN_IF_ERROR(CountSteps(index, op));
-    if (!matched || !Allowed(name, *op)) continue;
+    if (!matched) continue;
     TENON_ASSIGN_OR_RETURN(Operation * better, FindBetter((*rule)->rule->benefit()));
     if (better != nullptr) {
       TENON_ASSIGN_OR_RETURN(const bool applied, TryRules(better));
@@ -274,10 +284,18 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
       // It was refused for the type of its result.
       matcher_.Match(**rule, op);
     }
+    const RewriteQueries queries = {context_.target, context_.evaluator};
+    if (HasSteps() && !WhyRefused(matcher_, queries).empty()) continue;
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
-    if (!Apply(matcher_, {context_.target, context_.evaluator}, *this).empty()) continue;
+    const std::string place = (*rule)->rule->place();
+    if (!BeginStep(context_,
+                   {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
+      continue;
+    const bool refused = !Apply(matcher_, queries, *this).empty();
+    EndStep(context_);
+    if (refused) continue;
     if (context_.rule_log != nullptr) {
       for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
       context_.rule_log->hits.push_back(std::move(hit));

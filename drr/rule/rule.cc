@@ -8,13 +8,17 @@
 namespace tenon::drr {
 namespace {
 
-// The path from the root of the sources on: "patterns/layers/norm.cc".
+// The path from the root of the sources on: "patterns/layers/norm.cc". Of the sources of a host,
+// the file and its folder.
 std::string ShortFile(std::string_view file) {
   for (std::string_view top : {"/tests/", "/patterns/", "/drr/", "/transforms/"}) {
     if (size_t at = file.rfind(top); at != std::string_view::npos)
       return std::string(file.substr(at + 1));
   }
-  return std::string(file);
+  const size_t name = file.rfind('/');
+  const size_t folder = name == std::string_view::npos || name == 0 ? std::string_view::npos
+                                                                    : file.rfind('/', name - 1);
+  return std::string(folder == std::string_view::npos ? file : file.substr(folder + 1));
 }
 
 }  // namespace

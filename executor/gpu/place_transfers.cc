@@ -102,6 +102,7 @@ PassInfo PlaceTransfersInfo(std::shared_ptr<const kernels::KernelRegistry> regis
   info.summary =
       "Places copies between host and device memory where kernels of both follow each other";
   info.anchor = "func.func";
+  info.steps = PassSteps::kNone;
   info.needs = static_cast<uint32_t>(ModuleProperty::kLowered);
   info.destroys = static_cast<uint32_t>(ModuleProperty::kPlanned);
   info.create = [registry](const PassOptionValues&) {

@@ -1,35 +1,25 @@
 #include "frontends/api/explain.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
+#include "frontends/api/rule_names.h"
 #include "ir/core/block.h"
+#include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/diagnostic.h"
 #include "ir/core/location.h"
 #include "ir/core/suggest.h"
 #include "ir/dialect/func_ops.h"
+#include "pass/pass_manager.h"
 #include "patterns/families.h"
 #include "transforms/rule_phase.h"
 
 namespace tenon {
 namespace {
-
-// `*` is any text, `?` one character.
-bool Glob(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern[0] == '*') {
-    for (size_t i = 0; i <= text.size(); ++i) {
-      if (Glob(pattern.substr(1), text.substr(i))) return true;
-    }
-    return false;
-  }
-  return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) &&
-         Glob(pattern.substr(1), text.substr(1));
-}
-
-bool IsGlob(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
 std::string_view LastPart(std::string_view name) {
   const size_t slash = name.find_last_of("/.");
@@ -85,32 +75,14 @@ absl::StatusOr<ExplainQuery> SelectRules(std::string_view text,
     return absl::InvalidArgumentError(
         fmt::format("'{}' names no rule or no node (expected RULE or RULE@NODE)", text));
   }
-  std::vector<std::string> names = more, families;
+  std::vector<std::string> names = more;
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
   for (const auto& [pass, info] : registry.passes()) {
     if (info.explains) names.push_back(pass);
   }
-  for (const pattern::Family& family : pattern::Families()) {
-    families.emplace_back(family.name);
-    for (const drr::Rule& rule : pattern::RulesOf(family)) {
-      if (family.name == what) query.rules.insert(rule.name());
-      names.push_back(rule.name());
-    }
-  }
-  if (!query.rules.empty()) return query;
-  if (std::find(names.begin(), names.end(), what) != names.end()) {
-    query.rules.insert(std::string(what));
-    return query;
-  }
-  for (const std::string& name : names) {
-    if (IsGlob(what) ? Glob(what, name) : name.starts_with(fmt::format("{}-", what)))
-      query.rules.insert(name);
-  }
-  if (!query.rules.empty()) return query;
-  names.insert(names.end(), families.begin(), families.end());
-  return absl::InvalidArgumentError(fmt::format("there is no rule '{}'{} (--list-rules shows all)",
-                                                what, DidYouMean(what, names)));
+  TENON_ASSIGN_OR_RETURN(query.rules, RulesNamed(what, names));
+  return query;
 }
 
 }  // namespace
@@ -137,7 +109,7 @@ absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view n
     }
   };
   if (IsGlob(node)) {
-    keep([&](std::string_view name) { return Glob(node, name); });
+    keep([&](std::string_view name) { return MatchesGlob(node, name); });
   } else {
     keep([&](std::string_view name) { return name.ends_with(node); });
     keep([&](std::string_view name) { return name.find(node) != std::string_view::npos; });
@@ -174,6 +146,98 @@ absl::StatusOr<RuleLog> LogFor(const ExplainQuery& query, Operation* module) {
     TENON_ASSIGN_OR_RETURN(log.nodes, NodesNamed(query.node, module));
   }
   return log;
+}
+
+absl::Status ExplainWritten(Operation* module, PassContext& context, const HostRules& host) {
+  RuleLog& log = *context.rule_log;
+  TENON_ASSIGN_OR_RETURN(const GivenRules* given, RuleCacheOf(context).FindGiven(
+                                                      host, context.rule_files, module->context()));
+  if (given == nullptr) return absl::OkStatus();
+  for (const drr::Rule& rule : given->all.list().rules()) {
+    if (!log.wanted(rule.name())) continue;
+    log.given.insert(rule.name());
+    if (!rule.roots().empty() && rule.roots()[0].node->kind == drr::ValNode::Kind::kOp)
+      log.roots[rule.name()] = rule.roots()[0].node->op;
+  }
+  if (log.given.empty()) return absl::OkStatus();
+  // Rules match shapes, which models leave to be inferred.
+  const OwnedOp copy(Clone(*module));
+  PassRegistry registry;
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry));
+  PassManager manager(registry);
+  TENON_RETURN_IF_ERROR(manager.AddPipeline("infer-shapes"));
+  PassContext plain;
+  {
+    const ScopedDiagnosticHandler quiet(module->context(), nullptr);
+    if (!manager.Run(copy.get(), plain).ok()) return absl::OkStatus();  // the run itself says why
+  }
+  RuleLog found;
+  found.wanted = log.wanted;
+  found.nodes = log.nodes;
+  for (Operation& op : copy->region().front()) {
+    if (!Isa<func::FuncOp>(op) || op.region().empty()) continue;
+    TENON_RETURN_IF_ERROR(drr::FindMisses(given->all, &op, context, found));
+    for (auto& [key, misses] : found.misses) {
+      for (RuleMiss& miss : misses) {
+        if (miss.near || !log.nodes.empty()) log.written.push_back(std::move(miss));
+      }
+    }
+    found.misses.clear();
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Each op with the nodes it comes from.
+std::multiset<std::string> OpsWithNodes(Operation* op) {
+  std::multiset<std::string> all;
+  op->Walk([&](Operation* inner) {
+    for (const std::string& node : drr::DescribeAllLocations(inner->context(), inner->location()))
+      all.insert(fmt::format("{} {}", inner->name(), node));
+  });
+  return all;
+}
+
+}  // namespace
+
+void ChangeRecorder::PassBegins(std::string_view text, Operation*) { pass_ = std::string(text); }
+
+void ChangeRecorder::StepBegins(const RewriteStep& step) {
+  if (log_.given.empty()) return;
+  created_.clear();
+  op_ = nullptr;
+  ProgramChange change;
+  change.pass = pass_;
+  if (step.kind == RewriteStep::Kind::kPass) {
+    op_ = const_cast<Operation*>(step.op);
+    before_ = OpsWithNodes(op_);
+    change.by = fmt::format("pass {}", step.name);
+  } else {
+    change.by =
+        step.kind == RewriteStep::Kind::kFold ? "a fold" : fmt::format("rule {}", step.name);
+    for (const Operation* op : step.ops) {
+      if (op->Has(Trait::kConstantLike)) continue;
+      for (std::string& node : drr::DescribeAllLocations(op->context(), op->location()))
+        change.nodes.push_back(std::move(node));
+    }
+  }
+  log_.changes.push_back(std::move(change));
+}
+
+void ChangeRecorder::StepEnds() {
+  if (log_.given.empty()) return;
+  ProgramChange& change = log_.changes.back();
+  if (op_ != nullptr) {
+    const std::multiset<std::string> after = OpsWithNodes(op_);
+    std::vector<std::string> gone;
+    std::set_difference(before_.begin(), before_.end(), after.begin(), after.end(),
+                        std::back_inserter(gone));
+    for (const std::string& op : gone) change.nodes.push_back(op.substr(op.find(' ') + 1));
+    if (change.nodes.empty()) log_.changes.pop_back();
+    return;
+  }
+  for (const Operation* made : created_) change.made.push_back(drr::DescribeOp(made));
 }
 
 absl::Status ExplainUntried(Operation* module, PassContext& context, const HostRules& host) {

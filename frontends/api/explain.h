@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "ir/core/operation.h"
 #include "pass/pass.h"
+#include "pass/rewrite_step.h"
 #include "pass/rule_log.h"
 #include "transforms/rule_cache.h"
 
@@ -39,6 +40,30 @@ absl::StatusOr<std::set<std::string, std::less<>>> NodesNamed(std::string_view n
 // Returns a log for PassContext::rule_log that records what the query asks for. `module` must be as
 // it was loaded. Errors are those of NodesNamed.
 absl::StatusOr<RuleLog> LogFor(const ExplainQuery& query, Operation* module);
+// Looks in `module`, which must be as it was loaded, where the wanted ones of the given rules match
+// or nearly match before any other rule has changed the program. Adds that to log.written of the
+// log of `context`, and changes nothing.
+absl::Status ExplainWritten(Operation* module, PassContext& context, const HostRules& host = {});
+
+// Records in log.changes who changed which node, for PassContext::observer. Records nothing if
+// log.given is empty.
+class ChangeRecorder : public RewriteObserver {
+ public:
+  explicit ChangeRecorder(RuleLog& log) : log_(log) {}
+  void PassBegins(std::string_view text, Operation* op) override;
+  void StepBegins(const RewriteStep& step) override;
+  void Created(Operation* op) override { created_.push_back(op); }
+  void Erasing(Operation* op) override { std::erase(created_, op); }
+  void StepEnds() override;
+
+ private:
+  RuleLog& log_;
+  std::string pass_;
+  Operation* op_ = nullptr;  // that a pass changes; null during other steps
+  std::multiset<std::string> before_;
+  std::vector<Operation*> created_;
+};
+
 // Looks in the present module for near misses of rules that no pass has applied. Includes the rules
 // of `host` and of PassContext::rule_files. Adds them to the log of `context`.
 absl::Status ExplainUntried(Operation* module, PassContext& context, const HostRules& host = {});

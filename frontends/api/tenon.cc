@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "absl/cleanup/cleanup.h"
 #include "executor/evaluator.h"
@@ -13,6 +14,7 @@
 #include "frontends/api/given_rules.h"
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
+#include "frontends/api/rule_names.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/mapped_file.h"
 #include "ir/core/builder.h"
@@ -60,8 +62,7 @@ const std::vector<drr::Rule>& HostRulesOf(const Model& model) {
   return model.extension() == nullptr ? *none : model.extension()->rules;
 }
 
-// Reads the rules that the pipeline is given, and adds the names of them and of passes that
-// --explain may ask for.
+// Reads the rules that the pipeline is given, and returns their names.
 absl::Status CheckRules(const Model& model, std::string_view text,
                         const std::vector<std::string>& rule_files,
                         std::vector<std::string>& names) {
@@ -76,11 +77,15 @@ absl::Status CheckRules(const Model& model, std::string_view text,
     for (const std::string& warning : report.warnings)
       EmitWarning(model.context(), model.module()->location(), warning);
   }
-  if (model.extension() == nullptr) return absl::OkStatus();
+  return absl::OkStatus();
+}
+
+// Adds the passes of the host that --explain may ask for.
+void AddExplainedPasses(const Model& model, std::vector<std::string>& names) {
+  if (model.extension() == nullptr) return;
   for (const PassInfo& pass : model.extension()->passes) {
     if (pass.explains) names.push_back(pass.name);
   }
-  return absl::OkStatus();
 }
 
 absl::Status RunPipeline(const Model& model, std::string_view text, PassContext& context,
@@ -261,17 +266,32 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
   context.report = options.report;
   context.rule_files = options.rule_files;
   context.fast_math = options.fast_math;
+  context.allow_rewrite = options.allow_rewrite;
+  context.observer = options.observer;
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   std::vector<std::string> names;
-  if (!options.rule_files.empty() || !options.explain_rule.empty())
+  if (!options.rule_files.empty() || !options.explain_rule.empty() ||
+      !options.disabled_rules.empty()) {
     TENON_RETURN_IF_ERROR(CheckRules(model, text, options.rule_files, names));
+  }
+  TENON_ASSIGN_OR_RETURN(context.disabled_rules, ReadDisabledRules(options.disabled_rules, names));
   RuleLog log;
+  const auto host = std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model));
+  std::optional<ChangeRecorder> changes;
+  RewriteObservers observers;
   if (!options.explain_rule.empty()) {
+    AddExplainedPasses(model, names);
     TENON_ASSIGN_OR_RETURN(const ExplainQuery query,
                            ParseExplainQuery(options.explain_rule, names));
     TENON_ASSIGN_OR_RETURN(log, LogFor(query, model.module()));
+    log.disabled = context.disabled_rules;
     context.rule_log = &log;
+    TENON_RETURN_IF_ERROR(ExplainWritten(model.module(), context, host));
+    changes.emplace(log);
+    observers.Add(&*changes);
+    observers.Add(options.observer);
+    context.observer = &observers;
   }
   TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each));
   Precision precision = AvailablePrecision(model, options.precision);
@@ -289,8 +309,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
   }
   if (report != nullptr) report->precision = precision;
   if (options.explain_rule.empty()) return absl::OkStatus();
-  TENON_RETURN_IF_ERROR(ExplainUntried(
-      model.module(), context, std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model))));
+  TENON_RETURN_IF_ERROR(ExplainUntried(model.module(), context, host));
   const std::string told =
       ExplainText(log, options.explain_rule.substr(0, options.explain_rule.find('@')));
   if (options.report && !told.empty()) options.report(told);

@@ -32,6 +32,8 @@
 namespace tenon {
 
 struct Extension;
+struct RewriteStep;
+class RewriteObserver;
 
 // A module and the Context that owns it. Movable; Clone copies it. Several threads may read and
 // compile one model at the same time, but only one may optimize it. Clones share the Context, and
@@ -130,11 +132,18 @@ struct OptimizeOptions {
   // them after those of the extension. Optimize reads them: InvalidArgument points at a mistake,
   // and a rule that no pass of the pipeline applies is a warning (LoadOptions::on_diagnostic).
   std::vector<std::string> rule_files{};
+  // Rules that are not applied, built-in or given: names, families ("attention"), or patterns
+  // ("pack-*"). InvalidArgument, with the nearest name, if one of them names no rule.
+  std::vector<std::string> disabled_rules{};
   // Applies rules that may overflow, or change infinities or the sign of zeros, without a proof
   // that they do not. `ir-opt --list-rules` names them.
   bool fast_math = false;
   // Verifies the IR after each pass.
   bool verify_each = false;
+  // Asked before each step of optimization (pass/rewrite_step.h): false leaves it out. Also
+  // `observer`, which is told of each step. Both may be null.
+  std::function<bool(const RewriteStep& step)> allow_rewrite{};
+  RewriteObserver* observer = nullptr;
   // RULE[@NODE] as for --explain (explain.h). Empty: nothing is explained.
   std::string explain_rule{};
   // Receives the lines of that report: where the rule fired or nearly matched.

@@ -14,6 +14,7 @@
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/func_ops.h"
 #include "pass/module_properties.h"
+#include "pass/rewrite_step.h"
 
 namespace tenon {
 namespace {
@@ -258,12 +259,15 @@ std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, F
     context.rule_log = nullptr;
     context.rule_counts = &counts;
     steps = 0;
-    context.allow_rewrite = [&](std::string_view rule, const Operation& op) {
+    context.observer = nullptr;
+    context.allow_rewrite = [&](const RewriteStep& step) {
       if (steps >= limit) return false;
       if (++steps == limit) {
+        const Operation& op = *step.op;
         const std::string node = DescribeLocation(op.context(), op.location());
-        last = rule == "fold" ? fmt::format("the fold of {}", op.name())
-                              : fmt::format("rule {}, applied to {}", rule, op.name());
+        last = step.kind == RewriteStep::Kind::kFold
+                   ? fmt::format("the fold of {}", op.name())
+                   : fmt::format("rule {}, applied to {}", step.name, op.name());
         if (!node.empty()) last += fmt::format(" at {}", node);
       }
       return true;

@@ -13,6 +13,7 @@
 #include "ir/dialect/dialects.h"
 #include "nlohmann/json.hpp"
 #include "pass/module_properties.h"
+#include "pass/rewrite_step.h"
 
 namespace tenon {
 namespace {
@@ -259,6 +260,45 @@ TEST_F(PassManagerTest, RunsOnModulesOnly) {
   Operation* function = LookupSymbol(module_.get(), "f");
   EXPECT_THAT(std::string(manager.Run(function, context).status().message()),
               HasSubstr("runs on builtin.module, not on func.func"));
+}
+
+// Writes what it is told.
+class Listener : public RewriteObserver {
+ public:
+  void PassBegins(std::string_view text, Operation*) override {
+    told.push_back("begin " + std::string(text));
+  }
+  void PassEnds(Operation*, bool changed) override {
+    told.emplace_back(changed ? "changed" : "end");
+  }
+  void StepBegins(const RewriteStep& step) override {
+    told.push_back(std::to_string(step.number) + ": " + StepText(step));
+  }
+  void StepEnds() override { told.emplace_back("done"); }
+  std::vector<std::string> told;
+};
+
+TEST_F(PassManagerTest, RunsOfPassesAreSteps) {
+  Listener listener;
+  PassContext context;
+  context.observer = &listener;
+  PassManager manager(registry_);
+  ASSERT_TRUE(manager.AddPipeline("mark,infer").ok());  // infer establishes a property
+  ASSERT_TRUE(manager.Run(module_.get(), context).ok());
+  EXPECT_THAT(listener.told, ElementsAre("begin mark", "1: pass mark on @f", "done", "changed",
+                                         "begin infer", "end", "begin mark", "2: pass mark on @g",
+                                         "done", "changed", "begin infer", "end"));
+  EXPECT_EQ(context.steps, 2);
+}
+
+TEST_F(PassManagerTest, StepsMayBeLeftOut) {
+  PassContext context;
+  context.allow_rewrite = [](const RewriteStep& step) { return step.number != 2; };
+  PassManager manager(registry_);
+  ASSERT_TRUE(manager.AddPipeline("note,again").ok());
+  ASSERT_TRUE(manager.Run(module_.get(), context).ok());
+  EXPECT_THAT(order_, ElementsAre("note f", "note g", "again g"));
+  EXPECT_EQ(context.steps, 4);  // steps that were left out count
 }
 
 // Models that are cloned share a Context: what one thread's pipeline frees between its passes is

@@ -320,7 +320,7 @@ TEST_F(PipelineTest, PropertyOrder) {
   const auto check = [&](std::string_view text, uint32_t before = 0) {
     PassPipeline pipeline;
     EXPECT_TRUE(AppendPipelineText(registry_, text, pipeline).ok());
-    return std::string(CheckPropertyOrder(pipeline, before).message());
+    return std::string(CheckPropertyOrder(registry_, pipeline, before).message());
   };
   EXPECT_EQ(check("infer-shapes,cse,lower"), "");
   EXPECT_EQ(check("lower", static_cast<uint32_t>(ModuleProperty::kShapesInferred)), "");

@@ -6,7 +6,7 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = os.path.join(ROOT, 'tests/models')
-PROGRAMS = ('ir-opt', 'ir-run', 'ir-bench')
+PROGRAMS = ('ir-opt', 'ir-run', 'ir-bench', 'ir-bisect')
 RULE = os.path.join(ROOT, 'tests/rules/planted/right')
 
 ROW = re.compile(r'^  (--?[a-zA-Z][\w-]*)(?:=(\S+)|\[=(\S+)\])?(?:\s{2,}|$)')
@@ -25,7 +25,7 @@ def text_of(program, option):
 def options(program):
   """(name, name of the value or '', is the value optional) of each row; passes and pipelines of ir-opt too."""
   rows = []
-  text = text_of(program, '--help')
+  text = text_of(program, '--help=all')
   if os.path.basename(program) == 'ir-opt':
     text += text_of(program, '--list-passes')
   for line in text.splitlines():
@@ -67,6 +67,7 @@ class Values:
         '--onnx-test': [os.path.dirname(model)],
         '--against': ['one-thread'],
         '--python': ['python3'],
+        '--trace': [new + '.html', new + '.json'],
     }
     by_name = {
         'TEXT': ['cse', 'O2'],
@@ -74,6 +75,8 @@ class Values:
         'RULE[@NODE]': ['attention', 'linear@MatMul'],
         'RULE': ['silu', 'norm', 'conv-*', 'nowhere'],
         'DIR': [data],
+        'NAME,…': ['attention', 'gelu-erf,pack-*'],
+        'all': ['all'],
         'BYTES': ['1', '300', '1G'],
         'A': ['0.1'],
         'R': ['0.1'],

@@ -249,6 +249,61 @@ class ExplainTest(unittest.TestCase):
   def test_near_misses_in_a_decoder(self):
     self.check(LLAMA, LLAMA_CASES)
 
+  def ask(self, model, rule, *options):
+    """What --explain says at -O2 of a rule that is given as text."""
+    name = re.match(r'rule (\S+)', rule)[1]
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'own.drr')
+      with open(path, 'w', encoding='utf-8') as file:
+        file.write(rule)
+      result = subprocess.run([IR_OPT, os.path.join(MODELS, model, 'model.onnx'), '-O2', '--rules=' + path, *options,
+                               f'--explain={name}'], capture_output=True, check=False, timeout=120, encoding='utf-8')
+      self.assertEqual(result.returncode, 0, result.stderr)
+      return result.stdout.replace(path, 'own.drr')
+
+  def test_own_rule_names_who_was_faster(self):
+    text = self.ask(LLAMA, 'rule square { match pow(x, splat(2)) replace mul(x, x) lowers "powers" }')
+    node = '/model/model/model/norm/Pow'
+    self.assertIn(f'square: fits the model as it is written at {node}, but rule square-from-power (in canonicalize) changed '
+                  f'{node} first, into ten.mul at {node}: match that instead\n', text)
+    self.assertNotIn('nearly', text)
+    self.assertTrue(text.startswith('square: fired 0 times\n'))
+    self.assertTrue(text.endswith('square: defined in own.drr:1\n'))
+    # Without that rule, the own one fires.
+    text = self.ask(LLAMA, 'rule square { match pow(x, splat(2)) replace mul(x, x) lowers "powers" }',
+                    '--disable-rules=square-from-power')
+    self.assertIn('square: fired 5 times\n', text)
+    self.assertNotIn('fits', text)
+
+  def test_own_rule_names_folds_and_passes(self):
+    text = self.ask(LLAMA, 'rule by-one { match mul(x, splat(1)) replace x }')
+    self.assertIn('by-one: fits the model as it is written at /model/model/model/rotary_emb/Mul_1, but a fold (in '
+                  'canonicalize) changed /model/model/model/rotary_emb/Mul_1 first\n', text)
+    self.assertNotIn('matched 0 of 1', text)
+    text = self.ask(BERT, 'rule own-expand { match expand(x) {shape = any} replace relu(x) lowers "expands" }')
+    self.assertIn('but pass ', text)
+
+  def test_own_rule_whose_op_came_and_went(self):
+    rule = ('rule biased-gelu { match gelu(fused.linear(x, w, b, none)) '
+            'replace fused.linear(x, w, b, none) {activation = "gelu"} }')
+    text = self.ask(BERT, rule)
+    self.assertRegex(text, r'biased-gelu: nn\.gelu at \S+ was made by rule gelu-erf and taken by rule \S+ \(in fuse\{before=packing\}\) '
+                     r'before the rule saw it, into fused\.linear at \S+: match that instead, or see --disable-rules; '
+                     r'also at 1 more place\n')
+    self.assertNotIn('no place nearly', text)
+    self.assertIn('biased-gelu: fired 2 times\n', self.ask(BERT, rule, '--disable-rules=linear-activation'))
+
+  def test_own_rule_that_nearly_fits_as_written(self):
+    text = self.ask(BERT, 'rule scale { match div(x, splat(1.5)) replace mul(x, splat(0.6666667)) lowers "divisions" }')
+    self.assertIn(f'scale: nearly at {GELU.replace("layer.1", "layer.0")}Div (as the model is written): matched 0 of 1 ops; '
+                  f'stopped at {GELU.replace("layer.1", "layer.0")}Div: operand 1 is the constant 1.4142135', text)
+
+  def test_own_rule_that_is_disabled(self):
+    text = self.ask(BERT, 'rule root { match div(x, splat(1.41421354)) replace mul(x, splat(0.70710678)) lowers "divisions" }',
+                    '--disable-rules=root')
+    self.assertTrue(text.startswith('root: fired 0 times\nroot: disabled (--disable-rules)\nroot: fits the model as it is written at '
+                                    f'{GELU.replace("layer.1", "layer.0")}Div\n'), text)
+
   def test_report_tells_what_earlier_applications_found(self):
     """A later family has taken the sum; the report says all the same why the norm was not fused with it."""
     path = os.path.join(MODELS, BERT, 'model.onnx')

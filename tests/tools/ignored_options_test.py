@@ -31,7 +31,7 @@ REFUSED = [
     *[(f'ir-opt TEXT {option}', option.partition('=')[0]) for option in (
         '--timing', '--timing-json', '--pass-statistics', '--print-ir-before-all', '--print-ir-after-all',
         '--print-ir-after-change', '--print-ir-after-failure', '--print-ir-before=cse', '--print-ir-after=cse',
-        '--opt-bisect-limit=1', '--verify-semantics', '--explain=gelu', '--fusion-report=report.txt', '--fast-math')],
+        '--opt-bisect-limit=1', '--disable-rules=gelu-erf', '--trace=t.json', '--verify-semantics', '--explain=gelu', '--fusion-report=report.txt', '--fast-math')],
     *[(f'{line} --fast-math', '--fast-math') for line in (
         'ir-opt TEXT -O0', 'ir-opt TEXT --cse', 'ir-run MODEL -O0', 'ir-bench MODEL -O0')],
     ('ir-opt TEXT -O1 --print-ir-before=fuse', '--print-ir-before'),
@@ -50,6 +50,9 @@ REFUSED = [
     ('ir-run MODEL --json=- --profile', '--profile'),
     ('ir-run MODEL --verify-weights', '--verify-weights'),
     ('ir-run MODEL --input=INPUT --seed=3', '--seed'),
+    ('ir-bisect MODEL --reference --threads=1', '--threads'),
+    ('ir-bisect MODEL --inputs=DATA --shape=a=1', '--shape'),
+    ('ir-bisect MODEL -O1 --pass-pipeline=O2', '-O1'),
     ('ir-bench MODEL --atol=1', '--atol'),
     ('ir-bench MODEL --rtol=1', '--rtol'),
     ('ir-bench MODEL --python=python3', '--python'),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -380,16 +381,38 @@ class IrOptTest(unittest.TestCase):
   def test_bisect_limit(self):
     status, out, err = ir_opt(MODEL, '-O2', '--opt-bisect-limit=0')
     self.assertEqual(status, 0, err)
-    self.assertNotRegex(out, r'fused\.(?!group)')  # a pass makes groups, not a rewrite
+    self.assertNotIn('fused.', out)
+    self.assertEqual(err, '')
     status, _, err = ir_opt(MODEL, '-O2', '--opt-bisect-limit=3')
     self.assertEqual(status, 0, err)
     self.assertIn('opt-bisect-limit: step 3 is ', err)
     self.assertEqual(ir_opt(MODEL, '--opt-bisect-limit=x')[0], 2)
+    status, _, err = ir_opt(MODEL, '-O2', '--opt-bisect-limit=1000000')
+    self.assertEqual(status, 0, err)
+    self.assertRegex(err, r'^opt-bisect-limit: the run has \d+ steps, all were made\n$')
+    steps = int(re.search(r'\d+', err)[0])
+    self.assertIn(f'step {steps} is ', ir_opt(MODEL, '-O2', f'--opt-bisect-limit={steps}')[2])
+
+  def test_disabled_rules(self):
+    gelus = lambda *more: ir_opt(MODEL, '-O2', *more)[1].count('nn.gelu') + ir_opt(MODEL, '-O2', *more)[1].count('"gelu"')
+    self.assertGreater(gelus(), 0)
+    for names in ('gelu-erf', 'activation', 'gelu-*', 'attention,gelu-erf', 'gelu'):
+      self.assertEqual(gelus(f'--disable-rules={names}'), 0, names)
+    self.assertEqual(gelus('--disable-rules=attention', '--disable-rules=gelu-erf'), 0)
+    for names, message in [('gelu-err', "there is no rule 'gelu-err'; did you mean 'gelu-erf'?"),
+                           ('gelu-erf,', 'an empty name of a rule'), ('nowhere-*', "there is no rule 'nowhere-*'")]:
+      status, out, err = ir_opt(MODEL, '-O2', f'--disable-rules={names}')
+      self.assertEqual((status, out), (2, ''))
+      self.assertIn(f'ir-opt: --disable-rules: {message}', err)
+    status, out, err = ir_opt(MODEL, '-O2', '--disable-rules=gelu-erf', '--explain=gelu-erf')
+    self.assertEqual(status, 0, err)
+    self.assertRegex(out, r'^gelu-erf: fired 0 times\ngelu-erf: disabled \(--disable-rules\)\ngelu-erf: would fire at /')
 
   def test_order_that_cannot_be(self):
     status, out, err = ir_opt('-', '--plan-memory', text=GOOD)
-    self.assertEqual((status, out), (1, ''))
-    self.assertIn("pass 'plan-memory' cannot run here: it needs the module to be lowered", err)
+    self.assertEqual((status, out), (2, ''))
+    self.assertIn("pass 'plan-memory' cannot run here: it needs the module to be lowered (no pass before it establishes that; "
+                  "'lower-to-kernels' does)", err)
 
   def test_lists(self):
     for flag, part in [('--help', 'Usage: ir-opt'), ('--list-passes', '--cse'), ('--list-ops', 'ten.matmul'),

@@ -31,21 +31,21 @@ template <typename Options>
 constexpr Option<Options> MaxMemoryRow() {
   return {
       {"max-memory", "", Takes::kValue, "BYTES",
-       "memory of the process, at least 32M (default: memory of the machine)"},
+       "memory of the process, at least 32M (default: memory of the machine)", Times::kOnce, true},
       [](Options& o, const Given& g) { return ReadBytes(g, o.limits.memory_bytes, kLeastMemory); }};
 }
 // The row of --max-input.
 template <typename Options>
 constexpr Option<Options> MaxInputRow() {
-  return {
-      {"max-input", "", Takes::kValue, "BYTES", "bytes read from a pipe or a device (default: 4G)"},
-      [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
+  return {{"max-input", "", Takes::kValue, "BYTES",
+           "bytes read from a pipe or a device (default: 4G)", Times::kOnce, true},
+          [](Options& o, const Given& g) { return ReadBytes(g, o.limits.library.stream_bytes); }};
 }
 // The row of --max-nesting.
 template <typename Options>
 constexpr Option<Options> MaxNestingRow() {
   return {{"max-nesting", "", Takes::kValue, "N",
-           "levels of nesting in an input (default: 256, ONNX 100)"},
+           "levels of nesting in an input (default: 256, ONNX 100)", Times::kOnce, true},
           [](Options& o, const Given& g) {
             return ReadInteger(g, 1, kMaxNesting, o.limits.library.nesting);
           }};
@@ -54,7 +54,7 @@ constexpr Option<Options> MaxNestingRow() {
 template <typename Options>
 constexpr Option<Options> MaxMessageRow() {
   return {{"max-message", "", Takes::kValue, "BYTES",
-           "bytes of one line of a message, at least 256 (default: 4096)"},
+           "bytes of one line of a message, at least 256 (default: 4096)", Times::kOnce, true},
           [](Options& o, const Given& g) {
             return ReadBytes(g, o.limits.library.message_bytes, kShortestMessage);
           }};
@@ -63,7 +63,7 @@ constexpr Option<Options> MaxMessageRow() {
 template <typename Options>
 constexpr Option<Options> MaxTripsRow() {
   return {{"max-trips", "", Takes::kValue, "N",
-           "iterations of one loop; 0 removes the limit (default: 1000000)"},
+           "iterations of one loop; 0 removes the limit (default: 1000000)", Times::kOnce, true},
           [](Options& o, const Given& g) {
             return ReadInteger(g, 0, INT64_MAX, o.limits.library.loop_trips);
           }};

@@ -17,24 +17,26 @@ namespace tenon::tools {
 
 // The options of a program derive from these.
 struct ModelOptions {
-  std::string model;                       // a file, or "-" for standard input
-  int level = 2;                           // -O0 to -O3
-  int threads = 0;                         // 0: one per core
-  bool cuda = false;                       // on the first GPU: OpenDevice (device.h)
-  Precision precision = Precision::kFp32;  // --precision
-  std::vector<std::string> rule_files;     // --rules
-  bool fast_math = false;                  // --fast-math
-  std::optional<double> given_atol,        // --atol
-      given_rtol;                          // --rtol
-  double atol = 0,                         // the tolerances of f32 and wider types
-      rtol = 0;                            // ChooseTolerances sets both
+  std::string model;                        // a file, or "-" for standard input
+  int level = 2;                            // -O0 to -O3
+  int threads = 0;                          // 0: one per core
+  bool cuda = false;                        // on the first GPU: OpenDevice (device.h)
+  Precision precision = Precision::kFp32;   // --precision
+  std::vector<std::string> rule_files;      // --rules
+  std::vector<std::string> disabled_rules;  // --disable-rules
+  bool fast_math = false;                   // --fast-math
+  std::optional<double> given_atol,         // --atol
+      given_rtol;                           // --rtol
+  double atol = 0,                          // the tolerances of f32 and wider types
+      rtol = 0;                             // ChooseTolerances sets both
   // The least tolerance, in steps of the output's element type from 1 on. --atol and --rtol
   // override it.
   double ulps = 0;
-  double bf16_rtol = 0;  // the least relative tolerance of bf16 outputs; --rtol overrides it
-  std::string json;      // file, "-", or empty
-  GivenNames given;      // the options on the command line
-  LimitOptions limits;   // --max-…
+  double bf16_rtol = 0;   // the least relative tolerance of bf16 outputs; --rtol overrides it
+  std::string json;       // file, "-", or empty
+  bool help_all = false;  // --help=all
+  GivenNames given;       // the options on the command line
+  LimitOptions limits;    // --max-…
 };
 
 // Sets the tolerances: those on the command line, else 3e-2 for bf16 and 5e-2 for int8, else `atol`
@@ -100,6 +102,16 @@ constexpr Option<Options> RulesRow() {
       }};
 }
 // The row of --fast-math.
+template <typename Options>
+constexpr Option<Options> DisableRulesRow() {
+  return {
+      {"disable-rules", "", Takes::kValue, "NAME,…",
+       "do not apply these rules, families or patterns such as 'pack-*'; repeatable", Times::kAny},
+      [](Options& o, const Given& g) {
+        for (std::string_view name : SplitList(g.value)) o.disabled_rules.emplace_back(name);
+        return absl::OkStatus();
+      }};
+}
 template <typename Options>
 constexpr Option<Options> FastMathRow() {
   return {{"fast-math", "", Takes::kFlag, "",

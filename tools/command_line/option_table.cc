@@ -174,6 +174,11 @@ absl::Status ReadDevice(const Given& given, bool& cuda) {
   return Set(cuda, given.value == "cuda");
 }
 
+absl::Status ReadHelp(const Given& given, bool& all) {
+  if (given.has_value && given.value != "all") return Expected(given, "all, or no value");
+  return Set(all, given.has_value);
+}
+
 absl::Status ReadNonNegative(const Given& given, double& value) {
   const std::optional<double> number = Number<double>(given.value);
   if (!number || !std::isfinite(*number) || *number < 0)

@@ -50,6 +50,7 @@ struct OptionForm {
   std::string_view value_name;    // in the help
   std::string_view help;          // what it does, in a few words
   Times times = Times::kOnce;     // how often it may be given
+  bool rare = false;              // left out of a short help
 };
 
 // A row of a table. A row without a name is no option: only the help prints it.
@@ -127,6 +128,7 @@ absl::Status ReadNonNegative(const Given& given, double& value);                
 absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes);  // a=1,b=128
 absl::Status ReadPrecision(const Given& given, Precision& value);  // fp32, bf16 or int8
 absl::Status ReadDevice(const Given& given, bool& cuda);           // cpu or cuda
+absl::Status ReadHelp(const Given& given, bool& all);              // nothing or all
 
 // Reads an option that the table lacks as one of -O0 to -O<kMaxOptLevel>. InvalidArgument for any
 // other one, with the nearest of `names`.
@@ -144,11 +146,14 @@ absl::Status Set(T& field, T value) {
   return absl::OkStatus();
 }
 
-// The row of --help, for programs with Options::Action::kHelp.
+// The row of --help, for programs with Options::Action::kHelp and the field `help_all`.
 template <typename Options>
 constexpr Option<Options> HelpRow() {
-  return {{"help", "h", Takes::kNothing, "", "print this help"},
-          [](Options& o, const Given&) { return Set(o.action, Options::Action::kHelp); }};
+  return {{"help", "h", Takes::kOptional, "all", "print this help; all: with rarely used options"},
+          [](Options& o, const Given& g) {
+            o.action = Options::Action::kHelp;
+            return ReadHelp(g, o.help_all);
+          }};
 }
 // The row of --version, for programs with Options::Action::kVersion.
 template <typename Options>
@@ -223,11 +228,20 @@ std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
   return names;
 }
 
-// Returns the lines of all rows in the help.
+// Returns the lines of all rows in the help. The short help leaves out rare options, and headings
+// without others.
 template <typename Options>
-std::string HelpOf(std::span<const Option<Options>> table) {
-  std::string text;
-  for (const Option<Options>& option : table) text += HelpOf(option.form);
+std::string HelpOf(std::span<const Option<Options>> table, bool is_short = false) {
+  std::string text, heading;
+  for (const Option<Options>& option : table) {
+    const OptionForm& form = option.form;
+    if (form.name.empty() && form.value_name.empty()) {
+      heading = HelpOf(form);
+    } else if (!is_short || !form.rare) {
+      text += heading + HelpOf(form);
+      heading.clear();
+    }
+  }
   return text;
 }
 

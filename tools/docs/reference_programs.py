@@ -10,16 +10,19 @@ PROGRAMS = {
     'ir-opt': 'Look up the options of `ir-opt` here. It reads a program, runs passes on it, and writes it as text.',
     'ir-run': 'Look up the options of `ir-run` here. It runs a model as it is and optimized, and compares and times both.',
     'ir-bench': 'Look up the options of `ir-bench` here. It times a model, alone or beside other engines.',
+    'ir-bisect': 'Look up the options of `ir-bisect` here. It finds the rewrite that changes the results of a model.',
 }
 GUIDES = {
     'ir-opt': '[Optimize with ir-opt](../guide/optimize-with-ir-opt.md) shows it at work. [Passes](passes.md) lists passes and pipelines.',
     'ir-run': '[Run a model](../guide/run-a-model.md) and [Profile](../guide/profile.md) show it at work.',
     'ir-bench': '[Benchmark](../guide/benchmark.md) shows it at work.',
+    'ir-bisect': '[Debug a rewrite](../guide/debug-a-rewrite.md) shows it at work.',
 }
 COMMANDS = {
     'ir-opt': 'build/bin/ir-opt tests/models/bert.eager.ts17/model.onnx -O2 --elide-resources -o fused.mlir',
     'ir-run': 'build/bin/ir-run tests/models/bert.eager.ts17/model.onnx -O2 --check tests/models/bert.eager.ts17/test_data_set_0 --runs=1',
     'ir-bench': 'build/bin/ir-bench tests/models/bert.eager.ts17/model.onnx --rounds=1 --turn=1',
+    'ir-bisect': 'build/bin/ir-bisect tests/models/bert.eager.ts17/model.onnx --check=tests/models/bert.eager.ts17/test_data_set_0',
 }
 TEXT = ('Guides',)  # sections that GUIDES replaces
 STATUS = re.compile(r'\bexit statuse?s?\b', re.I)
@@ -47,7 +50,7 @@ class Programs:
 
 
 def pages(programs):
-  helps = {name: read_help(programs.output(name, '--help')) for name in PROGRAMS}
+  helps = {name: read_help(programs.output(name, '--help=all')) for name in PROGRAMS}
   result = {f'docs/reference/{name}.md': program_page(name, parts) for name, parts in helps.items()}
   result['docs/reference/exit-status.md'] = status_page({name: statuses(name, parts) for name, parts in helps.items()})
   result['docs/reference/passes.md'] = passes_page(programs.output('ir-opt', '--list-passes'))
@@ -88,7 +91,7 @@ def read_help(text):
 
 def program_page(name, parts):
   intro = [PROGRAMS[name], GUIDES[name], '', *md.fence('console', '$ ' + COMMANDS[name])[:-1]]
-  lines = md.page(name, f'`{name} --help`', intro)
+  lines = md.page(name, f'`{name} --help=all`', intro)
   usage = [p for p in parts if not p.title and not p.rows]
   first = parts[0]
   call = re.fullmatch(r'(?:Usage: )?(ir-\w+ .*?)(?:: .*)?', first.lines[0])
@@ -151,7 +154,7 @@ def words(text):
     lead, token = re.match(r'([("\']*)(.*)', token).groups()
     body, trail = re.match(r'(.*?)([)"\',.;:]*)$', token).groups()
     if re.fullmatch(r'--?[A-Za-z][\w-]*(?:[=\[].*)?', body) or re.fullmatch(
-        r'[\w./-]*\w\.(?:json|pb|npy|onnx|md|mlir|txt)|\w+(?:_\w+)+', body):
+        r'[\w./-]*\w\.(?:json|html|pb|npy|onnx|md|mlir|txt)|\w+(?:_\w+)+', body):
       return f'{lead}`{body}`{trail}'
     return lead + md.escape(body) + md.escape(trail)
   return re.sub(r'\S+', word, text)
@@ -177,7 +180,7 @@ def statuses(name, parts):
       rest = re.split(r'(?<=\.) (?=[A-Z])', rest)[0]
       for match in re.finditer(r'(?:^|[,;:] )(\d) (.*?)(?=[,;] \d |[.]?$)', rest):
         found[int(match[1])] = match[2]
-  if sorted(found) != list(range(len(found))) or len(found) < 3:
+  if sorted(found)[:3] != [0, 1, 2]:
     raise md.PageError(f'{name} --help says no exit statuses that this script understands (found {found})')
   return found
 

@@ -390,6 +390,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   optimize.level = options.level;
   optimize.precision = options.precision;
   optimize.rule_files = options.rule_files;
+  optimize.disabled_rules = options.disabled_rules;
   optimize.fast_math = options.fast_math;
   OptimizeReport left;
   TENON_RETURN_IF_ERROR(Optimize(model, optimize, &left));

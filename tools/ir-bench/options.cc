@@ -45,6 +45,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::LevelsRow<Options>("optimization level (default: 2)"),
     tools::PrecisionRow<Options>("weights of linear layers: fp32, bf16 or int8 (default: fp32)"),
     tools::RulesRow<Options>(),
+    tools::DisableRulesRow<Options>(),
     tools::FastMathRow<Options>(),
 
     tools::Heading<Options>("Comparing engines"),
@@ -114,13 +115,13 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   return options;
 }
 
-std::string HelpText() {
+std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-bench MODEL [options]",
       .intro = R"(Times a model, alone or in turns with other engines.
 MODEL is an ONNX file or IR text. "-" is standard input. Other engines read ONNX only.
 )",
-      .options = tools::HelpOf(kOptions),
+      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  every engine ran, and their outputs agree
   1  an output differs
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written

@@ -41,7 +41,8 @@ struct Options : tools::ModelOptions {
 
 // Reads the command line. InvalidArgument, with a message for the user, if it is wrong.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
-std::string HelpText();  // the text for --help
+// Returns the text for --help, without rarely used options, or with all of them.
+std::string HelpText(bool all);
 
 }  // namespace tenon::ir_bench
 

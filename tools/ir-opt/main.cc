@@ -12,6 +12,7 @@
 #include "frontends/api/given_rules.h"
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
+#include "frontends/api/rule_names.h"
 #include "frontends/api/tenon.h"
 #include "frontends/api/version.h"
 #include "ir/core/check.h"
@@ -63,6 +64,7 @@ absl::StatusOr<Outcomes> ProcessParts(const Options& options, const PassRegistry
     outcomes.all.status = std::max(outcomes.all.status, outcome.status);
     outcomes.all.report += outcome.report;
     outcomes.all.fusion_report += outcome.fusion_report;
+    outcomes.all.trace = std::move(outcome.trace);
     if (!first) outcomes.text += "// -----\n";
     first = false;
     if (!outcome.model.has_value()) continue;
@@ -130,12 +132,20 @@ int RunOn(const Options& options, const PassRegistry& registry) {
     absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, given->names);
     if (!query.ok()) return Fail(kBadInput, query.status());
   }
+  const absl::StatusOr<RuleNames> disabled =
+      ReadDisabledRules(options.disabled_rules, given->names);
+  if (!disabled.ok()) {
+    return Fail(kBadInput, absl::InvalidArgumentError(fmt::format(
+                               "--disable-rules: {}", std::string(disabled.status().message()))));
+  }
   absl::Status writable = tools::CheckReportFile(options.output, tools::OutputFormat::kIrText);
   if (writable.ok()) {
     const bool json = options.fusion_report.ends_with(".json");
     writable = tools::CheckReportFile(
         options.fusion_report, json ? tools::OutputFormat::kJson : tools::OutputFormat::kText);
   }
+  if (writable.ok() && options.trace.ends_with(".json"))
+    writable = tools::CheckReportFile(options.trace, tools::OutputFormat::kJson);
   if (!writable.ok()) return Fail(kBadInput, writable);
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
@@ -150,6 +160,11 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (!options.fusion_report.empty() && !outcome.fusion_report.empty()) {
     const absl::Status written = WriteOutput(
         options.fusion_report, [&](TextSink sink) { return sink(outcome.fusion_report); });
+    if (!written.ok()) return Fail(kBadInput, written);
+  }
+  if (!outcome.trace.empty()) {
+    const absl::Status written =
+        WriteOutput(options.trace, [&](TextSink sink) { return sink(outcome.trace); });
     if (!written.ok()) return Fail(kBadInput, written);
   }
   if (outcome.status != kDone && !options.split_input_file) return outcome.status;
@@ -181,7 +196,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      PrintText(HelpText());
+      PrintText(HelpText(options->help_all));
       return kDone;
     case Options::Action::kVersion:
       PrintText("ir-opt (Tenon) " TENON_VERSION "\n");

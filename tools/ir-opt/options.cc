@@ -35,10 +35,11 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.print.locations, g.on); }},
     {{"elide-resources", "", Takes::kFlag, "", "leave out the bytes of large constants"},
      [](Options& o, const Given& g) { return Set(o.print.elide_resources, g.on); }},
-    {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects"},
+    {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects",
+      tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
     {{"split-input-file", "", Takes::kFlag, "",
-      "treat the parts between lines '// -----' as separate inputs"},
+      "treat the parts between lines '// -----' as separate inputs", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
 
     tools::Heading<Options>("Optimization"),
@@ -56,15 +57,16 @@ constexpr tools::Option<Options> kTable[] = {
        return absl::OkStatus();
      }},
     tools::FastMathRow<Options>(),
+    tools::DisableRulesRow<Options>(),
     {{"opt-bisect-limit", "", Takes::kValue, "N",
-      "make only the first N rewrites and folds (default: all)"},
+      "make only the first N steps: rewrites, folds, passes (default: all)"},
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
      }},
 
     tools::Heading<Options>("Looking at the IR"),
     {{"print-ir-before-all", "mlir-print-ir-before-all", Takes::kFlag, "",
-      "print the IR before every pass"},
+      "print the IR before every pass", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.print_before_all, g.on); }},
     {{"print-ir-after-all", "mlir-print-ir-after-all", Takes::kFlag, "",
       "print the IR after every pass"},
@@ -73,16 +75,16 @@ constexpr tools::Option<Options> kTable[] = {
       "print the IR when a pass changes it"},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_change, g.on); }},
     {{"print-ir-after-failure", "mlir-print-ir-after-failure", Takes::kFlag, "",
-      "print the IR when a pass fails"},
+      "print the IR when a pass fails", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.print_after_failure, g.on); }},
     {{"print-ir-before", "mlir-print-ir-before", Takes::kValue, "PASSES",
-      "print the IR before these passes", tools::Times::kAny},
+      "print the IR before these passes", tools::Times::kAny, true},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_before); }},
     {{"print-ir-after", "mlir-print-ir-after", Takes::kValue, "PASSES",
       "print the IR after these passes", tools::Times::kAny},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_after); }},
 
-    tools::Heading<Options>("Explaining rules"),
+    tools::Heading<Options>("Rules and results"),
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
       "show where a rule fired, or what stopped it (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
@@ -90,7 +92,16 @@ constexpr tools::Option<Options> kTable[] = {
       "explain all rules in FILE; FILE.json gets JSON (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
 
-    tools::Heading<Options>("Checking rules and results"),
+    {{"trace", "", Takes::kValue, "FILE",
+      "write every step with the operations before and after to FILE.html or FILE.json"},
+     [](Options& o, const Given& g) {
+       if (!g.value.ends_with(".html") && !g.value.ends_with(".json")) {
+         return absl::InvalidArgumentError(
+             fmt::format("--trace is '{}' (expected FILE.html or FILE.json)", g.value));
+       }
+       return Set(o.trace, g.value);
+     }},
+
     {{"check-rules", "", Takes::kOptional, "FILE",
       "check rules by running both sides; repeatable (default: built-in)", tools::Times::kAny},
      [](Options& o, const Given& g) {
@@ -105,21 +116,25 @@ constexpr tools::Option<Options> kTable[] = {
       "verify with input_N.pb or input_N.npy of DIR (default: samples)"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     {{"verify-each", "", Takes::kFlag, "",
-      "verify the IR after passes that change it (default: on)"},
+      "verify the IR after passes that change it (default: on)", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.verify_each, g.on); }},
     {{"verify-diagnostics", "", Takes::kFlag, "",
-      "compare diagnostics with comments '// expected-error@+1 {{text}}'"},
+      "compare diagnostics with comments '// expected-error@+1 {{text}}'", tools::Times::kOnce,
+      true},
      [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
 
     tools::Heading<Options>("Performance"),
-    {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error"},
+    {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error",
+      tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
-    {{"timing-json", "", Takes::kFlag, "", "report the time of every pass as JSON"},
+    {{"timing-json", "", Takes::kFlag, "", "report the time of every pass as JSON",
+      tools::Times::kOnce, true},
      [](Options& o, const Given& g) {
        o.passes.timing = o.passes.timing || g.on;
        return Set(o.passes.timing_json, g.on);
      }},
-    {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report the counters of passes"},
+    {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report the counters of passes",
+      tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.statistics, g.on); }},
 
     tools::Heading<Options>("Limits"),
@@ -143,7 +158,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"list-ops", "", Takes::kNothing, "", "list the operations"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListOps); }},
     {{"dump-pass-pipeline", "", Takes::kFlag, "",
-      "print the pipeline with all options on standard error"},
+      "print the pipeline with all options on standard error", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.dump_pass_pipeline, g.on); }},
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
@@ -204,7 +219,8 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
   for (const std::string_view name :
        {"timing", "timing-json", "pass-statistics", "print-ir-before-all", "print-ir-after-all",
         "print-ir-after-change", "print-ir-after-failure", "print-ir-before", "print-ir-after",
-        "opt-bisect-limit", "verify-semantics", "explain", "fusion-report"}) {
+        "opt-bisect-limit", "disable-rules", "trace", "verify-semantics", "explain",
+        "fusion-report"}) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.steps.empty(), name,
                                               "without passes (expected some, like -O2)"));
   }
@@ -313,7 +329,7 @@ std::string PassListText(const PassRegistry& registry) {
   return text;
 }
 
-std::string HelpText() {
+std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
       .intro =
@@ -322,7 +338,7 @@ INPUT is an ONNX file or IR text. "-" is standard input.
 Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 --list-passes lists the passes, their options and the pipelines.
 )",
-      .options = tools::HelpOf(kOptions),
+      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  done
   1  a pass or a comparison failed, or a rule is wrong
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written

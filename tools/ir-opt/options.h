@@ -34,11 +34,14 @@ struct Options {
   std::string explain;                      // RULE[@NODE]
   std::string fusion_report;                // a file; JSON if it ends in .json
   std::vector<std::string> rules;           // files with rules in text
+  std::vector<std::string> disabled_rules;  // names, families and patterns
+  std::string trace;                        // a file that ends in .json or .html
   bool fast_math = false;                   // --fast-math
+  bool help_all = false;                    // --help=all
   bool verify_semantics = false;            // --verify-semantics
   tools::LimitOptions limits;               // --max-…
   std::string inputs;                       // a folder, for verify_semantics
-  int64_t bisect_limit = -1;                // rewrites and folds that are made; -1: all
+  int64_t bisect_limit = -1;                // steps that are made; -1: all
   std::vector<std::string> check_rules;     // files; none: the built-in rules
   std::string list_rules;                   // the rules whose text is printed; empty: the list
   // What the program does.
@@ -66,7 +69,8 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
 // Appends the passes of the command line. The error points into the text of the user.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);
 
-std::string HelpText();                                  // the text for --help
+// Returns the text for --help: the options that most people need, or all of them.
+std::string HelpText(bool all);
 std::string PassListText(const PassRegistry& registry);  // the text for --list-passes
 
 }  // namespace tenon::ir_opt

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
-#include "drr/match/matcher.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/given_rules.h"
+#include "frontends/api/rule_names.h"
 #include "frontends/api/tenon.h"
 #include "frontends/api/verify_semantics.h"
+#include "frontends/debug/trace.h"
 #include "ir/core/check.h"
+#include "pass/rewrite_step.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
 
@@ -69,8 +71,14 @@ class Processor {
     }
     if (options_.dump_pass_pipeline) tools::PrintErrorText(manager.Text() + "\n");
     ExplainQuery query;
+    absl::StatusOr<GivenRuleReport> given =
+        CheckGivenRules({}, options_.rules, manager, model->context());
+    if (!given.ok()) {
+      PrintError(fmt::format("ir-opt: {}", std::string(given.status().message())));
+      return kBadInput;
+    }
     if (!options_.explain.empty()) {
-      absl::StatusOr<ExplainQuery> asked = Query(manager, *model);
+      absl::StatusOr<ExplainQuery> asked = ParseExplainQuery(options_.explain, given->names);
       if (!asked.ok()) {
         PrintError(fmt::format("ir-opt: {}", std::string(asked.status().message())));
         return kBadInput;
@@ -82,7 +90,12 @@ class Processor {
       PrintError(fmt::format("ir-opt: {}", std::string(log.status().message())));
       return kBadInput;
     }
-    if (absl::Status status = RunPasses(manager, *model, *log, query, outcome); !status.ok()) {
+    if (absl::Status status = manager.CheckOrder(*model->module()); !status.ok()) {
+      Report(status);
+      return kBadInput;
+    }
+    if (absl::Status status = RunPasses(manager, *model, *log, query, given->names, outcome);
+        !status.ok()) {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
@@ -91,14 +104,9 @@ class Processor {
     return kDone;
   }
 
-  absl::StatusOr<ExplainQuery> Query(const PassManager& manager, const Model& model) const {
-    TENON_ASSIGN_OR_RETURN(const GivenRuleReport given,
-                           CheckGivenRules({}, options_.rules, manager, model.context()));
-    return ParseExplainQuery(options_.explain, given.names);
-  }
-
   absl::Status RunPasses(PassManager& manager, Model& model, RuleLog& log,
-                         const ExplainQuery& query, Outcome& outcome) {
+                         const ExplainQuery& query, const std::vector<std::string>& given_names,
+                         Outcome& outcome) {
     const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
     ReferenceEvaluator evaluator(kernels);
     KernelTarget target(kernels);
@@ -113,18 +121,29 @@ class Processor {
     };
     context.rule_files = options_.rules;
     context.fast_math = options_.fast_math;
+    TENON_ASSIGN_OR_RETURN(context.disabled_rules,
+                           ReadDisabledRules(options_.disabled_rules, given_names));
+    log.disabled = context.disabled_rules;
     const auto asked = log.wanted;
     if (!options_.fusion_report.empty()) log.wanted = [](std::string_view) { return true; };
     if (!query.rules.empty() || !options_.fusion_report.empty()) context.rule_log = &log;
+    RewriteObservers observers;
+    ChangeRecorder changes(log);
+    if (!query.rules.empty()) {
+      TENON_RETURN_IF_ERROR(ExplainWritten(model.module(), context));
+      observers.Add(&changes);
+    }
+    Trace trace;
+    TraceRecorder recorder(trace);
+    if (!options_.trace.empty()) observers.Add(&recorder);
+    if (!observers.empty()) context.observer = &observers;
     PassManagerOptions options = options_.passes;
     options.sink = tools::PrintErrorText;
-    int64_t steps = 0;
     std::string last_step;
     if (options_.bisect_limit >= 0) {
-      context.allow_rewrite = [&](std::string_view rule, const Operation& op) {
-        if (++steps > options_.bisect_limit) return false;
-        if (steps == options_.bisect_limit)
-          last_step = fmt::format("{} of {}", rule, drr::DescribeOp(&op));
+      context.allow_rewrite = [&](const RewriteStep& step) {
+        if (step.number > options_.bisect_limit) return false;
+        if (step.number == options_.bisect_limit) last_step = StepText(step);
         return true;
       };
     }
@@ -144,8 +163,17 @@ class Processor {
       if (lines.empty())
         PrintError("verify-semantics: no pass changed a function, nothing was run");
     }
-    if (!last_step.empty())
+    if (!last_step.empty()) {
       PrintError(fmt::format("opt-bisect-limit: step {} is {}", options_.bisect_limit, last_step));
+    } else if (options_.bisect_limit > context.steps) {
+      PrintError(
+          fmt::format("opt-bisect-limit: the run has {} steps, all were made", context.steps));
+    }
+    if (!options_.trace.empty()) {
+      trace.input = file_;
+      trace.asked = context.steps;
+      outcome.trace = options_.trace.ends_with(".json") ? TraceJson(trace) : TracePage(trace);
+    }
     if (!options_.fusion_report.empty() && status.ok()) {
       const bool json = options_.fusion_report.ends_with(".json");
       outcome.fusion_report = json ? FusionReportJson(log) : FusionReportText(log);

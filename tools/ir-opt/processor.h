@@ -18,6 +18,7 @@ struct Outcome {
   std::optional<Model> model;  // the resulting IR, if it is asked for and nothing failed
   std::string report;          // the answer to --explain
   std::string fusion_report;   // the text for --fusion-report
+  std::string trace;           // the text for --trace
 };
 
 // Loads and transforms one input. `bytes` is IR text or an ONNX model; without it, loads the file

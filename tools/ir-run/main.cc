@@ -22,7 +22,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText());
+      tools::PrintText(HelpText(options->help_all));
       return tools::kDone;
     case Options::Action::kVersion:
       tools::PrintText("ir-run (Tenon) " TENON_VERSION "\n");

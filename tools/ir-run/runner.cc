@@ -142,6 +142,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   optimize.level = options.level;
   optimize.precision = options.precision;
   optimize.rule_files = options.rule_files;
+  optimize.disabled_rules = options.disabled_rules;
   optimize.fast_math = options.fast_math;
   OptimizeReport rules;
   TENON_RETURN_IF_ERROR(Optimize(optimized, optimize, &rules));
@@ -214,7 +215,7 @@ absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>
   std::vector<Case> cases;
   if (!options.check.empty()) {
     TENON_ASSIGN_OR_RETURN(
-        cases, ReadCases(options.check, programs.optimized_program, options.limits.library));
+        cases, tools::ReadCases(options.check, programs.optimized_program, options.limits.library));
   } else {
     TENON_ASSIGN_OR_RETURN(
         Case c, MakeCase(options, programs.original, programs.optimized_program, report.notes));
@@ -227,7 +228,7 @@ absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>
     if (options.save_outputs.empty()) continue;
     const std::string folder =
         cases.size() == 1 ? options.save_outputs : options.save_outputs + "/" + c.name;
-    TENON_RETURN_IF_ERROR(SaveCase(folder, programs.optimized_program, c.inputs, outputs));
+    TENON_RETURN_IF_ERROR(tools::SaveCase(folder, programs.optimized_program, c.inputs, outputs));
   }
   if (!cases.empty()) TENON_RETURN_IF_ERROR(Time(options, programs, cases[0], report));
   return std::move(report);

@@ -27,6 +27,7 @@ ALLOWED = {
     "executor": ["kernels", "pass", *IR],
     "frontends/onnx": IR,
     "frontends/api": EVERYTHING,
+    "frontends/debug": EVERYTHING,
     "tools": EVERYTHING,
     "tests": EVERYTHING,
 }

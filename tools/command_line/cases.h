@@ -1,0 +1,36 @@
+// Cases of a model's test data: inputs with the outputs that are right.
+#ifndef TENON_TOOLS_COMMAND_LINE_CASES_H_
+#define TENON_TOOLS_COMMAND_LINE_CASES_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/program.h"
+#include "frontends/onnx/tensor_data.h"
+#include "ir/core/limits.h"
+
+namespace tenon::tools {
+
+// One set of inputs and, where known, expected outputs.
+struct Case {
+  std::string name;
+  std::vector<Tensor> inputs;    // one per program input
+  std::vector<Tensor> expected;  // empty, or one per program output; null where no file says
+};
+
+// The cases of a folder of ONNX's test data: the folder itself, or each test_data_set_N in it.
+absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program,
+                                            const Limits& limits);
+
+// Writes input_N.pb and output_N.pb.
+absl::Status SaveCase(const std::string& folder, const Program& program,
+                      std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+
+// Shares the bytes of the file where their alignment allows it.
+Tensor ToTensor(const onnx::TensorData& data);
+
+}  // namespace tenon::tools
+
+#endif  // TENON_TOOLS_COMMAND_LINE_CASES_H_

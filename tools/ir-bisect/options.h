@@ -1,0 +1,33 @@
+// The command line of ir-bisect.
+#ifndef TENON_TOOLS_IR_BISECT_OPTIONS_H_
+#define TENON_TOOLS_IR_BISECT_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/command_line/model_options.h"
+
+namespace tenon::ir_bisect {
+
+struct Options : tools::ModelOptions {
+  std::string pipeline;  // in place of a level; empty: none
+  std::string check;     // folder with input_N.pb and output_N.pb; empty: none
+  std::string inputs;    // folder with input_N.pb or input_N.npy; empty: sample inputs
+  std::map<std::string, int64_t> shape;
+  std::string output;  // folder for before.mlir and after.mlir; empty: standard output
+  bool reference = false;
+  bool reduce = true;
+  enum class Action : uint8_t { kRun, kHelp, kVersion } action = Action::kRun;
+};
+
+// InvalidArgument with a message for the user if the line is wrong.
+absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
+// Without rarely used options, or with all of them.
+std::string HelpText(bool all);
+
+}  // namespace tenon::ir_bisect
+
+#endif  // TENON_TOOLS_IR_BISECT_OPTIONS_H_
