@@ -47,7 +47,7 @@ def index_page(families):
                      '// activation (fuse), patterns/layers/activation.cc:1\n...')[:-1]]
   lines = md.page('Rules', '`ir-opt --list-rules`', intro)
   lines += ['`ir-opt MODEL -O2 --explain=RULE` says where a rule fired in a model, and what stopped it elsewhere.',
-            '[Write a rule](../guide/write-a-rule.md) explains the notation, and [file formats](file-formats.md) has its grammar.', '']
+            '[Write a rule](../guide/write-a-rule.md) explains the notation, and [the rule language](rule-language.md) has its grammar.', '']
   lines += md.table(['[family](../glossary.md#family)', 'pass', 'rules', 'what it finds'],
                     [(f'[`{f["name"]}`](rules/{f["name"]}.md)', f'[`{f["phase"]}`](passes.md#{f["phase"]})', str(len(f['rules'])),
                       md.escape(md.sentence(f['summary'][0].upper() + f['summary'][1:])))
@@ -80,7 +80,7 @@ def family_page(family, texts):
            f'applies them in this order. They find {md.escape(family["summary"])}.', '',
            *md.fence('console', f'$ build/bin/ir-opt --list-rules={family["name"]}')[:-1]]
   lines = md.page(f'Rules of the family {family["name"]}', '`ir-opt --list-rules=*`', intro)
-  lines += ['`compute(…)` stands for a C++ function, and a condition in words for a C++ predicate; the named file has both.', '']
+  lines += ['`compute(…)` and `opaque(…)` stand for C++ functions, which text cannot say; the named file has them.', '']
   lines += md.table(['rule', 'what it says', 'declares'],
                     [(f'[`{r["name"]}`](#{r["name"]})', md.escape(r['summary']), declared(r)) for r in family['rules']])
   for rule in family['rules']:
