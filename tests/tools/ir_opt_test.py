@@ -97,6 +97,14 @@ class IrOptTest(unittest.TestCase):
     self.assertNotEqual(status, 0)
     self.assertEqual(out.split('// -----\n'), [self.run_ok('-'), '', self.run_ok('-')])
 
+  def test_opaque_rules(self):
+    lines = self.run_ok('--list-rules=opaque').splitlines()
+    opaque, rules = map(int, re.fullmatch(r'(\d+) of (\d+) rules have parts that only C\+\+ says', lines[-1]).groups())
+    self.assertEqual(len(lines), opaque + 1)
+    self.assertLessEqual(opaque * 10, rules)
+    for line in lines[:-1]:
+      self.assertRegex(line, r'^[a-z0-9-]+ +[a-z].+  \[patterns/.+:\d+\]$')
+
   def test_wrong_use(self):
     cases = [
         (['-', '-O9'], "unknown option '-O9'; did you mean '-O"),

@@ -80,7 +80,7 @@ def family_page(family, texts):
            f'applies them in this order. They find {md.escape(family["summary"])}.', '',
            *md.fence('console', f'$ build/bin/ir-opt --list-rules={family["name"]}')[:-1]]
   lines = md.page(f'Rules of the family {family["name"]}', '`ir-opt --list-rules=*`', intro)
-  lines += ['`compute(…)` stands for a C++ function, and a condition in words for a C++ predicate; the named file has both.', '']
+  lines += ['`compute(…)` and `opaque(…)` stand for C++ functions, which text cannot say; the named file has them.', '']
   lines += md.table(['rule', 'what it says', 'declares'],
                     [(f'[`{r["name"]}`](#{r["name"]})', md.escape(r['summary']), declared(r)) for r in family['rules']])
   for rule in family['rules']:
