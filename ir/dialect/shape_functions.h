@@ -88,6 +88,13 @@ absl::Status InferGated(const InferContext& c, ResultTypes& results);
 absl::Status InferEmbedding(const InferContext& c, ResultTypes& results);
 absl::Status InferGroup(const InferContext& c, ResultTypes& results);
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferLinearNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferNormLinear(const InferContext& c, ResultTypes& results);
+absl::Status InferLinearChain(const InferContext& c, ResultTypes& results);
+absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferAddTranspose(const InferContext& c, ResultTypes& results);
+absl::Status InferTransposeConcat(const InferContext& c, ResultTypes& results);
+absl::Status InferFusedGroupNorm(const InferContext& c, ResultTypes& results);
 
 }  // namespace tenon
 

@@ -52,22 +52,25 @@ struct NormParams {
   Strided<4> outer, inner;  // over the rows, and along one
 };
 
-// sum = table[ids] (+ table1[ids1]) (+ table2[ids2]) (+ added); out = its norm.
+// sum = table[ids] + table[ids] + … (+ added); out = its norm.
 struct EmbeddingParams {
+  static constexpr int kMostTables = 8;
+
   DType dtype;
   NormKind kind;
   float epsilon;
-  const void* ids[3];
-  const void* tables[3];
-  bool wide_ids[3];
-  int64_t table_rows[3];
+  int num_tables;
+  const void* ids[kMostTables];
+  const void* tables[kMostTables];
+  bool wide_ids[kMostTables];
+  int64_t table_rows[kMostTables];
   const void* added;
   const void* scale;
   const void* bias;
   void* out;
   void* sum;
   int64_t rows, n, added_step;
-  Strided<4> outer;  // ids of the three pairs, and `added`
+  Strided<kMostTables + 1> outer;  // ids of each table, and `added`
   DeviceError* error;
 };
 
