@@ -3,6 +3,7 @@
 #define TENON_KERNELS_EMBEDDING_CALL_H_
 
 #include <array>
+#include <cstdint>
 
 #include "kernels/checked_index.h"
 #include "kernels/kernel.h"
@@ -12,53 +13,76 @@
 namespace tenon::kernels {
 
 struct EmbeddingCall {
-  // An absent pair has no ids.
-  std::array<TensorView, 3> ids, tables;
+  struct Lookup {
+    TensorView ids, table;
+    Dims strides;  // of the ids, over the rows of the result
+  };
+  absl::InlinedVector<Lookup, 4> lookups;
   TensorView added, scale, bias, out, sum;
   int64_t rows = 0, size = 0;
-  // Strides over the rows of the result, in elements: of the three ids, and of `added`.
-  std::array<Dims, 4> strides;
-  int64_t added_step = 0;  // stride of `added` along a row
+  DimSpan outer;           // the rows of the result as axes
+  Dims added_strides;      // of `added`, over the rows of the result
+  int64_t added_step = 0;  // … and along a row
   fused::EmbeddingNorm norm;
   float epsilon;
 
   explicit EmbeddingCall(const RunArgs& args) {
-    auto get = [&](size_t i) { return i < args.inputs.size() ? args.inputs[i] : TensorView{}; };
-    for (size_t i = 0; i < 3; ++i) ids[i] = get(2 * i), tables[i] = get(2 * i + 1);
-    added = get(6), scale = get(7), bias = get(8);
+    added = args.inputs[0], scale = args.inputs[1], bias = args.inputs[2];
     out = args.outputs[0];
     if (args.outputs.size() > 1) sum = args.outputs[1];
-    const DimSpan outer = out.shape.first(out.shape.size() - 1);
+    outer = out.shape.first(out.shape.size() - 1);
     rows = Product(outer), size = out.shape.back();
-    for (size_t i = 0; i < 3; ++i) {
-      strides[i] = ids[i].present() ? BroadcastStrides(ids[i].shape, outer) : Dims(outer.size(), 0);
+    for (size_t i = 3; i + 1 < args.inputs.size(); i += 2) {
+      lookups.push_back(
+          {args.inputs[i], args.inputs[i + 1], BroadcastStrides(args.inputs[i].shape, outer)});
     }
-    strides[3] = Dims(outer.size() + 1, 0);
-    if (added.present()) strides[3] = BroadcastStrides(added.shape, out.shape);
-    added_step = strides[3].back();
-    strides[3].pop_back();
+    added_strides = Dims(outer.size() + 1, 0);
+    if (added.present()) added_strides = BroadcastStrides(added.shape, out.shape);
+    added_step = added_strides.back();
+    added_strides.pop_back();
     const auto& attrs = args.get<fused::EmbeddingAttrs>();
     norm = attrs.norm, epsilon = attrs.epsilon;
   }
 
   // Returns an error unless the rows of all tables are as long as those of the result.
   KernelStatus CheckRows() const {
-    for (const TensorView& table : tables) {
-      if (!table.present() || table.shape[1] == size) continue;
+    for (const Lookup& lookup : lookups) {
+      if (lookup.table.shape[1] == size) continue;
       return KernelStatus::Invalid("the rows of a table are not as long as those of the result");
     }
     return KernelStatus::Ok();
   }
+};
 
-  // Reads the element at `offset` of the ids of pair i into `index`; an error if it is not in its
-  // table.
-  KernelStatus Index(size_t i, int64_t offset, int64_t& index) const {
-    index =
-        ids[i].dtype == DType::kI32 ? ids[i].as<int32_t>()[offset] : ids[i].as<int64_t>()[offset];
-    const int64_t extent = tables[i].shape[0];
+// Walks over the rows of the result: the rows of the tables and of `added` that each one adds.
+class EmbeddingWalk {
+ public:
+  explicit EmbeddingWalk(const EmbeddingCall& call, int64_t row = 0)
+      : call_(call), added_(call.outer, {call.added_strides}, row) {
+    for (const EmbeddingCall::Lookup& lookup : call.lookups) {
+      ids_.emplace_back(call.outer, std::array<Dims, 1>{lookup.strides}, row);
+    }
+  }
+  void Next() {
+    added_.Next();
+    for (StridedWalk<1>& walk : ids_) walk.Next();
+  }
+  // Where the row of `added` begins.
+  int64_t added() const { return added_[0]; }
+  // Reads the row of table i into `index`; an error if the table does not have it.
+  KernelStatus Index(size_t i, int64_t& index) const {
+    const auto& [ids, table, strides] = call_.lookups[i];
+    const int64_t at = ids_[i][0];
+    index = ids.dtype == DType::kI32 ? ids.as<int32_t>()[at] : ids.as<int64_t>()[at];
+    const int64_t extent = table.shape[0];
     if (ResolveIndex(index, extent)) return KernelStatus::Ok();
     return IndexOutOfRange(index, extent, "a table", "rows");
   }
+
+ private:
+  const EmbeddingCall& call_;
+  StridedWalk<1> added_;
+  absl::InlinedVector<StridedWalk<1>, 4> ids_;
 };
 
 }  // namespace tenon::kernels

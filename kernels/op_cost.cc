@@ -34,6 +34,13 @@ double LinearFlops(Views inputs, Views outputs, const void*) {
   return 2 * Elements(outputs[0]) * static_cast<double>(inputs[0].dim(-1));
 }
 
+double LinearChainFlops(Views inputs, Views, const void*) {
+  double products = 0;
+  for (size_t i = 1; i < inputs.size(); i += 2) products += Elements(inputs[i]);
+  const int64_t columns = inputs[0].dim(-1);
+  return columns == 0 ? 0 : 2 * products * Elements(inputs[0]) / static_cast<double>(columns);
+}
+
 // w is [out channels, in channels of a group, kernel…] in every layout of x.
 double ConvFlops(Views inputs, Views outputs, const void*) {
   const TensorView& w = inputs[1];
@@ -75,6 +82,9 @@ constexpr CountedOp kProducts[] = {
     {"ten.matmul", MatmulFlops},
     {"fused.linear", LinearFlops},
     {"fused.compressed_linear", LinearFlops},
+    {"fused.linear_norm", LinearFlops},
+    {"fused.norm_linear", LinearFlops},
+    {"fused.linear_chain", LinearChainFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},

@@ -120,8 +120,9 @@ class Demands {
   void Embedding() {
     const fused::EmbeddingOp embedding(&op_);
     std::vector<DimSpan> terms;  // without the axis of the rows
-    for (Value ids : {embedding.ids(), embedding.ids1(), embedding.ids2()}) {
-      if (ids && ids.type().is_tensor()) terms.push_back(ids.type().dims());
+    const auto [first, size] = op_.operand_group(3);
+    for (unsigned ids = first; ids < first + size; ids += 2) {
+      if (type(ids).is_tensor()) terms.push_back(type(ids).dims());
     }
     if (Value added = embedding.added();
         added && added.type().is_tensor() && added.type().rank() > 0)

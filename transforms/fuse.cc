@@ -12,6 +12,15 @@
 namespace tenon {
 namespace {
 
+// Families that are applied only where `rules` names them: `moves` at the end, when moves that meet
+// have cancelled, and `blocks`, whose ops are no faster than their parts, by nobody.
+constexpr std::string_view kOnRequest[] = {"moves", "blocks"};
+
+bool IsOnRequest(const pattern::Family& family) {
+  return std::find(std::begin(kOnRequest), std::end(kOnRequest), family.name) !=
+         std::end(kOnRequest);
+}
+
 // The families of phase `fuse` that lie in the stage, always in the order of families.def,
 // whatever the order of the names.
 absl::StatusOr<std::vector<const pattern::Family*>> FamiliesOf(const PassOptionValues& options) {
@@ -22,8 +31,9 @@ absl::StatusOr<std::vector<const pattern::Family*>> FamiliesOf(const PassOptionV
   for (const pattern::Family& family : pattern::Families()) {
     if (family.name == before) break;
     in_stage |= family.name == from;
-    const bool named =
-        names.empty() || std::find(names.begin(), names.end(), family.name) != names.end();
+    const bool named = names.empty()
+                           ? !IsOnRequest(family)
+                           : std::find(names.begin(), names.end(), family.name) != names.end();
     if (family.phase == "fuse" && in_stage && named) families.push_back(&family);
   }
   if (in_stage) return families;
@@ -63,12 +73,12 @@ PassInfo FusePassInfo(HostRules rules) {
   for (const pattern::Family& family : pattern::Families()) {
     if (family.phase == "fuse") names.emplace_back(family.name);
   }
-  info.options = {
-      {"rules", PassOption::Type::kStringList, "", "families to apply (none given: all)", names},
-      {"from", PassOption::Type::kString, "", "only this family and those behind it in their order",
-       names},
-      {"before", PassOption::Type::kString, "", "only families in front of this one in their order",
-       names}};
+  info.options = {{"rules", PassOption::Type::kStringList, "",
+                   "families to apply (none given: all but those on request)", names},
+                  {"from", PassOption::Type::kString, "",
+                   "only this family and those behind it in their order", names},
+                  {"before", PassOption::Type::kString, "",
+                   "only families in front of this one in their order", names}};
   info.create = [rules = std::move(rules)](const PassOptionValues& values) {
     return std::make_unique<Fuse>(FamiliesOf(values), rules);
   };

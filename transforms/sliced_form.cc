@@ -188,11 +188,11 @@ class Former {
 
   // Ids have the axes of the result but the last one.
   bool Embedding() {
-    constexpr unsigned kAdded = 6;
+    constexpr unsigned kAdded = 0, kLookups = 3;
     if (IsLastAxis()) return false;
-    for (unsigned ids : {0u, 2u, 4u}) {
-      const auto [first, size] = op_.operand_group(ids);
-      if (size > 0 && !Broadcast(first, out_.rank() - 2 - axis_, out_.dim(axis_))) return false;
+    const auto [first, size] = op_.operand_group(kLookups);
+    for (unsigned ids = first; ids < first + size; ids += 2) {
+      if (!Broadcast(ids, out_.rank() - 2 - axis_, out_.dim(axis_))) return false;
     }
     return BroadcastGroup(kAdded);
   }

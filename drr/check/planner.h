@@ -84,6 +84,7 @@ class Planner {
   int VectorFactor(uint16_t n, const Shape& shape);
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
+  bool LinearChainOperands(uint16_t n, const Shape& shape);
   bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
   bool ReduceOperand(uint16_t n, const Shape& shape);
   bool AxisOperand(uint16_t n, const Shape& shape);

@@ -262,24 +262,38 @@ bool Planner::GatherOperands(uint16_t n, const Shape& shape) {
   return Demand(table, of) && Demand(ids, Shape(first, last));
 }
 
-// Rows of tables [rows, size], picked by ids; what else is added has the shape of the result.
+// Rows of tables [rows, size], picked by ids; what else is added has the shape of the result. An
+// Each stands for one pair or two.
 bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
   if (shape.empty()) return false;
-  const auto rest = shape.end() - 1;
-  const Shape outer(shape.begin(), rest);
-  for (size_t pair = 0; pair < 6; pair += 2) {
-    const Edge *ids = Operand(n, pair), *table = Operand(n, pair + 1);
-    if ((ids == nullptr) != (table == nullptr)) return false;
-    if (ids == nullptr) continue;
-    const int64_t rows = Pick(1, 4);
-    index_[Through(*ids).node] = rows;
-    Shape rows_of_table = {Number(rows)};
-    rows_of_table.insert(rows_of_table.end(), rest, shape.end());
-    if (!Demand(*table, rows_of_table) || !Demand(*ids, outer)) return false;
+  const Shape outer(shape.begin(), shape.end() - 1);
+  int64_t rows = 0;
+  const auto is_ids = [](size_t position) { return position % 2 == 0; };
+  const auto demanded = [&](size_t position) {
+    if (is_ids(position)) rows = Pick(1, 4);
+    return is_ids(position) ? outer : Shape{Number(rows), shape.back()};
+  };
+  size_t position = 0;
+  for (const Edge& edge : rule_.nodes[n].operands[3]) {
+    const Shape first = demanded(position);
+    if (is_ids(position)) index_[Through(edge).node] = rows;
+    if (!Demand(edge, first)) return false;
+    ++position;
+    if (rule_.nodes[edge.node].kind != ValNode::Kind::kEach) continue;
+    auto [more, inserted] = more_of_each_.try_emplace(edge.node);
+    for (int i = inserted ? (Chance(0.5) ? 1 : 3) : 0; i > 0; --i)
+      more->second.push_back(next_id_++);
+    for (const uint16_t id : more->second) {
+      const Shape part = demanded(position);
+      if (is_ids(position)) index_[id] = rows;
+      auto [planned, is_new] = shapes_.emplace(id, part);
+      if (!is_new && !UnifyAll(planned->second, part)) return false;
+      ++position;
+    }
   }
-  for (size_t g = 6; g < 9; ++g) {
+  for (size_t g = 0; g < 3; ++g) {
     const Edge* operand = Operand(n, g);
-    if (operand != nullptr && !Demand(*operand, g == 6 ? shape : Shape{shape.back()})) return false;
+    if (operand != nullptr && !Demand(*operand, g == 0 ? shape : Shape{shape.back()})) return false;
   }
   return true;
 }

@@ -83,6 +83,41 @@ bool Planner::LinearOperands(uint16_t n, const Shape& shape) {
   return residual == nullptr || Demand(*residual, shape);
 }
 
+// Matrices and biases in turn. An Each stands for one layer or two.
+bool Planner::LinearChainOperands(uint16_t n, const Shape& shape) {
+  const Node& node = rule_.nodes[n];
+  if (shape.size() < 2) return false;
+  const bool transposed = FlagOf(n, "transpose_w");
+  std::vector<std::pair<const Edge*, uint16_t>> parameters;  // without an edge: one more of an Each
+  for (const Edge& edge : node.operands[1]) {
+    parameters.emplace_back(&edge, uint16_t{0});
+    if (rule_.nodes[edge.node].kind != ValNode::Kind::kEach) continue;
+    auto [more, inserted] = more_of_each_.try_emplace(edge.node);
+    for (int i = inserted ? (Chance(0.5) ? 1 : 3) : 0; i > 0; --i) {
+      more->second.push_back(next_id_++);
+    }
+    for (const uint16_t id : more->second) parameters.emplace_back(nullptr, id);
+  }
+  const Unknown first = Fresh();
+  Unknown rows = first, columns = first;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (i % 2 == 0) rows = columns, columns = i + 2 == parameters.size() ? shape.back() : Fresh();
+    const Shape wanted = i % 2 == 1   ? Shape{columns}
+                         : transposed ? Shape{columns, rows}
+                                      : Shape{rows, columns};
+    const auto& [edge, id] = parameters[i];
+    if (edge != nullptr) {
+      if (!Demand(*edge, wanted)) return false;
+      continue;
+    }
+    auto [planned, is_new] = shapes_.emplace(id, wanted);
+    if (!is_new && !UnifyAll(planned->second, wanted)) return false;
+  }
+  Shape x = shape;
+  x.back() = first;
+  return Demand(node.operands[0][0], x);
+}
+
 bool Planner::QuantizedLinearOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   if (shape.empty()) return false;
@@ -153,9 +188,10 @@ bool Planner::GroupNormOperands(uint16_t n, const Shape& shape) {
   if (groups < 1 || groups > kMaxElements) return false;
   if (!Known(shape[1])) Unify(shape[1], Number(groups * Pick(1, 2)));
   if (Value(shape[1]) % groups != 0 || !Demand(node.operands[0][0], shape)) return false;
-  for (size_t g = 1; g < 3; ++g) {
-    if (const Edge* edge = Operand(n, g); edge != nullptr && !Demand(*edge, {shape[1]}))
-      return false;
+  const size_t scale = node.operands.size() - 2;  // behind a skip, if the op has one
+  for (size_t g = 1; g < node.operands.size(); ++g) {
+    const Edge* edge = Operand(n, g);
+    if (edge != nullptr && !Demand(*edge, g < scale ? shape : Shape{shape[1]})) return false;
   }
   return true;
 }

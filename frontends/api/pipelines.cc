@@ -22,22 +22,25 @@ constexpr StandardPipeline kPipelines[] = {
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
-     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},canonicalize,"
-     "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,propagate-layout,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
+     "canonicalize,expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
+     "propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
+     "fuse{rules=moves},"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"O3", "O2, then fusion once more on what became visible",
      "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
-     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},canonicalize,"
-     "expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
+     "canonicalize,expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
+     "fuse{rules=moves},"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      TENON_LOWERING_FOLDS ",widen-half,lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
-     "expand-conv-transpose{all=true}," TENON_LOWERING_FOLDS
+     "expand-conv-transpose{all=true},expand-fused," TENON_LOWERING_FOLDS
      ",lower-to-kernels{gpu=true},place-transfers,plan-memory"},
 };
 constexpr std::string_view kLowerReference =

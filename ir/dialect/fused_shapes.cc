@@ -261,15 +261,20 @@ absl::Status InferGated(const InferContext& c, ResultTypes& results) {
 }
 
 absl::Status InferEmbedding(const InferContext& c, ResultTypes& results) {
-  const Type table = c.operand(1);
-  TENON_RETURN_IF_ERROR(CheckRank(c, "table", table, 2));
+  const std::span<const Type> lookups = c.operand_group(3);
+  if (lookups.empty() || lookups.size() % 2 != 0) return c.Error("ids and tables come in pairs");
+  const Type table = lookups[1];
   DimVector dims;
   DimExpr size = DimExpr::Unknown(c.context);
   bool known = true;
-  for (unsigned i = 0; i < 6; i += 2) {
-    const Type ids = c.operand(i), rows = c.operand(i + 1);
-    if (!ids && !rows) continue;
-    if (!ids || !rows) return c.Error("ids and tables come in pairs");
+  for (size_t i = 0; i < lookups.size(); i += 2) {
+    const Type ids = lookups[i], rows = lookups[i + 1];
+    if (ids.dtype() != DType::kI32 && ids.dtype() != DType::kI64) {
+      return c.Error(fmt::format("ids must be i32 or i64, not {}", Name(ids.dtype())));
+    }
+    if (!IsFloat(rows.dtype())) {
+      return c.Error(fmt::format("a table must hold floats, not {}", Name(rows.dtype())));
+    }
     TENON_RETURN_IF_ERROR(CheckRank(c, "a table", rows, 2));
     if (rows.dtype() != table.dtype()) return c.Error("the tables have several element types");
     if (rows.is_tensor()) {
@@ -277,14 +282,12 @@ absl::Status InferEmbedding(const InferContext& c, ResultTypes& results) {
     }
     if (!ids.is_tensor()) {
       known = false;
-    } else if (i == 0) {
-      dims.assign(ids.dims().begin(), ids.dims().end());
     } else {
       TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, ids.dims()));
     }
   }
   dims.push_back(size);
-  const Type added = c.operand(6);
+  const Type added = c.operand(0);
   if (added && added.is_tensor()) {
     TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, added.dims()));
     if (size.is_constant() && dims.back() != size) {
@@ -294,11 +297,11 @@ absl::Status InferEmbedding(const InferContext& c, ResultTypes& results) {
   } else if (added) {
     known = false;
   }
-  for (unsigned i = 6; i < 9; ++i) {
+  for (int i = 0; i < 3; ++i) {
     if (c.operand(i) && c.operand(i).dtype() != table.dtype())
       return c.Error("added, scale and bias must have the element type of the tables");
-    if (i > 6) {
-      TENON_RETURN_IF_ERROR(CheckVector(c, i == 7 ? "scale" : "bias", c.operand(i), dims.back()));
+    if (i > 0) {
+      TENON_RETURN_IF_ERROR(CheckVector(c, i == 1 ? "scale" : "bias", c.operand(i), dims.back()));
     }
   }
   const Type made = known ? Type::Tensor(c.context, table.dtype(), dims)

@@ -149,6 +149,13 @@ absl::Status InferEmbedding(const InferContext& c, ResultTypes& results);
 absl::Status InferGroup(const InferContext& c, ResultTypes& results);
 // fused.skip_layer_norm, fused.skip_rms_norm: two results, broadcast of `x` and `skip`.
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferLinearNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferNormLinear(const InferContext& c, ResultTypes& results);
+absl::Status InferLinearChain(const InferContext& c, ResultTypes& results);
+absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results);
+absl::Status InferAddTranspose(const InferContext& c, ResultTypes& results);
+absl::Status InferTransposeConcat(const InferContext& c, ResultTypes& results);
+absl::Status InferFusedGroupNorm(const InferContext& c, ResultTypes& results);
 
 }  // namespace tenon
 

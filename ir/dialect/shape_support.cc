@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "fmt/format.h"
 #include "ir/core/check.h"
@@ -152,6 +153,25 @@ absl::Status CheckVector(const InferContext& c, std::string_view what, Type type
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank) {
   if (!type.is_tensor() || type.rank() == rank) return absl::OkStatus();
   return c.Error(fmt::format("{} must be of rank {}, not {}", what, rank, type.rank()));
+}
+
+absl::StatusOr<DimVector> PermutedDims(const InferContext& c, std::span<const DimExpr> dims) {
+  const std::span<const int64_t> perm = InferI64s(c, "perm");
+  const auto rank = static_cast<int64_t>(dims.size());
+  if (perm.size() != dims.size()) {
+    return c.Error(fmt::format("perm has {} elements, expected {}", perm.size(), dims.size()));
+  }
+  std::vector<bool> seen(perm.size(), false);
+  DimVector permuted;
+  for (int64_t axis : perm) {
+    if (axis < 0 || axis >= rank || seen[static_cast<size_t>(axis)]) {
+      return c.Error(fmt::format("perm must be a permutation of 0..{}, but holds {}{}", rank - 1,
+                                 axis, axis >= 0 && axis < rank ? " twice" : ""));
+    }
+    seen[static_cast<size_t>(axis)] = true;
+    permuted.push_back(dims[static_cast<size_t>(axis)]);
+  }
+  return permuted;
 }
 
 absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups) {

@@ -58,6 +58,9 @@ absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, 
 // Returns an error unless the operands of these groups have one element type. Absent ones pass.
 absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups);
 
+// Returns `dims` in the order of the attribute `perm`; an error unless that is a permutation.
+absl::StatusOr<DimVector> PermutedDims(const InferContext& c, std::span<const DimExpr> dims);
+
 // Returns the number of elements in [start, end) with a step, clamped to `extent` as in ONNX.
 // Negative bounds count from the end. Unknown if the sign of a symbolic bound is not known.
 DimExpr SliceExtent(DimExpr extent, DimExpr start, DimExpr end, int64_t step);

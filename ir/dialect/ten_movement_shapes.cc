@@ -133,19 +133,8 @@ absl::Status InferDynamicExpand(const InferContext& c, ResultTypes& results) {
 
 absl::Status InferTranspose(const InferContext& c, ResultTypes& results) {
   const Type x = c.operands[0];
-  const std::span<const int64_t> perm = InferI64s(c, "perm");
   if (!x.is_tensor()) return SetResult(results, x);
-  TENON_RETURN_IF_ERROR(CheckCount(c, "perm", perm.size(), x.rank()));
-  std::vector<bool> seen(perm.size(), false);
-  DimVector dims;
-  for (int64_t axis : perm) {
-    if (axis < 0 || axis >= x.rank() || seen[axis]) {
-      return c.Error(fmt::format("perm must be a permutation of 0..{}, but holds {}{}",
-                                 x.rank() - 1, axis, axis >= 0 && axis < x.rank() ? " twice" : ""));
-    }
-    seen[axis] = true;
-    dims.push_back(x.dim(axis));
-  }
+  TENON_ASSIGN_OR_RETURN(const DimVector dims, PermutedDims(c, x.dims()));
   return SetTensor(c, results, x.dtype(), dims);
 }
 

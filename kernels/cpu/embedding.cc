@@ -13,8 +13,7 @@ namespace {
 
 std::string SupportsEmbedding(const CallSignature& call) {
   if (call.outputs[0].dtype != DType::kF32) return "needs f32";
-  if (call.inputs.size() > 6 && call.inputs[6].present()) {
-    const TensorView& added = call.inputs[6];
+  if (const TensorView& added = call.inputs[0]; added.present()) {
     const DimSpan out = call.outputs[0].shape;
     if (added.rank() < 1 || out.empty() || added.dim(-1) < 0 || added.dim(-1) != out.back())
       return "needs whole rows in the tensor that is added";
@@ -36,18 +35,17 @@ void AddUnaligned(const std::byte* row, int64_t size, float* out) {
 }
 
 // out = the sum of the row; its first part may be a table's row itself.
-KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float* out) {
+KernelStatus SumRow(const EmbeddingCall& call, const EmbeddingWalk& walk, float* out) {
   const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   const float* sum = nullptr;
   auto take = [&](const float* part) {
     if (sum != nullptr) add(sum, part, out, call.size);
     sum = sum == nullptr ? part : out;
   };
-  for (size_t i = 0; i < 3; ++i) {
-    if (!call.ids[i].present()) continue;
+  for (size_t i = 0; i < call.lookups.size(); ++i) {
     int64_t index;
-    if (KernelStatus status = call.Index(i, walk[i], index); !status.ok()) return status;
-    const TensorView& table = call.tables[i];
+    if (KernelStatus status = walk.Index(i, index); !status.ok()) return status;
+    const TensorView& table = call.lookups[i].table;
     if (reinterpret_cast<uintptr_t>(table.data) % alignof(float) == 0) {
       take(table.as<float>() + index * call.size);
       continue;
@@ -62,7 +60,7 @@ KernelStatus SumRow(const EmbeddingCall& call, const StridedWalk<4>& walk, float
     }
     sum = out;
   }
-  if (call.added.present()) take(call.added.as<float>() + walk[3]);
+  if (call.added.present()) take(call.added.as<float>() + walk.added());
   if (sum != out) std::memcpy(out, sum, static_cast<size_t>(call.size) * sizeof(float));
   return KernelStatus::Ok();
 }
@@ -71,11 +69,10 @@ KernelStatus Embedding(const RunArgs& args) {
   if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   const EmbeddingCall call(args);
   if (KernelStatus status = call.CheckRows(); !status.ok()) return status;
-  const DimSpan outer = call.out.shape.first(call.out.shape.size() - 1);
   const cpu::VectorOps& ops = cpu::GetVectorOps();
   std::atomic<bool> failed = false;
   auto run = [&](int64_t begin, int64_t end) -> KernelStatus {
-    StridedWalk<4> walk(outer, call.strides, begin);
+    EmbeddingWalk walk(call, begin);
     for (int64_t row = begin; row < end; ++row, walk.Next()) {
       float* out = call.out.as<float>() + row * call.size;
       if (KernelStatus status = SumRow(call, walk, out); !status.ok()) return status;
@@ -109,7 +106,7 @@ Kernel CpuEmbedding() {
           .priority = 10,
           .run = Embedding,
           .supports = SupportsEmbedding,
-          .unaligned_inputs = 0b101010};  // the tables
+          .unaligned_inputs = 0x55555550};  // the tables: every second input from 4 on
 }
 
 }  // namespace tenon::kernels

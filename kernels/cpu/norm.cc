@@ -1,6 +1,8 @@
 // Normalisations of floats whose scale and bias cover exactly the normalised axes.
+#include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/support.h"
 #include "kernels/cpu/vector_ops.h"
 #include "kernels/kernel_list.h"
@@ -143,42 +145,57 @@ KernelStatus BatchNorm(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
+template <typename Attrs>
 std::string GroupNormSupports(const CallSignature& call) {
   const TensorView& x = call.inputs[0];
-  const int64_t groups = static_cast<const nn::GroupNormAttrs*>(call.attrs)->groups;
+  const int64_t groups = static_cast<const Attrs*>(call.attrs)->groups;
   if (x.rank() < 2 || groups < 1 || x.dim(1) < 0 || x.dim(1) % groups != 0)
     return "needs channels in equal groups";
   return cpu::RequireF32(call);
 }
 
-// Groups are rows of memory; scale and bias follow, channel by channel.
+// Groups are rows of memory; scale, bias and activation follow, channel by channel.
+template <typename Attrs, bool kSkip>
 KernelStatus GroupNorm(const RunArgs& args) {
+  constexpr size_t kScale = kSkip ? 2 : 1;
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
-  for (size_t i = 1; i < 3; ++i) {  // their extents may be known only now
+  for (size_t i = kScale; i < kScale + 2; ++i) {  // their extents may be known only now
     if (cpu::Present(args.inputs, i) && args.inputs[i].numel() != x.shape[1])
       return KernelStatus::Invalid("scale and bias must have an element for each channel");
   }
   if (x.numel() == 0) return KernelStatus::Ok();
-  const auto& attrs = args.get<nn::GroupNormAttrs>();
+  const auto& attrs = args.get<Attrs>();
+  const Activation activation = ToActivation(attrs);
   const int64_t per_group = x.shape[1] / attrs.groups, inner = Product(x.shape.subspan(2));
   const int64_t n = per_group * inner;
-  const float* scale = cpu::Present(args.inputs, 1) ? args.inputs[1].as<float>() : nullptr;
-  const float* bias = cpu::Present(args.inputs, 2) ? args.inputs[2].as<float>() : nullptr;
+  const auto floats = [&](size_t i) {
+    return cpu::Present(args.inputs, i) ? args.inputs[i].as<float>() : nullptr;
+  };
+  const float *skip = kSkip ? floats(1) : nullptr, *scale = floats(kScale),
+              *bias = floats(kScale + 1);
+  float* sum = kSkip && cpu::Present(args.outputs, 1) ? args.outputs[1].as<float>() : nullptr;
   const cpu::VectorOps& ops = cpu::GetVectorOps();
   (*args.device->parallel)(
       x.shape[0] * attrs.groups, cpu::RowGrain(n, 4), [&](int64_t b, int64_t e) {
         for (int64_t row = b; row < e; ++row) {
           float* to = out.as<float>() + row * n;
-          ops.norm({.x = x.as<float>() + row * n,
+          const float* from = x.as<float>() + row * n;
+          if (sum != nullptr && skip == nullptr) std::copy(from, from + n, sum + row * n);
+          ops.norm({.x = from,
+                    .skip = skip == nullptr ? nullptr : skip + row * n,
+                    .sum = sum == nullptr ? nullptr : sum + row * n,
                     .out = to,
                     .n = n,
                     .epsilon = attrs.epsilon,
                     .subtract_mean = true});
-          if (scale == nullptr && bias == nullptr) continue;
           for (int64_t i = 0; i < per_group; ++i) {
             const int64_t c = row % attrs.groups * per_group + i;
-            cpu::Apply(cpu::UnaryOp::kAffine, to + i * inner, to + i * inner, inner,
-                       scale == nullptr ? 1 : scale[c], bias == nullptr ? 0 : bias[c]);
+            float* channel = to + i * inner;
+            if (scale != nullptr || bias != nullptr) {
+              cpu::Apply(cpu::UnaryOp::kAffine, channel, channel, inner,
+                         scale == nullptr ? 1 : scale[c], bias == nullptr ? 0 : bias[c]);
+            }
+            cpu::ActivateInPlace(activation, channel, inner);
           }
         }
       });
@@ -191,9 +208,18 @@ Kernel CpuGroupNorm() {
   return {.op = "nn.group_norm",
           .name = "cpu.group_norm",
           .priority = 10,
-          .run = GroupNorm,
-          .supports = GroupNormSupports,
+          .run = GroupNorm<nn::GroupNormAttrs, false>,
+          .supports = GroupNormSupports<nn::GroupNormAttrs>,
           .inplace_mask = 1};
+}
+
+Kernel CpuFusedGroupNorm() {
+  return {.op = "fused.group_norm",
+          .name = "cpu.fused_group_norm",
+          .priority = 10,
+          .run = GroupNorm<fused::GroupNormAttrs, true>,
+          .supports = GroupNormSupports<fused::GroupNormAttrs>,
+          .inplace_mask = 3};
 }
 
 Kernel CpuBatchNorm() {

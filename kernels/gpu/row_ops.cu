@@ -81,11 +81,10 @@ template <typename T>
 __global__ void __launch_bounds__(kMostThreads) Embedding(TENON_GRID_CONSTANT EmbeddingParams p) {
   __shared__ float parts[kWarp];
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
-    const Positions<4> base = Locate(p.outer, row);
-    int64_t from[3];
-    for (int k = 0; k < 3; ++k) {
-      from[k] = -1;
-      if (p.ids[k] == nullptr) continue;
+    constexpr int kMostTables = EmbeddingParams::kMostTables;
+    const Positions<kMostTables + 1> base = Locate(p.outer, row);
+    int64_t from[kMostTables];
+    for (int k = 0; k < p.num_tables; ++k) {
       from[k] = CheckedIndex(LoadIndex(p.ids[k], p.wide_ids[k], base.at[k]), p.table_rows[k],
                              p.error, DeviceError::kEmbeddingIndex);
     }
@@ -93,13 +92,13 @@ __global__ void __launch_bounds__(kMostThreads) Embedding(TENON_GRID_CONSTANT Em
     float total = 0;
     for (int64_t i = threadIdx.x; i < p.n; i += blockDim.x) {
       T v = Narrow<T>(0.0f);
-      for (int k = 0; k < 3; ++k) {
+      for (int k = 0; k < p.num_tables; ++k) {
         if (from[k] < 0) continue;
         const T w = As<T>(p.tables[k])[from[k] * p.n + i];
         v = k == 0 ? w : Narrow<T>(Widen(v) + Widen(w));
       }
       if (p.added != nullptr) {
-        v = Narrow<T>(Widen(v) + Widen(As<T>(p.added)[base.at[3] + i * p.added_step]));
+        v = Narrow<T>(Widen(v) + Widen(As<T>(p.added)[base.at[kMostTables] + i * p.added_step]));
       }
       out[i] = v;
       if (p.sum != nullptr) static_cast<T*>(p.sum)[row * p.n + i] = v;

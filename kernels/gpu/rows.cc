@@ -59,13 +59,19 @@ KernelStatus Embedding(const RunArgs& args) {
            : call.norm == fused::EmbeddingNorm::kLayer ? NormKind::kLayer
                                                        : NormKind::kRms;
   p.epsilon = call.epsilon;
-  for (size_t k = 0; k < 3; ++k) {
-    if (!call.ids[k].present()) continue;
-    p.ids[k] = call.ids[k].data;
-    p.tables[k] = call.tables[k].data;
-    p.wide_ids[k] = call.ids[k].dtype == DType::kI64;
-    p.table_rows[k] = call.tables[k].shape[0];
+  constexpr size_t kMostTables = EmbeddingParams::kMostTables;
+  std::array<Dims, kMostTables + 1> strides;
+  strides.fill(Dims(call.outer.size(), 0));
+  p.num_tables = static_cast<int>(call.lookups.size());
+  for (size_t k = 0; k < call.lookups.size(); ++k) {
+    const EmbeddingCall::Lookup& lookup = call.lookups[k];
+    p.ids[k] = lookup.ids.data;
+    p.tables[k] = lookup.table.data;
+    p.wide_ids[k] = lookup.ids.dtype == DType::kI64;
+    p.table_rows[k] = lookup.table.shape[0];
+    strides[k] = lookup.strides;
   }
+  strides[kMostTables] = call.added_strides;
   p.added = call.added.data;
   p.scale = call.scale.data;
   p.bias = call.bias.data;
@@ -74,20 +80,19 @@ KernelStatus Embedding(const RunArgs& args) {
   p.rows = call.rows;
   p.n = call.size;
   p.added_step = call.added_step;
-  p.outer = ToStrided<4>(ToDims(call.out.shape.first(call.out.shape.size() - 1)), call.strides);
+  p.outer = ToStrided<kMostTables + 1>(ToDims(call.outer), std::move(strides));
   p.error = QueueOf(args).error_slot();
   return QueueOf(args).Launch(p);
 }
 
-// Tables, what is added, scale and bias; ids are integers.
+// Tables, what is added, scale and bias are floats; every second input from 3 on holds ids.
 std::string SupportsEmbedding(const CallSignature& call) {
-  for (size_t i = 0; i < 6 && i < call.inputs.size(); i += 2) {
-    const TensorView& ids = call.inputs[i];
-    if (ids.present() && ids.dtype != DType::kI32 && ids.dtype != DType::kI64) {
-      return std::string("needs ids of i32 or i64, got ") + Name(ids.dtype);
-    }
+  constexpr size_t kFirst = 3, kMost = kFirst + 2 * EmbeddingParams::kMostTables;
+  if (call.inputs.size() > kMost) {
+    return "looks up " + std::to_string((call.inputs.size() - kFirst) / 2) + " tables (at most " +
+           std::to_string(EmbeddingParams::kMostTables) + ")";
   }
-  return RequireFloats(call, ~uint32_t{0b10101});
+  return RequireFloats(call, 0x55555557);
 }
 
 KernelStatus Rotary(const RunArgs& args) {

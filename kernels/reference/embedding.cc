@@ -13,21 +13,20 @@ template <typename T>
 KernelStatus Embed(const EmbeddingCall& call) {
   using C = Compute<T>;
   const int64_t n = call.size;
-  StridedWalk<4> walk(call.out.shape.first(call.out.shape.size() - 1), call.strides);
+  EmbeddingWalk walk(call);
   for (int64_t row = 0; row < call.rows; ++row, walk.Next()) {
     T* out = call.out.as<T>() + row * n;
-    for (size_t i = 0; i < 3; ++i) {
-      if (!call.ids[i].present()) continue;
+    for (size_t i = 0; i < call.lookups.size(); ++i) {
       int64_t index;
-      if (KernelStatus status = call.Index(i, walk[i], index); !status.ok()) return status;
-      const T* from = call.tables[i].as<T>() + index * n;
+      if (KernelStatus status = walk.Index(i, index); !status.ok()) return status;
+      const T* from = call.lookups[i].table.as<T>() + index * n;
       for (int64_t k = 0; k < n; ++k) {
         out[k] =
             i == 0 ? from[k] : static_cast<T>(static_cast<C>(out[k]) + static_cast<C>(from[k]));
       }
     }
     if (call.added.present()) {
-      const T* from = call.added.as<T>() + walk[3];
+      const T* from = call.added.as<T>() + walk.added();
       for (int64_t k = 0; k < n; ++k) {
         out[k] = static_cast<T>(static_cast<C>(out[k]) + static_cast<C>(from[k * call.added_step]));
       }

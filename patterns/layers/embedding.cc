@@ -13,78 +13,90 @@ struct Lookup {
   Condition valid() const { return Rank(table, 2); }
 };
 
+// Are the rows of `part` as long as those of the sum? Others would repeat one element.
+bool AreAsLong(Value sum, Value part) {
+  const Type a = sum.type(), b = part.type();
+  return a.is_tensor() && b.is_tensor() && a.rank() >= 1 && b.rank() >= 1 &&
+         DimExpr::ProvablyEqual(a.dim(-1), b.dim(-1));
+}
+
+Condition WholeRows(const Val& sum, const Val& part) {
+  return If("the rows are as long as those of the sum", AreAsLong, sum, part);
+}
+
+// The sum of rows of `lookups`, pairs of ids and tables, as it is before a norm.
+Val SumOf(const ValList& lookups, const OptVal& added) {
+  return fused::Embedding(added, {}, {}, lookups, {.epsilon = kAny});
+}
+
 Rule EmbeddingOfTwo() {
   Lookup a("ids", "table"), b("ids1", "table1");
+  Val first = a.rows(), second = b.rows(), sum = Add(first, second);
   return Rule("embedding-of-two")
       .Summary("the sum of two lookups")
-      .Match(Add(a.rows(), b.rows()))
-      .Where(a.valid() && b.valid())
-      .Replace(fused::Embedding(a.ids, a.table, b.ids, b.table, {}, {}, {}, {}, {}))
+      .Match(sum)
+      .Where(a.valid() && b.valid() && WholeRows(sum, first) && WholeRows(sum, second))
+      .Replace(fused::Embedding({}, {}, {}, {a.ids, a.table, b.ids, b.table}))
       .RequireKernel();
 }
 
 Rule EmbeddingAndValue() {
   Lookup a("ids", "table");
   Val added = Const("added");
-  Val rows = a.rows();
+  Val rows = a.rows(), sum = Add(rows, added);
   return Rule("embedding-and-value")
       .Summary("a lookup plus a constant, such as the embeddings of fixed positions")
-      .Match(Add(rows, added))
-      .Where(a.valid())
-      .Replace(fused::Embedding(a.ids, a.table, {}, {}, {}, {}, added, {}, {}))
+      .Match(sum)
+      .Where(a.valid() && WholeRows(sum, rows))
+      .Replace(fused::Embedding(added, {}, {}, {a.ids, a.table}))
       .RequireKernel();
 }
 
-Rule EmbeddingSecond() {
-  Lookup a("ids", "table"), b("ids1", "table1");
-  Val added("added");
-  return Rule("embedding-second")
-      .Summary("an embedding with a constant plus a lookup")
-      .Match(Add(fused::Embedding(a.ids, a.table, {}, {}, {}, {}, added, {}, {}, {.epsilon = kAny}),
-                 b.rows()))
-      .Where(b.valid())
-      .Replace(fused::Embedding(a.ids, a.table, b.ids, b.table, {}, {}, added, {}, {}))
+Rule EmbeddingMore() {
+  Lookup b("ids", "table");
+  Val added("added"), lookups = Each("lookups");
+  Val before = SumOf(lookups, Maybe(added)), rows = b.rows(), sum = Add(before, rows);
+  return Rule("embedding-more")
+      .Summary("an embedding plus a lookup, whatever the number of tables")
+      .Match(sum)
+      .Where(b.valid() && WholeRows(sum, before) && WholeRows(sum, rows))
+      .Replace(fused::Embedding(added, {}, {}, {lookups, b.ids, b.table}))
       .RequireKernel();
 }
 
-Rule EmbeddingThird() {
-  Lookup a("ids", "table"), b("ids1", "table1"), c("ids2", "table2");
-  Val added("added");
-  return Rule("embedding-third")
-      .Summary("an embedding of two tables plus a lookup")
-      .Match(Add(fused::Embedding(a.ids, a.table, b.ids, b.table, {}, {}, Maybe(added), {}, {},
-                                  {.epsilon = kAny}),
-                 c.rows()))
-      .Where(c.valid())
-      .Replace(fused::Embedding(a.ids, a.table, b.ids, b.table, c.ids, c.table, added, {}, {}))
+// Sums of lookups in two branches.
+Rule EmbeddingOfEmbeddings() {
+  Val added("added"), lookups = Each("lookups"), more = Each("more");
+  Val first = SumOf(lookups, Maybe(added)), second = SumOf(more, {}), sum = Add(first, second);
+  return Rule("embedding-of-embeddings")
+      .Summary("the sum of two sums of lookups")
+      .Match(sum)
+      .Where(WholeRows(sum, first) && WholeRows(sum, second))
+      .Replace(fused::Embedding(added, {}, {}, {lookups, more}))
       .RequireKernel();
 }
 
 Rule EmbeddingAdded() {
-  Lookup a("ids", "table"), b("ids1", "table1"), c("ids2", "table2");
-  Val added = Const("added");
+  Val added = Const("added"), lookups = Each("lookups");
+  Val before = SumOf(lookups, {}), sum = Add(before, added);
   return Rule("embedding-added")
       .Summary("an embedding of tables plus a constant")
-      .Match(Add(fused::Embedding(a.ids, a.table, b.ids, b.table, Maybe(c.ids), Maybe(c.table), {},
-                                  {}, {}, {.epsilon = kAny}),
-                 added))
-      .Replace(fused::Embedding(a.ids, a.table, b.ids, b.table, c.ids, c.table, added, {}, {}))
+      .Match(sum)
+      .Where(WholeRows(sum, before))
+      .Replace(fused::Embedding(added, {}, {}, lookups))
       .RequireKernel();
 }
 
 // The norm of a sum of embeddings, and the sum for whoever else needs it.
 Rule EmbeddingNorm(const char* name, bool layer, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
-  Lookup a("ids", "table"), b("ids1", "table1"), c("ids2", "table2");
-  Val added("added"), w("w"), bias("bias");
+  Val added("added"), w("w"), bias("bias"), lookups = Each("lookups");
   Attr<int64_t> axis("axis");
   Attr<float> epsilon("epsilon");
-  Val sum = fused::Embedding(a.ids, a.table, Maybe(b.ids), Maybe(b.table), Maybe(c.ids),
-                             Maybe(c.table), Maybe(added), {}, {}, {.epsilon = kAny});
+  Val sum = SumOf(lookups, Maybe(added));
   Val norm = layer ? LayerNorm(sum, Maybe(w), Maybe(bias), {.axis = axis, .epsilon = epsilon})
                    : RmsNorm(sum, Maybe(w), {.axis = axis, .epsilon = epsilon});
-  Val fused = fused::Embedding(a.ids, a.table, b.ids, b.table, c.ids, c.table, added, w,
-                               layer ? OptVal(bias) : OptVal(),
+  Val fused = fused::Embedding(added, w, layer ? OptVal(bias) : OptVal(), lookups,
                                {.norm = layer ? "layer" : "rms", .epsilon = epsilon});
   return Rule(name, file, line)
       .Summary("the norm of a sum of embeddings, and the sum")
@@ -104,9 +116,8 @@ Rule LookupNorm(const char* name, bool layer, const char* file = __builtin_FILE(
   Val rows = a.rows();
   Val norm = layer ? LayerNorm(rows, Maybe(w), Maybe(bias), {.axis = axis, .epsilon = epsilon})
                    : RmsNorm(rows, Maybe(w), {.axis = axis, .epsilon = epsilon});
-  Val fused =
-      fused::Embedding(a.ids, a.table, {}, {}, {}, {}, {}, w, layer ? OptVal(bias) : OptVal(),
-                       {.norm = layer ? "layer" : "rms", .epsilon = epsilon});
+  Val fused = fused::Embedding({}, w, layer ? OptVal(bias) : OptVal(), {a.ids, a.table},
+                               {.norm = layer ? "layer" : "rms", .epsilon = epsilon});
   return Rule(name, file, line)
       .Summary("the norm of an embedding, and the embedding")
       .Match({norm, rows})
@@ -120,8 +131,8 @@ Rule LookupNorm(const char* name, bool layer, const char* file = __builtin_FILE(
 RuleSet EmbeddingRules() {
   return {EmbeddingOfTwo(),
           EmbeddingAndValue(),
-          EmbeddingSecond(),
-          EmbeddingThird(),
+          EmbeddingMore(),
+          EmbeddingOfEmbeddings(),
           EmbeddingAdded(),
           EmbeddingNorm("embedding-layer-norm", true),
           EmbeddingNorm("embedding-rms-norm", false),

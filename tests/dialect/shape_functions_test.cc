@@ -415,6 +415,62 @@ TEST_F(ShapeFunctions, Linear) {
             "fused.linear: the last extent of x is 8, but w of shape [4, 8] takes 4");
 }
 
+TEST_F(ShapeFunctions, Embedding) {
+  const auto infer = [&](const Texts& operands, const std::vector<int>& segments) {
+    return Infer("fused.embedding", operands, {}, segments);
+  };
+  const std::string kBoth = "BxSx8xf32; BxSx8xf32";
+  EXPECT_EQ(infer({"BxSxi64", "9x8xf32"}, {0, 0, 0, 2}), kBoth);
+  EXPECT_EQ(
+      infer({"8xf32", "BxSxi64", "9x8xf32", "Sxi32", "7x8xf32", "1xi64", "2x8xf32"}, {0, 1, 0, 6}),
+      kBoth);
+  EXPECT_EQ(infer({"BxSxi64", "9x8xf32", "Sxi32"}, {0, 0, 0, 3}),
+            "fused.embedding: ids and tables come in pairs");
+  EXPECT_EQ(infer({"BxSxi64", "9x8xf32", "Sxi32", "7x8xf16"}, {0, 0, 0, 4}),
+            "fused.embedding: the tables have several element types");
+  EXPECT_EQ(infer({"8xf16", "BxSxi64", "9x8xf32"}, {0, 0, 1, 2}),
+            "fused.embedding: added, scale and bias must have the element type of the tables");
+  EXPECT_EQ(infer({"Sxi8", "9x8xf32"}, {0, 0, 0, 2}),
+            "fused.embedding: ids must be i32 or i64, not i8");
+  EXPECT_EQ(infer({"Sxi64", "9x8xi32"}, {0, 0, 0, 2}),
+            "fused.embedding: a table must hold floats, not i32");
+}
+
+TEST_F(ShapeFunctions, LinearsInARow) {
+  EXPECT_EQ(Infer("fused.linear_chain", {"BxSx8xf32", "8x4xf32", "4xf32", "4x2xf32", "2xf32"}),
+            "BxSx2xf32");
+  EXPECT_EQ(Infer("fused.linear_chain", {"BxSx8xf32", "8x4xf32"}),
+            "fused.linear_chain: matrices and biases come in pairs");
+  EXPECT_EQ(Infer("fused.linear_chain", {"3x8xf32", "8x4xf32", "4xf32", "3x2xf32", "2xf32"}),
+            "fused.linear_chain: the number of columns that layer 1 takes differs: 4 against 3");
+  EXPECT_EQ(Infer("fused.linear_norm", {"BxSx8xf32", "8x4xf32", "4xf32"}, {}, {1, 1, 0, 0, 1, 0}),
+            "BxSx4xf32; BxSx4xf32");
+  EXPECT_EQ(Infer("fused.norm_linear", {"BxSx8xf32", "8x4xf32", "8xf32", "8xf32"},
+                  {{"norm", "\"rms\""}}, {1, 1, 0, 0, 1, 1}),
+            "fused.norm_linear: only a layer norm has a bias");
+}
+
+TEST_F(ShapeFunctions, Moves) {
+  const Attrs perm = {{"perm", "array<i64: 1, 0, 2>"}};
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32"}, perm, {1, 0, 0, 0, 0}), "SxBx8xf32");
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32", "BxSx8xf32"}, perm, {1, 0, 1, 0, 0}),
+            "SxBx8xf32; BxSx8xf32");
+  EXPECT_EQ(
+      Infer("fused.moved_norm", {"BxSx8xf32", "3xi64"}, {{"axis", "1 : i64"}}, {1, 1, 0, 0, 0}),
+      "Bx3x8xf32");
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32", "3xi64"}, perm, {1, 1, 0, 0, 0}),
+            "fused.moved_norm: expected an index or perm, and not both");
+  EXPECT_EQ(
+      Infer("fused.moved_norm", {"BxSx8xf32"}, {{"perm", "array<i64: 0, 2, 1>"}}, {1, 0, 0, 0, 0}),
+      "fused.moved_norm: perm moves the last axis");
+  EXPECT_EQ(Infer("fused.add_transpose", {"BxSx8xf32", "8xf32"}, perm), "SxBx8xf32");
+  EXPECT_EQ(Infer("fused.transpose_concat", {"Bx4x8xf32", "Bx2x8xf32"},
+                  {{"perm", "array<i64: 0, 2, 1>"}, {"axis", "1 : i64"}}),
+            "Bx48xf32");
+  EXPECT_EQ(Infer("fused.group_norm", {"Bx4xSxf32"}, {{"groups", "3 : i64"}}, {1, 0, 0, 0}),
+            "fused.group_norm: 4 channels are not 3 equal groups");
+}
+
 // Operands of floats share one element type, or the kernels read each in its own.
 TEST_F(ShapeFunctions, FloatsOfSeveralTypesAreRefusedWhereKernelsMistakeThem) {
   const std::map<std::string, std::string> kOwnType = {
@@ -424,6 +480,7 @@ TEST_F(ShapeFunctions, FloatsOfSeveralTypesAreRefusedWhereKernelsMistakeThem) {
       {"fused.attention bias", "read as doubles"},
       {"ten.pow b", "the exponent is read in its own type"},
       {"ten.dynamic_resize", "scales are numbers of their own"},
+      {"fused.embedding", "lookups come in pairs: see the test Embedding"},
       {"fused.group", "its parts have their types"}};
   const auto own = [&](const std::string& name) {
     return std::any_of(kOwnType.begin(), kOwnType.end(),

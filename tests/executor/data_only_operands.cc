@@ -5,7 +5,8 @@ namespace tenon {
 std::vector<DataOperands> DataOnlyOperands() {
   return {
       {"elements that are moved, read at places which other operands or attributes say",
-       {"ten.bitcast.x",
+       {"fused.transpose_concat.inputs",
+        "ten.bitcast.x",
         "ten.cast.x",
         "ten.concat.inputs",
         "ten.dynamic_expand.x",

@@ -1,5 +1,6 @@
 // Matrix products and linear layers.
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -54,6 +55,63 @@ Case Linear(Random& random) {
   return Make({random.Floats(x, -1, 1),
                random.Floats(attrs.transpose_w ? Shape{n, k} : Shape{k, n}, -1, 1), bias, residual},
               {F32(out)}, MakeAttrs(attrs), constant);
+}
+
+// A linear layer with a norm behind or before it. Few rows, or so many that they make several
+// blocks.
+template <typename Attrs, bool kNormBehind>
+Case LinearWithNorm(Random& random) {
+  Attrs attrs;
+  SetActivation(random, attrs);
+  attrs.transpose_w = random.Chance(40);
+  attrs.norm = static_cast<decltype(attrs.norm)>(random.Int(0, 1));
+  Shape x = random.Chance(15) ? Shape{random.Int(100, 2500)} : random.RandomShape(0, 2), out = x;
+  const bool small = out.size() == 1 && out[0] > 100;
+  const int64_t k = small ? random.Int(1, 40) : random.Extent();
+  const int64_t n = small ? random.Int(1, 40) : random.Extent();
+  x.push_back(k), out.push_back(n);
+  const Shape row = {kNormBehind ? n : k};
+  Tensor bias, residual, scale, norm_bias;
+  if (random.Chance(60)) bias = random.Floats({n});
+  if (random.Chance(50))
+    residual = random.Floats(random.Chance(80) ? out : BroadcastInput(random, out));
+  if (random.Chance(70)) scale = random.Floats(row);
+  if (static_cast<int>(attrs.norm) == 0 && random.Chance(70)) norm_bias = random.Floats(row);
+  std::vector<size_t> constant;
+  if (random.Chance(60)) constant = {1};
+  std::vector<Tensor> outputs = {F32(out)};
+  if (kNormBehind) outputs.push_back(F32(out));
+  return Make(
+      {random.Floats(x, -1, 1), random.Floats(attrs.transpose_w ? Shape{n, k} : Shape{k, n}, -1, 1),
+       bias, residual, scale, norm_bias},
+      std::move(outputs), MakeAttrs(attrs), constant);
+}
+
+Case LinearChain(Random& random) {
+  fused::LinearChainAttrs attrs;
+  SetActivation(random, attrs);
+  attrs.transpose_w = random.Chance(40);
+  Shape x = random.Chance(20) ? Shape{random.Int(100, 2500)} : random.RandomShape(0, 2), out = x;
+  const auto extent = [&] {
+    return !out.empty() && out[0] > 100 ? random.Int(1, 30) : random.Extent();
+  };
+  int64_t columns = extent();
+  x.push_back(columns);
+  std::vector<Tensor> inputs = {random.Floats(x, -1, 1)};
+  std::vector<size_t> constant;
+  const bool is_constant = random.Chance(60);
+  for (int64_t i = 0, layers = random.Int(1, 4); i < layers; ++i) {
+    const int64_t rows = columns;
+    columns = extent();
+    const auto bound =
+        static_cast<float>(1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, rows))));
+    if (is_constant) constant.insert(constant.end(), {inputs.size(), inputs.size() + 1});
+    inputs.push_back(random.Floats(attrs.transpose_w ? Shape{columns, rows} : Shape{rows, columns},
+                                   -bound, bound));
+    inputs.push_back(random.Floats({columns}, -1, 1));
+  }
+  out.push_back(columns);
+  return Make(std::move(inputs), {F32(out)}, MakeAttrs(attrs), constant);
 }
 
 Case CompressedLinear(Random& random) {
@@ -136,6 +194,9 @@ GeneratorsByOp LinearCases() {
       {"fused.expert_linear", ExpertLinear},
       {"fused.compressed_linear", CompressedLinear},
       {"fused.linear", Linear},
+      {"fused.linear_chain", LinearChain},
+      {"fused.linear_norm", LinearWithNorm<fused::LinearNormAttrs, true>},
+      {"fused.norm_linear", LinearWithNorm<fused::NormLinearAttrs, false>},
       {"q.linear", QLinear},
       {"ten.matmul", MatMul},
   };

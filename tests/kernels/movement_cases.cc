@@ -45,6 +45,57 @@ Case Transpose(Random& random) {
   return Make({random.Any(dtype, shape)}, {Tensor(dtype, out)}, MakeAttrs(attrs));
 }
 
+// A permutation of so many axes; often one that exchanges two groups of them.
+std::vector<int64_t> RandomPerm(Random& random, size_t rank) {
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
+  if (random.Chance(50) && rank >= 2) {
+    std::rotate(perm.begin() + random.Int(0, 1), perm.begin() + random.Int(1, rank - 1),
+                perm.end());
+    return perm;
+  }
+  for (size_t i = rank; i-- > 1;) std::swap(perm[i], perm[random.Int(0, i)]);
+  return perm;
+}
+
+Case AddTranspose(Random& random) {
+  Shape sum = random.RandomShape(1), out;
+  if (random.Chance(30)) sum = {random.Int(1, 3), random.Int(1, 150), random.Int(1, 70)};
+  fused::AddTransposeAttrs attrs;
+  attrs.perm = RandomPerm(random, sum.size());
+  for (int64_t axis : attrs.perm) out.push_back(sum[static_cast<size_t>(axis)]);
+  Shape other = random.Chance(60) ? sum : BroadcastInput(random, sum), whole = sum;
+  if (random.Chance(50)) std::swap(whole, other);
+  return Make({random.Floats(whole), random.Floats(other)}, {F32(out)}, MakeAttrs(attrs));
+}
+
+Case TransposeConcat(Random& random) {
+  const Shape shape = random.RandomShape(1);
+  fused::TransposeConcatAttrs attrs;
+  attrs.perm = RandomPerm(random, shape.size());
+  attrs.axis = random.Int(0, static_cast<int64_t>(shape.size()));
+  const DType dtype = random.AnyDtype();
+  int64_t rows = 1, columns = 0;
+  std::vector<Tensor> inputs;
+  for (int64_t i = 0, count = random.Int(1, 4); i < count; ++i) {
+    Shape part = shape;
+    rows = 1;
+    int64_t inner = 1;
+    for (size_t k = 0; k < shape.size(); ++k) {
+      int64_t& extent = part[static_cast<size_t>(attrs.perm[k])];
+      if (static_cast<int64_t>(k) < attrs.axis) {
+        rows *= extent;
+      } else {
+        if (random.Chance(50)) extent = random.Int(0, 9);
+        inner *= extent;
+      }
+    }
+    columns += inner;
+    inputs.push_back(random.Any(dtype, part));
+  }
+  return Make(std::move(inputs), {Tensor(dtype, {rows, columns})}, MakeAttrs(attrs));
+}
+
 Case Expand(Random& random) {
   const Shape out = random.RandomShape();
   const Shape x = BroadcastInput(random, out);
@@ -211,6 +262,8 @@ Case CheckRange(Random& random) {
 
 GeneratorsByOp MovementCases() {
   return {
+      {"fused.add_transpose", AddTranspose},
+      {"fused.transpose_concat", TransposeConcat},
       {"ten.check_range", CheckRange},
       {"ten.concat", Concat},
       {"ten.dynamic_expand", Expand},

@@ -1,4 +1,5 @@
 // Softmax, norms, reductions, embeddings: ops over rows.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/op_attrs.h"
@@ -52,6 +53,61 @@ Case GroupNorm(Random& random) {
               {F32(shape)}, MakeAttrs(attrs));
 }
 
+Case FusedGroupNorm(Random& random) {
+  Shape shape = random.RandomShape(2);
+  fused::GroupNormAttrs attrs;
+  SetActivation(random, attrs);
+  attrs.groups = random.Int(1, 3);
+  shape[1] = attrs.groups * random.Int(1, 4);
+  const Shape c = {shape[1]};
+  const bool skip = random.Chance(50);
+  std::vector<Tensor> outputs = {F32(shape)};
+  if (skip) outputs.push_back(F32(shape));
+  return Make({random.Floats(shape), skip ? random.Floats(shape) : Tensor(),
+               random.Chance(70) ? random.Floats(c) : Tensor(),
+               random.Chance(70) ? random.Floats(c) : Tensor()},
+              std::move(outputs), MakeAttrs(attrs));
+}
+
+Case MovedNorm(Random& random) {
+  Shape shape = random.RandomShape(2);
+  const int64_t rank = static_cast<int64_t>(shape.size());
+  fused::MovedNormAttrs attrs;
+  attrs.norm = static_cast<fused::MovedNormNorm>(random.Int(0, 1));
+  Shape out = shape;
+  Tensor index;
+  std::vector<size_t> constant;
+  if (random.Chance(50)) {
+    attrs.axis = random.Int(0, rank - 2);
+    int64_t& extent = shape[static_cast<size_t>(attrs.axis)];
+    extent = std::max<int64_t>(extent, 1);
+    int64_t& count = out[static_cast<size_t>(attrs.axis)];
+    count = random.Chance(50) ? extent : random.Int(0, 9);
+    index = random.Ints({count}, -extent, extent - 1);
+    if (random.Chance(50) && count == extent) {  // each slice once
+      for (int64_t i = 0; i < count; ++i) index.data<int64_t>()[i] = (i + 1) % count;
+    }
+    if (random.Chance(50)) constant = {1};
+  } else {
+    for (int64_t i = 0; i < rank - 1; ++i) attrs.perm.push_back(i);
+    for (size_t i = attrs.perm.size(); i > 1; --i) {
+      std::swap(attrs.perm[i - 1],
+                attrs.perm[static_cast<size_t>(random.Int(0, static_cast<int64_t>(i) - 1))]);
+    }
+    attrs.perm.push_back(rank - 1);
+    for (size_t i = 0; i < out.size(); ++i) out[i] = shape[static_cast<size_t>(attrs.perm[i])];
+  }
+  const Shape row = {shape.back()};
+  const bool layer = attrs.norm == fused::MovedNormNorm::kLayer;
+  const bool skip = random.Chance(50);
+  std::vector<Tensor> outputs = {F32(out)};
+  if (skip) outputs.push_back(F32(shape));
+  return Make({random.Floats(shape), index, skip ? random.Floats(shape) : Tensor(),
+               random.Chance(70) ? random.Floats(row) : Tensor(),
+               layer && random.Chance(70) ? random.Floats(row) : Tensor()},
+              std::move(outputs), MakeAttrs(attrs), constant);
+}
+
 Case Embedding(Random& random) {
   fused::EmbeddingAttrs attrs;
   attrs.norm = static_cast<fused::EmbeddingNorm>(random.Int(0, 2));
@@ -59,19 +115,16 @@ Case Embedding(Random& random) {
   const int64_t size = random.Extent();
   Shape out = outer;
   out.push_back(size);
-  std::vector<Tensor> inputs;
-  for (int i = 0; i < 3; ++i) {
-    const int64_t rows = random.Int(1, 9);
-    const bool there = i == 0 || random.Chance(50);
-    const Shape ids = i == 0 ? outer : BroadcastInput(random, outer);
-    inputs.push_back(there ? random.Ints(ids, -rows, rows - 1) : Tensor());
-    inputs.push_back(there ? random.Floats({rows, size}) : Tensor());
-  }
   Shape added = BroadcastInput(random, outer);
   added.push_back(size);
-  inputs.push_back(random.Chance(50) ? random.Floats(added) : Tensor());
+  std::vector<Tensor> inputs = {random.Chance(50) ? random.Floats(added) : Tensor()};
   for (int i = 0; i < 2; ++i)
     inputs.push_back(random.Chance(60) ? random.Floats({size}) : Tensor());
+  for (int64_t i = 0, tables = random.Int(1, 6); i < tables; ++i) {
+    const int64_t rows = random.Int(1, 9);
+    inputs.push_back(random.Ints(i == 0 ? outer : BroadcastInput(random, outer), -rows, rows - 1));
+    inputs.push_back(random.Floats({rows, size}));
+  }
   return Make(std::move(inputs), {F32(out), F32(out)}, MakeAttrs(attrs));
 }
 
@@ -143,6 +196,8 @@ Case CumSum(Random& random) {
 GeneratorsByOp RowCases() {
   return {
       {"fused.embedding", Embedding},
+      {"fused.group_norm", FusedGroupNorm},
+      {"fused.moved_norm", MovedNorm},
       {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},
       {"fused.skip_rms_norm", Norm<fused::SkipRmsNormAttrs, true, false>()},
       {"nn.group_norm", GroupNorm},

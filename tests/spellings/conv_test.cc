@@ -223,12 +223,12 @@ const Spelling kConvs[] = {
                   {{"mode", std::string("reflect")}});
        g.Out(g.Op("Conv", {x, g.Param({kM, kC, 3, 3})}));
      }},
-    {"BiasOfEveryPixel", "nn.conv ten.add",
+    {"BiasOfEveryPixel", "fused.add_transpose nn.conv",
      [](Graph& g) {
        g.Out(g.Add(Conv(g, X(g)), g.Param({1, kM, 8, 8})));
      }},
     {"BiasAlongWidth", "!fused.conv", [](Graph& g) { g.Out(g.Add(Conv(g, X(g)), g.Param({8}))); }},
-    {"BroadcastResidual", "nn.conv ten.add ten.reshape",
+    {"BroadcastResidual", "fused.add_transpose nn.conv ten.reshape",
      [](Graph& g) {
        g.Out(g.Add(Conv(g, X(g)), g.In({B(), kM, 1, 1})));
      }},

@@ -299,6 +299,17 @@ const Spelling kEmbeddings[] = {
        V w = Words(g), t = g.Op("Gather", {g.Param({2, kH}), g.Index({0}, true)});
        g.Out(LayerNorm(g, g.Add(g.Add(w, t), PositionsOfIds(g))));
      }},
+    {"FiveTables", "fused.embedding",
+     [](Graph& g) {  // LayoutLM: words, positions and those of the boxes
+       V sum = g.Add(Words(g), PositionsOfIds(g));
+       for (int i = 0; i < 3; ++i) sum = g.Add(sum, Types(g));
+       g.Out(LayerNorm(g, sum));
+     }},
+    {"FourTablesInPairs", "fused.embedding",
+     [](Graph& g) {
+       V a = g.Add(Words(g), Types(g)), b = g.Add(PositionsOfIds(g), Words(g));
+       g.Out(LayerNorm(g, g.Add(a, b)));
+     }},
     {"WordOnly", "fused.embedding", [](Graph& g) { g.Out(LayerNorm(g, Words(g))); }},
     {"WordRms", "fused.embedding", [](Graph& g) { g.Out(RmsNorm(g, Words(g))); }},
     {"WordPositionNoNorm", "fused.embedding",

@@ -420,7 +420,7 @@ const Spelling kGroups[] = {
                   {{"num_groups", int64_t{2}}}));
      },
      21},
-    {"GroupNormSilu", "nn.group_norm nn.silu",
+    {"GroupNormSilu", "fused.group_norm",
      [](Graph& g) {
        V x = g.In({B(), 8, 4, 4});
        V y = g.Op("InstanceNormalization", {Grouped(g, x), g.Fill({2}, 1), g.Fill({2}, 0)});

@@ -1,5 +1,7 @@
 """The pictures of IR, passes, rules and shapes."""
 
+import re
+
 from diagram_parts import gate_row, picture
 from diagram_sources import SourceError
 from svg_canvas import Canvas, text_width
@@ -452,12 +454,15 @@ def rule_families(source):
     canvas = Canvas("The rule families in their order, and the passes of -O2 that apply them")
     families = source.families()
     names = [name for name, _, _ in families]
+    on_request = set(re.findall(r'"(\w+)"', re.search(r"kOnRequest\[\] = {(.*?)}", source.text("transforms/fuse.cc"))[1]))
     columns = []
     for number, (name, options) in enumerate(source.steps(source.pipelines()["O2"]), 1):
         if name == "canonicalize":
             applied = {f for f, phase, _ in families if phase == "canonicalize"}
         elif name == "fuse":
             applied = {f for f, phase, _ in families if phase == "fuse"}
+            if "rules=" not in options:
+                applied -= on_request
             for option in options.split(";"):
                 key, _, value = option.partition("=")
                 if key == "before":

@@ -330,17 +330,21 @@ def gpu(source):
     pipeline = source.steps(source.pipelines()["lower-cuda"])
     canvas.text(16, 250, "--lower-cuda", bold=True, mono=True)
     x, y = 16, 260
-    width, gap = 134, 14.5
+    width, gap, in_row = 134, 14.5, 5
     for i, (name, options) in enumerate(pipeline):
         canvas.rect(x, y, width, 42, source.pass_kind(name))
         size = "small" if text_width(name, "small", mono=True) <= width - 8 else "tiny"
         canvas.text(x + width / 2, y + (18 if options else 25), name, size, mono=True, anchor="middle", most=width - 4)
         if options:
             canvas.text(x + width / 2, y + 33, options, "tiny", muted=True, anchor="middle", most=width - 4)
+        if (i + 1) % in_row == 0 and i + 1 < len(pipeline):
+            canvas.arrow((x + width / 2, y + 43), (x + width / 2, y + 51), (16 + width / 2, y + 51), (16 + width / 2, y + 59))
+            x, y = 16, y + 60
+            continue
         if i + 1 < len(pipeline):
             canvas.arrow((x + width + 1, y + 21), (x + width + gap - 1, y + 21))
         x += width + gap
-    return canvas.svg(320)
+    return canvas.svg(y + 60)
 
 
 # ---- testing.md

@@ -57,23 +57,26 @@ struct NormParams {
   Strided<4> outer, inner;  // over the rows, and along one
 };
 
-// sum = tables[0][ids[0]] + tables[1][ids[1]] + tables[2][ids[2]] + added; out = its norm. Null
-// operands are absent. Rows have n elements.
+// sum = tables[0][ids[0]] + tables[1][ids[1]] + … + added; out = its norm. Null operands are
+// absent. Rows have n elements.
 struct EmbeddingParams {
+  static constexpr int kMostTables = 8;
+
   DType dtype;
   NormKind kind;
   float epsilon;
-  const void* ids[3];
-  const void* tables[3];
-  bool wide_ids[3];
-  int64_t table_rows[3];
+  int num_tables;
+  const void* ids[kMostTables];
+  const void* tables[kMostTables];
+  bool wide_ids[kMostTables];
+  int64_t table_rows[kMostTables];
   const void* added;
   const void* scale;
   const void* bias;
   void* out;
   void* sum;
   int64_t rows, n, added_step;
-  Strided<4> outer;  // of the three ids, and of `added`
+  Strided<kMostTables + 1> outer;  // of the ids of each table, and of `added`
   DeviceError* error;
 };
 
