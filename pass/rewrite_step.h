@@ -16,12 +16,13 @@ namespace tenon {
 
 // One change that a pass is about to make. Equal runs make equal steps in the same order.
 struct RewriteStep {
+  // What makes the change.
   enum class Kind : uint8_t {
     kRule,  // an application of a rule
     kFold,  // an op that is replaced by a constant or by an existing value
     kPass,  // all that a pass of PassSteps::kOne does to one op
   };
-  Kind kind = Kind::kRule;
+  Kind kind = Kind::kRule;            // what makes the change
   std::string_view name{};            // of the rule or the pass; "fold" for a fold
   std::string_view place{};           // where the rule is defined: "patterns/layers/norm.cc:12"
   const Operation* op = nullptr;      // the anchor of the match, the folded op, the op of the pass
@@ -38,22 +39,27 @@ class RewriteObserver {
   virtual ~RewriteObserver() = default;
   // A pass begins on `op`; `text` is its entry of the pipeline, such as "fuse{before=packing}".
   virtual void PassBegins(std::string_view /*text*/, Operation* /*op*/) {}
+  // That pass is over; `changed` is what it reported.
   virtual void PassEnds(Operation* /*op*/, bool /*changed*/) {}
   // A step is allowed and about to be made.
   virtual void StepBegins(const RewriteStep& /*step*/) {}
-  // During a step of kRule or kFold.
+  // A step of kRule or kFold has made `op`.
   virtual void Created(Operation* /*op*/) {}
+  // A step of kRule or kFold is about to erase `op`.
   virtual void Erasing(Operation* /*op*/) {}
+  // A step of kRule or kFold is about to give all uses of `was` to `now`.
   virtual void Replaced(Value /*was*/, Value /*now*/) {}
+  // The step is made.
   virtual void StepEnds() {}
 };
 
 // Tells several observers, in the order in which they were added.
 class RewriteObservers : public RewriteObserver {
  public:
-  // Null is ignored.
+  // Adds an observer, which must outlive this one. Null is ignored.
   void Add(RewriteObserver* observer);
-  bool empty() const { return all_.empty(); }
+  bool empty() const { return all_.empty(); }  // true if none was added
+  // Each of these tells all observers.
   void PassBegins(std::string_view text, Operation* op) override;
   void PassEnds(Operation* op, bool changed) override;
   void StepBegins(const RewriteStep& step) override;
@@ -69,6 +75,7 @@ class RewriteObservers : public RewriteObserver {
 // Counts the step and asks for leave to make it. The caller makes the step if this returns true,
 // and then calls EndStep.
 bool BeginStep(PassContext& context, RewriteStep step);
+// Tells the observer of `context` that the step is made.
 inline void EndStep(PassContext& context) {
   if (context.observer != nullptr) context.observer->StepEnds();
 }

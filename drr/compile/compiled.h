@@ -118,9 +118,10 @@ struct CompiledRule {
 // Checks one rule and compiles it. InvalidArgument names the rule, its place and the mistake.
 absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 
+class Automaton;
+
 // A set of rules that are applied together, for one Context. Copies share their rules. Const
 // functions are thread-safe.
-class Automaton;
 class CompiledRules {
  public:
   CompiledRules() = default;  // no rules

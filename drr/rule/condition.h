@@ -106,11 +106,11 @@ Condition operator!(const Condition& a);  // `a` does not hold; restricted as fo
 // Comparisons of terms. They hold where they are provable: of two extents with names neither == nor
 // != need hold. Two values of the match are equal if they are one value of the program.
 Condition operator==(const Term& a, const Term& b);
-Condition operator!=(const Term& a, const Term& b);
-Condition operator<(const Term& a, const Term& b);
-Condition operator<=(const Term& a, const Term& b);
-Condition operator>(const Term& a, const Term& b);
-Condition operator>=(const Term& a, const Term& b);
+Condition operator!=(const Term& a, const Term& b);  // provably different
+Condition operator<(const Term& a, const Term& b);   // provably less
+Condition operator<=(const Term& a, const Term& b);  // provably at most
+Condition operator>(const Term& a, const Term& b);   // provably greater
+Condition operator>=(const Term& a, const Term& b);  // provably at least
 
 // The value has this rank. False for unranked tensors.
 Condition Rank(const Val& val, int rank);

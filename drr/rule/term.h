@@ -22,23 +22,24 @@ namespace tenon::drr {
 
 // The value of a term: a value of the program, or data. Neither if the term has no value.
 struct TermValue {
-  AttrValue data;
-  Value value;
+  AttrValue data;  // monostate if it is a value of the program, or none
+  Value value;     // null if it is data
+  // False if the term has no value.
   bool has_value() const { return value || !std::holds_alternative<std::monostate>(data); }
 };
 
 // The kind of an argument or a result of a word. kAny takes everything.
 enum class TermKind : uint8_t {
-  kAny,
-  kValue,
-  kFlag,
-  kInteger,
-  kNumber,
-  kExtent,
-  kText,
-  kType,
-  kIntegers,
-  kExtents
+  kAny,       // any of these
+  kValue,     // a value of the program
+  kFlag,      // true or false
+  kInteger,   // a 64-bit integer
+  kNumber,    // an f64
+  kExtent,    // an extent, which may have a name
+  kText,      // a text
+  kType,      // an element type
+  kIntegers,  // a list of integers
+  kExtents    // a list of extents
 };
 // Returns the words of messages and of the reference, such as "a number".
 const char* NameOf(TermKind kind);
@@ -46,50 +47,58 @@ const char* NameOf(TermKind kind);
 // A word of the language: a named pure function. It has no value if an argument has none or is of
 // another kind, or if an accessor that it calls fails.
 struct Word {
-  static constexpr int kMostParameters = 4;
-  std::string_view name;
-  std::string_view summary;  // for the reference: "the extent of axis i"
-  TermKind result = TermKind::kAny;
-  int least = 0, most = 0;  // how many arguments it takes
-  std::array<TermKind, kMostParameters> parameters{};
+  static constexpr int kMostParameters = 4;            // that a word may have
+  std::string_view name;                               // as rules write it
+  std::string_view summary;                            // for the reference: "the extent of axis i"
+  TermKind result = TermKind::kAny;                    // the kind of its value
+  int least = 0,                                       // the fewest arguments that it takes
+      most = 0;                                        // and the most
+  std::array<TermKind, kMostParameters> parameters{};  // the kind of each argument
+  // Computes the value. Pure and thread-safe.
   TermValue (*compute)(std::span<const TermValue> args) = nullptr;
 };
 
 // A node of a term. Immutable.
 struct TermNode {
+  // What a node is.
   enum class Kind : uint8_t {
-    kLiteral,
-    kArgument,
-    kCall,    // of `word`; operators are words
-    kList,    // of the operands
-    kSpread,  // in a list: the elements of the list operands[0]
-    kOnes,    // at the start of a list that a shape is compared with: any number of ones
+    kLiteral,   // `literal`
+    kArgument,  // `argument`
+    kCall,      // of `word`; operators are words
+    kList,      // of the operands
+    kSpread,    // in a list: the elements of the list operands[0]
+    kOnes,      // at the start of a list that a shape is compared with: any number of ones
   };
-  Kind kind = Kind::kLiteral;
-  AttrValue literal;
-  ArgRef argument;
-  const Word* word = nullptr;
-  std::vector<std::shared_ptr<const TermNode>> operands;
+  Kind kind = Kind::kLiteral;                             // what it is
+  AttrValue literal;                                      // kLiteral
+  ArgRef argument;                                        // kArgument
+  const Word* word = nullptr;                             // kCall
+  std::vector<std::shared_ptr<const TermNode>> operands;  // kCall, kList, kSpread
 };
-using TermRef = std::shared_ptr<const TermNode>;
-std::string ToString(const TermNode& term);
+using TermRef = std::shared_ptr<const TermNode>;  // a shared node
+std::string ToString(const TermNode& term);       // text notation
 
 // A handle to a term. Attribute variables, dimensions, numbers, texts and values of the match are
 // terms.
 class Term {
  public:
+  // Requires a node.
   explicit Term(TermRef node) : node_(std::move(node)) {}
   // NOLINTBEGIN(google-explicit-constructor): the notation of rules
+  // The value of an attribute variable.
   template <typename T>
   Term(const Attr<T>& variable) : Term(ArgRef{nullptr, 0, variable.node(), nullptr}) {}
-  Term(const Dim& dim);
-  Term(const Val& val) : Term(ArgTraits<Val>::Ref(val)) {}
+  Term(const Dim& dim);                                     // an extent
+  Term(const Val& val) : Term(ArgTraits<Val>::Ref(val)) {}  // a value of the match
+  // A number, or true or false.
   template <typename T>
   requires(std::is_arithmetic_v<T>) Term(T number) : Term(WrapValue(number), 0) {}
+  // A text.
   Term(const char* text) : Term(AttrValue(std::string(text)), 0) {}
+  // An element type.
   Term(DType dtype) : Term(AttrValue(dtype), 0) {}
   // NOLINTEND(google-explicit-constructor)
-  const TermRef& node() const { return node_; }
+  const TermRef& node() const { return node_; }  // never null
   // An element of a list. A negative index counts from the end. A list of indices picks elements.
   Term operator[](const Term& index) const;
 
@@ -99,7 +108,9 @@ class Term {
   TermRef node_;
 };
 
+// A call of a word. Requires as many operands as it takes.
 Term MakeCall(const Word& word, std::vector<TermRef> operands);
+// The same, with terms or what becomes one.
 template <typename... Args>
 Term Call(const Word& word, const Args&... args) {
   return MakeCall(word, {Term(args).node()...});
@@ -109,15 +120,16 @@ Term Call(const Word& word, const Args&... args) {
 // remainder is left, and none has a value for the divisor 0. Other numbers follow f64. Lists of one
 // length are combined element by element.
 Term operator+(const Term& a, const Term& b);
-Term operator-(const Term& a, const Term& b);
-Term operator*(const Term& a, const Term& b);
-Term operator/(const Term& a, const Term& b);
-Term operator%(const Term& a, const Term& b);
-Term operator-(const Term& a);
-Term operator!(const Term& flag);
+Term operator-(const Term& a, const Term& b);  // the difference
+Term operator*(const Term& a, const Term& b);  // the product
+Term operator/(const Term& a, const Term& b);  // the exact quotient
+Term operator%(const Term& a, const Term& b);  // the remainder
+Term operator-(const Term& a);                 // the number of the other sign
+Term operator!(const Term& flag);              // true for false
 
-// A list of terms. Spread(t) stands for the elements of the list t.
+// A list of terms.
 Term ListOf(std::initializer_list<Term> terms);
+// In a list: the elements of another list.
 Term Spread(const Term& list);
 // The first element of a list that a shape is compared with: any number of extents of 1.
 Term OnesBefore();
@@ -126,26 +138,28 @@ Term Choose(const Term& flag, const Term& a, const Term& b);
 Term Choose(const Term& flag, const Term& a);
 // A comparison as a term; `sign` is one of == != < <= > >=.
 Term Compare(const Term& a, std::string_view sign, const Term& b);
-Term And(const Term& a, const Term& b);
-Term Or(const Term& a, const Term& b);
+Term And(const Term& a, const Term& b);  // both hold
+Term Or(const Term& a, const Term& b);   // one of them holds
 // `a` is one of the elements.
 Term IsIn(const Term& a, std::initializer_list<Term> elements);
 
-// The term as a dimension: a number, a name, or a sum, difference or product of these. AsDims: a
-// list of such terms.
+// Returns the term as a dimension: a number, a name, or a sum, difference or product of these.
+// Nothing for other terms.
 std::optional<Dim> AsDim(const TermNode& term);
+// Returns a list of such terms as dimensions. Nothing for other terms.
 std::optional<std::vector<Dim>> AsDims(const TermNode& term);
 
 // Returns the operator `sign`, "[]", "if" or "in"; null if there is none. `arity` tells the sign
 // of a number from a difference.
 const Word* FindOperator(std::string_view sign, size_t arity);
-bool IsOperator(const Word& word);
+bool IsOperator(const Word& word);  // true for what FindOperator returns
 
 // A term with its arguments one after the other, each once.
 class BoundTerm {
  public:
+  // Collects the arguments of `term`.
   explicit BoundTerm(TermRef term);
-  const std::vector<ArgRef>& args() const { return args_; }
+  const std::vector<ArgRef>& args() const { return args_; }  // in the order of their occurrence
   // Evaluates the term. `bound` has the arguments in the order of args().
   TermValue Evaluate(std::span<const BoundArg> bound) const { return Evaluate(root_, bound); }
 
@@ -186,6 +200,7 @@ bool Read(const TermValue& from, I64s& to);
 bool Read(const TermValue& from, Dims& to);
 bool Read(const TermValue& from, TermValue& to);
 
+// The kind of a C++ type that a word takes or returns.
 template <typename T>
 constexpr TermKind KindOf() {
   if constexpr (std::is_same_v<T, Value>) return TermKind::kValue;
@@ -200,19 +215,23 @@ constexpr TermKind KindOf() {
   return TermKind::kAny;
 }
 
+// The function of a word that calls `kFunction`.
 template <auto kFunction, typename R, typename... Args>
 struct WordOf {
-  using Result = typename UnwrapOptional<R>::Type;
+  using Result = typename UnwrapOptional<R>::Type;  // what it returns if it has a value
 
+  // Calls the function with arguments that are read from terms.
   template <size_t... I>
   static TermValue Run(std::span<const TermValue> args, std::index_sequence<I...>) {
     std::tuple<std::remove_cvref_t<Args>...> read;
     if (!(Read(args[I], std::get<I>(read)) && ...)) return {};
     return Wrap(kFunction(std::get<I>(read)...));
   }
+  // As Word::compute.
   static TermValue Compute(std::span<const TermValue> args) {
     return Run(args, std::index_sequence_for<Args...>());
   }
+  // The value of a term for what the function returned.
   static TermValue Wrap(R result) {
     if constexpr (!std::is_same_v<R, Result>) {
       return result ? WrapOne(*std::move(result)) : TermValue();
@@ -220,6 +239,7 @@ struct WordOf {
       return WrapOne(std::move(result));
     }
   }
+  // The same for a result that is there.
   static TermValue WrapOne(Result result) {
     if constexpr (std::is_same_v<Result, TermValue>) {
       return result;
@@ -231,6 +251,7 @@ struct WordOf {
   }
 };
 
+// A word for a C++ function, whose arguments and result say the kinds.
 template <auto kFunction, typename R, typename... Args>
 constexpr Word MakeWordOf(std::string_view name, std::string_view summary, R (*)(Args...)) {
   static_assert(sizeof...(Args) <= Word::kMostParameters);

@@ -17,31 +17,31 @@ const Word& BaseWord(std::string_view name);
 
 // ---- words for C++, named as in text ------------------------------------------------------------
 
-Term RankOf(const Val& x);
-Term ExtentOf(const Val& x, const Term& axis);
-Term ShapeOf(const Val& x);
-Term DTypeOf(const Val& x);
+Term RankOf(const Val& x);                      // the rank
+Term ExtentOf(const Val& x, const Term& axis);  // the extent of an axis
+Term ShapeOf(const Val& x);                     // the list of all extents
+Term DTypeOf(const Val& x);                     // the element type
 // The name of the operation that computes x, such as "nn.softmax"; empty for an argument.
 Term OpOf(const Term& x);
-// An operand of that operation, and an attribute.
+// An operand of that operation.
 Term OperandOf(const Term& x, const Term& i);
-Term AttributeOf(const Term& x, const char* name);
+Term AttributeOf(const Term& x, const char* name);  // an attribute of that operation
 // The program has one use of x.
 Term HasOneUse(const Val& x);
 
 // The number as a float.
 Term Real(const Term& number);
-Term AbsOf(const Term& number);
-Term SqrtOf(const Term& number);
-Term FloorOf(const Term& number);
-Term MinOf(const Term& a, const Term& b);
-Term MaxOf(const Term& a, const Term& b);
-Term IsPowerOfTwo(const Term& number);
+Term AbsOf(const Term& number);            // |number|
+Term SqrtOf(const Term& number);           // its root; no value below 0
+Term FloorOf(const Term& number);          // the next integer below
+Term MinOf(const Term& a, const Term& b);  // the smaller one
+Term MaxOf(const Term& a, const Term& b);  // the larger one
+Term IsPowerOfTwo(const Term& number);     // true for 2^n
 // The number if the type holds it as zero, or as a finite and normal number; no value otherwise.
 Term Held(const Term& type, const Term& number);
 // The product in the same way. No value either if it is zero and no factor is.
 Term HeldProduct(const Term& type, const Term& a, const Term& b);
-Term LargestFiniteOf(const Term& type);
+Term LargestFiniteOf(const Term& type);  // the largest number of the type
 // True if the term has a value.
 Term Exists(const Term& term);
 
@@ -49,11 +49,11 @@ Term Exists(const Term& term);
 Term IsFixed(const Term& extents);
 // The same list; no value if one of its extents is unknown.
 Term Known(const Term& extents);
-Term BroadcastOf(const Term& a, const Term& b);
+Term BroadcastOf(const Term& a, const Term& b);  // the shape to which both broadcast
 // True if the first shape broadcasts to the second.
 Term BroadcastsTo(const Term& narrow, const Term& wide);
 
-Term LengthOf(const Term& list);
+Term LengthOf(const Term& list);  // the number of elements
 // The first n elements; for a negative n all but the last -n.
 Term Take(const Term& list, const Term& n);
 // Without the first n elements; for a negative n the last -n.
@@ -64,11 +64,11 @@ Term IntegersFrom(const Term& begin, const Term& end);
 Term Ones(const Term& n);
 // The list behind ones, n elements in all.
 Term Padded(const Term& list, const Term& n);
-Term ProductOf(const Term& list);
-Term SmallestOf(const Term& list);
+Term ProductOf(const Term& list);   // the product of the elements
+Term SmallestOf(const Term& list);  // the smallest element
 // The only element; no value if there are more.
 Term OnlyOf(const Term& list);
-Term SwapLast(const Term& list);
+Term SwapLast(const Term& list);  // the last two elements swapped
 // The permutation of n axes that brings the axis `from` to the place `to`.
 Term MovedAxis(const Term& n, const Term& from, const Term& to);
 // The list with 1 in these places.

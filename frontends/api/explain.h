@@ -49,6 +49,7 @@ absl::Status ExplainWritten(Operation* module, PassContext& context, const HostR
 // log.given is empty.
 class ChangeRecorder : public RewriteObserver {
  public:
+  // Appends to `log`, which must outlive the recorder.
   explicit ChangeRecorder(RuleLog& log) : log_(log) {}
   void PassBegins(std::string_view text, Operation* op) override;
   void StepBegins(const RewriteStep& step) override;

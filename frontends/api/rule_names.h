@@ -11,11 +11,13 @@
 
 namespace tenon {
 
+// Names of rules in alphabetical order.
 using RuleNames = std::set<std::string, std::less<>>;
 
 // True if `text` has a part that `pattern` describes as a whole: `*` is any text, `?` one
 // character.
 bool MatchesGlob(std::string_view pattern, std::string_view text);
+// True if `text` has a `*` or a `?`.
 inline bool IsGlob(std::string_view text) {
   return text.find_first_of("*?") != std::string_view::npos;
 }

@@ -140,9 +140,10 @@ struct OptimizeOptions {
   bool fast_math = false;
   // Verifies the IR after each pass.
   bool verify_each = false;
-  // Asked before each step of optimization (pass/rewrite_step.h): false leaves it out. Also
-  // `observer`, which is told of each step. Both may be null.
+  // Asked before each step of optimization (pass/rewrite_step.h): false leaves it out. May be
+  // empty.
   std::function<bool(const RewriteStep& step)> allow_rewrite{};
+  // Told of each step; the caller owns it. May be null.
   RewriteObserver* observer = nullptr;
   // RULE[@NODE] as for --explain (explain.h). Empty: nothing is explained.
   std::string explain_rule{};

@@ -2,9 +2,13 @@
 #ifndef TENON_FRONTENDS_API_VERSION_H_
 #define TENON_FRONTENDS_API_VERSION_H_
 
+// Changes with every incompatible release, from 1 on.
 #define TENON_VERSION_MAJOR 0
+// docs/compatibility.md says what may change with it.
 #define TENON_VERSION_MINOR 1
+// Changes with releases that only mend.
 #define TENON_VERSION_PATCH 0
+// All three as text.
 #define TENON_VERSION "0.1.0"
 
 #endif  // TENON_FRONTENDS_API_VERSION_H_

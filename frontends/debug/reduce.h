@@ -25,8 +25,9 @@ struct ReduceOptions {
 
 // What Reduce did.
 struct ReduceReport {
-  int64_t tries = 0;                      // calls of the predicate
-  int64_t ops_before = 0, ops_after = 0;  // operations in the body of the function
+  int64_t tries = 0;       // calls of the predicate
+  int64_t ops_before = 0,  // operations in the body of the function before
+      ops_after = 0;       // and after
 };
 
 // Returns a smaller copy of `module` for which `holds`. Only the main function (Model::main)

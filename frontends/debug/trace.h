@@ -23,25 +23,27 @@ struct TraceStep {
   std::vector<std::string> nodes{};  // of the model: the matched ops, that of the anchor first
   // An operation that the step made, and the nodes that it comes from.
   struct Made {
-    std::string op;
-    std::vector<std::string> from;
+    std::string op;                 // such as "nn.gelu"
+    std::vector<std::string> from;  // nodes of the model
   };
   std::vector<Made> made{};  // empty for a pass
   // For rules and folds: IR text of a function that computes what is replaced, with the same
   // arguments before and after. For passes: the lines of the function that only one side has.
-  std::string before{}, after{};
+  std::string before{},  // the text before the step
+      after{};           // and after it
 };
 
 // What --trace writes.
 struct Trace {
-  std::string input;  // the name of the model
-  int64_t asked = 0;  // number of steps, also of passes that changed nothing
-  std::vector<TraceStep> steps;
+  std::string input;             // the name of the model
+  int64_t asked = 0;             // number of steps, also of passes that changed nothing
+  std::vector<TraceStep> steps;  // in the order in which they were made
 };
 
 // Records steps, for PassContext::observer. Large constants are left out of the texts.
 class TraceRecorder : public RewriteObserver {
  public:
+  // Appends to `trace`, which must outlive the recorder.
   explicit TraceRecorder(Trace& trace);
   ~TraceRecorder() override;
   void PassBegins(std::string_view text, Operation* op) override;

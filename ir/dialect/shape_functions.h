@@ -149,12 +149,19 @@ absl::Status InferEmbedding(const InferContext& c, ResultTypes& results);
 absl::Status InferGroup(const InferContext& c, ResultTypes& results);
 // fused.skip_layer_norm, fused.skip_rms_norm: two results, broadcast of `x` and `skip`.
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
+// fused.linear_norm: as fused.linear, then the sum before the norm, of the same type.
 absl::Status InferLinearNorm(const InferContext& c, ResultTypes& results);
+// fused.norm_linear: as fused.linear of the norm of `x`.
 absl::Status InferNormLinear(const InferContext& c, ResultTypes& results);
+// fused.linear_chain: the shape of `x` with the columns of the last matrix as last extent.
 absl::Status InferLinearChain(const InferContext& c, ResultTypes& results);
+// fused.moved_norm: the shape of the rows where the norm puts them; then the sum, if it is wanted.
 absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results);
+// fused.add_transpose: the broadcast shape of the operands with its axes in the order of `perm`.
 absl::Status InferAddTranspose(const InferContext& c, ResultTypes& results);
+// fused.transpose_concat: the transposed and reshaped inputs, joined along `axis`.
 absl::Status InferTransposeConcat(const InferContext& c, ResultTypes& results);
+// fused.group_norm: the type of `x`; then the sum with `skip`, if it is wanted.
 absl::Status InferFusedGroupNorm(const InferContext& c, ResultTypes& results);
 
 }  // namespace tenon
