@@ -82,6 +82,12 @@ class Processor {
       PrintError(fmt::format("ir-opt: {}", std::string(log.status().message())));
       return kBadInput;
     }
+    if (absl::Status status = CheckVerifyInputs(
+            model->module(), {.inputs = options_.inputs, .limits = options_.limits.library});
+        !status.ok()) {
+      Report(status);
+      return kBadInput;
+    }
     if (absl::Status status = RunPasses(manager, *model, *log, query, outcome); !status.ok()) {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
