@@ -373,8 +373,10 @@ absl::Status Prepared::Run(const ProgramImpl& program, ControlRunner& control,
       }
     }
     if (step.run == nullptr) [[unlikely]] {
-      TENON_RETURN_IF_ERROR(control.RunInto(static_cast<size_t>(step.instruction), step.args.inputs,
-                                            bindings_, step.args.outputs));
+      TENON_RETURN_IF_ERROR(
+          program.Placed(program.instructions[step.instruction],
+                         control.RunInto(static_cast<size_t>(step.instruction), step.args.inputs,
+                                         bindings_, step.args.outputs)));
       continue;
     }
     const kernels::KernelStatus status =

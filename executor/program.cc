@@ -18,11 +18,25 @@ absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel) {
   return parallel.cancelled() ? absl::CancelledError("the run was cancelled") : absl::OkStatus();
 }
 
+namespace {
+
+// The payload of an error that names a place.
+constexpr absl::string_view kHasPlace = "tenon.has_place";
+
+}  // namespace
+
 absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Status& status) const {
   const std::string place = DescribeLocation(*context, instruction.location);
-  return absl::Status(status.code(), fmt::format("{}{}{}", place, place.empty() ? "" : ": ",
+  absl::Status placed(status.code(), fmt::format("{}{}{}", place, place.empty() ? "" : ": ",
                                                  std::string_view(status.message().data(),
                                                                   status.message().size())));
+  placed.SetPayload(kHasPlace, absl::Cord());
+  return placed;
+}
+
+absl::Status ProgramImpl::Placed(const Instruction& instruction, absl::Status status) const {
+  const bool lacks = absl::IsResourceExhausted(status) && !status.GetPayload(kHasPlace);
+  return lacks ? Error(instruction, status) : status;
 }
 
 absl::Status ProgramImpl::KernelError(const Instruction& instruction,

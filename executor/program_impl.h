@@ -120,6 +120,8 @@ struct ProgramImpl {
   absl::Status Error(const Instruction& instruction, const absl::Status& status) const;
   absl::Status KernelError(const Instruction& instruction,
                            const kernels::KernelStatus& status) const;
+  // Adds the place to an error of memory that has none yet: of an instruction with regions.
+  absl::Status Placed(const Instruction& instruction, absl::Status status) const;
 };
 
 }  // namespace tenon

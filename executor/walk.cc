@@ -236,7 +236,8 @@ absl::Status Walk::RunControl(size_t index, bool run_all) {
   for (int number : instruction.operands) {
     operands.emplace_back().Set(view(number), values_[number].owner);
   }
-  TENON_RETURN_IF_ERROR(control_.Run(index, operands, bindings_, results));
+  TENON_RETURN_IF_ERROR(
+      program_.Placed(instruction, control_.Run(index, operands, bindings_, results)));
   for (size_t r = 0; r < instruction.results.size(); ++r) {
     HeldValue& result = results[r];
     TENON_RETURN_IF_ERROR(SetShape(instruction, r, result.dtype, result.shape));
@@ -249,9 +250,10 @@ absl::Status Walk::RunControl(size_t index, bool run_all) {
 absl::Status Walk::ComputeDims(const Instruction& instruction) {
   const int result = instruction.results[0];
   const Type type = program_.values[result].type;
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
-                         AllocateAligned(instruction.dims.size() * sizeof(int64_t)));
-  auto* out = reinterpret_cast<int64_t*>(memory.get());
+  absl::StatusOr<std::shared_ptr<std::byte>> memory =
+      AllocateAligned(instruction.dims.size() * sizeof(int64_t));
+  if (!memory.ok()) return program_.Error(instruction, memory.status());
+  auto* out = reinterpret_cast<int64_t*>(memory->get());
   for (size_t i = 0; i < instruction.dims.size(); ++i) {
     const std::optional<int64_t> value = instruction.dims[i].Evaluate(bindings_.lookup());
     if (!value) {
@@ -263,7 +265,7 @@ absl::Status Walk::ComputeDims(const Instruction& instruction) {
   }
   for (DimExpr d : type.dims()) values_[result].shape.push_back(d.constant());
   values_[result].data = out;
-  values_[result].owner = std::move(memory);
+  values_[result].owner = *std::move(memory);
   return absl::OkStatus();
 }
 

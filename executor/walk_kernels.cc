@@ -208,11 +208,11 @@ absl::Status Walk::RunKernel(const Instruction& instruction,
   const bool on_device = instruction.kernel.backend == kernels::Backend::kCuda;
   std::shared_ptr<std::byte> scratch;
   if (call.scratch_bytes > 0) {
-    if (on_device) {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateOnDevice(*device_.gpu, call.scratch_bytes));
-    } else {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(call.scratch_bytes));
-    }
+    absl::StatusOr<std::shared_ptr<std::byte>> memory =
+        on_device ? AllocateOnDevice(*device_.gpu, call.scratch_bytes)
+                  : AllocateAligned(call.scratch_bytes);
+    if (!memory.ok()) return program_.Error(instruction, memory.status());
+    scratch = *std::move(memory);
   }
   args.scratch = scratch.get();
   const int64_t start = profiler_ != nullptr ? Profiler::Now() : 0;

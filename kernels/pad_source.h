@@ -8,9 +8,18 @@
 
 namespace tenon::kernels {
 
-// Returns the position in an axis of `extent` elements from which padded position `at` takes its
-// element; -1 for the constant. Requires extent > 0, or the mode kConstant.
-inline int64_t PadSource(int64_t at, int64_t extent, ten::PadMode mode) {
+// Returns the position in an axis of `extent` elements from which position `i` of the padded axis
+// takes its element; -1 for the constant. `before` and `behind` are the paddings. Negative ones cut
+// elements off first: the rest is what is repeated, as in onnxruntime. Requires extent > 0, or the
+// mode kConstant.
+inline int64_t PadSource(int64_t i, int64_t extent, int64_t before, int64_t behind,
+                         ten::PadMode mode) {
+  const int64_t cut = before < 0 ? -before : 0, rest = extent - cut - (behind < 0 ? -behind : 0);
+  // If nothing is left, all of the axis is repeated.
+  if (cut + (behind < 0 ? -behind : 0) > 0 && rest > 0 && mode != ten::PadMode::kConstant) {
+    return cut + PadSource(i, rest, before < 0 ? 0 : before, 0, mode);
+  }
+  const int64_t at = i - before;
   if (at >= 0 && at < extent) return at;
   switch (mode) {
     case ten::PadMode::kConstant:

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "drr/check/edges.h"
 #include "drr/check/instance.h"
+#include "drr/check/plain_results.h"
 #include "drr/check/run.h"
 #include "drr/match/matcher.h"
 #include "drr/rewrite/rewriter.h"
@@ -20,82 +21,6 @@
 
 namespace tenon::drr {
 namespace {
-
-double Epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return std::numeric_limits<double>::epsilon();
-    case DType::kF16:
-      return 1.0 / 1024;
-    case DType::kBF16:
-      return 1.0 / 128;
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
-}
-
-using Results = std::vector<std::vector<double>>;
-
-// The values that the instance's function returns, element by element.
-absl::StatusOr<Results> Evaluate(const Instance& instance, Evaluator& evaluator) {
-  TENON_ASSIGN_OR_RETURN(const Run run,
-                         drr::Evaluate(instance.function, ArgumentsOf(instance), evaluator));
-  Results results;
-  for (Attribute result : run.results) {
-    results.emplace_back();
-    for (int64_t i = 0; i < result.type().num_elements(); ++i)
-      results.back().push_back(result.ElementAsDouble(i));
-  }
-  return results;
-}
-
-double LargestArgument(const Instance& instance) {
-  double largest = 0;
-  for (const std::vector<double>& argument : instance.arguments) {
-    for (double value : argument) {
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-    }
-  }
-  return largest;
-}
-
-// Empty if `after` is as near to `exact` as the law wants, given how far `before` is.
-// `argument`: the largest number that goes in; what is tiny against it may be lost to cancellation.
-std::string Compare(const Results& exact, const Results& before, const Results& after,
-                    double argument, DType dtype, bool has_attributes) {
-  for (size_t r = 0; r < exact.size(); ++r) {
-    if (before[r].size() != after[r].size()) return fmt::format("result {} has another size", r);
-    double own = 0, largest = 0;
-    for (size_t i = 0; i < exact[r].size(); ++i) {
-      if (std::isfinite(exact[r][i])) largest = std::max(largest, std::abs(exact[r][i]));
-      if (std::isfinite(before[r][i]) && std::isfinite(exact[r][i])) {
-        own = std::max(own, std::abs(before[r][i] - exact[r][i]));
-      }
-    }
-    // f64 has nothing better to compare with: rounding of another order is all that may differ, and
-    // attributes, which are f32.
-    const double bound =
-        !IsFloat(dtype) ? 0
-        : dtype == DType::kF64
-            ? (has_attributes ? Epsilon(DType::kF32) : 1e-11) * std::max(largest, 1e-3)
-            : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
-    for (size_t i = 0; i < exact[r].size(); ++i) {
-      const double want = before[r][i], got = after[r][i];
-      if (!std::isfinite(want) || !std::isfinite(got)) {
-        if (std::isnan(want) != std::isnan(got) || (!std::isnan(want) && want != got)) {
-          return fmt::format("result {} element {} is {} instead of {}", r, i, NumberText(got),
-                             NumberText(want));
-        }
-        continue;
-      }
-      if (std::abs(got - exact[r][i]) > bound) {
-        return fmt::format("result {} element {} is {} instead of {}: off by {}, allowed are {}", r,
-                           i, got, exact[r][i], std::abs(got - exact[r][i]), bound);
-      }
-    }
-  }
-  return "";
-}
 
 class Checker {
  public:
@@ -229,7 +154,7 @@ class Checker {
     taken_.clear();
     for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n)
       taken_.push_back(matcher_.AlternativeOf(n));
-    auto before = Evaluate(*instance, evaluator_);
+    auto before = EvaluatePlain(*instance, evaluator_);
     if (!before.ok()) {
       why_ = std::string(before.status().message());
       return false;
@@ -239,7 +164,7 @@ class Checker {
     if (!refused.empty()) {
       why_ = refused.why;
       // Extents of a value without elements are not told apart by counting them.
-      const bool is_empty = std::all_of(before->begin(), before->end(),
+      const bool is_empty = std::all_of(before->values.begin(), before->values.end(),
                                         [](const auto& result) { return result.empty(); });
       if (refused.for_shapes && !is_empty) {
         report_.verdict = CheckReport::Verdict::kWrong;
@@ -250,7 +175,7 @@ class Checker {
       }
       return false;
     }
-    auto after = Evaluate(*instance, evaluator_);
+    auto after = EvaluatePlain(*instance, evaluator_);
     if (!after.ok()) {
       why_ = std::string(after.status().message());
       if (after.status().code() == absl::StatusCode::kUnimplemented) return false;
@@ -261,24 +186,25 @@ class Checker {
                       why_, Name(dtype), text(), Print(*instance->function)));
       return true;
     }
-    absl::StatusOr<Results> exact = *before;
+    absl::StatusOr<PlainResults> exact = *before;
     if (IsFloat(dtype)) {
       // There is none of a rule with an element type of its own, as that of a conversion.
       std::optional<Instance> precise = plan.Build(DType::kF64);
-      if (precise) exact = Evaluate(*precise, evaluator_);
+      if (precise) exact = EvaluatePlain(*precise, evaluator_);
     }
     if (!exact.ok()) {
       why_ = std::string(exact.status().message());
       return false;
     }
-    std::string wrong = Compare(*exact, *before, *after, LargestArgument(*instance),
-                                IsFloat(made) ? made : dtype, HasNumbersAsAttributes());
+    std::string wrong = ComparePlain(*exact, *before, *after, LargestArgument(*instance),
+                                     IsFloat(made) ? made : dtype, HasNumbersAsAttributes());
     if (!wrong.empty()) {
       report_.verdict = CheckReport::Verdict::kWrong;
       report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", wrong, Name(dtype),
                                              text(), Print(*instance->function)));
     }
-    if (std::all_of(exact->begin(), exact->end(), [](const auto& r) { return r.empty(); })) {
+    if (std::all_of(exact->values.begin(), exact->values.end(),
+                    [](const auto& r) { return r.empty(); })) {
       why_ = "the results have no elements";
       return false;
     }
@@ -311,6 +237,7 @@ class Checker {
   void CheckEdges() {
     matcher_.set_fast_math(false);
     EdgeJudge judge(rule_, evaluator_, matcher_, random_);
+    const bool writes_numbers = !NumbersBeside(rule_).empty();
     std::vector<DType> dtypes = DTypes();
     for (DType dtype : {DType::kBF16, DType::kI32})
       if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
@@ -334,12 +261,22 @@ class Checker {
       if (i >= attempts) plan->MixTypes(random_);
       const DType dtype =
           dtypes[std::uniform_int_distribution<size_t>(0, dtypes.size() - 1)(random_)];
-      const EdgeMode mode = chance(2) ? EdgeMode::kWide : EdgeMode::kSpecial;
-      const uint64_t change = i % 3 > 0 ? 0 : random_() | 1;
-      EdgeJudge::Outcome outcome =
-          change != 0
-              ? judge.Try(*std::move(plan), dtype, EdgeMode::kPlain, Extents::kKnown, change)
-              : judge.Try(*std::move(plan), dtype, mode, extents);
+      EdgeJudge::How how;
+      const int round = i / static_cast<int>(targets_.size()) % 4;
+      if (round == 0) {
+        how.mode = EdgeMode::kPlain;
+        how.change = random_() | 1;
+      } else {
+        how.mode = chance(2) ? EdgeMode::kWide : EdgeMode::kSpecial;
+        if (round == 1 && chance(2)) {
+          if (writes_numbers) how.mode = EdgeMode::kBetween;
+        } else if (round == 1 && IsFloat(dtype) && dtype != DType::kF64) {
+          how.mode = EdgeMode::kFine;  // f64 has nothing better that judges its rounding
+        }
+        how.extents = extents;
+        how.unproven = judge.assumes() && chance(3);
+      }
+      EdgeJudge::Outcome outcome = judge.Try(*std::move(plan), dtype, how);
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
       if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));
       smallest = std::move(outcome);

@@ -32,16 +32,36 @@ double Rounded(DType dtype, double value) {
   return LoadAsDouble(dtype, bytes);
 }
 
+// Exponents of small and of large numbers that leave room for what is computed from them.
+Range FineRangeOf(DType dtype) { return dtype == DType::kF16 ? Range{-7, 4} : Range{-24, 7}; }
+
 class Values {
  public:
-  Values(std::mt19937_64& random, EdgeMode mode) : random_(random), mode_(mode) {}
+  Values(std::mt19937_64& random, EdgeMode mode, const CompiledRule& rule)
+      : random_(random), mode_(mode) {
+    if (mode == EdgeMode::kBetween) beside_ = NumbersBeside(rule);
+    if (beside_.empty()) beside_ = {0};
+    large_exponent_ = Pick(53, 61);
+    large_sign_ = Pick(0, 1) == 0 ? -1 : 1;
+  }
 
   // How large the numbers of one leaf are: beside those of the leaves before it more often than
   // not.
   void NextLeaf(DType dtype) {
     dtype_ = dtype;
     style_ = mode_ == EdgeMode::kPlain ? 0 : Pick(0, 3);
-    if (!IsFloat(dtype)) return;
+    center_ = beside_[static_cast<size_t>(Pick(0, static_cast<int>(beside_.size()) - 1))];
+    sign_ = Pick(0, 1) == 0 ? -1 : 1;
+    if (!IsFloat(dtype)) {
+      // Beyond 2^53 a double does not tell neighbors apart.
+      if (mode_ != EdgeMode::kPlain && SizeOf(dtype) == 8 && Pick(0, 3) == 0) style_ = 4;
+      return;
+    }
+    if (mode_ == EdgeMode::kFine) {
+      const Range range = FineRangeOf(dtype);
+      exponent_ = Pick(range.lowest, range.highest);
+      return;
+    }
     const Range range = RangeOf(dtype);
     const int related[] = {first_, first_, -first_, -2 * first_, first_ / 2, 0};
     const bool is_related = has_first_ && Pick(0, 3) > 0;
@@ -53,6 +73,9 @@ class Values {
     has_first_ = true;
   }
   double Next() { return IsFloat(dtype_) ? Float() : Integer(); }
+  // What is to be added to the number that Next returned last.
+  bool has_rests() const { return !IsFloat(dtype_) && style_ == 4; }
+  int64_t Rest() { return Pick(-3, 3); }
   double Special() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double specials[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
@@ -64,6 +87,17 @@ class Values {
  private:
   double Float() {
     if (mode_ == EdgeMode::kPlain) return Pick(-128, 128) / 32.0;
+    if (mode_ == EdgeMode::kBetween) {
+      if (style_ == 3) return Pick(-128, 128) / 32.0;
+      const double center = style_ == 2 ? AnyBeside() : center_;
+      const double value = Rounded(dtype_, center + Pick(-16, 16) / 4.0);
+      return std::isfinite(value) ? value : Pick(-128, 128) / 32.0;
+    }
+    if (mode_ == EdgeMode::kFine) {
+      const double value =
+          Rounded(dtype_, std::ldexp(1 + Pick(0, (1 << 24) - 1) / 16777216.0, exponent_));
+      return style_ < 2 ? sign_ * value : Pick(0, 1) == 0 ? -value : value;
+    }
     if (mode_ == EdgeMode::kSpecial) {
       static constexpr double kPlain[] = {1, -1, 0.5, -0.5, 2, -2, 1.5, -3};
       return style_ > 0 && Pick(0, 3) == 0 ? Special() : kPlain[Pick(0, 7)];
@@ -76,6 +110,10 @@ class Values {
   double Integer() {
     const int bits = static_cast<int>(8 * SizeOf(dtype_)) - 1;
     const double top = std::ldexp(1.0, bits);
+    if (style_ == 4) return large_sign_ * std::ldexp(1.0, large_exponent_);
+    if (mode_ == EdgeMode::kFine) return Pick(-9, 9);
+    if (mode_ == EdgeMode::kBetween)
+      return std::clamp(std::round(style_ == 2 ? AnyBeside() : center_) + Pick(-2, 2), -top, top);
     switch (style_) {
       case 0:
         return Pick(-9, 9);
@@ -90,8 +128,16 @@ class Values {
     }
   }
 
+  double AnyBeside() {
+    return beside_[static_cast<size_t>(Pick(0, static_cast<int>(beside_.size()) - 1))];
+  }
+
   std::mt19937_64& random_;
   EdgeMode mode_;
+  std::vector<double> beside_;  // numbers that the rule writes, and others beside them
+  double center_ = 0, sign_ = 1;
+  // All large integers of a program lie beside this one.
+  int large_exponent_ = 53, large_sign_ = 1;
   DType dtype_ = DType::kF32;
   int style_ = 0, exponent_ = 0, first_ = 0;
   bool has_first_ = false;
@@ -99,15 +145,41 @@ class Values {
 
 }  // namespace
 
+std::vector<double> NumbersBeside(const CompiledRule& rule) {
+  std::vector<double> written, all;
+  const auto write = [&](const AttrCode& code) {
+    if (code.kind != AttrCode::Kind::kLiteral || code.source == nullptr || !code.literal) return;
+    const AttrValue value = ToAttrValue(code.literal);
+    const double* number = std::get_if<double>(&value);
+    if (number != nullptr && std::isfinite(*number)) written.push_back(*number);
+  };
+  for (const Node& node : rule.nodes) {
+    if (node.kind == ValNode::Kind::kSplat) write(node.splat);
+    for (const AttrCode& code : node.attrs) write(code);
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    const double a = written[i];
+    for (const double number : {a, a * 1.5, a / 2, -a}) all.push_back(number);
+    for (size_t j = 0; j < i; ++j) {
+      const double b = written[j];
+      if (a == b) continue;
+      all.push_back((a + b) / 2);
+      if (a * b > 0) all.push_back(std::copysign(std::sqrt(a * b), a));
+    }
+  }
+  return all;
+}
+
 void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode,
                                  bool constants) {
-  Values values(random, mode);
+  Values values(random, mode, *rule_);
   std::map<uint16_t, double> variables;
   for (auto& [n, leaf] : leaves_) {
     const Node& node = rule_->nodes[leaf.node];
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
     if (leaf.constant && (!constants || mode != EdgeMode::kWide)) continue;
-    if (leaf.boolean || leaf.index) {
+    leaf.rests.clear();
+    if (leaf.boolean || leaf.index || leaf.given) {
       if (leaf.boolean)
         for (double& value : leaf.values) value = values.Pick(0, 1);
       continue;
@@ -115,6 +187,7 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     values.NextLeaf(type);
     leaf.exact = true;
     if (node.kind == ValNode::Kind::kSplat) {
+      if (node.splat.kind == AttrCode::Kind::kAny) leaf.values = {values.Next()};
       if (node.splat.kind != AttrCode::Kind::kVariable || !OnlyOfSplats(node.splat.variable))
         continue;
       leaf.values = {variables.emplace(node.splat.variable, values.Next()).first->second};
@@ -122,15 +195,18 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     }
     for (double& value : leaf.values)
       value = leaf.positive ? std::abs(values.Next()) : values.Next();
+    if (values.has_rests())
+      for (size_t i = 0; i < leaf.values.size(); ++i) leaf.rests.push_back(values.Rest());
     // What cancels: the numbers of a leaf before it, all or most of them negated.
     if (mode == EdgeMode::kWide && !leaf.constant && !leaf.positive && values.Pick(0, 5) == 0) {
       for (const auto& [before, other] : leaves_) {
         if (before >= n || other.values.size() != leaf.values.size() || other.dtype != leaf.dtype ||
-            other.boolean || other.index)
+            other.boolean || other.index || other.given)
           continue;
         const bool all = values.Pick(0, 1) == 0;
         for (size_t i = 0; i < leaf.values.size(); ++i)
           if (all || values.Pick(0, 4) > 0) leaf.values[i] = -other.values[i];
+        leaf.rests.clear();
         break;
       }
     }

@@ -3,6 +3,7 @@
 #define TENON_DRR_CHECK_EDGES_H_
 
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,11 +34,27 @@ class EdgeJudge {
     std::string becomes;  // after the rewrite
     size_t size = 0;      // number of input elements
   };
-  // Judges one plan. `change` is 0, or a seed for one change of the program (mutate.h). If the rule
-  // fires nevertheless, both versions must agree.
-  Outcome Try(InstancePlan plan, DType dtype, EdgeMode mode, Extents extents, uint64_t change = 0);
+  // How a plan is judged. `change` is 0, or a seed for one change of the program (mutate.h): if the
+  // rule fires nevertheless, both versions must agree. `unproven` takes the proofs of the rule for
+  // granted, as fast math does. What the rule declares to give up is not judged then.
+  struct How {
+    EdgeMode mode = EdgeMode::kSpecial;
+    Extents extents = Extents::kKnown;
+    uint64_t change = 0;
+    bool unproven = false;
+  };
+  Outcome Try(InstancePlan plan, DType dtype, const How& how);
+  // True if the rule gives up a part of the contract.
+  bool assumes() const {
+    return assumes(Assumption::kNoInfinity) || assumes(Assumption::kNoOverflow) ||
+           assumes(Assumption::kNoNegativeZero);
+  }
 
  private:
+  bool assumes(Assumption assumption) const;
+  // True if a declared assumption does not hold for these numbers.
+  bool GivesUp(const Run& before, const Run& exact, const Run& after) const;
+
   const CompiledRule& rule_;
   Evaluator& evaluator_;
   Matcher& matcher_;
@@ -54,6 +71,13 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
 
 // Returns what differs where the source is right; empty if nothing does.
 std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);
+
+// The same by a bound: 16 times the error of the source, 16 eps of the largest result, `relative`
+// of the number itself, and what `spread` returns. That is how far each result moves if the
+// arguments move by one rounding; for an integer infinity, if it moves. It is called if the rest of
+// the bound does not suffice.
+std::string CompareByBound(const Run& before, const Run& exact, const Run& after, double relative,
+                           const std::function<std::vector<double>()>& spread);
 
 }  // namespace tenon::drr
 

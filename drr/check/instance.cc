@@ -131,7 +131,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   for (const Edge& root : rule_->roots) {
     Value value = build(root);
     if (!value && !results.empty() && made.count(root.node) > 0) continue;  // the op has it not
-    if (!value || (extents == Extents::kKnown && !value.type().is_static())) return std::nullopt;
+    if (!value || (extents == Extents::kKnown && !at_run_time_ && !value.type().is_static()))
+      return std::nullopt;
     results.push_back(value);
   }
   instance.anchor = results[0].defining_op();
@@ -148,13 +149,14 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   return instance;
 }
 
-std::vector<std::vector<double>> InstancePlan::Arguments(DType dtype) const {
-  std::vector<std::vector<double>> arguments;
+std::vector<Numbers> InstancePlan::Arguments(DType dtype) const {
+  std::vector<Numbers> arguments;
   for (const auto& [n, leaf] : leaves_) {
     if (leaf.constant || (coincide_ && coincide_->second == n)) continue;
-    arguments.push_back(leaf.values);
-    if (IsFloat(dtype) || leaf.boolean || leaf.exact) continue;
-    for (double& value : arguments.back()) value = std::isnan(value) ? 0 : std::round(2 * value);
+    arguments.push_back({leaf.values, leaf.rests});
+    if (IsFloat(dtype) || leaf.boolean || leaf.exact || leaf.index || leaf.given) continue;
+    for (double& value : arguments.back().values)
+      value = std::isnan(value) ? 0 : std::round(2 * value);
   }
   return arguments;
 }
@@ -164,7 +166,7 @@ void InstancePlan::MixTypes(std::mt19937_64& random) {
                                      DType::kI32, DType::kI64, DType::kU8};
   std::vector<Leaf*> open;
   for (auto& [n, leaf] : leaves_)
-    if (!leaf.constant && leaf.dtype == DType::kInvalid) open.push_back(&leaf);
+    if (!leaf.constant && !leaf.given && leaf.dtype == DType::kInvalid) open.push_back(&leaf);
   if (open.empty()) return;
   is_mixed_ = true;
   Leaf& leaf = *open[std::uniform_int_distribution<size_t>(0, open.size() - 1)(random)];
@@ -176,8 +178,8 @@ void InstancePlan::Coincide(std::mt19937_64& random) {
   for (auto a = leaves_.begin(); a != leaves_.end(); ++a) {
     for (auto b = std::next(a); b != leaves_.end(); ++b) {
       const Leaf &x = a->second, &y = b->second;
-      if (!x.constant && !y.constant && x.shape == y.shape && x.dtype == y.dtype &&
-          x.positive == y.positive && x.index == y.index)
+      if (!x.constant && !y.constant && !x.given && !y.given && x.shape == y.shape &&
+          x.dtype == y.dtype && x.positive == y.positive && x.index == y.index)
         pairs.emplace_back(a->first, b->first);
     }
   }

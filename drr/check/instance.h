@@ -15,19 +15,30 @@
 
 namespace tenon::drr {
 
+// The elements of one argument, row-major. Element i is values[i] + rests[i]: an integer of 64 bits
+// may be one that no double holds. Without rests all of them are 0.
+struct Numbers {
+  std::vector<double> values;
+  std::vector<int64_t> rests;
+};
+
 // A module with one function whose body is one reading of the source graph. The function returns
 // the roots.
 struct Instance {
   OwnedOp module;
   Operation* function = nullptr;
   Operation* anchor = nullptr;
-  std::vector<std::vector<double>> arguments;  // the elements of each argument, row-major
+  std::vector<Numbers> arguments;  // what its arguments hold
 };
 
 // Numbers of a program. kPlain: moderate ones. kSpecial: with zeros of both signs, infinities and
-// NaN. kWide: any exponent of the type; the numbers of one input are of similar size. Integers are
-// of any size except in kPlain.
-enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain };
+// NaN. kWide: any exponent of the type; the numbers of one input are of similar size. kBetween:
+// beside and between the numbers that the rule writes. kFine: small and large ones of one size for
+// each input, for which rounding is judged. Integers are of any size except in kPlain and kBetween.
+enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine };
+
+// The finite numbers that a rule writes, numbers beside each of them and between each two.
+std::vector<double> NumbersBeside(const CompiledRule& rule);
 
 // What the program knows of the extents of its arguments.
 enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
@@ -47,10 +58,12 @@ class InstancePlan {
   // Chooses other numbers, which `dtype` holds exactly; for constants, too, if `constants` is true.
   void SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode, bool constants);
   // The numbers of the arguments of Build(dtype).
-  std::vector<std::vector<double>> Arguments(DType dtype) const;
+  std::vector<Numbers> Arguments(DType dtype) const;
   // Gives one argument whose element type is open another type than the rest.
   void MixTypes(std::mt19937_64& random);
   bool is_mixed() const { return is_mixed_; }
+  // True if extents of its results follow from numbers of its arguments.
+  bool at_run_time() const { return at_run_time_; }
   // Makes two arguments of one type the same value, if there are two.
   void Coincide(std::mt19937_64& random);
 
@@ -61,15 +74,17 @@ class InstancePlan {
     std::vector<int64_t> shape;
     bool constant = false, boolean = false, index = false, positive = false;
     bool exact = false;             // the values are rounded to the type already
+    bool given = false;             // the values say extents, axes or counts: no others fit
     bool known = false;             // the program always knows its shape
     DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
     std::vector<double> values;
+    std::vector<int64_t> rests;  // as in Numbers
   };
   // True if only splats bind the variable.
   bool OnlyOfSplats(uint16_t variable) const;
 
   const CompiledRule* rule_ = nullptr;
-  bool is_mixed_ = false;
+  bool is_mixed_ = false, at_run_time_ = false;
   std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
   std::vector<int> alternatives_;                       // by node

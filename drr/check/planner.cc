@@ -56,7 +56,7 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
       if (code.kind != AttrCode::Kind::kLiteral || !code.literal) continue;
       const Attribute::Kind kind = code.literal.kind();
       if (kind == Attribute::Kind::kInteger) write(code.literal.int_value());
-      if (kind == Attribute::Kind::kDenseArray && !code.literal.ints().empty())
+      if (kind == Attribute::Kind::kDenseArray && !IsFloat(code.literal.type().dtype()))
         for (const int64_t number : code.literal.ints()) write(number);
       if (kind == Attribute::Kind::kDims)
         for (const DimExpr dim : code.literal.dims())
@@ -210,6 +210,8 @@ bool Planner::ApplyHints() {
   for (const ConditionCode& condition : rule_.conditions) {
     if (condition.source->asks == ConditionNode::Asks::kEither) HintOneOf(condition);
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
+    // Fast math applies the rule without its proofs too.
+    if (condition.source->assumption != Assumption::kNone && Chance(0.5)) continue;
     Edge edge = Through(condition.args[0].edge);
     if (condition.source->constant) constant_[edge.node] = true;
     if (condition.source->kind == ConditionNode::Kind::kShape) {
@@ -247,9 +249,16 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.alternatives_ = alternatives_;
     plan.absent_ = absent_;
     plan.more_of_each_ = more_of_each_;
+    plan.at_run_time_ = at_run_time_;
     fits = FinishLeaves(plan) && FinishSlots(plan) && FitsMemory() && !impossible_;
   }
-  if (!fits && why != nullptr && !why_.empty()) *why = why_;
+  if (!fits && why_.empty())
+    why_ = refused_.empty() ? "the ranks and shapes that the rule asks for contradict each other"
+                            : fmt::format(
+                                  "the check found no operands of {} that fit the rest of "
+                                  "the program",
+                                  refused_);
+  if (!fits && why != nullptr) *why = why_;
   return fits;
 }
 
@@ -281,9 +290,12 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
     leaf.known = Chance(0.3);
     if (node.kind == ValNode::Kind::kSplat) {
       leaf.constant = true;
-      AttrValue value = ReadCode(node.splat, *context_.FindOp("core.constant"), -1, 0);
+      AttrValue value;
+      if (node.splat.kind != AttrCode::Kind::kAny)
+        value = ReadCode(node.splat, *context_.FindOp("core.constant"), -1, 0);
       const double* number = std::get_if<double>(&value);
       leaf.values = {number != nullptr ? *number : 0};
+      if (node.splat.kind == AttrCode::Kind::kAny) leaf.values = {RandomNumber()};
     } else {
       leaf.constant = node.source->constant || constant_.count(n) > 0;
       leaf.boolean = boolean_.count(n) > 0;
@@ -291,9 +303,19 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
       if (leaf.boolean) leaf.dtype = DType::kBool;
       leaf.index = index_.count(n) > 0;
       if (leaf.index) leaf.dtype = DType::kI64;
+      const auto given = given_.find(n);
+      leaf.given = given != given_.end();
+      if (leaf.given) leaf.dtype = given->second.dtype;
       if (auto hint = dtype_hints_.find(n); hint != dtype_hints_.end()) leaf.dtype = hint->second;
       const int64_t size = Elements(shape);
       if (size > kMaxElements) return FitsMemory();
+      if (leaf.given) {
+        leaf.known = Chance(0.8);
+        leaf.values = given->second.values;
+        if (leaf.values.size() != static_cast<size_t>(size)) return false;
+        plan.leaves_[n] = std::move(leaf);
+        continue;
+      }
       for (int64_t i = 0; i < size; ++i) {
         double value = leaf.dtype == DType::kInvalid ? Real() : RealOf(leaf.dtype);
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;

@@ -20,6 +20,8 @@ using Unknown = int;
 using Shape = std::vector<Unknown>;
 
 bool IsReduction(std::string_view op);
+std::vector<double> AsNumbers(const I64s& integers);
+I64s AsIntegers(const std::vector<double>& numbers);
 
 class Planner {
  public:
@@ -101,6 +103,32 @@ class Planner {
   bool ConvTransposeOperands(uint16_t n, const Shape& shape);
   bool RotaryOperands(uint16_t n, const Shape& shape);
   bool AttentionOperands(uint16_t n, const Shape& shape);
+  bool RecurrenceOperands(uint16_t n, const Shape& shape);
+  bool ReverseSequenceOperands(uint16_t n, const Shape& shape);
+  bool RotaryEmbeddingOperands(uint16_t n, const Shape& shape);
+  // Operands whose numbers say extents, axes or counts; planner_run_time_ops.cc.
+  // Gives a list, or one number, as an operand. False if it has other numbers already, or if the
+  // rule computes it.
+  bool Give(const Edge& edge, const std::vector<double>& numbers, DType dtype = DType::kI64,
+            bool scalar = false);
+  // The numbers that the operand has been given; null if it has none yet.
+  const std::vector<double>* GivenTo(const Edge* edge) const;
+  // Axes of `rank` for an operand that may be absent (all axes) and that this gives its numbers.
+  std::optional<I64s> GiveAxes(const Edge* edge, int rank);
+  bool DynamicPadOperands(uint16_t n, const Shape& shape);
+  bool DynamicSliceOperands(uint16_t n, const Shape& shape);
+  bool DynamicReshapeOperands(uint16_t n, const Shape& shape);
+  bool DynamicExpandOperands(uint16_t n, const Shape& shape);
+  bool DynamicTileOperands(uint16_t n, const Shape& shape);
+  bool DynamicSqueezeOperands(uint16_t n, const Shape& shape);
+  bool DynamicUnsqueezeOperands(uint16_t n, const Shape& shape);
+  bool DynamicReduceOperands(uint16_t n, const Shape& shape);
+  bool DynamicTopKOperands(uint16_t n, const Shape& shape);
+  bool DynamicResizeOperands(uint16_t n, const Shape& shape);
+  bool CumulateOperands(uint16_t n, const Shape& shape);
+  bool RangeOperands(uint16_t n, const Shape& shape);
+  bool NonZeroOperand(uint16_t n, const Shape& shape);
+  bool UniqueOperand(uint16_t n, int result, const Shape& shape);
   bool CanShrink(const Edge& edge) const;
   Shape Broadcastable(const Shape& shape, int rank);
   const Edge* Operand(uint16_t n, size_t group) const;
@@ -113,6 +141,12 @@ class Planner {
     const int64_t* i = std::get_if<int64_t>(&value);
     return i != nullptr ? *i : 0;
   }
+  // A list of integers; empty if the rule says none.
+  I64s ListOf(uint16_t n, std::string_view name, int rank) {
+    AttrValue value = AttrOf(n, name, rank);
+    I64s* list = std::get_if<I64s>(&value);
+    return list != nullptr ? std::move(*list) : I64s();
+  }
   std::string TextOf(uint16_t n, std::string_view name) {
     AttrValue value = AttrOf(n, name, 0);
     const std::string* s = std::get_if<std::string>(&value);
@@ -123,6 +157,8 @@ class Planner {
     const bool* b = std::get_if<bool>(&value);
     return b != nullptr && *b;
   }
+  double RandomNumber();  // for a constant
+  void DrawEquation(uint16_t n, size_t rank);
   AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
   AttrValue ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank);
   std::optional<int64_t> DimValue(uint16_t code);
@@ -150,8 +186,13 @@ class Planner {
   std::map<uint16_t, Split> splits_;  // by node
   std::map<uint16_t, int> rank_hints_;
   std::map<uint16_t, DType> dtype_hints_;
-  std::map<uint16_t, int64_t> index_;    // indices into a table: how many rows it has
-  std::map<uint16_t, AttrValue> attrs_;  // by attribute variable
+  struct GivenNumbers {
+    std::vector<double> values;
+    DType dtype;
+  };
+  std::map<uint16_t, GivenNumbers> given_;  // leaves that Give has given numbers
+  std::map<uint16_t, int64_t> index_;       // indices into a table: how many rows it has
+  std::map<uint16_t, AttrValue> attrs_;     // by attribute variable
   std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
   std::map<uint16_t, bool> boolean_, positive_, constant_;
   std::map<uint16_t, std::vector<uint16_t>> more_of_each_;  // ids of leaves, by Each node
@@ -161,6 +202,8 @@ class Planner {
   std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
   Shape root_shape_;
   std::string why_;
+  std::string_view refused_;  // the last op that a demand on its operands failed for
+  bool at_run_time_ = false;  // extents of a result follow from numbers of operands
   bool impossible_ = false;
   static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
   static constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside

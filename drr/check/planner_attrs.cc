@@ -35,6 +35,11 @@ Unknown Planner::DimUnknown(uint16_t index) {
   return value ? Number(*value) : Fresh();
 }
 
+double Planner::RandomNumber() {
+  static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625, -0.75, -2};
+  return kNumbers[Pick(0, 7)];
+}
+
 AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) {
   const std::string& name = def.name;
   const size_t axes = rank > 2 ? static_cast<size_t>(rank - 2) : 0;
@@ -101,6 +106,10 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
         }
         return pads;
       }
+      if (name == "k") return I64s{Pick(1, 3)};
+      if (name == "repeats") return each(static_cast<size_t>(rank), 1, 2);
+      if (name == "sizes") return each(static_cast<size_t>(rank), 1, 4);
+      if (name == "dims") return each(2, 1, 3);
       return {};
     default:
       return {};
@@ -121,9 +130,8 @@ AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, 
     case AttrCode::Kind::kVariable: {
       auto it = attrs_.find(code.variable);
       if (it != attrs_.end()) return it->second;
-      static constexpr double kNumbers[] = {0.5, 2, 0.25, 1.5, 3, 0.0625, -0.75, -2};
       AttrValue value = slot < 0
-                            ? AttrValue(kNumbers[Pick(0, 7)])
+                            ? AttrValue(RandomNumber())
                             : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
       attrs_[code.variable] = value;
       return value;

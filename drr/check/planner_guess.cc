@@ -13,6 +13,9 @@ namespace {
 DType TypeFor(const TypeConstraint& constraint, Context& context) {
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kI32, DType::kBool})
     if (constraint.Accepts(Type::Unranked(context, dtype))) return dtype;
+  for (int d = 1; d < kNumDTypes; ++d)
+    if (constraint.Accepts(Type::Unranked(context, static_cast<DType>(d))))
+      return static_cast<DType>(d);
   return DType::kInvalid;
 }
 
@@ -54,6 +57,11 @@ bool Planner::GuessOperands(uint16_t n, const Shape& shape) {
       if (absent_[n][g][i]) continue;
       const Edge& edge = node.operands[g][i];
       Guess guess = {&edge, TypeFor(groups[g].constraint, context_), {}, false};
+      if (guess.dtype == DType::kInvalid) {
+        why_ = fmt::format("the check has no value for operand '{}' of {}", groups[g].name,
+                           node.info->name());
+        return false;
+      }
       if (const auto it = shapes_.find(Through(edge).node); it != shapes_.end()) {
         guess.fixed = true;
         guess.extents = Values(it->second);
@@ -120,8 +128,10 @@ bool Planner::GuessOperands(uint16_t n, const Shape& shape) {
       for (const int64_t extent : guess.extents) operand.push_back(Number(extent));
       const uint16_t leaf = Through(*guess.edge).node;
       if (guess.dtype == DType::kBool) boolean_[leaf] = true;
-      if (!IsFloat(guess.dtype) && guess.dtype != DType::kBool)
-        index_[leaf] = std::max<int64_t>(smallest, 1);
+      // Of a type that stands for no number of the program, such as that of compressed weights.
+      const bool own = guess.dtype != DType::kF32 && guess.dtype != DType::kI64;
+      if (own) dtype_hints_.emplace(leaf, guess.dtype);
+      if (!own && !IsFloat(guess.dtype)) index_[leaf] = std::max<int64_t>(smallest, 1);
       if (!Demand(*guess.edge, operand)) return false;
     }
     return true;

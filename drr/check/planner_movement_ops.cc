@@ -26,7 +26,7 @@ Shape Front(const Shape& shape, size_t n) {
 
 bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
-  const AttrCode& code = node.attrs[0];
+  const AttrCode& code = node.attrs[0];  // `shape`, its only one
   if (code.kind == AttrCode::Kind::kDims) {
     for (size_t i = 0; i < code.dims.size(); ++i) {
       if (i >= shape.size() || !Unify(shape[i], DimUnknown(code.dims[i]))) return false;
@@ -107,7 +107,7 @@ bool Planner::PadOperands(uint16_t n, const Shape& shape) {
 bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
   const std::vector<AttrCode>& codes = rule_.nodes[n].attrs;
   const bool open = std::all_of(codes.begin(), codes.end(), [](const AttrCode& code) {
-    return code.kind == AttrCode::Kind::kVariable;
+    return code.kind == AttrCode::Kind::kVariable || code.kind == AttrCode::Kind::kAny;
   });
   if (open) return HalfOperand(n, shape);
   const int rank = static_cast<int>(shape.size());
@@ -175,10 +175,12 @@ bool Planner::HalfOperand(uint16_t n, const Shape& shape) {
   const int64_t half = Value(shape.back()), start = Chance(0.5) ? half : 0;
   for (const AttrCode& code : node.attrs) {
     const std::string_view name = node.info->slot_name(code.slot).str();
-    attrs_[code.variable] = I64s{name == "axes"     ? rank - 1
-                                 : name == "starts" ? start
-                                 : name == "ends"   ? start + half
-                                                    : 1};
+    AttrValue& value = code.kind == AttrCode::Kind::kVariable ? attrs_[code.variable]
+                                                              : any_attrs_[std::pair(n, code.slot)];
+    value = I64s{name == "axes"     ? rank - 1
+                 : name == "starts" ? start
+                 : name == "ends"   ? start + half
+                                    : 1};
   }
   Shape whole = shape;
   whole.back() = Number(2 * half);

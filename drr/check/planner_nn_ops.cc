@@ -126,6 +126,17 @@ bool Planner::QuantizedLinearOperands(uint16_t n, const Shape& shape) {
   x.back() = k;
   if (!Demand(node.operands[0][0], x) || !Demand(node.operands[1][0], {k, columns})) return false;
   const Edge *x_zero = Operand(n, 2), *w_zero = Operand(n, 3);
+  // Zero points have the type of what they belong to.
+  for (const auto& [of, zero] : {std::pair(Operand(n, 0), x_zero), {Operand(n, 1), w_zero}}) {
+    DType dtype = Chance(0.5) ? DType::kU8 : DType::kI8;
+    for (const Edge* edge : {zero, of}) {
+      if (edge == nullptr) continue;
+      const auto hint = dtype_hints_.find(Through(*edge).node);
+      if (hint != dtype_hints_.end()) dtype = hint->second;
+    }
+    for (const Edge* edge : {zero, of})
+      if (edge != nullptr) dtype_hints_.emplace(Through(*edge).node, dtype);
+  }
   if (x_zero != nullptr && !Demand(*x_zero, {})) return false;
   return w_zero == nullptr || Demand(*w_zero, Chance(0.5) ? Shape{columns} : Shape{});
 }
@@ -228,9 +239,8 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
   if (Value(shape[1]) % group != 0) return false;
   const int64_t channels = group * Pick(1, 2);
   std::string pad = TextOf(n, "auto_pad");
-  I64s strides = std::get<I64s>(AttrOf(n, "strides", rank)),
-       pads = std::get<I64s>(AttrOf(n, "pads", rank)),
-       dilations = std::get<I64s>(AttrOf(n, "dilations", rank));
+  I64s strides = ListOf(n, "strides", rank), pads = ListOf(n, "pads", rank),
+       dilations = ListOf(n, "dilations", rank);
   Shape x = {shape[0], Number(channels)}, w = {shape[1], Number(channels / group)};
   const size_t axes = shape.size() - 2;
   if (strides.size() != axes || pads.size() != 2 * axes || dilations.size() != axes) return false;
@@ -256,10 +266,8 @@ bool Planner::ConvTransposeOperands(uint16_t n, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
   const size_t axes = shape.size() < 2 ? 0 : shape.size() - 2;
   if (axes < 1 || axes > 2) return false;
-  const I64s strides = std::get<I64s>(AttrOf(n, "strides", rank)),
-             pads = std::get<I64s>(AttrOf(n, "pads", rank)),
-             dilations = std::get<I64s>(AttrOf(n, "dilations", rank)),
-             more = std::get<I64s>(AttrOf(n, "output_padding", rank));
+  const I64s strides = ListOf(n, "strides", rank), pads = ListOf(n, "pads", rank),
+             dilations = ListOf(n, "dilations", rank), more = ListOf(n, "output_padding", rank);
   if (strides.size() != axes || pads.size() != 2 * axes || dilations.size() != axes ||
       more.size() != axes)
     return false;

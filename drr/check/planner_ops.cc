@@ -28,6 +28,22 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
       {"fused.skip_rms_norm", &Planner::NormOperands},
       {"nn.average_pool", &Planner::PoolOperand},
       {"nn.max_pool", &Planner::PoolOperand},
+      {"nn.recurrence", &Planner::RecurrenceOperands},
+      {"nn.rotary_embedding", &Planner::RotaryEmbeddingOperands},
+      {"ten.cumulate", &Planner::CumulateOperands},
+      {"ten.dynamic_expand", &Planner::DynamicExpandOperands},
+      {"ten.dynamic_pad", &Planner::DynamicPadOperands},
+      {"ten.dynamic_reduce", &Planner::DynamicReduceOperands},
+      {"ten.dynamic_reshape", &Planner::DynamicReshapeOperands},
+      {"ten.dynamic_resize", &Planner::DynamicResizeOperands},
+      {"ten.dynamic_slice", &Planner::DynamicSliceOperands},
+      {"ten.dynamic_squeeze", &Planner::DynamicSqueezeOperands},
+      {"ten.dynamic_tile", &Planner::DynamicTileOperands},
+      {"ten.dynamic_topk", &Planner::DynamicTopKOperands},
+      {"ten.dynamic_unsqueeze", &Planner::DynamicUnsqueezeOperands},
+      {"ten.nonzero", &Planner::NonZeroOperand},
+      {"ten.range", &Planner::RangeOperands},
+      {"ten.reverse_sequence", &Planner::ReverseSequenceOperands},
       {"ten.argmax", &Planner::ArgReduceOperand},
       {"ten.argmin", &Planner::ArgReduceOperand},
       {"ten.topk", &Planner::TopKOperand},
@@ -58,7 +74,10 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
   if (info.Has(Trait::kElementwise)) return Elementwise(n, shape);
   if (IsReduction(info.name())) return ReduceOperand(n, shape);
   for (const OpDemand& row : kDemands) {
-    if (row.op == info.name()) return (this->*row.demand)(n, shape);
+    if (row.op != info.name()) continue;
+    if ((this->*row.demand)(n, shape)) return true;
+    if (refused_.empty()) refused_ = info.name();
+    return false;
   }
   return GuessOperands(n, shape);
 }

@@ -83,6 +83,19 @@ int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) {
     if (layout->kind == AttrCode::Kind::kLiteral) return layout->literal.str() == "bsh" ? 3 : 4;
     return -1;
   }
+  if (op == "ten.nonzero") return 2;
+  if (op == "ten.range" || op == "ten.shape") return 1;
+  if (op == "ten.gather_nd") return -1;
+  if (op == "fused.embedding" ||
+      ((op == "ten.argmax" || op == "ten.argmin") && !FlagOf(edge.node, "keepdims"))) {
+    const int rank = KnownRank(node.operands[0][0], found);
+    return rank < 0 ? -1 : op == "fused.embedding" ? rank + 1 : rank - 1;
+  }
+  if (op == "ten.unique" && (edge.result > 0 || FlagOf(edge.node, "flat"))) return 1;
+  if (op == "ten.dynamic_reshape" || op == "ten.dynamic_squeeze" || op == "ten.dynamic_unsqueeze" ||
+      op == "ten.dynamic_reduce" || op == "ten.dynamic_expand")
+    return -1;
+  if (op == "nn.recurrence") return edge.result == 0 ? 3 : 2;
   if (op == "ten.gather") {
     const int table = KnownRank(node.operands[0][0], found);
     const int ids = KnownRank(node.operands[1][0], found);
@@ -156,6 +169,8 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.split") {
     return SplitOperand(n, edge.result, shape);  // its results differ in shape
   }
+  if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.unique")
+    return UniqueOperand(n, edge.result, shape);
   auto [it, inserted] = shapes_.emplace(n, shape);
   if (!inserted && !UnifyAll(it->second, shape)) return false;
   if (node.kind != ValNode::Kind::kOp) return true;

@@ -82,6 +82,7 @@ bool Planner::TriangleOperand(uint16_t n, const Shape& shape) {
 // Equations of single letters with an output.
 bool Planner::EinsumOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
+  DrawEquation(n, shape.size());
   std::string equation;
   for (const char c : TextOf(n, "equation"))
     if (c != ' ') equation += c;

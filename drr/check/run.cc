@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
@@ -10,12 +11,21 @@
 
 namespace tenon::drr {
 
-Attribute ArgumentOf(Operation* function, size_t argument, const std::vector<double>& values) {
+Attribute ArgumentOf(Operation* function, size_t argument, const Numbers& numbers) {
+  const std::vector<double>& values = numbers.values;
   const Type type = function->region().front().argument(static_cast<unsigned>(argument)).type();
   const size_t size = SizeOf(type.dtype());
   std::vector<std::byte> bytes(values.size() * size);
   for (size_t k = 0; k < values.size(); ++k)
     StoreFromDouble(type.dtype(), values[k], bytes.data() + k * size);
+  if (type.dtype() == DType::kI64 || type.dtype() == DType::kU64) {
+    for (size_t k = 0; k < numbers.rests.size(); ++k) {
+      uint64_t bits;
+      std::memcpy(&bits, bytes.data() + k * size, size);
+      bits += static_cast<uint64_t>(numbers.rests[k]);
+      std::memcpy(bytes.data() + k * size, &bits, size);
+    }
+  }
   return Attribute::Elements(function->context(), type, bytes);
 }
 

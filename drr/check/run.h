@@ -26,9 +26,9 @@ struct Run {
   std::vector<bool> is_constant;
 };
 
-// Returns `values` as the argument number `argument` of `function`, in its type. ArgumentsOf
+// Returns `numbers` as the argument number `argument` of `function`, in its type. ArgumentsOf
 // returns all arguments of an instance.
-Attribute ArgumentOf(Operation* function, size_t argument, const std::vector<double>& values);
+Attribute ArgumentOf(Operation* function, size_t argument, const Numbers& numbers);
 std::vector<Attribute> ArgumentsOf(const Instance& instance);
 
 // Returns the number as text; every NaN is "nan".

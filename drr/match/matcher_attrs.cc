@@ -163,6 +163,8 @@ bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
       arg.number = number;
       return BindAttr(node.splat.variable, arg, goal.parent, goal.causes);
     }
+    case AttrCode::Kind::kAny:
+      return true;
     default: {
       lets_.push_back(
           {kNone, goal.parent, &node.splat, Attribute::F64(*context_, number), goal.causes});

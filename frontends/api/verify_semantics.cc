@@ -175,6 +175,18 @@ SemanticsVerifier::SemanticsVerifier(std::shared_ptr<Context> context, const Pas
     : context_(std::move(context)), passes_(passes), options_(std::move(options)) {}
 SemanticsVerifier::~SemanticsVerifier() = default;
 
+absl::Status CheckVerifyInputs(Operation* module, const VerifySemanticsOptions& options) {
+  absl::Status first;
+  if (options.inputs.empty()) return first;
+  for (Operation& function : module->region().front()) {
+    if (!Isa<func::FuncOp>(function) || function.region().empty()) continue;
+    const absl::Status read = ReadInputs(&function, options.inputs, options.limits).status();
+    if (read.ok()) return read;
+    if (first.ok()) first = read;
+  }
+  return first;
+}
+
 absl::Status SemanticsVerifier::Check(const PassRun& run) {
   if (Isa<func::FuncOp>(*run.after)) return CheckFunction(run, run.before, run.after);
   for (Operation& after : run.after->region().front()) {

@@ -55,6 +55,10 @@ class SemanticsVerifier {
   std::map<std::string, std::unique_ptr<Function>> functions_;
 };
 
+// Reads the given inputs, if there are any: a mistake in them shows also where no pass changes
+// anything. InvalidArgument if they suit no function of `module`.
+absl::Status CheckVerifyInputs(Operation* module, const VerifySemanticsOptions& options);
+
 }  // namespace tenon
 
 #endif  // TENON_FRONTENDS_API_VERIFY_SEMANTICS_H_

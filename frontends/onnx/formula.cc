@@ -94,7 +94,7 @@ Value Formula::Iota(DimExpr extent, int64_t axis, int64_t rank) {
   return Along(typed, axis, rank);
 }
 
-Value Formula::Along(Value vector, int64_t axis, int64_t rank) {
+Value Formula::Along(Value vector, int64_t axis, int64_t rank, DimExpr extent) {
   if (!status_.ok()) return Value();
   if (vector.type().rank() != 1) {
     status_ = node_.Error(
@@ -103,6 +103,14 @@ Value Formula::Along(Value vector, int64_t axis, int64_t rank) {
   }
   Dims dims(rank, One());
   dims[axis] = vector.type().dim(0);
+  if (extent && !DimExpr::ProvablyEqual(dims[axis], extent)) {
+    if (dims[axis].is_constant() && extent.is_constant()) {
+      status_ = node_.Error(fmt::format("{} needs a vector of {} elements, got {}", node_.op_type(),
+                                        extent.text(), vector.type().text()));
+      return Value();
+    }
+    dims[axis] = extent;  // the run checks it
+  }
   return Reshape(vector, std::move(dims));
 }
 

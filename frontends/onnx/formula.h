@@ -51,8 +51,9 @@ class Formula {
   // Returns 0, 1, … below `extent` (i64) along axis `axis` of a tensor of rank `rank`; its other
   // extents are 1.
   Value Iota(DimExpr extent, int64_t axis, int64_t rank);
-  // Reshapes a vector so that it lies along axis `axis` of such a tensor.
-  Value Along(Value vector, int64_t axis, int64_t rank);
+  // Reshapes a vector so that it lies along axis `axis` of such a tensor. With `extent` it must
+  // have so many elements: one element does not stand for all.
+  Value Along(Value vector, int64_t axis, int64_t rank, DimExpr extent = DimExpr());
 
   // Returns the extents of a value; none for null.
   static Dims DimsOf(Value value);

@@ -118,7 +118,7 @@ Value Attention::Allowed() {
   if (lengths) {
     const Value checked = f_.CheckUpTo(f_.Cast(lengths, DType::kI64), f_.Extent(keys),
                                        "a nonpad_kv_seqlen of Attention");
-    const Value length = f_.Along(checked, 0, 4);
+    const Value length = f_.Along(checked, 0, 4, q_.type().dim(0));
     also(f_.Make<ten::LessOp>(column, length));
     offset = f_.Sub(length, f_.Extent(queries));
   } else {

@@ -193,8 +193,8 @@ absl::Status GroupQueryAttention::Rotate() {
   }
   Value positions = node_.input(9);
   if (!positions) {
-    positions =
-        first_ ? f_.Iota(queries_, 1, 2) : f_.Add(f_.Along(past_, 0, 2), f_.Iota(queries_, 1, 2));
+    positions = first_ ? f_.Iota(queries_, 1, 2)
+                       : f_.Add(f_.Along(past_, 0, 2, batch_), f_.Iota(queries_, 1, 2));
     positions = f_.Expand(positions, {batch_, queries_});
   }
   const auto rotate = [&](Value x, int64_t heads) {
@@ -237,7 +237,7 @@ Value GroupQueryAttention::Append(Value cache, Value now) {
   const DimExpr heads = dims[0] * dims[1];
   const Value rows = range_ ? f_.Make<ten::MaxOp>(count_, f_.Extent(cached)) : f_.Extent(dims[2]);
   const Value head = f_.Reshape(f_.Iota(heads, 0, 1), {dims[0], dims[1], f_.One()});
-  const Value at = f_.Add(f_.Along(past_, 0, 3), f_.Iota(queries_, 2, 3));
+  const Value at = f_.Add(f_.Along(past_, 0, 3, batch_), f_.Iota(queries_, 2, 3));
   const DimExpr count = added[0] * added[1] * added[2];
   const Value index = f_.Reshape(f_.Add(f_.Mul(head, rows), at), {count, f_.One()});
   const Value all = f_.Make<ten::ScatterNdOp>(f_.Reshape(wide, {heads * dims[2], dims[3]}), index,
@@ -277,11 +277,11 @@ Value GroupQueryAttention::Allowed() {
   // sink needs a mask to stand in.
   const bool sink = node_.input(11) || smooth_;
   if (sink || (!batch_.is_constant(1) && (!first_ || !attrs_.is_causal))) {
-    allowed = f_.Make<ten::LessOp>(column, f_.Along(lengths_, 0, 4));
+    allowed = f_.Make<ten::LessOp>(column, f_.Along(lengths_, 0, 4, batch_));
   }
   if (window_ <= 0) return allowed;
   Value position = f_.Iota(queries_, 2, 4);
-  if (!first_) position = f_.Add(position, f_.Along(past_, 0, 4));
+  if (!first_) position = f_.Add(position, f_.Along(past_, 0, 4, batch_));
   const Value begin = f_.Sub(position, f_.Scalar(DType::kI64, static_cast<double>(window_)));
   const Value near = f_.Make<ten::GreaterOp>(column, begin);
   return allowed ? f_.And(allowed, near) : near;
@@ -306,7 +306,7 @@ absl::Status GroupQueryAttention::AddSink() {
   dims[1] = heads;
   mask_ = f_.Expand(mask_, dims);
   dims[3] = f_.One();
-  const Value score = sink ? f_.Along(sink, 1, 4) : f_.Scalar(dtype, 0);
+  const Value score = sink ? f_.Along(sink, 1, 4, heads) : f_.Scalar(dtype, 0);
   mask_ = behind(f_.Expand(score, dims), mask_, 3);
   if (attrs_.is_causal) attrs_.causal_offset = {total_ - queries_ + 1};
   return f_.status();

@@ -55,8 +55,10 @@ absl::Status ReturnStatistics(Node& node, int64_t axis, float epsilon) {
 
 // y * scale + bias, where both are one number for each element of axis 1.
 Value ScalePerChannel(Formula& f, Value y, Value scale, Value bias, int64_t rank) {
-  const Value scaled = f.Mul(y, f.Along(scale, 1, rank));
-  return f.Add(scaled, f.Along(bias, 1, rank));
+  if (!f.ok()) return Value();
+  const DimExpr channels = y.type().dim(1);
+  const Value scaled = f.Mul(y, f.Along(scale, 1, rank, channels));
+  return f.Add(scaled, f.Along(bias, 1, rank, channels));
 }
 
 absl::Status CheckVectors(const Node& node) {

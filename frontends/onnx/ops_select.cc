@@ -179,7 +179,7 @@ absl::Status ImportTensorScatter(Node& node) {
                                           : past.type().dim(axis) - 1;
     const Value first = f.CheckUpTo(f.Cast(node.input(2), DType::kI64), f.Extent(last),
                                     "a write index of TensorScatter");
-    at = f.Add(f.Along(first, 0, rank), at);
+    at = f.Add(f.Along(first, 0, rank, past.type().dim(0)), at);
   }
   if (mode == "circular") {
     at = f.Make<ten::ModOp>(at, f.Extent(past.type().dim(axis)));

@@ -4,6 +4,7 @@
 
 #include "ir/dialect/fold_support.h"
 #include "ir/dialect/ten_ops.h"
+#include "ir/dialect/zero_signs.h"
 
 namespace tenon {
 namespace {
@@ -12,6 +13,17 @@ namespace {
 bool FoldNeutral(Operation& op, std::span<const Attribute> constants, unsigned side, double neutral,
                  FoldResults& results) {
   return IsSplat(constants[side], neutral) && FoldTo(op, op.operand(1 - side), results);
+}
+
+// Is it a splat of zeros of this sign? Zeros of integers have both.
+bool IsZeroOfSign(Attribute constant, int sign) {
+  return IsSplat(constant, 0) && (!IsFloat(constant.type().dtype()) ||
+                                  std::signbit(constant.ElementAsDouble(0)) == (sign < 0));
+}
+
+// Is `x` as good as the result of `op`, which differs in the signs of zeros alone?
+bool IsSignOfZeroLost(Operation& op, Value x) {
+  return !MayBeNegativeZero(x) || !MayTellSignOfZero(op.result());
 }
 
 }  // namespace
@@ -38,13 +50,23 @@ bool FoldClip(Operation& op, std::span<const Attribute>, FoldResults& results) {
   return clip.min() == -kInf && clip.max() == kInf && FoldTo(op, op.operand(0), results);
 }
 
-// x + 0 = x; for floats up to the sign of a zero.
+// x + 0 = x; x + -0 for floats. -0 + 0 is 0, so that +0 is neutral where that does not show.
 bool FoldAdd(Operation& op, std::span<const Attribute> constants, FoldResults& results) {
-  return FoldNeutral(op, constants, 1, 0, results) || FoldNeutral(op, constants, 0, 0, results);
+  for (const unsigned side : {1u, 0u}) {
+    if (!IsSplat(constants[side], 0) ||
+        !ProvablySameType(op.operand(1 - side).type(), op.result().type()))
+      continue;
+    if (IsZeroOfSign(constants[side], -1) || IsSignOfZeroLost(op, op.operand(1 - side)))
+      return FoldTo(op, op.operand(1 - side), results);
+  }
+  return false;
 }
 
+// x - 0 = x, of which -0 is no exception; x - -0 is one.
 bool FoldSub(Operation& op, std::span<const Attribute> constants, FoldResults& results) {
-  return FoldNeutral(op, constants, 1, 0, results);
+  if (!IsSplat(constants[1], 0)) return false;
+  return (IsZeroOfSign(constants[1], 1) || IsSignOfZeroLost(op, op.operand(0))) &&
+         FoldTo(op, op.operand(0), results);
 }
 
 bool FoldMul(Operation& op, std::span<const Attribute> constants, FoldResults& results) {

@@ -74,7 +74,8 @@ KernelStatus PreparePadWith(PrepareArgs& args, std::shared_ptr<KernelState>& sta
   for (size_t axis = 0; axis <= last; ++axis) {
     std::vector<int64_t> sources;
     for (int64_t i = 0; i < out.shape[axis]; ++i) {
-      sources.push_back(PadSource(i - attrs.pads[axis], x.shape[axis], attrs.mode));
+      sources.push_back(PadSource(i, x.shape[axis], attrs.pads[axis],
+                                  attrs.pads[axis + out.shape.size()], attrs.mode));
     }
     if (axis == last) {
       made->pieces = PiecesOf(sources, made->unit);

@@ -91,7 +91,8 @@ KernelStatus PadBy(const RunArgs& args, DimSpan pads, ten::PadMode mode, const T
       int64_t from = 0;
       bool inside = true;
       for (size_t axis = 0; axis < strides.size(); ++axis) {
-        const int64_t at = PadSource(walk.index()[axis] - pads[axis], x.shape[axis], mode);
+        const int64_t at = PadSource(walk.index()[axis], x.shape[axis], pads[axis],
+                                     pads[axis + strides.size()], mode);
         inside &= at >= 0;
         from += at * strides[axis];
       }

@@ -1,5 +1,6 @@
 // One form for arithmetic: powers, reciprocals, signs, means and bounds as exporters spell them.
 // They bring spellings together before the families of `fuse` look at them.
+#include "ir/dialect/zero_signs.h"
 #include "patterns/facts/numbers.h"
 #include "patterns/prelude.h"
 
@@ -94,8 +95,26 @@ Rule NegFromNumber() {
   Val x("x");
   return Rule("neg-from-number")
       .Summary("-1 * x and x / -1 as a change of sign")
-      .Match(AnyOf(Mul(x, Splat(-1)), Div(x, Splat(-1)), Sub(Splat(0), x)))
+      .Match(AnyOf(Mul(x, Splat(-1)), Div(x, Splat(-1))))
       .Where(IsFloat(x))
+      .Replace(Neg(x))
+      .Lowers("spellings of a change of sign");
+}
+
+// 0 - 0 is 0, and the negative of 0 is -0.
+bool IsZeroOfNoSign(Value x, Value difference) {
+  return IsPositive(x) || !MayTellSignOfZero(difference);
+}
+
+Rule NegFromDifference() {
+  Val x("x");
+  Val difference = Sub(Splat(0), x);
+  return Rule("neg-from-difference")
+      .Summary("0 - x as a change of sign")
+      .Match(difference)
+      .Where(IsFloat(x))
+      .IgnoresSignOfZero(
+          If("x is positive, or nothing divides by 0 - x", IsZeroOfNoSign, x, difference))
       .Replace(Neg(x))
       .Lowers("spellings of a change of sign");
 }
@@ -326,6 +345,7 @@ RuleSet ArithmeticRules() {
           DivideByVector(),
           RootOfReciprocal(),
           NegFromNumber(),
+          NegFromDifference(),
           AddOfNeg(),
           SubOfNeg(),
           SubtractConstant(),

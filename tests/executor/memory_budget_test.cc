@@ -88,5 +88,36 @@ func.func() <{function_type = (tensor<?x64xf32, ["N", ""]>) -> tensor<?x64xf32, 
   EXPECT_TRUE(packed);
 }
 
+// The message names the loop that runs out of memory, whoever allocates for it.
+TEST(MemoryBudgetTest, OfALoop) {
+  const std::string text = Function("%n: tensor<i64>, %a: tensor<?xf32>",
+                                    "(tensor<i64>, tensor<?xf32>) -> tensor<?xf32>", R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  %r = ctl.for(%zero, %n, %one, %a) ({
+  ^bb0(%i: tensor<i64>, %x: tensor<?xf32>):
+    %y = ten.concat(%x, %x) <{axis = 0 : i64}> : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    ctl.yield(%y) : (tensor<?xf32>) -> ()
+  }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<?xf32>) -> tensor<?xf32>
+  func.return(%r) : (tensor<?xf32>) -> ()
+)ir");
+  const absl::StatusOr<Model> model = LoadFromBytes(text, "m.mlir");
+  ASSERT_TRUE(model.ok()) << model.status();
+  CompileOptions options;
+  options.limits.memory_bytes = 1 << 24;
+  const absl::StatusOr<Program> program = Compile(*model, options);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const Tensor a = Ramp({1000});
+  const auto run = [&](int64_t count) {
+    Tensor trips = Tensor::Make(DType::kI64, {});
+    *trips.as<int64_t>() = count;
+    return program->Run(std::vector<Tensor>{trips, a}).status();
+  };
+  EXPECT_TRUE(run(3).ok());
+  const absl::Status refused = run(40);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("m.mlir:"));
+}
+
 }  // namespace
 }  // namespace tenon

@@ -95,6 +95,11 @@ TEST(ReferenceMovement, Pads) {
   EXPECT_EQ(pad(ten::PadMode::kEdge, 2, 1), (Ints{0, 0, 0, 1, 2, 2}));
   EXPECT_EQ(pad(ten::PadMode::kReflect, 2, 2), (Ints{2, 1, 0, 1, 2, 1, 0}));
   EXPECT_EQ(pad(ten::PadMode::kWrap, 2, 1), (Ints{1, 2, 0, 1, 2, 0}));
+  // What is cut off is not repeated.
+  EXPECT_EQ(pad(ten::PadMode::kWrap, -1, 1), (Ints{1, 2, 1}));
+  EXPECT_EQ(pad(ten::PadMode::kWrap, 1, -1), (Ints{1, 0, 1}));
+  EXPECT_EQ(pad(ten::PadMode::kReflect, -1, 2), (Ints{1, 2, 1, 2}));
+  EXPECT_EQ(pad(ten::PadMode::kEdge, 1, -1), (Ints{0, 0, 1}));
 }
 
 TEST(ReferenceMovement, Triangles) {

@@ -56,6 +56,12 @@ TEST(Adapters, AttentionWithLengths) {
   const nn::AttentionOp attention(result.Only("nn.attention"));
   EXPECT_FALSE(attention.is_causal());
   EXPECT_EQ(attention.mask().type().text(), "tensor<2x1x3x5xi1>");
+  // One length does not stand for two texts.
+  ModelBuilder one(24);
+  one.Input("q", {2, 4, 3, 8}).Input("k", {2, 2, 5, 8}).Input("n", {1}, TensorProto::INT64);
+  one.Node("Attention", {"q", "k", "k", "", "", "", "n"}, {"out"}, {}, "the_node").Output("out");
+  EXPECT_TRUE(ImportModel(one).HasDiagnostic(
+      "the_node: error: Attention needs a vector of 2 elements, got tensor<1xi64>"));
 }
 
 // The scores are computed beside the attention when somebody reads them.

@@ -216,6 +216,13 @@ TEST(Adapters, TensorScatter) {
   fewer.Input("past", {2, 3, 5, 4}).Input("update", {1, 3, 2, 4});
   fewer.Node("TensorScatter", {"past", "update"}, {"out"}, {}, "the_node").Output("out");
   EXPECT_TRUE(ImportModel(fewer).HasDiagnostic("the_node: error"));
+  // Nor does one index stand for two samples.
+  ModelBuilder one(24);
+  one.Input("past", {2, 3, 5, 4}).Input("update", {2, 3, 2, 4});
+  one.Input("at", {1}, TensorProto::INT64);
+  one.Node("TensorScatter", {"past", "update", "at"}, {"out"}, {}, "the_node").Output("out");
+  EXPECT_TRUE(ImportModel(one).HasDiagnostic(
+      "the_node: error: TensorScatter needs a vector of 2 elements, got tensor<1xi64>"));
 }
 
 // Col2Im of x [2, depth, count] to images [height, width] with blocks [1, block].

@@ -118,6 +118,9 @@ class IrOptTest(unittest.TestCase):
         (['-', '--timing=maybe'], "'maybe' (expected true or false)"),
         (['-', '--list-ops=x'], "--list-ops takes no value"),
         (['--list-rules='], "--list-rules= needs a value (RULE)"),
+        (['--check-rules='], "--check-rules= needs a value (FILE)"),
+        (['-', '--O2='], "-O2= needs a value (its options)"),
+        (['-', '--cse='], "--cse= needs a value (its options)"),
         (['--list-rules=nowhere'], "there is no rule 'nowhere'"),
         (['--list-rules=silu@node'], "--list-rules is 'silu@node' (expected a rule, a family, the start of names or a pattern)"),
         (['-', '--explain'], "--explain needs a value"),
@@ -300,6 +303,14 @@ class IrOptTest(unittest.TestCase):
       status, _, err = ir_opt('--check-rules=' + other)
       self.assertEqual(status, 2)
       self.assertIn(f"{other}:3: rule 'my-gelu' has the name of the rule in {other}:2", err)
+      # A mistake in the text is none of what a rule computes.
+      for body, message in (('relu(cast(x) {to = "f32"}) replace relu(x)', '\'to\' cannot be "f32"'),
+                            ('where(c, x, x) replace x', "variable 'c' is not used")):
+        with open(other, 'w', encoding='utf-8') as f:
+          f.write('rule typo { match ' + body + ' }')
+        status, out, err = ir_opt('--check-rules=' + other)
+        self.assertEqual((status, out), (2, ''))
+        self.assertIn(message, err)
       # Each of these is right; the second never has its turn.
       with open(other, 'w', encoding='utf-8') as f:
         f.write('rule all { match relu(relu(x)) replace relu(x) }\nrule some { match relu(relu(abs(x))) where float(x) replace abs(x) }')
@@ -316,6 +327,11 @@ class IrOptTest(unittest.TestCase):
     status, out, err = ir_opt(MODEL, '-O2', '--verify-semantics', '--inputs=' + data)
     self.assertEqual((status, out), (0, ''), err)
     self.assertIn('on 1 input', err)
+    # Inputs that are not there are missed also where no pass changes anything.
+    with tempfile.TemporaryDirectory() as folder:
+      status, out, err = ir_opt('-', '--cse', '--verify-semantics', '--inputs=' + folder, text=GOOD)
+      self.assertEqual((status, out), (2, ''))
+      self.assertIn('input_0', err)
 
   def test_golden_files_keep_the_results(self):
     """What golden files show of passes that move computations computes the same."""

@@ -67,7 +67,9 @@ absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& us
   used_next = false;
   switch (form.takes) {
     case Takes::kOptional:
-      return absl::OkStatus();
+      if (!given.has_value || !given.value.empty()) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          fmt::format("{}= needs a value ({})", WithDashes(given.option), form.value_name));
     case Takes::kNothing:
       if (!given.has_value) return absl::OkStatus();
       return absl::InvalidArgumentError(fmt::format("{} takes no value", WithDashes(given.option)));
@@ -181,8 +183,9 @@ absl::Status ReadHelp(const Given& given, bool& all) {
 
 absl::Status ReadNonNegative(const Given& given, double& value) {
   const std::optional<double> number = Number<double>(given.value);
-  if (!number || !std::isfinite(*number) || *number < 0)
-    return Expected(given, "a number of at least 0");
+  constexpr double kMost = 1e9;  // years of seconds
+  if (!number || !(*number >= 0 && *number <= kMost))
+    return Expected(given, "a number from 0 to 1e9");
   value = *number;
   return absl::OkStatus();
 }

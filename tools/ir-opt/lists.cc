@@ -89,6 +89,9 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
     rules.insert(rules.end(), read.begin(), read.end());
   }
   TENON_RETURN_IF_ERROR(CheckRuleNames(rules));
+  // A mistake in the text is none of what a rule computes.
+  for (const drr::Rule& rule : rules)
+    TENON_RETURN_IF_ERROR(drr::CompileRule(rule, context).status());
   if (files.empty()) rules = pattern::AllRules();
   ReferenceEvaluator evaluator(MakeKernelRegistry());
   RuleCheckOutcome outcome;
@@ -98,10 +101,6 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
     using Verdict = drr::CheckReport::Verdict;
     const bool is_unchecked = report.verdict == Verdict::kUnchecked;
     for (const std::string& failure : report.failures) {
-      if (report.verdict == Verdict::kInvalid) {
-        outcome.text += fmt::format("{}: {}\n", rule.name(), failure);
-        continue;
-      }
       outcome.text += fmt::format("{} ({}): {}{}\n", rule.name(), rule.place(),
                                   is_unchecked ? "not checked: " : "wrong: ", failure);
     }

@@ -150,8 +150,6 @@ constexpr tools::Option<Options> kTable[] = {
     {{"list-rules", "", Takes::kOptional, "RULE",
       "list the rules, show the text of a rule, a family or a pattern, or list the `opaque` ones"},
      [](Options& o, const Given& g) {
-       if (g.has_value && g.value.empty())
-         return absl::InvalidArgumentError("--list-rules= needs a value (RULE)");
        o.list_rules = std::string(g.value);
        return Set(o.action, Action::kListRules);
      }},
@@ -248,6 +246,9 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   const auto pass = [&](Options& o, const Given& given) {
     if (registry.Find(given.option) == nullptr && registry.pipelines().count(given.option) == 0)
       return Unknown(given.option, registry);
+    if (given.has_value && given.value.empty())
+      return absl::InvalidArgumentError(
+          fmt::format("{}= needs a value (its options)", WithDashes(given.option)));
     o.steps.push_back({given.option, std::string(given.value)});
     return absl::OkStatus();
   };

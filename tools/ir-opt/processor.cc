@@ -94,6 +94,12 @@ class Processor {
       Report(status);
       return kBadInput;
     }
+    if (absl::Status status = CheckVerifyInputs(
+            model->module(), {.inputs = options_.inputs, .limits = options_.limits.library});
+        !status.ok()) {
+      Report(status);
+      return kBadInput;
+    }
     if (absl::Status status = RunPasses(manager, *model, *log, query, given->names, outcome);
         !status.ok()) {
       Report(status);

@@ -1,0 +1,173 @@
+// Judging one program at the edges: with proofs or without, by rounding or by gross differences.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "drr/check/edges.h"
+#include "drr/check/mutate.h"
+#include "drr/rewrite/rewriter.h"
+#include "fmt/format.h"
+#include "ir/core/block.h"
+#include "ir/core/printer.h"
+
+namespace tenon::drr {
+namespace {
+
+// True if `holds` is true for a float that the program reads or makes.
+template <typename Predicate>
+bool AnyFloat(const Run& run, Predicate holds) {
+  const auto any = [&](const std::vector<Attribute>& values) {
+    for (const Attribute& value : values) {
+      if (!IsFloat(value.type().dtype())) continue;
+      for (int64_t i = 0; i < value.type().num_elements(); ++i)
+        if (holds(value.ElementAsDouble(i))) return true;
+    }
+    return false;
+  };
+  return std::any_of(run.computed.begin(), run.computed.end(),
+                     [&](const RunStep& step) { return any(step.operands) || any(step.results); });
+}
+
+bool IsNotFinite(double value) { return !std::isfinite(value); }
+bool IsZero(double value) { return value == 0; }
+
+// Does an attribute say an extent that the program does not know? No evaluation has it.
+bool NeedsUnknownExtent(Operation* function) {
+  for (Operation& op : function->region().front()) {
+    for (Attribute slot : op.slots()) {
+      if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
+      for (DimExpr dim : slot.dims())
+        if (dim.is_unknown()) return true;
+    }
+  }
+  return false;
+}
+
+double RoundingOf(DType dtype) {
+  return dtype == DType::kF64    ? std::ldexp(1.0, -52)
+         : dtype == DType::kF16  ? std::ldexp(1.0, -10)
+         : dtype == DType::kBF16 ? std::ldexp(1.0, -7)
+                                 : std::ldexp(1.0, -23);
+}
+
+// How far the results of `program` move if its arguments move by one rounding of those of `source`.
+std::vector<double> Spread(const Instance& program, const Instance& source, const Run& exact,
+                           Evaluator& evaluator, std::mt19937_64& random) {
+  constexpr int kMoves = 3;
+  std::vector<double> spread(exact.results.size(), 0);
+  const Block& block = source.function->region().front();
+  Instance moved;
+  moved.function = program.function;
+  for (int move = 0; move < kMoves; ++move) {
+    moved.arguments = program.arguments;
+    for (size_t a = 0; a < moved.arguments.size(); ++a) {
+      const DType dtype = block.argument(static_cast<unsigned>(a)).type().dtype();
+      if (!IsFloat(dtype)) continue;
+      for (double& value : moved.arguments[a].values)
+        value *= 1 + ((random() & 1) != 0 ? RoundingOf(dtype) : -RoundingOf(dtype));
+    }
+    const absl::StatusOr<Run> run = Evaluate(moved.function, ArgumentsOf(moved), evaluator);
+    for (size_t r = 0; r < spread.size(); ++r) {
+      const Attribute was = exact.results[r];
+      const bool same = run.ok() && run->results[r].type() == was.type();
+      for (int64_t i = 0; i < was.type().num_elements(); ++i) {
+        const double before = was.ElementAsDouble(i);
+        const double now = same ? run->results[r].ElementAsDouble(i) : std::nan("");
+        if (before == now || (same && std::isnan(before) && std::isnan(now))) continue;
+        const bool counts = IsFloat(was.type().dtype()) && std::isfinite(before - now);
+        spread[r] = std::max(
+            spread[r], counts ? std::abs(before - now) : std::numeric_limits<double>::infinity());
+      }
+    }
+  }
+  return spread;
+}
+
+}  // namespace
+
+bool EdgeJudge::assumes(Assumption assumption) const {
+  return std::any_of(
+      rule_.conditions.begin(), rule_.conditions.end(),
+      [&](const ConditionCode& code) { return code.source->assumption == assumption; });
+}
+
+bool EdgeJudge::GivesUp(const Run& before, const Run& exact, const Run& after) const {
+  if (assumes(Assumption::kNoInfinity) &&
+      (AnyFloat(before, IsNotFinite) || AnyFloat(exact, IsNotFinite)))
+    return true;
+  if (assumes(Assumption::kNoOverflow) &&
+      (AnyFloat(after, IsNotFinite) || !HasHeadroom(after, after, EdgeMode::kWide, false)))
+    return true;
+  return assumes(Assumption::kNoNegativeZero) &&
+         (AnyFloat(before, IsZero) || AnyFloat(after, IsZero));
+}
+
+EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how) {
+  const auto [mode, extents, change, unproven] = how;
+  Outcome outcome;
+  matcher_.set_fast_math(unproven);
+  plan.SetEdgeValues(random_, dtype, mode, true);
+  std::optional<Instance> source = plan.Build(dtype), result = plan.Build(dtype, extents);
+  if (!source || !result) return outcome;
+  if (change != 0 && !(Mutate(*source, change) && Mutate(*result, change))) return outcome;
+  if (!matcher_.Match(rule_, result->anchor)) return outcome;
+  RewriteListener listener;
+  if (!Apply(matcher_, {nullptr, &evaluator_}, listener).empty()) return outcome;
+  outcome.fired = true;
+  std::optional<Instance> precise;
+  if (IsFloat(dtype) && dtype != DType::kF64) precise = plan.Build(DType::kF64);
+  if (precise && change != 0 && !Mutate(*precise, change)) precise.reset();
+  const bool has_better = precise.has_value() && !plan.is_mixed();
+  constexpr int kRolls = 6;
+  for (int roll = 0; roll < kRolls; ++roll) {
+    if (roll > 0) {
+      plan.SetEdgeValues(random_, dtype, mode, false);
+      // The programs stay, with other arguments.
+      source->arguments = plan.Arguments(dtype);
+      if (precise) precise->arguments = source->arguments;
+    }
+    const std::vector<Attribute> arguments = ArgumentsOf(*source);
+    const absl::StatusOr<Run> before = Evaluate(source->function, arguments, evaluator_);
+    if (!before.ok()) continue;
+    const absl::StatusOr<Run> after = Evaluate(result->function, arguments, evaluator_);
+    if (!after.ok() && (after.status().code() == absl::StatusCode::kUnimplemented ||
+                        NeedsUnknownExtent(result->function)))
+      continue;
+    if (!after.ok()) {
+      outcome.wrong =
+          fmt::format("the result cannot be evaluated ({})", std::string(after.status().message()));
+    } else {
+      absl::StatusOr<Run> exact =
+          precise ? Evaluate(precise->function, ArgumentsOf(*precise), evaluator_)
+                  : absl::StatusOr<Run>(*before);
+      if (!exact.ok()) continue;
+      if (unproven && GivesUp(*before, *exact, *after)) continue;
+      outcome.wrong = BadConstant(rule_, *before, *after);
+      const bool headroom = HasHeadroom(*before, *exact, mode, has_better);
+      if (outcome.wrong.empty() && (mode == EdgeMode::kFine || mode == EdgeMode::kBetween)) {
+        const auto spread = [&] {
+          return Spread(precise ? *precise : *source, *source, *exact, evaluator_, random_);
+        };
+        const bool judged = headroom && (mode == EdgeMode::kBetween || has_better);
+        if (judged)
+          outcome.wrong = CompareByBound(*before, *exact, *after,
+                                         mode == EdgeMode::kFine ? 0 : 1.0 / 16, spread);
+      } else if (outcome.wrong.empty()) {
+        outcome.wrong = CompareEdges(*before, *exact, *after, headroom);
+      }
+    }
+    if (outcome.wrong.empty()) continue;
+    // As it was before it was rewritten in place.
+    std::optional<Instance> same = plan.Build(dtype, extents);
+    if (change != 0) Mutate(*same, change);
+    outcome.program = InputsText(arguments) + Print(*same->function);
+    outcome.becomes = Print(*result->function);
+    for (Attribute argument : arguments)
+      outcome.size += static_cast<size_t>(argument.type().num_elements());
+    return outcome;
+  }
+  return outcome;
+}
+
+}  // namespace tenon::drr

@@ -1,0 +1,34 @@
+// Results of a program on plain numbers, and how near those of a rewritten one must be.
+#ifndef TENON_DRR_CHECK_PLAIN_RESULTS_H_
+#define TENON_DRR_CHECK_PLAIN_RESULTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "drr/check/instance.h"
+#include "pass/evaluator.h"
+
+namespace tenon::drr {
+
+// What a program returns, element by element.
+struct PlainResults {
+  std::vector<std::vector<double>> values;
+  std::vector<std::vector<DimExpr>> shapes;
+};
+
+// Runs the instance with its arguments.
+absl::StatusOr<PlainResults> EvaluatePlain(const Instance& instance, Evaluator& evaluator);
+
+// The largest finite number among the arguments.
+double LargestArgument(const Instance& instance);
+
+// Empty if `result` is as near to `real` as the law wants, given how far `source` is.
+// `argument`: the largest number that goes in; what is tiny against it may be lost to cancellation.
+std::string ComparePlain(const PlainResults& real, const PlainResults& source,
+                         const PlainResults& result, double argument, DType dtype,
+                         bool has_attributes);
+
+}  // namespace tenon::drr
+
+#endif  // TENON_DRR_CHECK_PLAIN_RESULTS_H_
