@@ -444,6 +444,22 @@ class IrOptTest(unittest.TestCase):
       with self.subTest(flag=flag):
         self.assertIn(part, self.run_ok(flag, text=None))
 
+  def test_automata_of_rules(self):
+    out = self.run_ok('--rule-automaton=gated', text='')
+    self.assertEqual(out, self.run_ok('--rule-automaton=gated', text=''))
+    self.assertTrue(out.startswith('digraph "'), out[:80])
+    self.assertEqual(out.count('digraph'), out.count('\n}\n'))
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'half.drr')
+      with open(path, 'w', encoding='utf-8') as file:
+        file.write('rule half { match mul(x, splat(0.5)) replace div(x, splat(2)) lowers "products" }')
+      out = self.run_ok(f'--rule-automaton={path}', text='')
+      self.assertIn('digraph "ten.mul" {', out)
+      self.assertIn('label="0.5"', out)
+    status, _, err = ir_opt('--rule-automaton=gatde', text='')
+    self.assertEqual(status, 2)
+    self.assertIn("there is no family 'gatde'", err)
+
   def test_text_of_rules(self):
     one = self.run_ok('--list-rules=gelu-erf', text=None)
     self.assertRegex(one, r'\A// activation \(fuse\), patterns/layers/activation\.cc:\d+\nrule gelu-erf \{\n')

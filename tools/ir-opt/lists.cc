@@ -1,8 +1,11 @@
 #include "tools/ir-opt/lists.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
+#include "drr/automaton/automaton.h"
 #include "drr/check/check.h"
 #include "drr/compile/compiled.h"
 #include "executor/evaluator.h"
@@ -76,6 +79,37 @@ absl::StatusOr<std::string> RuleTexts(const std::string& what) {
   if (!query.node.empty() || text.empty()) {
     return absl::InvalidArgumentError(fmt::format(
         "--list-rules is '{}' (expected a rule, a family, the start of names or a pattern)", what));
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> RuleAutomata(const std::string& name) {
+  Context context;
+  RegisterAllDialects(context);
+  pattern::RuleSet rules;
+  std::vector<std::string> known;
+  for (const pattern::Family& family : pattern::Families()) {
+    known.emplace_back(family.name);
+    if (family.name == name) rules = pattern::RulesOf(family);
+  }
+  if (name.ends_with(".drr")) {
+    TENON_ASSIGN_OR_RETURN(rules, ReadRules(name, context));
+  } else if (rules.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("--rule-automaton: there is no family '{}' (expected FILE.drr or one of {})",
+                    name, absl::StrJoin(known, ", ")));
+  }
+  TENON_ASSIGN_OR_RETURN(
+      const drr::CompiledRules compiled,
+      drr::CompiledRules::Create(std::move(rules), context, drr::CompiledRules::Together::kKnown));
+  std::string text;
+  for (const std::string& dialect : context.DialectNames()) {
+    for (const OpInfo* info : context.OpsOf(dialect)) {
+      const drr::Automaton* automaton = compiled.AutomatonAt(info->id());
+      if (automaton == nullptr) continue;
+      text += automaton->ToDot(context,
+                               [&](uint16_t rule) { return compiled.list().rules()[rule].name(); });
+    }
   }
   return text;
 }

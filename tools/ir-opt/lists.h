@@ -18,6 +18,9 @@ absl::StatusOr<std::string> RuleListText();
 absl::StatusOr<std::string> RuleTexts(const std::string& what);
 // The rules with parts that only C++ says, each with the reason.
 std::string OpaqueRuleText();
+// Returns the text for --rule-automaton: a graph for each root op of a family, or of a file of
+// rules that ends in .drr. InvalidArgument or NotFound if there is no such family or file.
+absl::StatusOr<std::string> RuleAutomata(const std::string& name);
 // The result of --check-rules.
 struct RuleCheckOutcome {
   std::string text;  // each wrong rule with a program that proves it, or a conflict of two rules

@@ -176,6 +176,13 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   return written.ok() ? outcome.status : Fail(kBadInput, written);
 }
 
+int PrintRuleAutomata(const std::string& name) {
+  const absl::StatusOr<std::string> text = RuleAutomata(name);
+  if (!text.ok()) return Fail(kBadInput, text.status());
+  PrintText(*text);
+  return kDone;
+}
+
 int PrintRuleList(const std::string& what) {
   if (what == "opaque") {
     PrintText(OpaqueRuleText());
@@ -206,6 +213,8 @@ int Main(const std::vector<std::string>& arguments) {
       return kDone;
     case Options::Action::kListRules:
       return PrintRuleList(options->list_rules);
+    case Options::Action::kRuleAutomaton:
+      return PrintRuleAutomata(options->list_rules);
     case Options::Action::kListOps:
       PrintText(OpListText());
       return kDone;

@@ -109,6 +109,12 @@ constexpr tools::Option<Options> kTable[] = {
        if (g.has_value) o.check_rules.emplace_back(g.value);
        return absl::OkStatus();
      }},
+    {{"rule-automaton", "", Takes::kValue, "NAME",
+      "print the automaton of a family or of FILE.drr for Graphviz", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) {
+       o.action = Action::kRuleAutomaton;
+       return Set(o.list_rules, g.value);
+     }},
     {{"verify-semantics", "", Takes::kFlag, "",
       "compare results before and after every pass (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
@@ -192,6 +198,8 @@ std::string_view NameOf(Action action) {
       return "list-ops";
     case Action::kCheckRules:
       return "check-rules";
+    case Action::kRuleAutomaton:
+      return "rule-automaton";
     default:
       return "";
   }

@@ -43,16 +43,17 @@ struct Options {
   std::string inputs;                       // a folder, for verify_semantics
   int64_t bisect_limit = -1;                // steps that are made; -1: all
   std::vector<std::string> check_rules;     // files; none: the built-in rules
-  std::string list_rules;                   // the rules whose text is printed; empty: the list
+  std::string list_rules;                   // what --list-rules or --rule-automaton names
   // What the program does.
   enum class Action : uint8_t {
-    kRun,         // runs the pipeline
-    kHelp,        // --help
-    kVersion,     // --version
-    kListPasses,  // --list-passes
-    kListRules,   // --list-rules
-    kListOps,     // --list-ops
-    kCheckRules   // --check-rules
+    kRun,           // runs the pipeline
+    kHelp,          // --help
+    kVersion,       // --version
+    kListPasses,    // --list-passes
+    kListRules,     // --list-rules
+    kListOps,       // --list-ops
+    kCheckRules,    // --check-rules
+    kRuleAutomaton  // --rule-automaton
   } action = Action::kRun;
 
   // True if the IR is written. Without -o, options that report on the IR print only the report.
