@@ -1,5 +1,7 @@
 // Wider heads: scores that are sums of two products, and probabilities that weigh two kinds of
 // values, as one product each of what stands beside each other. Attention is as any other then.
+#include <cmath>
+
 #include "ir/core/operation.h"
 #include "patterns/facts/magnitude.h"
 #include "patterns/prelude.h"
@@ -21,6 +23,9 @@ Val UprightKeys(const Val& k, const Attr<bool>& transposed) {
   auto perm = [](bool t) { return t ? I64s{0, 1, 2, 3} : I64s{0, 1, 3, 2}; };
   return Transpose(k, {.perm = Compute(perm, transposed)});
 }
+
+// Queries that are multiplied by a larger number might overflow where the scores do not.
+bool IsModerateShrink(double scale) { return IsModerateScale(scale) && std::abs(scale) <= 1; }
 
 // Scores of two kinds of queries and keys, of text and of its layout, are those of both beside each
 // other. Only before a softmax: elsewhere the products may be wanted as they are.
@@ -44,8 +49,8 @@ Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE
              ShapeIs(two, {B, H, S, T}) && ShapeIs(b, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(d, {B, H, AnyDim(), AnyDim()}))
       .Where(IsFloat(a) && !IsConstant(b) && !IsConstant(d))
-      .Where(If("the scale is a moderate number", IsModerateScale, first) &&
-             If("the second scale is a moderate number", IsModerateScale, second))
+      .Where(If("the scale is a moderate number of at most 1", IsModerateShrink, first) &&
+             If("the second scale is a moderate number of at most 1", IsModerateShrink, second))
       .Replace(Softmax(with_mask ? Add(made, mask) : made, {.axis = 3}))
       .Lowers("sums of products");
 }

@@ -81,7 +81,7 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
                        : "q k^T * c = (q * c) k^T for a number c of each head or row")
       .Match(divides ? Div(product, c) : Mul(product, c))
       .Where(IsFloat(product) && !DTypeIs(product, DType::kF16) && !IsConstant(k) &&
-             RankAtLeast(product, 3))
+             RankAtLeast(product, 3) && RankAtLeast(k, 2))
       .Where(If("the table has a factor for each head or row", AreFactorsOfRows, c, q))
       .Where(OnConstants(If("the factors differ", differ, c) &&
                          If("the factors are moderate numbers", AreModerateScales, c)))

@@ -71,6 +71,8 @@ Rule NormScaleLast() {
       .Match(
           AnyOf(Mul(x, ScaledReciprocal(w, r)), Div(Mul(x, w), r), Mul(Mul(x, w), Reciprocal(r))))
       .Where(If("epsilon is positive", IsPositive, epsilon))
+      .MayOverflow(If(
+          "the norm is of x", [](Value a, Value b) { return a == b; }, x, y))
       .Replace(Mul(Div(x, r), w))
       .Lowers("scales inside of norms");
 }
