@@ -272,6 +272,9 @@ std::optional<Dims> RowsUnder(Value root, Value rows) {
   return dims;
 }
 
+// Without columns any number of rows has as many elements.
+bool HasColumns(Value product) { return !product.type().dim(-1).is_constant(0); }
+
 // reshape(linear(reshape(x, [M, K])), […, N]) = linear(reshape(x, […, K]))
 Rule LinearOfJoinedRows() {
   Val x("x"), w("w"), b("b");
@@ -287,7 +290,8 @@ Rule LinearOfJoinedRows() {
       .Summary("a linear on a matrix whose rows are split again takes them split")
       .Match(root)
       .Where(Rank(rows, 2) && RankAtLeast(root, 3) &&
-             If("the columns stay whole", SameLastAxis, product, root))
+             If("the columns stay whole", SameLastAxis, product, root) &&
+             If("there are columns", HasColumns, product))
       .Keep(rows)
       .Replace(fused::Linear(
           Reshape(x, {.shape = Compute(RowsUnder, root, rows)}), w, b, {},
