@@ -9,14 +9,16 @@
 namespace tenon::drr {
 namespace {
 
-// What an operand is given: floats where it may have them.
-DType TypeFor(const TypeConstraint& constraint, Context& context) {
+// What an operand is given: floats where it may have them. Of types that are no number of the
+// program `choice` says which.
+DType TypeFor(const TypeConstraint& constraint, Context& context, size_t choice) {
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kI32, DType::kBool})
     if (constraint.Accepts(Type::Unranked(context, dtype))) return dtype;
+  std::vector<DType> accepted;
   for (int d = 1; d < kNumDTypes; ++d)
     if (constraint.Accepts(Type::Unranked(context, static_cast<DType>(d))))
-      return static_cast<DType>(d);
-  return DType::kInvalid;
+      accepted.push_back(static_cast<DType>(d));
+  return accepted.empty() ? DType::kInvalid : accepted[choice % accepted.size()];
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ bool Planner::GuessOperands(uint16_t n, const Shape& shape) {
     for (size_t i = 0; i < node.operands[g].size(); ++i) {
       if (absent_[n][g][i]) continue;
       const Edge& edge = node.operands[g][i];
-      Guess guess = {&edge, TypeFor(groups[g].constraint, context_), {}, false};
+      Guess guess = {&edge, TypeFor(groups[g].constraint, context_, random_()), {}, false};
       if (guess.dtype == DType::kInvalid) {
         why_ = fmt::format("the check has no value for operand '{}' of {}", groups[g].name,
                            node.info->name());

@@ -19,6 +19,10 @@ bool Planner::RecurrenceOperands(uint16_t n, const Shape& shape) {
     return false;
   const Edge *c = Operand(n, 3), *bias = Operand(n, 4), *peepholes = Operand(n, 5),
              *lengths = Operand(n, 6);
+  const bool resets = FlagOf(n, "reset_after");
+  if ((cell == "lstm") != (c != nullptr) || (peepholes != nullptr && cell != "lstm") ||
+      (resets && cell != "gru") || (bias != nullptr && !resets))
+    return false;
   if (c != nullptr && !Demand(*c, {batch, hidden})) return false;
   if (bias != nullptr && !Demand(*bias, {hidden})) return false;
   if (peepholes != nullptr && !Demand(*peepholes, {Number(3 * Value(hidden))})) return false;

@@ -46,6 +46,12 @@ bool Planner::Give(const Edge& unresolved, const std::vector<double>& numbers, D
                    bool scalar) {
   const Edge edge = Through(unresolved);
   const Node& node = rule_.nodes[edge.node];
+  if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.neg") {
+    std::vector<double> negated = numbers;
+    for (double& number : negated) number = -number;
+    const Shape made = scalar ? Shape() : Shape{Number(static_cast<int64_t>(numbers.size()))};
+    return Give(node.operands[0][0], negated, dtype, scalar) && Demand(edge, made);
+  }
   if (node.kind == ValNode::Kind::kOp) {
     why_ =
         fmt::format("the check cannot choose numbers for an operand that the rule computes with {}",

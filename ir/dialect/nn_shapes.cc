@@ -87,7 +87,16 @@ absl::Status InferConv(const InferContext& c, ResultTypes& results) {
     TENON_ASSIGN_OR_RETURN(dims[axis], WindowExtent(c, conv.window, i, x.dim(axis), w.dim(2 + i)));
   }
   if (c.segments.size() > 3) {
-    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", c.operand(3), dims));
+    // Kernels read an element for each of the result.
+    const Type residual = c.operand(3);
+    if (residual && residual.is_tensor()) {
+      TENON_RETURN_IF_ERROR(CheckRank(c, "residual", residual, static_cast<int64_t>(dims.size())));
+      for (size_t i = 0; i < dims.size(); ++i) {
+        TENON_RETURN_IF_ERROR(MergeEqual(c, residual.dim(static_cast<int64_t>(i)), dims[i],
+                                         "the residual and the result")
+                                  .status());
+      }
+    }
   }
   return SetTensor(c, results, x.dtype(), dims);
 }

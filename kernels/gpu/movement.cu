@@ -103,8 +103,8 @@ __global__ void __launch_bounds__(kThreads) CheckRange(TENON_GRID_CONSTANT Check
   }
 }
 
-// Where position `at` of a padded axis comes from; -1: from the constant.
-__device__ inline int64_t PadSource(int64_t at, int64_t extent, PadMode mode) {
+// Where position `at` of an axis that is padded but not cut comes from; -1: from the constant.
+__device__ inline int64_t PadSourceUncut(int64_t at, int64_t extent, PadMode mode) {
   if (at >= 0 && at < extent) return at;
   if (mode == PadMode::kConstant) return -1;
   if (mode == PadMode::kEdge) return at < 0 ? 0 : extent - 1;
@@ -112,6 +112,16 @@ __device__ inline int64_t PadSource(int64_t at, int64_t extent, PadMode mode) {
   if (period == 0) return 0;
   const int64_t rest = (at % period + period) % period;
   return rest < extent ? rest : period - rest;
+}
+
+// Where position `i` of a padded axis comes from: PadSource of kernels/pad_source.h.
+__device__ inline int64_t PadSource(int64_t i, int64_t extent, int64_t before, int64_t behind,
+                                    PadMode mode) {
+  const int64_t cut = before < 0 ? -before : 0, cut_behind = behind < 0 ? -behind : 0;
+  const int64_t rest = extent - cut - cut_behind;
+  if (cut + cut_behind == 0 || rest <= 0 || mode == PadMode::kConstant)
+    return PadSourceUncut(i - before, extent, mode);
+  return cut + PadSourceUncut(i - (before < 0 ? 0 : before), rest, mode);
 }
 
 template <typename T>
@@ -122,8 +132,9 @@ __global__ void __launch_bounds__(kThreads) Pad(TENON_GRID_CONSTANT PadParams p)
     int64_t rest = i, from = 0;
     bool inside = true;
     for (int axis = p.rank - 1; axis >= 0; --axis) {
-      const int64_t at =
-          PadSource(DivMod(rest, p.out_shape[axis]) - p.begins[axis], p.in_shape[axis], p.mode);
+      const int64_t begin = p.begins[axis], extent = p.in_shape[axis];
+      const int64_t at = PadSource(DivMod(rest, p.out_shape[axis]), extent, begin,
+                                   p.out_shape[axis] - extent - begin, p.mode);
       inside = inside && at >= 0;
       from += at * p.strides[axis];
     }

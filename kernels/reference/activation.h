@@ -22,10 +22,11 @@ template <typename T>
 T GeluErf(T v) {
   return T(0.5) * v * std::erfc(-v * T(0.70710678118654752440));
 }
+// (1 + tanh(u)) / 2 is sigmoid(2 u), which keeps the relative accuracy where the sum would cancel.
 template <typename T>
 T GeluTanh(T v) {
   const T inner = T(0.79788456080286535588) * (v + T(0.044715) * v * v * v);
-  return T(0.5) * v * (1 + std::tanh(inner));
+  return v * Sigmoid(2 * inner);
 }
 template <typename T>
 T GeluSigmoid(T v) {

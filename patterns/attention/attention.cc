@@ -215,6 +215,12 @@ Rule AttentionMergeRows() {
 // as values, that the pasts are equally long. In the source a view of one may check that.
 enum class Checked { kNone, kKeys, kValues };
 
+// A view of no elements checks nothing.
+Condition HasElements(const Val& view) {
+  return If("the view has elements",
+            !(ExtentOf(view, 0) == 0) && !(ExtentOf(view, 1) == 0) && !(ExtentOf(view, 3) == 0));
+}
+
 Rule AttentionAppend(const char* name, Checked checked, const char* file = __builtin_FILE(),
                      int line = __builtin_LINE()) {
   AttentionAttrs a;
@@ -235,6 +241,9 @@ Rule AttentionAppend(const char* name, Checked checked, const char* file = __bui
       fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, x.past_key, x.past_value, args);
   const Dim &as_keys = checked == Checked::kKeys ? K : T,
             &as_values = checked == Checked::kValues ? V : T;
+  const Condition seen = checked == Checked::kNone
+                             ? Condition()
+                             : HasElements(checked == Checked::kKeys ? keys : values);
   return Rule(name, file, line)
       .Summary(checked == Checked::kNone
                    ? "attention appends its keys and values to those of the past"
@@ -245,7 +254,7 @@ Rule AttentionAppend(const char* name, Checked checked, const char* file = __bui
       .Where(ShapeIs(x.k, {B, G, S, D}) && ShapeIs(x.v, {B, G, S, E}) &&
              ShapeIs(x.past_key, {AnyDim(), G, AnyDim(), D}) &&
              ShapeIs(x.past_value, {AnyDim(), G, AnyDim(), E}) &&
-             ShapeIs(keys, {B, G, as_keys, D}) && ShapeIs(values, {B, G, as_values, E}))
+             ShapeIs(keys, {B, G, as_keys, D}) && ShapeIs(values, {B, G, as_values, E}) && seen)
       .Replace({made, view(made.result(1), as_keys, D), view(made.result(2), as_values, E)})
       .Lowers("concatenations with pasts")
       .RequireKernel();

@@ -18,6 +18,11 @@ Val UprightKeys(const Val& k, const Attr<bool>& transposed) {
   return Transpose(k, {.perm = Choose(transposed, ListOf({0, 1, 2, 3}), ListOf({0, 1, 3, 2}))});
 }
 
+// Queries that are multiplied by a larger number might overflow where the scores do not.
+Condition IsModerateShrink(const char* words, const Term& scale) {
+  return If(words, And(IsModerateNumber(scale), Compare(AbsOf(scale), "<=", 1)));
+}
+
 // Scores of two kinds of queries and keys, of text and of its layout, are those of both beside each
 // other. Only before a softmax: elsewhere the products may be wanted as they are.
 Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE(),
@@ -40,8 +45,8 @@ Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE
              ShapeIs(two, {B, H, S, T}) && ShapeIs(b, {B, H, AnyDim(), AnyDim()}) &&
              ShapeIs(d, {B, H, AnyDim(), AnyDim()}))
       .Where(IsFloat(a) && !IsConstant(b) && !IsConstant(d))
-      .Where(IsModerateScale("the scale is a moderate number", first) &&
-             IsModerateScale("the second scale is a moderate number", second))
+      .Where(IsModerateShrink("the scale is a moderate number of at most 1", first) &&
+             IsModerateShrink("the second scale is a moderate number of at most 1", second))
       .Replace(Softmax(with_mask ? Add(made, mask) : made, {.axis = 3}))
       .Lowers("sums of products");
 }

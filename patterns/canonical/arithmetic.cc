@@ -1,6 +1,5 @@
 // One form for arithmetic: powers, reciprocals, signs, means and bounds as exporters spell them.
 // They bring spellings together before the families of `fuse` look at them.
-#include "ir/dialect/zero_signs.h"
 #include "patterns/facts/numbers.h"
 #include "patterns/prelude.h"
 
@@ -102,10 +101,6 @@ Rule NegFromNumber() {
 }
 
 // 0 - 0 is 0, and the negative of 0 is -0.
-bool IsZeroOfNoSign(Value x, Value difference) {
-  return IsPositive(x) || !MayTellSignOfZero(difference);
-}
-
 Rule NegFromDifference() {
   Val x("x");
   Val difference = Sub(Splat(0), x);
@@ -114,7 +109,8 @@ Rule NegFromDifference() {
       .Match(difference)
       .Where(IsFloat(x))
       .IgnoresSignOfZero(
-          If("x is positive, or nothing divides by 0 - x", IsZeroOfNoSign, x, difference))
+          If("x is positive, or nothing divides by 0 - x",
+             drr::Or(drr::Compare(LowerBound(x), ">", 0), !TellsSignOfZero(difference))))
       .Replace(Neg(x))
       .Lowers("spellings of a change of sign");
 }

@@ -73,7 +73,7 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
                        : "q k^T * c = (q * c) k^T for a number c of each head or row")
       .Match(divides ? Div(product, c) : Mul(product, c))
       .Where(IsFloat(product) && !DTypeIs(product, DType::kF16) && !IsConstant(k) &&
-             RankAtLeast(product, 3))
+             RankAtLeast(product, 3) && RankAtLeast(k, 2))
       .Where(AreFactorsOfRows(c, q))
       .Where(OnConstants(If("the factors differ", !IsUniform(c)) && AreModerateScales(c)))
       .MayOverflow(FactorsLeaveFinite(q, c, divides))

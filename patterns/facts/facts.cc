@@ -6,6 +6,7 @@
 #include "ir/core/check.h"
 #include "ir/core/number_range.h"
 #include "ir/core/operation.h"
+#include "ir/dialect/zero_signs.h"
 #include "patterns/facts/magnitude.h"
 #include "patterns/facts/value_range.h"
 
@@ -55,6 +56,8 @@ constexpr Word kFacts[] = {
                                     "the largest |x| in a constant; inf for infinity and NaN"),
     drr::MakeWord<&HasZeroWord>("has_zero", "a constant has a zero"),
     drr::MakeWord<&UniformWord>("uniform", "the elements of a constant are equal"),
+    drr::MakeWord<&MayTellSignOfZero>("tells_zero_sign",
+                                      "what is computed from x may tell +0 from -0"),
     drr::MakeWord<&IsZeroOrOne>("zeros_and_ones", "every element of x is provably 0 or 1"),
 };
 
@@ -79,6 +82,7 @@ Term LargestSize(const Val& x) { return drr::Call(Fact("largest_size"), x); }
 Term HasZero(const Val& x) { return drr::Call(Fact("has_zero"), x); }
 Term IsUniform(const Val& x) { return drr::Call(Fact("uniform"), x); }
 Term HoldsZerosAndOnes(const Val& x) { return drr::Call(Fact("zeros_and_ones"), x); }
+Term TellsSignOfZero(const Val& x) { return drr::Call(Fact("tells_zero_sign"), x); }
 
 drr::Condition IsBounded(const char* words, const Val& x) {
   return drr::If(words, Magnitude(x) < kNoBound);

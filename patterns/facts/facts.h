@@ -28,9 +28,10 @@ drr::Term HasZero(const drr::Val& constant);
 drr::Term IsUniform(const drr::Val& constant);
 // Every element is provably 0 or 1, in any element type.
 drr::Term HoldsZerosAndOnes(const drr::Val& x);
+// A user of x, or of what is computed from it, may tell +0 from -0 (ir/dialect/zero_signs.h).
+drr::Term TellsSignOfZero(const drr::Val& x);
 
-// ---- conditions made of them
-// ----------------------------------------------------------------------
+// ---- conditions made of them --------------------------------------------------------------------
 
 // The elements are NaN or finite, whatever the inputs hold.
 drr::Condition IsBounded(const char* words, const drr::Val& x);

@@ -239,7 +239,8 @@ Rule LinearOfJoinedRows() {
       .Summary("a linear on a matrix whose rows are split again takes them split")
       .Match(root)
       .Where(Rank(rows, 2) && RankAtLeast(root, 3) &&
-             SameLastAxis("the columns stay whole", product, root))
+             SameLastAxis("the columns stay whole", product, root) &&
+             If("there are columns", !(ExtentOf(product, -1) == 0)))
       .Keep(rows)
       .Replace(fused::Linear(
           Reshape(x, {.shape = RowsUnder(root, rows)}), w, b, {},

@@ -63,6 +63,7 @@ Rule NormScaleLast() {
       .Match(
           AnyOf(Mul(x, ScaledReciprocal(w, r)), Div(Mul(x, w), r), Mul(Mul(x, w), Reciprocal(r))))
       .Where(IsPositive(epsilon))
+      .MayOverflow(If("the norm is of x", Term(x) == Term(y)))
       .Replace(Mul(Div(x, r), w))
       .Lowers("scales inside of norms");
 }

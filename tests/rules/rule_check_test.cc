@@ -19,7 +19,10 @@ CheckReport Check(const Rule& rule) {
   Context context;
   RegisterAllDialects(context);
   ReferenceEvaluator evaluator(MakeKernelRegistry());
-  return CheckRule(rule, context, evaluator);
+  drr::CheckOptions options;
+  // --gtest_shuffle --gtest_random_seed=N checks with other programs.
+  options.seed += static_cast<uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
+  return CheckRule(rule, context, evaluator, options);
 }
 
 class EveryRule : public ::testing::TestWithParam<std::string> {};
