@@ -6,10 +6,6 @@
 namespace tenon::pattern {
 namespace {
 
-bool IsOverLast(int64_t axis, Value x) {
-  return x.type().is_tensor() && axis + 1 == x.type().rank();
-}
-
 // A linear layer with everything that the fused ops take over from it.
 struct Layer {
   Val x{"x"}, w{"w"}, b{"b"};
@@ -55,7 +51,7 @@ Rule LinearNorm(const char* name, bool layer, Place place, const char* file = __
   return Rule(name, file, line)
       .Summary("the norm of a linear layer, with its residual, and the sum")
       .Match({norm, alone ? product : norm.result(1)})
-      .Where(If("the last axis is normalised", IsOverLast, axis, norm) && Rank(scale, 1) &&
+      .Where(If("the last axis is normalized", axis == RankOf(norm) - 1) && Rank(scale, 1) &&
              (layer ? Rank(bias, 1) : Condition()) && SameShape(product, norm))
       .Replace({fused, fused.result(1)})
       .RequireKernel();
@@ -73,7 +69,7 @@ Rule NormLinear(const char* name, bool layer, const char* file = __builtin_FILE(
   return Rule(name, file, line)
       .Summary("a linear layer of a norm that nothing else reads")
       .Match(l.Of(norm, Maybe(residual)))
-      .Where(If("the last axis is normalised", IsOverLast, axis, norm) && Rank(scale, 1) &&
+      .Where(If("the last axis is normalized", axis == RankOf(norm) - 1) && Rank(scale, 1) &&
              (layer ? Rank(bias, 1) : Condition()))
       .Replace(fused::NormLinear(l.x, l.w, l.b, residual, scale, layer ? OptVal(bias) : OptVal(),
                                  {.transpose_w = l.transpose,
@@ -106,9 +102,7 @@ struct ChainParts {
     return Rule(name, file, line)
         .Summary("linear layers with one activation, one after the other")
         .Match(root)
-        .Where(If(
-            "there is an activation", [](const std::string& text) { return text != "none"; },
-            activation))
+        .Where(If("there is an activation", !(Term(activation) == Term("none"))))
         .Replace(result)
         .RequireKernel();
   }

@@ -13,15 +13,9 @@ struct Lookup {
   Condition valid() const { return Rank(table, 2); }
 };
 
-// Are the rows of `part` as long as those of the sum? Others would repeat one element.
-bool AreAsLong(Value sum, Value part) {
-  const Type a = sum.type(), b = part.type();
-  return a.is_tensor() && b.is_tensor() && a.rank() >= 1 && b.rank() >= 1 &&
-         DimExpr::ProvablyEqual(a.dim(-1), b.dim(-1));
-}
-
+// Rows of another length would repeat one element.
 Condition WholeRows(const Val& sum, const Val& part) {
-  return If("the rows are as long as those of the sum", AreAsLong, sum, part);
+  return If("the rows are as long as those of the sum", ExtentOf(sum, -1) == ExtentOf(part, -1));
 }
 
 // The sum of rows of `lookups`, pairs of ids and tables, as it is before a norm.

@@ -8,10 +8,6 @@ namespace {
 // ---- norms whose rows move: the partition of an image into windows, shifted or not
 // ---------------
 
-bool NormsRows(int64_t axis, Value x) {
-  return x.type().is_tensor() && axis + 1 == x.type().rank();
-}
-
 // Is `view` of x with the rows of x whole in it, so that a norm of rows may come behind it?
 bool HasWholeRows(Value view, Value x) {
   const Type to = view.type(), from = x.type();
@@ -68,7 +64,7 @@ struct NormToMove {
     return RmsNorm(x, Maybe(w), {.axis = axis, .epsilon = epsilon});
   }
   Condition valid() const {
-    return If("the last axis is normalised", NormsRows, axis, norm) && Rank(w, 1) &&
+    return If("the last axis is normalized", axis == RankOf(norm) - 1) && Rank(w, 1) &&
            (layer ? Rank(b, 1) : Condition()) && (with_skip ? SameShape(x, skip) : Condition());
   }
   // The norm with moved rows; `shape` is that of the view whose rows move.
@@ -84,7 +80,7 @@ struct NormToMove {
     Rule made = std::move(rule)
                     .Summary(with_skip ? "the norm of a sum, with its rows in another order"
                                        : "a norm with its rows in another order")
-                    .Lowers("copies of normalised rows")
+                    .Lowers("copies of normalized rows")
                     .RequireKernel();
     if (!with_skip) return std::move(made).Match(root).Replace(result);
     const Val sum = norm.result(1);
@@ -104,6 +100,7 @@ Rule MovedNormOfGather(const char* name, bool layer, bool with_skip,
   Val moved = n.Moved(Compute(CutInRows, view, n.norm), index, {.axis = axis});
   return n.Rewrite(
       Rule(name, file, line)
+          .Opaque("where an axis cuts rows depends on the extents of two shapes")
           .Where(n.valid() && Rank(index, 1) &&
                  If("the pieces are whole rows", HasWholeRowsInPieces, view, n.norm, axis)),
       root, moved, Reshape(moved, {.shape = Compute(KnownShape, root)}));
@@ -117,6 +114,7 @@ Rule MovedNormOfTranspose(const char* name, bool layer, bool with_skip,
   Val root = Transpose(view, {.perm = perm});
   Val moved = n.Moved(Compute(KnownShape, view), {}, {.perm = perm});
   return n.Rewrite(Rule(name, file, line)
+                       .Opaque("whether rows stay whole depends on the extents of two shapes")
                        .Where(n.valid() && If("the last axis stays", KeepsLastAxis, perm) &&
                               If("the rows stay whole", HasWholeRows, view, n.norm)),
                    root, moved, moved);
@@ -143,6 +141,7 @@ Rule AddThenTranspose() {
   Attr<I64s> perm("perm");
   return Rule("add-transpose")
       .Summary("transpose(x + y)")
+      .Opaque("two groups of axes are found in a permutation of any length")
       .Match(Transpose(Add(x, y), {.perm = perm}))
       .Where(IsFloat(x) && If("two groups of axes change places", ExchangesGroups, perm))
       .Replace(fused::AddTranspose(x, y, {.perm = perm}))
@@ -184,6 +183,7 @@ Rule AddThenTransposeOfImage() {
   Val root = Transpose(view, {.perm = perm});
   return Rule("add-transpose-of-image")
       .Summary("transpose(x + y) of a sum one axis of which is seen as two")
+      .Opaque("two groups of axes are found in a permutation of any length")
       .Match(root.Let(joined, Compute(JoinedPerm, view, sum, perm)))
       .Where(IsFloat(x) && If("two groups of axes change places", ExchangesGroups, joined))
       .Replace(Reshape(fused::AddTranspose(x, y, {.perm = joined}),
@@ -266,7 +266,8 @@ Rule TransposesSideBySide() {
   Val ta = Transpose(a, {.perm = p.perm}), tb = Transpose(b, {.perm = p.perm});
   Val va = Reshape(ta, {.shape = kAny}), vb = Reshape(tb, {.shape = kAny});
   return p.Make(Rule("transpose-concat")
-                    .Summary("transposes, viewed as rows and put side by side, in one copy"),
+                    .Summary("transposes, viewed as rows and put side by side, in one copy")
+                    .Opaque("the axes of rows are found by aligning two shapes"),
                 va.Let(p.rows, Compute(RowAxes, va, ta, p.axis)),
                 vb.Let(p.rows, Compute(RowAxes, vb, tb, p.axis)), p.Made({a, b}, va, vb));
 }
@@ -279,6 +280,7 @@ Rule OneMoreTransposeSideBySide() {
   return p.Make(
       Rule("transpose-concat-more")
           .Summary("one more transpose beside others")
+          .Opaque("the axes of rows are found by aligning two shapes")
           .Where(If("the columns of the first are joined", JoinsColumns, first, matrix, p.axis)),
       first, vb.Let(p.rows, Compute(RowAxes, vb, tb, p.axis)), p.Made({xs, b}, first, vb));
 }
@@ -293,6 +295,7 @@ Rule PlainBesideTransposes(const char* name, bool behind, const char* file = __b
   const Val &a = behind ? joined : v, &b = behind ? v : joined;
   return p.Make(Rule(name, file, line)
                     .Summary("another operand beside transposes")
+                    .Opaque("the axes of rows are found by aligning two shapes")
                     .Where(If("its columns are joined", JoinsColumns, joined, matrix, p.axis) &&
                            If("so are those of the other", JoinsColumns, v, matrix, p.axis))
                     .Lowers("operands of concatenations"),
