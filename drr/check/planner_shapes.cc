@@ -86,10 +86,14 @@ int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) {
   if (op == "ten.nonzero") return 2;
   if (op == "ten.range" || op == "ten.shape") return 1;
   if (op == "ten.gather_nd") return -1;
-  if (op == "fused.embedding" ||
-      ((op == "ten.argmax" || op == "ten.argmin") && !FlagOf(edge.node, "keepdims"))) {
+  if (op == "fused.embedding") {
+    const std::vector<Edge>& lookups = node.operands.back();  // ids come first
+    const int rank = lookups.empty() ? -1 : KnownRank(lookups[0], found);
+    return rank < 0 ? -1 : rank + 1;
+  }
+  if ((op == "ten.argmax" || op == "ten.argmin") && !FlagOf(edge.node, "keepdims")) {
     const int rank = KnownRank(node.operands[0][0], found);
-    return rank < 0 ? -1 : op == "fused.embedding" ? rank + 1 : rank - 1;
+    return rank < 0 ? -1 : rank - 1;
   }
   if (op == "ten.unique" && (edge.result > 0 || FlagOf(edge.node, "flat"))) return 1;
   if (op == "ten.dynamic_reshape" || op == "ten.dynamic_squeeze" || op == "ten.dynamic_unsqueeze" ||

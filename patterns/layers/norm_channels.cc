@@ -143,7 +143,8 @@ Rule InstanceNorm() {
   return Rule("instance-norm")
       .Summary("the norm of every channel of images, times a number for each")
       .Match(Mul(LayerNorm(x, {}, {}, {.axis = 2, .epsilon = epsilon}), w))
-      .Where(RankAtLeast(x, 4) && HasChannelShape("w has an element for each channel", w, x))
+      .Where(RankAtLeast(x, 4) && HasChannelShape("w has an element for each channel", w, x) &&
+             If("there are channels", ExtentOf(x, 1) > 0))
       .Replace(GroupNorm(x, AsChannelVector(w, x), {}, {.groups = GroupsOf(x), .epsilon = epsilon}))
       .Lowers("products");
 }
