@@ -32,8 +32,9 @@ std::string RuleText(Kind kind, int i) {
     case kConstants:
       return fmt::format("{}add(x, splat({}))\n  replace x\n}}\n", head, 1000.5 + i);
     case kAttributes:
-      return fmt::format("{}add(_x, transpose(y) {{perm = {{{}, {}, 0}}}})\n  replace relu(y)\n}}\n",
-                         head, i + 3, i + 2);
+      return fmt::format(
+          "{}add(_x, transpose(y) {{perm = {{{}, {}, 0}}}})\n  replace relu(y)\n}}\n", head, i + 3,
+          i + 2);
     case kDepth: {
       std::string source = fmt::format("mul(x, splat({}))", 3000.5 + i);
       for (int d = 0; d <= i % 20; ++d) source = fmt::format("add({}, _y{})", source, d);
@@ -41,8 +42,8 @@ std::string RuleText(Kind kind, int i) {
     }
     default:
       return fmt::format(
-          "{}add(x, _y)\n  where dim(x, {}) == {} && rank(_y) == {}\n  replace x\n}}\n", head, i % 4,
-          100 + i, 5 + i % 3);
+          "{}add(x, _y)\n  where dim(x, {}) == {} && rank(_y) == {}\n  replace x\n}}\n", head,
+          i % 4, 100 + i, 5 + i % 3);
   }
 }
 
