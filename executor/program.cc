@@ -39,6 +39,11 @@ absl::Status ProgramImpl::Placed(const Instruction& instruction, absl::Status st
   return lacks ? Error(instruction, status) : status;
 }
 
+absl::Status ProgramImpl::WithoutMarks(absl::Status status) {
+  status.ErasePayload(kHasPlace);
+  return status;
+}
+
 absl::Status ProgramImpl::KernelError(const Instruction& instruction,
                                       const kernels::KernelStatus& status) const {
   absl::StatusCode code = absl::StatusCode::kInternal;

@@ -122,6 +122,8 @@ struct ProgramImpl {
                            const kernels::KernelStatus& status) const;
   // Adds the place to an error of memory that has none yet: of an instruction with regions.
   absl::Status Placed(const Instruction& instruction, absl::Status status) const;
+  // Removes what Error leaves for Placed: the caller of a run gets a status without payloads.
+  static absl::Status WithoutMarks(absl::Status status);
 };
 
 }  // namespace tenon

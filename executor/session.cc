@@ -92,8 +92,14 @@ struct Session::Impl {
   // failed.
   template <typename Result>
   Result Done(Result result) {
-    if (gpu != nullptr && !result.ok()) gpu->Abandon();
-    return result;
+    if (result.ok()) return result;
+    if (gpu != nullptr) gpu->Abandon();
+    return ProgramImpl::WithoutMarks(StatusOf(result));
+  }
+  static absl::Status StatusOf(const absl::Status& status) { return status; }
+  template <typename T>
+  static absl::Status StatusOf(const absl::StatusOr<T>& result) {
+    return result.status();
   }
 
   std::shared_ptr<const ProgramImpl> program;

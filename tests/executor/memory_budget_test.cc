@@ -117,6 +117,7 @@ TEST(MemoryBudgetTest, OfALoop) {
   const absl::Status refused = run(40);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("m.mlir:"));
+  EXPECT_EQ(refused.ToString().find("tenon."), std::string::npos) << refused;
 }
 
 }  // namespace
