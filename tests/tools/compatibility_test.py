@@ -25,7 +25,7 @@ def present_names():
   programs = reference_programs.Programs(BIN)
   names = set()
   for program in reference_programs.PROGRAMS:
-    for part in reference_programs.read_help(programs.output(program, '--help')):
+    for part in reference_programs.read_help(programs.output(program, '--help=all')):
       for option, text in part.rows:
         if option.startswith('-') and '…' not in option:
           names.add(f'{program} ' + re.match(r'-+[\w-]+', option)[0])
