@@ -42,16 +42,8 @@ class Automaton {
   // the constructor.
   std::vector<uint16_t> MayMatchAllOf(uint16_t rule) const;
 
-  // Returns the automaton as a graph for Graphviz. `name_of` gives the name of a rule.
-  template <typename NameOf>
-  std::string ToDot(const Context& context, const NameOf& name_of) const {
-    std::vector<std::string> names;
-    for (const uint16_t rule : RulesInOrder()) {
-      if (names.size() <= rule) names.resize(rule + size_t{1});
-      names[rule] = name_of(rule);
-    }
-    return DotOf(context, names);
-  }
+  // Returns the automaton as a graph for Graphviz. `list` has the rules.
+  std::string ToDot(const Context& context, const RuleList& list) const;
 
   size_t num_states() const { return states_.size(); }
 
@@ -77,8 +69,6 @@ class Automaton {
   Value ValueAt(uint16_t place, const Scratch& scratch) const;
   // The answer to a test other than kNumber. False if there is none.
   bool Ask(const Test& test, Scratch& scratch, uint64_t& key) const;
-  std::vector<uint16_t> RulesInOrder() const;
-  std::string DotOf(const Context& context, const std::vector<std::string>& names) const;
   std::string TextOf(uint16_t place) const;
 
   OpId root_;

@@ -1,6 +1,6 @@
 // The automaton as a graph.
-#include <algorithm>
-#include <set>
+#include <map>
+#include <string>
 
 #include "absl/strings/str_replace.h"
 #include "drr/automaton/automaton.h"
@@ -72,12 +72,6 @@ std::string DotQuoted(const std::string& text) {
 
 }  // namespace
 
-std::vector<uint16_t> Automaton::RulesInOrder() const {
-  std::set<uint16_t> rules(accepts_.begin(), accepts_.end());
-  rules.insert(always_.begin(), always_.end());
-  return {rules.begin(), rules.end()};
-}
-
 std::string Automaton::TextOf(uint16_t place) const {
   if (place == 0) return "root";
   const Place& at = tests_.places()[place];
@@ -86,7 +80,7 @@ std::string Automaton::TextOf(uint16_t place) const {
                       : fmt::format("{}{}[{}]", parent, at.group, at.item);
 }
 
-std::string Automaton::DotOf(const Context& context, const std::vector<std::string>& names) const {
+std::string Automaton::ToDot(const Context& context, const RuleList& list) const {
   std::map<uint64_t, std::string> ops;
   for (const std::string& dialect : context.DialectNames()) {
     for (const OpInfo* info : context.OpsOf(dialect)) {
@@ -109,7 +103,7 @@ std::string Automaton::DotOf(const Context& context, const std::vector<std::stri
       label = Question(*test, TextOf(test->place), other) + "?";
     }
     for (uint32_t a = 0; a < state.num_accepts; ++a) {
-      const std::string& name = names[accepts_[state.accepts + a]];
+      const std::string& name = list.rules()[accepts_[state.accepts + a]].name();
       label += label.empty() ? name : "\n" + name;
     }
     dot += fmt::format("  s{} [label={}{}];\n", i,
@@ -123,7 +117,7 @@ std::string Automaton::DotOf(const Context& context, const std::vector<std::stri
     if (state.rest != kEnd) dot += fmt::format("  s{} -> s{} [style=dashed];\n", i, state.rest);
   }
   for (const uint16_t rule : always_)
-    dot += fmt::format("  {} [style=bold];\n", DotQuoted(names[rule]));
+    dot += fmt::format("  {} [style=bold];\n", DotQuoted(list.rules()[rule].name()));
   return dot + "}\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace tenon::drr {
@@ -308,22 +309,29 @@ int Class(const Draft::Item& item) {
 
 }  // namespace
 
-uint64_t NeedsOf(const CompiledRule& rule) {
-  uint64_t needs = 0;
-  std::vector<char> seen(rule.nodes.size(), 0);
+std::vector<uint16_t> NodesOfEveryMatch(const CompiledRule& rule) {
+  std::set<uint16_t> nodes;
   std::vector<uint16_t> open{rule.roots[0].node};
   while (!open.empty()) {
     const uint16_t n = open.back();
     open.pop_back();
-    if (seen[n]++ != 0) continue;
+    if (!nodes.insert(n).second) continue;
     const Node& node = rule.nodes[n];
-    if (node.kind == ValNode::Kind::kOp) needs |= BitOf(node.info->id());
     if (node.kind == ValNode::Kind::kLet) open.push_back(node.alternatives[0].node);
     for (const auto& group : node.operands) {
       for (const Edge& edge : group) {
         if (!edge.maybe) open.push_back(edge.node);
       }
     }
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+uint64_t NeedsOf(const CompiledRule& rule) {
+  uint64_t needs = 0;
+  for (const uint16_t n : NodesOfEveryMatch(rule)) {
+    const Node& node = rule.nodes[n];
+    if (node.kind == ValNode::Kind::kOp) needs |= BitOf(node.info->id());
   }
   return needs;
 }

@@ -55,7 +55,10 @@ double NumberOfKey(uint64_t key);
 
 // One bit of a set of ops; different ops may share one.
 inline uint64_t BitOf(OpId op) { return uint64_t{1} << (op >> 58); }
-// The ops that every match of a rule has.
+// Returns the nodes that every match of a rule has: those that no alternative and no absent operand
+// leaves out. Ascending.
+std::vector<uint16_t> NodesOfEveryMatch(const CompiledRule& rule);
+// The ops among these: BitOf of each.
 uint64_t NeedsOf(const CompiledRule& rule);
 
 // One requirement: a test must have one of these answers.

@@ -84,9 +84,9 @@ class Conflicts {
     for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindSelf(*rule));
     for (const CompiledRule* rule : rules_) {
       numbers_.push_back(NumbersOf(*rule));
-      for (const OpId op : rule->anchors) {
-        for (const OpId made : MadeRoots(*rule)) by_ends_[{op, made}].push_back(NumberOf(*rule));
-      }
+      const std::optional<OpId> made = MadeRoot(*rule);
+      if (!made) continue;
+      for (const OpId op : rule->anchors) by_ends_[{op, *made}].push_back(NumberOf(*rule));
     }
     for (uint16_t i = 0; i < rules_.size(); ++i) {
       for (const uint16_t j : Rivals(i)) {
@@ -109,36 +109,22 @@ class Conflicts {
   };
   static Numbers NumbersOf(const CompiledRule& rule) {
     Numbers numbers;
-    std::vector<uint16_t> open{rule.roots[0].node};
-    std::set<uint16_t> always;  // nodes that no alternative can leave out
-    while (!open.empty()) {
-      const uint16_t n = open.back();
-      open.pop_back();
-      if (!always.insert(n).second) continue;
-      const Node& node = rule.nodes[n];
-      if (node.kind == ValNode::Kind::kLet) open.push_back(node.alternatives[0].node);
-      for (const auto& group : node.operands) {
-        for (const Edge& edge : group) {
-          if (!edge.maybe) open.push_back(edge.node);
-        }
-      }
-    }
+    const std::vector<uint16_t> always = NodesOfEveryMatch(rule);
     for (uint16_t n = 0; n < rule.nodes.size(); ++n) {
       const Node& node = rule.nodes[n];
       if (node.kind != ValNode::Kind::kSplat || node.splat.kind != AttrCode::Kind::kLiteral)
         continue;
       const uint64_t key = KeyOfNumber(node.splat.literal.float_value());
       numbers.all.insert(key);
-      if (always.count(n) > 0) numbers.needed.insert(key);
+      if (std::binary_search(always.begin(), always.end(), n)) numbers.needed.insert(key);
     }
     return numbers;
   }
 
-  // The ops that compute the value with which the rule replaces its root.
-  static std::vector<OpId> MadeRoots(const CompiledRule& rule) {
+  // The op that computes the value with which the rule replaces its root, if there is one.
+  static std::optional<OpId> MadeRoot(const CompiledRule& rule) {
     const Node& made = rule.nodes[rule.results[0].node];
-    if (made.kind != ValNode::Kind::kOp) return {};
-    return {made.info->id()};
+    return made.kind == ValNode::Kind::kOp ? std::optional(made.info->id()) : std::nullopt;
   }
 
   // The rules before this one that may match whatever it matches, or undo it.
@@ -146,12 +132,11 @@ class Conflicts {
     std::vector<uint16_t> rivals;
     if (const Automaton* automaton = set_.AutomatonAt(rules_[rule]->anchors[0]))
       rivals = automaton->MayMatchAllOf(rule);
-    for (const OpId op : rules_[rule]->anchors) {
-      for (const OpId made : MadeRoots(*rules_[rule])) {
-        const auto undoing = by_ends_.find({made, op});
-        if (undoing == by_ends_.end()) continue;
-        rivals.insert(rivals.end(), undoing->second.begin(), undoing->second.end());
-      }
+    const std::optional<OpId> made = MadeRoot(*rules_[rule]);
+    for (const OpId op : made ? rules_[rule]->anchors : std::vector<OpId>()) {
+      const auto undoing = by_ends_.find({*made, op});
+      if (undoing == by_ends_.end()) continue;
+      rivals.insert(rivals.end(), undoing->second.begin(), undoing->second.end());
     }
     std::sort(rivals.begin(), rivals.end());
     rivals.erase(std::unique(rivals.begin(), rivals.end()), rivals.end());

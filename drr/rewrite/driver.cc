@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -106,7 +107,8 @@ class Driver : public RewriteListener {
   }
   absl::StatusOr<bool> Visit(Operation* op);
   bool Fold(Operation* op);
-  absl::StatusOr<bool> TryRules(Operation* op);
+  // Applies the first rule that matches at `op`. `above`: only rules of a higher benefit count.
+  absl::StatusOr<bool> TryRules(Operation* op, std::optional<int> above = std::nullopt);
   absl::StatusOr<Operation*> FindBetter(int benefit);
   absl::Status CountSteps(uint16_t rule, Operation* op);
   bool IsDisabled(uint16_t rule) const { return !disabled_.empty() && disabled_[rule]; }
@@ -260,7 +262,7 @@ absl::StatusOr<Operation*> Driver::FindBetter(int benefit) {
   return best;
 }
 
-absl::StatusOr<bool> Driver::TryRules(Operation* op) {
+absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
   const auto [at, unknown] = automata_.try_emplace(op->id(), nullptr);
   if (unknown) at->second = rules_.AutomatonAt(op->id());
   if (at->second == nullptr) return false;
@@ -268,6 +270,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
   const std::span<const uint16_t> found = at->second->Find(op, scratch_);
   const absl::InlinedVector<uint16_t, 32> candidates(found.begin(), found.end());
   for (const uint16_t index : candidates) {
+    if (above && rules_.list().rules()[index].benefit() <= *above) break;
     if (!rules_.list().MayMatch(index, ops_) || IsDisabled(index)) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
     if (!rule.ok()) {
@@ -277,11 +280,12 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     const bool matched = matcher_.Match(**rule, op);
     TENON_RETURN_IF_ERROR(CountSteps(index, op));
     if (!matched) continue;
-    TENON_ASSIGN_OR_RETURN(Operation * better, FindBetter((*rule)->rule->benefit()));
+    const int benefit = (*rule)->rule->benefit();
+    TENON_ASSIGN_OR_RETURN(Operation * better, FindBetter(benefit));
     if (better != nullptr) {
-      TENON_ASSIGN_OR_RETURN(const bool applied, TryRules(better));
+      TENON_ASSIGN_OR_RETURN(const bool applied, TryRules(better, benefit));
       if (applied) return true;
-      // It was refused for the type of its result.
+      // It was refused for the type of its result, or is a step that nobody allows.
       matcher_.Match(**rule, op);
     }
     const RewriteQueries queries = {context_.target, context_.evaluator};
@@ -289,7 +293,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op) {
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
     created_.clear();
-    const std::string place = (*rule)->rule->place();
+    const std::string place = HasSteps() ? (*rule)->rule->place() : std::string();
     if (!BeginStep(context_,
                    {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
       continue;

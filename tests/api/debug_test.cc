@@ -249,7 +249,7 @@ TEST(RuleNamesTest, PlacesOfHostsAreShort) {
   EXPECT_EQ(place("/home/me/project/src/rules.cc"), "src/rules.cc:7");
   EXPECT_EQ(place("rules.cc"), "rules.cc:7");
   EXPECT_EQ(place("/rules.cc"), "/rules.cc:7");
-  EXPECT_EQ(place("/work/main/patterns/layers/norm.cc"), "patterns/layers/norm.cc:7");
+  EXPECT_EQ(place("/src/tenon/patterns/layers/norm.cc"), "patterns/layers/norm.cc:7");
 }
 
 TEST(DisabledRulesTest, OfTheFacade) {

@@ -185,9 +185,8 @@ TEST_F(AutomatonTest, IsAGraphForGraphviz) {
       "rule gate { match add(x, splat(0.5)) where rank(x) == 2 replace x }\n");
   const Automaton* automaton = rules.AutomatonAt(HashOpName("ten.add"));
   ASSERT_NE(automaton, nullptr);
-  const auto name_of = [&](uint16_t rule) { return rules.list().rules()[rule].name(); };
-  const std::string dot = automaton->ToDot(context_, name_of);
-  EXPECT_EQ(dot, automaton->ToDot(context_, name_of));
+  const std::string dot = automaton->ToDot(context_, rules.list());
+  EXPECT_EQ(dot, automaton->ToDot(context_, rules.list()));
   EXPECT_THAT(dot, HasSubstr("digraph \"ten.add\" {"));
   EXPECT_THAT(dot, HasSubstr("number of 1?"));
   EXPECT_THAT(dot, HasSubstr("[label=\"0.5\"]"));

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"
 #include "ir/dialect/dialects.h"
+#include "pass/rewrite_step.h"
 
 namespace tenon::drr {
 namespace {
@@ -18,7 +19,9 @@ using ::testing::Pair;
 using Counts = std::map<std::string, int64_t, std::less<>>;
 
 // Applies the rules to `ops`, which compute %o from %x.
-Counts Apply(const std::string& text, const std::vector<std::string>& ops) {
+// `denied`: a rule none of whose steps is allowed.
+Counts Apply(const std::string& text, const std::vector<std::string>& ops,
+             const std::string& denied = "") {
   Context context;
   RegisterAllDialects(context);
   auto rules = ParseRules(text, "x.drr", context);
@@ -41,6 +44,8 @@ Counts Apply(const std::string& text, const std::vector<std::string>& ops) {
   PassContext pass;
   Counts counts;
   pass.rule_counts = &counts;
+  if (!denied.empty())
+    pass.allow_rewrite = [&](const RewriteStep& step) { return step.name != denied; };
   EXPECT_TRUE(ApplyRules(*compiled, module->get(), pass).ok());
   return counts;
 }
@@ -73,6 +78,17 @@ rule four { match tanh(exp(tanh(exp(x)))) replace relu(x) benefit 3 }
 )",
                               kFour);
   EXPECT_THAT(counts, ElementsAre(Pair("four", 1)));
+}
+
+// Each of two roots finds the other one, where the better rule is denied.
+TEST(BenefitTest, ADeniedRuleGivesWay) {
+  const Counts counts =
+      Apply(R"(
+rule three { match tanh(exp(tanh(x))) replace neg(x) benefit 1 }
+rule four { match tanh(exp(tanh(exp(x)))) replace relu(x) benefit 2 }
+)",
+            {"ten.exp", "ten.tanh", "ten.exp", "ten.tanh", "ten.exp", "ten.tanh"}, "four");
+  EXPECT_THAT(counts, ElementsAre(Pair("three", 1)));
 }
 
 TEST(BenefitTest, WhatDoesNotOverlapDoesNotMatter) {

@@ -107,8 +107,7 @@ absl::StatusOr<std::string> RuleAutomata(const std::string& name) {
     for (const OpInfo* info : context.OpsOf(dialect)) {
       const drr::Automaton* automaton = compiled.AutomatonAt(info->id());
       if (automaton == nullptr) continue;
-      text += automaton->ToDot(context,
-                               [&](uint16_t rule) { return compiled.list().rules()[rule].name(); });
+      text += automaton->ToDot(context, compiled.list());
     }
   }
   return text;
