@@ -73,7 +73,9 @@ std::string ComparePlain(const PlainResults& real, const PlainResults& source,
             : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
     for (size_t i = 0; i < exact[r].size(); ++i) {
       const double want = before[r][i], got = after[r][i];
-      if (!std::isfinite(want) || !std::isfinite(got)) {
+      // A source that leaves the range of the type on its way may become finite, the reverse never.
+      const bool mends = std::isfinite(exact[r][i]) && std::isfinite(got);
+      if (!mends && (!std::isfinite(want) || !std::isfinite(got))) {
         if (std::isnan(want) != std::isnan(got) || (!std::isnan(want) && want != got)) {
           return fmt::format("result {} element {} is {} instead of {}", r, i, NumberText(got),
                              NumberText(want));
