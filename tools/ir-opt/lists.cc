@@ -1,5 +1,6 @@
 #include "tools/ir-opt/lists.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,7 +131,11 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
   RuleCheckOutcome outcome;
   int unchecked = 0;
   for (const drr::Rule& rule : rules) {
-    const drr::CheckReport report = drr::CheckRule(rule, context, evaluator);
+    // A context keeps the types and constants of all programs that were made in it. The built-in
+    // rules hold nothing of one, so each has its own.
+    std::optional<Context> own;
+    if (files.empty()) RegisterAllDialects(own.emplace());
+    const drr::CheckReport report = drr::CheckRule(rule, own ? *own : context, evaluator);
     using Verdict = drr::CheckReport::Verdict;
     const bool is_unchecked = report.verdict == Verdict::kUnchecked;
     for (const std::string& failure : report.failures) {
