@@ -9,17 +9,17 @@
 #include "gtest/gtest.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
+#include "tests/rules/thoroughness.h"
 
 namespace tenon::pattern {
 namespace {
 
 using ::testing::HasSubstr;
 
-CheckReport Check(const Rule& rule) {
+CheckReport Check(const Rule& rule, drr::CheckOptions options = {}) {
   Context context;
   RegisterAllDialects(context);
   ReferenceEvaluator evaluator(MakeKernelRegistry());
-  drr::CheckOptions options;
   // --gtest_shuffle --gtest_random_seed=N checks with other programs.
   options.seed += static_cast<uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
   return CheckRule(rule, context, evaluator, options);
@@ -30,12 +30,12 @@ class EveryRule : public ::testing::TestWithParam<std::string> {};
 TEST_P(EveryRule, ComputesWhatItReplaces) {
   for (const Rule& rule : AllRules()) {
     if (rule.name() != GetParam()) continue;
-    CheckReport report = Check(rule);
+    CheckReport report = Check(rule, drr::TestedThoroughness());
     for (const std::string& failure : report.failures)
       ADD_FAILURE() << rule.place() << ": " << failure;
     if (!report.failures.empty()) continue;  // the check stopped there
     for (const auto& alternative : report.alternatives)
-      EXPECT_GE(alternative.matches, 20) << alternative.text;
+      EXPECT_GE(alternative.matches, drr::TestedThoroughness().matches) << alternative.text;
     // Only a rule that says so may leave out an element type.
     const auto asks_for_type = [](const auto& condition) {
       return ToString(*condition).find("dtype(") != std::string::npos;
