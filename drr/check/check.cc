@@ -31,7 +31,8 @@ class Checker {
         evaluator_(evaluator),
         options_(options),
         matcher_(context),
-        random_(options.seed) {
+        random_(options.seed),
+        asks_about_numbers_(AsksAboutNumbers(rule)) {
     report_.rule = rule.rule->name();
   }
 
@@ -114,6 +115,7 @@ class Checker {
         if (i == attempts / 4 && counts[t] == 0) break;
         std::optional<InstancePlan> plan =
             InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+        if (plan && asks_about_numbers_ && i % 2 == 1) plan->Guard(random_, dtype, true);
         if (!plan || !Try(*plan, dtype)) {
           whys[t] = why_;
           continue;
@@ -276,6 +278,9 @@ class Checker {
         how.extents = extents;
         how.unproven = judge.assumes() && chance(3);
       }
+      if (asks_about_numbers_ && !how.unproven && !chance(judge.assumes() ? 4 : 2))
+        plan->Guard(random_, dtype, false);
+      if (how.mode == EdgeMode::kSpecial && chance(4)) plan->TellSigns();
       EdgeJudge::Outcome outcome = judge.Try(*std::move(plan), dtype, how);
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
       if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));
@@ -321,6 +326,7 @@ class Checker {
   const CheckOptions& options_;
   Matcher matcher_;
   std::mt19937_64 random_;
+  const bool asks_about_numbers_;
   std::vector<std::pair<uint16_t, int>>
       targets_;             // AnyOf node and alternative; kNone: the whole graph
   std::vector<int> taken_;  // by node, in the last match

@@ -49,6 +49,8 @@ class Values {
   // not.
   void NextLeaf(DType dtype) {
     dtype_ = dtype;
+    static constexpr int kFineBits[] = {3, 3, 3, 10, 13, 26};
+    fine_bits_ = mode_ == EdgeMode::kFine ? kFineBits[Pick(0, 5)] : 3;
     style_ = mode_ == EdgeMode::kPlain ? 0 : Pick(0, 3);
     center_ = beside_[static_cast<size_t>(Pick(0, static_cast<int>(beside_.size()) - 1))];
     sign_ = Pick(0, 1) == 0 ? -1 : 1;
@@ -59,7 +61,9 @@ class Values {
     }
     if (mode_ == EdgeMode::kFine) {
       const Range range = FineRangeOf(dtype);
-      exponent_ = Pick(range.lowest, range.highest);
+      // Numbers of one size cancel.
+      exponent_ = has_first_ && Pick(0, 1) == 0 ? first_ : Pick(range.lowest, range.highest);
+      first_ = exponent_, has_first_ = true;
       return;
     }
     const Range range = RangeOf(dtype);
@@ -90,7 +94,9 @@ class Values {
     if (mode_ == EdgeMode::kBetween) {
       if (style_ == 3) return Pick(-128, 128) / 32.0;
       const double center = style_ == 2 ? AnyBeside() : center_;
-      const double value = Rounded(dtype_, center + Pick(-16, 16) / 4.0);
+      // Beside it by an amount of its own size or of that of 1.
+      const double step = Pick(0, 1) == 0 ? 0.25 : center / 128;
+      const double value = Rounded(dtype_, center + Pick(-16, 16) * step);
       return std::isfinite(value) ? value : Pick(-128, 128) / 32.0;
     }
     if (mode_ == EdgeMode::kFine) {
@@ -111,7 +117,11 @@ class Values {
     const int bits = static_cast<int>(8 * SizeOf(dtype_)) - 1;
     const double top = std::ldexp(1.0, bits);
     if (style_ == 4) return large_sign_ * std::ldexp(1.0, large_exponent_);
-    if (mode_ == EdgeMode::kFine) return Pick(-9, 9);
+    // As far as the widest float that holds them, and further.
+    if (mode_ == EdgeMode::kFine) {
+      const int most = 1 << std::min(bits - 1, fine_bits_);
+      return Pick(-most, most);
+    }
     if (mode_ == EdgeMode::kBetween)
       return std::clamp(std::round(style_ == 2 ? AnyBeside() : center_) + Pick(-2, 2), -top, top);
     switch (style_) {
@@ -139,9 +149,22 @@ class Values {
   // All large integers of a program lie beside this one.
   int large_exponent_ = 53, large_sign_ = 1;
   DType dtype_ = DType::kF32;
-  int style_ = 0, exponent_ = 0, first_ = 0;
+  int style_ = 0, exponent_ = 0, first_ = 0, fine_bits_ = 3;
   bool has_first_ = false;
 };
+
+void AddNumbers(const TermNode& term, std::vector<double>& numbers) {
+  const double* number = std::get_if<double>(&term.literal);
+  if (term.kind == TermNode::Kind::kLiteral && number != nullptr && std::isfinite(*number))
+    numbers.push_back(*number);
+  for (const TermRef& operand : term.operands) AddNumbers(*operand, numbers);
+}
+
+void AddNumbers(const ConditionNode& condition, std::vector<double>& numbers) {
+  if (condition.term != nullptr) AddNumbers(*condition.term, numbers);
+  for (const auto& part : condition.parts)
+    for (const auto& inner : part) AddNumbers(*inner, numbers);
+}
 
 }  // namespace
 
@@ -157,6 +180,7 @@ std::vector<double> NumbersBeside(const CompiledRule& rule) {
     if (node.kind == ValNode::Kind::kSplat) write(node.splat);
     for (const AttrCode& code : node.attrs) write(code);
   }
+  for (const ConditionCode& condition : rule.conditions) AddNumbers(*condition.source, written);
   for (size_t i = 0; i < written.size(); ++i) {
     const double a = written[i];
     for (const double number : {a, a * 1.5, a / 2, -a}) all.push_back(number);
@@ -177,7 +201,9 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
   for (auto& [n, leaf] : leaves_) {
     const Node& node = rule_->nodes[leaf.node];
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
-    if (leaf.constant && (!constants || mode != EdgeMode::kWide)) continue;
+    const bool redraws = mode == EdgeMode::kWide || mode == EdgeMode::kFine ||
+                         (mode == EdgeMode::kBetween && node.kind == ValNode::Kind::kSplat);
+    if (leaf.constant && !(constants && redraws)) continue;
     leaf.rests.clear();
     if (leaf.boolean || leaf.index || leaf.given) {
       if (leaf.boolean)

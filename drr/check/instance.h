@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "drr/compile/compiled.h"
+#include "ir/core/builder.h"
 #include "ir/core/operation.h"
 
 namespace tenon::drr {
@@ -37,8 +38,11 @@ struct Instance {
 // each input, for which rounding is judged. Integers are of any size except in kPlain and kBetween.
 enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine };
 
-// The finite numbers that a rule writes, numbers beside each of them and between each two.
+// The finite numbers that a rule writes in its graphs and conditions, numbers beside each of them
+// and between each two.
 std::vector<double> NumbersBeside(const CompiledRule& rule);
+// True if a condition asks about numbers, not only about types and shapes.
+bool AsksAboutNumbers(const CompiledRule& rule);
 
 // What the program knows of the extents of its arguments.
 enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
@@ -66,9 +70,18 @@ class InstancePlan {
   bool at_run_time() const { return at_run_time_; }
   // Makes two arguments of one type the same value, if there are two.
   void Coincide(std::mt19937_64& random);
+  // Computes some of the float arguments so that their range is known: clipped, between 0 and 1,
+  // zeros and ones. `dtype`: of the instances that are built then. Conditions and proofs about
+  // numbers hold for such values.
+  // `moderate`: by small bounds only.
+  void Guard(std::mt19937_64& random, DType dtype, bool moderate);
+  // Divides 1 by each float result, so that the signs of zeros tell.
+  void TellSigns() { tells_signs_ = true; }
 
  private:
   friend class Planner;
+  // What stands between an argument and the program.
+  enum class Guarding : uint8_t { kNone, kAtLeast, kAtMost, kBetween, kRelu, kSigmoid, kZeroOrOne };
   struct Leaf {
     uint16_t node = 0;  // of the rule
     std::vector<int64_t> shape;
@@ -79,12 +92,16 @@ class InstancePlan {
     DType dtype = DType::kInvalid;  // kInvalid: the one that the instance is built in
     std::vector<double> values;
     std::vector<int64_t> rests;  // as in Numbers
+    Guarding guarding = Guarding::kNone;
+    double low = 0, high = 0;  // kAtLeast, kAtMost, kBetween
   };
+  // Returns the guarded value of a leaf.
+  Value Guarded(const Leaf& leaf, Value argument, OpBuilder& builder) const;
   // True if only splats bind the variable.
   bool OnlyOfSplats(uint16_t variable) const;
 
   const CompiledRule* rule_ = nullptr;
-  bool is_mixed_ = false, at_run_time_ = false;
+  bool is_mixed_ = false, at_run_time_ = false, tells_signs_ = false;
   std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
   std::vector<int> alternatives_;                       // by node

@@ -122,7 +122,7 @@ Rule AttentionOfSelectedScores(const char* name, Selects selects,
   if (zeroed) {
     rule = std::move(rule).IgnoresInfinity(
         IsBounded("the scores are bounded, whatever the inputs hold", sum) &&
-        IsBounded("the values are bounded, whatever the inputs hold", x.v));
+        AreFinite("no value is infinite or NaN, whatever the inputs hold", x.v));
   }
   return std::move(rule)
       .Replace(fused::Attention(Transpose(x.q, {.perm = SwapIf(tq)}), x.k,

@@ -1,0 +1,111 @@
+// Arguments whose range a program knows.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "drr/check/instance.h"
+#include "ir/core/attribute.h"
+#include "ir/core/context.h"
+
+namespace tenon::drr {
+namespace {
+
+double Rounded(DType dtype, double value) {
+  std::byte bytes[8];
+  StoreFromDouble(dtype, value, bytes);
+  return LoadAsDouble(dtype, bytes);
+}
+
+bool AsksAboutNumbers(const ConditionNode& condition) {
+  if (condition.assumption != Assumption::kNone) return true;
+  for (const auto& part : condition.parts)
+    for (const auto& inner : part)
+      if (AsksAboutNumbers(*inner)) return true;
+  return condition.kind == ConditionNode::Kind::kPredicate &&
+         condition.asks == ConditionNode::Asks::kOther;
+}
+
+}  // namespace
+
+bool AsksAboutNumbers(const CompiledRule& rule) {
+  return std::any_of(
+      rule.conditions.begin(), rule.conditions.end(),
+      [](const ConditionCode& condition) { return AsksAboutNumbers(*condition.source); });
+}
+
+void InstancePlan::Guard(std::mt19937_64& random, DType dtype, bool moderate) {
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  const std::vector<double> beside = NumbersBeside(*rule_);
+  // Numbers that the rule names, those of every size, and small ones.
+  const auto bound = [&](DType type) {
+    const int highest = type == DType::kF16 ? 15 : type == DType::kF64 ? 1000 : 126;
+    const int style = pick(0, 3);
+    double value = style < 2 && !beside.empty()
+                       ? beside[static_cast<size_t>(pick(0, static_cast<int>(beside.size()) - 1))]
+                   : style < 3 && !moderate
+                       ? std::ldexp(pick(0, 1) == 0 ? 1 : -1, pick(-highest, highest))
+                       : pick(-8, 8) / 4.0;
+    value = Rounded(type, value);
+    return std::abs(value) <= (moderate ? 1024.0 : std::numeric_limits<double>::max()) ? value
+                                                                                       : 1.0;
+  };
+  static constexpr Guarding kKinds[] = {Guarding::kBetween, Guarding::kBetween,  Guarding::kBetween,
+                                        Guarding::kAtLeast, Guarding::kAtMost,   Guarding::kRelu,
+                                        Guarding::kSigmoid, Guarding::kZeroOrOne};
+  for (auto& [n, leaf] : leaves_) {
+    const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
+    if (leaf.constant || leaf.boolean || leaf.index || leaf.given || !IsFloat(type)) continue;
+    if (pick(0, 2) == 0) continue;
+    leaf.guarding = kKinds[pick(0, static_cast<int>(std::size(kKinds)) - 1)];
+    leaf.low = bound(type);
+    leaf.high = pick(0, 1) == 0 ? -leaf.low : bound(type);
+    if (leaf.guarding == Guarding::kBetween && leaf.low > leaf.high) std::swap(leaf.low, leaf.high);
+  }
+}
+
+Value InstancePlan::Guarded(const Leaf& leaf, Value argument, OpBuilder& builder) const {
+  const auto make = [&](std::string_view op, Type made, std::initializer_list<Value> operands,
+                        Attribute slot = {}) {
+    const std::span<const Attribute> slots(&slot, slot ? 1 : 0);
+    return builder
+        .Insert(Operation::Create(*context_->FindOp(op), Location(), {&made, 1},
+                                  {operands.begin(), operands.size()}, slots))
+        ->result();
+  };
+  const Type type = argument.type();
+  const auto number = [&](double value) {
+    std::byte element[8];
+    StoreFromDouble(type.dtype(), value, element);
+    const Type scalar = Type::Tensor(*context_, type.dtype(), std::span<const int64_t>());
+    return make("core.constant", scalar, {},
+                Attribute::Splat(*context_, scalar, {element, SizeOf(type.dtype())}));
+  };
+  switch (leaf.guarding) {
+    case Guarding::kNone:
+      return argument;
+    case Guarding::kAtLeast:
+      return make("ten.max", type, {argument, number(leaf.low)});
+    case Guarding::kAtMost:
+      return make("ten.min", type, {argument, number(leaf.high)});
+    case Guarding::kBetween: {
+      const Value above = make("ten.max", type, {argument, number(leaf.low)});
+      return make("ten.min", type, {above, number(leaf.high)});
+    }
+    case Guarding::kRelu:
+      return make("ten.relu", type, {argument});
+    case Guarding::kSigmoid:
+      return make("ten.sigmoid", type, {argument});
+    case Guarding::kZeroOrOne: {
+      const Type flags = WithDType(type, DType::kBool);
+      const Value is_above = make("ten.greater", flags, {argument, number(0)});
+      const Attribute to = ToAttribute(*context_, AttrType::kType, type.dtype());
+      return make("ten.cast", type, {is_above}, to);
+    }
+  }
+  return argument;
+}
+
+}  // namespace tenon::drr
