@@ -230,7 +230,7 @@ absl::StatusOr<Rule> RuleTextParser::ParseLet(Rule rule) {
 
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   rule_scope_ = Scope();
-  if (!Is("rule")) return Expected("'rule' or 'pattern'");
+  if (!Is("rule")) return Expected("'rule', 'pattern' or 'op'");
   Next();
   const int line = token_.line;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));

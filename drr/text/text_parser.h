@@ -35,6 +35,10 @@ class RuleTextParser {
         TENON_RETURN_IF_ERROR(ParsePattern());
         continue;
       }
+      if (Take("op")) {
+        TENON_RETURN_IF_ERROR(ParseOpDeclaration());
+        continue;
+      }
       TENON_ASSIGN_OR_RETURN(Rule rule, ParseRule());
       rules.push_back(std::move(rule));
     }
@@ -140,6 +144,13 @@ class RuleTextParser {
     TextLexer lexer;
     Token token;
   };
+  // ---- declarations of operations
+  absl::Status ParseOpDeclaration();
+  absl::StatusOr<OperandDef> ParseDeclaredOperand();
+  absl::StatusOr<AttrDef> ParseDeclaredAttr();
+  absl::StatusOr<uint32_t> ParseDTypes();
+  absl::StatusOr<std::string> PlainName(std::string_view what);
+
   absl::Status ParsePattern();
   absl::StatusOr<Val> ParsePatternCall(const std::string& name, const Token& at);
   absl::StatusOr<Val> ParseRepeat();
