@@ -86,6 +86,7 @@ class Application {
   Location FusedLocation() const;
   std::string Build();
   std::string BuildOp(uint16_t n);
+  std::string AddEach(const Edge& edge, absl::InlinedVector<Value, 6>& operands);
   Value Operand(const Edge& edge, DType splat_dtype);
   Value BuildSplat(const Node& node, DType dtype);
   std::string CheckResults();
@@ -105,6 +106,7 @@ class Application {
   Placement placement_;
   Location location_;
   std::vector<Operation*> made_for_;  // by node
+  Value item_;                        // of the list, for operations that are made for each item
   std::vector<Operation*> made_;
   std::vector<Type> types_;  // of the results
   std::string error_;
@@ -148,6 +150,34 @@ Value Application::Operand(const Edge& edge, DType splat_dtype) {
   return error_.empty() ? value : Value();
 }
 
+// The operands that an Each stands for.
+std::string Application::AddEach(const Edge& edge, absl::InlinedVector<Value, 6>& operands) {
+  const Node& node = rule_.nodes[edge.node];
+  const auto add = [&](Value value) {
+    std::string reason = placement_.Provide(value);
+    if (reason.empty()) operands.push_back(value);
+    return reason;
+  };
+  if (item_) return add(item_);
+  if (node.in_source || node.chain.empty()) {
+    for (Value value : match_.EachOf(edge.node))
+      if (std::string reason = add(value); !reason.empty()) return reason;
+    return "";
+  }
+  for (Value item : match_.EachOf(node.list)) {
+    item_ = item;
+    std::string reason;
+    for (size_t i = node.chain.size(); reason.empty() && i-- > 0;)
+      reason = BuildOp(node.chain[i].op.node);
+    item_ = Value();
+    if (!reason.empty()) return reason;
+    const Value value = ResultOf(node.chain[0].op);
+    if (!value) return "an operand is absent";
+    operands.push_back(value);
+  }
+  return "";
+}
+
 std::string Application::BuildOp(uint16_t n) {
   const Node& node = rule_.nodes[n];
   Context& context = placement_.before()->context();
@@ -156,8 +186,9 @@ std::string Application::BuildOp(uint16_t n) {
   for (const auto& group : node.operands) {
     for (const Edge& edge : group) {
       const Node& from = rule_.nodes[edge.node];
-      if (from.kind == ValNode::Kind::kSplat || from.kind == ValNode::Kind::kEach) continue;
-      Value value = ResultOf(edge);
+      if (from.kind == ValNode::Kind::kSplat || (from.kind == ValNode::Kind::kEach && !item_))
+        continue;
+      Value value = from.kind == ValNode::Kind::kEach ? item_ : ResultOf(edge);
       if (value && value.type().dtype() != DType::kBool) {
         dtype = value.type().dtype();
         break;
@@ -170,10 +201,7 @@ std::string Application::BuildOp(uint16_t n) {
     size_t before = operands.size();
     for (const Edge& edge : group) {
       if (rule_.nodes[edge.node].kind == ValNode::Kind::kEach) {
-        for (Value value : match_.EachOf(edge.node)) {
-          if (std::string reason = placement_.Provide(value); !reason.empty()) return reason;
-          operands.push_back(value);
-        }
+        if (std::string reason = AddEach(edge, operands); !reason.empty()) return reason;
         continue;
       }
       Value value = Operand(edge, dtype);
@@ -244,7 +272,7 @@ std::string Application::BuildOp(uint16_t n) {
 std::string Application::Build() {
   made_for_.assign(rule_.nodes.size(), nullptr);
   for (uint16_t n : rule_.creation_order) {
-    if (rule_.nodes[n].kind != ValNode::Kind::kOp) continue;
+    if (rule_.nodes[n].kind != ValNode::Kind::kOp || rule_.nodes[n].mapped) continue;
     if (std::string reason = BuildOp(n); !reason.empty()) return reason;
   }
   // A Splat that is a result itself.

@@ -147,13 +147,10 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
     return inner;
   }
   TENON_ASSIGN_OR_RETURN(std::string name, Name("a value"));
-  if (name == "const" || name == "each") {
+  if (name == "each") return ParseEach();
+  if (name == "const") {
     TENON_ASSIGN_OR_RETURN(std::string variable, Name("a name"));
-    if (name == "const") return Variable(variable, true);
-    auto it = scope_->vals.find(variable);
-    return it != scope_->vals.end()
-               ? it->second
-               : scope_->vals.emplace(variable, Each(variable.c_str())).first->second;
+    return Variable(variable, true);
   }
   if (name == "splat") {
     TENON_RETURN_IF_ERROR(Require("("));

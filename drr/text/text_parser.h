@@ -154,6 +154,9 @@ class RuleTextParser {
   absl::Status ParsePattern();
   absl::StatusOr<Val> ParsePatternCall(const std::string& name, const Token& at);
   absl::StatusOr<Val> ParseRepeat();
+  absl::StatusOr<Val> ParseEach();
+  Val ListNamed(const std::string& name);
+  std::string ListAhead() const;
   absl::StatusOr<Val> ParseOpSet(const std::string& name);
   absl::StatusOr<Val> Apply(const Function& function, std::map<std::string, Binding> bindings,
                             const Token& at);
