@@ -274,8 +274,7 @@ class Variants {
       const uint16_t place = found->second.place, after = found->second.after;
       if (condition.source->kind == ConditionNode::Kind::kShape) {
         const int rest = condition.source->rest;
-        if (rest < 0)
-          Require(draft, Test::Kind::kRank, place, 0, {condition.shape.size()}, after);
+        if (rest < 0) Require(draft, Test::Kind::kRank, place, 0, {condition.shape.size()}, after);
         for (size_t i = 0; i < condition.shape.size(); ++i) {
           const bool from_end = rest >= 0 && i >= static_cast<size_t>(rest);
           const auto axis = static_cast<int16_t>(

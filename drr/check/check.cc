@@ -167,7 +167,14 @@ class Checker {
       return false;
     }
     RewriteListener listener;
-    const Refusal refused = Apply(matcher_, {nullptr, &evaluator_}, listener);
+    const Refusal refused =
+        Apply(matcher_, {.target = nullptr, .evaluator = &evaluator_, .measure = true}, listener);
+    if (!refused.not_lowered.empty()) {
+      report_.verdict = CheckReport::Verdict::kWrong;
+      report_.failures.push_back(
+          fmt::format("{} in {}:\n{}", refused.not_lowered, Name(dtype), text()));
+      return true;
+    }
     if (!refused.empty()) {
       why_ = refused.why;
       // Extents of a value without elements are not told apart by counting them.

@@ -280,9 +280,10 @@ void Compiler::AddLeads(Node& code) const {
 absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   if (auto it = node_index_.find(node.get()); it != node_index_.end()) {
     if (out_.nodes[it->second].mapped) {
-      return Error(fmt::format("{} stands for one value for each item (expected it in its 'each' "
-                               "alone)",
-                               ToString(ValRef{node, 0})));
+      return Error(
+          fmt::format("{} stands for one value for each item (expected it in its 'each' "
+                      "alone)",
+                      ToString(ValRef{node, 0})));
     }
     if (!in_source && out_.nodes[it->second].in_source) used_nodes_.insert(it->second);
     ++mentions_[it->second];
@@ -381,7 +382,8 @@ absl::Status Compiler::AddConditions() {
         return Error(fmt::format("{} asks about more than one list", condition->text));
       code.list = arg.edge.node;
     }
-    code.early = code.list == kNone && condition->kind == ConditionNode::Kind::kPredicate && !code.args.empty() &&
+    code.early = code.list == kNone && condition->kind == ConditionNode::Kind::kPredicate &&
+                 !code.args.empty() &&
                  std::all_of(code.args.begin(), code.args.end(),
                              [](const ArgCode& a) { return a.edge.node != kNone; });
     auto index = static_cast<uint16_t>(out_.conditions.size());

@@ -206,17 +206,23 @@ absl::Status Compiler::CheckCost() {
     return Error(fmt::format("alternatives of alternatives combine in too many ways (more than {})",
                              kMostCounted));
   }
+  for (const auto* names : {&rule_.lowers().ops, &rule_.lowers().behind}) {
+    for (const std::string& name : *names) {
+      if (context_.FindOp(name) == nullptr)
+        return Error(fmt::format("it lowers a number of '{}', which is no operation", name));
+    }
+  }
   int made = 0;
   for (uint16_t n : out_.creation_order) {
     const Node& node = out_.nodes[n];
     made += node.kind == ValNode::Kind::kOp ? 1 : 0;
-    if (node.mapped && rule_.lowers().empty()) {
+    if (node.mapped && rule_.lowers().kind == Measure::Kind::kNone) {
       return Error(
           "the result has operations for each item of a list: so that rewriting ends, say with "
           "Lowers (in text: lowers) what each rewrite makes smaller");
     }
   }
-  if (made >= least && rule_.lowers().empty()) {
+  if (made >= least && rule_.lowers().kind == Measure::Kind::kNone) {
     return Error(
         fmt::format("the result has {} ops, and the source may have only {}: so that rewriting "
                     "ends, say with Lowers (in text: lowers) what each rewrite makes smaller",

@@ -195,8 +195,8 @@ bool Matcher::IsOtherOp(uint16_t n, Operation* op) {
   if (op->Has(Trait::kConstantLike)) return false;
   for (size_t i = 0; i < matched_.size(); ++i) {
     if (matched_[i] != op || rule_->MayCoincide(n, matched_nodes_[i])) continue;
-    failed_ |= rule_->nodes[matched_nodes_[i]].mapped ? kAllCauses
-                                                      : bound_[matched_nodes_[i]].causes;
+    failed_ |=
+        rule_->nodes[matched_nodes_[i]].mapped ? kAllCauses : bound_[matched_nodes_[i]].causes;
     return true;
   }
   return false;

@@ -84,9 +84,8 @@ std::optional<Value> Matcher::MatchLink(uint16_t each, const EachLink& link, Ope
   if (!PushOperands(n, op, swapped, causes, static_cast<int>(group))) return std::nullopt;
   const auto [at, size] = op->operand_group(group);
   if (size == 1) return op->operand(at);
-  return failed([&] {
-    return fmt::format("operand '{}' is absent", node.info->def().operands[group].name);
-  });
+  return failed(
+      [&] { return fmt::format("operand '{}' is absent", node.info->def().operands[group].name); });
 }
 
 // May the value be the part `edge` of the pattern, which all items share? A variable that nothing

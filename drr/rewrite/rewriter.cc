@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "drr/rewrite/constant_guard.h"
+#include "drr/rewrite/measuring.h"
 #include "drr/rewrite/placement.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
@@ -62,6 +63,7 @@ class Application {
       : match_(match),
         rule_(match.rule()),
         target_(queries.target),
+        measure_(queries.measure),
         guard_(queries.evaluator),
         listener_(listener),
         placement_(match) {}
@@ -75,11 +77,10 @@ class Application {
     }
     if (reason.empty()) reason = CheckResults();
     if (reason.empty() && commit) {
-      Commit();
-      return {};
+      return {false, "", Commit()};
     }
     for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
-    return {for_shapes_, reason};
+    return {for_shapes_, reason, ""};
   }
 
  private:
@@ -90,8 +91,9 @@ class Application {
   Value Operand(const Edge& edge, DType splat_dtype);
   Value BuildSplat(const Node& node, DType dtype);
   std::string CheckResults();
-  void Commit();
-  void EraseMatched();
+  std::string Commit();
+  std::vector<Operation*> EraseMatched();
+  std::vector<Operation*> Matched() const;
   Value ResultOf(const Edge& edge) const {
     if (rule_.nodes[edge.node].in_source) return match_.ValueOf(edge);
     Operation* op = made_for_[edge.node];
@@ -101,6 +103,7 @@ class Application {
   const Matcher& match_;
   const CompiledRule& rule_;
   const TargetQuery* target_;
+  const bool measure_;
   ConstantGuard guard_;
   RewriteListener& listener_;
   Placement placement_;
@@ -315,7 +318,19 @@ std::string Application::CheckResults() {
   return "";
 }
 
-void Application::Commit() {
+// Each matched operation once.
+std::vector<Operation*> Application::Matched() const {
+  std::vector<Operation*> matched;
+  for (Operation* op : match_.matched_ops())
+    if (std::find(matched.begin(), matched.end(), op) == matched.end()) matched.push_back(op);
+  return matched;
+}
+
+// Returns what the rule should lower and does not, if that is measured.
+std::string Application::Commit() {
+  const Measure& lowers = rule_.rule->lowers();
+  const std::optional<int64_t> before =
+      measure_ ? MeasureOf(lowers, Matched()) : std::optional<int64_t>();
   Operation* place = made_.empty() ? placement_.before() : made_.front();
   for (Operation* op : placement_.moved()) op->MoveBefore(place);
   for (Operation* op : made_) listener_.Created(op);
@@ -331,16 +346,22 @@ void Application::Commit() {
     listener_.Replaced(was, now);
     was.ReplaceAllUsesWith(now);
   }
-  EraseMatched();
+  std::vector<Operation*> now = EraseMatched();
+  if (!before) return "";
+  now.insert(now.end(), made_.begin(), made_.end());
+  const std::optional<int64_t> after = MeasureOf(lowers, now);
+  if (!after || *after < *before) return "";
+  return fmt::format("rule '{}' ({}) does not lower {}: it is {} before and {} after",
+                     rule_.rule->name(), rule_.rule->place(), ToString(lowers), *before, *after);
 }
 
-// Erases what the match has made dead, with the constants that only it used.
-void Application::EraseMatched() {
-  std::vector<Operation*> left, constants;
+// Erases what the match has made dead, with the constants that only it used. Returns the matched
+// operations that stay.
+std::vector<Operation*> Application::EraseMatched() {
+  std::vector<Operation*> left = Matched(), constants;
   auto add = [](std::vector<Operation*>& list, Operation* op) {
     if (std::find(list.begin(), list.end(), op) == list.end()) list.push_back(op);
   };
-  for (Operation* op : match_.matched_ops()) add(left, op);
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t i = 0; i < left.size(); ++i) {
@@ -363,6 +384,7 @@ void Application::EraseMatched() {
     listener_.Erasing(op);
     op->Erase();
   }
+  return left;
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ struct ConditionNode {
   std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
   // What is the case instead, for messages; may be empty.
   std::function<std::string(std::span<const BoundArg>)> why;
-  std::vector<DimRef> shape;                  // kShape: of args[0]
-  int rest = -1;  // kShape: any number of extents lie before shape[rest]; -1: none
+  std::vector<DimRef> shape;  // kShape: of args[0]
+  int rest = -1;              // kShape: any number of extents lie before shape[rest]; -1: none
   Assumption assumption = Assumption::kNone;  // what it proves about numbers
   // The question, for code that reasons about rules. For kOther only `holds` and `text` know it.
   enum class Asks : uint8_t {

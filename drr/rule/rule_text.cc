@@ -249,7 +249,8 @@ std::string RuleWriter::RuleText() {
         group.empty() ? "  may coincide\n" : fmt::format("  may coincide ({})\n", ListText(group));
   text += LetText(matched_, order_.size());
   text += fmt::format("  replace {}\n", ListText(rule.results()));
-  if (!rule.lowers().empty()) text += fmt::format("  lowers  {}\n", QuotedText(rule.lowers()));
+  if (rule.lowers().kind != Measure::Kind::kNone)
+    text += fmt::format("  lowers  {}\n", ToString(rule.lowers()));
   if (rule.requires_kernel()) text += "  requires kernel\n";
   return text + "}\n";
 }

@@ -283,12 +283,13 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       if (!final && !Is("fusion")) return Expected("'fusion' or 'final'");
       Next();
       rule = std::move(rule).Stage(final ? RuleStage::kFinal : RuleStage::kFusion);
-    } else if (Is("summary") || Is("lowers")) {
-      const bool summary = Is("summary");
-      Next();
+    } else if (Take("summary")) {
       if (token_.kind != Token::Kind::kString) return Expected("a text in quotes");
-      rule = summary ? std::move(rule).Summary(token_.text) : std::move(rule).Lowers(token_.text);
+      rule = std::move(rule).Summary(token_.text);
       Next();
+    } else if (Take("lowers")) {
+      TENON_ASSIGN_OR_RETURN(Measure measure, ParseMeasure());
+      rule = std::move(rule).Lowers(std::move(measure));
     } else if (Take("requires")) {
       TENON_RETURN_IF_ERROR(Require("kernel"));
       rule = std::move(rule).RequireKernel();

@@ -1,4 +1,4 @@
-// Declarations of operations in the text of rules.
+// Declarations of operations, and measures, in the text of rules.
 #include <algorithm>
 #include <utility>
 
@@ -92,10 +92,10 @@ absl::StatusOr<AttrDef> RuleTextParser::ParseDeclaredAttr() {
     TENON_ASSIGN_OR_RETURN(const std::string word, Name("a kind of attribute, such as f32"));
     const std::optional<AttrType> kind = KindNamed(word);
     if (!kind) {
-      return ErrorAt(at, fmt::format("'{}' is no kind of attribute (expected {}, or values in "
-                                     "braces){}",
-                                     word, fmt::join(KindWords(), ", "),
-                                     DidYouMean(word, KindWords())));
+      return ErrorAt(
+          at, fmt::format("'{}' is no kind of attribute (expected {}, or values in "
+                          "braces){}",
+                          word, fmt::join(KindWords(), ", "), DidYouMean(word, KindWords())));
     }
     attr.type = *kind;
   }
@@ -111,11 +111,11 @@ absl::StatusOr<AttrDef> RuleTextParser::ParseDeclaredAttr() {
                                 : Attribute();
   const std::string* text = std::get_if<std::string>(&value->literal);
   const bool listed = attr.type != AttrType::kEnum ||
-                      (text != nullptr && std::find(attr.enums.begin(), attr.enums.end(), *text) !=
-                                              attr.enums.end());
+                      (text != nullptr &&
+                       std::find(attr.enums.begin(), attr.enums.end(), *text) != attr.enums.end());
   if (!literal || !listed) {
-    return ErrorAt(value_at, fmt::format("'{}' is no value of attribute '{}'", value_at.text,
-                                         attr.name));
+    return ErrorAt(value_at,
+                   fmt::format("'{}' is no value of attribute '{}'", value_at.text, attr.name));
   }
   attr.default_text = literal.text();
   return attr;
@@ -175,6 +175,49 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
   return status.ok() ? status : ErrorAt(at, std::string(status.message()));
 }
 
+absl::StatusOr<std::string> RuleTextParser::MeasuredOp() {
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(const std::string name, Name("an operation"));
+  const OpInfo* info = FindOp(name);
+  if (info == nullptr)
+    return ErrorAt(at, fmt::format("there is no op '{}'{}", name, NearestOp(name)));
+  return std::string(info->name());
+}
+
+// ops(div, mul)   before({reshape, expand}, matmul)   elements   bytes   "words"
+absl::StatusOr<Measure> RuleTextParser::ParseMeasure() {
+  Measure measure;
+  if (token_.kind == Token::Kind::kString) {
+    measure.kind = Measure::Kind::kWords;
+    measure.words = std::string(token_.text);
+    Next();
+    return measure;
+  }
+  if (Take("elements")) return ElementsComputed();
+  if (Take("bytes")) return BytesComputed();
+  measure.kind = Is("before") ? Measure::Kind::kBefore : Measure::Kind::kOps;
+  if (!Take("before") && !Take("ops"))
+    return Expected("ops(…), before(…), elements, bytes or a text in quotes");
+  TENON_RETURN_IF_ERROR(Require("("));
+  if (measure.kind == Measure::Kind::kOps) {
+    do {
+      TENON_ASSIGN_OR_RETURN(measure.ops.emplace_back(), MeasuredOp());
+    } while (Take(","));
+    TENON_RETURN_IF_ERROR(Require(")"));
+    return measure;
+  }
+  for (std::vector<std::string>* ops : {&measure.ops, &measure.behind}) {
+    if (ops == &measure.behind) TENON_RETURN_IF_ERROR(Require(","));
+    const bool several = Take("{");
+    do {
+      TENON_ASSIGN_OR_RETURN(ops->emplace_back(), MeasuredOp());
+    } while (several && Take(","));
+    if (several) TENON_RETURN_IF_ERROR(Require("}"));
+  }
+  TENON_RETURN_IF_ERROR(Require(")"));
+  return measure;
+}
+
 std::string DeclarationText(const OpInfo& op) {
   const OpDef& def = op.def();
   std::vector<std::string> operands, attrs;
@@ -186,7 +229,8 @@ std::string DeclarationText(const OpInfo& op) {
   for (const AttrDef& attr : def.attrs) {
     if (attr.name == "operandSegmentSizes") continue;
     std::string kind(WordOfKind(attr.type));
-    if (attr.type == AttrType::kEnum) kind = fmt::format("{{\"{}\"}}", fmt::join(attr.enums, "\", \""));
+    if (attr.type == AttrType::kEnum)
+      kind = fmt::format("{{\"{}\"}}", fmt::join(attr.enums, "\", \""));
     attrs.push_back(fmt::format("{}{}: {}{}", attr.name,
                                 attr.required || !attr.default_text.empty() ? "" : "?", kind,
                                 DefaultText(op, attr)));

@@ -90,6 +90,8 @@ class RuleTextParser {
   absl::StatusOr<Rule> Assuming(Rule rule, Assumption assumption);
   absl::StatusOr<Val> ParseVal();
   absl::StatusOr<Val> ParseValHere();
+  absl::StatusOr<Measure> ParseMeasure();
+  absl::StatusOr<std::string> MeasuredOp();
   absl::Status AttrsInside(const OpInfo& info) const;
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();

@@ -178,8 +178,7 @@ std::string RuleTextParser::ListAhead() const {
     if (token.kind == Token::Kind::kName && token.text == "each") return std::string(next.text);
     if (token.kind == Token::Kind::kName && next.text != "(" && next.text != "=") {
       const auto known = scope_->vals.find(std::string(token.text));
-      if (known != scope_->vals.end() &&
-          known->second.ref().node->kind == ValNode::Kind::kEach)
+      if (known != scope_->vals.end() && known->second.ref().node->kind == ValNode::Kind::kEach)
         return known->first;
       if (first.empty()) first = std::string(token.text);
     }
@@ -193,8 +192,11 @@ absl::StatusOr<Val> RuleTextParser::ParseEach() {
   TextLexer ahead = lexer_;
   const Token after = ahead.Next();
   if (token_.kind == Token::Kind::kName && after.text != "(") {
+    const Token at = token_;
     TENON_ASSIGN_OR_RETURN(const std::string name, Name("a name"));
-    return ListNamed(name);
+    const Val list = ListNamed(name);
+    if (list.ref().node->kind == ValNode::Kind::kEach) return list;
+    return ErrorAt(at, fmt::format("'{}' is one value (expected a list)", name));
   }
   if (const std::string list = ListAhead(); !list.empty()) ListNamed(list);
   TENON_ASSIGN_OR_RETURN(const Val mapped, ParseVal());

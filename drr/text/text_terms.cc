@@ -95,8 +95,10 @@ const Word* RuleTextParser::FindWord(const std::string& name) const {
 
 absl::Status RuleTextParser::CheckWhole(const Term& term, const Token& at) const {
   if (AsDims(*term.node()) || IsWhole(*term.node(), false)) return absl::OkStatus();
-  return ErrorAt(at, "'?', '...' and '1...' stand only in the shape that a shape is compared with, '...' "
-                     "once");
+  return ErrorAt(
+      at,
+      "'?', '...' and '1...' stand only in the shape that a shape is compared with, '...' "
+      "once");
 }
 
 absl::StatusOr<Condition> RuleTextParser::AsCondition(const Expr& expr, const Token& at) const {

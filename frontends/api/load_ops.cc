@@ -83,8 +83,8 @@ class OpsReader {
     for (const auto& [key, unused] : value.items()) {
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         const std::vector<std::string> names(known.begin(), known.end());
-        return Wrong(fmt::format("{} has the unknown key '{}'{}", what, key,
-                                 DidYouMean(key, names)));
+        return Wrong(
+            fmt::format("{} has the unknown key '{}'{}", what, key, DidYouMean(key, names)));
       }
     }
     return absl::OkStatus();
@@ -129,8 +129,9 @@ class OpsReader {
     TENON_ASSIGN_OR_RETURN(operand.name, Text(json, "name"));
     TENON_ASSIGN_OR_RETURN(const std::string arity, Text(json, "arity"));
     if (arity != "single" && arity != "optional" && arity != "variadic") {
-      return Wrong(fmt::format("operand '{}' has arity '{}' (expected single, optional or variadic)",
-                               operand.name, arity));
+      return Wrong(
+          fmt::format("operand '{}' has arity '{}' (expected single, optional or variadic)",
+                      operand.name, arity));
     }
     operand.arity = arity == "single"     ? Arity::kSingle
                     : arity == "optional" ? Arity::kOptional
@@ -168,9 +169,9 @@ class OpsReader {
 
   absl::Status ReadOp(const Json& json) {
     where_.clear();
-    TENON_RETURN_IF_ERROR(Keys(json, "an item of 'ops'",
-                               {"op", "at", "summary", "operands", "attrs", "result", "traits",
-                                "shape"}));
+    TENON_RETURN_IF_ERROR(
+        Keys(json, "an item of 'ops'",
+             {"op", "at", "summary", "operands", "attrs", "result", "traits", "shape"}));
     OpDef def;
     TENON_ASSIGN_OR_RETURN(def.name, Text(json, "op"));
     TENON_ASSIGN_OR_RETURN(const std::string at, Text(json, "at"));
@@ -223,8 +224,7 @@ absl::Status LoadOpsFromJson(std::string_view json, const std::string& name, Con
     const std::string_view before = json.substr(0, std::max<size_t>(check.position(), 1) - 1);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const size_t column = before.size() - (before.find_last_of('\n') + 1) + 1;
-    return absl::InvalidArgumentError(
-        fmt::format("{}:{}:{}: this is no JSON", name, line, column));
+    return absl::InvalidArgumentError(fmt::format("{}:{}:{}: this is no JSON", name, line, column));
   }
   return OpsReader(name, context).Read(Json::parse(json, nullptr, false));
 }

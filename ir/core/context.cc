@@ -194,9 +194,10 @@ absl::Status DeclareOp(OpDef def, Context& context) {
                           : "is an operation of the library (expected a new name)");
   }
   if (context.HasDialect(dialect.name) && !declared) {
-    return taken(fmt::format("is in the dialect '{}', which files cannot extend (expected a "
-                             "dialect of your own)",
-                             dialect.name));
+    return taken(
+        fmt::format("is in the dialect '{}', which files cannot extend (expected a "
+                    "dialect of your own)",
+                    dialect.name));
   }
   TENON_RETURN_IF_ERROR(CheckDefinition(context, dialect, def));
   if (const OpInfo* other = context.FindOp(HashOpName(def.name)); other != nullptr)

@@ -19,9 +19,8 @@ constexpr uint32_t BitsOf(std::initializer_list<DType> dtypes) {
 }
 
 constexpr uint32_t kFloats = BitsOf({DType::kF16, DType::kBF16, DType::kF32, DType::kF64});
-constexpr uint32_t kInts =
-    BitsOf({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16, DType::kU32,
-            DType::kU64});
+constexpr uint32_t kInts = BitsOf({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8,
+                                   DType::kU16, DType::kU32, DType::kU64});
 constexpr uint32_t kAll = kFloats | kInts | BitsOf({DType::kBool});
 
 constexpr struct {
@@ -30,9 +29,9 @@ constexpr struct {
 } kSets[] = {{"tensor", kAll}, {"float", kFloats}, {"int", kInts}, {"number", kFloats | kInts}};
 
 constexpr std::pair<std::string_view, AttrType> kKinds[] = {
-    {"bool", AttrType::kBool}, {"i64", AttrType::kI64},   {"f32", AttrType::kF32},
+    {"bool", AttrType::kBool}, {"i64", AttrType::kI64},    {"f32", AttrType::kF32},
     {"f64", AttrType::kF64},   {"string", AttrType::kStr}, {"i64s", AttrType::kI64s},
-    {"f32s", AttrType::kF32s}, {"dims", AttrType::kDims}, {"type", AttrType::kType}};
+    {"f32s", AttrType::kF32s}, {"dims", AttrType::kDims},  {"type", AttrType::kType}};
 
 constexpr std::pair<std::string_view, Trait> kTraits[] = {
     {"commutative", Trait::kCommutative},
@@ -147,14 +146,14 @@ absl::Status DeclareOpOfShape(OpDef def, DeclaredShape shape, Context& context) 
     }
   }
   def.traits |= static_cast<uint32_t>(Trait::kPure);
-  if (shape == DeclaredShape::kElementwise) def.traits |= static_cast<uint32_t>(Trait::kElementwise);
+  if (shape == DeclaredShape::kElementwise)
+    def.traits |= static_cast<uint32_t>(Trait::kElementwise);
   def.infer = shape == DeclaredShape::kElementwise ? &InferElementwise : &InferSameAsFirst;
   return DeclareOp(std::move(def), context);
 }
 
 DeclaredShape ShapeOf(const OpDef& def) {
-  return def.infer == &InferElementwise ? DeclaredShape::kElementwise
-                                        : DeclaredShape::kSameAsFirst;
+  return def.infer == &InferElementwise ? DeclaredShape::kElementwise : DeclaredShape::kSameAsFirst;
 }
 
 }  // namespace tenon

@@ -80,7 +80,8 @@ TEST(LoadOps, AnExtensionNamesFiles) {
                           "mode = \"b\"} lowers \"products\" }";
   auto extension = std::make_shared<Extension>();
   extension->op_files = {file};
-  const std::string text = R"(func.func() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  const std::string text =
+      R"(func.func() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
 ^bb0(%x: tensor<4xf32>):
   %c = core.constant() <{value = dense<3.0> : tensor<f32>}> : () -> tensor<f32>
   %0 = my.scale(%x) <{mode = "a"}> : (tensor<4xf32>) -> tensor<4xf32>

@@ -1,12 +1,12 @@
 // Operations that the text of rules declares.
-#include "drr/text/text.h"
+#include "ir/core/declared_ops.h"
 
 #include <string>
 
 #include "drr/compile/compiled.h"
+#include "drr/text/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/declared_ops.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/core/verifier.h"
@@ -70,9 +70,10 @@ TEST_F(DeclaredOpsTest, MistakesNameThePlace) {
             "x.drr:2:6: op 'relu' has no dialect (expected one of your own, such as my.relu)");
   EXPECT_EQ(Why("op ten.relu(x) -> same_as(x)"),
             "x.drr:1:4: op 'ten.relu' is an operation of the library (expected a new name)");
-  EXPECT_EQ(Why("op ten.rella(x) -> same_as(x)"),
-            "x.drr:1:4: op 'ten.rella' is in the dialect 'ten', which files cannot extend (expected "
-            "a dialect of your own)");
+  EXPECT_EQ(
+      Why("op ten.rella(x) -> same_as(x)"),
+      "x.drr:1:4: op 'ten.rella' is in the dialect 'ten', which files cannot extend (expected "
+      "a dialect of your own)");
   EXPECT_EQ(Why("op my.x(x) -> same_as(x)\nop my.x(x: float) -> same_as(x)"),
             "x.drr:2:4: op 'my.x' has another definition already (expected the same one, or a new "
             "name)");
@@ -95,7 +96,8 @@ TEST_F(DeclaredOpsTest, MistakesNameThePlace) {
             "x.drr:1:21: an attribute has '?' or a default (expected one of them)");
   EXPECT_EQ(Why("op my.y(x) -> elementwise commutative"),
             "x.drr:1:4: op 'my.y' is commutative without two operands that are always present");
-  EXPECT_EQ(Why("op my.y(x) -> other"), "x.drr:1:15: expected 'elementwise' or 'same_as', got 'other'");
+  EXPECT_EQ(Why("op my.y(x) -> other"),
+            "x.drr:1:15: expected 'elementwise' or 'same_as', got 'other'");
   EXPECT_EQ(context_.FindOp("my.y"), nullptr);
 }
 
@@ -103,11 +105,12 @@ TEST_F(DeclaredOpsTest, ProgramsHaveThem) {
   ASSERT_EQ(Why("op my.scale(x: float, s: float, t?) {alpha: f32 = 1, axis: i64} -> same_as(x)"),
             "accepted");
   const auto parse = [&](const std::string& op) {
-    return ParseModule(context_,
-                       "func.func() <{function_type = (tensor<2x4xf32>, tensor<4xf32>, tensor<4xi64>)"
-                       " -> tensor<2x4xf32>, sym_name = \"main\"}> ({\n"
-                       "^bb0(%x: tensor<2x4xf32>, %s: tensor<4xf32>, %i: tensor<4xi64>):\n  %0 = " +
-                           op + "\n  func.return(%0) : (tensor<2x4xf32>) -> ()\n}) : () -> ()\n");
+    return ParseModule(
+        context_,
+        "func.func() <{function_type = (tensor<2x4xf32>, tensor<4xf32>, tensor<4xi64>)"
+        " -> tensor<2x4xf32>, sym_name = \"main\"}> ({\n"
+        "^bb0(%x: tensor<2x4xf32>, %s: tensor<4xf32>, %i: tensor<4xi64>):\n  %0 = " +
+            op + "\n  func.return(%0) : (tensor<2x4xf32>) -> ()\n}) : () -> ()\n");
   };
   const std::string right =
       "my.scale(%x, %s) <{alpha = 2.0 : f32, axis = 1 : i64}> : (tensor<2x4xf32>, tensor<4xf32>) "

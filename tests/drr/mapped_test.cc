@@ -2,6 +2,7 @@
 #include <string>
 
 #include "drr/check/check.h"
+#include "drr/match/matcher.h"
 #include "drr/rewrite/driver.h"
 #include "drr/text/text.h"
 #include "executor/evaluator.h"
@@ -38,6 +39,7 @@ class MappedTest : public ::testing::Test {
   }
   // The program after the rules, or the mistake. Its arguments %a, %b and %c are 2x3 matrices.
   std::string After(const std::string& rules, const std::string& body, const std::string& result) {
+    fires_ = -1;
     auto compiled = CompiledRules::Create(Read(rules), context_);
     if (!compiled.ok()) return std::string(compiled.status().message());
     auto module = ParseModule(
@@ -105,15 +107,36 @@ TEST_F(MappedTest, EveryItemMustMatch) {
               HasSubstr("ten.concat(%arg0, %arg0)"));
   // An item that is also used elsewhere.
   EXPECT_THAT(After(kReluBelow,
-                    relus + OnMatrix("%z", "ten.relu", "%c") + JoinOf("%x, %y") +
-                        "  %s = ten.concat(%r, %y) <{axis = 0 : i64}> : (tensor<4x3xf32>, "
-                        "tensor<2x3xf32>) -> tensor<6x3xf32>\n"
-                        "  func.return(%s) : (tensor<6x3xf32>) -> ()\n}) : () -> ()\n"
-                        "func.func() <{function_type = (tensor<4x3xf32>) -> tensor<4x3xf32>, "
-                        "sym_name = \"g\"}> ({\n^bb0(%r: tensor<4x3xf32>):\n",
-                    "tensor<4x3xf32>"),
-              Not(HasSubstr("ten.concat(%arg0, %arg1)")));
+                    relus + "  %l = ten.concat(%x, %y) <{axis = 0 : i64}> : (tensor<2x3xf32>, "
+                            "tensor<2x3xf32>) -> tensor<4x3xf32>\n"
+                            "  %r = ten.concat(%l, %y) <{axis = 0 : i64}> : (tensor<4x3xf32>, "
+                            "tensor<2x3xf32>) -> tensor<6x3xf32>\n",
+                    "tensor<6x3xf32>"),
+              HasSubstr("ten.concat(%0, %1)"));
   EXPECT_EQ(fires_, 0);
+}
+
+TEST_F(MappedTest, AMissSaysWhichItem) {
+  auto compiled = CompiledRules::Create(Read(kReluBelow), context_);
+  ASSERT_TRUE(compiled.ok());
+  auto module = ParseModule(context_,
+                            "func.func() <{function_type = (tensor<2x3xf32>, tensor<2x3xf32>) -> "
+                            "tensor<4x3xf32>, sym_name = \"f\"}> ({\n^bb0(%a: tensor<2x3xf32>, %b: "
+                            "tensor<2x3xf32>):\n" +
+                                OnMatrix("%x", "ten.relu", "%a") +
+                                OnMatrix("%y", "ten.tanh", "%b") + JoinOf("%x, %y") +
+                                "  func.return(%r) : (tensor<4x3xf32>) -> ()\n}) : () -> ()\n");
+  ASSERT_TRUE(module.ok()) << module.status();
+  Operation* concat = nullptr;
+  (*module)->WalkPreOrder([&](Operation* op) {
+    if (op->name() == "ten.concat") concat = op;
+    return true;
+  });
+  Matcher matcher(context_);
+  NearMiss miss;
+  EXPECT_FALSE(matcher.Match(**compiled->Get(0), concat, &miss));
+  EXPECT_THAT(miss.reason, HasSubstr("operand 1 comes from ten.tanh"));
+  EXPECT_THAT(miss.reason, HasSubstr("the rule wants ten.relu for each item"));
 }
 
 TEST_F(MappedTest, TheResultMapsToo) {
@@ -200,7 +223,8 @@ TEST_F(MappedTest, TheCheckRunsThem) {
 
 TEST_F(MappedTest, TextReadsBack) {
   for (const std::string& text : {
-           std::string(kReluBelow), std::string(kReluAbove),
+           std::string(kReluBelow),
+           std::string(kReluAbove),
            std::string("rule r { match concat(each sub(w, each neg(xs))) {axis = 0} replace "
                        "concat(each sub(w, abs(xs)), each xs) {axis = 0} lowers \"x\" }"),
            std::string("rule s { match relu(x) where shape(x) == {B, ..., H * N} && shape(x) == "
@@ -226,17 +250,22 @@ TEST_F(MappedTest, TextReadsBack) {
 
 TEST_F(MappedTest, MistakesAreRefused) {
   const auto why = [&](const std::string& body) { return Why("rule r { " + body + " }"); };
-  EXPECT_THAT(why("match concat(each add(xs, each ys)) {axis = 0} replace concat(each xs, each ys) "
-                  "{axis = 0}"),
+  EXPECT_THAT(why("match concat(each xs, each ys, each add(xs, ys)) {axis = 0} replace concat(each "
+                  "xs) {axis = 0}"),
               HasSubstr("it has two lists"));
-  EXPECT_THAT(why("match concat(each concat(each xs) {axis = 0}) {axis = 0} replace concat(each xs) "
-                  "{axis = 0}"),
-              HasSubstr("the list stands where any number of operands may stand"));
+  EXPECT_EQ(
+      why("match concat(each add(xs, each ys)) {axis = 0} replace concat(each xs) {axis = 0}"),
+      "x.drr:1:76: 'xs' is one value (expected a list)");
+  EXPECT_THAT(
+      why("match concat(each concat(each xs) {axis = 0}) {axis = 0} replace concat(each xs) "
+          "{axis = 0}"),
+      HasSubstr("the list stands where any number of operands may stand"));
   EXPECT_THAT(why("let y = relu(xs) match concat(each relu(ys), y) {axis = 0} replace "
                   "concat(each ys) {axis = 0}"),
               HasSubstr("variable 'xs' is not used"));
-  EXPECT_THAT(why("match concat(each relu(xs)) {axis = 0} replace concat(each tanh(xs)) {axis = 0}"),
-              HasSubstr("say with Lowers"));
+  EXPECT_THAT(
+      why("match concat(each relu(xs)) {axis = 0} replace concat(each tanh(xs)) {axis = 0}"),
+      HasSubstr("say with Lowers"));
   EXPECT_THAT(why("match concat(each relu(xs)) {axis = 0} replace relu(xs)"),
               HasSubstr("Each at operand 'x', which is not variadic"));
   EXPECT_THAT(why("match concat(each relu(xs), each ys) {axis = 0} where same_type(xs, ys) replace "

@@ -222,7 +222,8 @@ int Main(const std::vector<std::string>& arguments) {
       return kDone;
     }
     case Options::Action::kCheckRules: {
-      const absl::StatusOr<RuleCheckOutcome> outcome = CheckRules(options->check_rules, options->op_files);
+      const absl::StatusOr<RuleCheckOutcome> outcome =
+          CheckRules(options->check_rules, options->op_files);
       if (!outcome.ok()) return Fail(kBadInput, outcome.status());
       PrintText(outcome->text);
       return outcome->wrong == 0 ? kDone : kFailed;

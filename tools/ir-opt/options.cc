@@ -213,9 +213,8 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
     const bool takes_ops = options.action == Action::kListOps ||
                            options.action == Action::kCheckRules ||
                            options.action == Action::kRuleAutomaton;
-    TENON_RETURN_IF_ERROR(takes_ops
-                              ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
-                              : tools::RefuseBeside(options.given, action, {}));
+    TENON_RETURN_IF_ERROR(takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
+                                    : tools::RefuseBeside(options.given, action, {}));
     const std::string other =
         has_input ? fmt::format("'{}'", options.input)
         : options.steps.empty()
