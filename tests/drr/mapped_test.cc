@@ -255,7 +255,7 @@ TEST_F(MappedTest, MistakesAreRefused) {
               HasSubstr("it has two lists"));
   EXPECT_EQ(
       why("match concat(each add(xs, each ys)) {axis = 0} replace concat(each xs) {axis = 0}"),
-      "x.drr:1:76: 'xs' is one value (expected a list)");
+      "x.drr:1:77: 'xs' is one value (expected a list)");
   EXPECT_THAT(
       why("match concat(each concat(each xs) {axis = 0}) {axis = 0} replace concat(each xs) "
           "{axis = 0}"),
