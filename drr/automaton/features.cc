@@ -273,11 +273,16 @@ class Variants {
       if (found->second.place == 0 && found->second.result != 0) continue;
       const uint16_t place = found->second.place, after = found->second.after;
       if (condition.source->kind == ConditionNode::Kind::kShape) {
-        Require(draft, Test::Kind::kRank, place, 0, {condition.shape.size()}, after);
+        const int rest = condition.source->rest;
+        if (rest < 0) Require(draft, Test::Kind::kRank, place, 0, {condition.shape.size()}, after);
         for (size_t i = 0; i < condition.shape.size(); ++i) {
+          const bool from_end = rest >= 0 && i >= static_cast<size_t>(rest);
+          const auto axis = static_cast<int16_t>(
+              from_end ? static_cast<int>(i) - static_cast<int>(condition.shape.size())
+                       : static_cast<int>(i));
           const DimCode& dim = rule_.dims[condition.shape[i]];
           if (dim.kind == DimNode::Kind::kConstant && dim.constant.is_constant())
-            Require(draft, Test::Kind::kDim, place, static_cast<int16_t>(i),
+            Require(draft, Test::Kind::kDim, place, axis,
                     {static_cast<uint64_t>(dim.constant.constant())}, after);
         }
       } else if (std::optional<Asked> asked = AskedBy(*condition.source)) {

@@ -69,6 +69,12 @@ class Checker {
       least = least_of_integers;
       whys = whys_of_integers;
     }
+    if (!no_kernel_.empty() && report_.failures.empty() &&
+        std::all_of(least.begin(), least.end(), [](int matches) { return matches <= 0; })) {
+      report_.no_kernel = true;
+      report_.failures.push_back(no_kernel_ + ", so that no program of the rule can be run");
+      return std::move(report_);
+    }
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
       std::string text =
@@ -158,11 +164,19 @@ class Checker {
       taken_.push_back(matcher_.AlternativeOf(n));
     auto before = EvaluatePlain(*instance, evaluator_);
     if (!before.ok()) {
+      NoteKernel(before.status());
       why_ = std::string(before.status().message());
       return false;
     }
     RewriteListener listener;
-    const Refusal refused = Apply(matcher_, {nullptr, &evaluator_}, listener);
+    const Refusal refused =
+        Apply(matcher_, {.target = nullptr, .evaluator = &evaluator_, .measure = true}, listener);
+    if (!refused.not_lowered.empty()) {
+      report_.verdict = CheckReport::Verdict::kWrong;
+      report_.failures.push_back(
+          fmt::format("{} in {}:\n{}", refused.not_lowered, Name(dtype), text()));
+      return true;
+    }
     if (!refused.empty()) {
       why_ = refused.why;
       // Extents of a value without elements are not told apart by counting them.
@@ -179,6 +193,7 @@ class Checker {
     }
     auto after = EvaluatePlain(*instance, evaluator_);
     if (!after.ok()) {
+      NoteKernel(after.status());
       why_ = std::string(after.status().message());
       if (after.status().code() == absl::StatusCode::kUnimplemented) return false;
       report_.verdict = CheckReport::Verdict::kWrong;
@@ -218,6 +233,12 @@ class Checker {
                       kMostApplications, Name(dtype), text()));
     }
     return true;
+  }
+
+  // Keeps the reason why a program cannot be run.
+  void NoteKernel(const absl::Status& status) {
+    if (status.code() == absl::StatusCode::kUnimplemented)
+      no_kernel_ = std::string(status.message());
   }
 
   // Looks for a smaller program that shows a mistake too.
@@ -331,6 +352,7 @@ class Checker {
       targets_;             // AnyOf node and alternative; kNone: the whole graph
   std::vector<int> taken_;  // by node, in the last match
   std::string why_;
+  std::string no_kernel_;  // which op has no reference kernel, in words
   CheckReport report_;
 };
 

@@ -29,7 +29,7 @@ struct CheckOptions {
 struct [[nodiscard]] CheckReport {
   // What the check found.
   enum class Verdict : uint8_t {
-    kUnchecked,  // too few programs match
+    kUnchecked,  // too few programs match, or none can be run
     kInvalid,    // the rule does not compile
     kWrong,      // a program gets another result, or rewriting does not end
     kRight,      // all programs that match get the right results
@@ -41,6 +41,7 @@ struct [[nodiscard]] CheckReport {
   };
   std::string rule;                       // the name of the rule
   Verdict verdict = Verdict::kUnchecked;  // what the check found
+  bool no_kernel = false;  // kUnchecked because an op of the rule has no reference kernel
   // The reasons for the verdict, with a program each; empty for kRight.
   std::vector<std::string> failures;
   std::vector<Alternative> alternatives;  // those of all AnyOf in the source graph

@@ -74,31 +74,41 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
                     ->result();
   }
   if (coincide_) values[coincide_->second] = values[coincide_->first];
+  std::pair<uint16_t, uint16_t> item = {kNone, kNone};  // a list, and the leaf in its place
   std::function<Value(const Edge&)> build = [&](const Edge& edge) -> Value {
     const Node& node = rule_->nodes[edge.node];
     if (node.kind == ValNode::Kind::kAnyOf)
       return build(node.alternatives[static_cast<size_t>(alternatives_[edge.node])]);
     if (node.kind == ValNode::Kind::kLet) return build(node.alternatives[0]);
     if (node.kind != ValNode::Kind::kOp) {
-      auto it = values.find(edge.node);
+      auto it = values.find(edge.node == item.first ? item.second : edge.node);
       return it == values.end() ? Value() : it->second;
     }
     const auto result_of = [&](Operation* op) {
       return edge.result < op->num_results() ? op->result(edge.result) : Value();
     };
-    if (auto it = made.find(edge.node); it != made.end()) return result_of(it->second);
+    if (auto it = made.find(edge.node); it != made.end() && !node.mapped)
+      return result_of(it->second);
     std::vector<Value> operands;
     std::vector<int64_t> segments;
     for (size_t g = 0; g < node.operands.size(); ++g) {
       size_t before = operands.size();
       for (size_t i = 0; i < node.operands[g].size(); ++i) {
         if (absent_[edge.node][g][i]) continue;
-        Value operand = build(node.operands[g][i]);
-        if (!operand) return Value();
-        operands.push_back(operand);
-        const auto more = more_of_each_.find(node.operands[g][i].node);
-        if (more == more_of_each_.end()) continue;
-        for (const uint16_t id : more->second) operands.push_back(values.at(id));
+        const Node& from = rule_->nodes[node.operands[g][i].node];
+        const uint16_t list = from.list == kNone ? node.operands[g][i].node : from.list;
+        const Edge each = from.list == kNone ? node.operands[g][i] : from.chain[0].op;
+        std::vector<uint16_t> ids = {list};
+        const auto more = more_of_each_.find(list);
+        if (more != more_of_each_.end() && !node.mapped)
+          ids.insert(ids.end(), more->second.begin(), more->second.end());
+        for (const uint16_t id : ids) {
+          if (from.kind == ValNode::Kind::kEach && !node.mapped) item = {list, id};
+          const Value operand = build(each);
+          if (!node.mapped) item = {kNone, kNone};
+          if (!operand) return Value();
+          operands.push_back(operand);
+        }
       }
       segments.push_back(static_cast<int64_t>(operands.size() - before));
     }

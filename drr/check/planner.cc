@@ -217,6 +217,14 @@ bool Planner::ApplyHints() {
     if (condition.source->kind == ConditionNode::Kind::kShape) {
       Shape shape;
       for (uint16_t code : condition.shape) shape.push_back(DimUnknown(code));
+      if (condition.source->rest >= 0) {
+        const auto known = shapes_.find(edge.node);
+        const size_t rank = known != shapes_.end() ? known->second.size()
+                                                   : shape.size() + static_cast<size_t>(Pick(0, 2));
+        if (rank < shape.size()) return false;
+        const Shape rest = FreshShape(static_cast<int>(rank - shape.size()));
+        shape.insert(shape.begin() + condition.source->rest, rest.begin(), rest.end());
+      }
       auto [it, inserted] = shapes_.emplace(edge.node, shape);
       if (!inserted && !UnifyAll(it->second, shape)) return false;
     } else if (condition.source->rank >= 0) {

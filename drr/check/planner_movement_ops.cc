@@ -200,9 +200,19 @@ bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
     if (!Demand(edge, part)) return false;
     sum += Value(part[axis]);
     if (rule_.nodes[edge.node].kind != ValNode::Kind::kEach) continue;
-    auto [more, inserted] = more_of_each_.try_emplace(edge.node);
+    // Operands of one pattern get one shape, so that one plan serves all.
+    const uint16_t list = rule_.nodes[edge.node].list;
+    auto [more, inserted] = more_of_each_.try_emplace(list == kNone ? edge.node : list);
     for (int i = inserted && Chance(0.6) ? Pick(1, 2) : 0; i > 0; --i)
       more->second.push_back(next_id_++);
+    if (list != kNone) {
+      for (const uint16_t id : more->second) {
+        auto [planned, is_new] = shapes_.emplace(id, shapes_.at(list));
+        if (!is_new && !UnifyAll(planned->second, shapes_.at(list))) return false;
+        sum += Value(part[axis]);
+      }
+      continue;
+    }
     for (const uint16_t id : more->second) {
       part[axis] = Fresh();
       auto [planned, is_new] = shapes_.emplace(id, part);
@@ -277,6 +287,10 @@ bool Planner::LookupOperands(uint16_t n, const Shape& shape) {
   };
   size_t position = 0;
   for (const Edge& edge : rule_.nodes[n].operands[3]) {
+    if (rule_.nodes[edge.node].list != kNone) {
+      why_ = "the check cannot plan lookups that are computed for each item";
+      return false;
+    }
     const Shape first = demanded(position);
     if (is_ids(position)) index_[Through(edge).node] = rows;
     if (!Demand(edge, first)) return false;

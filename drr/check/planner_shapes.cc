@@ -175,6 +175,7 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   }
   if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.unique")
     return UniqueOperand(n, edge.result, shape);
+  if (!node.chain.empty()) return Demand(node.chain[0].op, shape);
   auto [it, inserted] = shapes_.emplace(n, shape);
   if (!inserted && !UnifyAll(it->second, shape)) return false;
   if (node.kind != ValNode::Kind::kOp) return true;

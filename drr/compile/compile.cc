@@ -108,6 +108,11 @@ absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type,
       auto args = AddArgs(attr->args);
       if (!args.ok()) return args.status();
       code.args = *std::move(args);
+      for (const ArgCode& arg : code.args) {
+        if (arg.edge.node != kNone && out_.nodes[arg.edge.node].kind == ValNode::Kind::kEach)
+          return Error(fmt::format("{}: '{}' reads '{}', which stands for any number of values",
+                                   where, name, NameOf(arg.edge.node)));
+      }
       return code;
     }
     case AttrNode::Kind::kDim:
@@ -131,7 +136,8 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
     std::vector<Edge> edges;
     for (const OperandPattern& operand : node.operands[g]) {
       TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(operand.val, in_source));
-      if (out_.nodes[edge.node].kind == ValNode::Kind::kEach &&
+      // In the pattern of an Each, the list stands for one item.
+      if (out_.nodes[edge.node].kind == ValNode::Kind::kEach && !in_each_ &&
           def.operands[g].arity != Arity::kVariadic) {
         return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op,
                                  def.operands[g].name));
@@ -192,6 +198,70 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// Whether a list is below a value, other than of a group of operands.
+bool HasList(const ValNode& node, std::map<const ValNode*, bool>& known) {
+  if (node.kind == ValNode::Kind::kEach) return true;
+  if (const auto it = known.find(&node); it != known.end()) return it->second;
+  bool has = false;
+  for (const auto& group : node.operands)
+    for (const OperandPattern& operand : group) has = HasList(*operand.val.node, known) || has;
+  for (const ValRef& alternative : node.alternatives)
+    has = HasList(*alternative.node, known) || has;
+  known.emplace(&node, has);
+  return has;
+}
+
+}  // namespace
+
+// The pattern of an Each: operations one below the other, down to the list.
+absl::Status Compiler::AddMapped(const ValNode& node, bool in_source, Node& code) {
+  const ValRef& top = node.alternatives[0];
+  const auto wrong = [&](std::string_view why) {
+    return Error(fmt::format("each {}: {}", ToString(top), why));
+  };
+  if (in_each_) return wrong("it stands in another each");
+  std::map<const ValNode*, bool> known;
+  std::vector<std::pair<const ValNode*, uint16_t>> chain;
+  std::vector<uint16_t> results;
+  ValRef at = top;
+  while (at.node->kind == ValNode::Kind::kOp) {
+    const ValNode& op = *at.node;
+    if (node_index_.count(&op) > 0)
+      return wrong(fmt::format("{} stands outside of it too", ToString(at)));
+    results.push_back(static_cast<uint16_t>(at.result));
+    const OperandPattern* next = nullptr;
+    for (size_t g = 0; g < op.operands.size(); ++g) {
+      for (const OperandPattern& operand : op.operands[g]) {
+        if (!HasList(*operand.val.node, known)) continue;
+        if (next != nullptr) return wrong("it has two lists");
+        const OpInfo* info = context_.FindOp(op.op);
+        if (operand.maybe || (info != nullptr && g < info->def().operands.size() &&
+                              info->def().operands[g].arity == Arity::kVariadic))
+          return wrong("the list stands where any number of operands may stand");
+        next = &operand;
+        chain.emplace_back(&op, static_cast<uint16_t>(g));
+      }
+    }
+    if (next == nullptr) return wrong("it has no list (expected a name at its end)");
+    at = next->val;
+  }
+  if (at.node->kind != ValNode::Kind::kEach || !at.node->alternatives.empty() || chain.empty())
+    return wrong("it is no chain of operations (expected such as relu(xs))");
+  in_each_ = true;
+  const absl::StatusOr<Edge> edge = AddEdge(top, in_source);
+  in_each_ = false;
+  TENON_RETURN_IF_ERROR(edge.status());
+  for (size_t i = 0; i < chain.size(); ++i) {
+    const uint16_t n = node_index_.at(chain[i].first);
+    out_.nodes[n].mapped = true;
+    code.chain.push_back({Edge{n, results[i], false}, chain[i].second});
+  }
+  code.list = node_index_.at(at.node.get());
+  return absl::OkStatus();
+}
+
 void Compiler::AddLeads(Node& code) const {
   std::set<std::pair<uint16_t, uint16_t>> seen;
   const auto add = [&](const Edge& edge) {
@@ -209,6 +279,12 @@ void Compiler::AddLeads(Node& code) const {
 
 absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   if (auto it = node_index_.find(node.get()); it != node_index_.end()) {
+    if (out_.nodes[it->second].mapped) {
+      return Error(
+          fmt::format("{} stands for one value for each item (expected it in its 'each' "
+                      "alone)",
+                      ToString(ValRef{node, 0})));
+    }
     if (!in_source && out_.nodes[it->second].in_source) used_nodes_.insert(it->second);
     ++mentions_[it->second];
     return it->second;
@@ -217,15 +293,21 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   code.kind = node->kind;
   code.source = node.get();
   code.in_source = in_source;
-  if (!in_source && node->kind != ValNode::Kind::kOp && node->kind != ValNode::Kind::kSplat) {
+  const bool maps = node->kind == ValNode::Kind::kEach && !node->alternatives.empty();
+  if (!in_source && node->kind != ValNode::Kind::kOp && node->kind != ValNode::Kind::kSplat &&
+      !maps) {
     return Error(
         fmt::format("{} in the result is not bound by the match", ToString(ValRef{node, 0})));
   }
-  for (const ValRef& alternative : node->alternatives) {
-    TENON_ASSIGN_OR_RETURN(const Edge edge, AddEdge(alternative, in_source));
-    code.alternatives.push_back(edge);
+  if (maps) {
+    TENON_RETURN_IF_ERROR(AddMapped(*node, in_source, code));
+  } else {
+    for (const ValRef& alternative : node->alternatives) {
+      TENON_ASSIGN_OR_RETURN(const Edge edge, AddEdge(alternative, in_source));
+      code.alternatives.push_back(edge);
+    }
+    AddLeads(code);
   }
-  AddLeads(code);
   if (node->kind == ValNode::Kind::kOp) TENON_RETURN_IF_ERROR(AddOp(*node, in_source, code));
   if (node->kind == ValNode::Kind::kSplat) {
     AttrRef splat = node->splat;
@@ -292,7 +374,16 @@ absl::Status Compiler::AddConditions() {
     if (!args.ok()) return args.status();
     code.args = *std::move(args);
     for (const DimRef& dim : condition->shape) code.shape.push_back(AddDim(dim, true));
-    code.early = condition->kind == ConditionNode::Kind::kPredicate && !code.args.empty() &&
+    for (const ArgCode& arg : code.args) {
+      if (arg.edge.node == kNone || out_.nodes[arg.edge.node].kind != ValNode::Kind::kEach ||
+          arg.edge.node == code.list)
+        continue;
+      if (code.list != kNone || !out_.nodes[arg.edge.node].chain.empty())
+        return Error(fmt::format("{} asks about more than one list", condition->text));
+      code.list = arg.edge.node;
+    }
+    code.early = code.list == kNone && condition->kind == ConditionNode::Kind::kPredicate &&
+                 !code.args.empty() &&
                  std::all_of(code.args.begin(), code.args.end(),
                              [](const ArgCode& a) { return a.edge.node != kNone; });
     auto index = static_cast<uint16_t>(out_.conditions.size());
@@ -394,7 +485,9 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   }
   // Matched operations that the result refers to stay as well.
   auto refer = [&](const Edge& edge) {
-    if (out_.nodes[edge.node].in_source) FindRootOps(edge, stays);
+    if (!out_.nodes[edge.node].in_source) return;
+    FindRootOps(edge, stays);
+    for (const EachLink& link : out_.nodes[edge.node].chain) stays.insert(link.op.node);
   };
   for (const Edge& edge : out_.results) refer(edge);
   for (size_t n = source_nodes; n < out_.nodes.size(); ++n) {

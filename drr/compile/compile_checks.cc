@@ -33,6 +33,7 @@ absl::Status Compiler::FindClimbs() {
       for (const Edge& edge : group) reach(edge.node);
     }
     for (const Edge& edge : out_.nodes[n].alternatives) reach(edge.node);
+    for (const EachLink& link : out_.nodes[n].chain) reach(link.op.node);
   };
   // The way down from a node to something reached, as climbs from the bottom up. What has none is
   // looked at once.
@@ -41,7 +42,9 @@ absl::Status Compiler::FindClimbs() {
                                                                 std::vector<Climb>& climbs) {
     for (const auto& group : out_.nodes[n].operands) {
       for (const Edge& edge : group) {
-        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat) continue;
+        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat ||
+            out_.nodes[edge.node].kind == ValNode::Kind::kEach)
+          continue;
         if (without.count(edge.node)) continue;
         if (reached.count(edge.node) || path(edge.node, climbs)) {
           climbs.push_back({edge.node, edge.result, n});
@@ -83,6 +86,7 @@ const Bound& Compiler::Always(uint16_t n, std::vector<std::optional<Bound>>& kno
       if (!edge.maybe) bound.Add(Always(edge.node, known));
     }
   }
+  for (const EachLink& link : node.chain) bound.Add(Always(link.op.node, known));
   for (size_t i = 0; i < node.alternatives.size(); ++i) {
     const Bound& one = Always(node.alternatives[i].node, known);
     if (i == 0) {
@@ -117,6 +121,8 @@ absl::Status Compiler::CheckResult(uint16_t n, const Bound& always, IndexSet& se
     }
     return absl::OkStatus();
   };
+  for (const EachLink& link : node.chain)
+    TENON_RETURN_IF_ERROR(CheckResult(link.op.node, always, seen));
   for (const AttrCode& attr : node.attrs) TENON_RETURN_IF_ERROR(check(attr));
   if (node.kind == ValNode::Kind::kSplat) TENON_RETURN_IF_ERROR(check(node.splat));
   return absl::OkStatus();
@@ -126,7 +132,8 @@ absl::Status Compiler::CheckVariables() {
   for (size_t n = 0; n < out_.nodes.size(); ++n) {
     const Node& node = out_.nodes[n];
     if (!node.in_source) continue;
-    bool variable = node.kind == ValNode::Kind::kVariable || node.kind == ValNode::Kind::kEach;
+    const bool variable = node.kind == ValNode::Kind::kVariable ||
+                          (node.kind == ValNode::Kind::kEach && node.chain.empty());
     if (variable && mentions_[n] < 2 && !used_nodes_.count(static_cast<uint16_t>(n)) &&
         !node.source->name.starts_with("_")) {
       return Error(fmt::format("variable '{}' is not used (start its name with _ if that is meant)",
@@ -170,6 +177,11 @@ std::pair<int, int> Compiler::CountOps(uint16_t n, IndexSet& seen) {
       most += hi;
     }
   }
+  for (const EachLink& link : node.chain) {
+    auto [lo, hi] = CountOps(link.op.node, seen);
+    least += lo;
+    most += hi;
+  }
   int best = -1, worst = 0;
   const IndexSet before = seen;
   for (const Edge& edge : node.alternatives) {
@@ -194,9 +206,23 @@ absl::Status Compiler::CheckCost() {
     return Error(fmt::format("alternatives of alternatives combine in too many ways (more than {})",
                              kMostCounted));
   }
+  for (const auto* names : {&rule_.lowers().ops, &rule_.lowers().behind}) {
+    for (const std::string& name : *names) {
+      if (context_.FindOp(name) == nullptr)
+        return Error(fmt::format("it lowers a number of '{}', which is no operation", name));
+    }
+  }
   int made = 0;
-  for (uint16_t n : out_.creation_order) made += out_.nodes[n].kind == ValNode::Kind::kOp ? 1 : 0;
-  if (made >= least && rule_.lowers().empty()) {
+  for (uint16_t n : out_.creation_order) {
+    const Node& node = out_.nodes[n];
+    made += node.kind == ValNode::Kind::kOp ? 1 : 0;
+    if (node.mapped && rule_.lowers().kind == Measure::Kind::kNone) {
+      return Error(
+          "the result has operations for each item of a list: so that rewriting ends, say with "
+          "Lowers (in text: lowers) what each rewrite makes smaller");
+    }
+  }
+  if (made >= least && rule_.lowers().kind == Measure::Kind::kNone) {
     return Error(
         fmt::format("the result has {} ops, and the source may have only {}: so that rewriting "
                     "ends, say with Lowers (in text: lowers) what each rewrite makes smaller",

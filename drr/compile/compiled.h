@@ -61,6 +61,12 @@ struct AttrCode {
   std::vector<ArgCode> args;         // kCompute
 };
 
+// An operation of the pattern of an Each, on the way to the list.
+struct EachLink {
+  Edge op;             // the operation and which of its results
+  uint16_t group = 0;  // the operand group that leads on; it has one operand
+};
+
 // A node of the source or the result graph.
 struct Node {
   ValNode::Kind kind;               // the kind in the rule
@@ -77,6 +83,9 @@ struct Node {
   uint16_t let_variable = kNone;     // kLet
   AttrCode let_value;                // kLet: the value of the variable
   std::vector<uint16_t> conditions;  // numbers of conditions on the value of the node
+  std::vector<EachLink> chain;       // kEach with a pattern: its operations, the outermost first
+  uint16_t list = kNone;             // kEach with a pattern: the plain kEach at the end of `chain`
+  bool mapped = false;               // kOp in the chain of some kEach, so one for each item
 };
 
 // A condition.
@@ -85,6 +94,7 @@ struct ConditionCode {
   std::vector<ArgCode> args;    // its arguments
   std::vector<uint16_t> shape;  // kShape: dims
   bool early = false;           // all arguments are values, so that it is evaluated while matching
+  uint16_t list = kNone;        // the Each among the arguments, for each item of which it must hold
 };
 
 // The path to a root that is not below the anchor: from a bound value to one of its users.

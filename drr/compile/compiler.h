@@ -70,6 +70,7 @@ class Compiler {
   absl::StatusOr<Edge> AddEdge(const ValRef& val, bool in_source);
   absl::Status CheckHasResult(uint16_t index, const ValRef& val) const;
   absl::Status AddOp(const ValNode& node, bool in_source, Node& code);
+  absl::Status AddMapped(const ValNode& node, bool in_source, Node& code);
   absl::StatusOr<AttrCode> AddAttr(const AttrRef& attr, AttrType type, std::string_view name,
                                    bool in_source, std::string_view where);
   absl::StatusOr<std::vector<ArgCode>> AddArgs(const std::vector<ArgRef>& args);
@@ -106,6 +107,7 @@ class Compiler {
   // For CountOps: shared parts of alternatives are counted once per path.
   static constexpr int64_t kMostCounted = int64_t{1} << 18;
   int64_t counted_nodes_ = 0;
+  bool in_each_ = false;  // compiling the pattern of an Each
 };
 
 }  // namespace tenon::drr

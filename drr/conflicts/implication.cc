@@ -154,19 +154,22 @@ bool Subsumption::IsOneOf(const Fact& asked, const std::vector<Fact>& facts) con
 
 bool Subsumption::RankFollows(const Fact& asked, const std::vector<Fact>& facts) const {
   const ConditionNode& node = *asked.condition;
-  const bool exact = node.asks == Asks::kRank || IsShape(node);
-  if (!exact && node.asks != Asks::kRankAtLeast) return false;
+  const bool exact = node.asks == Asks::kRank || (IsShape(node) && node.rest < 0);
+  if (!exact && node.asks != Asks::kRankAtLeast && !IsShape(node)) return false;
   const int64_t want = IsShape(node) ? static_cast<int64_t>(node.shape.size()) : node.number;
   return std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
     const ConditionNode& known = *fact.condition;
     if (fact.negated || fact.args.empty() || fact.args[0] != asked.args[0]) return false;
-    if (known.asks == Asks::kRank || IsShape(known)) {
+    if (known.asks == Asks::kRank || (IsShape(known) && known.rest < 0)) {
       const int64_t rank = IsShape(known) ? static_cast<int64_t>(known.shape.size()) : known.number;
       return (exact ? rank == want : rank >= want) != asked.negated;
     }
     const bool least = known.asks == Asks::kRankAtLeast;
-    if (!least && known.asks != Asks::kDim) return false;
-    const int64_t rank = least ? known.number : known.axis < 0 ? -known.axis : known.axis + 1;
+    if (!least && known.asks != Asks::kDim && !IsShape(known)) return false;
+    const int64_t rank = IsShape(known)   ? static_cast<int64_t>(known.shape.size())
+                         : least          ? known.number
+                         : known.axis < 0 ? -known.axis
+                                          : known.axis + 1;
     // At least that: it says what a smaller rank would be.
     return asked.negated ? exact && rank > want : !exact && rank >= want;
   });

@@ -42,6 +42,8 @@ void Matcher::Start(const CompiledRule& rule, NearMiss* miss) {
   lets_.clear();
   matched_.clear();
   matched_nodes_.clear();
+  items_.clear();
+  item_ = 0;
   goals_ = -1;
   climb_ = 0;
 }
@@ -193,7 +195,8 @@ bool Matcher::IsOtherOp(uint16_t n, Operation* op) {
   if (op->Has(Trait::kConstantLike)) return false;
   for (size_t i = 0; i < matched_.size(); ++i) {
     if (matched_[i] != op || rule_->MayCoincide(n, matched_nodes_[i])) continue;
-    failed_ |= bound_[matched_nodes_[i]].causes;
+    failed_ |=
+        rule_->nodes[matched_nodes_[i]].mapped ? kAllCauses : bound_[matched_nodes_[i]].causes;
     return true;
   }
   return false;
@@ -245,14 +248,15 @@ bool Matcher::MatchOp(uint16_t n, Operation* op, Causes causes) {
   return PushOperands(n, op, false, causes);
 }
 
-bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped, Causes causes) {
+bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped, Causes causes, int without) {
   const Node& node = rule_->nodes[n];
-  if (thorough_ && !AllFeasible(node, op, swapped)) {
+  if (thorough_ && without == kNoGroup && !AllFeasible(node, op, swapped)) {
     return Fail(op, [&] {
       return fmt::format("its operands do not fit those of the rule's {}", node.info->name());
     });
   }
   for (size_t g = node.operands.size(); g-- > 0;) {
+    if (static_cast<int>(g) == without) continue;
     const std::vector<Edge>& pattern = node.operands[swapped && g < 2 ? 1 - g : g];
     auto [first, size] = op->operand_group(static_cast<unsigned>(g));
     const Arity arity = node.info->def().operands[g].arity;
@@ -297,11 +301,14 @@ bool Matcher::EachAgain(const Goal& goal, const Binding& binding) {
   const auto [first, size] = goal.op->operand_group(goal.group);
   bool same = binding.count <= size - goal.position;
   for (uint32_t i = 0; same && i < binding.count; ++i)
-    same = goal.op->operand(first + goal.position + i) == binding.op->operand(binding.first + i);
+    same = goal.op->operand(first + goal.position + i) == EachItem(binding, i);
   if (!same && !Fail(goal.op, [&] {
         const Edge& edge = rule_->nodes[goal.edge.node].operands[goal.group][goal.item];
-        return fmt::format("the rule wants '{}' again, which are the {} operands of {}",
-                           NameOf(edge), binding.count, DescribeOp(binding.op));
+        return binding.op == nullptr
+                   ? fmt::format("the rule wants the {} values '{}' again", binding.count,
+                                 NameOf(edge))
+                   : fmt::format("the rule wants '{}' again, which are the {} operands of {}",
+                                 NameOf(edge), binding.count, DescribeOp(binding.op));
       })) {
     return false;
   }
@@ -326,7 +333,10 @@ bool Matcher::Sequence(Goal goal) {
   if (rule_->nodes[edge.node].kind == ValNode::Kind::kEach) {
     if (bound_[edge.node].bound) return EachAgain(goal, bound_[edge.node]);
     Choice choice = Snapshot(Choice::Kind::kEachCount, edge.node, goal);
-    if (goal.item + size_t{1} == pattern.size()) choice.alternative = size - goal.position;
+    // A pattern has one item at least.
+    if (!rule_->nodes[edge.node].chain.empty()) choice.alternative = 1;
+    if (goal.item + size_t{1} == pattern.size())
+      choice.alternative = std::max(choice.alternative, size - goal.position);
     return Open(choice);
   }
   if (goal.position >= size) {
@@ -351,15 +361,17 @@ bool Matcher::Sequence(Goal goal) {
 Value Matcher::ValueOf(const Edge& edge) const {
   const Binding& binding = bound_[edge.node];
   if (!binding.bound) return Value();
-  if (rule_->nodes[edge.node].kind != ValNode::Kind::kOp) return binding.value;
+  const ValNode::Kind kind = rule_->nodes[edge.node].kind;
+  if (kind == ValNode::Kind::kEach)
+    return item_ < binding.count ? EachItem(binding, item_) : Value();
+  if (kind != ValNode::Kind::kOp) return binding.value;
   return edge.result < binding.op->num_results() ? binding.op->result(edge.result) : Value();
 }
 
 std::vector<Value> Matcher::EachOf(uint16_t node) const {
   const Binding& binding = bound_[node];
   std::vector<Value> values;
-  for (uint32_t i = 0; i < binding.count; ++i)
-    values.push_back(binding.op->operand(binding.first + i));
+  for (uint32_t i = 0; i < binding.count; ++i) values.push_back(EachItem(binding, i));
   return values;
 }
 

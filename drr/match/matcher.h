@@ -133,7 +133,7 @@ class Matcher {
   struct Binding {
     Value value;
     Operation* op = nullptr;
-    uint32_t first = 0, count = 0;  // kEach: operands of op
+    uint32_t first = 0, count = 0;  // kEach: operands of op; without an op, of items_
     int alternative = -1;
     bool bound = false;
     Causes causes = 0;
@@ -159,7 +159,7 @@ class Matcher {
     int goals = -1;            // pending goals, without the chosen one
     Goal goal;                 // the goal that was chosen for
     size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
-           passed = 0;
+           passed = 0, items = 0;
     int lost = 0;
     Causes failed = 0;  // choices on which the failures so far depend
   };
@@ -201,7 +201,17 @@ class Matcher {
   bool OtherOp(const Goal& goal, const Node& node, Operation* op);
   bool MatchAttr(const AttrCode& code, Operation* op, Causes causes);
   bool MatchSplat(const Node& node, const Goal& goal);
-  bool PushOperands(uint16_t node, Operation* op, bool swapped, Causes causes);
+  static constexpr int kNoGroup = -1;
+  // Leaves out the operand group `without` of the op.
+  bool PushOperands(uint16_t node, Operation* op, bool swapped, Causes causes,
+                    int without = kNoGroup);
+  bool MatchMapped(uint16_t each, Causes causes);
+  std::optional<Value> MatchLink(uint16_t each, const EachLink& link, Operation* op, Causes causes);
+  bool IsBeside(uint16_t each, const Edge& edge, Value value) const;
+  Value EachItem(const Binding& binding, uint32_t i) const {
+    return binding.op != nullptr ? binding.op->operand(binding.first + i)
+                                 : items_[binding.first + i];
+  }
   bool Sequence(Goal goal);
   bool EachAgain(const Goal& goal, const Binding& binding);
   bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op, Causes causes);
@@ -224,7 +234,11 @@ class Matcher {
   enum class Solved : uint8_t { kYes, kNo, kNotYet };
   Solved Solve(uint16_t code, DimExpr actual);
   bool LateConditions();
+  // How often the condition is asked: for each item of its list, else once.
+  uint32_t ItemsOf(const ConditionCode& condition) const;
+  bool UnifyShape(const ConditionCode& condition);
   bool UsesInside();
+  bool UsesInside(uint16_t node, Operation* op);
   bool Likely(const Edge& edge, Value value) const;
   // The same, also for the values from which it is computed, up to `depth` ops below.
   bool LikelyBelow(const Edge& edge, Value value, size_t depth);
@@ -284,6 +298,8 @@ class Matcher {
   std::vector<PendingLet> lets_;
   std::vector<Operation*> matched_;
   std::vector<uint16_t> matched_nodes_;  // whose they are
+  std::vector<Value> items_;             // of lists below the pattern of an Each
+  uint32_t item_ = 0;                    // the item of a list that a condition is about
   int goals_ = -1;
   size_t climb_ = 0;
   bool finished_ = false;

@@ -20,6 +20,7 @@ Matcher::Choice Matcher::Snapshot(Choice::Kind kind, uint16_t node, const Goal& 
   choice.climb = climb_;
   choice.mismatches = mismatches_.size();
   choice.passed = passed_.size();
+  choice.items = items_.size();
   choice.lost = lost_;
   return choice;
 }
@@ -39,6 +40,7 @@ void Matcher::Undo(const Choice& choice) {
   lets_.resize(choice.lets);
   matched_.resize(choice.matched);
   matched_nodes_.resize(choice.matched);
+  items_.resize(choice.items);
   if (tolerance_ > 0) {
     mismatches_.resize(choice.mismatches);
     passed_.resize(choice.passed);
@@ -130,8 +132,9 @@ bool Matcher::Take() {
       rest.position += count;
       rest.causes = causes;
       ++rest.item;
+      const uint16_t node = choice.node;
       Push(rest);
-      return true;
+      return rule_->nodes[node].chain.empty() || MatchMapped(node, causes);
     }
     case Choice::Kind::kUse: {
       const Climb& climb = rule_->climbs[choice.climb];

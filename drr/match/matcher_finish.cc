@@ -225,30 +225,40 @@ Matcher::Causes Matcher::CausesOfDims() const {
   return causes;
 }
 
+// Adds the equations of `shape(x) == {…}`. Of a shape with a rest in the middle, the extents behind
+// the rest count from the end.
+bool Matcher::UnifyShape(const ConditionCode& condition) {
+  const Value value = ValueOf(condition.args[0].edge);
+  if (!value) return true;
+  const Type type = value.type();
+  const Causes causes = bound_[condition.args[0].edge.node].causes;
+  const auto named = static_cast<int64_t>(condition.shape.size());
+  const int rest = condition.source->rest;
+  if (!type.is_tensor() || (rest < 0 ? type.rank() != named : type.rank() < named)) {
+    failed_ = causes;
+    Operation* op = MatchedOpOf(value);
+    // What follows from another mismatch says nothing new.
+    return !mismatches_.empty() || Fail(op, [&] {
+      return fmt::format("the rule wants {}, and it is {}", condition.source->text, type.text());
+    });
+  }
+  for (int64_t i = 0; i < named; ++i) {
+    const int64_t axis = rest >= 0 && i >= rest ? type.rank() - named + i : i;
+    equations_.push_back({condition.shape[static_cast<size_t>(i)], type.dim(axis), nullptr, value,
+                          NameOf(condition.args[0].edge), causes});
+  }
+  return true;
+}
+
 bool Matcher::SolveDims() {
   std::fill(dims_.begin(), dims_.end(), DimExpr());
   for (const ConditionCode& condition : rule_->conditions) {
     if (condition.source->kind != ConditionNode::Kind::kShape) continue;
-    Value value = ValueOf(condition.args[0].edge);
-    if (!value) continue;
-    Type type = value.type();
-    const Causes causes = bound_[condition.args[0].edge.node].causes;
-    if (!type.is_tensor() || type.rank() != static_cast<int64_t>(condition.shape.size())) {
-      failed_ = causes;
-      Operation* op = MatchedOpOf(value);
-      // What follows from another mismatch says nothing new.
-      if (mismatches_.empty() && !Fail(op, [&] {
-            return fmt::format("the rule wants {}, and it is {}", condition.source->text,
-                               type.text());
-          })) {
-        return false;
-      }
-      continue;
-    }
-    for (size_t i = 0; i < condition.shape.size(); ++i) {
-      equations_.push_back({condition.shape[i], type.dim(static_cast<int64_t>(i)), nullptr, value,
-                            NameOf(condition.args[0].edge), causes});
-    }
+    const uint32_t items = ItemsOf(condition);
+    bool holds = true;
+    for (item_ = 0; holds && item_ < items; ++item_) holds = UnifyShape(condition);
+    item_ = 0;
+    if (!holds) return false;
   }
   absl::InlinedVector<bool, 16> done(equations_.size(), false);
   size_t left = equations_.size();
@@ -304,11 +314,19 @@ std::string Matcher::DimText(uint16_t index, bool names) const {
   }
 }
 
+uint32_t Matcher::ItemsOf(const ConditionCode& condition) const {
+  return condition.list == kNone ? 1 : bound_[condition.list].count;
+}
+
 bool Matcher::LateConditions() {
   for (const ConditionCode& condition : rule_->conditions) {
     if (!mismatches_.empty()) break;
     if (condition.early || condition.source->kind == ConditionNode::Kind::kShape) continue;
-    if (CheckCondition(condition, nullptr)) continue;
+    const uint32_t items = ItemsOf(condition);
+    bool holds = true;
+    for (item_ = 0; holds && item_ < items; ++item_) holds = CheckCondition(condition, nullptr);
+    item_ = 0;
+    if (holds) continue;
     failed_ = CausesOf(condition);
     return false;
   }
@@ -339,31 +357,38 @@ bool Matcher::UsesInside() {
       stays = rule_->nodes[m].kind == ValNode::Kind::kOp && bound_[m].op == op &&
               !rule_->nodes[m].inner && rule_->nodes[m].in_source;
     }
-    if (stays) continue;
-    for (unsigned r = 0; r < op->num_results(); ++r) {
-      Value value = op->result(r);
-      bool replaced = std::any_of(rule_->roots.begin(), rule_->roots.end(),
-                                  [&](const Edge& root) { return ValueOf(root) == value; });
-      if (replaced) continue;
-      for (OpOperand& use : value.uses()) {
-        Operation* user = use.owner();
-        if (IsMatched(user) || std::find(passed_.begin(), passed_.end(), user) != passed_.end())
-          continue;
-        failed_ = MayBeMatched(user) ? kAllCauses : bound_[n].causes;
-        if (!Fail(op, [&] {
-              // An op made of several is named after the first of them, its result after the last.
-              const std::vector<std::string> nodes =
-                  DescribeAllLocations(*context_, op->location());
-              const bool several = nodes.size() > 1 && nodes.size() < Location::kMaxFused;
-              return fmt::format(
-                  "its result{} is also used by {} outside the match",
-                  several ? fmt::format(" (that of {})", nodes.back()) : "",
-                  user->name() == "func.return" ? "func.return, as an output," : DescribeOp(user));
-            })) {
-          return false;
-        }
-        break;
+    if (!stays && !UsesInside(static_cast<uint16_t>(n), op)) return false;
+  }
+  for (size_t i = 0; i < matched_.size(); ++i) {
+    const Node& node = rule_->nodes[matched_nodes_[i]];
+    if (node.mapped && node.inner && !UsesInside(matched_nodes_[i], matched_[i])) return false;
+  }
+  return true;
+}
+
+bool Matcher::UsesInside(uint16_t n, Operation* op) {
+  for (unsigned r = 0; r < op->num_results(); ++r) {
+    Value value = op->result(r);
+    bool replaced = std::any_of(rule_->roots.begin(), rule_->roots.end(),
+                                [&](const Edge& root) { return ValueOf(root) == value; });
+    if (replaced) continue;
+    for (OpOperand& use : value.uses()) {
+      Operation* user = use.owner();
+      if (IsMatched(user) || std::find(passed_.begin(), passed_.end(), user) != passed_.end())
+        continue;
+      failed_ = MayBeMatched(user) || rule_->nodes[n].mapped ? kAllCauses : bound_[n].causes;
+      if (!Fail(op, [&] {
+            // An op made of several is named after the first of them, its result after the last.
+            const std::vector<std::string> nodes = DescribeAllLocations(*context_, op->location());
+            const bool several = nodes.size() > 1 && nodes.size() < Location::kMaxFused;
+            return fmt::format(
+                "its result{} is also used by {} outside the match",
+                several ? fmt::format(" (that of {})", nodes.back()) : "",
+                user->name() == "func.return" ? "func.return, as an output," : DescribeOp(user));
+          })) {
+        return false;
       }
+      break;
     }
   }
   return true;

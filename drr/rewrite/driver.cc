@@ -288,7 +288,12 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
       // It was refused for the type of its result, or is a step that nobody allows.
       matcher_.Match(**rule, op);
     }
-    const RewriteQueries queries = {context_.target, context_.evaluator};
+#ifdef NDEBUG
+    constexpr bool kMeasured = false;
+#else
+    constexpr bool kMeasured = true;
+#endif
+    const RewriteQueries queries = {context_.target, context_.evaluator, kMeasured};
     if (HasSteps() && !WhyRefused(matcher_, queries).empty()) continue;
     RuleHit hit;
     if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
@@ -297,9 +302,10 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
     if (!BeginStep(context_,
                    {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
       continue;
-    const bool refused = !Apply(matcher_, queries, *this).empty();
+    const Refusal refusal = Apply(matcher_, queries, *this);
     EndStep(context_);
-    if (refused) continue;
+    if (!refusal.not_lowered.empty()) return Error(top_, refusal.not_lowered);
+    if (!refusal.empty()) continue;
     if (context_.rule_log != nullptr) {
       for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
       context_.rule_log->hits.push_back(std::move(hit));

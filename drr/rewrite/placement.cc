@@ -31,6 +31,7 @@ std::vector<Operation*> Placement::Staying() const {
     for (const auto& group : rule_.nodes[n].operands) {
       for (const Edge& edge : group) {
         const Node& node = rule_.nodes[edge.node];
+        if (node.kind == ValNode::Kind::kEach && !node.in_source) continue;  // its parts are read
         if (node.kind == ValNode::Kind::kEach) {
           for (Value value : match_.EachOf(edge.node)) read(value);
         } else if (node.in_source) {

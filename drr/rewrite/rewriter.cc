@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "drr/rewrite/constant_guard.h"
+#include "drr/rewrite/measuring.h"
 #include "drr/rewrite/placement.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
@@ -62,6 +63,7 @@ class Application {
       : match_(match),
         rule_(match.rule()),
         target_(queries.target),
+        measure_(queries.measure),
         guard_(queries.evaluator),
         listener_(listener),
         placement_(match) {}
@@ -75,22 +77,23 @@ class Application {
     }
     if (reason.empty()) reason = CheckResults();
     if (reason.empty() && commit) {
-      Commit();
-      return {};
+      return {false, "", Commit()};
     }
     for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
-    return {for_shapes_, reason};
+    return {for_shapes_, reason, ""};
   }
 
  private:
   Location FusedLocation() const;
   std::string Build();
   std::string BuildOp(uint16_t n);
+  std::string AddEach(const Edge& edge, absl::InlinedVector<Value, 6>& operands);
   Value Operand(const Edge& edge, DType splat_dtype);
   Value BuildSplat(const Node& node, DType dtype);
   std::string CheckResults();
-  void Commit();
-  void EraseMatched();
+  std::string Commit();
+  std::vector<Operation*> EraseMatched();
+  std::vector<Operation*> Matched() const;
   Value ResultOf(const Edge& edge) const {
     if (rule_.nodes[edge.node].in_source) return match_.ValueOf(edge);
     Operation* op = made_for_[edge.node];
@@ -100,11 +103,13 @@ class Application {
   const Matcher& match_;
   const CompiledRule& rule_;
   const TargetQuery* target_;
+  const bool measure_;
   ConstantGuard guard_;
   RewriteListener& listener_;
   Placement placement_;
   Location location_;
   std::vector<Operation*> made_for_;  // by node
+  Value item_;                        // of the list, for operations that are made for each item
   std::vector<Operation*> made_;
   std::vector<Type> types_;  // of the results
   std::string error_;
@@ -148,6 +153,34 @@ Value Application::Operand(const Edge& edge, DType splat_dtype) {
   return error_.empty() ? value : Value();
 }
 
+// The operands that an Each stands for.
+std::string Application::AddEach(const Edge& edge, absl::InlinedVector<Value, 6>& operands) {
+  const Node& node = rule_.nodes[edge.node];
+  const auto add = [&](Value value) {
+    std::string reason = placement_.Provide(value);
+    if (reason.empty()) operands.push_back(value);
+    return reason;
+  };
+  if (item_) return add(item_);
+  if (node.in_source || node.chain.empty()) {
+    for (Value value : match_.EachOf(edge.node))
+      if (std::string reason = add(value); !reason.empty()) return reason;
+    return "";
+  }
+  for (Value item : match_.EachOf(node.list)) {
+    item_ = item;
+    std::string reason;
+    for (size_t i = node.chain.size(); reason.empty() && i-- > 0;)
+      reason = BuildOp(node.chain[i].op.node);
+    item_ = Value();
+    if (!reason.empty()) return reason;
+    const Value value = ResultOf(node.chain[0].op);
+    if (!value) return "an operand is absent";
+    operands.push_back(value);
+  }
+  return "";
+}
+
 std::string Application::BuildOp(uint16_t n) {
   const Node& node = rule_.nodes[n];
   Context& context = placement_.before()->context();
@@ -156,8 +189,9 @@ std::string Application::BuildOp(uint16_t n) {
   for (const auto& group : node.operands) {
     for (const Edge& edge : group) {
       const Node& from = rule_.nodes[edge.node];
-      if (from.kind == ValNode::Kind::kSplat || from.kind == ValNode::Kind::kEach) continue;
-      Value value = ResultOf(edge);
+      if (from.kind == ValNode::Kind::kSplat || (from.kind == ValNode::Kind::kEach && !item_))
+        continue;
+      Value value = from.kind == ValNode::Kind::kEach ? item_ : ResultOf(edge);
       if (value && value.type().dtype() != DType::kBool) {
         dtype = value.type().dtype();
         break;
@@ -170,10 +204,7 @@ std::string Application::BuildOp(uint16_t n) {
     size_t before = operands.size();
     for (const Edge& edge : group) {
       if (rule_.nodes[edge.node].kind == ValNode::Kind::kEach) {
-        for (Value value : match_.EachOf(edge.node)) {
-          if (std::string reason = placement_.Provide(value); !reason.empty()) return reason;
-          operands.push_back(value);
-        }
+        if (std::string reason = AddEach(edge, operands); !reason.empty()) return reason;
         continue;
       }
       Value value = Operand(edge, dtype);
@@ -244,7 +275,7 @@ std::string Application::BuildOp(uint16_t n) {
 std::string Application::Build() {
   made_for_.assign(rule_.nodes.size(), nullptr);
   for (uint16_t n : rule_.creation_order) {
-    if (rule_.nodes[n].kind != ValNode::Kind::kOp) continue;
+    if (rule_.nodes[n].kind != ValNode::Kind::kOp || rule_.nodes[n].mapped) continue;
     if (std::string reason = BuildOp(n); !reason.empty()) return reason;
   }
   // A Splat that is a result itself.
@@ -287,7 +318,19 @@ std::string Application::CheckResults() {
   return "";
 }
 
-void Application::Commit() {
+// Each matched operation once.
+std::vector<Operation*> Application::Matched() const {
+  std::vector<Operation*> matched;
+  for (Operation* op : match_.matched_ops())
+    if (std::find(matched.begin(), matched.end(), op) == matched.end()) matched.push_back(op);
+  return matched;
+}
+
+// Returns what the rule should lower and does not, if that is measured.
+std::string Application::Commit() {
+  const Measure& lowers = rule_.rule->lowers();
+  const std::optional<int64_t> before =
+      measure_ ? MeasureOf(lowers, Matched()) : std::optional<int64_t>();
   Operation* place = made_.empty() ? placement_.before() : made_.front();
   for (Operation* op : placement_.moved()) op->MoveBefore(place);
   for (Operation* op : made_) listener_.Created(op);
@@ -303,16 +346,22 @@ void Application::Commit() {
     listener_.Replaced(was, now);
     was.ReplaceAllUsesWith(now);
   }
-  EraseMatched();
+  std::vector<Operation*> now = EraseMatched();
+  if (!before) return "";
+  now.insert(now.end(), made_.begin(), made_.end());
+  const std::optional<int64_t> after = MeasureOf(lowers, now);
+  if (!after || *after < *before) return "";
+  return fmt::format("rule '{}' ({}) does not lower {}: it is {} before and {} after",
+                     rule_.rule->name(), rule_.rule->place(), ToString(lowers), *before, *after);
 }
 
-// Erases what the match has made dead, with the constants that only it used.
-void Application::EraseMatched() {
-  std::vector<Operation*> left, constants;
+// Erases what the match has made dead, with the constants that only it used. Returns the matched
+// operations that stay.
+std::vector<Operation*> Application::EraseMatched() {
+  std::vector<Operation*> left = Matched(), constants;
   auto add = [](std::vector<Operation*>& list, Operation* op) {
     if (std::find(list.begin(), list.end(), op) == list.end()) list.push_back(op);
   };
-  for (Operation* op : match_.matched_ops()) add(left, op);
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t i = 0; i < left.size(); ++i) {
@@ -335,6 +384,7 @@ void Application::EraseMatched() {
     listener_.Erasing(op);
     op->Erase();
   }
+  return left;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class RewriteListener {
 struct RewriteQueries {
   const TargetQuery* target = nullptr;  // for rules that require kernels
   Evaluator* evaluator = nullptr;  // computes constants for the constant guard (constant_guard.h)
+  bool measure = false;            // whether Apply measures what the rule lowers
 };
 
 // The reason why a match was not applied; empty() if it was.
@@ -30,6 +31,9 @@ struct Refusal {
   // True if the result differs in rank or extents from what it replaces.
   bool for_shapes = false;
   std::string why;
+  // Of an application: what the rule says that it lowers, and does not. Only with
+  // RewriteQueries::measure.
+  std::string not_lowered;
   bool empty() const { return why.empty(); }
 };
 

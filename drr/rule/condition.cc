@@ -4,6 +4,7 @@
 
 #include "drr/rule/words.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "ir/core/guarded_read.h"
 #include "ir/core/operation.h"
 
@@ -209,17 +210,19 @@ Condition SameShape(const Val& a, const Val& b) {
   return Condition(std::move(node));
 }
 
-Condition ShapeIs(const Val& val, std::span<const Dim> dims) {
+Condition ShapeIs(const Val& val, std::span<const Dim> dims, int rest) {
   ConditionNode node;
   node.kind = ConditionNode::Kind::kShape;
   node.args = {ArgTraits<Val>::Ref(val)};
-  std::string text;
+  std::vector<std::string> parts;
   for (const Dim& dim : dims) {
-    text += (text.empty() ? "" : ", ") + ToString(*dim.node());
+    parts.push_back(ToString(*dim.node()));
     node.shape.push_back(dim.node());
   }
-  node.text = fmt::format("shape({}) == {{{}}}", NameOf(val), text);
-  node.rank = static_cast<int>(dims.size());
+  if (rest >= 0) parts.insert(parts.begin() + rest, "...");
+  node.text = fmt::format("shape({}) == {{{}}}", NameOf(val), fmt::join(parts, ", "));
+  node.rest = rest;
+  node.rank = rest < 0 ? static_cast<int>(dims.size()) : -1;
   return Condition(std::move(node));
 }
 

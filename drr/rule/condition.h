@@ -43,7 +43,8 @@ struct ConditionNode {
   std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
   // What is the case instead, for messages; may be empty.
   std::function<std::string(std::span<const BoundArg>)> why;
-  std::vector<DimRef> shape;                  // kShape: of args[0]
+  std::vector<DimRef> shape;  // kShape: of args[0]
+  int rest = -1;              // kShape: any number of extents lie before shape[rest]; -1: none
   Assumption assumption = Assumption::kNone;  // what it proves about numbers
   // The question, for code that reasons about rules. For kOther only `holds` and `text` know it.
   enum class Asks : uint8_t {
@@ -134,8 +135,9 @@ Condition SameType(const Val& first, const Rest&... rest) {
 }
 // Both values are ranked tensors with provably equal dimensions.
 Condition SameShape(const Val& a, const Val& b);
-// The value has this shape. Named dimensions are solved together with all others of the rule.
-Condition ShapeIs(const Val& val, std::span<const Dim> dims);
+// The value has this shape. Named dimensions are solved together with all others of the rule. With
+// `rest`, any number of further extents may lie before dims[rest].
+Condition ShapeIs(const Val& val, std::span<const Dim> dims, int rest = -1);
 inline Condition ShapeIs(const Val& val, std::initializer_list<Dim> dims) {
   return ShapeIs(val, std::span<const Dim>(dims.begin(), dims.size()));
 }

@@ -26,6 +26,23 @@ std::optional<Val> Asked(const TermNode& term, std::string_view word, size_t ope
 
 constexpr int64_t kMostRank = 256;
 
+// A list of dimensions with one `...` among them.
+std::optional<Condition> OpenShape(const Val& x, const TermNode& list) {
+  if (list.kind != TermNode::Kind::kList) return std::nullopt;
+  std::vector<Dim> dims;
+  int rest = -1;
+  for (const TermRef& operand : list.operands) {
+    if (operand->kind == TermNode::Kind::kRest && rest < 0) {
+      rest = static_cast<int>(dims.size());
+      continue;
+    }
+    const std::optional<Dim> dim = AsDim(*operand);
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  return rest < 0 ? std::nullopt : std::optional<Condition>(ShapeIs(x, dims, rest));
+}
+
 std::optional<Condition> EqualityAsCondition(const TermNode& a, const TermNode& b) {
   const int64_t* number = Integer(b);
   if (const auto x = Asked(a, "rank");
@@ -42,6 +59,7 @@ std::optional<Condition> EqualityAsCondition(const TermNode& a, const TermNode& 
   if (const auto x = Asked(a, "shape")) {
     if (const auto y = Asked(b, "shape")) return SameShape(*x, *y);
     if (const auto dims = AsDims(b)) return ShapeIs(*x, *dims);
+    if (const auto open = OpenShape(*x, b)) return open;
   }
   return std::nullopt;
 }

@@ -67,8 +67,15 @@ Rule Rule::Summary(std::string_view summary) && {
   return std::move(*this);
 }
 
-Rule Rule::Lowers(std::string_view measure) && {
-  lowers_ = std::string(measure);
+Rule Rule::Lowers(Measure measure) && {
+  lowers_ = std::move(measure);
+  return std::move(*this);
+}
+
+Rule Rule::Lowers(std::string_view words) && {
+  lowers_ = Measure();
+  lowers_.kind = Measure::Kind::kWords;
+  lowers_.words = std::string(words);
   return std::move(*this);
 }
 

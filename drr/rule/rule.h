@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drr/rule/condition.h"
+#include "drr/rule/measure.h"
 #include "drr/rule/val.h"
 
 namespace tenon::drr {
@@ -68,9 +69,11 @@ class Rule {
   Rule Stage(RuleStage stage) &&;
   // Sets the line that --list-rules prints.
   Rule Summary(std::string_view summary) &&;
-  // Names what becomes smaller with each application, so that rewriting ends. Required if the
-  // result has as many operations as the source, or more.
-  Rule Lowers(std::string_view measure) &&;
+  // Says what becomes smaller with each application, so that rewriting ends. Required if the result
+  // has as many operations as the source, or more. The check of rules measures it; words in its
+  // place are for measures that have no name.
+  Rule Lowers(Measure measure) &&;
+  Rule Lowers(std::string_view words) &&;
   // States why a C++ function computes an attribute or decides a condition, where no term says the
   // same. --list-rules=opaque prints it.
   Rule Opaque(std::string_view why) &&;
@@ -89,7 +92,7 @@ class Rule {
   }
   void set_family(std::string_view family) { family_ = family; }  // sets family()
   const std::string& summary() const { return summary_; }         // the line for --list-rules
-  const std::string& lowers() const { return lowers_; }      // what each application makes smaller
+  const Measure& lowers() const { return lowers_; }          // what each application makes smaller
   int benefit() const { return benefit_; }                   // higher ones are tried first
   RuleStage stage() const { return stage_; }                 // when pipelines apply it
   bool requires_kernel() const { return requires_kernel_; }  // true after RequireKernel
@@ -111,7 +114,8 @@ class Rule {
   std::string assumptions() const;
 
  private:
-  std::string name_, file_, family_, summary_, lowers_, opaque_;
+  std::string name_, file_, family_, summary_, opaque_;
+  Measure lowers_;
   int line_;
   int benefit_ = 0;
   RuleStage stage_ = RuleStage::kFusion;

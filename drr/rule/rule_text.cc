@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kMostText = size_t{1} << 16;
 
 bool IsPart(const ValNode& node) {
-  return node.kind != ValNode::Kind::kVariable && node.kind != ValNode::Kind::kEach;
+  return node.kind != ValNode::Kind::kVariable &&
+         (node.kind != ValNode::Kind::kEach || !node.alternatives.empty());
 }
 
 // A name that the notation allows, with a small or a capital letter first.
@@ -132,7 +133,7 @@ void RuleWriter::Add(const ValRef& val) {
   const ValNode& node = *val.node;
   const auto named = names_.find(&node);
   if (named != names_.end() && &node != defining_) {
-    if (node.kind == ValNode::Kind::kEach) text_ += "each ";
+    if (node.kind == ValNode::Kind::kEach && !IsPart(node)) text_ += "each ";
     if (node.constant && declared_.insert(&node).second) text_ += "const ";
     text_ += named->second;
   } else {
@@ -148,7 +149,9 @@ void RuleWriter::AddNode(const ValNode& node) {
       text_ += node.constant ? "const " + node.name : node.name;
       return;
     case ValNode::Kind::kEach:
-      text_ += "each " + node.name;
+      text_ += "each ";
+      if (IsPart(node)) return Add(node.alternatives[0]);
+      text_ += node.name;
       return;
     case ValNode::Kind::kSplat:
       text_ += fmt::format("splat({})", AttrText(*node.splat, true));
@@ -246,7 +249,8 @@ std::string RuleWriter::RuleText() {
         group.empty() ? "  may coincide\n" : fmt::format("  may coincide ({})\n", ListText(group));
   text += LetText(matched_, order_.size());
   text += fmt::format("  replace {}\n", ListText(rule.results()));
-  if (!rule.lowers().empty()) text += fmt::format("  lowers  {}\n", QuotedText(rule.lowers()));
+  if (rule.lowers().kind != Measure::Kind::kNone)
+    text += fmt::format("  lowers  {}\n", ToString(rule.lowers()));
   if (rule.requires_kernel()) text += "  requires kernel\n";
   return text + "}\n";
 }

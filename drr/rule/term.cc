@@ -125,6 +125,7 @@ Term ListOf(std::initializer_list<Term> terms) {
 }
 Term Spread(const Term& list) { return Term(MakeList(TermNode::Kind::kSpread, {list.node()})); }
 Term OnesBefore() { return Term(MakeList(TermNode::Kind::kOnes, {})); }
+Term RestOfShape() { return Term(MakeList(TermNode::Kind::kRest, {})); }
 
 Term Choose(const Term& flag, const Term& a, const Term& b) {
   return Operator("if", {flag.node(), a.node(), b.node()});
@@ -183,6 +184,7 @@ TermValue BoundTerm::Evaluate(const Step& step, std::span<const BoundArg> bound)
       return EvaluateList(step, bound);
     case TermNode::Kind::kSpread:
     case TermNode::Kind::kOnes:
+    case TermNode::Kind::kRest:
       return {};
     case TermNode::Kind::kCall:
       break;

@@ -68,6 +68,7 @@ struct TermNode {
     kList,      // of the operands
     kSpread,    // in a list: the elements of the list operands[0]
     kOnes,      // at the start of a list that a shape is compared with: any number of ones
+    kRest,      // in a list that a shape is compared with: any number of extents
   };
   Kind kind = Kind::kLiteral;                             // what it is
   AttrValue literal;                                      // kLiteral
@@ -133,6 +134,10 @@ Term ListOf(std::initializer_list<Term> terms);
 Term Spread(const Term& list);
 // The first element of a list that a shape is compared with: any number of extents of 1.
 Term OnesBefore();
+// One element of the list that a shape is compared with: any number of extents, `...` in text. In
+// `ShapeOf(x) == ListOf({B, RestOfShape(), N})`, B is the first extent and N the last one. The
+// comparison binds dimensions, as ShapeIs (condition.h) does.
+Term RestOfShape();
 // `a` where `flag` holds, else `b`; without `b`, no value.
 Term Choose(const Term& flag, const Term& a, const Term& b);
 Term Choose(const Term& flag, const Term& a);

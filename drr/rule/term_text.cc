@@ -5,6 +5,7 @@
 
 #include "drr/rule/rule_text.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 namespace tenon::drr {
 namespace {
@@ -109,6 +110,9 @@ void RuleWriter::AddTerm(const TermNode& term, int binding) {
     case TermNode::Kind::kOnes:
       text_ += "1...";
       return;
+    case TermNode::Kind::kRest:
+      text_ += "...";
+      return;
     case TermNode::Kind::kSpread:
       AddTerm(*term.operands[0], 6);
       text_ += "...";
@@ -172,8 +176,10 @@ std::string RuleWriter::ConditionText(const ConditionNode& c) {
   const auto arg = [&](size_t i) { return ArgText(c.args[i]); };
   std::string text;
   if (c.kind == ConditionNode::Kind::kShape) {
-    for (const DimRef& dim : c.shape) text += (text.empty() ? "" : ", ") + DimText(*dim);
-    return fmt::format("shape({}) == {{{}}}", arg(0), text);
+    std::vector<std::string> parts;
+    for (const DimRef& dim : c.shape) parts.push_back(DimText(*dim));
+    if (c.rest >= 0) parts.insert(parts.begin() + c.rest, "...");
+    return fmt::format("shape({}) == {{{}}}", arg(0), fmt::join(parts, ", "));
   }
   switch (c.asks) {
     case Asks::kOther:

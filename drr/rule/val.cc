@@ -59,6 +59,13 @@ Val Each(const char* name) {
   return Val(MakeNode(std::move(node)));
 }
 
+Val Each(const Val& mapped) {
+  ValNode node{};
+  node.kind = ValNode::Kind::kEach;
+  node.alternatives.push_back(mapped.ref());
+  return Val(MakeNode(std::move(node)));
+}
+
 Val Splat(double value) { return MakeSplat(MakeLiteral(value)); }
 Val Splat(const Attr<float>& variable) { return MakeSplat(variable.node()); }
 Val Splat(const Computed<double>& computed) { return MakeSplat(computed.node()); }

@@ -39,7 +39,8 @@ struct ValNode {
     kAnyOf,     // one of `alternatives`
     kSplat,     // a constant whose elements are all `splat`
     kLet,       // alternatives[0]; binds attribute variable `let_variable` to `let_value`
-    kEach,      // any number of operands of a variadic group
+    kEach,      // any number of operands of a variadic group; with alternatives[0]: one or more
+                // operands, each the result of that pattern, which reads an item of one plain kEach
   };
   Kind kind;              // says which members below are set
   std::string name;       // kVariable, kEach; a label for messages in other nodes
@@ -49,7 +50,7 @@ struct ValNode {
   std::vector<std::vector<OperandPattern>> operands;
   // kOp: the attributes that the rule mentions, sorted by name.
   std::vector<std::pair<std::string, AttrRef>> attrs;
-  std::vector<ValRef> alternatives;  // kAnyOf, kLet
+  std::vector<ValRef> alternatives;  // kAnyOf, kLet, kEach
   AttrRef splat;                     // kSplat
   AttrRef let_variable,              // kLet: the variable
       let_value;                     // kLet: its value
@@ -114,6 +115,11 @@ Val Const(const char* name);
 OptVal Maybe(const Val& val);
 // Any number of operands of a variadic group, in order.
 Val Each(const char* name);
+// One or more operands of a variadic group, in order, each computed by the pattern `mapped`. The
+// pattern is a chain of operations down to a list: Each(Relu(Each("xs"))). Its other parts and its
+// attribute variables are the same for all operands. In a result, the operations are made once for
+// each item of the list.
+Val Each(const Val& mapped);
 // A constant whose elements are all `value` and that broadcasts like a scalar. Numbers that every
 // type holds exactly, such as 1 and 0.5, must be equal. Other numbers may differ by the rounding of
 // exporters (1e-5 in f32). In a result it becomes a constant with the element type of its

@@ -147,13 +147,10 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
     return inner;
   }
   TENON_ASSIGN_OR_RETURN(std::string name, Name("a value"));
-  if (name == "const" || name == "each") {
+  if (name == "each") return ParseEach();
+  if (name == "const") {
     TENON_ASSIGN_OR_RETURN(std::string variable, Name("a name"));
-    if (name == "const") return Variable(variable, true);
-    auto it = scope_->vals.find(variable);
-    return it != scope_->vals.end()
-               ? it->second
-               : scope_->vals.emplace(variable, Each(variable.c_str())).first->second;
+    return Variable(variable, true);
   }
   if (name == "splat") {
     TENON_RETURN_IF_ERROR(Require("("));
@@ -230,7 +227,7 @@ absl::StatusOr<Rule> RuleTextParser::ParseLet(Rule rule) {
 
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   rule_scope_ = Scope();
-  if (!Is("rule")) return Expected("'rule' or 'pattern'");
+  if (!Is("rule")) return Expected("'rule', 'pattern' or 'op'");
   Next();
   const int line = token_.line;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));
@@ -286,12 +283,13 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       if (!final && !Is("fusion")) return Expected("'fusion' or 'final'");
       Next();
       rule = std::move(rule).Stage(final ? RuleStage::kFinal : RuleStage::kFusion);
-    } else if (Is("summary") || Is("lowers")) {
-      const bool summary = Is("summary");
-      Next();
+    } else if (Take("summary")) {
       if (token_.kind != Token::Kind::kString) return Expected("a text in quotes");
-      rule = summary ? std::move(rule).Summary(token_.text) : std::move(rule).Lowers(token_.text);
+      rule = std::move(rule).Summary(token_.text);
       Next();
+    } else if (Take("lowers")) {
+      TENON_ASSIGN_OR_RETURN(Measure measure, ParseMeasure());
+      rule = std::move(rule).Lowers(std::move(measure));
     } else if (Take("requires")) {
       TENON_RETURN_IF_ERROR(Require("kernel"));
       rule = std::move(rule).RequireKernel();

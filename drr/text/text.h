@@ -34,8 +34,14 @@ namespace tenon::drr {
 // lower case are values and attribute variables; those in upper case are dimensions. Attributes and
 // conditions are terms (term.h) of the words of words.h and of `facts`, which must outlive the
 // rules. docs/reference/rule-language.md has the whole grammar.
+//
+// The text may declare ops: `op my.gated(x, w?) {alpha: f32 = 1} -> same_as(x)`. They are added to
+// `context` (ir/core/declared_ops.h), also if a later line has a mistake.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context, std::span<const Word> facts = {});
+
+// Returns the declaration of an op that a file has declared, in the notation of ParseRules.
+std::string DeclarationText(const OpInfo& op);
 
 }  // namespace tenon::drr
 

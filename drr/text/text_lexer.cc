@@ -63,7 +63,7 @@ Token TextLexer::Read() {
     return token;
   } else {
     token.kind = Token::Kind::kSign;
-    static constexpr std::string_view kSigns[] = {"...", "==", "!=", ">=", "<=", "&&", "||"};
+    static constexpr std::string_view kSigns[] = {"...", "==", "!=", ">=", "<=", "&&", "||", "->"};
     size_t length = 1;
     for (const std::string_view sign : kSigns)
       if (text_.substr(at_).starts_with(sign)) length = sign.size();

@@ -35,6 +35,10 @@ class RuleTextParser {
         TENON_RETURN_IF_ERROR(ParsePattern());
         continue;
       }
+      if (Take("op")) {
+        TENON_RETURN_IF_ERROR(ParseOpDeclaration());
+        continue;
+      }
       TENON_ASSIGN_OR_RETURN(Rule rule, ParseRule());
       rules.push_back(std::move(rule));
     }
@@ -86,6 +90,8 @@ class RuleTextParser {
   absl::StatusOr<Rule> Assuming(Rule rule, Assumption assumption);
   absl::StatusOr<Val> ParseVal();
   absl::StatusOr<Val> ParseValHere();
+  absl::StatusOr<Measure> ParseMeasure();
+  absl::StatusOr<std::string> MeasuredOp();
   absl::Status AttrsInside(const OpInfo& info) const;
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();
@@ -140,9 +146,19 @@ class RuleTextParser {
     TextLexer lexer;
     Token token;
   };
+  // ---- declarations of operations
+  absl::Status ParseOpDeclaration();
+  absl::StatusOr<OperandDef> ParseDeclaredOperand();
+  absl::StatusOr<AttrDef> ParseDeclaredAttr();
+  absl::StatusOr<uint32_t> ParseDTypes();
+  absl::StatusOr<std::string> PlainName(std::string_view what);
+
   absl::Status ParsePattern();
   absl::StatusOr<Val> ParsePatternCall(const std::string& name, const Token& at);
   absl::StatusOr<Val> ParseRepeat();
+  absl::StatusOr<Val> ParseEach();
+  Val ListNamed(const std::string& name);
+  std::string ListAhead() const;
   absl::StatusOr<Val> ParseOpSet(const std::string& name);
   absl::StatusOr<Val> Apply(const Function& function, std::map<std::string, Binding> bindings,
                             const Token& at);

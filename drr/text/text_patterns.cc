@@ -158,6 +158,51 @@ absl::StatusOr<Val> RuleTextParser::ParseRepeat() {
   return repeated;
 }
 
+Val RuleTextParser::ListNamed(const std::string& name) {
+  const auto it = scope_->vals.find(name);
+  if (it != scope_->vals.end()) return it->second;
+  return scope_->vals.emplace(name, Each(name.c_str())).first->second;
+}
+
+// The list of a pattern that begins with an operation: the name behind another `each`, or a list
+// that is known already, or else the name at the end of first operands.
+std::string RuleTextParser::ListAhead() const {
+  TextLexer lexer = lexer_;
+  Token token = lexer.Next();
+  std::string first;
+  for (int depth = 0; token.kind != Token::Kind::kEnd;) {
+    const Token next = lexer.Next();
+    const bool sign = token.kind == Token::Kind::kSign;
+    if (sign && (token.text == "(" || token.text == "{")) ++depth;
+    if (sign && (token.text == ")" || token.text == "}") && --depth == 0) break;
+    if (token.kind == Token::Kind::kName && token.text == "each") return std::string(next.text);
+    if (token.kind == Token::Kind::kName && next.text != "(" && next.text != "=") {
+      const auto known = scope_->vals.find(std::string(token.text));
+      if (known != scope_->vals.end() && known->second.ref().node->kind == ValNode::Kind::kEach)
+        return known->first;
+      if (first.empty()) first = std::string(token.text);
+    }
+    token = next;
+  }
+  return first;
+}
+
+// each xs   each relu(xs)   each matmul(a, each xs)
+absl::StatusOr<Val> RuleTextParser::ParseEach() {
+  TextLexer ahead = lexer_;
+  const Token after = ahead.Next();
+  if (token_.kind == Token::Kind::kName && after.text != "(") {
+    const Token at = token_;
+    TENON_ASSIGN_OR_RETURN(const std::string name, Name("a name"));
+    const Val list = ListNamed(name);
+    if (list.ref().node->kind == ValNode::Kind::kEach) return list;
+    return ErrorAt(at, fmt::format("'{}' is one value (expected a list)", name));
+  }
+  if (const std::string list = ListAhead(); !list.empty()) ListNamed(list);
+  TENON_ASSIGN_OR_RETURN(const Val mapped, ParseVal());
+  return Each(mapped);
+}
+
 // name in {relu, tanh}(x): one of these operations, whose name is that of the attribute variable.
 absl::StatusOr<Val> RuleTextParser::ParseOpSet(const std::string& name) {
   Next();

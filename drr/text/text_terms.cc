@@ -42,7 +42,7 @@ int BindingOfSign(const Token& token) {
 bool IsWhole(const TermNode& node, bool compared) {
   if (node.kind == TermNode::Kind::kArgument)
     return !node.argument.dim || node.argument.dim->kind != DimNode::Kind::kAny;
-  if (node.kind == TermNode::Kind::kOnes) return false;
+  if (node.kind == TermNode::Kind::kOnes || node.kind == TermNode::Kind::kRest) return false;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     const TermNode& operand = *node.operands[i];
     if (compared && i == 0 && operand.kind == TermNode::Kind::kOnes) continue;
@@ -95,7 +95,10 @@ const Word* RuleTextParser::FindWord(const std::string& name) const {
 
 absl::Status RuleTextParser::CheckWhole(const Term& term, const Token& at) const {
   if (AsDims(*term.node()) || IsWhole(*term.node(), false)) return absl::OkStatus();
-  return ErrorAt(at, "'?' and '1...' stand only in the shape that a shape is compared with");
+  return ErrorAt(
+      at,
+      "'?', '...' and '1...' stand only in the shape that a shape is compared with, '...' "
+      "once");
 }
 
 absl::StatusOr<Condition> RuleTextParser::AsCondition(const Expr& expr, const Token& at) const {
@@ -268,6 +271,10 @@ absl::StatusOr<Term> RuleTextParser::ParseList() {
   std::vector<TermRef> operands;
   while (!Is("}")) {
     if (!operands.empty()) TENON_RETURN_IF_ERROR(Require(","));
+    if (Take("...")) {
+      operands.push_back(RestOfShape().node());
+      continue;
+    }
     TENON_ASSIGN_OR_RETURN(Term element, ParseTerm());
     if (Take("...")) {
       const int64_t* one = element.node()->kind == TermNode::Kind::kLiteral

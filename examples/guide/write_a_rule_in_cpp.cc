@@ -29,7 +29,7 @@ Rule ComplementOfSigmoid() {
       .Match(Sub(Splat(1), Sigmoid(x)))
       .Where(IsFloat(x))
       .Replace(Sigmoid(Neg(x)))
-      .Lowers("differences");
+      .Lowers(OpsOf({"ten.sub"}));
 }
 
 // A condition on attributes, and an attribute that is computed from them.
@@ -52,7 +52,7 @@ Rule PowerOfThreeHalves() {
       .Match(Pow(x, Splat(1.5)))
       .IgnoresInfinity(If("x is never negative", IsNeverNegative, x))
       .Replace(Mul(x, Sqrt(x)))
-      .Lowers("powers");
+      .Lowers(OpsOf({"ten.pow"}));
 }
 
 // Dimensions are solved over the whole match: H * D must be the size of the last axis.

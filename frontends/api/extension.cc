@@ -8,6 +8,7 @@
 #include "drr/compile/compiled.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
+#include "frontends/api/load_ops.h"
 #include "frontends/api/passes.h"
 #include "ir/core/check.h"
 #include "ir/core/parser.h"
@@ -81,6 +82,7 @@ absl::Status RegisterExtension(const Extension& extension, Context& context) {
     const absl::Status status = context.RegisterDialect(dialect);
     if (!status.ok()) return Wrong("{}", std::string(status.message()));
   }
+  for (const std::string& file : extension.op_files) TENON_RETURN_IF_ERROR(LoadOps(file, context));
   TENON_RETURN_IF_ERROR(CheckKernels(extension, context));
   TENON_RETURN_IF_ERROR(CheckPasses(extension));
   return CheckRules(extension, context);

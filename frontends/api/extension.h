@@ -10,6 +10,7 @@
 #ifndef TENON_FRONTENDS_API_EXTENSION_H_
 #define TENON_FRONTENDS_API_EXTENSION_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,6 +27,8 @@ struct Extension {
   // Operations. A node `Op` of an ONNX domain `acme` becomes the operation `acme.Op`, if there is
   // one. Each op needs a shape function.
   std::vector<Dialect> dialects{};
+  // Files that declare operations (load_ops.h): JSON, or rules in text.
+  std::vector<std::string> op_files{};
   // Kernels for operations of these dialects, or of Tenon. Of the kernels that support a call, the
   // one with the highest `priority` runs. `op` and `name` must outlive the extension; use literals.
   // Kernels whose names begin with "ref." also fold constants and check rules.
@@ -40,8 +43,8 @@ struct Extension {
 
 // Registers the dialects in `context`, which must have Tenon's own, and checks everything else.
 // Load calls it; call it for a Context of your own. InvalidArgument says what is wrong: a kernel of
-// an unknown operation, a name in use, a rule that does not compile. After an error some dialects
-// may be registered.
+// an unknown operation, a name in use, a rule that does not compile. Errors of files are those of
+// LoadOps. After an error some dialects may be registered.
 absl::Status RegisterExtension(const Extension& extension, Context& context);
 
 }  // namespace tenon

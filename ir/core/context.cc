@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/declared_ops.h"
 #include "ir/core/keep_blobs.h"
 #include "ir/core/lexer.h"
 #include "ir/core/op_checks.h"
@@ -125,6 +126,35 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
       def.name, flexible);
 }
 
+bool Same(const OperandDef& a, const OperandDef& b) {
+  return a.name == b.name && a.arity == b.arity && a.constraint.any == b.constraint.any &&
+         a.constraint.dtypes == b.constraint.dtypes &&
+         a.constraint.scalar_i1 == b.constraint.scalar_i1;
+}
+
+bool Same(const AttrDef& a, const AttrDef& b) {
+  return a.name == b.name && a.type == b.type && a.required == b.required &&
+         a.default_text == b.default_text && a.enums == b.enums;
+}
+
+// Whether two definitions say the same of programs. Summaries are for people.
+bool Same(const OpDef& a, const OpDef& b) {
+  const auto same = [](const auto& x, const auto& y) { return Same(x, y); };
+  return std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
+                    same) &&
+         std::equal(a.results.begin(), a.results.end(), b.results.begin(), b.results.end(), same) &&
+         std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same) &&
+         a.regions == b.regions && a.successors.size() == b.successors.size() &&
+         a.traits == b.traits && a.infer == b.infer && a.verify == b.verify && a.fold == b.fold;
+}
+
+void Add(OpDef def, Context& context) {
+  ContextImpl& impl = context.impl();
+  const OpInfo* info = &impl.op_infos.emplace_back(&context, std::move(def));
+  impl.ops_by_id.Insert(info);
+  impl.ops_by_name.emplace(std::string(info->name()), info);
+}
+
 }  // namespace
 
 absl::Status Context::RegisterDialect(Dialect dialect) {
@@ -145,12 +175,46 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
         fmt::format("op '{}' has the same name or hash as '{}'", def.name, at->second));
   }
   impl_->dialects.emplace(std::move(dialect.name), std::move(dialect.summary));
-  for (OpDef& def : dialect.ops) {
-    const OpInfo* info = &impl_->op_infos.emplace_back(this, std::move(def));
-    impl_->ops_by_id.Insert(info);
-    impl_->ops_by_name.emplace(std::string(info->name()), info);
-  }
+  for (OpDef& def : dialect.ops) Add(std::move(def), *this);
   return absl::OkStatus();
+}
+
+absl::Status DeclareOp(OpDef def, Context& context) {
+  ContextImpl& impl = context.impl();
+  Dialect dialect;
+  dialect.name = def.name.substr(0, def.name.find('.'));
+  const bool declared = impl.declared_dialects.contains(dialect.name);
+  const OpInfo* known = context.FindOp(def.name);
+  if (known != nullptr && declared && Same(known->def(), def)) return absl::OkStatus();
+  const auto taken = [&](std::string_view why) {
+    return absl::AlreadyExistsError(fmt::format("op '{}' {}", def.name, why));
+  };
+  if (known != nullptr) {
+    return taken(declared ? "has another definition already (expected the same one, or a new name)"
+                          : "is an operation of the library (expected a new name)");
+  }
+  if (context.HasDialect(dialect.name) && !declared) {
+    return taken(
+        fmt::format("is in the dialect '{}', which files cannot extend (expected a "
+                    "dialect of your own)",
+                    dialect.name));
+  }
+  TENON_RETURN_IF_ERROR(CheckDefinition(context, dialect, def));
+  if (const OpInfo* other = context.FindOp(HashOpName(def.name)); other != nullptr)
+    return taken(fmt::format("has the hash of '{}' (expected another name)", other->name()));
+  {
+    std::lock_guard<std::mutex> lock(impl.unregistered_mutex);
+    if (impl.unregistered_by_name.find(def.name) != impl.unregistered_by_name.end())
+      return taken("is in the program without a definition (load its definition first)");
+  }
+  impl.dialects.emplace(dialect.name, "Operations that files declare.");
+  impl.declared_dialects.insert(std::move(dialect.name));
+  Add(std::move(def), context);
+  return absl::OkStatus();
+}
+
+bool IsDeclared(const OpInfo& op) {
+  return op.is_registered() && op.context().impl().declared_dialects.contains(op.dialect());
 }
 
 bool Context::HasDialect(std::string_view name) const {

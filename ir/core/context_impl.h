@@ -180,6 +180,7 @@ struct ContextImpl {
 
   // Written during registration only.
   std::map<std::string, std::string, std::less<>> dialects;  // name, summary
+  std::set<std::string, std::less<>> declared_dialects;      // those that DeclareOp has made
   std::deque<OpInfo> op_infos;
   OpTable ops_by_id;
   std::map<std::string, const OpInfo*, std::less<>> ops_by_name;

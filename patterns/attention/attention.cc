@@ -25,7 +25,7 @@ Rule AttentionScaleOfQ() {
                        .Summary("a scale on the queries is one on the scores")
                        .Where(IsModerateFactor(factor))
                        .Keep(q)
-                       .Lowers("scales beside attention"),
+                       .Lowers(OpsBefore({"ten.mul", "ten.div"}, {"fused.attention"})),
                    x.Matched(q, x.k, x.v, a.args()), x.Made(x.q, x.k, x.v, made));
 }
 
@@ -44,7 +44,7 @@ Rule AttentionScaleOfK() {
       .Where(IsModerateFactor(factor))
       .Keep(k)
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
-      .Lowers("scales beside attention");
+      .Lowers(OpsBefore({"ten.mul", "ten.div"}, {"fused.attention"}));
 }
 
 // ---- heads -------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ Rule AbsorbTranspose(const char* name, Side side, const char* from,
   return Replacing(Rule(name, file, line)
                        .Summary("a transpose of heads is a layout of attention")
                        .Keep(transposed)
-                       .Lowers("transposes beside attention"),
+                       .Lowers(OpsBefore({"ten.transpose"}, {"fused.attention"})),
                    x.Matched(q, k, v, match), x.Made(q2, k2, v2, made));
 }
 
@@ -94,7 +94,7 @@ Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(
                        .Summary("a split of heads is a layout of attention")
                        .Where(ShapeIs(y, {B, S, H * D}))
                        .Keep(split)
-                       .Lowers("reshapes beside attention"),
+                       .Lowers(OpsBefore({"ten.reshape"}, {"fused.attention"})),
                    x.Matched(q, k, v, match), x.Made(q2, k2, v2, made));
 }
 
@@ -135,7 +135,7 @@ Rule RepeatedHeads(const char* name, const char* layout, const char* file = __bu
              ShapeIs(wide_v, dims(R, E)))
       .Replace(fused::Attention(x.q, heads(x.k, G, D), heads(x.v, G, E), x.mask, x.bias, x.key_mask,
                                 made))
-      .Lowers("repeated heads");
+      .Lowers(OpsBefore({"ten.expand"}, {"fused.attention"}));
 }
 
 // The same where there is one head for all, made as many as the queries have.
@@ -162,7 +162,7 @@ Rule ExpandedHead(const char* name, const char* k_layout, const char* file = __b
              ShapeIs(k, swapped ? std::vector<Dim>{B, H, D, T} : std::vector<Dim>{B, H, T, D}) &&
              ShapeIs(x.v, {B, 1, T, E}) && ShapeIs(v, {B, H, T, E}))
       .Replace(fused::Attention(x.q, x.k, x.v, x.mask, x.bias, x.key_mask, made))
-      .Lowers("repeated heads");
+      .Lowers(OpsBefore({"ten.expand"}, {"fused.attention"}));
 }
 
 Rule AttentionMergeTranspose() {
@@ -256,7 +256,7 @@ Rule AttentionAppend(const char* name, Checked checked, const char* file = __bui
              ShapeIs(x.past_value, {AnyDim(), G, AnyDim(), E}) &&
              ShapeIs(keys, {B, G, as_keys, D}) && ShapeIs(values, {B, G, as_values, E}) && seen)
       .Replace({made, view(made.result(1), as_keys, D), view(made.result(2), as_values, E)})
-      .Lowers("concatenations with pasts")
+      .Lowers(OpsBefore({"ten.concat"}, {"fused.attention"}))
       .RequireKernel();
 }
 
@@ -290,7 +290,7 @@ Rule OuterProduct() {
              IsFloat(a))
       .Where(If("the first factor does not hold probabilities", !(OpOf(a) == "nn.softmax")))
       .Replace(Mul(a, b))
-      .Lowers("products");
+      .Lowers(OpsOf({"ten.matmul"}));
 }
 
 }  // namespace

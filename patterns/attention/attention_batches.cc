@@ -55,7 +55,7 @@ Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file, int l
       .Replace(Reshape(with_mask ? fused::Attention(q, k, v, mask, {}, {}, args)
                                  : fused::Attention(q, k, v, {}, {}, {}, args),
                        {.shape = ShapeOf(result)}))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -132,7 +132,7 @@ Rule AttentionOfBroadcastBatches() {
                                  .out_layout = "bhsd",
                                  .zero_nan_rows = guard,
                                  .softcap = s.softcap}))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -156,7 +156,7 @@ Rule WidenedScaleOfK() {
       .Keep(k)
       .Replace(fused::Attention(x.q, Expand(x.k, {.shape = shape}), x.v, x.mask, x.bias, x.key_mask,
                                 made))
-      .Lowers("scales beside attention");
+      .Lowers(OpsBefore({"ten.mul", "ten.div"}, {"fused.attention"}));
 }
 
 // … and heads that are repeated for groups of queries.
@@ -188,7 +188,7 @@ Rule WidenedRepeatedHeads() {
       .Replace(fused::Attention(
           x.q, Expand(Reshape(x.k, {.shape = {B, G, T, D}}), {.shape = {B, G, U, D}}),
           Reshape(x.v, {.shape = {B, G, U, E}}), x.mask, x.bias, x.key_mask, made))
-      .Lowers("repeated heads");
+      .Lowers(OpsBefore({"ten.expand"}, {"fused.attention"}));
 }
 
 }  // namespace tenon::pattern

@@ -36,7 +36,7 @@ Rule AttentionCore() {
                                  .out_layout = "bhsd",
                                  .zero_nan_rows = guard,
                                  .softcap = s.softcap}))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -77,7 +77,7 @@ Rule AttentionOfReplacedScores(const char* name, Replaces replaces, bool inverte
                                  .mask_replaces = true,
                                  .mask_last = sums,
                                  .zero_nan_rows = guard}))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -128,7 +128,7 @@ Rule AttentionOfSelectedScores(const char* name, Selects selects,
       .Replace(fused::Attention(Transpose(x.q, {.perm = SwapIf(tq)}), x.k,
                                 Transpose(x.v, {.perm = SwapIf(tv)}),
                                 inverted ? Val(Not(x.mask)) : x.mask, x.bias, {}, args))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -162,7 +162,7 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
       .Where(fits)
       .Replace(mask_rank == 0 ? fused::Attention(x.q, keys, x.v, {}, {}, {}, args)
                               : fused::Attention(x.q, keys, x.v, mask, {}, {}, args))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -223,7 +223,7 @@ Rule AttentionOfWindows(const char* name, WindowMask kind, const char* file = __
       .Match(result)
       .Where(fits)
       .Replace(Reshape(made, {.shape = ShapeOf(result)}))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 

@@ -80,7 +80,7 @@ Rule JoinedScores(const char* name, WithoutBlocks which, int rank,
       .Where(fits && IsFloat(rows) && !IsConstant(k) && !IsConstant(l))
       .Where(Fits(k, q, first) && Fits(l, q, second))
       .Replace(Matmul(q, keys, {.transpose_b = true}))
-      .Lowers("products beside each other");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.concat"}));
 }
 
 // p1 v1 + p2 v2 = [p1, p2] [v1, v2]
@@ -120,7 +120,7 @@ Rule JoinedValues(const char* name, WithoutBlocks which, int rank,
       .Where(fits && IsFloat(p) && !IsConstant(v) && !IsConstant(u))
       .Where(Fits(v, p, first) && Fits(u, p, second))
       .Replace(Matmul(p, Concat({values(v, first), values(u, second)}, {.axis = rank - 2})))
-      .Lowers("sums of products");
+      .Lowers(OpsOf({"ten.add"}));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Rule PackProjections(const char* name, bool biased, const char* file = __builtin
                                        : "q, k and v from one product")
                        .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wq, {K, a.P}) &&
                               ShapeIs(wk, {K, a.Q}) && ShapeIs(wv, {K, a.R}))
-                       .Lowers("products that attention reads")
+                       .Lowers(OpsOf({"fused.linear"}))
                        .RequireKernel(),
                    a.x.Matched(q, k, v, a.whole()),
                    a.x.Made(packed, packed, packed, a.packed(true)));
@@ -69,7 +69,7 @@ Rule PackKeysAndValues(const char* name, bool biased, const char* file = __built
       Rule(name, file, line)
           .Summary(biased ? "k and v from one product, with biases" : "k and v from one product")
           .Where(ShapeIs(x, {B, S, K}) && ShapeIs(wk, {K, a.Q}) && ShapeIs(wv, {K, a.R}))
-          .Lowers("products that attention reads")
+          .Lowers(OpsOf({"fused.linear"}))
           .RequireKernel(),
       a.x.Matched(q, k, v, a.whole(false)), a.x.Made(q, packed, packed, a.packed(false)));
 }
@@ -84,7 +84,7 @@ Rule ReadPackedHeads() {
                        .Summary("q, k and v are columns of one tensor")
                        .Where(ShapeIs(packed, {B, S, AnyDim()}))
                        .Keep(parts)
-                       .Lowers("splits beside attention")
+                       .Lowers(OpsBefore({"ten.split"}, {"fused.attention"}))
                        .RequireKernel(),
                    a.x.Matched(parts, parts.result(1), parts.result(2), a.whole()),
                    a.x.Made(packed, packed, packed, a.packed(true)));

@@ -95,7 +95,7 @@ Rule SoftmaxOfOne() {
       .Match(Softmax(x, {.axis = axis}))
       .Where(IsFloat(x) && If("the axis has the extent 1", ExtentOf(x, axis) == 1))
       .Replace(Add(Sub(x, x), Splat(1)))
-      .Lowers("softmaxes");
+      .Lowers(OpsOf({"nn.softmax"}));
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ Rule RotaryOfTranspose() {
       .Replace(Transpose(fused::Rotary(x, swapped(cos), swapped(sin),
                                        {.interleaved = interleaved, .rotary_dim = rotary_dim}),
                          {.perm = {0, 2, 1, 3}}))
-      .Lowers("rotations of transposed heads");
+      .Lowers(OpsBefore({"ten.transpose"}, {"fused.rotary"}));
 }
 
 }  // namespace

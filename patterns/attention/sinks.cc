@@ -68,7 +68,7 @@ Rule SinkColumn(const char* name, bool with_mask, const char* file = __builtin_F
              ShapeIs(column, {p.B, p.H, p.S, 1}) && ShapeIs(kept, {p.B, p.H, p.S, p.T}))
       .IgnoresInfinity(Bounded("the queries are bounded, whatever the inputs hold", p.x.q))
       .Replace(p.Made(with_mask, sink))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -105,7 +105,7 @@ Rule SinkGate(const char* name, bool with_mask, Gate gate_of, const char* file =
              (gate_of == Gate::kZero ? Condition() : sinks))
       .IgnoresInfinity(Bounded("the scores are bounded, whatever the inputs hold", p.scores))
       .Replace(p.Made(with_mask, sink))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 

@@ -48,7 +48,7 @@ Rule TwoKeys(const char* name, bool with_mask, const char* file = __builtin_FILE
       .Where(IsModerateShrink("the scale is a moderate number of at most 1", first) &&
              IsModerateShrink("the second scale is a moderate number of at most 1", second))
       .Replace(Softmax(with_mask ? Add(made, mask) : made, {.axis = 3}))
-      .Lowers("sums of products");
+      .Lowers(OpsOf({"ten.matmul"}));
 }
 
 // Of values that are two already: a third beside them would copy the first two again.
@@ -73,7 +73,7 @@ Rule TwoValues() {
       .Where(IsOne("the first values are of one kind", v) &&
              IsOne("the second values are of one kind", u))
       .Replace({both, both.result(1)})
-      .Lowers("products with the same probabilities");
+      .Lowers(OpsOf({"ten.matmul"}));
 }
 
 }  // namespace

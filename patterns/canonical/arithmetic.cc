@@ -16,7 +16,7 @@ Rule PowerOf(const char* name, double exponent, const char* summary, Val (*made)
       .Match(Pow(x, Splat(exponent)))
       .Where(IsFloat(x))
       .Replace(made(x))
-      .Lowers("powers");
+      .Lowers(OpsOf({"ten.pow"}));
 }
 
 // The root of a negative zero or infinity is none of its power.
@@ -31,7 +31,7 @@ Rule RootFromPower() {
       .Where(IsFloat(x))
       .IgnoresInfinity(NeverNegative(x))
       .Replace(Sqrt(x))
-      .Lowers("powers");
+      .Lowers(OpsOf({"ten.pow"}));
 }
 
 Rule ReciprocalRootFromPower() {
@@ -43,7 +43,7 @@ Rule ReciprocalRootFromPower() {
       .IgnoresInfinity(NeverNegative(x))
       .IgnoresSignOfZero(Positive(x))
       .Replace(Reciprocal(Sqrt(x)))
-      .Lowers("powers");
+      .Lowers(OpsOf({"ten.pow"}));
 }
 
 Rule ReciprocalFromQuotient() {
@@ -53,7 +53,7 @@ Rule ReciprocalFromQuotient() {
       .Match(Div(Splat(1), x))
       .Where(IsFloat(x))
       .Replace(Reciprocal(x))
-      .Lowers("quotients");
+      .Lowers(OpsOf({"ten.div"}));
 }
 
 Rule ProductWithReciprocal() {
@@ -74,7 +74,7 @@ Rule DivideByVector() {
       .Where(IsFloat(x) && !IsConstant(x) &&
              If("c has several elements", ProductOf(ShapeOf(c)) > 1))
       .Replace(Mul(x, Reciprocal(c)))
-      .Lowers("divisions");
+      .Lowers(OpsOf({"ten.div"}));
 }
 
 Rule RootOfReciprocal() {
@@ -85,7 +85,7 @@ Rule RootOfReciprocal() {
       .IgnoresInfinity(NeverNegative(x))
       .IgnoresSignOfZero(Positive(x))
       .Replace(Reciprocal(Sqrt(x)))
-      .Lowers("reciprocals under roots");
+      .Lowers(OpsBefore({"ten.reciprocal"}, {"ten.sqrt"}));
 }
 
 // ---- signs -------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ Rule NegFromNumber() {
       .Match(AnyOf(Mul(x, Splat(-1)), Div(x, Splat(-1))))
       .Where(IsFloat(x))
       .Replace(Neg(x))
-      .Lowers("spellings of a change of sign");
+      .Lowers(OpsOf({"ten.mul", "ten.div"}));
 }
 
 // 0 - 0 is 0, and the negative of 0 is -0.
@@ -112,7 +112,7 @@ Rule NegFromDifference() {
           If("x is positive, or nothing divides by 0 - x",
              drr::Or(drr::Compare(LowerBound(x), ">", 0), !TellsSignOfZero(difference))))
       .Replace(Neg(x))
-      .Lowers("spellings of a change of sign");
+      .Lowers(OpsOf({"ten.sub"}));
 }
 
 Rule AddOfNeg() {
@@ -137,7 +137,7 @@ Rule SubtractConstant() {
       .Match(Sub(x, c))
       .Where(IsFloat(x))
       .Replace(Add(x, Neg(c)))
-      .Lowers("subtractions of constants");
+      .Lowers(OpsOf({"ten.sub"}));
 }
 
 Rule ScaleOfNeg() {
@@ -160,7 +160,7 @@ Rule OddFunction(const char* name, const char* summary, Val (*f)(const Val&), bo
         .Summary(summary)
         .Match(f(Neg(x)))
         .Replace(Neg(f(x)))
-        .Lowers("signs under odd functions");
+        .Lowers(OpsBefore({"ten.neg"}, {f(x).ref().node->op}));
   }
   Attr<float> scale("scale"), factor("factor"), divisor("divisor");
   return Rule(name, file, line)
@@ -206,7 +206,7 @@ Rule SquareOfNorm() {
       .Match(Mul(norm, norm))
       .Where(IsFloat(x))
       .Replace(ReduceSum(Mul(x, x), {.axes = axes, .keepdims = keepdims}))
-      .Lowers("norms");
+      .Lowers(OpsOf({"ten.reduce_l2"}));
 }
 
 Rule SquareOfAbs() {
@@ -248,7 +248,7 @@ Rule RootKeepsAxes() {
       .Match(root)
       .Where(IsFloat(x) && KeepsAxes(x, axes, root))
       .Replace(Sqrt(Add(ReduceMean(x, {.axes = axes}), Splat(Real(number)))))
-      .Lowers("views behind roots");
+      .Lowers(OpsOf({"ten.reshape"}));
 }
 
 Rule BoundedMeanOfSquares() {
@@ -272,7 +272,7 @@ Rule VarianceOfSquares() {
       .Match(Sub(ReduceMean(Mul(x, x), {.axes = axes}), Mul(mean, mean)))
       .Keep(mean)
       .Replace(ReduceMean(Mul(centered, centered), {.axes = axes}))
-      .Lowers("differences of squares");
+      .Lowers(OpsBefore({"ten.reduce_mean"}, {"ten.sub"}));
 }
 
 // ---- bounds ------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ Rule ClipFromMax() {
       .Match(ten::Max(x, Splat(bound)))
       .Where(IsFloat(x) && If("the bound is finite", AbsOf(bound) < kInfinity))
       .Replace(Clip(x, {.min = Real(bound)}))
-      .Lowers("spellings of bounds");
+      .Lowers(OpsOf({"ten.max"}));
 }
 
 Rule ClipFromMin() {
@@ -296,7 +296,7 @@ Rule ClipFromMin() {
       .Match(ten::Min(x, Splat(bound)))
       .Where(IsFloat(x) && If("the bound is finite", AbsOf(bound) < kInfinity))
       .Replace(Clip(x, {.max = Real(bound)}))
-      .Lowers("spellings of bounds");
+      .Lowers(OpsOf({"ten.min"}));
 }
 
 Term Clamp(const Term& x, const Term& low, const Term& high) { return MinOf(MaxOf(x, low), high); }

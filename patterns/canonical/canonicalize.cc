@@ -92,7 +92,7 @@ Rule ReshapeOfReshape() {
       .Match(Reshape(inner, {.shape = shape}))
       .Keep(inner)
       .Replace(Reshape(x, {.shape = shape}))
-      .Lowers("length of reshape chains");
+      .Lowers(OpsBefore({"ten.reshape"}, {"ten.reshape"}));
 }
 
 // transpose(transpose(x, p), q) = transpose(x, p ∘ q)
@@ -105,7 +105,7 @@ Rule TransposeOfTranspose() {
       .Match(Transpose(inner, {.perm = q}))
       .Keep(inner)
       .Replace(Transpose(x, {.perm = Term(p)[q]}))
-      .Lowers("length of transpose chains");
+      .Lowers(OpsBefore({"ten.transpose"}, {"ten.transpose"}));
 }
 
 // A transpose that moves nothing but axes of extent 1 is a reshape.
@@ -118,7 +118,7 @@ Rule TransposeOfOnes() {
       .Match(root)
       .Where(If("the axes longer than 1 keep their order", MovesOnlyOnes, perm, x))
       .Replace(Reshape(x, {.shape = ShapeOf(root)}))
-      .Lowers("transposes")
+      .Lowers(OpsOf({"ten.transpose"}))
       .Opaque("which axes keep their order depends on the extents of all of them");
 }
 
@@ -238,7 +238,7 @@ Rule DivideByPowerOfTwo() {
              If("the divisor is a power of two",
                 IsPowerOfTwo(divisor) && AbsOf(divisor) >= 1.0 / 4096 && AbsOf(divisor) <= 4096))
       .Replace(Mul(x, Splat(1.0 / divisor)))
-      .Lowers("divisions");
+      .Lowers(OpsOf({"ten.div"}));
 }
 
 // softmax(where(m, s, low)) = softmax(s + where(m, 0, low)) for the lowest number of f32, which

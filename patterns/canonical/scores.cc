@@ -37,7 +37,7 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
       .MayOverflow(beside(s.bias) && beside(s.second))
       .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
                        : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))
-      .Lowers("sums under a scale of scores");
+      .Lowers(OpsBefore({"ten.add"}, {"ten.mul", "ten.div"}));
 }
 
 // Factors of several heads or rows, one for all keys, that leave the queries their shape.
@@ -79,7 +79,7 @@ Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FI
       .MayOverflow(FactorsLeaveFinite(q, c, divides))
       .Replace(
           Matmul(divides ? Div(q, c) : Mul(q, c), k, {.transpose_a = false, .transpose_b = tk}))
-      .Lowers("factors of scores");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.mul", "ten.div"}));
 }
 
 // Two numbers in a row are one.
@@ -105,7 +105,7 @@ Rule SubtractedMask() {
       .Match(Sub(s.sum, m))
       .Where(IsProductOfActivations(s))
       .Replace(Add(s.sum, Neg(m)))
-      .Lowers("differences of scores");
+      .Lowers(OpsOf({"ten.sub"}));
 }
 
 // What a factor of zero makes of an infinite score is NaN.
@@ -127,7 +127,7 @@ Rule SelectedScores(const char* name, bool inverted, const char* file = __builti
       .IgnoresInfinity(Bounded(s.scaled))
       .Replace(Add(s.sum, inverted ? ten::Where(keep, Splat(kLowest), Splat(0))
                                    : ten::Where(keep, Splat(0), Splat(kLowest))))
-      .Lowers("selects of scores");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.where"}));
 }
 
 // scores * keep + (1 - keep) * low = where(keep, scores, low) for a table `keep` of zeros and ones.
@@ -145,7 +145,7 @@ Rule SelectedByProduct() {
              OnConstants(If("the factor is a table of zeros and ones", HoldsZerosAndOnes(keep))))
       .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum, Splat(low)))
-      .Lowers("products of scores");
+      .Lowers(OpsOf({"ten.mul"}));
 }
 
 // The same when the tables are numbers already.
@@ -163,7 +163,7 @@ Rule SelectedByTables() {
       .IgnoresInfinity(Bounded(s.sum))
       .Replace(ten::Where(Cast(keep, {.to = DType::kBool}), s.sum,
                           Splat(Compute(NumberOfHidden, keep, rest))))
-      .Lowers("products of scores")
+      .Lowers(OpsOf({"ten.mul"}))
       .Opaque("two tables are compared element by element");
 }
 
@@ -176,7 +176,7 @@ Rule ThirdSum() {
       .Match(Add(Add(Add(s.scaled, x), y), z))
       .Where(IsProductOfActivations(s))
       .Replace(Add(Add(s.scaled, x), Add(y, z)))
-      .Lowers("sums after scores");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.add"}));
 }
 
 // Two sums are one where there are two axes of batches: windows or blocks, each with a mask, and a
@@ -189,7 +189,7 @@ Rule SecondSumOfWindows() {
       .Match(Add(Add(s.scaled, x), y))
       .Where(IsScaledModerately(s) && Rank(s.product, 5))
       .Replace(Add(s.scaled, Add(x, y)))
-      .Lowers("sums after scores");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.add"}));
 }
 
 // Neither a softmax nor one that is guarded against NaN.
@@ -232,7 +232,7 @@ Rule ZeroedProbabilities() {
              Moderate(s.second))
       .IgnoresInfinity(Bounded(s.scaled))
       .Replace(ten::Where(hide, Splat(0), selected))
-      .Lowers("masks that are added under probabilities set to zero");
+      .Lowers(OpsOf({"ten.add"}));
 }
 
 // max(scores + m, lowest) = scores + max(m, lowest)
@@ -246,7 +246,7 @@ Rule ClampedScores() {
       .Where(IsProductOfActivations(s) && DTypeIs(s.product, DType::kF32))
       .IgnoresInfinity(Bounded(s.scaled))
       .Replace(Add(s.scaled, Clip(m, {.min = kLowest})))
-      .Lowers("bounds of scores");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.max", "ten.clip"}));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Rule TransposedScale(const char* name, bool divides, const char* file = __builti
           Transpose(divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c)), {.perm = perm}))
       .Where(IsFloat(s.product) && !IsConstant(s.b) && SwapsLastTwo(perm))
       .Replace(divides ? Div(swapped, Splat(c)) : Mul(swapped, Splat(c)))
-      .Lowers("operations under transposes of scores");
+      .Lowers(OpsBefore({"ten.mul", "ten.div"}, {"ten.transpose"}));
 }
 
 Rule TransposedSum() {
@@ -52,7 +52,7 @@ Rule TransposedSum() {
              If("the mask has as many axes as the scores", RankOf(s.product) == RankOf(m)) &&
              SwapsLastTwo(perm))
       .Replace(Add(Transpose(s.sum, {.perm = perm}), Transpose(m, {.perm = perm})))
-      .Lowers("operations under transposes of scores");
+      .Lowers(OpsBefore({"ten.add"}, {"ten.transpose"}));
 }
 
 }  // namespace

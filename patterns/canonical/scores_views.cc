@@ -48,7 +48,7 @@ Rule JoinProduct() {
       .Where(ShapeIs(a, {B, H, P, AnyDim()}) && ShapeIs(b, {B, H, U, AnyDim()}) && IsFloat(a))
       .Where(JoinsHeads(B, H))
       .Replace(Reshape(product, {.shape = ProductShape(ta, tb, B * H, P, Q, U, V)}))
-      .Lowers("views before products");
+      .Lowers(OpsBefore({"ten.reshape"}, {"ten.matmul"}));
 }
 
 // The same where only one factor is such a view: the other one's batches are split, too.
@@ -89,7 +89,7 @@ Rule JoinScale(const char* name, bool divides, const char* file = __builtin_FILE
       .Where(IsFloat(s.product) && Rank(s.product, 4))
       .Replace(
           Reshape(divides ? Div(s.product, Splat(c)) : Mul(s.product, Splat(c)), {.shape = shape}))
-      .Lowers("views before scales");
+      .Lowers(OpsBefore({"ten.reshape"}, {"ten.mul", "ten.div"}));
 }
 
 Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
@@ -116,7 +116,7 @@ Rule JoinSoftmax() {
       .Match(Softmax(Reshape(x, {.shape = {B * H, S, T}}), {.axis = -1}))
       .Where(ShapeIs(x, {B, H, S, AnyDim()}))
       .Replace(Reshape(Softmax(x, {.axis = -1}), {.shape = {B * H, S, T}}))
-      .Lowers("views before a softmax");
+      .Lowers(OpsBefore({"ten.reshape"}, {"nn.softmax"}));
 }
 
 Rule SplitScale(const char* name, bool divides, const char* file = __builtin_FILE(),

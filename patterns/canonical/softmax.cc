@@ -118,7 +118,7 @@ Rule SoftmaxOfTranspose() {
       .Where(
           If("the softmax is over what was the last axis", Term(perm)[axis] == LengthOf(perm) - 1))
       .Replace(Transpose(Softmax(x, {.axis = LengthOf(perm) - 1}), {.perm = perm}))
-      .Lowers("transposes before a softmax");
+      .Lowers(OpsBefore({"ten.transpose"}, {"nn.softmax"}));
 }
 
 Rule SoftmaxOfRows() {

@@ -184,7 +184,7 @@ Rule ReluFromMax() {
       .Summary("max(x, 0) = relu(x)")
       .Match(AnyOf(ten::Max(x, Splat(0)), Clip(x, {.min = 0})))
       .Replace(Relu(x))
-      .Lowers("spellings of relu");
+      .Lowers(OpsOf({"ten.max", "ten.clip"}));
 }
 
 // max(x, a x) for 0 <= a <= 1, and the same by a comparison for any a

@@ -153,7 +153,7 @@ Rule PackGate(const char* name, bool transposed, bool biased, const char* file =
       .Replace(fused::Gated(
           product(Concat({wg, wu}, {.axis = transposed ? 0 : 1}), Concat({bg, bu}, {.axis = 0})),
           {}, args))
-      .Lowers("products that activations read")
+      .Lowers(OpsOf({"fused.linear"}))
       .RequireKernel();
 }
 

@@ -63,7 +63,7 @@ Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builti
       .Summary("batch_norm(conv(x)) = conv(x) with scaled weights")
       .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
       .Replace(nn::Conv(x, weights, offset, a.args()))
-      .Lowers("batch norms");
+      .Lowers(OpsOf({"nn.batch_norm"}));
 }
 
 Rule ConvBias(const char* name, bool second, const char* file = __builtin_FILE(),
@@ -77,7 +77,7 @@ Rule ConvBias(const char* name, bool second, const char* file = __builtin_FILE()
       .Match(Add(conv, b))
       .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv))
       .Replace(nn::Conv(x, w, second ? Add(first, bias) : bias, a.args()))
-      .Lowers("additions");
+      .Lowers(OpsBefore({"nn.conv", "fused.conv"}, {"ten.add"}));
 }
 
 // A bias that was added after the residual.
@@ -92,7 +92,7 @@ Rule ConvBiasAfterResidual(const char* name, bool second, const char* file = __b
       .Match(Add(conv, b))
       .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv))
       .Replace(fused::Conv(x, w, second ? Add(first, bias) : bias, residual, a.fused_args()))
-      .Lowers("additions")
+      .Lowers(OpsBefore({"nn.conv", "fused.conv"}, {"ten.add"}))
       .RequireKernel();
 }
 
@@ -112,7 +112,7 @@ Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FI
              FollowsFromConstants(w))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(nn::Conv(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal(), a.args()))
-      .Lowers("products");
+      .Lowers(OpsBefore({"nn.conv"}, {"ten.mul"}));
 }
 
 // batch_norm(conv_transpose(x, w)): w is [C, M, kernel…]
@@ -132,7 +132,7 @@ Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file =
       .Summary("batch_norm(conv_transpose(x)) = conv_transpose(x) with scaled weights")
       .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
       .Replace(nn::ConvTranspose(x, weights, offset, args))
-      .Lowers("batch norms");
+      .Lowers(OpsOf({"nn.batch_norm"}));
 }
 
 Rule ConvTransposeActivation() {
@@ -178,7 +178,7 @@ Rule BatchNormAlone() {
       .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
              (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
       .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
-      .Lowers("batch norms");
+      .Lowers(OpsOf({"nn.batch_norm"}));
 }
 
 // Only spatial axes are padded, by known numbers: those before each axis, then those behind.

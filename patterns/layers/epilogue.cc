@@ -35,7 +35,7 @@ Rule LinearQuotient() {
       .Match(Div(product, Splat(divisor)))
       .Where(If("nothing else uses the weights", HasOneUse(w)))
       .Replace(Mul(product, Splat(Held(DTypeOf(product), 1.0 / divisor))))
-      .Lowers("divisions");
+      .Lowers(OpsOf({"ten.div"}));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Rule UnaryOfTranspose(const char* name, F f, const char* file = __builtin_FILE()
       .Match(f(Transpose(y, {.perm = perm})))
       .Where(MovesChannelsToEnd(perm) && RankAtLeast(y, 4))
       .Replace(Transpose(f(y), {.perm = perm}))
-      .Lowers("activations behind transposes");
+      .Lowers(OpsBefore({"ten.transpose"}, {f(y).ref().node->op}));
 }
 
 // [C] -> [C, 1, …]
@@ -78,7 +78,7 @@ Rule ChannelOp(const char* name, Val (*f)(const Val&, const Val&),
           Rank(c, 1) && RankAtLeast(y, 4) && MovesChannelsToEnd(perm) &&
           If("the scale or bias has a number for each channel", ExtentOf(c, 0) == ExtentOf(y, 1)))
       .Replace(Transpose(f(y, Reshape(c, {.shape = ChannelsFirst(c, y)})), {.perm = perm}))
-      .Lowers("scales and biases behind transposes");
+      .Lowers(OpsBefore({"ten.transpose"}, {"ten.add", "ten.mul"}));
 }
 
 }  // namespace

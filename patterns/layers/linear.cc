@@ -39,7 +39,7 @@ Rule LinearFromMatmul() {
       .Match(Matmul(x, w, {.transpose_b = transpose}))
       .Where(IsFloat(x) && Rank(w, 2) && RankAtLeast(x, 2))
       .Replace(fused::Linear(x, w, {}, {}, {.transpose_w = transpose}))
-      .Lowers("products with a constant matrix")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -62,7 +62,7 @@ Rule ExpertLinear(const char* name, bool row_first, bool transpose_b,
              (transposed ? ShapeIs(w, {E, N, K}) : ShapeIs(w, {E, K, N})))
       .Replace(row_first ? Reshape(made, {.shape = {R, 1, N}})
                          : Reshape(made, {.shape = {R, N, 1}}))
-      .Lowers("copies of gathered matrices")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -74,7 +74,7 @@ Rule LinearOfTransposed() {
       .Match(Matmul(x, w, {.transpose_a = true, .transpose_b = transpose}))
       .Where(IsFloat(x) && Rank(w, 2) && Rank(x, 2))
       .Replace(fused::Linear(Transpose(x, {.perm = {1, 0}}), w, {}, {}, {.transpose_w = transpose}))
-      .Lowers("products with a constant matrix")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -87,7 +87,7 @@ Rule LinearBias() {
       .Match(Add(product, b))
       .Where(IsRowOrNumber("b has an element for each column", b, product))
       .Replace(fused::Linear(x, w, AsRow(b, product), {}, {.transpose_w = transpose}))
-      .Lowers("additions")
+      .Lowers(OpsOf({"ten.add"}))
       .RequireKernel();
 }
 
@@ -121,7 +121,7 @@ Rule LinearSecondBias() {
       .Match(Add(product, c))
       .Where(IsRowOrNumber("c has an element for each column", c, product))
       .Replace(fused::Linear(x, w, Add(b, AsRow(c, product)), {}, {.transpose_w = transpose}))
-      .Lowers("additions")
+      .Lowers(OpsBefore({"fused.linear"}, {"ten.add"}))
       .RequireKernel();
 }
 
@@ -137,7 +137,7 @@ Rule LinearBiasOfSum() {
              SameShape(product, residual))
       .Replace(
           Add(fused::Linear(x, w, AsRow(b, product), {}, {.transpose_w = transpose}), residual))
-      .Lowers("additions")
+      .Lowers(OpsOf({"ten.add"}))
       .RequireKernel();
 }
 
@@ -154,7 +154,7 @@ Rule LinearAlpha() {
              If("nothing else uses the weights", HasOneUse(w)))
       .Replace(fused::Linear(x, Mul(w, Splat(Real(alpha))), AsRow(b, product), {},
                              {.transpose_w = transpose}))
-      .Lowers("products")
+      .Lowers(OpsBefore({"ten.matmul", "fused.linear"}, {"ten.mul"}))
       .RequireKernel();
 }
 
@@ -177,7 +177,7 @@ Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
              If("nothing else uses the weights", HasOneUse(w)))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
-      .Lowers("batch norms")
+      .Lowers(OpsOf({"nn.batch_norm"}))
       .RequireKernel();
 }
 
@@ -268,7 +268,7 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
              AreFinite("k is finite", k) && If("nothing else uses the weights", HasOneUse(w)))
       .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},
                              {.transpose_w = transposed}))
-      .Lowers("products")
+      .Lowers(OpsBefore({"ten.matmul", "fused.linear"}, {"ten.mul"}))
       .RequireKernel();
 }
 

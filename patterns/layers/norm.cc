@@ -50,7 +50,7 @@ Rule NormAsBatchNorm(const char* name, bool with_scale, bool with_bias,
       .Match(root)
       .Where(IsPositive(epsilon))
       .Replace(made)
-      .Lowers("layer norms in another form");
+      .Lowers(OpsOf({"ten.mul"}));
 }
 
 // x * (w / r) and (x * w) / r as x / r * w
@@ -133,7 +133,7 @@ Rule LayerNormScale() {
       .Match(Mul(LayerNorm(x, {}, {}, {.axis = axis, .epsilon = epsilon}), w))
       .Where(IsNormalizedShape("w has the shape of the normalized axes", w, x, axis))
       .Replace(LayerNorm(x, InNormalizedShape(w, x, axis), {}, {.axis = axis, .epsilon = epsilon}))
-      .Lowers("products");
+      .Lowers(OpsOf({"ten.mul"}));
 }
 
 Rule LayerNormBias() {
@@ -145,7 +145,7 @@ Rule LayerNormBias() {
       .Match(Add(LayerNorm(x, Maybe(w), {}, {.axis = axis, .epsilon = epsilon}), b))
       .Where(IsNormalizedShape("b has the shape of the normalized axes", b, x, axis))
       .Replace(LayerNorm(x, w, InNormalizedShape(b, x, axis), {.axis = axis, .epsilon = epsilon}))
-      .Lowers("sums");
+      .Lowers(OpsOf({"ten.add"}));
 }
 
 Rule RmsNormScale() {
@@ -157,7 +157,7 @@ Rule RmsNormScale() {
       .Match(Mul(RmsNorm(x, {}, {.axis = axis, .epsilon = epsilon}), w))
       .Where(IsNormalizedShape("w has the shape of the normalized axes", w, x, axis))
       .Replace(RmsNorm(x, InNormalizedShape(w, x, axis), {.axis = axis, .epsilon = epsilon}))
-      .Lowers("products");
+      .Lowers(OpsOf({"ten.mul"}));
 }
 
 // ---- a second scale or bias ---------------------------------------------------------------------
@@ -202,7 +202,7 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
                  ? FollowsFromConstants(b)
                  : Condition())
       .Replace(made)
-      .Lowers("scales and biases behind norms");
+      .Lowers(OpsBefore({"nn.layer_norm", "nn.rms_norm"}, {"ten.mul", "ten.add"}));
 }
 
 // ---- mixed precision ---------------------------------------------------------------------------
@@ -231,7 +231,7 @@ Rule NormInCasts(const char* name, bool layer, bool with_scale, bool with_bias,
       .Where(where)
       .Keep(wide)
       .Replace(made)
-      .Lowers("norms of wider numbers");
+      .Lowers(OpsBefore({"nn.layer_norm", "nn.rms_norm"}, {"ten.cast"}));
 }
 
 }  // namespace

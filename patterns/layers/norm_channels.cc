@@ -23,7 +23,7 @@ Rule RmsNormOfChannels() {
       .Match(Quotient(x, RootMeanSquare(Square(x), axes, epsilon)))
       .Where(IsChannelAxis(axes, x))
       .Replace(Transpose(norm, {.perm = MovedAxis(RankOf(x), -1, First(axes))}))
-      .Lowers("norms in parts");
+      .Lowers(OpsOf({"ten.reduce_mean"}));
 }
 
 Rule LayerNormOfChannels() {
@@ -75,7 +75,7 @@ Rule MovedNorm(const char* name, Moved kind, const char* file = __builtin_FILE()
       .Where(If("only the last axis is normalized", axis == LastAxisIndex(x)) &&
              IsAlongLast(added, x, perm))
       .Replace(Transpose(made, {.perm = perm}))
-      .Lowers("scales and biases beside norms");
+      .Lowers(OpsBefore({"ten.transpose"}, {"ten.add", "ten.mul"}));
 }
 
 // ---- groups of channels ------------------------------------------------------------------------
@@ -121,7 +121,7 @@ Rule GroupNormScale() {
       .Match(Mul(GroupNorm(x, {}, {}, {.groups = groups, .epsilon = epsilon}), w))
       .Where(HasChannelShape("w has an element for each channel", w, x))
       .Replace(GroupNorm(x, AsChannelVector(w, x), {}, {.groups = groups, .epsilon = epsilon}))
-      .Lowers("products");
+      .Lowers(OpsOf({"ten.mul"}));
 }
 
 Rule GroupNormBias() {
@@ -133,7 +133,7 @@ Rule GroupNormBias() {
       .Match(Add(GroupNorm(x, Maybe(w), {}, {.groups = groups, .epsilon = epsilon}), b))
       .Where(HasChannelShape("b has an element for each channel", b, x))
       .Replace(GroupNorm(x, w, AsChannelVector(b, x), {.groups = groups, .epsilon = epsilon}))
-      .Lowers("sums");
+      .Lowers(OpsOf({"ten.add"}));
 }
 
 // The norm of every channel of images: as many groups as channels.
@@ -146,7 +146,7 @@ Rule InstanceNorm() {
       .Where(RankAtLeast(x, 4) && HasChannelShape("w has an element for each channel", w, x) &&
              If("there are channels", ExtentOf(x, 1) > 0))
       .Replace(GroupNorm(x, AsChannelVector(w, x), {}, {.groups = GroupsOf(x), .epsilon = epsilon}))
-      .Lowers("products");
+      .Lowers(OpsOf({"ten.mul"}));
 }
 
 }  // namespace

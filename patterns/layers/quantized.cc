@@ -88,7 +88,7 @@ Rule QuantizedLinear(const Spelling& spelling, const char* file = __builtin_FILE
       .Replace(Mul(
           q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
           Splat(ProductOfScales(x.scale, w.scale))))
-      .Lowers("products of floats")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -116,7 +116,7 @@ Rule QuantizedLinearColumns(const Spelling& spelling, const char* file = __built
       .Replace(Mul(
           q::Linear(x.bytes, spelling.Weights(w.bytes), x.Zero(), w.Zero(), {.to = DType::kF32}),
           Mul(Reshape(scales, {.shape = {N}}), Splat(FiniteScale(x.scale)))))
-      .Lowers("products of floats")
+      .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }
 
@@ -147,7 +147,7 @@ Rule QuantizedGather(DType type, const char* file = __builtin_FILE(), int line =
       .Replace(Mul(Add(Cast(Gather(table.bytes, index, {.axis = axis}), {.to = DType::kF32}),
                        Splat(table.offset)),
                    Splat(table.scale)))
-      .Lowers("lookups of floats");
+      .Lowers(OpsBefore({"ten.cast"}, {"ten.gather"}));
 }
 
 }  // namespace

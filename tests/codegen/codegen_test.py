@@ -1,5 +1,6 @@
 """Tests of tools/codegen: right files give the classes that are wanted, wrong ones a message with file and line."""
 
+import json
 import os
 import re
 import subprocess
@@ -199,6 +200,34 @@ class CommandLine(unittest.TestCase):
       self.assertEqual((result.returncode, result.stdout), (1, ''))
       self.assertIn('demo.yaml:4: demo.a has no summary', result.stderr)
       self.assertEqual(os.listdir(out), ['demo.yaml'])
+
+  def test_writes_ops_as_json(self):
+    ops = ('- {op: a, summary: A., operands: [x: Tensor<Float>, s: "Optional<Tensor<F32|I8>>"], attrs: {k: F32 = 1.5, m: '
+           '"Enum(p|q)", o: "I64?"}, results: [y: Tensor], traits: [Pure, Elementwise]}\n'
+           '- {op: b, summary: B., operands: [x: Tensor], results: [y: Tensor<Bool>], traits: [Pure, Idempotent]}\n')
+    with tempfile.TemporaryDirectory() as out:
+      path = os.path.join(out, 'demo.yaml')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(HEAD + ops)
+      result = self.run_script('--ops-json', '-', path)
+      self.assertEqual((result.returncode, result.stderr), (0, ''))
+      a, b = json.loads(result.stdout)['ops']
+      self.assertEqual((a['op'], a['shape'], a['result'], a['traits']), ('demo.a', 'elementwise', ['tensor'], []))
+      self.assertEqual(a['operands'], [{'name': 'x', 'arity': 'single', 'types': ['float']},
+                                       {'name': 's', 'arity': 'optional', 'types': ['i8', 'f32']}])
+      self.assertEqual(a['attrs'], [{'name': 'k', 'kind': 'f32', 'required': False, 'default': '1.5 : f32'},
+                                    {'name': 'm', 'kind': 'enum', 'required': True, 'values': ['p', 'q']},
+                                    {'name': 'o', 'kind': 'i64', 'required': False}])
+      self.assertEqual((b['shape'], b['result'], b['traits']), ('same_as_first', ['i1'], ['idempotent']))
+      self.assertTrue(a['at'].endswith('demo.yaml:4:4'), a['at'])
+      for wrong, message in (('shape: InferOther', 'the shape has no form in JSON'),
+                             ('fold: FoldOther', "'fold' has no form in JSON"),
+                             ('traits: [Random]', 'trait Random has no form in JSON')):
+        with open(path, 'w', encoding='utf-8') as f:
+          f.write(HEAD + '- {op: a, summary: A., operands: [x: Tensor], results: [y: Tensor], %s}\n' % wrong)
+        result = self.run_script('--ops-json', '-', path)
+        self.assertEqual((result.returncode, result.stdout), (1, ''))
+        self.assertIn(message, result.stderr)
 
 
 if __name__ == '__main__':

@@ -240,8 +240,10 @@ TEST_F(TermsTest, MistakesNameThePlace) {
   EXPECT_EQ(why("sqt(a) > 1"), "x.drr:3:8: there is no condition 'sqt'; did you mean 'sqrt'?");
   EXPECT_EQ(why("a-b > 1"), "x.drr:3:8: 'a-b' is one name (expected blanks around '-')");
   EXPECT_EQ(why("1 == 1"), "x.drr:3:8: the condition asks about nothing that is matched");
-  EXPECT_EQ(why("{1..., 2} == shape(x)"),
-            "x.drr:3:8: '?' and '1...' stand only in the shape that a shape is compared with");
+  EXPECT_EQ(
+      why("{1..., 2} == shape(x)"),
+      "x.drr:3:8: '?', '...' and '1...' stand only in the shape that a shape is compared with, "
+      "'...' once");
   EXPECT_EQ(why("a == )"), "x.drr:3:13: expected a value, got ')'");
   EXPECT_EQ(why("a[0 == 1"), "x.drr:3:17: expected ']', got 'replace'");
   std::string deep = "1", chain = "a";

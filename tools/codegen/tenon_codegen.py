@@ -2,9 +2,11 @@
 """Generates C++ from the dialect files.
 
   tenon_codegen.py --out DIR [--list-outputs] ir/dialect/*.yaml
+  tenon_codegen.py --ops-json FILE my.yaml
 
 Every module emit_*.py beside this file has a function outputs(dialects) -> {path below DIR: text}; a new kind of
-output is a new such file. A file is written only when its text changes. Exit status: 0 done, 1 a YAML file is wrong
+output is a new such file. A file is written only when its text changes. --ops-json writes the operations as data, for
+`ir-opt --load-ops=FILE`. Exit status: 0 done, 1 a YAML file is wrong
 (one line `file:line: message` on standard error).
 """
 
@@ -20,6 +22,7 @@ sys.path.insert(0, _HERE)
 
 import loader  # pylint: disable=wrong-import-position
 import model  # pylint: disable=wrong-import-position
+import ops_json  # pylint: disable=wrong-import-position
 
 
 def emitters():
@@ -63,12 +66,20 @@ def main(argv):
   parser = argparse.ArgumentParser(description='Generates C++ from dialect files.', allow_abbrev=False)
   parser.add_argument('--out', metavar='DIR', help='folder that receives the generated files')
   parser.add_argument('--list-outputs', action='store_true', help='print the paths below DIR and write nothing')
+  parser.add_argument('--ops-json', metavar='FILE', help='write the operations as JSON to FILE; "-": standard output')
   parser.add_argument('yaml', nargs='+', help='dialect files')
   args = parser.parse_args(argv)
-  if not (args.out or args.list_outputs):
-    parser.error('one of --out and --list-outputs is needed')
+  if not (args.out or args.list_outputs or args.ops_json):
+    parser.error('one of --out, --list-outputs and --ops-json is needed')
   try:
-    outputs = all_outputs(loader.load(args.yaml))
+    dialects = loader.load(args.yaml)
+    if args.ops_json:
+      text = ops_json.text(dialects, {os.path.splitext(os.path.basename(path))[0]: path for path in args.yaml})
+      if args.ops_json == '-':
+        sys.stdout.write(text)
+      else:
+        write_if_changed(args.ops_json, text)
+    outputs = all_outputs(dialects) if args.out or args.list_outputs else {}
   except model.SchemaError as e:
     print(e, file=sys.stderr)
     return 1

@@ -2,6 +2,7 @@
 #ifndef TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 #define TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "frontends/api/compare.h"
+#include "frontends/api/extension.h"
 #include "frontends/api/tenon.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
@@ -22,6 +24,7 @@ struct ModelOptions {
   int threads = 0;                          // 0: one per core
   bool cuda = false;                        // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;   // --precision
+  std::vector<std::string> op_files;        // --load-ops
   std::vector<std::string> rule_files;      // --rules
   std::vector<std::string> disabled_rules;  // --disable-rules
   bool fast_math = false;                   // --fast-math
@@ -50,6 +53,9 @@ constexpr double kNarrowUlps = 2;
 
 // Compares an output by the tolerances of its element type.
 Difference CompareOutput(const ModelOptions& options, const Tensor& actual, const Tensor& expected);
+
+// Returns an extension that declares the operations of these files; null without files.
+std::shared_ptr<const Extension> ExtensionOf(const std::vector<std::string>& op_files);
 
 // Takes an argument that is no option as the model. InvalidArgument for a second one.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);
@@ -90,6 +96,16 @@ template <typename Options>
 constexpr Option<Options> PrecisionRow(std::string_view help) {
   return {{"precision", "", Takes::kValue, "P", help},
           [](Options& o, const Given& g) { return ReadPrecision(g, o.precision); }};
+}
+// The row of --load-ops.
+template <typename Options>
+constexpr Option<Options> LoadOpsRow() {
+  return {{"load-ops", "", Takes::kValue, "FILE",
+           "declare the operations of FILE: JSON or rules (.drr); repeatable", Times::kAny},
+          [](Options& o, const Given& g) {
+            o.op_files.emplace_back(g.value);
+            return absl::OkStatus();
+          }};
 }
 // The row of --rules.
 template <typename Options>

@@ -21,6 +21,7 @@ constexpr int kWrongBefore = 5;  // the results are wrong without any step
 
 absl::StatusOr<Model> LoadModel(const Options& options, std::vector<std::string>& errors) {
   LoadOptions load;
+  load.extension = tools::ExtensionOf(options.op_files);
   load.limits = options.limits.library;
   load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kError)

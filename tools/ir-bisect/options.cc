@@ -32,6 +32,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::LevelsRow<Options>("optimization level (default: 2)"),
     {{"pass-pipeline", "", Takes::kValue, "TEXT", "run a pipeline in place of a level"},
      [](Options& o, const Given& g) { return Set(o.pipeline, g.value); }},
+    tools::LoadOpsRow<Options>(),
     tools::RulesRow<Options>(),
     tools::DisableRulesRow<Options>(),
     tools::FastMathRow<Options>(),

@@ -13,6 +13,7 @@
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
+#include "frontends/api/load_ops.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/dialect/dialects.h"
@@ -21,9 +22,19 @@
 
 namespace tenon::ir_opt {
 
-std::string OpListText() {
-  Context context;
+namespace {
+
+absl::Status RegisterAll(const std::vector<std::string>& op_files, Context& context) {
   RegisterAllDialects(context);
+  for (const std::string& file : op_files) TENON_RETURN_IF_ERROR(LoadOps(file, context));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> OpListText(const std::vector<std::string>& op_files) {
+  Context context;
+  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
   std::string text;
   for (const std::string& dialect : context.DialectNames()) {
     for (const OpInfo* info : context.OpsOf(dialect)) {
@@ -84,9 +95,10 @@ absl::StatusOr<std::string> RuleTexts(const std::string& what) {
   return text;
 }
 
-absl::StatusOr<std::string> RuleAutomata(const std::string& name) {
+absl::StatusOr<std::string> RuleAutomata(const std::string& name,
+                                         const std::vector<std::string>& op_files) {
   Context context;
-  RegisterAllDialects(context);
+  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
   pattern::RuleSet rules;
   std::vector<std::string> known;
   for (const pattern::Family& family : pattern::Families()) {
@@ -114,9 +126,10 @@ absl::StatusOr<std::string> RuleAutomata(const std::string& name) {
   return text;
 }
 
-absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files) {
+absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files,
+                                            const std::vector<std::string>& op_files) {
   Context context;
-  RegisterAllDialects(context);
+  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
   pattern::RuleSet rules;
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(const pattern::RuleSet read, ReadRules(file, context));
@@ -129,7 +142,7 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
   if (files.empty()) rules = pattern::AllRules();
   ReferenceEvaluator evaluator(MakeKernelRegistry());
   RuleCheckOutcome outcome;
-  int unchecked = 0;
+  int unchecked = 0, without_kernel = 0;
   for (const drr::Rule& rule : rules) {
     // A context keeps the types and constants of all programs that were made in it. The built-in
     // rules hold nothing of one, so each has its own.
@@ -143,7 +156,7 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
                                   is_unchecked ? "not checked: " : "wrong: ", failure);
     }
     outcome.wrong += !report.ok() && !is_unchecked ? 1 : 0;
-    unchecked += is_unchecked ? 1 : 0;
+    (report.no_kernel ? without_kernel : unchecked) += is_unchecked ? 1 : 0;
   }
   // Rules against each other, where each is one by itself. The built-in ones meet in their
   // families.
@@ -153,9 +166,12 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
     outcome.wrong += status.ok() ? 0 : 1;
   }
   outcome.text +=
-      fmt::format("{} {} checked: {} wrong, {} undecided (too few programs match)\n", rules.size(),
+      fmt::format("{} {} checked: {} wrong, {} undecided (too few programs match)", rules.size(),
                   rules.size() == 1 ? "rule" : "rules", outcome.wrong, unchecked);
-  outcome.wrong += unchecked;
+  if (without_kernel > 0)
+    outcome.text += fmt::format(", {} not run (no reference kernel)", without_kernel);
+  outcome.text += "\n";
+  outcome.wrong += unchecked + without_kernel;
   return outcome;
 }
 

@@ -9,7 +9,11 @@
 
 namespace tenon::ir_opt {
 
-std::string OpListText();  // the text for --list-ops
+// In all of these, `op_files` are files that declare operations (frontends/api/load_ops.h). Errors
+// are those of LoadOps.
+
+// Returns the text for --list-ops.
+absl::StatusOr<std::string> OpListText(const std::vector<std::string>& op_files);
 // Returns the text for --list-rules. The error names a wrong rule, or two rules that conflict.
 absl::StatusOr<std::string> RuleListText();
 // Returns the rules that `what` names, each as text after a comment with its family and place.
@@ -20,7 +24,8 @@ absl::StatusOr<std::string> RuleTexts(const std::string& what);
 std::string OpaqueRuleText();
 // Returns the text for --rule-automaton: a graph for each root op of a family, or of a file of
 // rules that ends in .drr. InvalidArgument or NotFound if there is no such family or file.
-absl::StatusOr<std::string> RuleAutomata(const std::string& name);
+absl::StatusOr<std::string> RuleAutomata(const std::string& name,
+                                         const std::vector<std::string>& op_files);
 // The result of --check-rules.
 struct RuleCheckOutcome {
   std::string text;  // each wrong rule with a program that proves it, or a conflict of two rules
@@ -28,7 +33,8 @@ struct RuleCheckOutcome {
 };
 // Checks the rules of `files` together; no file means the built-in rules. Returns an error if a
 // file cannot be read or two rules have one name.
-absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files);
+absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files,
+                                            const std::vector<std::string>& op_files);
 
 }  // namespace tenon::ir_opt
 

@@ -176,8 +176,8 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   return written.ok() ? outcome.status : Fail(kBadInput, written);
 }
 
-int PrintRuleAutomata(const std::string& name) {
-  const absl::StatusOr<std::string> text = RuleAutomata(name);
+int PrintRuleAutomata(const Options& options) {
+  const absl::StatusOr<std::string> text = RuleAutomata(options.list_rules, options.op_files);
   if (!text.ok()) return Fail(kBadInput, text.status());
   PrintText(*text);
   return kDone;
@@ -214,12 +214,16 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kListRules:
       return PrintRuleList(options->list_rules);
     case Options::Action::kRuleAutomaton:
-      return PrintRuleAutomata(options->list_rules);
-    case Options::Action::kListOps:
-      PrintText(OpListText());
+      return PrintRuleAutomata(*options);
+    case Options::Action::kListOps: {
+      const absl::StatusOr<std::string> text = OpListText(options->op_files);
+      if (!text.ok()) return Fail(kBadInput, text.status());
+      PrintText(*text);
       return kDone;
+    }
     case Options::Action::kCheckRules: {
-      const absl::StatusOr<RuleCheckOutcome> outcome = CheckRules(options->check_rules);
+      const absl::StatusOr<RuleCheckOutcome> outcome =
+          CheckRules(options->check_rules, options->op_files);
       if (!outcome.ok()) return Fail(kBadInput, outcome.status());
       PrintText(outcome->text);
       return outcome->wrong == 0 ? kDone : kFailed;

@@ -38,6 +38,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
+    tools::LoadOpsRow<Options>(),
     {{"split-input-file", "", Takes::kFlag, "",
       "treat the parts between lines '// -----' as separate inputs", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
@@ -208,7 +209,12 @@ std::string_view NameOf(Action action) {
 // An option that would change nothing is an error. So is what a list does not look at.
 absl::Status RefuseIgnored(const Options& options, bool has_input) {
   if (const std::string_view action = NameOf(options.action); !action.empty()) {
-    TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}));
+    // These three know operations of files.
+    const bool takes_ops = options.action == Action::kListOps ||
+                           options.action == Action::kCheckRules ||
+                           options.action == Action::kRuleAutomaton;
+    TENON_RETURN_IF_ERROR(takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
+                                    : tools::RefuseBeside(options.given, action, {}));
     const std::string other =
         has_input ? fmt::format("'{}'", options.input)
         : options.steps.empty()

@@ -33,6 +33,7 @@ struct Options {
   bool dump_pass_pipeline = false;          // --dump-pass-pipeline
   std::string explain;                      // RULE[@NODE]
   std::string fusion_report;                // a file; JSON if it ends in .json
+  std::vector<std::string> op_files;        // files that declare operations
   std::vector<std::string> rules;           // files with rules in text
   std::vector<std::string> disabled_rules;  // names, families and patterns
   std::string trace;                        // a file that ends in .json or .html

@@ -13,6 +13,7 @@
 #include "frontends/debug/trace.h"
 #include "ir/core/check.h"
 #include "pass/rewrite_step.h"
+#include "tools/command_line/model_options.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
 
@@ -51,6 +52,7 @@ class Processor {
  private:
   int Transform(std::optional<std::string_view> bytes, Outcome& outcome) {
     LoadOptions load;
+    load.extension = tools::ExtensionOf(options_.op_files);
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
     load.limits = options_.limits.library;
     load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics](

@@ -19,7 +19,7 @@ ALLOWED = {
     "ir/core": [],
     "ir/dialect": ["ir/core"],
     "pass": ["ir/core"],
-    "drr": ["ir/core", "pass"],
+    "drr": ["ir/core", "ir/dialect/declared_op.h", "pass"],
     "patterns": ["drr", *IR],
     "transforms": ["pass", "drr", "patterns", *IR],
     "kernels": ["ir/core/bfloat16.h", "ir/core/ceil_div.h", "ir/core/dtype.h", "ir/core/pointwise.h", "ir/core/pointwise_ops.def",

@@ -1,0 +1,249 @@
+// Declarations of operations, and measures, in the text of rules.
+#include <algorithm>
+#include <utility>
+
+#include "drr/text/text.h"
+#include "drr/text/text_parser.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "ir/core/suggest.h"
+#include "ir/dialect/declared_op.h"
+
+namespace tenon::drr {
+namespace {
+
+bool IsPlainName(std::string_view name) { return name.find_first_of(".-") == name.npos; }
+
+OperandDef ResultOf(uint32_t dtypes) {
+  OperandDef result;
+  result.name = "out";
+  result.constraint.dtypes = dtypes;
+  return result;
+}
+
+std::string TypesText(uint32_t dtypes) {
+  const std::string words = WordsOfDTypes(dtypes);
+  return words == "tensor" ? "" : ": " + words;
+}
+
+std::string DefaultText(const OpInfo& op, const AttrDef& attr) {
+  if (attr.default_text.empty()) return "";
+  AttrNode node;
+  node.kind = AttrNode::Kind::kLiteral;
+  node.literal = ToAttrValue(op.default_value(op.FindSlot(attr.name)));
+  return " = " + ToString(node);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RuleTextParser::PlainName(std::string_view what) {
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(std::string name, Name(what));
+  if (IsPlainName(name)) return name;
+  return ErrorAt(at, fmt::format("'{}' has '.' or '-' (expected letters, digits and '_')", name));
+}
+
+// f16 | f32
+absl::StatusOr<uint32_t> RuleTextParser::ParseDTypes() {
+  uint32_t dtypes = 0;
+  do {
+    const Token at = token_;
+    TENON_ASSIGN_OR_RETURN(const std::string word, Name("an element type, or tensor"));
+    const std::optional<uint32_t> some = DTypesNamed(word);
+    if (!some) {
+      return ErrorAt(at, fmt::format("'{}' is no element type (expected tensor, float, int, number "
+                                     "or one such as f32)",
+                                     word));
+    }
+    dtypes |= *some;
+  } while (Take("|"));
+  return dtypes;
+}
+
+// x: f32   bias?: float   each xs
+absl::StatusOr<OperandDef> RuleTextParser::ParseDeclaredOperand() {
+  OperandDef operand;
+  if (Take("each")) operand.arity = Arity::kVariadic;
+  TENON_ASSIGN_OR_RETURN(operand.name, PlainName("the name of an operand"));
+  if (operand.arity == Arity::kSingle && Take("?")) operand.arity = Arity::kOptional;
+  operand.constraint.dtypes = *DTypesNamed("tensor");
+  if (Take(":")) {
+    TENON_ASSIGN_OR_RETURN(operand.constraint.dtypes, ParseDTypes());
+  }
+  return operand;
+}
+
+// alpha: f32 = 1   axis?: i64   mode: {"a", "b"} = "a"
+absl::StatusOr<AttrDef> RuleTextParser::ParseDeclaredAttr() {
+  AttrDef attr;
+  TENON_ASSIGN_OR_RETURN(attr.name, PlainName("the name of an attribute"));
+  attr.required = !Take("?");
+  TENON_RETURN_IF_ERROR(Require(":"));
+  const Token at = token_;
+  if (Take("{")) {
+    attr.type = AttrType::kEnum;
+    do {
+      if (token_.kind != Token::Kind::kString) return Expected("a value in quotes");
+      attr.enums.emplace_back(token_.text);
+      Next();
+    } while (Take(","));
+    TENON_RETURN_IF_ERROR(Require("}"));
+  } else {
+    TENON_ASSIGN_OR_RETURN(const std::string word, Name("a kind of attribute, such as f32"));
+    const std::optional<AttrType> kind = KindNamed(word);
+    if (!kind) {
+      return ErrorAt(
+          at, fmt::format("'{}' is no kind of attribute (expected {}, or values in "
+                          "braces){}",
+                          word, fmt::join(KindWords(), ", "), DidYouMean(word, KindWords())));
+    }
+    attr.type = *kind;
+  }
+  const Token equal = token_;
+  if (!Take("=")) return attr;
+  if (!attr.required)
+    return ErrorAt(equal, "an attribute has '?' or a default (expected one of them)");
+  attr.required = false;
+  const Token value_at = token_;
+  TENON_ASSIGN_OR_RETURN(const AttrRef value, ParseAttr(attr.type));
+  const Attribute literal = value->kind == AttrNode::Kind::kLiteral
+                                ? ToAttribute(context_, attr.type, value->literal)
+                                : Attribute();
+  const std::string* text = std::get_if<std::string>(&value->literal);
+  const bool listed = attr.type != AttrType::kEnum ||
+                      (text != nullptr &&
+                       std::find(attr.enums.begin(), attr.enums.end(), *text) != attr.enums.end());
+  if (!literal || !listed) {
+    return ErrorAt(value_at,
+                   fmt::format("'{}' is no value of attribute '{}'", value_at.text, attr.name));
+  }
+  attr.default_text = literal.text();
+  return attr;
+}
+
+// op my.gated(x: float, w) {alpha: f32 = 1} -> same_as(x) "what it computes"
+absl::Status RuleTextParser::ParseOpDeclaration() {
+  const Token at = token_;
+  OpDef def;
+  TENON_ASSIGN_OR_RETURN(def.name, Name("the name of an operation, such as my.gelu"));
+  if (def.name.find('.') == std::string::npos) {
+    return ErrorAt(at, fmt::format("op '{}' has no dialect (expected one of your own, such as "
+                                   "my.{})",
+                                   def.name, def.name));
+  }
+  TENON_RETURN_IF_ERROR(Require("("));
+  while (!Is(")")) {
+    if (!def.operands.empty()) TENON_RETURN_IF_ERROR(Require(","));
+    TENON_ASSIGN_OR_RETURN(OperandDef operand, ParseDeclaredOperand());
+    def.operands.push_back(std::move(operand));
+  }
+  Next();
+  if (Take("{")) {
+    while (!Is("}")) {
+      if (!def.attrs.empty()) TENON_RETURN_IF_ERROR(Require(","));
+      TENON_ASSIGN_OR_RETURN(AttrDef attr, ParseDeclaredAttr());
+      def.attrs.push_back(std::move(attr));
+    }
+    Next();
+  }
+  TENON_RETURN_IF_ERROR(Require("->"));
+  DeclaredShape shape = DeclaredShape::kElementwise;
+  if (!Take("elementwise")) {
+    if (!Take("same_as")) return Expected("'elementwise' or 'same_as'");
+    shape = DeclaredShape::kSameAsFirst;
+    TENON_RETURN_IF_ERROR(Require("("));
+    const Token operand_at = token_;
+    TENON_ASSIGN_OR_RETURN(const std::string operand, Name("the first operand"));
+    if (def.operands.empty() || def.operands[0].name != operand)
+      return ErrorAt(operand_at, fmt::format("'{}' is not the first operand", operand));
+    TENON_RETURN_IF_ERROR(Require(")"));
+  }
+  uint32_t dtypes = *DTypesNamed("tensor");
+  if (Take(":")) {
+    TENON_ASSIGN_OR_RETURN(dtypes, ParseDTypes());
+  }
+  def.results = {ResultOf(dtypes)};
+  while (token_.kind == Token::Kind::kName && TraitNamed(token_.text)) {
+    def.traits |= static_cast<uint32_t>(*TraitNamed(token_.text));
+    Next();
+  }
+  if (token_.kind == Token::Kind::kString) {
+    def.summary = std::string(token_.text);
+    Next();
+  }
+  const absl::Status status = DeclareOpOfShape(std::move(def), shape, context_);
+  return status.ok() ? status : ErrorAt(at, std::string(status.message()));
+}
+
+absl::StatusOr<std::string> RuleTextParser::MeasuredOp() {
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(const std::string name, Name("an operation"));
+  const OpInfo* info = FindOp(name);
+  if (info == nullptr)
+    return ErrorAt(at, fmt::format("there is no op '{}'{}", name, NearestOp(name)));
+  return std::string(info->name());
+}
+
+// ops(div, mul)   before({reshape, expand}, matmul)   elements   bytes   "words"
+absl::StatusOr<Measure> RuleTextParser::ParseMeasure() {
+  Measure measure;
+  if (token_.kind == Token::Kind::kString) {
+    measure.kind = Measure::Kind::kWords;
+    measure.words = std::string(token_.text);
+    Next();
+    return measure;
+  }
+  if (Take("elements")) return ElementsComputed();
+  if (Take("bytes")) return BytesComputed();
+  measure.kind = Is("before") ? Measure::Kind::kBefore : Measure::Kind::kOps;
+  if (!Take("before") && !Take("ops"))
+    return Expected("ops(…), before(…), elements, bytes or a text in quotes");
+  TENON_RETURN_IF_ERROR(Require("("));
+  if (measure.kind == Measure::Kind::kOps) {
+    do {
+      TENON_ASSIGN_OR_RETURN(measure.ops.emplace_back(), MeasuredOp());
+    } while (Take(","));
+    TENON_RETURN_IF_ERROR(Require(")"));
+    return measure;
+  }
+  for (std::vector<std::string>* ops : {&measure.ops, &measure.behind}) {
+    if (ops == &measure.behind) TENON_RETURN_IF_ERROR(Require(","));
+    const bool several = Take("{");
+    do {
+      TENON_ASSIGN_OR_RETURN(ops->emplace_back(), MeasuredOp());
+    } while (several && Take(","));
+    if (several) TENON_RETURN_IF_ERROR(Require("}"));
+  }
+  TENON_RETURN_IF_ERROR(Require(")"));
+  return measure;
+}
+
+std::string DeclarationText(const OpInfo& op) {
+  const OpDef& def = op.def();
+  std::vector<std::string> operands, attrs;
+  for (const OperandDef& operand : def.operands) {
+    operands.push_back(fmt::format("{}{}{}{}", operand.arity == Arity::kVariadic ? "each " : "",
+                                   operand.name, operand.arity == Arity::kOptional ? "?" : "",
+                                   TypesText(operand.constraint.dtypes)));
+  }
+  for (const AttrDef& attr : def.attrs) {
+    if (attr.name == "operandSegmentSizes") continue;
+    std::string kind(WordOfKind(attr.type));
+    if (attr.type == AttrType::kEnum)
+      kind = fmt::format("{{\"{}\"}}", fmt::join(attr.enums, "\", \""));
+    attrs.push_back(fmt::format("{}{}: {}{}", attr.name,
+                                attr.required || !attr.default_text.empty() ? "" : "?", kind,
+                                DefaultText(op, attr)));
+  }
+  std::string traits;
+  for (const std::string& word : TraitWords(def.traits)) traits += " " + word;
+  return fmt::format("op {}({}){} -> {}{}{}{}\n", def.name, fmt::join(operands, ", "),
+                     attrs.empty() ? "" : fmt::format(" {{{}}}", fmt::join(attrs, ", ")),
+                     ShapeOf(def) == DeclaredShape::kElementwise
+                         ? "elementwise"
+                         : fmt::format("same_as({})", def.operands[0].name),
+                     TypesText(def.results[0].constraint.dtypes), traits,
+                     def.summary.empty() ? "" : fmt::format(" \"{}\"", def.summary));
+}
+
+}  // namespace tenon::drr
