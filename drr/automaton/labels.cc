@@ -7,10 +7,18 @@
 namespace tenon::drr {
 namespace {
 
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-  return hash ^ (hash >> 29);
-}
+// Odd numbers that have nothing to do with each other.
+constexpr auto kFactors = [] {
+  std::array<uint64_t, 32> factors{};
+  uint64_t seed = 0;
+  for (uint64_t& factor : factors) {
+    uint64_t bits = seed += 0x9e3779b97f4a7c15ull;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebull;
+    factor = (bits ^ (bits >> 31)) | 1;
+  }
+  return factors;
+}();
 
 // The elements of a constant whose elements are one number; null for others.
 Attribute NumberOf(const Operation& op) {
@@ -121,10 +129,8 @@ bool Labels::Plan(Value value) {
   return true;
 }
 
-uint32_t Labels::ClassOf(Value value) {
+uint32_t Labels::FindClass(Value value) {
   const TypeStorage* type = value.type().storage();
-  auto& [recent, recent_class] = recent_types_[(AddressKey(type) >> 4) % recent_types_.size()];
-  if (recent == type && !classes_.empty()) return recent_class;
   auto it = class_of_type_.find(type);
   if (it == class_of_type_.end()) {
     std::vector<bool> answers;
@@ -140,9 +146,8 @@ uint32_t Labels::ClassOf(Value value) {
     }
     it = class_of_type_.emplace(type, known->second).first;
   }
-  recent = type;
-  recent_class = it->second;
-  return recent_class;
+  recent_types_[(AddressKey(type) >> 4) % recent_types_.size()] = {type, it->second};
+  return it->second;
 }
 
 Labels::Known Labels::Visit(Value value, unsigned height) {
@@ -219,8 +224,11 @@ void Labels::AddOp(Key& key, const Facts& facts) const {
 }
 
 Labels::LabelId Labels::Look(const Key& key, const Facts& facts) {
+  static_assert(kMostWords <= kFactors.size());
   uint64_t hash = 0;
-  for (size_t i = 0; i < key.size; ++i) hash = Mix(hash, key.words[i]);
+  for (size_t i = 0; i < key.size; ++i) hash += key.words[i] * kFactors[i];
+  hash = (hash ^ (hash >> 32)) * kFactors[0];
+  hash ^= hash >> 32;
   for (size_t at = hash & (steps_.size() - 1); steps_[at].size != 0;
        at = (at + 1) & (steps_.size() - 1)) {
     const Step& step = steps_[at];

@@ -87,7 +87,13 @@ class Labels {
   }
   // Finds the values that must be labeled for one, and how high. False if there are too many.
   bool Plan(Value value);
-  uint32_t ClassOf(Value value);
+  // The number of the class of the type of a value.
+  uint32_t ClassOf(Value value) {
+    const TypeStorage* type = value.type().storage();
+    const auto& [recent, number] = recent_types_[(AddressKey(type) >> 4) % recent_types_.size()];
+    return recent == type ? number : FindClass(value);
+  }
+  uint32_t FindClass(Value value);
   // What a label follows from.
   struct Facts {
     uint32_t type_class = 0;
