@@ -171,8 +171,6 @@ std::vector<uint16_t> Automaton::MayMatchAllOf(uint16_t rule) const {
                        [](const auto& one, uint16_t wanted) { return one.first < wanted; });
   if (program == descriptions_.end() || program->first != rule) return found;
   WalkAllOf(start_, program->second, found);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

@@ -38,8 +38,8 @@ class Automaton {
   std::span<const uint16_t> Find(Operation* op, Scratch& scratch) const;
 
   // Returns the numbers of rules whose source graphs may match every program that the rule with
-  // this number describes, ascending. No other rule of this root does. For rules that were given to
-  // the constructor.
+  // this number describes, in any order and some more than once. No other rule of this root does.
+  // For rules that were given to the constructor.
   std::vector<uint16_t> MayMatchAllOf(uint16_t rule) const;
 
   // Returns the automaton as a graph for Graphviz. `list` has the rules.

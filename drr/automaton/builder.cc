@@ -154,7 +154,11 @@ Automaton::Automaton(std::span<const std::pair<uint16_t, const CompiledRule*>> r
                      std::vector<uint16_t> always, OpId root)
     : root_(root), always_(std::move(always)) {
   std::vector<Variant> variants;
-  for (const auto& [number, rule] : rules) AddVariants(number, *rule, root, tests_, variants);
+  // Of many rules less is told apart here. Labels do it where many operations are looked at.
+  constexpr size_t kMostVariants = 4096, kMostOfOne = 16, kLeastOfOne = 2;
+  const size_t most =
+      std::clamp(kMostVariants / std::max<size_t>(rules.size(), 1), kLeastOfOne, kMostOfOne);
+  for (const auto& [number, rule] : rules) AddVariants(number, *rule, root, most, tests_, variants);
   std::vector<Builder::Item> items;
   for (size_t i = 0; i < variants.size(); ++i) items.push_back({static_cast<uint32_t>(i), 0});
   std::map<uint16_t, uint64_t> needs;

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace tenon::drr {
 namespace {
 
-constexpr size_t kMostVariants = 16, kMostFeatures = 64, kMostRepeated = 512;
+constexpr size_t kMostFeatures = 64, kMostRepeated = 512;
 constexpr uint16_t kNoFeature = 0xffff;
 
 // A variant that is being found. Features refer to each other by number.
@@ -34,9 +33,10 @@ struct Draft {
 
 class Variants {
  public:
-  // `repeat`: what occurs again is described again, up to a limit, although it must be the same.
-  Variants(const CompiledRule& rule, OpId root, Tests& tests, bool repeat)
-      : rule_(rule), root_(root), tests_(tests), repeat_(repeat), plain_(rule.nodes.size(), true) {
+  // `most`: variants. 0: one, with the first of all alternatives and orders, in which what occurs
+  // again is described again, up to a limit, although it must be the same.
+  Variants(const CompiledRule& rule, OpId root, Tests& tests, size_t most)
+      : rule_(rule), root_(root), tests_(tests), most_(most), plain_(rule.nodes.size(), true) {
     // A variable that occurs once and of which no condition speaks may be any operand.
     std::vector<int> mentions(rule.nodes.size(), 0);
     for (const Node& node : rule.nodes) {
@@ -68,13 +68,14 @@ class Variants {
       if (!Finish(draft)) continue;
       AddConditions(draft);
       done_.push_back(std::move(draft));
+      if (most_ == 0) break;
     }
     return std::move(done_);
   }
 
  private:
   // The draft and others like it must stay below the limit.
-  bool MaySplit(size_t ways) const { return open_.size() + done_.size() + ways <= kMostVariants; }
+  bool MaySplit(size_t ways) const { return open_.size() + done_.size() + ways <= most_; }
 
   // False if the variant is rooted at another op.
   bool Finish(Draft& draft) {
@@ -107,7 +108,7 @@ class Variants {
         Require(draft, Test::Kind::kSame, todo.place, static_cast<int16_t>(known->second.place),
                 {1}, todo.after, known->second.after);
       }
-      if (!repeat_ || draft.items.size() > kMostRepeated) return true;
+      if (most_ > 0 || draft.items.size() > kMostRepeated) return true;
     }
     draft.found.emplace(n, Draft::Found{todo.edge.result, todo.place, todo.after});
     switch (node.kind) {
@@ -144,6 +145,7 @@ class Variants {
       }
       return Visit(draft, {node.alternatives[0], todo.place, todo.after});
     }
+    if (most_ == 0) return Visit(draft, {node.alternatives[0], todo.place, todo.after});
     absl::InlinedVector<uint64_t, 1> keys;
     for (const Edge& lead : node.leads) {
       const Node& end = rule_.nodes[lead.node];
@@ -165,7 +167,7 @@ class Variants {
     for (const AttrCode& code : node.attrs) RequireAttr(draft, code, todo.place, op);
     const bool either_order =
         node.commutative && !(plain_[node.operands[0][0].node] && plain_[node.operands[1][0].node]);
-    if (either_order) {
+    if (either_order && most_ > 0) {
       if (!MaySplit(2)) return true;
       Draft other = draft;
       PushOperands(other, node, todo.place, op, true);
@@ -294,7 +296,7 @@ class Variants {
   const CompiledRule& rule_;
   const OpId root_;
   Tests& tests_;
-  const bool repeat_;
+  const size_t most_;
   std::vector<bool> plain_;  // by node
   std::vector<Draft> open_, done_;
 };
@@ -315,21 +317,27 @@ int Class(const Draft::Item& item) {
 }  // namespace
 
 std::vector<uint16_t> NodesOfEveryMatch(const CompiledRule& rule) {
-  std::set<uint16_t> nodes;
-  std::vector<uint16_t> open{rule.roots[0].node};
-  while (!open.empty()) {
-    const uint16_t n = open.back();
-    open.pop_back();
-    if (!nodes.insert(n).second) continue;
+  // Operands come before the nodes that refer to them.
+  std::vector<bool> needed(rule.nodes.size(), false);
+  needed[rule.roots[0].node] = true;
+  size_t count = 0;
+  for (size_t n = needed.size(); n-- > 0;) {
+    if (!needed[n]) continue;
+    ++count;
     const Node& node = rule.nodes[n];
-    if (node.kind == ValNode::Kind::kLet) open.push_back(node.alternatives[0].node);
+    if (node.kind == ValNode::Kind::kLet) needed[node.alternatives[0].node] = true;
     for (const auto& group : node.operands) {
       for (const Edge& edge : group) {
-        if (!edge.maybe) open.push_back(edge.node);
+        if (!edge.maybe) needed[edge.node] = true;
       }
     }
   }
-  return {nodes.begin(), nodes.end()};
+  std::vector<uint16_t> nodes;
+  nodes.reserve(count);
+  for (size_t n = 0; n < needed.size(); ++n) {
+    if (needed[n]) nodes.push_back(static_cast<uint16_t>(n));
+  }
+  return nodes;
 }
 
 uint64_t NeedsOf(const CompiledRule& rule) {
@@ -356,9 +364,9 @@ uint16_t Tests::Add(const Test& test) {
   return it->second;
 }
 
-void AddVariants(uint16_t number, const CompiledRule& rule, OpId root, Tests& tests,
+void AddVariants(uint16_t number, const CompiledRule& rule, OpId root, size_t most, Tests& tests,
                  std::vector<Variant>& variants) {
-  for (const Draft& draft : Variants(rule, root, tests, false).Find()) {
+  for (const Draft& draft : Variants(rule, root, tests, most).Find()) {
     std::vector<uint16_t> order(draft.items.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint16_t>(i);
     std::stable_sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) {
@@ -390,7 +398,7 @@ void AddVariants(uint16_t number, const CompiledRule& rule, OpId root, Tests& te
 std::vector<std::pair<uint16_t, uint64_t>> DescriptionOf(const CompiledRule& rule, OpId root,
                                                          Tests& tests) {
   std::vector<std::pair<uint16_t, uint64_t>> description;
-  const std::vector<Draft> drafts = Variants(rule, root, tests, true).Find();
+  const std::vector<Draft> drafts = Variants(rule, root, tests, 0).Find();
   if (drafts.empty()) return description;
   for (const Draft::Item& item : drafts[0].items)
     description.emplace_back(tests.Add(item.test), item.keys[0]);

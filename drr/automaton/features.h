@@ -93,8 +93,8 @@ class Tests {
 // Appends the variants of `rule` that are rooted at an operation `root`. Every match of the rule
 // has all features of one of them. The reverse need not hold: features say nothing about computed
 // attributes, uses, and conditions in C++. Operands of commutative ops in either order, and
-// alternatives, make up to 16 variants; beyond that, features are left out.
-void AddVariants(uint16_t number, const CompiledRule& rule, OpId root, Tests& tests,
+// alternatives, make up to `most` variants; beyond that, features are left out.
+void AddVariants(uint16_t number, const CompiledRule& rule, OpId root, size_t most, Tests& tests,
                  std::vector<Variant>& variants);
 
 // Returns the tests that every program of one variant answers, with the answers (one of several, if

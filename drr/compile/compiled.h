@@ -129,6 +129,7 @@ struct CompiledRule {
 absl::StatusOr<CompiledRule> CompileRule(const Rule& rule, Context& context);
 
 class Automaton;
+class PatternTable;
 
 // A set of rules that are applied together, for one Context. Copies share their rules. Const
 // functions are thread-safe.
@@ -160,6 +161,9 @@ class CompiledRules {
   // there are none. It lives as long as the set. A rule that does not compile is always a
   // candidate, so that Get reports it.
   const Automaton* AutomatonAt(OpId root) const;
+  // Returns the patterns (automaton/patterns.h) of all rules that may match a program with these
+  // ops, made on first use. Rules that do not compile are unknown in it.
+  std::shared_ptr<const PatternTable> PatternsFor(const NeededOps& ops) const;
 
  private:
   struct Entries;

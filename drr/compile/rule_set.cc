@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "drr/automaton/automaton.h"
+#include "drr/automaton/patterns.h"
 #include "drr/compile/compiled.h"
 #include "drr/conflicts/rule_conflicts.h"
 #include "fmt/format.h"
@@ -20,6 +21,8 @@ struct CompiledRules::Entries {
   std::vector<std::atomic<const CompiledRule*>> ready;  // null: not compiled
   std::mutex automata_mutex;                            // of `automata`
   std::map<OpId, std::unique_ptr<const Automaton>> automata;
+  std::mutex patterns_mutex;  // of `patterns`
+  std::map<NeededOps, std::shared_ptr<const PatternTable>> patterns;
 };
 
 CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Context& context) {
@@ -58,6 +61,27 @@ const Automaton* CompiledRules::AutomatonAt(OpId root) const {
   }
   automaton = std::make_unique<const Automaton>(rules, std::move(always), root);
   return automaton.get();
+}
+
+std::shared_ptr<const PatternTable> CompiledRules::PatternsFor(const NeededOps& ops) const {
+  constexpr size_t kMostTables = 16;  // programs differ in few of the ops that rules need
+  const std::lock_guard<std::mutex> lock(entries_->patterns_mutex);
+  if (const auto it = entries_->patterns.find(ops); it != entries_->patterns.end())
+    return it->second;
+  auto table = std::make_shared<PatternTable>();
+  for (uint16_t i = 0; i < list_->rules().size(); ++i) {
+    if (!list_->MayMatch(i, ops)) continue;
+    const absl::StatusOr<const CompiledRule*> rule = Get(i);
+    if (rule.ok()) {
+      table->Add(i, **rule);
+    } else {
+      table->AddUnknown(i);
+    }
+  }
+  table->Finish();
+  if (entries_->patterns.size() >= kMostTables) entries_->patterns.clear();
+  entries_->patterns.emplace(ops, table);
+  return table;
 }
 
 absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Context& context,

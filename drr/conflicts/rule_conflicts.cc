@@ -84,6 +84,7 @@ class Conflicts {
     for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindSelf(*rule));
     for (const CompiledRule* rule : rules_) {
       numbers_.push_back(NumbersOf(*rule));
+      may_follow_.push_back(MayFollow(*rule));
       const std::optional<OpId> made = MadeRoot(*rule);
       if (!made) continue;
       for (const OpId op : rule->anchors) by_ends_[{op, *made}].push_back(NumberOf(*rule));
@@ -121,6 +122,20 @@ class Conflicts {
     return numbers;
   }
 
+  // False if some condition follows from no other: Subsumption understands those of values that
+  // ask one of its questions. Such a rule need not be compared with others.
+  static bool MayFollow(const CompiledRule& rule) {
+    return std::all_of(
+        rule.conditions.begin(), rule.conditions.end(), [](const ConditionCode& condition) {
+          const ConditionNode& node = *condition.source;
+          const bool understood =
+              node.kind == ConditionNode::Kind::kShape || node.asks != ConditionNode::Asks::kOther;
+          return understood &&
+                 std::all_of(condition.args.begin(), condition.args.end(),
+                             [](const ArgCode& arg) { return arg.edge.node != kNone; });
+        });
+  }
+
   // The op that computes the value with which the rule replaces its root, if there is one.
   static std::optional<OpId> MadeRoot(const CompiledRule& rule) {
     const Node& made = rule.nodes[rule.results[0].node];
@@ -138,13 +153,14 @@ class Conflicts {
       if (undoing == by_ends_.end()) continue;
       rivals.insert(rivals.end(), undoing->second.begin(), undoing->second.end());
     }
+    std::erase_if(rivals, [&](uint16_t other) {
+      if (other >= rule || !may_follow_[other]) return true;
+      const Numbers &general = numbers_[other], &specific = numbers_[rule];
+      return !std::includes(specific.all.begin(), specific.all.end(), general.needed.begin(),
+                            general.needed.end());
+    });
     std::sort(rivals.begin(), rivals.end());
     rivals.erase(std::unique(rivals.begin(), rivals.end()), rivals.end());
-    std::erase_if(rivals, [&](uint16_t other) {
-      const Numbers &general = numbers_[other], &specific = numbers_[rule];
-      return other >= rule || !std::includes(specific.all.begin(), specific.all.end(),
-                                             general.needed.begin(), general.needed.end());
-    });
     return rivals;
   }
 
@@ -267,6 +283,7 @@ class Conflicts {
   Context& context_;
   Matcher matcher_;
   std::vector<Numbers> numbers_;  // by rule
+  std::vector<bool> may_follow_;  // by rule: MayFollow
   // Rules by an op that they replace and the op that they put in its place.
   std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "drr/automaton/automaton.h"
+#include "drr/automaton/labels.h"
 #include "drr/match/matcher.h"
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
@@ -76,6 +78,7 @@ class Driver : public RewriteListener {
 
   void Created(Operation* op) override {
     if (context_.rule_log != nullptr) created_.push_back(op);
+    Changed();
     erased_.erase(op);
     Note(op);
     if (context_.observer != nullptr) context_.observer->Created(op);
@@ -83,6 +86,7 @@ class Driver : public RewriteListener {
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
   void Erasing(Operation* op) override {
+    Changed();
     worklist_.Remove(op);
     erased_.insert(op);
     if (context_.observer != nullptr) context_.observer->Erasing(op);
@@ -90,6 +94,7 @@ class Driver : public RewriteListener {
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
   }
   void Replaced(Value was, Value now) override {
+    Changed();
     if (context_.observer != nullptr) context_.observer->Replaced(was, now);
     for (OpOperand& use : was.uses()) worklist_.Push(use.owner());
   }
@@ -103,12 +108,20 @@ class Driver : public RewriteListener {
     if (noted == &op->info()) return;
     noted = &op->info();
     scratch_.present |= BitOf(op->id());
+    const NeededOps before = ops_;
     rules_.list().Note(op->id(), ops_);
+    if (ops_ != before) labels_.reset();  // more rules may match
+  }
+  void Changed() {
+    if (labels_ != nullptr) labels_->Forget();
   }
   absl::StatusOr<bool> Visit(Operation* op);
   bool Fold(Operation* op);
   // Applies the first rule that matches at `op`. `above`: only rules of a higher benefit count.
   absl::StatusOr<bool> TryRules(Operation* op, std::optional<int> above = std::nullopt);
+  // The rules that may match at `op`, in their order.
+  using Candidates = absl::InlinedVector<uint16_t, 32>;
+  Candidates CandidatesAt(Operation* op);
   absl::StatusOr<Operation*> FindBetter(int benefit);
   absl::Status CountSteps(uint16_t rule, Operation* op);
   bool IsDisabled(uint16_t rule) const { return !disabled_.empty() && disabled_[rule]; }
@@ -133,6 +146,8 @@ class Driver : public RewriteListener {
   Matcher other_matcher_;                                 // of FindBetter
   absl::flat_hash_map<OpId, const Automaton*> automata_;  // by root; null: no rule has it
   Automaton::Scratch scratch_;
+  std::unique_ptr<Labels> labels_;  // null: not made yet
+  int64_t searches_ = 0;            // for rules, without labels: at operations and of each rule
   Worklist worklist_;
   NeededOps ops_;                          // of the rules' needs: what was there at some time
   std::vector<bool> disabled_;             // by rule; empty: none is
@@ -262,14 +277,36 @@ absl::StatusOr<Operation*> Driver::FindBetter(int benefit) {
   return best;
 }
 
-absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
+// Labels exclude most operations of a large program at once. For what they leave the automaton of
+// the root knows more: it compares values anywhere.
+Driver::Candidates Driver::CandidatesAt(Operation* op) {
   const auto [at, unknown] = automata_.try_emplace(op->id(), nullptr);
   if (unknown) at->second = rules_.AutomatonAt(op->id());
-  if (at->second == nullptr) return false;
-  // Found anew for another operation below, where a rule of higher benefit matches there.
+  if (at->second == nullptr) return {};
+  const auto ask_labels = [&] {
+    if (labels_ == nullptr) labels_ = std::make_unique<Labels>(rules_.PatternsFor(ops_));
+    return labels_->Find(op);
+  };
+  std::optional<std::span<const uint16_t>> labeled;
+  const bool many = searches_ >= options_.searches_before_labels;
+  if (many) labeled = ask_labels();
+  if (labeled && labeled->empty()) return {};
   const std::span<const uint16_t> found = at->second->Find(op, scratch_);
-  const absl::InlinedVector<uint16_t, 32> candidates(found.begin(), found.end());
-  for (const uint16_t index : candidates) {
+  if (!many) {
+    searches_ += 1 + static_cast<int64_t>(found.size());
+    if (searches_ >= options_.searches_before_labels) labeled = ask_labels();
+  }
+  Candidates candidates;
+  for (const uint16_t rule : found) {
+    if (!labeled || std::binary_search(labeled->begin(), labeled->end(), rule))
+      candidates.push_back(rule);
+  }
+  return candidates;
+}
+
+absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
+  // Found anew for another operation below, where a rule of higher benefit matches there.
+  for (const uint16_t index : CandidatesAt(op)) {
     if (above && rules_.list().rules()[index].benefit() <= *above) break;
     if (!rules_.list().MayMatch(index, ops_) || IsDisabled(index)) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
@@ -303,6 +340,7 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
                    {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
       continue;
     const Refusal refusal = Apply(matcher_, queries, *this);
+    Changed();
     EndStep(context_);
     if (!refusal.not_lowered.empty()) return Error(top_, refusal.not_lowered);
     if (!refusal.empty()) continue;

@@ -20,6 +20,9 @@ struct DriverOptions {
   bool emit = true;         // also emits errors as diagnostics
   // More rewrites than this times the number of ops at the start count as a cycle.
   int64_t rewrites_per_op = 32;
+  // After so many searches, at operations and for a rule, values are labeled (labels.h). Labels pay
+  // off in large programs only. The number has no influence on the result.
+  int64_t searches_before_labels = 256;
 };
 
 // What ApplyRules did.

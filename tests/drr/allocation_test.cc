@@ -3,9 +3,11 @@
 #if !defined(__SANITIZE_ADDRESS__)
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "drr/automaton/automaton.h"
+#include "drr/automaton/labels.h"
 #include "drr/match/matcher.h"
 #include "gtest/gtest.h"
 #include "ir/core/block.h"
@@ -62,9 +64,17 @@ TEST(MatcherTest, FailingMatchesAllocateNothing) {
   ASSERT_TRUE(module.ok()) << module.status();
   Matcher matcher(context);
   Automaton::Scratch scratch;
+  std::vector<std::unique_ptr<drr::Labels>> labels;
+  for (const CompiledRules& rules : all) {
+    auto table = std::make_shared<drr::PatternTable>();
+    for (uint16_t i = 0; i < rules.list().rules().size(); ++i) table->Add(i, **rules.Get(i));
+    table->Finish();
+    labels.push_back(std::make_unique<drr::Labels>(std::move(table)));
+  }
   auto attempt = [&] {
     int failures = 0;
     (*module)->Walk([&](Operation* op) {
+      for (const auto& one : labels) one->Find(op);
       for (const CompiledRules& rules : all) {
         for (uint16_t index : rules.list().RulesAt(op->id()))
           failures += matcher.Match(**rules.Get(index), op) ? 0 : 1;
