@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <iterator>
 
 #include "kernels/attention_call.h"
@@ -39,6 +40,25 @@ double LinearChainFlops(Views inputs, Views, const void*) {
   for (size_t i = 1; i < inputs.size(); i += 2) products += Elements(inputs[i]);
   const int64_t columns = inputs[0].dim(-1);
   return columns == 0 ? 0 : 2 * products * Elements(inputs[0]) / static_cast<double>(columns);
+}
+
+// The products of rows [..., C] with matrices: two operations for each row and each element of one.
+double MatricesFlops(Views inputs, std::initializer_list<size_t> matrices) {
+  double elements = 0;
+  for (const size_t i : matrices) {
+    if (i < inputs.size() && inputs[i].present()) elements += Elements(inputs[i]);
+  }
+  const int64_t columns = inputs[0].dim(-1);
+  return columns == 0 ? 0 : 2 * elements * Elements(inputs[0]) / static_cast<double>(columns);
+}
+double AttentionBlockFlops(Views inputs, Views, const void*) {
+  return MatricesFlops(inputs, {2, 3, 5, 7});
+}
+double FeedForwardFlops(Views inputs, Views, const void*) {
+  return MatricesFlops(inputs, {2, 3, 5});
+}
+double TransformerLayerFlops(Views inputs, Views, const void*) {
+  return MatricesFlops(inputs, {2, 3, 4, 5, 7, 9, 22});
 }
 
 // w is [out channels, in channels of a group, kernel…] in every layout of x.
@@ -85,6 +105,9 @@ constexpr CountedOp kProducts[] = {
     {"fused.linear_norm", LinearFlops},
     {"fused.norm_linear", LinearFlops},
     {"fused.linear_chain", LinearChainFlops},
+    {"fused.attention_block", AttentionBlockFlops},
+    {"fused.feed_forward", FeedForwardFlops},
+    {"fused.transformer_layer", TransformerLayerFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},

@@ -183,6 +183,34 @@ void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   }
 }
 
+bool Planner::ApplyLets() {
+  std::vector<uint16_t> waiting;
+  std::set<uint16_t> seen;
+  for (const Edge& root : rule_.roots) waiting.push_back(root.node);
+  while (!waiting.empty()) {
+    const uint16_t n = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(n).second) continue;
+    const Node& node = rule_.nodes[n];
+    if (node.kind == ValNode::Kind::kAnyOf || node.kind == ValNode::Kind::kLet) {
+      waiting.push_back(node.alternatives[static_cast<size_t>(alternatives_[n])].node);
+    }
+    for (size_t g = 0; g < node.operands.size(); ++g) {
+      for (size_t i = 0; i < node.operands[g].size(); ++i) {
+        if (!absent_[n][g][i]) waiting.push_back(node.operands[g][i].node);
+      }
+    }
+    if (node.kind != ValNode::Kind::kLet) continue;
+    const AttrCode& code = node.let_value;
+    const bool is_literal = code.kind == AttrCode::Kind::kLiteral;
+    if (!is_literal && (code.kind != AttrCode::Kind::kCompute || !code.args.empty())) continue;
+    const AttrValue value = is_literal ? code.source->literal : code.source->compute({});
+    const auto [it, inserted] = attrs_.emplace(node.let_variable, value);
+    if (!inserted && it->second != value) return false;
+  }
+  return true;
+}
+
 // What one of the parts of a disjunction asks; each takes its arguments behind those of the others.
 void Planner::HintOneOf(const ConditionCode& condition) {
   const auto& parts = condition.source->parts;
@@ -239,7 +267,7 @@ bool Planner::ApplyHints() {
 bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
                    std::string* why) {
   ChooseAlternatives(forced_node, forced_alternative);
-  bool fits = ApplyHints();
+  bool fits = ApplyLets() && ApplyHints();
   for (const Edge& root : rule_.roots) {
     if (!fits) break;
     int rank = KnownRank(root);

@@ -87,6 +87,12 @@ class Planner {
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
   bool LinearChainOperands(uint16_t n, const Shape& shape);
+  // The operand groups of a matrix and its bias, which may be absent; planner_layer_ops.cc.
+  bool DemandMatrix(uint16_t n, size_t w, size_t bias, Unknown rows, Unknown columns);
+  // Those of the scale and the bias of a norm that has this shape.
+  bool DemandNorm(uint16_t n, size_t scale, const Shape& shape);
+  bool AttentionBlockOperands(uint16_t n, const Shape& shape);
+  bool FeedForwardOperands(uint16_t n, const Shape& shape);
   bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
   bool ReduceOperand(uint16_t n, const Shape& shape);
   bool AxisOperand(uint16_t n, const Shape& shape);
@@ -141,6 +147,12 @@ class Planner {
     const int64_t* i = std::get_if<int64_t>(&value);
     return i != nullptr ? *i : 0;
   }
+  // The same; `otherwise` where the rule does not mention it.
+  int64_t IntOr(uint16_t n, std::string_view name, int64_t otherwise) {
+    AttrValue value = AttrOf(n, name, 0);
+    const int64_t* i = std::get_if<int64_t>(&value);
+    return i != nullptr ? *i : otherwise;
+  }
   // A list of integers; empty if the rule says none.
   I64s ListOf(uint16_t n, std::string_view name, int rank) {
     AttrValue value = AttrOf(n, name, rank);
@@ -166,6 +178,8 @@ class Planner {
 
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
+  // Gives attribute variables the literals that the chosen alternatives bind them to.
+  bool ApplyLets();
   void HintOneOf(const ConditionCode& condition);
   bool FinishSplits();
   bool FitsMemory();

@@ -58,6 +58,7 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
     case AttrType::kI64:
       if (name == "axis") return static_cast<int64_t>(Pick(0, std::max(rank - 1, 0)));
       if (name == "window") return static_cast<int64_t>(Pick(0, 2));
+      if (name == "rotary_dim") return static_cast<int64_t>(2 * Pick(0, 1));
       return static_cast<int64_t>(Pick(1, 2));
     case AttrType::kF32:
     case AttrType::kF64:

@@ -35,7 +35,14 @@ bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
   const Edge& from = node.operands[0][0];
   if (int rank = KnownRank(from); rank >= 0) {
     auto it = shapes_.find(Through(from).node);
-    return Demand(from, it != shapes_.end() ? it->second : FreshShape(rank));
+    if (it != shapes_.end()) return Demand(from, it->second);
+    // The last axes as one, or anything.
+    const auto kept = static_cast<size_t>(std::max(rank - 1, 0));
+    if (kept + 1 >= shape.size() || rank == 0 || Chance(0.3)) return Demand(from, FreshShape(rank));
+    Shape joined(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(kept));
+    joined.push_back(
+        Number(Elements(Shape(shape.begin() + static_cast<ptrdiff_t>(kept), shape.end()))));
+    return Demand(from, joined);
   }
   const std::vector<int64_t> extents = Values(shape);
   const int64_t size = Elements(shape);

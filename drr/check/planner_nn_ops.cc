@@ -330,11 +330,30 @@ bool Planner::AttentionOperands(uint16_t n, const Shape& shape) {
   // Split heads first: they say how large a head is.
   const Edge* edges[] = {q, Operand(n, 1), Operand(n, 2)};
   std::string layouts[] = {layout_of("q_layout"), layout_of("k_layout"), layout_of("v_layout")};
+  if (fused) {
+    for (int i = 0; i < 3; ++i) {
+      const int64_t size = IntOr(n, i == 2 ? "v_head_dim" : "head_dim", -1);
+      if (size >= 0 && !Unify(i == 2 ? value_depth : depth, Number(size))) return false;
+    }
+  }
+  // The columns of layout bsh up to the end of the heads, in the widest operand of one value.
+  const auto columns_of = [&](int of) {
+    int64_t widest = 0;
+    for (int i = 0; i < 3; ++i) {
+      if (Through(*edges[i]).node != Through(*edges[of]).node) continue;
+      const char* offset = i == 0 ? "q_offset" : i == 1 ? "k_offset" : "v_offset";
+      const int64_t first = fused ? IntOr(n, offset, 0) : 0;
+      widest =
+          std::max(widest, first + Value(i == 0 ? h : g) * Value(i == 2 ? value_depth : depth));
+    }
+    return Number(widest);
+  };
   for (bool split : {true, false}) {
     for (int i = 0; i < 3; ++i) {
       if ((layouts[i] != "bsh") != split) continue;
       Shape wanted = shape_of(layouts[i], i == 0 ? h : g, i == 0 ? rows : columns,
                               i == 2 ? value_depth : depth);
+      if (!split) wanted.back() = columns_of(i);
       auto it = shapes_.find(Through(*edges[i]).node);
       if (it != shapes_.end() && it->second.size() == wanted.size() && split &&
           !UnifyAll(it->second, wanted))

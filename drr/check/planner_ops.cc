@@ -16,9 +16,11 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
   // An op without a row here, unless it is elementwise or a reduction, has its operands guessed.
   static constexpr OpDemand kDemands[] = {
       {"fused.attention", &Planner::AttentionOperands},
+      {"fused.attention_block", &Planner::AttentionBlockOperands},
       {"fused.conv", &Planner::ConvOperands},
       {"fused.conv_transpose", &Planner::ConvTransposeOperands},
       {"fused.embedding", &Planner::LookupOperands},
+      {"fused.feed_forward", &Planner::FeedForwardOperands},
       {"fused.gated", &Planner::GatedOperands},
       {"fused.group_norm", &Planner::GroupNormOperands},
       {"fused.linear", &Planner::LinearOperands},

@@ -38,9 +38,9 @@ constexpr StandardPipeline kPipelines[] = {
      "fuse{rules=moves},"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
-     TENON_LOWERING_FOLDS ",widen-half,lower-to-kernels,plan-memory"},
+     "expand-layers," TENON_LOWERING_FOLDS ",widen-half,lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
-     "expand-conv-transpose{all=true},expand-fused," TENON_LOWERING_FOLDS
+     "expand-conv-transpose{all=true},expand-layers,expand-fused," TENON_LOWERING_FOLDS
      ",lower-to-kernels{gpu=true},place-transfers,plan-memory"},
 };
 constexpr std::string_view kLowerReference =

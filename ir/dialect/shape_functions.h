@@ -155,6 +155,13 @@ absl::Status InferLinearNorm(const InferContext& c, ResultTypes& results);
 absl::Status InferNormLinear(const InferContext& c, ResultTypes& results);
 // fused.linear_chain: the shape of `x` with the columns of the last matrix as last extent.
 absl::Status InferLinearChain(const InferContext& c, ResultTypes& results);
+// fused.attention_block: two results of the rows with the columns of `wo`. With a past, the present
+// key and value follow.
+absl::Status InferAttentionBlock(const InferContext& c, ResultTypes& results);
+// fused.feed_forward: two results of the rows with the columns of `wd`.
+absl::Status InferFeedForward(const InferContext& c, ResultTypes& results);
+// fused.transformer_layer: as fused.feed_forward of the first half; then the present key and value.
+absl::Status InferTransformerLayer(const InferContext& c, ResultTypes& results);
 // fused.moved_norm: the shape of the rows where the norm puts them; then the sum, if it is wanted.
 absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results);
 // fused.add_transpose: the broadcast shape of the operands with its axes in the order of `perm`.

@@ -10,52 +10,11 @@
 #include "kernels/op_attrs.h"
 #include "kernels/reference/activation.h"
 #include "kernels/reference/dispatch.h"
+#include "kernels/reference/parts.h"
 #include "kernels/shape.h"
 
 namespace tenon::kernels {
 namespace {
-
-// A tensor between two parts.
-struct Between {
-  Between(DType dtype, Dims dims)
-      : shape(std::move(dims)),
-        words(static_cast<size_t>(Product(View(shape)) * static_cast<int64_t>(SizeOf(dtype)) + 7) /
-              8),
-        view{words.data(), dtype, View(shape)} {}
-  Between(const Between&) = delete;
-  Between& operator=(const Between&) = delete;
-
-  Dims shape;
-  std::vector<uint64_t> words;
-  TensorView view;
-};
-
-TensorView InputOr(const RunArgs& args, size_t i, const TensorView& other = {}) {
-  return i < args.inputs.size() && args.inputs[i].present() ? args.inputs[i] : other;
-}
-
-// Runs the reference kernel of an op.
-template <typename Attrs>
-KernelStatus RunPart(const RunArgs& args, const Kernel& kernel, std::span<const TensorView> inputs,
-                     const TensorView& output, const Attrs& attrs) {
-  return kernel.run({.inputs = inputs,
-                     .outputs = std::span<const TensorView>(&output, 1),
-                     .attrs = &attrs,
-                     .device = args.device});
-}
-
-// out = norm(x) * scale + bias over the last axis
-KernelStatus NormPart(const RunArgs& args, bool layer, float epsilon, const TensorView& x,
-                      const TensorView& scale, const TensorView& bias, const TensorView& out) {
-  const TensorView inputs[] = {x, scale, bias};
-  const int64_t axis = x.rank() - 1;
-  if (layer) {
-    return RunPart(args, RefLayerNorm(), inputs, out,
-                   nn::LayerNormAttrs{.axis = axis, .epsilon = epsilon});
-  }
-  return RunPart(args, RefRmsNorm(), std::span(inputs).first(2), out,
-                 nn::RmsNormAttrs{.axis = axis, .epsilon = epsilon});
-}
 
 template <typename Attrs>
 fused::LinearAttrs LinearOf(const Attrs& attrs) {

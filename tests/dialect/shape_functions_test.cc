@@ -450,6 +450,50 @@ TEST_F(ShapeFunctions, LinearsInARow) {
             "fused.norm_linear: only a layer norm has a bias");
 }
 
+TEST_F(ShapeFunctions, LayersOfTransformers) {
+  const Attrs heads = {{"num_heads", "4 : i64"}, {"kv_num_heads", "2 : i64"}};
+  const std::vector<int> separate = {1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  // Values may have heads of another size.
+  EXPECT_EQ(Infer("fused.attention_block",
+                  {"BxSx8xf32", "BxSx8xf32", "8x16xf32", "20x8xf32", "8x8xf32", "8x10xf32"}, heads,
+                  separate),
+            "BxSx8xf32; BxSx8xf32");
+  EXPECT_EQ(Infer("fused.attention_block",
+                  {"BxSx8xf32", "BxSx8xf32", "8x16xf32", "20x8xf32", "8x6xf32", "8x10xf32"}, heads,
+                  separate),
+            "fused.attention_block: the head size of queries and keys differs: 4 against 3");
+  EXPECT_EQ(Infer("fused.attention_block",
+                  {"BxSx8xf32", "BxSx8xf32", "8x15xf32", "20x8xf32", "8x8xf32", "8x10xf32"}, heads,
+                  separate),
+            "fused.attention_block: the 15 columns of the queries cannot be divided into 4 heads");
+  Attrs packed = heads;
+  packed.insert({{"head_dim", "4 : i64"},
+                 {"v_head_dim", "4 : i64"},
+                 {"k_offset", "16 : i64"},
+                 {"v_offset", "24 : i64"}});
+  std::vector<int> past = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0};
+  EXPECT_EQ(Infer("fused.attention_block",
+                  {"BxSx8xf32", "BxSx8xf32", "8x32xf32", "16x8xf32", "Bx2xPx4xf32", "Bx2xPx4xf32"},
+                  packed, past),
+            "BxSx8xf32; BxSx8xf32; Bx2xP + Sx4xf32; Bx2xP + Sx4xf32");
+  EXPECT_EQ(Infer("fused.attention_block",
+                  {"BxSx8xf32", "BxSx8xf32", "8x31xf32", "16x8xf32", "Bx2xPx4xf32", "Bx2xPx4xf32"},
+                  packed, past),
+            "fused.attention_block: 2 heads of size 4 from column 24 do not fit 31 columns of the "
+            "values");
+  past[16] = 0;
+  EXPECT_EQ(Infer("fused.attention_block",
+                  {"BxSx8xf32", "BxSx8xf32", "8x32xf32", "16x8xf32", "Bx2xPx4xf32"}, packed, past),
+            "fused.attention_block: past_key and past_value must be given together");
+
+  EXPECT_EQ(Infer("fused.feed_forward", {"BxSx8xf32", "BxSx6xf32", "8x16xf32", "16x6xf32"}, {},
+                  {1, 1, 1, 1, 0, 0, 0, 0, 0, 0}),
+            "BxSx6xf32; BxSx6xf32");
+  EXPECT_EQ(Infer("fused.feed_forward", {"BxSx8xf32", "BxSx6xf32", "8x16xf32", "8x6xf32"}, {},
+                  {1, 1, 1, 1, 0, 0, 0, 0, 0, 0}),
+            "fused.feed_forward: the number of columns that wd takes differs: 16 against 8");
+}
+
 TEST_F(ShapeFunctions, Moves) {
   const Attrs perm = {{"perm", "array<i64: 1, 0, 2>"}};
   EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32"}, perm, {1, 0, 0, 0, 0}), "SxBx8xf32");
@@ -478,6 +522,10 @@ TEST_F(ShapeFunctions, FloatsOfSeveralTypesAreRefusedWhereKernelsMistakeThem) {
       {"nn.attention mask", "read as doubles"},
       {"fused.attention mask", "read as doubles"},
       {"fused.attention bias", "read as doubles"},
+      {"fused.attention_block mask", "read as doubles"},
+      {"fused.attention_block bias", "read as doubles"},
+      {"fused.transformer_layer mask", "read as doubles"},
+      {"fused.transformer_layer bias", "read as doubles"},
       {"ten.pow b", "the exponent is read in its own type"},
       {"ten.dynamic_resize", "scales are numbers of their own"},
       {"fused.embedding", "lookups come in pairs: see the test Embedding"},

@@ -4,9 +4,11 @@
   models_test.py <ir-run> <ir-opt> <folder with model folders below it>...
 """
 
+import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +36,19 @@ FUSED_AWAY = {
                    "ten.reduce_mean", "ten.shape", "ten.dynamic_reshape", "ten.dynamic_expand", "ten.dynamic_slice"),
     MERGED: ("nn.softmax", "nn.attention", "ten.concat", "onnx.If"),
     CONVOLUTIONAL: ("nn.batch_norm", "ten.relu", "ten.clip", "ten.shape"),
+}
+
+# What families on request make of some models, by the name of the folder.
+ON_REQUEST = {
+    "fusions.handmade": ("blocks", {"fused.linear_norm": 2, "fused.linear_chain": 1, "fused.norm_linear": 1}),
+    "bert.sdpa.dyn18": ("transformer", {"fused.transformer_layer": 2}),
+    "llama_past.sdpa.ts17": ("transformer", {"fused.transformer_layer": 2}),
+    "vit.sdpa.dyn20": ("transformer", {"fused.transformer_layer": 2}),
+}
+# Operations and rules that the handmade models are there for, which the standard pipeline has.
+HANDMADE = {
+    "fusions.handmade": ({"fused.add_transpose", "fused.rotary", "q.linear"}, {"f16-in-f32-added", "pack-kv-without-bias"}),
+    "images.handmade": ({"fused.group_norm", "fused.moved_norm", "fused.transpose_concat"}, {"skip-group-norm-activation"}),
 }
 
 
@@ -86,6 +101,42 @@ class Models(unittest.TestCase):
                     self.assertEqual(after.get("fused.attention"), before.get("nn.softmax"))
                 if family(model) in CONVOLUTIONAL:
                     self.assertGreater(after.get("fused.conv", 0), 0)
+
+    def requested(self, model, rules, path):
+        """How many operations of each kind the model has with a family on request; the program goes to `path`."""
+        result = run(IR_OPT, model, f"--pass-pipeline=O2,fuse{{rules={rules}}}", "-o", path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return collections.Counter(re.findall(r"= ([a-z]+\.[a-z_0-9]+)\(", path.read_text(encoding="utf-8")))
+
+    def test_families_on_request(self):
+        """They find what they are for, compute what PyTorch computes, and layers run as the operations that they join."""
+        for model in models():
+            rules, expected = ON_REQUEST.get(model.parent.name, ("transformer", {}))
+            with self.subTest(model=model.parent.name), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "requested.mlir"
+                counts = self.requested(model, rules, path)
+                for op, count in expected.items():
+                    self.assertEqual(counts[op], count, op)
+                for options in ((), ("--reference",)):
+                    result = run(IR_RUN, path, "-O0", *options, "--check", model.parent, "--runs=1", "--json=-")
+                    self.assertEqual(result.returncode, 0, result.stderr or result.stdout)
+                if rules == "transformer":
+                    kernels = [sorted(re.findall(r'kernel = "([^"]+)"', run(IR_OPT, *command).stdout))
+                               for command in ((path, "--lower"), (model, "-O2", "--lower"))]
+                    self.assertEqual(*kernels)
+
+    def test_handmade_models_fuse(self):
+        for model in models():
+            if model.parent.name not in HANDMADE:
+                continue
+            ops, rules = HANDMADE[model.parent.name]
+            with self.subTest(model=model.parent.name), tempfile.TemporaryDirectory() as folder:
+                report = pathlib.Path(folder) / "report.json"
+                result = run(IR_OPT, model, "-O2", f"--fusion-report={report}", "-o", "-")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertLessEqual(ops, set(re.findall(r"= ([a-z]+\.[a-z_0-9]+)\(", result.stdout)))
+                fired = {rule["rule"] for rule in json.loads(report.read_text(encoding="utf-8"))["rules"] if rule["fired"]}
+                self.assertLessEqual(rules, fired)
 
     def test_reference_kernels_agree(self):
         for model in models():

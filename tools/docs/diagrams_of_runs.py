@@ -79,12 +79,15 @@ def executor(source):
     canvas = Canvas("From a function to a result")
     lower = [name for name, _ in source.steps(source.pipelines()["lower"])]
     canvas.text(16, 24, "ir-opt --lower", bold=True, mono=True)
-    x, width = 16, 160
+    x, gap = 16, 18
+    letters = sum(len(name) + 4 for name in lower)
     for i, name in enumerate(lower):
+        width = (731 - gap * (len(lower) - 1)) * (len(name) + 4) / letters
         canvas.box(x, 34, width, 40, source.pass_kind(name), name, [])
         if i + 1 < len(lower):
-            canvas.arrow((x + width + 1, 54), (x + width + 28, 54))
-        x += width + 29
+            canvas.arrow((x + width + 1, 54), (x + width + gap - 1, 54))
+        middle = x + width / 2
+        x += width + gap
     canvas.text(16, 106, "Program::Compile", bold=True, mono=True)
     source.path("executor/program.h", "static absl::StatusOr<Program> Compile(")
     row = [
@@ -101,7 +104,7 @@ def executor(source):
         canvas.text(x + width / 2, 148, file, "tiny", mono=True, anchor="middle", most=width - 4)
         canvas.text(x + width / 2, 163, note, "small", muted=True, anchor="middle")
         x += width + 22
-    canvas.arrow((663, 75), (663, 92), (180, 92), (180, 115))
+    canvas.arrow((middle, 75), (middle, 92), (180, 92), (180, 115))
     canvas.text(16, 202, "Session::Run", bold=True, mono=True)
     source.path("executor/session.h", "class Session")
     most = source.constant("executor/runner.cc", "kMaxPrepared")

@@ -1,0 +1,1 @@
+Blinear_number_biasJ0_fF¾cF¾òã§<MÕa¾¨"‚½g¸¾íÓ<K‰>~@ƒ>DÏü=çâ3:1hÛ>

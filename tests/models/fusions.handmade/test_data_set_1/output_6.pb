@@ -1,0 +1,1 @@
+Blinear_number_biasJ)<¥ï™<¶9B¾h?>Û1>´ß >

@@ -1,0 +1,1 @@
+Btranspose_of_onesJ ├m▒=а7>бы╩=▓ЯK╬ДL1<.:X<hB╬Г╟a>
