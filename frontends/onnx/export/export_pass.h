@@ -1,0 +1,19 @@
+// The pass export-onnx.
+#ifndef TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
+#define TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
+
+#include "absl/status/status.h"
+#include "pass/pass.h"
+
+namespace tenon::onnx {
+
+// The opsets that the pass writes.
+inline constexpr int64_t kOldestOpset = 17;
+inline constexpr int64_t kNewestOpset = 26;
+
+// Registers the pass. AlreadyExists if its name is taken.
+absl::Status RegisterExportPass(PassRegistry& registry);
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
