@@ -39,9 +39,8 @@ Value OpFormula::Integer(int64_t value) {
 Value OpFormula::Ints(std::span<const int64_t> values) {
   Context& context = op_.context();
   const int64_t size = static_cast<int64_t>(values.size());
-  const Attribute elements =
-      Attribute::Elements(context, Type::Tensor(context, DType::kI64, std::span(&size, 1)),
-                          std::as_bytes(values));
+  const Attribute elements = Attribute::Elements(
+      context, Type::Tensor(context, DType::kI64, std::span(&size, 1)), std::as_bytes(values));
   return Make<core::ConstantOp>(core::ConstantOp::Attrs{.value = elements});
 }
 

@@ -125,10 +125,9 @@ class FusedParts {
     const auto attrs = op.attrs();
     const Value sum = op.skip() ? f_.Add(op.x(), op.skip()) : op.x();
     const Value normed = Norm(op.norm(), op.epsilon(), sum, op.scale(), op.bias());
-    const Value out =
-        op.index()
-            ? f_.Make<ten::GatherOp>(normed, op.index(), ten::GatherOp::Attrs{.axis = attrs.axis})
-            : f_.Transpose(normed, attrs.perm);
+    const Value out = op.index() ? f_.Make<ten::GatherOp>(normed, op.index(),
+                                                          ten::GatherOp::Attrs{.axis = attrs.axis})
+                                 : f_.Transpose(normed, attrs.perm);
     return {out, sum};
   }
 
@@ -145,8 +144,8 @@ class FusedParts {
       const Value transpose = f_.Transpose(input, attrs.perm);
       const OpFormula::Dims dims = f_.DimsOf(transpose);
       if (!f_.ok()) return {};
-      const DimExpr columns = std::accumulate(dims.begin() + attrs.axis, dims.end(), f_.Number(1),
-                                              std::multiplies<>());
+      const DimExpr columns =
+          std::accumulate(dims.begin() + attrs.axis, dims.end(), f_.Number(1), std::multiplies<>());
       if (columns.is_unknown() || type.dim(0).is_unknown()) return {};
       matrices.push_back(f_.Make<ten::ReshapeOp>(
           transpose, ten::ReshapeOp::Attrs{.shape = {type.dim(0), columns}}));

@@ -29,11 +29,11 @@ struct AttentionParts {
   double scale = 1, softcap = 0;
   // Conditions under which a query sees a key, in shapes that broadcast to the scores; null: true.
   Value visible;
-  Value bias, mask;                       // summands of the scores, in this order; may be null
-  double hidden_value = 0;                // what a hidden score gets …
-  bool replaces = false, last = false;    // … in its place: before the summands, or after them
-  bool zeros_if_hidden = false;           // a row of -inf gives zeros
-  bool zero_nan_weights = false;          // weights that are NaN count as zeros
+  Value bias, mask;                     // summands of the scores, in this order; may be null
+  double hidden_value = 0;              // what a hidden score gets …
+  bool replaces = false, last = false;  // … in its place: before the summands, or after them
+  bool zeros_if_hidden = false;         // a row of -inf gives zeros
+  bool zero_nan_weights = false;        // weights that are NaN count as zeros
 };
 // Returns the result, [batch, heads, queries, size]. Null after an error of `f`.
 Value MakeAttention(OpFormula& f, const AttentionParts& parts);

@@ -45,8 +45,12 @@ Value VisibleKeys(OpFormula& f, const fused::AttentionOp& op, DimExpr queries, D
   if (!attrs.causal && attrs.window <= 0) return visible;
   // The positions of the queries among the keys, as a column; and of the keys, as a row.
   const Value row = f.Reshape(f.Iota(keys - queries, queries), {queries, f.Number(1)});
-  const Value column = attrs.repeat_first_key ? f.Scalar(DType::kI64, 0)
-                                              : f.Reshape(f.Iota(f.Number(0), keys), {keys});
+  Value column = f.Iota(f.Number(0), keys);
+  if (attrs.repeat_first_key && op.key_mask() && f.ok()) {
+    // With one column of key_mask, the position of the first key stands for all.
+    const DimExpr several = Min(op.key_mask().type().dim(1) - 1, f.Number(1));
+    column = f.Mul(column, f.Extent(several));
+  }
   if (attrs.causal) visible = f.And(visible, f.Make<ten::LessEqualOp>(column, row));
   if (attrs.window > 0) {
     const Value first = f.Sub(row, f.Scalar(DType::kI64, static_cast<double>(attrs.window)));
@@ -108,12 +112,12 @@ std::vector<Value> PartsOfAttention(OpFormula& f) {
   const fused::AttentionOp op(&f.op());
   const auto attrs = op.attrs();
   AttentionParts parts;
-  parts.queries = HeadsFirst(
-      f, {op.q(), attrs.q_layout, attrs.num_heads, attrs.head_dim, attrs.q_offset});
-  Value keys = HeadsFirst(
-      f, {op.k(), attrs.k_layout, attrs.kv_num_heads, attrs.head_dim, attrs.k_offset});
-  Value values = HeadsFirst(
-      f, {op.v(), attrs.v_layout, attrs.kv_num_heads, attrs.v_head_dim, attrs.v_offset});
+  parts.queries =
+      HeadsFirst(f, {op.q(), attrs.q_layout, attrs.num_heads, attrs.head_dim, attrs.q_offset});
+  Value keys =
+      HeadsFirst(f, {op.k(), attrs.k_layout, attrs.kv_num_heads, attrs.head_dim, attrs.k_offset});
+  Value values =
+      HeadsFirst(f, {op.v(), attrs.v_layout, attrs.kv_num_heads, attrs.v_head_dim, attrs.v_offset});
   parts.keys_transposed = attrs.k_layout == "bhds";
   std::vector<Value> results(1);
   if (op.past_key()) {
@@ -136,7 +140,7 @@ std::vector<Value> PartsOfAttention(OpFormula& f) {
   if (!boolean && op.mask() && f.ok()) parts.mask = f.Cast(op.mask(), op.q().type().dtype());
   parts.hidden_value = attrs.mask_value;
   parts.replaces = attrs.mask_replaces;
-  parts.last = attrs.mask_last;
+  parts.last = attrs.mask_replaces && attrs.mask_last;
   parts.zeros_if_hidden = attrs.nan_guard;
   parts.zero_nan_weights = attrs.zero_nan_rows;
   Value out = MakeAttention(f, parts);

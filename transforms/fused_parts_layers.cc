@@ -73,8 +73,8 @@ std::vector<Value> PartsOfGroup(OpFormula& f) {
     const Type type = f.op().result(static_cast<unsigned>(i)).type();
     // A step on smaller inputs only has the shape of those.
     if (type.is_tensor() && value.type() != type) {
-      value = f.Make<ten::ExpandOp>(value, ten::ExpandOp::Attrs{.shape = {type.dims().begin(),
-                                                                          type.dims().end()}});
+      value = f.Make<ten::ExpandOp>(
+          value, ten::ExpandOp::Attrs{.shape = {type.dims().begin(), type.dims().end()}});
     }
     results.push_back(value);
   }
@@ -103,10 +103,10 @@ std::vector<Value> PartsOfCompressedLinear(OpFormula& f) {
     }
     w = f.Mul(w, scale);
   }
-  return {f.Make<fused::LinearOp>(x, w, op.bias(), op.residual(),
-                                  fused::LinearOp::Attrs{.activation = attrs.activation,
-                                                         .alpha = attrs.alpha,
-                                                         .beta = attrs.beta})};
+  return {f.Make<fused::LinearOp>(
+      x, w, op.bias(), op.residual(),
+      fused::LinearOp::Attrs{
+          .activation = attrs.activation, .alpha = attrs.alpha, .beta = attrs.beta})};
 }
 
 std::vector<Value> PartsOfEmbedding(OpFormula& f) {

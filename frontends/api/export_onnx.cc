@@ -16,11 +16,11 @@ namespace {
 absl::Status Export(const Model& model, const std::string& path, const ExportOptions& options) {
   const int64_t own = model.info() != nullptr ? model.info()->opset : 0;
   const int64_t opset =
-      options.opset != 0 ? options.opset
-                         : std::clamp(own, onnx::kOldestOpset, onnx::kNewestOpset);
+      options.opset != 0 ? options.opset : std::clamp(own, onnx::kOldestOpset, onnx::kNewestOpset);
   if (opset < onnx::kOldestOpset || opset > onnx::kNewestOpset) {
-    return absl::InvalidArgumentError(fmt::format("there is no opset {} to write (expected {} to {})",
-                                                  opset, onnx::kOldestOpset, onnx::kNewestOpset));
+    return absl::InvalidArgumentError(
+        fmt::format("there is no opset {} to write (expected {} to {})", opset, onnx::kOldestOpset,
+                    onnx::kNewestOpset));
   }
   const Model lowered = model.Clone();
   Operation* main = lowered.main();
@@ -31,7 +31,9 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
   PassManager manager(registry);
-  TENON_RETURN_IF_ERROR(manager.AddPipeline(fmt::format("export-onnx{{opset={}}},dce", opset)));
+  TENON_RETURN_IF_ERROR(
+      manager.AddPipeline(fmt::format("dce,export-onnx{{opset={} ops={}}},dce", opset,
+                                      options.ops == OnnxOps::kOnnxRuntime ? "ort" : "standard")));
   PassContext context;
   TENON_RETURN_IF_ERROR(manager.Run(lowered.module(), context, {}).status());
   onnx::WriteOptions write;

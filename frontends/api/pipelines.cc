@@ -17,16 +17,6 @@ namespace {
 // macro, for literals are joined before there are values.
 #define TENON_LOWERING_FOLDS "constant-fold{max-bytes=16777216}"
 
-// O2 without what only a kernel of ours gains from: layouts, groups, expanded operations.
-#define TENON_ONNX_FUSION                                                              \
-  "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,"             \
-  "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"                   \
-  "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"          \
-  "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
-#define TENON_ONNX_END                                                                 \
-  "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,"      \
-  "hoist-slices,infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"
-
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
@@ -57,10 +47,22 @@ constexpr StandardPipeline kPipelines[] = {
     {"onnx-O1", "O1 for an ONNX model: the operations that it has",
      "infer-shapes,simplify-control,canonicalize,sink-expands,canonicalize-splits,"
      "canonicalize,cse,dce"},
+    // Without what only a kernel of ours gains from: layouts, groups, expanded operations.
     {"onnx-O2", "O2 for an ONNX model: channels first, and no operations of one kernel only",
-     TENON_ONNX_FUSION TENON_ONNX_END},
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
+     "canonicalize-splits,canonicalize,constant-fold,cse,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
+     "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
+     "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
+     "infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"},
     {"onnx-O3", "O3 for an ONNX model: O2, then fusion once more",
-     TENON_ONNX_FUSION "canonicalize,constant-fold,cse,fuse,classify-masks," TENON_ONNX_END},
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
+     "canonicalize-splits,canonicalize,constant-fold,cse,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
+     "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
+     "canonicalize,constant-fold,cse,fuse,classify-masks,"
+     "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
+     "infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      TENON_LOWERING_FOLDS ",widen-half,lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",

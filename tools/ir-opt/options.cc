@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "fmt/format.h"
+#include "frontends/onnx/export/export_pass.h"
 #include "ir/core/suggest.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
@@ -25,11 +26,23 @@ using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output"),
-    {{"o", "", Takes::kValue, "FILE", "write the IR to FILE, or an ONNX model to FILE.onnx (default: \"-\", standard output)"},
+    {{"o", "", Takes::kValue, "FILE",
+      "write the IR to FILE, or an ONNX model to FILE.onnx (default: \"-\", standard output)"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"onnx-opset", "", Takes::kValue, "N",
-      "version of ONNX's operators in FILE.onnx, 17 to 26 (default: that of the model)"},
-     [](Options& o, const Given& g) { return tools::ReadInteger(g, 17, 26, o.onnx_opset); }},
+      "version of ONNX's operators in FILE.onnx, 17 to 28 (default: that of the model)"},
+     [](Options& o, const Given& g) {
+       return tools::ReadInteger(g, onnx::kOldestOpset, onnx::kNewestOpset, o.onnx_opset);
+     }},
+    {{"onnx-ops", "", Takes::kValue, "standard|ort",
+      "operators in FILE.onnx: ONNX's own, or those of ONNX Runtime too (default: standard)"},
+     [](Options& o, const Given& g) {
+       if (g.value != "standard" && g.value != "ort") {
+         return absl::InvalidArgumentError(
+             fmt::format("--onnx-ops is '{}' (expected standard or ort)", g.value));
+       }
+       return Set(o.onnx_ops, g.value == "ort" ? OnnxOps::kOnnxRuntime : OnnxOps::kStandard);
+     }},
     {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
       "write the form that mlir-opt reads"},
      [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
@@ -238,8 +251,11 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,
                                               "where no IR is printed (expected -o FILE)"));
   }
-  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, options.WritesOnnx(), "onnx-opset",
-                                            "where no ONNX model is written (expected -o FILE.onnx)"));
+  for (const std::string_view name : {"onnx-opset", "onnx-ops"}) {
+    TENON_RETURN_IF_ERROR(
+        tools::RefuseUnless(options.given, options.WritesOnnx(), name,
+                            "where no ONNX model is written (expected -o FILE.onnx)"));
+  }
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(options.given, !options.WritesOnnx(), "split-input-file",
                           "where an ONNX model is written (expected -o FILE.mlir)"));

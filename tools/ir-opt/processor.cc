@@ -108,8 +108,8 @@ class Processor {
     }
     if (!options_.WritesIr()) return kDone;
     if (options_.WritesOnnx()) {
-      const absl::Status written =
-          ExportOnnx(*model, options_.output, {.opset = options_.onnx_opset});
+      const absl::Status written = ExportOnnx(
+          *model, options_.output, {.opset = options_.onnx_opset, .ops = options_.onnx_ops});
       if (written.ok()) return kDone;
       Report(written);
       return absl::IsUnimplemented(written) ? kUnsupported : kBadInput;

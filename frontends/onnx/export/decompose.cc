@@ -117,8 +117,7 @@ Value Elu(OpFormula& f) {
 Value Heads(OpFormula& f, Value x, int64_t heads) {
   if (!f.ok() || x.type().rank() != 3) return x;
   const Dims dims = f.DimsOf(x);
-  const Value split =
-      f.Reshape(x, {dims[0], dims[1], f.Number(heads), FloorDiv(dims[2], heads)});
+  const Value split = f.Reshape(x, {dims[0], dims[1], f.Number(heads), FloorDiv(dims[2], heads)});
   return f.Transpose(split, {0, 2, 1, 3});
 }
 
@@ -138,15 +137,14 @@ Value Attention(OpFormula& f) {
   const DimExpr heads = f.DimOf(parts.queries, 1), size = f.DimOf(parts.queries, 3);
   const DimExpr queries = f.DimOf(parts.queries, 2), keys = f.DimOf(parts.keys, 2);
   if (!heads.is_constant() || (attrs.scale == 0 && !size.is_constant())) {
-    f.Fail(fmt::format("nn.attention has {} heads of {} elements (expected numbers)",
-                       heads.text(), size.text()));
+    f.Fail(fmt::format("nn.attention has {} heads of {} elements (expected numbers)", heads.text(),
+                       size.text()));
     return Value();
   }
   parts.keys = RepeatHeads(f, parts.keys, heads.constant());
   parts.values = RepeatHeads(f, parts.values, heads.constant());
-  parts.scale = attrs.scale != 0
-                    ? static_cast<double>(attrs.scale)
-                    : 1 / std::sqrt(static_cast<double>(size.constant()));
+  parts.scale = attrs.scale != 0 ? static_cast<double>(attrs.scale)
+                                 : 1 / std::sqrt(static_cast<double>(size.constant()));
   parts.softcap = attrs.softcap;
   parts.hidden_value = -INFINITY;
   parts.zeros_if_hidden = op.mask() || attrs.is_causal;
@@ -195,8 +193,7 @@ Value RotaryEmbedding(OpFormula& f) {
   if (!f.ok()) return Value();
   const int64_t rotated = attrs.rotary_dim;
   const Value y = f.Make<fused::RotaryOp>(
-      x, cos, sin,
-      fused::RotaryOp::Attrs{.interleaved = attrs.interleaved, .rotary_dim = rotated});
+      x, cos, sin, fused::RotaryOp::Attrs{.interleaved = attrs.interleaved, .rotary_dim = rotated});
   return packed ? JoinedHeads(f, y) : y;
 }
 

@@ -33,6 +33,20 @@ void DimValues::AddSource(Value value) {
   }
 }
 
+void DimValues::EraseUnused() {
+  while (!unused_.empty()) {
+    const Value value = unused_.back();
+    unused_.pop_back();
+    Operation* op = value.defining_op();
+    if (op == nullptr || op->info().dialect() != "onnx" || op->has_uses() || op->num_regions() > 0)
+      continue;
+    for (OpOperand& operand : op->operands()) unused_.push_back(operand.get());
+    // A value that is on the list twice is gone.
+    for (unsigned i = 0; i < op->num_results(); ++i) std::erase(unused_, op->result(i));
+    op->Erase();
+  }
+}
+
 const DimValues::Source* DimValues::Find(DimExpr dim, const Block* at) const {
   const auto found = sources_.find(dim.text());
   if (found == sources_.end()) return nullptr;
@@ -49,11 +63,10 @@ Value DimValues::Of(DimExpr dim, Lowering& lowering) {
     if (Encloses(value.parent_block(), at)) return value;
   }
   const Source* source = Find(dim, at);
-  const Value value = source != nullptr
-                          ? lowering.Node("Shape", {source->value},
-                                          {{"start", lowering.Int(source->axis)},
-                                           {"end", lowering.Int(source->axis + 1)}})
-                          : Compute(dim, lowering);
+  const Value value = source != nullptr ? lowering.Node("Shape", {source->value},
+                                                        {{"start", lowering.Int(source->axis)},
+                                                         {"end", lowering.Int(source->axis + 1)}})
+                                        : Compute(dim, lowering);
   if (value) computed_[dim.text()].push_back(value);
   return value;
 }

@@ -20,6 +20,10 @@ class DimValues {
  public:
   // Notes the extents of a value that will stay: later operations may read its shape.
   void AddSource(Value value);
+  // See Lowering::MayBeUnused.
+  void MayBeUnused(Value value) { unused_.push_back(value); }
+  // Erases those nodes. No other call may follow.
+  void EraseUnused();
   // Returns `dim` as an i64 vector of one element, computed at the point of `lowering`. Reports an
   // error there if a symbol is the extent of no value before.
   Value Of(DimExpr dim, Lowering& lowering);
@@ -35,6 +39,7 @@ class DimValues {
   // A value with that extent that the point of `lowering` may read; null if there is none.
   const Source* Find(DimExpr dim, const Block* at) const;
 
+  std::vector<Value> unused_;
   std::map<std::string, std::vector<Source>, std::less<>> sources_;  // by text
   // What has been computed in each block, by text.
   std::map<std::string, std::vector<Value>, std::less<>> computed_;

@@ -14,7 +14,7 @@ namespace {
 
 class Export {
  public:
-  explicit Export(int64_t opset) : opset_(opset) {}
+  Export(int64_t opset, bool microsoft) : opset_(opset), microsoft_(microsoft) {}
 
   absl::Status LowerBlock(Block& block) {
     for (unsigned i = 0; i < block.num_arguments(); ++i) dims_.AddSource(block.argument(i));
@@ -35,6 +35,8 @@ class Export {
     return absl::OkStatus();
   }
 
+  // Erases what has become superfluous. Call it last.
+  void Finish() { dims_.EraseUnused(); }
   int64_t lowered() const { return lowered_; }
 
  private:
@@ -45,6 +47,10 @@ class Export {
 
   absl::Status LowerOne(Operation& op) {
     ++lowered_;
+    if (microsoft_) {
+      Lowering lowering(op, opset_, dims_);
+      if (LowerMicrosoft(lowering)) return lowering.status();
+    }
     TENON_ASSIGN_OR_RETURN(const std::vector<Value> parts, Decompose(op, opset_));
     if (!parts.empty()) {
       for (unsigned i = 0; i < op.num_results(); ++i) {
@@ -64,30 +70,34 @@ class Export {
   }
 
   const int64_t opset_;
+  const bool microsoft_;
   int64_t lowered_ = 0;
   DimValues dims_;
 };
 
 class ExportOnnx : public Pass {
  public:
-  explicit ExportOnnx(int64_t opset) : opset_(opset) {}
+  ExportOnnx(int64_t opset, bool microsoft) : opset_(opset), microsoft_(microsoft) {}
 
   absl::StatusOr<PassResult> Run(Operation* func, PassContext& context) override {
     func->context().AllowUnregisteredDialect("onnx");
     if (opset_ < kOldestOpset || opset_ > kNewestOpset) {
-      return EmitError(func->context(), func->location(),
-                       fmt::format("opset {} is not one that export-onnx writes (expected {} to {})",
-                                   opset_, kOldestOpset, kNewestOpset));
+      return EmitError(
+          func->context(), func->location(),
+          fmt::format("opset {} is not one that export-onnx writes (expected {} to {})", opset_,
+                      kOldestOpset, kNewestOpset));
     }
     if (func->region().empty()) return PassResult{};
-    Export run(opset_);
+    Export run(opset_, microsoft_);
     TENON_RETURN_IF_ERROR(run.LowerBlock(func->region().front()));
+    run.Finish();
     if (run.lowered() > 0) context.statistics->Add("operations", run.lowered());
     return PassResult{run.lowered() > 0};
   }
 
  private:
   const int64_t opset_;
+  const bool microsoft_;
 };
 
 }  // namespace
@@ -98,9 +108,15 @@ absl::Status RegisterExportPass(PassRegistry& registry) {
   info.summary = "Writes every operation as nodes of ONNX";
   info.anchor = "func.func";
   info.steps = PassSteps::kNone;
-  info.options = {{"opset", PassOption::Type::kCount, "18", "version of ONNX's operators, 17 to 26"}};
+  info.options = {
+      {"opset", PassOption::Type::kCount, "18", "version of ONNX's operators, 17 to 28"},
+      {"ops",
+       PassOption::Type::kString,
+       "standard",
+       "operators to use: ONNX's own, or those of ONNX Runtime too",
+       {"standard", "ort"}}};
   info.create = [](const PassOptionValues& values) {
-    return std::make_unique<ExportOnnx>(values.GetInt("opset"));
+    return std::make_unique<ExportOnnx>(values.GetInt("opset"), values.GetString("ops") == "ort");
   };
   return registry.Register(std::move(info));
 }

@@ -3,13 +3,13 @@
 #define TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
 
 #include "absl/status/status.h"
+#include "frontends/onnx/adapters.h"
 #include "pass/pass.h"
 
 namespace tenon::onnx {
 
-// The opsets that the pass writes.
+// The oldest opset that the pass writes. The newest is kNewestOpset (adapters.h).
 inline constexpr int64_t kOldestOpset = 17;
-inline constexpr int64_t kNewestOpset = 26;
 
 // Registers the pass. AlreadyExists if its name is taken.
 absl::Status RegisterExportPass(PassRegistry& registry);

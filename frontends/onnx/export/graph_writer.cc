@@ -43,6 +43,16 @@ std::vector<std::string> NamesIn(Attribute attrs, size_t count, std::string_view
   return names;
 }
 
+// True if a result without uses need not be computed. ONNX says which outputs are optional; of
+// those of nodes that the model had, the absent ones have no type.
+bool MayBeAbsent(const Operation& op, Type type) {
+  for (const std::string_view node :
+       {"onnx.GRU", "onnx.LSTM", "onnx.MaxPool", "onnx.RNN", "onnx.Unique"}) {
+    if (op.name() == node) return true;
+  }
+  return op.num_regions() == 0 && !type.is_any_tensor();
+}
+
 bool IsTerminator(const Operation& op) {
   return op.name() == "onnx.yield" || op.id() == func::ReturnOp::kId;
 }
@@ -50,8 +60,8 @@ bool IsTerminator(const Operation& op) {
 }  // namespace
 
 absl::Status GraphWriter::Error(const Operation& op, std::string_view reason) const {
-  const absl::Status error = EmitError(context_, op.location(),
-                                       fmt::format("{} has no ONNX form: {}", op.name(), reason));
+  const absl::Status error =
+      EmitError(context_, op.location(), fmt::format("{} has no ONNX form: {}", op.name(), reason));
   return absl::UnimplementedError(error.message());
 }
 
@@ -123,6 +133,10 @@ absl::Status GraphWriter::Write(const Operation& function, GraphProto& graph) {
     const bool of_node = value.is_result() && value.defining_op()->id() != core::ConstantOp::kId;
     if (of_node && !names_.contains(value.impl())) names_[value.impl()] = outputs[i];
   }
+  // Initializers have the order of the program, and its names come before those that are made.
+  for (const Operation& op : body) {
+    if (op.id() == core::ConstantOp::kId && op.result().has_uses()) NameOf(op.result());
+  }
   TENON_RETURN_IF_ERROR(WriteNodes(body, graph));
   TENON_RETURN_IF_ERROR(WriteOutputs(body, outputs, graph));
   DescribeValues(body, graph);
@@ -168,8 +182,8 @@ absl::Status GraphWriter::WriteNode(const Operation& op, GraphProto& graph) {
   while (next < op.num_operands()) node.add_input(NameOf(op.operand(next++)));
   for (unsigned i = 0; i < op.num_results(); ++i) {
     const Value result = op.result(i);
-    const bool optional = i > 0 && !result.has_uses();
-    node.add_output(optional ? "" : NameOf(result));
+    const bool absent = i > 0 && !result.has_uses() && MayBeAbsent(op, result.type());
+    node.add_output(absent ? "" : NameOf(result));
   }
   while (node.output_size() > 1 && node.output(node.output_size() - 1).empty())
     node.mutable_output()->RemoveLast();
@@ -179,7 +193,8 @@ absl::Status GraphWriter::WriteNode(const Operation& op, GraphProto& graph) {
       if (IsOwnEntry(name)) continue;
       const absl::Status set =
           SetAttribute(AttributeName(name), attribute.value, *node.add_attribute());
-      if (!set.ok()) return Error(op, fmt::format("attribute \"{}\" {}", name, std::string(set.message())));
+      if (!set.ok())
+        return Error(op, fmt::format("attribute \"{}\" {}", name, std::string(set.message())));
     }
   }
   return op.num_regions() == 0 ? absl::OkStatus() : WriteRegions(op, entry("regions"), node);

@@ -92,9 +92,8 @@ void MakeLoop(Lowering& l, Value trips, Value condition, const std::vector<Value
   const size_t stacked = op.num_results() - parts.scans.size();
   for (unsigned i = 0; i < op.num_results(); ++i) {
     const Value value = node->result(i);
-    results.push_back(i < stacked
-                          ? value
-                          : Stacked(l, value, parts.scans[i - stacked], op.result(i).type()));
+    results.push_back(
+        i < stacked ? value : Stacked(l, value, parts.scans[i - stacked], op.result(i).type()));
   }
   l.Done(results);
 }

@@ -50,6 +50,11 @@ bool LowerRenamed(Lowering& l) {
     l.Fail("BitShift takes unsigned integers only");
     return true;
   }
+  if (l.op().id() == ten::ReluOp::kId && IsInt(l.operand(0).type().dtype())) {
+    // ONNX Runtime has no Relu of integers.
+    l.Done(l.Node("Max", {l.operand(0), l.Scalar(l.operand(0).type().dtype(), 0)}));
+    return true;
+  }
   Rename(l, found->onnx);
   return true;
 }

@@ -161,8 +161,7 @@ void Norm(Lowering& l, std::string_view node, int64_t axis, float epsilon, Value
   const Value x = l.operand(0);
   const Type type = x.type();
   const bool inside = scale && Covers(scale, type, axis) && (!bias || Covers(bias, type, axis));
-  const Value factor =
-      inside ? scale : l.Scalar(type.dtype(), 1, StaticFrom(type, axis));
+  const Value factor = inside ? scale : l.Scalar(type.dtype(), 1, StaticFrom(type, axis));
   Value y = l.Node(node, {x, factor, inside ? bias : Value()},
                    {{"axis", l.Int(axis)},
                     {"epsilon", l.Float(epsilon)},
@@ -179,8 +178,8 @@ void GroupNorm(Lowering& l, const nn::GroupNormOp& op) {
   const Value scale = op.scale() ? op.scale() : l.Scalar(x.type().dtype(), 1, channels);
   const Value bias = op.bias() ? op.bias() : l.Scalar(x.type().dtype(), 0, channels);
   if (attrs.groups == channels[0]) {
-    return l.Done(l.Node("InstanceNormalization", {x, scale, bias},
-                         {{"epsilon", l.Float(attrs.epsilon)}}));
+    return l.Done(
+        l.Node("InstanceNormalization", {x, scale, bias}, {{"epsilon", l.Float(attrs.epsilon)}}));
   }
   l.Done(l.Node("GroupNormalization", {x, scale, bias},
                 {{"num_groups", l.Int(attrs.groups)},

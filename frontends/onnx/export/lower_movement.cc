@@ -1,6 +1,4 @@
 // Shapes and data movement.
-#include <algorithm>
-
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
 #include "ir/dialect/core_ops.h"
@@ -37,19 +35,6 @@ void Reshape(Lowering& l, const ten::ReshapeOp& op) {
     return l.Done(l.Node("Reshape", {op.x(), l.Ints(numbers)}, attrs));
   }
   l.Done(l.Node("Reshape", {op.x(), l.Extents(dims)}, {{"allowzero", l.Int(1)}}));
-}
-
-void Expand(Lowering& l, const ten::ExpandOp& op) {
-  const Type type = op.x().type();
-  std::vector<DimExpr> dims(op.shape().begin(), op.shape().end());
-  const auto rank = static_cast<int64_t>(dims.size());
-  for (int64_t i = 1; type.is_tensor() && i <= std::min(rank, type.rank()); ++i) {
-    DimExpr& dim = dims[static_cast<size_t>(rank - i)];
-    // 1 keeps the extent.
-    if (!dim.is_constant() && DimExpr::ProvablyEqual(dim, type.dim(-i)))
-      dim = DimExpr::Constant(l.context(), 1);
-  }
-  l.Done(l.Node("Expand", {op.x(), l.Extents(dims)}));
 }
 
 void Slice(Lowering& l, const ten::SliceOp& op) {
@@ -227,7 +212,7 @@ bool LowerMovement(Lowering& l) {
       Reshape(l, ten::ReshapeOp(&op));
       return true;
     case ten::ExpandOp::kId:
-      Expand(l, ten::ExpandOp(&op));
+      l.Done(l.Node("Expand", {l.operand(0), l.Extents(ten::ExpandOp(&op).shape())}));
       return true;
     case ten::TransposeOp::kId:
       l.Done(l.Transpose(l.operand(0), ten::TransposeOp(&op).perm()));

@@ -44,8 +44,12 @@ void Reduce(Lowering& l, std::string_view kind) {
 void DynamicReduce(Lowering& l) {
   const auto attrs = ten::DynamicReduceOp(&l.op()).attrs();
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"sum", "ReduceSum"}, {"mean", "ReduceMean"}, {"max", "ReduceMax"},
-      {"min", "ReduceMin"}, {"prod", "ReduceProd"}, {"l2", "ReduceL2"},
+      {"sum", "ReduceSum"},
+      {"mean", "ReduceMean"},
+      {"max", "ReduceMax"},
+      {"min", "ReduceMin"},
+      {"prod", "ReduceProd"},
+      {"l2", "ReduceL2"},
       {"log_sum_exp", "ReduceLogSumExp"}};
   for (const auto& [kind, node] : kKinds) {
     if (kind != attrs.kind) continue;
@@ -64,8 +68,8 @@ Lowering::Attrs CumulativeAttrs(const Lowering& l, bool exclusive, bool reverse)
 void CumSum(Lowering& l) {
   const auto attrs = ten::CumsumOp(&l.op()).attrs();
   const Value axis = l.Scalar(DType::kI64, static_cast<double>(attrs.axis));
-  l.Done(l.Node("CumSum", {l.operand(0), axis},
-                CumulativeAttrs(l, attrs.exclusive, attrs.reverse)));
+  l.Done(
+      l.Node("CumSum", {l.operand(0), axis}, CumulativeAttrs(l, attrs.exclusive, attrs.reverse)));
 }
 
 void Cumulate(Lowering& l) {

@@ -13,7 +13,9 @@ Operation* Lowering::Nodes(std::string_view type, std::vector<Value> inputs, con
                            size_t results, std::span<const std::string_view> graphs) {
   if (!ok()) return nullptr;
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
-  std::vector<NamedAttribute> entries = {{context().Intern("opset"), Int(opset_)}};
+  const bool own = !type.starts_with("com.microsoft.");
+  std::vector<NamedAttribute> entries = {{context().Intern("opset"), Int(own ? opset_ : 1)}};
+  if (!own) entries.push_back({context().Intern("domain"), Str("com.microsoft")});
   for (const auto& [name, value] : attrs) entries.push_back({context().Intern(name), value});
   OperationState state;
   std::vector<int64_t> present;
@@ -125,8 +127,8 @@ void Lowering::Done(std::span<const Value> values) {
 
 void Lowering::Fail(std::string_view reason) {
   if (!ok()) return;
-  const absl::Status error = EmitError(
-      context(), op_.location(), fmt::format("{} has no ONNX form: {}", op_.name(), reason));
+  const absl::Status error = EmitError(context(), op_.location(),
+                                       fmt::format("{} has no ONNX form: {}", op_.name(), reason));
   status_ = absl::UnimplementedError(error.message());
 }
 

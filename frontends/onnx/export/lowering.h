@@ -35,7 +35,8 @@ class Lowering {
   Value operand(unsigned i) const { return op_.operand(i); }
 
   // ---- nodes
-  // Creates a node with one result of an unknown type. Null inputs are absent ones.
+  // Creates a node with one result of an unknown type. Null inputs are absent ones. A type with the
+  // prefix "com.microsoft." is one of that domain.
   Value Node(std::string_view type, std::vector<Value> inputs, const Attrs& attrs = {});
   // The same with `results` results and, for each of `graphs`, an empty region that stands for the
   // attribute of that name. Null after an error.
@@ -70,6 +71,9 @@ class Lowering {
   // Replaces the results and erases the operation. A new node takes the type of its result.
   void Done(std::span<const Value> values);
   void Done(Value value) { Done(std::span(&value, 1)); }
+  // Says that the node of `value` goes at the end, with those that only it reads, if nothing reads
+  // it.
+  void MayBeUnused(Value value) { dims_.MayBeUnused(value); }
   // Reports an error at the operation: "ten.bitcast has no ONNX form: <reason>".
   void Fail(std::string_view reason);
   // Reports that the operation, as `what`, needs a newer opset. True if it has that opset.
@@ -90,6 +94,7 @@ bool LowerElementwise(Lowering& lowering);
 bool LowerMovement(Lowering& lowering);
 bool LowerReduction(Lowering& lowering);
 bool LowerLayer(Lowering& lowering);
+bool LowerMicrosoft(Lowering& lowering);
 bool LowerRecurrence(Lowering& lowering);
 bool LowerControl(Lowering& lowering);
 

@@ -56,8 +56,7 @@ absl::Status SetOpaqueTensor(Attribute map, TensorProto& proto) {
 
 absl::Status SetAnyTensor(Attribute value, TensorProto& proto) {
   if (value.kind() == Attribute::Kind::kDictionary) return SetOpaqueTensor(value, proto);
-  if (value.kind() != Attribute::Kind::kElements)
-    return absl::InvalidArgumentError("is no tensor");
+  if (value.kind() != Attribute::Kind::kElements) return absl::InvalidArgumentError("is no tensor");
   SetTensor(value, proto);
   return absl::OkStatus();
 }

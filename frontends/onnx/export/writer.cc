@@ -29,7 +29,7 @@ int64_t IrVersionOf(int64_t opset) {
   struct Row {
     int64_t opset, ir;
   };
-  constexpr Row kRows[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {0, 8}};
+  constexpr Row kRows[] = {{28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {0, 8}};
   for (const Row& row : kRows) {
     if (opset >= row.opset) return row.ir;
   }
@@ -207,9 +207,8 @@ absl::Status WriteOnnx(const Operation& function, const std::string& path,
   }
   const auto write = [&](TextSink sink) { return WriteModel(model, text, tensors, sink); };
   if (path != "-") return WriteFile(path, write);
-  return write([](std::string_view piece) {
-    return WriteAll(STDOUT_FILENO, piece, "standard output");
-  });
+  return write(
+      [](std::string_view piece) { return WriteAll(STDOUT_FILENO, piece, "standard output"); });
 }
 
 }  // namespace tenon::onnx
