@@ -4,7 +4,7 @@
 
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
-#include "frontends/onnx/export/export_pass.h"
+#include "frontends/onnx/export/export_onnx.h"
 #include "frontends/onnx/export/writer.h"
 #include "ir/core/check.h"
 #include "ir/core/out_of_memory.h"
@@ -31,9 +31,11 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
   PassManager manager(registry);
-  TENON_RETURN_IF_ERROR(
-      manager.AddPipeline(fmt::format("dce,export-onnx{{opset={} ops={}}},dce", opset,
-                                      options.ops == OnnxOps::kOnnxRuntime ? "ort" : "standard")));
+  // What several fused operations compute alike, such as a mask, is computed once.
+  const bool standard = options.ops == OnnxOps::kStandard;
+  TENON_RETURN_IF_ERROR(manager.AddPipeline(fmt::format(
+      "{},export-onnx{{opset={} ops={}}},dce", standard ? "expand-fused{all=true},cse,dce" : "dce",
+      opset, standard ? "standard" : "ort")));
   PassContext context;
   TENON_RETURN_IF_ERROR(manager.Run(lowered.module(), context, {}).status());
   onnx::WriteOptions write;

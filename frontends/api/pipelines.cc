@@ -6,7 +6,7 @@
 #include "frontends/api/extension.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
-#include "frontends/onnx/export/export_pass.h"
+#include "frontends/onnx/export/export_onnx.h"
 #include "ir/core/check.h"
 #include "transforms/passes.h"
 

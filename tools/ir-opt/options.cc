@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "fmt/format.h"
-#include "frontends/onnx/export/export_pass.h"
+#include "frontends/onnx/export/export_onnx.h"
 #include "ir/core/suggest.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"

@@ -1,6 +1,6 @@
 // export-onnx: writes every operation of a function as nodes of ONNX, which are opaque operations
 // onnx.<OpType> here (graph_importer.h). WriteOnnx makes a model of them.
-#include "frontends/onnx/export/export_pass.h"
+#include "frontends/onnx/export/export_onnx.h"
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"

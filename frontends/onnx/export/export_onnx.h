@@ -1,6 +1,6 @@
 // The pass export-onnx.
-#ifndef TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
-#define TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
+#ifndef TENON_FRONTENDS_ONNX_EXPORT_EXPORT_ONNX_H_
+#define TENON_FRONTENDS_ONNX_EXPORT_EXPORT_ONNX_H_
 
 #include "absl/status/status.h"
 #include "frontends/onnx/adapters.h"
@@ -16,4 +16,4 @@ absl::Status RegisterExportPass(PassRegistry& registry);
 
 }  // namespace tenon::onnx
 
-#endif  // TENON_FRONTENDS_ONNX_EXPORT_EXPORT_PASS_H_
+#endif  // TENON_FRONTENDS_ONNX_EXPORT_EXPORT_ONNX_H_
