@@ -301,7 +301,6 @@ class Checker {
       }
       if (asks_about_numbers_ && !how.unproven && !chance(judge.assumes() ? 4 : 2))
         plan->Guard(random_, dtype, false);
-      if (how.mode == EdgeMode::kSpecial && chance(4)) plan->TellSigns();
       EdgeJudge::Outcome outcome = judge.Try(*std::move(plan), dtype, how);
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
       if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));

@@ -146,14 +146,6 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
     results.push_back(value);
   }
   instance.anchor = results[0].defining_op();
-  for (Value& result : results) {
-    if (!tells_signs_ || !IsFloat(result.type().dtype())) continue;
-    const Type type = result.type();
-    result = builder
-                 .Insert(Operation::Create(*context_->FindOp("ten.reciprocal"), Location(),
-                                           {&type, 1}, {&result, 1}, {}))
-                 ->result();
-  }
   builder.Insert(Operation::Create(*context_->FindOp("func.return"), Location(), {}, results, {}));
   std::vector<Type> result_types;
   result_types.reserve(results.size());

@@ -75,8 +75,6 @@ class InstancePlan {
   // numbers hold for such values.
   // `moderate`: by small bounds only.
   void Guard(std::mt19937_64& random, DType dtype, bool moderate);
-  // Divides 1 by each float result, so that the signs of zeros tell.
-  void TellSigns() { tells_signs_ = true; }
 
  private:
   friend class Planner;
@@ -101,7 +99,7 @@ class InstancePlan {
   bool OnlyOfSplats(uint16_t variable) const;
 
   const CompiledRule* rule_ = nullptr;
-  bool is_mixed_ = false, at_run_time_ = false, tells_signs_ = false;
+  bool is_mixed_ = false, at_run_time_ = false;
   std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
   std::vector<int> alternatives_;                       // by node

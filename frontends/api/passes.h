@@ -24,10 +24,12 @@ struct StandardPipeline {
   std::string_view summary;  // one line
   std::string_view text;     // pipeline text
 };
-// Returns O0 to O3, "lower" and "lower-cuda". The data is static.
+// Returns O0 to O3, "simplify", onnx-O0 to onnx-O3, "lower" and "lower-cuda". The data is static.
 std::span<const StandardPipeline> StandardPipelines();
 // Returns the pipeline text of an optimization level, which is clamped to [0, kMaxOptLevel].
 std::string_view OptPipeline(int level);
+// Returns the pipeline of a level for a model that ExportOnnx writes.
+std::string_view OnnxPipeline(int level);
 // Returns the pipeline that lowers an optimized module, so that it can be compiled to a program.
 // `reference` chooses reference kernels only; `gpu` chooses CUDA kernels where there are any.
 std::string_view LowerPipeline(bool reference = false, bool gpu = false);

@@ -2,9 +2,12 @@
 #include <algorithm>
 
 #include "executor/passes.h"
+#include "fmt/format.h"
 #include "frontends/api/extension.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
+#include "frontends/onnx/export/export_onnx.h"
+#include "ir/core/check.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -37,6 +40,29 @@ constexpr StandardPipeline kPipelines[] = {
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
      "fuse{rules=moves},"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
+    {"simplify", "constants evaluated, repeats and unused parts removed, nothing fused",
+     "infer-shapes,simplify-control,canonicalize,constant-fold,infer-shapes,canonicalize,"
+     "constant-fold,cse,dce"},
+    {"onnx-O0", "O0 for an ONNX model", "infer-shapes"},
+    {"onnx-O1", "O1 for an ONNX model: the operations that it has",
+     "infer-shapes,simplify-control,canonicalize,sink-expands,canonicalize-splits,"
+     "canonicalize,cse,dce"},
+    // Without what only a kernel of ours gains from: layouts, groups, expanded operations.
+    {"onnx-O2", "O2 for an ONNX model: channels first, and no operations of one kernel only",
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
+     "canonicalize-splits,canonicalize,constant-fold,cse,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
+     "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
+     "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
+     "infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"},
+    {"onnx-O3", "O3 for an ONNX model: O2, then fusion once more",
+     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
+     "canonicalize-splits,canonicalize,constant-fold,cse,"
+     "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
+     "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
+     "canonicalize,constant-fold,cse,fuse,classify-masks,"
+     "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
+     "infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"},
     {"lower", "what is left on constants evaluated once, kernels and memory",
      "expand-layers," TENON_LOWERING_FOLDS ",widen-half,lower-to-kernels,plan-memory"},
     {"lower-cuda", "the same for a GPU: CUDA kernels where there are any, copies where needed",
@@ -46,6 +72,14 @@ constexpr StandardPipeline kPipelines[] = {
 constexpr std::string_view kLowerReference =
     TENON_LOWERING_FOLDS ",lower-to-kernels{reference=true},plan-memory";
 
+std::string_view PipelineNamed(std::string_view name) {
+  const auto found =
+      std::find_if(std::begin(kPipelines), std::end(kPipelines),
+                   [&](const StandardPipeline& pipeline) { return pipeline.name == name; });
+  TENON_CHECK_MSG(found != std::end(kPipelines), name);
+  return found->text;
+}
+
 }  // namespace
 
 std::span<const StandardPipeline> StandardPipelines() { return kPipelines; }
@@ -54,9 +88,13 @@ std::string_view OptPipeline(int level) {
   return kPipelines[std::clamp(level, 0, kMaxOptLevel)].text;
 }
 
+std::string_view OnnxPipeline(int level) {
+  return PipelineNamed(fmt::format("onnx-O{}", std::clamp(level, 0, kMaxOptLevel)));
+}
+
 std::string_view LowerPipeline(bool reference, bool gpu) {
-  if (gpu) return kPipelines[kMaxOptLevel + 2].text;
-  return reference ? kLowerReference : kPipelines[kMaxOptLevel + 1].text;
+  if (reference && !gpu) return kLowerReference;
+  return PipelineNamed(gpu ? "lower-cuda" : "lower");
 }
 
 std::string_view PrecisionPipeline(Precision precision) {
@@ -74,9 +112,11 @@ std::string_view PrecisionPipeline(Precision precision) {
 absl::Status RegisterAllPasses(PassRegistry& registry, const Extension* extension) {
   if (extension == nullptr) {
     TENON_RETURN_IF_ERROR(RegisterTransformPasses(registry));
+    TENON_RETURN_IF_ERROR(onnx::RegisterExportPass(registry));
     TENON_RETURN_IF_ERROR(RegisterExecutorPasses(registry));
   } else {
     TENON_RETURN_IF_ERROR(RegisterTransformPasses(registry, extension->rules));
+    TENON_RETURN_IF_ERROR(onnx::RegisterExportPass(registry));
     TENON_RETURN_IF_ERROR(RegisterExecutorPasses(registry, MakeKernelRegistry(extension->kernels)));
     for (const PassInfo& pass : extension->passes) TENON_RETURN_IF_ERROR(registry.Register(pass));
   }

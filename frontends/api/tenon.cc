@@ -181,7 +181,7 @@ Operation* Model::main() const {
 }
 
 Model Model::Clone() const {
-  return {context_, OwnedOp(tenon::Clone(*module_)), files_, extension_};
+  return {context_, OwnedOp(tenon::Clone(*module_)), files_, extension_, info_};
 }
 
 bool LooksLikeText(std::string_view bytes, std::string_view name) {
@@ -201,10 +201,12 @@ absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   onnx::ImportOptions import;
   import.name = name;
+  const auto info = std::make_shared<onnx::ModelInfo>();
+  import.info = info.get();
   TENON_ASSIGN_OR_RETURN(
       OwnedOp module,
       onnx::ImportOnnxFromBytes(*context, std::as_bytes(std::span(bytes)), nullptr, import));
-  return Model(std::move(context), std::move(module), {}, options.extension);
+  return Model(std::move(context), std::move(module), {}, options.extension, info);
 }
 
 absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& options) {
@@ -220,8 +222,10 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   std::vector<SourceFile> files;
   onnx::ImportOptions import;
   import.files = &files;
+  const auto info = std::make_shared<onnx::ModelInfo>();
+  import.info = info.get();
   TENON_ASSIGN_OR_RETURN(OwnedOp module, onnx::ImportOnnxFromFile(*context, file, path, import));
-  return Model(std::move(context), std::move(module), std::move(files), options.extension);
+  return Model(std::move(context), std::move(module), std::move(files), options.extension, info);
 }
 
 }  // namespace

@@ -31,6 +31,9 @@
 
 namespace tenon {
 
+namespace onnx {
+struct ModelInfo;
+}  // namespace onnx
 struct Extension;
 struct RewriteStep;
 class RewriteObserver;
@@ -42,13 +45,15 @@ class RewriteObserver;
 class Model {
  public:
   // Takes ownership of `module`, which must belong to `context`. `files` are mapped files that hold
-  // constants of the module.
+  // constants of the module; `info` is what an ONNX model says about itself.
   Model(std::shared_ptr<Context> context, OwnedOp module, std::vector<SourceFile> files = {},
-        std::shared_ptr<const Extension> extension = nullptr)
+        std::shared_ptr<const Extension> extension = nullptr,
+        std::shared_ptr<const onnx::ModelInfo> info = nullptr)
       : context_(std::move(context)),
         module_(std::move(module)),
         files_(std::move(files)),
-        extension_(std::move(extension)) {}
+        extension_(std::move(extension)),
+        info_(std::move(info)) {}
   Model(Model&&) = default;
   Model& operator=(Model&& other) noexcept {
     // The old module goes before its Context.
@@ -56,6 +61,7 @@ class Model {
     context_ = std::move(other.context_);
     files_ = std::move(other.files_);
     extension_ = std::move(other.extension_);
+    info_ = std::move(other.info_);
     return *this;
   }
 
@@ -74,12 +80,15 @@ class Model {
   const std::vector<SourceFile>& files() const { return files_; }
   // The extension given to Load; Optimize and Compile use it. May be null.
   const std::shared_ptr<const Extension>& extension() const { return extension_; }
+  // What the ONNX model said about itself (frontends/onnx/model_info.h). Null for other models.
+  const std::shared_ptr<const onnx::ModelInfo>& info() const { return info_; }
 
  private:
   std::shared_ptr<Context> context_;
   OwnedOp module_;
   std::vector<SourceFile> files_;
   std::shared_ptr<const Extension> extension_;
+  std::shared_ptr<const onnx::ModelInfo> info_;
 };
 
 // How models are loaded.

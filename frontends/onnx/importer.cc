@@ -26,6 +26,22 @@ absl::Status Report(Context& context, const std::string& name, const absl::Statu
   return absl::Status(status.code(), emitted.message());
 }
 
+ModelInfo InfoOf(const onnxpb::ModelProto& model) {
+  ModelInfo info;
+  info.ir_version = model.ir_version();
+  for (const onnxpb::OperatorSetIdProto& opset : model.opset_import()) {
+    if (DomainOf(opset.domain()).empty()) info.opset = opset.version();
+  }
+  info.model_version = model.model_version();
+  info.domain = model.domain();
+  info.doc_string = model.doc_string();
+  info.graph_name = model.graph().name();
+  for (const onnxpb::StringStringEntryProto& entry : model.metadata_props()) {
+    info.metadata.emplace_back(entry.key(), entry.value());
+  }
+  return info;
+}
+
 absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const std::string& name,
                                const std::string& root, const ImportOptions& options) {
   context.AllowUnregisteredDialect("onnx");
@@ -39,6 +55,7 @@ absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const st
   const TensorSource source{.file = file, .external = &external};
   TENON_ASSIGN_OR_RETURN(OwnedOp module, GraphImporter(context, model, source, name).Run());
   if (options.verify) TENON_RETURN_IF_ERROR(Verify(module.get()));
+  if (options.info != nullptr) *options.info = InfoOf(model);
   if (options.files != nullptr) {
     const auto add = [&](const SourceFile& source) {
       if (!source.path.empty()) options.files->push_back(source);

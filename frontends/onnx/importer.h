@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "frontends/onnx/mapped_file.h"
+#include "frontends/onnx/model_info.h"
 #include "ir/core/context.h"
 #include "ir/core/operation.h"
 #include "ir/core/source_file.h"
@@ -26,6 +27,8 @@ struct ImportOptions {
   bool allow_external_data_links = false;
   // Receives the files that hold constants, if it is not null.
   std::vector<SourceFile>* files = nullptr;
+  // Receives what the model says about itself, if it is not null.
+  ModelInfo* info = nullptr;
   // Verifies the module before it is returned.
   bool verify = true;
 };

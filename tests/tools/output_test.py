@@ -156,7 +156,7 @@ class OutputTest(unittest.TestCase):
 
   def test_names_that_promise_another_format(self):
     for name, option, file, format_name in (
-        ('ir-opt', '-o', 'out.onnx', 'an ONNX model'), ('ir-opt', '-o', 'out.ONNX', 'an ONNX model'),
+        ('ir-opt', '-o', 'out.ort', 'a model of ONNX Runtime'), ('ir-opt', '-o', 'out.ONNX', 'an ONNX model'),
         ('ir-opt', '-o', 'out.json', 'JSON'), ('ir-opt', '-o', 'out.npy', 'a NumPy array'),
         ('ir-opt', '-o', 'out.mlir.gz', 'a compressed file'), ('ir-opt', '--fusion-report', 'r.onnx', 'an ONNX model'),
         ('ir-opt', '--fusion-report', 'r.mlir', 'IR text'), ('ir-run', '--json', 'out.onnx', 'an ONNX model'),

@@ -58,6 +58,7 @@ LAYER_NOTES = {
     "kernels": "reference, CPU, GPU",
     "executor": "lowering, memory, runs",
     "frontends/onnx": "ONNX to IR",
+    "frontends/onnx/export": "IR to ONNX",
     "frontends/api": "the C++ API of hosts: load, optimize, compile, run, extensions",
     "tools": "ir-opt, ir-run, ir-bench, ir-bisect, scripts",
     "tests": "what must hold",
@@ -87,6 +88,7 @@ def layers(source):
     places = {
         "ir/dialect": (0, 4),
         "frontends/onnx": (0, 3),
+        "frontends/onnx/export": (0, 1),
         "pass": (1, 4),
         "drr": (1, 3),
         "patterns": (1, 2),
@@ -108,6 +110,7 @@ def layers(source):
         "kernels": "run",
         "executor": "run",
         "frontends/onnx": "io",
+        "frontends/onnx/export": "io",
         "frontends/api": "io",
         "tools": "plain",
         "tests": "plain",
@@ -122,7 +125,7 @@ def layers(source):
     canvas.box(30, bottom, 700, height, "ir", "ir/core", [LAYER_NOTES["ir/core"]])
     for layer, (x, y) in boxes.items():
         canvas.box(x, y, width, height, kinds[layer], layer, [LAYER_NOTES[layer]])
-    for layer, other in edges + [("frontends/api", o) for o in ("frontends/onnx", "transforms", "executor")]:
+    for layer, other in edges + [("frontends/api", o) for o in ("frontends/onnx/export", "transforms", "executor")]:
         if layer == "frontends/api":
             x, y = boxes[other]
             canvas.arrow((x + width / 2, 62 + 6 + height), (x + width / 2, y))

@@ -286,7 +286,7 @@ def wrapped(steps):
 def facts(name):
   """Where a pass is, and what it needs and leaves of a module."""
   stem = name.replace('-', '_')
-  paths = [f'{folder}/{stem}.cc' for folder in ('transforms', 'executor', 'executor/gpu')]
+  paths = [f'{folder}/{stem}.cc' for folder in ('transforms', 'executor', 'executor/gpu', 'frontends/onnx/export')]
   path = next((p for p in paths if os.path.exists(os.path.join(md.ROOT, p))), None)
   if path is None:
     raise md.PageError(f'pass {name}: none of {", ".join(paths)} is there')

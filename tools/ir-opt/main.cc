@@ -18,6 +18,7 @@
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/core/printer.h"
+#include "ir/core/write_file.h"
 #include "ir/dialect/dialects.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/program.h"
@@ -138,7 +139,9 @@ int RunOn(const Options& options, const PassRegistry& registry) {
     return Fail(kBadInput, absl::InvalidArgumentError(fmt::format(
                                "--disable-rules: {}", std::string(disabled.status().message()))));
   }
-  absl::Status writable = tools::CheckReportFile(options.output, tools::OutputFormat::kIrText);
+  absl::Status writable =
+      options.WritesOnnx() ? CheckWritable(options.output)
+                           : tools::CheckReportFile(options.output, tools::OutputFormat::kIrText);
   if (writable.ok()) {
     const bool json = options.fusion_report.ends_with(".json");
     writable = tools::CheckReportFile(
@@ -168,7 +171,7 @@ int RunOn(const Options& options, const PassRegistry& registry) {
     if (!written.ok()) return Fail(kBadInput, written);
   }
   if (outcome.status != kDone && !options.split_input_file) return outcome.status;
-  if (!options.WritesIr()) return outcome.status;
+  if (!options.WritesIr() || options.WritesOnnx()) return outcome.status;
   const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
     return outcome.model.has_value() ? PrintModel(*outcome.model, options.print, sink)
                                      : sink(outcomes->text);

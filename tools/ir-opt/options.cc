@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "fmt/format.h"
+#include "frontends/onnx/export/export_onnx.h"
 #include "ir/core/suggest.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
@@ -25,8 +26,23 @@ using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output"),
-    {{"o", "", Takes::kValue, "FILE", "write the IR to FILE (default: \"-\", standard output)"},
+    {{"o", "", Takes::kValue, "FILE",
+      "write the IR to FILE, or an ONNX model to FILE.onnx (default: \"-\", standard output)"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
+    {{"onnx-opset", "", Takes::kValue, "N",
+      "version of ONNX's operators in FILE.onnx, 17 to 28 (default: that of the model)"},
+     [](Options& o, const Given& g) {
+       return tools::ReadInteger(g, onnx::kOldestOpset, onnx::kNewestOpset, o.onnx_opset);
+     }},
+    {{"onnx-ops", "", Takes::kValue, "standard|ort",
+      "operators in FILE.onnx: ONNX's own, or those of ONNX Runtime too (default: standard)"},
+     [](Options& o, const Given& g) {
+       if (g.value != "standard" && g.value != "ort") {
+         return absl::InvalidArgumentError(
+             fmt::format("--onnx-ops is '{}' (expected standard or ort)", g.value));
+       }
+       return Set(o.onnx_ops, g.value == "ort" ? OnnxOps::kOnnxRuntime : OnnxOps::kStandard);
+     }},
     {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
       "write the form that mlir-opt reads"},
      [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
@@ -237,9 +253,18 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
                                               "without passes (expected some, like -O2)"));
   }
   for (const std::string_view name : {"print-generic", "print-locations", "elide-resources"}) {
-    TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, options.WritesIr() || prints, name,
+    const bool writes_text = options.WritesIr() && !options.WritesOnnx();
+    TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,
                                               "where no IR is printed (expected -o FILE)"));
   }
+  for (const std::string_view name : {"onnx-opset", "onnx-ops"}) {
+    TENON_RETURN_IF_ERROR(
+        tools::RefuseUnless(options.given, options.WritesOnnx(), name,
+                            "where no ONNX model is written (expected -o FILE.onnx)"));
+  }
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(options.given, !options.WritesOnnx(), "split-input-file",
+                          "where an ONNX model is written (expected -o FILE.mlir)"));
   return absl::OkStatus();
 }
 
@@ -290,8 +315,10 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
 
 absl::Status BuildPipeline(const Options& options, PassManager& manager) {
   for (const PipelineStep& step : options.steps) {
-    TENON_RETURN_IF_ERROR(step.pass.empty() ? manager.AddPipeline(step.text)
-                                            : manager.AddPass(step.pass, step.text));
+    const bool level = options.WritesOnnx() && step.pass.size() == 2 && step.pass[0] == 'O';
+    const std::string pass = level ? "onnx-" + step.pass : step.pass;
+    TENON_RETURN_IF_ERROR(pass.empty() ? manager.AddPipeline(step.text)
+                                       : manager.AddPass(pass, step.text));
   }
   return absl::OkStatus();
 }
@@ -348,7 +375,8 @@ std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
       .intro =
-          R"(Reads a program, runs passes on it in the order of the command line, and writes IR text.
+          R"(Reads a program, runs passes on it in the order of the command line, and writes IR
+text or an ONNX model.
 INPUT is an ONNX file or IR text. "-" is standard input.
 Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 --list-passes lists the passes, their options and the pipelines.
@@ -363,10 +391,12 @@ Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
   ir-opt model.onnx -O2 --print-ir-after=fuse -o model.mlir
   ir-opt model.onnx -O2 --explain=gelu           # where the rules for GELU fired
   ir-opt model.onnx -O2 --lower -o lowered.mlir  # kernels and memory plan
+  ir-opt model.onnx --simplify -o simple.onnx    # a smaller ONNX model
   ir-opt --check-rules=my.drr
 )",
       .guides =
-          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md
+          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md,
+  docs/guide/export-onnx.md
 )",
   });
 }

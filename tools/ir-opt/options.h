@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontends/api/export_onnx.h"
 #include "pass/pass_manager.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
@@ -57,7 +58,13 @@ struct Options {
     kRuleAutomaton  // --rule-automaton
   } action = Action::kRun;
 
-  // True if the IR is written. Without -o, options that report on the IR print only the report.
+  int64_t onnx_opset = 0;                 // --onnx-opset; 0: that of the model
+  OnnxOps onnx_ops = OnnxOps::kStandard;  // --onnx-ops
+
+  // True if the output is an ONNX model.
+  bool WritesOnnx() const { return output.ends_with(".onnx"); }
+  // True if the IR, or a model, is written. Without -o, options that report on the IR print only
+  // the report.
   bool WritesIr() const {
     return !output.empty() || (explain.empty() && fusion_report.empty() && !verify_semantics);
   }

@@ -6,6 +6,7 @@
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
+#include "frontends/api/export_onnx.h"
 #include "frontends/api/given_rules.h"
 #include "frontends/api/rule_names.h"
 #include "frontends/api/tenon.h"
@@ -108,6 +109,13 @@ class Processor {
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
     if (!options_.WritesIr()) return kDone;
+    if (options_.WritesOnnx()) {
+      const absl::Status written = ExportOnnx(
+          *model, options_.output, {.opset = options_.onnx_opset, .ops = options_.onnx_ops});
+      if (written.ok()) return kDone;
+      Report(written);
+      return absl::IsUnimplemented(written) ? kUnsupported : kBadInput;
+    }
     outcome.model = *std::move(model);
     return kDone;
   }

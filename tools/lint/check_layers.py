@@ -26,6 +26,7 @@ ALLOWED = {
                 "ir/core/weight_group.h"],
     "executor": ["kernels", "pass", *IR],
     "frontends/onnx": IR,
+    "frontends/onnx/export": ["frontends/onnx", "pass", "transforms", *IR],
     "frontends/api": EVERYTHING,
     "frontends/debug": EVERYTHING,
     "tools": EVERYTHING,

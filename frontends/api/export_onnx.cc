@@ -1,0 +1,55 @@
+#include "frontends/api/export_onnx.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "frontends/api/passes.h"
+#include "frontends/onnx/export/export_onnx.h"
+#include "frontends/onnx/export/writer.h"
+#include "ir/core/check.h"
+#include "ir/core/out_of_memory.h"
+#include "pass/pass_manager.h"
+
+namespace tenon {
+namespace {
+
+absl::Status Export(const Model& model, const std::string& path, const ExportOptions& options) {
+  const int64_t own = model.info() != nullptr ? model.info()->opset : 0;
+  const int64_t opset =
+      options.opset != 0 ? options.opset : std::clamp(own, onnx::kOldestOpset, onnx::kNewestOpset);
+  if (opset < onnx::kOldestOpset || opset > onnx::kNewestOpset) {
+    return absl::InvalidArgumentError(
+        fmt::format("there is no opset {} to write (expected {} to {})", opset, onnx::kOldestOpset,
+                    onnx::kNewestOpset));
+  }
+  const Model lowered = model.Clone();
+  Operation* main = lowered.main();
+  if (main == nullptr) {
+    return absl::InvalidArgumentError(
+        "there is nothing to write (expected a function @main, or one function with a body)");
+  }
+  PassRegistry registry;
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
+  PassManager manager(registry);
+  // What several fused operations compute alike, such as a mask, is computed once.
+  const bool standard = options.ops == OnnxOps::kStandard;
+  TENON_RETURN_IF_ERROR(manager.AddPipeline(fmt::format(
+      "{},export-onnx{{opset={} ops={}}},dce", standard ? "expand-fused{all=true},cse,dce" : "dce",
+      opset, standard ? "standard" : "ort")));
+  PassContext context;
+  TENON_RETURN_IF_ERROR(manager.Run(lowered.module(), context, {}).status());
+  onnx::WriteOptions write;
+  write.opset = opset;
+  if (model.info() != nullptr) write.info = *model.info();
+  write.producer_version = TENON_VERSION;
+  write.max_inline_bytes = options.max_inline_bytes;
+  return onnx::WriteOnnx(*main, path, write);
+}
+
+}  // namespace
+
+absl::Status ExportOnnx(const Model& model, const std::string& path, const ExportOptions& options) {
+  return WithoutBadAlloc("exporting", [&] { return Export(model, path, options); });
+}
+
+}  // namespace tenon

@@ -1,0 +1,165 @@
+// Elementwise operations, products, and those that are a change of name.
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "frontends/onnx/export/lowering.h"
+#include "frontends/onnx/tensor.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
+#include "ir/dialect/ten_ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+struct Renaming {
+  std::string_view onnx, op;
+};
+constexpr Renaming kRenamings[] = {
+#define TENON_ONNX_ONE_TO_ONE(onnx, op) {#onnx, op},
+#include "frontends/onnx/one_to_one.inc"
+#undef TENON_ONNX_ONE_TO_ONE
+};
+
+// The attribute of a node; flags are integers there.
+Attribute NodeAttribute(const Lowering& l, const AttrDef& def, Attribute value) {
+  return def.type == AttrType::kBool ? l.Int(value.bool_value() ? 1 : 0) : value;
+}
+
+void Rename(Lowering& l, std::string_view onnx) {
+  Operation& op = l.op();
+  const OpDef& def = op.info().def();
+  Lowering::Attrs attrs;
+  for (unsigned i = 0; i < def.attrs.size(); ++i) {
+    if (op.slot(i) == op.info().default_value(static_cast<int>(i))) continue;
+    attrs.emplace_back(def.attrs[i].name, NodeAttribute(l, def.attrs[i], op.slot(i)));
+  }
+  std::vector<Value> inputs;
+  for (OpOperand& operand : op.operands()) inputs.push_back(operand.get());
+  l.Done(l.Node(onnx, inputs, attrs));
+}
+
+bool LowerRenamed(Lowering& l) {
+  const auto found =
+      std::find_if(std::begin(kRenamings), std::end(kRenamings),
+                   [&](const Renaming& renaming) { return renaming.op == l.op().name(); });
+  if (found == std::end(kRenamings)) return false;
+  if (found->onnx.starts_with("Bitwise") && !l.Needs(18, found->onnx)) return true;
+  if (found->onnx == "BitShift" && !IsUnsignedInt(l.operand(0).type().dtype())) {
+    l.Fail("BitShift takes unsigned integers only");
+    return true;
+  }
+  if (l.op().id() == ten::ReluOp::kId && IsInt(l.operand(0).type().dtype())) {
+    // ONNX Runtime has no Relu of integers.
+    l.Done(l.Node("Max", {l.operand(0), l.Scalar(l.operand(0).type().dtype(), 0)}));
+    return true;
+  }
+  Rename(l, found->onnx);
+  return true;
+}
+
+void Clip(Lowering& l, const ten::ClipOp& op) {
+  const DType dtype = op.x().type().dtype();
+  const auto bound = [&](double value) {
+    return std::isinf(value) ? Value() : l.Scalar(dtype, value);
+  };
+  const auto attrs = op.attrs();
+  const Value low = bound(attrs.min), high = bound(attrs.max);
+  l.Done(l.Node("Clip", {op.x(), low, high}));
+}
+
+void Elu(Lowering& l, const ten::EluOp& op) {
+  const auto attrs = op.attrs();
+  if (attrs.width == 1 && attrs.gamma == 1) {
+    l.Done(l.Node("Elu", {op.x()}, {{"alpha", l.Float(attrs.alpha)}}));
+  } else if (attrs.width == 1) {
+    l.Done(l.Node("Selu", {op.x()},
+                  {{"alpha", l.Float(attrs.alpha)}, {"gamma", l.Float(attrs.gamma)}}));
+  } else {
+    l.Done(l.Node("Celu", {op.x()}, {{"alpha", l.Float(attrs.alpha)}}));
+  }
+}
+
+Value Cast(Lowering& l, Value x, DType to) {
+  return l.Node("Cast", {x}, {{"to", l.Int(OnnxTypeOf(to))}});
+}
+
+// Swaps the last two axes.
+Value SwapLast(Lowering& l, Value x) {
+  std::vector<int64_t> perm;
+  for (int64_t axis = 0; axis < x.type().rank(); ++axis) perm.push_back(axis);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return l.Transpose(x, perm);
+}
+
+void MatMul(Lowering& l, const ten::MatmulOp& op) {
+  const auto attrs = op.attrs();
+  Value a = op.a(), b = op.b();
+  if (!a.type().is_tensor() || !b.type().is_tensor()) return l.Fail("its ranks are not known");
+  const bool swap_a = attrs.transpose_a && a.type().rank() > 1;
+  const bool swap_b = attrs.transpose_b && b.type().rank() > 1;
+  if ((swap_a || swap_b) && a.type().rank() == 2 && b.type().rank() == 2 &&
+      IsFloat(a.type().dtype())) {
+    return l.Done(l.Node("Gemm", {a, b},
+                         {{"transA", l.Int(swap_a ? 1 : 0)}, {"transB", l.Int(swap_b ? 1 : 0)}}));
+  }
+  if (swap_a) a = SwapLast(l, a);
+  if (swap_b) b = SwapLast(l, b);
+  l.Done(l.Node("MatMul", {a, b}));
+}
+
+void QuantizedLinear(Lowering& l, const q::LinearOp& op) {
+  const Value sums = l.Node("MatMulInteger", {op.x(), op.w(), op.x_zero(), op.w_zero()});
+  l.Done(op->result().type().dtype() == DType::kI32 ? sums : Cast(l, sums, DType::kF32));
+}
+
+}  // namespace
+
+bool LowerElementwise(Lowering& l) {
+  Operation& op = l.op();
+  switch (op.id()) {
+    case ten::ClipOp::kId:
+      Clip(l, ten::ClipOp(&op));
+      return true;
+    case ten::EluOp::kId:
+      Elu(l, ten::EluOp(&op));
+      return true;
+    case ten::CastOp::kId:
+      l.Done(Cast(l, l.operand(0), ten::CastOp(&op).to()));
+      return true;
+    case ten::BitcastOp::kId:
+      if (l.Needs(26, "BitCast")) {
+        l.Done(l.Node("BitCast", {l.operand(0)},
+                      {{"to", l.Int(OnnxTypeOf(ten::BitcastOp(&op).to()))}}));
+      }
+      return true;
+    case ten::MaxOp::kId:
+      l.Done(l.Node("Max", {l.operand(0), l.operand(1)}));
+      return true;
+    case ten::MinOp::kId:
+      l.Done(l.Node("Min", {l.operand(0), l.operand(1)}));
+      return true;
+    case ten::MatmulOp::kId:
+      MatMul(l, ten::MatmulOp(&op));
+      return true;
+    case ten::EinsumOp::kId:
+      l.Done(l.Node("Einsum", ten::EinsumOp(&op).inputs(),
+                    {{"equation", l.Str(ten::EinsumOp(&op).equation())}}));
+      return true;
+    case ten::CheckRangeOp::kId:
+      // The node that reads the value has the same demand.
+      l.Done(l.operand(0));
+      return true;
+    case nn::MishOp::kId:
+      l.Done(l.Node("Mish", {l.operand(0)}));
+      return true;
+    case q::LinearOp::kId:
+      QuantizedLinear(l, q::LinearOp(&op));
+      return true;
+    default:
+      return LowerRenamed(l);
+  }
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,107 @@
+// Writing one operation as nodes of ONNX. Internal to the exporter.
+#ifndef TENON_FRONTENDS_ONNX_EXPORT_LOWERING_H_
+#define TENON_FRONTENDS_ONNX_EXPORT_LOWERING_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "frontends/onnx/export/dim_values.h"
+#include "ir/core/builder.h"
+#include "ir/core/operation.h"
+
+namespace tenon::onnx {
+
+// An operation while it is lowered. Nodes go before it, as the opaque operations that ImportOpaque
+// describes (graph_importer.h). Keeps the first error, which has been reported; after it, values
+// are null and nothing more is created.
+class Lowering {
+ public:
+  using Attrs = std::vector<std::pair<std::string_view, Attribute>>;
+
+  Lowering(Operation& op, int64_t opset, DimValues& dims)
+      : op_(op), opset_(opset), dims_(dims), builder_(OpBuilder::Before(&op)) {}
+
+  Operation& op() const { return op_; }
+  Context& context() const { return op_.context(); }
+  int64_t opset() const { return opset_; }
+  OpBuilder& builder() { return builder_; }
+  Value operand(unsigned i) const { return op_.operand(i); }
+
+  // ---- nodes
+  // Creates a node with one result of an unknown type. Null inputs are absent ones. A type with the
+  // prefix "com.microsoft." is one of that domain.
+  Value Node(std::string_view type, std::vector<Value> inputs, const Attrs& attrs = {});
+  // The same with `results` results and, for each of `graphs`, an empty region that stands for the
+  // attribute of that name. Null after an error.
+  Operation* Nodes(std::string_view type, std::vector<Value> inputs, const Attrs& attrs,
+                   size_t results, std::span<const std::string_view> graphs = {});
+  // Ends the graph of a node.
+  void Yield(Block& block, std::span<const Value> values);
+  // A constant i64 vector.
+  Value Ints(std::span<const int64_t> values);
+  Value Ints(std::initializer_list<int64_t> values) {
+    return Ints(std::span(values.begin(), values.size()));
+  }
+  // A constant f32 vector.
+  Value Floats(std::span<const float> values);
+  // A constant of one element, of rank 0, or of the given static extents.
+  Value Scalar(DType dtype, double value, std::span<const int64_t> dims = {});
+  // Extents as an i64 vector.
+  Value Extents(std::span<const DimExpr> dims);
+  // `x` converted to i64; x itself if it is that.
+  Value ToI64(Value x);
+  Value Transpose(Value x, std::span<const int64_t> perm);
+
+  // ---- attributes
+  Attribute Int(int64_t value) const { return Attribute::I64(context(), value); }
+  Attribute Float(float value) const { return Attribute::F32(context(), value); }
+  Attribute Str(std::string_view value) const { return Attribute::Str(context(), value); }
+  Attribute IntList(std::span<const int64_t> values) const {
+    return Attribute::I64s(context(), values);
+  }
+
+  // ---- the end
+  // Replaces the results and erases the operation. A new node takes the type of its result.
+  void Done(std::span<const Value> values);
+  void Done(Value value) { Done(std::span(&value, 1)); }
+  // Says that the node of `value` goes at the end, with those that only it reads, if nothing reads
+  // it.
+  void MayBeUnused(Value value) { dims_.MayBeUnused(value); }
+  // Reports an error at the operation: "ten.bitcast has no ONNX form: <reason>".
+  void Fail(std::string_view reason);
+  // Reports that the operation, as `what`, needs a newer opset. True if it has that opset.
+  bool Needs(int64_t opset, std::string_view what);
+  bool ok() const { return status_.ok(); }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  Operation& op_;
+  const int64_t opset_;
+  DimValues& dims_;
+  OpBuilder builder_;
+  absl::Status status_;
+};
+
+// Each lowers the operations of its part. False if the operation is not one of them.
+bool LowerElementwise(Lowering& lowering);
+bool LowerMovement(Lowering& lowering);
+bool LowerReduction(Lowering& lowering);
+bool LowerLayer(Lowering& lowering);
+bool LowerMicrosoft(Lowering& lowering);
+bool LowerRecurrence(Lowering& lowering);
+bool LowerControl(Lowering& lowering);
+
+// Writes an operation that no node of the opset computes as simpler operations before it. Returns
+// the values of its results; empty if it stays.
+absl::StatusOr<std::vector<Value>> Decompose(Operation& op, int64_t opset);
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_EXPORT_LOWERING_H_

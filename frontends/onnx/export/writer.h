@@ -1,0 +1,36 @@
+// Writing ONNX models.
+#ifndef TENON_FRONTENDS_ONNX_EXPORT_WRITER_H_
+#define TENON_FRONTENDS_ONNX_EXPORT_WRITER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "frontends/onnx/model_info.h"
+#include "ir/core/operation.h"
+
+namespace tenon::onnx {
+
+// How a model is written.
+struct WriteOptions {
+  int64_t opset = 18;            // of ONNX's own operators, as given to export-onnx
+  ModelInfo info;                // what the model says about itself
+  std::string producer_version;  // of Tenon
+  // Models of more bytes have their weights in a file beside them, `<path>.data`. Protobuf's limit
+  // is 2 GiB.
+  int64_t max_inline_bytes = (int64_t{1} << 31) - (int64_t{1} << 20);
+};
+
+// Writes a function to the file `path`, "-" for standard output. It must have been lowered by
+// export-onnx: its operations are constants and opaque operations `onnx.<OpType>`. Names of inputs
+// and outputs, symbols of dimensions and names of nodes are kept. Weights go from where they lie to
+// the file, one at a time.
+//
+// Unimplemented, with the operation, for what ONNX cannot express; also for a value that is written
+// and whose type is not known. InvalidArgument if the file cannot be written.
+absl::Status WriteOnnx(const Operation& function, const std::string& path,
+                       const WriteOptions& options = {});
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_EXPORT_WRITER_H_

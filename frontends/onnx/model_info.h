@@ -1,0 +1,24 @@
+// What an ONNX model says about itself, beside its graph.
+#ifndef TENON_FRONTENDS_ONNX_MODEL_INFO_H_
+#define TENON_FRONTENDS_ONNX_MODEL_INFO_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::onnx {
+
+// The importer fills it in, and the exporter writes it again.
+struct ModelInfo {
+  int64_t ir_version = 0;  // of the file format; 0: not known
+  int64_t opset = 0;       // version of ONNX's own operators; 0: not known
+  int64_t model_version = 0;
+  std::string domain, doc_string, graph_name;
+  // metadata_props, in their order.
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_MODEL_INFO_H_
