@@ -22,6 +22,7 @@ constexpr int kWrongBefore = 5;  // the results are wrong without any step
 absl::StatusOr<Model> LoadModel(const Options& options, std::vector<std::string>& errors) {
   LoadOptions load;
   load.limits = options.limits.library;
+  tools::SetExternalData(options.external_data, load);
   load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kError)
       errors.push_back(FormatDiagnostic(context, diagnostic));

@@ -38,6 +38,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
+    tools::ExternalDataRow<Options>(),
+    tools::ExternalDataLinksRow<Options>(),
     {{"split-input-file", "", Takes::kFlag, "",
       "treat the parts between lines '// -----' as separate inputs", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
