@@ -10,6 +10,7 @@
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/kernel_ops.h"
 #include "kernels/gpu/gpu_kernels.h"
+#include "kernels/op_cost.h"
 
 namespace tenon {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 constexpr double kAssumedExtent = 128;
 constexpr double kMostSmallElements = 64;
 constexpr double kMostTrivialBytes = 64 << 10;
+// What constants alone decide is kept from run to run up to these sizes (walk_kernels.cc).
+constexpr double kMostKeptBytes = 64 << 10, kMostKeptBytesOfProducts = 64 << 20;
 
 double ElementsOf(Type type) {
   double elements = 1;
@@ -108,6 +111,50 @@ std::string TransferNote(Operation* module) {
       inputs, computed, results, read);
 }
 
+bool IsConstant(const Operation* op) { return op != nullptr && op->Has(Trait::kConstantLike); }
+
+// Large values that follow from constants alone, and that nevertheless each run computes: weights
+// that a model stores in fewer bits, and whose wide form constant-fold has found too large.
+std::string RepeatedWorkNote(Operation* module) {
+  absl::flat_hash_set<const Operation*> follow, of_product;
+  module->WalkPreOrder([&](Operation* op) {
+    bool follows = op->num_operands() > 0 && op->num_regions() == 0 && op->num_results() > 0 &&
+                   !op->Has(Trait::kTerminator);
+    bool is_product = kernels::IsProduct(SourceOf(op));
+    for (OpOperand& operand : op->operands()) {
+      const Operation* const from = operand.get().defining_op();
+      follows = follows && (IsConstant(from) || follow.contains(from));
+      is_product |= of_product.contains(from);
+    }
+    if (follows) follow.insert(op);
+    if (follows && is_product) of_product.insert(op);
+    return true;
+  });
+  Operation* first = nullptr;
+  int64_t count = 0;
+  double sum = 0, largest = 0;
+  module->Walk([&](Operation* op) {
+    if (!follow.contains(op)) return;
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      const Type type = op->result(r).type();
+      bool is_read = false;  // by something that is not of constants alone
+      for (const OpOperand& use : op->result(r).uses()) is_read |= !follow.contains(use.owner());
+      if (!is_read || !type.is_tensor()) continue;
+      const double bytes = ElementsOf(type) * static_cast<double>(SizeOf(type.dtype()));
+      if (bytes <= (of_product.contains(op) ? kMostKeptBytesOfProducts : kMostKeptBytes)) continue;
+      if (count++ == 0) first = op;
+      sum += bytes;
+      largest = std::max(largest, bytes);
+    }
+  });
+  if (count == 0) return "";
+  return fmt::format(
+      "{}each run computes {} of {:.1f} MiB{} from constants alone (ir-opt -O2 "
+      "--constant-fold='max-bytes={:.0f}' computes {} once)",
+      NodeOf(*first), count == 1 ? "a value" : fmt::format("{} values", count), sum / (1 << 20),
+      count == 1 ? "" : " in all", largest, count == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 std::string WhyReferenceKernel(const kernels::KernelRegistry& registry, const Operation& op,
@@ -160,6 +207,8 @@ std::vector<std::string> FallbackNotes(Operation* module, bool gpu) {
         "{}{} runs on {}: {}{}", NodeOf(*kind.first), std::get<0>(key), PlaceOf(kind.first, gpu),
         std::get<1>(key), kind.count == 1 ? "" : fmt::format(" ({} operations)", kind.count)));
   }
+  if (std::string repeated = RepeatedWorkNote(module); !repeated.empty())
+    notes.push_back(std::move(repeated));
   if (gpu) notes.push_back(TransferNote(module));
   return notes;
 }

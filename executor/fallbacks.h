@@ -31,7 +31,8 @@ std::vector<std::pair<const Operation*, std::string_view>> FallbacksIn(Operation
 //   "/mm: fused.linear runs on a reference kernel: cpu.linear: needs f32, got f16 (12 operations)"
 //   "/n: nn.hardmax runs on the CPU: no kernel"
 //   "/if: ctl.if runs on the CPU, with 27 operations: regions of control flow run on the host"
-// For a GPU (`gpu`), also how many values each run copies.
+// Also how many large values each run computes from constants alone, such as unpacked weights. For
+// a GPU (`gpu`), also how many values each run copies.
 std::vector<std::string> FallbackNotes(Operation* module, bool gpu);
 
 }  // namespace tenon

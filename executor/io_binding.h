@@ -2,6 +2,7 @@
 #ifndef TENON_EXECUTOR_IO_BINDING_H_
 #define TENON_EXECUTOR_IO_BINDING_H_
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,7 +49,8 @@ struct DeviceTensor {
 
 // Inputs and outputs for Session::Run(binding). Once everything is bound, a run copies and
 // allocates nothing that it need not, also if shapes change to others seen before. Use a binding
-// from one thread at a time; it keeps the program alive.
+// from one thread at a time: of two runs with it at once, one returns FailedPrecondition. It keeps
+// the program alive.
 //
 // A decoder carries its present keys and values over to the next step's past without a copy:
 //
@@ -148,6 +150,8 @@ class IoBinding {
   void CarryOver();
 
   Program program_;
+  // True while a session runs with this binding. On the heap, so that bindings can be moved.
+  std::unique_ptr<std::atomic<bool>> running_ = std::make_unique<std::atomic<bool>>(false);
   // For device memory: later runs may happen in sessions of other threads. Null until it is needed.
   std::shared_ptr<DeviceSession> device_;
   std::vector<Port> inputs_, outputs_;

@@ -126,7 +126,9 @@ class LowerToKernels : public Pass {
     }
     if (auto get = DynCast<core::GetParameterOp>(op)) return LowerParameter(get);
     if (op->num_regions() > 0 || op->num_successors() > 0 || Isa<func::CallOp>(op)) {
-      return Unsupported(op, reported, "jumps and calls cannot be run yet");
+      return Unsupported(op, reported,
+                         "jumps and calls cannot be run yet (expected ctl.if, ctl.for or "
+                         "ctl.while, and the bodies of functions in place of calls)");
     }
     OpBuilder builder = OpBuilder::Before(op);
     if (op->Has(Trait::kView)) {

@@ -1,5 +1,7 @@
 #include "executor/session.h"
 
+#include <atomic>
+
 #include "executor/gpu/device_session.h"
 #include "executor/io_binding.h"
 #include "executor/memory_budget.h"
@@ -45,6 +47,29 @@ class SessionPool : public kernels::ThreadPool {
     Profiler* profiler;
   };
   const SessionState& state_;
+};
+
+// Claims something that serves one run at a time, until the end of the scope.
+class Claim {
+ public:
+  explicit Claim(std::atomic<bool>& taken)
+      : taken_(taken.exchange(true, std::memory_order_acquire) ? nullptr : &taken) {}
+  ~Claim() {
+    if (taken_ != nullptr) taken_->store(false, std::memory_order_release);
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  // FailedPrecondition if somebody else has claimed it.
+  absl::Status status() const {
+    if (taken_ != nullptr) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "another call of this session or binding is still running (expected one session and one "
+        "binding per thread; Program::Run may be called by several threads)");
+  }
+
+ private:
+  std::atomic<bool>* taken_;
 };
 
 // The thread takes part in the sharing of cores, and the run can be cancelled and profiled.
@@ -103,6 +128,7 @@ struct Session::Impl {
   }
 
   std::shared_ptr<const ProgramImpl> program;
+  std::atomic<bool> running = false;  // in a call of some thread
   SessionState state;
   SessionPool pool;
   kernels::DeviceContext device;
@@ -124,6 +150,8 @@ const Session::Stats& Session::stats() const { return impl_->state.stats; }
 
 absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
+  const Claim claim(impl_->running);
+  TENON_RETURN_IF_ERROR(claim.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
@@ -132,6 +160,8 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                           const RunOptions& options) {
+  const Claim claim(impl_->running);
+  TENON_RETURN_IF_ERROR(claim.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
@@ -143,6 +173,10 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
   if (binding.program_.impl_ != impl_->program) {
     return absl::InvalidArgumentError("the binding was made for another program");
   }
+  const Claim claim(impl_->running);
+  TENON_RETURN_IF_ERROR(claim.status());
+  const Claim bound(*binding.running_);
+  TENON_RETURN_IF_ERROR(bound.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
   if (!impl_->ready.ok()) return impl_->ready;
@@ -150,6 +184,8 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {
+  const Claim claim(impl_->running);
+  TENON_RETURN_IF_ERROR(claim.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.OutputShapes(inputs, {}); }));

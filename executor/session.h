@@ -16,7 +16,8 @@ namespace tenon {
 class IoBinding;
 
 // Runs a program, one run at a time. Use one session per thread; sessions of one program may run at
-// the same time. A session keeps its program alive.
+// the same time. A call while another call of the session is running returns FailedPrecondition and
+// changes nothing; the other call is not disturbed. A session keeps its program alive.
 //
 // A session stays prepared for the 16 sets of input shapes that it used last, or fewer if values
 // computed from them take more than 64 MiB. A run with such shapes computes no shapes. If results
@@ -43,7 +44,7 @@ class Session {
   absl::Status Run(std::span<const kernels::TensorView> inputs,
                    std::span<const kernels::TensorView> outputs, const RunOptions& options = {});
   // Runs with bound inputs and outputs. InvalidArgument if the binding belongs to another program;
-  // other errors as for IoBinding.
+  // FailedPrecondition while another session runs with it; other errors as for IoBinding.
   absl::Status Run(IoBinding& binding, const RunOptions& options = {});
   // Returns the shapes of the results for these inputs. The data of inputs is used only if shapes
   // depend on it; then this runs the program.
@@ -64,7 +65,7 @@ class Session {
     // The arena in memory of the GPU.
     size_t device_arena_bytes = 0;
   };
-  // Valid as long as the session.
+  // Valid as long as the session. Do not read it during a run.
   const Stats& stats() const;
 
  private:

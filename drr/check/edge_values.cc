@@ -80,6 +80,8 @@ class Values {
   // What is to be added to the number that Next returned last.
   bool has_rests() const { return !IsFloat(dtype_) && style_ == 4; }
   int64_t Rest() { return Pick(-3, 3); }
+  // A subnormal number.
+  double Smallest() { return std::ldexp(1.0, RangeOf(dtype_).lowest); }
   double Special() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double specials[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
@@ -197,13 +199,16 @@ std::vector<double> NumbersBeside(const CompiledRule& rule) {
 void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode mode,
                                  bool constants) {
   Values values(random, mode, *rule_);
+  const bool draws_constants =
+      constants &&
+      (mode == EdgeMode::kWide || (mode == EdgeMode::kSpecial && values.Pick(0, 1) == 0));
   std::map<uint16_t, double> variables;
   for (auto& [n, leaf] : leaves_) {
     const Node& node = rule_->nodes[leaf.node];
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
-    const bool redraws = mode == EdgeMode::kWide || mode == EdgeMode::kFine ||
-                         (mode == EdgeMode::kBetween && node.kind == ValNode::Kind::kSplat);
-    if (leaf.constant && !(constants && redraws)) continue;
+    const bool is_beside =
+        constants && mode == EdgeMode::kBetween && node.kind == ValNode::Kind::kSplat;
+    if (leaf.constant && !draws_constants && !is_beside) continue;
     leaf.rests.clear();
     if (leaf.boolean || leaf.index || leaf.given) {
       if (leaf.boolean)
@@ -221,6 +226,13 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     }
     for (double& value : leaf.values)
       value = leaf.positive ? std::abs(values.Next()) : values.Next();
+    // A constant whose numbers are of several sizes: what holds of one need not hold of the others.
+    if (mode == EdgeMode::kWide && leaf.constant && IsFloat(type) && leaf.values.size() > 1 &&
+        values.Pick(0, 3) == 0) {
+      const int last = static_cast<int>(leaf.values.size()) - 1;
+      leaf.values[static_cast<size_t>(values.Pick(0, last))] =
+          values.Pick(0, 1) == 0 ? values.Smallest() : values.Special();
+    }
     if (values.has_rests())
       for (size_t i = 0; i < leaf.values.size(); ++i) leaf.rests.push_back(values.Rest());
     // What cancels: the numbers of a leaf before it, all or most of them negated.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "drr/rewrite/constant_guard.h"
 #include "fmt/format.h"
 
 namespace tenon::drr {
@@ -125,7 +126,8 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
     const AttrValue number = ToAttrValue(node.splat.literal);
     if (const double* value = std::get_if<double>(&number)) written.push_back(*value);
   }
-  const auto bad = [&](Attribute constant) -> std::optional<double> {
+  // A bad number of the given kind: one that is not finite, or a subnormal one.
+  const auto bad = [&](Attribute constant, bool finite) -> std::optional<double> {
     const DType dtype = constant.type().dtype();
     if (!IsFloat(dtype)) return std::nullopt;
     for (int64_t i = 0; i < constant.type().num_elements(); ++i) {
@@ -133,27 +135,39 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
       const bool is_written = std::any_of(written.begin(), written.end(), [&](double number) {
         return number == value || (std::isnan(number) && std::isnan(value));
       });
-      if (value != 0 && !IsNormal(dtype, value) && !is_written) return value;
+      const bool is_bad = value != 0 && !IsNormal(dtype, value);
+      if (is_bad && std::isfinite(value) == finite && !is_written) return value;
     }
     return std::nullopt;
   };
-  for (Attribute constant : before.constants)
-    if (bad(constant)) return "";
-  for (size_t i = 0; i < before.computed.size(); ++i) {
-    if (!before.is_constant[i]) continue;
-    for (Attribute result : before.computed[i].results)
-      if (bad(result)) return "";
-  }
-  const auto words = [](double value) {
-    return fmt::format("a constant that the rule computes is {}, which is {}", value,
-                       std::isfinite(value) ? "subnormal" : "not finite");
+  const auto any_bad = [&](const std::vector<Attribute>& constants, bool finite) {
+    return std::any_of(constants.begin(), constants.end(),
+                       [&](Attribute constant) { return bad(constant, finite).has_value(); });
   };
-  for (Attribute constant : after.constants)
-    if (const auto value = bad(constant)) return words(*value);
-  for (size_t i = 0; i < after.computed.size(); ++i) {
-    if (!after.is_constant[i]) continue;
-    for (Attribute result : after.computed[i].results)
-      if (const auto value = bad(result)) return words(*value);
+  for (const bool finite : {false, true}) {
+    // What the source computes itself is not the fault of the rule.
+    bool computes = false;
+    for (size_t i = 0; i < before.computed.size(); ++i)
+      computes |= before.is_constant[i] && any_bad(before.computed[i].results, finite);
+    if (computes) continue;
+    const bool has = any_bad(before.constants, finite);
+    const auto words = [&](double value) {
+      return fmt::format("a constant that the rule computes is {}, which is {}", value,
+                         finite ? "subnormal" : "not finite");
+    };
+    for (size_t i = 0; i < after.constants.size() && !has; ++i)
+      if (const auto value = bad(after.constants[i], finite)) return words(*value);
+    for (size_t i = 0; i < after.computed.size(); ++i) {
+      if (!after.is_constant[i]) continue;
+      const RunStep& step = after.computed[i];
+      for (Attribute result : step.results) {
+        const auto value = bad(result, finite);
+        if (!value) continue;
+        if (!has || (step.results.size() == 1 &&
+                     WhyNotMadeOfSuch(*step.op, step.operands, result) != nullptr))
+          return words(*value);
+      }
+    }
   }
   return "";
 }

@@ -61,8 +61,9 @@ class EdgeJudge {
   std::mt19937_64& random_;
 };
 
-// Returns a constant of the rewritten program that is not finite and normal. Empty if there is
-// none, or if a constant of the source is not. Numbers that the rule itself writes are not checked.
+// Returns a constant of the rewritten program that is not finite, or subnormal, although the
+// numbers it is made of are not. Empty if there is none, or if the source computes such a constant
+// itself. Numbers that the rule itself writes are not checked.
 std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& after);
 
 // True if every value of the source has headroom. `exact` is the evaluation in f64. `has_better` is

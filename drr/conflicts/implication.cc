@@ -77,16 +77,40 @@ bool Subsumption::ShapeIsRank(const ConditionCode& condition) const {
   });
 }
 
-bool Subsumption::ConditionsFollow() const {
+std::optional<std::vector<Subsumption::Fact>> Subsumption::Unproved(
+    const std::vector<Fact>& facts) const {
   constexpr int kMostSplits = 4;
-  const std::vector<Fact> facts = Facts();
-  return std::all_of(general_.conditions.begin(), general_.conditions.end(),
-                     [&](const ConditionCode& condition) {
-                       const std::optional<Fact> asked = Asked(condition);
-                       if (!asked || (IsShape(*condition.source) && !ShapeIsRank(condition)))
-                         return false;
-                       return Follows(*asked, facts, kMostSplits);
-                     });
+  std::vector<Fact> unproved;
+  for (const ConditionCode& condition : general_.conditions) {
+    std::optional<Fact> asked = Asked(condition);
+    if (!asked || (IsShape(*condition.source) && !ShapeIsRank(condition))) return std::nullopt;
+    if (!Follows(*asked, facts, kMostSplits)) unproved.push_back(*std::move(asked));
+  }
+  return unproved;
+}
+
+bool Subsumption::ConditionsFollow() const {
+  const std::optional<std::vector<Fact>> unproved = Unproved(Facts());
+  return unproved && unproved->empty();
+}
+
+// Not (not (a and b)): both hold. Not (a or b): neither does, if each is one condition.
+void Subsumption::AddNegation(const Fact& fact, std::vector<Fact>& facts) {
+  const ConditionNode& node = *fact.condition;
+  if (node.asks == Asks::kNot && !fact.negated) {
+    for (Fact& part : Parts(fact, 0)) facts.push_back(std::move(part));
+    return;
+  }
+  if (node.asks == Asks::kEither && !fact.negated) {
+    for (size_t part = 0; part < 2; ++part) {
+      std::vector<Fact> one = Parts(fact, part);
+      if (one.size() != 1) continue;
+      one[0].negated = true;
+      facts.push_back(std::move(one[0]));
+    }
+    return;
+  }
+  facts.push_back({fact.condition, fact.args, !fact.negated});
 }
 
 bool Subsumption::Follows(const Fact& asked, const std::vector<Fact>& facts, int splits) const {

@@ -15,6 +15,7 @@
 #include "drr/rewrite/driver.h"
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"
 #include "ir/core/printer.h"
@@ -90,10 +91,12 @@ class Conflicts {
       for (const OpId op : rule->anchors) by_ends_[{op, *made}].push_back(NumberOf(*rule));
     }
     for (uint16_t i = 0; i < rules_.size(); ++i) {
-      for (const uint16_t j : Rivals(i)) {
+      const std::vector<uint16_t> rivals = Rivals(i);
+      for (const uint16_t j : rivals) {
         TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
         TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
       }
+      TENON_RETURN_IF_ERROR(FindSharedShadow(rivals, *rules_[i]));
     }
     for (const CompiledRule* rule : InCycles()) TENON_RETURN_IF_ERROR(FindCycle(*rule));
     return absl::OkStatus();
@@ -189,12 +192,17 @@ class Conflicts {
                                                   Named(second), Witness(Any(first))));
   }
 
-  absl::Status FindShadow(const CompiledRule& first, const CompiledRule& second) {
+  // Does the first come before the second wherever both match?
+  static bool IsTriedFirst(const CompiledRule& first, const CompiledRule& second) {
     // What waits for the end is no obstacle before.
     const bool always =
         first.rule->stage() == RuleStage::kFusion || second.rule->stage() == RuleStage::kFinal;
     const bool distinct = second.coincide.empty() || !first.coincide.empty();
-    if (!always || !distinct || !Fires(first) || second.roots.size() != 1) return absl::OkStatus();
+    return always && distinct && Fires(first) && second.roots.size() == 1;
+  }
+
+  absl::Status FindShadow(const CompiledRule& first, const CompiledRule& second) {
+    if (!IsTriedFirst(first, second)) return absl::OkStatus();
     Subsumption subsumption(first, second, false);
     if (!subsumption.Holds(first.roots[0], second.roots[0]) || !subsumption.ConditionsFollow())
       return absl::OkStatus();
@@ -212,6 +220,72 @@ class Conflicts {
     return absl::InvalidArgumentError(
         fmt::format("rule {} is never reached: {} matches whatever it matches and is tried first{}",
                     Named(second), Named(first), Witness(program)));
+  }
+
+  // A rule that matches the structure of another one, and its conditions on that.
+  struct Partial {
+    const CompiledRule* rule;
+    Subsumption subsumption;
+  };
+
+  // True if one of the rules matches wherever `facts` hold. `group` receives the rules that this
+  // takes: at most `most` in a row, each of them where a condition of the one before fails.
+  static bool Covers(std::vector<Partial>& rules, const std::vector<Subsumption::Fact>& facts,
+                     int most, std::vector<const CompiledRule*>& group) {
+    for (const Partial& partial : rules) {
+      if (std::find(group.begin(), group.end(), partial.rule) != group.end()) continue;
+      const auto unproved = partial.subsumption.Unproved(facts);
+      if (!unproved || (!unproved->empty() && most == 1)) continue;
+      const size_t before = group.size();
+      group.push_back(partial.rule);
+      const bool covers =
+          std::all_of(unproved->begin(), unproved->end(), [&](const Subsumption::Fact& fact) {
+            std::vector<Subsumption::Fact> known = facts;
+            Subsumption::AddNegation(fact, known);
+            return Covers(rules, known, most - 1, group);
+          });
+      if (covers) return true;
+      group.resize(before);
+    }
+    return false;
+  }
+
+  // Rules that together match whatever the second one matches, though none does alone: one asks for
+  // what the other one rules out.
+  absl::Status FindSharedShadow(const std::vector<uint16_t>& rivals, const CompiledRule& second) {
+    constexpr int kMostTogether = 3;
+    constexpr size_t kMostRivals = 8;
+    if (rivals.size() < 2) return absl::OkStatus();
+    std::vector<Partial> rules;
+    std::vector<Subsumption::Fact> facts;
+    for (const uint16_t rival : rivals) {
+      const CompiledRule& first = *rules_[rival];
+      if (!IsTriedFirst(first, second) || first.conditions.empty()) continue;
+      Subsumption subsumption(first, second, false);
+      if (!subsumption.Holds(first.roots[0], second.roots[0])) continue;
+      facts = subsumption.Facts();
+      rules.push_back({&first, std::move(subsumption)});
+      if (rules.size() == kMostRivals) break;
+    }
+    std::vector<const CompiledRule*> group;
+    if (rules.size() < 2 || !Covers(rules, facts, kMostTogether, group) || group.size() < 2)
+      return absl::OkStatus();
+    // As for one rule: some may be refused where they are applied.
+    std::string program;
+    size_t seen = 0;
+    for (Programs programs(second, context_, kWitnesses); !programs.done() && seen < kSearched;) {
+      const std::optional<Instance> instance = programs.Next();
+      if (!instance || !FiresAt(second, *instance)) continue;
+      if (std::none_of(group.begin(), group.end(),
+                       [&](const CompiledRule* rule) { return FiresAt(*rule, *instance); }))
+        return absl::OkStatus();
+      if (seen++ == 0) program = Print(*instance->module);
+    }
+    std::vector<std::string> names;
+    for (const CompiledRule* rule : group) names.push_back(Named(*rule));
+    return absl::InvalidArgumentError(fmt::format(
+        "rule {} is never reached: {} together match whatever it matches and are tried first{}",
+        Named(second), fmt::join(names, " and "), Witness(program)));
   }
 
   // Rules that may be applied without end. Each application takes its root away, so that some of

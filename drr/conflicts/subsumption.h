@@ -21,23 +21,31 @@ class Subsumption {
   Subsumption(const CompiledRule& general, const CompiledRule& specific, bool made)
       : general_(general), specific_(specific), made_(made) {}
 
-  // Compares structure only.
-  bool Holds(const Edge& g, const Edge& s);
-  // Call it after Holds. True if every condition of `general` follows from those of `specific`.
-  bool ConditionsFollow() const;
-
- private:
   using Place = std::pair<uint16_t, uint16_t>;  // node and result of `specific`
-  using Places = std::map<uint16_t, Place>;     // by node of `general`
-  struct State {
-    Places bound;
-    std::map<uint16_t, const AttrCode*> attrs;  // by attribute variable of `general`
-  };
   // A condition and the values that it is about.
   struct Fact {
     const ConditionNode* condition;
     std::vector<Place> args;
     bool negated = false;
+  };
+
+  // Compares structure only.
+  bool Holds(const Edge& g, const Edge& s);
+  // The conditions of `specific`.
+  std::vector<Fact> Facts() const;
+  // Call it after Holds. Returns the conditions of `general` that do not follow from `facts`, which
+  // are about values of `specific`. Nullopt if one of them is about something else.
+  std::optional<std::vector<Fact>> Unproved(const std::vector<Fact>& facts) const;
+  // Call it after Holds. True if every condition of `general` follows from those of `specific`.
+  bool ConditionsFollow() const;
+  // Adds to `facts` what is known where `fact` does not hold.
+  static void AddNegation(const Fact& fact, std::vector<Fact>& facts);
+
+ private:
+  using Places = std::map<uint16_t, Place>;  // by node of `general`
+  struct State {
+    Places bound;
+    std::map<uint16_t, const AttrCode*> attrs;  // by attribute variable of `general`
   };
 
   bool Bind(const Edge& g, const Edge& s);
@@ -48,7 +56,6 @@ class Subsumption {
   bool Operands(const Node& general, const Node& specific, bool swapped);
   Place Through(Place place) const;
 
-  std::vector<Fact> Facts() const;
   std::optional<Fact> Asked(const ConditionCode& condition) const;
   static std::vector<Fact> Parts(const Fact& fact, size_t part);
   bool Follows(const Fact& asked, const std::vector<Fact>& facts, int splits) const;

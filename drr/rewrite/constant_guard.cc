@@ -1,6 +1,8 @@
 #include "drr/rewrite/constant_guard.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -13,16 +15,88 @@ bool MovesNumbers(std::string_view op) {
          op == "ten.relu" || op == "ten.where" || op == "ten.sign";
 }
 
+// Results of these have more of a number than some operand: sums, means, products of elements.
+bool Reduces(std::string_view op) {
+  return op.starts_with("ten.reduce_") && op != "ten.reduce_max" && op != "ten.reduce_min";
+}
+
 bool DoesArithmetic(const Operation& op) {
   if (op.num_results() != 1 || op.num_operands() == 0) return false;
   const Type type = op.result(0).type();
   if (!type.is_any_tensor() || !IsFloat(type.dtype()) || !EffectsOf(op).pure()) return false;
-  if (op.name() == "ten.cast") return true;
+  if (op.name() == "ten.cast" || Reduces(op.name())) return true;
   return op.Has(Trait::kElementwise) && !MovesNumbers(op.name());
 }
 
 bool HasSubnormal(DType dtype, const NumberRange& range) {
   return IsFloat(dtype) && range.smallest < SmallestNormal(dtype);
+}
+
+bool IsSubnormal(DType dtype, double value) {
+  return value != 0 && std::abs(value) < SmallestNormal(dtype);
+}
+bool IsInfiniteOrNan(DType /*dtype*/, double value) { return !std::isfinite(value); }
+
+// Finds the elements of an operand that an element of the result is made of.
+class Broadcast {
+ public:
+  // Not valid if the shapes do not broadcast.
+  Broadcast(Type operand, Type result) : steps_(static_cast<size_t>(result.rank()), 0) {
+    const int64_t missing = result.rank() - operand.rank();
+    valid_ = missing >= 0;
+    int64_t step = 1;
+    for (int64_t axis = operand.rank() - 1; valid_ && axis >= 0; --axis) {
+      const int64_t own = operand.dim(axis).constant(), all = result.dim(axis + missing).constant();
+      valid_ = own == all || own == 1;
+      if (own != 1) steps_[static_cast<size_t>(axis + missing)] = step;
+      step *= own;
+    }
+    for (int64_t axis = 0; axis < result.rank(); ++axis)
+      extents_.push_back(result.dim(axis).constant());
+  }
+  bool valid() const { return valid_; }
+  int64_t At(int64_t i) const {
+    int64_t at = 0;
+    for (size_t axis = extents_.size(); axis-- > 0; i /= extents_[axis])
+      at += i % extents_[axis] * steps_[axis];
+    return at;
+  }
+
+ private:
+  absl::InlinedVector<int64_t, 6> steps_, extents_;
+  bool valid_ = true;
+};
+
+// Does `holds` hold for an element of `result`, and for none of those that it is made of?
+template <typename Holds>
+bool IsNew(const Operation& op, std::span<const Attribute> operands, Attribute result,
+           Holds holds) {
+  const auto holds_at = [&](Attribute elements, int64_t i) {
+    const DType dtype = elements.type().dtype();
+    return IsFloat(dtype) && holds(dtype, elements.ElementAsDouble(i));
+  };
+  const auto holds_somewhere = [&](Attribute elements) {
+    const int64_t count = elements.type().num_elements();
+    for (int64_t i = 0; i < count; ++i)
+      if (holds_at(elements, i)) return true;
+    return false;
+  };
+  absl::InlinedVector<std::pair<Attribute, Broadcast>, 4> causes;
+  for (const Attribute operand : operands) {
+    if (!holds_somewhere(operand)) continue;
+    const Broadcast broadcast(operand.type(), result.type());
+    if (!(op.Has(Trait::kElementwise) || op.name() == "ten.cast") || !broadcast.valid())
+      return false;
+    causes.emplace_back(operand, broadcast);
+  }
+  for (int64_t i = 0; i < result.type().num_elements(); ++i) {
+    if (!holds_at(result, i)) continue;
+    const bool caused = std::any_of(causes.begin(), causes.end(), [&](const auto& cause) {
+      return holds_at(cause.first, cause.second.At(i));
+    });
+    if (!caused) return true;
+  }
+  return false;
 }
 
 Attribute Ones(Attribute like) {
@@ -119,20 +193,20 @@ std::string ConstantGuard::Check(const Operation& op) {
   const Attribute result = Compute(op, operands);
   if (!result) return "";
   known_.push_back({&op, result});
-  const DType dtype = result.type().dtype();
-  bool special = false, subnormal = false;
-  for (Attribute operand : operands) {
-    const NumberRange range = RangeOf(operand);
-    special |= !range.is_finite();
-    subnormal |= HasSubnormal(operand.type().dtype(), range);
-  }
-  const NumberRange range = RangeOf(result);
-  if (!special && !range.is_finite()) return Says(op, "infinite or NaN");
-  if (!subnormal && HasSubnormal(dtype, range)) return Says(op, "subnormal");
-  if (!range.has_zero) return "";
+  if (const char* why = WhyNotMadeOfSuch(op, operands, result)) return Says(op, why);
+  if (!RangeOf(result).has_zero) return "";
   const Attribute expected = WithExpectedZeros(op, operands);
   if (expected && ZerosIn(expected) != ZerosIn(result)) return Says(op, "too small for its type");
   return "";
+}
+
+const char* WhyNotMadeOfSuch(const Operation& op, std::span<const Attribute> operands,
+                             Attribute result) {
+  const NumberRange range = RangeOf(result);
+  if (!range.is_finite() && IsNew(op, operands, result, IsInfiniteOrNan)) return "infinite or NaN";
+  if (HasSubnormal(result.type().dtype(), range) && IsNew(op, operands, result, IsSubnormal))
+    return "subnormal";
+  return nullptr;
 }
 
 std::string WhyNotHeld(DType dtype, double number, const std::vector<double>& read) {
@@ -142,7 +216,7 @@ std::string WhyNotHeld(DType dtype, double number, const std::vector<double>& re
     if (reads([](double x) { return !std::isfinite(x); })) return "";
     return fmt::format("the number that the rule computes is {}", number);
   }
-  const auto is_subnormal = [&](double x) { return x != 0 && std::abs(x) < SmallestNormal(dtype); };
+  const auto is_subnormal = [&](double x) { return IsSubnormal(dtype, x); };
   std::byte stored[8];
   StoreFromDouble(dtype, number, stored);
   const bool held = is_subnormal(number) && LoadAsDouble(dtype, stored) != 0;

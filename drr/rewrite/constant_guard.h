@@ -2,6 +2,7 @@
 #ifndef TENON_DRR_REWRITE_CONSTANT_GUARD_H_
 #define TENON_DRR_REWRITE_CONSTANT_GUARD_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,10 @@
 namespace tenon::drr {
 
 // Checks the operations that one application of a rule creates. Float arithmetic on constants alone
-// gives another constant of the program. The rule must not fire if that is infinite or NaN while
-// the constants it is made of are finite. The same holds if it is subnormal while they are zero or
-// normal, and if a product or quotient underflows to zero. Without an evaluator only the numbers of
-// Splat are checked.
+// gives another constant of the program. The rule must not fire if an element of it is infinite or
+// NaN while the elements it is made of are finite. The same holds if it is subnormal while they are
+// zero or normal, and if a product or quotient underflows to zero. Without an evaluator only the
+// numbers of Splat are checked.
 class ConstantGuard {
  public:
   // `evaluator` may be null.
@@ -44,6 +45,13 @@ class ConstantGuard {
   Evaluator* evaluator_;
   std::vector<Known> known_;
 };
+
+// Returns "infinite or NaN" or "subnormal" if `result`, which `op` computes of constants, has such
+// an element, and none of those that it is made of is one. Null if there is none. An operation that
+// is not elementwise makes each element of all elements of its operands. `result` and `operands`
+// are elements; operands that are not floats count as finite and normal.
+const char* WhyNotMadeOfSuch(const Operation& op, std::span<const Attribute> operands,
+                             Attribute result);
 
 // Returns what is wrong with `number`, which a rule computes for a constant or attribute of
 // `dtype`; empty if nothing is. `read` has the numbers of the program that it is made of. If one of

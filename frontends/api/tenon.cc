@@ -36,6 +36,8 @@ absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) 
   auto context = std::make_shared<Context>();
   RegisterAllDialects(*context);
   context->set_allow_unregistered_dialects(options.allow_unregistered_dialects);
+  // What the importer made of a model reads back as text.
+  context->AllowUnregisteredDialect(onnx::kOpaqueDialect);
   SetLimits(*context, options.limits);
   if (options.on_diagnostic) {
     Context* raw = context.get();
@@ -55,6 +57,13 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
   parse.file_name = name;
   TENON_ASSIGN_OR_RETURN(OwnedOp module, ParseModule(*context, text, parse));
   return Model(std::move(context), std::move(module), {}, options.extension);
+}
+
+onnx::ImportOptions ImportOptionsOf(const LoadOptions& options) {
+  onnx::ImportOptions import;
+  import.external_data_root = options.external_data_root;
+  import.allow_external_data_links = options.allow_external_data_links;
+  return import;
 }
 
 const std::vector<drr::Rule>& HostRulesOf(const Model& model) {
@@ -199,7 +208,7 @@ absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
   if (LooksLikeText(bytes, name)) return LoadText(bytes, name, options);
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, name));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
-  onnx::ImportOptions import;
+  onnx::ImportOptions import = ImportOptionsOf(options);
   import.name = name;
   const auto info = std::make_shared<onnx::ModelInfo>();
   import.info = info.get();
@@ -220,7 +229,7 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, path));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   std::vector<SourceFile> files;
-  onnx::ImportOptions import;
+  onnx::ImportOptions import = ImportOptionsOf(options);
   import.files = &files;
   const auto info = std::make_shared<onnx::ModelInfo>();
   import.info = info.get();
@@ -360,7 +369,8 @@ absl::StatusOr<Program> CompileModel(Model&& model, const CompileOptions& option
   context.evaluator = &evaluator;
   TENON_RETURN_IF_ERROR(RunPipeline(
       lowered, LowerPipeline(options.reference, options.gpu != nullptr), context, false));
-  if (options.on_fallback) {
+  // Speed is no concern of reference kernels.
+  if (options.on_fallback && (!options.reference || options.gpu != nullptr)) {
     for (const std::string& note : FallbackNotes(lowered.module(), options.gpu != nullptr))
       options.on_fallback(note);
   }

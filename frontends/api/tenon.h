@@ -98,6 +98,12 @@ struct LoadOptions {
   std::function<void(const Context&, const Diagnostic&)> on_diagnostic{};
   // Accepts ops of dialects that are not registered.
   bool allow_unregistered_dialects = false;
+  // The folder in which an ONNX model's external data lies. Empty: the folder of the model file;
+  // a model in memory, or of standard input, then may have no external data.
+  std::string external_data_root{};
+  // Accepts symbolic links and files with several hard links as external data. Such a link may lead
+  // out of the folder.
+  bool allow_external_data_links = false;
   // Limits of the input, and of messages.
   Limits limits{};
   // Operations, kernels, rules and passes of the host (extension.h). May be null.
@@ -106,14 +112,15 @@ struct LoadOptions {
 
 // Reads an ONNX model or IR text, told apart by name and content; "-" is standard input. Weights
 // stay in the mapped model file, which must not be truncated while the model or a program uses it.
-// Ops without a counterpart are loaded as opaque ops, with a remark.
+// Ops without a counterpart are loaded as opaque ops `onnx.…`, with a remark. IR text may have such
+// ops, too. The module is always verified.
 //
 // NotFound if the file cannot be read. Unimplemented if the model uses something that Tenon cannot
 // represent. ResourceExhausted beyond a limit or without memory. InvalidArgument otherwise, also
 // for a wrong extension.
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options = {});
 // The same for a model in memory, which is copied. Messages call it `name`. External data is
-// refused.
+// refused without LoadOptions::external_data_root.
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options = {});
 
@@ -190,9 +197,10 @@ struct CompileOptions {
   // CUDA kernel run on the CPU, with copies in between. Null: a CPU program.
   std::shared_ptr<kernels::gpu::Device> gpu{};
   // Receives one line per kind of fallback: operations on a reference kernel that are not trivial,
-  // and operations of a GPU program that run on the CPU. For a GPU also how many values each run
-  // copies. See FallbackNotes (executor/fallbacks.h). Not called for kernels that `reference` asks
-  // for.
+  // and operations of a GPU program that run on the CPU. Also one line for large values that each
+  // run computes from constants alone, such as unpacked weights, and for a GPU how many values each
+  // run copies. See FallbackNotes (executor/fallbacks.h). Not called for kernels that `reference`
+  // asks for.
   std::function<void(std::string_view line)> on_fallback{};
   // Fills bytes of the arena that hold no value with NaN, to find errors in memory plans.
   bool check_memory = false;

@@ -17,6 +17,10 @@
 namespace tenon::onnx {
 namespace {
 
+// How to accept what was refused, if the user knows where it leads.
+constexpr std::string_view kAllowLinks =
+    " (LoadOptions::allow_external_data_links or --external-data-links allows it)";
+
 absl::Status Refuse(const std::string& location, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("external data file \"{}\": {}", location, why));
 }
@@ -56,7 +60,9 @@ absl::StatusOr<uint64_t> ParseSize(std::string_view key, const std::string& text
 absl::StatusOr<FileBytes> ExternalData::Open(const std::string& location) {
   if (auto it = files_.find(location); it != files_.end()) return it->second;
   if (root_.empty()) {
-    return Refuse(location, "a model that is not read from a file has no folder of external data");
+    return Refuse(location,
+                  "a model that is not read from a file has no folder of external data "
+                  "(LoadOptions::external_data_root or --external-data names one)");
   }
   TENON_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitLocation(location));
   const int no_follow = allow_links_ ? 0 : O_NOFOLLOW;
@@ -69,7 +75,9 @@ absl::StatusOr<FileBytes> ExternalData::Open(const std::string& location) {
   }
   if (fd.get() < 0) {
     if (errno == ELOOP || (errno == ENOTDIR && !allow_links_)) {
-      return Refuse(location, "is or goes through a symbolic link, which is not allowed");
+      return Refuse(
+          location,
+          fmt::format("is or goes through a symbolic link, which is not allowed{}", kAllowLinks));
     }
     return absl::NotFoundError(fmt::format("external data file \"{}\" in \"{}\": {}", location,
                                            root_, std::strerror(errno)));
@@ -79,7 +87,8 @@ absl::StatusOr<FileBytes> ExternalData::Open(const std::string& location) {
     return Refuse(location, "is not a regular file");
   }
   if (!allow_links_ && info.st_nlink > 1) {
-    return Refuse(location, "has several hard links, which is not allowed");
+    return Refuse(location,
+                  fmt::format("has several hard links, which is not allowed{}", kAllowLinks));
   }
   TENON_ASSIGN_OR_RETURN(FileBytes file, MapDescriptor(fd.get(), location));
   file.source.path = root_ + "/" + location;

@@ -364,26 +364,32 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
       domain.empty() ? nullptr : context_.FindOp(fmt::format("{}.{}", domain, node.op_type()));
   const bool microsoft = domain == "com.microsoft" && registered == nullptr;
   if (!domain.empty() && !microsoft && registered == nullptr)
-    return node.Unsupported(fmt::format("domain {} is not known", domain));
+    return node.Opaque(
+        fmt::format("{} has no counterpart: domain {} is not known", node.op_type(), domain),
+        "ONNX's operators, those of com.microsoft, or an Extension that "
+        "defines the operation");
   // Identity passes anything on.
   if (registered == nullptr && domain.empty() && node.op_type() == "Identity" &&
       node.num_inputs() == 1)
     return node.Return(node.input(0));
   for (int i = 0; i < node.num_inputs(); ++i) {
     if (node.input(i) && !node.input(i).type().is_tensor()) {
-      return node.Unsupported(fmt::format("input \"{}\" of {} has {}", node.proto().input(i),
-                                          node.op_type(), DescribeInput(node.proto().input(i))));
+      return node.Unsupported(
+          fmt::format("{} whose input \"{}\" has {}", node.op_type(), node.proto().input(i),
+                      DescribeInput(node.proto().input(i))),
+          "a tensor of known rank, of numbers or booleans");
     }
   }
   if (registered != nullptr) return ImportRegistered(node, *registered);
   const AdapterFn adapter =
       microsoft ? FindMicrosoftAdapter(node.op_type()) : FindAdapter(node.op_type());
   if (adapter == nullptr)
-    return node.Unsupported(fmt::format("{} has no counterpart", node.op_type()));
+    return node.Opaque(fmt::format("{} has no counterpart", node.op_type()),
+                       "an operator of docs/reference/onnx-operators.md");
   if (microsoft) return adapter(node);
   if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
-    return node.Unsupported(fmt::format("{} of opset {} is not supported (expected {} or newer)",
-                                        node.op_type(), node.version(), since));
+    return node.Unsupported(fmt::format("{} of opset {}", node.op_type(), node.version()),
+                            fmt::format("opset {} or newer", since));
   }
   return adapter(node);
 }

@@ -44,7 +44,7 @@ ModelInfo InfoOf(const onnxpb::ModelProto& model) {
 
 absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const std::string& name,
                                const std::string& root, const ImportOptions& options) {
-  context.AllowUnregisteredDialect("onnx");
+  context.AllowUnregisteredDialect(kOpaqueDialect);
   onnxpb::ModelProto model;
   const auto depth =
       static_cast<int>(std::min<int64_t>(LimitsOf(context).nesting, kMaxMessageDepth));

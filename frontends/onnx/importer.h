@@ -17,11 +17,16 @@
 
 namespace tenon::onnx {
 
+// The dialect of opaque ops: nodes without a counterpart in Tenon's dialects. No Context registers
+// it; Context::AllowUnregisteredDialect makes text with such ops readable.
+inline constexpr char kOpaqueDialect[] = "onnx";
+
 // How a model is imported.
 struct ImportOptions {
   // The name of the model in messages; empty: its path.
   std::string name{};
-  // The folder of external data. Empty: the folder of the model file; none for a model in memory.
+  // The folder of external data. Empty: the folder of the model file; none for a model in memory or
+  // of standard input.
   std::string external_data_root{};
   // Accepts symbolic links and files with several hard links as external data.
   bool allow_external_data_links = false;

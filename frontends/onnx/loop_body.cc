@@ -106,14 +106,16 @@ absl::StatusOr<Operation*> ImportLoopBody(Node& node, OpBuilder& around, const L
     for (size_t i = 0; i < types.size(); ++i) {
       const Type was = types[i];
       if (Widen(types[i], yielded[i].type(), widened)) continue;
-      return node.Unsupported(fmt::format("the carried value \"{}\" is {} at first and {} later",
-                                          spec.names[i], was.text(), yielded[i].type().text()));
+      return node.Unsupported(fmt::format("a carried value \"{}\" that is {} at first and {} later",
+                                          spec.names[i], was.text(), yielded[i].type().text()),
+                              "tensors of one element type and rank");
     }
     for (size_t i = 0; i < spec.scans.size(); ++i) {
       const Type type = yielded[types.size() + i].type();
       const int64_t axis = spec.scans[i].axis;
       if (!type.is_tensor()) {
-        return node.Unsupported(fmt::format("a value of type {} cannot be stacked", type.text()));
+        return node.Unsupported(fmt::format("a stacked value of type {}", type.text()),
+                                "a tensor of known rank");
       }
       if (axis > type.rank()) {
         return node.Error(fmt::format("{} cannot be stacked along axis {}", type.text(), axis));

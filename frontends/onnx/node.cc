@@ -53,8 +53,15 @@ Node::Node(GraphImporter& importer, const onnxpb::NodeProto& proto, Scope& scope
   }
 }
 
-absl::Status Node::Unsupported(std::string_view reason) const {
-  return absl::UnimplementedError(fmt::format("{}", reason));
+absl::Status Node::Unsupported(std::string_view what, std::string_view expected) const {
+  const bool named = what.starts_with(op_type());
+  return Opaque(
+      fmt::format("{}{}{} is not supported", named ? "" : op_type(), named ? "" : " with ", what),
+      expected);
+}
+
+absl::Status Node::Opaque(std::string_view sentence, std::string_view expected) const {
+  return absl::UnimplementedError(fmt::format("{} (expected {})", sentence, expected));
 }
 
 absl::Status Node::ResolveInputs(Scope& scope) {
@@ -254,7 +261,8 @@ absl::Status Node::Return(absl::StatusOr<Value> value) {
 
 absl::Status Node::OnlyOutputsBefore(int first, std::string_view what) const {
   for (int i = first; i < num_outputs(); ++i) {
-    if (IsOutputUsed(i)) return Unsupported(fmt::format("{} is used", what));
+    if (IsOutputUsed(i))
+      return Unsupported(fmt::format("{} in use", what), "a node that leaves it out");
   }
   return absl::OkStatus();
 }

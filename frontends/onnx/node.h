@@ -38,7 +38,12 @@ class Node {
   absl::Status Error(std::string message) const {
     return importer_.Error(location_, std::move(message));
   }
-  absl::Status Unsupported(std::string_view reason) const;
+  // Makes the node opaque. `what` is the part of it that has no counterpart: "GRU with clip".
+  // `expected` is what Tenon would take, or what the user can do. The message begins with the name
+  // of the operator: "GRU with clip is not supported (expected a GRU without clip)".
+  absl::Status Unsupported(std::string_view what, std::string_view expected) const;
+  // The same with a sentence of its own: "Det has no counterpart".
+  absl::Status Opaque(std::string_view sentence, std::string_view expected) const;
 
   // ---- inputs
   absl::Status ResolveInputs(Scope& scope);

@@ -46,7 +46,8 @@ absl::Status Attention::ReadAttributes() {
                          node_.Int("softmax_precision", onnxpb::TensorProto::FLOAT));
   // Ours is at least f32, and f64 for f64 operands.
   if (precision == onnxpb::TensorProto::DOUBLE && node_.input(0).type().dtype() != DType::kF64) {
-    return node_.Unsupported("Attention with the softmax_precision DOUBLE is not supported");
+    return node_.Unsupported("Attention with the softmax_precision DOUBLE",
+                             "FLOAT or less, or operands of f64");
   }
   TENON_ASSIGN_OR_RETURN(attrs_.q_num_heads, node_.Int("q_num_heads", 0));
   TENON_ASSIGN_OR_RETURN(attrs_.kv_num_heads, node_.Int("kv_num_heads", 0));
@@ -57,7 +58,8 @@ absl::Status Attention::ReadAttributes() {
   TENON_ASSIGN_OR_RETURN(left_window_, node_.Int("left_window_size", -1));
   TENON_ASSIGN_OR_RETURN(right_window_, node_.Int("right_window_size", -1));
   if (node_.Find("scale") != nullptr && attrs_.scale == 0.0f) {
-    return node_.Unsupported("Attention with a scale of 0 is not supported");
+    return node_.Unsupported("Attention with a scale of 0",
+                             "another scale, or none for the default");
   }
   if (mode_ < 0 || mode_ > 3) {
     return node_.Error(

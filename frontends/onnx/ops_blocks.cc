@@ -111,7 +111,7 @@ absl::StatusOr<std::optional<Columns>> ReadColumns(Node& node) {
   const std::optional<int64_t> area = Product(b.image), elements = Product(b.block),
                                columns = Product(b.counts);
   if (!area || !elements || !columns) {
-    return node.Unsupported("an image of Col2Im has more elements than 64 bits can count");
+    return node.Unsupported("an image of more elements than 64 bits can count", "a smaller image");
   }
   b.area = *area;
   b.elements = *elements;
@@ -145,7 +145,9 @@ absl::Status ImportSpaceToDepth(Node& node) {
 
 absl::Status ImportCol2Im(Node& node) {
   TENON_ASSIGN_OR_RETURN(const auto blocks, ReadColumns(node));
-  if (!blocks) return node.Unsupported("Col2Im needs constant sizes of the image and its blocks");
+  if (!blocks)
+    return node.Opaque("Col2Im needs constant sizes of the image and its blocks",
+                       "constants in their place");
   const Columns& b = *blocks;
   const size_t axes = b.image.size();
   const Value x = node.input(0);
@@ -167,8 +169,9 @@ absl::Status ImportCol2Im(Node& node) {
   // Elements are added to rows of places; the last row takes what lies in the padding.
   int64_t num_places = 0;
   if (__builtin_mul_overflow(b.elements, b.columns, &num_places) || num_places > kMaxPlaces) {
-    return node.Unsupported(fmt::format("Col2Im has {} columns of {} elements: more than {}",
-                                        b.columns, b.elements, kMaxPlaces));
+    return node.Unsupported(
+        fmt::format("Col2Im of {} columns of {} elements", b.columns, b.elements),
+        fmt::format("at most {} elements in all", kMaxPlaces));
   }
   Numbers places;
   places.reserve(static_cast<size_t>(num_places));

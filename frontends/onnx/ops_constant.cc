@@ -53,7 +53,8 @@ absl::StatusOr<Attribute> ConstantValue(Node& node) {
   if (ints) return Elements(context, DType::kI64, std::span(*ints), /*scalar=*/false);
   for (const char* name : {"value_string", "value_strings", "sparse_value"}) {
     if (node.Find(name) != nullptr)
-      return node.Unsupported(fmt::format("Constant with {} is not supported", name));
+      return node.Unsupported(fmt::format("Constant with {}", name),
+                              "a dense constant of numbers or booleans");
   }
   return node.Error("Constant has no value");
 }

@@ -56,8 +56,8 @@ absl::Status ImportCast(Node& node) {
   const DType dtype =
       to == static_cast<int32_t>(to) ? DTypeOf(static_cast<int32_t>(to)) : DType::kInvalid;
   if (dtype == DType::kInvalid) {
-    return node.Unsupported(
-        fmt::format("Cast to {} is not supported", OnnxTypeName(static_cast<int32_t>(to))));
+    return node.Unsupported(fmt::format("Cast to {}", OnnxTypeName(static_cast<int32_t>(to))),
+                            "booleans, floats of 16 to 64 bits or integers of 8 to 64 bits");
   }
   return node.Return(CastTo(node, node.input(0), dtype));
 }
@@ -105,8 +105,8 @@ absl::Status ImportBitCast(Node& node) {
   const DType dtype = to == type ? DTypeOf(type) : DType::kInvalid;
   const DType from = node.input(0).type().dtype();
   if (dtype == DType::kInvalid || SizeOf(dtype) != SizeOf(from)) {
-    return node.Unsupported(
-        fmt::format("BitCast from {} to {} is not supported", Name(from), OnnxTypeName(type)));
+    return node.Unsupported(fmt::format("BitCast from {} to {}", Name(from), OnnxTypeName(type)),
+                            "element types of one size, of at least 8 bits");
   }
   return node.Return(node.Make<ten::BitcastOp>(node.input(0), ten::BitcastOp::Attrs{.to = dtype}));
 }
@@ -120,7 +120,8 @@ absl::Status ImportDropout(Node& node) {
     TENON_ASSIGN_OR_RETURN(const std::optional<double> ratio, node.ConstantScalar(1));
     const bool keeps_all = node.input(1) && ratio && *ratio == 0;
     if (!keeps_all && (!training || *training != 0)) {
-      return node.Unsupported("Dropout in training mode is not supported");
+      return node.Unsupported("Dropout in training mode",
+                              "training_mode = false: export the model for inference");
     }
   }
   TENON_RETURN_IF_ERROR(node.Return(node.input(0)));

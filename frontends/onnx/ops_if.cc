@@ -40,9 +40,8 @@ absl::Status SetResultTypes(Node& node, ctl::IfOp op, std::span<const Value> the
     if (!joined || !joined.is_tensor()) {
       const std::string& name = node.proto().output(static_cast<int>(i));
       return node.Unsupported(
-          fmt::format("the branches give {} and {} for \"{}\" (expected tensors of one element "
-                      "type and rank)",
-                      a.text(), b.text(), name));
+          fmt::format("branches that give {} and {} for \"{}\"", a.text(), b.text(), name),
+          "tensors of one element type and rank");
     }
     op->result(i).set_type(joined);
   }

@@ -24,8 +24,7 @@ absl::Status CheckBytes(const Node& node, std::initializer_list<Bytes> tensors) 
   for (const auto& [input, zero] : tensors) {
     const DType dtype = node.input(input).type().dtype();
     if (!IsByte(dtype)) {
-      return node.Unsupported(
-          fmt::format("{} of {} is not supported", node.op_type(), Name(dtype)));
+      return node.Unsupported(fmt::format("{} of {}", node.op_type(), Name(dtype)), "i8 or ui8");
     }
     if (node.input(zero) && node.input(zero).type().dtype() != dtype) {
       return node.Error(fmt::format("the zero point {} of {} is not {}, as the numbers are",

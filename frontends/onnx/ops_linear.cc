@@ -28,7 +28,7 @@ absl::Status ImportGemm(Node& node) {
   TENON_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
   TENON_ASSIGN_OR_RETURN(const float beta, node.Float("beta", 1.0f));
   if (!IsFloat(dtype) && (alpha != 1.0f || beta != 1.0f)) {
-    return node.Unsupported("Gemm of integers with factors is not supported");
+    return node.Unsupported("Gemm of integers with factors", "alpha = beta = 1, or floats");
   }
   const auto scaled = [&](Value value, float factor) -> absl::StatusOr<Value> {
     if (factor == 1.0f) return value;

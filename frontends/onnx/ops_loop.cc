@@ -181,7 +181,8 @@ absl::Status ImportLoop(Node& node) {
   TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, node.builder(), spec));
   if (AlwaysContinues(loop)) {
     if (!params.trips)
-      return node.Unsupported("neither a trip count nor a condition ends the loop");
+      return node.Unsupported("neither a trip count nor a condition that can end it",
+                              "one of both");
     return DropCondition(node, loop);
   }
   // How often it runs is not known.

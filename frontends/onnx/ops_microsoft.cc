@@ -51,7 +51,8 @@ absl::StatusOr<Value> Activated(Node& node, Formula& f, Value x) {
     return f.Make<ten::HardSigmoidOp>(
         x, ten::HardSigmoidOp::Attrs{.alpha = numbers[0], .beta = numbers[1]});
   }
-  return node.Unsupported(fmt::format("{} with {} is not supported", node.op_type(), name));
+  return node.Unsupported(fmt::format("{} with the activation {}", node.op_type(), name),
+                          "Relu, Tanh, Sigmoid, HardSwish, LeakyRelu, Clip or HardSigmoid");
 }
 
 // What FusedGemm does to its result, whose numbers are attributes that must be there.
@@ -75,7 +76,8 @@ absl::StatusOr<Value> GemmActivated(Node& node, Formula& f, Value x) {
     TENON_RETURN_IF_ERROR(needs("activation_beta"));
     return f.Make<ten::HardSigmoidOp>(x, ten::HardSigmoidOp::Attrs{.alpha = alpha, .beta = beta});
   }
-  return node.Unsupported(fmt::format("{} with {} is not supported", node.op_type(), name));
+  return node.Unsupported(fmt::format("{} with the activation {}", node.op_type(), name),
+                          "Relu, Tanh, Sigmoid, LeakyRelu or HardSigmoid");
 }
 
 // The sum of the first two inputs and of `bias`, which may be null; as output 3 too.
@@ -84,8 +86,7 @@ absl::StatusOr<Value> Skipped(Node& node, Formula& f, Value bias) {
   if (bias) sum = f.Add(sum, bias);
   for (const int i : {1, 2}) {
     if (node.IsOutputUsed(i)) {
-      return node.Unsupported(
-          fmt::format("a statistics output of {} is not supported", node.op_type()));
+      return node.Unsupported("a statistics output in use", "a node that leaves it out");
     }
   }
   if (node.num_outputs() > 3) TENON_RETURN_IF_ERROR(f.Return(sum, 3));
@@ -150,7 +151,9 @@ absl::Status ImportMicrosoftFusedMatMul(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
   for (const char* name : {"transBatchA", "transBatchB"}) {
     TENON_ASSIGN_OR_RETURN(const bool moved, node.Flag(name, false));
-    if (moved) return node.Unsupported(fmt::format("FusedMatMul with {} is not supported", name));
+    if (moved)
+      return node.Unsupported(fmt::format("FusedMatMul with {}", name),
+                              fmt::format("{} = 0 and a Transpose before it", name));
   }
   ten::MatmulOp::Attrs attrs;
   TENON_ASSIGN_OR_RETURN(attrs.transpose_a, node.Flag("transA", false));

@@ -86,8 +86,9 @@ absl::StatusOr<Value> MaskedAttention::Visible(Value mask) {
   const DimExpr batch = q_.type().dim(0), queries = q_.type().dim(2), keys = k_.type().dim(2);
   if (rank == 1) return VisibleInRange(mask);
   if (rank != 2 && rank != 3) {
-    return node_.Unsupported(fmt::format("{} with a mask that is {} is not supported",
-                                         node_.op_type(), mask.type().text()));
+    return node_.Unsupported(
+        fmt::format("{} with a mask that is {}", node_.op_type(), mask.type().text()),
+        "a mask of rank 1, 2 or 3");
   }
   // One column for several keys stands for no mask.
   if (rank == 2 && mask.type().dim(1).is_constant(1) && !keys.is_constant(1)) return Value();
@@ -208,10 +209,11 @@ absl::Status ProjectedAttention::Import(Formula& f, Value projected, const Input
   TENON_ASSIGN_OR_RETURN(const bool shared, node_.Flag("past_present_share_buffer", false));
   const Value past = node_.input(inputs.past);
   if (rotary)
-    return node_.Unsupported(fmt::format("{} with do_rotary is not supported", node_.op_type()));
+    return node_.Unsupported(fmt::format("{} with do_rotary", node_.op_type()),
+                             "do_rotary = 0 and RotaryEmbedding before it");
   if (shared && past) {
-    return node_.Unsupported(
-        fmt::format("{} whose past and present share memory is not supported", node_.op_type()));
+    return node_.Unsupported(fmt::format("{} whose past and present share memory", node_.op_type()),
+                             "past_present_share_buffer = 0");
   }
   TENON_RETURN_IF_ERROR(Split(projected));
   TENON_RETURN_IF_ERROR(AppendPast(past));
@@ -254,7 +256,8 @@ Value MultiHeadAttention::Biased(Value x, DimExpr from) {
 absl::Status MultiHeadAttention::ReadOperands() {
   const Value q = node_.input(0), k = node_.input(1), v = node_.input(2), bias = node_.input(3);
   if (!k || !v || q.type().rank() != 3) {
-    return node_.Unsupported("MultiHeadAttention of packed operands is not supported");
+    return node_.Unsupported("MultiHeadAttention of packed operands",
+                             "query, key and value as inputs of their own, the query of rank 3");
   }
   const int64_t rank = k.type().rank();
   if (rank != v.type().rank() || (rank != 3 && rank != 4)) {
@@ -276,11 +279,11 @@ absl::Status MultiHeadAttention::ReadOperands() {
 absl::Status MultiHeadAttention::Import() {
   TENON_RETURN_IF_ERROR(ReadAttributes());
   if (node_.input(8) || node_.input(9)) {
-    return node_.Unsupported(
-        "MultiHeadAttention whose past and present share memory is not supported");
+    return node_.Unsupported("MultiHeadAttention whose past and present share memory",
+                             "inputs past_key and past_value alone");
   }
   if (node_.IsOutputUsed(3))
-    return node_.Unsupported("the output qk of MultiHeadAttention is not supported");
+    return node_.Unsupported("the output qk in use", "a node that leaves it out");
   TENON_RETURN_IF_ERROR(ReadOperands());
   const Value past_k = node_.input(6), past_v = node_.input(7);
   if (!past_k != !past_v) {
@@ -294,9 +297,9 @@ absl::Status MultiHeadAttention::Import() {
     Dims dims = Formula::DimsOf(k_);
     const DimExpr rows = q_.type().dim(2);
     if (rows.is_constant() && dims[2].is_constant() && !DimExpr::ProvablyEqual(rows, dims[2])) {
-      return node_.Unsupported(
-          fmt::format("unidirectional MultiHeadAttention of {} to {} is not supported",
-                      node_.input(0).type().text(), k_.type().text()));
+      return node_.Unsupported(fmt::format("MultiHeadAttention with unidirectional = 1 of {} to {}",
+                                           node_.input(0).type().text(), k_.type().text()),
+                               "as many keys as queries");
     }
     dims[2] = rows;
     k_ = f_.Reshape(k_, dims);
@@ -316,7 +319,8 @@ absl::Status ImportMicrosoftAttention(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 7));
   TENON_RETURN_IF_ERROR(CheckProjection(node));
   if (node.input(6))
-    return node.Unsupported("Attention whose past and present share memory is not supported");
+    return node.Unsupported("Attention whose past and present share memory",
+                            "a node without past_sequence_length");
   Formula f(node);
   const Value projected = f.Make<ten::MatmulOp>(node.input(0), node.input(1));
   return ProjectedAttention(node).Import(f, projected, {.mask = 3, .past = 4, .bias = 5});

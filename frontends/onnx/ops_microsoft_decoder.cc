@@ -96,15 +96,17 @@ absl::Status GroupQueryAttention::CheckFeatures() {
   node_.MarkRead("kv_cache_bit_width");
   TENON_ASSIGN_OR_RETURN(const bool evicts, node_.Flag("sliding_window_cache", false));
   if (evicts)
-    return node_.Unsupported("GroupQueryAttention with sliding_window_cache is not supported");
+    return node_.Unsupported("GroupQueryAttention with sliding_window_cache",
+                             "sliding_window_cache = 0: a cache of all keys");
   for (const char* name : {"k_quant_type", "v_quant_type"}) {
     TENON_ASSIGN_OR_RETURN(const std::string kind, node_.Str(name, "NONE"));
     if (kind != "NONE")
-      return node_.Unsupported("GroupQueryAttention with quantized caches is not supported");
+      return node_.Unsupported("GroupQueryAttention with quantized caches",
+                               fmt::format("{} = NONE", name));
   }
   TENON_ASSIGN_OR_RETURN(const int64_t scores, node_.Int("qk_output", 0));
   if (scores != 0 || node_.IsOutputUsed(3)) {
-    return node_.Unsupported("the output output_qk of GroupQueryAttention is not supported");
+    return node_.Unsupported("the output output_qk in use", "qk_output = 0");
   }
   static constexpr std::pair<int, const char*> kInputs[] = {{12, "k_scale"},
                                                             {13, "v_scale"},
@@ -113,7 +115,8 @@ absl::Status GroupQueryAttention::CheckFeatures() {
                                                             {16, "query_seqlens"}};
   for (const auto& [i, name] : kInputs) {
     if (node_.input(i))
-      return node_.Unsupported(fmt::format("GroupQueryAttention with {} is not supported", name));
+      return node_.Unsupported(fmt::format("GroupQueryAttention with {}", name),
+                               "a node without that input");
   }
   return absl::OkStatus();
 }
@@ -374,7 +377,8 @@ absl::Status ImportMicrosoftRotaryEmbedding(Node& node) {
   if (rank == 3 && attrs.num_heads == 0) {
     const DimExpr heads = FloorDiv(x.type().dim(2), cos.type().dim(1) * 2);
     if (!heads.is_constant() || heads.constant() < 1) {
-      return node.Unsupported("RotaryEmbedding needs a known number of heads");
+      return node.Unsupported("an unknown number of heads",
+                              "the attribute num_heads, or a constant last extent");
     }
     attrs.num_heads = heads.constant();
   }

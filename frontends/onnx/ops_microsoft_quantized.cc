@@ -48,7 +48,7 @@ absl::Status ReturnAs(Node& node, Formula& f, Value y, int i) {
   TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 1));
   const DType result = zero ? zero.type().dtype() : node.input(0).type().dtype();
   if (result != DType::kU8 && result != DType::kI8) {
-    return node.Unsupported(fmt::format("{} to {} is not supported", node.op_type(), Name(result)));
+    return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(result)), "i8 or ui8");
   }
   y = f.Make<ten::RoundOp>(f.Div(y, scale));
   if (zero) y = f.Add(y, f.Cast(zero, DType::kF32));
@@ -90,7 +90,8 @@ absl::StatusOr<Value> Unpacked(Node& node, int i, int64_t bits, int64_t lines, i
                                int64_t rows) {
   const Attribute bytes = node.Constant(i);
   if (!bytes)
-    return node.Unsupported(fmt::format("input {} of {} is not constant", i, node.op_type()));
+    return node.Unsupported(fmt::format("{} whose input {} is not constant", node.op_type(), i),
+                            "an initializer");
   const int64_t in_byte = 8 / bits, packed = (count + in_byte - 1) / in_byte;
   const int64_t size = bytes.type().num_elements();
   if (bytes.type().dtype() != DType::kU8 || size % lines != 0 || size / lines != packed) {
@@ -145,7 +146,7 @@ absl::Status ImportMicrosoftQLinearSoftmax(Node& node) {
   const int64_t rank = node.input(0).type().rank();
   TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, rank));
   if (opset < 13 && axis != rank - 1)
-    return node.Unsupported("QLinearSoftmax over several axes is not supported");
+    return node.Unsupported("QLinearSoftmax over several axes", "opset = 13, or the last axis");
   return OfOne(node, [&](Formula& f, Value x) {
     return f.Make<nn::SoftmaxOp>(x, nn::SoftmaxOp::Attrs{.axis = axis});
   });
@@ -241,7 +242,8 @@ absl::Status ImportMicrosoftMatMulNBits(Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t block, node.Int("block_size", 0));
   TENON_ASSIGN_OR_RETURN(const int64_t rows, node.Int("N", 0));
   TENON_ASSIGN_OR_RETURN(const int64_t depth, node.Int("K", 0));
-  if (node.input(4)) return node.Unsupported("MatMulNBits with g_idx is not supported");
+  if (node.input(4))
+    return node.Unsupported("MatMulNBits with g_idx", "weights in the order of their blocks");
   if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || rows < 1 || depth < 1 ||
       block > INT32_MAX || rows > INT32_MAX || depth > INT32_MAX) {
     return node.Error(
@@ -292,8 +294,9 @@ absl::Status ImportMicrosoftGatherBlockQuantized(Node& node) {
                          scales.num_elements() > 0;
   if (!is_static || table.dtype() != DType::kU8 || row_axis != 0 || block_axis != 1) {
     return node.Unsupported(
-        fmt::format("GatherBlockQuantized of {} along axis {} in blocks of {} is not supported",
-                    table.text(), row_axis, block_axis));
+        fmt::format("GatherBlockQuantized of {} along axis {} in blocks of axis {}", table.text(),
+                    row_axis, block_axis),
+        "a constant matrix of ui8, gather_axis = 0 and quantize_axis = 1");
   }
   const int64_t rows = table.dim(0).constant(), blocks = scales.dim(1).constant();
   if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || block > INT32_MAX / blocks ||
@@ -304,9 +307,9 @@ absl::Status ImportMicrosoftGatherBlockQuantized(Node& node) {
   }
   const int64_t columns = blocks * block;
   if (table.dim(1).constant() * (8 / bits) != columns) {
-    return node.Unsupported(fmt::format(
-        "GatherBlockQuantized has data {} (expected {} blocks of {} elements of {} bits)",
-        table.text(), blocks, block, bits));
+    return node.Unsupported(
+        fmt::format("GatherBlockQuantized of {}", table.text()),
+        fmt::format("rows of {} blocks of {} elements of {} bits", blocks, block, bits));
   }
   Formula f(node);
   const DType dtype = scales.dtype();

@@ -70,7 +70,11 @@ absl::StatusOr<DimList> EqualParts(const Node& node, DimExpr extent, int64_t par
         fmt::format("Split cannot cut {} into {} parts", extent.constant(), parts);
     if (node.version() < 18) return node.Error(message);
     // Published function bodies contain such nodes in branches that are never taken.
-    if (last < 0) return node.Unsupported(message);
+    if (last < 0) {
+      return node.Unsupported(
+          fmt::format("an axis of {} that cannot be cut into {} parts", extent.constant(), parts),
+          "parts that do not exceed the axis");
+    }
     DimList sizes(parts, node.Dim(size));
     sizes.back() = node.Dim(last);
     return sizes;

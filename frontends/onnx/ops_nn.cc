@@ -174,9 +174,12 @@ absl::Status ImportConvTranspose(Node& node) {
                                  : extent * window.strides[i];
     const DimExpr total = full - wanted;
     if (!total.is_constant()) {
-      return node.Unsupported(fmt::format(
-          "ConvTranspose with {} needs a constant extent of axis {} of the input, which is {}",
-          given ? "output_shape" : "auto_pad", axis, x.type().text()));
+      return node.Opaque(
+          fmt::format(
+              "ConvTranspose with {} needs a constant extent of axis {} of the input, which "
+              "is {}",
+              given ? "output_shape" : "auto_pad", axis, x.type().text()),
+          "a constant extent, or the attribute pads");
     }
     // What is missing at the end is output padding.
     const int64_t pads = std::max<int64_t>(0, total.constant());

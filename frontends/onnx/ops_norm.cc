@@ -18,7 +18,8 @@ absl::StatusOr<DType> StashType(const Node& node) {
   const DType dtype =
       type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type)) : DType::kInvalid;
   if (!IsFloat(dtype))
-    return node.Unsupported(fmt::format("the stash_type {} is not supported", type));
+    return node.Unsupported(fmt::format("the stash_type {}", type),
+                            "a type of floats: 1, 10, 11 or 16");
   return dtype;
 }
 
@@ -73,7 +74,8 @@ absl::Status CheckVectors(const Node& node) {
 absl::Status TrainBatchNorm(Node& node, float epsilon) {
   TENON_ASSIGN_OR_RETURN(const float momentum, node.Float("momentum", 0.9f));
   if (node.version() < 14)
-    return node.Unsupported("BatchNormalization in training mode is not supported");
+    return node.Unsupported("BatchNormalization in training mode",
+                            "training_mode = 0, or opset 14 or newer");
   TENON_RETURN_IF_ERROR(CheckVectors(node));
   Formula f(node);
   const Value x = node.input(0);
@@ -109,9 +111,9 @@ absl::Status ImportBatchNormalization(Node& node) {
   for (const char* name : {"momentum", "consumed_inputs"}) node.MarkRead(name);
   nn::BatchNormOp::Attrs attrs;
   TENON_ASSIGN_OR_RETURN(attrs.epsilon, node.Float("epsilon", 1e-5f));
-  if (!spatial) return node.Unsupported("BatchNormalization with spatial = 0 is not supported");
+  if (!spatial) return node.Unsupported("BatchNormalization with spatial = 0", "spatial = 1");
   if (training || !test) return TrainBatchNorm(node, attrs.epsilon);
-  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a statistics output of BatchNormalization"));
+  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a statistics output"));
   Formula f(node);
   const DType dtype = node.input(0).type().dtype();
   // Statistics of another type: everything in the widest.
@@ -159,8 +161,7 @@ absl::Status ImportRMSNormalization(Node& node) {
 
 // ONNX Runtime's name of RMSNormalization, from before the standard had one.
 absl::Status ImportSimplifiedLayerNormalization(Node& node) {
-  TENON_RETURN_IF_ERROR(
-      node.OnlyOutputsBefore(1, "a statistics output of SimplifiedLayerNormalization"));
+  TENON_RETURN_IF_ERROR(node.OnlyOutputsBefore(1, "a statistics output"));
   return ImportRMSNormalization(node);
 }
 

@@ -26,8 +26,8 @@ absl::StatusOr<Range> RangeOf(const Node& node, DType dtype) {
     case DType::kI16:
       return Range{-32768, 32767};
     default:
-      return node.Unsupported(
-          fmt::format("{} to {} is not supported", node.op_type(), Name(dtype)));
+      return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(dtype)),
+                              "integers of 8 or 16 bits");
   }
 }
 
@@ -73,8 +73,9 @@ absl::StatusOr<DType> OutputType(const Node& node, DType otherwise) {
   if (type == 0) return otherwise;
   const DType dtype = DTypeOf(static_cast<int32_t>(type));
   if (dtype != DType::kInvalid) return dtype;
-  return node.Unsupported(fmt::format("{} to {} is not supported", node.op_type(),
-                                      OnnxTypeName(static_cast<int32_t>(type))));
+  return node.Unsupported(
+      fmt::format("{} to {}", node.op_type(), OnnxTypeName(static_cast<int32_t>(type))),
+      "integers of 8 or 16 bits");
 }
 
 }  // namespace

@@ -82,12 +82,13 @@ absl::Status Recurrent::ReadActivations() {
     const std::string& name = names->strings(i);
     if (cell_ != Cell::kRnn) {
       if (absl::EqualsIgnoreCase(name, i % each == 0 ? "Sigmoid" : "Tanh")) continue;
-      return node_.Unsupported(
-          fmt::format("{} with the activation {} is not supported", node_.op_type(), name));
+      return node_.Unsupported(fmt::format("{} with the activation {}", node_.op_type(), name),
+                               "Sigmoid for the gates and Tanh for the rest");
     }
     const std::string lower = absl::AsciiStrToLower(name);
     if (lower != "tanh" && lower != "relu" && lower != "sigmoid") {
-      return node_.Unsupported(fmt::format("RNN with the activation {} is not supported", name));
+      return node_.Unsupported(fmt::format("RNN with the activation {}", name),
+                               "Tanh, Relu or Sigmoid");
     }
     activations_[static_cast<size_t>(i)] = lower;
   }
@@ -112,9 +113,9 @@ absl::Status Recurrent::ReadAttributes() {
   }
   batch_first_ = layout == 1;
   if (node_.Find("clip") != nullptr)
-    return node_.Unsupported("a recurrent layer with clip is not supported");
+    return node_.Unsupported(fmt::format("{} with clip", node_.op_type()), "a layer without clip");
   TENON_ASSIGN_OR_RETURN(const bool coupled, node_.Flag("input_forget", false));
-  if (coupled) return node_.Unsupported("LSTM with input_forget is not supported");
+  if (coupled) return node_.Unsupported("LSTM with input_forget", "input_forget = 0");
   if (cell_ == Cell::kGru) {
     TENON_ASSIGN_OR_RETURN(attrs_.reset_after, node_.Flag("linear_before_reset", false));
   }

@@ -32,7 +32,8 @@ absl::StatusOr<std::optional<std::vector<float>>> ConstantFloats(const Node& nod
   if (type.rank() == 1 && type.dim(0).is_constant(0)) return std::nullopt;
   const Attribute elements = node.Constant(i);
   if (!elements)
-    return node.Unsupported(fmt::format("input {} of {} is not constant", i, node.op_type()));
+    return node.Unsupported(fmt::format("{} whose input {} is not constant", node.op_type(), i),
+                            "an initializer");
   const int64_t count = elements.type().num_elements();
   if (!IsFloat(type.dtype()) || type.rank() != 1 || count > 64) {
     return node.Error(fmt::format("input {} of {} must be a short vector of floats, got {}", i,
@@ -62,8 +63,9 @@ absl::StatusOr<DimExpr> Scaled(const Node& node, DimExpr extent, float scale) {
     const double p = static_cast<double>(scale) * static_cast<double>(q);
     if (p == std::floor(p) && p < 65536) return FloorDiv(extent * static_cast<int64_t>(p), q);
   }
-  return node.Unsupported(fmt::format("{} of an unknown extent by the scale {} is not supported",
-                                      node.op_type(), scale));
+  return node.Unsupported(
+      fmt::format("{} of an unknown extent by the scale {}", node.op_type(), scale),
+      "a known extent, sizes in place of scales, or a scale such as 2 or 1.5");
 }
 
 // What the inputs say about the axes that are resized.
@@ -96,7 +98,8 @@ absl::Status ApplySizes(const Node& node, const Request& request, const std::str
   for (size_t i = 0; i < request.axes.size(); ++i) {
     const DimExpr in = attrs.sizes[request.axes[i]], out = (*request.sizes)[i];
     if (!in.is_constant() || !out.is_constant() || in.is_constant(0)) {
-      return node.Unsupported("keep_aspect_ratio_policy with unknown extents is not supported");
+      return node.Unsupported("a keep_aspect_ratio_policy and unknown extents",
+                              "known extents, or keep_aspect_ratio_policy = stretch");
     }
     const float ratio = static_cast<float>(out.constant()) / static_cast<float>(in.constant());
     if (i == 0) scale = ratio;

@@ -89,7 +89,9 @@ absl::StatusOr<Value> CountAlong(Node& node, Value x, int64_t axis, LoopSpec& sp
 // Opset 8: all inputs and outputs have a batch axis in front, and the axis that is scanned behind
 // it. A loop over the batch stacks what a loop over the sequence gives.
 absl::Status ImportScan8(Node& node, const GraphProto& body, int64_t num_scanned) {
-  if (node.input(0)) return node.Unsupported("Scan with the lengths of sequences is not supported");
+  if (node.input(0))
+    return node.Unsupported("Scan with the lengths of sequences",
+                            "sequences of one length, or opset 9 or newer");
   const int num_states = node.num_inputs() - 1 - static_cast<int>(num_scanned);
   if (num_states < 0 || body.input_size() != num_states + num_scanned ||
       body.output_size() < num_states || node.num_outputs() > body.output_size()) {
@@ -187,7 +189,8 @@ absl::Status ImportScan(Node& node) {
       const auto& output = body->output(num_states + static_cast<int>(i));
       const Type type = node.importer().Convert(output.type(), /*binding=*/false);
       if (!type || !type.is_tensor()) {
-        return node.Unsupported("a negative output axis of Scan needs the output's declared rank");
+        return node.Unsupported("a negative output axis and no declared rank of the output",
+                                "an axis from 0 on, or a declared rank");
       }
       TENON_ASSIGN_OR_RETURN(axis, node.Axis(axis, type.rank() + 1));
     }

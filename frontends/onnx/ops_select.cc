@@ -202,7 +202,8 @@ absl::Status ImportEyeLike(Node& node) {
                       : type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type))
                                                            : DType::kInvalid;
   if (dtype == DType::kInvalid)
-    return node.Unsupported(fmt::format("EyeLike with the dtype {} is not supported", type));
+    return node.Unsupported(fmt::format("EyeLike with the dtype {}", type),
+                            "booleans, floats of 16 to 64 bits or integers of 8 to 64 bits");
   Formula f(node);
   const Value ones = f.Expand(f.Scalar(dtype, 1), Formula::DimsOf(x));
   const Value upper = f.Make<ten::TriluOp>(ones, ten::TriluOp::Attrs{.upper = true, .diagonal = k});

@@ -114,8 +114,8 @@ absl::Status ImportSqueeze(Node& node) {
   } else {
     for (DimExpr dim : dims) {
       if (!dim.is_constant()) {
-        return node.Unsupported(
-            "Squeeze without axes of an input with unknown dimensions is not supported");
+        return node.Unsupported("Squeeze without axes of an input with unknown dimensions",
+                                "axes, or known dimensions");
       }
       if (!dim.is_constant(1)) kept.push_back(dim);
     }

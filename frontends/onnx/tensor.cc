@@ -108,7 +108,8 @@ absl::StatusOr<FileBytes> RawBytes(const TensorProto& tensor, const TensorSource
 
 absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DType dtype,
                                                   const TensorSource& source, size_t size) {
-  if (tensor.has_segment()) return absl::UnimplementedError("is a segment of a larger tensor");
+  if (tensor.has_segment())
+    return absl::UnimplementedError("is a segment of a larger tensor (expected a whole one)");
   if (tensor.data_location() == TensorProto::EXTERNAL || tensor.has_raw_slice()) {
     TENON_ASSIGN_OR_RETURN(const FileBytes raw, RawBytes(tensor, source, size));
     return dtype == DType::kBool ? NormalizeBool(raw) : Share(raw);
@@ -159,7 +160,9 @@ absl::StatusOr<TensorData> Decode(const TensorProto& tensor, const TensorSource&
   data.dtype = DTypeOf(tensor.data_type());
   if (data.dtype == DType::kInvalid) {
     return absl::UnimplementedError(
-        fmt::format("has elements of {}", OnnxTypeName(tensor.data_type())));
+        fmt::format("has elements of {} (expected booleans, floats of 16 to 64 bits or "
+                    "integers of 4 to 64 bits)",
+                    OnnxTypeName(tensor.data_type())));
   }
   data.dims.assign(tensor.dims().begin(), tensor.dims().end());
   TENON_ASSIGN_OR_RETURN(const size_t size, CheckedByteSize(data.dtype, data.dims));

@@ -74,7 +74,10 @@ bool AsmParser::ParseTypeUncounted(Type& type) {
     type = Type::Tuple(context_, types);
     return true;
   } else {
-    return Error(fmt::format("unknown or unsupported type '{}'", word));
+    return Error(
+        fmt::format("unknown or unsupported type '{}' (expected tensor<…>, a number type "
+                    "such as f32 or i64, index, none, tuple<…>, a function type or !dialect.…)",
+                    word));
   }
   Advance();
   return true;
@@ -140,7 +143,10 @@ bool AsmParser::ParseTensorBody(Type& type) {
   if (!At(TokenKind::kBareId)) return ErrorExpected("an element type");
   DType dtype = DTypeByName(token_.text);
   if (dtype == DType::kInvalid) {
-    return Error(fmt::format("unsupported tensor element type '{}'", token_.text));
+    return Error(
+        fmt::format("unsupported tensor element type '{}' (expected i1, i8 to i64, ui8 to "
+                    "ui64, f16, bf16, f32 or f64)",
+                    token_.text));
   }
   Advance();
   if (unranked) {

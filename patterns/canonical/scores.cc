@@ -33,7 +33,9 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
       .Summary(divides ? "(scores + m) / c = scores / c + m / c"
                        : "(scores + m) * c = scores * c + m * c")
       .Match(divides ? Div(sum, Splat(c)) : Mul(sum, Splat(c)))
-      .Where(IsProductOfActivations(s))
+      // An infinite factor makes NaN of a term that is zero, where the sum is not.
+      .Where(IsProductOfActivations(s) &&
+             If("the scale is finite", Compare(AbsOf(factor), "<=", LargestFiniteOf(DTypeOf(m)))))
       .MayOverflow(beside(s.bias) && beside(s.second))
       .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
                        : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))

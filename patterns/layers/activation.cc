@@ -187,14 +187,15 @@ Rule ReluFromMax() {
       .Lowers(OpsOf({"ten.max", "ten.clip"}));
 }
 
-// max(x, a x) for 0 <= a <= 1, and the same by a comparison for any a
+// max(x, a x) for 0 < a <= 1, and the same by a comparison for any finite a: a slope of 0 makes NaN
+// of infinity, and an infinite one of 0.
 Rule LeakyReluFromMax() {
   Val x("x");
   Attr<float> alpha("alpha");
   return Rule("leaky-relu-from-max")
       .Summary("max(x, a x)")
       .Match(ten::Max(x, Mul(x, Splat(alpha))))
-      .Where(NotF64(x) && If("the slope is in [0, 1]", alpha >= 0 && alpha <= 1))
+      .Where(NotF64(x) && If("the slope is in (0, 1]", alpha > 0 && alpha <= 1))
       .Replace(LeakyRelu(x, {.alpha = Real(alpha)}));
 }
 
@@ -207,7 +208,8 @@ Rule LeakyReluFromWhere() {
       .Match(AnyOf(ten::Where(Greater(x, zero), x, slope),
                    ten::Where(GreaterEqual(x, zero), x, slope), ten::Where(Less(x, zero), slope, x),
                    ten::Where(LessEqual(x, zero), slope, x), ten::Where(Less(zero, x), x, slope)))
-      .Where(NotF64(x))
+      .Where(NotF64(x) &&
+             If("the slope is finite", Compare(AbsOf(alpha), "<=", LargestFiniteOf(DTypeOf(x)))))
       .Replace(LeakyRelu(x, {.alpha = Real(alpha)}));
 }
 

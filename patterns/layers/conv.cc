@@ -3,6 +3,7 @@
 
 #include "patterns/facts/magnitude.h"
 #include "patterns/layers/activations.h"
+#include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {
 namespace {
@@ -62,6 +63,7 @@ Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builti
   return Rule(name, file, line)
       .Summary("batch_norm(conv(x)) = conv(x) with scaled weights")
       .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
+      .Where(AreFiniteStatistics(scale, mean, var))
       .Replace(nn::Conv(x, weights, offset, a.args()))
       .Lowers(OpsOf({"nn.batch_norm"}));
 }
@@ -131,6 +133,7 @@ Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file =
   return Rule(name, file, line)
       .Summary("batch_norm(conv_transpose(x)) = conv_transpose(x) with scaled weights")
       .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
+      .Where(AreFiniteStatistics(scale, mean, var))
       .Replace(nn::ConvTranspose(x, weights, offset, args))
       .Lowers(OpsOf({"nn.batch_norm"}));
 }
@@ -175,6 +178,7 @@ Rule BatchNormAlone() {
       .Summary("batch_norm(x) with known statistics = x * k + offset")
       .Match(norm)
       .Where(If("the tensor has spatial axes", RankOf(norm) > 2))
+      .Where(AreFiniteStatistics(scale, mean, var))
       .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
              (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
       .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))

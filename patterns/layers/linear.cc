@@ -3,6 +3,7 @@
 
 #include "patterns/facts/magnitude.h"
 #include "patterns/layers/activations.h"
+#include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {
 namespace {
@@ -151,6 +152,7 @@ Rule LinearAlpha() {
       .Summary("linear(x, w) * a + b = linear(x, w * a, b) for a number a")
       .Match(Add(Mul(product, Splat(alpha)), b))
       .Where(IsRowOrNumber("b has an element for each column", b, product) &&
+             If("the number is finite", Compare(AbsOf(alpha), "<=", LargestFiniteOf(DTypeOf(w)))) &&
              If("nothing else uses the weights", HasOneUse(w)))
       .Replace(fused::Linear(x, Mul(w, Splat(Real(alpha))), AsRow(b, product), {},
                              {.transpose_w = transpose}))
@@ -176,6 +178,7 @@ Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
       .Where(Rank(x, 2) && FollowsFromConstants(w) &&
              If("nothing else uses the weights", HasOneUse(w)))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
+      .Where(AreFiniteStatistics(scale, mean, var))
       .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
       .Lowers(OpsOf({"nn.batch_norm"}))
       .RequireKernel();

@@ -49,6 +49,7 @@ Rule NormAsBatchNorm(const char* name, bool with_scale, bool with_bias,
       .Summary("x * g + (b - mean * g), the batch norm's form of a layer norm")
       .Match(root)
       .Where(IsPositive(epsilon))
+      .Where(with_scale ? AreFinite("the scale is finite", w) : Condition())
       .Replace(made)
       .Lowers(OpsOf({"ten.mul"}));
 }
@@ -198,6 +199,8 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
       .Where(
           IsNormalizedShape("the scale or bias has the shape of the normalized axes", k, x, axis))
       .Where(kind == Second::kLayerBias ? Condition() : FollowsFromConstants(w))
+      .Where(kind == Second::kLayerScaleAndBias ? AreFinite("the second scale is finite", k)
+                                                : Condition())
       .Where(kind == Second::kLayerScaleAndBias || kind == Second::kLayerBias
                  ? FollowsFromConstants(b)
                  : Condition())

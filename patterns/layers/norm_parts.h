@@ -31,6 +31,13 @@ inline Val Square(const Val& x) { return Mul(x, x); }
 // x / r, also written as x * (1 / r).
 inline Val Quotient(const Val& x, const Val& r) { return AnyOf(Div(x, r), Mul(x, Reciprocal(r))); }
 
+// What scales by a batch norm's factor moves it to other operands. An infinite one makes NaN of a
+// weight that is zero, and of a difference that the batch norm does not compute.
+inline Condition AreFiniteStatistics(const Val& scale, const Val& mean, const Val& var) {
+  return AreFinite("the scale is finite", scale) && AreFinite("the mean is finite", mean) &&
+         AreFinite("the variance is finite", var);
+}
+
 // The rules of norm_channels.cc, in order.
 RuleSet ChannelNormRules();
 

@@ -4,6 +4,7 @@
 
 #include "drr/compile/compiled.h"
 #include "drr/text/text.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"
@@ -70,6 +71,38 @@ TEST_F(ConflictsTest, ConditionsThatFollow) {
   EXPECT_TRUE(Shadows("where rank(x) == 2 || rank(x) == 3", "where rank(x) == 3"));
   EXPECT_TRUE(Shadows("where dim(x, 1) == 4", "where dim(x, 1) == 4"));
   EXPECT_TRUE(Shadows("where !(rank(x) == 3 && float(x))", "where rank(x) == 2"));
+}
+
+// Each of two rules matches a part of what the third one matches.
+TEST_F(ConflictsTest, RulesThatShareAShadow) {
+  const auto why = [&](const std::vector<std::string>& conditions) {
+    static constexpr const char* kMade[] = {"tanh", "exp", "sin", "cos"};
+    std::string text;
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      text += fmt::format("rule r{} {{ match neg(relu(x)) {} replace {}(x) }}\n", i, conditions[i],
+                          kMade[i]);
+    }
+    return Why(text);
+  };
+  EXPECT_THAT(
+      why({"where rank(x) == 2", "where !rank(x) == 2", ""}),
+      HasSubstr("rule 'r2' (x.drr:3) is never reached: 'r0' (x.drr:1) and 'r1' (x.drr:2) "
+                "together match whatever it matches and are tried first, for example in\n"));
+  EXPECT_THAT(why({"where !rank(x) == 2", "where rank(x) == 2", "where float(x)"}),
+              HasSubstr("'r2' (x.drr:3) is never reached: 'r0' (x.drr:1) and 'r1' (x.drr:2)"));
+  EXPECT_THAT(why({"where rank(x) >= 3", "where float(x) && !rank(x) >= 3", "where float(x)"}),
+              HasSubstr("'r2' (x.drr:3) is never reached"));
+  EXPECT_THAT(
+      why({"where rank(x) == 2 || rank(x) == 3", "where !rank(x) == 2 && !rank(x) == 3", ""}),
+      HasSubstr("'r2' (x.drr:3) is never reached"));
+  EXPECT_THAT(why({"where float(x) && rank(x) == 2", "where !float(x)", "where !rank(x) == 2", ""}),
+              HasSubstr("'r3' (x.drr:4) is never reached: 'r0' (x.drr:1) and "));
+  // Something is left for the last one.
+  EXPECT_EQ(why({"where rank(x) == 2", "where rank(x) == 3", ""}), "accepted");
+  EXPECT_EQ(why({"where rank(x) >= 3", "where rank(x) == 2", ""}), "accepted");
+  EXPECT_EQ(why({"where float(x) && rank(x) == 2", "where !rank(x) == 2", ""}), "accepted");
+  EXPECT_EQ(why({"where float(x) && rank(x) == 2", "where !float(x) && !rank(x) == 2", ""}),
+            "accepted");
 }
 
 TEST_F(ConflictsTest, RulesThatMatchSomeProgramsInCommonAreInOrder) {

@@ -43,10 +43,11 @@ class NumbersTest : public ::testing::Test {
     return result->rewrites > 0 ? "fires" : ExplainText(log, rule.name());
   }
 
-  // x * a * b for numbers of a type
-  std::string Scaled(const std::string& dtype, const std::string& a, const std::string& b) {
+  // x * a * b for numbers of a type, or for four of them
+  std::string Scaled(const std::string& dtype, const std::string& a, const std::string& b,
+                     bool four = false) {
     const std::string type = "tensor<4x" + dtype + ">";
-    const std::string number = "tensor<" + dtype + ">";
+    const std::string number = four ? type : "tensor<" + dtype + ">";
     const std::string operands = " : (" + type + ", " + number + ") -> " + type + "\n";
     const auto constant = [&](const std::string& name, const std::string& value) {
       return "  " + name + " = core.constant() <{value = dense<" + value + "> : " + number +
@@ -93,6 +94,24 @@ TEST_F(NumbersTest, ConstantsOfAResultAreFiniteAndNormal) {
   // What the program has already it may keep.
   EXPECT_EQ(Scaled("f32", "0xFF800000", "2.0"), "fires");
   EXPECT_EQ(Scaled("f32", "1.0e-40", "2.0"), "fires");
+}
+
+// One element that the program has already excuses no other one.
+TEST_F(NumbersTest, EachElementOfAResultIsFiniteAndNormal) {
+  const std::string twos = "[2.0, 2.0, 2.0, 2.0]";
+  EXPECT_EQ(Scaled("f32", "[1.0e-40, 1.0, 2.0, 3.0]", twos, true), "fires");
+  EXPECT_EQ(Scaled("f32", "[0xFF800000, 1.0, 2.0, 3.0]", twos, true), "fires");
+  EXPECT_THAT(Scaled("f32", "[1.0e-40, 1.0, 2.0, 1.0e-30]", "[2.0, 2.0, 2.0, 1.0e-9]", true),
+              HasSubstr("is subnormal"));
+  EXPECT_THAT(Scaled("f16", "[1.0e-7, 1.0, 2.0, 1.0e-3]", "[1.0, 1.0, 1.0, 1.0e-3]", true),
+              HasSubstr("is subnormal"));
+  EXPECT_THAT(Scaled("f32", "[0x7F800000, 1.0, 2.0, 1.0e+30]", "[2.0, 2.0, 2.0, 1.0e+30]", true),
+              HasSubstr("is infinite or NaN"));
+  EXPECT_THAT(Scaled("f16", "[0x7C00, 1.0, 2.0, 1.0e+3]", "[2.0, 2.0, 2.0, 1.0e+3]", true),
+              HasSubstr("is infinite or NaN"));
+  // A subnormal number does not excuse an infinite one.
+  EXPECT_THAT(Scaled("f32", "[1.0e-40, 1.0, 2.0, 1.0e+30]", "[2.0, 2.0, 2.0, 1.0e+30]", true),
+              HasSubstr("is infinite or NaN"));
 }
 
 TEST_F(NumbersTest, NumbersOfAResultAreFiniteAndNormal) {

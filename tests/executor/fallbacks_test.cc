@@ -62,6 +62,28 @@ TEST(FallbacksTest, EachKindOnceWithItsReason) {
   EXPECT_THAT(NotesOf(Products(3), /*reference=*/true), IsEmpty());
 }
 
+// Weights of bytes, whose f32 form is rows * 4 KiB.
+std::string UnpackedProduct(int rows) {
+  return Function(fmt::format("%x: tensor<1x{}xf32>", rows),
+                  fmt::format("(tensor<1x{}xf32>) -> tensor<1x1024xf32>", rows),
+                  fmt::format(R"ir(
+  %w = core.constant() <{{value = dense<3> : tensor<{0}x1024xi8>}}> : () -> tensor<{0}x1024xi8>
+  %s = core.constant() <{{value = dense<0.5> : tensor<1x1024xf32>}}> : () -> tensor<1x1024xf32>
+  %0 = ten.cast(%w) <{{to = f32}}> : (tensor<{0}x1024xi8>) -> tensor<{0}x1024xf32>
+  %1 = ten.mul(%0, %s) : (tensor<{0}x1024xf32>, tensor<1x1024xf32>) -> tensor<{0}x1024xf32>
+  %2 = ten.matmul(%x, %1) : (tensor<1x{0}xf32>, tensor<{0}x1024xf32>) -> tensor<1x1024xf32>
+  func.return(%2) : (tensor<1x1024xf32>) -> ()
+)ir",
+                              rows));
+}
+
+TEST(FallbacksTest, WeightsThatEachRunUnpacksAreNamed) {
+  EXPECT_THAT(NotesOf(UnpackedProduct(4096)), IsEmpty());
+  EXPECT_THAT(NotesOf(UnpackedProduct(5120)),
+              ElementsAre("m.mlir:7:8: each run computes a value of 20.0 MiB from constants alone "
+                          "(ir-opt -O2 --constant-fold='max-bytes=20971520' computes it once)"));
+}
+
 TEST(FallbacksTest, TheLoweredProgramSaysWhy) {
   std::string lowered;
   ASSERT_TRUE(CompileText(Products(2), /*reference=*/false, &lowered).ok());

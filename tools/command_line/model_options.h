@@ -12,6 +12,7 @@
 #include "frontends/api/compare.h"
 #include "frontends/api/extension.h"
 #include "frontends/api/tenon.h"
+#include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
 
@@ -40,6 +41,7 @@ struct ModelOptions {
   bool help_all = false;  // --help=all
   GivenNames given;       // the options on the command line
   LimitOptions limits;    // --max-…
+  ExternalDataOptions external_data;  // --external-data…
 };
 
 // Sets the tolerances: those on the command line, else 3e-2 for bf16 and 5e-2 for int8, else `atol`

@@ -378,6 +378,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   double load_ms = 0;
   Clock::time_point start = Clock::now();
   load.limits = options.limits.library;
+  tools::SetExternalData(options.external_data, load);
   TENON_ASSIGN_OR_RETURN(Model model, Load(options.model, load));
   if (model.main() == nullptr) {
     return absl::InvalidArgumentError(fmt::format(

@@ -39,6 +39,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"dim", "shape", Takes::kValue, "B=1,S=128",
       "set named dimensions (default: 1 for \"batch\", else 128)", tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
+    tools::ExternalDataRow<Options>(),
+    tools::ExternalDataLinksRow<Options>(),
     tools::JsonRow<Options>(),
 
     tools::Heading<Options>("Optimization"),

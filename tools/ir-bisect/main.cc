@@ -23,6 +23,7 @@ absl::StatusOr<Model> LoadModel(const Options& options, std::vector<std::string>
   LoadOptions load;
   load.extension = tools::ExtensionOf(options.op_files);
   load.limits = options.limits.library;
+  tools::SetExternalData(options.external_data, load);
   load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kError)
       errors.push_back(FormatDiagnostic(context, diagnostic));

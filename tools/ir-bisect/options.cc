@@ -22,6 +22,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"inputs", "", Takes::kValue, "DIR",
       "read input_N.pb or input_N.npy of DIR (default: samples); -O0 has the right results"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
+    tools::ExternalDataRow<Options>(),
+    tools::ExternalDataLinksRow<Options>(),
     {{"shape", "dim", Takes::kValue, "a=1,b=128", "set named dimensions of the samples",
       tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},

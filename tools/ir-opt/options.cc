@@ -55,6 +55,8 @@ constexpr tools::Option<Options> kTable[] = {
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
     tools::LoadOpsRow<Options>(),
+    tools::ExternalDataRow<Options>(),
+    tools::ExternalDataLinksRow<Options>(),
     {{"split-input-file", "", Takes::kFlag, "",
       "treat the parts between lines '// -----' as separate inputs", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},

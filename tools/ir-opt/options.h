@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "frontends/api/export_onnx.h"
 #include "pass/pass_manager.h"
+#include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
 
@@ -22,30 +23,31 @@ struct PipelineStep {
 
 // The options of ir-opt. See its --help.
 struct Options {
-  tools::GivenNames given;                  // the options on the command line
-  std::string input = "-";                  // a file, or "-" for standard input
-  std::string output;                       // "-": standard output; empty: the same, if WritesIr
-  std::vector<PipelineStep> steps;          // the pipeline
-  PassManagerOptions passes;                // how it runs, and what it prints
-  PrintOptions print;                       // how the IR is written
-  bool allow_unregistered_dialect = false;  // --allow-unregistered-dialect
-  bool split_input_file = false;            // --split-input-file
-  bool verify_diagnostics = false;          // --verify-diagnostics
-  bool dump_pass_pipeline = false;          // --dump-pass-pipeline
-  std::string explain;                      // RULE[@NODE]
-  std::string fusion_report;                // a file; JSON if it ends in .json
-  std::vector<std::string> op_files;        // files that declare operations
-  std::vector<std::string> rules;           // files with rules in text
-  std::vector<std::string> disabled_rules;  // names, families and patterns
-  std::string trace;                        // a file that ends in .json or .html
-  bool fast_math = false;                   // --fast-math
-  bool help_all = false;                    // --help=all
-  bool verify_semantics = false;            // --verify-semantics
-  tools::LimitOptions limits;               // --max-…
-  std::string inputs;                       // a folder, for verify_semantics
-  int64_t bisect_limit = -1;                // steps that are made; -1: all
-  std::vector<std::string> check_rules;     // files; none: the built-in rules
-  std::string list_rules;                   // what --list-rules or --rule-automaton names
+  tools::GivenNames given;                   // the options on the command line
+  std::string input = "-";                   // a file, or "-" for standard input
+  std::string output;                        // "-": standard output; empty: the same, if WritesIr
+  std::vector<PipelineStep> steps;           // the pipeline
+  PassManagerOptions passes;                 // how it runs, and what it prints
+  PrintOptions print;                        // how the IR is written
+  bool allow_unregistered_dialect = false;   // --allow-unregistered-dialect
+  bool split_input_file = false;             // --split-input-file
+  bool verify_diagnostics = false;           // --verify-diagnostics
+  bool dump_pass_pipeline = false;           // --dump-pass-pipeline
+  std::string explain;                       // RULE[@NODE]
+  std::string fusion_report;                 // a file; JSON if it ends in .json
+  std::vector<std::string> op_files;         // files that declare operations
+  std::vector<std::string> rules;            // files with rules in text
+  std::vector<std::string> disabled_rules;   // names, families and patterns
+  std::string trace;                         // a file that ends in .json or .html
+  bool fast_math = false;                    // --fast-math
+  bool help_all = false;                     // --help=all
+  bool verify_semantics = false;             // --verify-semantics
+  tools::LimitOptions limits;                // --max-…
+  tools::ExternalDataOptions external_data;  // --external-data…
+  std::string inputs;                        // a folder, for verify_semantics
+  int64_t bisect_limit = -1;                 // steps that are made; -1: all
+  std::vector<std::string> check_rules;      // files; none: the built-in rules
+  std::string list_rules;                    // what --list-rules or --rule-automaton names
   // What the program does.
   enum class Action : uint8_t {
     kRun,           // runs the pipeline

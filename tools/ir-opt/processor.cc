@@ -56,6 +56,7 @@ class Processor {
     load.extension = tools::ExtensionOf(options_.op_files);
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
     load.limits = options_.limits.library;
+    tools::SetExternalData(options_.external_data, load);
     load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics](
                              const Context& context, const Diagnostic& diagnostic) {
       RecordDiagnostic(context, diagnostic, file, *seen);

@@ -63,6 +63,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"save-outputs", "", Takes::kValue, "DIR",
       "write input_N.pb and the optimized output_N.pb to DIR"},
      [](Options& o, const Given& g) { return Set(o.save_outputs, g.value); }},
+    tools::ExternalDataRow<Options>(),
+    tools::ExternalDataLinksRow<Options>(),
     tools::JsonRow<Options>(),
 
     tools::Heading<Options>("Optimization"),

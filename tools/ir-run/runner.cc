@@ -129,6 +129,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
     TENON_ASSIGN_OR_RETURN(gpu, tools::OpenDevice());
   }
   load.limits = options.limits.library;
+  tools::SetExternalData(options.external_data, load);
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {
     return absl::InvalidArgumentError(
