@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "drr/check/instance.h"
+#include "drr/check/run.h"
 #include "ir/core/attribute.h"
 
 namespace tenon::drr {
@@ -24,12 +25,6 @@ Range RangeOf(DType dtype) {
     default:
       return {-149, 127};
   }
-}
-
-double Rounded(DType dtype, double value) {
-  std::byte bytes[8];
-  StoreFromDouble(dtype, value, bytes);
-  return LoadAsDouble(dtype, bytes);
 }
 
 // Exponents of small and of large numbers that leave room for what is computed from them.

@@ -5,17 +5,12 @@
 #include <limits>
 
 #include "drr/check/instance.h"
+#include "drr/check/run.h"
 #include "ir/core/attribute.h"
 #include "ir/core/context.h"
 
 namespace tenon::drr {
 namespace {
-
-double Rounded(DType dtype, double value) {
-  std::byte bytes[8];
-  StoreFromDouble(dtype, value, bytes);
-  return LoadAsDouble(dtype, bytes);
-}
 
 bool AsksAboutNumbers(const ConditionNode& condition) {
   if (condition.assumption != Assumption::kNone) return true;

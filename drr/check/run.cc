@@ -36,6 +36,12 @@ std::vector<Attribute> ArgumentsOf(const Instance& instance) {
   return arguments;
 }
 
+double Rounded(DType dtype, double value) {
+  std::byte bytes[8];
+  StoreFromDouble(dtype, value, bytes);
+  return LoadAsDouble(dtype, bytes);
+}
+
 std::string NumberText(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);
 }

@@ -31,6 +31,9 @@ struct Run {
 Attribute ArgumentOf(Operation* function, size_t argument, const Numbers& numbers);
 std::vector<Attribute> ArgumentsOf(const Instance& instance);
 
+// Returns the number of the type that is next to `value`.
+double Rounded(DType dtype, double value);
+
 // Returns the number as text; every NaN is "nan".
 std::string NumberText(double value);
 // Returns one comment line per argument, to be printed before a program.
