@@ -208,7 +208,8 @@ def images():
     # Norms of groups: with SiLU, as in diffusion models, behind a sum, and both.
     def group_norm(x):
         groups = g.node("Reshape", x, g.shape(0, 4, -1))
-        ones, zeros = g.array(np.ones(4, np.float32)), g.array(np.zeros(4, np.float32))
+        # Exporters write these as constants, because they are no parameters of the model.
+        ones, zeros = (g.node("Constant", value=numpy_helper.from_array(np.full(4, v, np.float32))) for v in (1, 0))
         normed = g.node("InstanceNormalization", groups, ones, zeros, epsilon=1e-5)
         normed = g.node("Reshape", normed, g.shape(-1, CHANNELS, SIDE, SIDE))
         return g.node("Mul", normed, g.gain(CHANNELS, 1, 1)), g.weight(CHANNELS, 1, 1)
