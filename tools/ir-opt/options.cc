@@ -27,15 +27,17 @@ using Action = Options::Action;
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output"),
     {{"o", "", Takes::kValue, "FILE",
-      "write the IR to FILE, or an ONNX model to FILE.onnx (default: \"-\", standard output)"},
+      "write IR text to FILE, or a model to FILE.onnx (default: \"-\")"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"onnx-opset", "", Takes::kValue, "N",
-      "version of ONNX's operators in FILE.onnx, 17 to 28 (default: that of the model)"},
+      "version of ONNX's operators in FILE.onnx, 17 to 28 (default: that of the model)",
+      tools::Times::kOnce, true},
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, onnx::kOldestOpset, onnx::kNewestOpset, o.onnx_opset);
      }},
     {{"onnx-ops", "", Takes::kValue, "standard|ort",
-      "operators in FILE.onnx: ONNX's own, or those of ONNX Runtime too (default: standard)"},
+      "operators in FILE.onnx: ONNX's own, or those of ONNX Runtime too (default: standard)",
+      tools::Times::kOnce, true},
      [](Options& o, const Given& g) {
        if (g.value != "standard" && g.value != "ort") {
          return absl::InvalidArgumentError(
@@ -377,8 +379,7 @@ std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
       .intro =
-          R"(Reads a program, runs passes on it in the order of the command line, and writes IR
-text or an ONNX model.
+          R"(Reads a program, runs passes on it in the order of the command line, and writes the result.
 INPUT is an ONNX file or IR text. "-" is standard input.
 Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 --list-passes lists the passes, their options and the pipelines.
@@ -397,8 +398,7 @@ Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
   ir-opt --check-rules=my.drr
 )",
       .guides =
-          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md,
-  docs/guide/export-onnx.md
+          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md
 )",
   });
 }

@@ -12,7 +12,9 @@ namespace tenon::onnx {
 Operation* Lowering::Nodes(std::string_view type, std::vector<Value> inputs, const Attrs& attrs,
                            size_t results, std::span<const std::string_view> graphs) {
   if (!ok()) return nullptr;
-  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  // A Loop always has its first two inputs, even if they are absent.
+  const size_t least = type == "Loop" ? 2 : 0;
+  while (inputs.size() > least && !inputs.back()) inputs.pop_back();
   const bool own = !type.starts_with("com.microsoft.");
   std::vector<NamedAttribute> entries = {{context().Intern("opset"), Int(own ? opset_ : 1)}};
   if (!own) entries.push_back({context().Intern("domain"), Str("com.microsoft")});
