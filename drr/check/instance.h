@@ -40,8 +40,11 @@ enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine };
 // The finite numbers that a rule writes, numbers beside each of them and between each two.
 std::vector<double> NumbersBeside(const CompiledRule& rule);
 
-// What the program knows of the extents of its arguments.
-enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
+// What the program knows of the extents of its arguments. kNamed: those of one size have one name,
+// which NamedExtent knows.
+enum class Extents : uint8_t { kKnown, kUnknown, kUnranked, kNamed };
+// The number that an extent of a program built with kNamed has in a run.
+std::optional<int64_t> NamedExtent(DimExpr extent);
 
 // The decisions that make a program: alternatives, shapes, attributes, values. They do not depend
 // on the element type, so that a plan can be built in several.

@@ -282,7 +282,7 @@ absl::Status Compiler::AddConditions() {
   for (const auto& condition : rule_.conditions()) {
     ConditionCode code;
     code.source = condition.get();
-    if (condition->kind == ConditionNode::Kind::kPredicate && condition->holds == nullptr) {
+    if (condition->kind == ConditionNode::Kind::kPredicate && condition->answer == nullptr) {
       return Error(
           fmt::format("{} asks for a shape inside of || or ! (expected at the top, where "
                       "its dimensions unify)",
@@ -292,7 +292,9 @@ absl::Status Compiler::AddConditions() {
     if (!args.ok()) return args.status();
     code.args = *std::move(args);
     for (const DimRef& dim : condition->shape) code.shape.push_back(AddDim(dim, true));
+    // What may be absent is known at the end.
     code.early = condition->kind == ConditionNode::Kind::kPredicate && !code.args.empty() &&
+                 !condition->asks_presence &&
                  std::all_of(code.args.begin(), code.args.end(),
                              [](const ArgCode& a) { return a.edge.node != kNone; });
     auto index = static_cast<uint16_t>(out_.conditions.size());
