@@ -9,6 +9,7 @@
 #include "executor/session.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/check_limits.h"
 #include "ir/core/context.h"
 #include "ir/core/out_of_memory.h"
 
@@ -62,11 +63,12 @@ absl::Status ProgramImpl::KernelError(const Instruction& instruction,
 }
 
 absl::StatusOr<Program> Program::Compile(Operation* func, const ProgramOptions& options) {
-  if (options.threads < 0) {
+  if (options.threads < 0 || options.threads > kMaxThreads) {
     return absl::InvalidArgumentError(
-        fmt::format("the number of threads is {} (expected at least 1, or 0 for one per core)",
-                    options.threads));
+        fmt::format("the number of threads is {} (expected 1 to {}, or 0 for one per core)",
+                    options.threads, kMaxThreads));
   }
+  TENON_RETURN_IF_ERROR(CheckLimits(options.limits));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramImpl> impl, CompileFunction(func, options));
   return Program(std::move(impl));
 }

@@ -24,9 +24,11 @@ class PackedWeights;
 class Session;
 struct ProgramImpl;
 
+inline constexpr int kMaxThreads = 1024;  // The largest number of threads of a session.
+
 // How a function is compiled and run.
 struct ProgramOptions {
-  int threads = 0;  // per session, with the caller's; 0: one per core
+  int threads = 0;  // per session, with the caller's, at most kMaxThreads; 0: one per core
   // Null: the kernels of this build (MakeKernelRegistry).
   std::shared_ptr<const kernels::KernelRegistry> kernels;
   // The store of packed constants. Null: a store for this program alone.

@@ -277,8 +277,9 @@ class Checker {
       const auto chance = [&](int of) {
         return std::uniform_int_distribution<int>(1, of)(random_) == 1;
       };
-      const Extents extents = !chance(4)  ? Extents::kKnown
+      const Extents extents = !chance(3)  ? Extents::kKnown
                               : chance(3) ? Extents::kUnranked
+                              : chance(2) ? Extents::kNamed
                                           : Extents::kUnknown;
       if (chance(6)) plan->Coincide(random_);
       if (i >= attempts) plan->MixTypes(random_);

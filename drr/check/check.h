@@ -61,9 +61,9 @@ struct [[nodiscard]] CheckReport {
 // is added: 8 eps of the largest result and eps / 4 of the largest argument. Infinities and NaNs
 // must be in the same positions; integers must be equal.
 //
-// A second part uses numbers at the edges of their types (edges.h), programs with unknown extents
-// or ranks, and values that coincide. It also uses programs that differ from the pattern in one
-// place. The same options give the same report. Not thread-safe within one Context.
+// A second part uses numbers at the edges of their types (edges.h), programs with unknown or named
+// extents or unknown ranks, and values that coincide. It also uses programs that differ from the
+// pattern in one place. The same options give the same report. Not thread-safe within one Context.
 CheckReport CheckRule(const Rule& rule, Context& context, Evaluator& evaluator,
                       const CheckOptions& options = {});
 

@@ -38,10 +38,26 @@ bool NeedsUnknownExtent(Operation* function) {
     for (Attribute slot : op.slots()) {
       if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
       for (DimExpr dim : slot.dims())
-        if (dim.is_unknown()) return true;
+        if (!dim.is_constant()) return true;
     }
   }
   return false;
+}
+
+// Gives the named extents of attributes the numbers that they have in a run.
+void SetNamedExtents(Operation* function) {
+  for (Operation& op : function->region().front()) {
+    for (unsigned s = 0; s < op.num_slots(); ++s) {
+      const Attribute slot = op.slot(s);
+      if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
+      Dims dims;
+      for (const DimExpr dim : slot.dims()) {
+        const std::optional<int64_t> number = NamedExtent(dim);
+        dims.push_back(number ? DimExpr::Constant(op.context(), *number) : dim);
+      }
+      op.set_slot(s, Attribute::Dims(op.context(), dims));
+    }
+  }
 }
 
 double RoundingOf(DType dtype) {
@@ -115,6 +131,8 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
   RewriteListener listener;
   if (!Apply(matcher_, {nullptr, &evaluator_}, listener).empty()) return outcome;
   outcome.fired = true;
+  const std::string named = extents == Extents::kNamed ? Print(*result->function) : "";
+  if (!named.empty()) SetNamedExtents(result->function);
   std::optional<Instance> precise;
   if (IsFloat(dtype) && dtype != DType::kF64) precise = plan.Build(DType::kF64);
   if (precise && change != 0 && !Mutate(*precise, change)) precise.reset();
@@ -162,7 +180,7 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
     std::optional<Instance> same = plan.Build(dtype, extents);
     if (change != 0) Mutate(*same, change);
     outcome.program = InputsText(arguments) + Print(*same->function);
-    outcome.becomes = Print(*result->function);
+    outcome.becomes = named.empty() ? Print(*result->function) : named;
     for (Attribute argument : arguments)
       outcome.size += static_cast<size_t>(argument.type().num_elements());
     return outcome;

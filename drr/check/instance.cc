@@ -1,9 +1,11 @@
 #include "drr/check/instance.h"
 
+#include <charconv>
 #include <cmath>
 #include <functional>
 
 #include "drr/check/planner.h"
+#include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/diagnostic.h"
@@ -26,7 +28,32 @@ Attribute Elements(Context& context, DType dtype, const std::vector<int64_t>& sh
   return Attribute::Elements(context, type, bytes);
 }
 
+constexpr char kNamePrefix = 'n';  // a size of 3 is named n3
+
+Type TypeKnowing(Context& context, Extents extents, DType dtype,
+                 const std::vector<int64_t>& shape) {
+  if (extents == Extents::kKnown) return Type::Tensor(context, dtype, shape);
+  if (extents == Extents::kUnranked) return Type::Unranked(context, dtype);
+  std::vector<DimExpr> dims;
+  for (const int64_t extent : shape)
+    dims.push_back(extents == Extents::kUnknown
+                       ? DimExpr::Unknown(context)
+                       : DimExpr::Symbol(context, fmt::format("{}{}", kNamePrefix, extent)));
+  return Type::Tensor(context, dtype, dims);
+}
+
 }  // namespace
+
+std::optional<int64_t> NamedExtent(DimExpr extent) {
+  return extent.Evaluate([](std::string_view name) -> std::optional<int64_t> {
+    int64_t size = 0;
+    const char* end = name.data() + name.size();
+    if (name.empty() || name[0] != kNamePrefix ||
+        std::from_chars(name.data() + 1, end, size).ptr != end)
+      return std::nullopt;
+    return size;
+  });
+}
 
 std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context& context,
                                                std::mt19937_64& random, uint16_t node,
@@ -45,12 +72,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   std::vector<Type> inputs;
   for (const auto& [n, leaf] : leaves_) {
     if (leaf.constant || (coincide_ && coincide_->second == n)) continue;
-    const std::vector<DimExpr> unknown(leaf.shape.size(), DimExpr::Unknown(*context_));
-    inputs.push_back(extents == Extents::kKnown || leaf.known
-                         ? Type::Tensor(*context_, type_of(leaf), leaf.shape)
-                     : extents == Extents::kUnknown
-                         ? Type::Tensor(*context_, type_of(leaf), unknown)
-                         : Type::Unranked(*context_, type_of(leaf)));
+    inputs.push_back(
+        TypeKnowing(*context_, leaf.known ? Extents::kKnown : extents, type_of(leaf), leaf.shape));
   }
   instance.arguments = Arguments(dtype);
   instance.function =

@@ -44,8 +44,11 @@ std::vector<double> NumbersBeside(const CompiledRule& rule);
 // True if a condition asks about numbers, not only about types and shapes.
 bool AsksAboutNumbers(const CompiledRule& rule);
 
-// What the program knows of the extents of its arguments.
-enum class Extents : uint8_t { kKnown, kUnknown, kUnranked };
+// What the program knows of the extents of its arguments. kNamed: those of one size have one name,
+// which NamedExtent knows.
+enum class Extents : uint8_t { kKnown, kUnknown, kUnranked, kNamed };
+// The number that an extent of a program built with kNamed has in a run.
+std::optional<int64_t> NamedExtent(DimExpr extent);
 
 // The decisions that make a program: alternatives, shapes, attributes, values. They do not depend
 // on the element type, so that a plan can be built in several.

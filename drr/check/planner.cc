@@ -13,6 +13,22 @@ namespace tenon::drr {
 
 namespace {
 
+// The finite numbers that a condition compares with.
+void AddNumbers(const TermNode& term, std::vector<double>& numbers) {
+  if (term.kind == TermNode::Kind::kLiteral) {
+    const double* real = std::get_if<double>(&term.literal);
+    const int64_t* integer = std::get_if<int64_t>(&term.literal);
+    if (real != nullptr && std::isfinite(*real)) numbers.push_back(*real);
+    if (integer != nullptr) numbers.push_back(static_cast<double>(*integer));
+  }
+  for (const TermRef& operand : term.operands) AddNumbers(*operand, numbers);
+}
+void AddNumbers(const ConditionNode& condition, std::vector<double>& numbers) {
+  if (condition.term != nullptr) AddNumbers(*condition.term, numbers);
+  for (const auto& part : condition.parts)
+    for (const auto& node : part) AddNumbers(*node, numbers);
+}
+
 std::vector<uint16_t> DimsOf(const Node& node) {
   std::vector<uint16_t> dims;
   for (const AttrCode& code : node.attrs)
@@ -47,6 +63,7 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
                                     "ten.greater_equal", "ten.equal"})) &&
              Chance(0.25);
   masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
+  for (const ConditionCode& condition : rule.conditions) AddNumbers(*condition.source, asked_);
   const auto write = [&](int64_t number) {
     if (number < -kLargestWritten || number > kLargestWritten || std::abs(number) < 2) return;
     written_.push_back(std::abs(number));

@@ -169,7 +169,8 @@ class Planner {
     const bool* b = std::get_if<bool>(&value);
     return b != nullptr && *b;
   }
-  double RandomNumber();  // for a constant
+  double RandomNumber();                                         // for a constant
+  double RandomReal(const OpInfo& info, std::string_view name);  // for an attribute
   void DrawEquation(uint16_t n, size_t rank);
   AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
   AttrValue ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank);
@@ -224,11 +225,12 @@ class Planner {
   // How this instance is special; most are not.
   bool empty_ = false;  // some extents are 0
   std::vector<int64_t>
-      written_;           // small numbers of the rule's attributes: bounds, steps, diagonals
-  bool sparse_ = false;   // many elements are 0
-  bool spread_ = false;   // elements differ in exponents
-  bool has_nan_ = false;  // some elements are NaN
-  bool masked_ = false;   // some added elements are -inf
+      written_;                // small numbers of the rule's attributes: bounds, steps, diagonals
+  std::vector<double> asked_;  // numbers in conditions of the rule
+  bool sparse_ = false;        // many elements are 0
+  bool spread_ = false;        // elements differ in exponents
+  bool has_nan_ = false;       // some elements are NaN
+  bool masked_ = false;        // some added elements are -inf
   double magnitude_ = 2;
 };
 

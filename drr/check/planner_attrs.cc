@@ -40,12 +40,33 @@ double Planner::RandomNumber() {
   return kNumbers[Pick(0, 7)];
 }
 
+double Planner::RandomReal(const OpInfo& info, std::string_view name) {
+  const auto some = [&](std::initializer_list<double> list) {
+    return list.begin()[Pick(0, static_cast<int>(list.size()) - 1)];
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (name == "scale" && info.name() == "nn.attention") return some({0, 0.375, 1.25});
+  if (name == "softcap") return some({0, 0, 3});
+  if (name == "mask_value") return some({-kInfinity, -8});
+  const bool positive = name == "epsilon" || name == "width";
+  // What a condition asks for, and what it excludes.
+  if (!asked_.empty() && Chance(0.2)) {
+    const double asked = asked_[static_cast<size_t>(Pick(0, static_cast<int>(asked_.size()) - 1))];
+    const double number = positive ? asked * some({0.5, 1, 2}) : asked + some({-1, -0.25, 0, 1});
+    if (!positive || number > 0) return number;
+  }
+  if (name == "epsilon") return some({1.0 / 1024, 1.0 / 16, 0.5});
+  // Bounds are in order more often than not. Both have either sign, and one may be missing.
+  if (name == "min")
+    return Chance(0.7) ? some({-1, -0.25, 0}) : some({-3, 0.25, 0.75, 2, -kInfinity});
+  if (name == "max") return Chance(0.7) ? some({0.5, 1, 6}) : some({-2, -0.5, 0, 0.125, kInfinity});
+  if (name == "alpha") return some({0.125, 0.375, 0.5, 1.25, -0.5, -1});
+  return some({0.125, 0.375, 0.5, 1.25});
+}
+
 AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) {
   const std::string& name = def.name;
   const size_t axes = rank > 2 ? static_cast<size_t>(rank - 2) : 0;
-  auto some = [&](std::initializer_list<double> list) {
-    return list.begin()[Pick(0, static_cast<int>(list.size()) - 1)];
-  };
   auto each = [&](size_t count, int low, int high) {
     I64s values;
     for (size_t i = 0; i < count; ++i) values.push_back(Pick(low, high));
@@ -62,14 +83,7 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
       return static_cast<int64_t>(Pick(1, 2));
     case AttrType::kF32:
     case AttrType::kF64:
-      if (name == "epsilon") return some({1.0 / 1024, 1.0 / 16, 0.5});
-      if (name == "scale" && info.name() == "nn.attention") return some({0, 0.375, 1.25});
-      if (name == "softcap") return some({0, 0, 3});
-      if (name == "mask_value") return some({-std::numeric_limits<double>::infinity(), -8});
-      if (name == "min") return some({-1, -0.25, 0});
-      if (name == "max") return some({0.5, 1, 6});
-      if (name == "alpha") return some({0.125, 0.375, 0.5, 1.25, -0.5, -1});
-      return some({0.125, 0.375, 0.5, 1.25});
+      return RandomReal(info, name);
     case AttrType::kEnum:
       if (Chance(0.5) && !def.enums.empty()) return def.enums[0];
       return def.enums[static_cast<size_t>(Pick(0, static_cast<int>(def.enums.size()) - 1))];

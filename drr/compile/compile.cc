@@ -364,7 +364,7 @@ absl::Status Compiler::AddConditions() {
   for (const auto& condition : rule_.conditions()) {
     ConditionCode code;
     code.source = condition.get();
-    if (condition->kind == ConditionNode::Kind::kPredicate && condition->holds == nullptr) {
+    if (condition->kind == ConditionNode::Kind::kPredicate && condition->answer == nullptr) {
       return Error(
           fmt::format("{} asks for a shape inside of || or ! (expected at the top, where "
                       "its dimensions unify)",
@@ -382,8 +382,9 @@ absl::Status Compiler::AddConditions() {
         return Error(fmt::format("{} asks about more than one list", condition->text));
       code.list = arg.edge.node;
     }
+    // What may be absent is known at the end.
     code.early = code.list == kNone && condition->kind == ConditionNode::Kind::kPredicate &&
-                 !code.args.empty() &&
+                 !code.args.empty() && !condition->asks_presence &&
                  std::all_of(code.args.begin(), code.args.end(),
                              [](const ArgCode& a) { return a.edge.node != kNone; });
     auto index = static_cast<uint16_t>(out_.conditions.size());

@@ -225,8 +225,8 @@ absl::Status Compiler::CheckCost() {
   if (made >= least && rule_.lowers().kind == Measure::Kind::kNone) {
     return Error(
         fmt::format("the result has {} ops, and the source may have only {}: so that rewriting "
-                    "ends, say with Lowers (in text: lowers) what each rewrite makes smaller",
-                    made, least));
+                    "ends, say with {} what each rewrite makes smaller",
+                    made, least, rule_.in_text() ? "'lowers'" : "Lowers()"));
   }
   return absl::OkStatus();
 }

@@ -56,6 +56,8 @@ std::string Matcher::Describe(Value value) const {
 std::string Matcher::OperandOf(const Goal& goal) {
   const Operation* op = goal.parent;
   if (op == nullptr || goal.value.defining_op() == op) return "it";
+  if (goal.position < op->num_operands() && op->operand(goal.position) == goal.value)
+    return fmt::format("operand {}", goal.position);
   for (unsigned i = 0; i < op->num_operands(); ++i) {
     if (op->operand(i) == goal.value) return fmt::format("operand {}", i);
   }

@@ -288,6 +288,7 @@ bool Matcher::PushOperands(uint16_t n, Operation* op, bool swapped, Causes cause
     goal.kind = Goal::Kind::kValue;
     goal.edge = pattern[0];
     goal.value = op->operand(first);
+    goal.position = first;
     goal.parent = op;
     goal.causes = causes;
     Push(goal);
@@ -320,30 +321,43 @@ bool Matcher::EachAgain(const Goal& goal, const Binding& binding) {
   return true;
 }
 
+// How many operands the items behind that of the goal take, without the lists among them.
+unsigned Matcher::SinglesBehind(const Goal& goal) const {
+  const std::vector<Edge>& pattern = rule_->nodes[goal.edge.node].operands[goal.group];
+  return static_cast<unsigned>(std::count_if(
+      pattern.begin() + goal.item + 1, pattern.end(),
+      [&](const Edge& item) { return rule_->nodes[item.node].kind != ValNode::Kind::kEach; }));
+}
+
 bool Matcher::Sequence(Goal goal) {
   const std::vector<Edge>& pattern = rule_->nodes[goal.edge.node].operands[goal.group];
   const std::pair<unsigned, unsigned> group = goal.op->operand_group(goal.group);
   const unsigned first = group.first, size = group.second;
+  const auto wrong_count = [&] {
+    const auto lists = std::count_if(pattern.begin(), pattern.end(), [&](const Edge& item) {
+      return rule_->nodes[item.node].kind == ValNode::Kind::kEach;
+    });
+    return fmt::format("it has {} operands, the rule wants {}{}", size,
+                       lists > 0 ? "at least " : "", pattern.size() - static_cast<size_t>(lists));
+  };
   if (goal.item == pattern.size()) {
-    return goal.position == size || Fail(goal.op, [&] {
-             return fmt::format("it has {} operands, the rule wants {}", size, pattern.size());
-           });
+    return goal.position == size || Fail(goal.op, wrong_count);
   }
   const Edge& edge = pattern[goal.item];
   if (rule_->nodes[edge.node].kind == ValNode::Kind::kEach) {
     if (bound_[edge.node].bound) return EachAgain(goal, bound_[edge.node]);
+    if (goal.position + SinglesBehind(goal) > size) return Fail(goal.op, wrong_count);
     Choice choice = Snapshot(Choice::Kind::kEachCount, edge.node, goal);
     // A pattern has one item at least.
     if (!rule_->nodes[edge.node].chain.empty()) choice.alternative = 1;
-    if (goal.item + size_t{1} == pattern.size())
-      choice.alternative = std::max(choice.alternative, size - goal.position);
+    // A list without others behind it takes all that the items behind it leave.
+    const size_t behind = pattern.size() - goal.item - 1;
+    if (SinglesBehind(goal) == behind)
+      choice.alternative =
+          std::max(choice.alternative, size - goal.position - static_cast<unsigned>(behind));
     return Open(choice);
   }
-  if (goal.position >= size) {
-    return Fail(goal.op, [&] {
-      return fmt::format("it has {} operands, the rule wants {}", size, pattern.size());
-    });
-  }
+  if (goal.position >= size) return Fail(goal.op, wrong_count);
   Goal rest = goal;
   ++rest.item;
   ++rest.position;
@@ -351,7 +365,8 @@ bool Matcher::Sequence(Goal goal) {
   Goal value;
   value.kind = Goal::Kind::kValue;
   value.edge = edge;
-  value.value = goal.op->operand(first + goal.position);
+  value.position = first + goal.position;
+  value.value = goal.op->operand(value.position);
   value.parent = goal.op;
   value.causes = goal.causes;
   Push(value);

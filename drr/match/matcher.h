@@ -143,7 +143,7 @@ class Matcher {
     Kind kind = Kind::kValue;
     Edge edge;
     uint16_t group = 0, item = 0;
-    uint32_t position = 0;    // kSequence: operand number
+    uint32_t position = 0;    // the number of the operand
     Value value;              // kValue
     Operation* op = nullptr;  // kOp, kSequence
     Operation* parent = nullptr;
@@ -212,6 +212,7 @@ class Matcher {
     return binding.op != nullptr ? binding.op->operand(binding.first + i)
                                  : items_[binding.first + i];
   }
+  unsigned SinglesBehind(const Goal& goal) const;
   bool Sequence(Goal goal);
   bool EachAgain(const Goal& goal, const Binding& binding);
   bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op, Causes causes);

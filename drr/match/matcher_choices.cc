@@ -119,7 +119,7 @@ bool Matcher::Take() {
       // The number of operands that an Each takes; the rest of the group must still fit.
       const auto [first, total] = choice.goal.op->operand_group(choice.goal.group);
       const uint32_t count = choice.alternative;
-      if (choice.goal.position + count > total) return Exhausted();
+      if (choice.goal.position + count + SinglesBehind(choice.goal) > total) return Exhausted();
       ++choice.alternative;
       Binding& binding = bound_[choice.node];
       binding.bound = true;

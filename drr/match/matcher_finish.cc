@@ -83,9 +83,12 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
   for (const ArgCode& arg : condition.args) {
     bool bound;
     args.push_back(ReadArg(arg, bound));
-    if (!bound) return true;
+    if (bound) continue;
+    if (!condition.source->asks_presence) return true;
+    args.back().absent = true;
   }
-  if (Holds(*condition.source, args)) return true;
+  const Truth answer = AnswerOf(*condition.source, args);
+  if (answer == Truth(true)) return true;
   if (op == nullptr) op = MatchedOpOf(condition);
   if (assumption != Assumption::kNone) {
     const bool goes_on = Fail(op, [&] {
@@ -100,9 +103,11 @@ bool Matcher::CheckCondition(const ConditionCode& condition, Operation* op) {
   }
   return Fail(op, [&] {
     const bool told = condition.source->why != nullptr;
-    const std::string why =
-        told ? GuardedRead([&] { return condition.source->why(args); }).value_or("")
-             : Particulars(condition);
+    std::string why = told ? GuardedRead([&] { return condition.source->why(args); }).value_or("")
+                           : Particulars(condition);
+    // What is not shown to be wrong surprises where a rule negates it.
+    if (!answer && condition.source->asks == ConditionNode::Asks::kNot)
+      why += why.empty() ? "that is not known" : ", which leaves that open";
     return fmt::format("the rule wants {}{}{}{}", told ? "" : "that ", condition.source->text,
                        why.empty() ? "" : ", and ", why);
   });

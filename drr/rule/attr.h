@@ -104,6 +104,7 @@ struct BoundArg {
   Attribute attr;                      // an attribute of an op
   double number = 0;                   // the number of a Splat
   const AttrValue* literal = nullptr;  // a value of the rule; null if it gives none
+  bool absent = false;                 // the match has no such operand; all else is empty
 };
 
 // Returns the value of an argument or an attribute; monostate if it has none.

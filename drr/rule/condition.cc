@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drr/rule/term_values.h"
 #include "drr/rule/words.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -17,7 +18,7 @@ std::string NameOf(const Val& val) {
   return node.kind == ValNode::Kind::kOp ? node.op : "the matched value";
 }
 
-Condition Make(std::string text, const Val& val, const std::function<bool(Value)>& holds,
+Condition Make(std::string text, const Val& val, const std::function<Truth(Value)>& answer,
                const std::function<std::string(Value)>& why, ConditionNode::Asks asks,
                int64_t number = 0, int rank = -1, DType dtype = DType::kInvalid) {
   ConditionNode node;
@@ -25,7 +26,7 @@ Condition Make(std::string text, const Val& val, const std::function<bool(Value)
   node.number = number;
   node.text = std::move(text);
   node.args = {ArgTraits<Val>::Ref(val)};
-  node.holds = [holds](std::span<const BoundArg> args) { return holds(args[0].value); };
+  node.answer = [answer](std::span<const BoundArg> args) { return answer(args[0].value); };
   node.why = [why](std::span<const BoundArg> args) { return why(args[0].value); };
   node.rank = rank;
   node.dtype = dtype;
@@ -39,16 +40,37 @@ std::string RankText(Value value) {
                                   : "its rank is unknown";
 }
 
-// All conjuncts of a condition as one predicate.
-bool All(const std::vector<std::shared_ptr<const ConditionNode>>& nodes,
-         std::span<const BoundArg> args) {
+using Conjuncts = std::vector<std::shared_ptr<const ConditionNode>>;
+
+// All conjuncts of a condition. Their arguments lie one after the other.
+Truth AllOf(const Conjuncts& nodes, std::span<const BoundArg> args) {
+  Truth all = true;
   size_t at = 0;
   for (const auto& node : nodes) {
-    if (!node->holds(args.subspan(at, node->args.size()))) return false;
+    const Truth one = AnswerOf(*node, args.subspan(at, node->args.size()));
+    if (one == Truth(false)) return false;
+    if (!one) all = std::nullopt;
     at += node->args.size();
   }
-  return true;
+  return all;
 }
+
+// One of several conjunctions, of which the arguments lie one after the other.
+Truth OneOf(const std::vector<Conjuncts>& parts, std::span<const BoundArg> args) {
+  Truth any = false;
+  size_t at = 0;
+  for (const Conjuncts& part : parts) {
+    size_t size = 0;
+    for (const auto& node : part) size += node->args.size();
+    const Truth one = AllOf(part, args.subspan(at, size));
+    if (one == Truth(true)) return true;
+    if (!one) any = std::nullopt;
+    at += size;
+  }
+  return any;
+}
+
+Truth Negated(Truth truth) { return truth ? Truth(!*truth) : truth; }
 
 std::string Join(const Condition& c) {
   std::string text;
@@ -60,7 +82,7 @@ std::string Join(const Condition& c) {
 // of them has no function, and is refused where the rule is compiled.
 bool IsPredicate(const Condition& c) {
   return std::all_of(c.nodes().begin(), c.nodes().end(),
-                     [](const auto& node) { return node->holds != nullptr; });
+                     [](const auto& node) { return node->answer != nullptr; });
 }
 
 Condition ImplyConstant(const Condition& condition) {
@@ -73,16 +95,39 @@ void AppendArgs(const Condition& c, std::vector<ArgRef>& args) {
   for (const auto& node : c.nodes()) args.insert(args.end(), node->args.begin(), node->args.end());
 }
 
-// The same for one of several: it may read what is not there where another holds.
-bool AllHold(const std::vector<std::shared_ptr<const ConditionNode>>& nodes,
-             std::span<const BoundArg> args) {
-  return GuardedRead([&] { return All(nodes, args); }).value_or(false);
+bool AskPresence(const Conjuncts& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const auto& node) { return node->asks_presence; });
+}
+
+// A condition of parts: of one with kNot, of any number with kEither.
+ConditionNode MakeParts(ConditionNode::Asks asks, std::initializer_list<Condition> parts) {
+  ConditionNode node;
+  node.asks = asks;
+  bool predicates = true;
+  for (const Condition& part : parts) {
+    AppendArgs(part, node.args);
+    node.parts.push_back(part.nodes());
+    node.asks_presence = node.asks_presence || AskPresence(part.nodes());
+    predicates = predicates && IsPredicate(part);
+  }
+  if (!predicates) return node;
+  const bool negate = asks == ConditionNode::Asks::kNot;
+  node.answer = [negate, parts = node.parts](std::span<const BoundArg> args) {
+    const Truth one = OneOf(parts, args);
+    return negate ? Negated(one) : one;
+  };
+  return node;
 }
 
 }  // namespace
 
-bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args) {
-  return GuardedRead([&] { return predicate.holds(args); }).value_or(false);
+Truth AnswerOf(const ConditionNode& predicate, std::span<const BoundArg> args) {
+  const bool whole =
+      predicate.asks_presence || predicate.answer == nullptr ||
+      std::none_of(args.begin(), args.end(), [](const BoundArg& arg) { return arg.absent; });
+  if (!whole) return std::nullopt;
+  return GuardedRead([&] { return predicate.answer(args); }).value_or(std::nullopt);
 }
 
 Condition operator&&(const Condition& a, const Condition& b) {
@@ -92,43 +137,35 @@ Condition operator&&(const Condition& a, const Condition& b) {
 }
 
 Condition operator||(const Condition& a, const Condition& b) {
-  ConditionNode node;
+  ConditionNode node = MakeParts(ConditionNode::Asks::kEither, {a, b});
   node.text = fmt::format("({} || {})", Join(a), Join(b));
-  AppendArgs(a, node.args);
-  size_t split = node.args.size();
-  AppendArgs(b, node.args);
-  node.asks = ConditionNode::Asks::kEither;
-  node.parts = {a.nodes(), b.nodes()};
-  if (!IsPredicate(a) || !IsPredicate(b)) return Condition(std::move(node));
-  node.holds = [a = a.nodes(), b = b.nodes(), split](std::span<const BoundArg> args) {
-    return AllHold(a, args.first(split)) || AllHold(b, args.subspan(split));
-  };
   return Condition(std::move(node));
 }
 
 Condition operator!(const Condition& a) {
-  ConditionNode node;
-  node.text = "!" + Join(a);
-  AppendArgs(a, node.args);
-  node.asks = ConditionNode::Asks::kNot;
-  node.parts = {a.nodes()};
-  if (!IsPredicate(a)) return Condition(std::move(node));
-  node.holds = [a = a.nodes()](std::span<const BoundArg> args) { return !All(a, args); };
+  ConditionNode node = MakeParts(ConditionNode::Asks::kNot, {a});
+  const std::string text = Join(a);
+  const bool is_plain = text[0] == '(' || text.find(' ') == std::string::npos || a.nodes().empty();
+  node.text = is_plain ? "!" + text : fmt::format("!({})", text);
   return Condition(std::move(node));
 }
 
 Condition Rank(const Val& val, int rank) {
   return Make(
       fmt::format("rank({}) == {}", NameOf(val), rank), val,
-      [rank](Value v) { return v.type().is_tensor() && v.type().rank() == rank; }, RankText,
-      ConditionNode::Asks::kRank, rank, rank);
+      [rank](Value v) {
+        return v.type().is_tensor() ? Truth(v.type().rank() == rank) : std::nullopt;
+      },
+      RankText, ConditionNode::Asks::kRank, rank, rank);
 }
 
 Condition RankAtLeast(const Val& val, int rank) {
   return Make(
       fmt::format("rank({}) >= {}", NameOf(val), rank), val,
-      [rank](Value v) { return v.type().is_tensor() && v.type().rank() >= rank; }, RankText,
-      ConditionNode::Asks::kRankAtLeast, rank, rank);
+      [rank](Value v) {
+        return v.type().is_tensor() ? Truth(v.type().rank() >= rank) : std::nullopt;
+      },
+      RankText, ConditionNode::Asks::kRankAtLeast, rank, rank);
 }
 
 Condition IsConstant(const Val& val) {
@@ -167,18 +204,14 @@ Condition SameTypes(const std::vector<Val>& vals) {
     node.args.push_back(ArgTraits<Val>::Ref(val));
   }
   node.text += ")";
-  node.holds = [](std::span<const BoundArg> args) {
-    Type first = args[0].value.type();
-    if (!first.is_tensor()) return false;
+  node.answer = [](std::span<const BoundArg> args) {
+    Truth all = true;
     for (const BoundArg& arg : args) {
-      Type type = arg.value.type();
-      if (!type.is_tensor() || type.dtype() != first.dtype() || type.rank() != first.rank())
-        return false;
-      for (int64_t i = 0; i < type.rank(); ++i) {
-        if (!DimExpr::ProvablyEqual(type.dim(i), first.dim(i))) return false;
-      }
+      const Truth one = SameTypes(arg.value.type(), args[0].value.type());
+      if (one == Truth(false)) return one;
+      if (!one) all = one;
     }
-    return true;
+    return all;
   };
   node.why = [](std::span<const BoundArg> args) {
     std::string text = "they are";
@@ -195,13 +228,8 @@ Condition SameShape(const Val& a, const Val& b) {
   node.text = fmt::format("shape({}) == shape({})", NameOf(a), NameOf(b));
   node.args = {ArgTraits<Val>::Ref(a), ArgTraits<Val>::Ref(b)};
   node.asks = ConditionNode::Asks::kSameShape;
-  node.holds = [](std::span<const BoundArg> args) {
-    Type s = args[0].value.type(), t = args[1].value.type();
-    if (!s.is_tensor() || !t.is_tensor() || s.rank() != t.rank()) return false;
-    for (int64_t i = 0; i < s.rank(); ++i) {
-      if (!DimExpr::ProvablyEqual(s.dim(i), t.dim(i))) return false;
-    }
-    return true;
+  node.answer = [](std::span<const BoundArg> args) {
+    return EqualShapes(args[0].value.type(), args[1].value.type());
   };
   node.why = [](std::span<const BoundArg> args) {
     return fmt::format("they are {} and {}", args[0].value.type().text(),
@@ -229,11 +257,13 @@ Condition ShapeIs(const Val& val, std::span<const Dim> dims, int rest) {
 Condition DimIs(const Val& val, int axis, int64_t extent) {
   ConditionNode node = *Make(
                             fmt::format("dim({}, {}) == {}", NameOf(val), axis, extent), val,
-                            [axis, extent](Value v) {
+                            [axis, extent](Value v) -> Truth {
                               Type type = v.type();
                               if (!type.is_tensor() || type.rank() < (axis < 0 ? -axis : axis + 1))
-                                return false;
-                              return type.dim(axis).is_constant(extent);
+                                return std::nullopt;
+                              const DimExpr dim = type.dim(axis);
+                              if (dim.is_constant()) return dim.constant() == extent;
+                              return Equal({SimpleExtent(dim), {}}, {extent, {}});
                             },
                             TypeText, ConditionNode::Asks::kDim, extent)
                             .nodes()[0];
@@ -295,7 +325,7 @@ Condition Proof(Assumption assumption, const Condition& condition) {
   if (!condition.nodes().empty()) return proof;
   ConditionNode never;
   never.text = "nothing proves it";
-  never.holds = [](std::span<const BoundArg>) { return false; };
+  never.answer = [](std::span<const BoundArg>) { return false; };
   never.assumption = assumption;
   return Condition(std::move(never));
 }
@@ -316,14 +346,7 @@ Condition If(std::string words, const Condition& condition) {
     node = *condition.nodes()[0];
     node.why = nullptr;
   } else {
-    AppendArgs(condition, node.args);
-    node.asks = ConditionNode::Asks::kEither;
-    node.parts = {condition.nodes()};
-    if (IsPredicate(condition)) {
-      node.holds = [all = condition.nodes()](std::span<const BoundArg> args) {
-        return AllHold(all, args);
-      };
-    }
+    node = MakeParts(ConditionNode::Asks::kEither, {condition});
   }
   node.text = node.words = std::move(words);
   return Condition(std::move(node));
@@ -334,7 +357,7 @@ Condition MakePredicate(std::string text, std::vector<ArgRef> args,
   ConditionNode node;
   node.text = std::move(text);
   node.args = std::move(args);
-  node.holds = std::move(holds);
+  node.answer = std::move(holds);
   return Condition(std::move(node));
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,25 +29,27 @@ enum class Assumption : uint8_t {
 const char* WordsOf(Assumption assumption);
 
 // One conjunct of a condition. It is evaluated once all its arguments are bound. A conjunct with an
-// argument that the match does not bind holds.
+// argument that the match does not bind, such as an absent operand, holds. A conjunct that asks
+// whether something exists is evaluated nevertheless.
 struct ConditionNode {
   // How a condition is decided.
   enum class Kind : uint8_t {
-    kPredicate,  // `holds` returns the answer
+    kPredicate,  // `answer` returns it
     kShape       // the dimensions in `shape` are solved
   };
   Kind kind = Kind::kPredicate;  // how it is decided
   std::string text;              // for messages: "rank(b) == 1", or the words of If
   std::string words;             // those of If around a condition that is data
   TermRef term;                  // kPredicate that asks kOther: what holds; null for a C++ function
-  std::vector<ArgRef> args;      // arguments of `holds`; kShape: the value
-  std::function<bool(std::span<const BoundArg>)> holds;  // kPredicate
+  std::vector<ArgRef> args;      // arguments of `answer`; kShape: the value
+  std::function<Truth(std::span<const BoundArg>)> answer;  // kPredicate
+  bool asks_presence = false;  // asks whether something exists: arguments may be absent
   // What is the case instead, for messages; may be empty.
   std::function<std::string(std::span<const BoundArg>)> why;
   std::vector<DimRef> shape;  // kShape: of args[0]
   int rest = -1;              // kShape: any number of extents lie before shape[rest]; -1: none
   Assumption assumption = Assumption::kNone;  // what it proves about numbers
-  // The question, for code that reasons about rules. For kOther only `holds` and `text` know it.
+  // The question, for code that reasons about rules. For kOther only `answer` and `text` know it.
   enum class Asks : uint8_t {
     kOther,        // something else
     kRank,         // of args[0]: `number`
@@ -76,9 +79,14 @@ struct ConditionNode {
 // Returns the text notation.
 std::string ToString(const ConditionNode& condition);
 
-// Evaluates a predicate. False if it calls an accessor that fails, such as the third dimension of a
-// vector.
-bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args);
+// Evaluates a predicate. Nullopt also if it calls an accessor that fails, such as the third
+// dimension of a vector. Of several parts, one that is false makes && false, and one that is true
+// makes || true, whatever the others are. The negation of nullopt is nullopt.
+Truth AnswerOf(const ConditionNode& predicate, std::span<const BoundArg> args);
+// True if the answer is true.
+inline bool Holds(const ConditionNode& predicate, std::span<const BoundArg> args) {
+  return AnswerOf(predicate, args) == Truth(true);
+}
 
 // A conjunction of predicates. An empty one always holds.
 class Condition {
@@ -102,10 +110,13 @@ Condition operator&&(const Condition& a, const Condition& b);  // both hold
 // ShapeIs can be joined by && only: CompileRule refuses it under || and !. Both sides count as one
 // condition, which holds if any of their arguments is not bound.
 Condition operator||(const Condition& a, const Condition& b);
-Condition operator!(const Condition& a);  // `a` does not hold; restricted as for ||
+// `a` is known to be false; restricted as for ||. Where the answer of `a` is not known, neither `a`
+// nor `!a` holds.
+Condition operator!(const Condition& a);
 
 // Comparisons of terms. They hold where they are provable: of two extents with names neither == nor
-// != need hold. Two values of the match are equal if they are one value of the program.
+// != need hold, nor the negation of one. Two values of the match are equal if they are one value of
+// the program.
 Condition operator==(const Term& a, const Term& b);
 Condition operator!=(const Term& a, const Term& b);  // provably different
 Condition operator<(const Term& a, const Term& b);   // provably less
@@ -113,9 +124,9 @@ Condition operator<=(const Term& a, const Term& b);  // provably at most
 Condition operator>(const Term& a, const Term& b);   // provably greater
 Condition operator>=(const Term& a, const Term& b);  // provably at least
 
-// The value has this rank. False for unranked tensors.
+// The value has this rank. Not known of unranked tensors.
 Condition Rank(const Val& val, int rank);
-Condition RankAtLeast(const Val& val, int rank);  // at least this rank; false for unranked ones
+Condition RankAtLeast(const Val& val, int rank);  // at least this rank; likewise
 // True for results of constant operations.
 Condition IsConstant(const Val& val);
 // True for a constant, and for a value computed from constants alone by fewer than 64 pure
@@ -155,7 +166,7 @@ Condition OnConstants(const Condition& condition);
 Condition If(std::string words, const Condition& condition);
 // Any other pure predicate `fn`, with words `text` for messages. Arguments are passed as for
 // Compute (val.h). Accessors of Value, Type, DimExpr and Attribute are safe in it: if one fails,
-// the condition does not hold.
+// neither the condition nor its negation holds.
 template <typename F, typename First, typename... Args>
 Condition If(std::string text, F fn, const First& first, const Args&... args) {
   return MakePredicate(

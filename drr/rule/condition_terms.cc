@@ -1,6 +1,9 @@
 // Conditions that are terms.
+#include <algorithm>
+
 #include "drr/rule/condition.h"
 #include "drr/rule/words.h"
+#include "ir/core/limits.h"
 
 namespace tenon::drr {
 namespace {
@@ -14,6 +17,12 @@ const int64_t* Integer(const TermNode& term) {
   return term.kind == TermNode::Kind::kLiteral ? std::get_if<int64_t>(&term.literal) : nullptr;
 }
 
+bool AsksPresence(const TermNode& term) {
+  return Calls(term, "exists", 1) ||
+         std::any_of(term.operands.begin(), term.operands.end(),
+                     [](const TermRef& operand) { return AsksPresence(*operand); });
+}
+
 std::optional<Val> AsVal(const TermNode& term) {
   if (term.kind != TermNode::Kind::kArgument || !term.argument.val) return std::nullopt;
   return Val(ValRef{term.argument.val, term.argument.result});
@@ -23,8 +32,6 @@ std::optional<Val> AsVal(const TermNode& term) {
 std::optional<Val> Asked(const TermNode& term, std::string_view word, size_t operands = 1) {
   return Calls(term, word, operands) ? AsVal(*term.operands[0]) : std::nullopt;
 }
-
-constexpr int64_t kMostRank = 256;
 
 // A list of dimensions with one `...` among them.
 std::optional<Condition> OpenShape(const Val& x, const TermNode& list) {
@@ -46,11 +53,11 @@ std::optional<Condition> OpenShape(const Val& x, const TermNode& list) {
 std::optional<Condition> EqualityAsCondition(const TermNode& a, const TermNode& b) {
   const int64_t* number = Integer(b);
   if (const auto x = Asked(a, "rank");
-      x && number != nullptr && *number >= 0 && *number <= kMostRank)
+      x && number != nullptr && *number >= 0 && *number <= kMaxRank)
     return Rank(*x, static_cast<int>(*number));
   if (const auto x = Asked(a, "dim", 2); x && number != nullptr) {
     const int64_t* axis = Integer(*a.operands[1]);
-    if (axis != nullptr && *axis >= -kMostRank && *axis < kMostRank)
+    if (axis != nullptr && *axis >= -kMaxRank && *axis < kMaxRank)
       return DimIs(*x, static_cast<int>(*axis), *number);
   }
   if (const auto x = Asked(a, "dtype"); x && b.kind == TermNode::Kind::kLiteral) {
@@ -74,7 +81,7 @@ std::optional<Condition> AsCondition(const TermNode& term) {
   if (Calls(term, ">=", 2)) {
     const int64_t* number = Integer(*term.operands[1]);
     const auto x = Asked(*term.operands[0], "rank");
-    if (x && number != nullptr && *number >= 0 && *number <= kMostRank)
+    if (x && number != nullptr && *number >= 0 && *number <= kMaxRank)
       return RankAtLeast(*x, static_cast<int>(*number));
   }
   if (const auto x = Asked(term, "constant")) return IsConstant(*x);
@@ -104,10 +111,11 @@ Condition::Condition(const Term& term) {
   node.text = ToString(*term.node());
   node.term = term.node();
   node.args = bound->args();
-  node.holds = [bound](std::span<const BoundArg> args) {
+  node.asks_presence = AsksPresence(*term.node());
+  node.answer = [bound](std::span<const BoundArg> args) {
     const TermValue value = bound->Evaluate(args);
     const bool* flag = std::get_if<bool>(&value.data);
-    return flag != nullptr && *flag;
+    return flag != nullptr ? Truth(*flag) : std::nullopt;
   };
   nodes_.push_back(std::make_shared<ConditionNode>(std::move(node)));
 }

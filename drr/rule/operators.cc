@@ -26,14 +26,15 @@ TermValue Negate(const TermValue& a) {
 }
 bool Not(bool flag) { return !flag; }
 
-std::optional<bool> AreEqual(const TermValue& a, const TermValue& b) {
-  return Equal(a, b).value_or(false);
+Truth AreEqual(const TermValue& a, const TermValue& b) { return Equal(a, b); }
+Truth Differ(const TermValue& a, const TermValue& b) {
+  const Truth equal = Equal(a, b);
+  return equal ? Truth(!*equal) : equal;
 }
-bool Differ(const TermValue& a, const TermValue& b) { return Equal(a, b) == std::optional(false); }
-bool Less(const TermValue& a, const TermValue& b) { return IsLess(a, b, false); }
-bool LessOrEqual(const TermValue& a, const TermValue& b) { return IsLess(a, b, true); }
-bool Greater(const TermValue& a, const TermValue& b) { return IsLess(b, a, false); }
-bool GreaterOrEqual(const TermValue& a, const TermValue& b) { return IsLess(b, a, true); }
+Truth Less(const TermValue& a, const TermValue& b) { return IsLess(a, b, false); }
+Truth LessOrEqual(const TermValue& a, const TermValue& b) { return IsLess(a, b, true); }
+Truth Greater(const TermValue& a, const TermValue& b) { return IsLess(b, a, false); }
+Truth GreaterOrEqual(const TermValue& a, const TermValue& b) { return IsLess(b, a, true); }
 
 TermValue Element(const TermValue& list, const TermValue& index) {
   const auto elements = ElementsOf(list);

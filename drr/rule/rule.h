@@ -84,12 +84,14 @@ class Rule {
   const std::string& file() const { return file_; }      // the file that defines it
   int line() const { return line_; }                     // the line in file(), from 1
   const std::string& family() const { return family_; }  // its family or rule file; may be empty
-  // Sets the place that messages name, such as a line of a rule file. `file` is kept as it is; the
-  // constructor shortens the path of a source file.
+  // Makes it a rule in text, at this line of a rule file, which messages name. `file` is kept as it
+  // is; the constructor shortens the path of a source file.
   void set_place(std::string_view file, int line) {
     file_ = file;
     line_ = line;
+    in_text_ = true;
   }
+  bool in_text() const { return in_text_; }                       // true after set_place
   void set_family(std::string_view family) { family_ = family; }  // sets family()
   const std::string& summary() const { return summary_; }         // the line for --list-rules
   const Measure& lowers() const { return lowers_; }          // what each application makes smaller
@@ -119,7 +121,7 @@ class Rule {
   int line_;
   int benefit_ = 0;
   RuleStage stage_ = RuleStage::kFusion;
-  bool requires_kernel_ = false;
+  bool requires_kernel_ = false, in_text_ = false;
   std::vector<ValRef> roots_, results_, kept_;
   std::vector<std::vector<ValRef>> coinciding_;
   std::vector<std::shared_ptr<const ConditionNode>> conditions_;

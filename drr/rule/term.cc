@@ -23,6 +23,7 @@ Term Operator(std::string_view sign, std::vector<TermRef> operands) {
 }
 
 TermValue FromArgument(const BoundArg& arg) {
+  if (arg.absent) return {};
   if (arg.value) return {{}, arg.value};
   if (arg.dim) return {SimpleExtent(arg.dim), {}};
   return {ToAttrValue(arg), {}};
@@ -32,7 +33,13 @@ bool SameArgument(const ArgRef& a, const ArgRef& b) {
   return a.val == b.val && a.result == b.result && a.attr == b.attr && a.dim == b.dim;
 }
 
-const bool* Flag(const TermValue& value) { return std::get_if<bool>(&value.data); }
+// Nullopt if it is no flag, or has no value.
+Truth Flag(const TermValue& value) {
+  const bool* flag = std::get_if<bool>(&value.data);
+  return flag != nullptr ? std::optional(*flag) : std::nullopt;
+}
+
+TermValue FromFlag(Truth flag) { return flag ? TermValue{*flag, {}} : TermValue(); }
 
 }  // namespace
 
@@ -215,25 +222,26 @@ BoundTerm::Lazy BoundTerm::LazinessOf(const TermNode& node) {
 TermValue BoundTerm::EvaluateLazily(const Step& step, std::span<const BoundArg> bound) const {
   TermValue first = Evaluate(step.operands[0], bound);
   if (step.lazy == Lazy::kExists) return {first.has_value(), {}};
+  if (step.lazy == Lazy::kAnd || step.lazy == Lazy::kOr) {
+    const Truth flag = Flag(first);
+    if (first.has_value() && !flag) return {};
+    if (flag && *flag == (step.lazy == Lazy::kOr)) return first;
+    const Truth second = Flag(Evaluate(step.operands[1], bound));
+    return FromFlag(step.lazy == Lazy::kAnd ? Both(flag, second) : Either(flag, second));
+  }
   if (!first.has_value()) return {};
   if (step.lazy == Lazy::kIn) {
-    const auto& elements = step.operands[1].operands;
-    const bool found = std::any_of(elements.begin(), elements.end(), [&](const Step& element) {
-      return Equal(first, Evaluate(element, bound)).value_or(false);
-    });
-    return {found, {}};
+    Truth found = false;
+    for (const Step& element : step.operands[1].operands)
+      found = Either(found, Equal(first, Evaluate(element, bound)));
+    return FromFlag(found);
   }
   if (step.lazy == Lazy::kEqualBehindOnes)
-    return {EqualBehindOnes(first, Evaluate(step.operands[1], bound)), {}};
-  const bool* flag = Flag(first);
-  if (flag == nullptr) return {};
-  if (step.lazy == Lazy::kIf) {
-    const size_t chosen = *flag ? 1 : 2;
-    return chosen < step.operands.size() ? Evaluate(step.operands[chosen], bound) : TermValue();
-  }
-  if (*flag == (step.lazy == Lazy::kOr)) return first;
-  TermValue second = Evaluate(step.operands[1], bound);
-  return Flag(second) != nullptr ? second : TermValue();
+    return FromFlag(EqualBehindOnes(first, Evaluate(step.operands[1], bound)));
+  const Truth flag = Flag(first);
+  if (!flag) return {};
+  const size_t chosen = *flag ? 1 : 2;
+  return chosen < step.operands.size() ? Evaluate(step.operands[chosen], bound) : TermValue();
 }
 
 // What the other kinds of attributes say, they say.

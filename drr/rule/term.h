@@ -20,6 +20,10 @@
 
 namespace tenon::drr {
 
+// Whether something is true. Nullopt if that is not known, as of extents with other names, or if
+// the question has no answer, as of an axis that is not there.
+using Truth = std::optional<bool>;
+
 // The value of a term: a value of the program, or data. Neither if the term has no value.
 struct TermValue {
   AttrValue data;  // monostate if it is a value of the program, or none
@@ -126,7 +130,7 @@ Term operator*(const Term& a, const Term& b);  // the product
 Term operator/(const Term& a, const Term& b);  // the exact quotient
 Term operator%(const Term& a, const Term& b);  // the remainder
 Term operator-(const Term& a);                 // the number of the other sign
-Term operator!(const Term& flag);              // true for false
+Term operator!(const Term& flag);              // true for false; none for none
 
 // A list of terms.
 Term ListOf(std::initializer_list<Term> terms);
@@ -138,13 +142,16 @@ Term OnesBefore();
 // `ShapeOf(x) == ListOf({B, RestOfShape(), N})`, B is the first extent and N the last one. The
 // comparison binds dimensions, as ShapeIs (condition.h) does.
 Term RestOfShape();
-// `a` where `flag` holds, else `b`; without `b`, no value.
+// `a` where `flag` is true, and `b` where it is false; without `b`, and where it is not known
+// which, no value.
 Term Choose(const Term& flag, const Term& a, const Term& b);
 Term Choose(const Term& flag, const Term& a);
-// A comparison as a term; `sign` is one of == != < <= > >=.
+// A comparison as a term; `sign` is one of == != < <= > >=. No value where it is not known.
 Term Compare(const Term& a, std::string_view sign, const Term& b);
-Term And(const Term& a, const Term& b);  // both hold
-Term Or(const Term& a, const Term& b);   // one of them holds
+// Both hold; one of them holds. One that is false, or true, decides although the other one has no
+// value.
+Term And(const Term& a, const Term& b);
+Term Or(const Term& a, const Term& b);
 // `a` is one of the elements.
 Term IsIn(const Term& a, std::initializer_list<Term> elements);
 

@@ -91,27 +91,37 @@ AttrValue CombineScalars(Arithmetic how, const AttrValue& a, const AttrValue& b)
   return p && q ? CombineReals(how, *p, *q) : AttrValue();
 }
 
-bool IsLessScalar(const AttrValue& a, const AttrValue& b, bool or_equal) {
+Truth IsLessScalar(const AttrValue& a, const AttrValue& b, bool or_equal) {
   const int64_t *i = Integer(a), *j = Integer(b);
   if (i != nullptr && j != nullptr) return or_equal ? *i <= *j : *i < *j;
   DimExpr x, y;
-  if (AsExtents(a, b, x, y)) return DimExpr::ProvablyLessEqual(or_equal ? x : x + 1, y);
+  if (AsExtents(a, b, x, y)) {
+    if (DimExpr::ProvablyLessEqual(or_equal ? x : x + 1, y)) return true;
+    if (DimExpr::ProvablyLessEqual(or_equal ? y + 1 : y, x)) return false;
+    return std::nullopt;
+  }
   const std::optional<double> p = Real(a), q = Real(b);
-  return p && q && (or_equal ? *p <= *q : *p < *q);
+  return p && q ? std::optional(or_equal ? *p <= *q : *p < *q) : std::nullopt;
 }
 
-std::optional<bool> EqualScalars(const AttrValue& a, const AttrValue& b) {
+Truth EqualScalars(const AttrValue& a, const AttrValue& b) {
   const int64_t *i = Integer(a), *j = Integer(b);
   if (i != nullptr && j != nullptr) return *i == *j;
   DimExpr x, y;
   if (AsExtents(a, b, x, y)) {
     if (DimExpr::ProvablyEqual(x, y)) return true;
-    if (IsLessScalar(a, b, false) || IsLessScalar(b, a, false)) return false;
+    if (DimExpr::ProvablyLessEqual(x + 1, y) || DimExpr::ProvablyLessEqual(y + 1, x)) return false;
     return std::nullopt;
   }
   const std::optional<double> p = Real(a), q = Real(b);
   if (p && q) return *p == *q;
   return a.index() == b.index() && a.index() != 0 ? std::optional(a == b) : std::nullopt;
+}
+
+// Whether two extents are equal.
+Truth EqualExtents(DimExpr a, DimExpr b) {
+  if (a.is_constant() && b.is_constant()) return a.constant() == b.constant();
+  return EqualScalars(SimpleExtent(a), SimpleExtent(b));
 }
 
 }  // namespace
@@ -162,7 +172,7 @@ TermValue ListOfElements(const std::vector<AttrValue>& elements) {
   return {std::move(numbers), {}};
 }
 
-std::optional<bool> Equal(const TermValue& a, const TermValue& b) {
+Truth Equal(const TermValue& a, const TermValue& b) {
   if (a.value || b.value)
     return a.value && b.value ? std::optional(a.value == b.value) : std::nullopt;
   const auto first = ElementsOf(a), second = ElementsOf(b);
@@ -171,25 +181,53 @@ std::optional<bool> Equal(const TermValue& a, const TermValue& b) {
   if (first->size() != second->size()) return false;
   bool known = true;
   for (size_t i = 0; i < first->size(); ++i) {
-    const std::optional<bool> equal = EqualScalars((*first)[i], (*second)[i]);
+    const Truth equal = EqualScalars((*first)[i], (*second)[i]);
     if (equal && !*equal) return false;
     known = known && equal.has_value();
   }
-  return known ? std::optional(true) : std::nullopt;
+  return known ? Truth(true) : std::nullopt;
 }
 
-bool EqualBehindOnes(const TermValue& list, const TermValue& end) {
+Truth EqualBehindOnes(const TermValue& list, const TermValue& end) {
   const auto all = ElementsOf(list), last = ElementsOf(end);
-  if (!all || !last || all->size() < last->size()) return false;
+  if (!all || !last) return std::nullopt;
+  if (all->size() < last->size()) return false;
   const size_t before = all->size() - last->size();
+  Truth equal = true;
   for (size_t i = 0; i < all->size(); ++i) {
     const AttrValue want = i < before ? AttrValue(int64_t{1}) : (*last)[i - before];
-    if (!EqualScalars((*all)[i], want).value_or(false)) return false;
+    equal = Both(equal, EqualScalars((*all)[i], want));
   }
-  return true;
+  return equal;
 }
 
-bool IsLess(const TermValue& a, const TermValue& b, bool or_equal) {
+Truth EqualShapes(Type a, Type b) {
+  if (!a.is_tensor() || !b.is_tensor()) return std::nullopt;
+  if (a.rank() != b.rank()) return false;
+  Truth all = true;
+  for (int64_t i = 0; i < a.rank(); ++i) {
+    all = Both(all, EqualExtents(a.dim(i), b.dim(i)));
+    if (all == Truth(false)) break;
+  }
+  return all;
+}
+
+Truth SameTypes(Type a, Type b) {
+  if (!a.is_tensor() || !b.is_tensor()) return std::nullopt;
+  return a.dtype() == b.dtype() ? EqualShapes(a, b) : Truth(false);
+}
+
+Truth Both(Truth a, Truth b) {
+  if (a == Truth(false) || b == Truth(false)) return false;
+  return a && b ? a : std::nullopt;
+}
+
+Truth Either(Truth a, Truth b) {
+  if (a == Truth(true) || b == Truth(true)) return true;
+  return a && b ? a : std::nullopt;
+}
+
+Truth IsLess(const TermValue& a, const TermValue& b, bool or_equal) {
   return IsLessScalar(a.data, b.data, or_equal);
 }
 
@@ -197,14 +235,14 @@ TermValue LeastOf(const TermValue& a, const TermValue& b) {
   DimExpr x, y;
   if (AsExtents(a.data, b.data, x, y)) return {SimpleExtent(Min(x, y)), {}};
   if (!Real(a.data) || !Real(b.data)) return {};
-  return IsLess(b, a, false) ? b : a;
+  return IsLess(b, a, false) == Truth(true) ? b : a;
 }
 
 TermValue MostOf(const TermValue& a, const TermValue& b) {
   DimExpr x, y;
   if (AsExtents(a.data, b.data, x, y)) return {SimpleExtent(Max(x, y)), {}};
   if (!Real(a.data) || !Real(b.data)) return {};
-  return IsLess(a, b, false) ? b : a;
+  return IsLess(a, b, false) == Truth(true) ? b : a;
 }
 
 TermValue Combine(Arithmetic how, const TermValue& a, const TermValue& b) {

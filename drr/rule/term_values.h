@@ -19,11 +19,18 @@ TermValue ListOfElements(const std::vector<AttrValue>& elements);
 
 // Whether two values are equal. Nullopt if it is not known, as of two symbols, or if they are of
 // different kinds.
-std::optional<bool> Equal(const TermValue& a, const TermValue& b);
-// True if the list ends with the elements of `end`, and all elements before are 1.
-bool EqualBehindOnes(const TermValue& list, const TermValue& end);
-// Whether a < b, or a <= b, is proved.
-bool IsLess(const TermValue& a, const TermValue& b, bool or_equal);
+Truth Equal(const TermValue& a, const TermValue& b);
+// Whether the list ends with the elements of `end`, and all elements before are 1.
+Truth EqualBehindOnes(const TermValue& list, const TermValue& end);
+// Whether a < b, or a <= b. Nullopt if it is not known.
+Truth IsLess(const TermValue& a, const TermValue& b, bool or_equal);
+// Whether two tensors have equal extents, and one element type too. Nullopt if one has no rank.
+Truth EqualShapes(Type a, Type b);
+Truth SameTypes(Type a, Type b);
+
+// What && and || make of two answers, each of which may not be known.
+Truth Both(Truth a, Truth b);
+Truth Either(Truth a, Truth b);
 
 // The smaller or the larger one of two numbers or extents; no value for other kinds.
 TermValue LeastOf(const TermValue& a, const TermValue& b);

@@ -35,7 +35,7 @@ bool ConstantWord(Value x) {
   return x.defining_op() != nullptr && x.defining_op()->Has(Trait::kConstantLike);
 }
 bool FloatWord(Value x) { return x.type().is_any_tensor() && IsFloat(x.type().dtype()); }
-bool SameTypeWord(Value a, Value b) { return a.type() == b.type(); }
+Truth SameTypeWord(Value a, Value b) { return SameTypes(a.type(), b.type()); }
 std::string OpWord(Value x) {
   const Operation* op = x.defining_op();
   return op != nullptr ? std::string(op->name()) : std::string();
@@ -117,17 +117,17 @@ TermValue BroadcastWord(const TermValue& a, const TermValue& b) {
                                  y != nullptr ? *y : DimExpr::Constant(context, *j))),
           {}};
 }
-bool BroadcastsToWord(const TermValue& narrow, const TermValue& wide) {
+Truth BroadcastsToWord(const TermValue& narrow, const TermValue& wide) {
   const auto from = ElementsOf(narrow), to = ElementsOf(wide);
-  if (!from || !to || from->size() > to->size()) return false;
+  if (!from || !to) return std::nullopt;
+  if (from->size() > to->size()) return false;
   const size_t shift = to->size() - from->size();
+  Truth all = true;
   for (size_t i = 0; i < from->size(); ++i) {
     const TermValue own{(*from)[i], {}};
-    if (!Equal(own, {int64_t{1}, {}}).value_or(false) &&
-        !Equal(own, {(*to)[i + shift], {}}).value_or(false))
-      return false;
+    all = Both(all, Either(Equal(own, {int64_t{1}, {}}), Equal(own, {(*to)[i + shift], {}})));
   }
-  return true;
+  return all;
 }
 
 std::optional<int64_t> LenWord(const TermValue& list) {
@@ -294,6 +294,9 @@ Term HeldProduct(const Term& type, const Term& a, const Term& b) {
 Term LargestFiniteOf(const Term& type) { return Call(BaseWord("largest_finite"), type); }
 Term Exists(const Term& term) { return MakeCall(*FindOperator("exists", 1), {term.node()}); }
 Term IsFixed(const Term& e) { return Call(BaseWord("fixed"), e); }
+Term IsNotNumber(const Term& e, int64_t number) {
+  return !And(IsFixed(e), Compare(e, "==", number));
+}
 Term Known(const Term& e) { return Call(BaseWord("known"), e); }
 Term BroadcastOf(const Term& a, const Term& b) { return Call(BaseWord("broadcast"), a, b); }
 Term BroadcastsTo(const Term& a, const Term& b) { return Call(BaseWord("broadcasts_to"), a, b); }

@@ -47,6 +47,9 @@ Term Exists(const Term& term);
 
 // True if the extent, or each one of the list, is a number.
 Term IsFixed(const Term& extents);
+// True unless the extent is the number `number`. True of a name, which may have that value in a
+// run.
+Term IsNotNumber(const Term& extent, int64_t number);
 // The same list; no value if one of its extents is unknown.
 Term Known(const Term& extents);
 Term BroadcastOf(const Term& a, const Term& b);  // the shape to which both broadcast

@@ -187,7 +187,7 @@ class RuleTextParser {
   int depth_ = 0;
   static constexpr int kMaxDepth = kMostDepth;
   static constexpr size_t kMostConditions = 1000;  // of one conjunction
-  static constexpr int kMaxRank = 256, kMaxResults = 65535, kMaxBenefit = 1000000;
+  static constexpr int kMaxResults = 65535, kMaxBenefit = 1000000;
   static constexpr int kMostOperators = 1000;  // of one sum or product
   static constexpr int kMostApplied = 10000;   // functions of patterns, in a file
   bool in_conditions_ = false;

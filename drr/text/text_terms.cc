@@ -6,12 +6,11 @@
 
 #include "drr/text/text_parser.h"
 #include "fmt/format.h"
+#include "ir/core/limits.h"
 #include "ir/core/suggest.h"
 
 namespace tenon::drr {
 namespace {
-
-constexpr int64_t kMostAxes = 256;
 
 // What no program can have, of the operands of a comparison; empty if it may be.
 std::string Impossible(const TermNode& asked, const TermNode& number) {
@@ -21,8 +20,8 @@ std::string Impossible(const TermNode& asked, const TermNode& number) {
     return "expected an element type such as f32, i64 or i1";
   if (number.kind != TermNode::Kind::kLiteral) return "";
   const int64_t* integer = std::get_if<int64_t>(&number.literal);
-  if (word == "rank" && (integer == nullptr || *integer < 0 || *integer > kMostAxes))
-    return fmt::format("expected a number from 0 to {}", kMostAxes);
+  if (word == "rank" && (integer == nullptr || *integer < 0 || *integer > kMaxRank))
+    return fmt::format("expected a number from 0 to {}", kMaxRank);
   return "";
 }
 

@@ -19,6 +19,7 @@
 #include "frontends/onnx/mapped_file.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/check_limits.h"
 #include "ir/core/out_of_memory.h"
 #include "ir/core/parser.h"
 #include "ir/core/shown_text.h"
@@ -33,6 +34,7 @@ namespace tenon {
 namespace {
 
 absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) {
+  TENON_RETURN_IF_ERROR(CheckLimits(options.limits));
   auto context = std::make_shared<Context>();
   RegisterAllDialects(*context);
   context->set_allow_unregistered_dialects(options.allow_unregistered_dialects);

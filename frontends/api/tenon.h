@@ -183,7 +183,7 @@ absl::Status Optimize(Model& model, const OptimizeOptions& options = {},
 
 // How Compile works.
 struct CompileOptions {
-  int threads = 0;         // per session, with the caller's; 0: one per core
+  int threads = 0;         // per session, with the caller's, at most kMaxThreads; 0: one per core
   bool reference = false;  // uses the reference kernels only
   // Folder that keeps packed weights for the next start. Empty: the folder that TENON_WEIGHT_CACHE
   // in the environment names, if it is set.

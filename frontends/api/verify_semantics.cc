@@ -10,6 +10,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/check_limits.h"
 #include "ir/core/diagnostic.h"
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/func_ops.h"
@@ -175,7 +176,18 @@ SemanticsVerifier::SemanticsVerifier(std::shared_ptr<Context> context, const Pas
     : context_(std::move(context)), passes_(passes), options_(std::move(options)) {}
 SemanticsVerifier::~SemanticsVerifier() = default;
 
+namespace {
+absl::Status CheckOptions(const VerifySemanticsOptions& options) {
+  if (!(options.tolerance >= 0)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "VerifySemanticsOptions::tolerance is {} (expected at least 0)", options.tolerance));
+  }
+  return CheckLimits(options.limits);
+}
+}  // namespace
+
 absl::Status CheckVerifyInputs(Operation* module, const VerifySemanticsOptions& options) {
+  TENON_RETURN_IF_ERROR(CheckOptions(options));
   absl::Status first;
   if (options.inputs.empty()) return first;
   for (Operation& function : module->region().front()) {
@@ -188,6 +200,7 @@ absl::Status CheckVerifyInputs(Operation* module, const VerifySemanticsOptions& 
 }
 
 absl::Status SemanticsVerifier::Check(const PassRun& run) {
+  TENON_RETURN_IF_ERROR(CheckOptions(options_));
   if (Isa<func::FuncOp>(*run.after)) return CheckFunction(run, run.before, run.after);
   for (Operation& after : run.after->region().front()) {
     if (!Isa<func::FuncOp>(after)) continue;

@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/graph_importer.h"
 #include "ir/core/block.h"
+#include "ir/core/limits.h"
 
 namespace tenon::onnx {
 namespace {
@@ -17,6 +18,16 @@ std::string SymbolText(std::string_view name) {
 }
 
 }  // namespace
+
+absl::Status GraphImporter::CheckRank(const onnxpb::ValueInfoProto& info) {
+  const int64_t rank = info.type().tensor_type().shape().dim_size();
+  if (rank <= kMaxRank) return absl::OkStatus();
+  absl::Status error =
+      EmitError(context_, Location::Name(context_, info.name()),
+                fmt::format("\"{}\" is declared with {} dimensions (expected at most {})",
+                            info.name(), rank, kMaxRank));
+  return absl::ResourceExhaustedError(error.message());
+}
 
 Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
   if (type.value_case() != onnxpb::TypeProto::kTensorType) return Type();

@@ -126,6 +126,7 @@ absl::Status GraphImporter::DeclareInputs(const GraphProto& graph, std::vector<T
     if (!input.has_type()) {
       return Error(file_location_, fmt::format("input \"{}\" has no type", input.name()));
     }
+    TENON_RETURN_IF_ERROR(CheckRank(input));
     const Type type = Convert(input.type(), /*binding=*/true);
     types.push_back(type ? type : Type::Opaque(context_, "!onnx.any"));
     names.push_back(input.name());
@@ -144,14 +145,19 @@ absl::Status GraphImporter::DeclareWeights(const GraphProto& graph, Scope& scope
   return absl::OkStatus();
 }
 
-void GraphImporter::DeclareTypes(const GraphProto& graph, Scope& scope) {
-  for (const auto& info : graph.value_info()) scope.declared.emplace(info.name(), &info.type());
-  for (const auto& info : graph.output()) scope.declared.emplace(info.name(), &info.type());
+absl::Status GraphImporter::DeclareTypes(const GraphProto& graph, Scope& scope) {
+  for (const auto* infos : {&graph.value_info(), &graph.output()}) {
+    for (const onnxpb::ValueInfoProto& info : *infos) {
+      TENON_RETURN_IF_ERROR(CheckRank(info));
+      scope.declared.emplace(info.name(), &info.type());
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status GraphImporter::ImportBody(const GraphProto& graph, Scope& scope, OpBuilder& builder,
                                        const Frame& frame) {
-  DeclareTypes(graph, scope);
+  TENON_RETURN_IF_ERROR(DeclareTypes(graph, scope));
   for (const auto& output : graph.output()) scope.used.insert(output.name());
   for (const onnxpb::SparseTensorProto& tensor : graph.sparse_initializer()) {
     TENON_ASSIGN_OR_RETURN(scope.values[tensor.values().name()], SparseConstant(tensor, scope));
@@ -267,6 +273,7 @@ absl::Status GraphImporter::ImportRegion(const GraphProto& graph, Location locat
   TENON_RETURN_IF_ERROR(DeclareWeights(graph, scope));
   for (const onnxpb::ValueInfoProto& input : graph.input()) {
     if (scope.weights.contains(input.name())) continue;
+    TENON_RETURN_IF_ERROR(CheckRank(input));
     const Type type = Convert(input.type(), /*binding=*/false);
     const Value argument = scope.block->AddArgument(
         type ? type : Type::Opaque(context_, "!onnx.any"), Location::Name(context_, input.name()));

@@ -67,6 +67,8 @@ class GraphImporter {
   // Returns the type of a declaration; null if it has no counterpart. Dimension names count only if
   // they are `binding`; other and missing ones are Unknown.
   Type Convert(const onnxpb::TypeProto& type, bool binding);
+  // ResourceExhausted if a value is declared with more than kMaxRank dimensions.
+  absl::Status CheckRank(const onnxpb::ValueInfoProto& info);
   // Names Unknown dimensions of a value after it.
   void NameDims(Value value, const std::string& name) { dim_namer_.NameUnknownDims(value, name); }
   // Contents of integer tensors, as far as they follow from shapes and constants.
@@ -88,7 +90,7 @@ class GraphImporter {
   absl::Status DeclareInputs(const onnxpb::GraphProto& graph, std::vector<Type>& types,
                              std::vector<std::string>& names);
   absl::Status DeclareWeights(const onnxpb::GraphProto& graph, Scope& scope);
-  void DeclareTypes(const onnxpb::GraphProto& graph, Scope& scope);
+  absl::Status DeclareTypes(const onnxpb::GraphProto& graph, Scope& scope);
   absl::Status ImportBody(const onnxpb::GraphProto& graph, Scope& scope, OpBuilder& builder,
                           const Frame& frame);
   absl::StatusOr<std::vector<Value>> Outputs(const onnxpb::GraphProto& graph, Scope& scope);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ir/core/check.h"
+#include "ir/core/limits.h"
 
 namespace tenon::onnx {
 namespace {
@@ -193,8 +194,8 @@ std::string OnnxTypeName(int32_t onnx_type) {
 
 absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dims) {
   if (dims.size() > static_cast<size_t>(kMaxRank)) {
-    return absl::InvalidArgumentError(
-        fmt::format("has {} dimensions, more than {}", dims.size(), kMaxRank));
+    return absl::ResourceExhaustedError(
+        fmt::format("has {} dimensions (expected at most {})", dims.size(), kMaxRank));
   }
   uint64_t size = SizeOf(dtype);
   bool empty = false;

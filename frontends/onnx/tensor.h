@@ -17,7 +17,6 @@
 namespace tenon::onnx {
 
 // The highest rank that is accepted.
-inline constexpr int kMaxRank = 1024;
 
 // Returns kInvalid for element types that Tenon does not have: strings, complex numbers, floats of
 // 8 bits and less.

@@ -86,8 +86,8 @@ class Walker {
   // Appends the message in [begin, end) to `out`, with slices for raw data.
   absl::Status Copy(Message kind, size_t begin, size_t end, int depth, std::string& out) {
     if (depth > most_depth_) {
-      return absl::ResourceExhaustedError(
-          fmt::format("messages are nested more than {} deep", most_depth_));
+      return absl::ResourceExhaustedError(fmt::format(
+          "messages are nested more than {} deep (Limits::nesting or --max-nesting)", most_depth_));
     }
     for (size_t at = begin; at < end;) {
       const size_t start = at;

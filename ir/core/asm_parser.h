@@ -24,7 +24,6 @@ namespace tenon {
 // no other view.
 class AsmParser {
  public:
-  static constexpr int64_t kMaxRank = 256;
   using Key = absl::string_view;
   static Key ToKey(std::string_view text) { return Key(text.data(), text.size()); }
 

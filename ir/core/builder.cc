@@ -4,7 +4,9 @@
 #include <array>
 
 #include "fmt/format.h"
+#include "ir/core/check.h"
 #include "ir/core/context_impl.h"
+#include "ir/core/limits.h"
 #include "ir/core/op_checks.h"
 
 namespace tenon {
@@ -76,7 +78,14 @@ absl::Status InferResultTypes(const OpInfo& info, Location location,
                                                   info.name(), operand_types.size()));
   }
   InferContext infer{info.context(), info, operand_types, segments, slots, location};
-  return RunShapeFunction(infer, results);
+  TENON_RETURN_IF_ERROR(RunShapeFunction(infer, results));
+  for (const Type type : results) {
+    if (!type || !type.is_tensor() || type.rank() <= kMaxRank) continue;
+    return absl::ResourceExhaustedError(
+        fmt::format("{}: a result has {} dimensions (expected at most {})", info.name(),
+                    type.rank(), kMaxRank));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status InferResultTypes(const OpInfo& info, Location location,

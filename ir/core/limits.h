@@ -11,12 +11,14 @@ class Context;
 
 inline constexpr size_t kMaxMessage = 4096;  // The default of Limits::message_bytes.
 inline constexpr int64_t kMaxNesting = 256;  // The default and maximum of Limits::nesting.
+inline constexpr int64_t kMaxRank = 256;     // Dimensions of a tensor in a program or a file.
 
 // Limits of reading, compiling and running. Code that exceeds one gets an error that names the
 // limit and the place. Its code is ResourceExhausted; the verifier returns InvalidArgument for
 // nesting.
 struct Limits {
-  // Bytes read of an input that is not a regular file: a pipe, a device, standard input.
+  // Bytes read of an input that is not a regular file: a pipe, a device, standard input. At
+  // least 1.
   int64_t stream_bytes = int64_t{4} << 30;
   // Iterations of one loop in one run. 0 means no limit.
   int64_t loop_trips = 0;

@@ -21,7 +21,7 @@ bool AsmParser::CheckDepth(int more) {
   const int64_t most = LimitsOf(context_).nesting;
   deepest_ = std::max(deepest_, depth_ + more);
   if (depth_ + more <= most) return true;
-  Error(fmt::format("nested deeper than {} levels", most));
+  Error(fmt::format("nested deeper than {} levels (Limits::nesting or --max-nesting)", most));
   status_ = absl::ResourceExhaustedError(status_.message());
   return false;
 }

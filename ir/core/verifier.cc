@@ -45,10 +45,12 @@ class Verifier {
     if (op.info().is_registered()) {
       if (std::string message = CheckOperation(op); !message.empty()) Fail(op, message);
     }
+    for (unsigned r = 0; r < op.num_results(); ++r) CheckRank(op, "result", op.result(r).type());
     if (op.num_successors() > 0) CheckSuccessors(op);
     const int64_t most = LimitsOf(op.context()).nesting;
     if (op.num_regions() > 0 && nesting_ >= most) {
-      Fail(op, fmt::format("is nested deeper than {} levels", most));
+      Fail(op,
+           fmt::format("is nested deeper than {} levels (Limits::nesting or --max-nesting)", most));
       return;
     }
     ++nesting_;
@@ -58,6 +60,12 @@ class Verifier {
 #ifndef NDEBUG
     CheckUseLists(op);
 #endif
+  }
+
+  void CheckRank(Operation& op, std::string_view what, Type type) {
+    if (!type || !type.is_tensor() || type.rank() <= kMaxRank) return;
+    Fail(op,
+         fmt::format("a {} has {} dimensions (expected at most {})", what, type.rank(), kMaxRank));
   }
 
   void VisitRegion(Operation& parent, Region& region) {
@@ -73,6 +81,8 @@ class Verifier {
              block.empty() ? "has an empty block, which needs a terminator"
                            : "is the last op of a block and must be a terminator");
       }
+      for (unsigned i = 0; i < block.num_arguments(); ++i)
+        CheckRank(parent, "block argument", block.argument(i).type());
       for (Operation& op : block) {
         if (Full()) return;
         for (OpOperand& operand : op.operands()) CheckUse(op, block, operand.get(), graph, operand);

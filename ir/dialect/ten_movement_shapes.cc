@@ -13,13 +13,13 @@ namespace tenon {
 namespace {
 
 // Most extents that a shape vector may have; more is a broken model.
-constexpr int64_t kMaxRank = 64;
+constexpr int64_t kMostRunTimeAxes = 64;
 
 // Length of a shape operand, if its type tells; -1 otherwise.
 int64_t VectorLength(Type type) {
   if (!type.is_tensor() || type.rank() != 1 || !type.dim(0).is_constant()) return -1;
   const int64_t n = type.dim(0).constant();
-  return n <= kMaxRank ? n : -1;
+  return n <= kMostRunTimeAxes ? n : -1;
 }
 
 DimVector CopyDims(Type type) { return DimVector(type.dims().begin(), type.dims().end()); }
@@ -78,7 +78,7 @@ absl::Status CheckScales(const InferContext& c, Type x, std::span<const DimExpr>
 absl::Status InferShapeOf(const InferContext& c, ResultTypes& results) {
   const int64_t start = InferI64(c, "start"), end = InferI64(c, "end");
   const Type x = c.operands[0];
-  const int64_t rank = x.is_tensor() ? x.rank() : kMaxRank;
+  const int64_t rank = x.is_tensor() ? x.rank() : kMostRunTimeAxes;
   if (start < 0 || start > end || end > rank) {
     return c.Error(fmt::format("start is {} and end is {}, expected 0 <= start <= end <= {}", start,
                                end, rank));

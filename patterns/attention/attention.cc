@@ -217,8 +217,9 @@ enum class Checked { kNone, kKeys, kValues };
 
 // A view of no elements checks nothing.
 Condition HasElements(const Val& view) {
-  return If("the view has elements",
-            !(ExtentOf(view, 0) == 0) && !(ExtentOf(view, 1) == 0) && !(ExtentOf(view, 3) == 0));
+  return If("the view has elements", Condition(IsNotNumber(ExtentOf(view, 0), 0)) &&
+                                         IsNotNumber(ExtentOf(view, 1), 0) &&
+                                         IsNotNumber(ExtentOf(view, 3), 0));
 }
 
 Rule AttentionAppend(const char* name, Checked checked, const char* file = __builtin_FILE(),

@@ -91,7 +91,7 @@ Condition ScoresBroadcast(const Val& scores, const Val& q, const Val& k, const V
 // Products with keys or values that are the same for all batches read them once. Widened, they
 // would be copied for each.
 Condition HasBatchesOf(const char* words, const Val& scores, const Val& x) {
-  return If(words, RankOf(x) == 4 && (!(ExtentOf(x, 0) == 1) || ExtentOf(scores, 0) == 1));
+  return If(words, RankOf(x) == 4 && (IsNotNumber(ExtentOf(x, 0), 1) || ExtentOf(scores, 0) == 1));
 }
 
 }  // namespace

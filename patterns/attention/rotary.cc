@@ -142,7 +142,7 @@ Rule RotaryPartial(const char* name, bool split, const char* file = __builtin_FI
       .Match(whole)
       .Where(SameLastExtent("the parts are all of x", whole, x))
       // A rotary_dim of 0 means all of them.
-      .Where(If("something rotates", !(r == 0)))
+      .Where(If("something rotates", IsNotNumber(r, 0)))
       .Replace(fused::Rotary(x, cos, sin, {.interleaved = interleaved, .rotary_dim = r}));
 }
 

@@ -301,12 +301,17 @@ Rule ClipFromMin() {
 
 Term Clamp(const Term& x, const Term& low, const Term& high) { return MinOf(MaxOf(x, low), high); }
 
+// Of integers, a lower bound rounds up and an upper one down. A bound that moves to the other place
+// would round the other way.
 Rule ClipOfClip() {
   Val x("x");
   Attr<double> a("a"), b("b"), low("low"), high("high");
+  const auto is_whole = [](const Term& bound) { return FloorOf(bound) == bound; };
   return Rule("clip-of-clip")
       .Summary("two bounds in a row are one")
       .Match(Clip(Clip(x, {.min = a, .max = b}), {.min = low, .max = high}))
+      .Where(If("bounds of integers are whole",
+                IsFloat(x) || (is_whole(a) && is_whole(b) && is_whole(low) && is_whole(high))))
       .Replace(Clip(x, {.min = Clamp(a, low, high), .max = Clamp(b, low, high)}));
 }
 

@@ -46,7 +46,8 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
 Condition AreFactorsOfRows(const Val& factors, const Val& queries) {
   return If("the table has a factor for each head or row",
             ExtentOf(factors, -1) == 1 && BroadcastsTo(ShapeOf(factors), ShapeOf(queries)) &&
-                DTypeOf(factors) == DTypeOf(queries) && !(ProductOf(ShapeOf(factors)) == 1));
+                DTypeOf(factors) == DTypeOf(queries) &&
+                IsNotNumber(ProductOf(ShapeOf(factors)), 1));
 }
 
 Condition AreModerateScales(const Val& factors) {

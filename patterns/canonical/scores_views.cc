@@ -25,7 +25,7 @@ Rule SplitProduct() {
 // batch.
 Condition JoinsHeads(const Dim& batches, const Dim& heads) {
   return If("the view joins heads with batches",
-            Condition(IsFixed(heads)) || !Condition(batches == 1));
+            Condition(IsFixed(heads)) || IsNotNumber(batches, 1));
 }
 
 // Of factors [batches, p, q] and [batches, u, v].

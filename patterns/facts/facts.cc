@@ -40,9 +40,14 @@ std::optional<bool> HasZeroWord(Value x) {
   const auto range = RangeOfConstant(x);
   return range ? std::optional(range->has_zero) : std::nullopt;
 }
-bool UniformWord(Value x) {
+std::optional<bool> UniformWord(Value x) {
   const Operation* op = x.defining_op();
-  return op != nullptr && op->Has(Trait::kConstantLike) && op->slot(0).is_splat();
+  if (op == nullptr || !op->Has(Trait::kConstantLike)) return std::nullopt;
+  return op->slot(0).is_splat();
+}
+// What is not proved may be so nevertheless.
+std::optional<bool> ZerosAndOnesWord(Value x) {
+  return IsZeroOrOne(x) ? std::optional(true) : std::nullopt;
 }
 
 constexpr Word kFacts[] = {
@@ -55,10 +60,12 @@ constexpr Word kFacts[] = {
     drr::MakeWord<&LargestSizeWord>("largest_size",
                                     "the largest |x| in a constant; inf for infinity and NaN"),
     drr::MakeWord<&HasZeroWord>("has_zero", "a constant has a zero"),
-    drr::MakeWord<&UniformWord>("uniform", "the elements of a constant are equal"),
+    drr::MakeWord<&UniformWord>("uniform",
+                                "the elements of a constant are equal; no value for other values"),
     drr::MakeWord<&MayTellSignOfZero>("tells_zero_sign",
                                       "what is computed from x may tell +0 from -0"),
-    drr::MakeWord<&IsZeroOrOne>("zeros_and_ones", "every element of x is provably 0 or 1"),
+    drr::MakeWord<&ZerosAndOnesWord>(
+        "zeros_and_ones", "true if every element of x is provably 0 or 1, else no value"),
 };
 
 const Word& Fact(std::string_view name) {

@@ -24,9 +24,9 @@ drr::Term SmallestSize(const drr::Val& constant);
 drr::Term LargestSize(const drr::Val& constant);
 // Some element of a constant is zero.
 drr::Term HasZero(const drr::Val& constant);
-// All elements of a constant are equal.
+// All elements of a constant are equal; no value for other values.
 drr::Term IsUniform(const drr::Val& constant);
-// Every element is provably 0 or 1, in any element type.
+// True if every element is provably 0 or 1, in any element type; else no value.
 drr::Term HoldsZerosAndOnes(const drr::Val& x);
 // A user of x, or of what is computed from it, may tell +0 from -0 (ir/dialect/zero_signs.h).
 drr::Term TellsSignOfZero(const drr::Val& x);

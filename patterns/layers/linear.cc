@@ -243,7 +243,7 @@ Rule LinearOfJoinedRows() {
       .Match(root)
       .Where(Rank(rows, 2) && RankAtLeast(root, 3) &&
              SameLastAxis("the columns stay whole", product, root) &&
-             If("there are columns", !(ExtentOf(product, -1) == 0)))
+             If("there are columns", IsNotNumber(ExtentOf(product, -1), 0)))
       .Keep(rows)
       .Replace(fused::Linear(
           Reshape(x, {.shape = RowsUnder(root, rows)}), w, b, {},

@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <thread>
+#include <vector>
 
+#include "fmt/format.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/tenon.h"
+#include "frontends/api/verify_semantics.h"
 #include "frontends/api/version.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/printer.h"
@@ -198,12 +202,38 @@ TEST(Api, RuleFilesThatCannotBeReadAreNotFound) {
   EXPECT_TRUE(absl::IsInvalidArgument(folder)) << folder;
 }
 
-TEST(Api, RefusesNegativeThreads) {
+TEST(Api, RefusesNumbersOfThreads) {
   absl::StatusOr<Model> model = LoadFromBytes(kRelu, "relu.mlir");
   ASSERT_TRUE(model.ok());
-  const absl::Status refused = Compile(*model, {.threads = -1}).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("number of threads is -1"));
+  for (const int threads : {-1, kMaxThreads + 1, 100000}) {
+    const absl::Status refused = Compile(*model, {.threads = threads}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr(fmt::format("number of threads is {}", threads)));
+  }
+}
+
+TEST(Api, RefusesLimitsOutOfRange) {
+  absl::StatusOr<Model> model = LoadFromBytes(kRelu, "relu.mlir");
+  ASSERT_TRUE(model.ok());
+  for (const Limits& limits : std::vector<Limits>{{.stream_bytes = 0},
+                                                  {.loop_trips = -1},
+                                                  {.memory_bytes = -5},
+                                                  {.nesting = 0},
+                                                  {.nesting = kMaxNesting + 1},
+                                                  {.message_bytes = 0}}) {
+    for (const absl::Status& refused :
+         {LoadFromBytes(kRelu, "relu.mlir", {.limits = limits}).status(),
+          Compile(*model, {.limits = limits}).status(),
+          CheckVerifyInputs(model->module(), {.limits = limits})}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+      EXPECT_THAT(std::string(refused.message()), HasSubstr("Limits::"));
+    }
+  }
+  EXPECT_TRUE(LoadFromBytes(kRelu, "relu.mlir", {.limits = {.nesting = kMaxNesting}}).ok());
+  for (const double tolerance : {-1.0, std::nan("")})
+    EXPECT_TRUE(
+        absl::IsInvalidArgument(CheckVerifyInputs(model->module(), {.tolerance = tolerance})));
 }
 
 TEST(Api, OptimizesTwice) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/guarded_read.h"
@@ -66,9 +67,115 @@ TEST_F(PredicatesTest, DimensionsThatAreNotThere) {
   EXPECT_THAT(Apply(With(!third, x), "tensor<2x3x5xf32>"), "fires");
   EXPECT_THAT(Apply(With(!third, x), "tensor<2x3x4xf32>"), HasSubstr("matched 1 of 2"));
   EXPECT_THAT(Apply(With(!third, x), "tensor<4xf32>"), HasSubstr("matched 1 of 2"));
+  EXPECT_THAT(Apply(With(!(third || Rank(x, 0)), x), "tensor<4xf32>"), HasSubstr("matched 1 of 2"));
   // Of two, the other may hold.
   EXPECT_EQ(Apply(With(third || Rank(x, 1), x), "tensor<4xf32>"), "fires");
   EXPECT_THAT(Apply(With(third || Rank(x, 0), x), "tensor<4xf32>"), HasSubstr("matched 1 of 2"));
+}
+
+// A condition, and the same behind `!`: never do both hold, and neither where no answer is known.
+TEST_F(PredicatesTest, NegationOfWhatIsNotKnown) {
+  struct Case {
+    const char* condition;
+    const char* type;
+    bool holds, negation_holds;
+  };
+  constexpr const char* kNamed = "tensor<?x?xf32, [\"B\", \"B + 5\"]>";
+  for (const Case& c : std::vector<Case>{
+           {"dim(x, 0) == 4", "tensor<4x1xf32>", true, false},
+           {"dim(x, 0) == 4", "tensor<3x1xf32>", false, true},
+           {"dim(x, 0) == 4", kNamed, false, false},
+           {"dim(x, 0) != 4", kNamed, false, false},
+           {"dim(x, 1) == 4", kNamed, false, true},
+           {"dim(x, 1) > 4", kNamed, true, false},
+           {"dim(x, 0) > 1", kNamed, false, false},
+           {"dim(x, 0) == dim(x, 1)", kNamed, false, true},
+           {"dim(x, 5) == 4", "tensor<4x1xf32>", false, false},
+           {"1 / (rank(x) - 2) > 3", "tensor<4x1xf32>", false, false},
+           {"rank(x) == 2", "tensor<*xf32>", false, false},
+           {"rank(x) >= 2", "tensor<*xf32>", false, false},
+           {"shape(x) == shape(y)", "tensor<4x1xf32>", true, false},
+           {"shape(x) == shape(y)", "tensor<?xf32>", false, false},
+           {"same_type(x, y)", "tensor<?xf32>", false, false},
+           {"dtype(x) == f32", "tensor<*xf32>", true, false},
+           {"shape(x) == {1..., 4}", kNamed, false, true},
+           {"shape(x) == {1..., 5}", "tensor<?x?xf32, [\"B\", \"B\"]>", false, false},
+           {"broadcasts_to(shape(x), {4, 9})", "tensor<?x?xf32, [\"B\", \"B\"]>", false, false},
+           {"dim(x, 0) in {3, 4}", kNamed, false, false},
+           {"(rank(x) == 3 && dim(x, 0) == 4)", kNamed, false, true},
+           {"(rank(x) == 2 || dim(x, 0) == 4)", kNamed, true, false},
+           {"(rank(x) == 2 && dim(x, 0) == 4)", kNamed, false, false},
+           {"uniform(x)", "tensor<4xf32>", false, false},
+           {"zeros_and_ones(x)", "tensor<4xf32>", false, false},
+           {"fixed(dim(x, 0))", kNamed, false, true},
+           {"exists(1 / (rank(x) - 2))", "tensor<4x1xf32>", false, true}}) {
+    for (const bool negated : {false, true}) {
+      const std::string condition = std::string(negated ? "!" : "") + "(" + c.condition + ")";
+      const auto rules = ParseRules(
+          "rule r { let y = relu(x) match neg(y) where " + condition + " replace tanh(x) }",
+          "x.drr", context_, Facts());
+      ASSERT_TRUE(rules.ok()) << rules.status();
+      const std::string told = Apply((*rules)[0], c.type);
+      EXPECT_EQ(told == "fires", negated ? c.negation_holds : c.holds)
+          << condition << " of " << c.type << ": " << told;
+    }
+  }
+}
+
+TEST_F(PredicatesTest, ANegationThatIsNotKnownIsTold) {
+  const Val x("x");
+  EXPECT_THAT(Apply(With(!(ExtentOf(x, 0) == 4), x), "tensor<?xf32, [\"B\"]>"),
+              HasSubstr("which leaves that open"));
+}
+
+// Operands that may be absent: `exists` asks for them, and other conditions hold without them.
+TEST_F(PredicatesTest, OperandsThatAreAbsent) {
+  struct Case {
+    const char* condition;
+    bool with, without;
+  };
+  for (const Case& c :
+       std::vector<Case>{{"exists(b)", true, false},
+                         {"!exists(b)", false, true},
+                         {"exists(rank(b))", true, false},
+                         {"!exists(rank(b))", false, true},
+                         {"rank(b) == 1", true, true},
+                         {"rank(b) == 7", false, true},
+                         {"!(rank(b) == 7)", true, true},
+                         {"exists(b) && rank(b) == 7", false, false},
+                         {"exists(b) && rank(b) == 1", true, false},
+                         {"(!exists(b) || rank(b) == 7)", false, true},
+                         {"(!exists(b) || rank(b) == 1)", true, true},
+                         {"!(exists(b) && rank(b) == 1)", false, true},
+                         {"if(exists(b), rank(b) == 7, rank(x) == 2)", false, true}}) {
+    for (const bool with : {false, true}) {
+      const auto rules = ParseRules(
+          std::string("rule r { match sin(fused.linear(x, w, maybe(b), none)) where ") +
+              c.condition + " replace cos(fused.linear(x, w, b, none)) lowers \"sines\" }",
+          "x.drr", context_);
+      ASSERT_TRUE(rules.ok()) << rules.status();
+      const auto compiled = CompiledRules::Create(*rules, context_);
+      ASSERT_TRUE(compiled.ok()) << c.condition << ": " << compiled.status();
+      const std::string segments = with ? "1, 1, 1, 0" : "1, 1, 0, 0";
+      const auto module = ParseModule(
+          context_,
+          std::string("func.func() <{function_type = (tensor<2x8xf32>, tensor<8x8xf32>, "
+                      "tensor<8xf32>) -> tensor<2x8xf32>, sym_name = \"f\"}> ({\n"
+                      "^bb0(%x: tensor<2x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>):\n"
+                      "  %r = fused.linear(%x, %w") +
+              (with ? ", %b" : "") + ") <{operandSegmentSizes = array<i32: " + segments +
+              ">}> : (tensor<2x8xf32>, tensor<8x8xf32>" + (with ? ", tensor<8xf32>" : "") +
+              ") -> tensor<2x8xf32>\n"
+              "  %n = ten.sin(%r) : (tensor<2x8xf32>) -> tensor<2x8xf32>\n"
+              "  func.return(%n) : (tensor<2x8xf32>) -> ()\n}) : () -> ()\n");
+      ASSERT_TRUE(module.ok()) << module.status();
+      PassContext pass;
+      const auto result = ApplyRules(*compiled, module->get(), pass);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_EQ(result->rewrites > 0, with ? c.with : c.without)
+          << c.condition << (with ? " with b" : " without b");
+    }
+  }
 }
 
 TEST_F(PredicatesTest, NumbersThatAreNotThere) {

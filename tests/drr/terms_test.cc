@@ -107,6 +107,9 @@ TEST_F(TermsTest, WhatIsNotChosenNeedsNoValue) {
   EXPECT_EQ(ValueOf(Choose(false, 1)), "none");
   EXPECT_EQ(ValueOf(Or(true, Compare(Term(1) / 0, "==", 1))), "true");
   EXPECT_EQ(ValueOf(And(true, Compare(Term(1) / 0, "==", 1))), "none");
+  EXPECT_EQ(ValueOf(And(Compare(Term(1) / 0, "==", 1), false)), "false");
+  EXPECT_EQ(ValueOf(Or(Compare(Term(1) / 0, "==", 1), true)), "true");
+  EXPECT_EQ(ValueOf(!Compare(Term(1) / 0, "==", 1)), "none");
   EXPECT_EQ(ValueOf(Exists(Term(1) / 0)), "false");
 }
 
@@ -123,8 +126,17 @@ TEST_F(TermsTest, ComparisonsOfExtentsAreProofs) {
     return ToString(bound.Evaluate(args).data);
   };
   EXPECT_EQ(holds(Compare(a, "==", b), s, s), "true");
-  EXPECT_EQ(holds(Compare(a, "==", b), s, t), "false");
-  EXPECT_EQ(holds(Compare(a, "!=", b), s, t), "false");
+  for (const char* sign : {"==", "!=", "<", "<=", ">", ">="}) {
+    EXPECT_EQ(holds(Compare(a, sign, b), s, t), "none");
+    EXPECT_EQ(holds(!Compare(a, sign, b), s, t), "none");
+  }
+  EXPECT_EQ(holds(!Compare(a, "==", b), s, s + 1), "true");
+  EXPECT_EQ(holds(Compare(a, "<", b), s + 1, s), "false");
+  EXPECT_EQ(holds(And(Compare(a, "==", b), Compare(a, "<", 0)), s, t), "false");
+  EXPECT_EQ(holds(Or(Compare(a, "==", b), Compare(a, ">=", 0)), s, t), "true");
+  EXPECT_EQ(holds(Choose(Compare(a, "==", b), 1, 2), s, t), "none");
+  EXPECT_EQ(holds(IsIn(a, {b, 4}), s, t), "none");
+  EXPECT_EQ(holds(IsNotNumber(a, 4), s, t), "true");
   EXPECT_EQ(holds(Compare(a, "!=", b), s, s + 1), "true");
   EXPECT_EQ(holds(Compare(a, "<", b), s, s + 1), "true");
   EXPECT_EQ(holds(Compare(a, ">=", b), s, s), "true");

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"
 #include "ir/dialect/dialects.h"
+#include "patterns/facts/facts.h"
 #include "tests/rules/thoroughness.h"
 
 namespace tenon::drr {
@@ -44,7 +45,7 @@ CheckReport Check(const std::string& kind, const std::string& name) {
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   Context context;
   RegisterAllDialects(context);
-  const auto rules = ParseRules(text, name + ".drr", context);
+  const auto rules = ParseRules(text, name + ".drr", context, pattern::Facts());
   EXPECT_TRUE(rules.ok()) << rules.status();
   if (!rules.ok() || rules->size() != 1) return {};
   ReferenceEvaluator evaluator(MakeKernelRegistry());

@@ -50,6 +50,29 @@ WHILE = """  %q:2 = ctl.while(%zero, %a) ({
 LOOPS = {"for": FOR.replace("BODY", NEGATE), "nested": FOR.replace("BODY", INNER), "while": WHILE}
 
 
+def OnnxRelu(rank, made):
+    """An ONNX file with a Relu of a tensor of that rank: an input, or what a reshape makes of one number."""
+    def integer(number):
+        out = b""
+        while number > 127:
+            out += bytes([number & 127 | 128])
+            number >>= 7
+        return out + bytes([number])
+    def field(number, content):
+        return integer(number << 3 | 2) + integer(len(content)) + content if isinstance(content, bytes) else integer(number << 3) + integer(content)
+    def value(name, axes):
+        dims = b"".join(field(1, field(1, 1)) for _ in range(axes))
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, dims)))
+    def node(op, inputs, output):
+        return field(1, b"".join(field(1, i) for i in inputs) + field(2, output) + field(3, b"node" + op) + field(4, op))
+    graph = field(2, b"g") + field(11, value(b"x", 1 if made else rank))
+    if made:
+        graph += field(5, field(1, rank) + field(2, 7) + field(8, b"s") + field(9, (1).to_bytes(8, "little") * rank))
+        graph += node(b"Reshape", [b"x", b"s"], b"z")
+    graph += node(b"Relu", [b"z" if made else b"x"], b"y") + field(12, field(1, b"y") + field(2, field(1, field(1, 1))))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
 class Limits(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -129,7 +152,7 @@ class Limits(unittest.TestCase):
         for program, quick in PROGRAMS.items():
             self.accepted(self.run_program(program, "--max-nesting=4", self.write(text), *quick))
             self.refused(self.run_program(program, "--max-nesting=2", self.write(text), *quick),
-                         "program.mlir:1:", "nested deeper than 2 levels")
+                         "program.mlir:1:", "nested deeper than 2 levels", "--max-nesting")
             self.refused(self.run_program(program, "--max-nesting=257", "-"), "--max-nesting is '257'")
         deep = "core.x() {a = " + "[" * 200 + "]" * 200 + "} : () -> ()\n"
         self.accepted(self.run_program(IR_OPT, "--allow-unregistered-dialect", "-", input=deep.replace("core", "acme")))
@@ -137,7 +160,22 @@ class Limits(unittest.TestCase):
                                       input=deep.replace("core", "acme")), "nested deeper than 100 levels")
         model = pathlib.Path(__file__).parents[1] / "models/squeezenet_bn.eager.ts13/model.onnx"
         self.accepted(self.run_program(IR_OPT, "--max-nesting=20", model))
-        self.refused(self.run_program(IR_OPT, "--max-nesting=2", model), "model.onnx", "messages are nested more than 2 deep")
+        self.refused(self.run_program(IR_OPT, "--max-nesting=2", model), "model.onnx", "messages are nested more than 2 deep", "--max-nesting")
+
+    def test_ranks(self):
+        """One limit for ONNX files, for text, for what operations make, and for rules."""
+        path = self.folder / "model.onnx"
+        for rank in (256, 257, 300, 1100):
+            for made in (False, True):
+                path.write_bytes(OnnxRelu(rank, made))
+                text = self.folder / "model.mlir"
+                result = self.run_program(IR_OPT, path, "-o", text)
+                if rank <= 256:
+                    self.accepted(result)
+                    self.accepted(self.run_program(IR_OPT, text))
+                    continue
+                self.refused(result, "node" if made else "x", f"{rank} dimensions (expected at most 256)")
+                self.refused(self.run_program(IR_RUN, path), f"{rank} dimensions (expected at most 256)")
 
     def test_a_fifo_with_a_late_writer_and_without_one(self):
         fifo = self.folder / "fifo"

@@ -140,7 +140,7 @@ constexpr Option<Options> FastMathRow() {
 template <typename Options>
 constexpr Option<Options> ThreadsRow(std::string_view help) {
   return {{"threads", "", Takes::kValue, "N", help},
-          [](Options& o, const Given& g) { return ReadCount(g, 1, 1024, o.threads); }};
+          [](Options& o, const Given& g) { return ReadCount(g, 1, kMaxThreads, o.threads); }};
 }
 // The row of --device.
 template <typename Options>

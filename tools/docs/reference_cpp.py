@@ -11,6 +11,10 @@ STRUCTS = [('LoadOptions', API), ('OptimizeOptions', API), ('OptimizeReport', AP
            ('TensorSpec', EXECUTOR + 'program.h'), ('Stats', EXECUTOR + 'session.h')]
 CLASSES = [('Tensor', EXECUTOR + 'tensor.h'), ('Model', API), ('Program', EXECUTOR + 'program.h'), ('Session', EXECUTOR + 'session.h'),
            ('IoBinding', EXECUTOR + 'io_binding.h'), ('CancelToken', EXECUTOR + 'run_options.h')]
+# Headers: each row is a function outside of classes.
+FUNCTIONS = [API] + [f'frontends/api/{name}.h' for name in
+                     ('extension', 'compare', 'npy', 'passes', 'explain', 'rule_names', 'given_rules', 'sample_inputs', 'sample_sizes',
+                      'verify_semantics', 'looks_like_text')]
 TITLES = {'Stats': 'Session::Stats'}
 
 
@@ -70,7 +74,7 @@ def signature(code):
 def prose(comment):
   """A comment as Markdown: code stays code."""
   parts = ' '.join(comment.split()).split('`')
-  text = '`'.join(part if i % 2 else md.escape(part) for i, part in enumerate(parts))
+  text = '`'.join(part if i % 2 else md.escape(part).replace('\\|', '|') for i, part in enumerate(parts))
   return md.sentence(text[0].upper() + text[1:]) if text else ''
 
 
@@ -100,8 +104,19 @@ def members(name, path):
   return md.table(['member', 'meaning'], rows)
 
 
+def functions(path):
+  """The functions of a header, without its classes and their members."""
+  text = re.search(r'^namespace tenon \{\n(.*)^\}  // namespace tenon', md.source(path), re.M | re.S)
+  if text is None:
+    raise md.PageError(f'{path} has no namespace tenon (tools/docs/reference_cpp.py)')
+  lines = re.sub(r'^(?:class|struct|enum class) [^;{]*\{\n.*?^\};', '', text[1], flags=re.M | re.S).split('\n')
+  rows = [(f'`{code.removeprefix("inline ")}`', prose(comment)) for code, comment in declarations(lines)
+          if '(' in code and not code.startswith(('struct ', 'class ', 'enum ', 'using ', 'inline constexpr '))]
+  return md.table(['function', 'meaning'], rows)
+
+
 def pages():
-  intro = ['Look up the fields of options and the members of classes here. [C++ API](cpp-api.md) says which header to include for a task.', '',
+  intro = ['Look up the fields of options, the members of classes and the functions of `frontends/api` here. [C++ API](cpp-api.md) says which header to include for a task.', '',
            '<!-- from: examples/guide/embed_the_runtime.cc -->',
            *md.fence('cpp', '  tenon::CompileOptions compile;\n  compile.threads = 2;\n'
                      '  compile.limits.memory_bytes = int64_t{1} << 30;')[:-1]]
@@ -110,4 +125,7 @@ def pages():
   for maker, listed in ((fields, STRUCTS), (members, CLASSES)):
     for name, path in listed:
       lines += [f'## {TITLES.get(name, name)}', '', f'`{path}`', '', *maker(name, path)]
+  lines += ['## Functions', '', 'The functions of `frontends/api`. They are in namespace `tenon`.', '']
+  for path in FUNCTIONS:
+    lines += [f'### {path.removeprefix("frontends/api/")}', '', f'`{path}`', '', *functions(path)]
   return {'docs/reference/cpp-options.md': '\n'.join(lines).rstrip('\n') + '\n'}

@@ -62,7 +62,7 @@ constexpr tools::Option<Options> kTable[] = {
 
     tools::Heading<Options>("Measuring"),
     tools::DeviceRow<Options>("run Tenon on the first GPU (default: cpu)"),
-    tools::ThreadsRow<Options>("threads of each engine (default: 1)"),
+    tools::ThreadsRow<Options>("threads of each engine, 1 to 1024 (default: 1)"),
     {{"rounds", "", Takes::kValue, "N", "number of rounds (default: 21)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.rounds); }},
     {{"turn", "", Takes::kValue, "MS",

@@ -40,7 +40,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::FastMathRow<Options>(),
     {{"reference", "", Takes::kNothing, "", "run the slow reference kernels alone"},
      [](Options& o, const Given&) { return Set(o.reference, true); }},
-    tools::ThreadsRow<Options>("number of threads (default: one per core)"),
+    tools::ThreadsRow<Options>("number of threads, 1 to 1024 (default: one per core)"),
 
     tools::Heading<Options>("Output"),
     {{"o", "", Takes::kValue, "DIR",

@@ -92,7 +92,7 @@ constexpr tools::Option<Options> kTable[] = {
 
     tools::Heading<Options>("Performance"),
     tools::DeviceRow<Options>("run the optimized program on the first GPU (default: cpu)"),
-    tools::ThreadsRow<Options>("number of threads (default: one per core)"),
+    tools::ThreadsRow<Options>("number of threads, 1 to 1024 (default: one per core)"),
     {{"runs", "", Takes::kValue, "N",
       "timed runs of each program (default: 1 second, at least 3 runs)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1000000, o.runs); }},
