@@ -139,7 +139,7 @@ TEST_F(DimExprTest, LargeBroadcastsAreUnknown) {
   std::vector<DimExpr> level;
   for (int i = 0; i < 16; ++i) level.push_back(DimExpr::Symbol(context_, "N" + std::to_string(i)));
   const DimExpr more = S("M");
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 15; ++round) {
     std::vector<DimExpr> next;
     for (size_t i = 0; i < level.size(); ++i)
       next.push_back(Broadcast(level[i], level[(i + 7) % level.size()]));
